@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Linked into every library of ours, hidden there.
+noinst_LTLIBRARIES += libsupport.la
+libsupport_la_SOURCES = \
+    %reldir%/log.cpp %reldir%/log.hpp \
+    %reldir%/messages.def %reldir%/messages.hpp \
+    %reldir%/mutex.hpp \
+    %reldir%/result.hpp \
+    %reldir%/settings.cpp %reldir%/settings.def %reldir%/settings.hpp

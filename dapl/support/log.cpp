@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The one source file that includes spdlog, header-only and hidden. Synchronous: when report()
+/// returns, the line is written. A private logger: spdlog's registry belongs to the application.
+#define FMT_HEADER_ONLY
+#define SPDLOG_HEADER_ONLY
+#include "dapl/support/log.hpp"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+#include "dapl/support/settings.hpp"
+
+namespace support {
+namespace {
+
+spdlog::level::level_enum spdlog_level(Level level) {
+    switch (level) {
+        case Level::kError:
+            return spdlog::level::err;
+        case Level::kWarning:
+            return spdlog::level::warn;
+        case Level::kInfo:
+            return spdlog::level::info;
+        case Level::kDebug:
+            return spdlog::level::debug;
+        case Level::kTrace:
+            return spdlog::level::trace;
+    }
+    return spdlog::level::err;
+}
+
+spdlog::logger& logger() {
+    static spdlog::logger instance = [] {
+        spdlog::logger made("opendat", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+        made.set_level(spdlog::level::trace);  // trace_level() decides, here nothing is filtered
+        made.set_pattern("%n: %l: %v");
+        return made;
+    }();
+    return instance;
+}
+
+/// A control character from a file or a peer must not forge a second line or move the terminal's
+/// cursor.
+std::string one_line(std::string text) {
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    return text;
+}
+
+}  // namespace
+
+namespace detail {
+
+std::atomic<int> trace_level{-1};
+
+int initial_trace_level() {
+    // Stored before the setting is read: a bad value is itself reported.
+    int unread = -1;
+    trace_level.compare_exchange_strong(unread, static_cast<int>(Level::kInfo));
+    const int level = static_cast<int>(setting_integer(Setting::kTraceLevel));
+    trace_level.store(level);
+    return level;
+}
+
+void report(const Message& message, fmt::format_args arguments) {
+    if (support::trace_level() < static_cast<int>(message.level)) return;
+    std::string format = message.text;
+    if (*message.next_step) format.append("; ").append(message.next_step);
+    const std::string text = one_line(fmt::vformat(format, arguments));
+    logger().log(spdlog_level(message.level), "{} [{}]", text, message.id);
+}
+
+void trace(Level level, fmt::string_view format, fmt::format_args arguments) {
+    logger().log(spdlog_level(level), one_line(fmt::vformat(format, arguments)));
+}
+
+}  // namespace detail
+}  // namespace support

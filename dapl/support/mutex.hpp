@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Lock types that clang's thread-safety analysis understands. Which lock guards what stands at the
+/// declaration of the data (GUARDED_BY); which lock a function wants held, at the function
+/// (REQUIRES).
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include <atomic>
+#include <cerrno>
+
+#if defined(__clang__)
+#define SUPPORT_ANNOTATION(x) __attribute__((x))
+#else
+#define SUPPORT_ANNOTATION(x)
+#endif
+#define CAPABILITY(x) SUPPORT_ANNOTATION(capability(x))
+#define SCOPED_CAPABILITY SUPPORT_ANNOTATION(scoped_lockable)
+#define GUARDED_BY(x) SUPPORT_ANNOTATION(guarded_by(x))
+#define PT_GUARDED_BY(x) SUPPORT_ANNOTATION(pt_guarded_by(x))
+#define ACQUIRED_BEFORE(...) SUPPORT_ANNOTATION(acquired_before(__VA_ARGS__))
+#define ACQUIRED_AFTER(...) SUPPORT_ANNOTATION(acquired_after(__VA_ARGS__))
+#define REQUIRES(...) SUPPORT_ANNOTATION(requires_capability(__VA_ARGS__))
+#define EXCLUDES(...) SUPPORT_ANNOTATION(locks_excluded(__VA_ARGS__))
+#define ACQUIRE(...) SUPPORT_ANNOTATION(acquire_capability(__VA_ARGS__))
+#define TRY_ACQUIRE(...) SUPPORT_ANNOTATION(try_acquire_capability(__VA_ARGS__))
+#define RELEASE(...) SUPPORT_ANNOTATION(release_capability(__VA_ARGS__))
+#define RETURN_CAPABILITY(x) SUPPORT_ANNOTATION(lock_returned(x))
+#define NO_THREAD_SAFETY_ANALYSIS SUPPORT_ANNOTATION(no_thread_safety_analysis)
+
+namespace support {
+
+/// pthread mutex: the control path and everything that may wait.
+class CAPABILITY("mutex") Mutex {
+  public:
+    Mutex() = default;
+    ~Mutex() { pthread_mutex_destroy(&native_); }
+    Mutex(const Mutex&) = delete;
+    Mutex& operator=(const Mutex&) = delete;
+    void lock() ACQUIRE() { pthread_mutex_lock(&native_); }
+    bool try_lock() TRY_ACQUIRE(true) { return pthread_mutex_trylock(&native_) == 0; }
+    void unlock() RELEASE() { pthread_mutex_unlock(&native_); }
+    pthread_mutex_t* native() { return &native_; }
+
+  private:
+    pthread_mutex_t native_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+/// One word, for short stretches without a system call. Yields after a bounded spin: the holder may
+/// need this very core.
+class CAPABILITY("mutex") SpinLock {
+  public:
+    void lock() ACQUIRE() {
+        for (int spins = 0; held_.exchange(true, std::memory_order_acquire);) {
+            if (++spins < kSpinsBeforeYield) continue;
+            spins = 0;
+            sched_yield();
+        }
+    }
+    bool try_lock() TRY_ACQUIRE(true) { return !held_.exchange(true, std::memory_order_acquire); }
+    void unlock() RELEASE() { held_.store(false, std::memory_order_release); }
+
+  private:
+    static constexpr int kSpinsBeforeYield = 100;
+    std::atomic<bool> held_{false};
+};
+
+template <class Lock>
+class SCOPED_CAPABILITY ScopedLock {
+  public:
+    explicit ScopedLock(Lock& lock) ACQUIRE(lock) : lock_(lock) { lock_.lock(); }
+    ~ScopedLock() RELEASE() { lock_.unlock(); }
+    ScopedLock(const ScopedLock&) = delete;
+    ScopedLock& operator=(const ScopedLock&) = delete;
+
+  private:
+    Lock& lock_;
+};
+using MutexLock = ScopedLock<Mutex>;
+using SpinLockGuard = ScopedLock<SpinLock>;
+
+/// Condition variable on the monotonic clock. wait() is a cancellation point where the caller has
+/// enabled cancellation; the mutex is then held again while the cleanup runs.
+class CondVar {
+  public:
+    CondVar() {
+        pthread_condattr_t attributes;
+        pthread_condattr_init(&attributes);
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        pthread_cond_init(&native_, &attributes);
+        pthread_condattr_destroy(&attributes);
+    }
+    ~CondVar() { pthread_cond_destroy(&native_); }
+    CondVar(const CondVar&) = delete;
+    CondVar& operator=(const CondVar&) = delete;
+    void wait(Mutex& mutex) REQUIRES(mutex) { pthread_cond_wait(&native_, mutex.native()); }
+    /// @param deadline absolute CLOCK_MONOTONIC time. @return false when it has passed.
+    bool wait_until(Mutex& mutex, const timespec& deadline) REQUIRES(mutex) {
+        return pthread_cond_timedwait(&native_, mutex.native(), &deadline) != ETIMEDOUT;
+    }
+    void notify_one() { pthread_cond_signal(&native_); }
+    void notify_all() { pthread_cond_broadcast(&native_); }
+
+  private:
+    pthread_cond_t native_;
+};
+
+}  // namespace support

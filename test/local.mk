@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Every test program and script speaks TAP, so that `make check` lists each test by its name.
+check_LTLIBRARIES += libtestmain.la
+libtestmain_la_SOURCES = %reldir%/support/tap_main.cpp
+libtestmain_la_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
+libtestmain_la_LIBADD = $(GTEST_LIBS)
+
+TEST_EXTENSIONS = .bats
+TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_DRIVER = $(TAP_DRIVER)
+BATS_LOG_DRIVER = $(TAP_DRIVER)
+BATS_LOG_COMPILER = $(BATS)
+AM_BATS_LOG_FLAGS = --tap
+TEST_SCALE ?= 1
+AM_TESTS_ENVIRONMENT = \
+    TOP_BUILDDIR='$(abs_top_builddir)'; TOP_SRCDIR='$(abs_top_srcdir)'; TEST_SCALE='$(TEST_SCALE)'; \
+    export TOP_BUILDDIR TOP_SRCDIR TEST_SCALE;
+
+include test/unit/local.mk
+include test/api/local.mk
+include test/dtest/local.mk
+include test/compat/local.mk
+include test/fuzz/local.mk
+include test/bench/local.mk

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// main() of every GoogleTest program: reports in TAP, which Automake's driver turns into one line
+/// per test.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+
+namespace {
+
+/// TAP lines must not be broken: a failure's text goes out as comment lines.
+void print_comment(const char* text) {
+    std::string line;
+    for (const char* c = text;; ++c) {
+        if (*c != '\n' && *c != '\0') {
+            line += *c;
+            continue;
+        }
+        std::printf("# %s\n", line.c_str());
+        line.clear();
+        if (*c == '\0') return;
+    }
+}
+
+class TapPrinter : public testing::EmptyTestEventListener {
+    void OnTestProgramStart(const testing::UnitTest& unit) override {
+        std::printf("1..%d\n", unit.test_to_run_count());
+        std::fflush(stdout);
+    }
+
+    void OnTestPartResult(const testing::TestPartResult& part) override {
+        if (part.skipped()) skip_reason_ = part.message();
+        if (!part.failed()) return;
+        std::printf("# %s:%d\n", part.file_name() ? part.file_name() : "?", part.line_number());
+        print_comment(part.message());
+    }
+
+    void OnTestEnd(const testing::TestInfo& info) override {
+        const testing::TestResult& result = *info.result();
+        std::printf("%s %d - %s.%s", result.Failed() ? "not ok" : "ok", ++number_,
+                    info.test_suite_name(), info.name());
+        if (result.Skipped()) std::printf(" # SKIP %s", first_line(skip_reason_).c_str());
+        std::printf("\n");
+        std::fflush(stdout);
+        skip_reason_.clear();
+    }
+
+    static std::string first_line(const std::string& text) {
+        return text.substr(0, text.find('\n'));
+    }
+
+    int number_ = 0;
+    std::string skip_reason_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    testing::InitGoogleTest(&argc, argv);
+    testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+    delete listeners.Release(listeners.default_result_printer());
+    listeners.Append(new TapPrinter);
+    return RUN_ALL_TESTS();
+}
