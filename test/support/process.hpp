@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Tests with real processes: children that end by a deadline, pipes between them, a fabric of
+/// their own. No sleeps: what a test waits for, it waits for by eventually() or by a pipe.
+#pragma once
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace test {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+/// How long anything may take before a test calls it hung; generous, since sanitizers and busy
+/// machines are slow.
+inline constexpr auto kDeadline = 60s;
+
+/// Multiplies counts of stress tests: 1 in `make check`, more in `make check-long`.
+inline int scaled(int count) {
+    const char* scale = getenv("TEST_SCALE");
+    const double factor = scale ? atof(scale) : 1;
+    return factor > 0 ? static_cast<int>(count * factor) + (count * factor < 1) : count;
+}
+
+/// Waits until `condition` holds. @return false when it does not within the time.
+template <class Condition>
+bool eventually(Condition condition, Clock::duration within = kDeadline) {
+    const auto end = Clock::now() + within;
+    while (!condition()) {
+        if (Clock::now() > end) return false;
+        usleep(200);
+    }
+    return true;
+}
+
+/// A directory for one test's fabric, named to all libraries of this process and its children;
+/// removed at the end.
+class TemporaryFabric {
+  public:
+    TemporaryFabric() {
+        std::string name = std::filesystem::temp_directory_path() / "fabric-XXXXXX";
+        if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp failed");
+        path_ = name;
+        setenv("SOFTVERBS_FABRIC", path_.c_str(), 1);
+    }
+    ~TemporaryFabric() {
+        if (getpid() != owner_) return;
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    TemporaryFabric(const TemporaryFabric&) = delete;
+    TemporaryFabric& operator=(const TemporaryFabric&) = delete;
+    const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+    pid_t owner_ = getpid();
+};
+
+/// Both directions of a byte stream between a test and its child, made before the fork. Values are
+/// sent whole.
+class Channel {
+  public:
+    Channel() {
+        if (pipe(to_child_) || pipe(to_parent_)) throw std::runtime_error("pipe failed");
+    }
+    ~Channel() {
+        for (const int end : {to_child_[0], to_child_[1], to_parent_[0], to_parent_[1]})
+            if (end >= 0) close(end);
+    }
+    Channel(const Channel&) = delete;
+    Channel& operator=(const Channel&) = delete;
+
+    /// Each process closes the ends of the other, so that a death is seen as end of file.
+    void be_child() { keep(to_child_[0], to_parent_[1]); }
+    void be_parent() { keep(to_parent_[0], to_child_[1]); }
+
+    template <class Value>
+    void send(const Value& value) {
+        static_assert(std::is_trivially_copyable_v<Value>);
+        if (write(out_, &value, sizeof value) != static_cast<ssize_t>(sizeof value))
+            throw std::runtime_error("the other process is gone");
+    }
+
+    /// @throws when nothing comes within the deadline or the other process is gone.
+    template <class Value>
+    Value receive() {
+        static_assert(std::is_trivially_copyable_v<Value>);
+        Value value;
+        auto* bytes = reinterpret_cast<char*>(&value);
+        for (size_t got = 0; got < sizeof value;) {
+            pollfd descriptor{in_, POLLIN, 0};
+            const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(kDeadline);
+            if (poll(&descriptor, 1, static_cast<int>(limit.count())) != 1)
+                throw std::runtime_error("nothing came from the other process");
+            const ssize_t n = read(in_, bytes + got, sizeof value - got);
+            if (n <= 0) throw std::runtime_error("the other process is gone");
+            got += static_cast<size_t>(n);
+        }
+        return value;
+    }
+
+    /// A meeting point: both sides call it.
+    void meet() {
+        send('m');
+        receive<char>();
+    }
+
+  private:
+    void keep(int in, int out) {
+        for (int* end : {&to_child_[0], &to_child_[1], &to_parent_[0], &to_parent_[1]}) {
+            if (*end == in || *end == out) continue;
+            close(*end);
+            *end = -1;
+        }
+        in_ = in;
+        out_ = out;
+    }
+
+    int to_child_[2] = {-1, -1};
+    int to_parent_[2] = {-1, -1};
+    int in_ = -1;
+    int out_ = -1;
+};
+
+/// A forked process that runs `body` and exits with 0, or with 1 and the text of what it threw on
+/// stderr. It dies with the test, and is killed when the test ends before it.
+class Child {
+  public:
+    explicit Child(const std::function<void(Channel&)>& body) {
+        signal(SIGPIPE, SIG_IGN);
+        fflush(nullptr);
+        pid_ = fork();
+        if (pid_ < 0) throw std::runtime_error("fork failed");
+        if (pid_ > 0) {
+            channel_.be_parent();
+            return;
+        }
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        channel_.be_child();
+        run(body);
+    }
+    ~Child() {
+        if (pid_ <= 0) return;
+        kill();
+        wait();
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+
+    Channel& channel() { return channel_; }
+    pid_t pid() const { return pid_; }
+    void kill(int signal_number = SIGKILL) const { ::kill(pid_, signal_number); }
+
+    /// @return the exit status, 128 + signal for a killed child, -1 when it is still there after
+    /// the deadline.
+    int wait(Clock::duration within = kDeadline) {
+        int status = 0;
+        if (!eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }, within)) return -1;
+        pid_ = -1;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+
+  private:
+    [[noreturn]] void run(const std::function<void(Channel&)>& body) {
+        int status = 0;
+        try {
+            body(channel_);
+        } catch (const std::exception& error) {
+            fprintf(stderr, "child %d: %s\n", getpid(), error.what());
+            status = 1;
+        }
+        fflush(nullptr);
+        _exit(status);  // the test framework's own exit handlers belong to the parent
+    }
+
+    Channel channel_;
+    pid_t pid_ = -1;
+};
+
+/// For children, where GoogleTest's macros do not reach the parent: throws, so that the child ends
+/// with 1.
+inline void require(bool condition, const std::string& what) {
+    if (!condition) throw std::runtime_error("not so: " + what);
+}
+
+/// What a function writes to stderr.
+inline std::string captured_stderr(const std::function<void()>& body) {
+    FILE* file = tmpfile();
+    fflush(stderr);
+    const int saved = dup(STDERR_FILENO);
+    dup2(fileno(file), STDERR_FILENO);
+    body();
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    std::string text(static_cast<size_t>(lseek(fileno(file), 0, SEEK_END)), '\0');
+    if (pread(fileno(file), text.data(), text.size(), 0) < 0) text.clear();
+    fclose(file);
+    return text;
+}
+
+}  // namespace test

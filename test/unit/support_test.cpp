@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "dapl/support/log.hpp"
+#include "dapl/support/settings.hpp"
+#include "test/support/process.hpp"
+
+namespace {
+
+using support::Setting;
+
+TEST(Settings, an_integer_out_of_range_is_told_once_and_the_default_holds) {
+    setenv("DAPL_TRACE_LEVEL", "99", 1);
+    const std::string first =
+        test::captured_stderr([] { EXPECT_EQ(support::setting_integer(Setting::kTraceLevel), 3); });
+    const std::string second =
+        test::captured_stderr([] { EXPECT_EQ(support::setting_integer(Setting::kTraceLevel), 3); });
+    EXPECT_NE(first.find("DAPL_TRACE_LEVEL is '99'"), std::string::npos) << first;
+    EXPECT_EQ(second, "");
+    unsetenv("DAPL_TRACE_LEVEL");
+}
+
+TEST(Settings, an_unknown_variable_with_our_prefix_gets_the_nearest_name) {
+    setenv("SOFTVERBS_FABRIK", "x", 1);
+    const std::string told = test::captured_stderr([] { support::warn_about_unknown_settings(); });
+    EXPECT_NE(told.find("SOFTVERBS_FABRIK"), std::string::npos) << told;
+    EXPECT_NE(told.find("did you mean SOFTVERBS_FABRIC?"), std::string::npos) << told;
+    unsetenv("SOFTVERBS_FABRIK");
+}
+
+TEST(Settings, every_row_has_a_help_text_a_unique_name_and_a_default_in_its_range) {
+    std::set<std::string> names;
+    for (const support::SettingInfo& info : support::kSettings) {
+        EXPECT_TRUE(names.insert(info.name).second) << info.name;
+        EXPECT_STRNE(info.help, "") << info.name;
+        if (info.kind != support::SettingKind::kInteger) continue;
+        const long value = strtol(info.default_value, nullptr, 0);
+        EXPECT_GE(value, info.minimum) << info.name;
+        EXPECT_LE(value, info.maximum) << info.name;
+    }
+}
+
+TEST(Settings, nothing_that_names_a_file_directory_socket_or_library_is_obeyed_in_setuid_programs) {
+    for (const support::SettingInfo& info : support::kSettings) {
+        if (info.kind == support::SettingKind::kPath) {
+            EXPECT_EQ(info.in_setuid, support::InSetuid::kIgnored) << info.name;
+        }
+    }
+}
+
+TEST(Messages, every_id_is_unique_and_every_error_and_warning_has_a_next_step) {
+    std::set<std::string> ids;
+    for (const support::Message* message : support::kMessages) {
+        EXPECT_TRUE(ids.insert(message->id).second) << message->id;
+        EXPECT_STRNE(message->text, "") << message->id;
+        if (message->level <= support::Level::kWarning) {
+            EXPECT_STRNE(message->next_step, "") << message->id;
+        }
+    }
+}
+
+TEST(Messages, control_characters_from_files_and_peers_stay_on_one_line) {
+    const std::string told = test::captured_stderr(
+        [] { support::report<support::kUnknownSetting>("a\nopendat: error: forged\x1b[2J", "b"); });
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+    EXPECT_EQ(told.find('\x1b'), std::string::npos);
+}
+
+TEST(Messages, a_trace_above_the_level_in_force_prints_nothing) {
+    const int before = support::trace_level();
+    support::set_trace_level(3);
+    EXPECT_EQ(test::captured_stderr([] { support::trace(support::Level::kDebug, "value {}", 1); }),
+              "");
+    support::set_trace_level(7);
+    EXPECT_NE(test::captured_stderr([] { support::trace(support::Level::kDebug, "value {}", 1); }),
+              "");
+    support::set_trace_level(before);
+}
+
+}  // namespace
