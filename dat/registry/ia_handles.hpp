@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The IA handles that consumers hold: small integers (1, 2, ...), never the provider's pointers.
+/// Lookups take no lock and constant time, so that every call with an IA argument can afford one.
+#pragma once
+
+#include <dat2/udat.h>
+
+namespace dat {
+
+/// @param ia what a consumer passed as IA handle: any bit pattern is allowed.
+/// @return the provider's handle of that open IA, nullptr when `ia` names none. Thread safe, lock
+/// free.
+DAT_IA_HANDLE provider_ia(DAT_IA_HANDLE ia);
+
+/// The way back. @param provider_handle any bit pattern. @return the consumer's integer of the open
+/// IA with that provider handle, nullptr when there is none. Thread safe, lock free; scans the open
+/// IAs.
+DAT_IA_HANDLE consumer_ia(DAT_IA_HANDLE provider_handle);
+
+/// Gives an IA the lowest free integer. @return the integer, nullptr when kMaxOpenIas are open or
+/// memory is short. Thread safe.
+DAT_IA_HANDLE add_ia(DAT_IA_HANDLE provider_handle);
+
+/// Takes the integer back, at close. @return whether it named an open IA. Thread safe.
+bool remove_ia(DAT_IA_HANDLE ia);
+
+/// In the child of a fork: no handle of the parent names an IA. Only for the fork handler.
+void forget_all_ias();
+
+inline constexpr unsigned kMaxOpenIas = 64 * 1024 - 1;
+
+/// @return whether an IA that was ever opened in this process offered extensions: only then does
+/// dat_extension_op reach a provider. Never goes back to false.
+bool extensions_offered();
+void note_extensions_offered();
+
+}  // namespace dat
