@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
+libdaplcore_la_SOURCES += \
+    %reldir%/connection_manager.hpp \
+    %reldir%/lock.cpp %reldir%/lock.hpp

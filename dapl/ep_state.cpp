@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/ep_state.hpp"
+
+namespace dapl {
+namespace {
+
+constexpr auto kUnconnected = DAT_EP_STATE_UNCONNECTED;
+constexpr auto kActive = DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
+constexpr auto kConnected = DAT_EP_STATE_CONNECTED;
+constexpr auto kDisconnecting = DAT_EP_STATE_DISCONNECT_PENDING;
+constexpr auto kDisconnected = DAT_EP_STATE_DISCONNECTED;
+constexpr auto kAccepting = DAT_EP_STATE_COMPLETION_PENDING;
+
+constexpr EpMove kMoves[] = {
+    {kUnconnected, EpCause::kConnect, kActive},
+    {kUnconnected, EpCause::kAccept, kAccepting},
+
+    {kActive, EpCause::kConnectFailed, kUnconnected},
+    {kActive, EpCause::kEstablished, kConnected},
+    {kActive, EpCause::kRefused, kDisconnected},
+    {kActive, EpCause::kDisconnectGraceful, kDisconnected},
+    {kActive, EpCause::kDisconnectAbrupt, kDisconnected},
+    // A peer that took the request and then ended the connection before we saw it begin.
+    {kActive, EpCause::kDisconnected, kDisconnected},
+
+    {kAccepting, EpCause::kAcceptFailed, kUnconnected},
+    {kAccepting, EpCause::kEstablished, kConnected},
+    {kAccepting, EpCause::kRefused, kDisconnected},
+    {kAccepting, EpCause::kDisconnectGraceful, kDisconnected},
+    {kAccepting, EpCause::kDisconnectAbrupt, kDisconnected},
+    {kAccepting, EpCause::kDisconnected, kDisconnected},
+
+    {kConnected, EpCause::kDisconnectGraceful, kDisconnecting},
+    {kConnected, EpCause::kDisconnectAbrupt, kDisconnected},
+    {kConnected, EpCause::kDisconnected, kDisconnected},
+    {kConnected, EpCause::kRefused, kDisconnected},
+    {kConnected, EpCause::kWorkError, kDisconnected},
+
+    {kDisconnecting, EpCause::kDisconnectAbrupt, kDisconnected},
+    {kDisconnecting, EpCause::kDisconnected, kDisconnected},
+    {kDisconnecting, EpCause::kRefused, kDisconnected},
+    {kDisconnecting, EpCause::kWorkError, kDisconnected},
+
+    {kDisconnected, EpCause::kReset, kUnconnected},
+};
+
+DAT_RETURN state_subtype(DAT_EP_STATE state) {
+    switch (state) {
+        case DAT_EP_STATE_UNCONNECTED:
+            return DAT_INVALID_STATE_EP_UNCONNECTED;
+        case DAT_EP_STATE_UNCONFIGURED_UNCONNECTED:
+            return DAT_INVALID_STATE_EP_UNCONFIGURED;
+        case DAT_EP_STATE_RESERVED:
+            return DAT_INVALID_STATE_EP_RESERVED;
+        case DAT_EP_STATE_UNCONFIGURED_RESERVED:
+            return DAT_INVALID_STATE_EP_UNCONFRESERVED;
+        case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
+            return DAT_INVALID_STATE_EP_PASSCONNPENDING;
+        case DAT_EP_STATE_UNCONFIGURED_PASSIVE:
+            return DAT_INVALID_STATE_EP_UNCONFPASSIVE;
+        case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
+            return DAT_INVALID_STATE_EP_ACTCONNPENDING;
+        case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING:
+            return DAT_INVALID_STATE_EP_TENTCONNPENDING;
+        case DAT_EP_STATE_UNCONFIGURED_TENTATIVE:
+            return DAT_INVALID_STATE_EP_UNCONFTENTATIVE;
+        case DAT_EP_STATE_CONNECTED:
+        case DAT_EP_STATE_CONNECTED_SINGLE_PATH:
+        case DAT_EP_STATE_CONNECTED_MULTI_PATH:
+            return DAT_INVALID_STATE_EP_CONNECTED;
+        case DAT_EP_STATE_DISCONNECT_PENDING:
+            return DAT_INVALID_STATE_EP_DISCPENDING;
+        case DAT_EP_STATE_DISCONNECTED:
+            return DAT_INVALID_STATE_EP_DISCONNECTED;
+        case DAT_EP_STATE_COMPLETION_PENDING:
+            return DAT_INVALID_STATE_EP_COMPLPENDING;
+    }
+    return DAT_NO_SUBTYPE;
+}
+
+}  // namespace
+
+std::span<const EpMove> ep_moves() {
+    return kMoves;
+}
+
+std::optional<DAT_EP_STATE> next_state(DAT_EP_STATE from, EpCause cause) {
+    for (const EpMove& move : kMoves)
+        if (move.from == from && move.cause == cause) return move.to;
+    return std::nullopt;
+}
+
+DAT_RETURN state_error(DAT_EP_STATE state) {
+    return DAT_CLASS_ERROR | DAT_INVALID_STATE | state_subtype(state);
+}
+
+bool EpState::move(EpCause cause) {
+    DAT_EP_STATE now = get();
+    for (;;) {
+        const auto next = next_state(now, cause);
+        if (!next) return false;
+        if (value_.compare_exchange_weak(now, *next, std::memory_order_acq_rel)) return true;
+    }
+}
+
+}  // namespace dapl

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The endpoint state machine: one table of moves and one of legal calls.
+///
+/// Whoever makes a move posts its event: a cause that finds no row for the present state (a late
+/// answer, a second disconnect) is swallowed, so each connection has one beginning and one end.
+#pragma once
+
+#include <dat2/udat.h>
+
+#include <atomic>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+
+namespace dapl {
+
+enum class EpCause {
+    kConnect,
+    kAccept,
+    kAcceptFailed,   ///< refused before anything was sent
+    kConnectFailed,  ///< the same at the active side
+    kEstablished,
+    kRefused,  ///< rejected, unreachable, local failure or timed out
+    kDisconnectGraceful,
+    kDisconnectAbrupt,
+    kDisconnected,  ///< by the peer, or ours is done
+    kWorkError,     ///< a completion or an asynchronous event broke the connection
+    kReset,
+};
+
+enum class EpCall {
+    kConnect,
+    kDisconnectGraceful,
+    kDisconnectAbrupt,
+    kFree,
+    kReset,
+    kModify,
+    kModifyPz,
+    kPostReceive,
+    kPostRequest,
+    kBind,
+    kRspCreate,
+    kAccept,
+};
+
+struct EpMove {
+    DAT_EP_STATE from;
+    EpCause cause;
+    DAT_EP_STATE to;
+};
+
+/// All moves there are.
+std::span<const EpMove> ep_moves();
+std::optional<DAT_EP_STATE> next_state(DAT_EP_STATE from, EpCause cause);
+
+namespace detail {
+constexpr std::uint32_t states(std::initializer_list<DAT_EP_STATE> list) {
+    std::uint32_t mask = 0;
+    for (const DAT_EP_STATE state : list) mask |= 1U << state;
+    return mask;
+}
+inline constexpr std::uint32_t kAnyState = ~0U;
+
+/// In the order of EpCall.
+inline constexpr std::uint32_t kLegalStates[] = {
+    /* kConnect */ states({DAT_EP_STATE_UNCONNECTED}),
+    /* kDisconnectGraceful */
+    states({DAT_EP_STATE_CONNECTED, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
+            DAT_EP_STATE_COMPLETION_PENDING, DAT_EP_STATE_DISCONNECTED}),
+    /* kDisconnectAbrupt */
+    states({DAT_EP_STATE_CONNECTED, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING,
+            DAT_EP_STATE_COMPLETION_PENDING, DAT_EP_STATE_DISCONNECT_PENDING,
+            DAT_EP_STATE_DISCONNECTED}),
+    /* kFree */
+    kAnyState & ~states({DAT_EP_STATE_RESERVED, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
+                         DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING}),
+    /* kReset */ states({DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_DISCONNECTED}),
+    /* kModify */
+    states({DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED,
+            DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING}),
+    /* kModifyPz */
+    states({DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING}),
+    /* kPostReceive */ kAnyState,
+    /* kPostRequest */ states({DAT_EP_STATE_CONNECTED, DAT_EP_STATE_DISCONNECTED}),
+    /* kBind */ states({DAT_EP_STATE_CONNECTED}),
+    /* kRspCreate */ states({DAT_EP_STATE_UNCONNECTED}),
+    /* kAccept */ states({DAT_EP_STATE_UNCONNECTED}),
+};
+}  // namespace detail
+
+/// @return whether the call may go on in this state. A constant mask where the call is known.
+constexpr bool is_legal(EpCall call, DAT_EP_STATE state) {
+    return (detail::kLegalStates[static_cast<int>(call)] >> state & 1) != 0;
+}
+/// The code of a call that is not: DAT_INVALID_STATE with the subtype of the state.
+DAT_RETURN state_error(DAT_EP_STATE state);
+
+/// The state of one endpoint. Moved with connection_lock held; read by posts at any time.
+class EpState {
+  public:
+    DAT_EP_STATE get() const { return value_.load(std::memory_order_acquire); }
+    /// @return false, and nothing changed, where the table has no row.
+    bool move(EpCause cause);
+
+  private:
+    std::atomic<DAT_EP_STATE> value_{DAT_EP_STATE_UNCONNECTED};
+};
+
+}  // namespace dapl
