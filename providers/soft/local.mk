@@ -1,1 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# The software device's verbs and rdma_cm entry points, compiled once with default visibility: libsoftverbs
+# exports them by its version script, libdaplsoft hides them by `local: *`.
+noinst_LTLIBRARIES += libsoftverbs_core.la
+libsoftverbs_core_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=default -fno-visibility-inlines-hidden
+libsoftverbs_core_la_LIBADD = libsupport.la
+libsoftverbs_core_la_SOURCES =
+include providers/soft/fabric/local.mk

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The fabric directory: a private directory of one user that holds the members' sockets and the
+/// index.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "providers/soft/fabric/result.hpp"
+
+struct sockaddr_un;
+
+namespace softverbs {
+
+class Directory {
+  public:
+    /// SOFTVERBS_FABRIC, else /dev/shm/softverbs-UID, else /tmp/softverbs-UID; made with mode 0700
+    /// when it is missing. One that is a link, belongs to another user, or that others may enter is
+    /// refused with EACCES and a message.
+    static Result<std::unique_ptr<Directory>> open();
+    /// The same for a given path.
+    static Result<std::unique_ptr<Directory>> open(const std::string& path);
+
+    int fd() const { return fd_.get(); }
+    const std::string& path() const { return path_; }
+
+    /// Non-blocking listening SOCK_SEQPACKET socket with this name, which must not exist.
+    Result<UniqueFd> listen(const std::string& name) const;
+    /// Non-blocking connect. @return EAGAIN when the listener's queue is full, ECONNREFUSED when
+    /// nobody listens, ENOENT.
+    Result<UniqueFd> connect(const std::string& name) const;
+    void remove(const std::string& name) const;
+
+  private:
+    Directory(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+    int address(const std::string& name, sockaddr_un& address, unsigned& length) const;
+
+    UniqueFd fd_;
+    std::string path_;
+};
+
+}  // namespace softverbs

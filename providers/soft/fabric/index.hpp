@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The fabric's index: a small sparse file that says who the members are, which QP numbers and
+/// which ports are whose. Read and written by pread and pwrite under a lock of the open file (OFD):
+/// never mapped, so that a file cut short cannot hurt, and what it holds is checked. A member holds
+/// a second OFD lock, on its own slot, for as long as it lives: the kernel drops it when a process
+/// dies.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "dapl/support/mutex.hpp"
+#include "providers/soft/fabric/directory.hpp"
+#include "providers/soft/fabric/peer.hpp"
+#include "providers/soft/fabric/result.hpp"
+
+namespace softverbs {
+
+/// Where a member is to be found.
+struct MemberRef {
+    std::uint32_t slot = 0;
+    MemberId id = 0;
+};
+
+/// Who binds a port: a port space (RDMA_PS_*), an address (IPv4 as mapped IPv6; all zeros for any),
+/// a port in host order.
+struct PortKey {
+    std::uint32_t port_space = 0;
+    in6_addr address = {};
+    std::uint16_t port = 0;
+};
+
+class Index {
+  public:
+    /// Opens or makes the index in `directory`, takes a slot, and clears what dead members left
+    /// behind. `address` is what SOFTVERBS_ADDRESS publishes. `directory` must outlive it.
+    static Result<std::unique_ptr<Index>> join(const Directory& directory, const in6_addr& address);
+    /// Gives back blocks, ports, slot and the socket's name.
+    ~Index();
+    /// In a child after fork: closes the descriptor and changes nothing.
+    void abandon();
+
+    const MemberRef& self() const { return self_; }
+    std::uint64_t hash() const { return hash_; }
+    static std::string socket_name(std::uint32_t slot);
+
+    Result<std::uint32_t> take_block() EXCLUDES(mutex_);
+    /// @return ENOENT when nobody owns the block.
+    Result<MemberRef> owner_of_block(std::uint32_t block) EXCLUDES(mutex_);
+
+    /// Reserves a port; key.port 0 takes a free one. Any address conflicts with every address on
+    /// the port.
+    /// @return the port; EADDRINUSE exactly when a living member has it; EADDRNOTAVAIL when none is
+    /// free.
+    Result<std::uint16_t> bind_port(const PortKey& key) EXCLUDES(mutex_);
+    /// Makes a port that we bound visible to find_listener().
+    Result<void> listen_port(const PortKey& key) EXCLUDES(mutex_);
+    void release_port(const PortKey& key) EXCLUDES(mutex_);
+    /// The living member that listens on this address, or on any, and the port. @return ENOENT.
+    Result<MemberRef> find_listener(const PortKey& key) EXCLUDES(mutex_);
+    /// Whether a living member has published this address.
+    bool is_published(const in6_addr& address) EXCLUDES(mutex_);
+    /// Clears what a member left that stopped living. Harmless when it lives.
+    void bury(const MemberRef& member) EXCLUDES(mutex_);
+
+  private:
+    struct Header;
+    struct MemberRecord;
+    struct PortRecord;
+    class Transaction;
+
+    explicit Index(const Directory& directory) : directory_(directory) {}
+
+    const Directory& directory_;
+    UniqueFd file_;
+    MemberRef self_;
+    std::uint64_t hash_ = 0;
+    /// OFD locks do not keep threads of one process apart.
+    support::Mutex mutex_;
+};
+
+}  // namespace softverbs

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The other process of a pair (or this one, seen as its own target): its arena, its doorbell, and
+/// the link over which messages travel.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "dapl/support/mutex.hpp"
+#include "providers/soft/fabric/message.hpp"
+#include "providers/soft/fabric/result.hpp"
+
+namespace softverbs {
+
+class Process;
+
+/// Names a process for as long as the fabric lives; random, so that a number from the past matches
+/// nobody.
+using MemberId = std::uint64_t;
+
+/// A peer's answer to request().
+struct Reply {
+    std::vector<std::byte> body;
+    std::vector<UniqueFd> fds;
+};
+
+/// Held by shared_ptr: the arena stays mapped as long as anyone holds one, also after the peer
+/// died. All functions are thread safe.
+class Peer : public std::enable_shared_from_this<Peer> {
+  public:
+    ~Peer();
+    Peer(const Peer&) = delete;
+    Peer& operator=(const Peer&) = delete;
+
+    /// The peer's arena, mapped shared, readable and writable; sealed against shrinking. What it
+    /// holds was written by the peer: check before use.
+    std::byte* arena() const { return arena_; }
+    std::size_t arena_size() const { return arena_size_; }  ///< bytes
+    /// In this process's name space; 0 when the peer lives in one that we cannot see.
+    pid_t pid() const { return pid_; }
+    MemberId member() const { return member_; }
+    bool is_self() const { return is_self_; }
+    /// False once the link has ended; on_peer_death handlers follow on the service thread.
+    bool alive() const { return alive_.load(std::memory_order_acquire); }
+    /// Makes the peer's service thread run its doorbell handlers. One system call; never blocks.
+    void ring_doorbell() const;
+
+    /// Queues one record; copies `body`, duplicates `fds`. Order of records is kept. Never blocks.
+    /// @return EMSGSIZE, ENOTCONN when the link has ended, ENOBUFS when the peer reads nothing any
+    /// more.
+    Result<void> send(MessageType type, std::span<const std::byte> body,
+                      std::span<const int> fds = {});
+    /// send() and wait for the reply. Not from the service thread (EDEADLK).
+    /// @return also ETIMEDOUT, ECONNRESET when the peer died meanwhile.
+    Result<Reply> request(MessageType type, std::span<const std::byte> body, Deadline deadline,
+                          std::span<const int> fds = {}) EXCLUDES(mutex_);
+    /// Answers a message that request() sent.
+    Result<void> reply(const Message& message, std::span<const std::byte> body,
+                       std::span<const int> fds = {});
+
+  private:
+    friend class Process;
+
+    struct Outgoing {
+        std::vector<std::byte> record;
+        std::vector<UniqueFd> fds;
+    };
+    struct Pending {
+        bool done = false;
+        Reply reply;
+    };
+
+    explicit Peer(Process& process) : process_(process) {}
+    Result<void> transmit(const MessageHeader& header, std::span<const std::byte> body,
+                          std::span<const int> fds) EXCLUDES(mutex_);
+    Result<void> deliver_to_self(const MessageHeader& header, std::span<const std::byte> body,
+                                 std::span<const int> fds);
+    /// Service thread: the socket takes records again.
+    void flush() EXCLUDES(mutex_);
+    void complete_request(Message& message) EXCLUDES(mutex_);
+    /// Fails what is waiting. @return false when it was dead already.
+    bool mark_dead() EXCLUDES(mutex_);
+
+    Process& process_;
+    std::byte* arena_ = nullptr;
+    std::size_t arena_size_ = 0;
+    bool arena_mapped_here_ = false;
+    pid_t pid_ = 0;
+    MemberId member_ = 0;
+    bool is_self_ = false;
+    UniqueFd doorbell_;
+    UniqueFd pidfd_;  ///< a forked child may keep the link's other end open; this tells the truth
+    std::atomic<bool> alive_{true};
+
+    support::Mutex mutex_;
+    support::CondVar replied_;
+    /// The first is the one we send on; a second one comes from both sides connecting at once.
+    std::vector<UniqueFd> links_ GUARDED_BY(mutex_);
+    std::deque<Outgoing> outgoing_ GUARDED_BY(mutex_);
+    std::size_t outgoing_bytes_ GUARDED_BY(mutex_) = 0;
+    std::uint64_t last_request_ GUARDED_BY(mutex_) = 0;
+    std::unordered_map<std::uint64_t, Pending> pending_ GUARDED_BY(mutex_);
+};
+
+}  // namespace softverbs
