@@ -3,6 +3,5 @@
 # exports them by its version script, libdaplsoft hides them by `local: *`.
 noinst_LTLIBRARIES += libsoftverbs_core.la
 libsoftverbs_core_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=default -fno-visibility-inlines-hidden
-libsoftverbs_core_la_LIBADD = libsupport.la
 libsoftverbs_core_la_SOURCES =
 include providers/soft/fabric/local.mk
