@@ -1,4 +1,2 @@
-# SPDX-License-Identifier: BSD-2-Clause
-libdaplcore_la_SOURCES += \
-    %reldir%/connection_manager.hpp \
-    %reldir%/lock.cpp %reldir%/lock.hpp
+#SPDX - License - Identifier : BSD - 2 - Clause
+libdaplcore_la_SOURCES += % reldir % / manager.hpp % reldir % / lock.cpp % reldir % / lock.hpp

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The port between the core and the way connections are made (rdma_cm, sockets, ...). Control path
+/// only. A manager moves bytes and reports; the connection state machine, the private-data rules,
+/// timers and events are the core's.
+///
+/// Except where said, functions are called with connection_lock held. A report (User, ListenUser)
+/// is made with it held as well: by the event thread, or from within the call that caused it. No
+/// call waits for a peer.
+#pragma once
+
+#include <dat2/udat.h>
+#include <infiniband/verbs.h>
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "dapl/cm/lock.hpp"
+#include "dapl/support/result.hpp"
+
+namespace dapl::cm {
+
+/// The device that a manager has opened for an adapter instance. The manager closes it.
+struct Adapter {
+    ibv_context* context;      ///< may be shared with other adapter instances of the process
+    std::uint8_t port;         ///< 1-based
+    sockaddr_storage address;  ///< what peers connect to; the IA address
+};
+
+using PrivateData = std::span<const std::byte>;
+
+/// Largest private data that may be given, in bytes.
+struct Limits {
+    std::size_t connect, accept, reject;
+};
+
+/// What a side brings to a connection.
+struct Parameters {
+    ibv_qp* qp;  ///< in INIT; the manager moves it on. Outlives the Connection
+    std::uint8_t responder_resources;
+    std::uint8_t initiator_depth;
+    PrivateData private_data;  ///< within Limits; copied before the call returns
+};
+
+enum class Outcome {
+    kEstablished,      ///< with the accept's data at the active side
+    kPeerRejected,     ///< the peer's consumer said no, with its data
+    kNonPeerRejected,  ///< nobody listens there, or the peer's CM said no
+    kUnreachable,
+    kLocalFailure,
+    kDisconnected,
+};
+
+/// Who is told about a connection. Must not destroy the Connection from within a report.
+class User {
+  public:
+    /// @param data valid during the call only; its size is what the transport shows, padding
+    /// included.
+    virtual void report(Outcome outcome, PrivateData data) REQUIRES(connection_lock) = 0;
+
+  protected:
+    ~User() = default;
+};
+
+/// One connection or one try at it. To destroy it is to give up: nothing more is reported, and a
+/// peer whose handshake is still open is told. An established one wants disconnect() first.
+class Connection {
+  public:
+    virtual ~Connection() = default;
+    /// Passive side. A peer that has given up meanwhile is a failure or a later report.
+    virtual support::Result<void> accept(const Parameters& parameters, User& user)
+        REQUIRES(connection_lock) = 0;
+    /// Tells the peer that its consumer said no.
+    virtual support::Result<void> reject(PrivateData data) REQUIRES(connection_lock) = 0;
+    /// Takes the connection down; kDisconnected is reported when the peer has answered.
+    virtual void disconnect() REQUIRES(connection_lock) = 0;
+    virtual sockaddr_storage peer_address() const REQUIRES(connection_lock) = 0;
+    /// The CM's own port numbers, host order; 0 while there is none.
+    virtual std::uint16_t local_port() const REQUIRES(connection_lock) = 0;
+    virtual std::uint16_t remote_port() const REQUIRES(connection_lock) = 0;
+};
+
+class ListenUser {
+  public:
+    /// @param data as in User::report.
+    virtual void request(std::unique_ptr<Connection> connection, PrivateData data)
+        REQUIRES(connection_lock) = 0;
+
+  protected:
+    ~ListenUser() = default;
+};
+
+/// Listens until destroyed. Requests already handed over live on.
+class Listener {
+  public:
+    virtual ~Listener() = default;
+};
+
+/// The connection manager of one adapter instance. The IA destroys it last, without
+/// connection_lock; no Connection or Listener of it is left then.
+class Manager {
+  public:
+    virtual ~Manager() = default;
+    virtual const Adapter& adapter() const = 0;
+    virtual const char* name() const = 0;            ///< DAT_IB_PROVIDER_NAME: CMA or SCM
+    virtual DAT_COUNT max_private_data() const = 0;  ///< of the provider attributes, in bytes
+    virtual Limits limits() const = 0;
+
+    /// Starts a connection and returns at once. What the network finds out is reported; only what
+    /// fails before anything was tried is a failure.
+    /// @param peer 16 readable bytes (AF_INET) or a whole sockaddr_in6.
+    virtual support::Result<std::unique_ptr<Connection>> connect(const sockaddr* peer,
+                                                                 std::uint64_t conn_qual,
+                                                                 const Parameters& parameters,
+                                                                 User& user)
+        REQUIRES(connection_lock) = 0;
+    /// A qualifier in use anywhere on this machine: raw DAT_CONN_QUAL_IN_USE.
+    virtual support::Result<std::unique_ptr<Listener>> listen(std::uint64_t conn_qual,
+                                                              ListenUser& user)
+        REQUIRES(connection_lock) = 0;
+};
+
+/// Opens the adapter that ia_params of dat.conf name, with this library's own kind of manager.
+/// Called without connection_lock. A failure has been told to the user; codes as dat_ia_open gives
+/// them.
+support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
+                                                       std::string_view ia_params)
+    EXCLUDES(connection_lock);
+
+}  // namespace dapl::cm
