@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# libsoftverbs.so: the softverbs core for LD_PRELOAD, in front of libibverbs and librdmacm.
+lib_LTLIBRARIES += libsoftverbs.la
+EXTRA_DIST += %reldir%/libsoftverbs.map
+libsoftverbs_la_SOURCES = \
+    %reldir%/export.hpp \
+    %reldir%/rates.cpp \
+    %reldir%/unlisted.cpp \
+    %reldir%/unsupported.cpp %reldir%/unsupported.def
+libsoftverbs_la_LIBADD = libsupport.la
+libsoftverbs_la_DEPENDENCIES = libsupport.la %reldir%/libsoftverbs.map
+# Loaded by its path, never linked with: no version in the file name.
+libsoftverbs_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version $(NO_UNDEFINED) \
+    -Wl,--version-script=$(top_srcdir)/%reldir%/libsoftverbs.map
