@@ -1,1 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
+# Programs that we did not write, on our libraries.
+compat_scripts = %reldir%/libsoftverbs.bats
+TESTS += $(compat_scripts)
+EXTRA_DIST += %reldir%/helpers.bash $(compat_scripts)
+
+check_PROGRAMS += test/compat/softverbs_functions_test
+TESTS += test/compat/softverbs_functions_test
+test_compat_softverbs_functions_test_SOURCES = %reldir%/softverbs_functions_test.cpp
+test_compat_softverbs_functions_test_LDADD = libtestmain.la

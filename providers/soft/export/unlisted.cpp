@@ -65,7 +65,7 @@ EXPORTED void ibv_copy_ah_attr_from_kern(ibv_ah_attr* to, const ib_uverbs_ah_att
 }
 
 EXPORTED void ibv_copy_qp_attr_from_kern(ibv_qp_attr* to, const ib_uverbs_qp_attr* from) {
-    to->qp_state = static_cast<ibv_qp_state>(from->qp_state);
+    // Not qp_state: the caller has set the state that it is about to move to.
     to->cur_qp_state = static_cast<ibv_qp_state>(from->cur_qp_state);
     to->path_mtu = static_cast<ibv_mtu>(from->path_mtu);
     to->path_mig_state = static_cast<ibv_mig_state>(from->path_mig_state);

@@ -1,0 +1,49 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# What libsoftverbs.so shows to the dynamic linker.
+load helpers
+
+# usage: exported LIBRARY - `NAME NODE` for each default version, private nodes left out.
+exported() {
+    nm -D --defined-only "$1" | awk '$2 != "A" && $3 ~ /@@/ && $3 !~ /PRIVATE/ { sub("@@", " ", $3); print $3 }' | sort
+}
+
+installed() {
+    ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'
+}
+
+@test "libsoftverbs: every public name of libibverbs and librdmacm is there, under its own version node" {
+    need_library libibverbs.so.1 librdmacm.so.1
+    { exported "$(installed libibverbs.so.1)"; exported "$(installed librdmacm.so.1)"; } | sort > "$BATS_TEST_TMPDIR/wanted"
+    [ "$(wc -l < "$BATS_TEST_TMPDIR/wanted")" -gt 100 ]
+    exported "$softverbs" > "$BATS_TEST_TMPDIR/found"
+    diff "$BATS_TEST_TMPDIR/wanted" "$BATS_TEST_TMPDIR/found"
+}
+
+@test "libsoftverbs: of the private names only ibv_query_gid_type is there" {
+    need_library libibverbs.so.1
+    node=$(nm -D --defined-only "$(installed libibverbs.so.1)" | awk '$3 ~ /^ibv_query_gid_type@/ { print $3 }')
+    private=$(nm -D --defined-only "$softverbs" | awk '$3 ~ /PRIVATE/ && $2 != "A" { print $3 }')
+    [ "$private" = "$node" ] || { echo "wanted $node, found $private"; false; }
+}
+
+@test "libsoftverbs: each export has a version, none is unique in the process" {
+    unversioned=$(nm -D --defined-only "$softverbs" | awk '$2 != "A" && $3 !~ /@@/')
+    [ -z "$unversioned" ] || { echo "$unversioned"; false; }
+    [ -z "$(readelf -W --dyn-syms "$softverbs" | grep UNIQUE)" ]
+}
+
+@test "libsoftverbs: needs the C and C++ run time only" {
+    readelf -dW "$softverbs" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort > "$BATS_TEST_TMPDIR/needed"
+    diff - "$BATS_TEST_TMPDIR/needed" <<'END'
+ld-linux-x86-64.so.2
+libc.so.6
+libgcc_s.so.1
+libstdc++.so.6
+END
+}
+
+@test "libsoftverbs: does not ask for an executable stack or text relocations" {
+    [ -z "$(readelf -lW "$softverbs" | grep "GNU_STACK.*RWE")" ]
+    [ -z "$(readelf -dW "$softverbs" | grep TEXTREL)" ]
+}
