@@ -7,8 +7,8 @@ libsoftverbs_la_SOURCES = \
     %reldir%/rates.cpp \
     %reldir%/unlisted.cpp \
     %reldir%/unsupported.cpp %reldir%/unsupported.def
-libsoftverbs_la_LIBADD = libsupport.la
-libsoftverbs_la_DEPENDENCIES = libsupport.la %reldir%/libsoftverbs.map
+libsoftverbs_la_LIBADD = libsoftverbs_core.la libsupport.la
+libsoftverbs_la_DEPENDENCIES = $(libsoftverbs_la_LIBADD) %reldir%/libsoftverbs.map
 # Loaded by its path, never linked with: no version in the file name.
 libsoftverbs_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version $(NO_UNDEFINED) \
     -Wl,--version-script=$(top_srcdir)/%reldir%/libsoftverbs.map
