@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/codes.hpp"
+
+#include <cerrno>
+
+namespace dapl {
+
+DAT_RETURN from_errno(int error_number) {
+    switch (error_number) {
+        case ENOMEM:
+            return raw(DAT_INSUFFICIENT_RESOURCES);
+        case EOVERFLOW:
+            return raw(DAT_LENGTH_ERROR);
+        case EACCES:
+            return raw(DAT_PRIVILEGES_VIOLATION);
+        case EPERM:
+            return raw(DAT_PROTECTION_VIOLATION);
+        case EINVAL:
+            return raw(DAT_INVALID_PARAMETER);
+        case EISCONN:
+            return raw(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED);
+        case ECONNREFUSED:
+            return raw(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+        case ETIMEDOUT:
+            return raw(DAT_TIMEOUT_EXPIRED);
+        case ENETUNREACH:
+            return raw(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE);
+        case EADDRINUSE:
+            return raw(DAT_CONN_QUAL_IN_USE);
+        case EALREADY:
+            return raw(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_ACTCONNPENDING);
+        case EAGAIN:
+            return raw(DAT_QUEUE_EMPTY);
+        case EINTR:
+            return raw(DAT_INTERRUPTED_CALL);
+        case EAFNOSUPPORT:
+            return raw(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+        default:
+            return raw(DAT_INTERNAL_ERROR);
+    }
+}
+
+DAT_RETURN invalid_ep_state(DAT_EP_STATE state) {
+    switch (state) {
+        case DAT_EP_STATE_UNCONNECTED:
+            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED);
+        case DAT_EP_STATE_RESERVED:
+            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED);
+        case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
+            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PASSCONNPENDING);
+        case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
+            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_ACTCONNPENDING);
+        case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING:
+            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_TENTCONNPENDING);
+        case DAT_EP_STATE_CONNECTED:
+            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED);
+        case DAT_EP_STATE_DISCONNECT_PENDING:
+            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCPENDING);
+        case DAT_EP_STATE_DISCONNECTED:
+            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCONNECTED);
+        case DAT_EP_STATE_COMPLETION_PENDING:
+            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_COMPLPENDING);
+        default:
+            return error(DAT_INVALID_STATE);
+    }
+}
+
+}  // namespace dapl

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The functions behind the provider table, grouped by the file that defines them. Each checks its
+/// handles, turns exceptions into codes and otherwise calls the object.
+#pragma once
+
+#include "dapl/dat.hpp"
+
+#include <cstdarg>
+
+namespace dapl::entry {
+// ia.cpp, ia_query.cpp, ia_close.cpp
+DAT_RETURN ia_open(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE*, DAT_IA_HANDLE*);
+DAT_RETURN ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE*, DAT_IA_ATTR_MASK, DAT_IA_ATTR*,
+                    DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR*);
+DAT_RETURN ia_close(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);
+
+// handle.cpp
+DAT_RETURN set_consumer_context(DAT_HANDLE, DAT_CONTEXT);
+DAT_RETURN get_consumer_context(DAT_HANDLE, DAT_CONTEXT*);
+DAT_RETURN get_handle_type(DAT_HANDLE, DAT_HANDLE_TYPE*);
+
+// cno.cpp
+DAT_RETURN cno_create(DAT_IA_HANDLE, DAT_OS_WAIT_PROXY_AGENT, DAT_CNO_HANDLE*);
+DAT_RETURN cno_modify_agent(DAT_CNO_HANDLE, DAT_OS_WAIT_PROXY_AGENT);
+DAT_RETURN cno_query(DAT_CNO_HANDLE, DAT_CNO_PARAM_MASK, DAT_CNO_PARAM*);
+DAT_RETURN cno_free(DAT_CNO_HANDLE);
+DAT_RETURN cno_wait(DAT_CNO_HANDLE, DAT_TIMEOUT, DAT_EVD_HANDLE*);
+
+// evd_entry.cpp
+DAT_RETURN evd_create(DAT_IA_HANDLE, DAT_COUNT, DAT_CNO_HANDLE, DAT_EVD_FLAGS, DAT_EVD_HANDLE*);
+DAT_RETURN evd_query(DAT_EVD_HANDLE, DAT_EVD_PARAM_MASK, DAT_EVD_PARAM*);
+DAT_RETURN evd_modify_cno(DAT_EVD_HANDLE, DAT_CNO_HANDLE);
+DAT_RETURN evd_enable(DAT_EVD_HANDLE);
+DAT_RETURN evd_disable(DAT_EVD_HANDLE);
+DAT_RETURN evd_wait(DAT_EVD_HANDLE, DAT_TIMEOUT, DAT_COUNT, DAT_EVENT*, DAT_COUNT*);
+DAT_RETURN evd_resize(DAT_EVD_HANDLE, DAT_COUNT);
+DAT_RETURN evd_post_se(DAT_EVD_HANDLE, const DAT_EVENT*);
+DAT_RETURN evd_dequeue(DAT_EVD_HANDLE, DAT_EVENT*);
+DAT_RETURN evd_free(DAT_EVD_HANDLE);
+DAT_RETURN evd_set_unwaitable(DAT_EVD_HANDLE);
+DAT_RETURN evd_clear_unwaitable(DAT_EVD_HANDLE);
+
+// ep_entry.cpp
+DAT_RETURN ep_create(DAT_IA_HANDLE, DAT_PZ_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE, DAT_EVD_HANDLE,
+                     const DAT_EP_ATTR*, DAT_EP_HANDLE*);
+DAT_RETURN ep_query(DAT_EP_HANDLE, DAT_EP_PARAM_MASK, DAT_EP_PARAM*);
+DAT_RETURN ep_modify(DAT_EP_HANDLE, DAT_EP_PARAM_MASK, const DAT_EP_PARAM*);
+DAT_RETURN ep_get_status(DAT_EP_HANDLE, DAT_EP_STATE*, DAT_BOOLEAN*, DAT_BOOLEAN*);
+DAT_RETURN ep_free(DAT_EP_HANDLE);
+DAT_RETURN ep_reset(DAT_EP_HANDLE);
+
+// ep_connect.cpp
+DAT_RETURN ep_connect(DAT_EP_HANDLE, DAT_IA_ADDRESS_PTR, DAT_CONN_QUAL, DAT_TIMEOUT, DAT_COUNT,
+                      const DAT_PVOID, DAT_QOS, DAT_CONNECT_FLAGS);
+DAT_RETURN ep_dup_connect(DAT_EP_HANDLE, DAT_EP_HANDLE, DAT_TIMEOUT, DAT_COUNT, const DAT_PVOID,
+                          DAT_QOS);
+DAT_RETURN ep_disconnect(DAT_EP_HANDLE, DAT_CLOSE_FLAGS);
+
+// post.cpp
+DAT_RETURN ep_post_send(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO_COOKIE,
+                        DAT_COMPLETION_FLAGS);
+DAT_RETURN ep_post_recv(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO_COOKIE,
+                        DAT_COMPLETION_FLAGS);
+DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO_COOKIE,
+                             const DAT_RMR_TRIPLET*, DAT_COMPLETION_FLAGS);
+DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO_COOKIE,
+                              const DAT_RMR_TRIPLET*, DAT_COMPLETION_FLAGS);
+
+// extension.cpp
+DAT_RETURN handle_extendedop(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
+
+// lmr.cpp
+DAT_RETURN lmr_create(DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGION_DESCRIPTION, DAT_VLEN, DAT_PZ_HANDLE,
+                      DAT_MEM_PRIV_FLAGS, DAT_VA_TYPE, DAT_LMR_HANDLE*, DAT_LMR_CONTEXT*,
+                      DAT_RMR_CONTEXT*, DAT_VLEN*, DAT_VADDR*);
+DAT_RETURN lmr_query(DAT_LMR_HANDLE, DAT_LMR_PARAM_MASK, DAT_LMR_PARAM*);
+DAT_RETURN lmr_free(DAT_LMR_HANDLE);
+DAT_RETURN lmr_sync_rdma_read(DAT_IA_HANDLE, const DAT_LMR_TRIPLET*, DAT_VLEN);
+DAT_RETURN lmr_sync_rdma_write(DAT_IA_HANDLE, const DAT_LMR_TRIPLET*, DAT_VLEN);
+
+// pz.cpp
+DAT_RETURN pz_create(DAT_IA_HANDLE, DAT_PZ_HANDLE*);
+DAT_RETURN pz_query(DAT_PZ_HANDLE, DAT_PZ_PARAM_MASK, DAT_PZ_PARAM*);
+DAT_RETURN pz_free(DAT_PZ_HANDLE);
+
+// psp.cpp
+DAT_RETURN psp_create(DAT_IA_HANDLE, DAT_CONN_QUAL, DAT_EVD_HANDLE, DAT_PSP_FLAGS, DAT_PSP_HANDLE*);
+DAT_RETURN psp_create_any(DAT_IA_HANDLE, DAT_CONN_QUAL*, DAT_EVD_HANDLE, DAT_PSP_FLAGS,
+                          DAT_PSP_HANDLE*);
+DAT_RETURN psp_query(DAT_PSP_HANDLE, DAT_PSP_PARAM_MASK, DAT_PSP_PARAM*);
+DAT_RETURN psp_free(DAT_PSP_HANDLE);
+
+// cr.cpp
+DAT_RETURN cr_query(DAT_CR_HANDLE, DAT_CR_PARAM_MASK, DAT_CR_PARAM*);
+DAT_RETURN cr_accept(DAT_CR_HANDLE, DAT_EP_HANDLE, DAT_COUNT, const DAT_PVOID);
+DAT_RETURN cr_reject(DAT_CR_HANDLE, DAT_COUNT, const DAT_PVOID);
+
+}  // namespace dapl::entry

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Endpoint: a queue pair, its posted transfers, its connection.
+#pragma once
+
+#include <atomic>
+
+#include "dapl/codes.hpp"
+#include "dapl/ep_connection.hpp"
+#include "dapl/evd.hpp"
+#include "dapl/list.hpp"
+#include "dapl/object.hpp"
+#include "dapl/pz.hpp"
+#include "dapl/slot_ring.hpp"
+#include "dapl/support/mutex.hpp"
+#include "dapl/verbs/handles.hpp"
+
+namespace dapl {
+
+class Ia;
+
+/// What an EP is made of; NULL where the consumer gave none.
+struct EpParts {
+    Pz* pz;
+    Evd* recv_evd;
+    Evd* request_evd;
+    Evd* connect_evd;
+};
+
+/// Lock order: the IA's mutex, the EP's mutex, its post locks, an EVD's lock.
+class Ep : public Object<Ep>, public ListNode<Ep> {
+  public:
+    static constexpr Kind kKind = Kind::kEp;
+    Ep(Ia& owner, const EpParts& made_of, const DAT_EP_ATTR& wanted);
+    ~Ep();
+
+    Ia& ia;
+    /// Guards the parts, the attributes, the QP and the connection. Never held while a verbs object
+    /// is destroyed (that waits for its async events, and their handlers want this lock).
+    support::Mutex mutex;
+    EpParts parts GUARDED_BY(mutex);
+    DAT_EP_ATTR attributes GUARDED_BY(mutex);
+    EpConnection connection GUARDED_BY(mutex);
+    /// Written with the mutex held (ep_state.hpp), read by posts without.
+    std::atomic<DAT_EP_STATE> state{DAT_EP_STATE_UNCONNECTED};
+
+    static constexpr std::uint32_t kNoIncarnation = ~0u;
+    /// One side of the queue pair. Posting takes its lock and nothing else.
+    struct Side {
+        support::SpinLock lock;
+        ibv_qp* queue_pair GUARDED_BY(lock) = nullptr;  ///< nullptr without a PZ
+        std::uint64_t work_request_base GUARDED_BY(lock) = 0;
+        int max_segments GUARDED_BY(lock) = 0;
+        std::uint32_t max_inline GUARDED_BY(lock) = 0;
+        /// Which of the queue pairs that this slot of the pool has seen is the present one, so that
+        /// completions of an earlier one are told apart. kNoIncarnation: none. Changed with the
+        /// lock of the EVD held that takes this side's completions.
+        std::atomic<std::uint32_t> incarnation{kNoIncarnation};
+        SlotRing slots;
+    };
+    Side requests;
+    Side receives;
+
+    /// The queue pair in state INIT, RTR, RTS or ERR; nullptr without a PZ.
+    ibv_qp* queue_pair() REQUIRES(mutex) { return queue_pair_.get(); }
+    /// Makes a fresh queue pair in state INIT with the present parts and attributes and ends the
+    /// old one, whose completions stay in the EVDs. Does nothing without a PZ.
+    /// @return codes as dat_ep_create gives them.
+    support::Result<void> renew_queue_pair() EXCLUDES(mutex);
+    /// Flushes what is posted: every work request completes, new ones come back flushed.
+    void flush_queue_pair() REQUIRES(mutex);
+    /// Ends the queue pair; completions that nobody has taken stay in the EVDs as events.
+    void end_queue_pair() EXCLUDES(mutex);
+
+  private:
+    void install(verbs::QueuePair made, const ibv_qp_cap& capabilities) REQUIRES(mutex);
+    verbs::QueuePair queue_pair_ GUARDED_BY(mutex);
+};
+
+}  // namespace dapl

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The events that are not completions, one function each. All may be called from any thread,
+/// without an EVD's lock held; none blocks.
+#pragma once
+
+#include "dapl/dat.hpp"
+
+namespace dapl {
+
+class Ep;
+class Evd;
+class Ia;
+
+/// @param private_data lives until the EP is reset, freed or connected again.
+void post_connection_event(Evd& evd, DAT_EVENT_NUMBER number, Ep& ep, DAT_COUNT private_data_size,
+                           DAT_PVOID private_data);
+/// @param service_point handle of the PSP or RSP. @param conn_qual as it was given to it.
+void post_connection_request(Evd& evd, DAT_HANDLE service_point, DAT_IA_ADDRESS_PTR local_address,
+                             DAT_CONN_QUAL conn_qual, DAT_CR_HANDLE cr);
+/// Goes to the async EVD of the adapter instance. @param handle what the event is about; an IA is
+/// named by the consumer's integer (consumer_handle()).
+void post_async_event(Ia& ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle);
+
+/// @return the integer by which the consumer knows the adapter instance.
+DAT_IA_HANDLE consumer_handle(const Ia& ia);
+
+}  // namespace dapl

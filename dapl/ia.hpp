@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Adapter instance: root of the ownership tree. It owns a connection manager, which owns the
+/// device, and every object made with it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dapl/cm/manager.hpp"
+#include "dapl/cno.hpp"
+#include "dapl/ep.hpp"
+#include "dapl/evd.hpp"
+#include "dapl/list.hpp"
+#include "dapl/lmr.hpp"
+#include "dapl/object.hpp"
+#include "dapl/provider.hpp"
+#include "dapl/psp.hpp"
+#include "dapl/pz.hpp"
+#include "dapl/support/mutex.hpp"
+
+namespace dapl {
+
+class Ia : public Object<Ia> {
+  public:
+    static constexpr Kind kKind = Kind::kIa;
+    /// @param device, port as the adapter reports them.
+    Ia(const Provider& registered, std::unique_ptr<cm::Manager> opened,
+       const ibv_device_attr& device, const ibv_port_attr& port);
+
+    bool is_infiniband() const { return transport != IBV_TRANSPORT_IWARP; }
+    const cm::Adapter& adapter() const { return manager->adapter(); }
+    ibv_context* context() const { return manager->adapter().context; }
+
+    const Provider& provider;
+    const std::unique_ptr<cm::Manager> manager;
+    const ibv_device_attr device_attributes;
+    const ibv_port_attr port_attributes;
+    const ibv_transport_type transport;
+
+    support::Mutex mutex;  ///< guards the children
+    List<Pz> pzs GUARDED_BY(mutex);
+    List<Lmr> lmrs GUARDED_BY(mutex);
+    List<Cno> cnos GUARDED_BY(mutex);
+    List<Evd> evds GUARDED_BY(mutex);  ///< the async EVD made for this IA among them
+    List<Ep> eps GUARDED_BY(mutex);
+    List<Psp> psps GUARDED_BY(mutex);
+    /// Its own or another adapter instance's; nullptr once that one has gone.
+    Evd* async_evd GUARDED_BY(mutex) = nullptr;
+
+    /// A queue pair needs two completion queues; this one serves the sides without an EVD.
+    ibv_cq* unused_queue() EXCLUDES(mutex);
+
+    /// DAT_IB_* names and their values, for provider_specific_attr.
+    std::vector<DAT_NAMED_ATTR> named_attributes;
+    std::vector<std::string> named_values;
+
+    Ia* next = nullptr;  ///< of the process, guarded by ProcessState::open_mutex
+
+  private:
+    verbs::CompletionQueue unused_queue_ GUARDED_BY(mutex);
+};
+
+}  // namespace dapl

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Local memory region: a registration.
+#pragma once
+
+#include "dapl/list.hpp"
+#include "dapl/object.hpp"
+#include "dapl/pz.hpp"
+#include "dapl/verbs/handles.hpp"
+
+namespace dapl {
+
+class Lmr : public Object<Lmr>, public ListNode<Lmr> {
+  public:
+    static constexpr Kind kKind = Kind::kLmr;
+    /// @param made the registration; asked: what the consumer wanted, as dat_lmr_query gives it
+    /// back.
+    Lmr(Pz& zone, verbs::MemoryRegion made, const DAT_LMR_PARAM& asked)
+        : pz(zone), region(std::move(made)), parameters(asked) {
+        ++pz.users;
+    }
+    ~Lmr() { --pz.users; }
+
+    Pz& pz;
+    verbs::MemoryRegion region;
+    DAT_LMR_PARAM parameters;
+};
+
+}  // namespace dapl

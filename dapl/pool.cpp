@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/pool.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "dapl/process_state.hpp"
+
+namespace dapl {
+namespace {
+
+std::atomic<ProcessState*> state;
+
+/// Process (24 bits), kind (4), serial (36): unique on the machine as long as the process lives.
+std::uint64_t object_id(Kind kind) {
+    static std::atomic<std::uint64_t> serial;
+    const auto process = static_cast<std::uint64_t>(getpid()) & 0xffffff;
+    return process << 40 | static_cast<std::uint64_t>(kind) << 36 |
+           (serial.fetch_add(1, std::memory_order_relaxed) & 0xfffffffff);
+}
+
+/// Runs when the library is unloaded and at exit, when other threads may still call us: no lock is
+/// waited for, nothing is given back.
+[[gnu::destructor]] void forget_library() {
+    ProcessState* known = state.load();
+    if (!known) return;
+    for (Pool& pool : known->pools) pool.forget_provider();
+}
+
+}  // namespace
+
+void* map_forgotten_by_children(std::size_t size) {
+    void* pages = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
+    if (madvise(pages, size, MADV_WIPEONFORK) != 0) {
+        munmap(pages, size);
+        throw std::bad_alloc();
+    }
+    return pages;
+}
+
+ProcessState& process_state() {
+    ProcessState* known = state.load(std::memory_order_acquire);
+    if (known) return *known;
+    void* pages = map_forgotten_by_children(sizeof(ProcessState));
+    ProcessState* made = static_cast<ProcessState*>(pages);
+    if (state.compare_exchange_strong(known, made)) return *made;
+    munmap(pages, sizeof(ProcessState));
+    return *known;
+}
+
+Pool& pool_of(Kind kind) {
+    return process_state().pools[static_cast<int>(kind)];
+}
+
+Header* Pool::make_slot() {
+    const std::uint32_t index = made_.load(std::memory_order_relaxed);
+    const std::uint32_t chunk = index / kSlotsPerChunk;
+    if (chunk == kMaxChunks) throw std::bad_alloc();
+    if (index % kSlotsPerChunk == 0)
+        chunks_[chunk].store(
+            static_cast<char*>(map_forgotten_by_children(kSlotsPerChunk * stride_)),
+            std::memory_order_relaxed);
+    made_.store(index + 1, std::memory_order_release);
+    Header* slot = at(index);
+    slot->index = index;
+    return slot;
+}
+
+Header* Pool::allocate(std::size_t size, Kind kind) {
+    support::MutexLock lock(mutex_);
+    constexpr std::size_t kUnit = alignof(Header);
+    if (!stride_) stride_ = sizeof(Header) + (size + kUnit - 1) / kUnit * kUnit;
+    Header* slot;
+    if (free_ > kReuseDistance) {
+        slot = oldest_free_;
+        oldest_free_ = slot->next_free;
+        --free_;
+    } else {
+        slot = make_slot();
+    }
+    slot->next_free = nullptr;
+    slot->context = {};
+    slot->id = object_id(kind);
+    ++slot->generation;
+    return slot;
+}
+
+void Pool::release(Header* slot) {
+    support::MutexLock lock(mutex_);
+    slot->next_free = nullptr;
+    (free_ ? newest_free_->next_free : oldest_free_) = slot;
+    newest_free_ = slot;
+    ++free_;
+}
+
+void Pool::forget_provider() {
+    for (std::uint32_t index = 0; Header* slot = at(index); ++index) {
+        slot->kind_tag.store(nullptr, std::memory_order_relaxed);
+        slot->provider.store(nullptr, std::memory_order_relaxed);
+    }
+}
+
+}  // namespace dapl

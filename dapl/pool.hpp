@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Type-stable storage of the DAT objects. A freed slot keeps a first word that libdat2 can jump
+/// through (every entry then answers DAT_INVALID_HANDLE), is reused first-in first-out and not
+/// before 64 others of its kind; a handle kept longer than that cannot be told from its successor.
+/// Slots are never unmapped: when the library is unloaded their first words become NULL.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+#include "dapl/object.hpp"
+#include "dapl/support/mutex.hpp"
+
+namespace dapl {
+
+/// All-zero is an empty pool. Thread safe.
+class Pool {
+  public:
+    /// @param size of the object behind the header; the same in every call.
+    /// @return a slot that is not live. Throws std::bad_alloc.
+    Header* allocate(std::size_t size, Kind kind) EXCLUDES(mutex_);
+    void release(Header* slot) EXCLUDES(mutex_);
+    /// @return the slot with this index, live or not; nullptr when none was ever made. No lock:
+    /// completions are matched with their EP through it.
+    Header* at(std::uint32_t index) const {
+        if (index >= made_.load(std::memory_order_acquire)) return nullptr;
+        char* chunk = chunks_[index / kSlotsPerChunk].load(std::memory_order_relaxed);
+        return reinterpret_cast<Header*>(chunk + index % kSlotsPerChunk * stride_);
+    }
+    /// The library goes: no handle may lead into it any more.
+    void forget_provider() EXCLUDES(mutex_);
+
+  private:
+    static constexpr std::uint32_t kReuseDistance = 64;
+    static constexpr std::uint32_t kSlotsPerChunk = 64;
+    static constexpr std::uint32_t kMaxChunks = 16384;  // 2^20 objects of a kind
+
+    Header* make_slot() REQUIRES(mutex_);
+
+    support::Mutex mutex_;
+    std::size_t stride_;
+    std::atomic<std::uint32_t> made_;  ///< slots that have ever been handed out
+    Header* oldest_free_ GUARDED_BY(mutex_);
+    Header* newest_free_ GUARDED_BY(mutex_);
+    std::uint32_t free_ GUARDED_BY(mutex_);
+    std::atomic<char*> chunks_[kMaxChunks];
+};
+
+/// @return the pool of a kind in this process. Throws std::bad_alloc at the first use.
+Pool& pool_of(Kind kind);
+
+/// The table of a freed object's first word: every entry checks its handle.
+extern const DAT_PROVIDER kProviderTable;
+
+/// Makes an object; its handle becomes valid when the constructor is through. Throws std::bad_alloc
+/// and what the constructor throws.
+template <class T, class... Arguments>
+T* make(const DAT_PROVIDER* provider, Arguments&&... arguments) {
+    static_assert(alignof(T) <= alignof(Header));
+    Pool& pool = pool_of(T::kKind);
+    Header* slot = pool.allocate(sizeof(T), T::kKind);
+    T* object;
+    try {
+        object = new (slot + 1) T(std::forward<Arguments>(arguments)...);
+    } catch (...) {
+        pool.release(slot);
+        throw;
+    }
+    slot->provider.store(provider, std::memory_order_relaxed);
+    slot->kind_tag.store(&kKindTags[static_cast<int>(T::kKind)], std::memory_order_release);
+    return object;
+}
+
+/// From here on the handle answers DAT_INVALID_HANDLE.
+template <class T>
+void revoke(T& object) {
+    Header& header = object.header();
+    header.kind_tag.store(nullptr, std::memory_order_release);
+    header.provider.store(&kProviderTable, std::memory_order_relaxed);
+}
+
+template <class T>
+void destroy(T& object) {
+    Header* slot = &object.header();
+    revoke(object);
+    object.~T();
+    pool_of(T::kKind).release(slot);
+}
+
+}  // namespace dapl

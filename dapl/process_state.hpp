@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Everything that is process-wide and changes. It lives in pages that the kernel clears in a
+/// forked child, and all-zero is the state of a process that has not opened anything: a child
+/// starts anew without touching what belongs to its parent, and no data path has to compare process
+/// ids.
+#pragma once
+
+#include <cstddef>
+
+#include "dapl/pool.hpp"
+#include "dapl/support/mutex.hpp"
+
+namespace dapl {
+
+class Ia;
+class ServiceThread;
+
+/// @return pages that read as zero in this process now and in every forked child later.
+/// Never unmapped. Throws std::bad_alloc.
+void* map_forgotten_by_children(std::size_t size);
+
+struct ProcessState {
+    Pool pools[kKinds];
+    /// Held while an adapter instance is opened or closed: outermost of all our locks.
+    support::Mutex open_mutex;
+    Ia* first_ia GUARDED_BY(open_mutex);
+    ServiceThread* service GUARDED_BY(open_mutex);
+};
+
+/// Throws std::bad_alloc at the first use in a process.
+ProcessState& process_state();
+
+}  // namespace dapl

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Owners of verbs objects. Empty ones read as nullptr; who destroys an owner has made sure that
+/// nothing in the device depends on the object any more.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+
+namespace verbs {
+
+template <auto destroy>
+struct Destroy {
+    template <class T>
+    void operator()(T* object) const {
+        destroy(object);
+    }
+};
+
+using ProtectionDomain = std::unique_ptr<ibv_pd, Destroy<ibv_dealloc_pd>>;
+using MemoryRegion = std::unique_ptr<ibv_mr, Destroy<ibv_dereg_mr>>;
+using CompletionChannel = std::unique_ptr<ibv_comp_channel, Destroy<ibv_destroy_comp_channel>>;
+using CompletionQueue = std::unique_ptr<ibv_cq, Destroy<ibv_destroy_cq>>;
+using QueuePair = std::unique_ptr<ibv_qp, Destroy<ibv_destroy_qp>>;
+
+}  // namespace verbs
