@@ -40,29 +40,4 @@ DAT_RETURN from_errno(int error_number) {
     }
 }
 
-DAT_RETURN invalid_ep_state(DAT_EP_STATE state) {
-    switch (state) {
-        case DAT_EP_STATE_UNCONNECTED:
-            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED);
-        case DAT_EP_STATE_RESERVED:
-            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RESERVED);
-        case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
-            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_PASSCONNPENDING);
-        case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
-            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_ACTCONNPENDING);
-        case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING:
-            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_TENTCONNPENDING);
-        case DAT_EP_STATE_CONNECTED:
-            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED);
-        case DAT_EP_STATE_DISCONNECT_PENDING:
-            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCPENDING);
-        case DAT_EP_STATE_DISCONNECTED:
-            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_DISCONNECTED);
-        case DAT_EP_STATE_COMPLETION_PENDING:
-            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_COMPLPENDING);
-        default:
-            return error(DAT_INVALID_STATE);
-    }
-}
-
 }  // namespace dapl

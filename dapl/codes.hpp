@@ -28,7 +28,5 @@ inline constexpr DAT_RETURN kOutOfMemory = error(DAT_INSUFFICIENT_RESOURCES, DAT
 
 /// What a system or verbs error means to a consumer; raw.
 DAT_RETURN from_errno(int error_number);
-/// DAT_INVALID_STATE with the subtype of an EP's state.
-DAT_RETURN invalid_ep_state(DAT_EP_STATE state);
 
 }  // namespace dapl

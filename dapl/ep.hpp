@@ -5,8 +5,10 @@
 
 #include <atomic>
 
+#include "dapl/cm/lock.hpp"
 #include "dapl/codes.hpp"
 #include "dapl/ep_connection.hpp"
+#include "dapl/ep_state.hpp"
 #include "dapl/evd.hpp"
 #include "dapl/list.hpp"
 #include "dapl/object.hpp"
@@ -27,7 +29,9 @@ struct EpParts {
     Evd* connect_evd;
 };
 
-/// Lock order: the IA's mutex, the EP's mutex, its post locks, an EVD's lock.
+/// connection_lock guards what an EP is made of and its connection; it is never held while a verbs
+/// object is destroyed (that waits for the handlers of its async events, which want the lock).
+/// Posts take the lock of their side only; connection_lock comes before it.
 class Ep : public Object<Ep>, public ListNode<Ep> {
   public:
     static constexpr Kind kKind = Kind::kEp;
@@ -35,14 +39,10 @@ class Ep : public Object<Ep>, public ListNode<Ep> {
     ~Ep();
 
     Ia& ia;
-    /// Guards the parts, the attributes, the QP and the connection. Never held while a verbs object
-    /// is destroyed (that waits for its async events, and their handlers want this lock).
-    support::Mutex mutex;
-    EpParts parts GUARDED_BY(mutex);
-    DAT_EP_ATTR attributes GUARDED_BY(mutex);
-    EpConnection connection GUARDED_BY(mutex);
-    /// Written with the mutex held (ep_state.hpp), read by posts without.
-    std::atomic<DAT_EP_STATE> state{DAT_EP_STATE_UNCONNECTED};
+    EpParts parts GUARDED_BY(connection_lock);
+    DAT_EP_ATTR attributes GUARDED_BY(connection_lock);
+    EpConnection connection GUARDED_BY(connection_lock);
+    EpState state;
 
     static constexpr std::uint32_t kNoIncarnation = ~0u;
     /// One side of the queue pair. Posting takes its lock and nothing else.
@@ -62,19 +62,19 @@ class Ep : public Object<Ep>, public ListNode<Ep> {
     Side receives;
 
     /// The queue pair in state INIT, RTR, RTS or ERR; nullptr without a PZ.
-    ibv_qp* queue_pair() REQUIRES(mutex) { return queue_pair_.get(); }
+    ibv_qp* queue_pair() REQUIRES(connection_lock) { return queue_pair_.get(); }
     /// Makes a fresh queue pair in state INIT with the present parts and attributes and ends the
     /// old one, whose completions stay in the EVDs. Does nothing without a PZ.
     /// @return codes as dat_ep_create gives them.
-    support::Result<void> renew_queue_pair() EXCLUDES(mutex);
+    support::Result<void> renew_queue_pair() EXCLUDES(connection_lock);
     /// Flushes what is posted: every work request completes, new ones come back flushed.
-    void flush_queue_pair() REQUIRES(mutex);
+    void flush_queue_pair() REQUIRES(connection_lock);
     /// Ends the queue pair; completions that nobody has taken stay in the EVDs as events.
-    void end_queue_pair() EXCLUDES(mutex);
+    void end_queue_pair() EXCLUDES(connection_lock);
 
   private:
-    void install(verbs::QueuePair made, const ibv_qp_cap& capabilities) REQUIRES(mutex);
-    verbs::QueuePair queue_pair_ GUARDED_BY(mutex);
+    void install(verbs::QueuePair made, const ibv_qp_cap& capabilities) REQUIRES(connection_lock);
+    verbs::QueuePair queue_pair_ GUARDED_BY(connection_lock);
 };
 
 }  // namespace dapl

@@ -11,7 +11,7 @@ namespace dapl {
 
 class Ep;
 
-/// Guarded by the EP's mutex.
+/// Guarded by connection_lock.
 struct EpConnection {
     sockaddr_storage remote_address{};  ///< family 0 before the first connection, kept after it
     std::uint64_t local_port_qual = 0;

@@ -22,6 +22,7 @@
 
 namespace dapl {
 
+/// Lock order: ProcessState::open_mutex, an IA's mutex, connection_lock, the locks of the objects.
 class Ia : public Object<Ia> {
   public:
     static constexpr Kind kKind = Kind::kIa;

@@ -1,2 +1,4 @@
-#SPDX - License - Identifier : BSD - 2 - Clause
-libdaplcore_la_SOURCES += % reldir % / manager.hpp % reldir % / lock.cpp % reldir % / lock.hpp
+# SPDX-License-Identifier: BSD-2-Clause
+libdaplcore_la_SOURCES += \
+    %reldir%/lock.cpp %reldir%/lock.hpp \
+    %reldir%/manager.hpp
