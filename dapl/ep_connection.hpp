@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "dapl/cm/lock.hpp"
+
 namespace dapl {
 
 class Ep;
@@ -19,15 +21,14 @@ struct EpConnection {
 };
 
 /// The consumer has taken the completion of a failed transfer (flushes not counted): a CONNECTED
-/// EP breaks. Called without locks, on the consumer's thread.
-void transfer_failed(Ep& ep);
-/// The device says that the QP is in error. Called without locks, on the service thread.
-void queue_pair_failed(Ep& ep);
+/// EP breaks. On the consumer's thread.
+void transfer_failed(Ep& ep) REQUIRES(connection_lock);
+/// The device says that the QP is in error. On the service thread, which posts the async event.
+void queue_pair_failed(Ep& ep) REQUIRES(connection_lock);
 /// For dat_ep_free and dat_ia_close: ends the connection abruptly, whatever its state, with its
 /// event. On return no connection manager knows the EP.
-void abandon_connection(Ep& ep);
-/// For dat_ep_reset: forgets the last connection, its private data included. The EP's mutex is
-/// held.
-void forget_connection(Ep& ep);
+void abandon_connection(Ep& ep) REQUIRES(connection_lock);
+/// For dat_ep_reset: forgets the last connection, its private data included.
+void forget_connection(Ep& ep) REQUIRES(connection_lock);
 
 }  // namespace dapl

@@ -30,8 +30,8 @@ class Evd : public Object<Evd>, public ListNode<Evd> {
         verbs::CompletionQueue queue);
     ~Evd();
 
-    // What the core and the connection manager call. Thread safe, never blocks; not to be called
-    // with an EVD's lock held.
+    // What the core and the connection manager call. Thread safe, never blocks; connection_lock may
+    // be held.
     /// Queues an event (evd_handle is filled in here), wakes the waiter, triggers the CNO. What
     /// finds no room is dropped and reported as an async event that names this EVD.
     void post_event(const DAT_EVENT& event) EXCLUDES(lock_);

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The C boundary: nothing is thrown across it but the unwinding of a cancelled thread.
+/// The C boundary. Nothing is thrown across it but the unwinding of a cancelled thread.
+///
+/// Asynchronous cancellation may strike between any two instructions. A frame with cleanups cannot
+/// be unwound from just anywhere, so the frames of uncancelled() and of the entry functions that
+/// use it have none, and all that has is called with cancellation disabled.
 #pragma once
 
 #include <cxxabi.h>
+#include <pthread.h>
 
 #include <new>
 
@@ -13,9 +18,9 @@ namespace dapl {
 
 /// Runs the body of an entry function and turns what it throws into a DAT code.
 template <class Body>
-DAT_RETURN guarded(Body&& body) {
+[[gnu::noinline]] DAT_RETURN guarded(const Body& body, int old_cancel_state) {
     try {
-        return body();
+        return body(old_cancel_state);
     } catch (const abi::__forced_unwind&) {
         throw;
     } catch (const std::bad_alloc&) {
@@ -24,6 +29,36 @@ DAT_RETURN guarded(Body&& body) {
         return error(DAT_INTERNAL_ERROR);
     }
 }
+
+/// Runs the body with cancellation disabled. The body gets the caller's state, for
+/// CancellationWindow; only a body that waits has a use for it.
+template <class Body>
+DAT_RETURN uncancelled(const Body& body) {
+    int old_cancel_state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_cancel_state);
+    const DAT_RETURN code = guarded(body, old_cancel_state);
+    pthread_setcancelstate(old_cancel_state, nullptr);
+    return code;
+}
+
+/// While it lives the thread can be cancelled (deferred) where its caller allows it: put it around
+/// the one system call that waits.
+class CancellationWindow {
+  public:
+    explicit CancellationWindow(int old_cancel_state) {
+        pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old_type_);
+        pthread_setcancelstate(old_cancel_state, nullptr);
+    }
+    ~CancellationWindow() {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+        pthread_setcanceltype(old_type_, nullptr);
+    }
+    CancellationWindow(const CancellationWindow&) = delete;
+    CancellationWindow& operator=(const CancellationWindow&) = delete;
+
+  private:
+    int old_type_;
+};
 
 /// @return the code of a failed control-path function, or DAT_SUCCESS.
 template <class T>
