@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/fabric/directory.hpp"
 
+#include <dirent.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 
 #include "dapl/support/log.hpp"
 #include "dapl/support/settings.hpp"
@@ -105,6 +107,16 @@ Result<UniqueFd> Directory::connect(const std::string& name) const {
 
 void Directory::remove(const std::string& name) const {
     unlinkat(fd_.get(), name.c_str(), 0);
+}
+
+void Directory::remove_all(const std::string& prefix) const {
+    UniqueFd copy(openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR* entries = copy.valid() ? fdopendir(copy.get()) : nullptr;
+    if (!entries) return;
+    copy.release();  // closedir() closes it
+    while (const dirent* entry = readdir(entries))
+        if (std::string_view(entry->d_name).starts_with(prefix)) remove(entry->d_name);
+    closedir(entries);
 }
 
 }  // namespace softverbs

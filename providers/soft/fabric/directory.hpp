@@ -31,6 +31,8 @@ class Directory {
     /// nobody listens, ENOENT.
     Result<UniqueFd> connect(const std::string& name) const;
     void remove(const std::string& name) const;
+    /// Removes every entry whose name begins so.
+    void remove_all(const std::string& prefix) const;
 
   private:
     Directory(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}

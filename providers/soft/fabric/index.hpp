@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "dapl/support/mutex.hpp"
 #include "providers/soft/fabric/directory.hpp"
@@ -20,12 +21,6 @@
 #include "providers/soft/fabric/result.hpp"
 
 namespace softverbs {
-
-/// Where a member is to be found.
-struct MemberRef {
-    std::uint32_t slot = 0;
-    MemberId id = 0;
-};
 
 /// Who binds a port: a port space (RDMA_PS_*), an address (IPv4 as mapped IPv6; all zeros for any),
 /// a port in host order.
@@ -46,19 +41,21 @@ class Index {
     void abandon();
 
     const MemberRef& self() const { return self_; }
+    /// Random, made with the index.
     std::uint64_t hash() const { return hash_; }
     static std::string socket_name(std::uint32_t slot);
 
+    /// @return a block that nobody owns, the one freed longest ago when none is fresh; ENOSPC.
     Result<std::uint32_t> take_block() EXCLUDES(mutex_);
     /// @return ENOENT when nobody owns the block.
     Result<MemberRef> owner_of_block(std::uint32_t block) EXCLUDES(mutex_);
 
     /// Reserves a port; key.port 0 takes a free one. Any address conflicts with every address on
-    /// the port.
+    /// the port. Two that both `share` may have the same one (RDMA_OPTION_ID_REUSEADDR).
     /// @return the port; EADDRINUSE exactly when a living member has it; EADDRNOTAVAIL when none is
     /// free.
-    Result<std::uint16_t> bind_port(const PortKey& key) EXCLUDES(mutex_);
-    /// Makes a port that we bound visible to find_listener().
+    Result<std::uint16_t> bind_port(const PortKey& key, bool share = false) EXCLUDES(mutex_);
+    /// Makes a port that we bound visible to find_listener(). @return EADDRINUSE when it is shared.
     Result<void> listen_port(const PortKey& key) EXCLUDES(mutex_);
     void release_port(const PortKey& key) EXCLUDES(mutex_);
     /// The living member that listens on this address, or on any, and the port. @return ENOENT.
@@ -72,14 +69,27 @@ class Index {
     struct Header;
     struct MemberRecord;
     struct PortRecord;
+    struct PortRow;
     class Transaction;
 
     explicit Index(const Directory& directory) : directory_(directory) {}
+    Result<void> open_file();
+    Result<Header> read_header(Transaction& transaction);
+    Result<Header> make_header(Transaction& transaction);
+    Result<void> take_slot(Transaction& transaction, Header& header, const in6_addr& address);
+    void bury_dead(Transaction& transaction, Header& header);
+    void free_blocks(Transaction& transaction, Header& header, const std::vector<bool>& slots);
+    bool is_locked(std::uint64_t first_slot, std::uint64_t count) const;
+    bool is_living(Transaction& transaction, const MemberRef& member) const;
+    PortRow read_ports(Transaction& transaction, std::uint16_t port) const;
+    Result<std::uint16_t> choose_port(Transaction& transaction) const;
+    PortRecord own_record(const PortKey& key, bool share) const;
 
     const Directory& directory_;
     UniqueFd file_;
     MemberRef self_;
     std::uint64_t hash_ = 0;
+    bool joined_ = false;
     /// OFD locks do not keep threads of one process apart.
     support::Mutex mutex_;
 };

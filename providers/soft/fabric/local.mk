@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 libsoftverbs_core_la_SOURCES += \
+    %reldir%/address.cpp %reldir%/address.hpp \
     %reldir%/directory.cpp %reldir%/directory.hpp \
-    %reldir%/index.hpp %reldir%/message.hpp %reldir%/peer.hpp %reldir%/process.hpp \
-    %reldir%/result.hpp %reldir%/service.hpp
+    %reldir%/handshake.cpp %reldir%/handshake.hpp \
+    %reldir%/index.cpp %reldir%/index.hpp %reldir%/index_layout.hpp %reldir%/index_ports.cpp \
+    %reldir%/links.cpp %reldir%/message.hpp \
+    %reldir%/peer.cpp %reldir%/peer.hpp \
+    %reldir%/process.cpp %reldir%/process.hpp \
+    %reldir%/record.cpp %reldir%/result.hpp \
+    %reldir%/service.cpp %reldir%/service.hpp

@@ -28,6 +28,12 @@ class Process;
 /// nobody.
 using MemberId = std::uint64_t;
 
+/// Where a member is to be found.
+struct MemberRef {
+    std::uint32_t slot = 0;  ///< in the index
+    MemberId id = 0;
+};
+
 /// A peer's answer to request().
 struct Reply {
     std::vector<std::byte> body;
@@ -48,7 +54,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     std::size_t arena_size() const { return arena_size_; }  ///< bytes
     /// In this process's name space; 0 when the peer lives in one that we cannot see.
     pid_t pid() const { return pid_; }
-    MemberId member() const { return member_; }
+    const MemberRef& member() const { return member_; }
     bool is_self() const { return is_self_; }
     /// False once the link has ended; on_peer_death handlers follow on the service thread.
     bool alive() const { return alive_.load(std::memory_order_acquire); }
@@ -96,7 +102,7 @@ class Peer : public std::enable_shared_from_this<Peer> {
     std::size_t arena_size_ = 0;
     bool arena_mapped_here_ = false;
     pid_t pid_ = 0;
-    MemberId member_ = 0;
+    MemberRef member_;
     bool is_self_ = false;
     UniqueFd doorbell_;
     UniqueFd pidfd_;  ///< a forked child may keep the link's other end open; this tells the truth

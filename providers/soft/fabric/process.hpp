@@ -9,6 +9,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -38,6 +39,10 @@ class Process {
     /// Runs in the first join(), before any peer can see us: registers handlers, makes the arena.
     using Prepare = std::function<Result<PublishedArena>(Process&)>;
 
+    ~Process();
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
     /// First call: opens the fabric, runs `prepare`, starts the service thread. Later calls: one
     /// more reference. In a child after fork: leaves the parent's Process as it was and joins anew.
     /// Failures were reported.
@@ -52,6 +57,8 @@ class Process {
     /// The same for all members of one fabric, different in another one. Goes into LID and GID.
     std::uint64_t fabric_hash() const;
     MemberId member() const;
+    /// SOFTVERBS_ADDRESS, IPv4 as mapped IPv6.
+    const in6_addr& address() const { return address_; }
     /// Takes a block of 256 QP numbers, which is ours until we leave. Block B holds the numbers B
     /// << 8 to (B << 8) + 255; B is never 0. Freed blocks are handed out again last. @return ENOSPC
     /// when all are taken.
@@ -60,8 +67,9 @@ class Process {
     // -- peers
     // --------------------------------------------------------------------------------------
     /// The process that owns this QP number; connects to it where needed and waits for its answer.
-    /// Not from the service thread (EDEADLK). @return ENOENT: nobody has that number; ECONNREFUSED:
-    /// its owner is gone; ETIMEDOUT; EPROTO, EACCES (reported): it is no proper member.
+    /// On the service thread only peers that are known already are found (else EDEADLK).
+    /// @return ENOENT: nobody has that number; ECONNREFUSED: its owner is gone; ETIMEDOUT; EPROTO,
+    /// EACCES (reported): it is no proper member.
     Result<std::shared_ptr<Peer>> peer_of_qpn(std::uint32_t qpn, Deadline deadline);
     /// The same by member, without waiting: `found` runs on the service thread, or now if that is
     /// the caller.
@@ -87,40 +95,46 @@ class Process {
     friend class Peer;
     struct Handshake;
     struct Shared;
+    using SharedHandshake = std::shared_ptr<Handshake>;
+    using FoundPeer = Result<std::shared_ptr<Peer>>;
 
-    Process() = default;
-    ~Process();
+    Process();
     static Shared& shared();
     Result<void> start(const Prepare& prepare);
     Result<void> open_door();
     void stop();
     void abandon();
 
+    std::shared_ptr<Peer> known_peer(MemberId member) EXCLUDES(mutex_);
+    // Service thread only:
     void accept_links();
-    void begin_handshake(std::shared_ptr<Handshake> handshake);
-    void connect_link(std::shared_ptr<Handshake> handshake);
-    void handshake_readable(const std::shared_ptr<Handshake>& handshake);
-    void finish_handshake(const std::shared_ptr<Handshake>& handshake,
-                          Result<std::shared_ptr<Peer>> outcome);
-    Result<void> send_hello(int link);
-    Result<std::shared_ptr<Peer>> adopt(Handshake& handshake, Message& hello);
-    Result<void> watch_link(const std::shared_ptr<Peer>& peer, int link);
+    void connect_link(const SharedHandshake& handshake);
+    void begin_handshake(const SharedHandshake& handshake);
+    void handshake_readable(const SharedHandshake& handshake);
+    void finish_handshake(const SharedHandshake& handshake, FoundPeer outcome);
+    FoundPeer adopt(Handshake& handshake, Message& hello) EXCLUDES(mutex_);
+    Result<std::shared_ptr<Peer>> make_peer(const Handshake& handshake, Message& hello);
+    Result<void> watch_link(const std::shared_ptr<Peer>& peer, UniqueFd link);
     void link_ready(const std::shared_ptr<Peer>& peer, int link, std::uint32_t events);
-    void dispatch(const std::shared_ptr<Peer>& peer, Message& message, bool is_reply);
-    void peer_died(const std::shared_ptr<Peer>& peer);
+    void dispatch(const std::shared_ptr<Peer>& peer, Message& message, bool is_reply)
+        EXCLUDES(mutex_);
+    void peer_died(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex_);
+    void close_peer(Peer& peer);
 
     std::unique_ptr<Directory> directory_;
     std::unique_ptr<Index> index_;
+    in6_addr address_ = {};
     PublishedArena arena_;
     UniqueFd listener_;
     UniqueFd doorbell_;
     Service service_;
     std::shared_ptr<Peer> self_;
-    std::vector<std::byte> receive_buffer_;  ///< service thread only
+    // Service thread only:
+    std::unordered_map<MemberId, SharedHandshake> connecting_;
+    std::vector<std::byte> receive_buffer_;
 
     support::Mutex mutex_;
     std::unordered_map<MemberId, std::shared_ptr<Peer>> peers_ GUARDED_BY(mutex_);
-    std::unordered_map<MemberId, std::shared_ptr<Handshake>> connecting_ GUARDED_BY(mutex_);
     std::array<std::shared_ptr<MessageHandler>, static_cast<std::size_t>(MessageType::kCount)>
         handlers_ GUARDED_BY(mutex_);
     std::vector<Service::Function> doorbell_handlers_ GUARDED_BY(mutex_);

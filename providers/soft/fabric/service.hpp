@@ -72,6 +72,7 @@ class Service {
     UniqueFd wake_;  ///< eventfd
     pthread_t thread_{};
     bool started_ = false;
+    std::atomic<pthread_t> service_thread_{};  ///< set by the thread itself: start() may be slower
     std::atomic<bool> stopping_{false};
     support::Mutex mutex_;
     std::unordered_map<int, std::shared_ptr<FdHandler>> handlers_ GUARDED_BY(mutex_);

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// How a link comes to be, ours or theirs, up to the Peer that uses it.
+#include "providers/soft/fabric/handshake.hpp"
+
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "dapl/support/log.hpp"
+
+namespace softverbs {
+namespace {
+
+constexpr auto kBacklogRetry = std::chrono::milliseconds(2);
+constexpr auto kDescriptorRetry = std::chrono::milliseconds(100);
+
+/// A descriptor that could be cut short would kill us with SIGBUS: its seal is checked before it is
+/// mapped.
+const char* fault_of_arena(int fd, std::uint64_t size) {
+    struct stat status = {};
+    const int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || !(seals & F_SEAL_SHRINK))
+        return "an arena that is not sealed against shrinking";
+    if (fstat(fd, &status) != 0 || size == 0 || static_cast<std::uint64_t>(status.st_size) != size)
+        return "an arena that is not as long as it says";
+    return nullptr;
+}
+
+}  // namespace
+
+void Process::find_peer(const MemberRef& member, FoundHandler found) {
+    if (!service_.on_service_thread()) {
+        service_.post([this, member, found = std::move(found)] { find_peer(member, found); });
+        return;
+    }
+    if (auto known = known_peer(member.id)) return found(std::move(known));
+    SharedHandshake& handshake = connecting_[member.id];
+    if (handshake) {
+        handshake->found.push_back(std::move(found));
+        return;
+    }
+    handshake = std::make_shared<Handshake>();
+    handshake->wanted = member;
+    handshake->found.push_back(std::move(found));
+    connect_link(SharedHandshake(handshake));
+}
+
+void Process::connect_link(const SharedHandshake& handshake) {
+    auto link = directory_->connect(Index::socket_name(handshake->wanted.slot));
+    if (link) {
+        handshake->link = std::move(*link);
+        return begin_handshake(handshake);
+    }
+    if (link.error() == EAGAIN && Clock::now() < handshake->deadline) {
+        service_.at(Clock::now() + kBacklogRetry, [this, handshake] { connect_link(handshake); });
+        return;
+    }
+    const bool gone = link.error() == ECONNREFUSED || link.error() == ENOENT;
+    if (gone) index_->bury(handshake->wanted);
+    finish_handshake(handshake, tl::unexpected(gone                     ? ECONNREFUSED
+                                               : link.error() == EAGAIN ? ETIMEDOUT
+                                                                        : link.error()));
+}
+
+void Process::accept_links() {
+    for (;;) {
+        const int link = accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (link < 0 && (errno == EMFILE || errno == ENFILE)) {
+            // Whoever waits in the queue goes on waiting; asking again at once would burn the core.
+            service_.change(listener_.get(), 0);
+            service_.at(Clock::now() + kDescriptorRetry,
+                        [this] { service_.change(listener_.get(), EPOLLIN); });
+        }
+        if (link < 0) return;
+        auto handshake = std::make_shared<Handshake>();
+        handshake->link.reset(link);
+        begin_handshake(handshake);
+    }
+}
+
+void Process::begin_handshake(const SharedHandshake& handshake) {
+    ucred other = {};
+    socklen_t length = sizeof other;
+    const int link = handshake->link.get();
+    if (getsockopt(link, SOL_SOCKET, SO_PEERCRED, &other, &length) != 0)
+        return finish_handshake(handshake, tl::unexpected(errno));
+    handshake->pid = other.pid;
+    if (other.uid != geteuid()) {
+        support::report<support::kPeerRefused>(other.pid, other.uid, "a fabric has one user");
+        return finish_handshake(handshake, tl::unexpected(EACCES));
+    }
+    const Hello hello = {kFabricVersion, index_->self().slot, index_->self().id, fabric_hash(),
+                         arena_.size};
+    MessageHeader header = {};
+    header.type = static_cast<std::uint16_t>(MessageType::kHello);
+    header.length = sizeof hello;
+    const int fds[] = {arena_.fd, doorbell_.get()};
+    if (const int error = send_record(link, record_of(header, bytes_of(hello)), fds))
+        return finish_handshake(handshake, tl::unexpected(error == EPIPE ? ECONNREFUSED : error));
+    auto watched = service_.watch(
+        link, EPOLLIN, [this, handshake](std::uint32_t) { handshake_readable(handshake); });
+    if (!watched) return finish_handshake(handshake, tl::unexpected(watched.error()));
+    handshake->timer = service_.at(handshake->deadline, [this, handshake] {
+        finish_handshake(handshake, tl::unexpected(ETIMEDOUT));
+    });
+}
+
+void Process::handshake_readable(const SharedHandshake& handshake) {
+    if (handshake->finished) return;
+    auto record = receive_record(handshake->link.get(), receive_buffer_);
+    if (!record && record.error() == EAGAIN) return;
+    if (!record && record.error() != EPROTO)
+        return finish_handshake(handshake, tl::unexpected(ECONNREFUSED));
+    if (!record || record->message.type != MessageType::kHello || !record->message.as<Hello>()) {
+        support::report<support::kPeerGarbage>(handshake->pid, "no proper greeting");
+        return finish_handshake(handshake, tl::unexpected(EPROTO));
+    }
+    finish_handshake(handshake, adopt(*handshake, record->message));
+}
+
+void Process::finish_handshake(const SharedHandshake& handshake, FoundPeer outcome) {
+    if (std::exchange(handshake->finished, true)) return;
+    if (handshake->timer) service_.cancel(handshake->timer);
+    if (handshake->link.valid()) {  // nobody took it over
+        service_.unwatch(handshake->link.get());
+        handshake->link.reset();
+    }
+    if (handshake->wanted.id) connecting_.erase(handshake->wanted.id);
+    for (const FoundHandler& found : std::exchange(handshake->found, {})) found(outcome);
+}
+
+/// Checks the other end's Hello and gives the link to its Peer. Both sides connecting at once gives
+/// a Peer two links.
+Process::FoundPeer Process::adopt(Handshake& handshake, Message& message) {
+    const Hello& hello = *message.as<Hello>();
+    if (hello.version != kFabricVersion) {
+        support::report<support::kFabricVersion>(handshake.pid, hello.version, kFabricVersion);
+        return tl::unexpected(EPROTO);
+    }
+    // Another one may have taken the slot since the index was read.
+    const bool is_wanted = handshake.wanted.id == 0 || handshake.wanted.id == hello.member;
+    if (!is_wanted || hello.fabric != fabric_hash() || hello.member == index_->self().id)
+        return tl::unexpected(ECONNREFUSED);
+    auto peer = known_peer(hello.member);
+    if (!peer) {
+        auto made = make_peer(handshake, message);
+        if (!made) return made;
+        peer = *made;
+    }
+    service_.unwatch(handshake.link.get());
+    if (auto watched = watch_link(peer, std::move(handshake.link)); !watched)
+        return tl::unexpected(watched.error());
+    support::MutexLock lock(mutex_);
+    peers_[hello.member] = peer;
+    return peer;
+}
+
+Result<std::shared_ptr<Peer>> Process::make_peer(const Handshake& handshake, Message& message) {
+    const Hello& hello = *message.as<Hello>();
+    if (message.fds.size() != 2) return tl::unexpected(EMFILE);
+    if (const char* fault = fault_of_arena(message.fds[0].get(), hello.arena_size)) {
+        support::report<support::kPeerGarbage>(handshake.pid, fault);
+        return tl::unexpected(EPROTO);
+    }
+    void* arena = mmap(nullptr, hello.arena_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                       message.fds[0].get(), 0);
+    if (arena == MAP_FAILED) return tl::unexpected(errno);
+    std::shared_ptr<Peer> peer(new Peer(*this));
+    peer->arena_ = static_cast<std::byte*>(arena);
+    peer->arena_size_ = hello.arena_size;
+    peer->arena_mapped_here_ = true;
+    peer->pid_ = handshake.pid;
+    peer->member_ = {hello.slot, hello.member};
+    peer->doorbell_ = std::move(message.fds[1]);
+    if (handshake.pid > 0) {
+        peer->pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, handshake.pid, 0)));
+        if (!peer->pidfd_.valid() && errno == ESRCH) return tl::unexpected(ECONNREFUSED);
+    }
+    if (peer->pidfd_.valid()) {
+        auto watched = service_.watch(peer->pidfd_.get(), EPOLLIN,
+                                      [this, peer](std::uint32_t) { peer_died(peer); });
+        if (!watched) return tl::unexpected(watched.error());
+    }
+    return peer;
+}
+
+}  // namespace softverbs

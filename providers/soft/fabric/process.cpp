@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/fabric/process.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "dapl/support/log.hpp"
+#include "dapl/support/settings.hpp"
+#include "providers/soft/fabric/address.hpp"
+#include "providers/soft/fabric/handshake.hpp"
+
+namespace softverbs {
+
+/// One per process and core. A child after fork makes its own: the parent's lock may have been held
+/// by a thread that the child does not have. The older one is never freed, it is the parent's.
+struct Process::Shared {
+    pid_t pid = getpid();
+    Shared* of_parent = nullptr;
+    support::Mutex mutex;
+    int references GUARDED_BY(mutex) = 0;
+    std::atomic<Process*> process{nullptr};
+};
+
+Process::Shared& Process::shared() {
+    static std::atomic<Shared*> instance{nullptr};
+    Shared* found = instance.load(std::memory_order_acquire);
+    while (!found || found->pid != getpid()) {
+        auto made = std::make_unique<Shared>();
+        made->of_parent = found;
+        if (!instance.compare_exchange_strong(found, made.get())) continue;
+        if (found && found->process.load()) found->process.load()->abandon();
+        found = made.release();
+    }
+    return *found;
+}
+
+Process::Process() : receive_buffer_(sizeof(MessageHeader) + kMaxMessageBody) {}
+Process::~Process() {
+    stop();
+}
+
+Result<Process*> Process::join(const Prepare& prepare) {
+    CancellationDisabled no_cancellation;
+    Shared& shared = Process::shared();
+    support::MutexLock lock(shared.mutex);
+    if (shared.references == 0) {
+        std::unique_ptr<Process> process(new Process);
+        auto started = process->start(prepare);
+        if (!started) return tl::unexpected(started.error());
+        shared.process.store(process.release());
+    }
+    ++shared.references;
+    return shared.process.load();
+}
+
+void Process::leave() {
+    CancellationDisabled no_cancellation;
+    Shared& shared = Process::shared();
+    support::MutexLock lock(shared.mutex);
+    if (shared.references == 0 || --shared.references > 0) return;
+    delete shared.process.exchange(nullptr);
+}
+
+Process* Process::current() {
+    return shared().process.load();
+}
+
+Result<void> Process::start(const Prepare& prepare) {
+    const std::string wanted = support::setting_text(support::Setting::kSoftverbsAddress);
+    const auto address = parse_address(wanted);
+    if (!address || is_any(*address)) support::report<support::kBadSoftverbsAddress>(wanted);
+    address_ = address && !is_any(*address) ? *address : mapped({htonl(INADDR_LOOPBACK)});
+
+    auto directory = Directory::open();
+    if (!directory) return tl::unexpected(directory.error());
+    directory_ = std::move(*directory);
+    auto index = Index::join(*directory_, address_);
+    if (!index) return tl::unexpected(index.error());
+    index_ = std::move(*index);
+    auto arena = prepare(*this);
+    if (!arena) return tl::unexpected(arena.error());
+    arena_ = *arena;
+    auto opened = open_door();
+    if (!opened)
+        support::report<support::kFabricUnusable>(directory_->path(), strerror(opened.error()));
+    return opened;
+}
+
+/// From here on peers see us.
+Result<void> Process::open_door() {
+    doorbell_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!doorbell_.valid()) return tl::unexpected(errno);
+    self_.reset(new Peer(*this));
+    self_->arena_ = arena_.base;
+    self_->arena_size_ = arena_.size;
+    self_->pid_ = getpid();
+    self_->member_ = index_->self();
+    self_->is_self_ = true;
+    self_->doorbell_ = UniqueFd::duplicate(doorbell_.get());
+    auto socket = directory_->listen(Index::socket_name(index_->self().slot));
+    if (!socket) return tl::unexpected(socket.error());
+    listener_ = std::move(*socket);
+    if (auto started = service_.start(); !started) return started;
+    auto watched = service_.watch(doorbell_.get(), EPOLLIN, [this](std::uint32_t) {
+        std::uint64_t rung;
+        if (read(doorbell_.get(), &rung, sizeof rung) < 0) return;
+        std::vector<Service::Function> handlers;
+        {
+            support::MutexLock lock(mutex_);
+            handlers = doorbell_handlers_;
+        }
+        for (const Service::Function& handler : handlers) handler();
+    });
+    if (!watched) return watched;
+    return service_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept_links(); });
+}
+
+void Process::stop() {
+    service_.stop();
+    listener_.reset();
+    connecting_.clear();
+    std::unordered_map<MemberId, std::shared_ptr<Peer>> peers;
+    std::vector<std::shared_ptr<void>> kept;
+    {
+        support::MutexLock lock(mutex_);
+        peers.swap(peers_);
+        kept.swap(kept_);
+    }
+    for (const auto& [member, peer] : peers) {
+        peer->mark_dead();
+        close_peer(*peer);
+    }
+    if (self_) self_->mark_dead();
+    kept.clear();
+    index_.reset();
+}
+
+/// In a child after fork. Only what no thread of the parent can have left half done is touched:
+/// descriptors that are set once, and the links where their locks were free.
+void Process::abandon() NO_THREAD_SAFETY_ANALYSIS {
+    service_.abandon();
+    if (index_) index_->abandon();
+    listener_.reset();
+    doorbell_.reset();
+    if (!mutex_.try_lock()) return;
+    for (const auto& [member, peer] : peers_)
+        if (peer->mutex_.try_lock()) peer->links_.clear();
+}
+
+std::uint64_t Process::fabric_hash() const {
+    return index_->hash();
+}
+
+MemberId Process::member() const {
+    return index_->self().id;
+}
+
+Result<std::uint32_t> Process::take_block() {
+    return index_->take_block();
+}
+
+void Process::handle(MessageType type, MessageHandler handler) {
+    support::MutexLock lock(mutex_);
+    handlers_[static_cast<std::size_t>(type)] =
+        std::make_shared<MessageHandler>(std::move(handler));
+}
+
+void Process::on_doorbell(Service::Function handler) {
+    support::MutexLock lock(mutex_);
+    doorbell_handlers_.push_back(std::move(handler));
+}
+
+void Process::on_peer_death(DeathHandler handler) {
+    support::MutexLock lock(mutex_);
+    death_handlers_.push_back(std::move(handler));
+}
+
+void Process::keep(std::shared_ptr<void> object) {
+    support::MutexLock lock(mutex_);
+    kept_.push_back(std::move(object));
+}
+
+std::shared_ptr<Peer> Process::known_peer(MemberId member) {
+    if (member == index_->self().id) return self_;
+    support::MutexLock lock(mutex_);
+    const auto found = peers_.find(member);
+    return found == peers_.end() ? nullptr : found->second;
+}
+
+Result<std::shared_ptr<Peer>> Process::peer_of_qpn(std::uint32_t qpn, Deadline deadline) {
+    struct Waiter {
+        support::Mutex mutex;
+        support::CondVar done;
+        std::optional<FoundPeer> outcome GUARDED_BY(mutex);
+    };
+    CancellationDisabled no_cancellation;
+    const auto member = index_->owner_of_block(qpn >> 8);
+    if (!member) return tl::unexpected(member.error());
+    if (auto known = known_peer(member->id)) return known;
+    if (service_.on_service_thread()) return tl::unexpected(EDEADLK);
+    auto waiter = std::make_shared<Waiter>();
+    find_peer(*member, [waiter](FoundPeer outcome) {
+        support::MutexLock lock(waiter->mutex);
+        waiter->outcome = std::move(outcome);
+        waiter->done.notify_all();
+    });
+    const timespec until = to_timespec(deadline);
+    support::MutexLock lock(waiter->mutex);
+    while (!waiter->outcome && waiter->done.wait_until(waiter->mutex, until)) continue;
+    return waiter->outcome ? *waiter->outcome : FoundPeer(tl::unexpected(ETIMEDOUT));
+}
+
+}  // namespace softverbs
