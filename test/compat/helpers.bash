@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# For tests that run programs which are not ours: each test has its own fabric directory and, where the system permits, its own
+# For tests that run programs which are not ours. Each test has its own fabric directory and, where the system permits, its own
 # network name space, so that the programs' fixed ports are free; else the tests take turns under one lock.
+#
+#     setup() { start_network; }
+#     teardown() { stop_all; }
+#     @test "..." { start server ARGS...; await_port server 18515; run_to_end client ARGS...; await_end server; ... }
 
+# shellcheck disable=SC2034 # for the tests
 softverbs=$TOP_BUILDDIR/.libs/libsoftverbs.so
+deadline_seconds=60
 
-# usage: missing REASON - a peer is not installed. `./bootstrap check` installs them all and leaves build/.peers-required: a
-# test that it cannot run is then a failure.
+# usage: missing REASON - a peer is not installed. Where `./bootstrap check` found all test packages it leaves
+# build/.peers-required: a test that cannot run is then a failure.
 missing() {
     [ -e "$TOP_BUILDDIR/.peers-required" ] || skip "$1"
     echo "$1, though the test packages have been installed"
@@ -25,4 +31,153 @@ need_library() {
     for library in "$@"; do
         ldconfig -p | grep -q "^[[:space:]]*$library " || missing "$library is not installed"
     done
+}
+
+# usage: eventually COMMAND... - tries until it succeeds or the deadline has passed.
+eventually() {
+    local end=$((SECONDS + deadline_seconds))
+    until "$@"; do
+        [ "$SECONDS" -lt "$end" ] || { echo "not within $deadline_seconds s: $*"; return 1; }
+        sleep 0.05
+    done
+}
+
+# A process that holds the name space open; its id stands in network_process. Descriptor 3 is bats' own: what keeps it open
+# keeps bats waiting.
+start_network() {
+    fabric=$BATS_TEST_TMPDIR/fabric
+    mkdir -m 700 "$fabric"
+    export SOFTVERBS_FABRIC=$fabric
+    network_process=
+    enter_network=()
+    local kind
+    for kind in -n -rn; do
+        unshare "$kind" true 2>/dev/null || continue
+        unshare "$kind" timeout 600 sh -c "ip link set lo up && touch '$fabric.network' && exec sleep 600" 3>&- &
+        network_process=$!
+        eventually test -e "$fabric.network"
+        enter_network=(nsenter -t "$network_process" -n)
+        [ "$kind" = -n ] || enter_network=(nsenter -t "$network_process" -U --preserve-credentials -n)
+        return
+    done
+    exec 8>"${TMPDIR:-/tmp}/compat-tests-$UID.lock"
+    flock -w 600 8
+}
+
+# usage: start NAME COMMAND... - in the background, in the test's network; its output goes to $BATS_TEST_TMPDIR/NAME.out, .err.
+start() {
+    local name=$1
+    shift
+    "${enter_network[@]}" timeout -k 5 "$deadline_seconds" "$@" \
+        >"$BATS_TEST_TMPDIR/$name.out" 2>"$BATS_TEST_TMPDIR/$name.err" </dev/null 3>&- 8>&- &
+    process_of[$name]=$!
+}
+declare -A process_of
+
+# usage: await_end NAME - fails, with both outputs shown, unless the process ends by itself with status 0.
+await_end() {
+    local status=0
+    wait "${process_of[$1]}" || status=$?
+    unset "process_of[$1]"
+    [ "$status" -eq 0 ] || { echo "$1 ended with status $status (124: by the deadline)"; return 1; }
+}
+
+# usage: run_to_end NAME COMMAND...
+run_to_end() {
+    start "$@"
+    await_end "$1"
+}
+
+port_is_listening() {
+    local hex
+    hex=$(printf ':%04X' "$1")
+    awk -v port="$hex" '$4 == "0A" && index($2, port) { found = 1 } END { exit !found }' \
+        "/proc/${network_process:-self}/net/tcp" "/proc/${network_process:-self}/net/tcp6" 2>/dev/null
+}
+
+# usage: await_port NAME PORT - until somebody listens; fails at once when the server has ended.
+await_port() {
+    eventually_alive "$1" port_is_listening "$2"
+}
+
+# usage: await_line NAME PATTERN - until the process has written such a line to its standard output.
+await_line() {
+    eventually_alive "$1" grep -qE "$2" "$BATS_TEST_TMPDIR/$1.out"
+}
+
+eventually_alive() {
+    local name=$1
+    shift
+    eventually succeeds_or_ended "$name" "$@"
+    "$@" || { echo "$name has ended early"; return 1; }
+}
+
+succeeds_or_ended() {
+    local name=$1
+    shift
+    "$@" || ! kill -0 "${process_of[$name]}" 2>/dev/null
+}
+
+output_of() {
+    cat "$BATS_TEST_TMPDIR/$1.out"
+}
+
+# usage: has NAME PATTERN - its standard output has such a line.
+has() {
+    grep -qE "$2" "$BATS_TEST_TMPDIR/$1.out" || { echo "$1 did not print '$2'"; return 1; }
+}
+
+# usage: is_silent NAME... - nothing was written to standard error.
+is_silent() {
+    local name
+    for name in "$@"; do
+        [ ! -s "$BATS_TEST_TMPDIR/$name.err" ] || { echo "$name wrote to standard error"; return 1; }
+    done
+}
+
+# What processes leave when they end well: the index, no sockets.
+fabric_is_clean() {
+    [ -z "$(find "$fabric" -type s)" ] || { echo "left in the fabric:"; find "$fabric" -type s; return 1; }
+}
+
+# Ends what a failed test left running. bats shows the outputs only where the test failed.
+stop_all() {
+    local name file
+    for name in "${!process_of[@]}"; do
+        kill -KILL "${process_of[$name]}" 2>/dev/null || true
+    done
+    [ -z "${network_process:-}" ] || kill "$network_process" 2>/dev/null || true
+    for file in "$BATS_TEST_TMPDIR"/*.out "$BATS_TEST_TMPDIR"/*.err; do
+        [ ! -s "$file" ] || { echo "-- ${file##*/}"; tail -n 40 "$file"; }
+    done
+}
+
+# usage: installed LIBRARY - where the dynamic linker finds it.
+installed() {
+    ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'
+}
+
+# usage: use_stack debian|ours PROVIDER_FILE IA_PARAMETERS [preload] - which libdat2, provider and verbs the commands that
+# ${stack[@]} is put in front of shall use; the IA is named `ia`.
+use_stack() {
+    printf 'ia u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' "$2" "$3" >"$BATS_TEST_TMPDIR/dat.conf"
+    stack=(env "DAT_OVERRIDE=$BATS_TEST_TMPDIR/dat.conf")
+    [ "$1" = debian ] || stack+=("LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs")
+    [ "${4:-}" != preload ] || stack+=("LD_PRELOAD=$softverbs")
+}
+
+# usage: dtest_passes OPTIONS... - Debian's dtest, server and client; its exit status says nothing, its last line everything.
+dtest_passes() {
+    need_program dtest
+    start server "${stack[@]}" "$(command -v dtest)" -s -P ia "$@"
+    await_port server 15828
+    run_to_end client "${stack[@]}" "$(command -v dtest)" -P ia -h 127.0.0.1 "$@"
+    await_end server
+    local side
+    for side in server client; do
+        [[ $(grep . "$BATS_TEST_TMPDIR/$side.out" | tail -n 1) =~ ^[0-9]+:\ DAPL\ Test\ Complete\.\ PASSED$ ]] ||
+            { echo "the $side's last line does not say PASSED"; return 1; }
+    done
+    is_silent server client
+    fabric_is_clean
 }

@@ -8,9 +8,6 @@ exported() {
     nm -D --defined-only "$1" | awk '$2 != "A" && $3 ~ /@@/ && $3 !~ /PRIVATE/ { sub("@@", " ", $3); print $3 }' | sort
 }
 
-installed() {
-    ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'
-}
 
 @test "libsoftverbs: every public name of libibverbs and librdmacm is there, under its own version node" {
     need_library libibverbs.so.1 librdmacm.so.1

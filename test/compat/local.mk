@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Programs that we did not write, on our libraries.
-compat_scripts = %reldir%/libsoftverbs.bats
-TESTS += $(compat_scripts)
+compat_scripts = \
+    %reldir%/libsoftverbs.bats \
+    %reldir%/devices.bats %reldir%/pingpong.bats %reldir%/perftest.bats %reldir%/rdmacm.bats \
+    %reldir%/reference_stack.bats %reldir%/dtest.bats %reldir%/combinations.bats
+TESTS += %reldir%/libsoftverbs.bats
 EXTRA_DIST += %reldir%/helpers.bash $(compat_scripts)
 
 check_PROGRAMS += test/compat/softverbs_functions_test

@@ -1,0 +1,41 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Debian's perftest: every operation of a reliable connection, measured by a program that is not ours. No number is judged, only
+# that there is one for each size.
+load helpers
+
+setup() { start_network; }
+teardown() { stop_all; }
+
+# usage: measure PROGRAM SIZES OPTIONS... - SIZES are those that the report must have a row for.
+measure() {
+    local program=$1 sizes=$2 size
+    shift 2
+    need_program "$program"
+    start server env LD_PRELOAD="$softverbs" "$program" "$@"
+    await_port server 18515
+    run_to_end client env LD_PRELOAD="$softverbs" "$program" "$@" 127.0.0.1
+    await_end server
+    for size in $sizes; do
+        has client "^ *$size +[0-9]+( +[0-9.]+){3,}"
+    done
+    unexpected=$(cat "$BATS_TEST_TMPDIR"/{server,client}.{out,err} | grep -iE 'error|fail|warn|unable|couldn|problem' || true)
+    [ -z "$unexpected" ] || { echo "unexpected: $unexpected"; return 1; }
+    fabric_is_clean
+}
+
+@test "ib_write_lat: 2 bytes" { measure ib_write_lat 2 -F -n 1000; }
+@test "ib_write_lat: 64 KiB" { measure ib_write_lat 65536 -F -n 500 -s 65536; }
+@test "ib_write_lat -a: every size from 2 bytes to 8 MiB" {
+    measure ib_write_lat "2 64 256 4096 65536 1048576 8388608" -F -n 20 -a
+}
+@test "ib_send_bw: 64 KiB" { measure ib_send_bw 65536 -F -n 1000; }
+@test "ib_send_bw: 64 bytes, both directions" { measure ib_send_bw 64 -F -n 1000 -s 64 -b; }
+@test "ib_send_bw -e: sleeping for completion events" { measure ib_send_bw 4096 -F -n 1000 -s 4096 -e; }
+@test "ib_send_bw -r 8: a receive queue that often runs empty" { measure ib_send_bw 4096 -F -n 1000 -s 4096 -r 8; }
+@test "ib_send_lat: 64 bytes" { measure ib_send_lat 64 -F -n 1000 -s 64; }
+@test "ib_write_bw: 64 KiB over 4 queue pairs" { measure ib_write_bw 65536 -F -n 500 -q 4; }
+@test "ib_read_lat: 4 KiB" { measure ib_read_lat 4096 -F -n 500 -s 4096; }
+@test "ib_read_bw: 64 KiB" { measure ib_read_bw 65536 -F -n 500; }
+@test "ib_atomic_lat: fetch and add" { measure ib_atomic_lat 8 -F -n 500; }
+@test "ib_atomic_bw: compare and swap" { measure ib_atomic_bw 8 -F -n 500 -A CMP_AND_SWAP; }

@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Debian's ibv_rc_pingpong: exchanges LID, QP number and GID over TCP, then messages.
+load helpers
+
+setup() {
+    need_program ibv_rc_pingpong
+    start_network
+}
+teardown() { stop_all; }
+
+# usage: pingpong SIZE ITERATIONS OPTIONS... - both sides must report every byte of both directions, and end well.
+pingpong() {
+    local size=$1 iterations=$2
+    shift 2
+    start server env LD_PRELOAD="$softverbs" ibv_rc_pingpong -s "$size" -n "$iterations" "$@"
+    await_port server 18515
+    run_to_end client env LD_PRELOAD="$softverbs" ibv_rc_pingpong -s "$size" -n "$iterations" "$@" 127.0.0.1
+    await_end server
+    for side in server client; do
+        has "$side" "^$((2 * size * iterations)) bytes in [0-9.]+ seconds = [0-9.]+ Mbit/sec$"
+        has "$side" "^$iterations iters in [0-9.]+ seconds = [0-9.]+ usec/iter$"
+    done
+    is_silent server client
+    fabric_is_clean
+}
+
+@test "ibv_rc_pingpong: 1000 messages of 4096 bytes" { pingpong 4096 1000; }
+@test "ibv_rc_pingpong: one byte" { pingpong 1 1000; }
+@test "ibv_rc_pingpong: 64 bytes" { pingpong 64 1000; }
+@test "ibv_rc_pingpong: 1 MiB, received bytes validated" { pingpong 1048576 50 -c; }
+@test "ibv_rc_pingpong: received bytes validated" { pingpong 4096 200 -c; }
+@test "ibv_rc_pingpong -e: sleeping for completion events" { pingpong 4096 1000 -e; }
+@test "ibv_rc_pingpong -e: 1 MiB, sleeping for completion events" { pingpong 1048576 50 -e; }
+@test "ibv_rc_pingpong -N: the extended post calls" { pingpong 4096 200 -N; }
+@test "ibv_rc_pingpong -g 0: addressed by GID" { pingpong 4096 200 -g 0; }
+
+@test "kill -9 of an ibv_rc_pingpong server gives its client an error, and leaves nothing that the next process does not clean" {
+    start server env LD_PRELOAD="$softverbs" stdbuf -oL ibv_rc_pingpong -n 1000000000
+    await_port server 18515
+    start client env LD_PRELOAD="$softverbs" stdbuf -oL ibv_rc_pingpong -n 1000000000 127.0.0.1
+    await_line server 'remote address'
+    await_line client 'remote address'
+    victim=$(pgrep -n -P "${process_of[server]}" ibv_rc_pingpong)
+    kill -KILL "$victim"
+    status=0
+    wait "${process_of[client]}" || status=$?
+    unset 'process_of[client]'
+    [ "$status" -ne 0 ]
+    [ "$status" -ne 124 ]
+    grep -E 'Failed status .* for wr_id|Couldn.t post' "$BATS_TEST_TMPDIR/client.err"
+    run_to_end next env LD_PRELOAD="$softverbs" ibv_devinfo
+    is_silent next
+    fabric_is_clean
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Programs that connect by rdma_cm: Debian's rdmacm-utils, and the example of doc/examples.
+load helpers
+
+setup() { start_network; }
+teardown() { stop_all; }
+
+# A listener of rdma_cm has no port that the kernel knows: the servers' own words say when it is there. stdbuf makes them
+# write each line at once.
+rping_server() {
+    start server env LD_PRELOAD="$softverbs" stdbuf -oL rping -s -a 127.0.0.1 -p 7174 -d "$@"
+    await_line server '^rdma_listen$'
+}
+
+# usage: rping_pair COUNT OPTIONS... - each ping's data comes back and is what was sent (-V).
+rping_pair() {
+    local count=$1
+    shift
+    need_program rping
+    rping_server -V -C "$count" "$@"
+    run_to_end client env LD_PRELOAD="$softverbs" rping -c -a 127.0.0.1 -p 7174 -v -V -C "$count" "$@"
+    await_end server
+    [ "$(grep -c '^ping data: rdma-ping-[0-9]*:' "$BATS_TEST_TMPDIR/client.out")" -eq "$count" ]
+    unexpected=$(grep -hiE 'error|fail|mismatch' "$BATS_TEST_TMPDIR"/{server,client}.{out,err} || true)
+    [ -z "$unexpected" ] || { echo "unexpected: $unexpected"; return 1; }
+    fabric_is_clean
+}
+
+@test "rping: 100 pings of 100 bytes, validated" { rping_pair 100; }
+@test "rping: 20 pings of 64 KiB, validated" { rping_pair 20 -S 65535; }
+@test "rping -q: the program moves the queue pair itself" { rping_pair 20 -q; }
+
+@test "rping: a client without a server is refused" {
+    need_program rping
+    start client env LD_PRELOAD="$softverbs" rping -c -a 127.0.0.1 -p 7174 -C 1
+    status=0
+    wait "${process_of[client]}" || status=$?
+    unset 'process_of[client]'
+    [ "$status" -ne 0 ]
+    [ "$status" -ne 124 ]
+    grep -hE 'REJECTED|UNREACHABLE' "$BATS_TEST_TMPDIR"/client.{out,err}
+    fabric_is_clean
+}
+
+@test "ucmatose: 20 connections, 10 messages of 1000 bytes each way" {
+    need_program ucmatose
+    start server env LD_PRELOAD="$softverbs" stdbuf -oL ucmatose -c 20 -C 10 -S 1000
+    await_line server 'starting server'
+    eventually ucmatose_client
+    await_end server
+    has server '^test complete$'
+    has server '^return status 0$'
+    has client '^test complete$'
+    has client '^return status 0$'
+    is_silent server client
+    fabric_is_clean
+}
+
+# Its server says nothing between start and listen: a client that is refused comes again.
+ucmatose_client() {
+    run_to_end client env LD_PRELOAD="$softverbs" ucmatose -c 20 -C 10 -S 1000 -s 127.0.0.1
+}
+
+# usage: adds FIRST SECOND SUM
+adds() {
+    local example=$TOP_BUILDDIR/doc/examples/verbs_add
+    start server env LD_PRELOAD="$softverbs" "$example" server 7471
+    await_line server '^listening on port 7471$'
+    run_to_end client env LD_PRELOAD="$softverbs" "$example" client 127.0.0.1 7471 "$1" "$2"
+    await_end server
+    [ "$(output_of client)" = "$1 + $2 = $3" ]
+    is_silent server client
+    fabric_is_clean
+}
+
+@test "verbs_add: RDMA write of the first number, send of the second, receive of the sum" {
+    adds 2 3 5
+    adds 0 0 0
+    adds 4294967295 1 4294967296
+    adds 1234567890123456789 987654321 1234567891111111110
+    adds 18446744073709551615 1 0
+}
