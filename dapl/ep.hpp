@@ -41,7 +41,7 @@ class Ep : public Object<Ep>, public ListNode<Ep> {
     Ia& ia;
     EpParts parts GUARDED_BY(connection_lock);
     DAT_EP_ATTR attributes GUARDED_BY(connection_lock);
-    EpConnection connection GUARDED_BY(connection_lock);
+    EpConnection connection GUARDED_BY(connection_lock){*this};
     EpState state;
 
     static constexpr std::uint32_t kNoIncarnation = ~0u;

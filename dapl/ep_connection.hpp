@@ -1,23 +1,69 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The connection half of an endpoint.
+/// The connection half of an endpoint: turns calls, reports of the connection manager and the
+/// consumer's timeout into moves of the EP's state, and each move into its event.
 #pragma once
 
 #include <sys/socket.h>
 
+#include <array>
 #include <cstdint>
+#include <memory>
 
+#include "dapl/cm/event_loop.hpp"
 #include "dapl/cm/lock.hpp"
+#include "dapl/cm/manager.hpp"
+#include "dapl/ep_state.hpp"
 
 namespace dapl {
 
 class Ep;
 
-/// Guarded by connection_lock.
-struct EpConnection {
+/// All of it is guarded by connection_lock.
+class EpConnection final : private cm::User, private cm::Timer {
+  public:
+    explicit EpConnection(Ep& ep) : ep_(ep) {}
+    EpConnection(const EpConnection&) = delete;
+    EpConnection& operator=(const EpConnection&) = delete;
+
     sockaddr_storage remote_address{};  ///< family 0 before the first connection, kept after it
     std::uint64_t local_port_qual = 0;
     std::uint64_t remote_port_qual = 0;
+
+    /// Active side; the EP is UNCONNECTED and complete.
+    /// @param peer 16 readable bytes. @param timeout microseconds.
+    DAT_RETURN connect(const sockaddr* peer, DAT_CONN_QUAL conn_qual, DAT_TIMEOUT timeout,
+                       cm::PrivateData data) REQUIRES(connection_lock);
+    /// Passive side; the EP is UNCONNECTED and complete. Takes the request only where it succeeds.
+    /// @param conn_qual the service point's.
+    DAT_RETURN accept(std::unique_ptr<cm::Connection>& request, DAT_CONN_QUAL conn_qual,
+                      cm::PrivateData data) REQUIRES(connection_lock);
+    /// @param how kDisconnectGraceful or kDisconnectAbrupt; nothing happens where the state has no
+    /// such move.
+    void disconnect(EpCause how) REQUIRES(connection_lock);
+    /// A transfer or the queue pair failed: a connected EP breaks.
+    void broken() REQUIRES(connection_lock);
+    /// Forgets the last connection, its private data included; the EP is not connected.
+    void forget() REQUIRES(connection_lock);
+
+  private:
+    void report(cm::Outcome outcome, cm::PrivateData data) override REQUIRES(connection_lock);
+    void expired() override REQUIRES(connection_lock);
+    void established(cm::PrivateData data) REQUIRES(connection_lock);
+    DAT_EVENT_NUMBER event_of(cm::Outcome outcome, DAT_EP_STATE before) const;
+    cm::Parameters parameters(cm::PrivateData data) REQUIRES(connection_lock);
+    void start_timer(DAT_TIMEOUT timeout) REQUIRES(connection_lock);
+    /// The state has just become DISCONNECTED: flushes, then posts the event.
+    void ended(DAT_EVENT_NUMBER number, cm::PrivateData data = {}) REQUIRES(connection_lock);
+    void post(DAT_EVENT_NUMBER number, cm::PrivateData data) REQUIRES(connection_lock);
+
+    static constexpr std::size_t kLargestData = 256;
+
+    Ep& ep_;
+    bool active_ = false;
+    DAT_TIMEOUT timeout_ = DAT_TIMEOUT_INFINITE;
+    std::array<std::byte, kLargestData> private_data_{};  ///< what the last event points at
+    std::unique_ptr<cm::Connection> cm_;
 };
 
 /// The consumer has taken the completion of a failed transfer (flushes not counted): a CONNECTED

@@ -10,6 +10,7 @@
 
 #include "dapl/cm/manager.hpp"
 #include "dapl/cno.hpp"
+#include "dapl/cr.hpp"
 #include "dapl/ep.hpp"
 #include "dapl/evd.hpp"
 #include "dapl/list.hpp"
@@ -47,6 +48,7 @@ class Ia : public Object<Ia> {
     List<Evd> evds GUARDED_BY(mutex);  ///< the async EVD made for this IA among them
     List<Ep> eps GUARDED_BY(mutex);
     List<Psp> psps GUARDED_BY(mutex);
+    List<Cr> requests GUARDED_BY(connection_lock);  ///< not yet answered
     /// Its own or another adapter instance's; nullptr once that one has gone.
     Evd* async_evd GUARDED_BY(mutex) = nullptr;
 

@@ -3,12 +3,15 @@
 noinst_LTLIBRARIES += libdaplcore.la
 libdaplcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(IBVERBS_CFLAGS)
 libdaplcore_la_SOURCES = \
+    %reldir%/address.cpp %reldir%/address.hpp \
     %reldir%/cno.hpp \
     %reldir%/codes.cpp %reldir%/codes.hpp \
+    %reldir%/cr.cpp %reldir%/cr.hpp \
     %reldir%/dat.hpp \
     %reldir%/entry.hpp \
     %reldir%/ep.hpp \
-    %reldir%/ep_connection.hpp \
+    %reldir%/ep_connect.cpp \
+    %reldir%/ep_connection.cpp %reldir%/ep_connection.hpp \
     %reldir%/ep_state.cpp %reldir%/ep_state.hpp \
     %reldir%/evd.hpp \
     %reldir%/event_ring.hpp \
@@ -22,7 +25,8 @@ libdaplcore_la_SOURCES = \
     %reldir%/process_state.hpp \
     %reldir%/provider.hpp \
     %reldir%/provider_table.cpp \
-    %reldir%/psp.hpp \
+    %reldir%/private_data.hpp \
+    %reldir%/psp.cpp %reldir%/psp.hpp \
     %reldir%/pz.hpp \
     %reldir%/slot_ring.hpp \
     %reldir%/verbs/handles.hpp

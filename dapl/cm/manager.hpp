@@ -19,6 +19,7 @@
 #include <span>
 #include <string_view>
 
+#include "dapl/cm/event_loop.hpp"
 #include "dapl/cm/lock.hpp"
 #include "dapl/support/result.hpp"
 
@@ -71,11 +72,12 @@ class User {
 class Connection {
   public:
     virtual ~Connection() = default;
-    /// Passive side. A peer that has given up meanwhile is a failure or a later report.
+    /// Passive side. Whatever the device and the peer make of it is reported; a failure means that
+    /// this endpoint cannot serve the request, which stays as it was.
     virtual support::Result<void> accept(const Parameters& parameters, User& user)
         REQUIRES(connection_lock) = 0;
-    /// Tells the peer that its consumer said no.
-    virtual support::Result<void> reject(PrivateData data) REQUIRES(connection_lock) = 0;
+    /// Tells the peer that its consumer said no; a peer that has given up need not be told.
+    virtual void reject(PrivateData data) REQUIRES(connection_lock) = 0;
     /// Takes the connection down; kDisconnected is reported when the peer has answered.
     virtual void disconnect() REQUIRES(connection_lock) = 0;
     virtual sockaddr_storage peer_address() const REQUIRES(connection_lock) = 0;
@@ -104,7 +106,13 @@ class Listener {
 /// connection_lock; no Connection or Listener of it is left then.
 class Manager {
   public:
-    virtual ~Manager() = default;
+    /// @param running an acquired event loop, released when the manager is gone.
+    explicit Manager(EventLoop& running) : loop(running) {}
+    virtual ~Manager() { EventLoop::release(); }
+    Manager(const Manager&) = delete;
+    Manager& operator=(const Manager&) = delete;
+
+    EventLoop& loop;  ///< for the timers of its connections
     virtual const Adapter& adapter() const = 0;
     virtual const char* name() const = 0;            ///< DAT_IB_PROVIDER_NAME: CMA or SCM
     virtual DAT_COUNT max_private_data() const = 0;  ///< of the provider attributes, in bytes

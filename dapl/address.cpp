@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/address.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <cstring>
+
+namespace dapl {
+
+std::string to_text(const sockaddr_storage& address) {
+    char text[INET6_ADDRSTRLEN] = "unknown address";
+    if (address.ss_family == AF_INET) {
+        sockaddr_in in{};
+        std::memcpy(&in, &address, sizeof in);
+        inet_ntop(AF_INET, &in.sin_addr, text, sizeof text);
+        return std::string(text) + ":" + std::to_string(ntohs(in.sin_port));
+    }
+    if (address.ss_family == AF_INET6) {
+        sockaddr_in6 in6{};
+        std::memcpy(&in6, &address, sizeof in6);
+        inet_ntop(AF_INET6, &in6.sin6_addr, text, sizeof text);
+        return "[" + std::string(text) + "]:" + std::to_string(ntohs(in6.sin6_port));
+    }
+    return text;
+}
+
+}  // namespace dapl

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/ep_connection.hpp"
+
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "dapl/address.hpp"
+#include "dapl/ep.hpp"
+#include "dapl/events.hpp"
+#include "dapl/ia.hpp"
+#include "dapl/support/log.hpp"
+
+namespace dapl {
+namespace {
+
+std::uint8_t limited(DAT_COUNT reads) {
+    return static_cast<std::uint8_t>(std::clamp<DAT_COUNT>(reads, 0, 255));
+}
+
+bool is_pending(DAT_EP_STATE state) {
+    return state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
+           state == DAT_EP_STATE_COMPLETION_PENDING;
+}
+
+}  // namespace
+
+cm::Parameters EpConnection::parameters(cm::PrivateData data) {
+    return {ep_.queue_pair(), limited(ep_.attributes.max_rdma_read_in),
+            limited(ep_.attributes.max_rdma_read_out), data};
+}
+
+DAT_RETURN EpConnection::connect(const sockaddr* peer, DAT_CONN_QUAL conn_qual, DAT_TIMEOUT timeout,
+                                 cm::PrivateData data) {
+    forget();
+    active_ = true;
+    timeout_ = timeout;
+    ep_.state.move(EpCause::kConnect);
+    std::memcpy(&remote_address, peer, sizeof(sockaddr_in));
+    remote_address.ss_family = AF_INET;
+    remote_port_qual = conn_qual;
+    auto started = ep_.ia.manager->connect(peer, conn_qual, parameters(data), *this);
+    if (!started) {
+        support::trace(support::Level::kDebug, "EP {:x} cannot connect: {}", ep_.id(),
+                       started.error().cause);
+        ep_.state.move(EpCause::kConnectFailed);
+        return started.error().code;
+    }
+    cm_ = std::move(*started);
+    local_port_qual = cm_->local_port();
+    if (is_pending(ep_.state.get())) start_timer(timeout);
+    return DAT_SUCCESS;
+}
+
+DAT_RETURN EpConnection::accept(std::unique_ptr<cm::Connection>& request, DAT_CONN_QUAL conn_qual,
+                                cm::PrivateData data) {
+    forget();
+    active_ = false;
+    ep_.state.move(EpCause::kAccept);
+    if (const auto accepted = request->accept(parameters(data), *this); !accepted) {
+        support::trace(support::Level::kDebug, "EP {:x} cannot accept: {}", ep_.id(),
+                       accepted.error().cause);
+        ep_.state.move(EpCause::kAcceptFailed);
+        return accepted.error().code;
+    }
+    cm_ = std::move(request);
+    remote_address = cm_->peer_address();
+    remote_port_qual = cm_->remote_port();
+    local_port_qual = conn_qual;
+    return DAT_SUCCESS;
+}
+
+void EpConnection::start_timer(DAT_TIMEOUT timeout) {
+    if (timeout == DAT_TIMEOUT_INFINITE) return;
+    ep_.ia.manager->loop.arm(*this, Clock::now() + std::chrono::microseconds(timeout));
+}
+
+void EpConnection::disconnect(EpCause how) {
+    const DAT_EP_STATE before = ep_.state.get();
+    if (!ep_.state.move(how)) return;
+    cm_->disconnect();
+    if (is_pending(before)) cm_.reset();
+    if (ep_.state.get() == DAT_EP_STATE_DISCONNECTED) ended(DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+void EpConnection::broken() {
+    if (!ep_.state.move(EpCause::kWorkError)) return;
+    cm_->disconnect();
+    ended(DAT_CONNECTION_EVENT_BROKEN);
+}
+
+void EpConnection::forget() {
+    ep_.ia.manager->loop.cancel(*this);
+    cm_.reset();
+    private_data_.fill(std::byte{0});
+}
+
+void EpConnection::expired() {
+    if (!ep_.state.move(EpCause::kRefused)) return;
+    cm_.reset();  // the peer's request is withdrawn, a late answer finds nobody
+    support::report<support::kPeerTimedOut>(to_text(remote_address), timeout_);
+    ended(DAT_CONNECTION_EVENT_TIMED_OUT);
+}
+
+void EpConnection::report(cm::Outcome outcome, cm::PrivateData data) {
+    if (outcome == cm::Outcome::kEstablished) return established(data);
+    const DAT_EP_STATE before = ep_.state.get();
+    const EpCause cause =
+        outcome == cm::Outcome::kDisconnected ? EpCause::kDisconnected : EpCause::kRefused;
+    if (!ep_.state.move(cause)) return;
+    ended(event_of(outcome, before), data);
+}
+
+void EpConnection::established(cm::PrivateData data) {
+    if (!ep_.state.move(EpCause::kEstablished)) return;
+    ep_.ia.manager->loop.cancel(*this);
+    if (active_) local_port_qual = cm_->local_port();
+    // Programs tell the two sides apart by this: the accepting side's event carries nothing.
+    post(DAT_CONNECTION_EVENT_ESTABLISHED, active_ ? data : cm::PrivateData{});
+}
+
+DAT_EVENT_NUMBER EpConnection::event_of(cm::Outcome outcome, DAT_EP_STATE before) const {
+    if (before == DAT_EP_STATE_COMPLETION_PENDING)
+        return DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+    switch (outcome) {
+        case cm::Outcome::kPeerRejected:
+            return DAT_CONNECTION_EVENT_PEER_REJECTED;
+        case cm::Outcome::kNonPeerRejected:
+            return DAT_CONNECTION_EVENT_NON_PEER_REJECTED;
+        case cm::Outcome::kUnreachable:
+            return is_pending(before) ? DAT_CONNECTION_EVENT_UNREACHABLE
+                                      : DAT_CONNECTION_EVENT_BROKEN;
+        case cm::Outcome::kLocalFailure:
+            return DAT_CONNECTION_EVENT_BROKEN;
+        default:
+            return DAT_CONNECTION_EVENT_DISCONNECTED;
+    }
+}
+
+void EpConnection::ended(DAT_EVENT_NUMBER number, cm::PrivateData data) {
+    ep_.ia.manager->loop.cancel(*this);
+    ep_.flush_queue_pair();
+    post(number, data);
+}
+
+void EpConnection::post(DAT_EVENT_NUMBER number, cm::PrivateData data) {
+    const std::size_t size = std::min(data.size(), private_data_.size());
+    private_data_.fill(std::byte{0});
+    if (size > 0) std::memcpy(private_data_.data(), data.data(), size);
+    support::trace(support::Level::kDebug, "EP {:x} event {:x}, {} bytes of private data", ep_.id(),
+                   static_cast<unsigned>(number), size);
+    post_connection_event(*ep_.parts.connect_evd, number, ep_, static_cast<DAT_COUNT>(size),
+                          size > 0 ? private_data_.data() : nullptr);
+}
+
+void transfer_failed(Ep& ep) {
+    ep.connection.broken();
+}
+void queue_pair_failed(Ep& ep) {
+    ep.connection.broken();
+}
+void abandon_connection(Ep& ep) {
+    ep.connection.disconnect(EpCause::kDisconnectAbrupt);
+    ep.connection.forget();
+}
+void forget_connection(Ep& ep) {
+    ep.connection.forget();
+}
+
+}  // namespace dapl

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// One rdma_cm id on its way from address to connection.
+#pragma once
+
+#include "providers/cma/manager.hpp"
+#include "providers/cma/private_data.hpp"
+
+namespace dapl::cma {
+
+class Connection final : public cm::Connection, private EventTarget {
+  public:
+    /// Active side.
+    Connection(const Manager& manager, const cm::Parameters& parameters, cm::User& user);
+    /// Passive side; takes the request's id.
+    Connection(const Manager& manager, const Event& request);
+    ~Connection() override = default;
+
+    /// @return a failure only where not even an id can be made.
+    support::Result<void> start(const sockaddr* peer, std::uint16_t port) REQUIRES(connection_lock);
+    support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) override
+        REQUIRES(connection_lock);
+    void reject(cm::PrivateData data) override REQUIRES(connection_lock);
+    void disconnect() override REQUIRES(connection_lock);
+    sockaddr_storage peer_address() const override REQUIRES(connection_lock);
+    std::uint16_t local_port() const override REQUIRES(connection_lock);
+    std::uint16_t remote_port() const override REQUIRES(connection_lock);
+
+  private:
+    void handle(const Event& event) override REQUIRES(connection_lock);
+    void resolve_address() REQUIRES(connection_lock);
+    void resolve_route() REQUIRES(connection_lock);
+    void request_connection() REQUIRES(connection_lock);
+    /// @param error positive errno. @param retries what is left for this step.
+    bool may_retry(int error, long& retries) REQUIRES(connection_lock);
+    void unreachable(const char* step, int error) REQUIRES(connection_lock);
+    void rejected(const Event& event) REQUIRES(connection_lock);
+    void report(cm::Outcome outcome, cm::PrivateData data = {}) REQUIRES(connection_lock);
+    rdma_conn_param parameters() const;
+
+    const Manager& manager_;
+    cm::User* user_ = nullptr;  ///< none before an accept
+    bool peer_gone_ = false;    ///< before an accept
+    ibv_qp* qp_ = nullptr;
+    std::uint8_t responder_resources_ = 0;
+    std::uint8_t initiator_depth_ = 0;
+    std::array<std::byte, kLargestGiven> given_{};
+    std::size_t given_size_ = 0;
+    sockaddr_storage peer_{};
+    long address_retries_ = 0;
+    long route_retries_ = 0;
+    Id id_;
+};
+
+class Listener final : public cm::Listener, private EventTarget {
+  public:
+    Listener(const Manager& manager, cm::ListenUser& user) : manager_(manager), user_(user) {}
+    support::Result<void> start(std::uint16_t port) REQUIRES(connection_lock);
+
+  private:
+    void handle(const Event& event) override REQUIRES(connection_lock);
+
+    const Manager& manager_;
+    cm::ListenUser& user_;
+    Id id_;
+};
+
+}  // namespace dapl::cma

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/cma/event.hpp"
+
+namespace dapl::cma {
+namespace {
+
+std::size_t field_size(rdma_cm_event_type type) {
+    switch (type) {
+        case RDMA_CM_EVENT_CONNECT_REQUEST:
+            return kInfiniBandFields.request;
+        case RDMA_CM_EVENT_ESTABLISHED:
+            return kInfiniBandFields.accept;
+        case RDMA_CM_EVENT_REJECTED:
+            return kInfiniBandFields.reject;
+        default:
+            return 0;
+    }
+}
+
+}  // namespace
+
+Event::Event(const rdma_cm_event& event, bool is_infiniband)
+    : type(event.event),
+      status(event.status),
+      id(event.id),
+      responder_resources(event.param.conn.responder_resources),
+      initiator_depth(event.param.conn.initiator_depth) {
+    data.assign(event.param.conn.private_data, event.param.conn.private_data_len,
+                is_infiniband ? field_size(type) : 0);
+}
+
+}  // namespace dapl::cma

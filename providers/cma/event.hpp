@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A copy of an rdma_cm event: the original is acknowledged before anything is done about it, since
+/// no id can be destroyed while one of its events is not.
+#pragma once
+
+#include <rdma/rdma_cma.h>
+
+#include "providers/cma/private_data.hpp"
+
+namespace dapl::cma {
+
+struct Event {
+    Event(const rdma_cm_event& event, bool is_infiniband);
+
+    rdma_cm_event_type type;
+    int status;      ///< negative errno, or a device's reason for a rejection
+    rdma_cm_id* id;  ///< of a request: the new one, which the handler now owns
+    std::uint8_t responder_resources;
+    std::uint8_t initiator_depth;
+    ReceivedData data;
+};
+
+}  // namespace dapl::cma

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/cma/manager.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "dapl/address.hpp"
+#include "dapl/cm/failure.hpp"
+#include "dapl/support/log.hpp"
+#include "providers/cma/conn_qual.hpp"
+#include "providers/cma/connection.hpp"
+#include "providers/cma/device.hpp"
+#include "providers/cma/event.hpp"
+
+namespace dapl::cma {
+namespace {
+
+/// After this many events the loop looks at its other sources and timers.
+constexpr int kEventsPerTurn = 32;
+
+}  // namespace
+
+int Manager::open_channel() {
+    channel_.reset(rdma_create_event_channel());
+    if (!channel_) return errno;
+    const int flags = fcntl(channel_->fd, F_GETFL);
+    return fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK) == 0 ? 0 : errno;
+}
+
+int Manager::bind(const sockaddr_in& address) {
+    rdma_cm_id* id = nullptr;
+    if (rdma_create_id(channel_.get(), &id, static_cast<EventTarget*>(this), RDMA_PS_TCP) != 0)
+        return errno;
+    bound_id_.reset(id);
+    std::memcpy(&adapter_.address, &address, sizeof address);
+    if (rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&adapter_.address)) != 0) return errno;
+    if (!id->verbs) return ENODEV;
+    adapter_.context = id->verbs;
+    adapter_.port = id->port_num;
+    const support::MutexLock guard(connection_lock);
+    const auto watched = loop.watch(channel_->fd, *this);
+    return watched ? 0 : ENOMEM;
+}
+
+Manager::~Manager() {
+    const support::MutexLock guard(connection_lock);
+    if (channel_) loop.forget(channel_->fd);
+    bound_id_.reset();
+}
+
+bool Manager::is_infiniband() const {
+    return adapter_.context->device->transport_type == IBV_TRANSPORT_IB;
+}
+
+DAT_COUNT Manager::max_private_data() const {
+    return kInfiniBandLimits.connect;
+}
+
+cm::Limits Manager::limits() const {
+    return is_infiniband() ? kInfiniBandLimits : kIwarpLimits;
+}
+
+support::Result<std::unique_ptr<cm::Connection>> Manager::connect(const sockaddr* peer,
+                                                                  std::uint64_t conn_qual,
+                                                                  const cm::Parameters& parameters,
+                                                                  cm::User& user) {
+    auto connection = std::make_unique<Connection>(*this, parameters, user);
+    if (const auto started = connection->start(peer, port_of(conn_qual)); !started)
+        return tl::unexpected(started.error());
+    return connection;
+}
+
+support::Result<std::unique_ptr<cm::Listener>> Manager::listen(std::uint64_t conn_qual,
+                                                               cm::ListenUser& user) {
+    auto listener = std::make_unique<Listener>(*this, user);
+    if (const auto started = listener->start(port_of(conn_qual)); !started)
+        return tl::unexpected(started.error());
+    return listener;
+}
+
+void Manager::ready() {
+    for (int count = 0; count < kEventsPerTurn; ++count) {
+        rdma_cm_event* original = nullptr;
+        if (rdma_get_cm_event(channel_.get(), &original) != 0) return;
+        const Event event(*original, is_infiniband());
+        rdma_ack_cm_event(original);
+        static_cast<EventTarget*>(event.id->context)->handle(event);
+    }
+}
+
+void Manager::handle(const Event& event) {
+    support::trace(support::Level::kDebug, "device event {}", rdma_event_str(event.type));
+}
+
+}  // namespace dapl::cma
+
+namespace dapl::cm {
+namespace {
+
+tl::unexpected<support::Error> no_rdma_cm(std::string_view ia_name, int error) {
+    const std::string reason = std::generic_category().message(error);
+    support::report<support::kNoRdmaCm>(ia_name, reason);
+    return support::failure(raw(DAT_INTERNAL_ERROR), "rdma_cm: " + reason);
+}
+
+tl::unexpected<support::Error> no_device(std::string_view ia_name, const std::string& device,
+                                         const sockaddr_in& address, int error) {
+    sockaddr_storage in{};
+    std::memcpy(&in, &address, sizeof address);
+    support::report<support::kNoDeviceBehind>(ia_name, device, to_text(in),
+                                              std::generic_category().message(error));
+    return support::failure(raw(DAT_INVALID_ADDRESS), "no RDMA device behind " + device);
+}
+
+}  // namespace
+
+support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
+                                                       std::string_view ia_params) {
+    const std::string device(cma::device_of(ia_params));
+    const auto address = cma::address_of(device);
+    if (!address) {
+        support::report<support::kUnknownDevice>(ia_name, device);
+        return support::failure(raw(DAT_INVALID_ADDRESS), "unknown device " + device);
+    }
+    const auto running = EventLoop::acquire();
+    if (!running) return tl::unexpected(running.error());
+    auto manager = std::make_unique<cma::Manager>(**running);
+    if (const int error = manager->open_channel()) return no_rdma_cm(ia_name, error);
+    if (const int error = manager->bind(*address))
+        return no_device(ia_name, device, *address, error);
+    return manager;
+}
+
+}  // namespace dapl::cm

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The connection manager over rdma_cm.
+#pragma once
+
+#include <rdma/rdma_cma.h>
+
+#include <string>
+
+#include "dapl/cm/event_loop.hpp"
+#include "dapl/cm/manager.hpp"
+
+namespace dapl::cma {
+
+struct DestroyChannel {
+    void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
+};
+struct DestroyId {
+    void operator()(rdma_cm_id* id) const {
+        id->qp = nullptr;  // the EP's
+        rdma_destroy_id(id);
+    }
+};
+using Channel = std::unique_ptr<rdma_event_channel, DestroyChannel>;
+/// Destroyed with connection_lock held, like everything that fetches events: none of the id's
+/// events is then on its way, so destroying never waits.
+using Id = std::unique_ptr<rdma_cm_id, DestroyId>;
+
+struct Event;
+
+/// Whom the context of an rdma_cm_id points at.
+class EventTarget {
+  public:
+    virtual void handle(const Event& event) REQUIRES(connection_lock) = 0;
+
+  protected:
+    ~EventTarget() = default;
+};
+
+class Manager final : public cm::Manager, private cm::EventSource, private EventTarget {
+  public:
+    using cm::Manager::Manager;
+    ~Manager() override EXCLUDES(connection_lock);
+    /// First step. @return an errno value, 0 for success.
+    int open_channel();
+    /// Second step: binds to the local address. @return an errno value, 0 for success.
+    int bind(const sockaddr_in& address) EXCLUDES(connection_lock);
+
+    const cm::Adapter& adapter() const override { return adapter_; }
+    const char* name() const override { return "CMA"; }
+    DAT_COUNT max_private_data() const override;
+    cm::Limits limits() const override;
+    support::Result<std::unique_ptr<cm::Connection>> connect(const sockaddr* peer,
+                                                             std::uint64_t conn_qual,
+                                                             const cm::Parameters& parameters,
+                                                             cm::User& user) override
+        REQUIRES(connection_lock);
+    support::Result<std::unique_ptr<cm::Listener>> listen(std::uint64_t conn_qual,
+                                                          cm::ListenUser& user) override
+        REQUIRES(connection_lock);
+
+    rdma_event_channel* channel() const { return channel_.get(); }
+    bool is_infiniband() const;
+
+  private:
+    void ready() override REQUIRES(connection_lock);
+    void handle(const Event& event) override REQUIRES(connection_lock);
+
+    cm::Adapter adapter_{};
+    Channel channel_;
+    Id bound_id_;  ///< keeps the device open
+};
+
+}  // namespace dapl::cma

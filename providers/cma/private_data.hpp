@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What rdma_cm carries for the consumer, and how a consumer's rejection is told from the CM's.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include "dapl/cm/manager.hpp"
+
+namespace dapl::cma {
+
+/// Largest that rdma_cm ever hands over, and largest that a request can ask it to carry.
+inline constexpr std::size_t kLargestData = 256;
+inline constexpr std::size_t kLargestGiven = 255;
+
+/// A consumer's rejection starts with these: DAT 2.0, provider 2.0, in network order. A rejection
+/// without them (or with the zeros that InfiniBand pads with) is the CM's own.
+inline constexpr std::array<std::byte, 4> kRejectHeader{std::byte{2}, std::byte{0}, std::byte{2},
+                                                        std::byte{0}};
+
+/// InfiniBand's messages have fields of fixed size: what the peer gave is followed by zeros, and
+/// the size is always the field's. iWARP carries the exact size.
+struct FieldSizes {
+    std::size_t request, accept, reject;
+};
+inline constexpr FieldSizes kInfiniBandFields{56, 196, 148};
+
+/// Room for what the consumer may give: the InfiniBand fields less the 36 bytes of the request's
+/// own header, which the interface has always taken off all three.
+inline constexpr cm::Limits kInfiniBandLimits{56, 160, 112};
+inline constexpr cm::Limits kIwarpLimits{kLargestGiven, kLargestGiven,
+                                         kLargestGiven - kRejectHeader.size()};
+
+/// A copy of what an event carried, zeros behind it.
+class ReceivedData {
+  public:
+    /// @param field_size what the transport always shows, 0 for the exact size.
+    void assign(const void* data, std::size_t size, std::size_t field_size) {
+        bytes_.fill(std::byte{0});
+        const std::size_t copied = data ? std::min(size, bytes_.size()) : 0;
+        if (copied > 0) std::memcpy(bytes_.data(), data, copied);
+        size_ = std::max(copied, field_size);
+    }
+    bool has_reject_header() const {
+        return size_ >= kRejectHeader.size() &&
+               std::memcmp(bytes_.data(), kRejectHeader.data(), kRejectHeader.size()) == 0;
+    }
+    cm::PrivateData all() const { return {bytes_.data(), size_}; }
+    /// What follows the reject header. On InfiniBand the size stays the whole field's, as consumers
+    /// know it.
+    cm::PrivateData behind_reject_header(std::size_t field_size) const {
+        return {bytes_.data() + kRejectHeader.size(),
+                std::max(size_ - kRejectHeader.size(), field_size)};
+    }
+
+  private:
+    std::array<std::byte, kLargestData> bytes_{};
+    std::size_t size_ = 0;
+};
+
+}  // namespace dapl::cma
