@@ -14,7 +14,7 @@ AM_BATS_LOG_FLAGS = --tap
 TEST_SCALE ?= 1
 AM_TESTS_ENVIRONMENT = \
     TOP_BUILDDIR='$(abs_top_builddir)'; TOP_SRCDIR='$(abs_top_srcdir)'; TEST_SCALE='$(TEST_SCALE)'; \
-    export TOP_BUILDDIR TOP_SRCDIR TEST_SCALE;
+    CC='$(CC)'; CXX='$(CXX)'; AWK='$(AWK)'; NM='$(NM)'; export TOP_BUILDDIR TOP_SRCDIR TEST_SCALE CC CXX AWK NM;
 
 include test/unit/local.mk
 include test/api/local.mk

@@ -4,3 +4,21 @@ check_PROGRAMS += test/unit/support_test
 TESTS += test/unit/support_test
 test_unit_support_test_SOURCES = %reldir%/support_test.cpp test/support/process.hpp
 test_unit_support_test_LDADD = libtestmain.la libsupport.la
+
+# The ABI table, as source that checks it while it is compiled.
+check_PROGRAMS += test/unit/abi_test test/unit/api_test
+TESTS += test/unit/abi_test test/unit/api_test test/unit/headers.bats
+test_unit_abi_test_SOURCES = %reldir%/abi_test.cpp
+nodist_test_unit_abi_test_SOURCES = %reldir%/abi_c.c %reldir%/abi_cxx.cpp
+test_unit_abi_test_LDADD = libtestmain.la
+%reldir%/abi_c.c: %reldir%/abi.awk %reldir%/abi.tsv
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(AWK) -v language=c -f $(srcdir)/test/unit/abi.awk \
+	    $(srcdir)/test/unit/abi.tsv >$@.new && mv $@.new $@
+%reldir%/abi_cxx.cpp: %reldir%/abi.awk %reldir%/abi.tsv
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(AWK) -v language=cxx -f $(srcdir)/test/unit/abi.awk \
+	    $(srcdir)/test/unit/abi.tsv >$@.new && mv $@.new $@
+CLEANFILES += %reldir%/abi_c.c %reldir%/abi_cxx.cpp
+EXTRA_DIST += %reldir%/abi.awk %reldir%/abi.tsv %reldir%/headers.bats
+
+test_unit_api_test_SOURCES = %reldir%/handle_test.cpp %reldir%/strerror_test.cpp
+test_unit_api_test_LDADD = libtestmain.la libdatapi.la

@@ -306,4 +306,6 @@ typedef DAT_RETURN (DAT_API *DAT_SRQ_SET_LW_FUNC)(DAT_SRQ_HANDLE, DAT_COUNT);
 #define DAT_HANDLE_EXTENDEDOP(handle, operation, args) \
     (DAT_HANDLE_TO_PROVIDER(handle)->handle_extendedop_func)((handle), (operation), (args))
 
+#include <dat2/udat_redirection.h> /* completes DAT_PROVIDER */
+
 #endif

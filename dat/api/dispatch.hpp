@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The one place where a handle becomes a call into its provider.
+#pragma once
+
+#include <dat2/udat.h>
+#include <dat2/udat_redirection.h>
+
+#include <cstdint>
+
+#include "dat/registry/ia_handles.hpp"
+
+namespace dat {
+
+constexpr DAT_RETURN error(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype = DAT_NO_SUBTYPE) {
+    return DAT_CLASS_ERROR | static_cast<DAT_RETURN>(type) | static_cast<DAT_RETURN>(subtype);
+}
+
+/// Numbers that can be integers of open IAs are never addresses: the system maps nothing there.
+inline bool is_ia_number(DAT_HANDLE handle) {
+    return reinterpret_cast<std::uintptr_t>(handle) <= kMaxOpenIas;
+}
+
+/// @return the table that the object's first word points at; nullptr for what no object can be:
+/// NULL, a small integer, a misaligned pointer, and an object of a provider that was unloaded (its
+/// first word is NULL then).
+inline const DAT_PROVIDER* provider_of(DAT_HANDLE handle) {
+    const bool misaligned = reinterpret_cast<std::uintptr_t>(handle) % alignof(void*) != 0;
+    if (is_ia_number(handle) || misaligned) [[unlikely]]
+        return nullptr;
+    return DAT_HANDLE_TO_PROVIDER(handle);
+}
+
+/// Calls the `function` slot of the handle's provider, or answers DAT_INVALID_HANDLE with `kind`.
+/// Whether the object is of the right kind and alive is for the provider to see.
+template <auto function, class... Arguments>
+DAT_RETURN call(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... arguments) {
+    const DAT_PROVIDER* provider = provider_of(handle);
+    if (!provider) [[unlikely]]
+        return error(DAT_INVALID_HANDLE, kind);
+    if (!(provider->*function)) [[unlikely]]
+        return error(DAT_NOT_IMPLEMENTED);
+    return (provider->*function)(handle, arguments...);
+}
+
+/// The same for a call on an IA, whose handle is an integer here and a pointer in the provider.
+template <auto function, class... Arguments>
+DAT_RETURN call_ia(DAT_IA_HANDLE ia_handle, Arguments... arguments) {
+    return call<function>(DAT_INVALID_HANDLE_IA, provider_ia(ia_handle), arguments...);
+}
+
+/// The same for calls that take a handle of any kind.
+template <auto function, class... Arguments>
+DAT_RETURN call_any(DAT_HANDLE handle, Arguments... arguments) {
+    const DAT_HANDLE object = is_ia_number(handle) ? provider_ia(handle) : handle;
+    return call<function>(DAT_INVALID_HANDLE1, object, arguments...);
+}
+
+}  // namespace dat

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The installed headers as programs meet them: one at a time, in strict C and in C++ old and new.
+
+setup() {
+    headers=$TOP_SRCDIR/dat/include
+    work=$BATS_TEST_TMPDIR
+    strict='-Wall -Wextra -Werror -pedantic'
+}
+
+# $1: compiler and language; the program is on stdin.
+compiles() {
+    cat >"$work/source"
+    # shellcheck disable=SC2086 # lists of words
+    $1 $strict -I"$headers" -fsyntax-only "$work/source"
+}
+
+each_header_alone() {
+    local count=0
+    for header in "$headers"/dat2/*.h; do
+        printf '#include <dat2/%s>\nextern int some_declaration;\n' "${header##*/}" | compiles "$1"
+        count=$((count + 1))
+    done
+    [ "$count" -ge 11 ]
+}
+
+@test "each header compiles alone as strict C99" {
+    each_header_alone "$CC -std=c99 -x c"
+}
+
+@test "each header compiles alone as strict C11" {
+    each_header_alone "$CC -std=c11 -x c"
+}
+
+@test "each header compiles alone as C++98" {
+    each_header_alone "$CXX -std=c++98 -Wno-long-long -x c++"
+}
+
+@test "each header compiles alone as C++20" {
+    each_header_alone "$CXX -std=c++20 -x c++"
+}
+
+@test "each header can be included after every other" {
+    for first in "$headers"/dat2/*.h; do
+        { printf '#include <dat2/%s>\n' "${first##*/}"
+          cd "$headers" && printf '#include <%s>\n' dat2/*.h; } | compiles "$CC -std=c99 -x c"
+    done
+}
+
+# $1: language of abi.awk; $2: compiler.
+each_header_brings_its_rows() {
+    local header rows=0
+    for header in $($AWK -F '\t' 'NR > 1 && !seen[$8]++ { print $8 }' "$TOP_SRCDIR/test/unit/abi.tsv"); do
+        $AWK -v language="$1" -v header="$header" -f "$TOP_SRCDIR/test/unit/abi.awk" \
+            "$TOP_SRCDIR/test/unit/abi.tsv" >"$work/abi"
+        # shellcheck disable=SC2086 # a list of words
+        $2 -I"$headers" -fsyntax-only "$work/abi"
+        rows=$((rows + 1))
+    done
+    [ "$rows" -eq 9 ]
+}
+
+@test "each header alone brings every name that the ABI table gives it, in C" {
+    each_header_brings_its_rows c "$CC -std=c11 -x c"
+}
+
+@test "each header alone brings every name that the ABI table gives it, in C++" {
+    each_header_brings_its_rows cxx "$CXX -std=c++20 -x c++"
+}
+
+@test "a wrong size, offset, value, type or arity in the ABI table fails to compile" {
+    table=$TOP_SRCDIR/test/unit/abi.tsv
+    wrong=0
+    for change in 's/^(struct\tdat_event\t\t\t)120/\1128/' 's/^(member\tdat_event\tevent_data\t)16/\124/' \
+        's/^(define\tDAT_NAME_MAX_LENGTH.*)256/\1255/' 's/^(enumerator\tdat_event_number.*)65537/\165538/' \
+        's/^(prototype\tdat_ep_free\t.*)EP_HANDLE\)/\1COUNT)/' 's/^(macro_fn\tDAT_EP_FREE\t.*)1/\12/' \
+        's/^(define_str\tDAT_IB_ATTR_UD\t.*)DAT_IB_UD/\1DAT_UD/' 's/^(typedef\tDAT_COUNT\t.*)int/\1long/'; do
+        sed -E "$change" "$table" >"$work/table"
+        [ "$(diff "$table" "$work/table" | grep -c '^>')" -eq 1 ]
+        $AWK -v language=c -f "$TOP_SRCDIR/test/unit/abi.awk" "$work/table" >"$work/abi"
+        # shellcheck disable=SC2086 # a list of words
+        if $CC -I"$headers" -x c -fsyntax-only "$work/abi" 2>"$work/errors"; then
+            echo "not noticed: $change"
+            return 1
+        fi
+        wrong=$((wrong + 1))
+    done
+    [ "$wrong" -eq 8 ]
+}
+
+@test "a row of an unknown kind in the ABI table fails the build" {
+    printf 'kind\tname\nriddle\tdat_riddle\n' >"$work/table"
+    run $AWK -v language=c -f "$TOP_SRCDIR/test/unit/abi.awk" "$work/table"
+    [ "$status" -ne 0 ]
+    [[ $output == *'unknown kind: riddle dat_riddle'* ]]
+}
