@@ -2,6 +2,7 @@
 # Linked into every library of ours, hidden there.
 noinst_LTLIBRARIES += libsupport.la
 libsupport_la_SOURCES = \
+    %reldir%/edit_distance.hpp \
     %reldir%/log.cpp %reldir%/log.hpp \
     %reldir%/messages.def %reldir%/messages.hpp \
     %reldir%/mutex.hpp \

@@ -8,10 +8,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <numeric>
 #include <string_view>
-#include <vector>
 
+#include "dapl/support/edit_distance.hpp"
 #include "dapl/support/log.hpp"
 
 namespace support {
@@ -38,20 +37,6 @@ bool parse_integer(const char* text, long& value) {
 bool first_report(Setting setting) {
     static std::atomic<bool> told[std::size(kSettings)];
     return !told[static_cast<int>(setting)].exchange(true, std::memory_order_relaxed);
-}
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), 0);
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0]++;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t substitution = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitution});
-        }
-    }
-    return row.back();
 }
 
 const char* nearest_name(std::string_view name) {
