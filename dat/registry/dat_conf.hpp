@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The dat.conf reader: a pure function from text to records and problems, so that it can be
+/// tested and fuzzed alone. The format is dat.conf(5)'s; a bad line never spoils its neighbours.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dat {
+
+/// One good line. Kernel and nondefault records are read too; the registry leaves them out.
+struct ConfRecord {
+    int line = 0;  ///< from 1
+    std::string ia_name;
+    bool kernel = false;
+    std::uint32_t major = 0;
+    std::uint32_t minor = 0;
+    bool thread_safe = false;
+    bool is_default = false;
+    std::string library;    ///< for dlopen, as it stands
+    std::string ia_params;  ///< for the provider, as it stands
+};
+
+/// Why a line was left out: the first thing wrong with it.
+struct ConfProblem {
+    int line = 0;    ///< from 1
+    int column = 0;  ///< in bytes, from 1: where the field begins or would begin
+    const char* field = "";
+    std::string found;  ///< cut to kMaxFound bytes
+    const char* accepted = "";
+};
+
+struct ConfText {
+    std::vector<ConfRecord> records;    ///< in file order
+    std::vector<ConfProblem> problems;  ///< the first kMaxProblems
+    std::size_t bad_lines = 0;          ///< all of them
+};
+
+inline constexpr std::size_t kMaxProblems = 10;
+inline constexpr std::size_t kMaxFound = 40;
+
+/// Any bytes are allowed. Thread safe. Throws nothing but std::bad_alloc.
+ConfText read_dat_conf(std::string_view text);
+
+}  // namespace dat
