@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The registry, linked into libdat2 and, for their eyes inside, into the unit tests.
 noinst_LTLIBRARIES += libregistry.la
+libregistry_la_CPPFLAGS = $(AM_CPPFLAGS) -DDAT_CONF_DIRECTORY='"$(sysconfdir)"'
 libregistry_la_SOURCES = \
-    %reldir%/ia_handles.cpp %reldir%/ia_handles.hpp
-libregistry_la_LIBADD = libsupport.la
+    %reldir%/conf_file.cpp %reldir%/conf_file.hpp \
+    %reldir%/dat_conf.cpp %reldir%/dat_conf.hpp \
+    %reldir%/ia_handles.cpp %reldir%/ia_handles.hpp \
+    %reldir%/lifetime.cpp %reldir%/lifetime.hpp \
+    %reldir%/open_failure.cpp %reldir%/open_failure.hpp \
+    %reldir%/provider_library.cpp %reldir%/provider_library.hpp \
+    %reldir%/registry.cpp %reldir%/registry.hpp
+libregistry_la_LIBADD = libsupport.la -ldl

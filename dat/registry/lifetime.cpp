@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dat/registry/lifetime.hpp"
+
+#include <pthread.h>
+
+#include <utility>
+
+namespace dat {
+namespace {
+
+support::SpinLock g_lock;  // before Registry::lock_, at fork only
+std::shared_ptr<Registry> g_registry GUARDED_BY(g_lock);
+
+void before_fork() NO_THREAD_SAFETY_ANALYSIS {
+    g_lock.lock();
+    if (g_registry) g_registry->before_fork();
+}
+
+void after_fork_in_parent() NO_THREAD_SAFETY_ANALYSIS {
+    if (g_registry) g_registry->after_fork_in_parent();
+    g_lock.unlock();
+}
+
+void after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
+    if (g_registry) g_registry->after_fork_in_child();
+    g_lock.unlock();
+}
+
+/// The file is read here and not at first use, as the reference does it: a program that changes
+/// DAT_OVERRIDE, its directory, its root or its user later gets the same answers from both. What is
+/// wrong with the file is told at first use (Registry::report_file_once).
+__attribute__((constructor)) void library_loaded() {
+    try {
+        auto made = std::make_shared<Registry>(read_conf_file());
+        support::SpinLockGuard guard(g_lock);
+        g_registry = std::move(made);
+    } catch (...) {
+        return;  // no registry: every call says so
+    }
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+__attribute__((destructor)) void library_unloaded() {
+    std::shared_ptr<Registry> last;  // threads still inside a call share it and free it
+    support::SpinLockGuard guard(g_lock);
+    last.swap(g_registry);
+}
+
+}  // namespace
+
+std::shared_ptr<Registry> registry() {
+    support::SpinLockGuard guard(g_lock);
+    return g_registry;
+}
+
+}  // namespace dat

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dat/registry/open_failure.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+#include "dapl/support/edit_distance.hpp"
+#include "dapl/support/log.hpp"
+
+namespace dat {
+namespace {
+
+std::atomic<int> g_failures{0};
+
+template <const support::Message& message, class... Arguments>
+void report_failure(const Arguments&... arguments) {
+    const bool all = support::trace_level() >= static_cast<int>(support::Level::kTrace);
+    const int count = g_failures.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (count <= kFailuresTold || all) support::report<message>(arguments...);
+    if (count == kFailuresTold && !all) support::report<support::kFurtherFailuresHidden>(count);
+}
+
+/// As a record would write it.
+std::string version_text(const Key& key) {
+    return fmt::format("u{}.{} {}", key.major, key.minor,
+                       key.thread_safe ? "threadsafe" : "nonthreadsafe");
+}
+
+std::string nearest_name(const std::list<Entry>& entries, const std::string& name) {
+    const auto nearer = [&name](const Entry& a, const Entry& b) {
+        return support::edit_distance(name, a.key.ia_name) <
+               support::edit_distance(name, b.key.ia_name);
+    };
+    return std::min_element(entries.begin(), entries.end(), nearer)->key.ia_name;
+}
+
+void report_not_in_file(const Registry& registry, const Key& asked) {
+    const std::list<Entry>& entries = registry.entries();
+    const ConfFile& file = registry.file();
+    const auto same_name = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+        return entry.key.ia_name == asked.ia_name;
+    });
+    if (same_name != entries.end())
+        report_failure<support::kOtherVersion>(asked.ia_name, version_text(asked), file.path,
+                                               version_text(same_name->key));
+    else if (!file.unreadable.empty())
+        report_failure<support::kNoConfFile>(asked.ia_name, file.path, file.unreadable);
+    else if (entries.empty())
+        report_failure<support::kNoRecords>(asked.ia_name, file.path);
+    else
+        report_failure<support::kUnknownIa>(asked.ia_name, file.path,
+                                            nearest_name(entries, asked.ia_name));
+}
+
+}  // namespace
+
+void report_no_provider(const Registry& registry, const Key& asked, const NoProvider& failure) {
+    if (failure.reasons.empty()) return report_not_in_file(registry, asked);
+    std::string all;
+    for (const std::string& reason : failure.reasons) all += (all.empty() ? "" : " | ") + reason;
+    report_failure<support::kNoProvider>(asked.ia_name, all);
+}
+
+void report_refused(const Registry& registry, const Lease& lease, const std::string& code) {
+    const Candidate* record = lease.record;
+    report_failure<support::kOpenRefused>(
+        lease.key.ia_name,
+        record ? fmt::format("{}:{}: {} for '{}'", registry.file().path, record->line,
+                             record->library, record->ia_params)
+               : "the program's own provider",
+        code);
+}
+
+}  // namespace dat

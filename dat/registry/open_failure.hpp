@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Telling the user why an IA could not be opened: one line for each attempt, and silence after a
+/// few, since some programs try every name in the file.
+#pragma once
+
+#include <string>
+
+#include "dat/registry/registry.hpp"
+
+namespace dat {
+
+inline constexpr int kFailuresTold = 3;
+
+/// No provider could be had for `asked`.
+void report_no_provider(const Registry& registry, const Key& asked, const NoProvider& failure);
+
+/// The provider's ia_open answered `code`, given by name. Its reason is the provider's to tell.
+void report_refused(const Registry& registry, const Lease& lease, const std::string& code);
+
+}  // namespace dat

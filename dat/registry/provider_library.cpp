@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dat/registry/provider_library.hpp"
+
+#include <dlfcn.h>
+
+#include <utility>
+
+#include "dapl/support/log.hpp"
+
+namespace dat {
+namespace {
+
+std::string last_loader_error() {
+    const char* text = dlerror();
+    return text ? text : "the loader gives no reason";
+}
+
+/// Providers have no NEEDED entry for this library and find its functions in the global scope; a
+/// program that loaded it by dlopen with RTLD_LOCAL has kept it out of there.
+void promote_self_to_global_scope() {
+    Dl_info self;
+    if (!dladdr(reinterpret_cast<void*>(&promote_self_to_global_scope), &self)) return;
+    // Only the flag of the loaded library changes, and it stays changed.
+    if (void* handle = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL))
+        dlclose(handle);
+}
+
+}  // namespace
+
+tl::expected<ProviderLibrary, std::string> ProviderLibrary::load(const std::string& path) {
+    // dlopen would take the program itself.
+    if (path.empty()) return tl::unexpected<std::string>("the record names no library");
+    promote_self_to_global_scope();
+    ProviderLibrary library;
+    // Local scope, where the reference uses global: names of one provider (or of what it is linked
+    // with) cannot be taken for those of another, nor by libraries loaded later, which would keep
+    // it from being unloaded. Nothing looks a provider's names up but through this handle.
+    library.handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library.handle_) return tl::unexpected<std::string>(last_loader_error());
+    library.init_ = reinterpret_cast<DAT_PROVIDER_INIT_FUNC>(
+        dlsym(library.handle_, DAT_PROVIDER_INIT_FUNC_STR));
+    library.fini_ = reinterpret_cast<DAT_PROVIDER_FINI_FUNC>(
+        dlsym(library.handle_, DAT_PROVIDER_FINI_FUNC_STR));
+    if (!library.init_)
+        return tl::unexpected<std::string>(path + " is no provider: it has no " +
+                                           DAT_PROVIDER_INIT_FUNC_STR);
+    library.module_ = module_of(reinterpret_cast<const void*>(library.init_));
+    return library;
+}
+
+ProviderLibrary::~ProviderLibrary() {
+    if (handle_ && dlclose(handle_) != 0)
+        support::trace(support::Level::kDebug, "dlclose: {}", last_loader_error());
+}
+
+void ProviderLibrary::init(const DAT_PROVIDER_INFO& info, const std::string& ia_params) const {
+    init_(&info, ia_params.c_str());
+}
+
+void ProviderLibrary::fini(const DAT_PROVIDER_INFO& info) const {
+    if (fini_) fini_(&info);
+}
+
+void ProviderLibrary::swap(ProviderLibrary& other) {
+    std::swap(handle_, other.handle_);
+    std::swap(init_, other.init_);
+    std::swap(fini_, other.fini_);
+    std::swap(module_, other.module_);
+}
+
+const void* module_of(const void* address) {
+    Dl_info info;
+    return dladdr(address, &info) ? info.dli_fbase : nullptr;
+}
+
+}  // namespace dat

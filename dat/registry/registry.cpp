@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dat/registry/registry.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "dapl/support/log.hpp"
+#include "dat/registry/ia_handles.hpp"
+
+namespace dat {
+
+Key Key::of(const DAT_PROVIDER_INFO& info) {
+    return {std::string(info.ia_name, strnlen(info.ia_name, sizeof info.ia_name)),
+            info.dapl_version_major, info.dapl_version_minor, info.is_thread_safe != DAT_FALSE};
+}
+
+DAT_PROVIDER_INFO Key::info() const {
+    DAT_PROVIDER_INFO info = {};
+    ia_name.copy(info.ia_name, sizeof info.ia_name - 1);
+    info.dapl_version_major = major;
+    info.dapl_version_minor = minor;
+    info.is_thread_safe = thread_safe ? DAT_TRUE : DAT_FALSE;
+    return info;
+}
+
+Registry::Registry(ConfFile file) : file_(std::move(file)) {
+    for (ConfRecord& record : file_.text.records) {
+        if (record.kernel || !record.is_default) continue;
+        const Key key{record.ia_name, record.major, record.minor, record.thread_safe};
+        Entry* entry = find_entry(key);
+        if (!entry) {
+            entry = &entries_.emplace_back();
+            entry->key = key;
+        }
+        entry->candidates.push_back(
+            {record.line, std::move(record.library), std::move(record.ia_params)});
+    }
+}
+
+Registry::~Registry() {
+    // IAs left open: their provider's threads may be running in that code.
+    for (Entry& entry : entries_) entry.library.keep_mapped();
+}
+
+void Registry::report_file_once() {
+    if (file_reported_.exchange(true)) return;
+    if (file_.unreadable.empty())
+        report_problems(file_);
+    else
+        support::report<support::kConfFileUnreadable>(file_.path, file_.unreadable);
+}
+
+Entry* Registry::find_entry(const Key& key) {
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                    [&key](const Entry& entry) { return entry.key == key; });
+    return found == entries_.end() ? nullptr : &*found;
+}
+
+bool Registry::is_registered(const Key& key) {
+    support::MutexLock guard(lock_);
+    return registrations_.count(key) != 0;
+}
+
+bool Registry::is_known(const Key& key) {
+    return find_entry(key) || is_registered(key);
+}
+
+tl::expected<Lease, NoProvider> Registry::acquire(const Key& asked) {
+    Lease lease;
+    lease.key = asked;
+    if (!is_known(asked) && !asked.thread_safe) lease.key.thread_safe = true;
+    lease.entry = find_entry(lease.key);
+    if (lease.entry) {
+        if (auto entered = enter(*lease.entry); !entered)
+            return tl::unexpected<NoProvider>(std::move(entered.error()));
+        lease.record = lease.entry->loaded;  // settled while this lease is held
+    }
+    lease.provider = count_open(lease.key);
+    if (lease.provider) return lease;
+    if (lease.entry) leave(*lease.entry);  // somebody removed it since it was loaded
+    return tl::unexpected<NoProvider>(NoProvider{});
+}
+
+const DAT_PROVIDER* Registry::count_open(const Key& key) {
+    support::MutexLock guard(lock_);
+    const auto found = registrations_.find(key);
+    if (found == registrations_.end()) return nullptr;
+    ++found->second.open;
+    return found->second.provider;
+}
+
+void Registry::release(const Lease& lease) {
+    {
+        support::MutexLock guard(lock_);
+        const auto found = registrations_.find(lease.key);
+        if (found != registrations_.end() && found->second.open > 0) --found->second.open;
+    }
+    if (lease.entry) leave(*lease.entry);
+}
+
+tl::expected<void, NoProvider> Registry::enter(Entry& entry) {
+    {
+        support::MutexLock guard(lock_);
+        while (entry.state == Entry::State::kChanging) changed_.wait(lock_);
+        if (entry.state == Entry::State::kLoaded) {
+            ++entry.users;
+            return {};
+        }
+        entry.state = Entry::State::kChanging;
+    }
+    try {
+        auto loaded = load(entry);
+        settle(entry, loaded ? 1 : 0);
+        return loaded;
+    } catch (...) {
+        settle(entry, 0);
+        throw;
+    }
+}
+
+void Registry::settle(Entry& entry, unsigned users) {
+    support::MutexLock guard(lock_);
+    entry.state = users ? Entry::State::kLoaded : Entry::State::kUnloaded;
+    entry.users = users;
+    changed_.notify_all();
+}
+
+void Registry::leave(Entry& entry) {
+    {
+        support::MutexLock guard(lock_);
+        if (--entry.users > 0) return;
+        entry.state = Entry::State::kChanging;
+    }
+    unload(std::exchange(entry.library, ProviderLibrary()), entry);
+    settle(entry, 0);
+}
+
+tl::expected<void, NoProvider> Registry::load(Entry& entry) {
+    NoProvider failure;
+    for (const Candidate& candidate : entry.candidates) {
+        std::string reason = try_candidate(entry, candidate);
+        if (reason.empty()) return {};
+        failure.reasons.push_back(
+            fmt::format("{}:{}: {}", file_.path, candidate.line, std::move(reason)));
+    }
+    return tl::unexpected<NoProvider>(std::move(failure));
+}
+
+/// @return why not, empty when the candidate's library is loaded and registered.
+std::string Registry::try_candidate(Entry& entry, const Candidate& candidate) {
+    auto library = ProviderLibrary::load(candidate.library);
+    if (!library) return std::move(library.error());
+    library->init(entry.key.info(), candidate.ia_params);
+    if (!is_registered(entry.key)) {
+        unload(std::move(*library), entry);
+        return fmt::format("{} registered no provider for this record (ia_params '{}')",
+                           candidate.library, candidate.ia_params);
+    }
+    entry.library = std::move(*library);
+    entry.loaded = &candidate;
+    support::trace(support::Level::kDebug, "loaded {} for {} ({}:{})", candidate.library,
+                   entry.key.ia_name, file_.path, candidate.line);
+    return {};
+}
+
+void Registry::unload(ProviderLibrary library, const Entry& entry) {
+    library.fini(entry.key.info());
+    if (!forget_registrations(library.module(), entry)) library.keep_mapped();
+}
+
+/// What a library registered and did not remove must not outlive its code.
+/// @return false when some of it is open, under another key than that of `unloading`.
+bool Registry::forget_registrations(const void* module, const Entry& unloading) {
+    bool all = true;
+    support::MutexLock guard(lock_);
+    for (auto it = registrations_.begin(); it != registrations_.end();) {
+        const bool theirs = module && it->second.module == module;
+        const Entry* holder = find_entry(it->first);
+        // Another entry has the same library loaded, or is about to, by a handle of its own.
+        const bool held =
+            holder && holder != &unloading &&
+            (holder->state == Entry::State::kChanging ||
+             (holder->state == Entry::State::kLoaded && holder->library.module() == module));
+        const bool open = it->second.open > 0;
+        if (theirs && !held && open) all = false;
+        it = theirs && !held && !open ? registrations_.erase(it) : std::next(it);
+    }
+    return all;
+}
+
+bool Registry::add(const Key& key, const DAT_PROVIDER* provider, const void* module) {
+    support::MutexLock guard(lock_);
+    return registrations_.try_emplace(key, Registration{provider, module}).second;
+}
+
+Registry::Removal Registry::remove(const Key& key) {
+    support::MutexLock guard(lock_);
+    const auto found = registrations_.find(key);
+    if (found == registrations_.end()) return Removal::kUnknown;
+    if (found->second.open > 0) return Removal::kInUse;
+    registrations_.erase(found);
+    return Removal::kDone;
+}
+
+void Registry::keep(DAT_IA_HANDLE ia, Lease lease) {
+    support::MutexLock guard(lock_);
+    leases_.insert_or_assign(ia, std::move(lease));
+}
+
+std::optional<Lease> Registry::lease_of(DAT_IA_HANDLE ia) {
+    support::MutexLock guard(lock_);
+    const auto found = leases_.find(ia);
+    return found == leases_.end() ? std::nullopt : std::optional<Lease>(found->second);
+}
+
+bool Registry::forget(DAT_IA_HANDLE ia) {
+    support::MutexLock guard(lock_);
+    if (leases_.erase(ia) == 0) return false;
+    remove_ia(ia);
+    return true;
+}
+
+void Registry::after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
+    forget_all_ias();
+    leases_.clear();
+    for (auto& [key, registration] : registrations_) registration.open = 0;
+    for (Entry& entry : entries_) {
+        entry.users = 0;
+        // The thread that was loading or unloading it does not exist here.
+        if (entry.state == Entry::State::kChanging) entry.state = Entry::State::kUnloaded;
+    }
+    new (&changed_) support::CondVar;  // the old one may count waiters that do not exist here
+    lock_.unlock();
+}
+
+}  // namespace dat

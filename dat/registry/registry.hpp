@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The two dictionaries behind dat_ia_open: what dat.conf offers (entries, fixed once the file is
+/// read) and what providers have registered (registrations).
+///
+/// Thread safe. One lock guards both, and is never held while a library is loaded or a provider
+/// runs: an entry that is being loaded or unloaded says so, and others that want it wait.
+#pragma once
+
+#include <dat2/udat.h>
+// needs udat.h before it
+#include <dat2/dat_registry.h>
+
+#include <atomic>
+#include <compare>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "dapl/support/mutex.hpp"
+#include "dat/registry/conf_file.hpp"
+#include "dat/registry/provider_library.hpp"
+
+namespace dat {
+
+/// What a provider is asked for by: name, API version, thread safety.
+struct Key {
+    std::string ia_name;
+    DAT_UINT32 major = 0;
+    DAT_UINT32 minor = 0;
+    bool thread_safe = false;
+
+    auto operator<=>(const Key&) const = default;
+    static Key of(const DAT_PROVIDER_INFO& info);
+    DAT_PROVIDER_INFO info() const;
+};
+
+/// A record of dat.conf: several with one key are tried in file order.
+struct Candidate {
+    int line;
+    std::string library;
+    std::string ia_params;
+};
+
+struct Entry {
+    enum class State { kUnloaded, kChanging, kLoaded };
+
+    Key key;                            ///< constant
+    std::vector<Candidate> candidates;  ///< constant
+
+    // The rest is the registry lock's, but for the one thread that made the state kChanging.
+    State state = State::kUnloaded;
+    unsigned users = 0;  ///< open IAs and opens under way
+    ProviderLibrary library;
+    const Candidate* loaded = nullptr;  ///< the one that `library` is from
+};
+
+/// The right to use a registered provider; given back with Registry::release().
+struct Lease {
+    Key key;  ///< of the registration
+    const DAT_PROVIDER* provider = nullptr;
+    Entry* entry = nullptr;             ///< nullptr: no record, the program registered it
+    const Candidate* record = nullptr;  ///< the one of the entry that was loaded
+};
+
+/// Why there is no lease: one text for each candidate tried, none when nothing has that key.
+struct NoProvider {
+    std::vector<std::string> reasons;
+};
+
+class Registry {
+  public:
+    explicit Registry(ConfFile file);
+    /// Forgets; unloads nothing.
+    ~Registry();
+    Registry(const Registry&) = delete;
+    Registry& operator=(const Registry&) = delete;
+
+    /// Finds or loads the provider for `asked`; a thread-safe one serves a request for one that is
+    /// not, when there is no exact match.
+    tl::expected<Lease, NoProvider> acquire(const Key& asked);
+    /// Unloads the library when this was its last use.
+    void release(const Lease& lease);
+
+    /// @param module of the provider's code (module_of()), so that unloading it can forget it.
+    /// @return false when the key is taken.
+    bool add(const Key& key, const DAT_PROVIDER* provider, const void* module);
+    enum class Removal { kDone, kInUse, kUnknown };
+    Removal remove(const Key& key);
+
+    /// The keys that can be opened, in file order.
+    const std::list<Entry>& entries() const { return entries_; }
+    const ConfFile& file() const { return file_; }
+    /// Tells the user what is wrong with the file, when a program first makes use of it: those that
+    /// only happen to be linked with this library are not disturbed.
+    void report_file_once();
+
+    /// Which lease an open IA has, by the consumer's number.
+    void keep(DAT_IA_HANDLE ia, Lease lease);
+    std::optional<Lease> lease_of(DAT_IA_HANDLE ia);
+    /// The number names no IA from now on. @return whether it still did.
+    bool forget(DAT_IA_HANDLE ia);
+
+    /// Around fork(): the child starts with no open IA; libraries loaded by the parent stay loaded.
+    void before_fork() NO_THREAD_SAFETY_ANALYSIS { lock_.lock(); }
+    void after_fork_in_parent() NO_THREAD_SAFETY_ANALYSIS { lock_.unlock(); }
+    void after_fork_in_child();
+
+  private:
+    struct Registration {
+        const DAT_PROVIDER* provider;
+        const void* module;
+        unsigned open = 0;
+    };
+
+    Entry* find_entry(const Key& key);
+    bool is_known(const Key& key);
+    tl::expected<void, NoProvider> enter(Entry& entry);
+    void leave(Entry& entry);
+    tl::expected<void, NoProvider> load(Entry& entry);
+    std::string try_candidate(Entry& entry, const Candidate& candidate);
+    void unload(ProviderLibrary library, const Entry& entry);
+    void settle(Entry& entry, unsigned users) EXCLUDES(lock_);
+    bool forget_registrations(const void* module, const Entry& unloading) EXCLUDES(lock_);
+    bool is_registered(const Key& key) EXCLUDES(lock_);
+    const DAT_PROVIDER* count_open(const Key& key) EXCLUDES(lock_);
+
+    ConfFile file_;             // constant
+    std::list<Entry> entries_;  // the list is constant, its entries are not
+    std::atomic<bool> file_reported_{false};
+
+    support::Mutex lock_;  // leaf: nothing else is locked under it
+    support::CondVar changed_;
+    std::map<Key, Registration> registrations_ GUARDED_BY(lock_);
+    std::map<DAT_IA_HANDLE, Lease> leases_ GUARDED_BY(lock_);
+};
+
+}  // namespace dat
