@@ -22,3 +22,11 @@ EXTRA_DIST += %reldir%/abi.awk %reldir%/abi.tsv %reldir%/headers.bats
 
 test_unit_api_test_SOURCES = %reldir%/handle_test.cpp %reldir%/strerror_test.cpp
 test_unit_api_test_LDADD = libtestmain.la libdatapi.la
+check_PROGRAMS += test/unit/ep_state_test test/unit/cma_test test/unit/event_loop_test
+TESTS += test/unit/ep_state_test test/unit/cma_test test/unit/event_loop_test
+test_unit_ep_state_test_SOURCES = %reldir%/ep_state_test.cpp dapl/ep_state.cpp
+test_unit_ep_state_test_LDADD = libtestmain.la
+test_unit_cma_test_SOURCES = %reldir%/cma_test.cpp providers/cma/device.cpp
+test_unit_cma_test_LDADD = libtestmain.la
+test_unit_event_loop_test_SOURCES = %reldir%/event_loop_test.cpp dapl/cm/event_loop.cpp dapl/cm/lock.cpp dapl/codes.cpp
+test_unit_event_loop_test_LDADD = libtestmain.la libsupport.la

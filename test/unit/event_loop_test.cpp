@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/cm/event_loop.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "test/support/process.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using dapl::connection_lock;
+using dapl::cm::EventLoop;
+using Lock = support::MutexLock;
+
+auto threads() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
+                         std::filesystem::directory_iterator());
+}
+
+class LoopTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        const auto acquired = EventLoop::acquire();
+        ASSERT_TRUE(acquired);
+        loop_ = *acquired;
+    }
+    void TearDown() override { EventLoop::release(); }
+    EventLoop* loop_ = nullptr;
+};
+using EventLoopTest = LoopTest;
+
+struct Recorder : dapl::cm::Timer {
+    Recorder(std::vector<int>& log, int number) : log_(log), number_(number) {}
+    void expired() override { log_.push_back(number_); }
+    std::vector<int>& log_;
+    int number_;
+};
+
+TEST_F(EventLoopTest, timers_expire_in_the_order_of_their_deadlines) {
+    std::vector<int> log;
+    Recorder late(log, 2);
+    Recorder early(log, 1);
+    {
+        const Lock guard(connection_lock);
+        const auto now = dapl::cm::Timer::Clock::now();
+        loop_->arm(late, now + 20ms);
+        loop_->arm(early, now + 5ms);
+    }
+    EXPECT_TRUE(test::eventually([&] {
+        const Lock guard(connection_lock);
+        return log.size() == 2;
+    }));
+    EXPECT_EQ(log, (std::vector<int>{1, 2}));
+}
+
+TEST_F(EventLoopTest, a_cancelled_timer_does_not_expire_and_a_rearmed_one_expires_once) {
+    std::vector<int> log;
+    Recorder cancelled(log, 1);
+    Recorder rearmed(log, 2);
+    Recorder last(log, 3);
+    {
+        const Lock guard(connection_lock);
+        const auto now = dapl::cm::Timer::Clock::now();
+        loop_->arm(cancelled, now + 1ms);
+        loop_->arm(rearmed, now + 1ms);
+        loop_->arm(rearmed, now + 2ms);
+        loop_->arm(last, now + 10ms);
+        loop_->cancel(cancelled);
+    }
+    EXPECT_TRUE(test::eventually([&] {
+        const Lock guard(connection_lock);
+        return !log.empty() && log.back() == 3;
+    }));
+    EXPECT_EQ(log, (std::vector<int>{2, 3}));
+}
+
+struct PipeReader : dapl::cm::EventSource {
+    void ready() override {
+        char byte;
+        if (read(end, &byte, 1) == 1) ++bytes;
+    }
+    int end = -1;
+    std::atomic<int> bytes{0};
+};
+
+TEST_F(EventLoopTest, a_descriptor_is_read_until_it_is_forgotten) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    PipeReader reader;
+    reader.end = ends[0];
+    {
+        const Lock guard(connection_lock);
+        ASSERT_TRUE(loop_->watch(ends[0], reader));
+    }
+    ASSERT_EQ(write(ends[1], "ab", 2), 2);
+    EXPECT_TRUE(test::eventually([&] { return reader.bytes == 2; }));
+    {
+        const Lock guard(connection_lock);
+        loop_->forget(ends[0]);
+        ASSERT_EQ(write(ends[1], "c", 1), 1);
+    }
+    EventLoop::release();  // joins: whatever was on its way is through
+    EXPECT_EQ(reader.bytes, 2);
+    ASSERT_TRUE(EventLoop::acquire());
+    close(ends[0]);
+    close(ends[1]);
+}
+
+TEST(EventLoop, its_one_thread_starts_with_the_first_user_and_is_joined_with_the_last) {
+    const auto before = threads();
+    ASSERT_TRUE(EventLoop::acquire());
+    ASSERT_TRUE(EventLoop::acquire());
+    EXPECT_EQ(threads(), before + 1);
+    EventLoop::release();
+    EXPECT_EQ(threads(), before + 1);
+    EventLoop::release();
+    EXPECT_EQ(threads(), before);
+}
+
+TEST(EventLoop, its_thread_blocks_all_signals) {
+    ASSERT_TRUE(EventLoop::acquire());
+    bool found = false;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream comm(task.path() / "comm");
+        std::string name;
+        std::getline(comm, name);
+        if (name != "dapl-cm") continue;
+        found = true;
+        std::ifstream status(task.path() / "status");
+        for (std::string line; std::getline(status, line);) {
+            if (!line.starts_with("SigBlk:")) continue;
+            const auto blocked = std::stoull(line.substr(7), nullptr, 16);
+            for (const int number : {SIGINT, SIGTERM, SIGALRM, SIGUSR1, SIGCHLD})
+                EXPECT_TRUE(blocked >> (number - 1) & 1) << number;
+        }
+    }
+    EXPECT_TRUE(found);
+    EventLoop::release();
+}
+
+TEST(EventLoop, a_child_starts_a_loop_of_its_own) {
+    ASSERT_TRUE(EventLoop::acquire());
+    {
+        // Forks with the lock held, as another thread's fork may find it.
+        const Lock guard(connection_lock);
+        test::Child child([](test::Channel&) {
+            const auto loop = EventLoop::acquire();
+            test::require(loop.has_value(), "the child has a loop");
+            std::vector<int> log;
+            Recorder timer(log, 1);
+            {
+                const Lock in_child(connection_lock);
+                (*loop)->arm(timer, dapl::cm::Timer::Clock::now());
+            }
+            test::require(test::eventually([&] {
+                              const Lock in_child(connection_lock);
+                              return !log.empty();
+                          }),
+                          "the child's timer expires");
+            EventLoop::release();
+        });
+        EXPECT_EQ(child.wait(), 0);
+    }
+    EventLoop::release();
+}
+
+}  // namespace
