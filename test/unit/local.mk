@@ -20,7 +20,8 @@ test_unit_abi_test_LDADD = libtestmain.la
 CLEANFILES += %reldir%/abi_c.c %reldir%/abi_cxx.cpp
 EXTRA_DIST += %reldir%/abi.awk %reldir%/abi.tsv %reldir%/headers.bats
 
-test_unit_api_test_SOURCES = %reldir%/handle_test.cpp %reldir%/strerror_test.cpp
+test_unit_api_test_SOURCES = %reldir%/extension_test.cpp %reldir%/handle_test.cpp \
+    %reldir%/strerror_test.cpp
 test_unit_api_test_LDADD = libtestmain.la libdatapi.la
 check_PROGRAMS += test/unit/ep_state_test test/unit/cma_test test/unit/event_loop_test
 TESTS += test/unit/ep_state_test test/unit/cma_test test/unit/event_loop_test
