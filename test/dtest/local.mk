@@ -20,4 +20,5 @@ check_PROGRAMS += test/dtest/dtest_test
 TESTS += test/dtest/dtest_test
 test_dtest_dtest_test_SOURCES = \
     %reldir%/dtest_test.cpp %reldir%/failure.cpp %reldir%/options.cpp %reldir%/pattern.cpp %reldir%/record.cpp
+test_dtest_dtest_test_CXXFLAGS = $(AM_CXXFLAGS)
 test_dtest_dtest_test_LDADD = libtestmain.la libdatapi.la
