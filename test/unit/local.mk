@@ -31,3 +31,7 @@ test_unit_cma_test_SOURCES = %reldir%/cma_test.cpp providers/cma/device.cpp
 test_unit_cma_test_LDADD = libtestmain.la
 test_unit_event_loop_test_SOURCES = %reldir%/event_loop_test.cpp dapl/cm/event_loop.cpp dapl/cm/lock.cpp dapl/codes.cpp
 test_unit_event_loop_test_LDADD = libtestmain.la libsupport.la
+check_PROGRAMS += test/unit/fabric_test
+TESTS += test/unit/fabric_test
+test_unit_fabric_test_SOURCES = %reldir%/fabric_test.cpp test/support/process.hpp
+test_unit_fabric_test_LDADD = libtestmain.la libsoftverbs_core.la libsupport.la
