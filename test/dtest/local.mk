@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# dtest: uses installed headers and libdat2 only. All but main() is in a library of its own, which the unit test
-# links too.
+# dtest: uses installed headers and libdat2 only. All but main() is in a library of its own, which the unit
+# test links too.
 noinst_LTLIBRARIES += libdtest.la
 libdtest_la_SOURCES = \
     %reldir%/checked_tests.cpp %reldir%/checked_tests.hpp \
@@ -16,9 +16,14 @@ libdtest_la_SOURCES = \
     %reldir%/table.cpp %reldir%/table.hpp \
     %reldir%/transfer.cpp
 
+
+bin_PROGRAMS += dtest
+dtest_SOURCES = %reldir%/main.cpp
+dtest_LDADD = libdtest.la libdat2.la
+
 check_PROGRAMS += test/dtest/dtest_test
 TESTS += test/dtest/dtest_test
-test_dtest_dtest_test_SOURCES = \
-    %reldir%/dtest_test.cpp %reldir%/failure.cpp %reldir%/options.cpp %reldir%/pattern.cpp %reldir%/record.cpp
-test_dtest_dtest_test_CXXFLAGS = $(AM_CXXFLAGS)
-test_dtest_dtest_test_LDADD = libtestmain.la libdatapi.la
+test_dtest_dtest_test_SOURCES = %reldir%/dtest_test.cpp
+test_dtest_dtest_test_LDADD = libtestmain.la libdtest.la libdat2.la
+
+EXTRA_DIST += %reldir%/demo
