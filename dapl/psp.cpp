@@ -51,7 +51,7 @@ support::Result<Checked> check(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE evd_handl
     Ia* ia = from_handle<Ia>(ia_handle);
     if (!ia) return support::failure(bad_handle(DAT_INVALID_HANDLE_IA));
     Evd* evd = from_handle<Evd>(evd_handle);
-    if (!evd || !evd->takes(DAT_EVD_CR_FLAG))
+    if (!evd || !evd->takes(DAT_EVD_CR_FLAG) || &evd->ia != ia)
         return support::failure(bad_handle(DAT_INVALID_HANDLE_EVD_CR));
     if (!psp) return support::failure(bad_argument(5));
     if (flags == DAT_PSP_PROVIDER_FLAG) return support::failure(raw(DAT_MODEL_NOT_SUPPORTED));
