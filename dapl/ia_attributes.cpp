@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "dapl/entry.hpp"
 #include "dapl/events.hpp"
@@ -57,8 +58,7 @@ const char* truth(bool value) {
 
 template <std::size_t size>
 void copy_name(char (&to)[size], const char* from) {
-    std::strncpy(to, from, size - 1);
-    to[size - 1] = 0;
+    to[std::string_view(from).copy(to, size - 1)] = 0;
 }
 
 void fill(const Ia& ia, DAT_IA_ATTR& out) {
