@@ -92,6 +92,10 @@ void Psp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData da
 }
 
 void close_abruptly(Psp& psp) {
+    {
+        const support::MutexLock guard(psp.ia.mutex);
+        psp.ia.psps.remove(psp);
+    }
     psp.stop();
     destroy(psp);
 }
@@ -143,10 +147,6 @@ DAT_RETURN psp_free(DAT_PSP_HANDLE handle) {
     return uncancelled([&](int) -> DAT_RETURN {
         Psp* psp = from_handle<Psp>(handle);
         if (!psp) return bad_handle(DAT_INVALID_HANDLE_PSP);
-        {
-            const support::MutexLock guard(psp->ia.mutex);
-            psp->ia.psps.remove(*psp);
-        }
         close_abruptly(*psp);
         return DAT_SUCCESS;
     });
