@@ -5,4 +5,5 @@ noinst_LTLIBRARIES += libsoftverbs_core.la
 libsoftverbs_core_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=default -fno-visibility-inlines-hidden
 libsoftverbs_core_la_SOURCES =
 include providers/soft/fabric/local.mk
+include providers/soft/verbs/local.mk
 include providers/soft/export/local.mk

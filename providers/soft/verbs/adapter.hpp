@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The software adapter of this process: its arena, the tables of its objects, and what its service
+/// thread does for them. Made when the first context is opened, gone with the last.
+///
+/// Lock order, outermost first: Adapter::mutex, QueuePair::send_lock, QueuePair::receive_lock,
+/// CompletionQueue::lock, SharedReceiveQueue::lock; the locks of channels and of async events come
+/// last.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "dapl/support/mutex.hpp"
+#include "providers/soft/fabric/process.hpp"
+#include "providers/soft/verbs/arena.hpp"
+
+namespace softverbs {
+
+class CompletionQueue;
+class QueuePair;
+class SharedReceiveQueue;
+
+/// Hands out small numbers; a freed one is used again last.
+class IndexPool {
+  public:
+    explicit IndexPool(std::uint32_t limit) : limit_(limit) {}
+    /// @return -1 when all are taken.
+    std::int64_t take() {
+        if (!free_.empty() && (free_.size() > kRest || next_ == limit_)) {
+            const std::uint32_t index = free_.front();
+            free_.pop_front();
+            return index;
+        }
+        return next_ < limit_ ? std::int64_t{next_++} : -1;
+    }
+    void put(std::uint32_t index) { free_.push_back(index); }
+
+  private:
+    /// Freed numbers wait until there are more of them than this.
+    static constexpr std::size_t kRest = 64;
+    const std::uint32_t limit_;
+    std::uint32_t next_ = 0;
+    std::deque<std::uint32_t> free_;
+};
+
+class Adapter {
+  public:
+    /// Joins the fabric, or adds a reference. @return an errno; the user has been told.
+    static Result<std::shared_ptr<Adapter>> join();
+    static void leave(std::shared_ptr<Adapter> adapter);
+    ~Adapter();
+
+    Process& process() { return process_; }
+    Arena& arena() { return *arena_; }
+    ArenaView view() const { return arena_->view(); }
+
+    /// Lock of the tables: objects are added, removed, and visited by the service thread under it.
+    support::Mutex mutex;
+
+    /// The data path's look-up, without a lock. Only numbers of live queue pairs are asked for:
+    /// destroy_qp removes a queue pair's completions before the queue pair.
+    QueuePair* find_qp(std::uint32_t qp_num) const {
+        const std::uint32_t block = block_of_[qp_num / kQpsPerBlock & 0xffff];
+        if (block == 0) return nullptr;
+        return qps_[(block - 1) * kQpsPerBlock + qp_num % kQpsPerBlock].load(
+            std::memory_order_acquire);
+    }
+    /// @return a free number whose entry's pages are there, or an errno.
+    Result<std::uint32_t> take_qp_num() REQUIRES(mutex);
+    void return_qp_num(std::uint32_t qp_num) REQUIRES(mutex) { free_qps_.push_back(qp_num); }
+    void add(QueuePair* qp) REQUIRES(mutex);
+    void remove(QueuePair* qp) REQUIRES(mutex);
+    const std::set<QueuePair*>& queue_pairs() const REQUIRES(mutex) { return live_qps_; }
+
+    Result<std::uint32_t> add(CompletionQueue* cq) REQUIRES(mutex);
+    void remove(CompletionQueue* cq, std::uint32_t index) REQUIRES(mutex);
+    const std::map<std::uint32_t, CompletionQueue*>& completion_queues() const REQUIRES(mutex) {
+        return cqs_;
+    }
+    Result<std::uint32_t> add(SharedReceiveQueue* srq) REQUIRES(mutex);
+    void remove(SharedReceiveQueue* srq, std::uint32_t index) REQUIRES(mutex);
+
+    /// @return index of a free memory-region entry, or an errno.
+    Result<std::uint32_t> take_mr() REQUIRES(mutex);
+    void return_mr(std::uint32_t index) REQUIRES(mutex) { mrs_.put(index); }
+
+    /// Waits until every requester that began before now has finished: after this nobody works with
+    /// a key that was invalid when the call began.
+    void wait_for_requesters() EXCLUDES(mutex);
+
+    /// Descriptors of the peers' completion channels (channel_wakeup.hpp), by member and channel
+    /// id.
+    std::map<std::pair<MemberId, std::uint32_t>, std::shared_ptr<UniqueFd>> peer_channels
+        GUARDED_BY(mutex);
+
+    std::uint32_t next_pd() { return pd_serial_.fetch_add(1) + 1; }
+    std::uint32_t next_channel() { return channel_serial_.fetch_add(1) + 1; }
+    /// SOFTVERBS_COPY forbids process_vm.
+    bool agent_only() const { return agent_only_; }
+    bool process_vm_only() const { return process_vm_only_; }
+    /// @return true once: the user is told that copies take the slow path.
+    bool first_agent_use() { return !agent_told_.exchange(true); }
+
+  private:
+    Adapter(Process& process, std::unique_ptr<Arena> arena);
+    static Result<PublishedArena> prepare(Process& process);
+    void serve_doorbell() EXCLUDES(mutex);
+    void serve_qps() REQUIRES(mutex);
+    void serve_cqs() REQUIRES(mutex);
+    void serve_srqs() REQUIRES(mutex);
+    void peer_died(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex);
+
+    Process& process_;
+    const std::unique_ptr<Arena> arena_;
+    bool agent_only_ = false;
+    bool process_vm_only_ = false;
+    std::atomic<bool> agent_told_{false};
+    /// Large tables, untouched pages of which cost nothing.
+    std::uint16_t* const block_of_;       ///< [65536], place + 1 of a block of ours
+    std::atomic<QueuePair*>* const qps_;  ///< [kMaxQps]
+    std::uint32_t blocks_ GUARDED_BY(mutex) = 0;
+    std::deque<std::uint32_t> free_qps_ GUARDED_BY(mutex);
+    std::set<QueuePair*> live_qps_ GUARDED_BY(mutex);
+    IndexPool cq_indices_ GUARDED_BY(mutex){kMaxCqs};
+    IndexPool srq_indices_ GUARDED_BY(mutex){kMaxSrqs};
+    IndexPool mrs_ GUARDED_BY(mutex){kMaxMrs};
+    std::map<std::uint32_t, CompletionQueue*> cqs_ GUARDED_BY(mutex);
+    std::map<std::uint32_t, SharedReceiveQueue*> srqs_ GUARDED_BY(mutex);
+    std::atomic<std::uint32_t> pd_serial_{0};
+    std::atomic<std::uint32_t> channel_serial_{0};
+};
+
+/// Tells the owner of an arena that one of its objects wants attention: sets the object's bit. The
+/// caller rings the owner's doorbell afterwards.
+void set_kick(std::atomic<std::uint64_t>* kicks, std::atomic<std::uint64_t>* summary,
+              std::uint32_t index);
+
+/// One turn of a loop that waits for another thread or process to finish a short piece of work.
+void relax(int& turns);
+
+}  // namespace softverbs

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Completion queues and completion channels, as their owner sees them.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <functional>
+#include <vector>
+
+#include "dapl/support/mutex.hpp"
+#include "providers/soft/verbs/completion_ring.hpp"
+#include "providers/soft/verbs/context.hpp"
+
+namespace softverbs {
+
+class CompletionQueue;
+
+/// The descriptor is an eventfd in semaphore mode, so that it counts events and that processes
+/// which got it by SCM_RIGHTS can raise it. It may count more than there are events (a producer
+/// died between two steps), never fewer.
+class CompletionChannel : public ibv_comp_channel {
+  public:
+    static CompletionChannel& of(ibv_comp_channel* channel) {
+        return *static_cast<CompletionChannel*>(channel);
+    }
+    std::uint32_t id = 0;  ///< not reused in a process
+    void add(CompletionQueue* cq) EXCLUDES(mutex_);
+    void remove(CompletionQueue* cq) EXCLUDES(mutex_);
+    /// @return nullptr with errno.
+    CompletionQueue* next_event() EXCLUDES(mutex_);
+    void wake(std::uint64_t events = 1);
+
+  private:
+    CompletionQueue* take_event() EXCLUDES(mutex_);
+    support::Mutex mutex_;
+    std::vector<CompletionQueue*> queues_ GUARDED_BY(mutex_);
+    std::size_t turn_ GUARDED_BY(mutex_) = 0;  ///< so that no queue starves another
+};
+
+class CompletionQueue : public ibv_cq {
+  public:
+    static CompletionQueue& of(ibv_cq* cq) { return *static_cast<CompletionQueue*>(cq); }
+    /// @return nullptr with errno.
+    static CompletionQueue* create(Context& context, int entries, void* cq_context,
+                                   ibv_comp_channel* channel);
+    /// @return 0 or EBUSY while queue pairs use it.
+    static int destroy(CompletionQueue* cq);
+
+    int poll(int count, ibv_wc* wc) EXCLUDES(lock_);
+    int arm(bool solicited_only);
+    /// A completion by the owner: of a send, or a flushed receive. A full queue is reported.
+    void post(const Completion& completion);
+    /// Producers found the queue full: tells the user and breaks the queue pairs. Service thread.
+    void report_overrun() REQUIRES(adapter().mutex);
+    /// What a kick asks for. Service thread.
+    void serve_kick() REQUIRES(adapter().mutex);
+    /// A producer that died may have counted an event and not raised the descriptor.
+    void repeat_wake();
+
+    /// For a queue pair whose requester has stopped: makes void what it claimed and did not
+    /// publish. @return the receive slots (positions) whose completions wait in the queue.
+    /// @param inspect called with the queue's lock held, while nobody polls.
+    std::vector<std::uint32_t> settle_receives(std::uint32_t qp_num,
+                                               const std::function<void()>& inspect)
+        EXCLUDES(lock_);
+    /// Removes every completion of a queue pair that is being destroyed.
+    void purge(std::uint32_t qp_num) EXCLUDES(lock_);
+    /// Copies payloads that still wait in receive slots to their buffers: a registration is about
+    /// to go.
+    void deliver_payloads() EXCLUDES(lock_);
+
+    bool take_event();  ///< one completion event, if one is there
+    void acknowledge(unsigned events);
+
+    std::uint32_t index() const { return index_; }
+    Adapter& adapter() const { return *Context::of(context).adapter; }
+    CompletionChannel* completion_channel() const {
+        return static_cast<CompletionChannel*>(channel);
+    }
+    std::atomic<int> users{0};
+
+  private:
+    bool convert(CqEntry& entry, ibv_wc& wc) REQUIRES(lock_);
+    CqEntry& entry_at(std::uint64_t position) const { return ring_.entry(position); }
+    int allocate(std::uint32_t size, std::uint32_t channel_id);
+
+    CompletionRing ring_;
+    std::uint32_t index_ = 0;
+    std::uint64_t ring_offset_ = 0;
+    support::SpinLock lock_;
+    std::uint64_t head_ GUARDED_BY(lock_) = 0;
+    unsigned empty_polls_ GUARDED_BY(lock_) = 0;
+    std::atomic<std::uint64_t> events_taken_{0};
+    bool overrun_told_ = false;
+};
+
+}  // namespace softverbs

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/verbs/executor.hpp"
+
+#include <cerrno>
+
+#include "providers/soft/verbs/atomics.hpp"
+#include "providers/soft/verbs/memory_regions.hpp"
+#include "providers/soft/verbs/query.hpp"
+
+namespace softverbs {
+namespace {
+
+/// Says at the target's queue pair that its requester is at work. Set before anything there is
+/// read, so that the owner, which changes first and looks then, waits for us.
+class Busy {
+  public:
+    explicit Busy(QpEntry& entry) : entry_(entry) {
+        entry_.busy.exchange(1, std::memory_order_seq_cst);
+    }
+    ~Busy() { entry_.busy.store(0, std::memory_order_release); }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+  private:
+    QpEntry& entry_;
+};
+
+std::uint32_t remote_access(ibv_wr_opcode opcode) {
+    switch (opcode) {
+        case IBV_WR_RDMA_WRITE:
+        case IBV_WR_RDMA_WRITE_WITH_IMM:
+            return IBV_ACCESS_REMOTE_WRITE;
+        case IBV_WR_RDMA_READ:
+            return IBV_ACCESS_REMOTE_READ;
+        default:
+            return IBV_ACCESS_REMOTE_ATOMIC;
+    }
+}
+
+}  // namespace
+
+bool Executor::has_immediate() const {
+    return work_.opcode == IBV_WR_SEND_WITH_IMM || work_.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+bool Executor::takes_receive() const {
+    return work_.opcode == IBV_WR_SEND || has_immediate();
+}
+
+Outcome Executor::run() {
+    if (!target_.peer->alive()) return done(IBV_WC_RETRY_EXC_ERR);
+    Busy busy(*target_.entry);
+    Outcome otherwise{};
+    if (!ready(otherwise)) return otherwise;
+    return execute();
+}
+
+bool Executor::ready(Outcome& otherwise) {
+    QpEntry& entry = *target_.entry;
+    otherwise = done(IBV_WC_RETRY_EXC_ERR);
+    if (entry.generation.load(std::memory_order_seq_cst) != target_.generation) return false;
+    Readiness found = entry.readiness.load(std::memory_order_seq_cst);
+    if (found == Readiness::kNotReady) {
+        entry.waiting.store(1, std::memory_order_seq_cst);
+        found = entry.readiness.load(std::memory_order_seq_cst);
+        if (found == Readiness::kNotReady) otherwise = {Progress::kNotReady, IBV_WC_SUCCESS};
+    }
+    return found == Readiness::kReady &&
+           entry.dest_qp_num.load(std::memory_order_acquire) == qp_.qp_num;
+}
+
+Outcome Executor::execute() {
+    if (work_.length > kMaxMessage) return done(IBV_WC_LOC_LEN_ERR);
+    switch (work_.opcode) {
+        case IBV_WR_SEND:
+        case IBV_WR_SEND_WITH_IMM:
+            return send();
+        case IBV_WR_RDMA_WRITE:
+        case IBV_WR_RDMA_WRITE_WITH_IMM:
+            return write();
+        case IBV_WR_RDMA_READ:
+            return read();
+        default:
+            return atomic();
+    }
+}
+
+Outcome Executor::send() {
+    if (!plan_local(0)) return done(IBV_WC_LOC_PROT_ERR);
+    if (!take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
+    bool responder_failed = false;
+    const ibv_wc_status refused = plan_receive(responder_failed);
+    if (responder_failed) {
+        publish_receive(refused, 0);
+        return refused == IBV_WC_LOC_LEN_ERR ? refuse(IBV_WC_REM_INV_REQ_ERR, Fault::kLocalError)
+                                             : refuse(IBV_WC_REM_OP_ERR, Fault::kLocalError);
+    }
+    if (work_.length > kSlotInlineBytes) return move(AgentKind::kWrite, IBV_ACCESS_LOCAL_WRITE);
+    if (work_.length == 0) return finish_receive(0);
+    ReceiveSlot& slot = target_.receives.slot(slot_);
+    gather(slot_inline(&slot, target_.receives.stride), plan_.locals(), 0, work_.length);
+    return finish_receive(kInSlot);
+}
+
+Outcome Executor::write() {
+    if (!plan_local(0)) return done(IBV_WC_LOC_PROT_ERR);
+    if (!plan_remote(IBV_ACCESS_REMOTE_WRITE, work_.length))
+        return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    if (has_immediate() && !take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
+    if (work_.length == 0) return copied(0);
+    return move(AgentKind::kWrite, IBV_ACCESS_REMOTE_WRITE);
+}
+
+Outcome Executor::read() {
+    if (!plan_local(IBV_ACCESS_LOCAL_WRITE)) return done(IBV_WC_LOC_PROT_ERR);
+    if (!plan_remote(IBV_ACCESS_REMOTE_READ, work_.length))
+        return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    if (work_.length == 0) return copied(0);
+    return move(AgentKind::kRead, IBV_ACCESS_REMOTE_READ);
+}
+
+Outcome Executor::atomic() {
+    if (work_.length != sizeof(std::uint64_t)) return done(IBV_WC_LOC_LEN_ERR);
+    if (!plan_local(IBV_ACCESS_LOCAL_WRITE)) return done(IBV_WC_LOC_PROT_ERR);
+    if (work_.remote_addr % sizeof(std::uint64_t) != 0)
+        return refuse(IBV_WC_REM_INV_REQ_ERR, Fault::kInvalidRequest);
+    if (!plan_remote(IBV_ACCESS_REMOTE_ATOMIC, work_.length))
+        return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    const AgentKind kind =
+        work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ? AgentKind::kCompareSwap : AgentKind::kFetchAdd;
+    return move(kind, IBV_ACCESS_REMOTE_ATOMIC);
+}
+
+bool Executor::plan_local(std::uint32_t access) {
+    plan_.length = work_.length;
+    plan_.num_local = work_.num_segments;
+    for (std::uint32_t i = 0; i < work_.num_segments; ++i) {
+        const Segment& segment = work_.segments[i];
+        if (work_.is_inline() || segment.length == 0) {
+            plan_.local[i] = {segment.address, segment.length};
+            continue;
+        }
+        const CheckedRange range =
+            check_key(qp_.adapter().view(), segment.key, qp_.domain().number(), access,
+                      segment.address, segment.length);
+        if (!range.permitted) return false;
+        plan_.local[i] = {range.address, segment.length};
+    }
+    return true;
+}
+
+/// A request of no bytes has no address and no key to check.
+bool Executor::plan_remote(std::uint32_t access, std::uint64_t length) {
+    const QpEntry& entry = *target_.entry;
+    const std::uint32_t permitted = entry.access.load(std::memory_order_acquire);
+    if ((permitted & remote_access(work_.opcode)) == 0) return false;
+    if (length == 0) return true;
+    const CheckedRange range =
+        check_key(target_.arena, work_.rkey, entry.pd, access, work_.remote_addr, length);
+    plan_.remote[0] = {range.address, length, work_.remote_addr, work_.rkey};
+    plan_.num_remote = 1;
+    return range.permitted;
+}
+
+bool Executor::take_receive() {
+    QpEntry& entry = *target_.entry;
+    const auto try_take = [&] {
+        if (target_.receives.shared) {
+            bool limit_reached = false;
+            const std::int64_t slot =
+                take_shared_receive(target_.receives, target_.qp_num, limit_reached);
+            if (limit_reached) target_.kick_srq();
+            slot_ = static_cast<std::uint32_t>(slot);
+            return slot >= 0;
+        }
+        slot_ = entry.consumed.load(std::memory_order_relaxed);
+        return slot_ != entry.posted.load(std::memory_order_seq_cst);
+    };
+    has_slot_ = try_take();
+    if (has_slot_) return true;
+    entry.waiting.store(1, std::memory_order_seq_cst);
+    if (target_.receives.shared) target_.receives.shared->waiting.store(1);
+    has_slot_ = try_take();
+    return has_slot_;
+}
+
+/// The receive's segments, copied once from the peer's arena and checked in its table.
+ibv_wc_status Executor::plan_receive(bool& responder_failed) {
+    responder_failed = true;
+    ReceiveSlot& slot = target_.receives.slot(slot_);
+    const std::uint32_t count = std::min(slot.num_sge, target_.receives.max_sge);
+    const SrqHeader* shared = target_.receives.shared;
+    const std::uint32_t pd = shared ? shared->pd : target_.entry->pd;
+    std::uint64_t left = work_.length;
+    for (std::uint32_t i = 0; i < count && left != 0; ++i) {
+        const Segment segment = slot_segments(&slot)[i];
+        const std::uint64_t part = std::min<std::uint64_t>(segment.length, left);
+        if (part == 0) continue;
+        const CheckedRange range = check_key(target_.arena, segment.key, pd, IBV_ACCESS_LOCAL_WRITE,
+                                             segment.address, part);
+        if (!range.permitted) return IBV_WC_LOC_PROT_ERR;
+        plan_.remote[plan_.num_remote++] = {range.address, part, segment.address, segment.key};
+        left -= part;
+    }
+    if (left != 0) return IBV_WC_LOC_LEN_ERR;
+    responder_failed = false;
+    return IBV_WC_SUCCESS;
+}
+
+Outcome Executor::move(AgentKind kind, std::uint32_t access) {
+    if (target_.path == CopyPath::kAgent) return begin_agent(kind, access);
+    if (kind == AgentKind::kCompareSwap || kind == AgentKind::kFetchAdd) {
+        std::uint64_t found = 0;
+        const int cause = run_atomic(found);
+        if (cause != 0) return copied(cause);
+        return done(deliver_atomic(found));
+    }
+    const bool is_read = kind == AgentKind::kRead;
+    if (target_.path == CopyPath::kLocal) {
+        is_read ? read_local(plan_) : write_local(plan_);
+        return copied(0);
+    }
+    const pid_t pid = target_.peer->pid();
+    const int cause = is_read ? read_process(pid, plan_) : write_process(pid, plan_);
+    if (cause == EPERM) return begin_agent(kind, access);  // it stopped being dumpable
+    return copied(cause);
+}
+
+int Executor::run_atomic(std::uint64_t& found) {
+    AtomicRequest request;
+    request.address = plan_.remote[0].address;
+    request.is_compare = work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+    request.compare_add = work_.compare_add;
+    request.swap = work_.swap;
+    const AtomicLock lock(target_.arena.header(), target_.qp_num, *target_.peer);
+    if (!lock.held()) return ESRCH;
+    if (target_.path == CopyPath::kLocal) {
+        found = run_atomic_here(request);
+        return 0;
+    }
+    return run_atomic_in(target_.peer->pid(), request, found);
+}
+
+ibv_wc_status Executor::deliver_atomic(std::uint64_t found) {
+    scatter(plan_.locals(), reinterpret_cast<const std::uint8_t*>(&found), 0, sizeof found);
+    return IBV_WC_SUCCESS;
+}
+
+/// What follows the payload, or its failure: whose memory it was decides the status.
+Outcome Executor::copied(int cause) {
+    if (cause == 0) return takes_receive() ? finish_receive(0) : done(IBV_WC_SUCCESS);
+    if (cause == ESRCH) return done(IBV_WC_RETRY_EXC_ERR);
+    if (!all_mapped(plan_.locals())) return done(IBV_WC_LOC_PROT_ERR);
+    if (work_.opcode != IBV_WR_SEND && work_.opcode != IBV_WR_SEND_WITH_IMM)
+        return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    publish_receive(IBV_WC_LOC_PROT_ERR, 0);
+    return refuse(IBV_WC_REM_OP_ERR, Fault::kLocalError);
+}
+
+Outcome Executor::finish_receive(std::uint8_t flags) {
+    publish_receive(IBV_WC_SUCCESS, flags);
+    return done(IBV_WC_SUCCESS);
+}
+
+void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
+    Completion completion;
+    completion.byte_len = static_cast<std::uint32_t>(work_.length);
+    completion.qp_num = target_.qp_num;
+    completion.src_qp = qp_.qp_num;
+    completion.position = slot_;
+    completion.status = static_cast<std::uint8_t>(status);
+    const bool is_write = work_.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    completion.opcode = is_write ? IBV_WC_RECV_RDMA_WITH_IMM - IBV_WC_RECV : 0;
+    if (has_immediate()) {
+        completion.imm_data = work_.imm_data;
+        completion.wc_flags = IBV_WC_WITH_IMM;
+    }
+    completion.flags = static_cast<std::uint8_t>(kIsReceive | flags);
+    if ((work_.flags & IBV_SEND_SOLICITED) != 0) completion.flags |= kSolicited;
+    CqEntry* entry = target_.completions.claim(target_.qp_num, Producer::kRequester);
+    if (!target_.receives.shared)
+        target_.entry->consumed.store(slot_ + 1, std::memory_order_release);
+    if (!entry) {
+        target_.completions.header().overrun.store(1, std::memory_order_release);
+        return target_.kick_cq();
+    }
+    if (target_.completions.publish(*entry, completion)) target_.wake_channel();
+}
+
+/// The responder's queue pair breaks too: its service thread sees to it.
+Outcome Executor::refuse(ibv_wc_status status, Fault fault) {
+    target_.entry->fault.store(fault, std::memory_order_seq_cst);
+    target_.kick_qp();
+    return done(status);
+}
+
+Outcome Executor::begin_agent(AgentKind kind, std::uint32_t access) {
+    Adapter& adapter = qp_.adapter();
+    if (!agent_) agent_ = std::make_unique<AgentOperation>();
+    AgentOperation& operation = *agent_;
+    if (operation.buffer == 0) operation.buffer = adapter.arena().allocate(kAgentChunk);
+    if (operation.buffer == 0) return done(IBV_WC_GENERAL_ERR);
+    operation.kind = kind;
+    operation.plan = plan_;
+    operation.access = access;
+    operation.operands[0] = work_.compare_add;
+    operation.operands[1] = work_.swap;
+    operation.offset = 0;
+    operation.slot = slot_;
+    operation.has_slot = has_slot_;
+    operation.busy = true;
+    if (send_agent_chunk(adapter, target_, operation, qp_.qp_num) != 0)
+        return done(IBV_WC_RETRY_EXC_ERR);
+    return {Progress::kAgent, IBV_WC_SUCCESS};
+}
+
+/// Only arena memory is touched from here on, and the queue pair at the other end may have changed
+/// its state while the agent worked.
+Outcome Executor::conclude_agent(int status, std::uint64_t found) {
+    AgentOperation& operation = *agent_;
+    operation.busy = false;
+    plan_ = operation.plan;
+    slot_ = operation.slot;
+    has_slot_ = operation.has_slot;
+    Busy busy(*target_.entry);
+    Outcome otherwise{};
+    if (!ready(otherwise)) return done(IBV_WC_RETRY_EXC_ERR);
+    const bool is_atomic =
+        operation.kind == AgentKind::kCompareSwap || operation.kind == AgentKind::kFetchAdd;
+    if (status == 0 && is_atomic) return done(deliver_atomic(found));
+    return copied(status);
+}
+
+}  // namespace softverbs

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Carries out one request at the head of a send queue: checks it on both sides, moves the data,
+/// and writes the completion of the receive it consumed. Its caller holds the queue pair's
+/// send_lock.
+#pragma once
+
+#include "providers/soft/verbs/agent.hpp"
+#include "providers/soft/verbs/queue_pair.hpp"
+
+namespace softverbs {
+
+class Executor {
+  public:
+    Executor(QueuePair& qp, const Target& target, std::unique_ptr<AgentOperation>& agent,
+             const SendWork& work)
+        : qp_(qp), target_(target), agent_(agent), work_(work) {}
+
+    Outcome run();
+    /// After the agent's last chunk. @param status 0 or an errno. @param found of an atomic.
+    Outcome conclude_agent(int status, std::uint64_t found);
+
+  private:
+    Outcome execute();
+    Outcome send();
+    Outcome write();
+    Outcome read();
+    Outcome atomic();
+
+    bool ready(Outcome& otherwise);
+    bool plan_local(std::uint32_t access);
+    bool plan_remote(std::uint32_t access, std::uint64_t length);
+    bool take_receive();
+    ibv_wc_status plan_receive(bool& responder_failed);
+    Outcome move(AgentKind kind, std::uint32_t access);
+    Outcome begin_agent(AgentKind kind, std::uint32_t access);
+    Outcome copied(int cause);
+    int run_atomic(std::uint64_t& found);
+    ibv_wc_status deliver_atomic(std::uint64_t found);
+
+    Outcome finish_receive(std::uint8_t flags);
+    void publish_receive(ibv_wc_status status, std::uint8_t flags);
+    Outcome refuse(ibv_wc_status status, Fault fault);
+    bool has_immediate() const;
+    bool takes_receive() const;
+
+    QueuePair& qp_;
+    const Target& target_;
+    std::unique_ptr<AgentOperation>& agent_;
+    const SendWork& work_;
+    Plan plan_;
+    std::uint32_t slot_ = 0;
+    bool has_slot_ = false;
+};
+
+}  // namespace softverbs

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What stands in an arena, at fixed places: the memory through which the processes of a fabric
+/// reach each other's queues. Everything here may be written by a peer at any time: the owner keeps
+/// pointers and work-request ids in private memory, and a reader copies a field once to a local and
+/// checks it before use.
+///
+/// Words that a peer changes on behalf of one of the owner's queue pairs carry that queue pair's
+/// number. A queue pair has one requester, so when the requester dies the owner can find and undo
+/// what it left half done, with no list of members.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace softverbs {
+
+inline constexpr std::uint64_t kArenaMagic = 0x314e455241565346;  // "FSVAREN1"
+/// Sparse; pages are allocated in chunks as objects need them.
+inline constexpr std::uint64_t kArenaSize = std::uint64_t{16} << 30;
+
+inline constexpr std::uint32_t kQpsPerBlock = 256;
+inline constexpr std::uint32_t kMaxQpBlocks = 1024;
+inline constexpr std::uint32_t kMaxQps = kQpsPerBlock * kMaxQpBlocks;
+inline constexpr std::uint32_t kMaxCqs = 65536;
+inline constexpr std::uint32_t kMaxSrqs = 65536;
+inline constexpr std::uint32_t kMaxMrs = 1 << 20;
+/// Index and generation of a memory key.
+inline constexpr std::uint32_t kKeyIndexBits = 20;
+
+/// A send of up to this many bytes travels in the receive slot; poll_cq copies it out.
+inline constexpr std::uint32_t kSlotInlineBytes = 256;
+inline constexpr std::uint32_t kMaxSge = 32;
+
+/// Same layout as ibv_sge.
+struct Segment {
+    std::uint64_t address;
+    std::uint32_t length;
+    std::uint32_t key;
+};
+
+enum class Readiness : std::uint32_t { kNotReady, kReady, kFailed };
+
+/// Why a requester asks the owner of a queue pair to move it into the error state.
+enum class Fault : std::uint32_t { kNone, kAccess, kInvalidRequest, kLocalError };
+
+struct alignas(64) QpEntry {
+    // Written by the owner, on the control path.
+    std::atomic<std::uint32_t> qp_num;  ///< 0 while free
+    std::atomic<std::uint32_t> generation;
+    std::atomic<Readiness> readiness;
+    std::atomic<std::uint32_t> dest_qp_num;
+    std::uint32_t pd;
+    std::atomic<std::uint32_t> access;
+    std::uint32_t cq;           ///< index of the receive completion queue
+    std::uint32_t srq;          ///< index + 1; 0: receives are in the ring below
+    std::uint64_t ring_offset;  ///< of ReceiveSlot[ring_size]
+    std::uint32_t ring_size;    ///< a power of two
+    std::uint32_t slot_stride;  ///< bytes
+    std::uint32_t max_sge;
+    std::atomic<std::uint32_t> min_rnr_timer;
+    // Written by the owner for each receive.
+    alignas(64) std::atomic<std::uint32_t> posted;
+    // Written by the requester.
+    alignas(64) std::atomic<std::uint32_t> busy;  ///< it is working on this queue pair
+    std::atomic<std::uint32_t> consumed;
+    std::atomic<std::uint32_t> waiting;  ///< for a receive or for readiness: kick it
+    std::atomic<Fault> fault;
+};
+static_assert(sizeof(QpEntry) == 192);
+
+/// One posted receive: this header, Segment[max_sge], and at the slot's end kSlotInlineBytes.
+struct ReceiveSlot {
+    /// Shared receive queues only: position in the queue << 32 | number of the queue pair that took
+    /// it, 0 while nobody has.
+    std::atomic<std::uint64_t> taker;
+    std::uint32_t num_sge;
+    std::uint32_t reserved;
+};
+static_assert(sizeof(ReceiveSlot) == 16);
+
+/// state of a completion entry: position (32 bits) << 32 | phase << 30 | remote << 29 | QP number.
+enum class Phase : std::uint32_t { kFree, kClaimed, kReady, kVoid };
+
+struct alignas(64) CqEntry {
+    std::atomic<std::uint64_t> state;
+    std::uint64_t wr_id;  ///< of a send; that of a receive is in the owner's private memory
+    std::uint32_t byte_len;
+    std::uint32_t imm_data;
+    std::uint32_t qp_num;
+    std::uint32_t src_qp;
+    std::uint32_t position;  ///< receive: slot; send: place in the send queue
+    std::uint8_t status;
+    std::uint8_t opcode;
+    std::uint8_t wc_flags;
+    std::uint8_t flags;  ///< CompletionFlag
+};
+static_assert(sizeof(CqEntry) == 64);
+
+enum CompletionFlag : std::uint8_t {
+    kIsReceive = 1,
+    kInSlot = 2,  ///< byte_len bytes wait in the receive slot
+    kSolicited = 4,
+};
+
+struct alignas(64) CqHeader {
+    std::atomic<std::uint32_t> live;  ///< generation; 0 while free
+    std::uint32_t ring_size;          ///< a power of two
+    std::uint64_t ring_offset;        ///< of CqEntry[ring_size]
+    std::uint32_t channel;            ///< id of the completion channel; 0: none
+    alignas(64) std::atomic<std::uint64_t> tail;
+    /// Arm mode in the low 8 bits (0, else Arm), completion events not yet fetched above.
+    alignas(64) std::atomic<std::uint64_t> notify;
+    std::atomic<std::uint32_t> overrun;
+    /// Events whose producer had no descriptor to raise: the owner's service thread does it.
+    std::atomic<std::uint32_t> deferred_wakes;
+};
+static_assert(sizeof(CqHeader) == 192);
+
+enum class Arm : std::uint8_t { kNone, kAny, kSolicited };
+
+struct alignas(64) SrqHeader {
+    std::atomic<std::uint32_t> live;
+    std::uint32_t pd;
+    std::uint64_t ring_offset;   ///< of std::atomic<uint32_t>[ring_size]: slots in posting order
+    std::uint64_t slots_offset;  ///< of ReceiveSlot[ring_size]
+    std::uint32_t ring_size;     ///< a power of two
+    std::uint32_t slot_stride;
+    std::uint32_t max_sge;
+    alignas(64) std::atomic<std::uint32_t> posted;
+    alignas(64) std::atomic<std::uint32_t> head;
+    std::atomic<std::uint32_t> limit;    ///< 0: not armed
+    std::atomic<std::uint32_t> waiting;  ///< a requester waits for a receive
+};
+static_assert(sizeof(SrqHeader) == 192);
+
+struct alignas(64) MrEntry {
+    std::atomic<std::uint32_t> key;  ///< 0 while free
+    std::uint32_t pd;
+    std::uint32_t access;
+    std::uint32_t reserved;
+    std::uint64_t address;  ///< in the owner's address space
+    std::uint64_t length;
+    std::uint64_t iova;  ///< what remote addresses and local segments are relative to
+};
+static_assert(sizeof(MrEntry) == 64);
+
+struct ArenaHeader {
+    std::uint64_t magic;
+    std::uint64_t size;
+    std::uint64_t nonce;          ///< random
+    std::uint64_t nonce_address;  ///< of `nonce` in the owner: shows whether process_vm reaches it
+    std::atomic<std::uint32_t> qp_blocks[kMaxQpBlocks];  ///< number of the block + 1
+    /// Held while an atomic operation runs: number of the queue pair it runs for.
+    alignas(64) std::atomic<std::uint32_t> atomic_lock;
+    // Objects that the owner's service thread shall look at.
+    alignas(64) std::atomic<std::uint64_t> qp_kick_summary[kMaxQps / 64 / 64];
+    std::atomic<std::uint64_t> qp_kicks[kMaxQps / 64];
+    std::atomic<std::uint64_t> cq_kick_summary[kMaxCqs / 64 / 64];
+    std::atomic<std::uint64_t> cq_kicks[kMaxCqs / 64];
+    std::atomic<std::uint64_t> srq_kick_summary[kMaxSrqs / 64 / 64];
+    std::atomic<std::uint64_t> srq_kicks[kMaxSrqs / 64];
+};
+
+/// Offsets of the tables.
+inline constexpr std::uint64_t kQpTable = 1 << 20;
+inline constexpr std::uint64_t kCqTable = kQpTable + std::uint64_t{kMaxQps} * sizeof(QpEntry);
+inline constexpr std::uint64_t kSrqTable = kCqTable + std::uint64_t{kMaxCqs} * sizeof(CqHeader);
+inline constexpr std::uint64_t kMrTable = kSrqTable + std::uint64_t{kMaxSrqs} * sizeof(SrqHeader);
+inline constexpr std::uint64_t kHeap = kMrTable + std::uint64_t{kMaxMrs} * sizeof(MrEntry);
+static_assert(sizeof(ArenaHeader) <= kQpTable && kHeap < kArenaSize && kHeap % 4096 == 0);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// Bytes from one slot to the next.
+constexpr std::uint32_t slot_stride(std::uint32_t max_sge) {
+    return (sizeof(ReceiveSlot) + max_sge * sizeof(Segment) + 63) / 64 * 64 + kSlotInlineBytes;
+}
+inline Segment* slot_segments(ReceiveSlot* slot) {
+    return reinterpret_cast<Segment*>(slot + 1);
+}
+inline std::uint8_t* slot_inline(ReceiveSlot* slot, std::uint32_t stride) {
+    return reinterpret_cast<std::uint8_t*>(slot) + stride - kSlotInlineBytes;
+}
+
+}  // namespace softverbs

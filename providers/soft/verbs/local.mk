@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+libsoftverbs_core_la_SOURCES += \
+    %reldir%/adapter.cpp %reldir%/adapter.hpp \
+    %reldir%/agent.cpp %reldir%/agent.hpp \
+    %reldir%/arena.cpp %reldir%/arena.hpp \
+    %reldir%/async_events.cpp \
+    %reldir%/atomics.cpp %reldir%/atomics.hpp \
+    %reldir%/channel_wakeup.cpp %reldir%/channel_wakeup.hpp \
+    %reldir%/completion_channel.cpp \
+    %reldir%/completion_queue.cpp %reldir%/completion_queue.hpp \
+    %reldir%/completion_ring.cpp %reldir%/completion_ring.hpp \
+    %reldir%/context.hpp \
+    %reldir%/device.cpp \
+    %reldir%/executor.cpp %reldir%/executor.hpp \
+    %reldir%/flush.cpp \
+    %reldir%/layout.hpp \
+    %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \
+    %reldir%/query.cpp %reldir%/query.hpp \
+    %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp \
+    %reldir%/queue_pair_state.cpp \
+    %reldir%/receive_queue.cpp \
+    %reldir%/send_queue.cpp \
+    %reldir%/shared_receive_queue.cpp %reldir%/shared_receive_queue.hpp \
+    %reldir%/strings.cpp \
+    %reldir%/target.cpp %reldir%/target.hpp \
+    %reldir%/transfer.cpp %reldir%/transfer.hpp

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/verbs/memory_regions.hpp"
+
+#include <infiniband/verbs.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <new>
+
+#include "providers/soft/verbs/completion_queue.hpp"
+#include "providers/soft/verbs/context.hpp"
+
+namespace softverbs {
+
+CheckedRange check_key(ArenaView arena, std::uint32_t key, std::uint32_t pd, std::uint32_t access,
+                       std::uint64_t address, std::uint64_t length) {
+    const MrEntry& entry = arena.mr(key);
+    if (key == 0 || entry.key.load(std::memory_order_seq_cst) != key) return {};
+    const std::uint64_t region_length = entry.length;
+    const std::uint64_t offset = address - entry.iova;
+    const bool inside = offset <= region_length && length <= region_length - offset;
+    if (!inside || entry.pd != pd || (entry.access & access) != access) return {};
+    return {true, entry.address + offset};
+}
+
+namespace {
+
+constexpr unsigned kRemoteChanges = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+constexpr unsigned kSupportedAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                                      IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
+
+struct MemoryRegion : ibv_mr {
+    static MemoryRegion& of(ibv_mr* mr) { return *static_cast<MemoryRegion*>(mr); }
+    std::uint32_t index = 0;
+};
+
+/// msync does nothing to ordinary memory, but tells whether all of it is mapped.
+int check_mapped(void* address, std::size_t length) {
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto start = reinterpret_cast<std::uintptr_t>(address) & ~(page - 1);
+    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(address) + length;
+    if (end < start) return EINVAL;
+    return msync(reinterpret_cast<void*>(start), end - start, MS_ASYNC) == 0 ? 0 : EFAULT;
+}
+
+int check_request(void* address, std::size_t length, unsigned access) {
+    if ((access & ~kSupportedAccess) != 0) return EOPNOTSUPP;
+    if (length == 0) return EINVAL;
+    if ((access & kRemoteChanges) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) return EINVAL;
+    return check_mapped(address, length);
+}
+
+/// The generation in the upper bits starts anywhere, so that a guessed or old key is unlikely to
+/// fit.
+std::uint32_t next_key(std::uint32_t last, std::uint32_t index, std::uint64_t nonce) {
+    constexpr std::uint32_t kGenerations = 1u << (32 - kKeyIndexBits);
+    std::uint32_t generation = last >> kKeyIndexBits;
+    if (last == 0) generation = static_cast<std::uint32_t>((nonce ^ (nonce >> 24) * index) >> 8);
+    generation = (generation + 1) % kGenerations;
+    if (generation == 0) generation = 1;
+    return generation << kKeyIndexBits | index;
+}
+
+ibv_mr* register_memory(ProtectionDomain& pd, void* address, std::size_t length, std::uint64_t iova,
+                        unsigned access) {
+    if (const int cause = check_request(address, length, access)) {
+        errno = cause;
+        return nullptr;
+    }
+    Adapter& adapter = *pd.owner().adapter;
+    auto mr = std::make_unique<MemoryRegion>();
+    support::MutexLock lock(adapter.mutex);
+    const Result<std::uint32_t> index = adapter.take_mr();
+    if (!index) {
+        errno = index.error();
+        return nullptr;
+    }
+    MrEntry& entry = adapter.view().mr(*index);
+    const std::uint32_t key = next_key(entry.reserved, *index, adapter.view().header().nonce);
+    entry.reserved = key;  // the last key of this entry, for the next one
+    entry.pd = pd.number();
+    entry.access = access;
+    entry.address = reinterpret_cast<std::uintptr_t>(address);
+    entry.length = length;
+    entry.iova = iova;
+    entry.key.store(key, std::memory_order_seq_cst);
+    mr->context = pd.context;
+    mr->pd = &pd;
+    mr->addr = address;
+    mr->length = length;
+    mr->handle = *index;
+    mr->lkey = key;
+    mr->rkey = key;
+    mr->index = *index;
+    ++pd.users;
+    return mr.release();
+}
+
+ibv_mr* try_register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                     unsigned access) {
+    try {
+        return register_memory(ProtectionDomain::of(pd), address, length, iova, access);
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+
+/// Data may still be on its way: requesters that saw the key are waited for, and payloads that
+/// wait in receive slots are put where they belong while the memory is surely there.
+void deregister(MemoryRegion& mr) {
+    Adapter& adapter = *Context::of(mr.context).adapter;
+    MrEntry& entry = adapter.view().mr(mr.index);
+    entry.key.store(0, std::memory_order_seq_cst);
+    adapter.wait_for_requesters();
+    support::MutexLock lock(adapter.mutex);
+    for (const auto& [index, cq] : adapter.completion_queues()) cq->deliver_payloads();
+    adapter.return_mr(mr.index);
+}
+
+}  // namespace
+}  // namespace softverbs
+
+extern "C" {
+
+using softverbs::Context;
+using softverbs::ProtectionDomain;
+
+ibv_pd* ibv_alloc_pd(ibv_context* context) {
+    auto* pd = new (std::nothrow) ProtectionDomain;
+    if (!pd) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    pd->context = context;
+    pd->handle = Context::of(context).adapter->next_pd();
+    return pd;
+}
+
+int ibv_dealloc_pd(ibv_pd* pd) {
+    if (ProtectionDomain::of(pd).users != 0) return EBUSY;
+    delete &ProtectionDomain::of(pd);
+    return 0;
+}
+
+#undef ibv_reg_mr
+ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, size_t length, int access) {
+    return softverbs::try_register(pd, address, length, reinterpret_cast<uintptr_t>(address),
+                                   static_cast<unsigned>(access));
+}
+
+#undef ibv_reg_mr_iova
+ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, size_t length, uint64_t iova, int access) {
+    return softverbs::try_register(pd, address, length, iova, static_cast<unsigned>(access));
+}
+
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, size_t length, uint64_t iova, unsigned access) {
+    return softverbs::try_register(pd, address, length, iova, access);
+}
+
+int ibv_dereg_mr(ibv_mr* mr) {
+    softverbs::MemoryRegion* mine = &softverbs::MemoryRegion::of(mr);
+    softverbs::deregister(*mine);
+    --ProtectionDomain::of(mr->pd).users;
+    delete mine;
+    return 0;
+}
+
+}  // extern "C"

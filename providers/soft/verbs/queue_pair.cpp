@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/verbs/queue_pair.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <new>
+
+#include "providers/soft/verbs/agent.hpp"
+#include "providers/soft/verbs/query.hpp"
+
+namespace softverbs {
+namespace {
+
+int check_capabilities(const ibv_qp_init_attr& attributes) {
+    const ibv_qp_cap& cap = attributes.cap;
+    if (!attributes.send_cq || !attributes.recv_cq) return EINVAL;
+    if (attributes.qp_type != IBV_QPT_RC) return EOPNOTSUPP;
+    const bool fits = cap.max_send_wr <= kMaxWorkRequests && cap.max_recv_wr <= kMaxWorkRequests &&
+                      cap.max_send_sge <= kMaxSge && cap.max_recv_sge <= kMaxSge &&
+                      cap.max_inline_data <= kMaxInline;
+    return fits ? 0 : EINVAL;
+}
+
+}  // namespace
+
+QueuePair::QueuePair(ProtectionDomain& pd) : ibv_qp{}, adapter_(*pd.owner().adapter) {
+    context = pd.context;
+    this->pd = &pd;
+    pthread_mutex_init(&mutex, nullptr);
+    pthread_cond_init(&cond, nullptr);
+}
+
+QueuePair::~QueuePair() {
+    pthread_mutex_destroy(&mutex);
+    pthread_cond_destroy(&cond);
+}
+
+QueuePair* QueuePair::create(ProtectionDomain& pd, ibv_qp_init_attr& attributes) {
+    if (const int cause = check_capabilities(attributes)) {
+        errno = cause;
+        return nullptr;
+    }
+    std::unique_ptr<QueuePair> qp(new QueuePair(pd));
+    if (const int cause = qp->set_up(attributes)) {
+        errno = cause;
+        return nullptr;
+    }
+    attributes.cap = qp->cap_;
+    return qp.release();
+}
+
+int QueuePair::set_up(const ibv_qp_init_attr& attributes) {
+    qp_context = attributes.qp_context;
+    send_cq = attributes.send_cq;
+    recv_cq = attributes.recv_cq;
+    srq = attributes.srq;
+    qp_type = IBV_QPT_RC;
+    state = IBV_QPS_RESET;
+    signal_all_ = attributes.sq_sig_all != 0;
+    cap_ = attributes.cap;
+    cap_.max_send_wr = std::max(cap_.max_send_wr, 1u);
+    cap_.max_send_sge = std::max(cap_.max_send_sge, 1u);
+    cap_.max_recv_wr = srq ? 0 : std::bit_ceil(std::max(cap_.max_recv_wr, 1u));
+    cap_.max_recv_sge = srq ? 0 : std::max(cap_.max_recv_sge, 1u);
+    cap_.max_inline_data = std::max(cap_.max_inline_data, 64u);
+    if (const int cause = allocate_sends()) return cause;
+    if (const int cause = allocate_receives()) return cause;
+    support::MutexLock lock(adapter_.mutex);
+    const Result<std::uint32_t> number = adapter_.take_qp_num();
+    const int cause = number ? publish(*number) : number.error();
+    if (cause == 0) {
+        adapter_.add(this);
+        ++domain().users;
+        ++send_queue().users;
+        ++receive_queue().users;
+        if (srq) shared_queue()->attach(this);
+        return 0;
+    }
+    if (number) adapter_.return_qp_num(*number);
+    if (receive_offset_)
+        adapter_.arena().release(receive_offset_, std::uint64_t{receives_.size} * receives_.stride);
+    return cause;
+}
+
+int QueuePair::allocate_sends() {
+    const std::size_t segments = cap_.max_send_sge * sizeof(Segment);
+    const std::size_t inline_data = sizeof(Segment) + cap_.max_inline_data;
+    const std::size_t bytes = sizeof(SendWork) + std::max(segments, inline_data);
+    send_slot_stride_ = static_cast<std::uint32_t>((bytes + 63) / 64 * 64);
+    send_slots_.reset(static_cast<std::byte*>(std::calloc(cap_.max_send_wr, send_slot_stride_)));
+    return send_slots_ ? 0 : ENOMEM;
+}
+
+int QueuePair::allocate_receives() {
+    if (srq) return 0;
+    receives_.size = cap_.max_recv_wr;
+    receives_.max_sge = cap_.max_recv_sge;
+    receives_.stride = slot_stride(cap_.max_recv_sge);
+    receive_ids_ = std::make_unique<std::uint64_t[]>(receives_.size);
+    const std::uint64_t bytes = std::uint64_t{receives_.size} * receives_.stride;
+    receive_offset_ = adapter_.arena().allocate(bytes);
+    if (receive_offset_ == 0) return ENOMEM;
+    receives_.slots = adapter_.view().array<std::uint8_t>(receive_offset_, bytes);
+    return 0;
+}
+
+/// Fills the entry by which peers find the queue pair. Its pages are there (take_qp_num).
+int QueuePair::publish(std::uint32_t number) {
+    const std::int64_t index = adapter_.view().qp_index(number);
+    if (index < 0) return ENOMEM;
+    index_ = static_cast<std::uint32_t>(index);
+    qp_num = number;
+    handle = number;
+    entry_ = &adapter_.view().qp(index_);
+    entry_->readiness.store(Readiness::kNotReady);
+    entry_->generation.fetch_add(1);
+    entry_->dest_qp_num = 0;
+    entry_->pd = domain().number();
+    entry_->access = 0;
+    entry_->cq = receive_queue().index();
+    entry_->srq = srq ? shared_queue()->index() + 1 : 0;
+    entry_->ring_offset = receive_offset_;
+    entry_->ring_size = receives_.size;
+    entry_->slot_stride = receives_.stride;
+    entry_->max_sge = receives_.max_sge;
+    entry_->posted = 0;
+    entry_->busy = 0;
+    entry_->consumed = 0;
+    entry_->waiting = 0;
+    entry_->fault = Fault::kNone;
+    entry_->qp_num.store(number, std::memory_order_release);
+    return 0;
+}
+
+int QueuePair::destroy(QueuePair* qp) {
+    Adapter& adapter = qp->adapter_;
+    {
+        support::MutexLock lock(adapter.mutex);
+        qp->tear_down();
+        adapter.remove(qp);
+        adapter.return_qp_num(qp->qp_num);
+    }
+    Context::of(qp->context).events.retire(qp);
+    --qp->domain().users;
+    --qp->send_queue().users;
+    --qp->receive_queue().users;
+    if (qp->receive_offset_) {
+        adapter.arena().release(qp->receive_offset_,
+                                std::uint64_t{qp->receives_.size} * qp->receives_.stride);
+    }
+    if (qp->agent_buffer_) adapter.arena().release(qp->agent_buffer_, kAgentChunk);
+    delete qp;
+    return 0;
+}
+
+/// Nobody reaches the queue pair after this: requesters are gone, its completions are taken out.
+void QueuePair::tear_down() {
+    if (srq) shared_queue()->detach(this);
+    {
+        support::SpinLockGuard lock(send_lock_);
+        reset();
+        entry_->qp_num.store(0, std::memory_order_seq_cst);
+        entry_->generation.fetch_add(1);
+        if (agent_) agent_buffer_ = agent_->buffer;
+    }
+}
+
+}  // namespace softverbs
+
+extern "C" {
+
+using softverbs::ProtectionDomain;
+using softverbs::QueuePair;
+
+ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
+    try {
+        return QueuePair::create(ProtectionDomain::of(pd), *attributes);
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+
+int ibv_destroy_qp(ibv_qp* qp) {
+    return QueuePair::destroy(&QueuePair::of(qp));
+}
+
+int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
+    try {
+        return QueuePair::of(qp).modify(*attributes, mask);
+    } catch (const std::bad_alloc&) {
+        return ENOMEM;
+    }
+}
+
+int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr* init) {
+    QueuePair::of(qp).query(*attributes, *init);
+    return 0;
+}
+
+/// Queue pairs made by ibv_create_qp have no second interface.
+ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp*) {
+    return nullptr;
+}
+
+/// The last bytes come last; the order of those before them is not fixed.
+int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, uint32_t) {
+    return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A reliable connected queue pair: the private half of what its QpEntry publishes. Its requests
+/// are carried out by the thread that posts them, while it holds send_lock; what has to wait is
+/// queued, and the service thread goes on with it.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "dapl/support/mutex.hpp"
+#include "providers/soft/verbs/completion_queue.hpp"
+#include "providers/soft/verbs/context.hpp"
+#include "providers/soft/verbs/shared_receive_queue.hpp"
+#include "providers/soft/verbs/target.hpp"
+
+namespace softverbs {
+
+/// A send request, the caller's or a queued copy of it.
+struct SendWork {
+    std::uint64_t wr_id = 0;
+    ibv_wr_opcode opcode = IBV_WR_SEND;
+    unsigned flags = 0;
+    std::uint32_t imm_data = 0;
+    std::uint64_t remote_addr = 0;
+    std::uint32_t rkey = 0;
+    std::uint64_t compare_add = 0;
+    std::uint64_t swap = 0;
+    const Segment* segments = nullptr;
+    std::uint32_t num_segments = 0;
+    std::uint64_t length = 0;    ///< sum of the segments
+    std::uint32_t position = 0;  ///< in the send queue, counts up
+
+    bool is_inline() const { return (flags & IBV_SEND_INLINE) != 0; }
+};
+
+/// What became of an attempt to carry out a request.
+enum class Progress {
+    kDone,       ///< `status` is its completion status
+    kNoReceive,  ///< the peer has posted no receive
+    kNotReady,   ///< the peer's queue pair is not in RTR yet
+    kAgent,      ///< the peer's service thread is copying
+};
+struct Outcome {
+    Progress progress;
+    ibv_wc_status status;
+};
+inline Outcome done(ibv_wc_status status) {
+    return {Progress::kDone, status};
+}
+
+struct FreeMemory {
+    void operator()(void* memory) const { std::free(memory); }
+};
+
+struct AgentMessage;
+struct AgentOperation;
+
+class QueuePair : public ibv_qp {
+  public:
+    static QueuePair& of(ibv_qp* qp) { return *static_cast<QueuePair*>(qp); }
+    /// @return nullptr with errno.
+    static QueuePair* create(ProtectionDomain& pd, ibv_qp_init_attr& attributes);
+    static int destroy(QueuePair* qp);
+    ~QueuePair();
+
+    int modify(const ibv_qp_attr& attributes, int mask) EXCLUDES(send_lock_, receive_lock_);
+    void query(ibv_qp_attr& attributes, ibv_qp_init_attr& init) EXCLUDES(send_lock_);
+    int post_send(ibv_send_wr* wr, ibv_send_wr** bad) EXCLUDES(send_lock_, receive_lock_);
+    int post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) EXCLUDES(receive_lock_);
+
+    // -- called by poll_cq, with the completion queue's lock held
+    /// Places the payload, frees the slot. @return false when the entry makes no sense.
+    bool finish_receive(const CqEntry& entry, ibv_wc& wc);
+    /// Copies the payload of a completed receive out of its slot.
+    void deliver_payload(const CqEntry& entry);
+    void finish_send(std::uint32_t position) {
+        send_completed_.store(position + 1, std::memory_order_release);
+    }
+
+    // -- called by the service thread
+    /// The peer asked for attention: a receive was posted, it became ready, or it found a fault.
+    void serve_kick() REQUIRES(adapter_.mutex);
+    bool peer_died(const Peer& peer) REQUIRES(adapter_.mutex);
+    void give_up_peer(const Peer& peer) REQUIRES(adapter_.mutex);
+    /// A completion queue or the device broke.
+    void fail(ibv_event_type event) REQUIRES(adapter_.mutex);
+    /// The wait that began with this ticket has lasted too long.
+    void wait_expired(std::uint32_t ticket) REQUIRES(adapter_.mutex);
+    /// The peer's service thread has done its part of the request at the head.
+    void agent_replied(const AgentMessage& answer, const Peer& peer) REQUIRES(adapter_.mutex);
+
+    Adapter& adapter() const { return adapter_; }
+    ProtectionDomain& domain() const { return ProtectionDomain::of(pd); }
+    CompletionQueue& send_queue() const { return CompletionQueue::of(send_cq); }
+    CompletionQueue& receive_queue() const { return CompletionQueue::of(recv_cq); }
+    SharedReceiveQueue* shared_queue() const { return static_cast<SharedReceiveQueue*>(srq); }
+    QpEntry& entry() const { return *entry_; }
+    std::uint32_t index() const { return index_; }
+    /// Whether a thread of ours is carrying out a request.
+    bool executing() const { return executing_.load(std::memory_order_seq_cst); }
+    /// Whether its requester is at work here.
+    bool requester_busy() const;
+    /// Makes a requester go on that waits for a receive.
+    void wake_requester();
+
+  private:
+    friend class Executor;
+    explicit QueuePair(ProtectionDomain& pd);
+    int set_up(const ibv_qp_init_attr& attributes);
+    int allocate_receives();
+    int allocate_sends();
+    int publish(std::uint32_t qp_num);
+    void tear_down() EXCLUDES(send_lock_, receive_lock_);
+
+    // -- queue_pair_state.cpp
+    int check_modify(ibv_qp_state next, const ibv_qp_attr& attributes, int mask) const;
+    void apply(ibv_qp_state next, const ibv_qp_attr& attributes, int mask) REQUIRES(send_lock_);
+    void connect(Target target, const ibv_qp_attr& attributes) REQUIRES(send_lock_);
+    void reset() REQUIRES(send_lock_) EXCLUDES(receive_lock_);
+    void remember(const ibv_qp_attr& attributes, int mask) REQUIRES(send_lock_);
+    bool addresses_this_fabric(const ibv_ah_attr& address) const;
+    void set_state(ibv_qp_state next) REQUIRES(send_lock_);
+
+    // -- send_queue.cpp
+    int check(const ibv_send_wr& wr) const REQUIRES(send_lock_);
+    void submit(SendWork& work) REQUIRES(send_lock_);
+    void enqueue(const SendWork& work) REQUIRES(send_lock_);
+    SendWork& queued(std::uint32_t position) REQUIRES(send_lock_);
+    void complete(const SendWork& work, ibv_wc_status status) REQUIRES(send_lock_);
+    void drain() REQUIRES(send_lock_);
+    void begin_wait(Progress reason) REQUIRES(send_lock_);
+    Deadline wait_deadline(Progress reason, bool& endless) const REQUIRES(send_lock_);
+
+    // -- flush.cpp
+    void enter_error(ibv_wc_status head_status) REQUIRES(send_lock_) EXCLUDES(receive_lock_);
+    void quiesce() REQUIRES(send_lock_);
+    void flush_sends(ibv_wc_status head_status) REQUIRES(send_lock_);
+    void flush_receives() EXCLUDES(receive_lock_);
+    void post_flushed_receive(std::uint32_t slot);
+    void report(ibv_event_type event);
+
+    Adapter& adapter_;
+    QpEntry* entry_ = nullptr;
+    std::uint32_t index_ = 0;
+    ibv_qp_cap cap_{};
+    bool signal_all_ = false;
+
+    support::SpinLock send_lock_;
+    std::atomic<ibv_qp_state> state_{IBV_QPS_RESET};
+    std::atomic<bool> executing_{false};
+    ibv_qp_attr attributes_ GUARDED_BY(send_lock_){};
+    Target target_ GUARDED_BY(send_lock_);
+    /// The peer at the other end as seen by threads that do not hold send_lock_; a leaf lock.
+    mutable support::SpinLock requester_lock_;
+    const Target* requester_ GUARDED_BY(requester_lock_) = nullptr;
+    /// Positions: completed <= pending <= posted. Between completed and pending: carried out.
+    std::uint32_t send_posted_ GUARDED_BY(send_lock_) = 0;
+    std::uint32_t send_pending_ GUARDED_BY(send_lock_) = 0;
+    std::atomic<std::uint32_t> send_completed_{0};
+    std::unique_ptr<std::byte[], FreeMemory> send_slots_;  ///< untouched pages cost nothing
+    std::uint32_t send_slot_stride_ = 0;
+    std::uint32_t wait_ticket_ GUARDED_BY(send_lock_) = 0;
+    Progress waiting_for_ GUARDED_BY(send_lock_) = Progress::kDone;
+    std::unique_ptr<AgentOperation> agent_ GUARDED_BY(send_lock_);
+
+    std::uint64_t agent_buffer_ = 0;  ///< what is left of agent_ when the queue pair goes
+
+    support::SpinLock receive_lock_;
+    ReceiveRing receives_;
+    std::uint64_t receive_offset_ = 0;
+    std::unique_ptr<std::uint64_t[]> receive_ids_;
+    std::uint32_t receive_posted_ GUARDED_BY(receive_lock_) = 0;
+    std::uint32_t receive_flushed_ GUARDED_BY(receive_lock_) = 0;
+    std::atomic<std::uint32_t> receive_completed_{0};
+    bool last_wqe_told_ GUARDED_BY(receive_lock_) = false;
+};
+
+}  // namespace softverbs

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The states of a queue pair: which change is allowed, what it needs to know, what it does.
+#include <endian.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "providers/soft/verbs/agent.hpp"
+#include "providers/soft/verbs/query.hpp"
+#include "providers/soft/verbs/queue_pair.hpp"
+
+namespace softverbs {
+namespace {
+
+struct Transition {
+    ibv_qp_state from, to;
+    int required;  ///< attributes that must come with it
+};
+
+constexpr Transition kTransitions[] = {
+    {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
+    {IBV_QPS_INIT, IBV_QPS_INIT, 0},
+    {IBV_QPS_INIT, IBV_QPS_RTR,
+     IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+         IBV_QP_MIN_RNR_TIMER},
+    {IBV_QPS_RTR, IBV_QPS_RTS,
+     IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+         IBV_QP_MAX_QP_RD_ATOMIC},
+    {IBV_QPS_RTS, IBV_QPS_RTS, 0},
+    {IBV_QPS_RTS, IBV_QPS_SQD, 0},
+    {IBV_QPS_SQD, IBV_QPS_SQD, 0},
+    {IBV_QPS_SQD, IBV_QPS_RTS, 0},
+};
+
+bool is_allowed(ibv_qp_state from, ibv_qp_state to, int mask) {
+    if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) return true;
+    for (const Transition& t : kTransitions)
+        if (t.from == from && t.to == to) return (mask & t.required) == t.required;
+    return false;
+}
+
+}  // namespace
+
+int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
+    const ibv_qp_state current = state_.load();
+    if ((mask & IBV_QP_CUR_STATE) != 0 && attributes.cur_qp_state != current) return EINVAL;
+    const ibv_qp_state next = (mask & IBV_QP_STATE) != 0 ? attributes.qp_state : current;
+    if (const int cause = check_modify(next, attributes, mask)) return cause;
+    Target target;
+    if (next == IBV_QPS_RTR && current == IBV_QPS_INIT) {
+        // Talks to the peer's service thread, so before any lock is taken.
+        Result<Target> bound = Target::bind(adapter_, attributes.dest_qp_num & 0xffffff);
+        if (!bound) return bound.error();
+        target = std::move(*bound);
+    }
+    support::SpinLockGuard lock(send_lock_);
+    if (state_.load() != current) return EINVAL;
+    apply(next, attributes, mask);
+    if (target.peer) connect(std::move(target), attributes);
+    return 0;
+}
+
+int QueuePair::check_modify(ibv_qp_state next, const ibv_qp_attr& attributes, int mask) const {
+    if (!is_allowed(state_.load(), next, mask)) return EINVAL;
+    if ((mask & IBV_QP_PORT) != 0 && attributes.port_num != 1) return EINVAL;
+    if ((mask & IBV_QP_PKEY_INDEX) != 0 && attributes.pkey_index != 0) return EINVAL;
+    if ((mask & IBV_QP_ALT_PATH) != 0) return EOPNOTSUPP;
+    if ((mask & IBV_QP_CAP) != 0) return EOPNOTSUPP;
+    if ((mask & IBV_QP_AV) != 0 && !addresses_this_fabric(attributes.ah_attr)) return EINVAL;
+    if ((mask & IBV_QP_RNR_RETRY) != 0 && attributes.rnr_retry > 7) return EINVAL;
+    if ((mask & IBV_QP_RETRY_CNT) != 0 && attributes.retry_cnt > 7) return EINVAL;
+    if ((mask & IBV_QP_TIMEOUT) != 0 && attributes.timeout > 31) return EINVAL;
+    if ((mask & IBV_QP_MIN_RNR_TIMER) != 0 && attributes.min_rnr_timer > 31) return EINVAL;
+    return 0;
+}
+
+/// A number from another fabric means somebody else here: LID and GID tell the fabrics apart.
+bool QueuePair::addresses_this_fabric(const ibv_ah_attr& address) const {
+    Process& process = adapter_.process();
+    if (!address.is_global) return address.dlid == lid_of(process);
+    const union ibv_gid mine = gid_of(process);
+    return address.grh.dgid.global.subnet_prefix == mine.global.subnet_prefix;
+}
+
+void QueuePair::set_state(ibv_qp_state next) {
+    state_.store(next, std::memory_order_seq_cst);
+    state = next;
+}
+
+void QueuePair::apply(ibv_qp_state next, const ibv_qp_attr& attributes, int mask) {
+    const ibv_qp_state previous = state_.load();
+    remember(attributes, mask);
+    if (next == IBV_QPS_RESET) return reset();
+    if (next == IBV_QPS_ERR) {
+        if (previous != IBV_QPS_RESET) return enter_error(IBV_WC_WR_FLUSH_ERR);
+        entry_->readiness.store(Readiness::kFailed);
+        return set_state(next);
+    }
+    if (next == IBV_QPS_RTR) return;  // connect() completes it
+    set_state(next);
+    if (next == IBV_QPS_SQD && (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 &&
+        attributes.en_sqd_async_notify != 0) {
+        report(IBV_EVENT_SQ_DRAINED);
+    }
+    if (next == IBV_QPS_RTS) drain();
+}
+
+void QueuePair::remember(const ibv_qp_attr& a, int mask) {
+    ibv_qp_attr& mine = attributes_;
+    if (mask & IBV_QP_ACCESS_FLAGS) mine.qp_access_flags = a.qp_access_flags;
+    if (mask & IBV_QP_PKEY_INDEX) mine.pkey_index = a.pkey_index;
+    if (mask & IBV_QP_PORT) mine.port_num = a.port_num;
+    if (mask & IBV_QP_QKEY) mine.qkey = a.qkey;
+    if (mask & IBV_QP_AV) mine.ah_attr = a.ah_attr;
+    if (mask & IBV_QP_PATH_MTU) mine.path_mtu = a.path_mtu;
+    if (mask & IBV_QP_TIMEOUT) mine.timeout = a.timeout;
+    if (mask & IBV_QP_RETRY_CNT) mine.retry_cnt = a.retry_cnt;
+    if (mask & IBV_QP_RNR_RETRY) mine.rnr_retry = a.rnr_retry;
+    if (mask & IBV_QP_RQ_PSN) mine.rq_psn = a.rq_psn & 0xffffff;
+    if (mask & IBV_QP_SQ_PSN) mine.sq_psn = a.sq_psn & 0xffffff;
+    if (mask & IBV_QP_MAX_QP_RD_ATOMIC) mine.max_rd_atomic = a.max_rd_atomic;
+    if (mask & IBV_QP_MAX_DEST_RD_ATOMIC) mine.max_dest_rd_atomic = a.max_dest_rd_atomic;
+    if (mask & IBV_QP_MIN_RNR_TIMER) mine.min_rnr_timer = a.min_rnr_timer;
+    if (mask & IBV_QP_DEST_QPN) mine.dest_qp_num = a.dest_qp_num & 0xffffff;
+    if (mask & IBV_QP_PATH_MIG_STATE) mine.path_mig_state = a.path_mig_state;
+    entry_->access.store(mine.qp_access_flags, std::memory_order_release);
+    entry_->min_rnr_timer.store(mine.min_rnr_timer, std::memory_order_release);
+}
+
+void QueuePair::connect(Target target, const ibv_qp_attr& attributes) {
+    {
+        support::SpinLockGuard guard(requester_lock_);
+        target_ = std::move(target);
+        requester_ = &target_;
+    }
+    set_state(IBV_QPS_RTR);
+    entry_->dest_qp_num.store(attributes.dest_qp_num & 0xffffff, std::memory_order_seq_cst);
+    entry_->readiness.store(Readiness::kReady, std::memory_order_seq_cst);
+    wake_requester();
+}
+
+void QueuePair::reset() {
+    entry_->readiness.store(Readiness::kNotReady, std::memory_order_seq_cst);
+    set_state(IBV_QPS_RESET);
+    quiesce();
+    ++wait_ticket_;
+    waiting_for_ = Progress::kDone;
+    if (agent_) agent_->busy = false;
+    send_queue().purge(qp_num);
+    receive_queue().purge(qp_num);
+    if (SharedReceiveQueue* shared = shared_queue()) {
+        for (const std::uint32_t slot : shared->taken_for(qp_num)) shared->free_slot(slot);
+    }
+    send_posted_ = send_pending_ = 0;
+    send_completed_.store(0);
+    support::SpinLockGuard lock(receive_lock_);
+    receive_posted_ = receive_flushed_ = 0;
+    receive_completed_.store(0);
+    last_wqe_told_ = false;
+    entry_->posted.store(0);
+    entry_->consumed.store(0);
+    entry_->waiting.store(0);
+    entry_->fault.store(Fault::kNone);
+    entry_->dest_qp_num.store(0);
+    support::SpinLockGuard guard(requester_lock_);
+    requester_ = nullptr;
+}
+
+void QueuePair::query(ibv_qp_attr& attributes, ibv_qp_init_attr& init) {
+    support::SpinLockGuard lock(send_lock_);
+    attributes = attributes_;
+    attributes.qp_state = state_.load();
+    attributes.cur_qp_state = attributes.qp_state;
+    attributes.cap = cap_;
+    attributes.sq_draining = attributes.qp_state == IBV_QPS_SQD && send_pending_ != send_posted_;
+    std::memset(&init, 0, sizeof init);
+    init.qp_context = qp_context;
+    init.send_cq = send_cq;
+    init.recv_cq = recv_cq;
+    init.srq = srq;
+    init.cap = cap_;
+    init.qp_type = qp_type;
+    init.sq_sig_all = signal_all_;
+}
+
+}  // namespace softverbs

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The receive queue: the owner fills slots in its arena, the requester consumes them in order, and
+/// a slot is free again when poll_cq has returned its completion.
+#include <cerrno>
+#include <cstring>
+
+#include "providers/soft/verbs/memory_regions.hpp"
+#include "providers/soft/verbs/queue_pair.hpp"
+
+namespace softverbs {
+
+int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
+    int cause = 0;
+    {
+        support::SpinLockGuard lock(receive_lock_);
+        for (; wr; wr = wr->next) {
+            const ibv_qp_state state = state_.load(std::memory_order_seq_cst);
+            const std::uint32_t used = receive_posted_ - receive_completed_.load();
+            if (state == IBV_QPS_RESET || srq || wr->num_sge < 0 ||
+                static_cast<std::uint32_t>(wr->num_sge) > cap_.max_recv_sge) {
+                cause = EINVAL;
+            } else if (used >= cap_.max_recv_wr) {
+                cause = ENOMEM;
+            }
+            if (cause != 0) break;
+            ReceiveSlot& slot = receives_.slot(receive_posted_);
+            receive_ids_[receive_posted_ & (receives_.size - 1)] = wr->wr_id;
+            slot.num_sge = static_cast<std::uint32_t>(wr->num_sge);
+            if (wr->num_sge != 0)
+                std::memcpy(slot_segments(&slot), wr->sg_list, wr->num_sge * sizeof(Segment));
+            ++receive_posted_;
+            if (state == IBV_QPS_ERR)
+                post_flushed_receive(receive_flushed_++);
+            else
+                entry_->posted.store(receive_posted_, std::memory_order_seq_cst);
+        }
+    }
+    if (cause != 0 && bad) *bad = wr;
+    wake_requester();
+    return cause;
+}
+
+void QueuePair::wake_requester() {
+    if (entry_->waiting.load(std::memory_order_seq_cst) == 0) return;
+    if (entry_->waiting.exchange(0, std::memory_order_seq_cst) == 0) return;
+    support::SpinLockGuard lock(requester_lock_);
+    if (requester_) requester_->kick_qp();
+}
+
+bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
+    if (SharedReceiveQueue* shared = shared_queue()) {
+        wc.wr_id = shared->wr_id(entry.position);
+        if ((entry.flags & kInSlot) != 0) deliver_payload(entry);
+        shared->free_slot(entry.position);
+        return true;
+    }
+    const std::uint32_t slot = receive_completed_.load(std::memory_order_relaxed);
+    if (entry.position != slot) return false;
+    wc.wr_id = receive_ids_[slot & (receives_.size - 1)];
+    if ((entry.flags & kInSlot) != 0) deliver_payload(entry);
+    receive_completed_.store(slot + 1, std::memory_order_release);
+    return true;
+}
+
+/// The key was checked by the requester, and ibv_dereg_mr delivers what waits here before the
+/// registration ends: the entry in the table still says where the memory is.
+void QueuePair::deliver_payload(const CqEntry& entry) {
+    const ReceiveRing& ring = srq ? shared_queue()->ring() : receives_;
+    ReceiveSlot& slot = ring.slot(entry.position);
+    const std::uint8_t* data = slot_inline(&slot, ring.stride);
+    std::uint32_t left = std::min(entry.byte_len, kSlotInlineBytes);
+    const std::uint32_t count = std::min(slot.num_sge, ring.max_sge);
+    for (std::uint32_t i = 0; i < count && left != 0; ++i) {
+        const Segment segment = slot_segments(&slot)[i];
+        const std::uint32_t part = std::min(segment.length, left);
+        if (part == 0) continue;
+        const MrEntry& region = adapter_.view().mr(segment.key);
+        const std::uint64_t offset = segment.address - region.iova;
+        if (offset > region.length || part > region.length - offset) return;
+        std::memcpy(reinterpret_cast<void*>(region.address + offset), data, part);
+        data += part;
+        left -= part;
+    }
+}
+
+void QueuePair::post_flushed_receive(std::uint32_t slot) {
+    Completion completion;
+    completion.qp_num = qp_num;
+    completion.position = slot;
+    completion.status = IBV_WC_WR_FLUSH_ERR;
+    completion.flags = kIsReceive;
+    receive_queue().post(completion);
+}
+
+bool QueuePair::requester_busy() const {
+    if (entry_->busy.load(std::memory_order_seq_cst) == 0) return false;
+    support::SpinLockGuard lock(requester_lock_);
+    return requester_ && requester_->peer->alive();
+}
+
+}  // namespace softverbs

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The send queue: requests are carried out when they are posted. One that has to wait, and all
+/// after it, are copied into the queue; the service thread goes on when the peer kicks us, a timer
+/// runs out, or the agent answers.
+#include <cerrno>
+#include <cstring>
+
+#include "providers/soft/verbs/executor.hpp"
+#include "providers/soft/verbs/query.hpp"
+#include "providers/soft/verbs/queue_pair.hpp"
+
+namespace softverbs {
+namespace {
+
+bool is_supported(ibv_wr_opcode opcode) {
+    switch (opcode) {
+        case IBV_WR_RDMA_WRITE:
+        case IBV_WR_RDMA_WRITE_WITH_IMM:
+        case IBV_WR_SEND:
+        case IBV_WR_SEND_WITH_IMM:
+        case IBV_WR_RDMA_READ:
+        case IBV_WR_ATOMIC_CMP_AND_SWP:
+        case IBV_WR_ATOMIC_FETCH_AND_ADD:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool is_atomic(ibv_wr_opcode opcode) {
+    return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+ibv_wc_opcode completion_opcode(ibv_wr_opcode opcode) {
+    switch (opcode) {
+        case IBV_WR_RDMA_WRITE:
+        case IBV_WR_RDMA_WRITE_WITH_IMM:
+            return IBV_WC_RDMA_WRITE;
+        case IBV_WR_RDMA_READ:
+            return IBV_WC_RDMA_READ;
+        case IBV_WR_ATOMIC_CMP_AND_SWP:
+            return IBV_WC_COMP_SWAP;
+        case IBV_WR_ATOMIC_FETCH_AND_ADD:
+            return IBV_WC_FETCH_ADD;
+        default:
+            return IBV_WC_SEND;
+    }
+}
+
+static_assert(sizeof(Segment) == sizeof(ibv_sge) && offsetof(ibv_sge, lkey) == 12);
+
+SendWork work_of(const ibv_send_wr& wr) {
+    SendWork work;
+    work.wr_id = wr.wr_id;
+    work.opcode = wr.opcode;
+    work.flags = wr.send_flags;
+    work.imm_data = wr.imm_data;
+    work.segments = reinterpret_cast<const Segment*>(wr.sg_list);
+    work.num_segments = static_cast<std::uint32_t>(wr.num_sge);
+    for (int i = 0; i < wr.num_sge; ++i) work.length += wr.sg_list[i].length;
+    if (is_atomic(wr.opcode)) {
+        work.remote_addr = wr.wr.atomic.remote_addr;
+        work.rkey = wr.wr.atomic.rkey;
+        work.compare_add = wr.wr.atomic.compare_add;
+        work.swap = wr.wr.atomic.swap;
+    } else {
+        work.remote_addr = wr.wr.rdma.remote_addr;
+        work.rkey = wr.wr.rdma.rkey;
+    }
+    return work;
+}
+
+/// Time to wait for a receive, by the code of IBV_QP_MIN_RNR_TIMER, in units of 10 us.
+constexpr std::uint32_t kRnrDelays[32] = {65536, 1,    2,    3,     4,     6,     8,     12,
+                                          16,    24,   32,   48,    64,    96,    128,   192,
+                                          256,   384,  512,  768,   1024,  1536,  2048,  3072,
+                                          4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152};
+
+}  // namespace
+
+int QueuePair::check(const ibv_send_wr& wr) const {
+    const ibv_qp_state state = state_.load(std::memory_order_relaxed);
+    if (state != IBV_QPS_RTS && state != IBV_QPS_SQD && state != IBV_QPS_ERR) return EINVAL;
+    if (!is_supported(wr.opcode)) return EINVAL;
+    if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > cap_.max_send_sge) return EINVAL;
+    if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
+        return ENOMEM;
+    if ((wr.send_flags & IBV_SEND_INLINE) == 0) return 0;
+    if (is_atomic(wr.opcode) || wr.opcode == IBV_WR_RDMA_READ) return EINVAL;
+    std::uint64_t length = 0;
+    for (int i = 0; i < wr.num_sge; ++i) length += wr.sg_list[i].length;
+    return length <= cap_.max_inline_data ? 0 : EINVAL;
+}
+
+int QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad) {
+    support::SpinLockGuard lock(send_lock_);
+    for (; wr; wr = wr->next) {
+        if (const int cause = check(*wr)) {
+            if (bad) *bad = wr;
+            return cause;
+        }
+        SendWork work = work_of(*wr);
+        work.position = send_posted_;
+        submit(work);
+    }
+    return 0;
+}
+
+/// Counts the request as posted, and carries it out unless something is in its way.
+void QueuePair::submit(SendWork& work) {
+    const ibv_qp_state state = state_.load(std::memory_order_relaxed);
+    const bool in_order = send_pending_ == send_posted_;
+    ++send_posted_;
+    if (state == IBV_QPS_ERR) {
+        ++send_pending_;
+        return complete(work, IBV_WC_WR_FLUSH_ERR);
+    }
+    if (!in_order || state == IBV_QPS_SQD) return enqueue(work);
+    const Outcome outcome = Executor(*this, target_, agent_, work).run();
+    if (outcome.progress != Progress::kDone) {
+        enqueue(work);
+        return begin_wait(outcome.progress);
+    }
+    ++send_pending_;
+    complete(work, outcome.status);
+    if (outcome.status != IBV_WC_SUCCESS) enter_error(IBV_WC_WR_FLUSH_ERR);
+}
+
+SendWork& QueuePair::queued(std::uint32_t position) {
+    std::byte* slot =
+        send_slots_.get() + std::size_t{position % cap_.max_send_wr} * send_slot_stride_;
+    return *reinterpret_cast<SendWork*>(slot);
+}
+
+/// The slot holds the request, its segments, and inline data, which are the caller's again when
+/// the post returns.
+void QueuePair::enqueue(const SendWork& work) {
+    SendWork& copy = queued(work.position);
+    copy = work;
+    auto* segments = reinterpret_cast<Segment*>(&copy + 1);
+    copy.segments = segments;
+    if (!work.is_inline()) {
+        if (work.num_segments != 0)
+            std::memcpy(segments, work.segments, work.num_segments * sizeof(Segment));
+        return;
+    }
+    auto* data = reinterpret_cast<std::uint8_t*>(segments + 1);
+    copy.num_segments = work.length != 0 ? 1 : 0;
+    segments[0] = {reinterpret_cast<std::uintptr_t>(data), static_cast<std::uint32_t>(work.length),
+                   0};
+    for (std::uint32_t i = 0; i < work.num_segments; ++i) {
+        const Segment& segment = work.segments[i];
+        if (segment.length == 0) continue;
+        std::memcpy(data, reinterpret_cast<const void*>(segment.address), segment.length);
+        data += segment.length;
+    }
+}
+
+/// Unsignalled requests complete silently when they succeed; a later completion frees their place.
+void QueuePair::complete(const SendWork& work, ibv_wc_status status) {
+    const bool signalled = signal_all_ || (work.flags & IBV_SEND_SIGNALED) != 0;
+    if (status == IBV_WC_SUCCESS && !signalled) return;
+    Completion completion;
+    completion.wr_id = work.wr_id;
+    completion.qp_num = qp_num;
+    completion.position = work.position;
+    completion.status = static_cast<std::uint8_t>(status);
+    completion.opcode = static_cast<std::uint8_t>(completion_opcode(work.opcode));
+    const bool has_data = work.opcode == IBV_WR_RDMA_READ || is_atomic(work.opcode);
+    if (status == IBV_WC_SUCCESS && has_data)
+        completion.byte_len = static_cast<std::uint32_t>(work.length);
+    send_queue().post(completion);
+}
+
+/// Carries out what is queued, as far as it goes.
+void QueuePair::drain() {
+    executing_.store(true, std::memory_order_seq_cst);
+    while (send_pending_ != send_posted_ && state_.load() == IBV_QPS_RTS &&
+           !(agent_ && agent_->busy)) {
+        const SendWork& work = queued(send_pending_);
+        const Outcome outcome = Executor(*this, target_, agent_, work).run();
+        if (outcome.progress != Progress::kDone) {
+            if (outcome.progress != waiting_for_) begin_wait(outcome.progress);
+            break;
+        }
+        waiting_for_ = Progress::kDone;
+        ++send_pending_;
+        complete(work, outcome.status);
+        if (outcome.status != IBV_WC_SUCCESS) enter_error(IBV_WC_WR_FLUSH_ERR);
+    }
+    executing_.store(false, std::memory_order_release);
+}
+
+/// What the queue pair's attributes allow: how long the peer may be without a receive, or unready.
+Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
+    using std::chrono::microseconds;
+    const Deadline now = Clock::now();
+    if (reason == Progress::kNoReceive) {
+        endless = attributes_.rnr_retry == 7;
+        const std::uint32_t code = target_.entry->min_rnr_timer.load() & 31;
+        return now + microseconds(std::uint64_t{10} * kRnrDelays[code] * attributes_.rnr_retry);
+    }
+    // The specification lets an adapter take up to four times the time-out it was given.
+    endless = attributes_.timeout == 0;
+    const double timeout_us = 4.096 * 4 * static_cast<double>(1u << (attributes_.timeout & 31));
+    return now + microseconds(static_cast<std::uint64_t>(timeout_us * (attributes_.retry_cnt + 1)));
+}
+
+void QueuePair::begin_wait(Progress reason) {
+    waiting_for_ = reason;
+    const std::uint32_t ticket = ++wait_ticket_;
+    if (reason == Progress::kAgent) return;
+    bool endless = false;
+    const Deadline deadline = wait_deadline(reason, endless);
+    if (endless) return;
+    Adapter* adapter = &adapter_;
+    const std::uint32_t number = qp_num;
+    adapter_.process().service().at(deadline, [adapter, number, ticket] {
+        support::MutexLock lock(adapter->mutex);
+        if (QueuePair* qp = adapter->find_qp(number)) qp->wait_expired(ticket);
+    });
+}
+
+void QueuePair::wait_expired(std::uint32_t ticket) {
+    support::SpinLockGuard lock(send_lock_);
+    if (ticket != wait_ticket_ || waiting_for_ == Progress::kDone) return;
+    const Progress reason = waiting_for_;
+    drain();  // the peer's kick may be on its way
+    if (ticket != wait_ticket_ || waiting_for_ != reason || state_.load() != IBV_QPS_RTS) return;
+    enter_error(reason == Progress::kNoReceive ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR);
+}
+
+void QueuePair::agent_replied(const AgentMessage& answer, const Peer& peer) {
+    support::SpinLockGuard lock(send_lock_);
+    if (!agent_ || !agent_->busy || agent_->ticket != answer.ticket) return;
+    if (!target_.peer || target_.peer.get() != &peer || state_.load() == IBV_QPS_ERR) return;
+    AgentOperation& operation = *agent_;
+    executing_.store(true, std::memory_order_seq_cst);
+    if (answer.status == 0 && operation.kind == AgentKind::kRead) {
+        const auto* buffer = adapter_.view().array<std::uint8_t>(operation.buffer, kAgentChunk);
+        scatter(operation.plan.locals(), buffer, operation.offset, operation.under_way);
+    }
+    operation.offset += operation.under_way;
+    int status = answer.status;
+    if (status == 0 && operation.offset < operation.plan.length) {
+        status = send_agent_chunk(adapter_, target_, operation, qp_num);
+        if (status == 0) return executing_.store(false, std::memory_order_release);
+        status = ESRCH;
+    }
+    const SendWork& work = queued(send_pending_);
+    const Outcome outcome =
+        Executor(*this, target_, agent_, work).conclude_agent(status, answer.operands[0]);
+    waiting_for_ = Progress::kDone;
+    ++send_pending_;
+    complete(work, outcome.status);
+    if (outcome.status != IBV_WC_SUCCESS) enter_error(IBV_WC_WR_FLUSH_ERR);
+    drain();
+}
+
+}  // namespace softverbs

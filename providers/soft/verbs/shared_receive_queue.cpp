@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/verbs/shared_receive_queue.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "providers/soft/verbs/query.hpp"
+#include "providers/soft/verbs/queue_pair.hpp"
+
+namespace softverbs {
+namespace {
+
+std::uint64_t free_at(std::uint32_t position) {
+    return std::uint64_t{position} << 32;
+}
+
+/// The requester that crosses the limit disarms it; the owner's service thread tells the user.
+bool crosses_limit(SrqHeader& header, std::uint32_t left) {
+    std::uint32_t limit = header.limit.load(std::memory_order_acquire);
+    return limit != 0 && left < limit &&
+           header.limit.compare_exchange_strong(limit, 0, std::memory_order_acq_rel);
+}
+
+}  // namespace
+
+std::int64_t take_shared_receive(const ReceiveRing& ring, std::uint32_t qp_num,
+                                 bool& limit_reached) {
+    constexpr int kMaxAttempts = 1 << 20;  // a peer's nonsense must not hold us for ever
+    SrqHeader& header = *ring.shared;
+    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+        std::uint32_t head = header.head.load(std::memory_order_acquire);
+        const std::uint32_t posted = header.posted.load(std::memory_order_seq_cst);
+        if (head == posted) return -1;
+        const std::uint32_t slot =
+            ring.order[head & (ring.size - 1)].load(std::memory_order_acquire) & (ring.size - 1);
+        std::uint64_t expected = free_at(head);
+        const bool mine = ring.slot(slot).taker.compare_exchange_strong(
+            expected, free_at(head) | qp_num, std::memory_order_acq_rel);
+        // Taken by somebody else at this position, or our view of the head is old: both ways the
+        // head, if it still is there, may move on.
+        header.head.compare_exchange_strong(head, head + 1, std::memory_order_acq_rel);
+        if (!mine) continue;
+        limit_reached = crosses_limit(header, posted - head - 1);
+        return slot;
+    }
+    return -1;
+}
+
+SharedReceiveQueue* SharedReceiveQueue::create(ProtectionDomain& pd,
+                                               ibv_srq_init_attr& attributes) {
+    ibv_srq_attr& asked = attributes.attr;
+    if (asked.max_wr > kMaxWorkRequests || asked.max_sge > kMaxSge) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    auto srq = std::make_unique<SharedReceiveQueue>();
+    static_cast<ibv_srq&>(*srq) = ibv_srq{};
+    srq->context = pd.context;
+    srq->srq_context = attributes.srq_context;
+    srq->pd = &pd;
+    const std::uint32_t depth = std::bit_ceil(std::max(asked.max_wr, 1u));
+    if (const int cause = srq->allocate(depth, std::max(asked.max_sge, 1u))) {
+        errno = cause;
+        return nullptr;
+    }
+    srq->handle = srq->index_;
+    asked.max_wr = depth;
+    asked.max_sge = srq->ring_.max_sge;
+    pthread_mutex_init(&srq->mutex, nullptr);
+    pthread_cond_init(&srq->cond, nullptr);
+    ++pd.users;
+    return srq.release();
+}
+
+int SharedReceiveQueue::allocate(std::uint32_t depth, std::uint32_t max_sge) {
+    Adapter& adapter = this->adapter();
+    ring_.size = depth;
+    ring_.max_sge = max_sge;
+    ring_.stride = slot_stride(max_sge);
+    const std::uint64_t slots_bytes = std::uint64_t{depth} * ring_.stride;
+    const std::uint64_t order_bytes = depth * sizeof(std::uint32_t);
+    slots_offset_ = adapter.arena().allocate(slots_bytes);
+    order_offset_ = adapter.arena().allocate(order_bytes);
+    support::MutexLock lock(adapter.mutex);
+    const Result<std::uint32_t> index =
+        slots_offset_ && order_offset_ ? adapter.add(this) : tl::unexpected<int>(ENOMEM);
+    if (!index) {
+        if (slots_offset_) adapter.arena().release(slots_offset_, slots_bytes);
+        if (order_offset_) adapter.arena().release(order_offset_, order_bytes);
+        return index.error();
+    }
+    index_ = *index;
+    max_wr_ = depth;
+    ids_ = std::make_unique<std::uint64_t[]>(depth);
+    support::SpinLockGuard guard(lock_);
+    for (std::uint32_t slot = depth; slot-- != 0;) free_.push_back(slot);
+    SrqHeader& header = *adapter.view().srq(index_);
+    header.pd = ProtectionDomain::of(pd).number();
+    header.ring_offset = order_offset_;
+    header.slots_offset = slots_offset_;
+    header.ring_size = depth;
+    header.slot_stride = ring_.stride;
+    header.max_sge = max_sge;
+    header.posted = 0;
+    header.head = 0;
+    header.limit = 0;
+    header.waiting = 0;
+    header.live.store(1, std::memory_order_release);
+    ring_.shared = &header;
+    ring_.slots = adapter.view().array<std::uint8_t>(slots_offset_, slots_bytes);
+    ring_.order = adapter.view().array<std::atomic<std::uint32_t>>(order_offset_, order_bytes);
+    return 0;
+}
+
+int SharedReceiveQueue::destroy(SharedReceiveQueue* srq) {
+    Adapter& adapter = srq->adapter();
+    {
+        support::SpinLockGuard guard(srq->lock_);
+        if (!srq->attached_.empty()) return EBUSY;
+    }
+    {
+        support::MutexLock lock(adapter.mutex);
+        srq->ring_.shared->live.store(0, std::memory_order_release);
+        adapter.remove(srq, srq->index_);
+    }
+    Context::of(srq->context).events.retire(srq);
+    adapter.arena().release(srq->slots_offset_, std::uint64_t{srq->ring_.size} * srq->ring_.stride);
+    adapter.arena().release(srq->order_offset_, srq->ring_.size * sizeof(std::uint32_t));
+    --ProtectionDomain::of(srq->pd).users;
+    pthread_mutex_destroy(&srq->mutex);
+    pthread_cond_destroy(&srq->cond);
+    delete srq;
+    return 0;
+}
+
+bool SharedReceiveQueue::post_one(const ibv_recv_wr& wr) {
+    if (free_.empty()) return false;
+    const std::uint32_t slot_index = free_.back();
+    free_.pop_back();
+    ids_[slot_index] = wr.wr_id;
+    ReceiveSlot& slot = ring_.slot(slot_index);
+    slot.num_sge = static_cast<std::uint32_t>(wr.num_sge);
+    if (wr.num_sge != 0)
+        std::memcpy(slot_segments(&slot), wr.sg_list, wr.num_sge * sizeof(Segment));
+    slot.taker.store(free_at(posted_), std::memory_order_release);
+    ring_.order[posted_ & (ring_.size - 1)].store(slot_index, std::memory_order_release);
+    ++posted_;
+    ring_.shared->posted.store(posted_, std::memory_order_seq_cst);
+    return true;
+}
+
+int SharedReceiveQueue::post(ibv_recv_wr* wr, ibv_recv_wr** bad) {
+    int cause = 0;
+    {
+        support::SpinLockGuard guard(lock_);
+        for (; wr && cause == 0; wr = cause ? wr : wr->next) {
+            if (wr->num_sge < 0 || static_cast<std::uint32_t>(wr->num_sge) > ring_.max_sge)
+                cause = EINVAL;
+            else if (!post_one(*wr))
+                cause = ENOMEM;
+        }
+    }
+    if (cause != 0 && bad) *bad = wr;
+    if (ring_.shared->waiting.load(std::memory_order_seq_cst) != 0 &&
+        ring_.shared->waiting.exchange(0, std::memory_order_seq_cst) != 0) {
+        wake_requesters();
+    }
+    return cause;
+}
+
+void SharedReceiveQueue::wake_requesters() {
+    support::SpinLockGuard guard(lock_);
+    for (QueuePair* qp : attached_) qp->wake_requester();
+}
+
+int SharedReceiveQueue::modify(const ibv_srq_attr& attributes, int mask) {
+    if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) return EINVAL;
+    if ((mask & IBV_SRQ_MAX_WR) != 0) return EOPNOTSUPP;
+    if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
+    if (attributes.srq_limit > max_wr_) return EINVAL;
+    SrqHeader& header = *ring_.shared;
+    limit_armed_ = attributes.srq_limit != 0;
+    header.limit.store(attributes.srq_limit, std::memory_order_seq_cst);
+    // There may be fewer receives than that already.
+    const std::uint32_t left = header.posted.load() - header.head.load();
+    if (crosses_limit(header, left)) {
+        ArenaHeader& arena = adapter().view().header();
+        set_kick(arena.srq_kicks, arena.srq_kick_summary, index_);
+        adapter().process().self()->ring_doorbell();
+    }
+    return 0;
+}
+
+void SharedReceiveQueue::query(ibv_srq_attr& attributes) const {
+    attributes.max_wr = max_wr_;
+    attributes.max_sge = ring_.max_sge;
+    attributes.srq_limit = ring_.shared->limit.load(std::memory_order_relaxed);
+}
+
+void SharedReceiveQueue::free_slot(std::uint32_t slot) {
+    support::SpinLockGuard guard(lock_);
+    ring_.slot(slot).taker.store(0, std::memory_order_release);
+    free_.push_back(slot & (ring_.size - 1));
+}
+
+std::vector<std::uint32_t> SharedReceiveQueue::taken_for(std::uint32_t qp_num) const {
+    std::vector<std::uint32_t> slots;
+    for (std::uint32_t slot = 0; slot < ring_.size; ++slot) {
+        const std::uint64_t taker = ring_.slot(slot).taker.load(std::memory_order_acquire);
+        if ((taker & 0xffffff) == qp_num) slots.push_back(slot);
+    }
+    return slots;
+}
+
+void SharedReceiveQueue::attach(QueuePair* qp) {
+    support::SpinLockGuard guard(lock_);
+    attached_.insert(qp);
+}
+
+void SharedReceiveQueue::detach(QueuePair* qp) {
+    support::SpinLockGuard guard(lock_);
+    attached_.erase(qp);
+}
+
+void SharedReceiveQueue::serve_kick() {
+    if (ring_.shared->limit.load() != 0 || !limit_armed_.exchange(false)) return;
+    ibv_async_event event{};
+    event.element.srq = this;
+    event.event_type = IBV_EVENT_SRQ_LIMIT_REACHED;
+    Context::of(context).events.push(event);
+}
+
+}  // namespace softverbs
+
+extern "C" {
+
+using softverbs::SharedReceiveQueue;
+
+ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
+    try {
+        return SharedReceiveQueue::create(softverbs::ProtectionDomain::of(pd), *attributes);
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+
+int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask) {
+    return SharedReceiveQueue::of(srq).modify(*attributes, mask);
+}
+
+int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attributes) {
+    SharedReceiveQueue::of(srq).query(*attributes);
+    return 0;
+}
+
+int ibv_destroy_srq(ibv_srq* srq) {
+    return SharedReceiveQueue::destroy(&SharedReceiveQueue::of(srq));
+}
+
+}  // extern "C"

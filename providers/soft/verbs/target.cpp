@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/verbs/target.hpp"
+
+#include <sys/uio.h>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "dapl/support/log.hpp"
+#include "providers/soft/verbs/adapter.hpp"
+#include "providers/soft/verbs/channel_wakeup.hpp"
+
+namespace softverbs {
+namespace {
+
+/// A peer that lives answers in microseconds; one that is stopped is given this long.
+constexpr std::chrono::seconds kPatience{10};
+
+bool is_power_of_two(std::uint32_t value) {
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+/// Bytes of `count` slots, or 0 when the numbers cannot be right.
+std::uint64_t slots_bytes(const ReceiveRing& ring) {
+    const bool sane = is_power_of_two(ring.size) && ring.max_sge <= kMaxSge &&
+                      ring.stride == slot_stride(ring.max_sge);
+    return sane ? std::uint64_t{ring.size} * ring.stride : 0;
+}
+
+bool find_shared_receives(ArenaView arena, std::uint32_t index, ReceiveRing& ring) {
+    SrqHeader* header = arena.srq(index);
+    if (!header || header->live.load(std::memory_order_acquire) == 0) return false;
+    ring.size = header->ring_size;
+    ring.stride = header->slot_stride;
+    ring.max_sge = header->max_sge;
+    const std::uint64_t bytes = slots_bytes(ring);
+    if (bytes == 0) return false;
+    ring.shared = header;
+    ring.slots = arena.array<std::uint8_t>(header->slots_offset, bytes);
+    ring.order = arena.array<std::atomic<std::uint32_t>>(header->ring_offset,
+                                                         ring.size * sizeof(std::uint32_t));
+    return ring.slots && ring.order;
+}
+
+bool find_receives(ArenaView arena, const QpEntry& entry, ReceiveRing& ring) {
+    if (const std::uint32_t srq = entry.srq) return find_shared_receives(arena, srq - 1, ring);
+    ring.size = entry.ring_size;
+    ring.stride = entry.slot_stride;
+    ring.max_sge = entry.max_sge;
+    const std::uint64_t bytes = slots_bytes(ring);
+    if (bytes == 0) return false;
+    ring.slots = arena.array<std::uint8_t>(entry.ring_offset, bytes);
+    return ring.slots != nullptr;
+}
+
+/// Whether process_vm_readv reaches the peer: its arena's nonce, read through its address space,
+/// must be the one that we see. Also tells apart processes in different name spaces.
+int probe_process_vm(const Peer& peer, ArenaView arena) {
+    std::uint64_t nonce = 0;
+    iovec local{&nonce, sizeof nonce};
+    iovec remote{reinterpret_cast<void*>(arena.header().nonce_address), sizeof nonce};
+    if (peer.pid() <= 0) return ESRCH;
+    const ssize_t got = process_vm_readv(peer.pid(), &local, 1, &remote, 1, 0);
+    if (got < 0) return errno;
+    return got == sizeof nonce && nonce == arena.header().nonce ? 0 : ESRCH;
+}
+
+Result<CopyPath> choose_path(Adapter& adapter, const Peer& peer, ArenaView arena) {
+    if (adapter.agent_only()) return CopyPath::kAgent;
+    if (peer.is_self()) return CopyPath::kLocal;
+    const int cause = probe_process_vm(peer, arena);
+    if (cause == 0) return CopyPath::kProcessVm;
+    if (adapter.process_vm_only()) {
+        support::report<support::kProcessVmRefused>(peer.pid(), std::strerror(cause));
+        return tl::unexpected<int>(cause);
+    }
+    if (adapter.first_agent_use())
+        support::report<support::kAgentUsed>(peer.pid(), std::strerror(cause));
+    return CopyPath::kAgent;
+}
+
+}  // namespace
+
+Result<Target> Target::bind(Adapter& adapter, std::uint32_t qp_num) {
+    const tl::unexpected<int> invalid(EINVAL);
+    Result<std::shared_ptr<Peer>> peer =
+        adapter.process().peer_of_qpn(qp_num, Clock::now() + kPatience);
+    if (!peer) {
+        const bool absent = peer.error() == ENOENT || peer.error() == ECONNREFUSED;
+        return absent ? invalid : tl::unexpected<int>(peer.error());
+    }
+    Target target;
+    target.peer = *peer;
+    target.arena = ArenaView(target.peer->arena());
+    if (target.peer->arena_size() != kArenaSize) return invalid;
+    if (target.arena.header().magic != kArenaMagic) return invalid;
+    const std::int64_t index = target.arena.qp_index(qp_num);
+    if (index < 0) return invalid;
+    target.index = static_cast<std::uint32_t>(index);
+    target.entry = &target.arena.qp(target.index);
+    target.qp_num = qp_num;
+    target.generation = target.entry->generation.load(std::memory_order_acquire);
+    if (target.entry->qp_num.load(std::memory_order_acquire) != qp_num) return invalid;
+    target.cq = target.entry->cq;
+    target.completions = CompletionRing::of(target.arena, target.cq);
+    if (!target.completions.valid()) return invalid;
+    if (!find_receives(target.arena, *target.entry, target.receives)) return invalid;
+    const Result<CopyPath> path = choose_path(adapter, *target.peer, target.arena);
+    if (!path) return tl::unexpected<int>(path.error());
+    target.path = *path;
+    target.channel =
+        channel_of(adapter, *target.peer, target.cq, target.completions.header().channel);
+    return target;
+}
+
+void Target::kick_qp() const {
+    ArenaHeader& header = arena.header();
+    set_kick(header.qp_kicks, header.qp_kick_summary, index);
+    peer->ring_doorbell();
+}
+
+void Target::kick_srq() const {
+    const std::uint32_t srq = entry->srq;
+    if (srq == 0 || srq > kMaxSrqs) return;
+    ArenaHeader& header = arena.header();
+    set_kick(header.srq_kicks, header.srq_kick_summary, srq - 1);
+    peer->ring_doorbell();
+}
+
+void Target::kick_cq() const {
+    ArenaHeader& header = arena.header();
+    set_kick(header.cq_kicks, header.cq_kick_summary, cq);
+    peer->ring_doorbell();
+}
+
+void Target::wake_channel() const {
+    const std::uint64_t one = 1;
+    if (channel && write(channel->get(), &one, sizeof one) == sizeof one) return;
+    completions.header().deferred_wakes.fetch_add(1, std::memory_order_acq_rel);
+    kick_cq();
+}
+
+}  // namespace softverbs

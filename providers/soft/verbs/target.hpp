@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The queue pair at the other end, as its requester sees it: pointers into the peer's arena, each
+/// checked when the connection was made. Sizes are kept here and not read again.
+#pragma once
+
+#include <memory>
+
+#include "providers/soft/fabric/process.hpp"
+#include "providers/soft/verbs/arena.hpp"
+#include "providers/soft/verbs/completion_ring.hpp"
+
+namespace softverbs {
+
+class Adapter;
+
+/// How payload reaches the peer's memory.
+enum class CopyPath { kLocal, kProcessVm, kAgent };
+
+/// A receive queue in an arena: private to one queue pair, or shared.
+struct ReceiveRing {
+    std::uint8_t* slots = nullptr;
+    std::uint32_t size = 0;  ///< a power of two
+    std::uint32_t stride = 0;
+    std::uint32_t max_sge = 0;
+    SrqHeader* shared = nullptr;
+    std::atomic<std::uint32_t>* order = nullptr;  ///< shared only: slots in posting order
+
+    ReceiveSlot& slot(std::uint32_t index) const {
+        return *reinterpret_cast<ReceiveSlot*>(slots + std::size_t{index & (size - 1)} * stride);
+    }
+};
+
+struct Target {
+    std::shared_ptr<Peer> peer;
+    ArenaView arena;
+    QpEntry* entry = nullptr;
+    std::uint32_t qp_num = 0;
+    std::uint32_t index = 0;  ///< in the peer's table
+    std::uint32_t generation = 0;
+    ReceiveRing receives;
+    CompletionRing completions;
+    std::uint32_t cq = 0;
+    std::shared_ptr<UniqueFd>
+        channel;  ///< descriptor of the peer's completion channel, if we have it
+    CopyPath path = CopyPath::kProcessVm;
+
+    /// Finds and checks the queue pair `qp_num`. Waits for its owner to answer.
+    /// @return EINVAL: nobody has that number, or what stands there makes no sense.
+    static Result<Target> bind(Adapter& adapter, std::uint32_t qp_num);
+
+    /// Makes the owner's service thread look at the queue pair.
+    void kick_qp() const;
+    void kick_srq() const;
+    /// A completion was published and the queue had been armed.
+    void wake_channel() const;
+    void kick_cq() const;
+};
+
+}  // namespace softverbs
