@@ -7,7 +7,7 @@
 
 namespace dapl {
 
-/// ADDRESS:PORT for messages.
+/// ADDRESS:PORT for messages; without a port that is 0.
 std::string to_text(const sockaddr_storage& address);
 
 }  // namespace dapl

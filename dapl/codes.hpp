@@ -24,6 +24,8 @@ constexpr DAT_RETURN bad_argument(int number) {
 constexpr DAT_RETURN bad_handle(DAT_RETURN_SUBTYPE subtype) {
     return error(DAT_INVALID_HANDLE, subtype);
 }
+/// DAT_SUCCESS with the type of the functions, for conditional expressions.
+inline constexpr DAT_RETURN kSuccess = DAT_SUCCESS;
 inline constexpr DAT_RETURN kOutOfMemory = error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 
 /// What a system or verbs error means to a consumer; raw.

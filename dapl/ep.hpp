@@ -32,10 +32,11 @@ struct EpParts {
 /// connection_lock guards what an EP is made of and its connection; it is never held while a verbs
 /// object is destroyed (that waits for the handlers of its async events, which want the lock).
 /// Posts take the lock of their side only; connection_lock comes before it.
-class Ep : public Object<Ep>, public ListNode<Ep> {
+class Ep final : public Object<Ep>, public ListNode<Ep> {
   public:
     static constexpr Kind kKind = Kind::kEp;
-    Ep(Ia& owner, const EpParts& made_of, const DAT_EP_ATTR& wanted);
+    /// Made of nothing: renew() makes it.
+    explicit Ep(Ia& owner) : ia(owner), parts{}, attributes{} {}
     ~Ep();
 
     Ia& ia;
@@ -51,7 +52,6 @@ class Ep : public Object<Ep>, public ListNode<Ep> {
         ibv_qp* queue_pair GUARDED_BY(lock) = nullptr;  ///< nullptr without a PZ
         std::uint64_t work_request_base GUARDED_BY(lock) = 0;
         int max_segments GUARDED_BY(lock) = 0;
-        std::uint32_t max_inline GUARDED_BY(lock) = 0;
         /// Which of the queue pairs that this slot of the pool has seen is the present one, so that
         /// completions of an earlier one are told apart. kNoIncarnation: none. Changed with the
         /// lock of the EVD held that takes this side's completions.
@@ -60,21 +60,35 @@ class Ep : public Object<Ep>, public ListNode<Ep> {
     };
     Side requests;
     Side receives;
+    /// Bytes of a send or write that the device copies at the post.
+    std::atomic<std::uint32_t> max_inline{0};
 
     /// The queue pair in state INIT, RTR, RTS or ERR; nullptr without a PZ.
     ibv_qp* queue_pair() REQUIRES(connection_lock) { return queue_pair_.get(); }
-    /// Makes a fresh queue pair in state INIT with the present parts and attributes and ends the
-    /// old one, whose completions stay in the EVDs. Does nothing without a PZ.
-    /// @return codes as dat_ep_create gives them.
-    support::Result<void> renew_queue_pair() EXCLUDES(connection_lock);
-    /// Flushes what is posted: every work request completes, new ones come back flushed.
+    /// Makes a fresh queue pair in state INIT, if there is a PZ, and with it replaces the old one,
+    /// the parts and the attributes. @return codes as dat_ep_create gives them; then nothing has
+    /// changed.
+    support::Result<void> renew(const EpParts& made_of, const DAT_EP_ATTR& wanted)
+        EXCLUDES(connection_lock);
+    /// Puts the queue pair into the error state: every work request completes, new ones come back
+    /// flushed. On return the completions of the receives are in their EVD.
     void flush_queue_pair() REQUIRES(connection_lock);
     /// Ends the queue pair; completions that nobody has taken stay in the EVDs as events.
     void end_queue_pair() EXCLUDES(connection_lock);
 
   private:
-    void install(verbs::QueuePair made, const ibv_qp_cap& capabilities) REQUIRES(connection_lock);
+    void set_parts(const EpParts& made_of) REQUIRES(connection_lock);
+    void install(Side& side, ibv_qp* made, std::uint32_t slots, int segments, bool is_receive)
+        EXCLUDES(side.lock);
+    void retire(Side& side, Evd* evd, bool is_receive) EXCLUDES(side.lock);
     verbs::QueuePair queue_pair_ GUARDED_BY(connection_lock);
 };
+
+/// The consumer has taken the completion of a failed transfer of this EP, which may have been freed
+/// meanwhile.
+void break_connection(DAT_EP_HANDLE handle) EXCLUDES(connection_lock);
+
+/// Ends an EP with its connection, whatever its state.
+void destroy_ep(Ep& ep) EXCLUDES(connection_lock);
 
 }  // namespace dapl

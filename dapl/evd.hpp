@@ -8,58 +8,59 @@
 #include <atomic>
 #include <memory>
 
+#include "dapl/cno.hpp"
 #include "dapl/codes.hpp"
+#include "dapl/deadline.hpp"
 #include "dapl/event_ring.hpp"
 #include "dapl/list.hpp"
 #include "dapl/object.hpp"
+#include "dapl/service_thread.hpp"
 #include "dapl/support/mutex.hpp"
 #include "dapl/verbs/handles.hpp"
 
 namespace dapl {
 
-class Cno;
 class Ep;
 class Ia;
 
-class Evd : public Object<Evd>, public ListNode<Evd> {
+class Evd final : public Object<Evd>, public ListNode<Evd>, public ServiceThread::Handler {
   public:
     static constexpr Kind kKind = Kind::kEvd;
-    /// Not yet checked against the merging table or the adapter: make_evd() does.
-    /// @param queue, channel both empty unless the flags want completions.
-    Evd(Ia& owner, DAT_EVD_FLAGS flags, DAT_COUNT length, verbs::CompletionChannel channel,
+    /// For make_evd(), which checks. @param queue, channel both empty unless the flags want
+    /// completions; they stay with this EVD. Throws std::bad_alloc.
+    Evd(Ia& owner, DAT_EVD_FLAGS streams, DAT_COUNT length, verbs::CompletionChannel channel,
         verbs::CompletionQueue queue);
     ~Evd();
 
-    // What the core and the connection manager call. Thread safe, never blocks; connection_lock may
-    // be held.
+    // For the core and the connection manager. Thread safe, never blocks; connection_lock may be
+    // held.
     /// Queues an event (evd_handle is filled in here), wakes the waiter, triggers the CNO. What
     /// finds no room is dropped and reported as an async event that names this EVD.
     void post_event(const DAT_EVENT& event) EXCLUDES(lock_);
-    /// The device has lost completions, or the async EVD events: nothing can be taken any more.
-    void mark_dead() EXCLUDES(lock_);
-    /// Something may have arrived in the completion channel of an EVD with a CNO. Service thread.
-    void serve_channel() EXCLUDES(lock_);
     /// Turns the completions that wait here for one side of an EP into events that need the EP no
     /// more; what the device reports for it later is dropped.
     void retire(Ep& ep, bool receives) EXCLUDES(lock_);
+    /// The device flushes this side of an EP: returns when the completion of the last transfer has
+    /// come, or it is plain that there is none to come.
+    void await_flush(Ep& ep, bool receives) EXCLUDES(lock_);
+    /// Reads the completion channel in place of a waiter. On the service thread.
+    void serve() override EXCLUDES(lock_);
+    bool takes(unsigned streams) const { return (flags & streams) != 0; }
+    ibv_cq* completion_queue() const { return queue_.get(); }
 
-    // What the entry functions call.
+    // For the entry functions.
     DAT_RETURN dequeue(DAT_EVENT* event) EXCLUDES(lock_);
-    /// @param timeout microseconds. @param old_cancel_state the caller's; cancellation is disabled
-    /// but for the system call that waits. May unwind (cancellation) from there.
+    /// @param timeout microseconds. @param old_cancel_state for CancellationWindow. May unwind.
     DAT_RETURN wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_state,
                     DAT_EVENT* event, DAT_COUNT* more) EXCLUDES(lock_);
     DAT_RETURN post_software_event(DAT_PVOID pointer) EXCLUDES(lock_);
-    DAT_RETURN modify_cno(Cno* cno) EXCLUDES(lock_);
-    DAT_RETURN set_enabled(bool enabled) EXCLUDES(lock_);
-    DAT_RETURN set_waitable(bool waitable) EXCLUDES(lock_);
-    DAT_RETURN resize(DAT_COUNT length) EXCLUDES(lock_);
+    DAT_RETURN modify_cno(Cno* cno) EXCLUDES(control_, lock_);
+    DAT_RETURN set_enabled(bool enabled) EXCLUDES(control_, lock_);
+    void set_waitable(bool waitable) EXCLUDES(lock_);
+    DAT_RETURN resize(DAT_COUNT length) EXCLUDES(control_, lock_);
     void query(DAT_EVD_PARAM& parameters) EXCLUDES(lock_);
-    /// Sends the waiter away and returns when it has left.
-    void expel_waiter() EXCLUDES(lock_);
-
-    bool takes(DAT_EVD_FLAGS stream) const { return (flags & stream) != 0; }
-    ibv_cq* completion_queue() const { return queue_.get(); }
+    /// Sends the waiter away and returns when nobody waits and no CNO is attached any more.
+    void shut_down() EXCLUDES(control_, lock_);
 
     Ia& ia;
     const DAT_EVD_FLAGS flags;
@@ -68,40 +69,44 @@ class Evd : public Object<Evd>, public ListNode<Evd> {
 
   private:
     class Waiting;
-    enum class Blocked { kWoken, kTimedOut, kInterrupted, kFailed };
+    enum class Woken { kByEvent, kByTimeout, kBySignal, kByFailure };
 
-    bool pending_reaches(DAT_COUNT threshold) REQUIRES(lock_);
-    DAT_COUNT pending() const REQUIRES(lock_);
+    DAT_COUNT pending() const REQUIRES(lock_) { return ring_.count() + held_end_ - held_first_; }
     int poll_device() REQUIRES(lock_);
     void drain_device() REQUIRES(lock_);
-    bool take(DAT_EVENT& event, Ep** failed) REQUIRES(lock_);
-    bool take_completion(const ibv_wc& completion, DAT_EVENT& event, Ep** failed) REQUIRES(lock_);
+    void make_room() REQUIRES(lock_);
+    DAT_HANDLE take(DAT_EVENT& event) REQUIRES(lock_);
     bool arm() REQUIRES(lock_);
-    void consume_notification() REQUIRES(lock_);
+    bool reaches(DAT_COUNT threshold) REQUIRES(lock_);
     DAT_RETURN check_wait(DAT_COUNT threshold) REQUIRES(lock_);
-    Blocked block(const timespec* deadline, int old_cancel_state) EXCLUDES(lock_);
-    void wake() EXCLUDES(lock_);
-    void watch_channel(bool watched) EXCLUDES(lock_);
-    DAT_RETURN empty_code() const;
-    DAT_RETURN timeout_code() const REQUIRES(lock_);
+    bool grow_ring() EXCLUDES(lock_);
+    bool push(const DAT_EVENT& event, Cno** triggered) EXCLUDES(lock_);
+    void announce(Cno* pinned, Agent agent) EXCLUDES(lock_);
+    Cno* pinned_cno() REQUIRES(lock_);
+    Woken block(const Deadline& deadline, int old_cancel_state) EXCLUDES(lock_);
+    bool read_channel();
+    void wake();
+    /// Lets the service thread read the channel while a CNO wants to know, and only then.
+    bool update_watch() REQUIRES(control_) EXCLUDES(lock_);
 
+    support::Mutex control_;  ///< serialises the calls that change the CNO, the watch or the size
     support::SpinLock lock_;
     EventRing ring_ GUARDED_BY(lock_);
-    /// Completions polled and not yet taken: room for all that the device can hold.
+    /// Completions polled and not yet taken; room for as many as the device can hold.
     std::unique_ptr<ibv_wc[]> held_ GUARDED_BY(lock_);
     int held_first_ GUARDED_BY(lock_) = 0;
     int held_end_ GUARDED_BY(lock_) = 0;
     int held_capacity_ GUARDED_BY(lock_) = 0;
     DAT_COUNT length_ GUARDED_BY(lock_);  ///< as dat_evd_query gives it
+    Cno* cno_ GUARDED_BY(lock_) = nullptr;
     bool armed_ GUARDED_BY(lock_) = false;
     bool enabled_ GUARDED_BY(lock_) = true;
     bool waitable_ GUARDED_BY(lock_) = true;
-    bool expelled_ GUARDED_BY(lock_) = false;
-    bool dead_ GUARDED_BY(lock_) = false;
     bool waiter_ GUARDED_BY(lock_) = false;
-    Cno* cno_ GUARDED_BY(lock_) = nullptr;
-    bool watched_ = false;  ///< the service thread reads the channel; guarded by the IA's mutex
-    int wake_fd_ = -1;      ///< eventfd that ends a waiter's sleep
+    bool shut_down_ GUARDED_BY(lock_) = false;
+    bool dead_ GUARDED_BY(lock_) = false;     ///< an async EVD that has lost events
+    bool watched_ GUARDED_BY(lock_) = false;  ///< by the service thread, not by a waiter
+    const int wake_fd_;                       ///< ends a waiter's sleep
     verbs::CompletionChannel channel_;
     verbs::CompletionQueue queue_;  ///< after the channel: goes first
 };

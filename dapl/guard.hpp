@@ -63,7 +63,7 @@ class CancellationWindow {
 /// @return the code of a failed control-path function, or DAT_SUCCESS.
 template <class T>
 DAT_RETURN code_of(const support::Result<T>& result) {
-    return result ? static_cast<DAT_RETURN>(DAT_SUCCESS) : result.error().code;
+    return result ? kSuccess : result.error().code;
 }
 
 }  // namespace dapl

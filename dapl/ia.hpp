@@ -16,24 +16,29 @@
 #include "dapl/list.hpp"
 #include "dapl/lmr.hpp"
 #include "dapl/object.hpp"
+#include "dapl/process_state.hpp"
 #include "dapl/provider.hpp"
 #include "dapl/psp.hpp"
 #include "dapl/pz.hpp"
+#include "dapl/service_thread.hpp"
 #include "dapl/support/mutex.hpp"
 
 namespace dapl {
 
+class DeviceEvents;
+
 /// Lock order: ProcessState::open_mutex, an IA's mutex, connection_lock, the locks of the objects.
-class Ia : public Object<Ia> {
+class Ia final : public Object<Ia> {
   public:
     static constexpr Kind kKind = Kind::kIa;
     /// @param device, port as the adapter reports them.
-    Ia(const Provider& registered, std::unique_ptr<cm::Manager> opened,
+    Ia(const Provider& registered, std::unique_ptr<cm::Manager> opened, ServiceThread& thread,
        const ibv_device_attr& device, const ibv_port_attr& port);
 
     bool is_infiniband() const { return transport != IBV_TRANSPORT_IWARP; }
     const cm::Adapter& adapter() const { return manager->adapter(); }
     ibv_context* context() const { return manager->adapter().context; }
+    ServiceThread& service() const { return service_; }
 
     const Provider& provider;
     const std::unique_ptr<cm::Manager> manager;
@@ -49,8 +54,13 @@ class Ia : public Object<Ia> {
     List<Ep> eps GUARDED_BY(mutex);
     List<Psp> psps GUARDED_BY(mutex);
     List<Cr> requests GUARDED_BY(connection_lock);  ///< not yet answered
-    /// Its own or another adapter instance's; nullptr once that one has gone.
-    Evd* async_evd GUARDED_BY(mutex) = nullptr;
+
+    /// The EVD of async events: its own, another adapter instance's, or nullptr once that one has
+    /// gone. Counts as a user of it.
+    Evd* async_evd() EXCLUDES(async_lock_);
+    void set_async_evd(Evd* evd) EXCLUDES(async_lock_);
+    /// Any thread, any locks but an EVD's.
+    void post_async(const DAT_EVENT& event) EXCLUDES(async_lock_);
 
     /// A queue pair needs two completion queues; this one serves the sides without an EVD.
     ibv_cq* unused_queue() EXCLUDES(mutex);
@@ -59,10 +69,21 @@ class Ia : public Object<Ia> {
     std::vector<DAT_NAMED_ATTR> named_attributes;
     std::vector<std::string> named_values;
 
-    Ia* next = nullptr;  ///< of the process, guarded by ProcessState::open_mutex
+    Ia* next = nullptr;              ///< of the process, guarded by ProcessState::open_mutex
+    DeviceEvents* events = nullptr;  ///< shared with the other instances on the same device
+    Ia* next_on_device = nullptr;    ///< guarded by the mutex of events
 
   private:
+    ServiceThread& service_;
+    support::SpinLock async_lock_;
+    Evd* async_evd_ GUARDED_BY(async_lock_) = nullptr;
     verbs::CompletionQueue unused_queue_ GUARDED_BY(mutex);
 };
+
+/// Ends an adapter instance with everything that it owns. Peers are told, events that nobody has
+/// taken are lost.
+void tear_down(Ia& ia, ProcessState& process) REQUIRES(process.open_mutex);
+/// The service thread lives as long as an adapter instance is open.
+void stop_service_if_unused(ProcessState& process) REQUIRES(process.open_mutex);
 
 }  // namespace dapl

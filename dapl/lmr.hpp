@@ -10,17 +10,21 @@
 
 namespace dapl {
 
-class Lmr : public Object<Lmr>, public ListNode<Lmr> {
+class Lmr final : public Object<Lmr>, public ListNode<Lmr> {
   public:
     static constexpr Kind kKind = Kind::kLmr;
     /// @param made the registration; asked: what the consumer wanted, as dat_lmr_query gives it
     /// back.
-    Lmr(Pz& zone, verbs::MemoryRegion made, const DAT_LMR_PARAM& asked)
-        : pz(zone), region(std::move(made)), parameters(asked) {
+    Lmr(Ia& owner, Pz& zone, verbs::MemoryRegion made, const DAT_LMR_PARAM& asked)
+        : ia(owner), pz(zone), region(std::move(made)), parameters(asked) {
         ++pz.users;
     }
-    ~Lmr() { --pz.users; }
+    ~Lmr() {
+        region.reset();  // before its zone may go
+        --pz.users;
+    }
 
+    Ia& ia;
     Pz& pz;
     verbs::MemoryRegion region;
     DAT_LMR_PARAM parameters;

@@ -4,31 +4,47 @@ noinst_LTLIBRARIES += libdaplcore.la
 libdaplcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(IBVERBS_CFLAGS)
 libdaplcore_la_SOURCES = \
     %reldir%/address.cpp %reldir%/address.hpp \
-    %reldir%/cno.hpp \
+    %reldir%/cno.cpp %reldir%/cno.hpp \
+    %reldir%/cno_entry.cpp \
     %reldir%/codes.cpp %reldir%/codes.hpp \
+    %reldir%/completion.cpp %reldir%/completion.hpp \
     %reldir%/cr.cpp %reldir%/cr.hpp \
     %reldir%/dat.hpp \
+    %reldir%/deadline.hpp \
+    %reldir%/device_events.cpp %reldir%/device_events.hpp \
     %reldir%/entry.hpp \
-    %reldir%/ep.hpp \
+    %reldir%/ep.cpp %reldir%/ep.hpp \
+    %reldir%/ep_attributes.cpp %reldir%/ep_attributes.hpp \
     %reldir%/ep_connect.cpp \
     %reldir%/ep_connection.cpp %reldir%/ep_connection.hpp \
+    %reldir%/ep_entry.cpp \
     %reldir%/ep_state.cpp %reldir%/ep_state.hpp \
-    %reldir%/evd.hpp \
+    %reldir%/evd.cpp %reldir%/evd.hpp \
+    %reldir%/evd_entry.cpp \
+    %reldir%/evd_wait.cpp \
     %reldir%/event_ring.hpp \
-    %reldir%/events.hpp \
+    %reldir%/events.cpp %reldir%/events.hpp \
+    %reldir%/extension.cpp \
     %reldir%/guard.hpp \
-    %reldir%/ia.hpp \
+    %reldir%/handle.cpp \
+    %reldir%/ia.cpp %reldir%/ia.hpp \
+    %reldir%/ia_attributes.cpp %reldir%/ia_attributes.hpp \
+    %reldir%/ia_close.cpp \
     %reldir%/list.hpp \
-    %reldir%/lmr.hpp \
+    %reldir%/lmr.cpp %reldir%/lmr.hpp \
+    %reldir%/merging.hpp \
     %reldir%/object.hpp \
     %reldir%/pool.cpp %reldir%/pool.hpp \
+    %reldir%/post.cpp %reldir%/post.hpp \
+    %reldir%/private_data.hpp \
     %reldir%/process_state.hpp \
     %reldir%/provider.hpp \
     %reldir%/provider_table.cpp \
-    %reldir%/private_data.hpp \
     %reldir%/psp.cpp %reldir%/psp.hpp \
-    %reldir%/pz.hpp \
+    %reldir%/pz.cpp %reldir%/pz.hpp \
+    %reldir%/service_thread.cpp %reldir%/service_thread.hpp \
     %reldir%/slot_ring.hpp \
+    %reldir%/work_request.hpp \
     %reldir%/verbs/handles.hpp
 
 include dapl/cm/local.mk

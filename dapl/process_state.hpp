@@ -13,6 +13,7 @@
 
 namespace dapl {
 
+class DeviceEvents;
 class Ia;
 class ServiceThread;
 
@@ -25,6 +26,7 @@ struct ProcessState {
     /// Held while an adapter instance is opened or closed: outermost of all our locks.
     support::Mutex open_mutex;
     Ia* first_ia GUARDED_BY(open_mutex);
+    DeviceEvents* first_events GUARDED_BY(open_mutex);
     ServiceThread* service GUARDED_BY(open_mutex);
 };
 

@@ -51,7 +51,7 @@ support::Result<Checked> check(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE evd_handl
     Ia* ia = from_handle<Ia>(ia_handle);
     if (!ia) return support::failure(bad_handle(DAT_INVALID_HANDLE_IA));
     Evd* evd = from_handle<Evd>(evd_handle);
-    if (!evd || !evd->takes(DAT_EVD_CR_FLAG))
+    if (!evd || !evd->takes(DAT_EVD_CR_FLAG) || &evd->ia != ia)
         return support::failure(bad_handle(DAT_INVALID_HANDLE_EVD_CR));
     if (!psp) return support::failure(bad_argument(5));
     if (flags == DAT_PSP_PROVIDER_FLAG) return support::failure(raw(DAT_MODEL_NOT_SUPPORTED));
@@ -92,6 +92,10 @@ void Psp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData da
 }
 
 void close_abruptly(Psp& psp) {
+    {
+        const support::MutexLock guard(psp.ia.mutex);
+        psp.ia.psps.remove(psp);
+    }
     psp.stop();
     destroy(psp);
 }
@@ -143,10 +147,6 @@ DAT_RETURN psp_free(DAT_PSP_HANDLE handle) {
     return uncancelled([&](int) -> DAT_RETURN {
         Psp* psp = from_handle<Psp>(handle);
         if (!psp) return bad_handle(DAT_INVALID_HANDLE_PSP);
-        {
-            const support::MutexLock guard(psp->ia.mutex);
-            psp->ia.psps.remove(*psp);
-        }
         close_abruptly(*psp);
         return DAT_SUCCESS;
     });

@@ -36,7 +36,7 @@ class Psp final : public Object<Psp>, public ListNode<Psp>, private cm::ListenUs
     std::unique_ptr<cm::Listener> listener_ GUARDED_BY(connection_lock);
 };
 
-/// Ends a service point; it is already off its IA's list. Requests that nobody has answered stay.
+/// Takes it off its IA's list and ends it. Requests that nobody has answered stay.
 void close_abruptly(Psp& psp) EXCLUDES(connection_lock);
 
 }  // namespace dapl

@@ -13,7 +13,7 @@ namespace dapl {
 
 class Ia;
 
-class Pz : public Object<Pz>, public ListNode<Pz> {
+class Pz final : public Object<Pz>, public ListNode<Pz> {
   public:
     static constexpr Kind kKind = Kind::kPz;
     Pz(Ia& owner, verbs::ProtectionDomain made) : ia(owner), domain(std::move(made)) {}

@@ -25,12 +25,17 @@ class SlotRing {
   public:
     static constexpr std::uint32_t kSequenceMask = 0x7fffff;  ///< what fits into a wr_id
 
+    /// Empties the ring. Both locks of the side are held, or nobody else knows it.
     /// @param limit transfers that may be posted and not yet taken. Throws std::bad_alloc.
-    explicit SlotRing(std::uint32_t limit = 0)
-        : limit_(limit),
-          mask_(std::bit_ceil(limit ? limit : 1) - 1),
-          slots_(std::make_unique<Slot[]>(mask_ + 1)) {}
+    void reset(std::uint32_t limit) {
+        const std::uint32_t size = std::bit_ceil(limit ? limit : 1);
+        slots_ = std::make_unique<Slot[]>(size);
+        limit_ = limit;
+        mask_ = size - 1;
+        first_ = end_ = 0;
+    }
 
+    std::uint32_t limit() const { return limit_; }
     bool full() const { return posted() >= limit_; }
     /// Posted and not yet taken.
     std::uint32_t posted() const {
@@ -57,8 +62,8 @@ class SlotRing {
     }
 
   private:
-    std::uint32_t limit_;
-    std::uint32_t mask_;
+    std::uint32_t limit_ = 0;
+    std::uint32_t mask_ = 0;
     std::unique_ptr<Slot[]> slots_;
     std::atomic<std::uint32_t> first_{0};  ///< oldest not yet taken
     std::atomic<std::uint32_t> end_{0};

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
 include doc/examples/local.mk
+include doc/man/local.mk

@@ -9,6 +9,7 @@
 #include "dat/api/dispatch.hpp"
 #include "dat/api/guard.hpp"
 #include "dat/registry/ia_handles.hpp"
+#include "dat/registry/lease_guard.hpp"
 #include "dat/registry/lifetime.hpp"
 #include "dat/registry/open_failure.hpp"
 
@@ -50,27 +51,6 @@ void check_attributes(const DAT_PROVIDER& provider, DAT_IA_HANDLE provider_handl
                        "provider of {} reports other attributes than it registered",
                        registered.ia_name);
 }
-
-/// Gives the lease back unless the IA that was opened with it keeps it.
-class LeaseGuard {
-  public:
-    LeaseGuard(Registry& registry, const Lease& lease) : registry_(registry), lease_(lease) {}
-    ~LeaseGuard() {
-        if (!kept_) registry_.release(lease_);
-    }
-    LeaseGuard(const LeaseGuard&) = delete;
-    LeaseGuard& operator=(const LeaseGuard&) = delete;
-
-    void keep_for(DAT_IA_HANDLE ia) {
-        registry_.keep(ia, lease_);
-        kept_ = true;
-    }
-
-  private:
-    Registry& registry_;
-    const Lease& lease_;
-    bool kept_ = false;
-};
 
 /// @return the number under which the consumer knows the IA, nullptr when there is none left.
 DAT_IA_HANDLE number_ia(LeaseGuard& lease, DAT_IA_HANDLE provider_handle) {

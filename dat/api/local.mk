@@ -5,8 +5,25 @@ noinst_LTLIBRARIES += libdatapi.la
 libdatapi_la_SOURCES = \
     %reldir%/dispatch.hpp %reldir%/guard.hpp \
     %reldir%/cno.cpp %reldir%/cr.cpp %reldir%/csp.cpp %reldir%/ep.cpp %reldir%/evd.cpp \
-    %reldir%/handle.cpp %reldir%/ia.cpp %reldir%/ia_open.cpp %reldir%/lmr.cpp \
-    %reldir%/psp.cpp %reldir%/pz.cpp %reldir%/registry.cpp %reldir%/rmr.cpp %reldir%/rsp.cpp %reldir%/srq.cpp \
-    %reldir%/strerror.cpp %reldir%/transfer.cpp
+    %reldir%/extension.cpp %reldir%/handle.cpp %reldir%/ia.cpp %reldir%/ia_open.cpp %reldir%/lmr.cpp \
+    %reldir%/providers_related.cpp %reldir%/psp.cpp %reldir%/pz.cpp %reldir%/registry.cpp \
+    %reldir%/rmr.cpp %reldir%/rsp.cpp %reldir%/srq.cpp %reldir%/strerror.cpp %reldir%/transfer.cpp
 libdatapi_la_CXXFLAGS = $(PROJECT_FLAGS) $(SANITIZER_FLAGS) -fvisibility-inlines-hidden
 libdatapi_la_LIBADD = libregistry.la
+
+lib_LTLIBRARIES += libdat2.la
+libdat2_la_SOURCES =
+nodist_EXTRA_libdat2_la_SOURCES = %reldir%/linked_as.cpp
+libdat2_la_LIBADD = libdatapi.la
+libdat2_la_LDFLAGS = $(AM_LDFLAGS) $(NO_UNDEFINED) -version-info 2:0:0 \
+    -Wl,--version-script=$(srcdir)/%reldir%/libdat2.map
+libdat2_la_DEPENDENCIES = libdatapi.la %reldir%/libdat2.map
+EXTRA_DIST += %reldir%/libdat2.map
+pkgconfig_DATA += %reldir%/dat2.pc %reldir%/dat.pc
+
+# Programs link with -ldat2 or, as of old, with -ldat.
+install-exec-hook:
+	cd '$(DESTDIR)$(libdir)' && rm -f libdat.so && $(LN_S) libdat2.so.2 libdat.so
+
+uninstall-hook:
+	rm -f '$(DESTDIR)$(libdir)/libdat.so'

@@ -6,6 +6,7 @@ libregistry_la_SOURCES = \
     %reldir%/conf_file.cpp %reldir%/conf_file.hpp \
     %reldir%/dat_conf.cpp %reldir%/dat_conf.hpp \
     %reldir%/ia_handles.cpp %reldir%/ia_handles.hpp \
+    %reldir%/lease_guard.hpp \
     %reldir%/lifetime.cpp %reldir%/lifetime.hpp \
     %reldir%/open_failure.cpp %reldir%/open_failure.hpp \
     %reldir%/provider_library.cpp %reldir%/provider_library.hpp \

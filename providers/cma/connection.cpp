@@ -95,9 +95,11 @@ void Connection::request_connection() {
     id_->qp = qp_;
     rdma_conn_param connection = parameters();
     if (rdma_connect(id_.get(), &connection) == 0) return;
+    const int error = errno;
     support::trace(support::Level::kDebug, "rdma_connect: {}",
-                   std::generic_category().message(errno));
-    report(cm::Outcome::kLocalFailure);
+                   std::generic_category().message(error));
+    // iWARP says so at once when nobody listens there.
+    report(error == ECONNREFUSED ? cm::Outcome::kNonPeerRejected : cm::Outcome::kLocalFailure);
 }
 
 support::Result<void> Connection::accept(const cm::Parameters& parameters, cm::User& user) {

@@ -20,7 +20,8 @@ test_unit_abi_test_LDADD = libtestmain.la
 CLEANFILES += %reldir%/abi_c.c %reldir%/abi_cxx.cpp
 EXTRA_DIST += %reldir%/abi.awk %reldir%/abi.tsv %reldir%/headers.bats
 
-test_unit_api_test_SOURCES = %reldir%/handle_test.cpp %reldir%/strerror_test.cpp
+test_unit_api_test_SOURCES = %reldir%/extension_test.cpp %reldir%/handle_test.cpp \
+    %reldir%/strerror_test.cpp
 test_unit_api_test_LDADD = libtestmain.la libdatapi.la
 check_PROGRAMS += test/unit/ep_state_test test/unit/cma_test test/unit/event_loop_test
 TESTS += test/unit/ep_state_test test/unit/cma_test test/unit/event_loop_test
@@ -30,3 +31,7 @@ test_unit_cma_test_SOURCES = %reldir%/cma_test.cpp providers/cma/device.cpp
 test_unit_cma_test_LDADD = libtestmain.la
 test_unit_event_loop_test_SOURCES = %reldir%/event_loop_test.cpp dapl/cm/event_loop.cpp dapl/cm/lock.cpp dapl/codes.cpp
 test_unit_event_loop_test_LDADD = libtestmain.la libsupport.la
+check_PROGRAMS += test/unit/fabric_test
+TESTS += test/unit/fabric_test
+test_unit_fabric_test_SOURCES = %reldir%/fabric_test.cpp test/support/process.hpp
+test_unit_fabric_test_LDADD = libtestmain.la libsoftverbs_core.la libsupport.la

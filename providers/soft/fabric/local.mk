@@ -5,7 +5,7 @@ libsoftverbs_core_la_SOURCES += \
     %reldir%/handshake.cpp %reldir%/handshake.hpp \
     %reldir%/index.cpp %reldir%/index.hpp %reldir%/index_layout.hpp %reldir%/index_ports.cpp \
     %reldir%/links.cpp %reldir%/message.hpp \
-    %reldir%/peer.cpp %reldir%/peer.hpp \
+    %reldir%/per_process.hpp %reldir%/peer.cpp %reldir%/peer.hpp \
     %reldir%/process.cpp %reldir%/process.hpp \
     %reldir%/record.cpp %reldir%/result.hpp \
     %reldir%/service.cpp %reldir%/service.hpp

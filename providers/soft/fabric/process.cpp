@@ -13,30 +13,22 @@
 #include "dapl/support/settings.hpp"
 #include "providers/soft/fabric/address.hpp"
 #include "providers/soft/fabric/handshake.hpp"
+#include "providers/soft/fabric/per_process.hpp"
 
 namespace softverbs {
 
-/// One per process and core. A child after fork makes its own: the parent's lock may have been held
-/// by a thread that the child does not have. The older one is never freed, it is the parent's.
+/// What join() and leave() count.
 struct Process::Shared {
-    pid_t pid = getpid();
-    Shared* of_parent = nullptr;
     support::Mutex mutex;
     int references GUARDED_BY(mutex) = 0;
     std::atomic<Process*> process{nullptr};
 };
 
 Process::Shared& Process::shared() {
-    static std::atomic<Shared*> instance{nullptr};
-    Shared* found = instance.load(std::memory_order_acquire);
-    while (!found || found->pid != getpid()) {
-        auto made = std::make_unique<Shared>();
-        made->of_parent = found;
-        if (!instance.compare_exchange_strong(found, made.get())) continue;
-        if (found && found->process.load()) found->process.load()->abandon();
-        found = made.release();
-    }
-    return *found;
+    static PerProcess<Shared> instance;
+    return instance.get([](Shared& of_parent) {
+        if (Process* process = of_parent.process.load()) process->abandon();
+    });
 }
 
 Process::Process() : receive_buffer_(sizeof(MessageHeader) + kMaxMessageBody) {}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/completion.hpp"
+
+#include <dat2/dat_ib_extensions.h>
+
+#include <cstring>
+
+#include "dapl/ep.hpp"
+#include "dapl/pool.hpp"
+#include "dapl/work_request.hpp"
+
+namespace dapl {
+namespace {
+
+Ep& ep_of(const WorkRequestId& id) {
+    return *reinterpret_cast<Ep*>(pool_of(Kind::kEp).at(id.index) + 1);
+}
+
+bool length_counts_on_error(std::uint32_t operation) {
+    return operation == DAT_DTO_SEND || operation == DAT_DTO_RDMA_WRITE ||
+           operation == DAT_IB_DTO_RDMA_WRITE_IMMED;
+}
+
+DAT_SEG_LENGTH request_length(const ibv_wc& completion, const Slot& slot) {
+    const bool counts =
+        completion.status == IBV_WC_SUCCESS || length_counts_on_error(slot.operation);
+    return counts ? slot.length : 0;
+}
+
+/// What kind of receive it was is known only when it went well.
+std::uint32_t receive_operation(const ibv_wc& completion) {
+    if (completion.status != IBV_WC_SUCCESS) return DAT_DTO_RECEIVE;
+    if (completion.opcode == IBV_WC_RECV_RDMA_WITH_IMM) return DAT_IB_DTO_RECV_IMMED;
+    if (completion.wc_flags & IBV_WC_WITH_IMM) return DAT_IB_DTO_RECV_MSG_IMMED;
+    return DAT_DTO_RECEIVE;
+}
+
+DAT_IB_EXT_TYPE extension_type(std::uint32_t operation) {
+    switch (operation) {
+        case DAT_IB_DTO_FETCH_ADD:
+            return DAT_IB_FETCH_AND_ADD;
+        case DAT_IB_DTO_CMP_SWAP:
+            return DAT_IB_CMP_AND_SWAP;
+        case DAT_IB_DTO_RDMA_WRITE_IMMED:
+            return DAT_IB_RDMA_WRITE_IMMED;
+        default:
+            return DAT_IB_RDMA_WRITE_IMMED_DATA;
+    }
+}
+
+void write_extension(const ibv_wc& completion, const DAT_DTO_COMPLETION_EVENT_DATA& dto,
+                     DAT_EVENT& event) {
+    event.event_number = static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT);
+    DAT_IB_EXTENSION_EVENT_DATA extension;
+    std::memset(&extension, 0, sizeof extension);
+    extension.type = extension_type(dto.operation);
+    extension.status = static_cast<DAT_IB_STATUS>(dto.status);
+    // Immediate data travels as the consumer gave it; verbs swaps nothing either.
+    if (extension.type == DAT_IB_RDMA_WRITE_IMMED_DATA)
+        extension.val.immed.data = completion.imm_data;
+    static_assert(sizeof extension <= sizeof event.event_extension_data);
+    std::memcpy(event.event_extension_data, &extension, sizeof extension);
+}
+
+}  // namespace
+
+DAT_DTO_COMPLETION_STATUS dto_status(ibv_wc_status status) {
+    switch (status) {
+        case IBV_WC_SUCCESS:
+            return DAT_DTO_SUCCESS;
+        case IBV_WC_WR_FLUSH_ERR:
+            return DAT_DTO_ERR_FLUSHED;
+        case IBV_WC_LOC_LEN_ERR:
+            return DAT_DTO_ERR_LOCAL_LENGTH;
+        case IBV_WC_LOC_QP_OP_ERR:
+        case IBV_WC_LOC_EEC_OP_ERR:
+            return DAT_DTO_ERR_LOCAL_EP;
+        case IBV_WC_LOC_PROT_ERR:
+        case IBV_WC_LOC_ACCESS_ERR:
+        case IBV_WC_LOC_RDD_VIOL_ERR:
+            return DAT_DTO_ERR_LOCAL_PROTECTION;
+        case IBV_WC_MW_BIND_ERR:
+            return DAT_RMR_OPERATION_FAILED;
+        case IBV_WC_BAD_RESP_ERR:
+            return DAT_DTO_ERR_BAD_RESPONSE;
+        case IBV_WC_REM_ACCESS_ERR:
+            return DAT_DTO_ERR_REMOTE_ACCESS;
+        case IBV_WC_REM_INV_REQ_ERR:
+        case IBV_WC_REM_OP_ERR:
+        case IBV_WC_REM_INV_RD_REQ_ERR:
+        case IBV_WC_REM_ABORT_ERR:
+            return DAT_DTO_ERR_REMOTE_RESPONDER;
+        case IBV_WC_RNR_RETRY_EXC_ERR:
+        case IBV_WC_RESP_TIMEOUT_ERR:
+            return DAT_DTO_ERR_RECEIVER_NOT_READY;
+        default:
+            return DAT_DTO_ERR_TRANSPORT;
+    }
+}
+
+bool is_current(const ibv_wc& completion) {
+    const WorkRequestId id(completion.wr_id);
+    const Header* header = pool_of(Kind::kEp).at(id.index);
+    if (!header) return false;
+    const Ep& ep = *reinterpret_cast<const Ep*>(header + 1);
+    const Ep::Side& side = id.receive ? ep.receives : ep.requests;
+    return side.incarnation.load(std::memory_order_acquire) == id.incarnation;
+}
+
+DAT_EP_HANDLE take_completion(const ibv_wc& completion, DAT_EVENT& event) {
+    const WorkRequestId id(completion.wr_id);
+    Ep& ep = ep_of(id);
+    Slot slot{};
+    (id.receive ? ep.receives : ep.requests).slots.take(id.sequence, slot);
+
+    DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;
+    const std::uint32_t operation = id.receive ? receive_operation(completion) : slot.operation;
+    event.event_number = DAT_DTO_COMPLETION_EVENT;
+    dto.ep_handle = ep.handle();
+    dto.user_cookie = slot.cookie;
+    dto.status = dto_status(completion.status);
+    dto.operation = static_cast<DAT_DTOS>(operation);
+    dto.rmr_context = 0;
+    if (!id.receive)
+        dto.transfered_length = request_length(completion, slot);
+    else
+        dto.transfered_length = completion.status == IBV_WC_SUCCESS ? completion.byte_len : 0;
+    if (operation >= DAT_DTO_EXTENSION_BASE)
+        write_extension(completion, dto, event);
+    else
+        std::memset(event.event_extension_data, 0, sizeof event.event_extension_data);
+    const bool failed =
+        completion.status != IBV_WC_SUCCESS && completion.status != IBV_WC_WR_FLUSH_ERR;
+    return failed ? ep.handle() : nullptr;
+}
+
+}  // namespace dapl

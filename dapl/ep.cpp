@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The queue pair of an endpoint: made, replaced, flushed, ended.
+#include "dapl/ep.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "dapl/ia.hpp"
+#include "dapl/work_request.hpp"
+
+namespace dapl {
+namespace {
+
+/// Short sends and writes are copied at the post where the device can.
+constexpr std::uint32_t kInlineBytes = 64;
+
+ibv_qp_init_attr initial_attributes(Ep& ep, const EpParts& parts, const DAT_EP_ATTR& wanted) {
+    const int device_segments = ep.ia.device_attributes.max_sge;
+    ibv_qp_init_attr attributes{};
+    attributes.qp_context = &ep;
+    attributes.qp_type = IBV_QPT_RC;
+    attributes.send_cq =
+        parts.request_evd ? parts.request_evd->completion_queue() : ep.ia.unused_queue();
+    attributes.recv_cq = parts.recv_evd ? parts.recv_evd->completion_queue() : ep.ia.unused_queue();
+    attributes.cap.max_send_wr = std::max(wanted.max_request_dtos, 1);
+    attributes.cap.max_recv_wr = std::max(wanted.max_recv_dtos, 1);
+    attributes.cap.max_send_sge = std::min(
+        std::max({wanted.max_request_iov, wanted.max_rdma_read_iov, wanted.max_rdma_write_iov, 1}),
+        device_segments);
+    attributes.cap.max_recv_sge = std::max(wanted.max_recv_iov, 1);
+    attributes.cap.max_inline_data = kInlineBytes;
+    return attributes;
+}
+
+/// @return empty, with errno, when the device refuses.
+verbs::QueuePair create(ibv_pd* domain, ibv_qp_init_attr& attributes) {
+    const ibv_qp_init_attr asked = attributes;
+    verbs::QueuePair made(ibv_create_qp(domain, &attributes));
+    if (made || errno != EINVAL) return made;
+    attributes = asked;
+    attributes.cap.max_inline_data = 0;
+    made.reset(ibv_create_qp(domain, &attributes));
+    return made;
+}
+
+/// @return errno.
+int initialise(const Ia& ia, ibv_qp* queue_pair) {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_INIT;
+    attributes.port_num = ia.adapter().port;
+    attributes.qp_access_flags =
+        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+    int mask = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+    if (ia.is_infiniband()) {
+        attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+        mask |= IBV_QP_PKEY_INDEX;
+    }
+    return ibv_modify_qp(queue_pair, &attributes, mask);
+}
+
+}  // namespace
+
+Ep::~Ep() {
+    support::MutexLock lock(connection_lock);
+    set_parts({});
+}
+
+void Ep::set_parts(const EpParts& made_of) {
+    const auto count = [](const EpParts& counted, int change) {
+        if (counted.pz) counted.pz->users += change;
+        for (Evd* evd : {counted.recv_evd, counted.request_evd, counted.connect_evd})
+            if (evd) evd->users += change;
+    };
+    count(made_of, 1);
+    count(parts, -1);
+    parts = made_of;
+}
+
+support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wanted) {
+    ibv_qp_init_attr device{};
+    verbs::QueuePair made;
+    if (made_of.pz) {
+        device = initial_attributes(*this, made_of, wanted);
+        made = create(made_of.pz->domain.get(), device);
+        if (!made) return support::failure(from_errno(errno), "the device refuses a queue pair");
+        if (const int failed = initialise(ia, made.get()))
+            return support::failure(from_errno(failed), "the device refuses the state INIT");
+    }
+    end_queue_pair();
+    support::MutexLock lock(connection_lock);
+    set_parts(made_of);
+    attributes = wanted;
+    if (!made) return {};
+    install(requests, made.get(), wanted.max_request_dtos, device.cap.max_send_sge, false);
+    install(receives, made.get(), wanted.max_recv_dtos, device.cap.max_recv_sge, true);
+    max_inline = device.cap.max_inline_data;
+    queue_pair_ = std::move(made);
+    return {};
+}
+
+void Ep::install(Side& side, ibv_qp* made, std::uint32_t slots, int segments, bool is_receive) {
+    // The slot of the pool counts, so that no earlier EP in it had the same number either.
+    const std::uint32_t incarnation = ++header().generation & WorkRequestId::kIncarnationMask;
+    support::SpinLockGuard lock(side.lock);
+    side.slots.reset(slots);
+    side.max_segments = segments;
+    side.work_request_base = WorkRequestId::base(header().index, incarnation, is_receive);
+    side.incarnation.store(incarnation, std::memory_order_release);
+    side.queue_pair = made;
+}
+
+void Ep::flush_queue_pair() {
+    if (!queue_pair_) return;
+    ibv_qp_attr error_state{};
+    error_state.qp_state = IBV_QPS_ERR;
+    ibv_modify_qp(queue_pair_.get(), &error_state, IBV_QP_STATE);
+    if (parts.recv_evd) parts.recv_evd->await_flush(*this, true);
+    if (parts.request_evd) parts.request_evd->await_flush(*this, false);
+}
+
+void Ep::retire(Side& side, Evd* evd, bool is_receive) {
+    {
+        support::SpinLockGuard lock(side.lock);
+        side.queue_pair = nullptr;
+    }
+    if (evd)
+        evd->retire(*this, is_receive);
+    else
+        side.incarnation.store(kNoIncarnation, std::memory_order_release);
+}
+
+void Ep::end_queue_pair() {
+    verbs::QueuePair ended;
+    {
+        support::MutexLock lock(connection_lock);
+        if (!queue_pair_) return;
+        retire(requests, parts.request_evd, false);
+        retire(receives, parts.recv_evd, true);
+        ended.swap(queue_pair_);
+    }
+}
+
+void break_connection(DAT_EP_HANDLE handle) {
+    support::MutexLock lock(connection_lock);
+    if (Ep* ep = from_handle<Ep>(handle)) transfer_failed(*ep);
+}
+
+}  // namespace dapl

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/ep_attributes.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "dapl/ia.hpp"
+
+namespace dapl {
+namespace {
+
+constexpr DAT_SEG_LENGTH kDefaultSize = 0x80000000;
+constexpr DAT_COUNT kDefaultTransfers = 16;
+constexpr DAT_COUNT kDefaultSegments = 4;
+constexpr DAT_COUNT kDefaultReads = 4;
+constexpr DAT_RETURN kAboveAdapter = raw(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+
+/// A side without an EVD transfers nothing, so that a consumer can give the defaults back to
+/// dat_ep_create.
+DAT_EP_ATTR defaults(const Ia& ia, const EpParts& parts) {
+    const ibv_device_attr& device = ia.device_attributes;
+    const DAT_SEG_LENGTH size = std::min(kDefaultSize, ia.port_attributes.max_msg_sz);
+    const auto cut = [](DAT_COUNT wanted, int limit) { return std::min(wanted, limit); };
+    DAT_EP_ATTR attributes{};
+    attributes.service_type = DAT_SERVICE_TYPE_RC;
+    attributes.max_message_size = size;
+    attributes.max_rdma_size = size;
+    attributes.qos = DAT_QOS_BEST_EFFORT;
+    attributes.recv_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+    attributes.request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+    if (parts.recv_evd) {
+        attributes.max_recv_dtos = cut(kDefaultTransfers, device.max_qp_wr);
+        attributes.max_recv_iov = cut(kDefaultSegments, device.max_sge);
+    }
+    if (parts.request_evd) {
+        attributes.max_request_dtos = cut(kDefaultTransfers, device.max_qp_wr);
+        attributes.max_request_iov = cut(kDefaultSegments, device.max_sge);
+    }
+    attributes.max_rdma_read_in = cut(kDefaultReads, device.max_qp_rd_atom);
+    attributes.max_rdma_read_out = cut(kDefaultReads, device.max_qp_init_rd_atom);
+    return attributes;
+}
+
+bool contradicts(const EpParts& parts, const DAT_EP_ATTR& asked) {
+    if (!parts.recv_evd != (asked.max_recv_dtos == 0)) return true;
+    if (!parts.request_evd != (asked.max_request_dtos == 0)) return true;
+    if (parts.recv_evd && asked.max_recv_iov == 0) return true;
+    if (!parts.request_evd && asked.max_request_iov != 0) return true;
+    return (asked.recv_completion_flags & DAT_COMPLETION_SUPPRESS_FLAG) != 0;
+}
+
+bool exceeds(const Ia& ia, const DAT_EP_ATTR& asked) {
+    const ibv_device_attr& device = ia.device_attributes;
+    const DAT_SEG_LENGTH largest = ia.port_attributes.max_msg_sz;
+    return asked.max_message_size > largest || asked.max_rdma_size > largest ||
+           asked.max_recv_dtos > device.max_qp_wr || asked.max_request_dtos > device.max_qp_wr ||
+           asked.max_recv_iov > device.max_sge || asked.max_request_iov > device.max_sge ||
+           asked.max_rdma_read_in > device.max_qp_rd_atom ||
+           asked.max_rdma_read_out > device.max_qp_init_rd_atom;
+}
+
+bool negative(const DAT_EP_ATTR& asked) {
+    return std::min({asked.max_recv_dtos, asked.max_request_dtos, asked.max_recv_iov,
+                     asked.max_request_iov, asked.max_rdma_read_in, asked.max_rdma_read_out}) < 0;
+}
+
+template <class T>
+void default_if_zero(T& value, T standard) {
+    if (value == 0) value = standard;
+}
+
+}  // namespace
+
+support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& parts,
+                                               const DAT_EP_ATTR* asked) {
+    const DAT_EP_ATTR standard = defaults(ia, parts);
+    if (!asked) return standard;
+    if (reinterpret_cast<std::uintptr_t>(asked) % alignof(DAT_EP_ATTR) != 0)
+        return support::failure(bad_argument(6), "the attributes are misaligned");
+    if (contradicts(parts, *asked))
+        return support::failure(bad_argument(6), "the attributes contradict the EVDs");
+    if (exceeds(ia, *asked))
+        return support::failure(kAboveAdapter, "the attributes exceed the adapter");
+    if (negative(*asked) || asked->service_type == DAT_SERVICE_TYPE_EXTENSION_BASE)
+        return support::failure(raw(DAT_INVALID_PARAMETER), "no such queue pair");
+    DAT_EP_ATTR settled = *asked;
+    default_if_zero(settled.max_message_size, standard.max_message_size);
+    default_if_zero(settled.max_rdma_size, standard.max_rdma_size);
+    default_if_zero(settled.max_request_iov, standard.max_request_iov);
+    default_if_zero(settled.max_rdma_read_in, standard.max_rdma_read_in);
+    default_if_zero(settled.max_rdma_read_out, standard.max_rdma_read_out);
+    return settled;
+}
+
+}  // namespace dapl

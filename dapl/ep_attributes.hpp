@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What a consumer may ask of an endpoint.
+#pragma once
+
+#include "dapl/ep.hpp"
+
+namespace dapl {
+
+/// @param asked nullptr for the defaults; zero sizes and RDMA read counts mean the defaults too.
+/// @return what the EP has, or the code of dat_ep_create for what it cannot have.
+support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& parts,
+                                               const DAT_EP_ATTR* asked);
+
+}  // namespace dapl

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/events.hpp"
+
+#include <cstring>
+
+#include "dapl/ia.hpp"
+
+/// libdat2's map between the consumers' integers and our pointers, both ways.
+extern "C" DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* other);
+
+namespace dapl {
+namespace {
+
+DAT_EVENT blank(DAT_EVENT_NUMBER number) {
+    DAT_EVENT event;
+    std::memset(&event, 0, sizeof event);
+    event.event_number = number;
+    return event;
+}
+
+}  // namespace
+
+void post_connection_event(Evd& evd, DAT_EVENT_NUMBER number, Ep& ep, DAT_COUNT private_data_size,
+                           DAT_PVOID private_data) {
+    DAT_EVENT event = blank(number);
+    event.event_data.connect_event_data = {ep.handle(), private_data_size, private_data};
+    evd.post_event(event);
+}
+
+void post_connection_request(Evd& evd, DAT_HANDLE service_point, DAT_IA_ADDRESS_PTR local_address,
+                             DAT_CONN_QUAL conn_qual, DAT_CR_HANDLE cr) {
+    DAT_EVENT event = blank(DAT_CONNECTION_REQUEST_EVENT);
+    DAT_CR_ARRIVAL_EVENT_DATA& arrival = event.event_data.cr_arrival_event_data;
+    arrival.sp_handle.psp_handle = service_point;
+    arrival.local_ia_address_ptr = local_address;
+    arrival.conn_qual = conn_qual;
+    arrival.cr_handle = cr;
+    arrival.truncate_flag = DAT_FALSE;
+    evd.post_event(event);
+}
+
+void post_async_event(Ia& ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle) {
+    DAT_EVENT event = blank(number);
+    event.event_data.asynch_error_event_data = {handle, 0};
+    ia.post_async(event);
+}
+
+DAT_IA_HANDLE consumer_handle(const Ia& ia) {
+    DAT_IA_HANDLE integer = nullptr;
+    dats_get_ia_handle(ia.handle(), &integer);
+    return integer;
+}
+
+}  // namespace dapl

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What can be asked of a handle of any kind.
+#include "dapl/codes.hpp"
+#include "dapl/entry.hpp"
+#include "dapl/object.hpp"
+
+namespace dapl::entry {
+namespace {
+
+/// In the order of Kind.
+constexpr DAT_HANDLE_TYPE kHandleTypes[kKinds] = {
+    DAT_HANDLE_TYPE_IA,  DAT_HANDLE_TYPE_PZ, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_EVD,
+    DAT_HANDLE_TYPE_CNO, DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP,
+    DAT_HANDLE_TYPE_CR,  DAT_HANDLE_TYPE_SRQ};
+
+}  // namespace
+
+DAT_RETURN set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context) {
+    Header* header = live_header(handle);
+    if (!header) return error(DAT_INVALID_HANDLE);
+    header->context = context;
+    return DAT_SUCCESS;
+}
+
+DAT_RETURN get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT* context) {
+    const Header* header = live_header(handle);
+    if (!header) return error(DAT_INVALID_HANDLE);
+    if (!context) return bad_argument(2);
+    *context = header->context;
+    return DAT_SUCCESS;
+}
+
+DAT_RETURN get_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE* type) {
+    const Header* header = live_header(handle);
+    if (!header) return error(DAT_INVALID_HANDLE);
+    if (!type) return bad_argument(2);
+    *type = kHandleTypes[header->kind_tag.load(std::memory_order_relaxed) - kKindTags];
+    return DAT_SUCCESS;
+}
+
+}  // namespace dapl::entry

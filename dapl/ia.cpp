@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Opening an adapter instance.
+#include "dapl/ia.hpp"
+
+#include <sched.h>
+
+#include <cerrno>
+
+#include "dapl/device_events.hpp"
+#include "dapl/entry.hpp"
+#include "dapl/guard.hpp"
+#include "dapl/ia_attributes.hpp"
+#include "dapl/pool.hpp"
+#include "dapl/process_state.hpp"
+
+namespace dapl {
+
+Ia::Ia(const Provider& registered, std::unique_ptr<cm::Manager> opened, ServiceThread& thread,
+       const ibv_device_attr& device, const ibv_port_attr& port)
+    : provider(registered),
+      manager(std::move(opened)),
+      device_attributes(device),
+      port_attributes(port),
+      transport(manager->adapter().context->device->transport_type),
+      service_(thread) {
+    name_attributes(*this);
+}
+
+Evd* Ia::async_evd() {
+    support::SpinLockGuard lock(async_lock_);
+    return async_evd_;
+}
+
+void Ia::set_async_evd(Evd* evd) {
+    if (evd) ++evd->users;
+    Evd* old;
+    {
+        support::SpinLockGuard lock(async_lock_);
+        old = async_evd_;
+        async_evd_ = evd;
+    }
+    if (old) --old->users;
+}
+
+void Ia::post_async(const DAT_EVENT& event) {
+    Evd* evd;
+    {
+        support::SpinLockGuard lock(async_lock_);
+        evd = async_evd_;
+        if (evd) ++evd->users;
+    }
+    if (!evd) return;
+    evd->post_event(event);
+    --evd->users;
+}
+
+ibv_cq* Ia::unused_queue() {
+    support::MutexLock lock(mutex);
+    if (!unused_queue_) unused_queue_.reset(ibv_create_cq(context(), 1, nullptr, nullptr, 0));
+    return unused_queue_.get();
+}
+
+namespace {
+
+void start_service(ProcessState& process) REQUIRES(process.open_mutex) {
+    if (!process.service) process.service = new ServiceThread();
+}
+
+/// Makes the instance known to the process and gives it its async EVD.
+DAT_RETURN set_up(Ia& ia, DAT_COUNT async_length, Evd* shared_async, ProcessState& process)
+    REQUIRES(process.open_mutex) {
+    DeviceEvents::join(ia, process);
+    ia.next = process.first_ia;
+    process.first_ia = &ia;
+    if (shared_async) {
+        ia.set_async_evd(shared_async);
+        return DAT_SUCCESS;
+    }
+    const support::Result<Evd*> async = make_evd(ia, async_length, nullptr, DAT_EVD_ASYNC_FLAG);
+    if (async) ia.set_async_evd(*async);
+    return code_of(async);
+}
+
+DAT_RETURN open_adapter(const Provider& provider, DAT_COUNT async_length, Evd* shared_async,
+                        Ia** opened, ProcessState& process) REQUIRES(process.open_mutex) {
+    auto manager = cm::open_manager(provider.info.ia_name, provider.parameters);
+    if (!manager) return code_of(manager);
+    const cm::Adapter& adapter = (*manager)->adapter();
+    if (shared_async && shared_async->ia.context() != adapter.context)
+        return bad_handle(DAT_INVALID_HANDLE_EVD_ASYNC);
+    ibv_device_attr device;
+    ibv_port_attr port;
+    if (const int failed = ibv_query_device(adapter.context, &device)) return from_errno(failed);
+    if (const int failed = ibv_query_port(adapter.context, adapter.port, &port))
+        return from_errno(failed);
+    start_service(process);
+    Ia* ia =
+        make<Ia>(&provider.table, provider, std::move(*manager), *process.service, device, port);
+    DAT_RETURN code = kOutOfMemory;
+    try {
+        code = set_up(*ia, async_length, shared_async, process);
+    } catch (const std::bad_alloc&) {
+        // as code says
+    }
+    if (code == DAT_SUCCESS)
+        *opened = ia;
+    else
+        tear_down(*ia, process);
+    return code;
+}
+
+DAT_RETURN open(const DAT_NAME_PTR name, DAT_COUNT async_length, DAT_EVD_HANDLE* async_handle,
+                DAT_IA_HANDLE* handle) {
+    if (!async_handle) return bad_argument(3);
+    if (!handle) return bad_argument(4);
+    const Provider* provider = find_provider(name);
+    if (!provider) return error(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+    Evd* shared_async = from_handle<Evd>(*async_handle);
+    if (*async_handle && !(shared_async && shared_async->takes(DAT_EVD_ASYNC_FLAG)))
+        return bad_handle(DAT_INVALID_HANDLE_EVD_ASYNC);
+    if (!*async_handle && async_length <= 0) return bad_argument(2);
+    ProcessState& process = process_state();
+    support::MutexLock lock(process.open_mutex);
+    Ia* ia = nullptr;
+    const DAT_RETURN code = open_adapter(*provider, async_length, shared_async, &ia, process);
+    stop_service_if_unused(process);
+    if (code != DAT_SUCCESS) return code;
+    *async_handle = ia->async_evd()->handle();
+    *handle = ia->handle();
+    return DAT_SUCCESS;
+}
+
+}  // namespace
+
+namespace entry {
+
+DAT_RETURN ia_open(const DAT_NAME_PTR name, DAT_COUNT async_length, DAT_EVD_HANDLE* async,
+                   DAT_IA_HANDLE* ia) {
+    return uncancelled([=](int) { return open(name, async_length, async, ia); });
+}
+
+}  // namespace entry
+}  // namespace dapl

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/ia_attributes.hpp"
+
+#include <arpa/inet.h>
+#include <dat2/dat_ib_extensions.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "dapl/entry.hpp"
+#include "dapl/events.hpp"
+#include "dapl/merging.hpp"
+
+namespace dapl {
+namespace {
+
+/// Groups of four hex digits with colons, from bytes in network order.
+std::string hex_groups(const void* bytes, int groups) {
+    std::string text;
+    for (int i = 0; i < groups; ++i) {
+        std::uint16_t group;
+        std::memcpy(&group, static_cast<const char*>(bytes) + 2 * i, sizeof group);
+        text += fmt::format("{}{:04x}", i ? ":" : "", ntohs(group));
+    }
+    return text;
+}
+
+std::string port_gid(const Ia& ia) {
+    ibv_gid gid{};
+    ibv_query_gid(ia.context(), ia.adapter().port, 0, &gid);
+    return hex_groups(&gid, 8);
+}
+
+const char* port_status(ibv_port_state state) {
+    switch (state) {
+        case IBV_PORT_NOP:
+            return "NOP";
+        case IBV_PORT_DOWN:
+            return "DOWN";
+        case IBV_PORT_INIT:
+            return "INIT";
+        case IBV_PORT_ARMED:
+            return "ARMED";
+        case IBV_PORT_ACTIVE:
+            return "ACTIVE";
+        case IBV_PORT_ACTIVE_DEFER:
+            return "DEFER";
+        default:
+            return "UNKNOWN";
+    }
+}
+
+const char* truth(bool value) {
+    return value ? "TRUE" : "FALSE";
+}
+
+template <std::size_t size>
+void copy_name(char (&to)[size], const char* from) {
+    to[std::string_view(from).copy(to, size - 1)] = 0;
+}
+
+void fill(const Ia& ia, DAT_IA_ATTR& out) {
+    const ibv_device_attr& device = ia.device_attributes;
+    const std::uint32_t largest = ia.port_attributes.max_msg_sz;
+    std::memset(&out, 0, sizeof out);
+    copy_name(out.adapter_name, ibv_get_device_name(ia.context()->device));
+    out.hardware_version_major = device.hw_ver;
+    out.ia_address_ptr =
+        reinterpret_cast<DAT_IA_ADDRESS_PTR>(const_cast<sockaddr_storage*>(&ia.adapter().address));
+    out.max_eps = device.max_qp;
+    out.max_dto_per_ep = device.max_qp_wr;
+    out.max_rdma_read_per_ep_in = out.max_rdma_read_in = device.max_qp_rd_atom;
+    out.max_rdma_read_per_ep_out = out.max_rdma_read_out = device.max_qp_init_rd_atom;
+    out.max_rdma_read_per_ep_in_guaranteed = DAT_TRUE;
+    out.max_rdma_read_per_ep_out_guaranteed = DAT_TRUE;
+    out.max_evds = device.max_cq;
+    out.max_evd_qlen = device.max_cqe;
+    out.max_iov_segments_per_dto = device.max_sge;
+    out.max_iov_segments_per_rdma_write = device.max_sge;
+    out.max_iov_segments_per_rdma_read = ia.is_infiniband() ? device.max_sge : 1;
+    out.max_lmrs = device.max_mr;
+    out.max_lmr_block_size =
+        static_cast<DAT_SEG_LENGTH>(std::min<std::uint64_t>(device.max_mr_size, UINT32_MAX));
+    out.max_lmr_virtual_address = device.max_mr_size;
+    out.max_pzs = device.max_pd;
+    out.max_message_size = largest;
+    out.max_rdma_size = largest;
+    out.max_rmrs = 0;  // no memory windows yet
+    out.zb_supported = ia.is_infiniband() ? DAT_FALSE : DAT_TRUE;
+    out.extension_supported = ia.is_infiniband() ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE;
+    out.extension_version = DAT_IB_EXTENSION_VERSION;
+}
+
+/// libdat2 rebuilds its registry key from the versions and is_thread_safe at close: they repeat
+/// what the provider was registered with. Whether the library is thread safe is a named attribute.
+void fill(const Ia& ia, DAT_PROVIDER_ATTR& out) {
+    std::memset(static_cast<void*>(&out), 0, sizeof out);
+    copy_name(out.provider_name, ia.provider.info.ia_name);
+    out.provider_version_major = 2;
+    out.dapl_version_major = ia.provider.info.dapl_version_major;
+    out.dapl_version_minor = ia.provider.info.dapl_version_minor;
+    out.is_thread_safe = ia.provider.info.is_thread_safe;
+    out.lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL;
+    out.iov_ownership_on_return = DAT_IOV_CONSUMER;
+    out.dat_qos_supported = DAT_QOS_BEST_EFFORT;
+    out.completion_flags_supported = DAT_COMPLETION_DEFAULT_FLAG;
+    out.max_private_data_size = ia.manager->max_private_data();
+    out.ep_creator = DAT_PSP_CREATES_EP_NEVER;
+    out.pz_support = DAT_PZ_UNIQUE;
+    out.optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
+    DAT_BOOLEAN merging[6][6];
+    for (int a = 0; a < 6; ++a)
+        for (int b = 0; b < 6; ++b) merging[a][b] = kMerges[a][b] ? DAT_TRUE : DAT_FALSE;
+    std::memcpy(const_cast<DAT_BOOLEAN(*)[6]>(out.evd_stream_merging_supported), merging,
+                sizeof merging);
+    out.num_provider_specific_attr = static_cast<DAT_COUNT>(ia.named_attributes.size());
+    out.provider_specific_attr = const_cast<DAT_NAMED_ATTR*>(ia.named_attributes.data());
+}
+
+}  // namespace
+
+void name_attributes(Ia& ia) {
+    const bool infiniband = ia.is_infiniband();
+    const bool atomics = infiniband && ia.device_attributes.atomic_cap != IBV_ATOMIC_NONE;
+    const std::uint64_t guid = ibv_get_device_guid(ia.context()->device);
+    const std::pair<const char*, std::string> list[] = {
+        {"DAT_IB_PROVIDER_NAME", ia.manager->name()},
+        {"DAT_IB_DEVICE_NAME", ibv_get_device_name(ia.context()->device)},
+        {"DAT_IB_CONNECTIVITY_MODE", "DIRECT"},
+        {"DAT_IB_RDMA_READ", "TRUE"},
+        {"DAT_IB_NODE_GUID", hex_groups(&guid, 4)},
+        {"DAT_IB_GID", port_gid(ia)},
+        {"DAT_IB_TRANSPORT_MTU", fmt::format("{}", 128 << ia.port_attributes.active_mtu)},
+        {"DAT_IB_PORT_STATUS", port_status(ia.port_attributes.state)},
+        {"DAT_IB_PORT_NUMBER", fmt::format("{}", ia.adapter().port)},
+        {"DAT_EXTENSION_INTERFACE", truth(infiniband)},
+        {DAT_IB_ATTR_FETCH_AND_ADD, truth(atomics)},
+        {DAT_IB_ATTR_CMP_AND_SWAP, truth(atomics)},
+        {DAT_IB_ATTR_IMMED_DATA, truth(infiniband)},
+        {"OPENDAT_THREAD_SAFE", "TRUE"},
+    };
+    for (const auto& [name, value] : list) ia.named_values.push_back(value);
+    for (std::size_t i = 0; i < std::size(list); ++i)
+        ia.named_attributes.push_back({list[i].first, ia.named_values[i].c_str()});
+}
+
+namespace entry {
+
+DAT_RETURN ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE* async, DAT_IA_ATTR_MASK ia_mask,
+                    DAT_IA_ATTR* ia_attributes, DAT_PROVIDER_ATTR_MASK provider_mask,
+                    DAT_PROVIDER_ATTR* provider_attributes) {
+    Ia* ia = from_handle<Ia>(handle);
+    if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
+    if (ia_mask & ~DAT_IA_FIELD_ALL) return bad_argument(3);
+    if (ia_mask && !ia_attributes) return bad_argument(4);
+    if (provider_mask && !provider_attributes) return bad_argument(6);
+    if (async) {
+        Evd* evd = ia->async_evd();
+        *async = evd ? evd->handle() : nullptr;
+    }
+    if (ia_mask) fill(*ia, *ia_attributes);
+    if (provider_mask) fill(*ia, *provider_attributes);
+    return DAT_SUCCESS;
+}
+
+}  // namespace entry
+}  // namespace dapl

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Closing an adapter instance: the one place that walks the ownership tree.
+#include "dapl/cr.hpp"
+#include "dapl/device_events.hpp"
+#include "dapl/entry.hpp"
+#include "dapl/guard.hpp"
+#include "dapl/ia.hpp"
+#include "dapl/pool.hpp"
+#include "dapl/process_state.hpp"
+
+namespace dapl {
+namespace {
+
+/// Ends the children one after the other. Each takes itself off its list.
+template <class T, class End>
+void end_all(Ia& ia, List<T> Ia::*children, const End& end) EXCLUDES(ia.mutex) {
+    for (;;) {
+        T* child;
+        {
+            support::MutexLock lock(ia.mutex);
+            child = (ia.*children).first();
+        }
+        if (!child) return;
+        end(*child);
+    }
+}
+
+template <class T>
+void end_plainly(Ia& ia, List<T> Ia::*children) EXCLUDES(ia.mutex) {
+    end_all(ia, children, [&](T& child) {
+        {
+            support::MutexLock lock(ia.mutex);
+            (ia.*children).remove(child);
+        }
+        destroy(child);
+    });
+}
+
+/// Other adapter instances that deliver their async events to an EVD of this one lose it.
+void withdraw_async_evds(Ia& ia, ProcessState& process) REQUIRES(process.open_mutex) {
+    for (Ia* other = process.first_ia; other; other = other->next) {
+        Evd* async = other->async_evd();
+        if (async && &async->ia == &ia) other->set_async_evd(nullptr);
+    }
+}
+
+/// A graceful close wants every child gone but the async EVD, and that without another's use.
+bool has_children(Ia& ia) {
+    const Evd* async = ia.async_evd();
+    support::MutexLock lock(ia.mutex);
+    if (ia.pzs.first() || ia.lmrs.first() || ia.eps.first() || ia.psps.first() || ia.cnos.first())
+        return true;
+    for (const Evd* evd = ia.evds.first(); evd; evd = ia.evds.after(*evd))
+        if (evd != async || evd->users > 1) return true;
+    return false;
+}
+
+DAT_RETURN close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags) {
+    Ia* ia = from_handle<Ia>(handle);
+    if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
+    if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG) return bad_argument(2);
+    ProcessState& process = process_state();
+    support::MutexLock lock(process.open_mutex);
+    if (flags == DAT_CLOSE_GRACEFUL_FLAG && has_children(*ia))
+        return error(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+    tear_down(*ia, process);
+    stop_service_if_unused(process);
+    return DAT_SUCCESS;
+}
+
+}  // namespace
+
+/// Users go before what they use: connections, then transfers, then memory, then events.
+void tear_down(Ia& ia, ProcessState& process) {
+    revoke(ia);
+    end_all(ia, &Ia::eps, destroy_ep);
+    end_all(ia, &Ia::psps, [&ia](Psp& psp) {
+        {
+            support::MutexLock lock(ia.mutex);
+            ia.psps.remove(psp);
+        }
+        close_abruptly(psp);
+    });
+    close_requests(ia);
+    end_plainly(ia, &Ia::lmrs);
+    end_plainly(ia, &Ia::pzs);
+    DeviceEvents::leave(ia, process);
+    ia.set_async_evd(nullptr);
+    withdraw_async_evds(ia, process);
+    end_all(ia, &Ia::evds, destroy_evd);
+    end_all(ia, &Ia::cnos, destroy_cno);
+    for (Ia** link = &process.first_ia; *link; link = &(*link)->next) {
+        if (*link != &ia) continue;
+        *link = ia.next;
+        break;
+    }
+    destroy(ia);
+}
+
+void stop_service_if_unused(ProcessState& process) {
+    if (process.first_ia) return;
+    delete process.service;
+    process.service = nullptr;
+}
+
+namespace entry {
+
+DAT_RETURN ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags) {
+    return uncancelled([=](int) { return close(ia, flags); });
+}
+
+}  // namespace entry
+}  // namespace dapl

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Posting a transfer: the checks that all kinds share, the slot, the device.
+#pragma once
+
+#include "dapl/dat.hpp"
+
+#include <cstdint>
+
+namespace dapl {
+
+/// A request on its way to the device. Lives on the stack of the call that posts it.
+struct Request {
+    std::uint32_t operation;  ///< DAT_DTOS or DAT_IB_DTOS
+    DAT_COUNT segments;
+    DAT_LMR_TRIPLET* local;
+    DAT_DTO_COOKIE cookie;
+    const DAT_RMR_TRIPLET* remote;  ///< nullptr for a send
+    unsigned flags;                 ///< DAT_COMPLETION_FLAGS
+    std::uint32_t immediate = 0;
+    std::uint64_t compare_add = 0;
+    std::uint64_t swap = 0;
+};
+
+/// Posts any kind of request; thread safe, never blocks. Whether the EP's state allows it is the
+/// caller's to check.
+DAT_RETURN post_request(DAT_EP_HANDLE handle, const Request& request, bool check_state);
+
+}  // namespace dapl

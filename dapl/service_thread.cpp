@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/service_thread.hpp"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+
+namespace dapl {
+
+ServiceThread::ServiceThread()
+    : poll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    epoll_event wake_event{EPOLLIN, {.ptr = nullptr}};
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const bool started = epoll_ctl(poll_, EPOLL_CTL_ADD, wake_, &wake_event) == 0 &&
+                         pthread_create(&thread_, nullptr, run, this) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    if (started) return;
+    close(poll_);
+    close(wake_);
+    throw std::bad_alloc();
+}
+
+ServiceThread::~ServiceThread() {
+    {
+        support::MutexLock lock(mutex_);
+        stopping_ = true;
+    }
+    eventfd_write(wake_, 1);
+    pthread_join(thread_, nullptr);
+    close(poll_);
+    close(wake_);
+}
+
+bool ServiceThread::watch(int descriptor, Handler& handler) {
+    support::MutexLock lock(mutex_);
+    known_.push_back(&handler);
+    epoll_event event{EPOLLIN, {.ptr = &handler}};
+    if (epoll_ctl(poll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return true;
+    known_.pop_back();
+    return false;
+}
+
+void ServiceThread::unwatch(int descriptor, Handler& handler) {
+    {
+        support::MutexLock lock(mutex_);
+        epoll_ctl(poll_, EPOLL_CTL_DEL, descriptor, nullptr);
+        std::erase(known_, &handler);
+    }
+    forget(handler);
+}
+
+void ServiceThread::serve_soon(Handler& handler) {
+    support::MutexLock lock(mutex_);
+    if (std::find(due_.begin(), due_.end(), &handler) == due_.end()) due_.push_back(&handler);
+    eventfd_write(wake_, 1);
+}
+
+void ServiceThread::forget(Handler& handler) {
+    support::MutexLock lock(mutex_);
+    std::erase(due_, &handler);
+    while (serving_ == &handler && !pthread_equal(pthread_self(), thread_)) idle_.wait(mutex_);
+}
+
+void ServiceThread::serve(Handler& handler) {
+    handler.serve();
+    support::MutexLock lock(mutex_);
+    serving_ = nullptr;
+    idle_.notify_all();
+}
+
+void ServiceThread::serve_due() {
+    for (;;) {
+        Handler* next;
+        {
+            support::MutexLock lock(mutex_);
+            if (due_.empty()) return;
+            next = serving_ = due_.front();
+            due_.erase(due_.begin());
+        }
+        serve(*next);
+    }
+}
+
+void* ServiceThread::run(void* self) {
+    static_cast<ServiceThread*>(self)->loop();
+    return nullptr;
+}
+
+void ServiceThread::loop() {
+    for (;;) {
+        epoll_event event;
+        if (epoll_wait(poll_, &event, 1, -1) != 1) continue;
+        auto* handler = static_cast<Handler*>(event.data.ptr);
+        if (!handler) {
+            eventfd_t ignored;
+            eventfd_read(wake_, &ignored);
+        }
+        {
+            support::MutexLock lock(mutex_);
+            if (stopping_) return;
+            // What was unwatched after the wait returned is not touched.
+            if (handler && std::find(known_.begin(), known_.end(), handler) != known_.end())
+                serving_ = handler;
+            else
+                handler = nullptr;
+        }
+        if (handler) serve(*handler);
+        serve_due();
+    }
+}
+
+}  // namespace dapl

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// dat_extension_op: operations beyond DAT's own, with arguments that only the provider knows. Two
+/// kinds of them load and unload a provider themselves: those of the open and close queries.
+#include <cstdarg>
+#include <cstring>
+
+#include "dat/api/dispatch.hpp"
+#include "dat/api/guard.hpp"
+#include "dat/registry/lease_guard.hpp"
+#include "dat/registry/lifetime.hpp"
+#include "dat/registry/open_failure.hpp"
+
+namespace dat {
+namespace {
+
+/// @param arguments after the name: first where the handle goes, which is the provider's pointer
+/// and stays one, then what the operation asks for.
+DAT_RETURN query_by_name(Registry& registry, DAT_NAME_PTR name, DAT_EXTENDED_OP operation,
+                         std::va_list arguments) {
+    const Key asked{name, DAT_VERSION_MAJOR, DAT_VERSION_MINOR, false};
+    registry.report_file_once();
+    const auto lease = registry.acquire(asked);
+    if (!lease) {
+        report_no_provider(registry, asked, lease.error());
+        return error(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+    }
+    LeaseGuard guard(registry, *lease);
+    if (!lease->provider->handle_extendedop_func) return error(DAT_NOT_IMPLEMENTED);
+    note_extensions_offered();  // else the close would not get through
+    std::va_list peek;
+    va_copy(peek, arguments);
+    const DAT_IA_HANDLE* opened = va_arg(peek, DAT_IA_HANDLE*);
+    va_end(peek);
+    const DAT_RETURN code = lease->provider->handle_extendedop_func(name, operation, arguments);
+    if (code == DAT_SUCCESS && opened && *opened) guard.keep_for(*opened);
+    return code;
+}
+
+DAT_RETURN open_query(DAT_EXTENDED_OP operation, std::va_list arguments) {
+    const DAT_NAME_PTR name = va_arg(arguments, DAT_NAME_PTR);
+    if (!name) return error(DAT_INVALID_HANDLE, DAT_INVALID_ARG3);
+    return guarded([&]() -> DAT_RETURN {
+        if (strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
+            return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+        const auto registry = dat::registry();
+        if (!registry) return error(DAT_INVALID_STATE);
+        return query_by_name(*registry, name, operation, arguments);
+    });
+}
+
+DAT_RETURN close_query(DAT_HANDLE handle, DAT_EXTENDED_OP operation, std::va_list arguments) {
+    return guarded([&]() -> DAT_RETURN {
+        const auto registry = dat::registry();
+        if (!registry) return error(DAT_INVALID_STATE);
+        const DAT_RETURN code = call<&DAT_PROVIDER::handle_extendedop_func>(
+            DAT_INVALID_HANDLE_IA, handle, operation, arguments);
+        const auto lease = registry->lease_of(handle);
+        if (code == DAT_SUCCESS && lease && registry->forget(handle)) registry->release(*lease);
+        return code;
+    });
+}
+
+DAT_RETURN extended(DAT_HANDLE handle, DAT_EXTENDED_OP operation, std::va_list arguments) {
+    if (operation & DAT_OPEN_EXTENSION_BASE) [[unlikely]]
+        return open_query(operation, arguments);
+    if (operation & DAT_CLOSE_EXTENSION_BASE) [[unlikely]]
+        return close_query(handle, operation, arguments);
+    return call_any<&DAT_PROVIDER::handle_extendedop_func>(handle, operation, arguments);
+}
+
+}  // namespace
+}  // namespace dat
+
+DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
+    // Programs that find no extensions at an IA may still try one, and expect this answer.
+    if (handle && !dat::extensions_offered()) return dat::error(DAT_NOT_IMPLEMENTED);
+    std::va_list arguments;
+    va_start(arguments, operation);
+    const DAT_RETURN code = dat::extended(handle, operation, arguments);
+    va_end(arguments);
+    return code;
+}

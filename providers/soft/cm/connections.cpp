@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What happens to connections from outside: messages, silence, and death of the peer. Service
+/// thread.
+#include <cstring>
+
+#include "providers/soft/cm/engine.hpp"
+#include "providers/soft/fabric/address.hpp"
+
+namespace softverbs {
+namespace {
+
+/// A request that its consumer has not answered yet: InfiniBand's MRA lets the waiting go on for
+/// this many times.
+constexpr int kPendingFactor = 15;
+/// How long an identifier stays in time wait, as far as anyone sees.
+constexpr auto kTimeWait = std::chrono::seconds(1);
+/// Unseen requests of one listener.
+constexpr std::uint32_t kMaxRequestsWaiting = 65536;
+
+/// The event speaks of what the receiver should use: the other side's depth is our resources' size.
+void fill_terms(rdma_conn_param& to, const QueuePairTerms& from) {
+    to.responder_resources = from.initiator_depth;
+    to.initiator_depth = from.responder_resources;
+    to.flow_control = from.flow_control;
+    to.retry_count = from.retry_count;
+    to.rnr_retry_count = from.rnr_retry_count;
+    to.srq = from.srq;
+    to.qp_num = from.qp_num;
+}
+
+void fill_data(Event& event, const std::uint8_t* data, std::size_t length) {
+    std::memcpy(event.data.data(), data, length);
+    event.public_part.param.conn.private_data = event.data.data();
+    event.public_part.param.conn.private_data_len = static_cast<std::uint8_t>(length);
+}
+
+void agree(Identifier& id, const QueuePairTerms& remote) {
+    id.remote = remote;
+    id.own.initiator_depth = remote.responder_resources;
+    id.own.responder_resources = remote.initiator_depth;
+}
+
+}  // namespace
+
+void Engine::push_rejected(Identifier& id, std::uint32_t reason,
+                           const std::array<std::uint8_t, kRejectData>& data) {
+    stop_timer(id);
+    id.state = State::kFailed;
+    Event& event = push(id, RDMA_CM_EVENT_REJECTED, static_cast<int>(reason));
+    fill_data(event, data.data(), data.size());
+}
+
+void Engine::disconnected(Identifier& id) {
+    stop_timer(id);
+    id.state = State::kDisconnected;
+    push(id, RDMA_CM_EVENT_DISCONNECTED);
+    process_.service().at(Clock::now() + kTimeWait, [this, number = id.number] {
+        support::MutexLock lock(mutex);
+        Identifier* id = find(number);
+        if (id && id->state == State::kDisconnected) push(*id, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+    });
+}
+
+void Engine::start_request(Identifier& id, const ConnectRequest& request,
+                           const MemberRef& listener) {
+    id.state = State::kConnecting;
+    start_timer(id, patience_);
+    process_.find_peer(listener, [this, number = id.number, request](auto found) {
+        peer_found(number, request, std::move(found));
+    });
+}
+
+void Engine::peer_found(std::uint32_t number, const ConnectRequest& request,
+                        Result<std::shared_ptr<Peer>> found) {
+    support::MutexLock lock(mutex);
+    Identifier* id = find(number);
+    if (!id || id->state != State::kConnecting) return;
+    if (found) {
+        id->peer = *found;
+        if (id->peer->send(MessageType::kConnectRequest, bytes_of(request))) return;
+        return lost(*id);
+    }
+    // The listener's process died, or left, since we looked it up.
+    if (found.error() == ECONNREFUSED) return push_rejected(*id, kRejectInvalidService, {});
+    stop_timer(*id);
+    id->state = State::kFailed;
+    push(*id, RDMA_CM_EVENT_UNREACHABLE, -found.error());
+}
+
+int Engine::send_step(Identifier& id, MessageType type) {
+    const ConnectionStep step = {id.number, id.remote_number};
+    const auto sent = id.peer->send(type, bytes_of(step));
+    return sent ? 0 : sent.error();
+}
+
+void Engine::send_reject(Identifier& id, std::uint32_t reason, const void* data,
+                         std::size_t length) {
+    if (!id.peer) return;
+    ConnectReject reject = {id.number, id.remote_number, reason, {}};
+    if (length > 0) std::memcpy(reject.data.data(), data, length);
+    id.peer->send(MessageType::kConnectReject, bytes_of(reject));
+}
+
+void Engine::abandon_connection(Identifier& id) {
+    switch (id.state) {
+        case State::kConnecting:
+            return send_reject(id, kRejectTimeout);
+        case State::kReplied:
+        case State::kRequested:
+            return send_reject(id, kRejectConsumer);
+        case State::kAccepted:
+        case State::kConnected:
+            send_step(id, MessageType::kDisconnectRequest);
+            return;
+        default:
+            return;
+    }
+}
+
+/// Whom a message means: both numbers and the link it came over must fit.
+template <class Body>
+Identifier* Engine::addressee(const std::shared_ptr<Peer>& peer, const Body& body) {
+    Identifier* id = find(body.to);
+    if (!id || id->peer != peer) return nullptr;
+    const bool first_answer = id->state == State::kConnecting && id->remote_number == 0;
+    return first_answer || id->remote_number == body.from ? id : nullptr;
+}
+
+void Engine::on_request(const std::shared_ptr<Peer>& peer, const ConnectRequest& request) {
+    support::MutexLock lock(mutex);
+    Identifier* listener = find_listener(request);
+    if (!listener || listener->requests_waiting >= kMaxRequestsWaiting) {
+        const ConnectReject reject = {0, request.from, kRejectInvalidService, {}};
+        peer->send(MessageType::kConnectReject, bytes_of(reject));
+        return;
+    }
+    Identifier& child = make_child(*listener, peer, request);
+    Event& event = push(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);
+    ++listener->requests_waiting;
+    event.public_part.id = child.handle();
+    event.public_part.listen_id = listener->handle();
+    fill_terms(event.public_part.param.conn, request.terms);
+    fill_data(event, request.data.data(),
+              request.port_space == RDMA_PS_IB ? kRequestData : kTcpRequestData);
+    send_step(child, MessageType::kConnectPending);
+}
+
+Identifier& Engine::make_child(Identifier& listener, const std::shared_ptr<Peer>& peer,
+                               const ConnectRequest& request) {
+    auto* child = new Identifier;
+    child->engine = this;
+    rdma_cm_id& handle = child->public_part;
+    handle.channel = listener.public_part.channel;
+    handle.context = listener.public_part.context;
+    handle.ps = listener.public_part.ps;
+    handle.qp_type = listener.public_part.qp_type;
+    child->child_qp = listener.child_qp;
+    child->child_pd = listener.child_pd;
+    child->source = request.destination;
+    child->source_port = request.destination_port;
+    child->destination = request.source;
+    child->destination_port = request.source_port;
+    const int family = listener.public_part.route.addr.src_addr.sa_family;
+    fill(handle.route.addr.src_storage, child->source, child->source_port, family);
+    fill(handle.route.addr.dst_storage, child->destination, child->destination_port, family);
+    bind_to_device(*child);
+    child->peer = peer;
+    child->remote_number = request.from;
+    agree(*child, request.terms);
+    child->state = State::kRequested;
+    add(*child);
+    add_reference();
+    return *child;
+}
+
+/// A child whose request nobody has fetched; the event is gone or about to be.
+void Engine::forget_unseen(Identifier& child) {
+    drop_events(child);
+    ids_.erase(child.number);
+    delete &child;
+    drop_reference();
+}
+
+void Engine::on_pending(const std::shared_ptr<Peer>& peer, const ConnectionStep& step) {
+    support::MutexLock lock(mutex);
+    Identifier* id = addressee(peer, step);
+    if (!id || id->state != State::kConnecting) return;
+    id->remote_number = step.from;
+    start_timer(*id, patience_ * kPendingFactor);
+}
+
+void Engine::on_reply(const std::shared_ptr<Peer>& peer, const ConnectReply& reply) {
+    support::MutexLock lock(mutex);
+    Identifier* id = addressee(peer, reply);
+    if (!id || id->state != State::kConnecting) {
+        const ConnectReject reject = {reply.to, reply.from, kRejectTimeout, {}};
+        peer->send(MessageType::kConnectReject, bytes_of(reject));
+        return;
+    }
+    stop_timer(*id);
+    id->remote_number = reply.from;
+    id->state = State::kReplied;
+    agree(*id, reply.terms);
+    // Becomes ESTABLISHED when it is fetched, where the queue pair is ours to bring up.
+    Event& event = push(*id, RDMA_CM_EVENT_CONNECT_RESPONSE);
+    fill_terms(event.public_part.param.conn, reply.terms);
+    fill_data(event, reply.data.data(), reply.data.size());
+}
+
+void Engine::on_ready(const std::shared_ptr<Peer>& peer, const ConnectionStep& step) {
+    support::MutexLock lock(mutex);
+    Identifier* id = addressee(peer, step);
+    if (!id || id->state != State::kAccepted) return;
+    stop_timer(*id);
+    id->state = State::kConnected;
+    push(*id, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+void Engine::on_reject(const std::shared_ptr<Peer>& peer, const ConnectReject& reject) {
+    support::MutexLock lock(mutex);
+    Identifier* id = reject.to ? addressee(peer, reject) : nullptr;
+    // A request was taken back before its sender had our number.
+    for (auto entry = ids_.begin(); reject.to == 0 && !id && entry != ids_.end(); ++entry)
+        if (entry->second->peer == peer && entry->second->remote_number == reject.from)
+            id = entry->second;
+    if (!id) return;
+    if (id->state == State::kConnecting || id->state == State::kAccepted ||
+        id->state == State::kRequested)
+        push_rejected(*id, reject.reason, reject.data);
+}
+
+void Engine::on_disconnect_request(const std::shared_ptr<Peer>& peer, const ConnectionStep& step) {
+    support::MutexLock lock(mutex);
+    Identifier* id = addressee(peer, step);
+    if (!id) return;
+    send_step(*id, MessageType::kDisconnectReply);
+    if (id->is_connection()) disconnected(*id);
+}
+
+void Engine::on_disconnect_reply(const std::shared_ptr<Peer>& peer, const ConnectionStep& step) {
+    support::MutexLock lock(mutex);
+    Identifier* id = addressee(peer, step);
+    if (id && id->state == State::kDisconnecting) disconnected(*id);
+}
+
+void Engine::on_peer_death(const std::shared_ptr<Peer>& peer) {
+    support::MutexLock lock(mutex);
+    for (const auto& [number, id] : ids_)
+        if (id->peer == peer) lost(*id);
+}
+
+/// The peer's process is gone.
+void Engine::lost(Identifier& id) {
+    switch (id.state) {
+        case State::kConnecting:
+        case State::kAccepted:
+            stop_timer(id);
+            id.state = State::kFailed;
+            push(id, RDMA_CM_EVENT_UNREACHABLE, -ECONNRESET);
+            return;
+        case State::kReplied:
+        case State::kConnected:
+        case State::kDisconnecting:
+            return disconnected(id);
+        default:
+            return;  // a request that waits for its consumer fails when it is accepted
+    }
+}
+
+void Engine::no_answer(std::uint32_t number) {
+    support::MutexLock lock(mutex);
+    Identifier* id = find(number);
+    if (!id || Clock::now() < id->answer_due) return;
+    if (id->state == State::kConnecting) send_reject(*id, kRejectTimeout);
+    if (id->state == State::kConnecting || id->state == State::kAccepted) {
+        id->state = State::kFailed;
+        push(*id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+    } else if (id->state == State::kDisconnecting) {
+        disconnected(*id);
+    }
+}
+
+}  // namespace softverbs

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: BSD-2-Clause
+libsoftverbs_core_la_SOURCES += \
+    %reldir%/addresses.cpp %reldir%/connect.cpp %reldir%/connections.cpp %reldir%/endpoints.cpp \
+    %reldir%/engine.cpp %reldir%/engine.hpp %reldir%/events.cpp %reldir%/identifier.hpp %reldir%/identifiers.cpp \
+    %reldir%/messages.hpp %reldir%/queue_pairs.cpp

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The connection manager's messages, one per step, as bodies of fabric records. The two ends of a
+/// connection name it by numbers that each gives to its own side.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <array>
+#include <cstdint>
+
+namespace softverbs {
+
+// Room for private data, as the fields of InfiniBand CM messages have it. A receiver always sees
+// the whole field, zeros behind what was sent.
+inline constexpr std::size_t kRequestData = 92;     ///< RDMA_PS_IB
+inline constexpr std::size_t kTcpRequestData = 56;  ///< other port spaces: 36 are the addresses'
+inline constexpr std::size_t kReplyData = 196;
+inline constexpr std::size_t kRejectData = 148;
+
+/// InfiniBand's reasons for a reject that occur here.
+inline constexpr std::uint32_t kRejectTimeout = 4;
+inline constexpr std::uint32_t kRejectInvalidService = 8;
+inline constexpr std::uint32_t kRejectConsumer = 28;
+
+/// What one side tells the other about its queue pair.
+struct QueuePairTerms {
+    std::uint32_t qp_num;
+    std::uint8_t responder_resources;
+    std::uint8_t initiator_depth;
+    std::uint8_t flow_control;
+    std::uint8_t retry_count;
+    std::uint8_t rnr_retry_count;
+    std::uint8_t srq;
+    std::uint8_t reserved[2];
+};
+
+struct ConnectRequest {
+    std::uint32_t from;  ///< the sender's number; the receiver has none yet
+    std::uint32_t port_space;
+    in6_addr source;
+    in6_addr destination;
+    std::uint16_t source_port;  ///< host order, like the next
+    std::uint16_t destination_port;
+    std::uint32_t qp_type;
+    QueuePairTerms terms;
+    std::array<std::uint8_t, kRequestData> data;
+};
+static_assert(sizeof(ConnectRequest) == 152);
+
+struct ConnectReply {
+    std::uint32_t from;
+    std::uint32_t to;
+    QueuePairTerms terms;
+    std::array<std::uint8_t, kReplyData> data;
+};
+static_assert(sizeof(ConnectReply) == 216);
+
+struct ConnectReject {
+    std::uint32_t from;  ///< 0 where the sender never had a number
+    std::uint32_t to;
+    std::uint32_t reason;
+    std::array<std::uint8_t, kRejectData> data;
+};
+static_assert(sizeof(ConnectReject) == 160);
+
+/// ConnectPending, ReadyToUse, DisconnectRequest, DisconnectReply.
+struct ConnectionStep {
+    std::uint32_t from;
+    std::uint32_t to;
+};
+static_assert(sizeof(ConnectionStep) == 8);
+
+}  // namespace softverbs

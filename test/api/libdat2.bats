@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# libdat2 as a linker and an installed system see it.
+
+setup() {
+    library=$TOP_BUILDDIR/.libs/libdat2.so.2
+    work=$BATS_TEST_TMPDIR
+}
+
+dynamic() {
+    readelf -dW "$library" | sed -n "s/.*($1).*\[\(.*\)\]/\1/p"
+}
+
+# NM is a list of words.
+@test "libdat2 exports exactly the known names, each under its version node" {
+    $NM -D --defined-only --with-symbol-versions "$library" |
+        awk '$2 != "A" { print $3 }' | LC_ALL=C sort >"$work/exported"
+    diff -u "$TOP_SRCDIR/test/api/libdat2.symbols" "$work/exported"
+    [ "$($NM -D --defined-only "$library" | awk '$2 == "A" { print $3 }' | sort | paste -sd ' ')" = \
+        'DAT_2.0 OPENDAT_1.0' ]
+}
+
+@test "the soname of libdat2 is libdat2.so.2" {
+    [ "$(dynamic SONAME)" = libdat2.so.2 ]
+}
+
+@test "libdat2 needs nothing but the C and C++ run-time libraries" {
+    for needed in $(dynamic NEEDED); do
+        case $needed in
+            libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | ld-linux* | libstdc++.so.* | libgcc_s.so.*) ;;
+            lib[alut]*san.so.* | libclang_rt.*) ;; # in a sanitizer build
+            *)
+                echo "needs $needed"
+                return 1
+                ;;
+        esac
+    done
+    [ -n "$(dynamic NEEDED)" ]
+}
+
+@test "libdat2 has no symbol that would keep it loaded" {
+    [ "$(readelf -sW "$library" | grep -c ' UNIQUE ')" -eq 0 ]
+    ! readelf -dW "$library" | grep -q NODELETE
+}
+
+# The parts of the tree that a program is built against, as make install puts them.
+install_tree() {
+    # Not a part of the make that runs this test: it has its own idea of jobs and targets.
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$work/root" \
+        install-dat2includeHEADERS install-pkgconfigDATA >/dev/null
+    libdir=$(sed -n 's/^libdir *= *//p' "$TOP_BUILDDIR/Makefile")
+    prefix=$(sed -n 's/^prefix *= *//p' "$TOP_BUILDDIR/Makefile")
+    libdir=${libdir//'${exec_prefix}'/$prefix}
+    root=$work/root
+    mkdir -p "$root$libdir"
+    cp -P "$TOP_BUILDDIR"/.libs/libdat2.so* "$root$libdir"
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$root" install-exec-hook
+}
+
+@test "programs link with -ldat2 and with -ldat, as pkg-config says" {
+    [[ $($NM -D "$library") != *__asan_init* && $($NM -D "$library") != *__tsan_init* ]] ||
+        skip 'a sanitizer build links its run time into programs only'
+    install_tree
+    export PKG_CONFIG_PATH=$root$libdir/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
+    for name in dat2 dat; do
+        [ "$(pkg-config --libs-only-l "$name" | tr -d ' ')" = "-l$name" ]
+        # shellcheck disable=SC2046 # lists of words
+        $CC -Wall -Werror $(pkg-config --cflags "$name") "$TOP_SRCDIR/test/api/every_function_test.c" \
+            -o "$work/linked_with_$name" $(pkg-config --libs "$name")
+        [[ $(readelf -dW "$work/linked_with_$name") == *'[libdat2.so.2]'* ]]
+        run env LD_LIBRARY_PATH="$root$libdir" "$work/linked_with_$name"
+        echo "$output"
+        [ "$status" -eq 0 ]
+        [[ $output == *'ok 3 - '* && $output != *'not ok'* ]]
+    done
+}
+
+related() {
+    DAT_OVERRIDE=$work/dat.conf "$TOP_BUILDDIR/test/api/providers_related" "$@"
+}
+
+@test "dat_registry_providers_related knows the names of dat.conf and claims no more" {
+    cat >"$work/dat.conf" <<-END
+	one u2.0 nonthreadsafe default libone.so.2 dapl.2.0 "" ""
+	two u2.0 nonthreadsafe default libtwo.so.2 dapl.2.0 "" ""
+	END
+    [ "$(related one one)" = '00000000 1' ]
+    [ "$(related one two)" = '00000000 2' ]
+    [ "$(related one three)" = '800A0064 3' ]
+    [ "$(related three three)" = '800A0064 3' ]
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The command line of dtest.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "test/dtest/record.hpp"
+
+namespace dtest {
+
+/// Exit status for wrong usage: what scripts written for other dtests expect.
+constexpr int kUsageStatus = 244;
+
+struct Options {
+    std::string host;  ///< empty for a server
+    std::string provider = "soft0";
+    bool provider_given = false;
+    std::uint32_t size = 4 << 20;  ///< bytes of one transfer
+    bool size_given = false;
+    std::uint32_t burst = 1000;       ///< RDMA writes
+    std::uint32_t signal_rate = 10;   ///< every so many requests one asks for its completion
+    std::uint32_t increment = 0;      ///< bytes; 0: powers of two
+    std::uint32_t delay_seconds = 0;  ///< before the accept
+    std::uint32_t timeout_seconds = 30;
+    bool one_way = false;
+    bool write_only = false;
+    bool write_ping_pong = false;
+    bool data_check = false;
+    bool all_sizes = false;
+    bool cno = false;
+    bool poll = false;
+    bool times = false;
+    bool verbose = false;
+
+    bool server() const { return host.empty(); }
+    Terms terms() const;
+    /// @return the sizes of the transfers in their order; one, but with --all-sizes.
+    std::vector<std::uint32_t> sizes() const;
+    std::uint32_t largest_size() const;
+};
+
+/// Parses the command line. A wrong one is explained on stderr.
+/// @return the options, or nothing when the process shall exit with `exit_status`.
+std::optional<Options> parse_options(int argc, char** argv, int& exit_status);
+
+}  // namespace dtest

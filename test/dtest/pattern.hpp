@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The bytes that dtest transfers and checks. A byte depends on its position in the whole transfer
+/// window and on the round, so that data of another round, at another place, or not written at all
+/// is noticed: between two neighbouring rounds every byte differs, and poison() differs from the
+/// expected bytes everywhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace dtest {
+
+struct Pattern {
+    std::uint64_t stream;  ///< who sends, and in which test
+    unsigned round;        ///< its low 8 bits count
+
+    /// @return the byte at `position`.
+    unsigned char at(std::uint64_t position) const;
+    /// Writes the bytes of positions `position` .. `position + length - 1`.
+    void fill(void* memory, std::size_t length, std::uint64_t position) const;
+    /// Writes the complement of what fill() would write.
+    void poison(void* memory, std::size_t length, std::uint64_t position) const;
+    /// @return the offset of the first byte that is not what fill() would have written.
+    std::optional<std::size_t> first_difference(const void* memory, std::size_t length,
+                                                std::uint64_t position) const;
+};
+
+}  // namespace dtest

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The 128 bytes that a dtest server sends over the TCP side channel: where it is and on which
+/// provider, as text that every dtest understands (`LID:QPN:SCOPE:IPV4:PROVIDER`, hexadecimal), and
+/// in the bytes behind the text, which other dtests do not read, the options that both sides must
+/// share.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace dtest {
+
+constexpr std::size_t kRecordSize = 128;
+/// The longest provider name that every dtest has room for.
+constexpr std::size_t kMaxProviderName = 63;
+using RecordBytes = std::array<char, kRecordSize>;
+
+/// What decides the sequence of transfers: it must be the same on both sides.
+struct Terms {
+    std::uint32_t modes = 0;  ///< kOneWay | ... below
+    std::uint32_t size = 0;
+    std::uint32_t burst = 0;
+    std::uint32_t increment = 0;
+
+    static constexpr std::uint32_t kOneWay = 1, kWriteOnly = 2, kWritePingPong = 4, kAllSizes = 8;
+
+    bool operator==(const Terms&) const = default;
+    /// @return the options that give these terms, for messages.
+    std::string options() const;
+};
+
+struct Record {
+    std::uint16_t lid = 0;  ///< this and the next three as they lie in the socket address
+    std::uint32_t qpn = 0;
+    std::uint32_t scope = 0;
+    std::uint32_t ipv4 = 0;
+    std::string provider;
+    std::optional<Terms> terms;  ///< absent when the server is not a dtest of this kind
+
+    /// @return the address to connect to. Port (IPv6 form: the LID) is as in the record.
+    sockaddr_storage address() const;
+};
+
+/// @throws Failure when the provider's name does not fit.
+RecordBytes encode_record(const Record& record);
+/// Checks every byte: they come from a peer. @throws Failure on anything unexpected.
+Record decode_record(const RecordBytes& bytes);
+/// @return the record for a server at `address`. @throws Failure for an address of another family.
+Record record_for(const sockaddr* address, const std::string& provider, const Terms& terms);
+
+}  // namespace dtest
