@@ -94,3 +94,32 @@ each_header_brings_its_rows() {
     [ "$status" -ne 0 ]
     [[ $output == *'unknown kind: riddle dat_riddle'* ]]
 }
+
+@test "each function of the headers documents each argument and its codes" {
+    run $AWK '
+        /^\/\*\*/ { comment = "" }
+        /^ \*|^\/\*\*/ { comment = comment $0 "\n"; next }
+        /^DAT_RETURN DAT_API dat_/ { declaration = ""; gathering = 1 }
+        gathering { declaration = declaration $0 }
+        gathering && /;$/ {
+            gathering = 0
+            functions++
+            name = declaration
+            sub(/^DAT_RETURN DAT_API /, "", name)
+            arguments = name
+            sub(/\(.*/, "", name)
+            sub(/^[^(]*\(/, "", arguments)
+            sub(/\);$/, "", arguments)
+            count = split(arguments, argument, ",")
+            for (i = 1; i <= count; i++) {
+                gsub(/[()\[\]]/, "", argument[i])
+                sub(/.*[ *]/, "", argument[i])
+                if (comment !~ "@param " argument[i] " .") print name ": " argument[i]
+            }
+            if (comment !~ /@return DAT_SUCCESS/) print name ": no codes"
+            comment = ""
+        }
+        END { print functions " functions" }' "$TOP_SRCDIR"/dat/include/dat2/*.h
+    echo "$output"
+    [ "$output" = '83 functions' ]
+}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file
- * Return codes. A DAT_RETURN holds a class in bits 31 and 30, a type in bits 29 to 16 and a subtype in
- * bits 15 to 0. Success is 0. Some errors come without their class bit, because programs compare whole
- * values: compare DAT_GET_TYPE() with a type instead, or test for DAT_SUCCESS.
+ * Return codes. A DAT_RETURN holds a class in bits 31 and 30, a type in bits 29 to 16 and a subtype
+ * in bits 15 to 0. Success is 0. Some errors come without their class bit, because programs compare
+ * whole values: compare DAT_GET_TYPE() with a type instead, or test for DAT_SUCCESS.
  */
 #ifndef _DAT_ERROR_H_
 #define _DAT_ERROR_H_
@@ -20,55 +20,57 @@ typedef DAT_UINT32 DAT_RETURN;
 #define DAT_SUBTYPE_MASK 0x0000ffff
 
 /** Not 0 for a warning: the call succeeded, and the type says what to look at. */
-#define DAT_IS_WARNING(status) ((DAT_UINT32)(status) & DAT_CLASS_WARNING)
+#define DAT_IS_WARNING(status) ((DAT_UINT32)(status)&DAT_CLASS_WARNING)
 /** The type of a return code, to be compared with a DAT_RETURN_TYPE. */
-#define DAT_GET_TYPE(status) ((DAT_UINT32)(status) & DAT_TYPE_MASK)
+#define DAT_GET_TYPE(status) ((DAT_UINT32)(status)&DAT_TYPE_MASK)
 /** The subtype of a return code, to be compared with a DAT_RETURN_SUBTYPE. */
-#define DAT_GET_SUBTYPE(status) ((DAT_UINT32)(status) & DAT_SUBTYPE_MASK)
+#define DAT_GET_SUBTYPE(status) ((DAT_UINT32)(status)&DAT_SUBTYPE_MASK)
 
+/** Types of return codes: what went wrong. */
 typedef enum dat_return_type {
     DAT_SUCCESS = 0x0,
-    DAT_ABORT = 0x10000,
-    DAT_CONN_QUAL_IN_USE = 0x20000,
+    DAT_ABORT = 0x10000,            /**< the IA or EVD went away meanwhile */
+    DAT_CONN_QUAL_IN_USE = 0x20000, /**< somebody listens there */
     DAT_INSUFFICIENT_RESOURCES = 0x30000,
-    DAT_INTERNAL_ERROR = 0x40000,
+    DAT_INTERNAL_ERROR = 0x40000, /**< not the caller's fault */
     DAT_INVALID_HANDLE = 0x50000,
     DAT_INVALID_PARAMETER = 0x60000,
     DAT_INVALID_STATE = 0x70000,
-    DAT_LENGTH_ERROR = 0x80000,
-    DAT_MODEL_NOT_SUPPORTED = 0x90000,
-    DAT_PROVIDER_NOT_FOUND = 0xa0000,
+    DAT_LENGTH_ERROR = 0x80000,        /**< too large */
+    DAT_MODEL_NOT_SUPPORTED = 0x90000, /**< the provider does not have it */
+    DAT_PROVIDER_NOT_FOUND = 0xa0000,  /**< no such IA */
     DAT_PRIVILEGES_VIOLATION = 0xb0000,
     DAT_PROTECTION_VIOLATION = 0xc0000,
-    DAT_QUEUE_EMPTY = 0xd0000,
+    DAT_QUEUE_EMPTY = 0xd0000, /**< nothing there, or not in time */
     DAT_QUEUE_FULL = 0xe0000,
     DAT_TIMEOUT_EXPIRED = 0xf0000,
     DAT_PROVIDER_ALREADY_REGISTERED = 0x100000,
     DAT_PROVIDER_IN_USE = 0x110000,
-    DAT_INVALID_ADDRESS = 0x120000,
-    DAT_INTERRUPTED_CALL = 0x130000,
+    DAT_INVALID_ADDRESS = 0x120000,  /**< not valid or not reachable */
+    DAT_INTERRUPTED_CALL = 0x130000, /**< by a signal */
     DAT_CONN_QUAL_UNAVAILABLE = 0x140000,
-    DAT_RESERVED_LMR = 0x150000,
+    DAT_RESERVED_LMR = 0x150000, /**< in kernels only */
     DAT_PORT_IN_USE = 0x160000,
     DAT_COMM_NOT_SUPPORTED = 0x170000,
-    DAT_EXTENSION_BASE = 0x10000000,
-    DAT_NOT_IMPLEMENTED = 0x3fff0000
+    DAT_EXTENSION_BASE = 0x10000000, /**< extensions have the types from here on */
+    DAT_NOT_IMPLEMENTED = 0x3fff0000 /**< the provider does not have it yet */
 } DAT_RETURN_TYPE;
 
 /** DAT 1.0 name. */
 #define DAT_NAME_NOT_FOUND DAT_PROVIDER_NOT_FOUND
 
+/** Subtypes of return codes: with what. */
 typedef enum dat_return_subtype {
     DAT_NO_SUBTYPE = 0,
     DAT_SUB_INTERRUPTED = 1,
     DAT_RESOURCE_MEMORY = 2,
     DAT_RESOURCE_DEVICE = 3,
-    DAT_RESOURCE_TEP = 4,
-    DAT_RESOURCE_TEVD = 5,
+    DAT_RESOURCE_TEP = 4,  /**< queue pair */
+    DAT_RESOURCE_TEVD = 5, /**< completion queue */
     DAT_RESOURCE_PROTECTION_DOMAIN = 6,
     DAT_RESOURCE_MEMORY_REGION = 7,
     DAT_RESOURCE_ERROR_HANDLER = 8,
-    DAT_RESOURCE_CREDITS = 9,
+    DAT_RESOURCE_CREDITS = 9, /**< for reads of the peer */
     DAT_RESOURCE_SRQ = 10,
     DAT_INVALID_HANDLE_IA = 11,
     DAT_INVALID_HANDLE_EP = 12,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file
- * InfiniBand extensions: atomics, writes with immediate data, datagrams, counters, queries without an
- * open, collectives. Each call is a macro over dat_extension_op(); what a provider offers it lists among
- * its named attributes (provider_specific_attr of DAT_PROVIDER_ATTR), what it lacks it answers with
- * DAT_NOT_IMPLEMENTED. The IA's extension_supported and extension_version say whether and up to where.
+ * InfiniBand extensions: atomics, writes with immediate data, datagrams, counters, queries without
+ * an open, collectives. Each call is a macro over dat_extension_op(); what a provider offers it
+ * lists among its named attributes (provider_specific_attr of DAT_PROVIDER_ATTR), what it lacks it
+ * answers with DAT_NOT_IMPLEMENTED. The IA's extension_supported and extension_version say whether
+ * and up to where.
  */
 #ifndef _DAT_IB_EXTENSIONS_H_
 #define _DAT_IB_EXTENSIONS_H_
@@ -42,8 +43,9 @@ extern "C" {
 #define DAT_IB_COLL_REDUCE_SCATTER "DAT_COLL_REDUCE_SCATTER"
 #define DAT_IB_COLL_SCAN "DAT_COLL_SCAN"
 
-/* -- numbers that continue those of dat.h and udat.h --------------------------------------------------- */
+/* -- numbers that continue those of dat.h and udat.h --------------------------------- */
 
+/** Events of this extension. */
 typedef enum dat_ib_event_number {
     DAT_IB_DTO_EVENT = 0x40000,
     DAT_IB_UD_CONNECTION_REQUEST_EVENT = 0x40001,
@@ -53,6 +55,7 @@ typedef enum dat_ib_event_number {
     DAT_IB_COLLECTIVE_EVENT = 0x40005
 } DAT_IB_EVENT_NUMBER;
 
+/** Operations for dat_extension_op(). */
 typedef enum dat_ib_op {
     DAT_IB_FETCH_AND_ADD_OP = 0,
     DAT_IB_CMP_AND_SWAP_OP = 1,
@@ -88,6 +91,7 @@ typedef enum dat_ib_op {
     DAT_IB_CLOSE_QUERY_OP = 8192
 } DAT_IB_OP;
 
+/** What an event of this extension tells of. */
 typedef enum dat_ib_ext_type {
     DAT_IB_FETCH_AND_ADD = 0,
     DAT_IB_CMP_AND_SWAP = 1,
@@ -120,17 +124,20 @@ typedef enum dat_ib_ext_type {
     DAT_IB_COLLECTIVE_BARRIER_STATUS = 28
 } DAT_IB_EXT_TYPE;
 
+/** How it ended. */
 typedef enum dat_ib_status {
     DAT_OP_SUCCESS = 0,
-    DAT_IB_OP_ERR = 1,
-    DAT_IB_COLL_COMP_ERR = 2
+    DAT_IB_OP_ERR = 1,       /**< transfer */
+    DAT_IB_COLL_COMP_ERR = 2 /**< collective operation */
 } DAT_IB_STATUS;
 
+/** Types of return codes of this extension. */
 typedef enum dat_ib_return {
     DAT_IB_ERR = 0x10000000,
     DAT_IB_COLLECTIVE_ERR = 0x10000001
 } DAT_IB_RETURN;
 
+/** What a completed transfer was, as dat_dtos. */
 typedef enum dat_ib_dtos {
     DAT_IB_DTO_RDMA_WRITE_IMMED = 8,
     DAT_IB_DTO_RECV_IMMED = 9,
@@ -143,40 +150,44 @@ typedef enum dat_ib_dtos {
     DAT_IB_DTO_COLLECTIVES = 16
 } DAT_IB_DTOS;
 
+/** Kinds of objects of this extension. */
 typedef enum dat_ib_handle_type {
     DAT_IB_HANDLE_TYPE_EXT = 12,
     DAT_IB_HANDLE_TYPE_COLLECTIVE = 13
 } DAT_IB_HANDLE_TYPE;
 
+/** Kind of events of this extension, for dat_evd_create(). */
 typedef enum dat_ib_evd_extension_flags {
     DAT_IB_EVD_EXTENSION_FLAG = 0x200
 } DAT_IB_EVD_EXTENSION_FLAGS;
 
-typedef enum dat_ib_mem_priv_flags {
-    DAT_IB_MEM_PRIV_REMOTE_ATOMIC = 0x40
-} DAT_IB_MEM_PRIV_FLAGS;
+/** Right to atomics, for dat_lmr_create(). */
+typedef enum dat_ib_mem_priv_flags { DAT_IB_MEM_PRIV_REMOTE_ATOMIC = 0x40 } DAT_IB_MEM_PRIV_FLAGS;
 
-typedef enum dat_ib_service_type {
-    DAT_IB_SERVICE_TYPE_UD = 1
-} DAT_IB_SERVICE_TYPE;
+/** Kind of a datagram endpoint. */
+typedef enum dat_ib_service_type { DAT_IB_SERVICE_TYPE_UD = 1 } DAT_IB_SERVICE_TYPE;
 
-/* -- event data ------------------------------------------------------------------------------------------ */
+/* -- event data ---------------------------------------------------------------------- */
 
+/** Where datagrams go. */
 typedef struct dat_ib_addr_handle {
     struct ibv_ah* ah;
-    DAT_UINT32 qpn;
+    DAT_UINT32 qpn; /**< number of the queue pair */
     DAT_SOCK_ADDR6 ia_addr;
 } DAT_IB_ADDR_HANDLE;
 
+/** Immediate data. */
 typedef struct dat_ib_immed_data {
-    DAT_UINT32 data;
+    DAT_UINT32 data; /**< as the sender gave it */
 } DAT_IB_IMMED_DATA;
 
+/** A collective operation is complete. */
 typedef struct dat_ib_collective_event_data {
     DAT_HANDLE handle;
     DAT_CONTEXT context;
 } DAT_IB_COLLECTIVE_EVENT_DATA;
 
+/** What event_extension_data of an event holds when its number is DAT_IB_DTO_EVENT or above. */
 typedef struct dat_ib_extension_event_data {
     DAT_IB_EXT_TYPE type;
     DAT_IB_STATUS status;
@@ -184,14 +195,15 @@ typedef struct dat_ib_extension_event_data {
         DAT_IB_IMMED_DATA immed; /**< of a receive that a write with immediate data completed */
     } val;
     __extension__ union {
-        DAT_IB_ADDR_HANDLE remote_ah; /**< of the datagram events */
+        DAT_IB_ADDR_HANDLE remote_ah;      /**< of the datagram events */
         DAT_IB_COLLECTIVE_EVENT_DATA coll; /**< of DAT_IB_COLLECTIVE_EVENT */
     };
     DAT_CONTEXT context; /**< connection of a datagram endpoint, for dat_ib_ud_cm_free() */
 } DAT_IB_EXTENSION_EVENT_DATA;
 
-/* -- counters ---------------------------------------------------------------------------------------------- */
+/* -- counters ------------------------------------------------------------------------ */
 
+/** Counters of an IA: calls, connection management, link and device. */
 typedef enum dat_ia_counters {
     DCNT_IA_PZ_CREATE = 0,
     DCNT_IA_PZ_FREE = 1,
@@ -281,6 +293,7 @@ typedef enum dat_ia_counters {
     DCNT_IA_ALL_COUNTERS = 85
 } DAT_IA_COUNTERS;
 
+/** Counters of an endpoint. */
 typedef enum dat_ep_counters {
     DCNT_EP_CONNECT = 0,
     DCNT_EP_DISCONNECT = 1,
@@ -309,6 +322,7 @@ typedef enum dat_ep_counters {
     DCNT_EP_ALL_COUNTERS = 24
 } DAT_EP_COUNTERS;
 
+/** Counters of an EVD. */
 typedef enum dat_evd_counters {
     DCNT_EVD_WAIT = 0,
     DCNT_EVD_WAIT_BLOCKED = 1,
@@ -323,19 +337,21 @@ typedef enum dat_evd_counters {
     DCNT_EVD_ALL_COUNTERS = 10
 } DAT_EVD_COUNTERS;
 
+/** Groups of counters that are sampled on request. */
 typedef enum dat_ia_counter_type {
     DCNT_IA_CM = 0,
     DCNT_IA_LNK = 1,
     DCNT_IA_DIAG = 2
 } DAT_IA_COUNTER_TYPE;
 
-/* -- collectives -------------------------------------------------------------------------------------------- */
+/* -- collectives --------------------------------------------------------------------- */
 
 typedef DAT_HANDLE DAT_IB_COLLECTIVE_HANDLE;
 typedef unsigned int DAT_IB_COLLECTIVE_RANK;
 typedef unsigned int DAT_IB_COLLECTIVE_ID;
 typedef void* DAT_IB_COLLECTIVE_MEMBER;
 
+/** Types of the values that are combined. */
 typedef enum dat_ib_collective_data_type {
     DAT_IB_COLLECTIVE_TYPE_INT8 = 0,
     DAT_IB_COLLECTIVE_TYPE_UINT8 = 1,
@@ -355,6 +371,7 @@ typedef enum dat_ib_collective_data_type {
     DAT_IB_COLLECTIVE_TYPE_DOUBLE_INT = 15
 } DAT_IB_COLLECTIVE_DATA_TYPE;
 
+/** How values are combined. */
 typedef enum dat_ib_collective_reduce_data_op {
     DAT_IB_COLLECTIVE_REDUCE_OP_MAX = 0,
     DAT_IB_COLLECTIVE_REDUCE_OP_MIN = 1,
@@ -370,21 +387,31 @@ typedef enum dat_ib_collective_reduce_data_op {
     DAT_IB_COLLECTIVE_REDUCE_OP_MINLOC = 11
 } DAT_IB_COLLECTIVE_REDUCE_DATA_OP;
 
+/** Who is in a group. */
 typedef struct dat_ib_collective_group {
-    int local_size;
-    int local_rank;
-    int* local_ranks;
-    int external_size;
-    int external_rank;
-    int* external_ranks;
-    int* intranode_table;
-    int* internode_table;
+    int local_size;       /**< members on this machine */
+    int local_rank;       /**< own rank among them */
+    int* local_ranks;     /**< their ranks in the group */
+    int external_size;    /**< machines */
+    int external_rank;    /**< own rank among their first members, or -1 */
+    int* external_ranks;  /**< ranks of those in the group */
+    int* intranode_table; /**< rank in the group to rank here, or -1 */
+    int* internode_table; /**< rank in the group to external rank, or -1 */
     int is_comm_world;
 } DAT_IB_COLLECTIVE_GROUP;
 
-/* -- text of codes -------------------------------------------------------------------------------------------- */
+/* -- text of codes ------------------------------------------------------------------- */
 
-static __inline__ DAT_RETURN DAT_API dat_strerror_extension(DAT_IB_RETURN value, const char** message) {
+/**
+ * Names a return code, those of the extensions too.
+ *
+ * @param value The code.
+ * @param message Out: name of its type; a constant.
+ * @return DAT_SUCCESS
+ * @return ... As dat_strerror().
+ */
+static __inline__ DAT_RETURN DAT_API dat_strerror_extension(DAT_IB_RETURN value,
+                                                            const char** message) {
     if (DAT_GET_TYPE(value) == DAT_EXTENSION_BASE) {
         *message = "DAT_IB_ERR";
         return DAT_SUCCESS;
@@ -392,72 +419,217 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_extension(DAT_IB_RETURN value,
     return dat_strerror((DAT_RETURN)value, message, NULL);
 }
 
-static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value, const char** message) {
+/**
+ * Names the status of an extension event.
+ *
+ * @param value The status.
+ * @param message Out: its name; a constant.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER (raw) The status has no name.
+ */
+static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value,
+                                                             const char** message) {
     switch (value) {
-        case DAT_OP_SUCCESS: *message = " "; return DAT_SUCCESS;
-        case DAT_IB_OP_ERR: *message = "DAT_IB_OP_ERR"; return DAT_SUCCESS;
-        default: *message = "unknown extension status"; return DAT_INVALID_PARAMETER;
+        case DAT_OP_SUCCESS:
+            *message = " ";
+            return DAT_SUCCESS;
+        case DAT_IB_OP_ERR:
+            *message = "DAT_IB_OP_ERR";
+            return DAT_SUCCESS;
+        default:
+            *message = "unknown extension status";
+            return DAT_INVALID_PARAMETER;
     }
 }
 
-/* -- transfers ---------------------------------------------------------------------------------------------- */
+/* -- transfers ----------------------------------------------------------------------- */
 
-#define dat_ib_post_fetch_and_add(ep, add_val, lbuf, cookie, rbuf, flgs) \
+/**
+ * Posts an atomic addition to 8 aligned bytes of the peer, whose old value is stored here.
+ *
+ * Events on the request EVD: DAT_IB_DTO_EVENT of type DAT_IB_FETCH_AND_ADD.
+ *
+ * @param ep Connected EP.
+ * @param add_val Number to add.
+ * @param lbuf One segment of 8 bytes for the old value.
+ * @param cookie Comes back in the completion.
+ * @param rbuf Memory of the peer, registered with DAT_IB_MEM_PRIV_REMOTE_ATOMIC.
+ * @param flgs DAT_COMPLETION_*.
+ * @return DAT_SUCCESS
+ * @return ... As dat_ep_post_rdma_read() and dat_extension_op().
+ */
+#define dat_ib_post_fetch_and_add(ep, add_val, lbuf, cookie, rbuf, flgs)                  \
     dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)(add_val), \
-                     (DAT_LMR_TRIPLET*)(lbuf), (cookie), (DAT_RMR_TRIPLET*)(rbuf), \
+                     (DAT_LMR_TRIPLET*)(lbuf), (cookie), (DAT_RMR_TRIPLET*)(rbuf),        \
                      (DAT_COMPLETION_FLAGS)(flgs))
 
-#define dat_ib_post_cmp_and_swap(ep, cmp_val, swap_val, lbuf, cookie, rbuf, flgs) \
+/**
+ * Posts an atomic comparison with 8 aligned bytes of the peer, which are replaced if equal. Their
+ * old value is stored here.
+ *
+ * Events on the request EVD: DAT_IB_DTO_EVENT of type DAT_IB_CMP_AND_SWAP.
+ *
+ * @param ep Connected EP.
+ * @param cmp_val Number to compare with.
+ * @param swap_val Number to store if equal.
+ * @param lbuf One segment of 8 bytes for the old value.
+ * @param cookie Comes back in the completion.
+ * @param rbuf Memory of the peer, registered with DAT_IB_MEM_PRIV_REMOTE_ATOMIC.
+ * @param flgs DAT_COMPLETION_*.
+ * @return DAT_SUCCESS
+ * @return ... As dat_ep_post_rdma_read() and dat_extension_op().
+ */
+#define dat_ib_post_cmp_and_swap(ep, cmp_val, swap_val, lbuf, cookie, rbuf, flgs)        \
     dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_CMP_AND_SWAP_OP, (DAT_UINT64)(cmp_val), \
-                     (DAT_UINT64)(swap_val), (DAT_LMR_TRIPLET*)(lbuf), (cookie), \
+                     (DAT_UINT64)(swap_val), (DAT_LMR_TRIPLET*)(lbuf), (cookie),         \
                      (DAT_RMR_TRIPLET*)(rbuf), (DAT_COMPLETION_FLAGS)(flgs))
 
-#define dat_ib_post_rdma_write_immed(ep, size, lbuf, cookie, rbuf, idata, flgs) \
+/**
+ * Posts a write that completes a receive of the peer and hands it a number.
+ *
+ * Events on the request EVD: DAT_IB_DTO_EVENT of type DAT_IB_RDMA_WRITE_IMMED. On the peer's
+ * receive EVD: DAT_IB_DTO_EVENT of type DAT_IB_RDMA_WRITE_IMMED_DATA with the number in val.immed.
+ *
+ * @param ep Connected EP.
+ * @param size Segments in lbuf.
+ * @param lbuf Memory to write from.
+ * @param cookie Comes back in the completion.
+ * @param rbuf Where to.
+ * @param idata 32-bit number for the peer.
+ * @param flgs DAT_COMPLETION_*.
+ * @return DAT_SUCCESS
+ * @return ... As dat_ep_post_rdma_write() and dat_extension_op().
+ */
+#define dat_ib_post_rdma_write_immed(ep, size, lbuf, cookie, rbuf, idata, flgs)          \
     dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_RDMA_WRITE_IMMED_OP, (DAT_COUNT)(size), \
-                     (DAT_LMR_TRIPLET*)(lbuf), (cookie), (DAT_RMR_TRIPLET*)(rbuf), \
+                     (DAT_LMR_TRIPLET*)(lbuf), (cookie), (DAT_RMR_TRIPLET*)(rbuf),       \
                      (DAT_UINT32)(idata), (DAT_COMPLETION_FLAGS)(flgs))
 
-#define dat_ib_post_send_ud(ep, segments, lbuf, ah_ptr, cookie, flgs) \
-    dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_SEND_OP, (DAT_COUNT)(segments), \
+/**
+ * Posts a datagram on an EP of service type DAT_IB_SERVICE_TYPE_UD.
+ *
+ * Events on the request EVD: DAT_IB_DTO_EVENT of type DAT_IB_UD_SEND.
+ *
+ * @param ep Datagram EP.
+ * @param segments Segments in lbuf.
+ * @param lbuf Memory to send.
+ * @param ah_ptr The peer, from a datagram connection event.
+ * @param cookie Comes back in the completion.
+ * @param flgs DAT_COMPLETION_*.
+ * @return DAT_SUCCESS
+ * @return ... As dat_ep_post_send() and dat_extension_op().
+ */
+#define dat_ib_post_send_ud(ep, segments, lbuf, ah_ptr, cookie, flgs)                   \
+    dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_SEND_OP, (DAT_COUNT)(segments),     \
                      (DAT_LMR_TRIPLET*)(lbuf), (DAT_IB_ADDR_HANDLE*)(ah_ptr), (cookie), \
                      (DAT_COMPLETION_FLAGS)(flgs))
 
+/**
+ * Frees what is left of a datagram EP's connection to one peer. Its address handle stays usable.
+ *
+ * @param ep Datagram EP.
+ * @param cm The context of the ESTABLISHED event.
+ * @return DAT_SUCCESS
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_ud_cm_free(ep, cm) \
     dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_CM_FREE_OP, (DAT_CONTEXT)(cm))
 
+/**
+ * Frees an address handle, after the last send with it and before its EP.
+ *
+ * @param ep Datagram EP.
+ * @param ah The address handle.
+ * @return DAT_SUCCESS
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_ud_ah_free(ep, ah) \
     dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_AH_FREE_OP, (DAT_IB_ADDR_HANDLE*)(ah))
 
+/** Posts a receive on a datagram EP. */
 #define dat_ib_post_recv_ud dat_ep_post_recv
 
-/* -- queries without an open ---------------------------------------------------------------------------------- */
+/* -- queries without an open --------------------------------------------------------- */
 
-#define dat_ib_open_query(name, ia_handle, ia_mask, ia_attr, prov_mask, prov_attr) \
+/**
+ * Asks for attributes by name, without opening the IA for use. The handle is good for
+ * dat_ib_close_query() only.
+ *
+ * @param name Name in dat.conf.
+ * @param ia_handle Out.
+ * @param ia_mask As for dat_ia_query().
+ * @param ia_attr As for dat_ia_query().
+ * @param prov_mask As for dat_ia_query().
+ * @param prov_attr As for dat_ia_query().
+ * @return DAT_SUCCESS
+ * @return ... As dat_extension_op().
+ */
+#define dat_ib_open_query(name, ia_handle, ia_mask, ia_attr, prov_mask, prov_attr)   \
     dat_extension_op((DAT_HANDLE)(NULL), DAT_IB_OPEN_QUERY_OP, (DAT_NAME_PTR)(name), \
-                     (DAT_HANDLE*)(ia_handle), (DAT_IA_ATTR_MASK)(ia_mask), \
-                     (DAT_IA_ATTR*)(ia_attr), (DAT_PROVIDER_ATTR_MASK)(prov_mask), \
+                     (DAT_HANDLE*)(ia_handle), (DAT_IA_ATTR_MASK)(ia_mask),          \
+                     (DAT_IA_ATTR*)(ia_attr), (DAT_PROVIDER_ATTR_MASK)(prov_mask),   \
                      (DAT_PROVIDER_ATTR*)(prov_attr))
 
+/**
+ * Ends a query; what the attributes point at is gone then.
+ *
+ * @param ia_handle From dat_ib_open_query().
+ * @return DAT_SUCCESS
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_close_query(ia_handle) \
     dat_extension_op((DAT_HANDLE)(ia_handle), DAT_IB_CLOSE_QUERY_OP)
 
-/* -- counters ---------------------------------------------------------------------------------------------- */
+/* -- counters ------------------------------------------------------------------------ */
 
-#define dat_ib_query_counters(dat_handle, cntr, p_cntrs_out, reset) \
+/**
+ * Reads a counter of an IA, EP or EVD, or all of them.
+ *
+ * @param dat_handle The object.
+ * @param cntr DCNT_*; DCNT_IA_ALL_COUNTERS and the like for all.
+ * @param p_cntrs_out Out: one number, or as many as there are.
+ * @param reset Not 0: set to 0 afterwards.
+ * @return DAT_SUCCESS
+ * @return ... As dat_extension_op().
+ */
+#define dat_ib_query_counters(dat_handle, cntr, p_cntrs_out, reset)                   \
     dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_QUERY_COUNTERS_OP, (int)(cntr), \
                      (DAT_UINT64*)(p_cntrs_out), (int)(reset))
 
+/**
+ * Prints a counter of an IA, EP or EVD, or all of them.
+ *
+ * @param dat_handle The object.
+ * @param cntr As for dat_ib_query_counters().
+ * @param reset Not 0: set to 0 afterwards.
+ * @return DAT_SUCCESS
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_print_counters(dat_handle, cntr, reset) \
-    dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_PRINT_COUNTERS_OP, (int)(cntr), \
-                     (int)(reset))
+    dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_PRINT_COUNTERS_OP, (int)(cntr), (int)(reset))
 
-#define dat_ib_start_counter(dat_handle, type) \
+/**
+ * Starts sampling counters of the port or the device.
+ *
+ * @param dat_handle The IA.
+ * @param type DAT_IA_COUNTER_TYPE.
+ * @return DAT_SUCCESS
+ * @return ... As dat_extension_op().
+ */
+#define dat_ib_start_counter(dat_handle, type)                           \
     dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_START_COUNTERS_OP, \
                      (DAT_IA_COUNTER_TYPE)(type))
 
+/**
+ * Ends dat_ib_start_counter().
+ *
+ * @param dat_handle The IA.
+ * @param type DAT_IA_COUNTER_TYPE.
+ * @return DAT_SUCCESS
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_stop_counter(dat_handle, type) \
-    dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_STOP_COUNTERS_OP, \
-                     (DAT_IA_COUNTER_TYPE)(type))
+    dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_STOP_COUNTERS_OP, (DAT_IA_COUNTER_TYPE)(type))
 
 /** Earlier names. */
 #define DAT_ATTR_COUNTERS DAT_IB_ATTR_COUNTERS
@@ -466,133 +638,153 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
 #define dat_query_counters dat_ib_query_counters
 #define dat_print_counters dat_ib_print_counters
 
-/* -- collective operations ------------------------------------------------------------------------------------ */
+/* -- collective operations ----------------------------------------------------------- */
 
+/** Makes this process's address for groups; members exchange them on their own. */
 #define dat_ib_collective_create_member(ia_handle, progress_func, member, member_size) \
-    dat_extension_op((DAT_IA_HANDLE)(ia_handle), DAT_IB_COLLECTIVE_CREATE_MEMBER_OP, \
-                     (void*)(progress_func), (DAT_IB_COLLECTIVE_MEMBER*)(member), \
+    dat_extension_op((DAT_IA_HANDLE)(ia_handle), DAT_IB_COLLECTIVE_CREATE_MEMBER_OP,   \
+                     (void*)(progress_func), (DAT_IB_COLLECTIVE_MEMBER*)(member),      \
                      (DAT_UINT32*)(member_size))
 
-#define dat_ib_collective_free_member(ia_handle, member) \
+/** Frees such an address. */
+#define dat_ib_collective_free_member(ia_handle, member)                           \
     dat_extension_op((DAT_IA_HANDLE)(ia_handle), DAT_IB_COLLECTIVE_FREE_MEMBER_OP, \
                      (DAT_IB_COLLECTIVE_MEMBER)(member))
 
-#define dat_ib_collective_create_group(members, group_size, self, group_id, group_info, evd, \
-        pd, user_context) \
-    dat_extension_op((DAT_EVD_HANDLE)(evd), DAT_IB_COLLECTIVE_CREATE_GROUP_OP, \
-                     (DAT_IB_COLLECTIVE_MEMBER*)(members), (DAT_COUNT)(group_size), \
-                     (DAT_IB_COLLECTIVE_RANK)(self), (DAT_IB_COLLECTIVE_ID)(group_id), \
-                     (DAT_IB_COLLECTIVE_GROUP*)(group_info), (DAT_PZ_HANDLE)(pd), \
+/**
+ * Makes a group of members. Event: DAT_IB_COLLECTIVE_EVENT of type DAT_IB_COLLECTIVE_CREATE_DATA.
+ */
+#define dat_ib_collective_create_group(members, group_size, self, group_id, group_info, evd, pd, \
+                                       user_context)                                             \
+    dat_extension_op((DAT_EVD_HANDLE)(evd), DAT_IB_COLLECTIVE_CREATE_GROUP_OP,                   \
+                     (DAT_IB_COLLECTIVE_MEMBER*)(members), (DAT_COUNT)(group_size),              \
+                     (DAT_IB_COLLECTIVE_RANK)(self), (DAT_IB_COLLECTIVE_ID)(group_id),           \
+                     (DAT_IB_COLLECTIVE_GROUP*)(group_info), (DAT_PZ_HANDLE)(pd),                \
                      (DAT_CONTEXT)(user_context))
 
+/** Frees a group; operations under way end. */
 #define dat_ib_collective_free_group(coll_handle) \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_FREE_GROUP_OP)
 
-#define dat_ib_collective_set_clock(coll_handle, clock_value, user_context) \
+/** Sets the group's clock. */
+#define dat_ib_collective_set_clock(coll_handle, clock_value, user_context)                   \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_SET_CLOCK_OP, \
                      (DAT_UINT64)(clock_value), (DAT_CONTEXT)(user_context))
 
-#define dat_ib_collective_read_clock(coll_handle, clock_value) \
+/** Reads the group's clock. */
+#define dat_ib_collective_read_clock(coll_handle, clock_value)                                 \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_READ_CLOCK_OP, \
                      (DAT_UINT64*)(clock_value))
 
-#define dat_ib_collective_scatter(coll_handle, sendbuf, sendsize, recvbuf, recvsize, root, \
-        user_context, flags) \
+/** The root's buffer is divided among the members. */
+#define dat_ib_collective_scatter(coll_handle, sendbuf, sendsize, recvbuf, recvsize, root,  \
+                                  user_context, flags)                                      \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_SCATTER_OP, \
-                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf), \
-                     (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_RANK)(root), \
+                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),     \
+                     (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_RANK)(root),                 \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 
-#define dat_ib_collective_scatterv(coll_handle, sendbuf, sendsizes, displs, recvbuf, recvsize, \
-        root, user_context, flags) \
-    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_SCATTERV_OP, \
-                     (DAT_PVOID)(sendbuf), (DAT_COUNT*)(sendsizes), (DAT_COUNT*)(displs), \
-                     (DAT_PVOID)(recvbuf), (DAT_COUNT)(recvsize), \
-                     (DAT_IB_COLLECTIVE_RANK)(root), (DAT_CONTEXT)(user_context), \
-                     (DAT_COMPLETION_FLAGS)(flags))
+/** The same with parts of different size. */
+#define dat_ib_collective_scatterv(coll_handle, sendbuf, sendsizes, displs, recvbuf, recvsize,    \
+                                   root, user_context, flags)                                     \
+    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_SCATTERV_OP,      \
+                     (DAT_PVOID)(sendbuf), (DAT_COUNT*)(sendsizes), (DAT_COUNT*)(displs),         \
+                     (DAT_PVOID)(recvbuf), (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_RANK)(root), \
+                     (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 
-#define dat_ib_collective_gather(coll_handle, sendbuf, sendsize, recvbuf, recvsize, root, \
-        user_context, flags) \
+/** The root collects a part from each member. */
+#define dat_ib_collective_gather(coll_handle, sendbuf, sendsize, recvbuf, recvsize, root,  \
+                                 user_context, flags)                                      \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_GATHER_OP, \
-                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf), \
-                     (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_RANK)(root), \
+                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),    \
+                     (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_RANK)(root),                \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 
+/** The same with parts of different size. */
 #define dat_ib_collective_gatherv(coll_handle, sendbuf, sendsize, recvbufs, recvsizes, displs, \
-        root, user_context, flags) \
-    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_GATHERV_OP, \
-                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbufs), \
-                     (DAT_COUNT*)(recvsizes), (DAT_COUNT*)(displs), \
-                     (DAT_IB_COLLECTIVE_RANK)(root), (DAT_CONTEXT)(user_context), \
+                                  root, user_context, flags)                                   \
+    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_GATHERV_OP,    \
+                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbufs),       \
+                     (DAT_COUNT*)(recvsizes), (DAT_COUNT*)(displs),                            \
+                     (DAT_IB_COLLECTIVE_RANK)(root), (DAT_CONTEXT)(user_context),              \
                      (DAT_COMPLETION_FLAGS)(flags))
 
-#define dat_ib_collective_allgather(coll_handle, sendbuf, sendsize, recvbuf, recvsize, \
-        user_context, flags) \
+/** Each member collects a part from each. */
+#define dat_ib_collective_allgather(coll_handle, sendbuf, sendsize, recvbuf, recvsize,        \
+                                    user_context, flags)                                      \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLGATHER_OP, \
-                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf), \
-                     (DAT_COUNT)(recvsize), (DAT_CONTEXT)(user_context), \
+                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),       \
+                     (DAT_COUNT)(recvsize), (DAT_CONTEXT)(user_context),                      \
                      (DAT_COMPLETION_FLAGS)(flags))
 
-#define dat_ib_collective_allgatherv(coll_handle, sendbuf, sendsize, recvbuf, recvsizes, \
-        displs, user_context, flags) \
-    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLGATHERV_OP, \
-                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf), \
-                     (DAT_COUNT*)(recvsizes), (DAT_COUNT*)(displs), \
-                     (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
+/** The same with parts of different size. */
+#define dat_ib_collective_allgatherv(coll_handle, sendbuf, sendsize, recvbuf, recvsizes, displs, \
+                                     user_context, flags)                                        \
+    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLGATHERV_OP,   \
+                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),          \
+                     (DAT_COUNT*)(recvsizes), (DAT_COUNT*)(displs), (DAT_CONTEXT)(user_context), \
+                     (DAT_COMPLETION_FLAGS)(flags))
 
-#define dat_ib_collective_alltoall(coll_handle, sendbuf, sendsize, recvbuf, recvsize, \
-        user_context, flags) \
+/** Each member sends a part to each. */
+#define dat_ib_collective_alltoall(coll_handle, sendbuf, sendsize, recvbuf, recvsize,        \
+                                   user_context, flags)                                      \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLTOALL_OP, \
-                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf), \
-                     (DAT_COUNT)(recvsize), (DAT_CONTEXT)(user_context), \
+                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),      \
+                     (DAT_COUNT)(recvsize), (DAT_CONTEXT)(user_context),                     \
                      (DAT_COMPLETION_FLAGS)(flags))
 
-#define dat_ib_collective_alltoallv(coll_handle, sendbuf, sendsizes, senddispls, recvbuf, \
-        recvsizes, recvdispls, user_context, flags) \
+/** The same with parts of different size. */
+#define dat_ib_collective_alltoallv(coll_handle, sendbuf, sendsizes, senddispls, recvbuf,     \
+                                    recvsizes, recvdispls, user_context, flags)               \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLTOALLV_OP, \
                      (DAT_PVOID)(sendbuf), (DAT_COUNT*)(sendsizes), (DAT_COUNT*)(senddispls), \
                      (DAT_PVOID)(recvbuf), (DAT_COUNT*)(recvsizes), (DAT_COUNT*)(recvdispls), \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 
+/** The root gets the members' values combined by an operation. */
 #define dat_ib_collective_reduce(coll_handle, sendbuf, sendsize, recvbuf, recvsize, op, type, \
-        root, user_context, flags) \
-    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_REDUCE_OP, \
-                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf), \
-                     (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_REDUCE_DATA_OP)(op), \
-                     (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_IB_COLLECTIVE_RANK)(root), \
+                                 root, user_context, flags)                                   \
+    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_REDUCE_OP,    \
+                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),       \
+                     (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_REDUCE_DATA_OP)(op),           \
+                     (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_IB_COLLECTIVE_RANK)(root),     \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 
-#define dat_ib_collective_allreduce(coll_handle, sendbuf, sendsize, recvbuf, recvsize, op, \
-        type, user_context, flags) \
-    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLREDUCE_OP, \
-                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf), \
-                     (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_REDUCE_DATA_OP)(op), \
-                     (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_CONTEXT)(user_context), \
+/** All members get the combined values. */
+#define dat_ib_collective_allreduce(coll_handle, sendbuf, sendsize, recvbuf, recvsize, op, type, \
+                                    user_context, flags)                                         \
+    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLREDUCE_OP,    \
+                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),          \
+                     (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_REDUCE_DATA_OP)(op),              \
+                     (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_CONTEXT)(user_context),           \
                      (DAT_COMPLETION_FLAGS)(flags))
 
-#define dat_ib_collective_reduce_scatter(coll_handle, sendbuf, sendsize, recvbuf, recvsizes, \
-        op, type, user_context, flags) \
-    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), \
-                     DAT_IB_COLLECTIVE_REDUCE_SCATTER_OP, (DAT_PVOID)(sendbuf), \
-                     (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf), (DAT_COUNT*)(recvsizes), \
-                     (DAT_IB_COLLECTIVE_REDUCE_DATA_OP)(op), \
-                     (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_CONTEXT)(user_context), \
+/** Each member gets its part of the combined values. */
+#define dat_ib_collective_reduce_scatter(coll_handle, sendbuf, sendsize, recvbuf, recvsizes, op,   \
+                                         type, user_context, flags)                                \
+    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_REDUCE_SCATTER_OP, \
+                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),            \
+                     (DAT_COUNT*)(recvsizes), (DAT_IB_COLLECTIVE_REDUCE_DATA_OP)(op),              \
+                     (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_CONTEXT)(user_context),             \
                      (DAT_COMPLETION_FLAGS)(flags))
 
+/** Each member gets the values combined up to its own rank. */
 #define dat_ib_collective_scan(coll_handle, sendbuf, sendsize, recvbuf, recvsize, op, type, \
-        user_context, flags) \
-    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_SCAN_OP, \
-                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf), \
-                     (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_REDUCE_DATA_OP)(op), \
-                     (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_CONTEXT)(user_context), \
+                               user_context, flags)                                         \
+    dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_SCAN_OP,    \
+                     (DAT_PVOID)(sendbuf), (DAT_COUNT)(sendsize), (DAT_PVOID)(recvbuf),     \
+                     (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_REDUCE_DATA_OP)(op),         \
+                     (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_CONTEXT)(user_context),      \
                      (DAT_COMPLETION_FLAGS)(flags))
 
-#define dat_ib_collective_broadcast(coll_handle, buf, size, root, user_context, flags) \
+/** The root's buffer goes to all members. */
+#define dat_ib_collective_broadcast(coll_handle, buf, size, root, user_context, flags)        \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_BROADCAST_OP, \
-                     (DAT_PVOID)(buf), (DAT_COUNT)(size), (DAT_IB_COLLECTIVE_RANK)(root), \
+                     (DAT_PVOID)(buf), (DAT_COUNT)(size), (DAT_IB_COLLECTIVE_RANK)(root),     \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 
-#define dat_ib_collective_barrier(coll_handle, user_context, flags) \
+/** Completes when all members have called it. */
+#define dat_ib_collective_barrier(coll_handle, user_context, flags)                         \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_BARRIER_OP, \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 

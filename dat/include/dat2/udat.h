@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file
- * The user-space DAT 2.0 interface; the header that programs include. What kernel and user space have in
- * common is in dat.h, which this file includes.
+ * The user-space DAT 2.0 interface; the header that programs include. What kernel and user space
+ * have in common is in dat.h, which this file includes.
  */
 #ifndef _UDAT_H_
 #define _UDAT_H_
@@ -10,12 +10,14 @@
 #include <dat2/dat_platform_specific.h>
 #include <dat2/udat_config.h>
 
+/** What is to be registered. */
 typedef enum dat_mem_type {
-    DAT_MEM_TYPE_VIRTUAL = 0,
-    DAT_MEM_TYPE_LMR = 1,
-    DAT_MEM_TYPE_SHARED_VIRTUAL = 2
+    DAT_MEM_TYPE_VIRTUAL = 0,       /**< memory of the process */
+    DAT_MEM_TYPE_LMR = 1,           /**< memory of another LMR */
+    DAT_MEM_TYPE_SHARED_VIRTUAL = 2 /**< memory with a name */
 } DAT_MEM_TYPE;
 
+/** Kind of an object. */
 typedef enum dat_handle_type {
     DAT_HANDLE_TYPE_CR = 0,
     DAT_HANDLE_TYPE_EP = 1,
@@ -32,6 +34,7 @@ typedef enum dat_handle_type {
     DAT_HANDLE_TYPE_EXTENSION_BASE = 12
 } DAT_HANDLE_TYPE;
 
+/** State of an EVD: one bit of enabled or disabled, and one of waitable or unwaitable. */
 typedef enum dat_evd_state {
     DAT_EVD_STATE_ENABLED = 0x1,
     DAT_EVD_STATE_DISABLED = 0x2,
@@ -42,6 +45,7 @@ typedef enum dat_evd_state {
     DAT_EVD_STATE_CONFIG_THRESHOLD = 0x30
 } DAT_EVD_STATE;
 
+/** Members of DAT_EVD_PARAM; bits. */
 typedef enum dat_evd_param_mask {
     DAT_EVD_FIELD_IA_HANDLE = 0x1,
     DAT_EVD_FIELD_EVD_QLEN = 0x2,
@@ -51,6 +55,7 @@ typedef enum dat_evd_param_mask {
     DAT_EVD_FIELD_ALL = 0x1f
 } DAT_EVD_PARAM_MASK;
 
+/** Members of DAT_LMR_PARAM; bits. */
 enum dat_lmr_param_mask {
     DAT_LMR_FIELD_IA_HANDLE = 0x1,
     DAT_LMR_FIELD_MEM_TYPE = 0x2,
@@ -75,32 +80,38 @@ typedef DAT_UINT64 DAT_PROVIDER_ATTR_MASK;
 extern "C" {
 #endif
 
-/* -- consumer notification objects -------------------------------------------------------------------- */
+/* -- consumer notification objects --------------------------------------------------- */
 
 /** Consumer notification object. */
 typedef DAT_HANDLE DAT_CNO_HANDLE;
 
 /** Called in a thread of the provider with the agent's instance_data and the EVD that triggered. */
-typedef void (DAT_API *DAT_AGENT_FUNC)(DAT_PVOID, DAT_EVD_HANDLE);
+typedef void(DAT_API* DAT_AGENT_FUNC)(DAT_PVOID, DAT_EVD_HANDLE);
 
+/** A function that a CNO calls in place of waking a waiter. */
 typedef struct dat_os_wait_proxy_agent {
-    DAT_PVOID instance_data;
+    DAT_PVOID instance_data; /**< first argument of the function */
     DAT_AGENT_FUNC proxy_agent_func;
 } DAT_OS_WAIT_PROXY_AGENT;
 
 #if defined(__cplusplus) && __cplusplus >= 201103L
-#define DAT_OS_WAIT_PROXY_AGENT_NULL (DAT_OS_WAIT_PROXY_AGENT{(DAT_PVOID)NULL, (DAT_AGENT_FUNC)NULL})
-#else
 #define DAT_OS_WAIT_PROXY_AGENT_NULL \
-    (DAT_OS_WAIT_PROXY_AGENT) { (DAT_PVOID) NULL, (DAT_AGENT_FUNC)NULL }
+    (DAT_OS_WAIT_PROXY_AGENT{(DAT_PVOID)NULL, (DAT_AGENT_FUNC)NULL})
+#else
+#define DAT_OS_WAIT_PROXY_AGENT_NULL           \
+    (DAT_OS_WAIT_PROXY_AGENT) {                \
+        (DAT_PVOID) NULL, (DAT_AGENT_FUNC)NULL \
+    }
 #endif
 
+/** What a CNO calls or signals besides its waiters. */
 typedef enum dat_proxy_type {
     DAT_PROXY_TYPE_NONE = 0,
     DAT_PROXY_TYPE_AGENT = 1,
     DAT_PROXY_TYPE_FD = 2
 } DAT_PROXY_TYPE;
 
+/** What dat_cno_query() tells. */
 typedef struct dat_cno_param {
     DAT_IA_HANDLE ia_handle;
     DAT_PROXY_TYPE proxy_type;
@@ -111,6 +122,7 @@ typedef struct dat_cno_param {
     } proxy;
 } DAT_CNO_PARAM;
 
+/** Members of DAT_CNO_PARAM. These are numbers, not bits. */
 typedef enum dat_cno_param_mask {
     DAT_CNO_FIELD_IA_HANDLE = 1,
     DAT_CNO_FIELD_PROXY_TYPE = 2,
@@ -118,8 +130,9 @@ typedef enum dat_cno_param_mask {
     DAT_CNO_FIELD_ALL = 4
 } DAT_CNO_PARAM_MASK;
 
-/* -- event dispatchers ---------------------------------------------------------------------------------- */
+/* -- event dispatchers --------------------------------------------------------------- */
 
+/** What dat_evd_query() tells. */
 struct dat_evd_param {
     DAT_IA_HANDLE ia_handle;
     DAT_COUNT evd_qlen;
@@ -133,23 +146,26 @@ struct dat_evd_param {
 /** Handle that dat_ia_query() gives for the async EVD of such an IA. */
 #define DAT_EVD_OUT_OF_SCOPE ((DAT_EVD_HANDLE)0x2)
 
-/* -- memory ----------------------------------------------------------------------------------------------- */
+/* -- memory -------------------------------------------------------------------------- */
 
 /** Bytes of the name of a shared memory region. */
 #define DAT_LMR_COOKIE_SIZE 40
 typedef char (*DAT_LMR_COOKIE)[DAT_LMR_COOKIE_SIZE];
 
+/** Memory that several processes register under one name. */
 typedef struct dat_shared_memory {
     DAT_PVOID virtual_address;
     DAT_LMR_COOKIE shared_memory_id;
 } DAT_SHARED_MEMORY;
 
+/** The memory to register, by its type. */
 typedef union dat_region_description {
     DAT_PVOID for_va;
     DAT_LMR_HANDLE for_lmr_handle;
     DAT_SHARED_MEMORY for_shared_memory;
 } DAT_REGION_DESCRIPTION;
 
+/** What dat_lmr_query() tells. */
 struct dat_lmr_param {
     DAT_IA_HANDLE ia_handle;
     DAT_MEM_TYPE mem_type;
@@ -164,8 +180,9 @@ struct dat_lmr_param {
     DAT_VADDR registered_address;
 };
 
-/* -- IA and provider attributes ----------------------------------------------------------------------------- */
+/* -- IA and provider attributes ------------------------------------------------------ */
 
+/** What dat_ia_query() tells of an IA. Counts are limits of the device. */
 struct dat_ia_attr {
     char adapter_name[DAT_NAME_MAX_LENGTH];
     char vendor_name[DAT_NAME_MAX_LENGTH];
@@ -173,7 +190,7 @@ struct dat_ia_attr {
     DAT_UINT32 hardware_version_minor;
     DAT_UINT32 firmware_version_major;
     DAT_UINT32 firmware_version_minor;
-    DAT_IA_ADDRESS_PTR ia_address_ptr;
+    DAT_IA_ADDRESS_PTR ia_address_ptr; /**< the IA's; valid until it is closed */
     DAT_COUNT max_eps;
     DAT_COUNT max_dto_per_ep;
     DAT_COUNT max_rdma_read_per_ep_in;
@@ -182,11 +199,11 @@ struct dat_ia_attr {
     DAT_COUNT max_evd_qlen;
     DAT_COUNT max_iov_segments_per_dto;
     DAT_COUNT max_lmrs;
-    DAT_SEG_LENGTH max_lmr_block_size;
+    DAT_SEG_LENGTH max_lmr_block_size; /**< bytes */
     DAT_VADDR max_lmr_virtual_address;
     DAT_COUNT max_pzs;
-    DAT_SEG_LENGTH max_message_size;
-    DAT_SEG_LENGTH max_rdma_size;
+    DAT_SEG_LENGTH max_message_size; /**< bytes */
+    DAT_SEG_LENGTH max_rdma_size;    /**< bytes */
     DAT_COUNT max_rmrs;
     DAT_VADDR max_rmr_target_address;
     DAT_COUNT max_srqs;
@@ -198,9 +215,9 @@ struct dat_ia_attr {
     DAT_COUNT max_rdma_read_out;
     DAT_BOOLEAN max_rdma_read_per_ep_in_guaranteed;
     DAT_BOOLEAN max_rdma_read_per_ep_out_guaranteed;
-    DAT_BOOLEAN zb_supported;
+    DAT_BOOLEAN zb_supported; /**< DAT_VA_TYPE_ZB */
     DAT_EXTENSION extension_supported;
-    DAT_COUNT extension_version;
+    DAT_COUNT extension_version; /**< DAT_IB_EXTENSION_VERSION of the provider */
     DAT_COUNT num_transport_attr;
     DAT_NAMED_ATTR* transport_attr;
     DAT_COUNT num_vendor_attr;
@@ -215,30 +232,33 @@ struct dat_ia_attr {
 #define DAT_IA_FIELD_IA_VENDOR_ATTR UINT64_C(0x2000000000)
 #define DAT_IA_FIELD_ALL UINT64_C(0x3fffffffff)
 
+/** Whether memory of one PZ can be used by endpoints of another. */
 typedef enum dat_pz_support {
-    DAT_PZ_UNIQUE = 0,
-    DAT_PZ_SHAREABLE = 1
+    DAT_PZ_UNIQUE = 0,   /**< it cannot */
+    DAT_PZ_SHAREABLE = 1 /**< it can */
 } DAT_PZ_SUPPORT;
 
 #include <dat2/udat_vendor_specific.h>
 
+/** What dat_ia_query() tells of a provider. */
 struct dat_provider_attr {
     char provider_name[DAT_NAME_MAX_LENGTH];
     DAT_UINT32 provider_version_major;
     DAT_UINT32 provider_version_minor;
     DAT_UINT32 dapl_version_major;
     DAT_UINT32 dapl_version_minor;
-    DAT_MEM_TYPE lmr_mem_types_supported;
+    DAT_MEM_TYPE lmr_mem_types_supported; /**< bits by number */
     DAT_IOV_OWNERSHIP iov_ownership_on_return;
     DAT_QOS dat_qos_supported;
     DAT_COMPLETION_FLAGS completion_flags_supported;
-    DAT_BOOLEAN is_thread_safe;
-    DAT_COUNT max_private_data_size;
+    DAT_BOOLEAN is_thread_safe;      /**< as registered */
+    DAT_COUNT max_private_data_size; /**< bytes with a connect, accept or reject */
     DAT_BOOLEAN supports_multipath;
     DAT_EP_CREATOR_FOR_PSP ep_creator;
     DAT_PZ_SUPPORT pz_support;
-    DAT_UINT32 optimal_buffer_alignment;
-    const DAT_BOOLEAN evd_stream_merging_supported[6][6];
+    DAT_UINT32 optimal_buffer_alignment; /**< bytes */
+    const DAT_BOOLEAN
+        evd_stream_merging_supported[6][6]; /**< kinds of events in the order of DAT_EVD_FLAGS */
     DAT_BOOLEAN srq_supported;
     DAT_COUNT srq_watermarks_supported;
     DAT_BOOLEAN srq_ep_pz_difference_supported;
@@ -253,7 +273,7 @@ struct dat_provider_attr {
     DAT_BOOLEAN ha_supported;
     DAT_HA_LB ha_loadbalancing;
     DAT_COUNT num_provider_specific_attr;
-    DAT_NAMED_ATTR* provider_specific_attr;
+    DAT_NAMED_ATTR* provider_specific_attr; /**< extensions announce themselves here */
 };
 
 #define DAT_PROVIDER_FIELD_NONE UINT64_C(0x0)
@@ -290,8 +310,37 @@ struct dat_provider_attr {
 #define DAT_PROVIDER_FIELD_PROVIDER_SPECIFIC_ATTR UINT64_C(0x40000000)
 #define DAT_PROVIDER_FIELD_ALL UINT64_C(0x7fffffff)
 
-/* -- functions ------------------------------------------------------------------------------------------------ */
+/* -- functions ----------------------------------------------------------------------- */
 
+/**
+ * Registers memory with the device, so that transfers can use it. It must stay mapped until the LMR
+ * is freed.
+ *
+ * @param ia_handle The IA.
+ * @param mem_type DAT_MEM_TYPE_VIRTUAL: memory of the process. DAT_MEM_TYPE_LMR: the memory of
+ *     another LMR.
+ * @param region_description Address of the memory, or the other LMR.
+ * @param length Bytes.
+ * @param pz_handle Zone whose EPs may use it.
+ * @param mem_priv DAT_MEM_PRIV_*. Local read is always granted; remote write and atomics need local
+ *     write.
+ * @param va_type DAT_VA_TYPE_VA; DAT_VA_TYPE_ZB where the IA's zb_supported says so.
+ * @param lmr_handle Out: the LMR.
+ * @param lmr_context Out: what local segments name it by. May be NULL.
+ * @param rmr_context Out: what peers name it by. May be NULL.
+ * @param registered_length Out: bytes registered. May be NULL.
+ * @param registered_address Out: where they begin. May be NULL.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR mem_type is DAT_MEM_TYPE_LMR and the other LMR
+ *     is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 mem_type is unknown.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG7 lmr_handle is NULL.
+ * @return DAT_INSUFFICIENT_RESOURCES (raw) The device refuses: not mapped, not writable as asked,
+ *     no room or too long.
+ * @return DAT_NOT_IMPLEMENTED The provider cannot register that type of memory or address.
+ */
 DAT_RETURN DAT_API dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
                                   DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
                                   DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS mem_priv,
@@ -299,42 +348,197 @@ DAT_RETURN DAT_API dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type
                                   DAT_LMR_CONTEXT* lmr_context, DAT_RMR_CONTEXT* rmr_context,
                                   DAT_VLEN* registered_length, DAT_VADDR* registered_address);
 
+/**
+ * Tells an LMR's memory, rights and contexts.
+ *
+ * @param lmr_handle The LMR.
+ * @param lmr_param_mask Ignored: all members are filled.
+ * @param lmr_param Out.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lmr_param is NULL.
+ */
 DAT_RETURN DAT_API dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param_mask,
                                  DAT_LMR_PARAM* lmr_param);
 
+/**
+ * Makes an event dispatcher: a queue of events of one or several kinds.
+ *
+ * @param ia_handle The IA.
+ * @param evd_min_qlen Events that it must hold. dat_evd_query() tells what it does hold.
+ * @param cno_handle CNO to trigger when events come, or DAT_HANDLE_NULL.
+ * @param evd_flags Kinds of events, DAT_EVD_*; which go together the provider's
+ *     evd_stream_merging_supported tells.
+ * @param evd_handle Out: the EVD; must not be NULL.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 evd_min_qlen is not positive.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 These kinds do not go together.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_TEVD evd_min_qlen is above max_evd_qlen of the
+ *     IA.
+ */
 DAT_RETURN DAT_API dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
                                   DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
                                   DAT_EVD_HANDLE* evd_handle);
 
+/**
+ * Attaches an EVD to another CNO or to none. Events inside do not trigger it.
+ *
+ * @param evd_handle The EVD.
+ * @param cno_handle The CNO, or DAT_HANDLE_NULL.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE evd_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ */
 DAT_RETURN DAT_API dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle);
 
+/**
+ * Takes the oldest event, waiting until enough are there. One thread at a time may wait at an EVD.
+ * A cancellation point while it waits.
+ *
+ * @param evd_handle The EVD.
+ * @param timeout Microseconds; 0 does not wait, DAT_TIMEOUT_INFINITE waits for ever.
+ * @param threshold Events that must be there to end the wait: 1, or up to the queue length where
+ *     the EVD allows it.
+ * @param event Out.
+ * @param nmore Out: events left inside, also after a timeout.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE evd_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 threshold is not positive or too large.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 event is NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 nmore is NULL.
+ * @return DAT_TIMEOUT_EXPIRED Not enough events came in time. Raw for an EVD that takes DTO or bind
+ *     completions and has no CNO.
+ * @return DAT_INTERRUPTED_CALL (raw) A signal came.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EVD_UNWAITABLE The EVD is unwaitable.
+ * @return DAT_INVALID_STATE Another thread waits, it was made unwaitable meanwhile, or events were
+ *     lost.
+ */
 DAT_RETURN DAT_API dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                                 DAT_EVENT* event, DAT_COUNT* nmore);
 
+/**
+ * Lets events trigger the CNO again. What is inside already does not.
+ *
+ * @param evd_handle The EVD.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE evd_handle is none.
+ */
 DAT_RETURN DAT_API dat_evd_enable(DAT_EVD_HANDLE evd_handle);
 
+/**
+ * Keeps events from triggering the CNO. Waiting and taking events go on.
+ *
+ * @param evd_handle The EVD.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE evd_handle is none.
+ */
 DAT_RETURN DAT_API dat_evd_disable(DAT_EVD_HANDLE evd_handle);
 
+/**
+ * Ends a wait at the EVD and refuses further ones.
+ *
+ * @param evd_handle The EVD.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE evd_handle is none.
+ */
 DAT_RETURN DAT_API dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle);
 
+/**
+ * Allows waiting again.
+ *
+ * @param evd_handle The EVD.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE evd_handle is none.
+ */
 DAT_RETURN DAT_API dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
 
+/**
+ * Makes a consumer notification object, which collects the events of several EVDs for waiting
+ * threads or an agent.
+ *
+ * @param ia_handle The IA.
+ * @param agent Function to call for a trigger, once; DAT_OS_WAIT_PROXY_AGENT_NULL for none.
+ * @param cno_handle Out: the CNO; must not be NULL.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
+ */
 DAT_RETURN DAT_API dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
                                   DAT_CNO_HANDLE* cno_handle);
 
+/**
+ * Makes a CNO that is a file descriptor for poll(2).
+ *
+ * @param ia_handle The IA.
+ * @param file_descriptor Out: the descriptor.
+ * @param cno_handle Out: the CNO.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider does not have it.
+ */
 DAT_RETURN DAT_API dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD* file_descriptor,
                                      DAT_CNO_HANDLE* cno_handle);
 
+/**
+ * Sets the agent of a CNO. It is called for the next trigger only, then has to be set again.
+ *
+ * @param cno_handle The CNO.
+ * @param agent As for dat_cno_create().
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ */
 DAT_RETURN DAT_API dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AGENT agent);
 
+/**
+ * Tells a CNO's IA and agent.
+ *
+ * @param cno_handle The CNO.
+ * @param cno_param_mask Ignored: all members are filled.
+ * @param cno_param Out.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 cno_param is NULL.
+ */
 DAT_RETURN DAT_API dat_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK cno_param_mask,
                                  DAT_CNO_PARAM* cno_param);
 
+/**
+ * Waits until an EVD of the CNO gets an event. Several threads may wait. A cancellation point while
+ * it waits.
+ *
+ * @param cno_handle The CNO.
+ * @param timeout Microseconds; 0 does not wait, DAT_TIMEOUT_INFINITE waits for ever.
+ * @param evd_handle Out: the EVD that triggered, DAT_HANDLE_NULL when there is none any more. Its
+ *     events may be gone already.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_QUEUE_EMPTY (raw) Nothing triggered in time.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_CNO_DEAD The CNO was freed meanwhile.
+ */
 DAT_RETURN DAT_API dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
                                 DAT_EVD_HANDLE* evd_handle);
 
+/**
+ * Waits at a CNO made by dat_cno_fd_create() without blocking.
+ *
+ * @param cno_handle The CNO.
+ * @param evd_handle Out: the EVD that triggered.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider does not have it.
+ */
 DAT_RETURN DAT_API dat_cno_trigger(DAT_CNO_HANDLE cno_handle, DAT_EVD_HANDLE* evd_handle);
 
+/**
+ * Frees a CNO.
+ *
+ * @param cno_handle The CNO.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_CNO_IN_USE EVDs are attached or a thread waits.
+ */
 DAT_RETURN DAT_API dat_cno_free(DAT_CNO_HANDLE cno_handle);
 
 #ifdef __cplusplus

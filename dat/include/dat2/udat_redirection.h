@@ -13,36 +13,39 @@
 extern "C" {
 #endif
 
-/* -- types of the functions, in alphabetical order; arguments as of the dat_ function of that name -------- */
+/* -- types of the functions: arguments as of the dat_ function of that name ------------ */
 
-typedef DAT_RETURN (DAT_API *DAT_CNO_CREATE_FUNC)(DAT_IA_HANDLE, DAT_OS_WAIT_PROXY_AGENT,
-                                                  DAT_CNO_HANDLE*);
-typedef DAT_RETURN (DAT_API *DAT_CNO_FD_CREATE_FUNC)(DAT_IA_HANDLE, DAT_FD*, DAT_CNO_HANDLE*);
-typedef DAT_RETURN (DAT_API *DAT_CNO_FREE_FUNC)(DAT_CNO_HANDLE);
-typedef DAT_RETURN (DAT_API *DAT_CNO_MODIFY_AGENT_FUNC)(DAT_CNO_HANDLE, DAT_OS_WAIT_PROXY_AGENT);
-typedef DAT_RETURN (DAT_API *DAT_CNO_QUERY_FUNC)(DAT_CNO_HANDLE, DAT_CNO_PARAM_MASK,
-                                                 DAT_CNO_PARAM*);
-typedef DAT_RETURN (DAT_API *DAT_CNO_TRIGGER_FUNC)(DAT_CNO_HANDLE, DAT_EVD_HANDLE*);
-typedef DAT_RETURN (DAT_API *DAT_CNO_WAIT_FUNC)(DAT_CNO_HANDLE, DAT_TIMEOUT, DAT_EVD_HANDLE*);
-typedef DAT_RETURN (DAT_API *DAT_EVD_CLEAR_UNWAITABLE_FUNC)(DAT_EVD_HANDLE);
-typedef DAT_RETURN (DAT_API *DAT_EVD_CREATE_FUNC)(DAT_IA_HANDLE, DAT_COUNT, DAT_CNO_HANDLE,
-                                                  DAT_EVD_FLAGS, DAT_EVD_HANDLE*);
-typedef DAT_RETURN (DAT_API *DAT_EVD_DISABLE_FUNC)(DAT_EVD_HANDLE);
-typedef DAT_RETURN (DAT_API *DAT_EVD_ENABLE_FUNC)(DAT_EVD_HANDLE);
-typedef DAT_RETURN (DAT_API *DAT_EVD_MODIFY_CNO_FUNC)(DAT_EVD_HANDLE, DAT_CNO_HANDLE);
-typedef DAT_RETURN (DAT_API *DAT_EVD_SET_UNWAITABLE_FUNC)(DAT_EVD_HANDLE);
-typedef DAT_RETURN (DAT_API *DAT_EVD_WAIT_FUNC)(DAT_EVD_HANDLE, DAT_TIMEOUT, DAT_COUNT, DAT_EVENT*,
-                                                DAT_COUNT*);
-typedef DAT_RETURN (DAT_API *DAT_LMR_CREATE_FUNC)(DAT_IA_HANDLE, DAT_MEM_TYPE,
-                                                  DAT_REGION_DESCRIPTION, DAT_VLEN, DAT_PZ_HANDLE,
-                                                  DAT_MEM_PRIV_FLAGS, DAT_VA_TYPE, DAT_LMR_HANDLE*,
-                                                  DAT_LMR_CONTEXT*, DAT_RMR_CONTEXT*, DAT_VLEN*,
-                                                  DAT_VADDR*);
-typedef DAT_RETURN (DAT_API *DAT_LMR_QUERY_FUNC)(DAT_LMR_HANDLE, DAT_LMR_PARAM_MASK,
-                                                 DAT_LMR_PARAM*);
+typedef DAT_RETURN(DAT_API* DAT_CNO_CREATE_FUNC)(DAT_IA_HANDLE, DAT_OS_WAIT_PROXY_AGENT,
+                                                 DAT_CNO_HANDLE*);
+typedef DAT_RETURN(DAT_API* DAT_CNO_FD_CREATE_FUNC)(DAT_IA_HANDLE, DAT_FD*, DAT_CNO_HANDLE*);
+typedef DAT_RETURN(DAT_API* DAT_CNO_FREE_FUNC)(DAT_CNO_HANDLE);
+typedef DAT_RETURN(DAT_API* DAT_CNO_MODIFY_AGENT_FUNC)(DAT_CNO_HANDLE, DAT_OS_WAIT_PROXY_AGENT);
+typedef DAT_RETURN(DAT_API* DAT_CNO_QUERY_FUNC)(DAT_CNO_HANDLE, DAT_CNO_PARAM_MASK, DAT_CNO_PARAM*);
+typedef DAT_RETURN(DAT_API* DAT_CNO_TRIGGER_FUNC)(DAT_CNO_HANDLE, DAT_EVD_HANDLE*);
+typedef DAT_RETURN(DAT_API* DAT_CNO_WAIT_FUNC)(DAT_CNO_HANDLE, DAT_TIMEOUT, DAT_EVD_HANDLE*);
+typedef DAT_RETURN(DAT_API* DAT_EVD_CLEAR_UNWAITABLE_FUNC)(DAT_EVD_HANDLE);
+typedef DAT_RETURN(DAT_API* DAT_EVD_CREATE_FUNC)(DAT_IA_HANDLE, DAT_COUNT, DAT_CNO_HANDLE,
+                                                 DAT_EVD_FLAGS, DAT_EVD_HANDLE*);
+typedef DAT_RETURN(DAT_API* DAT_EVD_DISABLE_FUNC)(DAT_EVD_HANDLE);
+typedef DAT_RETURN(DAT_API* DAT_EVD_ENABLE_FUNC)(DAT_EVD_HANDLE);
+typedef DAT_RETURN(DAT_API* DAT_EVD_MODIFY_CNO_FUNC)(DAT_EVD_HANDLE, DAT_CNO_HANDLE);
+typedef DAT_RETURN(DAT_API* DAT_EVD_SET_UNWAITABLE_FUNC)(DAT_EVD_HANDLE);
+typedef DAT_RETURN(DAT_API* DAT_EVD_WAIT_FUNC)(DAT_EVD_HANDLE, DAT_TIMEOUT, DAT_COUNT, DAT_EVENT*,
+                                               DAT_COUNT*);
+typedef DAT_RETURN(DAT_API* DAT_LMR_CREATE_FUNC)(DAT_IA_HANDLE, DAT_MEM_TYPE,
+                                                 DAT_REGION_DESCRIPTION, DAT_VLEN, DAT_PZ_HANDLE,
+                                                 DAT_MEM_PRIV_FLAGS, DAT_VA_TYPE, DAT_LMR_HANDLE*,
+                                                 DAT_LMR_CONTEXT*, DAT_RMR_CONTEXT*, DAT_VLEN*,
+                                                 DAT_VADDR*);
+typedef DAT_RETURN(DAT_API* DAT_LMR_QUERY_FUNC)(DAT_LMR_HANDLE, DAT_LMR_PARAM_MASK, DAT_LMR_PARAM*);
 
+/**
+ * A provider's functions. Every object that a provider makes begins with a pointer to its table,
+ * which libdat2 jumps through; IA handles are the provider's own here. No slot is NULL: what is not
+ * there answers an error.
+ */
 struct dat_provider {
-    const char* device_name;
+    const char* device_name; /**< name of the IA it was registered for */
     DAT_PVOID extension;
     DAT_IA_OPEN_FUNC ia_open_func;
     DAT_IA_QUERY_FUNC ia_query_func;
@@ -129,28 +132,28 @@ struct dat_provider {
 }
 #endif
 
-/* -- calls into a provider ------------------------------------------------------------------------------- */
+/* -- calls into a provider ----------------------------------------------------------- */
 
 #define DAT_CNO_CREATE(ia_handle, agent, cno_handle) \
     (DAT_HANDLE_TO_PROVIDER(ia_handle)->cno_create_func)((ia_handle), (agent), (cno_handle))
-#define DAT_CNO_FD_CREATE(ia_handle, file_descriptor, cno_handle) \
+#define DAT_CNO_FD_CREATE(ia_handle, file_descriptor, cno_handle)                           \
     (DAT_HANDLE_TO_PROVIDER(ia_handle)->cno_fd_create_func)((ia_handle), (file_descriptor), \
-        (cno_handle))
+                                                            (cno_handle))
 #define DAT_CNO_FREE(cno_handle) (DAT_HANDLE_TO_PROVIDER(cno_handle)->cno_free_func)((cno_handle))
 #define DAT_CNO_MODIFY_AGENT(cno_handle, agent) \
     (DAT_HANDLE_TO_PROVIDER(cno_handle)->cno_modify_agent_func)((cno_handle), (agent))
-#define DAT_CNO_QUERY(cno_handle, cno_param_mask, cno_param) \
+#define DAT_CNO_QUERY(cno_handle, cno_param_mask, cno_param)                             \
     (DAT_HANDLE_TO_PROVIDER(cno_handle)->cno_query_func)((cno_handle), (cno_param_mask), \
-        (cno_param))
+                                                         (cno_param))
 #define DAT_CNO_TRIGGER(cno_handle, evd_handle) \
     (DAT_HANDLE_TO_PROVIDER(cno_handle)->cno_trigger_func)((cno_handle), (evd_handle))
 #define DAT_CNO_WAIT(cno_handle, timeout, evd_handle) \
     (DAT_HANDLE_TO_PROVIDER(cno_handle)->cno_wait_func)((cno_handle), (timeout), (evd_handle))
 #define DAT_EVD_CLEAR_UNWAITABLE(evd_handle) \
     (DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_clear_unwaitable_func)((evd_handle))
-#define DAT_EVD_CREATE(ia_handle, evd_min_qlen, cno_handle, evd_flags, evd_handle) \
+#define DAT_EVD_CREATE(ia_handle, evd_min_qlen, cno_handle, evd_flags, evd_handle)    \
     (DAT_HANDLE_TO_PROVIDER(ia_handle)->evd_create_func)((ia_handle), (evd_min_qlen), \
-        (cno_handle), (evd_flags), (evd_handle))
+                                                         (cno_handle), (evd_flags), (evd_handle))
 #define DAT_EVD_DISABLE(evd_handle) \
     (DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_disable_func)((evd_handle))
 #define DAT_EVD_ENABLE(evd_handle) \
@@ -159,13 +162,15 @@ struct dat_provider {
     (DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_modify_cno_func)((evd_handle), (cno_handle))
 #define DAT_EVD_SET_UNWAITABLE(evd_handle) \
     (DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_set_unwaitable_func)((evd_handle))
-#define DAT_EVD_WAIT(evd_handle, timeout, threshold, event, nmore) \
+#define DAT_EVD_WAIT(evd_handle, timeout, threshold, event, nmore)                            \
     (DAT_HANDLE_TO_PROVIDER(evd_handle)->evd_wait_func)((evd_handle), (timeout), (threshold), \
-        (event), (nmore))
+                                                        (event), (nmore))
 #define DAT_LMR_CREATE(ia_handle, mem_type, region_description, length, pz_handle, mem_priv, \
-    va_type, lmr_handle, lmr_context, rmr_context, registered_length, registered_address) \
-    (DAT_HANDLE_TO_PROVIDER(ia_handle)->lmr_create_func)((ia_handle), (mem_type), \
-        (region_description), (length), (pz_handle), (mem_priv), (va_type), (lmr_handle), \
-        (lmr_context), (rmr_context), (registered_length), (registered_address))
+                       va_type, lmr_handle, lmr_context, rmr_context, registered_length,     \
+                       registered_address)                                                   \
+    (DAT_HANDLE_TO_PROVIDER(ia_handle)->lmr_create_func)(                                    \
+        (ia_handle), (mem_type), (region_description), (length), (pz_handle), (mem_priv),    \
+        (va_type), (lmr_handle), (lmr_context), (rmr_context), (registered_length),          \
+        (registered_address))
 
 #endif
