@@ -74,12 +74,14 @@ DAT_RETURN open_ia(Registry& registry, DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EV
         return error(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
     }
     LeaseGuard guard(registry, *lease);
-    // The caller's variables are touched only on success: programs use them for the next name.
+    // A failure leaves the caller's async EVD alone, since programs use the variable for the next
+    // name, and shows no handle of the provider's in the caller's IA.
     DAT_EVD_HANDLE async_evd = async ? *async : DAT_HANDLE_NULL;
-    DAT_IA_HANDLE provider_handle = DAT_HANDLE_NULL;
+    DAT_IA_HANDLE provider_handle = *ia;
     const DAT_RETURN code =
         lease->provider->ia_open_func(name, qlen, async ? &async_evd : nullptr, &provider_handle);
     if (code != DAT_SUCCESS) {
+        if (provider_handle != *ia) *ia = DAT_HANDLE_NULL;
         report_refused(registry, *lease, code_text(code));
         return code;
     }

@@ -133,6 +133,7 @@ void Registry::leave(Entry& entry) {
         if (--entry.users > 0) return;
         entry.state = Entry::State::kChanging;
     }
+    entry.library.fini(entry.key.info());
     unload(std::exchange(entry.library, ProviderLibrary()), entry);
     settle(entry, 0);
 }
@@ -154,6 +155,7 @@ std::string Registry::try_candidate(Entry& entry, const Candidate& candidate) {
     if (!library) return std::move(library.error());
     library->init(entry.key.info(), candidate.ia_params);
     if (!is_registered(entry.key)) {
+        // Not dat_provider_fini: providers in use crash in it when they did not register.
         unload(std::move(*library), entry);
         return fmt::format("{} registered no provider for this record (ia_params '{}')",
                            candidate.library, candidate.ia_params);
@@ -166,7 +168,6 @@ std::string Registry::try_candidate(Entry& entry, const Candidate& candidate) {
 }
 
 void Registry::unload(ProviderLibrary library, const Entry& entry) {
-    library.fini(entry.key.info());
     if (!forget_registrations(library.module(), entry)) library.keep_mapped();
 }
 
