@@ -20,5 +20,6 @@ include test/unit/local.mk
 include test/api/local.mk
 include test/dtest/local.mk
 include test/compat/local.mk
+include test/compat/registry/local.mk
 include test/fuzz/local.mk
 include test/bench/local.mk
