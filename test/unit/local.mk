@@ -35,3 +35,11 @@ check_PROGRAMS += test/unit/fabric_test
 TESTS += test/unit/fabric_test
 test_unit_fabric_test_SOURCES = %reldir%/fabric_test.cpp test/support/process.hpp
 test_unit_fabric_test_LDADD = libtestmain.la libsoftverbs_core.la libsupport.la
+
+# The core against a device that does what the test says.
+check_PROGRAMS += test/unit/core_test
+TESTS += test/unit/core_test
+test_unit_core_test_SOURCES = %reldir%/data_path_test.cpp %reldir%/evd_test.cpp \
+    %reldir%/handles_test.cpp \
+    %reldir%/core_fixture.hpp %reldir%/fake_device.cpp %reldir%/fake_device.hpp
+test_unit_core_test_LDADD = libtestmain.la libdaplcore.la libsupport.la

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "test/unit/fake_device.hpp"
+
+#include <netinet/in.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+
+#include "dapl/cm/manager.hpp"
+#include "dapl/entry.hpp"
+#include "dapl/pool.hpp"
+#include "dapl/provider.hpp"
+
+namespace {
+
+struct Cq {
+    ibv_cq base;
+    std::deque<ibv_wc> completions;
+    bool armed;
+};
+
+struct Qp {
+    ibv_qp base;
+    std::vector<fake::Work> requests;
+    std::vector<fake::Work> receives;
+    int async_unacknowledged;
+};
+
+std::mutex mutex;
+std::atomic<int> alive;
+std::atomic<int> refusal;
+std::deque<ibv_async_event> async_events;
+std::uint32_t next_number = 1;
+
+Cq& as_cq(ibv_cq* cq) {
+    return *reinterpret_cast<Cq*>(cq);
+}
+Qp& as_qp(ibv_qp* qp) {
+    return *reinterpret_cast<Qp*>(qp);
+}
+
+void complete(ibv_cq* queue, const ibv_wc& completion) {
+    Cq& cq = as_cq(queue);
+    cq.completions.push_back(completion);
+    if (!cq.armed || !queue->channel) return;
+    cq.armed = false;
+    eventfd_write(queue->channel->fd, 1);
+}
+
+int poll_cq(ibv_cq* queue, int entries, ibv_wc* out) {
+    const std::lock_guard guard(mutex);
+    auto& completions = as_cq(queue).completions;
+    int taken = 0;
+    for (; taken < entries && !completions.empty(); ++taken) {
+        out[taken] = completions.front();
+        completions.pop_front();
+    }
+    return taken;
+}
+
+int req_notify_cq(ibv_cq* queue, int) {
+    const std::lock_guard guard(mutex);
+    as_cq(queue).armed = true;
+    return 0;
+}
+
+std::uint32_t total(const ibv_sge* list, int count) {
+    std::uint32_t length = 0;
+    for (int i = 0; i < count; ++i) length += list[i].length;
+    return length;
+}
+
+void flush(Qp& qp);
+
+int post_send(ibv_qp* pair, ibv_send_wr* work, ibv_send_wr**) {
+    const std::lock_guard guard(mutex);
+    Qp& qp = as_qp(pair);
+    if (pair->state == IBV_QPS_INIT) return EINVAL;
+    qp.requests.push_back({work->wr_id, work->opcode, work->send_flags,
+                           total(work->sg_list, work->num_sge), work->imm_data});
+    if (pair->state == IBV_QPS_ERR) flush(qp);
+    return 0;
+}
+
+int post_recv(ibv_qp* pair, ibv_recv_wr* work, ibv_recv_wr**) {
+    const std::lock_guard guard(mutex);
+    Qp& qp = as_qp(pair);
+    qp.receives.push_back({work->wr_id, IBV_WR_SEND, 0, total(work->sg_list, work->num_sge), 0});
+    if (pair->state == IBV_QPS_ERR) flush(qp);
+    return 0;
+}
+
+void finish(Qp& qp, bool receive, ibv_wc completion) {
+    auto& posted = receive ? qp.receives : qp.requests;
+    if (posted.empty()) throw std::logic_error("nothing is posted");
+    const fake::Work work = posted.front();
+    posted.erase(posted.begin());
+    completion.wr_id = work.id;
+    completion.qp_num = qp.base.qp_num;
+    const bool silent =
+        !receive && completion.status == IBV_WC_SUCCESS && !(work.flags & IBV_SEND_SIGNALED);
+    if (!silent) complete(receive ? qp.base.recv_cq : qp.base.send_cq, completion);
+}
+
+void flush(Qp& qp) {
+    ibv_wc completion{};
+    completion.status = IBV_WC_WR_FLUSH_ERR;
+    while (!qp.requests.empty()) finish(qp, false, completion);
+    while (!qp.receives.empty()) finish(qp, true, completion);
+}
+
+ibv_device device{};
+ibv_context context{};
+ibv_port_attr port{};
+
+ibv_context* the_context() {
+    static const bool once = [] {
+        std::strcpy(device.name, "fake0");
+        device.transport_type = IBV_TRANSPORT_IB;
+        context.device = &device;
+        context.ops.poll_cq = poll_cq;
+        context.ops.req_notify_cq = req_notify_cq;
+        context.ops.post_send = post_send;
+        context.ops.post_recv = post_recv;
+        context.async_fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK);
+        port.state = IBV_PORT_ACTIVE;
+        port.active_mtu = IBV_MTU_4096;
+        port.max_msg_sz = 1U << 30;
+        return true;
+    }();
+    (void)once;
+    return &context;
+}
+
+/// Its peer never says anything; establish() does it in its place.
+class AgreeableConnection final : public dapl::cm::Connection {
+  public:
+    support::Result<void> accept(const dapl::cm::Parameters&, dapl::cm::User&) override {
+        return {};
+    }
+    void reject(dapl::cm::PrivateData) override {}
+    void disconnect() override {}
+    sockaddr_storage peer_address() const override { return {}; }
+    std::uint16_t local_port() const override { return 1; }
+    std::uint16_t remote_port() const override { return 2; }
+};
+
+dapl::cm::User* last_user;
+
+class AgreeableManager final : public dapl::cm::Manager {
+  public:
+    explicit AgreeableManager(dapl::cm::EventLoop& loop) : Manager(loop) {
+        adapter_.context = the_context();
+        adapter_.port = 1;
+        adapter_.address.ss_family = AF_INET;
+    }
+    const dapl::cm::Adapter& adapter() const override { return adapter_; }
+    const char* name() const override { return "FAKE"; }
+    DAT_COUNT max_private_data() const override { return 56; }
+    dapl::cm::Limits limits() const override { return {56, 196, 148}; }
+    support::Result<std::unique_ptr<dapl::cm::Connection>> connect(
+        const sockaddr*, std::uint64_t, const dapl::cm::Parameters& parameters,
+        dapl::cm::User& user) override {
+        parameters.qp->state = IBV_QPS_RTS;
+        last_user = &user;
+        return std::make_unique<AgreeableConnection>();
+    }
+    support::Result<std::unique_ptr<dapl::cm::Listener>> listen(std::uint64_t,
+                                                                dapl::cm::ListenUser&) override {
+        return std::make_unique<dapl::cm::Listener>();
+    }
+
+  private:
+    dapl::cm::Adapter adapter_{};
+};
+
+dapl::Provider provider{};
+
+}  // namespace
+
+namespace dapl {
+
+const Provider* find_provider(const char* name) {
+    return std::strcmp(name, "fake") == 0 ? &provider : nullptr;
+}
+
+namespace cm {
+support::Result<std::unique_ptr<Manager>> open_manager(std::string_view, std::string_view) {
+    return std::make_unique<AgreeableManager>(**EventLoop::acquire());
+}
+}  // namespace cm
+
+}  // namespace dapl
+
+extern "C" {
+
+DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* other) {
+    *other = handle;
+    return DAT_SUCCESS;
+}
+
+int ibv_query_device(ibv_context*, ibv_device_attr* attributes) {
+    *attributes = {};
+    attributes->max_qp = 1000;
+    attributes->max_qp_wr = 4096;
+    attributes->max_sge = 16;
+    attributes->max_cq = 1000;
+    attributes->max_cqe = 65536;
+    attributes->max_mr = 1000;
+    attributes->max_pd = 1000;
+    attributes->max_mr_size = 1ULL << 40;
+    attributes->max_qp_rd_atom = 16;
+    attributes->max_qp_init_rd_atom = 16;
+    attributes->atomic_cap = IBV_ATOMIC_HCA;
+    return 0;
+}
+
+#undef ibv_query_port
+int ibv_query_port(ibv_context*, std::uint8_t, _compat_ibv_port_attr* attributes) {
+    std::memcpy(static_cast<void*>(attributes), &port, sizeof port);
+    return 0;
+}
+int ibv_query_gid(ibv_context*, std::uint8_t, int, ibv_gid* gid) {
+    *gid = {};
+    return 0;
+}
+const char* ibv_get_device_name(ibv_device* named) {
+    return named->name;
+}
+__be64 ibv_get_device_guid(ibv_device*) {
+    return 0;
+}
+
+ibv_pd* ibv_alloc_pd(ibv_context* on) {
+    ++alive;
+    return new ibv_pd{on, 0};
+}
+int ibv_dealloc_pd(ibv_pd* pd) {
+    --alive;
+    delete pd;
+    return 0;
+}
+
+static ibv_mr* register_memory(ibv_pd* pd, void* address, std::size_t length) {
+    if (!address) {
+        errno = EFAULT;
+        return nullptr;
+    }
+    ++alive;
+    const std::uint32_t key = next_number++;
+    return new ibv_mr{pd->context, pd, address, length, 0, key, key};
+}
+#undef ibv_reg_mr
+ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int) {
+    return register_memory(pd, address, length);
+}
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t, unsigned) {
+    return register_memory(pd, address, length);
+}
+int ibv_dereg_mr(ibv_mr* mr) {
+    --alive;
+    delete mr;
+    return 0;
+}
+
+ibv_comp_channel* ibv_create_comp_channel(ibv_context* on) {
+    ++alive;
+    return new ibv_comp_channel{on, eventfd(0, EFD_NONBLOCK), 0};
+}
+int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
+    --alive;
+    close(channel->fd);
+    delete channel;
+    return 0;
+}
+
+ibv_cq* ibv_create_cq(ibv_context* on, int entries, void* user, ibv_comp_channel* channel, int) {
+    if (refusal) {
+        errno = refusal;
+        return nullptr;
+    }
+    ++alive;
+    Cq* cq = new Cq{};
+    cq->base.context = on;
+    cq->base.channel = channel;
+    cq->base.cq_context = user;
+    cq->base.cqe = entries;
+    return &cq->base;
+}
+int ibv_resize_cq(ibv_cq* cq, int entries) {
+    cq->cqe = entries;
+    return 0;
+}
+int ibv_destroy_cq(ibv_cq* cq) {
+    --alive;
+    delete &as_cq(cq);
+    return 0;
+}
+int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** user) {
+    eventfd_t count;
+    *cq = nullptr;
+    *user = nullptr;
+    return eventfd_read(channel->fd, &count);
+}
+void ibv_ack_cq_events(ibv_cq*, unsigned) {}
+
+ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
+    if (refusal) {
+        errno = refusal;
+        return nullptr;
+    }
+    ++alive;
+    Qp* qp = new Qp{};
+    qp->base.context = pd->context;
+    qp->base.pd = pd;
+    qp->base.qp_context = attributes->qp_context;
+    qp->base.send_cq = attributes->send_cq;
+    qp->base.recv_cq = attributes->recv_cq;
+    qp->base.qp_num = next_number++;
+    return &qp->base;
+}
+int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int) {
+    const std::lock_guard guard(mutex);
+    qp->state = attributes->qp_state;
+    if (qp->state == IBV_QPS_ERR) flush(as_qp(qp));
+    return 0;
+}
+int ibv_destroy_qp(ibv_qp* qp) {
+    for (;;) {  // as libibverbs does: events must be acknowledged first
+        const std::lock_guard guard(mutex);
+        if (as_qp(qp).async_unacknowledged == 0) break;
+    }
+    --alive;
+    delete &as_qp(qp);
+    return 0;
+}
+
+int ibv_get_async_event(ibv_context* on, ibv_async_event* event) {
+    eventfd_t count;
+    if (eventfd_read(on->async_fd, &count) != 0) return -1;
+    const std::lock_guard guard(mutex);
+    *event = async_events.front();
+    async_events.pop_front();
+    return 0;
+}
+void ibv_ack_async_event(ibv_async_event* event) {
+    const std::lock_guard guard(mutex);
+    if (event->event_type == IBV_EVENT_QP_FATAL) --as_qp(event->element.qp).async_unacknowledged;
+}
+
+}  // extern "C"
+
+namespace fake {
+
+const std::vector<Work>& requests(ibv_qp* qp) {
+    return as_qp(qp).requests;
+}
+const std::vector<Work>& receives(ibv_qp* qp) {
+    return as_qp(qp).receives;
+}
+
+void finish_request(ibv_qp* qp, ibv_wc_status status) {
+    const std::lock_guard guard(mutex);
+    ibv_wc completion{};
+    completion.status = status;
+    finish(as_qp(qp), false, completion);
+}
+
+void finish_receive(ibv_qp* qp, std::uint32_t length, ibv_wc_status status, ibv_wc_opcode opcode,
+                    std::uint32_t immediate) {
+    const std::lock_guard guard(mutex);
+    ibv_wc completion{};
+    completion.status = status;
+    completion.byte_len = length;
+    completion.opcode = opcode;
+    completion.imm_data = immediate;
+    if (opcode == IBV_WC_RECV_RDMA_WITH_IMM) completion.wc_flags = IBV_WC_WITH_IMM;
+    finish(as_qp(qp), true, completion);
+}
+
+void inject(ibv_qp* qp, std::uint64_t id, ibv_wc_status status) {
+    const std::lock_guard guard(mutex);
+    ibv_wc completion{};
+    completion.wr_id = id;
+    completion.status = status;
+    complete(qp->send_cq, completion);
+}
+
+void raise(const ibv_async_event& event) {
+    const std::lock_guard guard(mutex);
+    async_events.push_back(event);
+    if (event.event_type == IBV_EVENT_QP_FATAL) ++as_qp(event.element.qp).async_unacknowledged;
+    eventfd_write(the_context()->async_fd, 1);
+}
+
+void establish() {
+    const support::MutexLock guard(dapl::connection_lock);
+    last_user->report(dapl::cm::Outcome::kEstablished, {});
+}
+
+int objects() {
+    return alive;
+}
+void refuse(int error_number) {
+    refusal = error_number;
+}
+
+OpenIa::OpenIa() {
+    provider.table = dapl::kProviderTable;
+    std::strcpy(provider.info.ia_name, "fake");
+    provider.info.dapl_version_major = 2;
+    char name[] = "fake";
+    if (dapl::entry::ia_open(name, 8, &async, &ia) != DAT_SUCCESS)
+        throw std::runtime_error("the fake adapter does not open");
+}
+
+OpenIa::~OpenIa() {
+    if (ia) dapl::entry::ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+}  // namespace fake

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A verbs device that does what the test tells it, and a connection manager whose peer always says
+/// yes: the core's data path, one step at a time.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "dapl/dat.hpp"
+
+namespace fake {
+
+/// A posted work request, as the device saw it.
+struct Work {
+    std::uint64_t id;
+    ibv_wr_opcode opcode;
+    unsigned flags;
+    std::uint32_t length;
+    std::uint32_t immediate;
+};
+
+/// What is posted and not yet completed, oldest first.
+const std::vector<Work>& requests(ibv_qp* qp);
+const std::vector<Work>& receives(ibv_qp* qp);
+/// Completes the oldest request; a good one that is not signalled leaves no completion.
+void finish_request(ibv_qp* qp, ibv_wc_status status = IBV_WC_SUCCESS);
+/// Completes the oldest receive.
+void finish_receive(ibv_qp* qp, std::uint32_t length, ibv_wc_status status = IBV_WC_SUCCESS,
+                    ibv_wc_opcode opcode = IBV_WC_RECV, std::uint32_t immediate = 0);
+/// Completes any work request id at will, on the queue of the requests.
+void inject(ibv_qp* qp, std::uint64_t id, ibv_wc_status status);
+/// Raises an asynchronous event.
+void raise(const ibv_async_event& event);
+
+/// The peer of the last dat_ep_connect says yes.
+void establish();
+
+/// Objects of the device that are alive: domains, regions, channels, queues, queue pairs.
+int objects();
+/// The next ibv_create_cq or ibv_create_qp fails with this errno; 0: works again.
+void refuse(int error_number);
+
+/// An adapter instance of the fake device.
+struct OpenIa {
+    OpenIa();
+    ~OpenIa();
+    DAT_IA_HANDLE ia = nullptr;
+    DAT_EVD_HANDLE async = nullptr;
+};
+
+}  // namespace fake
