@@ -6,4 +6,5 @@ libsoftverbs_core_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=default -fno-visibil
 libsoftverbs_core_la_SOURCES =
 include providers/soft/fabric/local.mk
 include providers/soft/verbs/local.mk
+include providers/soft/cm/local.mk
 include providers/soft/export/local.mk

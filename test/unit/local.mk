@@ -43,3 +43,8 @@ test_unit_core_test_SOURCES = %reldir%/data_path_test.cpp %reldir%/evd_test.cpp 
     %reldir%/handles_test.cpp \
     %reldir%/core_fixture.hpp %reldir%/fake_device.cpp %reldir%/fake_device.hpp
 test_unit_core_test_LDADD = libtestmain.la libdaplcore.la libsupport.la
+
+check_PROGRAMS += test/unit/cm_test
+TESTS += test/unit/cm_test
+test_unit_cm_test_SOURCES = %reldir%/cm_test.cpp %reldir%/cm_fixture.hpp test/support/process.hpp
+test_unit_cm_test_LDADD = libtestmain.la libsoftverbs_core.la libsupport.la
