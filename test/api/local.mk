@@ -15,3 +15,9 @@ check_PROGRAMS += test/api/verbs_transfer_test
 TESTS += test/api/verbs_transfer_test
 test_api_verbs_transfer_test_SOURCES = %reldir%/verbs_transfer_test.cpp %reldir%/verbs_pair.hpp
 test_api_verbs_transfer_test_LDADD = $(verbs_test_libs)
+
+# The registry, with the made-up providers of test/compat/registry.
+check_PROGRAMS += test/api/registry_test
+TESTS += test/api/registry_test
+test_api_registry_test_SOURCES = %reldir%/registry_test.cpp test/support/process.hpp
+test_api_registry_test_LDADD = libtestmain.la -ldl
