@@ -535,8 +535,10 @@ TEST(Cm, SimultaneousConnectsBetweenTwoProcessesBothSucceed) {
         right.channel().receive<char>();
         left.channel().send('g');
         right.channel().send('g');
-        left.channel().meet();
-        right.channel().meet();
+        left.channel().receive<char>();
+        right.channel().receive<char>();
+        left.channel().send('g');
+        right.channel().send('g');
         ASSERT_EQ(left.wait(), 0);
         ASSERT_EQ(right.wait(), 0);
     }
