@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The manual pages; configure says so when there is no scdoc to make them with.
 EXTRA_DIST += %reldir%/dat.conf.5.scd %reldir%/dtest.1.scd
-TESTS +=
 if HAVE_SCDOC
 man_MANS += %reldir%/dat.conf.5 %reldir%/dtest.1
 CLEANFILES += %reldir%/dat.conf.5 %reldir%/dtest.1

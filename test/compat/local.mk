@@ -11,3 +11,10 @@ check_PROGRAMS += test/compat/softverbs_functions_test
 TESTS += test/compat/softverbs_functions_test
 test_compat_softverbs_functions_test_SOURCES = %reldir%/softverbs_functions_test.cpp
 test_compat_softverbs_functions_test_LDADD = libtestmain.la
+
+# What our libraries look like from outside.
+check_PROGRAMS += test/compat/unload
+test_compat_unload_SOURCES = %reldir%/unload.c
+test_compat_unload_LDADD = -ldl
+TESTS += %reldir%/libraries.bats
+EXTRA_DIST += %reldir%/libraries.bats %reldir%/library-facts %reldir%/golden

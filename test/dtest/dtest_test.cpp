@@ -4,6 +4,8 @@
 /// sent or a user typed.
 #include <getopt.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <random>
@@ -13,6 +15,7 @@
 #include "test/dtest/options.hpp"
 #include "test/dtest/pattern.hpp"
 #include "test/dtest/record.hpp"
+#include "test/dtest/side_channel.hpp"
 
 namespace {
 
@@ -34,6 +37,12 @@ RecordBytes with_text(const std::string& text) {
 }
 
 const Record kRecord{0, 0, 0, 0x0100007f, "soft0", Terms{Terms::kOneWay, 4096, 1000, 0}};
+
+std::pair<Socket, Socket> socket_pair() {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    return {Socket(ends[0]), Socket(ends[1])};
+}
 
 class Arguments {
   public:
@@ -169,6 +178,37 @@ TEST(DtestRecord, AnyBytesGiveARecordOrAFailure) {
         } catch (const Failure&) {
         }
     }
+}
+
+TEST(DtestSideChannel, ARecordInPiecesIsPutTogether) {
+    auto [ours, theirs] = socket_pair();
+    const RecordBytes bytes = encode_record(kRecord);
+    ASSERT_EQ(write(theirs.descriptor(), bytes.data(), 50), 50);
+    ASSERT_EQ(write(theirs.descriptor(), bytes.data() + 50, 78), 78);
+    EXPECT_EQ(receive_record(ours, Deadline(10)).provider, "soft0");
+}
+
+TEST(DtestSideChannel, APeerThatEndsEarlyIsAFailure) {
+    auto [ours, theirs] = socket_pair();
+    ASSERT_EQ(write(theirs.descriptor(), "0000", 4), 4);
+    theirs = Socket();
+    EXPECT_FALSE(peer_closed(ours));
+    EXPECT_THROW(receive_record(ours, Deadline(10)), Failure);
+    EXPECT_TRUE(peer_closed(ours));
+}
+
+TEST(DtestSideChannel, APeerThatSaysNothingIsAFailureAtTheDeadline) {
+    const auto [ours, theirs] = socket_pair();
+    EXPECT_FALSE(peer_closed(ours));
+    EXPECT_THROW(receive_record(ours, Deadline(0.05)), Failure);
+}
+
+TEST(DtestSideChannel, APeerThatSaysMoreGetsNoMoreRead) {
+    auto [ours, theirs] = socket_pair();
+    send_record(theirs, kRecord, Deadline(10));
+    send_record(theirs, kRecord, Deadline(10));
+    EXPECT_EQ(receive_record(ours, Deadline(10)).provider, "soft0");
+    EXPECT_FALSE(peer_closed(ours));
 }
 
 TEST(DtestOptions, EachSizeOfAllSizesComesWithItsNeighbours) {

@@ -1,0 +1,28 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# What each of our shared libraries shows to the dynamic linker, against test/compat/golden, and that it goes when it is closed.
+# After a change that is meant: test/compat/library-facts build/.libs/LIBRARY >test/compat/golden/LIBRARY
+load helpers
+
+libraries=$TOP_BUILDDIR/.libs
+unload=$TOP_BUILDDIR/test/compat/unload
+
+# usage: as_golden LIBRARY
+as_golden() {
+    sh "$TOP_SRCDIR/test/compat/library-facts" "$libraries/$1" >"$BATS_TEST_TMPDIR/facts"
+    diff -u "$TOP_SRCDIR/test/compat/golden/$1" "$BATS_TEST_TMPDIR/facts"
+    ! grep '^fault' "$BATS_TEST_TMPDIR/facts"
+}
+
+@test "every shared library that is built has its list of facts" {
+    for library in "$libraries"/*.so "$libraries"/*.so.2; do
+        soname=$(readelf -dW "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+        [ -e "$TOP_SRCDIR/test/compat/golden/$soname" ] || { echo "$library: nothing in golden/$soname"; return 1; }
+    done
+}
+
+@test "libdat2 exports, imports and needs what its list says" { as_golden libdat2.so.2; }
+@test "libsoftverbs exports, imports and needs what its list says" { as_golden libsoftverbs.so; }
+
+@test "dlclose unloads libdat2" { "$unload" "$libraries/libdat2.so.2"; }
+@test "dlclose unloads libsoftverbs" { "$unload" "$libraries/libsoftverbs.so"; }

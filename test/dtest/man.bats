@@ -1,0 +1,61 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The manual pages, as built.
+
+load ../compat/helpers
+
+pages=$TOP_BUILDDIR/doc/man
+
+need_pages() {
+    need_program mandoc
+    [ -e "$pages/dtest.1" ] || missing "scdoc was not installed when the manual pages were built"
+}
+
+# scdoc puts an empty paragraph macro around each heading: that alone is let pass.
+lint() {
+    need_pages
+    findings=$(mandoc -T lint -W warning "$1" | grep -v 'skipping paragraph macro' || true)
+    [ -z "$findings" ] || { echo "$findings"; false; }
+}
+
+@test "dat.conf(5) is a manual page without faults" { lint "$pages/dat.conf.5"; }
+@test "dtest(1) is a manual page without faults" { lint "$pages/dtest.1"; }
+
+# usage: options_of < TEXT - the options that begin a line, one a line.
+options_of() {
+    sed -n 's/^ *\(-.*\)/\1/p' | sed 's/  .*//; s/=[A-Z]*//g; s/,//g' | tr ' ' '\n' | grep -E '^--?[a-zA-Z-]+$' | sort -u
+}
+
+@test "dtest --help and dtest(1) name the same options" {
+    need_pages
+    "$TOP_BUILDDIR/dtest" --help | options_of >"$BATS_TEST_TMPDIR/help"
+    mandoc -T ascii "$pages/dtest.1" | sed 's/.\x08//g' |
+        sed -n '/^OPTIONS/,/^OUTPUT/p' | options_of >"$BATS_TEST_TMPDIR/page"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/help")" -gt 30 ]
+    diff "$BATS_TEST_TMPDIR/help" "$BATS_TEST_TMPDIR/page"
+}
+
+@test "dtest has the letters that scripts written for other dtests use" {
+    for letter in U D a u w W t s c v p; do
+        "$TOP_BUILDDIR/dtest" --help | grep -qE "^  -$letter, --[a-z-]+  " || { echo "-$letter"; false; }
+    done
+    for letter in b d B h P S i; do
+        "$TOP_BUILDDIR/dtest" --help | grep -qE "^  -$letter, --[a-z-]+=[A-Z]+" || { echo "-$letter"; false; }
+    done
+}
+
+@test "dat.conf(5): its example records are in etc/dat.conf, and are read without a complaint" {
+    examples=$BATS_TEST_TMPDIR/examples
+    sed -n '/^```/,/^```/p' "$TOP_SRCDIR/doc/man/dat.conf.5.scd" | grep -v '^```' | tr -s ' ' >"$examples"
+    [ "$(wc -l <"$examples")" -ge 2 ]
+    tr -s ' ' <"$TOP_SRCDIR/etc/dat.conf" | sed 's/^# *//' >"$BATS_TEST_TMPDIR/shipped"
+    while read -r record; do
+        grep -qxF -- "$record" "$BATS_TEST_TMPDIR/shipped" || { echo "not in etc/dat.conf: $record"; false; }
+    done <"$examples"
+    # libdat2 tells of each bad line at its first use.
+    run env DAT_OVERRIDE="$examples" "$TOP_BUILDDIR/dtest" -P nosuch
+    [[ $output == *DAT_NAME_NOT_REGISTERED* && $output != *"$examples:"[0-9]* ]] || { echo "$output"; false; }
+    echo "soft0 u2" >>"$examples"
+    run env DAT_OVERRIDE="$examples" "$TOP_BUILDDIR/dtest" -P nosuch
+    [[ $output == *"$examples:$(wc -l <"$examples"):"* ]] || { echo "a bad line was not told: $output"; false; }
+}
