@@ -9,15 +9,35 @@ test_api_providers_related_SOURCES = %reldir%/providers_related.c
 test_api_providers_related_LDADD = libdat2.la
 EXTRA_DIST += %reldir%/libdat2.bats %reldir%/libdat2.symbols
 
-# Verbs between real processes.
-verbs_test_libs = libtestmain.la libsoftverbs_core.la libsupport.la
-check_PROGRAMS += test/api/verbs_transfer_test
-TESTS += test/api/verbs_transfer_test
-test_api_verbs_transfer_test_SOURCES = %reldir%/verbs_transfer_test.cpp %reldir%/verbs_pair.hpp
-test_api_verbs_transfer_test_LDADD = $(verbs_test_libs)
-
 # The registry, with the made-up providers of test/compat/registry.
 check_PROGRAMS += test/api/registry_test
 TESTS += test/api/registry_test
 test_api_registry_test_SOURCES = %reldir%/registry_test.cpp test/support/process.hpp
 test_api_registry_test_LDADD = libtestmain.la -ldl
+
+# Verbs between real processes.
+verbs_tests = test/api/verbs_transfer_test \
+    test/api/verbs_order_test \
+    test/api/verbs_errors_test \
+    test/api/verbs_shared_receive_test \
+    test/api/verbs_events_test \
+    test/api/verbs_death_test \
+    test/api/verbs_scale_test
+verbs_test_headers = test/api/verbs_pair.hpp test/support/process.hpp
+verbs_test_libs = libtestmain.la libsoftverbs_core.la libsupport.la
+check_PROGRAMS += $(verbs_tests)
+TESTS += $(verbs_tests)
+test_api_verbs_transfer_test_SOURCES = %reldir%/verbs_transfer_test.cpp $(verbs_test_headers)
+test_api_verbs_transfer_test_LDADD = $(verbs_test_libs)
+test_api_verbs_order_test_SOURCES = %reldir%/verbs_order_test.cpp $(verbs_test_headers)
+test_api_verbs_order_test_LDADD = $(verbs_test_libs)
+test_api_verbs_errors_test_SOURCES = %reldir%/verbs_errors_test.cpp $(verbs_test_headers)
+test_api_verbs_errors_test_LDADD = $(verbs_test_libs)
+test_api_verbs_shared_receive_test_SOURCES = %reldir%/verbs_shared_receive_test.cpp $(verbs_test_headers)
+test_api_verbs_shared_receive_test_LDADD = $(verbs_test_libs)
+test_api_verbs_events_test_SOURCES = %reldir%/verbs_events_test.cpp $(verbs_test_headers)
+test_api_verbs_events_test_LDADD = $(verbs_test_libs)
+test_api_verbs_death_test_SOURCES = %reldir%/verbs_death_test.cpp $(verbs_test_headers)
+test_api_verbs_death_test_LDADD = $(verbs_test_libs)
+test_api_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)
+test_api_verbs_scale_test_LDADD = $(verbs_test_libs)
