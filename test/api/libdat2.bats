@@ -74,18 +74,3 @@ install_tree() {
         [[ $output == *'ok 3 - '* && $output != *'not ok'* ]]
     done
 }
-
-related() {
-    DAT_OVERRIDE=$work/dat.conf "$TOP_BUILDDIR/test/api/providers_related" "$@"
-}
-
-@test "dat_registry_providers_related knows the names of dat.conf and claims no more" {
-    cat >"$work/dat.conf" <<-END
-	one u2.0 nonthreadsafe default libone.so.2 dapl.2.0 "" ""
-	two u2.0 nonthreadsafe default libtwo.so.2 dapl.2.0 "" ""
-	END
-    [ "$(related one one)" = '00000000 1' ]
-    [ "$(related one two)" = '00000000 2' ]
-    [ "$(related one three)" = '800A0064 3' ]
-    [ "$(related three three)" = '800A0064 3' ]
-}

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 # libdat2 from outside.
-check_PROGRAMS += test/api/every_function_test test/api/providers_related
-TESTS += test/api/every_function_test test/api/libdat2.bats
+check_PROGRAMS += test/api/every_function_test test/api/related_test
+TESTS += test/api/every_function_test test/api/related_test test/api/libdat2.bats
 test_api_every_function_test_SOURCES = %reldir%/every_function_test.c
 test_api_every_function_test_LDADD = libdat2.la
-test_api_providers_related_SOURCES = %reldir%/providers_related.c
-test_api_providers_related_LDADD = libdat2.la
+test_api_related_test_SOURCES = %reldir%/related_test.c
+test_api_related_test_LDADD = libdat2.la
 EXTRA_DIST += %reldir%/libdat2.bats %reldir%/libdat2.symbols
 
 # The registry, with the made-up providers of test/compat/registry.
