@@ -46,7 +46,7 @@ test_unit_core_test_LDADD = libtestmain.la libdaplcore.la libsupport.la
 
 check_PROGRAMS += test/unit/cm_test
 TESTS += test/unit/cm_test
-test_unit_cm_test_SOURCES = %reldir%/cm_test.cpp %reldir%/cm_fixture.hpp test/support/process.hpp
+test_unit_cm_test_SOURCES = %reldir%/cm_test.cpp %reldir%/cm_queue_pair_test.cpp %reldir%/cm_fixture.hpp test/support/process.hpp
 test_unit_cm_test_LDADD = libtestmain.la libsoftverbs_core.la libsupport.la
 
 check_PROGRAMS += test/unit/dat_conf_test

@@ -2,6 +2,7 @@
 /// @file
 /// What happens to connections from outside: messages, silence, and death of the peer. Service
 /// thread.
+#include <algorithm>
 #include <cstring>
 
 #include "providers/soft/cm/engine.hpp"
@@ -201,7 +202,9 @@ void Engine::on_reply(const std::shared_ptr<Peer>& peer, const ConnectReply& rep
     stop_timer(*id);
     id->remote_number = reply.from;
     id->state = State::kReplied;
+    const std::uint8_t wished = id->own.initiator_depth;
     agree(*id, reply.terms);
+    id->own.initiator_depth = std::min(id->own.initiator_depth, wished);
     // Becomes ESTABLISHED when it is fetched, where the queue pair is ours to bring up.
     Event& event = push(*id, RDMA_CM_EVENT_CONNECT_RESPONSE);
     fill_terms(event.public_part.param.conn, reply.terms);
