@@ -38,7 +38,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/post.cpp %reldir%/post.hpp \
     %reldir%/private_data.hpp \
     %reldir%/process_state.hpp \
-    %reldir%/provider.hpp \
+    %reldir%/provider.cpp %reldir%/provider.hpp \
     %reldir%/provider_table.cpp \
     %reldir%/psp.cpp %reldir%/psp.hpp \
     %reldir%/pz.cpp %reldir%/pz.hpp \

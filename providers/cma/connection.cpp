@@ -163,8 +163,10 @@ bool Connection::may_retry(int error, long& retries) {
 }
 
 void Connection::unreachable(const char* step, int error) {
-    support::report<support::kPeerUnreachable>(to_text(peer_), to_text(manager_.adapter().address),
-                                               step, std::generic_category().message(error));
+    if (!kDeviceExplainsUnreachable)
+        support::report<support::kPeerUnreachable>(to_text(peer_),
+                                                   to_text(manager_.adapter().address), step,
+                                                   std::generic_category().message(error));
     report(cm::Outcome::kUnreachable);
 }
 

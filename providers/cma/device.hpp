@@ -21,6 +21,9 @@ std::optional<sockaddr_in> address_of(const std::string& device);
 /// The address of an RDMA device given by its verbs name. Each library answers for its own devices.
 std::optional<sockaddr_in> address_of_rdma_device(const std::string& name);
 
+/// Whether the library's device tells the user itself why a peer cannot be reached.
+extern const bool kDeviceExplainsUnreachable;
+
 /// The first IPv4 address of a network interface.
 std::optional<sockaddr_in> address_of_interface(const std::string& name);
 

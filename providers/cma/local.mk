@@ -9,3 +9,14 @@ libcma_la_SOURCES = \
     %reldir%/event.cpp %reldir%/event.hpp \
     %reldir%/manager.cpp %reldir%/manager.hpp \
     %reldir%/private_data.hpp
+
+# libdaplofa.so.2: the core over rdma-core. It is not linked with libdat2: the functions that it wants from there
+# are those of the libdat2, ours or the reference's, that loads it. test/unit/providers.bats lists what stays undefined.
+lib_LTLIBRARIES += libdaplofa.la
+EXTRA_DIST += %reldir%/libdaplofa.map
+libdaplofa_la_CPPFLAGS = $(libcma_la_CPPFLAGS)
+libdaplofa_la_SOURCES = %reldir%/rdma_devices.cpp
+libdaplofa_la_LIBADD = libdaplcore.la libcma.la libsupport.la $(RDMACM_LIBS) $(IBVERBS_LIBS)
+libdaplofa_la_DEPENDENCIES = libdaplcore.la libcma.la libsupport.la %reldir%/libdaplofa.map
+libdaplofa_la_LDFLAGS = $(AM_LDFLAGS) -version-number 2:0:0 \
+    -Wl,--version-script=$(top_srcdir)/%reldir%/libdaplofa.map

@@ -6,6 +6,8 @@
 
 namespace dapl::cma {
 
+const bool kDeviceExplainsUnreachable = false;
+
 std::optional<sockaddr_in> address_of_rdma_device(const std::string& name) {
     if (name.find('/') != std::string::npos) return std::nullopt;
     const std::string ports = "/sys/class/infiniband/" + name + "/ports/";

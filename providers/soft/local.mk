@@ -8,3 +8,4 @@ include providers/soft/fabric/local.mk
 include providers/soft/verbs/local.mk
 include providers/soft/cm/local.mk
 include providers/soft/export/local.mk
+include providers/soft/provider/local.mk

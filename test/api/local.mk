@@ -41,3 +41,21 @@ test_api_verbs_death_test_SOURCES = %reldir%/verbs_death_test.cpp $(verbs_test_h
 test_api_verbs_death_test_LDADD = $(verbs_test_libs)
 test_api_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)
 test_api_verbs_scale_test_LDADD = $(verbs_test_libs)
+
+# Two processes over soft0, through libdat2.
+check_PROGRAMS += test/api/connection_test test/api/connection_codes_test
+TESTS += test/api/connection_test test/api/connection_codes_test
+test_api_connection_test_SOURCES = %reldir%/connection_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
+test_api_connection_test_LDADD = libtestmain.la libdat2.la
+test_api_connection_codes_test_SOURCES = %reldir%/connection_codes_test.cpp
+test_api_connection_codes_test_LDADD = libtestmain.la libdat2.la
+
+# The libraries just built, whatever is installed.
+check_DATA += %reldir%/dat.conf
+CLEANFILES += %reldir%/dat.conf
+%reldir%/dat.conf: Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && for ia in 'soft0:soft0 1' 'soft0-by-interface:lo 0' 'soft0-by-address:127.0.0.1' \
+	    'no-such-device:nonesuch0 1'; do \
+	    printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' \
+	        "$${ia%%:*}" '$(abs_top_builddir)/.libs/libdaplsoft.so.2' "$${ia#*:}"; \
+	done >$@

@@ -53,3 +53,6 @@ check_PROGRAMS += test/unit/dat_conf_test
 TESTS += test/unit/dat_conf_test
 test_unit_dat_conf_test_SOURCES = %reldir%/dat_conf_test.cpp
 test_unit_dat_conf_test_LDADD = libtestmain.la libregistry.la
+
+TESTS += test/unit/providers.bats
+EXTRA_DIST += test/unit/providers.bats

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What a provider library exports: libdat2 calls these when it loads the library for an IA name
+/// and when the name's last adapter instance is closed.
+#include "dapl/provider.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+#include "dapl/entry.hpp"
+#include "dapl/pool.hpp"
+#include "dapl/support/log.hpp"
+#include "dapl/support/mutex.hpp"
+
+namespace dapl {
+namespace {
+
+constexpr int kMostNames = 64;
+
+/// In the library's own memory: objects' first words point here until the library is unmapped, and
+/// nothing has to be given back at exit, when other threads may still call us.
+struct Entry {
+    Provider provider;
+    bool registered;
+};
+Entry entries[kMostNames];
+support::SpinLock entries_lock;
+
+bool same_key(const DAT_PROVIDER_INFO& a, const DAT_PROVIDER_INFO& b) {
+    return std::strcmp(a.ia_name, b.ia_name) == 0 && a.dapl_version_major == b.dapl_version_major &&
+           a.dapl_version_minor == b.dapl_version_minor && a.is_thread_safe == b.is_thread_safe;
+}
+
+Entry* registered_as(const DAT_PROVIDER_INFO& info) REQUIRES(entries_lock) {
+    for (Entry& entry : entries)
+        if (entry.registered && same_key(entry.provider.info, info)) return &entry;
+    return nullptr;
+}
+
+Entry* free_entry() REQUIRES(entries_lock) {
+    for (Entry& entry : entries)
+        if (!entry.registered) return &entry;
+    return nullptr;
+}
+
+/// @return nullptr when there are too many names.
+const Provider* enter(const DAT_PROVIDER_INFO& info, const char* parameters) {
+    const support::SpinLockGuard guard(entries_lock);
+    Entry* entry = registered_as(info);
+    if (!entry) entry = free_entry();
+    if (!entry) return nullptr;
+    Provider& provider = entry->provider;
+    provider.info = info;
+    provider.info.ia_name[DAT_NAME_MAX_LENGTH - 1] = '\0';
+    std::snprintf(provider.parameters, sizeof provider.parameters, "%s",
+                  parameters ? parameters : "");
+    provider.table = kProviderTable;
+    provider.table.device_name = provider.info.ia_name;
+    entry->registered = true;
+    return &provider;
+}
+
+/// @return nullptr when it is not registered.
+const Provider* leave(const DAT_PROVIDER_INFO& info) {
+    const support::SpinLockGuard guard(entries_lock);
+    Entry* entry = registered_as(info);
+    if (!entry) return nullptr;
+    entry->registered = false;
+    return &entry->provider;
+}
+
+}  // namespace
+
+const Provider* find_provider(const char* name) {
+    const support::SpinLockGuard guard(entries_lock);
+    for (const Entry& entry : entries)
+        if (entry.registered && std::strcmp(entry.provider.info.ia_name, name) == 0)
+            return &entry.provider;
+    return nullptr;
+}
+
+}  // namespace dapl
+
+#define EXPORTED extern "C" [[gnu::visibility("default")]]
+
+EXPORTED void dat_provider_init(const DAT_PROVIDER_INFO* info, const char* instance_data) {
+    if (!info) return;
+    const dapl::Provider* provider = dapl::enter(*info, instance_data);
+    if (!provider) {
+        support::report<support::kTooManyNames>(info->ia_name);
+        return;
+    }
+    // No result: libdat2 looks for the entry and tells the user when it is not there.
+    dat_registry_add_provider(&provider->table, &provider->info);
+}
+
+EXPORTED void dat_provider_fini(const DAT_PROVIDER_INFO* info) {
+    const dapl::Provider* provider = info ? dapl::leave(*info) : nullptr;
+    if (provider) dat_registry_remove_provider(&provider->table, info);
+}
+
+EXPORTED DAT_RETURN dapl_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP operation,
+                                    va_list arguments) {
+    return dapl::entry::handle_extendedop(handle, operation, arguments);
+}

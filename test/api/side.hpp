@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// One process's end of the tests: an adapter instance and what hangs on it. Only installed
+/// headers. Everything that goes wrong is thrown, so that it works in children too.
+#pragma once
+
+#include <dat2/udat.h>
+#include <netinet/in.h>
+
+#include <cstring>
+#include <sstream>
+#include <string>
+
+#include "test/support/dat_conf.hpp"
+#include "test/support/process.hpp"
+
+namespace test {
+
+/// @param got, wanted DAT codes.
+inline void expect_code(DAT_RETURN got, DAT_RETURN wanted, const std::string& what) {
+    if (got == wanted) return;
+    std::ostringstream text;
+    text << what << ": 0x" << std::hex << got << ", wanted 0x" << wanted;
+    throw std::runtime_error(text.str());
+}
+inline void succeed(DAT_RETURN got, const std::string& what) {
+    expect_code(got, DAT_SUCCESS, what);
+}
+
+inline constexpr DAT_TIMEOUT kMicroseconds =
+    std::chrono::duration_cast<std::chrono::microseconds>(kDeadline).count();
+
+class Side {
+  public:
+    explicit Side(const char* name = "soft0") {
+        succeed(dat_ia_open(const_cast<char*>(name), 8, &async, &ia), "dat_ia_open");
+        succeed(dat_pz_create(ia, &pz), "dat_pz_create");
+        requests = evd(DAT_EVD_CR_FLAG, 64);
+        connections = evd(DAT_EVD_CONNECTION_FLAG, 64);
+        receives = evd(DAT_EVD_DTO_FLAG, 64);
+        sends = evd(DAT_EVD_DTO_FLAG, 64);
+    }
+    ~Side() {
+        if (ia) dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+    }
+    Side(const Side&) = delete;
+    Side& operator=(const Side&) = delete;
+
+    void close() {
+        succeed(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+        ia = DAT_HANDLE_NULL;
+    }
+
+    DAT_EVD_HANDLE evd(int flags, DAT_COUNT length) const {
+        DAT_EVD_HANDLE made = DAT_HANDLE_NULL;
+        succeed(
+            dat_evd_create(ia, length, DAT_HANDLE_NULL, static_cast<DAT_EVD_FLAGS>(flags), &made),
+            "dat_evd_create");
+        return made;
+    }
+    DAT_EP_HANDLE endpoint() const {
+        DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+        succeed(dat_ep_create(ia, pz, receives, sends, connections, nullptr, &ep), "dat_ep_create");
+        return ep;
+    }
+    DAT_PSP_HANDLE listen(DAT_CONN_QUAL qualifier) const {
+        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+        succeed(dat_psp_create(ia, qualifier, requests, DAT_PSP_CONSUMER_FLAG, &psp),
+                "dat_psp_create");
+        return psp;
+    }
+
+    static DAT_RETURN connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier,
+                              const std::string& data = {},
+                              DAT_TIMEOUT timeout = DAT_TIMEOUT_INFINITE) {
+        sockaddr_in loopback{};
+        loopback.sin_family = AF_INET;
+        loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        return dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&loopback), qualifier,
+                              timeout, static_cast<DAT_COUNT>(data.size()),
+                              const_cast<char*>(data.data()), DAT_QOS_BEST_EFFORT,
+                              DAT_CONNECT_DEFAULT_FLAG);
+    }
+
+    /// Takes the next event, which has to be this one.
+    static DAT_EVENT wait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number) {
+        DAT_EVENT event{};
+        DAT_COUNT more = 0;
+        std::ostringstream wanted;
+        wanted << "event 0x" << std::hex << number;
+        succeed(dat_evd_wait(evd, kMicroseconds, 1, &event, &more), wanted.str());
+        wanted << ", got 0x" << event.event_number;
+        require(event.event_number == number, wanted.str());
+        return event;
+    }
+    DAT_EVENT connection_event(DAT_EVENT_NUMBER number, DAT_EP_HANDLE ep) const {
+        const DAT_EVENT event = wait(connections, number);
+        require(event.event_data.connect_event_data.ep_handle == ep, "the event is about the EP");
+        return event;
+    }
+    DAT_CR_HANDLE request() const {
+        return wait(requests, DAT_CONNECTION_REQUEST_EVENT)
+            .event_data.cr_arrival_event_data.cr_handle;
+    }
+    /// Serves the next request with an EP of its own. @return the connected EP.
+    DAT_EP_HANDLE accept_next(const std::string& data = {}) const {
+        DAT_EP_HANDLE ep = endpoint();
+        const DAT_CR_HANDLE cr = request();
+        succeed(dat_cr_accept(cr, ep, static_cast<DAT_COUNT>(data.size()),
+                              const_cast<char*>(data.data())),
+                "dat_cr_accept");
+        connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
+        return ep;
+    }
+    DAT_EP_HANDLE connect_to(DAT_CONN_QUAL qualifier) const {
+        DAT_EP_HANDLE ep = endpoint();
+        succeed(connect(ep, qualifier), "dat_ep_connect");
+        connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
+        return ep;
+    }
+    /// Nothing more has come.
+    static void expect_empty(DAT_EVD_HANDLE evd) {
+        DAT_EVENT event{};
+        const DAT_RETURN code = dat_evd_dequeue(evd, &event);
+        std::ostringstream text;
+        text << "no event, got 0x" << std::hex << event.event_number;
+        require(DAT_GET_TYPE(code) == DAT_QUEUE_EMPTY, text.str());
+    }
+    static DAT_EP_STATE state(DAT_EP_HANDLE ep) {
+        DAT_EP_STATE state{};
+        succeed(dat_ep_get_status(ep, &state, nullptr, nullptr), "dat_ep_get_status");
+        return state;
+    }
+
+    DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+    DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+    DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
+    DAT_EVD_HANDLE requests, connections, receives, sends;
+};
+
+/// Memory that the device may use for everything.
+class Buffer {
+  public:
+    explicit Buffer(const Side& side, std::size_t size = 256) : bytes(size, '\0') {
+        DAT_REGION_DESCRIPTION region{};
+        region.for_va = bytes.data();
+        DAT_VLEN registered_size = 0;
+        DAT_VADDR registered_address = 0;
+        succeed(dat_lmr_create(side.ia, DAT_MEM_TYPE_VIRTUAL, region, bytes.size(), side.pz,
+                               DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &local_key, &remote_key,
+                               &registered_size, &registered_address),
+                "dat_lmr_create");
+    }
+    ~Buffer() { dat_lmr_free(lmr); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    DAT_LMR_TRIPLET all() const {
+        DAT_LMR_TRIPLET triplet{};
+        triplet.virtual_address = reinterpret_cast<DAT_VADDR>(bytes.data());
+        triplet.segment_length = static_cast<DAT_SEG_LENGTH>(bytes.size());
+        triplet.lmr_context = local_key;
+        return triplet;
+    }
+
+    std::string bytes;
+    DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+    DAT_LMR_CONTEXT local_key = 0;
+    DAT_RMR_CONTEXT remote_key = 0;
+};
+
+}  // namespace test
