@@ -204,8 +204,7 @@ rdma_addrinfo* endpoint_address(int port, int flags) {
 rdma_cm_id* make_endpoint(int port, int flags) {
     rdma_addrinfo* where = endpoint_address(port, flags);
     ibv_qp_init_attr attr = {};
-    attr.cap = {4, 4, 1, 1, 16};
-    attr.qp_type = IBV_QPT_RC;
+    attr.cap = {4, 4, 1, 1, 16};  // the type comes from the address
     attr.sq_sig_all = 1;
     rdma_cm_id* id = nullptr;
     const int result = rdma_create_ep(&id, where, nullptr, &attr);

@@ -403,6 +403,32 @@ TEST(Cm, ABlockedReaderIsWokenByAnEvent) {
     reader.join();
 }
 
+TEST(Cm, AThreadCancelledWhileItWaitsLeavesTheChannelUsable) {
+    TemporaryFabric fabric;
+    EventQueue events;
+    Id id(events);
+    for (int round = 0; round < scaled(50); ++round) {
+        pthread_t reader;
+        ASSERT_EQ(pthread_create(
+                      &reader, nullptr,
+                      [](void* channel) -> void* {
+                          rdma_cm_event* event = nullptr;
+                          rdma_get_cm_event(static_cast<rdma_event_channel*>(channel), &event);
+                          return event;
+                      },
+                      events.get()),
+                  0);
+        if (round % 2) usleep(500);
+        pthread_cancel(reader);
+        void* result = nullptr;
+        pthread_join(reader, &result);
+        EXPECT_EQ(result, PTHREAD_CANCELED);
+    }
+    sockaddr_in to = address("127.0.0.1", 1);
+    check(rdma_resolve_addr(id.get(), nullptr, reinterpret_cast<sockaddr*>(&to), 1000), "resolve");
+    events.next(RDMA_CM_EVENT_ADDR_RESOLVED);
+}
+
 TEST(Cm, DestroyingWaitsForTheLastAcknowledgement) {
     TemporaryFabric fabric;
     EventQueue events;

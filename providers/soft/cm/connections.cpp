@@ -214,7 +214,13 @@ void Engine::on_reply(const std::shared_ptr<Peer>& peer, const ConnectReply& rep
 void Engine::on_ready(const std::shared_ptr<Peer>& peer, const ConnectionStep& step) {
     support::MutexLock lock(mutex);
     Identifier* id = addressee(peer, step);
-    if (!id || id->state != State::kAccepted) return;
+    if (!id || id->state == State::kFailed) {
+        // We gave up meanwhile: the other side must not take it for a connection.
+        const ConnectionStep end = {step.to, step.from};
+        peer->send(MessageType::kDisconnectRequest, bytes_of(end));
+        return;
+    }
+    if (id->state != State::kAccepted) return;
     stop_timer(*id);
     id->state = State::kConnected;
     push(*id, RDMA_CM_EVENT_ESTABLISHED);
@@ -235,10 +241,11 @@ void Engine::on_reject(const std::shared_ptr<Peer>& peer, const ConnectReject& r
 
 void Engine::on_disconnect_request(const std::shared_ptr<Peer>& peer, const ConnectionStep& step) {
     support::MutexLock lock(mutex);
+    // Also for a connection that is no more: who asks must not wait.
+    const ConnectionStep reply = {step.to, step.from};
+    peer->send(MessageType::kDisconnectReply, bytes_of(reply));
     Identifier* id = addressee(peer, step);
-    if (!id) return;
-    send_step(*id, MessageType::kDisconnectReply);
-    if (id->is_connection()) disconnected(*id);
+    if (id && id->is_connection()) disconnected(*id);
 }
 
 void Engine::on_disconnect_reply(const std::shared_ptr<Peer>& peer, const ConnectionStep& step) {

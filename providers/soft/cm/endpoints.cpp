@@ -31,6 +31,7 @@ int take_request(Identifier& listener, rdma_cm_id** result) {
     if (rdma_migrate_id(child.handle(), nullptr) != 0) return errno;
     if (child.child_qp) {
         ibv_qp_init_attr attr = *child.child_qp;
+        attr.qp_type = child.public_part.qp_type;
         if (rdma_create_qp(child.handle(), child.child_pd, &attr) != 0) {
             const int error = errno;
             rdma_destroy_id(child.handle());

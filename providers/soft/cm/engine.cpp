@@ -62,7 +62,8 @@ void Engine::release() {
     CancellationDisabled no_cancellation;
     Shared& shared = Engine::shared();
     support::MutexLock lock(shared.mutex);
-    if (--shared.references > 0) return;
+    // Nothing is ours in a child that lets go of what it inherited.
+    if (shared.references == 0 || --shared.references > 0) return;
     Engine* engine = shared.engine.load();
     if (ibv_dealloc_pd(engine->pd_) != 0) return;
     engine->pd_ = nullptr;

@@ -134,16 +134,18 @@ void process(Engine& engine, Identifier& id, rdma_cm_event& event) {
 int get_event(EventChannel& channel, rdma_cm_event** result) {
     Engine& engine = *channel.engine;
     for (;;) {
-        std::unique_ptr<Event> event;
         {
-            support::MutexLock lock(engine.mutex);
-            event = engine.pop(channel);
-        }
-        if (event) {
             CancellationDisabled no_cancellation;
-            process(engine, *event->counted_on, event->public_part);
-            *result = &event.release()->public_part;
-            return 0;
+            std::unique_ptr<Event> event;
+            {
+                support::MutexLock lock(engine.mutex);
+                event = engine.pop(channel);
+            }
+            if (event) {
+                process(engine, *event->counted_on, event->public_part);
+                *result = &event.release()->public_part;
+                return 0;
+            }
         }
         if (fcntl(channel.public_part.fd, F_GETFL) & O_NONBLOCK) return EAGAIN;
         pollfd readable = {channel.public_part.fd, POLLIN, 0};
