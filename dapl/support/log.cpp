@@ -16,6 +16,10 @@
 namespace support {
 namespace {
 
+/// fmt::format in other files calls it: here it must exist as a function, however the compiler
+/// inlines it.
+[[gnu::used]] std::string (*const kept_vformat)(fmt::string_view, fmt::format_args) = &fmt::vformat;
+
 spdlog::level::level_enum spdlog_level(Level level) {
     switch (level) {
         case Level::kError:

@@ -9,20 +9,21 @@ namespace dat {
 namespace {
 
 support::SpinLock g_lock;  // before Registry::lock_, at fork only
-std::shared_ptr<Registry> g_registry GUARDED_BY(g_lock);
+/// By hand, not by a static object's destructor: at exit() those run before library_unloaded().
+std::shared_ptr<Registry>* g_registry GUARDED_BY(g_lock) = nullptr;
 
 void before_fork() NO_THREAD_SAFETY_ANALYSIS {
     g_lock.lock();
-    if (g_registry) g_registry->before_fork();
+    if (g_registry) (*g_registry)->before_fork();
 }
 
 void after_fork_in_parent() NO_THREAD_SAFETY_ANALYSIS {
-    if (g_registry) g_registry->after_fork_in_parent();
+    if (g_registry) (*g_registry)->after_fork_in_parent();
     g_lock.unlock();
 }
 
 void after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
-    if (g_registry) g_registry->after_fork_in_child();
+    if (g_registry) (*g_registry)->after_fork_in_child();
     g_lock.unlock();
 }
 
@@ -31,9 +32,9 @@ void after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
 /// wrong with the file is told at first use (Registry::report_file_once).
 __attribute__((constructor)) void library_loaded() {
     try {
-        auto made = std::make_shared<Registry>(read_conf_file());
+        auto* made = new std::shared_ptr<Registry>(std::make_shared<Registry>(read_conf_file()));
         support::SpinLockGuard guard(g_lock);
-        g_registry = std::move(made);
+        g_registry = made;
     } catch (...) {
         return;  // no registry: every call says so
     }
@@ -41,16 +42,19 @@ __attribute__((constructor)) void library_loaded() {
 }
 
 __attribute__((destructor)) void library_unloaded() {
-    std::shared_ptr<Registry> last;  // threads still inside a call share it and free it
-    support::SpinLockGuard guard(g_lock);
-    last.swap(g_registry);
+    std::shared_ptr<Registry>* last = nullptr;
+    {
+        support::SpinLockGuard guard(g_lock);
+        last = std::exchange(g_registry, nullptr);
+    }
+    delete last;  // threads still inside a call share the registry, and the last of them frees it
 }
 
 }  // namespace
 
 std::shared_ptr<Registry> registry() {
     support::SpinLockGuard guard(g_lock);
-    return g_registry;
+    return g_registry ? *g_registry : nullptr;
 }
 
 }  // namespace dat

@@ -103,11 +103,12 @@ void Registry::release(const Lease& lease) {
 tl::expected<void, NoProvider> Registry::enter(Entry& entry) {
     {
         support::MutexLock guard(lock_);
-        while (entry.state == Entry::State::kChanging) changed_.wait(lock_);
+        while (changing_ && entry.state != Entry::State::kLoaded) changed_.wait(lock_);
         if (entry.state == Entry::State::kLoaded) {
             ++entry.users;
             return {};
         }
+        changing_ = true;
         entry.state = Entry::State::kChanging;
     }
     try {
@@ -124,13 +125,18 @@ void Registry::settle(Entry& entry, unsigned users) {
     support::MutexLock guard(lock_);
     entry.state = users ? Entry::State::kLoaded : Entry::State::kUnloaded;
     entry.users = users;
+    changing_ = false;
     changed_.notify_all();
 }
 
 void Registry::leave(Entry& entry) {
     {
         support::MutexLock guard(lock_);
-        if (--entry.users > 0) return;
+        --entry.users;
+        while (changing_) changed_.wait(lock_);
+        // Meanwhile others may have used it again, or unloaded it.
+        if (entry.users > 0 || entry.state != Entry::State::kLoaded) return;
+        changing_ = true;
         entry.state = Entry::State::kChanging;
     }
     entry.library.fini(entry.key.info());
@@ -232,6 +238,7 @@ void Registry::after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
         // The thread that was loading or unloading it does not exist here.
         if (entry.state == Entry::State::kChanging) entry.state = Entry::State::kUnloaded;
     }
+    changing_ = false;
     new (&changed_) support::CondVar;  // the old one may count waiters that do not exist here
     lock_.unlock();
 }

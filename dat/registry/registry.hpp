@@ -4,7 +4,8 @@
 /// read) and what providers have registered (registrations).
 ///
 /// Thread safe. One lock guards both, and is never held while a library is loaded or a provider
-/// runs: an entry that is being loaded or unloaded says so, and others that want it wait.
+/// runs. Loading and unloading have turns instead, since two entries may name the same library: an
+/// entry that is being changed says so, and whoever wants it or its turn waits.
 #pragma once
 
 #include <dat2/udat.h>
@@ -134,6 +135,7 @@ class Registry {
 
     support::Mutex lock_;  // leaf: nothing else is locked under it
     support::CondVar changed_;
+    bool changing_ GUARDED_BY(lock_) = false;  ///< some entry is kChanging
     std::map<Key, Registration> registrations_ GUARDED_BY(lock_);
     std::map<DAT_IA_HANDLE, Lease> leases_ GUARDED_BY(lock_);
 };

@@ -25,6 +25,7 @@
 
 #include <dat2/dat_registry.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,7 @@ struct instance {
 };
 
 static struct instance instances[MAX_INSTANCES];
+static pthread_mutex_t instances_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char* library_name(void) {
     Dl_info where;
@@ -92,10 +94,35 @@ static DAT_RETURN code_of(const struct instance* self, const char* word, DAT_RET
 }
 
 static struct instance* find(const DAT_NAME_PTR name) {
-    for (int i = 0; i < MAX_INSTANCES; ++i)
+    struct instance* found = NULL;
+    pthread_mutex_lock(&instances_lock);
+    for (int i = 0; i < MAX_INSTANCES && !found; ++i)
         if (instances[i].in_use && strcmp(instances[i].info.ia_name, name) == 0)
-            return &instances[i];
-    return NULL;
+            found = &instances[i];
+    pthread_mutex_unlock(&instances_lock);
+    return found;
+}
+
+/* A slot in use, cleared but for what it is called; NULL when there is none. */
+static struct instance* claim(const DAT_PROVIDER_INFO* info, const char* name) {
+    struct instance* claimed = NULL;
+    pthread_mutex_lock(&instances_lock);
+    for (int i = 0; i < MAX_INSTANCES && !claimed; ++i)
+        if (!instances[i].in_use) claimed = &instances[i];
+    if (claimed) {
+        memset(claimed, 0, sizeof *claimed);
+        claimed->in_use = 1;
+        claimed->info = *info;
+        snprintf(claimed->info.ia_name, sizeof claimed->info.ia_name, "%s", name);
+    }
+    pthread_mutex_unlock(&instances_lock);
+    return claimed;
+}
+
+static void give_back(struct instance* self) {
+    pthread_mutex_lock(&instances_lock);
+    self->in_use = 0;
+    pthread_mutex_unlock(&instances_lock);
 }
 
 static DAT_RETURN ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE* async,
@@ -108,7 +135,6 @@ static DAT_RETURN ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDL
         SAY("marker is %s", fake_provider_marker() == instances ? "its own" : "another's");
     const DAT_RETURN code = code_of(self, "refuse=", DAT_SUCCESS);
     if (code != DAT_SUCCESS) return code;
-    self->provider = &self->table;
     if (async) *async = &async_evd;
     *ia = self;
     return DAT_SUCCESS;
@@ -161,24 +187,18 @@ static DAT_RETURN extended(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list argume
 }
 
 static DAT_RETURN enter(const DAT_PROVIDER_INFO* info, const char* name, const char* params) {
-    for (int i = 0; i < MAX_INSTANCES; ++i) {
-        struct instance* self = &instances[i];
-        if (self->in_use) continue;
-        memset(self, 0, sizeof *self);
-        self->in_use = 1;
-        self->info = *info;
-        snprintf(self->info.ia_name, sizeof self->info.ia_name, "%s", name);
-        snprintf(self->params, sizeof self->params, "%s", params);
-        self->table.device_name = self->info.ia_name;
-        self->table.ia_open_func = ia_open;
-        self->table.ia_query_func = ia_query;
-        self->table.ia_close_func = ia_close;
-        self->table.handle_extendedop_func = extended;
-        const DAT_RETURN code = dat_registry_add_provider(&self->table, &self->info);
-        SAY("registered %s: %#x", name, code);
-        return code;
-    }
-    return DAT_INSUFFICIENT_RESOURCES;
+    struct instance* self = claim(info, name);
+    if (!self) return DAT_INSUFFICIENT_RESOURCES;
+    snprintf(self->params, sizeof self->params, "%s", params);
+    self->provider = &self->table;
+    self->table.device_name = self->info.ia_name;
+    self->table.ia_open_func = ia_open;
+    self->table.ia_query_func = ia_query;
+    self->table.ia_close_func = ia_close;
+    self->table.handle_extendedop_func = extended;
+    const DAT_RETURN code = dat_registry_add_provider(&self->table, &self->info);
+    SAY("registered %s: %#x", name, code);
+    return code;
 }
 
 static void enter_as(const DAT_PROVIDER_INFO* info, const char* value, const char* params) {
@@ -210,5 +230,5 @@ void dat_provider_fini(const DAT_PROVIDER_INFO* info) {
     struct instance* self = find((const DAT_NAME_PTR)info->ia_name);
     if (!self || parameter(self, "keep")) return;
     SAY("removed %s: %#x", info->ia_name, dat_registry_remove_provider(&self->table, &self->info));
-    self->in_use = 0;
+    give_back(self);
 }
