@@ -3,7 +3,8 @@
 compat_scripts = \
     %reldir%/libsoftverbs.bats \
     %reldir%/devices.bats %reldir%/pingpong.bats %reldir%/perftest.bats %reldir%/rdmacm.bats \
-    %reldir%/reference_stack.bats %reldir%/dtest.bats %reldir%/combinations.bats
+    %reldir%/reference_stack.bats %reldir%/dtest.bats %reldir%/combinations.bats \
+    %reldir%/other_user.bats
 TESTS += %reldir%/libsoftverbs.bats
 EXTRA_DIST += %reldir%/helpers.bash $(compat_scripts)
 
