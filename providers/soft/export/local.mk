@@ -9,6 +9,7 @@ libsoftverbs_la_SOURCES = \
     %reldir%/unsupported.cpp %reldir%/unsupported.def
 libsoftverbs_la_LIBADD = libsoftverbs_core.la libsupport.la
 libsoftverbs_la_DEPENDENCIES = $(libsoftverbs_la_LIBADD) %reldir%/libsoftverbs.map
-# Loaded by its path, never linked with: no version in the file name.
-libsoftverbs_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version $(NO_UNDEFINED) \
+# Loaded by its path, never linked with: no version in the file name. What it calls is its own, also where a process loads it
+# beside the real libraries.
+libsoftverbs_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version $(NO_UNDEFINED) -Wl,-Bsymbolic \
     -Wl,--version-script=$(top_srcdir)/%reldir%/libsoftverbs.map
