@@ -9,7 +9,7 @@
 
 # shellcheck disable=SC2034 # for the tests
 softverbs=$TOP_BUILDDIR/.libs/libsoftverbs.so
-deadline_seconds=60
+deadline_seconds=120
 
 # usage: missing REASON - a peer is not installed. Where `./bootstrap check` found all test packages it leaves
 # build/.peers-required: a test that cannot run is then a failure.
@@ -68,11 +68,13 @@ start_network() {
 start() {
     local name=$1
     shift
+    # Emptied here: a reader must not find what an earlier process of the same name wrote.
+    : >"$BATS_TEST_TMPDIR/$name.out" >"$BATS_TEST_TMPDIR/$name.err"
     "${enter_network[@]}" timeout -k 5 "$deadline_seconds" "$@" \
         >"$BATS_TEST_TMPDIR/$name.out" 2>"$BATS_TEST_TMPDIR/$name.err" </dev/null 3>&- 8>&- &
     process_of[$name]=$!
 }
-declare -A process_of
+declare -gA process_of
 
 # usage: await_end NAME - fails, with both outputs shown, unless the process ends by itself with status 0.
 await_end() {
@@ -135,9 +137,16 @@ is_silent() {
     done
 }
 
-# What processes leave when they end well: the index, no sockets.
+# What processes leave when they close the device: the index, no sockets.
 fabric_is_clean() {
     [ -z "$(find "$fabric" -type s)" ] || { echo "left in the fabric:"; find "$fabric" -type s; return 1; }
+}
+
+# For processes that end without closing the device: the next one cleans up after them.
+fabric_gets_clean() {
+    run_to_end next env LD_PRELOAD="$softverbs" ibv_devinfo
+    is_silent next
+    fabric_is_clean
 }
 
 # Ends what a failed test left running. bats shows the outputs only where the test failed.

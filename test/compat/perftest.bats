@@ -1,33 +1,44 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # Debian's perftest: every operation of a reliable connection, measured by a program that is not ours. No number is judged, only
-# that there is one for each size.
+# that there is one for each size. Few iterations where it spins on memory without asking the device anything: on a busy machine
+# each turn then costs a time slice.
 load helpers
 
 setup() { start_network; }
 teardown() { stop_all; }
 
+# With -R it listens by rdma_cm, where the kernel knows of no port; its client tries ten times.
+await_server() {
+    if [[ " $* " = *" -R "* ]]; then
+        await_line server 'Waiting for client to connect'
+    else
+        await_port server 18515
+    fi
+}
+
 # usage: measure PROGRAM SIZES OPTIONS... - SIZES are those that the report must have a row for.
 measure() {
     local program=$1 sizes=$2 size
     shift 2
-    need_program "$program"
-    start server env LD_PRELOAD="$softverbs" "$program" "$@"
-    await_port server 18515
+    need_program "$program" ibv_devinfo
+    start server env LD_PRELOAD="$softverbs" stdbuf -oL "$program" "$@"
+    await_server "$@"
     run_to_end client env LD_PRELOAD="$softverbs" "$program" "$@" 127.0.0.1
     await_end server
     for size in $sizes; do
-        has client "^ *$size +[0-9]+( +[0-9.]+){3,}"
+        has client "^ *$size[[:space:]]+[0-9]+([[:space:]]+[0-9.]+){3,}"
     done
     unexpected=$(cat "$BATS_TEST_TMPDIR"/{server,client}.{out,err} | grep -iE 'error|fail|warn|unable|couldn|problem' || true)
     [ -z "$unexpected" ] || { echo "unexpected: $unexpected"; return 1; }
-    fabric_is_clean
+    # Some of its programs end without closing the device.
+    fabric_gets_clean
 }
 
-@test "ib_write_lat: 2 bytes" { measure ib_write_lat 2 -F -n 1000; }
-@test "ib_write_lat: 64 KiB" { measure ib_write_lat 65536 -F -n 500 -s 65536; }
+@test "ib_write_lat: 2 bytes" { measure ib_write_lat 2 -F -n 200; }
+@test "ib_write_lat: 64 KiB" { measure ib_write_lat 65536 -F -n 100 -s 65536; }
 @test "ib_write_lat -a: every size from 2 bytes to 8 MiB" {
-    measure ib_write_lat "2 64 256 4096 65536 1048576 8388608" -F -n 20 -a
+    measure ib_write_lat "2 64 256 4096 65536 1048576 8388608" -F -n 5 -a
 }
 @test "ib_send_bw: 64 KiB" { measure ib_send_bw 65536 -F -n 1000; }
 @test "ib_send_bw: 64 bytes, both directions" { measure ib_send_bw 64 -F -n 1000 -s 64 -b; }
@@ -39,3 +50,4 @@ measure() {
 @test "ib_read_bw: 64 KiB" { measure ib_read_bw 65536 -F -n 500; }
 @test "ib_atomic_lat: fetch and add" { measure ib_atomic_lat 8 -F -n 500; }
 @test "ib_atomic_bw: compare and swap" { measure ib_atomic_bw 8 -F -n 500 -A CMP_AND_SWAP; }
+@test "ib_send_lat -R: connected by rdma_cm" { measure ib_send_lat 64 -F -n 500 -s 64 -R; }

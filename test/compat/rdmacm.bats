@@ -40,7 +40,7 @@ rping_pair() {
     [ "$status" -ne 0 ]
     [ "$status" -ne 124 ]
     grep -hE 'REJECTED|UNREACHABLE' "$BATS_TEST_TMPDIR"/client.{out,err}
-    fabric_is_clean
+    fabric_gets_clean
 }
 
 @test "ucmatose: 20 connections, 10 messages of 1000 bytes each way" {
