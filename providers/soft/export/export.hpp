@@ -4,5 +4,4 @@
 /// takes from the softverbs core.
 #pragma once
 
-/// A name that the core defines too is the core's.
-#define EXPORTED extern "C" __attribute__((visibility("default"), weak))
+#define EXPORTED extern "C" __attribute__((visibility("default")))
