@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// libsoftverbs.so beside the installed libibverbs: functions without a device give the same
-/// answers, and the library leaves the process when it is closed.
+/// answers; names without a device behind them say so.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <infiniband/sa.h>
@@ -12,10 +12,8 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <random>
 #include <string>
-#include <vector>
 
 namespace {
 
@@ -42,13 +40,6 @@ class Library {
   private:
     void* handle_;
 };
-
-bool is_mapped(const std::string& path) {
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);)
-        if (line.find(path) != std::string::npos) return true;
-    return false;
-}
 
 class BesideLibibverbs : public testing::Test {
   protected:
@@ -152,17 +143,6 @@ TEST(Libsoftverbs, RpollWaitsForOrdinaryDescriptors) {
     EXPECT_EQ(POLLIN, descriptor.revents);
     close(ends[0]);
     close(ends[1]);
-}
-
-TEST(Libsoftverbs, LeavesTheProcessWhenItIsClosed) {
-    for (int round = 0; round < 3; ++round) {
-        {
-            const Library library(softverbs_path());
-            ASSERT_TRUE(library) << dlerror();
-            ASSERT_TRUE(is_mapped(softverbs_path()));
-        }
-        ASSERT_FALSE(is_mapped(softverbs_path()));
-    }
 }
 
 }  // namespace

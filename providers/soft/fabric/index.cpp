@@ -91,6 +91,14 @@ Result<std::unique_ptr<Index>> Index::join(const Directory& directory, const in6
     return index;
 }
 
+Result<std::uint64_t> Index::hash_of(const Directory& directory) {
+    Index index(directory);
+    if (auto opened = index.open_file(); !opened) return tl::unexpected(opened.error());
+    Transaction transaction(index);
+    if (transaction.error()) return tl::unexpected(transaction.error());
+    return index.read_header(transaction).map([](const Header& header) { return header.hash; });
+}
+
 Result<void> Index::open_file() {
     constexpr int kFlags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
     file_.reset(openat(directory_.fd(), "index", kFlags, 0600));

@@ -40,6 +40,9 @@ class Index {
     /// In a child after fork: closes the descriptor and changes nothing.
     void abandon();
 
+    /// The hash alone, without joining; makes the index where there is none.
+    static Result<std::uint64_t> hash_of(const Directory& directory);
+
     const MemberRef& self() const { return self_; }
     /// Random, made with the index.
     std::uint64_t hash() const { return hash_; }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "providers/soft/verbs/context.hpp"
 
@@ -19,8 +20,17 @@ constexpr int kGids = 1;
 constexpr std::uint64_t kLinkLocalPrefix = 0xfe80;
 
 /// One adapter as far as peers can tell: the same for all members of a fabric.
-std::uint64_t node_guid(Process& process) {
-    return htobe64(process.fabric_hash() | std::uint64_t{0x0200} << 48);
+std::uint64_t node_guid(std::uint64_t fabric_hash) {
+    return htobe64(fabric_hash | std::uint64_t{0x0200} << 48);
+}
+
+/// Before the device is open, as programs that only list devices ask. @return 0 where the fabric
+/// cannot be used, which was reported.
+std::uint64_t node_guid_of_closed_device() {
+    const Result<std::unique_ptr<Directory>> directory = Directory::open();
+    if (!directory) return 0;
+    const Result<std::uint64_t> hash = Index::hash_of(**directory);
+    return hash ? node_guid(*hash) : 0;
 }
 
 Process& process_of(ibv_context* context) {
@@ -30,7 +40,7 @@ Process& process_of(ibv_context* context) {
 void describe(ibv_context* context, ibv_device_attr& a) {
     std::memset(&a, 0, sizeof a);
     std::strcpy(a.fw_ver, "1.0.0");
-    a.node_guid = node_guid(process_of(context));
+    a.node_guid = node_guid(process_of(context).fabric_hash());
     a.sys_image_guid = a.node_guid;
     a.max_mr_size = ~std::uint64_t{0};
     a.page_size_cap = 4096;
@@ -71,7 +81,7 @@ union ibv_gid gid_of(Process& process) {
     union ibv_gid gid;
     gid.global.subnet_prefix =
         htobe64(kLinkLocalPrefix << 48 | (process.fabric_hash() & 0xffffffffffff));
-    gid.global.interface_id = htobe64(process.member());
+    gid.global.interface_id = node_guid(process.fabric_hash());
     return gid;
 }
 
@@ -176,9 +186,13 @@ int ibv_get_pkey_index(ibv_context*, std::uint8_t port, __be16 pkey) {
 }
 
 __be64 ibv_get_device_guid(ibv_device*) {
-    // Known only once the fabric has been opened, as on an adapter whose firmware is not up.
-    softverbs::Process* process = softverbs::Process::current();
-    return process ? softverbs::node_guid(*process) : 0;
+    try {
+        softverbs::Process* process = softverbs::Process::current();
+        return process ? softverbs::node_guid(process->fabric_hash())
+                       : softverbs::node_guid_of_closed_device();
+    } catch (const std::bad_alloc&) {
+        return 0;
+    }
 }
 
 }  // extern "C"

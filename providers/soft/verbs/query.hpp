@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kMaxCqEntries = 4194304;
 inline constexpr std::uint32_t kMaxMessage = std::uint32_t{1} << 31;
 inline constexpr std::uint8_t kMaxReadAtomic = 128;
 
-/// LID and GID of this member; the fabric's hash is in both.
+/// LID and GID of the device, the same for all members; the fabric's hash is in both.
 std::uint16_t lid_of(Process& process);
 union ibv_gid gid_of(Process& process);
 
