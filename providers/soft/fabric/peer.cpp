@@ -3,6 +3,7 @@
 
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <cerrno>
 
@@ -37,8 +38,9 @@ Peer::~Peer() {
 }
 
 void Peer::ring_doorbell() const {
+    // Not write(), which is a cancellation point: requesters ring with locks held.
     const std::uint64_t one = 1;
-    while (write(doorbell_.get(), &one, sizeof one) < 0 && errno == EINTR) continue;
+    while (syscall(SYS_write, doorbell_.get(), &one, sizeof one) < 0 && errno == EINTR) continue;
 }
 
 Result<void> Peer::send(MessageType type, std::span<const std::byte> body,

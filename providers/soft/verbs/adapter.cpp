@@ -2,11 +2,14 @@
 #include "providers/soft/verbs/adapter.hpp"
 
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <vector>
 
 #include "dapl/support/settings.hpp"
 #include "providers/soft/verbs/agent.hpp"
@@ -37,19 +40,21 @@ T* lazy_table(std::size_t count) {
     return static_cast<T*>(memory);
 }
 
-/// Calls visit(index) for each bit set and clears it.
-template <class Visit>
-void drain_kicks(std::atomic<std::uint64_t>* kicks, std::atomic<std::uint64_t>* summary,
-                 std::uint32_t words, Visit visit) {
+/// The objects whose bits were set; clears them.
+std::vector<std::uint32_t> take_kicks(std::atomic<std::uint64_t>* kicks,
+                                      std::atomic<std::uint64_t>* summary, std::uint32_t words) {
+    std::vector<std::uint32_t> kicked;
     for (std::uint32_t s = 0; s * 64 < words; ++s) {
         std::uint64_t marked = summary[s].load(std::memory_order_relaxed);
         if (marked != 0) marked = summary[s].exchange(0, std::memory_order_seq_cst);
         for (; marked != 0; marked &= marked - 1) {
             const std::uint32_t word = s * 64 + std::countr_zero(marked);
             std::uint64_t bits = kicks[word].exchange(0, std::memory_order_seq_cst);
-            for (; bits != 0; bits &= bits - 1) visit(word * 64 + std::countr_zero(bits));
+            for (; bits != 0; bits &= bits - 1)
+                kicked.push_back(word * 64 + std::countr_zero(bits));
         }
     }
+    return kicked;
 }
 
 }  // namespace
@@ -58,6 +63,10 @@ void set_kick(std::atomic<std::uint64_t>* kicks, std::atomic<std::uint64_t>* sum
               std::uint32_t index) {
     kicks[index / 64].fetch_or(std::uint64_t{1} << index % 64, std::memory_order_seq_cst);
     summary[index / 4096].fetch_or(std::uint64_t{1} << index / 64 % 64, std::memory_order_seq_cst);
+}
+
+bool raise_event(int fd, std::uint64_t count) {
+    return syscall(SYS_write, fd, &count, sizeof count) == sizeof count;
 }
 
 void relax(int& turns) {
@@ -207,26 +216,28 @@ void Adapter::serve_doorbell() {
 
 void Adapter::serve_qps() {
     ArenaHeader& header = view().header();
-    drain_kicks(header.qp_kicks, header.qp_kick_summary, kMaxQps / 64, [this](std::uint32_t index) {
+    for (const std::uint32_t index :
+         take_kicks(header.qp_kicks, header.qp_kick_summary, kMaxQps / 64)) {
         if (QueuePair* qp = qps_[index].load(std::memory_order_acquire)) qp->serve_kick();
-    });
+    }
 }
 
 void Adapter::serve_cqs() {
     ArenaHeader& header = view().header();
-    drain_kicks(header.cq_kicks, header.cq_kick_summary, kMaxCqs / 64, [this](std::uint32_t index) {
+    for (const std::uint32_t index :
+         take_kicks(header.cq_kicks, header.cq_kick_summary, kMaxCqs / 64)) {
         const auto found = cqs_.find(index);
-        if (found != cqs_.end()) found->second->serve_kick();
-    });
+        if (found != cqs_.end()) found->second->serve_kick(live_qps_);
+    }
 }
 
 void Adapter::serve_srqs() {
     ArenaHeader& header = view().header();
-    drain_kicks(header.srq_kicks, header.srq_kick_summary, kMaxSrqs / 64,
-                [this](std::uint32_t index) {
-                    const auto found = srqs_.find(index);
-                    if (found != srqs_.end()) found->second->serve_kick();
-                });
+    for (const std::uint32_t index :
+         take_kicks(header.srq_kicks, header.srq_kick_summary, kMaxSrqs / 64)) {
+        const auto found = srqs_.find(index);
+        if (found != srqs_.end()) found->second->serve_kick();
+    }
 }
 
 void Adapter::peer_died(const std::shared_ptr<Peer>& peer) {

@@ -75,7 +75,6 @@ class Adapter {
     void return_qp_num(std::uint32_t qp_num) REQUIRES(mutex) { free_qps_.push_back(qp_num); }
     void add(QueuePair* qp) REQUIRES(mutex);
     void remove(QueuePair* qp) REQUIRES(mutex);
-    const std::set<QueuePair*>& queue_pairs() const REQUIRES(mutex) { return live_qps_; }
 
     Result<std::uint32_t> add(CompletionQueue* cq) REQUIRES(mutex);
     void remove(CompletionQueue* cq, std::uint32_t index) REQUIRES(mutex);
@@ -139,6 +138,9 @@ class Adapter {
 /// caller rings the owner's doorbell afterwards.
 void set_kick(std::atomic<std::uint64_t>* kicks, std::atomic<std::uint64_t>* summary,
               std::uint32_t index);
+
+/// Writes to an eventfd. Unlike write(), no cancellation point: locks are held.
+bool raise_event(int fd, std::uint64_t count = 1);
 
 /// One turn of a loop that waits for another thread or process to finish a short piece of work.
 void relax(int& turns);

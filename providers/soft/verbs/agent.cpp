@@ -143,6 +143,7 @@ int send_agent_chunk(Adapter& adapter, const Target& target, AgentOperation& ope
         auto* buffer = adapter.view().array<std::uint8_t>(operation.buffer, kAgentChunk);
         gather(buffer, operation.plan.locals(), operation.offset, operation.under_way);
     }
+    const CancellationDisabled guard;
     const Result<void> sent = target.peer->send(MessageType::kAgentCopy, bytes_of(message));
     return sent ? 0 : sent.error();
 }

@@ -21,7 +21,7 @@ AsyncEvents::~AsyncEvents() {
 void AsyncEvents::push(const ibv_async_event& event) {
     support::MutexLock lock(mutex_);
     queue_.push_back(event);
-    eventfd_write(fd_, 1);
+    raise_event(fd_);
 }
 
 int AsyncEvents::get(ibv_async_event& event) {

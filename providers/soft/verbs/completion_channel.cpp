@@ -24,7 +24,7 @@ void CompletionChannel::remove(CompletionQueue* cq) {
 }
 
 void CompletionChannel::wake(std::uint64_t events) {
-    eventfd_write(fd, events);
+    raise_event(fd, events);
 }
 
 CompletionQueue* CompletionChannel::take_event() {
@@ -69,6 +69,7 @@ ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
 }
 
 int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
+    const softverbs::CancellationDisabled guard;
     if (channel->refcnt != 0) return EBUSY;
     close(channel->fd);
     delete &CompletionChannel::of(channel);

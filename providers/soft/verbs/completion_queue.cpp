@@ -173,15 +173,15 @@ void CompletionQueue::post(const Completion& completion) {
     }
 }
 
-void CompletionQueue::serve_kick() {
+void CompletionQueue::serve_kick(const std::set<QueuePair*>& queue_pairs) {
     CqHeader& header = ring_.header();
-    if (header.overrun.exchange(0, std::memory_order_acq_rel) != 0) report_overrun();
+    if (header.overrun.exchange(0, std::memory_order_acq_rel) != 0) report_overrun(queue_pairs);
     const std::uint32_t deferred = header.deferred_wakes.exchange(0, std::memory_order_acq_rel);
     CompletionChannel* channel = completion_channel();
     if (deferred != 0 && channel) channel->wake(deferred);
 }
 
-void CompletionQueue::report_overrun() {
+void CompletionQueue::report_overrun(const std::set<QueuePair*>& queue_pairs) {
     if (!overrun_told_) {
         overrun_told_ = true;
         ibv_async_event event{};
@@ -189,7 +189,7 @@ void CompletionQueue::report_overrun() {
         event.event_type = IBV_EVENT_CQ_ERR;
         Context::of(context).events.push(event);
     }
-    for (QueuePair* qp : adapter().queue_pairs()) {
+    for (QueuePair* qp : queue_pairs) {
         if (qp->send_cq == this || qp->recv_cq == this) qp->fail(IBV_EVENT_QP_FATAL);
     }
 }
@@ -267,6 +267,7 @@ using softverbs::CompletionQueue;
 
 ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq_context,
                       ibv_comp_channel* channel, int comp_vector) {
+    const softverbs::CancellationDisabled guard;
     if (comp_vector < 0 || comp_vector >= context->num_comp_vectors) {
         errno = EINVAL;
         return nullptr;
@@ -285,6 +286,7 @@ int ibv_resize_cq(ibv_cq*, int) {
 }
 
 int ibv_destroy_cq(ibv_cq* cq) {
+    const softverbs::CancellationDisabled guard;
     return CompletionQueue::destroy(&CompletionQueue::of(cq));
 }
 

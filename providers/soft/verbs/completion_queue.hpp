@@ -6,6 +6,7 @@
 #include <infiniband/verbs.h>
 
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "dapl/support/mutex.hpp"
@@ -51,10 +52,10 @@ class CompletionQueue : public ibv_cq {
     int arm(bool solicited_only);
     /// A completion by the owner: of a send, or a flushed receive. A full queue is reported.
     void post(const Completion& completion);
-    /// Producers found the queue full: tells the user and breaks the queue pairs. Service thread.
-    void report_overrun() REQUIRES(adapter().mutex);
-    /// What a kick asks for. Service thread.
-    void serve_kick() REQUIRES(adapter().mutex);
+    /// What a kick asks for: wake-ups that a producer left to us; a queue that was found full,
+    /// which the user is told and which breaks its queue pairs. Service thread, with the adapter's
+    /// mutex.
+    void serve_kick(const std::set<class QueuePair*>& queue_pairs);
     /// A producer that died may have counted an event and not raised the descriptor.
     void repeat_wake();
 
@@ -81,6 +82,7 @@ class CompletionQueue : public ibv_cq {
     std::atomic<int> users{0};
 
   private:
+    void report_overrun(const std::set<class QueuePair*>& queue_pairs);
     bool convert(CqEntry& entry, ibv_wc& wc) REQUIRES(lock_);
     CqEntry& entry_at(std::uint64_t position) const { return ring_.entry(position); }
     int allocate(std::uint32_t size, std::uint32_t channel_id);

@@ -117,6 +117,7 @@ int ibv_get_device_index(ibv_device*) {
 }
 
 ibv_context* ibv_open_device(ibv_device* device) {
+    const softverbs::CancellationDisabled guard;
     if (device != softverbs::device()) {
         errno = ENODEV;
         return nullptr;
@@ -130,6 +131,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
 }
 
 int ibv_close_device(ibv_context* context) {
+    const softverbs::CancellationDisabled guard;
     softverbs::Context* mine = &softverbs::Context::of(context);
     std::shared_ptr<softverbs::Adapter> adapter = mine->adapter;
     pthread_mutex_destroy(&context->mutex);

@@ -101,6 +101,7 @@ ibv_mr* register_memory(ProtectionDomain& pd, void* address, std::size_t length,
 
 ibv_mr* try_register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                      unsigned access) {
+    const CancellationDisabled guard;
     try {
         return register_memory(ProtectionDomain::of(pd), address, length, iova, access);
     } catch (const std::bad_alloc&) {
@@ -162,6 +163,7 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, size_t length, uint64_t iova
 }
 
 int ibv_dereg_mr(ibv_mr* mr) {
+    const softverbs::CancellationDisabled guard;
     softverbs::MemoryRegion* mine = &softverbs::MemoryRegion::of(mr);
     softverbs::deregister(*mine);
     --ProtectionDomain::of(mr->pd).users;

@@ -174,6 +174,7 @@ using softverbs::ProtectionDomain;
 using softverbs::QueuePair;
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
+    const softverbs::CancellationDisabled guard;
     try {
         return QueuePair::create(ProtectionDomain::of(pd), *attributes);
     } catch (const std::bad_alloc&) {
@@ -183,10 +184,12 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
 }
 
 int ibv_destroy_qp(ibv_qp* qp) {
+    const softverbs::CancellationDisabled guard;
     return QueuePair::destroy(&QueuePair::of(qp));
 }
 
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
+    const softverbs::CancellationDisabled guard;
     try {
         return QueuePair::of(qp).modify(*attributes, mask);
     } catch (const std::bad_alloc&) {

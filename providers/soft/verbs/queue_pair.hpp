@@ -81,17 +81,17 @@ class QueuePair : public ibv_qp {
         send_completed_.store(position + 1, std::memory_order_release);
     }
 
-    // -- called by the service thread
+    // -- called by the service thread, with the adapter's mutex held
     /// The peer asked for attention: a receive was posted, it became ready, or it found a fault.
-    void serve_kick() REQUIRES(adapter_.mutex);
-    bool peer_died(const Peer& peer) REQUIRES(adapter_.mutex);
-    void give_up_peer(const Peer& peer) REQUIRES(adapter_.mutex);
+    void serve_kick();
+    bool peer_died(const Peer& peer);
+    void give_up_peer(const Peer& peer);
     /// A completion queue or the device broke.
-    void fail(ibv_event_type event) REQUIRES(adapter_.mutex);
+    void fail(ibv_event_type event);
     /// The wait that began with this ticket has lasted too long.
-    void wait_expired(std::uint32_t ticket) REQUIRES(adapter_.mutex);
+    void wait_expired(std::uint32_t ticket);
     /// The peer's service thread has done its part of the request at the head.
-    void agent_replied(const AgentMessage& answer, const Peer& peer) REQUIRES(adapter_.mutex);
+    void agent_replied(const AgentMessage& answer, const Peer& peer);
 
     Adapter& adapter() const { return adapter_; }
     ProtectionDomain& domain() const { return ProtectionDomain::of(pd); }

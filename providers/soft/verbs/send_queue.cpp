@@ -214,6 +214,7 @@ void QueuePair::begin_wait(Progress reason) {
     bool endless = false;
     const Deadline deadline = wait_deadline(reason, endless);
     if (endless) return;
+    const CancellationDisabled guard;
     Adapter* adapter = &adapter_;
     const std::uint32_t number = qp_num;
     adapter_.process().service().at(deadline, [adapter, number, ticket] {

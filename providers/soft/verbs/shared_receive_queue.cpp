@@ -240,6 +240,7 @@ extern "C" {
 using softverbs::SharedReceiveQueue;
 
 ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
+    const softverbs::CancellationDisabled guard;
     try {
         return SharedReceiveQueue::create(softverbs::ProtectionDomain::of(pd), *attributes);
     } catch (const std::bad_alloc&) {
@@ -258,6 +259,7 @@ int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attributes) {
 }
 
 int ibv_destroy_srq(ibv_srq* srq) {
+    const softverbs::CancellationDisabled guard;
     return SharedReceiveQueue::destroy(&SharedReceiveQueue::of(srq));
 }
 

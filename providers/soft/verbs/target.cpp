@@ -3,8 +3,6 @@
 
 #include <sys/uio.h>
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -137,8 +135,7 @@ void Target::kick_cq() const {
 }
 
 void Target::wake_channel() const {
-    const std::uint64_t one = 1;
-    if (channel && write(channel->get(), &one, sizeof one) == sizeof one) return;
+    if (channel && raise_event(channel->get())) return;
     completions.header().deferred_wakes.fetch_add(1, std::memory_order_acq_rel);
     kick_cq();
 }
