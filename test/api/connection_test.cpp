@@ -2,6 +2,8 @@
 // Connections between two real processes over soft0. The child serves, the test connects.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "test/api/side.hpp"
 
 namespace {
@@ -378,6 +380,70 @@ TEST_F(Connections, hundreds_of_connections_in_a_row_leave_nothing_behind) {
     }
     Side::expect_empty(side.connections);
     EXPECT_EQ(server.wait(), 0);
+}
+
+TEST_F(Connections, a_failed_transfer_breaks_the_connection_once_on_each_side) {
+    Child server([](Channel& channel) {
+        Side side;
+        Buffer small(side, 16);
+        side.listen(kQualifier);
+        DAT_EP_HANDLE ep = side.endpoint();
+        post_receives(side, ep, small, 1);
+        channel.send('l');
+        succeed(dat_cr_accept(side.request(), ep, 0, nullptr), "dat_cr_accept");
+        side.connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
+        channel.meet();
+        const DAT_EVENT failed = Side::wait(side.receives, DAT_DTO_COMPLETION_EVENT);
+        require(failed.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
+                "a message that is too long for the receive fails");
+        DAT_EVENT ended{};
+        DAT_COUNT more = 0;
+        succeed(dat_evd_wait(side.connections, kMicroseconds, 1, &ended, &more), "dat_evd_wait");
+        require(ended.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+                    ended.event_number == DAT_CONNECTION_EVENT_DISCONNECTED,
+                "the connection ends");
+        channel.meet();
+        Side::expect_empty(side.connections);
+    });
+    server.channel().receive<char>();
+    Side side;
+    Buffer large(side, 256);
+    DAT_EP_HANDLE ep = side.connect_to(kQualifier);
+    server.channel().meet();
+    DAT_LMR_TRIPLET segment = large.all();
+    succeed(dat_ep_post_send(ep, 1, &segment, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG),
+            "dat_ep_post_send");
+    const DAT_EVENT failed = Side::wait(side.sends, DAT_DTO_COMPLETION_EVENT);
+    EXPECT_NE(failed.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+    DAT_EVENT ended{};
+    DAT_COUNT more = 0;
+    succeed(dat_evd_wait(side.connections, kMicroseconds, 1, &ended, &more), "dat_evd_wait");
+    EXPECT_TRUE(ended.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+                ended.event_number == DAT_CONNECTION_EVENT_DISCONNECTED)
+        << ended.event_number;
+    EXPECT_EQ(Side::state(ep), DAT_EP_STATE_DISCONNECTED);
+    server.channel().meet();
+    Side::expect_empty(side.connections);
+    EXPECT_EQ(server.wait(), 0);
+}
+
+TEST_F(Connections, an_address_of_no_machine_here_is_unreachable_and_one_message_says_why) {
+    Side side;
+    DAT_EP_HANDLE ep = side.endpoint();
+    sockaddr_in elsewhere{};
+    elsewhere.sin_family = AF_INET;
+    elsewhere.sin_addr.s_addr = htonl(0xC0000201);  // 192.0.2.1, kept for documentation
+    const std::string told = captured_stderr([&] {
+        succeed(dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&elsewhere), kQualifier,
+                               DAT_TIMEOUT_INFINITE, 0, nullptr, DAT_QOS_BEST_EFFORT,
+                               DAT_CONNECT_DEFAULT_FLAG),
+                "dat_ep_connect");
+        side.connection_event(DAT_CONNECTION_EVENT_UNREACHABLE, ep);
+    });
+    EXPECT_NE(told.find("192.0.2.1"), std::string::npos) << told;
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+    EXPECT_EQ(Side::state(ep), DAT_EP_STATE_DISCONNECTED);
+    Side::expect_empty(side.connections);
 }
 
 }  // namespace
