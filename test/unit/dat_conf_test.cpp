@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace {
@@ -122,6 +125,21 @@ TEST(DatConfReader, KeepsTheFirstProblemsOfAJunkFileAndCountsTheRest) {
     EXPECT_EQ(text.problems.size(), dat::kMaxProblems);
     EXPECT_EQ(text.problems.back().line, static_cast<int>(dat::kMaxProblems));
     EXPECT_EQ(text.bad_lines, 1000u);
+}
+
+TEST(DatConfReader, ReadsTheFileThatIsInstalled) {
+    const char* source = getenv("TOP_SRCDIR");
+    std::ifstream file(std::string(source ? source : ".") + "/etc/dat.conf");
+    const std::string content{std::istreambuf_iterator<char>(file), {}};
+    const ConfText text = read_dat_conf(content);
+    EXPECT_EQ(text.bad_lines, 0u);
+    ASSERT_EQ(text.records.size(), 2u);
+    EXPECT_EQ(text.records[0].ia_name, "soft0");
+    EXPECT_EQ(text.records[1].ia_name, "ofa-v2-lo");
+    for (const dat::ConfRecord& record : text.records) {
+        EXPECT_EQ(record.library, "libdaplsoft.so.2");
+        EXPECT_EQ(record.ia_params, "soft0 0");
+    }
 }
 
 }  // namespace

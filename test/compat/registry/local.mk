@@ -25,5 +25,5 @@ test_compat_registry_fake_undefined_la_SOURCES = %reldir%/fake_provider.c
 test_compat_registry_fake_undefined_la_CPPFLAGS = $(AM_CPPFLAGS) -Ddat_registry_add_provider=nobody_defines_this
 test_compat_registry_fake_undefined_la_LDFLAGS = $(FAKE_LDFLAGS)
 
-TESTS += %reldir%/answers
-EXTRA_DIST += %reldir%/answers %reldir%/differences %reldir%/corpus
+TESTS += %reldir%/answers %reldir%/installed_file.bats
+EXTRA_DIST += %reldir%/answers %reldir%/installed_file.bats %reldir%/differences %reldir%/corpus
