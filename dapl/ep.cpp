@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "dapl/ia.hpp"
+#include "dapl/refusal.hpp"
 #include "dapl/work_request.hpp"
 
 namespace dapl {
@@ -83,9 +84,9 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
     if (made_of.pz) {
         device = initial_attributes(*this, made_of, wanted);
         made = create(made_of.pz->domain.get(), device);
-        if (!made) return support::failure(from_errno(errno), "the device refuses a queue pair");
+        if (!made) return refused_by_device(ia, errno, "a queue pair");
         if (const int failed = initialise(ia, made.get()))
-            return support::failure(from_errno(failed), "the device refuses the state INIT");
+            return refused_by_device(ia, failed, "a queue pair's first state");
     }
     end_queue_pair();
     support::MutexLock lock(connection_lock);

@@ -159,7 +159,9 @@ void transfer_failed(Ep& ep) {
     ep.connection.broken();
 }
 void queue_pair_failed(Ep& ep) {
-    ep.connection.broken();
+    // Where a peer's request was at fault the peer disconnects as well, a moment earlier or later:
+    // the event is the same in both cases.
+    ep.connection.disconnect(EpCause::kDisconnectAbrupt);
 }
 void abandon_connection(Ep& ep) {
     ep.connection.disconnect(EpCause::kDisconnectAbrupt);

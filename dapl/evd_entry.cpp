@@ -10,6 +10,7 @@
 #include "dapl/ia.hpp"
 #include "dapl/merging.hpp"
 #include "dapl/pool.hpp"
+#include "dapl/refusal.hpp"
 
 namespace dapl {
 namespace {
@@ -75,8 +76,7 @@ support::Result<Evd*> make_evd(Ia& ia, DAT_COUNT length, Cno* cno, DAT_EVD_FLAGS
     DeviceQueue device;
     if (wants_completions(flags)) {
         device = make_device_queue(ia, length);
-        if (!device.queue)
-            return support::failure(from_errno(errno), "the device refuses a completion queue");
+        if (!device.queue) return refused_by_device(ia, errno, "a completion queue");
     }
     ibv_cq* queue = device.queue.get();
     Evd* evd = make<Evd>(&ia.provider.table, ia, flags, length, std::move(device.channel),

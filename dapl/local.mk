@@ -42,6 +42,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/provider_table.cpp \
     %reldir%/psp.cpp %reldir%/psp.hpp \
     %reldir%/pz.cpp %reldir%/pz.hpp \
+    %reldir%/refusal.hpp \
     %reldir%/service_thread.cpp %reldir%/service_thread.hpp \
     %reldir%/slot_ring.hpp \
     %reldir%/work_request.hpp \

@@ -95,9 +95,15 @@ void Pool::release(Header* slot) {
 }
 
 void Pool::forget_provider() {
-    for (std::uint32_t index = 0; Header* slot = at(index); ++index) {
-        slot->kind_tag.store(nullptr, std::memory_order_relaxed);
-        slot->provider.store(nullptr, std::memory_order_relaxed);
+    const std::uint32_t made = made_.load(std::memory_order_acquire);
+    if (made == free_) {
+        for (std::uint32_t first = 0; first < made; first += kSlotsPerChunk)
+            madvise(at(first), kSlotsPerChunk * stride_, MADV_DONTNEED);
+        return;
+    }
+    for (std::uint32_t index = 0; index < made; ++index) {
+        at(index)->kind_tag.store(nullptr, std::memory_order_relaxed);
+        at(index)->provider.store(nullptr, std::memory_order_relaxed);
     }
 }
 

@@ -30,8 +30,9 @@ class Pool {
         char* chunk = chunks_[index / kSlotsPerChunk].load(std::memory_order_relaxed);
         return reinterpret_cast<Header*>(chunk + index % kSlotsPerChunk * stride_);
     }
-    /// The library goes: no handle may lead into it any more.
-    void forget_provider() EXCLUDES(mutex_);
+    /// The library goes: no handle may lead into it any more. Takes no lock; the pages of a pool
+    /// without live objects are given back and read as zero.
+    void forget_provider() NO_THREAD_SAFETY_ANALYSIS;
 
   private:
     static constexpr std::uint32_t kReuseDistance = 64;

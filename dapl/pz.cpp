@@ -8,6 +8,7 @@
 #include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/pool.hpp"
+#include "dapl/refusal.hpp"
 
 namespace dapl::entry {
 namespace {
@@ -17,7 +18,7 @@ DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE* pz_handle) {
     if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
     if (!pz_handle) return bad_argument(2);
     verbs::ProtectionDomain domain(ibv_alloc_pd(ia->context()));
-    if (!domain) return from_errno(errno);
+    if (!domain) return refused_by_device(*ia, errno, "a protection domain").value().code;
     Pz* pz = make<Pz>(&ia->provider.table, *ia, std::move(domain));
     support::MutexLock lock(ia->mutex);
     ia->pzs.add(*pz);

@@ -43,12 +43,14 @@ test_api_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_h
 test_api_verbs_scale_test_LDADD = $(verbs_test_libs)
 
 # Two processes over soft0, through libdat2.
-check_PROGRAMS += test/api/connection_test test/api/connection_codes_test test/api/transfer_test
-TESTS += test/api/connection_test test/api/connection_codes_test test/api/transfer_test
+check_PROGRAMS += test/api/connection_test test/api/connection_codes_test test/api/transfer_test test/api/codes_test
+TESTS += test/api/connection_test test/api/connection_codes_test test/api/transfer_test test/api/codes_test
 test_api_connection_test_SOURCES = %reldir%/connection_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
 test_api_connection_test_LDADD = libtestmain.la libdat2.la
 test_api_transfer_test_SOURCES = %reldir%/transfer_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
 test_api_transfer_test_LDADD = libtestmain.la libdat2.la
+test_api_codes_test_SOURCES = %reldir%/codes_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
+test_api_codes_test_LDADD = libtestmain.la libdat2.la
 test_api_connection_codes_test_SOURCES = %reldir%/connection_codes_test.cpp
 test_api_connection_codes_test_LDADD = libtestmain.la libdat2.la
 

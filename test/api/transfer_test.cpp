@@ -341,6 +341,38 @@ TEST_F(Transfers, ANotificationObjectAttachedAfterwardsHearsOfCompletions) {
     end(side, ep, child);
 }
 
+/// Waits for ever on a completion queue, with no cleanups of its own.
+void* wait_for_ever(void* evd) {
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
+    DAT_EVENT event;
+    DAT_COUNT more;
+    for (;;) dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more);
+}
+
+TEST_F(Transfers, ACompletionQueueServesTheNextWaiterAfterOneWasCancelled) {
+    Child child(serve_sends);
+    child.channel().receive<char>();
+    Side side;
+    const DAT_EP_HANDLE ep = side.connect_to(kQualifier);
+    Buffer buffer(side, kLargest);
+    for (const std::size_t size : kSizes) {
+        for (int round = 0; round < scaled(50); ++round) {
+            pthread_t thread;
+            ASSERT_EQ(pthread_create(&thread, nullptr, wait_for_ever, side.sends), 0);
+            if (round % 2) sched_yield();
+            ASSERT_EQ(pthread_cancel(thread), 0);
+            ASSERT_EQ(pthread_join(thread, nullptr), 0);
+        }
+        buffer.bytes.replace(0, size, pattern(size, size));
+        child.channel().receive<char>();
+        DAT_LMR_TRIPLET local = part(buffer, 0, size);
+        succeed(dat_ep_post_send(ep, 1, &local, cookie(size), DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_send");
+        expect_done(side.sends, ep, size, size, DAT_DTO_SEND);
+    }
+    end(side, ep, child);
+}
+
 TEST_F(Transfers, ClosingAbruptlyWithEverythingOpenTellsThePeerAndLeavesDeadHandles) {
     Child child(serve_window);
     child.channel().receive<char>();
@@ -354,7 +386,8 @@ TEST_F(Transfers, ClosingAbruptlyWithEverythingOpenTellsThePeerAndLeavesDeadHand
     EXPECT_EQ(dat_ep_free(ep), 0x8005000Cu) << "the library may even be unloaded by now";
 }
 
-TEST_F(Transfers, HandlesThatAreDeadOrOfAnotherKindOrMisalignedAreRefusedThroughLibdat2) {
+TEST_F(Transfers,
+       HandlesThatAreDeadOrOfAnotherKindOrMisalignedOrTheParentsAreRefusedThroughLibdat2) {
     Side side;
     DAT_PZ_HANDLE freed;
     succeed(dat_pz_create(side.ia, &freed), "dat_pz_create");
@@ -366,6 +399,13 @@ TEST_F(Transfers, HandlesThatAreDeadOrOfAnotherKindOrMisalignedAreRefusedThrough
         expect_code(dat_pz_free(side.pz), 0x8005000Fu, "the parent's PZ in the child");
         DAT_EVENT event;
         expect_code(dat_evd_dequeue(side.sends, &event), 0x80050015u, "the parent's EVD");
+        const Side own;
+        const DAT_PSP_HANDLE psp = own.listen(kQualifier);
+        succeed(Side::connect(own.endpoint(), kQualifier), "dat_ep_connect");
+        succeed(dat_cr_accept(own.request(), own.endpoint(), 0, nullptr), "dat_cr_accept");
+        for (int end = 0; end < 2; ++end)
+            Side::wait(own.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
+        succeed(dat_psp_free(psp), "dat_psp_free");
     });
     EXPECT_EQ(child.wait(), 0);
     EXPECT_EQ(dat_pz_free(side.pz), DAT_SUCCESS);

@@ -272,7 +272,7 @@ TEST_F(DataPath, AtomicsAreExtensionEvents) {
     EXPECT_EQ(extended(DAT_IB_COLLECTIVE_BARRIER_OP), 0x3FFF0000u);
 }
 
-TEST_F(DataPath, AQueuePairErrorIsAnAsyncEventAndBreaksTheConnection) {
+TEST_F(DataPath, AQueuePairErrorIsAnAsyncEventAndEndsTheConnection) {
     connect_ep();
     ibv_async_event event{};
     event.event_type = IBV_EVENT_QP_FATAL;
@@ -284,7 +284,7 @@ TEST_F(DataPath, AQueuePairErrorIsAnAsyncEventAndBreaksTheConnection) {
     EXPECT_EQ(told.event_number, DAT_ASYNC_ERROR_EP_BROKEN);
     EXPECT_EQ(told.event_data.asynch_error_event_data.dat_handle, ep);
     EXPECT_EQ(state(), DAT_EP_STATE_DISCONNECTED);
-    EXPECT_EQ(next(connect_evd).event_number, DAT_CONNECTION_EVENT_BROKEN);
+    EXPECT_EQ(next(connect_evd).event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 }  // namespace

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the objects of an adapter instance answer to wrong use, exactly, and to the right one.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <map>
+
+#include "test/api/side.hpp"
+
+namespace {
+
+using namespace test;
+
+class Codes : public testing::Test {
+  protected:
+    DAT_RETURN register_memory(void* address, DAT_VLEN length, unsigned privileges,
+                               DAT_MEM_TYPE type = DAT_MEM_TYPE_VIRTUAL,
+                               DAT_VA_TYPE va_type = DAT_VA_TYPE_VA) {
+        DAT_REGION_DESCRIPTION region{};
+        region.for_va = address;
+        return dat_lmr_create(side.ia, type, region, length, side.pz,
+                              static_cast<DAT_MEM_PRIV_FLAGS>(privileges), va_type, &lmr, nullptr,
+                              nullptr, nullptr, nullptr);
+    }
+    DAT_RETURN create(const DAT_EP_ATTR& attributes) {
+        return dat_ep_create(side.ia, side.pz, side.receives, side.sends, side.connections,
+                             &attributes, &ep);
+    }
+    /// The defaults, as the consumer sees them.
+    DAT_EP_ATTR defaults() {
+        ep = side.endpoint();
+        DAT_EP_PARAM parameters;
+        succeed(dat_ep_query(ep, DAT_EP_FIELD_ALL, &parameters), "dat_ep_query");
+        return parameters.ep_attr;
+    }
+
+    TemporaryFabric fabric;
+    Side side;
+    DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+    DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+    char memory[4096] = {};
+};
+
+TEST_F(Codes, MemoryThatCannotBeRegisteredIsRefusedWithOneCodeWhateverTheCause) {
+    const void* read_only = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(read_only, MAP_FAILED);
+    void* const fixed = const_cast<void*>(read_only);
+    EXPECT_EQ(register_memory(memory, 4096, DAT_MEM_PRIV_REMOTE_WRITE_FLAG), 0x00030000u);
+    EXPECT_EQ(register_memory(memory, 4096, 0x40), 0x00030000u);
+    EXPECT_EQ(register_memory(nullptr, 4096, DAT_MEM_PRIV_ALL_FLAG), 0x00030000u);
+    EXPECT_EQ(register_memory(fixed, 4096, DAT_MEM_PRIV_READ_FLAG), DAT_SUCCESS);
+    EXPECT_EQ(dat_lmr_free(lmr), DAT_SUCCESS);
+    EXPECT_EQ(register_memory(memory, 4096, 0x40, DAT_MEM_TYPE_LMR), 0x8005000Du);
+    EXPECT_EQ(register_memory(memory, 4096, 0, DAT_MEM_TYPE_SHARED_VIRTUAL), 0x80030007u);
+    EXPECT_EQ(register_memory(memory, 4096, 0, static_cast<DAT_MEM_TYPE>(3)), 0x80060026u);
+    EXPECT_EQ(register_memory(memory, 4096, 0, DAT_MEM_TYPE_VIRTUAL, DAT_VA_TYPE_ZB), 0xBFFF0000u);
+}
+
+TEST_F(Codes, ARegistrationSaysWhatItIsAndKeepsItsZone) {
+    ASSERT_EQ(register_memory(memory + 5, 77, 0x71), DAT_SUCCESS);
+    DAT_LMR_PARAM parameters;
+    ASSERT_EQ(dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, &parameters), DAT_SUCCESS);
+    EXPECT_EQ(parameters.ia_handle, side.ia);
+    EXPECT_EQ(parameters.pz_handle, side.pz);
+    EXPECT_EQ(parameters.length, 77u);
+    EXPECT_EQ(parameters.registered_size, 77u);
+    EXPECT_EQ(parameters.registered_address, reinterpret_cast<DAT_VADDR>(memory + 5));
+    EXPECT_EQ(static_cast<unsigned>(parameters.mem_priv), 0x71u);
+    EXPECT_EQ(dat_lmr_query(lmr, DAT_LMR_FIELD_ALL, nullptr), 0x80060027u);
+    EXPECT_EQ(dat_pz_free(side.pz), 0x80070053u);
+    EXPECT_EQ(dat_lmr_free(lmr), DAT_SUCCESS);
+    EXPECT_EQ(dat_lmr_free(lmr), 0x8005000Du);
+    EXPECT_EQ(dat_pz_free(side.pz), DAT_SUCCESS);
+}
+
+TEST_F(Codes, AnEndpointsDefaultsAreAcceptedAgain) {
+    const DAT_EP_ATTR standard = defaults();
+    EXPECT_EQ(standard.max_recv_dtos, 16);
+    EXPECT_EQ(standard.max_request_dtos, 16);
+    EXPECT_EQ(standard.max_recv_iov, 4);
+    EXPECT_EQ(standard.max_rdma_read_in, 4);
+    EXPECT_EQ(static_cast<int>(standard.recv_completion_flags), 0x10);
+    EXPECT_EQ(create(standard), DAT_SUCCESS);
+}
+
+TEST_F(Codes, AnEndpointsAttributesAreCheckedAgainstItsEvdsAndItsAdapter) {
+    const DAT_EP_ATTR standard = defaults();
+    const auto with = [&](auto member, auto value) {
+        DAT_EP_ATTR changed = standard;
+        changed.*member = value;
+        return create(changed);
+    };
+    EXPECT_EQ(with(&DAT_EP_ATTR::max_recv_dtos, 0), 0x8006002Au);
+    EXPECT_EQ(with(&DAT_EP_ATTR::max_request_dtos, 0), 0x8006002Au);
+    EXPECT_EQ(with(&DAT_EP_ATTR::max_recv_iov, 0), 0x8006002Au);
+    EXPECT_EQ(with(&DAT_EP_ATTR::recv_completion_flags, DAT_COMPLETION_SUPPRESS_FLAG), 0x8006002Au);
+    EXPECT_EQ(with(&DAT_EP_ATTR::max_recv_dtos, 1 << 30), 0x0006002Au);
+    EXPECT_EQ(with(&DAT_EP_ATTR::max_request_iov, 1 << 20), 0x0006002Au);
+    EXPECT_EQ(with(&DAT_EP_ATTR::max_rdma_read_out, 1 << 20), 0x0006002Au);
+    EXPECT_EQ(with(&DAT_EP_ATTR::max_recv_dtos, -1), 0x00060000u);
+    for (const DAT_SEG_LENGTH size : {0u, 1u})
+        EXPECT_EQ(with(&DAT_EP_ATTR::max_rdma_size, size), DAT_SUCCESS);
+    EXPECT_EQ(with(&DAT_EP_ATTR::max_rdma_write_iov, 1 << 20), DAT_SUCCESS);
+    EXPECT_EQ(dat_ep_create(side.ia, side.sends, side.receives, side.sends, side.connections,
+                            nullptr, &ep),
+              0x8005000Fu);
+    EXPECT_EQ(dat_ep_create(side.ia, side.pz, side.connections, side.sends, side.connections,
+                            nullptr, &ep),
+              0x80050016u);
+    EXPECT_EQ(dat_ep_create(side.ia, side.pz, side.receives, side.connections, side.connections,
+                            nullptr, &ep),
+              0x80050015u);
+    EXPECT_EQ(dat_ep_create(side.ia, side.pz, side.receives, side.sends, side.sends, nullptr, &ep),
+              0x80050017u);
+    EXPECT_EQ(dat_ep_create(side.ia, side.pz, side.receives, side.sends, side.connections, nullptr,
+                            nullptr),
+              0x8006002Bu);
+}
+
+TEST_F(Codes, AnEndpointIsModifiedInAnyWayBeforeItIsConnectedAndWorksThen) {
+    side.listen(1);
+    DAT_EP_PARAM parameters;
+    ep = side.endpoint();
+    ASSERT_EQ(dat_ep_query(ep, DAT_EP_FIELD_ALL, &parameters), DAT_SUCCESS);
+    EXPECT_EQ(dat_ep_modify(ep, DAT_EP_FIELD_EP_STATE, &parameters), 0x80060026u);
+    parameters.ep_attr.max_recv_dtos = 1 << 30;
+    EXPECT_EQ(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &parameters), 0x80060027u);
+    parameters.ep_attr.max_recv_dtos = 2;
+    parameters.recv_evd_handle = side.sends;
+    EXPECT_EQ(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_RECV_EVD_HANDLE,
+                            &parameters),
+              DAT_SUCCESS);
+    EXPECT_EQ(dat_evd_free(side.receives), DAT_SUCCESS) << "no longer used";
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(dat_ep_post_recv(ep, 0, nullptr, {}, DAT_COMPLETION_DEFAULT_FLAG),
+                  i < 2 ? 0u : 0x80030002u);
+    succeed(Side::connect(ep, 1), "dat_ep_connect");
+    side.request();
+    EXPECT_EQ(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &parameters), 0x80070030u);
+}
+
+TEST_F(Codes, AnAdapterInstanceTellsTheTruthAboutItself) {
+    DAT_IA_ATTR ia{};
+    DAT_PROVIDER_ATTR provider{};
+    DAT_EVD_HANDLE async;
+    ASSERT_EQ(
+        dat_ia_query(side.ia, &async, DAT_IA_FIELD_ALL, &ia, DAT_PROVIDER_FIELD_ALL, &provider),
+        DAT_SUCCESS);
+    EXPECT_EQ(async, side.async);
+    EXPECT_STREQ(ia.adapter_name, "soft0");
+    EXPECT_STREQ(provider.provider_name, "soft0");
+    EXPECT_EQ(ia.ia_address_ptr->sa_family, AF_INET);
+    EXPECT_EQ(static_cast<int>(ia.extension_supported), 1);
+    EXPECT_EQ(ia.extension_version, 209);
+    EXPECT_EQ(provider.is_thread_safe, DAT_FALSE) << "as it was registered";
+    EXPECT_EQ(provider.max_private_data_size, 56);
+    EXPECT_EQ(provider.evd_stream_merging_supported[2][3], DAT_FALSE);
+    EXPECT_EQ(provider.evd_stream_merging_supported[1][3], DAT_TRUE);
+    std::map<std::string, std::string> named;
+    for (DAT_COUNT i = 0; i < provider.num_provider_specific_attr; ++i)
+        named[provider.provider_specific_attr[i].name] = provider.provider_specific_attr[i].value;
+    EXPECT_EQ(named["DAT_IB_PROVIDER_NAME"], "CMA");
+    EXPECT_EQ(named["DAT_IB_DEVICE_NAME"], "soft0");
+    EXPECT_EQ(named["DAT_IB_PORT_STATUS"], "ACTIVE");
+    EXPECT_EQ(named["DAT_IB_PORT_NUMBER"], "1");
+    EXPECT_EQ(named["DAT_IB_IMMED_DATA"], "TRUE");
+    EXPECT_EQ(named["DAT_IB_FETCH_AND_ADD"], "TRUE");
+    EXPECT_EQ(named["OPENDAT_THREAD_SAFE"], "TRUE");
+    EXPECT_EQ(named["DAT_IB_NODE_GUID"].size(), 19u);
+    EXPECT_EQ(named["DAT_IB_GID"].size(), 39u);
+    EXPECT_EQ(dat_ia_query(side.ia, nullptr, ~0ULL, &ia, 0, nullptr), 0x80060027u);
+    EXPECT_EQ(dat_ia_query(side.ia, nullptr, 1, nullptr, 0, nullptr), 0x80060028u);
+    EXPECT_EQ(dat_ia_query(side.ia, nullptr, 0, nullptr, 1, nullptr), 0x8006002Au);
+}
+
+}  // namespace

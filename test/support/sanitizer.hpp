@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Which sanitizer a test was built with, for the few that must know.
+#pragma once
+
+#if !defined(__has_feature)
+#define __has_feature(feature) 0  // g++ has macros of its own
+#endif
+
+namespace test {
+
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+inline constexpr bool kAddressSanitizer = true;
+#else
+inline constexpr bool kAddressSanitizer = false;
+#endif
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+
+}  // namespace test
