@@ -20,11 +20,13 @@ std::uint64_t object_id(Kind kind) {
 }
 
 /// Runs when the library is unloaded and at exit, when other threads may still call us: no lock is
-/// waited for, nothing is given back.
+/// waited for.
 [[gnu::destructor]] void forget_library() {
     ProcessState* known = state.load();
     if (!known) return;
-    for (Pool& pool : known->pools) pool.forget_provider();
+    bool unused = true;
+    for (Pool& pool : known->pools) unused = pool.forget_provider() && unused;
+    if (unused) madvise(known, sizeof *known, MADV_DONTNEED);  // nobody is in a call
 }
 
 }  // namespace
@@ -94,17 +96,18 @@ void Pool::release(Header* slot) {
     ++free_;
 }
 
-void Pool::forget_provider() {
+bool Pool::forget_provider() {
     const std::uint32_t made = made_.load(std::memory_order_acquire);
     if (made == free_) {
         for (std::uint32_t first = 0; first < made; first += kSlotsPerChunk)
             madvise(at(first), kSlotsPerChunk * stride_, MADV_DONTNEED);
-        return;
+        return true;
     }
     for (std::uint32_t index = 0; index < made; ++index) {
         at(index)->kind_tag.store(nullptr, std::memory_order_relaxed);
         at(index)->provider.store(nullptr, std::memory_order_relaxed);
     }
+    return false;
 }
 
 }  // namespace dapl

@@ -31,8 +31,8 @@ class Pool {
         return reinterpret_cast<Header*>(chunk + index % kSlotsPerChunk * stride_);
     }
     /// The library goes: no handle may lead into it any more. Takes no lock; the pages of a pool
-    /// without live objects are given back and read as zero.
-    void forget_provider() NO_THREAD_SAFETY_ANALYSIS;
+    /// without live objects are given back and read as zero. @return whether there were none.
+    bool forget_provider() NO_THREAD_SAFETY_ANALYSIS;
 
   private:
     static constexpr std::uint32_t kReuseDistance = 64;
