@@ -34,6 +34,6 @@ teardown() { stop_all; }
 @test "Debian's dtest passes on our libraries: every byte of 1 byte to 16 MiB checked" {
     for size in 1 64 257 4096 65536 1048576 16777216; do
         echo "size $size"
-        dtest_passes -b "$size" -W -D
+        dtest_passes -b "$size" -W -D -B 20
     done
 }
