@@ -6,6 +6,7 @@ load helpers
 
 libraries=$TOP_BUILDDIR/.libs
 unload=$TOP_BUILDDIR/test/compat/unload
+teardown() { stop_all; }
 
 # usage: as_golden LIBRARY
 as_golden() {
@@ -24,5 +25,16 @@ as_golden() {
 @test "libdat2 exports, imports and needs what its list says" { as_golden libdat2.so.2; }
 @test "libsoftverbs exports, imports and needs what its list says" { as_golden libsoftverbs.so; }
 
+@test "libdaplsoft exports the three names of a provider, and imports three of libdat2" { as_golden libdaplsoft.so.2; }
+@test "libdaplofa exports the three names of a provider, and imports three of libdat2" { as_golden libdaplofa.so.2; }
+
 @test "dlclose unloads libdat2" { "$unload" "$libraries/libdat2.so.2"; }
 @test "dlclose unloads libsoftverbs" { "$unload" "$libraries/libsoftverbs.so"; }
+@test "dlclose unloads libdaplsoft" { "$unload" "$libraries/libdat2.so.2" "$libraries/libdaplsoft.so.2"; }
+@test "dlclose unloads libdaplofa" { "$unload" "$libraries/libdat2.so.2" "$libraries/libdaplofa.so.2"; }
+
+@test "the last dat_ia_close unloads the provider, and dlclose libdat2 after it" {
+    start_network
+    use_stack ours "$libraries/libdaplsoft.so.2" 'soft0 0'
+    run_to_end unload "${stack[@]}" "$unload" --open ia "$libraries/libdat2.so.2" "$libraries/libdaplsoft.so.2"
+}

@@ -17,5 +17,5 @@ test_compat_softverbs_functions_test_LDADD = libtestmain.la
 check_PROGRAMS += test/compat/unload
 test_compat_unload_SOURCES = %reldir%/unload.c
 test_compat_unload_LDADD = -ldl
-TESTS += %reldir%/libraries.bats
-EXTRA_DIST += %reldir%/libraries.bats %reldir%/library-facts %reldir%/golden
+TESTS += %reldir%/libraries.bats %reldir%/install.bats
+EXTRA_DIST += %reldir%/libraries.bats %reldir%/install.bats %reldir%/library-facts %reldir%/golden

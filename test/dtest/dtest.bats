@@ -182,7 +182,7 @@ passes_with_debian() {
 
 @test "dtest works with Debian's dtest as its client" {
     need_program dtest
-    for options in '-b 4096' '-b 10' '-b 4096 -p' '-b 4096 -c' '-b 4096 -w' '-b 4096 -w -u' '-b 4096 -u' '-W' '-D -b 3000' '-W -a -b 64'; do
+    for options in '-b 4096' '-b 10' '-b 4096 -p' '-b 4096 -c' '-b 4096 -w' '-b 4096 -w -u' '-b 4096 -u' '-W -B 100' '-D -b 3000 -B 100' '-W -a -b 64 -B 20'; do
         echo "options: $options"
         # shellcheck disable=SC2086 # a list of words
         passes_with_debian "$dtest" "$(command -v dtest)" $options
@@ -191,7 +191,7 @@ passes_with_debian() {
 
 @test "dtest works with Debian's dtest as its server" {
     need_program dtest
-    for options in '-b 4096' '-b 10' '-b 4096 -p' '-b 4096 -c' '-b 4096 -w' '-b 4096 -w -u' '-b 4096 -u' '-W' '-D -b 3000' '-W -a -b 64'; do
+    for options in '-b 4096' '-b 10' '-b 4096 -p' '-b 4096 -c' '-b 4096 -w' '-b 4096 -w -u' '-b 4096 -u' '-W -B 100' '-D -b 3000 -B 100' '-W -a -b 64 -B 20'; do
         echo "options: $options"
         # shellcheck disable=SC2086 # a list of words
         passes_with_debian "$(command -v dtest)" "$dtest" $options

@@ -26,5 +26,5 @@ TESTS += test/dtest/dtest_test
 test_dtest_dtest_test_SOURCES = %reldir%/dtest_test.cpp
 test_dtest_dtest_test_LDADD = libtestmain.la libdtest.la libdat2.la
 
-TESTS += %reldir%/man.bats
-EXTRA_DIST += %reldir%/demo %reldir%/man.bats
+TESTS += %reldir%/dtest.bats %reldir%/man.bats
+EXTRA_DIST += %reldir%/demo %reldir%/dtest.bats %reldir%/man.bats

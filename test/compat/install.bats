@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# make install, out of tree, with DESTDIR: what is there, and that it works from where it stands.
+load helpers
+
+# Once for all tests of this file. Not a part of the make that runs it, which has its own idea of jobs and targets.
+setup_file() {
+    export root=$BATS_FILE_TMPDIR/root
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$root" install \
+        >"$BATS_FILE_TMPDIR/install.log" 2>&1 || { tail -n 20 "$BATS_FILE_TMPDIR/install.log"; return 1; }
+}
+
+setup() {
+    local name
+    prefix=$(sed -n 's/^prefix *= *//p' "$TOP_BUILDDIR/Makefile")
+    exec_prefix=$prefix
+    for name in libdir includedir sysconfdir bindir; do
+        # shellcheck disable=SC2016 # a make variable
+        printf -v "$name" %s "$(sed -n "s/^$name *= *//p" "$TOP_BUILDDIR/Makefile" |
+            sed "s|\${exec_prefix}|$exec_prefix|; s|\${prefix}|$prefix|")"
+    done
+}
+teardown() { stop_all; }
+
+all_there() {
+    local path status=0
+    for path in "$@"; do
+        [ -e "$root$path" ] || { echo "not installed: $path"; status=1; }
+    done
+    return $status
+}
+
+@test "make install puts libraries, headers, programs, pages and dat.conf in place" {
+    # shellcheck disable=SC2154 # set by setup
+    all_there "$libdir"/libdat2.so.2 "$libdir"/libdaplofa.so.2 "$libdir"/libdaplsoft.so.2 "$libdir"/libsoftverbs.so \
+        "$libdir"/pkgconfig/dat2.pc "$libdir"/pkgconfig/dat.pc "$bindir"/dtest "$sysconfdir"/dat.conf
+    # shellcheck disable=SC2154
+    for header in "$TOP_SRCDIR"/dat/include/dat2/*.h; do
+        cmp "$header" "$root$includedir/dat2/${header##*/}"
+    done
+    if [ -e "$TOP_BUILDDIR/doc/man/dtest.1" ]; then
+        [ -n "$(find "$root" -path '*/man5/dat.conf.5')" ]
+        [ -n "$(find "$root" -path '*/man1/dtest.1')" ]
+    fi
+}
+
+@test "make install makes the links that linker and programs look for" {
+    for library in libdat2 libdaplofa libdaplsoft; do
+        file=$root$libdir/$library.so.2
+        [ -L "$file" ]
+        [[ $(readlink "$file") == "$library".so.2.* ]]
+        readelf -dW "$file" | grep -q "SONAME.*\[$library\.so\.2\]"
+    done
+    for name in libdat2.so libdat.so; do
+        [ "$(readlink -f "$root$libdir/$name")" = "$(readlink -f "$root$libdir/libdat2.so.2")" ]
+    done
+}
+
+@test "nothing installed looks for libraries in the build directory or DESTDIR" {
+    find "$root" -type f \( -name '*.so*' -o -path '*/bin/*' \) | while read -r file; do
+        path=$(readelf -dW "$file" | sed -n 's/.*(\(RPATH\|RUNPATH\)).*\[\(.*\)\]/\2/p')
+        [[ $path != *"$TOP_BUILDDIR"* && $path != *"$root"* ]] || { echo "$file: $path"; exit 1; }
+    done
+    ! grep -rF -e "$root" -e "$TOP_BUILDDIR" "$root$libdir/pkgconfig" "$root$sysconfdir"
+}
+
+@test "an installed tree works from its own place: dtest over soft0 with the installed dat.conf" {
+    start_network
+    mkdir "$BATS_TEST_TMPDIR/work"
+    run_to_end demo env -u LD_LIBRARY_PATH "TMPDIR=$BATS_TEST_TMPDIR/work" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" \
+        sh "$TOP_SRCDIR/test/dtest/demo" "$root$prefix" -b 1000 -B 20
+    [[ $(tail -n 1 "$BATS_TEST_TMPDIR/demo.out") == "demo: PASSED: "* ]]
+    is_silent demo
+}
+
+@test "an installed tree works from its own place: ofa-v2-lo too" {
+    start_network
+    use=(env "LD_LIBRARY_PATH=$root$libdir" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" "$root$bindir/dtest")
+    start server "${use[@]}" -P ofa-v2-lo -b 1000 -B 20
+    run_to_end client "${use[@]}" -h 127.0.0.1 -b 1000 -B 20
+    await_end server
+    has client 'DAPL Test Complete\. PASSED'
+}
+
+@test "a second make install keeps the dat.conf that the administrator changed" {
+    echo '# ours' >>"$root$sysconfdir/dat.conf"
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$root" install-data >/dev/null 2>&1
+    [ "$(tail -n 1 "$root$sysconfdir/dat.conf")" = '# ours' ]
+}
