@@ -13,6 +13,7 @@
 #include "dapl/ia_attributes.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/process_state.hpp"
+#include "dapl/support/settings.hpp"
 
 namespace dapl {
 
@@ -112,6 +113,7 @@ DAT_RETURN open_adapter(const Provider& provider, DAT_COUNT async_length, Evd* s
 
 DAT_RETURN open(const DAT_NAME_PTR name, DAT_COUNT async_length, DAT_EVD_HANDLE* async_handle,
                 DAT_IA_HANDLE* handle) {
+    support::warn_about_unknown_settings();
     if (!async_handle) return bad_argument(3);
     if (!handle) return bad_argument(4);
     const Provider* provider = find_provider(name);
