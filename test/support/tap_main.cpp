@@ -56,6 +56,12 @@ class TapPrinter : public testing::EmptyTestEventListener {
 
 }  // namespace
 
+/// Thread sanitizer asks for this: tests fork while service threads run, and their children start
+/// threads of their own.
+extern "C" const char* __tsan_default_options() {
+    return "die_after_fork=0";
+}
+
 int main(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
     testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();

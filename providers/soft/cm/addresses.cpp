@@ -2,7 +2,9 @@
 /// @file
 /// Names to addresses, and the list of devices.
 #include <netdb.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -53,34 +55,31 @@ rdma_addrinfo* convert(const addrinfo& found, const rdma_addrinfo* hints) {
     return result;
 }
 
-/// Applications use the contexts of a list after they have freed it, as long as the library is
-/// loaded.
-struct ListedDevices {
-    support::Mutex mutex;
-    Engine* engine GUARDED_BY(mutex) = nullptr;
-    pid_t pid GUARDED_BY(mutex) = 0;
+/// Applications use the contexts of a list after they have freed it: the device stays open until
+/// the library is unloaded. Made at the first use, so that what the device needs is destroyed after
+/// it.
+struct DeviceHolder {
+    pid_t pid = getpid();
+    ~DeviceHolder() {
+        if (pid == getpid()) Engine::release();
+    }
 };
-ListedDevices listed;
 
 int list_devices(ibv_context*** list) {
-    support::MutexLock lock(listed.mutex);
-    if (!listed.engine || listed.pid != getpid()) {
-        const auto engine = Engine::acquire();
-        if (!engine) return engine.error();
-        listed.engine = *engine;
-        listed.pid = getpid();
+    auto* made = static_cast<ibv_context**>(std::calloc(2, sizeof(ibv_context*)));
+    if (!made) return ENOMEM;
+    const auto engine = Engine::acquire();
+    if (!engine) {
+        std::free(made);
+        return engine.error();
     }
-    *list = static_cast<ibv_context**>(std::calloc(2, sizeof(ibv_context*)));
-    if (!*list) return ENOMEM;
-    (*list)[0] = listed.engine->verbs();
+    static std::atomic<pid_t> holding{0};
+    static DeviceHolder holder;
+    // One reference is enough. In a child after fork it stays until the end.
+    if (holding.exchange(getpid()) == getpid()) Engine::release();
+    made[0] = (*engine)->verbs();
+    *list = made;
     return 0;
-}
-
-/// When the library is unloaded, and at exit.
-__attribute__((destructor)) void close_listed_devices() {
-    support::MutexLock lock(listed.mutex);
-    if (listed.engine && listed.pid == getpid()) Engine::release();
-    listed.engine = nullptr;
 }
 
 }  // namespace
