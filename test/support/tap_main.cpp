@@ -58,7 +58,7 @@ class TapPrinter : public testing::EmptyTestEventListener {
 
 /// Thread sanitizer asks for this: tests fork while service threads run, and their children start
 /// threads of their own.
-extern "C" const char* __tsan_default_options() {
+extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options() {
     return "die_after_fork=0";
 }
 

@@ -571,6 +571,7 @@ TEST(Cm, SimultaneousConnectsBetweenTwoProcessesBothSucceed) {
 }
 
 TEST(Cm, AChildAfterForkHasADeviceOfItsOwn) {
+    if (kThreadSanitizer) GTEST_SKIP() << "threads after a fork confuse the sanitizer";
     TemporaryFabric fabric;
     EventQueue events;
     Id listening = listener(events);

@@ -472,6 +472,7 @@ TEST(FabricDeath, IsSeenAlthoughAForkedChildKeepsTheSocketsOpen) {
 }
 
 TEST(FabricDeath, AForkedChildIsAMemberOfItsOwnAndLeavesTheParentAlone) {
+    if (test::kThreadSanitizer) GTEST_SKIP() << "threads after a fork confuse the sanitizer";
     TemporaryFabric fabric;
     Member parent(answer_reversed);
     const auto number = parent.number();
@@ -492,24 +493,29 @@ TEST(FabricDeath, AForkedChildIsAMemberOfItsOwnAndLeavesTheParentAlone) {
 // -- peers that misbehave
 // --------------------------------------------------------------------------
 
+/// Joins with an arena that is not as it must be.
+std::function<void(Channel&)> bad_member(unsigned seals, std::size_t claimed) {
+    return [=](Channel& channel) {
+        Member bad({}, seals, claimed);
+        channel.send(bad.number());
+        channel.meet();
+    };
+}
+
 TEST(FabricPeer, WithAnArenaThatCouldShrinkIsRefused) {
     TemporaryFabric fabric;
+    Child unsealed(bad_member(F_SEAL_GROW, kArenaSize));
+    Child too_short(bad_member(F_SEAL_SHRINK, 2 * kArenaSize));
     Member good;
-    for (const bool unsealed : {true, false}) {
-        Child child([&](Channel& channel) {
-            Member bad({}, unsealed ? F_SEAL_GROW : F_SEAL_SHRINK,
-                       unsealed ? kArenaSize : 2 * kArenaSize);
-            channel.send(bad.number());
-            channel.meet();
-        });
-        const auto number = child.channel().receive<std::uint32_t>();
+    for (Child* child : {&unsealed, &too_short}) {
+        const auto number = child->channel().receive<std::uint32_t>();
         int error = 0;
         const std::string told =
             captured_stderr([&] { error = good->peer_of_qpn(number, soon()).error(); });
         EXPECT_EQ(error, EPROTO);
         EXPECT_NE(told.find("DAT307"), std::string::npos) << told;
-        child.channel().meet();
-        EXPECT_EQ(child.wait(), 0);
+        child->channel().meet();
+        EXPECT_EQ(child->wait(), 0);
     }
 }
 
@@ -627,15 +633,16 @@ TEST(FabricPeer, OnTheSelfLinkRequestsAreAnsweredToo) {
 
 TEST(FabricPeer, RingsTheDoorbell) {
     TemporaryFabric fabric;
-    std::atomic<int> rings{0};
-    Member member([&](Process& process) { process.on_doorbell([&] { ++rings; }); });
-    const auto number = member.number();
-    Child child([&](Channel&) {
+    Child child([&](Channel& channel) {
+        const auto number = channel.receive<std::uint32_t>();
         Member own;
         auto peer = own->peer_of_qpn(number, soon());
         require(peer.has_value(), "the parent is found");
         (*peer)->ring_doorbell();
     });
+    std::atomic<int> rings{0};
+    Member member([&](Process& process) { process.on_doorbell([&] { ++rings; }); });
+    child.channel().send(member.number());
     EXPECT_EQ(child.wait(), 0);
     EXPECT_TRUE(eventually([&] { return rings > 0; }));
 }
