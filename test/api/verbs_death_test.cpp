@@ -137,6 +137,8 @@ TEST_P(VerbsDeath, APeerThatLeavesInOrderDoesNotDisturbAnIdleQueuePair) {
 void survive(bool shared) {
     const int count = scaled(4000);
     Child steady([count](Channel& channel) { send_counted(channel, count); });
+    std::vector<std::unique_ptr<Child>> victims;
+    for (int i = 0; i < 6; ++i) victims.push_back(std::make_unique<Child>(send_for_ever));
     Options options;
     options.shared_receives = shared;
     options.cq_entries = 4096;
@@ -157,19 +159,18 @@ void survive(bool shared) {
             other.post_receive(wc.wr_id, {host.sge(4096 + wc.wr_id % 32 * 80000, 80000)});
         }
     };
-    for (int victim = 0; victim < 6; ++victim) {
-        Child child(send_for_ever);
+    for (const auto& child : victims) {
         Qp qp(host);
         if (!shared) {
             for (std::uint64_t i = 100; i < 116; ++i)
                 qp.post_receive(i, {host.sge(4096 + i % 32 * 80000, 80000)});
         }
-        qp.connect(child.channel());
+        qp.connect(child->channel());
         const auto end = Clock::now() + std::chrono::microseconds(random() % 10000);
         ibv_wc wc;
         while (Clock::now() < end)
             if (ibv_poll_cq(host.cq, 1, &wc) == 1) take(wc, qp);
-        child.kill();
+        child->kill();
         require(eventually([&] {
                     while (ibv_poll_cq(host.cq, 1, &wc) == 1) take(wc, qp);
                     return qp.state() == IBV_QPS_ERR;

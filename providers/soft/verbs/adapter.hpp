@@ -88,6 +88,11 @@ class Adapter {
     Result<std::uint32_t> take_mr() REQUIRES(mutex);
     void return_mr(std::uint32_t index) REQUIRES(mutex) { mrs_.put(index); }
 
+    /// Counts what the service thread placed for peers. The completion that tells of it comes by
+    /// way of another process; who polls it reads this first, so that the order holds within this
+    /// process alone as well.
+    std::atomic<std::uint32_t> agent_copies{0};
+
     /// Waits until every requester that began before now has finished: after this nobody works with
     /// a key that was invalid when the call began.
     void wait_for_requesters() EXCLUDES(mutex);

@@ -88,7 +88,14 @@ void serve_request(Adapter& adapter, const std::shared_ptr<Peer>& peer,
         const bool connected = qp && qp->qp_num == message.responder &&
                                qp->entry().readiness.load() == Readiness::kReady &&
                                qp->entry().dest_qp_num.load() == message.requester;
-        if (connected) answer.status = carry_out(message, *qp, *peer, answer.operands[0]);
+        if (connected) {
+            // The buffers were the application's until it posted them.
+            (void)qp->entry().posted.load(std::memory_order_acquire);
+            if (const SharedReceiveQueue* shared = qp->shared_queue())
+                (void)shared->ring().shared->posted.load(std::memory_order_acquire);
+            answer.status = carry_out(message, *qp, *peer, answer.operands[0]);
+            adapter.agent_copies.fetch_add(1, std::memory_order_release);
+        }
     }
     (void)peer->send(MessageType::kAgentCopy, bytes_of(answer));
 }

@@ -125,6 +125,7 @@ int CompletionQueue::poll(int count, ibv_wc* wc) {
 bool CompletionQueue::convert(CqEntry& entry, ibv_wc& wc) {
     const std::uint8_t flags = entry.flags;
     const std::uint32_t qp_num = entry.qp_num;
+    (void)adapter().agent_copies.load(std::memory_order_acquire);
     QueuePair* qp = adapter().find_qp(qp_num);
     if (!qp) return false;
     wc.status = static_cast<ibv_wc_status>(entry.status);
