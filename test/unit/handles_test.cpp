@@ -221,10 +221,14 @@ TEST_F(Closing, AFailedOpenLeavesTheCallersVariablesAlone) {
 TEST_F(Closing, WhatTheDeviceRefusesLeavesNothingBehind) {
     const int before = fake::objects();
     fake::refuse(ENOMEM);
-    DAT_EVD_HANDLE evd;
-    EXPECT_EQ(entry::evd_create(open.ia, 8, nullptr, DAT_EVD_DTO_FLAG, &evd), 0x00030000u);
-    EXPECT_EQ(entry::ep_create(open.ia, pz, recv_evd, request_evd, connect_evd, nullptr, &ep),
-              0x00030000u);
+    const std::string told = captured_stderr([&] {
+        DAT_EVD_HANDLE evd;
+        EXPECT_EQ(entry::evd_create(open.ia, 8, nullptr, DAT_EVD_DTO_FLAG, &evd), 0x00030000u);
+        EXPECT_EQ(entry::ep_create(open.ia, pz, recv_evd, request_evd, connect_evd, nullptr, &ep),
+                  0x00030000u);
+    });
+    EXPECT_NE(told.find("fake0 refuses a completion queue"), std::string::npos) << told;
+    EXPECT_NE(told.find("fake0 refuses a queue pair"), std::string::npos) << told;
     fake::refuse(0);
     EXPECT_EQ(fake::objects(), before);
     EXPECT_EQ(entry::pz_free(pz), DAT_SUCCESS);
