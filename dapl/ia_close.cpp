@@ -75,13 +75,7 @@ DAT_RETURN close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags) {
 void tear_down(Ia& ia, ProcessState& process) {
     revoke(ia);
     end_all(ia, &Ia::eps, destroy_ep);
-    end_all(ia, &Ia::psps, [&ia](Psp& psp) {
-        {
-            support::MutexLock lock(ia.mutex);
-            ia.psps.remove(psp);
-        }
-        close_abruptly(psp);
-    });
+    end_all(ia, &Ia::psps, close_abruptly);
     close_requests(ia);
     end_plainly(ia, &Ia::lmrs);
     end_plainly(ia, &Ia::pzs);
