@@ -14,7 +14,9 @@ test_compat_softverbs_functions_test_SOURCES = %reldir%/softverbs_functions_test
 test_compat_softverbs_functions_test_LDADD = libtestmain.la
 
 # What our libraries look like from outside.
-check_PROGRAMS += test/compat/unload
+# No test itself: check_PROGRAMS are all run as such.
+EXTRA_PROGRAMS += test/compat/unload
+check_DATA += test/compat/unload
 test_compat_unload_SOURCES = %reldir%/unload.c
 test_compat_unload_LDADD = -ldl
 TESTS += %reldir%/libraries.bats %reldir%/install.bats
