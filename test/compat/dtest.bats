@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's dtest binary on our libdat2 and libdaplsoft.
+# Debian's test programs, dtest before all, on our libdat2 and libdaplsoft.
 load helpers
 
 setup() {
@@ -36,4 +36,21 @@ teardown() { stop_all; }
         echo "size $size"
         dtest_passes -b "$size" -W -D -B 20
     done
+}
+
+@test "Debian's dapltest passes on our libraries: sends, writes and reads of 2 threads with 2 endpoints each" {
+    dapltest_passes 2 2 20 client RW 4096 1 server RW 2048 4 client RR 1024 2 server RR 512 1 \
+        client SR 1024 4 server SR 4096 2
+}
+
+@test "Debian's dtestx passes on our libraries: write with immediate, compare and swap, fetch and add" { dtestx_passes; }
+
+@test "Debian's dtestcm connects 20 times over our libraries" {
+    need_program dtestcm
+    run_dapl_pair dtestcm -c 20
+    has server 'ALL 20 CONNECTED on Server!'
+    has client 'ALL 20 CONNECTED on Client!'
+    has client 'DAPL Connection Test Complete\.'
+    is_silent server client
+    fabric_is_clean
 }

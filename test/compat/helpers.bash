@@ -175,25 +175,31 @@ use_stack() {
     [ "${4:-}" != preload ] || stack+=("LD_PRELOAD=$softverbs")
 }
 
-# Its server says where it is before it listens, and its client asks once: on a busy machine the client may be refused, and
-# both begin again.
-run_dtest_pair() {
-    local attempt
+# usage: run_dapl_pair PROGRAM OPTIONS... - dtest and its kin: the server says where it is before it listens, and the client asks
+# once. On a busy machine the client may be refused; then both begin again.
+run_dapl_pair() {
+    local program attempt status
+    program=$(command -v "$1")
+    shift
     for attempt in 1 2 3 4 5; do
-        start server "${stack[@]}" "$(command -v dtest)" -s -P ia "$@"
+        status=0
+        start server "${stack[@]}" "$program" -s -P ia "$@"
         await_port server 15828
-        run_to_end client "${stack[@]}" "$(command -v dtest)" -P ia -h 127.0.0.1 "$@"
-        grep -q NON_PEER_REJECTED "$BATS_TEST_TMPDIR/client.err" || break
+        start client "${stack[@]}" "$program" -P ia -h 127.0.0.1 "$@"
+        wait "${process_of[client]}" || status=$?
+        grep -qE 'NON_PEER_REJECTED|conn established: 0x4003' "$BATS_TEST_TMPDIR"/client.{out,err} || break
         kill "${process_of[server]}"
         wait "${process_of[server]}" || true
     done
+    unset 'process_of[client]'
+    [ "$status" -eq 0 ] || { echo "client ended with status $status (124: by the deadline), attempt $attempt"; return 1; }
     await_end server
 }
 
 # usage: dtest_passes OPTIONS... - Debian's dtest, server and client; its exit status says nothing, its last line everything.
 dtest_passes() {
     need_program dtest
-    run_dtest_pair "$@"
+    run_dapl_pair dtest "$@"
     local side
     for side in server client; do
         [[ $(grep . "$BATS_TEST_TMPDIR/$side.out" | tail -n 1) =~ ^[0-9]+:\ DAPL\ Test\ Complete\.\ PASSED$ ]] ||
@@ -201,4 +207,34 @@ dtest_passes() {
     done
     is_silent server client
     fabric_is_clean
+}
+
+# usage: dapltest_passes THREADS EPS ITERATIONS OPERATIONS... - a transaction test with validated data (-V).
+dapltest_passes() {
+    need_program dapltest
+    local threads=$1 eps=$2 iterations=$3
+    shift 3
+    start server "${stack[@]}" stdbuf -oL dapltest -T S -D ia -n 45278
+    await_line server 'Dapltest: Service Point Ready - ia'
+    run_to_end client "${stack[@]}" dapltest -T T -V -s 127.0.0.1 -D ia -n 45278 \
+        -t "$threads" -w "$eps" -i "$iterations" "$@"
+    has client "^----- Stats ---- : $threads threads, $eps EPs$"
+    has client '^Total WQE  *: +[0-9.]+ WQE/Sec$'
+    run_to_end quit "${stack[@]}" dapltest -T Q -s 127.0.0.1 -D ia -n 45278
+    await_end server
+    is_silent server client quit
+    fabric_is_clean
+}
+
+# usage: dtestx_passes - Debian's dtestx: the InfiniBand extensions, each answer checked by itself.
+dtestx_passes() {
+    need_program dtestx
+    local side
+    run_dapl_pair dtestx
+    for side in server client; do
+        has "$side" 'RDMA_WRITE_WITH_IMMEDIATE_DATA test - PASSED'
+        has "$side" 'CMP_SWAP test - PASSED'
+        has "$side" 'FETCH_ADD test - PASSED'
+        has "$side" 'IB extension test - immed/atomic test PASSED'
+    done
 }
