@@ -20,6 +20,8 @@
 #include <string>
 #include <utility>
 
+#include "test/support/sanitizer.hpp"
+
 namespace test {
 
 using Clock = std::chrono::steady_clock;
@@ -46,20 +48,6 @@ bool eventually(Condition condition, Clock::duration within = kDeadline) {
     }
     return true;
 }
-
-/// The thread sanitizer cannot follow a child that starts threads after its parent, which had some,
-/// forked.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kThreadSanitizer = true;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-inline constexpr bool kThreadSanitizer = true;
-#else
-inline constexpr bool kThreadSanitizer = false;
-#endif
-#else
-inline constexpr bool kThreadSanitizer = false;
-#endif
 
 /// A directory for one test's fabric, named to all libraries of this process and its children;
 /// removed at the end.

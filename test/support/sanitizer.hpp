@@ -14,6 +14,7 @@ inline constexpr bool kAddressSanitizer = true;
 #else
 inline constexpr bool kAddressSanitizer = false;
 #endif
+/// It cannot follow a child that starts threads after its parent, which had some, forked.
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
 inline constexpr bool kThreadSanitizer = true;
 #else
