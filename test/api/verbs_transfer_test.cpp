@@ -196,7 +196,7 @@ TEST_P(VerbsTransfer, AtomicsOfTwoProcessesLoseNothing) {
     two.connect(second.channel());
     first.channel().meet();
     second.channel().meet();
-    EXPECT_EQ(*word, 5u + 6u * static_cast<unsigned>(kAdds));
+    EXPECT_EQ(__atomic_load_n(word, __ATOMIC_ACQUIRE), 5u + 6u * static_cast<unsigned>(kAdds));
     EXPECT_EQ(first.wait(), 0);
     EXPECT_EQ(second.wait(), 0);
 }
