@@ -152,8 +152,10 @@ fabric_gets_clean() {
 # Ends what a failed test left running. bats shows the outputs only where the test failed.
 stop_all() {
     local name file
+    # TERM, which timeout passes on to the program; KILL would end timeout alone.
     for name in "${!process_of[@]}"; do
-        kill -KILL "${process_of[$name]}" 2>/dev/null || true
+        kill "${process_of[$name]}" 2>/dev/null || true
+        wait "${process_of[$name]}" 2>/dev/null || true
     done
     [ -z "${network_process:-}" ] || kill "$network_process" 2>/dev/null || true
     for file in "$BATS_TEST_TMPDIR"/*.out "$BATS_TEST_TMPDIR"/*.err; do
