@@ -147,9 +147,15 @@ int get_event(EventChannel& channel, rdma_cm_event** result) {
                 return 0;
             }
         }
-        if (fcntl(channel.public_part.fd, F_GETFL) & O_NONBLOCK) return EAGAIN;
-        pollfd readable = {channel.public_part.fd, POLLIN, 0};
+        const int fd = channel.public_part.fd;
+        const int flags = fcntl(fd, F_GETFL);
+        if (flags < 0) return errno;
+        if (flags & O_NONBLOCK) return EAGAIN;
+        pollfd readable = {fd, POLLIN, 0};
         if (poll(&readable, 1, -1) < 0) return errno;
+        // Programs destroy a channel while a thread of theirs comes back to it: no second look
+        // then.
+        if (readable.revents & POLLNVAL) return EBADF;
     }
 }
 
