@@ -81,6 +81,7 @@ TEST_P(VerbsEvents, ASolicitedOnlyQueueSleepsThroughOtherMessages) {
         qp.send(1, {host.sge(0, 8)});
         require(host.wait().status == IBV_WC_SUCCESS, "sent");
         channel.meet();
+        channel.meet();  // the other side has looked
         qp.send(1, {host.sge(0, 8)}, IBV_SEND_SOLICITED | IBV_SEND_SIGNALED);
         require(host.wait().status == IBV_WC_SUCCESS, "sent");
         channel.meet();
@@ -97,6 +98,7 @@ TEST_P(VerbsEvents, ASolicitedOnlyQueueSleepsThroughOtherMessages) {
     void* cq_context = nullptr;
     EXPECT_EQ(ibv_get_cq_event(host.channel, &cq, &cq_context), -1);
     EXPECT_EQ(errno, EAGAIN);
+    child.channel().meet();
     child.channel().meet();
     EXPECT_TRUE(eventually([&] { return ibv_get_cq_event(host.channel, &cq, &cq_context) == 0; }));
     ibv_ack_cq_events(cq, 1);

@@ -21,3 +21,7 @@ test_compat_unload_SOURCES = %reldir%/unload.c
 test_compat_unload_LDADD = -ldl
 TESTS += %reldir%/libraries.bats %reldir%/install.bats
 EXTRA_DIST += %reldir%/libraries.bats %reldir%/install.bats %reldir%/library-facts %reldir%/golden
+
+# What a newcomer meets first.
+TESTS += %reldir%/bootstrap.bats %reldir%/readme.bats
+EXTRA_DIST += %reldir%/bootstrap.bats %reldir%/readme.bats

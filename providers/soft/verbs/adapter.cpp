@@ -21,11 +21,6 @@
 namespace softverbs {
 namespace {
 
-/// An adapter notices a dead peer when its retries are exhausted. Programs that end without
-/// destroying their queue pairs rely on it: the other end still has time to poll what it was sent
-/// before its receives are flushed.
-constexpr std::chrono::milliseconds kNoticeDelay{300};
-
 support::Mutex instance_mutex;
 /// Never destroyed at exit: other threads may still be in a call.
 std::shared_ptr<Adapter>& instance() {
@@ -247,7 +242,7 @@ void Adapter::peer_died(const std::shared_ptr<Peer>& peer) {
     for (QueuePair* qp : live_qps_) concerned = qp->peer_died(*peer) || concerned;
     for (const auto& [index, cq] : cqs_) cq->repeat_wake();
     if (!concerned) return;
-    process_.service().at(Clock::now() + kNoticeDelay, [this, peer] {
+    process_.service().at(Clock::now() + kLongestSilence, [this, peer] {
         support::MutexLock guard(mutex);
         for (QueuePair* qp : live_qps_) qp->give_up_peer(*peer);
     });

@@ -48,7 +48,7 @@ bool Executor::takes_receive() const {
 }
 
 Outcome Executor::run() {
-    if (!target_.peer->alive()) return done(IBV_WC_RETRY_EXC_ERR);
+    if (!target_.peer->alive()) return {Progress::kNoAnswer, IBV_WC_SUCCESS};
     Busy busy(*target_.entry);
     Outcome otherwise{};
     if (!ready(otherwise)) return otherwise;
@@ -57,7 +57,7 @@ Outcome Executor::run() {
 
 bool Executor::ready(Outcome& otherwise) {
     QpEntry& entry = *target_.entry;
-    otherwise = done(IBV_WC_RETRY_EXC_ERR);
+    otherwise = {Progress::kNoAnswer, IBV_WC_SUCCESS};
     if (entry.generation.load(std::memory_order_seq_cst) != target_.generation) return false;
     Readiness found = entry.readiness.load(std::memory_order_seq_cst);
     if (found == Readiness::kNotReady) {

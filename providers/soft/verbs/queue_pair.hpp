@@ -7,6 +7,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <vector>
@@ -43,7 +44,15 @@ enum class Progress {
     kNoReceive,  ///< the peer has posted no receive
     kNotReady,   ///< the peer's queue pair is not in RTR yet
     kAgent,      ///< the peer's service thread is copying
+    kNoAnswer,   ///< the peer, or its queue pair, is gone
 };
+
+/// An adapter finds out that its peer is gone by retrying. Programs rely on the time this takes:
+/// they end while their partner's last message waits for its acknowledgement, and the other end
+/// still polls what it was sent before its receives are flushed. Here it is known at once, and told
+/// after this time, or the queue pair's own time-out if that is shorter.
+inline constexpr std::chrono::milliseconds kLongestSilence{300};
+
 struct Outcome {
     Progress progress;
     ibv_wc_status status;

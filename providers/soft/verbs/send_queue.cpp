@@ -204,7 +204,12 @@ Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
     // The specification lets an adapter take up to four times the time-out it was given.
     endless = attributes_.timeout == 0;
     const double timeout_us = 4.096 * 4 * static_cast<double>(1u << (attributes_.timeout & 31));
-    return now + microseconds(static_cast<std::uint64_t>(timeout_us * (attributes_.retry_cnt + 1)));
+    const microseconds patience(
+        static_cast<std::uint64_t>(timeout_us * (attributes_.retry_cnt + 1)));
+    if (reason != Progress::kNoAnswer) return now + patience;
+    const bool shorter = !endless && patience < kLongestSilence;
+    endless = false;
+    return now + (shorter ? patience : microseconds(kLongestSilence));
 }
 
 void QueuePair::begin_wait(Progress reason) {
