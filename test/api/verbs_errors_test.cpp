@@ -343,7 +343,8 @@ TEST_P(VerbsErrors, RequestsThatMakeNoSenseAreRefusedAtOnce) {
     EXPECT_EQ(a.rdma(1, IBV_WR_BIND_MW, {}, 0, 0), EINVAL) << "opcode";
     EXPECT_EQ(a.init(), EINVAL) << "RTS to INIT";
     EXPECT_EQ(ibv_reg_mr(host.pd, nullptr, 4096, kAllAccess), nullptr);
-    EXPECT_EQ(ibv_reg_mr(host.pd, host.buffer.data(), 8, IBV_ACCESS_REMOTE_WRITE), nullptr);
+    const int without_local_write = IBV_ACCESS_REMOTE_WRITE;
+    EXPECT_EQ(ibv_reg_mr(host.pd, host.buffer.data(), 8, without_local_write), nullptr);
     EXPECT_EQ(ibv_destroy_cq(host.cq), EBUSY);
     EXPECT_EQ(ibv_dealloc_pd(host.pd), EBUSY);
 }

@@ -16,55 +16,85 @@
 #include "dat/registry/ia_handles.hpp"
 
 // Every call that is passed on, with the kind of its handle.
-#define ALL_CALLS(CALL)                                                                            \
-    CALL(ia_query, _IA)                                                                            \
-    CALL(cno_create, _IA)                                                                          \
-    CALL(cno_modify_agent, _CNO) CALL(cno_query, _CNO) CALL(cno_free, _CNO) CALL(                  \
-        cno_wait, _CNO) CALL(cr_query, _CR) CALL(cr_accept, _CR) CALL(cr_reject, _CR)              \
-        CALL(cr_handoff, _CR) CALL(evd_create, _IA) CALL(evd_query, _EVD_REQUEST) CALL(            \
-            evd_modify_cno, _EVD_REQUEST) CALL(evd_enable, _EVD_REQUEST)                           \
-            CALL(evd_disable, _EVD_REQUEST) CALL(evd_wait, _EVD_REQUEST) CALL(                     \
-                evd_resize, _EVD_REQUEST) CALL(evd_post_se, _EVD_REQUEST) CALL(evd_dequeue,        \
-                                                                               _EVD_REQUEST)       \
-                CALL(evd_free, _EVD_REQUEST) CALL(ep_create, _IA) CALL(ep_query, _EP) CALL(        \
-                    ep_modify, _EP) CALL(ep_connect, _EP) CALL(ep_dup_connect, _EP)                \
-                    CALL(ep_disconnect, _EP) CALL(ep_post_send, _EP) CALL(ep_post_recv, _EP) CALL( \
-                        ep_post_rdma_read, _EP) CALL(ep_post_rdma_write, _EP) CALL(ep_get_status,  \
-                                                                                   _EP)            \
-                        CALL(ep_free, _EP) CALL(lmr_create, _IA) CALL(lmr_query, _LMR) CALL(       \
-                            lmr_free,                                                              \
-                            _LMR) CALL(rmr_create,                                                 \
-                                       _PZ) CALL(rmr_query, _RMR)                                  \
-                            CALL(rmr_bind, _RMR) CALL(rmr_free, _RMR) CALL(psp_create, _IA) CALL(  \
-                                psp_query,                                                         \
-                                _PSP) CALL(psp_free,                                               \
-                                           _PSP) CALL(rsp_create,                                  \
-                                                      _IA) CALL(rsp_query, _RSP)                   \
-                                CALL(rsp_free, _RSP) CALL(pz_create, _IA) CALL(                    \
-                                    pz_query, _PZ) CALL(pz_free, _PZ)                              \
-                                    CALL(psp_create_any, _IA) CALL(ep_reset, _EP) CALL(            \
-                                        evd_set_unwaitable,                                        \
-                                        _EVD_REQUEST) CALL(evd_clear_unwaitable,                   \
-                                                           _EVD_REQUEST) CALL(lmr_sync_rdma_read,  \
-                                                                              _IA)                 \
-                                        CALL(lmr_sync_rdma_write, _IA) CALL(                       \
-                                            ep_create_with_srq,                                    \
-                                            _IA) CALL(ep_recv_query,                               \
-                                                      _EP) CALL(ep_set_watermark, _EP)             \
-                                            CALL(srq_create, _IA) CALL(srq_free, _SRQ) CALL(       \
-                                                srq_post_recv,                                     \
-                                                _SRQ) CALL(srq_query, _SRQ) CALL(srq_resize, _SRQ) \
-                                                CALL(srq_set_lw, _SRQ) CALL(csp_create, _IA) CALL( \
-                                                    csp_query, _CSP) CALL(csp_free, _CSP)          \
-                                                    CALL(ep_common_connect, _EP)                   \
-                                                        CALL(rmr_create_for_ep, _PZ) CALL(         \
-                                                            ep_post_send_with_invalidate, _EP)     \
-                                                            CALL(ep_post_rdma_read_to_rmr,         \
-                                                                 _EP) CALL(cno_fd_create, _IA)     \
-                                                                CALL(cno_trigger, _CNO) CALL(      \
-                                                                    set_consumer_context, 1)       \
-                                                                    CALL(get_consumer_context, 1)  \
-                                                                        CALL(get_handle_type, 1)
+// clang-format takes the rows for one expression.
+// clang-format off
+#define ALL_CALLS(CALL) \
+    CALL(ia_query, _IA)                      \
+    CALL(cno_create, _IA)                    \
+    CALL(cno_modify_agent, _CNO)             \
+    CALL(cno_query, _CNO)                    \
+    CALL(cno_free, _CNO)                     \
+    CALL(cno_wait, _CNO)                     \
+    CALL(cr_query, _CR)                      \
+    CALL(cr_accept, _CR)                     \
+    CALL(cr_reject, _CR)                     \
+    CALL(cr_handoff, _CR)                    \
+    CALL(evd_create, _IA)                    \
+    CALL(evd_query, _EVD_REQUEST)            \
+    CALL(evd_modify_cno, _EVD_REQUEST)       \
+    CALL(evd_enable, _EVD_REQUEST)           \
+    CALL(evd_disable, _EVD_REQUEST)          \
+    CALL(evd_wait, _EVD_REQUEST)             \
+    CALL(evd_resize, _EVD_REQUEST)           \
+    CALL(evd_post_se, _EVD_REQUEST)          \
+    CALL(evd_dequeue, _EVD_REQUEST)          \
+    CALL(evd_free, _EVD_REQUEST)             \
+    CALL(ep_create, _IA)                     \
+    CALL(ep_query, _EP)                      \
+    CALL(ep_modify, _EP)                     \
+    CALL(ep_connect, _EP)                    \
+    CALL(ep_dup_connect, _EP)                \
+    CALL(ep_disconnect, _EP)                 \
+    CALL(ep_post_send, _EP)                  \
+    CALL(ep_post_recv, _EP)                  \
+    CALL(ep_post_rdma_read, _EP)             \
+    CALL(ep_post_rdma_write, _EP)            \
+    CALL(ep_get_status, _EP)                 \
+    CALL(ep_free, _EP)                       \
+    CALL(lmr_create, _IA)                    \
+    CALL(lmr_query, _LMR)                    \
+    CALL(lmr_free, _LMR)                     \
+    CALL(rmr_create, _PZ)                    \
+    CALL(rmr_query, _RMR)                    \
+    CALL(rmr_bind, _RMR)                     \
+    CALL(rmr_free, _RMR)                     \
+    CALL(psp_create, _IA)                    \
+    CALL(psp_query, _PSP)                    \
+    CALL(psp_free, _PSP)                     \
+    CALL(rsp_create, _IA)                    \
+    CALL(rsp_query, _RSP)                    \
+    CALL(rsp_free, _RSP)                     \
+    CALL(pz_create, _IA)                     \
+    CALL(pz_query, _PZ)                      \
+    CALL(pz_free, _PZ)                       \
+    CALL(psp_create_any, _IA)                \
+    CALL(ep_reset, _EP)                      \
+    CALL(evd_set_unwaitable, _EVD_REQUEST)   \
+    CALL(evd_clear_unwaitable, _EVD_REQUEST) \
+    CALL(lmr_sync_rdma_read, _IA)            \
+    CALL(lmr_sync_rdma_write, _IA)           \
+    CALL(ep_create_with_srq, _IA)            \
+    CALL(ep_recv_query, _EP)                 \
+    CALL(ep_set_watermark, _EP)              \
+    CALL(srq_create, _IA)                    \
+    CALL(srq_free, _SRQ)                     \
+    CALL(srq_post_recv, _SRQ)                \
+    CALL(srq_query, _SRQ)                    \
+    CALL(srq_resize, _SRQ)                   \
+    CALL(srq_set_lw, _SRQ)                   \
+    CALL(csp_create, _IA)                    \
+    CALL(csp_query, _CSP)                    \
+    CALL(csp_free, _CSP)                     \
+    CALL(ep_common_connect, _EP)             \
+    CALL(rmr_create_for_ep, _PZ)             \
+    CALL(ep_post_send_with_invalidate, _EP)  \
+    CALL(ep_post_rdma_read_to_rmr, _EP)      \
+    CALL(cno_fd_create, _IA)                 \
+    CALL(cno_trigger, _CNO)                  \
+    CALL(set_consumer_context, 1)            \
+    CALL(get_consumer_context, 1)            \
+    CALL(get_handle_type, 1)
+// clang-format on
 
 namespace {
 
