@@ -33,7 +33,8 @@ test_unit_event_loop_test_SOURCES = %reldir%/event_loop_test.cpp dapl/cm/event_l
 test_unit_event_loop_test_LDADD = libtestmain.la libsupport.la
 check_PROGRAMS += test/unit/fabric_test
 TESTS += test/unit/fabric_test
-test_unit_fabric_test_SOURCES = %reldir%/fabric_test.cpp test/support/process.hpp
+test_unit_fabric_test_SOURCES = %reldir%/fabric_test.cpp %reldir%/fabric_directory_test.cpp %reldir%/fabric_death_test.cpp \
+    %reldir%/fabric_peer_test.cpp %reldir%/fabric_fixture.hpp test/support/process.hpp
 test_unit_fabric_test_LDADD = libtestmain.la libsoftverbs_core.la libsupport.la
 
 # The core against a device that does what the test says.
