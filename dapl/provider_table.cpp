@@ -2,12 +2,23 @@
 /// @file
 /// The table that libdat2 jumps through. What is not there answers as the specification of
 /// behaviour wants it; no slot is NULL.
+#include <algorithm>
+#include <iterator>
+
 #include "dapl/codes.hpp"
 #include "dapl/entry.hpp"
 #include "dapl/pool.hpp"
+#include "dapl/support/thread_errors.hpp"
 
 namespace dapl {
 namespace {
+
+constexpr support::ProviderMark make_mark() {
+    support::ProviderMark mark{{}, support::thread_errors};
+    std::copy(std::begin(support::kProviderMagic), std::end(support::kProviderMagic), mark.magic);
+    return mark;
+}
+constexpr support::ProviderMark kMark = make_mark();
 
 template <DAT_RETURN code, class Function>
 struct Answering;
@@ -33,7 +44,7 @@ constexpr Answers<raw(DAT_NOT_IMPLEMENTED)> kNotImplementedRaw;
 
 const DAT_PROVIDER kProviderTable = {
     .device_name = "",
-    .extension = nullptr,
+    .extension = const_cast<support::ProviderMark*>(&kMark),
     .ia_open_func = entry::ia_open,
     .ia_query_func = entry::ia_query,
     .ia_close_func = entry::ia_close,

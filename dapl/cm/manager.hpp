@@ -133,8 +133,8 @@ class Manager {
 };
 
 /// Opens the adapter that ia_params of dat.conf name, with this library's own kind of manager.
-/// Called without connection_lock. A failure has been told to the user; codes as dat_ia_open gives
-/// them.
+/// Called without connection_lock. Tells the user once why it fails, where the code alone does not
+/// say it; codes as dat_ia_open gives them.
 support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
                                                        std::string_view ia_params)
     EXCLUDES(connection_lock);

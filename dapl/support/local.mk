@@ -7,4 +7,5 @@ libsupport_la_SOURCES = \
     %reldir%/messages.def %reldir%/messages.hpp \
     %reldir%/mutex.hpp \
     %reldir%/result.hpp \
-    %reldir%/settings.cpp %reldir%/settings.def %reldir%/settings.hpp
+    %reldir%/settings.cpp %reldir%/settings.def %reldir%/settings.hpp \
+    %reldir%/thread_errors.hpp

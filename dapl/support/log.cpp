@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "dapl/support/settings.hpp"
+#include "dapl/support/thread_errors.hpp"
 
 namespace support {
 namespace {
@@ -56,6 +57,12 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
+ThreadErrors& thread_errors() {
+    // Without a destructor, which would keep the library mapped.
+    static thread_local ThreadErrors errors;
+    return errors;
+}
+
 namespace detail {
 
 std::atomic<int> trace_level{-1};
@@ -70,6 +77,10 @@ int initial_trace_level() {
 }
 
 void report(const Message& message, fmt::format_args arguments) {
+    if (message.level == Level::kError) {
+        ++thread_errors().count;
+        if (thread_errors().silenced) return;
+    }
     if (support::trace_level() < static_cast<int>(message.level)) return;
     std::string format = message.text;
     if (*message.next_step) format.append("; ").append(message.next_step);

@@ -12,6 +12,7 @@
 #include "dat/registry/lease_guard.hpp"
 #include "dat/registry/lifetime.hpp"
 #include "dat/registry/open_failure.hpp"
+#include "dat/registry/provider_errors.hpp"
 
 namespace dat {
 namespace {
@@ -78,11 +79,15 @@ DAT_RETURN open_ia(Registry& registry, DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EV
     // name, and shows no handle of the provider's in the caller's IA.
     DAT_EVD_HANDLE async_evd = async ? *async : DAT_HANDLE_NULL;
     DAT_IA_HANDLE provider_handle = *ia;
+    const ProviderErrors errors(*lease->provider, further_failures_are_hidden());
     const DAT_RETURN code =
         lease->provider->ia_open_func(name, qlen, async ? &async_evd : nullptr, &provider_handle);
     if (code != DAT_SUCCESS) {
         if (provider_handle != *ia) *ia = DAT_HANDLE_NULL;
-        report_refused(registry, *lease, code_text(code));
+        if (errors.told())
+            count_told_failure();
+        else
+            report_refused(registry, *lease, code_text(code));
         return code;
     }
     const DAT_PROVIDER* provider = provider_of(provider_handle);

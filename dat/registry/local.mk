@@ -9,6 +9,7 @@ libregistry_la_SOURCES = \
     %reldir%/lease_guard.hpp \
     %reldir%/lifetime.cpp %reldir%/lifetime.hpp \
     %reldir%/open_failure.cpp %reldir%/open_failure.hpp \
+    %reldir%/provider_errors.cpp %reldir%/provider_errors.hpp \
     %reldir%/provider_library.cpp %reldir%/provider_library.hpp \
     %reldir%/registry.cpp %reldir%/registry.hpp
 libregistry_la_LIBADD = libsupport.la -ldl

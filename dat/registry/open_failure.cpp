@@ -12,12 +12,21 @@ namespace {
 
 std::atomic<int> g_failures{0};
 
+bool all_are_told() {
+    return support::trace_level() >= static_cast<int>(support::Level::kTrace);
+}
+
+template <class Tell>
+void count_failure(const Tell& tell) {
+    const bool all = all_are_told();
+    const int count = g_failures.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (count <= kFailuresTold || all) tell();
+    if (count == kFailuresTold && !all) support::report<support::kFurtherFailuresHidden>(count);
+}
+
 template <const support::Message& message, class... Arguments>
 void report_failure(const Arguments&... arguments) {
-    const bool all = support::trace_level() >= static_cast<int>(support::Level::kTrace);
-    const int count = g_failures.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (count <= kFailuresTold || all) support::report<message>(arguments...);
-    if (count == kFailuresTold && !all) support::report<support::kFurtherFailuresHidden>(count);
+    count_failure([&] { support::report<message>(arguments...); });
 }
 
 /// As a record would write it.
@@ -53,6 +62,14 @@ void report_not_in_file(const Registry& registry, const Key& asked) {
 }
 
 }  // namespace
+
+bool further_failures_are_hidden() {
+    return g_failures.load(std::memory_order_relaxed) >= kFailuresTold && !all_are_told();
+}
+
+void count_told_failure() {
+    count_failure([] {});
+}
 
 void report_no_provider(const Registry& registry, const Key& asked, const NoProvider& failure) {
     if (failure.reasons.empty()) return report_not_in_file(registry, asked);

@@ -15,7 +15,13 @@ inline constexpr int kFailuresTold = 3;
 /// No provider could be had for `asked`.
 void report_no_provider(const Registry& registry, const Key& asked, const NoProvider& failure);
 
-/// The provider's ia_open answered `code`, given by name. Its reason is the provider's to tell.
+/// Enough have been told: a provider that tells of its own is to be silent.
+bool further_failures_are_hidden();
+
+/// The provider has told why it did not open the IA.
+void count_told_failure();
+
+/// The provider's ia_open answered `code`, given by name, and has not told why.
 void report_refused(const Registry& registry, const Lease& lease, const std::string& code);
 
 }  // namespace dat

@@ -10,6 +10,7 @@
 #include "dapl/address.hpp"
 #include "dapl/cm/failure.hpp"
 #include "dapl/support/log.hpp"
+#include "dapl/support/thread_errors.hpp"
 #include "providers/cma/conn_qual.hpp"
 #include "providers/cma/connection.hpp"
 #include "providers/cma/device.hpp"
@@ -100,18 +101,20 @@ void Manager::handle(const Event& event) {
 namespace dapl::cm {
 namespace {
 
-tl::unexpected<support::Error> no_rdma_cm(std::string_view ia_name, int error) {
+/// @param told a software device below has told the user what is wrong.
+tl::unexpected<support::Error> no_rdma_cm(std::string_view ia_name, int error, bool told) {
     const std::string reason = std::generic_category().message(error);
-    support::report<support::kNoRdmaCm>(ia_name, reason);
+    if (!told) support::report<support::kNoRdmaCm>(ia_name, reason);
     return support::failure(raw(DAT_INTERNAL_ERROR), "rdma_cm: " + reason);
 }
 
 tl::unexpected<support::Error> no_device(std::string_view ia_name, const std::string& device,
-                                         const sockaddr_in& address, int error) {
+                                         const sockaddr_in& address, int error, bool told) {
     sockaddr_storage in{};
     std::memcpy(&in, &address, sizeof address);
-    support::report<support::kNoDeviceBehind>(ia_name, device, to_text(in),
-                                              std::generic_category().message(error));
+    if (!told)
+        support::report<support::kNoDeviceBehind>(ia_name, device, to_text(in),
+                                                  std::generic_category().message(error));
     return support::failure(raw(DAT_INVALID_ADDRESS), "no RDMA device behind " + device);
 }
 
@@ -125,12 +128,15 @@ support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
         support::report<support::kUnknownDevice>(ia_name, device);
         return support::failure(raw(DAT_INVALID_ADDRESS), "unknown device " + device);
     }
+    const auto told_below = [before = support::thread_errors().count] {
+        return support::thread_errors().count != before;
+    };
     const auto running = EventLoop::acquire();
     if (!running) return tl::unexpected(running.error());
     auto manager = std::make_unique<cma::Manager>(**running);
-    if (const int error = manager->open_channel()) return no_rdma_cm(ia_name, error);
+    if (const int error = manager->open_channel()) return no_rdma_cm(ia_name, error, told_below());
     if (const int error = manager->bind(*address))
-        return no_device(ia_name, device, *address, error);
+        return no_device(ia_name, device, *address, error, told_below());
     return manager;
 }
 

@@ -2,6 +2,7 @@
 // The exact codes of the connection calls: programs compare them with ==.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -14,6 +15,7 @@ namespace {
 using namespace test;
 
 constexpr DAT_CONN_QUAL kQualifier = 4711;
+constexpr DAT_RETURN kNoConnectionManager = 0x00040000;
 
 class ConnectionCodes : public testing::Test {
   protected:
@@ -176,18 +178,51 @@ TEST_F(BetweenProcesses, closing_an_adapter_sends_the_peers_of_unanswered_reques
     EXPECT_EQ(client.wait(), 0);
 }
 
-TEST(OpeningAnAdapter, that_does_not_exist_says_why_once_and_leaves_the_async_evd_alone) {
-    TemporaryFabric fabric;
-    DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
-    DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-    const std::string told = captured_stderr([&] {
-        char name[] = "no-such-device";
-        EXPECT_EQ(dat_ia_open(name, 8, &async, &ia), 0x00120000u);
+/// Opens in a process of its own, since each process tells of its first failures only.
+std::string told_by_opening(std::string name, DAT_COUNT async_length, DAT_RETURN expected,
+                            int times = 1) {
+    return captured_stderr([&] {
+        Child child([&](Channel&) {
+            DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+            DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+            for (int i = 0; i < times; ++i)
+                require(dat_ia_open(name.data(), async_length, &async, &ia) == expected,
+                        "the code");
+            require(async == DAT_HANDLE_NULL, "the async EVD is left alone");
+        });
+        EXPECT_EQ(child.wait(), 0);
     });
-    EXPECT_EQ(async, DAT_HANDLE_NULL);
-    EXPECT_NE(told.find("DAT202"), std::string::npos) << told;
-    EXPECT_NE(told.find("nonesuch0"), std::string::npos) << told;
-    EXPECT_EQ(told.find("DAT202", told.find("DAT202") + 1), std::string::npos) << told;
+}
+
+void expect_one_line(const std::string& told, const std::string& part, const std::string& id) {
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+    EXPECT_NE(told.find(part), std::string::npos) << told;
+    EXPECT_NE(told.find("[" + id + "]\n"), std::string::npos) << told;
+}
+
+TEST(OpeningAnAdapter, that_does_not_exist_says_why_in_one_line_and_leaves_the_async_evd_alone) {
+    TemporaryFabric fabric;
+    expect_one_line(told_by_opening("no-such-device", 8, 0x00120000), "nonesuch0", "DAT202");
+}
+
+TEST(OpeningAnAdapter, without_a_usable_fabric_says_why_in_one_line) {
+    TemporaryFabric fabric;
+    const std::string file = fabric.path() + "/file";
+    std::ofstream(file) << "no directory";
+    setenv("SOFTVERBS_FABRIC", file.c_str(), 1);
+    expect_one_line(told_by_opening("soft0", 8, kNoConnectionManager), file, "DAT301");
+}
+
+TEST(OpeningAnAdapter, that_the_provider_refuses_without_a_word_is_told_by_libdat2_in_one_line) {
+    TemporaryFabric fabric;
+    expect_one_line(told_by_opening("soft0", 0, 0x80060026), "DAT_INVALID_PARAMETER", "DAT006");
+}
+
+TEST(OpeningAnAdapter, that_does_not_exist_is_told_three_times_and_then_not_again) {
+    TemporaryFabric fabric;
+    const std::string told = told_by_opening("no-such-device", 8, 0x00120000, 20);
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 4) << told;
+    EXPECT_NE(told.find("[DAT007]\n"), std::string::npos) << told;
 }
 
 TEST(OpeningAnAdapter, finds_the_device_by_its_name_by_an_interface_and_by_an_address) {

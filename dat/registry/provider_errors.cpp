@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dat/registry/provider_errors.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace dat {
+namespace {
+
+/// Whatever a foreign provider may keep in that field is not looked at unless it is memory of a
+/// loaded library.
+support::ThreadErrors* errors_of(const DAT_PROVIDER& provider) {
+    const void* extension = provider.extension;
+    Dl_info where;
+    if (!extension || reinterpret_cast<std::uintptr_t>(extension) % alignof(support::ProviderMark))
+        return nullptr;
+    if (!dladdr(extension, &where)) return nullptr;
+    const auto* mark = static_cast<const support::ProviderMark*>(extension);
+    if (std::memcmp(mark->magic, support::kProviderMagic, sizeof mark->magic) != 0) return nullptr;
+    return &mark->thread_errors();
+}
+
+}  // namespace
+
+ProviderErrors::ProviderErrors(const DAT_PROVIDER& provider, bool silenced)
+    : errors_(errors_of(provider)) {
+    if (!errors_) return;
+    before_ = errors_->count;
+    errors_->silenced = silenced;
+}
+
+ProviderErrors::~ProviderErrors() {
+    if (errors_) errors_->silenced = 0;
+}
+
+}  // namespace dat
