@@ -13,6 +13,16 @@ rping_server() {
     await_line server '^rdma_listen$'
 }
 
+# usage: await_rping NAME - at its end it destroys the event channel while its own thread goes back to it, and exits with an error
+# when that thread comes too late: then, and only then, the channel's EBADF is the last line that it writes.
+await_rping() {
+    local status=0
+    wait "${process_of[$1]}" || status=$?
+    unset "process_of[$1]"
+    [ "$status" -eq 0 ] || [ "$(tail -n 1 "$BATS_TEST_TMPDIR/$1.err")" = 'rdma_get_cm_event: Bad file descriptor' ] ||
+        { echo "$1 ended with status $status (124: by the deadline)"; return 1; }
+}
+
 # usage: rping_pair COUNT OPTIONS... - each ping's data comes back and is what was sent (-V).
 rping_pair() {
     local count=$1
@@ -20,12 +30,8 @@ rping_pair() {
     need_program rping
     rping_server -V -C "$count" "$@"
     start client env LD_PRELOAD="$softverbs" rping -c -a 127.0.0.1 -p 7174 -v -V -C "$count" "$@"
-    local status=0
-    wait "${process_of[client]}" || status=$?
-    unset 'process_of[client]'
-    # At its end it destroys the event channel while its own thread goes back to it, and says so when that thread comes too late.
-    [ "$status" -eq 0 ] || [ "$(cat "$BATS_TEST_TMPDIR/client.err")" = 'rdma_get_cm_event: Bad file descriptor' ]
-    await_end server
+    await_rping client
+    await_rping server
     [ "$(grep -c '^ping data: rdma-ping-[0-9]*:' "$BATS_TEST_TMPDIR/client.out")" -eq "$count" ]
     unexpected=$(grep -hiE 'error|fail|mismatch' "$BATS_TEST_TMPDIR"/{server,client}.{out,err} || true)
     [ -z "$unexpected" ] || { echo "unexpected: $unexpected"; return 1; }
