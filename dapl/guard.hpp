@@ -13,12 +13,13 @@
 #include <new>
 
 #include "dapl/codes.hpp"
+#include "dapl/support/forced_unwind.hpp"
 
 namespace dapl {
 
 /// Runs the body of an entry function and turns what it throws into a DAT code.
 template <class Body>
-[[gnu::noinline]] DAT_RETURN guarded(const Body& body, int old_cancel_state) {
+[[gnu::noinline]] CATCHES_FORCED_UNWIND DAT_RETURN guarded(const Body& body, int old_cancel_state) {
     try {
         return body(old_cancel_state);
     } catch (const abi::__forced_unwind&) {

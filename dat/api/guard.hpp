@@ -9,6 +9,8 @@
 
 #include <new>
 
+#include "dapl/support/forced_unwind.hpp"
+
 namespace dat {
 
 /// Loading libraries and waiting for another thread that does must not end half way: a cancelled
@@ -26,7 +28,7 @@ class CancellationDeferred {
 
 /// Runs the body of an entry function; nothing is thrown across but the end of a thread.
 template <class Body>
-DAT_RETURN guarded(Body&& body) {
+CATCHES_FORCED_UNWIND DAT_RETURN guarded(Body&& body) {
     const CancellationDeferred deferred;
     try {
         return body();

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "dapl/support/forced_unwind.hpp"
 #include "dapl/support/mutex.hpp"
 #include "providers/soft/cm/identifier.hpp"
 #include "providers/soft/fabric/process.hpp"
@@ -134,7 +135,7 @@ class Engine {
 /// Runs what a C function does. The callable returns an errno, 0 for success. Nothing but a
 /// cancellation may leave a C function.
 template <class Body>
-int guarded(Body body) {
+CATCHES_FORCED_UNWIND int guarded(Body body) {
     int error;
     try {
         error = body();
