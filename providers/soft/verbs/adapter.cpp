@@ -8,6 +8,7 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <vector>
 
@@ -22,9 +23,11 @@ namespace softverbs {
 namespace {
 
 support::Mutex instance_mutex;
-/// Never destroyed at exit: other threads may still be in a call.
+/// Never destroyed at exit: other threads may still be in a call. In storage of the library, so
+/// that it goes when the library is unloaded.
 std::shared_ptr<Adapter>& instance() {
-    static auto* pointer = new std::shared_ptr<Adapter>;
+    alignas(std::shared_ptr<Adapter>) static std::byte storage[sizeof(std::shared_ptr<Adapter>)];
+    static auto* pointer = new (storage) std::shared_ptr<Adapter>;
     return *pointer;
 }
 

@@ -26,21 +26,22 @@ struct Device {
     char behind[512];
 };
 
-Device* make_device() {
-    auto* made = new Device{};
-    made->device.node_type = IBV_NODE_CA;
-    made->device.transport_type = IBV_TRANSPORT_IB;
-    std::strcpy(made->device.name, "soft0");
-    std::strcpy(made->device.dev_name, "softverbs0");
-    std::strcpy(made->device.dev_path, "/sys/class/infiniband_verbs/softverbs0");
-    std::strcpy(made->device.ibdev_path, "/sys/class/infiniband/soft0");
+Device make_device() {
+    Device made{};
+    made.device.node_type = IBV_NODE_CA;
+    made.device.transport_type = IBV_TRANSPORT_IB;
+    std::strcpy(made.device.name, "soft0");
+    std::strcpy(made.device.dev_name, "softverbs0");
+    std::strcpy(made.device.dev_path, "/sys/class/infiniband_verbs/softverbs0");
+    std::strcpy(made.device.ibdev_path, "/sys/class/infiniband/soft0");
     return made;
 }
 
-/// There is one, and it stays: programs compare its address and use it after freeing the list.
+/// There is one, and it stays as long as the library is loaded: programs compare its address and
+/// use it after freeing the list.
 ibv_device* device() {
-    static Device* const only = make_device();
-    return &only->device;
+    static Device only = make_device();
+    return &only.device;
 }
 
 int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
