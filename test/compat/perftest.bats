@@ -17,19 +17,26 @@ await_server() {
     fi
 }
 
-# usage: run_client PROGRAM OPTIONS... - begins again while nobody listens yet.
-run_client() {
+# usage: run_pair PROGRAM OPTIONS... - with -R it connects twice, and its client asks for the second connection without knowing
+# whether the server listens for it yet. A client that came too early is refused and breaks off; then both begin again.
+run_pair() {
     local status tries
-    for tries in 1 2 3 4 5; do
+    for tries in {1..20}; do
         status=0
+        start server env LD_PRELOAD="$softverbs" stdbuf -oL "$@"
+        await_server "$@"
         start client env LD_PRELOAD="$softverbs" "$@" 127.0.0.1
         wait "${process_of[client]}" || status=$?
         unset 'process_of[client]'
-        [ "$status" -ne 0 ] || return 0
+        if [ "$status" -eq 0 ]; then
+            await_end server
+            return
+        fi
         grep -q 'RDMA_CM_EVENT_REJECTED; error: 8' "$BATS_TEST_TMPDIR/client.err" || break
-        sleep 0.2
+        kill "${process_of[server]}" 2>/dev/null || true
+        wait "${process_of[server]}" || true
     done
-    echo "client ended with status $status after $tries tries"
+    echo "client ended with status $status, attempt $tries"
     return 1
 }
 
@@ -38,10 +45,7 @@ measure() {
     local program=$1 sizes=$2 size
     shift 2
     need_program "$program" ibv_devinfo
-    start server env LD_PRELOAD="$softverbs" stdbuf -oL "$program" "$@"
-    await_server "$@"
-    run_client "$program" "$@"
-    await_end server
+    run_pair "$program" "$@"
     for size in $sizes; do
         has client "^ *$size[[:space:]]+[0-9]+([[:space:]]+[0-9.]+){3,}"
     done
