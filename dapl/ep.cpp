@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <tuple>
 
 #include "dapl/ia.hpp"
 #include "dapl/refusal.hpp"
@@ -62,11 +63,6 @@ int initialise(const Ia& ia, ibv_qp* queue_pair) {
 
 }  // namespace
 
-Ep::~Ep() {
-    support::MutexLock lock(connection_lock);
-    set_parts({});
-}
-
 void Ep::set_parts(const EpParts& made_of) {
     const auto count = [](const EpParts& counted, int change) {
         if (counted.pz) counted.pz->users += change;
@@ -78,26 +74,56 @@ void Ep::set_parts(const EpParts& made_of) {
     parts = made_of;
 }
 
-support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wanted) {
-    ibv_qp_init_attr device{};
-    verbs::QueuePair made;
-    if (made_of.pz) {
-        device = initial_attributes(*this, made_of, wanted);
-        made = create(made_of.pz->domain.get(), device);
-        if (!made) return refused_by_device(ia, errno, "a queue pair");
-        if (const int failed = initialise(ia, made.get()))
-            return refused_by_device(ia, failed, "a queue pair's first state");
-    }
-    end_queue_pair();
-    support::MutexLock lock(connection_lock);
+void Ep::change(const EpParts& made_of, const DAT_EP_ATTR& wanted) {
     set_parts(made_of);
     attributes = wanted;
-    if (!made) return {};
-    install(requests, made.get(), wanted.max_request_dtos, device.cap.max_send_sge, false);
-    install(receives, made.get(), wanted.max_recv_dtos, device.cap.max_recv_sge, true);
+    state.move(is_complete() ? EpCause::kCompleted : EpCause::kMadeIncomplete);
+}
+
+support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wanted, EpCall call) {
+    ibv_qp_init_attr device{};
+    verbs::QueuePair exchanged;  // the new one, then the old one, which goes without the lock
+    if (made_of.pz) {
+        device = initial_attributes(*this, made_of, wanted);
+        exchanged = create(made_of.pz->domain.get(), device);
+        if (!exchanged) return refused_by_device(ia, errno, "a queue pair");
+        if (const int failed = initialise(ia, exchanged.get()))
+            return refused_by_device(ia, failed, "a queue pair's first state");
+    }
+    support::MutexLock lock(connection_lock);
+    if (!is_legal(call, state.get())) return support::failure(state_error(state.get()));
+    flush_queue_pair();
+    retire_sides();
+    exchanged.swap(queue_pair_);
+    change(made_of, wanted);
+    if (!queue_pair_) return {};
+    install(requests, queue_pair_.get(), wanted.max_request_dtos, device.cap.max_send_sge, false);
+    install(receives, queue_pair_.get(), wanted.max_recv_dtos, device.cap.max_recv_sge, true);
     max_inline = device.cap.max_inline_data;
-    queue_pair_ = std::move(made);
     return {};
+}
+
+bool Ep::keeps_queue_pair(const EpParts& made_of, const DAT_EP_ATTR& wanted) const {
+    const auto size = [](const DAT_EP_ATTR& of) {
+        return std::tie(of.max_recv_dtos, of.max_request_dtos, of.max_recv_iov, of.max_request_iov,
+                        of.max_rdma_read_iov, of.max_rdma_write_iov);
+    };
+    const auto device_parts = [](const EpParts& of) {
+        return std::tie(of.pz, of.recv_evd, of.request_evd);
+    };
+    return device_parts(made_of) == device_parts(parts) && size(wanted) == size(attributes);
+}
+
+support::Result<void> Ep::modify(const EpParts& made_of, const DAT_EP_ATTR& wanted, EpCall call) {
+    {
+        support::MutexLock lock(connection_lock);
+        if (!is_legal(call, state.get())) return support::failure(state_error(state.get()));
+        if (keeps_queue_pair(made_of, wanted)) {
+            change(made_of, wanted);
+            return {};
+        }
+    }
+    return renew(made_of, wanted, call);
 }
 
 void Ep::install(Side& side, ibv_qp* made, std::uint32_t slots, int segments, bool is_receive) {
@@ -131,15 +157,17 @@ void Ep::retire(Side& side, Evd* evd, bool is_receive) {
         side.incarnation.store(kNoIncarnation, std::memory_order_release);
 }
 
+void Ep::retire_sides() {
+    if (!queue_pair_) return;
+    retire(requests, parts.request_evd, false);
+    retire(receives, parts.recv_evd, true);
+}
+
 void Ep::end_queue_pair() {
     verbs::QueuePair ended;
-    {
-        support::MutexLock lock(connection_lock);
-        if (!queue_pair_) return;
-        retire(requests, parts.request_evd, false);
-        retire(receives, parts.recv_evd, true);
-        ended.swap(queue_pair_);
-    }
+    support::MutexLock lock(connection_lock);
+    retire_sides();
+    ended.swap(queue_pair_);
 }
 
 void break_connection(DAT_EP_HANDLE handle) {

@@ -37,7 +37,6 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     static constexpr Kind kKind = Kind::kEp;
     /// Made of nothing: renew() makes it.
     explicit Ep(Ia& owner) : ia(owner), parts{}, attributes{} {}
-    ~Ep();
 
     Ia& ia;
     EpParts parts GUARDED_BY(connection_lock);
@@ -65,11 +64,20 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
 
     /// The queue pair in state INIT, RTR, RTS or ERR; nullptr without a PZ.
     ibv_qp* queue_pair() REQUIRES(connection_lock) { return queue_pair_.get(); }
+    /// Whether a request could be accepted with it.
+    bool is_complete() const REQUIRES(connection_lock) { return parts.pz && parts.connect_evd; }
     /// Makes a fresh queue pair in state INIT, if there is a PZ, and with it replaces the old one,
-    /// the parts and the attributes. @return codes as dat_ep_create gives them; then nothing has
-    /// changed.
-    support::Result<void> renew(const EpParts& made_of, const DAT_EP_ATTR& wanted)
+    /// the parts and the attributes. What is posted on the old one comes back flushed.
+    /// @param call what it is for: legal in the state that the EP then has, else nothing has
+    /// changed. @return codes as dat_ep_create gives them; then nothing has changed either.
+    support::Result<void> renew(const EpParts& made_of, const DAT_EP_ATTR& wanted, EpCall call)
         EXCLUDES(connection_lock);
+    /// Changes parts and attributes; renews the queue pair only where it has to differ.
+    /// @param call, @return as for renew().
+    support::Result<void> modify(const EpParts& made_of, const DAT_EP_ATTR& wanted, EpCall call)
+        EXCLUDES(connection_lock);
+    /// Lets its parts go; the queue pair has ended.
+    void release_parts() REQUIRES(connection_lock) { set_parts({}); }
     /// Puts the queue pair into the error state: every work request completes, new ones come back
     /// flushed. On return the completions of the receives are in their EVD.
     void flush_queue_pair() REQUIRES(connection_lock);
@@ -78,6 +86,10 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
 
   private:
     void set_parts(const EpParts& made_of) REQUIRES(connection_lock);
+    void change(const EpParts& made_of, const DAT_EP_ATTR& wanted) REQUIRES(connection_lock);
+    bool keeps_queue_pair(const EpParts& made_of, const DAT_EP_ATTR& wanted) const
+        REQUIRES(connection_lock);
+    void retire_sides() REQUIRES(connection_lock);
     void install(Side& side, ibv_qp* made, std::uint32_t slots, int segments, bool is_receive)
         EXCLUDES(side.lock);
     void retire(Side& side, Evd* evd, bool is_receive) EXCLUDES(side.lock);

@@ -40,12 +40,12 @@ support::Result<EpParts> find_parts(const Ia& ia, DAT_PZ_HANDLE pz, DAT_EVD_HAND
 
 support::Result<Ep*> make_ep(Ia& ia, const EpParts& parts, const DAT_EP_ATTR& attributes) {
     Ep* ep = make<Ep>(&ia.provider.table, ia);
-    const support::Result<void> renewed = ep->renew(parts, attributes);
+    const support::Result<void> renewed = ep->renew(parts, attributes, EpCall::kModifyPz);
     if (!renewed) {
         destroy(*ep);
         return tl::unexpected(renewed.error());
     }
-    MutexLock lock(ia.mutex);
+    MutexLock lock(connection_lock);
     ia.eps.add(*ep);
     return ep;
 }
@@ -87,12 +87,11 @@ DAT_RETURN reset(DAT_EP_HANDLE handle) {
         const DAT_EP_STATE state = ep->state.get();
         if (state == DAT_EP_STATE_UNCONNECTED) return DAT_SUCCESS;
         if (!is_legal(EpCall::kReset, state)) return state_error(state);
-        ep->flush_queue_pair();
         forget_connection(*ep);
         parts = ep->parts;
         attributes = ep->attributes;
     }
-    const support::Result<void> renewed = ep->renew(parts, attributes);
+    const support::Result<void> renewed = ep->renew(parts, attributes, EpCall::kReset);
     if (!renewed) return code_of(renewed);
     MutexLock lock(connection_lock);
     ep->state.move(EpCause::kReset);
@@ -126,12 +125,10 @@ void merge_attributes(DAT_EP_PARAM_MASK mask, const DAT_EP_ATTR& from, DAT_EP_AT
 }
 
 /// Checks a change. @return DAT_SUCCESS with what the EP is to be made of.
-DAT_RETURN plan(Ep& ep, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& wanted, EpParts& new_parts,
-                DAT_EP_ATTR& new_attributes) EXCLUDES(connection_lock) {
+DAT_RETURN plan(Ep& ep, EpCall call, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& wanted,
+                EpParts& new_parts, DAT_EP_ATTR& new_attributes) EXCLUDES(connection_lock) {
     MutexLock lock(connection_lock);
-    const DAT_EP_STATE state = ep.state.get();
-    const EpCall call = mask & DAT_EP_FIELD_PZ_HANDLE ? EpCall::kModifyPz : EpCall::kModify;
-    if (!is_legal(call, state)) return state_error(state);
+    if (!is_legal(call, ep.state.get())) return state_error(ep.state.get());
     const auto handle = [mask](DAT_EP_PARAM_MASK bit, DAT_HANDLE changed, auto* present) {
         if (mask & bit) return changed;
         return present ? present->handle() : nullptr;
@@ -158,9 +155,10 @@ DAT_RETURN modify(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, const DAT_EP_PAR
     if (!wanted) return bad_argument(3);
     EpParts parts;
     DAT_EP_ATTR attributes;
-    const DAT_RETURN refused = plan(*ep, mask, *wanted, parts, attributes);
+    const EpCall call = mask & DAT_EP_FIELD_PZ_HANDLE ? EpCall::kModifyPz : EpCall::kModify;
+    const DAT_RETURN refused = plan(*ep, call, mask, *wanted, parts, attributes);
     if (refused != DAT_SUCCESS) return refused;
-    return code_of(ep->renew(parts, attributes));
+    return code_of(ep->modify(parts, attributes, call));
 }
 
 void query(Ep& ep, DAT_EP_PARAM& parameters) {
@@ -194,7 +192,8 @@ void destroy_ep(Ep& ep) {
     }
     ep.end_queue_pair();
     {
-        MutexLock lock(ep.ia.mutex);
+        MutexLock lock(connection_lock);
+        ep.release_parts();
         ep.ia.eps.remove(ep);
     }
     destroy(ep);

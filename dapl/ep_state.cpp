@@ -5,6 +5,12 @@ namespace dapl {
 namespace {
 
 constexpr auto kUnconnected = DAT_EP_STATE_UNCONNECTED;
+constexpr auto kReserved = DAT_EP_STATE_RESERVED;
+constexpr auto kUnconfiguredReserved = DAT_EP_STATE_UNCONFIGURED_RESERVED;
+constexpr auto kPassive = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
+constexpr auto kUnconfiguredPassive = DAT_EP_STATE_UNCONFIGURED_PASSIVE;
+constexpr auto kTentative = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+constexpr auto kUnconfiguredTentative = DAT_EP_STATE_UNCONFIGURED_TENTATIVE;
 constexpr auto kActive = DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
 constexpr auto kConnected = DAT_EP_STATE_CONNECTED;
 constexpr auto kDisconnecting = DAT_EP_STATE_DISCONNECT_PENDING;
@@ -14,6 +20,27 @@ constexpr auto kAccepting = DAT_EP_STATE_COMPLETION_PENDING;
 constexpr EpMove kMoves[] = {
     {kUnconnected, EpCause::kConnect, kActive},
     {kUnconnected, EpCause::kAccept, kAccepting},
+    {kUnconnected, EpCause::kReserve, kReserved},
+    {kUnconnected, EpCause::kReserveIncomplete, kUnconfiguredReserved},
+    {kUnconnected, EpCause::kOffer, kUnconfiguredTentative},
+
+    {kReserved, EpCause::kRelease, kUnconnected},
+    {kReserved, EpCause::kRequest, kPassive},
+    {kReserved, EpCause::kMadeIncomplete, kUnconfiguredReserved},
+    {kUnconfiguredReserved, EpCause::kRelease, kUnconnected},
+    {kUnconfiguredReserved, EpCause::kRequest, kUnconfiguredPassive},
+    {kUnconfiguredReserved, EpCause::kCompleted, kReserved},
+
+    {kPassive, EpCause::kRelease, kUnconnected},
+    {kPassive, EpCause::kAccept, kAccepting},
+    {kUnconfiguredPassive, EpCause::kRelease, kUnconnected},
+    {kUnconfiguredPassive, EpCause::kCompleted, kPassive},
+
+    {kTentative, EpCause::kRelease, kUnconnected},
+    {kTentative, EpCause::kAccept, kAccepting},
+    {kTentative, EpCause::kMadeIncomplete, kUnconfiguredTentative},
+    {kUnconfiguredTentative, EpCause::kRelease, kUnconnected},
+    {kUnconfiguredTentative, EpCause::kCompleted, kTentative},
 
     {kActive, EpCause::kConnectFailed, kUnconnected},
     {kActive, EpCause::kEstablished, kConnected},
@@ -24,6 +51,8 @@ constexpr EpMove kMoves[] = {
     {kActive, EpCause::kDisconnected, kDisconnected},
 
     {kAccepting, EpCause::kAcceptFailed, kUnconnected},
+    {kAccepting, EpCause::kPassiveAcceptFailed, kPassive},
+    {kAccepting, EpCause::kTentativeAcceptFailed, kTentative},
     {kAccepting, EpCause::kEstablished, kConnected},
     {kAccepting, EpCause::kRefused, kDisconnected},
     {kAccepting, EpCause::kDisconnectGraceful, kDisconnected},

@@ -4,6 +4,11 @@
 ///
 /// Whoever makes a move posts its event: a cause that finds no row for the present state (a late
 /// answer, a second disconnect) is swallowed, so each connection has one beginning and one end.
+///
+/// An EP is complete when it could be accepted: it has a PZ and a connect EVD. The UNCONFIGURED
+/// states say that one who waits for, or has, a request is not. UNCONFIGURED_UNCONNECTED is never
+/// entered: consumers know every EP that they have made as UNCONNECTED. Nor are the two PATH
+/// states: a connection has one path.
 #pragma once
 
 #include <dat2/udat.h>
@@ -18,9 +23,18 @@ namespace dapl {
 
 enum class EpCause {
     kConnect,
+    kReserve,            ///< a complete EP is given to an RSP
+    kReserveIncomplete,  ///< one that is not
+    kOffer,              ///< just made for a request on a provider-flag PSP
+    kRequest,            ///< comes in on the RSP
+    kRelease,            ///< the RSP is gone, or the request is
+    kCompleted,          ///< dat_ep_modify gave what was missing
+    kMadeIncomplete,     ///< or took it
     kAccept,
-    kAcceptFailed,   ///< refused before anything was sent
-    kConnectFailed,  ///< the same at the active side
+    kAcceptFailed,         ///< refused before anything was sent, on an EP of the consumer's choice
+    kPassiveAcceptFailed,  ///< the same on the EP of an RSP
+    kTentativeAcceptFailed,  ///< the same on the EP of a provider-flag PSP
+    kConnectFailed,          ///< the same at the active side
     kEstablished,
     kRefused,  ///< rejected, unreachable, local failure or timed out
     kDisconnectGraceful,
@@ -43,6 +57,7 @@ enum class EpCall {
     kBind,
     kRspCreate,
     kAccept,
+    kAcceptOwn,  ///< of a request that came with its EP
 };
 
 struct EpMove {
@@ -74,19 +89,26 @@ inline constexpr std::uint32_t kLegalStates[] = {
             DAT_EP_STATE_COMPLETION_PENDING, DAT_EP_STATE_DISCONNECT_PENDING,
             DAT_EP_STATE_DISCONNECTED}),
     /* kFree */
-    kAnyState & ~states({DAT_EP_STATE_RESERVED, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
-                         DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING}),
+    kAnyState &
+        ~states({DAT_EP_STATE_RESERVED, DAT_EP_STATE_UNCONFIGURED_RESERVED,
+                 DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, DAT_EP_STATE_UNCONFIGURED_PASSIVE,
+                 DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, DAT_EP_STATE_UNCONFIGURED_TENTATIVE}),
     /* kReset */ states({DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_DISCONNECTED}),
     /* kModify */
-    states({DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED,
-            DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING}),
+    states({DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_RESERVED, DAT_EP_STATE_UNCONFIGURED_RESERVED,
+            DAT_EP_STATE_UNCONFIGURED_PASSIVE, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+            DAT_EP_STATE_UNCONFIGURED_TENTATIVE}),
     /* kModifyPz */
-    states({DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING}),
+    states({DAT_EP_STATE_UNCONNECTED, DAT_EP_STATE_UNCONFIGURED_RESERVED,
+            DAT_EP_STATE_UNCONFIGURED_PASSIVE, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+            DAT_EP_STATE_UNCONFIGURED_TENTATIVE}),
     /* kPostReceive */ kAnyState,
     /* kPostRequest */ states({DAT_EP_STATE_CONNECTED, DAT_EP_STATE_DISCONNECTED}),
     /* kBind */ states({DAT_EP_STATE_CONNECTED}),
     /* kRspCreate */ states({DAT_EP_STATE_UNCONNECTED}),
     /* kAccept */ states({DAT_EP_STATE_UNCONNECTED}),
+    /* kAcceptOwn */
+    states({DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING}),
 };
 }  // namespace detail
 

@@ -51,8 +51,9 @@ class Ia final : public Object<Ia> {
     List<Lmr> lmrs GUARDED_BY(mutex);
     List<Cno> cnos GUARDED_BY(mutex);
     List<Evd> evds GUARDED_BY(mutex);  ///< the async EVD made for this IA among them
-    List<Ep> eps GUARDED_BY(mutex);
     List<Psp> psps GUARDED_BY(mutex);
+    // Requests bring these, on the event thread.
+    List<Ep> eps GUARDED_BY(connection_lock);
     List<Cr> requests GUARDED_BY(connection_lock);  ///< not yet answered
 
     /// The EVD of async events: its own, another adapter instance's, or nullptr once that one has

@@ -26,6 +26,18 @@ void end_all(Ia& ia, List<T> Ia::*children, const End& end) EXCLUDES(ia.mutex) {
     }
 }
 
+void end_endpoints(Ia& ia) EXCLUDES(connection_lock) {
+    for (;;) {
+        Ep* ep;
+        {
+            support::MutexLock lock(connection_lock);
+            ep = ia.eps.first();
+        }
+        if (!ep) return;
+        destroy_ep(*ep);
+    }
+}
+
 template <class T>
 void end_plainly(Ia& ia, List<T> Ia::*children) EXCLUDES(ia.mutex) {
     end_all(ia, children, [&](T& child) {
@@ -49,6 +61,7 @@ void withdraw_async_evds(Ia& ia, ProcessState& process) REQUIRES(process.open_mu
 bool has_children(Ia& ia) {
     const Evd* async = ia.async_evd();
     support::MutexLock lock(ia.mutex);
+    support::MutexLock connections(connection_lock);
     if (ia.pzs.first() || ia.lmrs.first() || ia.eps.first() || ia.psps.first() || ia.cnos.first())
         return true;
     for (const Evd* evd = ia.evds.first(); evd; evd = ia.evds.after(*evd))
@@ -71,12 +84,13 @@ DAT_RETURN close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags) {
 
 }  // namespace
 
-/// Users go before what they use: connections, then transfers, then memory, then events.
+/// Users go before what they use: those who bring requests, the requests, connections, then
+/// memory, then events.
 void tear_down(Ia& ia, ProcessState& process) {
     revoke(ia);
-    end_all(ia, &Ia::eps, destroy_ep);
     end_all(ia, &Ia::psps, close_abruptly);
     close_requests(ia);
+    end_endpoints(ia);
     end_plainly(ia, &Ia::lmrs);
     end_plainly(ia, &Ia::pzs);
     DeviceEvents::leave(ia, process);

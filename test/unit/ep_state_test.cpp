@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -14,8 +15,17 @@ using dapl::EpCause;
 
 constexpr EpCause kCauses[] = {
     EpCause::kConnect,
+    EpCause::kReserve,
+    EpCause::kReserveIncomplete,
+    EpCause::kOffer,
+    EpCause::kRequest,
+    EpCause::kRelease,
+    EpCause::kCompleted,
+    EpCause::kMadeIncomplete,
     EpCause::kAccept,
     EpCause::kAcceptFailed,
+    EpCause::kPassiveAcceptFailed,
+    EpCause::kTentativeAcceptFailed,
     EpCause::kConnectFailed,
     EpCause::kEstablished,
     EpCause::kRefused,
@@ -27,6 +37,12 @@ constexpr EpCause kCauses[] = {
 };
 
 constexpr auto kUnconnected = DAT_EP_STATE_UNCONNECTED;
+constexpr auto kReserved = DAT_EP_STATE_RESERVED;
+constexpr auto kUnconfiguredReserved = DAT_EP_STATE_UNCONFIGURED_RESERVED;
+constexpr auto kPassive = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
+constexpr auto kUnconfiguredPassive = DAT_EP_STATE_UNCONFIGURED_PASSIVE;
+constexpr auto kTentative = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+constexpr auto kUnconfiguredTentative = DAT_EP_STATE_UNCONFIGURED_TENTATIVE;
 constexpr auto kActive = DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
 constexpr auto kAccepting = DAT_EP_STATE_COMPLETION_PENDING;
 constexpr auto kConnected = DAT_EP_STATE_CONNECTED;
@@ -37,6 +53,24 @@ constexpr auto kDisconnected = DAT_EP_STATE_DISCONNECTED;
 const std::map<std::pair<DAT_EP_STATE, EpCause>, DAT_EP_STATE> kSpecified = {
     {{kUnconnected, EpCause::kConnect}, kActive},
     {{kUnconnected, EpCause::kAccept}, kAccepting},
+    {{kUnconnected, EpCause::kReserve}, kReserved},
+    {{kUnconnected, EpCause::kReserveIncomplete}, kUnconfiguredReserved},
+    {{kUnconnected, EpCause::kOffer}, kUnconfiguredTentative},
+    {{kReserved, EpCause::kRelease}, kUnconnected},
+    {{kReserved, EpCause::kRequest}, kPassive},
+    {{kReserved, EpCause::kMadeIncomplete}, kUnconfiguredReserved},
+    {{kUnconfiguredReserved, EpCause::kRelease}, kUnconnected},
+    {{kUnconfiguredReserved, EpCause::kRequest}, kUnconfiguredPassive},
+    {{kUnconfiguredReserved, EpCause::kCompleted}, kReserved},
+    {{kPassive, EpCause::kRelease}, kUnconnected},
+    {{kPassive, EpCause::kAccept}, kAccepting},
+    {{kUnconfiguredPassive, EpCause::kRelease}, kUnconnected},
+    {{kUnconfiguredPassive, EpCause::kCompleted}, kPassive},
+    {{kTentative, EpCause::kRelease}, kUnconnected},
+    {{kTentative, EpCause::kAccept}, kAccepting},
+    {{kTentative, EpCause::kMadeIncomplete}, kUnconfiguredTentative},
+    {{kUnconfiguredTentative, EpCause::kRelease}, kUnconnected},
+    {{kUnconfiguredTentative, EpCause::kCompleted}, kTentative},
     {{kActive, EpCause::kConnectFailed}, kUnconnected},
     {{kActive, EpCause::kEstablished}, kConnected},
     {{kActive, EpCause::kRefused}, kDisconnected},
@@ -44,6 +78,8 @@ const std::map<std::pair<DAT_EP_STATE, EpCause>, DAT_EP_STATE> kSpecified = {
     {{kActive, EpCause::kDisconnectAbrupt}, kDisconnected},
     {{kActive, EpCause::kDisconnected}, kDisconnected},
     {{kAccepting, EpCause::kAcceptFailed}, kUnconnected},
+    {{kAccepting, EpCause::kPassiveAcceptFailed}, kPassive},
+    {{kAccepting, EpCause::kTentativeAcceptFailed}, kTentative},
     {{kAccepting, EpCause::kEstablished}, kConnected},
     {{kAccepting, EpCause::kRefused}, kDisconnected},
     {{kAccepting, EpCause::kDisconnectGraceful}, kDisconnected},
@@ -60,6 +96,9 @@ const std::map<std::pair<DAT_EP_STATE, EpCause>, DAT_EP_STATE> kSpecified = {
     {{kDisconnecting, EpCause::kWorkError}, kDisconnected},
     {{kDisconnected, EpCause::kReset}, kUnconnected},
 };
+
+/// The causes of the list above are all there are: a later one would not be covered.
+static_assert(std::size(kCauses) == static_cast<std::size_t>(EpCause::kReset) + 1);
 
 TEST(EndpointState, each_cause_moves_each_state_as_specified_and_no_other) {
     for (int state = 0; state <= DAT_EP_STATE_CONNECTED_MULTI_PATH; ++state) {
@@ -97,14 +136,22 @@ TEST(EndpointState, each_call_is_legal_in_the_specified_states_and_no_other) {
         {EpCall::kDisconnectGraceful, {kConnected, kActive, kAccepting, kDisconnected}},
         {EpCall::kDisconnectAbrupt,
          {kConnected, kActive, kAccepting, kDisconnecting, kDisconnected}},
+        {EpCall::kFree,
+         {kUnconnected, DAT_EP_STATE_UNCONFIGURED_UNCONNECTED, kActive, kConnected, kDisconnecting,
+          kDisconnected, kAccepting, DAT_EP_STATE_CONNECTED_SINGLE_PATH,
+          DAT_EP_STATE_CONNECTED_MULTI_PATH}},
         {EpCall::kReset, {kUnconnected, kDisconnected}},
         {EpCall::kModify,
-         {kUnconnected, DAT_EP_STATE_RESERVED, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING}},
-        {EpCall::kModifyPz, {kUnconnected, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING}},
+         {kUnconnected, kReserved, kUnconfiguredReserved, kUnconfiguredPassive, kTentative,
+          kUnconfiguredTentative}},
+        {EpCall::kModifyPz,
+         {kUnconnected, kUnconfiguredReserved, kUnconfiguredPassive, kTentative,
+          kUnconfiguredTentative}},
         {EpCall::kPostRequest, {kConnected, kDisconnected}},
         {EpCall::kBind, {kConnected}},
         {EpCall::kRspCreate, {kUnconnected}},
         {EpCall::kAccept, {kUnconnected}},
+        {EpCall::kAcceptOwn, {kPassive, kTentative}},
     };
     for (const Legal& row : rows) {
         for (int state = 0; state <= DAT_EP_STATE_CONNECTED_MULTI_PATH; ++state) {
@@ -114,11 +161,8 @@ TEST(EndpointState, each_call_is_legal_in_the_specified_states_and_no_other) {
                 << "call " << static_cast<int>(row.call) << ", state " << state;
         }
     }
-    EXPECT_FALSE(dapl::is_legal(EpCall::kFree, DAT_EP_STATE_RESERVED));
-    EXPECT_FALSE(dapl::is_legal(EpCall::kFree, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING));
-    EXPECT_FALSE(dapl::is_legal(EpCall::kFree, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING));
-    EXPECT_TRUE(dapl::is_legal(EpCall::kFree, kActive));
-    EXPECT_TRUE(dapl::is_legal(EpCall::kPostReceive, kUnconnected));
+    for (int state = 0; state <= DAT_EP_STATE_CONNECTED_MULTI_PATH; ++state)
+        EXPECT_TRUE(dapl::is_legal(EpCall::kPostReceive, static_cast<DAT_EP_STATE>(state)));
 }
 
 TEST(EndpointState, a_refused_call_names_the_state_in_its_code) {
@@ -128,6 +172,15 @@ TEST(EndpointState, a_refused_call_names_the_state_in_its_code) {
     EXPECT_EQ(dapl::state_error(kDisconnecting), 0x80070000u | DAT_INVALID_STATE_EP_DISCPENDING);
     EXPECT_EQ(dapl::state_error(kDisconnected), 0x80070000u | DAT_INVALID_STATE_EP_DISCONNECTED);
     EXPECT_EQ(dapl::state_error(kAccepting), 0x80070000u | DAT_INVALID_STATE_EP_COMPLPENDING);
+    EXPECT_EQ(dapl::state_error(kReserved), 0x80070000u | DAT_INVALID_STATE_EP_RESERVED);
+    EXPECT_EQ(dapl::state_error(kUnconfiguredReserved),
+              0x80070000u | DAT_INVALID_STATE_EP_UNCONFRESERVED);
+    EXPECT_EQ(dapl::state_error(kPassive), 0x80070000u | DAT_INVALID_STATE_EP_PASSCONNPENDING);
+    EXPECT_EQ(dapl::state_error(kUnconfiguredPassive),
+              0x80070000u | DAT_INVALID_STATE_EP_UNCONFPASSIVE);
+    EXPECT_EQ(dapl::state_error(kTentative), 0x80070000u | DAT_INVALID_STATE_EP_TENTCONNPENDING);
+    EXPECT_EQ(dapl::state_error(kUnconfiguredTentative),
+              0x80070000u | DAT_INVALID_STATE_EP_UNCONFTENTATIVE);
 }
 
 }  // namespace
