@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// How fast endpoints connect, and what an idle connected one costs. Two processes, one connection
+/// per endpoint, all begun before the first is waited for. Only installed DAT headers: the same
+/// program runs on whatever stack DAT_OVERRIDE and the dynamic linker give it.
+///
+/// usage: connections NAME ADDRESS COUNT     IA name, IPv4 address of the server's IA
+/// Prints one `key value` per line.
+#include <arpa/inet.h>
+#include <dat2/udat.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr DAT_TIMEOUT kPatience = 60'000'000;  // microseconds
+constexpr DAT_CONN_QUAL kQualifier = 45300;
+constexpr int kServerIsStuck = 120;  // seconds
+
+void succeed(DAT_RETURN code, const char* what) {
+    if (code == DAT_SUCCESS) return;
+    std::fprintf(stderr, "connections: %s failed: 0x%x\n", what, code);
+    std::exit(1);
+}
+
+DAT_EVENT next(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, const char* what) {
+    DAT_EVENT event{};
+    DAT_COUNT more = 0;
+    succeed(dat_evd_wait(evd, kPatience, 1, &event, &more), what);
+    if (event.event_number == number) return event;
+    std::fprintf(stderr, "connections: %s: event 0x%x\n", what, event.event_number);
+    std::exit(1);
+}
+
+/// Bytes of memory that are this process's alone, and of the arena that softverbs shares with
+/// peers.
+std::size_t memory_in_use() {
+    std::size_t bytes = 0;
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.rfind("RssAnon:", 0) == 0) bytes += 1024 * std::stoul(line.substr(8));
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code closed_meanwhile;
+        const auto target = std::filesystem::read_symlink(entry.path(), closed_meanwhile).string();
+        struct stat file {};
+        if (target.find("softverbs-arena") == std::string::npos) continue;
+        if (::stat(entry.path().c_str(), &file) == 0) bytes += 512 * file.st_blocks;
+        break;  // the first is our own: it is opened before any peer's
+    }
+    return bytes;
+}
+
+class Side {
+  public:
+    Side(const char* name, int count) : endpoints_(count) {
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        succeed(dat_ia_open(const_cast<char*>(name), 8, &async, &ia_), "dat_ia_open");
+        succeed(dat_pz_create(ia_, &pz_), "dat_pz_create");
+        connections = evd(DAT_EVD_CONNECTION_FLAG, count);
+        requests = evd(DAT_EVD_CR_FLAG, count);
+        transfers_ = evd(DAT_EVD_DTO_FLAG, 64);
+    }
+    void create_endpoints() {
+        for (DAT_EP_HANDLE& ep : endpoints_)
+            succeed(dat_ep_create(ia_, pz_, transfers_, transfers_, connections, nullptr, &ep),
+                    "dat_ep_create");
+    }
+    void listen() {
+        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+        succeed(dat_psp_create(ia_, kQualifier, requests, DAT_PSP_CONSUMER_FLAG, &psp),
+                "dat_psp_create");
+    }
+    void accept_all() {
+        for (DAT_EP_HANDLE ep : endpoints_) {
+            const DAT_EVENT event = next(requests, DAT_CONNECTION_REQUEST_EVENT, "a request");
+            succeed(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, nullptr),
+                    "dat_cr_accept");
+        }
+    }
+    void connect_all(sockaddr_in server) {
+        for (DAT_EP_HANDLE ep : endpoints_)
+            succeed(dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&server), kQualifier,
+                                   kPatience, 0, nullptr, DAT_QOS_BEST_EFFORT,
+                                   DAT_CONNECT_DEFAULT_FLAG),
+                    "dat_ep_connect");
+    }
+    void await_all(DAT_EVENT_NUMBER number, const char* what) const {
+        for (std::size_t i = 0; i < endpoints_.size(); ++i) next(connections, number, what);
+    }
+    void disconnect_all() {
+        for (DAT_EP_HANDLE ep : endpoints_)
+            succeed(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect");
+    }
+    void free_all() {
+        for (DAT_EP_HANDLE ep : endpoints_) succeed(dat_ep_free(ep), "dat_ep_free");
+    }
+    void close() { succeed(dat_ia_close(ia_, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close"); }
+
+    DAT_EVD_HANDLE connections = DAT_HANDLE_NULL;
+    DAT_EVD_HANDLE requests = DAT_HANDLE_NULL;
+
+  private:
+    DAT_EVD_HANDLE evd(int flags, int length) const {
+        DAT_EVD_HANDLE made = DAT_HANDLE_NULL;
+        succeed(
+            dat_evd_create(ia_, length, DAT_HANDLE_NULL, static_cast<DAT_EVD_FLAGS>(flags), &made),
+            "dat_evd_create");
+        return made;
+    }
+    DAT_IA_HANDLE ia_ = DAT_HANDLE_NULL;
+    DAT_PZ_HANDLE pz_ = DAT_HANDLE_NULL;
+    DAT_EVD_HANDLE transfers_ = DAT_HANDLE_NULL;
+    std::vector<DAT_EP_HANDLE> endpoints_;
+};
+
+/// One byte through a pipe; the program ends when the other process has.
+void tell(int pipe) {
+    const char byte = 0;
+    if (write(pipe, &byte, 1) != 1) std::exit(1);
+}
+void hear(int pipe) {
+    char byte;
+    if (read(pipe, &byte, 1) == 1) return;
+    std::fprintf(stderr, "connections: the other process is gone\n");
+    std::exit(1);
+}
+
+[[noreturn]] void serve(const char* name, int count, int in, int out) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    alarm(kServerIsStuck);
+    Side side(name, count);
+    side.create_endpoints();
+    side.listen();
+    tell(out);
+    side.accept_all();
+    side.await_all(DAT_CONNECTION_EVENT_ESTABLISHED, "established at the server");
+    tell(out);
+    side.await_all(DAT_CONNECTION_EVENT_DISCONNECTED, "disconnected at the server");
+    tell(out);
+    side.free_all();
+    hear(in);
+    side.close();
+    std::exit(0);
+}
+
+class Stopwatch {
+  public:
+    double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  private:
+    Clock::time_point begin_ = Clock::now();
+};
+
+void print_rate(const char* what, int count, const Stopwatch& watch) {
+    std::printf("%s_per_second %.0f\n", what, count / watch.seconds());
+}
+
+void measure(const char* name, sockaddr_in server, int count, int in, int out) {
+    Side side(name, count);
+    const std::size_t before = memory_in_use();
+    const Stopwatch creating;
+    side.create_endpoints();
+    print_rate("endpoints_created", count, creating);
+    hear(in);
+    const Stopwatch connecting;
+    side.connect_all(server);
+    side.await_all(DAT_CONNECTION_EVENT_ESTABLISHED, "established");
+    hear(in);
+    print_rate("connections", count, connecting);
+    std::printf("bytes_per_endpoint %zu\n", (memory_in_use() - before) / count);
+    const Stopwatch disconnecting;
+    side.disconnect_all();
+    side.await_all(DAT_CONNECTION_EVENT_DISCONNECTED, "disconnected");
+    hear(in);
+    print_rate("disconnections", count, disconnecting);
+    const Stopwatch freeing;
+    side.free_all();
+    print_rate("endpoints_freed", count, freeing);
+    tell(out);
+    side.close();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    sockaddr_in server{};
+    server.sin_family = AF_INET;
+    const int count = argc == 4 ? std::atoi(argv[3]) : 0;
+    if (count < 1 || inet_pton(AF_INET, argv[2], &server.sin_addr) != 1) {
+        std::fprintf(stderr, "usage: connections NAME ADDRESS COUNT\n");
+        return 2;
+    }
+    int to_server[2];
+    int to_client[2];
+    if (pipe(to_server) != 0 || pipe(to_client) != 0) return 1;
+    const pid_t child = fork();
+    if (child == 0) serve(argv[1], count, to_server[0], to_client[1]);
+    // So that the end of the server is the end of what we hear.
+    close(to_client[1]);
+    measure(argv[1], server, count, to_client[0], to_server[1]);
+    int status = 1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A loop of transfers through DAT, for counting the instructions of one: post and dequeue, with
+/// two endpoints of one process that are connected with each other. verbs_operations.cpp is the
+/// same without DAT. Only installed DAT headers.
+///
+/// usage: dat_operations NAME ADDRESS write|send COUNT
+#include <arpa/inet.h>
+#include <dat2/udat.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+namespace {
+
+constexpr DAT_TIMEOUT kPatience = 60'000'000;  // microseconds
+constexpr DAT_CONN_QUAL kQualifier = 45301;
+constexpr DAT_SEG_LENGTH kBytes = 8;
+
+void succeed(DAT_RETURN code, const char* what) {
+    if (code == DAT_SUCCESS) return;
+    std::fprintf(stderr, "dat_operations: %s failed: 0x%x\n", what, code);
+    std::exit(1);
+}
+
+DAT_EVENT next(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, const char* what) {
+    DAT_EVENT event{};
+    DAT_COUNT more = 0;
+    succeed(dat_evd_wait(evd, kPatience, 1, &event, &more), what);
+    if (event.event_number == number) return event;
+    std::fprintf(stderr, "dat_operations: %s: event 0x%x\n", what, event.event_number);
+    std::exit(1);
+}
+
+struct Loop {
+    explicit Loop(const char* name) {
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        succeed(dat_ia_open(const_cast<char*>(name), 8, &async, &ia), "dat_ia_open");
+        succeed(dat_pz_create(ia, &pz), "dat_pz_create");
+        connections = evd(DAT_EVD_CONNECTION_FLAG);
+        requests = evd(DAT_EVD_CR_FLAG);
+        transfers = evd(DAT_EVD_DTO_FLAG);
+        for (DAT_EP_HANDLE* ep : {&active, &passive})
+            succeed(dat_ep_create(ia, pz, transfers, transfers, connections, nullptr, ep),
+                    "dat_ep_create");
+        register_memory();
+    }
+    DAT_EVD_HANDLE evd(int flags) const {
+        DAT_EVD_HANDLE made = DAT_HANDLE_NULL;
+        succeed(dat_evd_create(ia, 64, DAT_HANDLE_NULL, static_cast<DAT_EVD_FLAGS>(flags), &made),
+                "dat_evd_create");
+        return made;
+    }
+    void register_memory() {
+        DAT_REGION_DESCRIPTION region{};
+        region.for_va = memory;
+        DAT_VLEN size = 0;
+        DAT_VADDR address = 0;
+        DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+        DAT_LMR_CONTEXT local_key = 0;
+        succeed(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof memory, pz,
+                               DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &local_key,
+                               &remote.rmr_context, &size, &address),
+                "dat_lmr_create");
+        local.virtual_address = reinterpret_cast<DAT_VADDR>(memory);
+        local.segment_length = kBytes;
+        local.lmr_context = local_key;
+        remote.virtual_address = local.virtual_address + sizeof memory / 2;
+        remote.segment_length = kBytes;
+    }
+    void connect(sockaddr_in self) {
+        DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+        succeed(dat_psp_create(ia, kQualifier, requests, DAT_PSP_CONSUMER_FLAG, &psp),
+                "dat_psp_create");
+        succeed(
+            dat_ep_connect(active, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&self), kQualifier,
+                           kPatience, 0, nullptr, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
+            "dat_ep_connect");
+        const DAT_EVENT event = next(requests, DAT_CONNECTION_REQUEST_EVENT, "a request");
+        succeed(
+            dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, passive, 0, nullptr),
+            "dat_cr_accept");
+        for (int side = 0; side < 2; ++side)
+            next(connections, DAT_CONNECTION_EVENT_ESTABLISHED, "established");
+    }
+    void take_completion() const {
+        DAT_EVENT event;
+        while (dat_evd_dequeue(transfers, &event) != DAT_SUCCESS) continue;
+        if (event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS) return;
+        std::fprintf(stderr, "dat_operations: a transfer failed\n");
+        std::exit(1);
+    }
+    void write() {
+        succeed(dat_ep_post_rdma_write(active, 1, &local, DAT_DTO_COOKIE{}, &remote,
+                                       DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_rdma_write");
+        take_completion();
+    }
+    void send() {
+        succeed(dat_ep_post_recv(passive, 1, &local, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_recv");
+        succeed(dat_ep_post_send(active, 1, &local, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_send");
+        take_completion();
+        take_completion();
+    }
+
+    char memory[64] = {};
+    DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+    DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
+    DAT_EVD_HANDLE connections, requests, transfers;
+    DAT_EP_HANDLE active = DAT_HANDLE_NULL;
+    DAT_EP_HANDLE passive = DAT_HANDLE_NULL;
+    DAT_LMR_TRIPLET local{};
+    DAT_RMR_TRIPLET remote{};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    sockaddr_in self{};
+    self.sin_family = AF_INET;
+    const bool sends = argc == 5 && std::strcmp(argv[3], "send") == 0;
+    const bool writes = argc == 5 && std::strcmp(argv[3], "write") == 0;
+    if ((!sends && !writes) || inet_pton(AF_INET, argv[2], &self.sin_addr) != 1) {
+        std::fprintf(stderr, "usage: dat_operations NAME ADDRESS write|send COUNT\n");
+        return 2;
+    }
+    Loop loop(argv[1]);
+    loop.connect(self);
+    for (int left = std::atoi(argv[4]); left > 0; --left) sends ? loop.send() : loop.write();
+    succeed(dat_ia_close(loop.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
+    return 0;
+}

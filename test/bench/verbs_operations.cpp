@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The loop of dat_operations.cpp with verbs alone: what a transfer costs below DAT. Only
+/// rdma-core's public headers.
+///
+/// usage: verbs_operations write|send COUNT
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+constexpr std::uint32_t kBytes = 8;
+constexpr int kEntries = 64;
+
+void require(bool good, const char* what) {
+    if (good) return;
+    std::fprintf(stderr, "verbs_operations: %s failed\n", what);
+    std::exit(1);
+}
+
+struct Loop {
+    Loop() {
+        ibv_device** devices = ibv_get_device_list(nullptr);
+        require(devices && devices[0], "ibv_get_device_list");
+        context = ibv_open_device(devices[0]);
+        require(context, "ibv_open_device");
+        ibv_free_device_list(devices);
+        domain = ibv_alloc_pd(context);
+        queue = ibv_create_cq(context, kEntries, nullptr, nullptr, 0);
+        region = ibv_reg_mr(domain, memory, sizeof memory,
+                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+        require(domain && queue && region, "the first objects");
+        active = make_queue_pair();
+        passive = make_queue_pair();
+        connect(active, passive->qp_num);
+        connect(passive, active->qp_num);
+        local.addr = reinterpret_cast<std::uintptr_t>(memory);
+        local.length = kBytes;
+        local.lkey = region->lkey;
+    }
+    ~Loop() {
+        ibv_destroy_qp(active);
+        ibv_destroy_qp(passive);
+        ibv_dereg_mr(region);
+        ibv_destroy_cq(queue);
+        ibv_dealloc_pd(domain);
+        ibv_close_device(context);
+    }
+    Loop(const Loop&) = delete;
+    Loop& operator=(const Loop&) = delete;
+
+    ibv_qp* make_queue_pair() const {
+        ibv_qp_init_attr attributes{};
+        attributes.send_cq = attributes.recv_cq = queue;
+        attributes.qp_type = IBV_QPT_RC;
+        attributes.cap = {16, 16, 4, 4, 64};
+        ibv_qp* made = ibv_create_qp(domain, &attributes);
+        require(made, "ibv_create_qp");
+        return made;
+    }
+    void connect(ibv_qp* qp, std::uint32_t peer) const {
+        ibv_port_attr port{};
+        require(ibv_query_port(context, 1, &port) == 0, "ibv_query_port");
+        ibv_qp_attr attributes{};
+        attributes.qp_state = IBV_QPS_INIT;
+        attributes.port_num = 1;
+        attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+        require(ibv_modify_qp(
+                    qp, &attributes,
+                    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0,
+                "the initial state");
+        attributes = {};
+        attributes.qp_state = IBV_QPS_RTR;
+        attributes.ah_attr.dlid = port.lid;
+        attributes.ah_attr.port_num = 1;
+        attributes.path_mtu = port.active_mtu;
+        attributes.dest_qp_num = peer;
+        require(ibv_modify_qp(qp, &attributes,
+                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+                                  IBV_QP_MIN_RNR_TIMER) == 0,
+                "ready to receive");
+        attributes = {};
+        attributes.qp_state = IBV_QPS_RTS;
+        attributes.retry_cnt = attributes.rnr_retry = 7;
+        require(ibv_modify_qp(qp, &attributes,
+                              IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0,
+                "ready to send");
+    }
+    void take_completion() const {
+        ibv_wc completion;
+        while (ibv_poll_cq(queue, 1, &completion) == 0) continue;
+        require(completion.status == IBV_WC_SUCCESS, "a transfer");
+    }
+    void post(ibv_wr_opcode opcode) {
+        ibv_send_wr request{};
+        ibv_send_wr* bad = nullptr;
+        request.sg_list = &local;
+        request.num_sge = 1;
+        request.opcode = opcode;
+        request.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+        request.wr.rdma.remote_addr = local.addr + sizeof memory / 2;
+        request.wr.rdma.rkey = region->rkey;
+        require(ibv_post_send(active, &request, &bad) == 0, "ibv_post_send");
+    }
+    void write() {
+        post(IBV_WR_RDMA_WRITE);
+        take_completion();
+    }
+    void send() {
+        ibv_recv_wr receive{};
+        ibv_recv_wr* bad = nullptr;
+        receive.sg_list = &local;
+        receive.num_sge = 1;
+        require(ibv_post_recv(passive, &receive, &bad) == 0, "ibv_post_recv");
+        post(IBV_WR_SEND);
+        take_completion();
+        take_completion();
+    }
+
+    char memory[64] = {};
+    ibv_context* context = nullptr;
+    ibv_pd* domain = nullptr;
+    ibv_cq* queue = nullptr;
+    ibv_mr* region = nullptr;
+    ibv_qp* active = nullptr;
+    ibv_qp* passive = nullptr;
+    ibv_sge local{};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const bool sends = argc == 3 && std::strcmp(argv[1], "send") == 0;
+    const bool writes = argc == 3 && std::strcmp(argv[1], "write") == 0;
+    if (!sends && !writes) {
+        std::fprintf(stderr, "usage: verbs_operations write|send COUNT\n");
+        return 2;
+    }
+    Loop loop;
+    for (int left = std::atoi(argv[2]); left > 0; --left) sends ? loop.send() : loop.write();
+    return 0;
+}
