@@ -4,6 +4,7 @@
 /// device, and every object made with it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,6 +63,10 @@ class Ia final : public Object<Ia> {
     void set_async_evd(Evd* evd) EXCLUDES(async_lock_);
     /// Any thread, any locks but an EVD's.
     void post_async(const DAT_EVENT& event) EXCLUDES(async_lock_);
+
+    /// LMRs with zero-based addresses. Data inside a request is taken from the address in the
+    /// segment, whatever its registration says: while there are any, none is put there.
+    std::atomic<int> zero_based_lmrs{0};
 
     /// A queue pair needs two completion queues; this one serves the sides without an EVD.
     ibv_cq* unused_queue() EXCLUDES(mutex);

@@ -87,8 +87,8 @@ void fill(const Ia& ia, DAT_IA_ATTR& out) {
     out.max_pzs = device.max_pd;
     out.max_message_size = largest;
     out.max_rdma_size = largest;
-    out.max_rmrs = 0;  // no memory windows yet
-    out.zb_supported = ia.is_infiniband() ? DAT_FALSE : DAT_TRUE;
+    out.max_rmrs = 0;                                              // no memory windows yet
+    out.zb_supported = ia.is_infiniband() ? DAT_TRUE : DAT_FALSE;  // see register_memory
     out.extension_supported = ia.is_infiniband() ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE;
     out.extension_version = DAT_IB_EXTENSION_VERSION;
 }
@@ -102,7 +102,8 @@ void fill(const Ia& ia, DAT_PROVIDER_ATTR& out) {
     out.dapl_version_major = ia.provider.info.dapl_version_major;
     out.dapl_version_minor = ia.provider.info.dapl_version_minor;
     out.is_thread_safe = ia.provider.info.is_thread_safe;
-    out.lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL;
+    out.lmr_mem_types_supported = static_cast<DAT_MEM_TYPE>(
+        DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_LMR | DAT_MEM_TYPE_SHARED_VIRTUAL);
     out.iov_ownership_on_return = DAT_IOV_CONSUMER;
     out.dat_qos_supported = DAT_QOS_BEST_EFFORT;
     out.completion_flags_supported = DAT_COMPLETION_DEFAULT_FLAG;

@@ -3,63 +3,114 @@
 
 #include <dat2/dat_ib_extensions.h>
 
+#include <atomic>
+#include <cstring>
+
 #include "dapl/entry.hpp"
 #include "dapl/events.hpp"
 #include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/pool.hpp"
 
-namespace dapl::entry {
+namespace dapl {
+
+namespace {
+bool is_zero_based(const Ia& ia, DAT_VA_TYPE va_type) {
+    return va_type == DAT_VA_TYPE_ZB && ia.is_infiniband();
+}
+}  // namespace
+
+Lmr::Lmr(Ia& owner, Pz& zone, verbs::MemoryRegion made, const DAT_LMR_PARAM& asked, void* memory)
+    : ia(owner), pz(zone), region(std::move(made)), parameters(asked), address(memory) {
+    if (parameters.mem_type == DAT_MEM_TYPE_SHARED_VIRTUAL) keep_cookie();
+    if (is_zero_based(ia, parameters.va_type)) ++ia.zero_based_lmrs;
+    ++pz.users;
+}
+
+Lmr::~Lmr() {
+    if (is_zero_based(ia, parameters.va_type)) --ia.zero_based_lmrs;
+    region.reset();  // before its zone may go
+    --pz.users;
+}
+
+/// The consumer's own copy may be gone when the LMR is queried.
+void Lmr::keep_cookie() {
+    DAT_LMR_COOKIE& given = parameters.region_desc.for_shared_memory.shared_memory_id;
+    std::memcpy(cookie_, *given, sizeof cookie_);
+    given = &cookie_;
+}
+
+namespace entry {
 namespace {
 
 /// Local reading is always granted.
-int access_flags(const Ia& ia, unsigned privileges, DAT_VA_TYPE va_type) {
-    int access = 0;
+unsigned access_flags(const Ia& ia, unsigned privileges) {
+    unsigned access = 0;
     if (privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) access |= IBV_ACCESS_LOCAL_WRITE;
     if (privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG) access |= IBV_ACCESS_REMOTE_READ;
     if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) access |= IBV_ACCESS_REMOTE_WRITE;
     if (privileges & DAT_IB_MEM_PRIV_REMOTE_ATOMIC && ia.is_infiniband())
         access |= IBV_ACCESS_REMOTE_ATOMIC;
-    if (va_type == DAT_VA_TYPE_ZB) access |= IBV_ACCESS_ZERO_BASED;
     return access;
 }
 
-DAT_RETURN check_type(DAT_MEM_TYPE type, const DAT_REGION_DESCRIPTION& region) {
-    switch (static_cast<unsigned>(type)) {
+struct Memory {
+    void* address;
+    DAT_VLEN length;
+};
+
+support::Result<Memory> memory_of(const Ia& ia, const DAT_LMR_PARAM& asked) {
+    const DAT_REGION_DESCRIPTION& region = asked.region_desc;
+    switch (static_cast<unsigned>(asked.mem_type)) {
         case DAT_MEM_TYPE_VIRTUAL:
-            return DAT_SUCCESS;
-        case DAT_MEM_TYPE_LMR:
-            return from_handle<Lmr>(region.for_lmr_handle) ? error(DAT_NOT_IMPLEMENTED)
-                                                           : bad_handle(DAT_INVALID_HANDLE_LMR);
+            return Memory{region.for_va, asked.length};
+        case DAT_MEM_TYPE_LMR: {
+            const Lmr* source = from_handle<Lmr>(region.for_lmr_handle);
+            if (!source || &source->ia != &ia)
+                return support::failure(bad_handle(DAT_INVALID_HANDLE_LMR), "source");
+            return Memory{source->address, source->parameters.length};
+        }
         case DAT_MEM_TYPE_SHARED_VIRTUAL:
-            return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+            if (!region.for_shared_memory.shared_memory_id)
+                return support::failure(bad_argument(3), "cookie");
+            return Memory{region.for_shared_memory.virtual_address, asked.length};
         default:
-            return bad_argument(2);
+            return support::failure(bad_argument(2), "memory type");
     }
 }
 
+/// Zero-based addresses are an I/O address of 0 at devices that let it be chosen. iWARP adapters
+/// have a flag for it; what they make of it they do not say, so the address that is told stays the
+/// memory's own.
 /// @return empty when the device refuses, for whatever reason: consumers' registration caches give
 /// regions back and try again.
-verbs::MemoryRegion register_memory(const Pz& pz, const DAT_LMR_PARAM& asked) {
-    const int access = access_flags(pz.ia, asked.mem_priv, asked.va_type);
+verbs::MemoryRegion register_memory(const Pz& pz, const Memory& memory,
+                                    const DAT_LMR_PARAM& asked) {
+    unsigned access = access_flags(pz.ia, asked.mem_priv);
+    if (!is_zero_based(pz.ia, asked.va_type)) {
+        if (asked.va_type == DAT_VA_TYPE_ZB) access |= IBV_ACCESS_ZERO_BASED;
+        return verbs::MemoryRegion(
+            ibv_reg_mr(pz.domain.get(), memory.address, memory.length, static_cast<int>(access)));
+    }
     return verbs::MemoryRegion(
-        ibv_reg_mr(pz.domain.get(), asked.region_desc.for_va, asked.length, access));
+        ibv_reg_mr_iova2(pz.domain.get(), memory.address, memory.length, 0, access));
 }
 
 DAT_RETURN create(Ia* ia, Pz* pz, DAT_LMR_PARAM& asked, DAT_LMR_HANDLE* handle) {
     if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
-    if (!pz) return bad_handle(DAT_INVALID_HANDLE_PZ);
+    if (!pz || &pz->ia != ia) return bad_handle(DAT_INVALID_HANDLE_PZ);
     if (!handle) return bad_argument(7);
-    const DAT_RETURN refused = check_type(asked.mem_type, asked.region_desc);
-    if (refused != DAT_SUCCESS) return refused;
-    if (asked.va_type == DAT_VA_TYPE_ZB && ia->is_infiniband()) return error(DAT_NOT_IMPLEMENTED);
-    verbs::MemoryRegion region = register_memory(*pz, asked);
+    const support::Result<Memory> memory = memory_of(*ia, asked);
+    if (!memory) return code_of(memory);
+    verbs::MemoryRegion region = register_memory(*pz, *memory, asked);
     if (!region) return raw(DAT_INSUFFICIENT_RESOURCES);
+    const bool zero_based = is_zero_based(*ia, asked.va_type);
+    asked.length = memory->length;
     asked.lmr_context = region->lkey;
     asked.rmr_context = region->rkey;
-    asked.registered_size = asked.length;
-    asked.registered_address = reinterpret_cast<DAT_VADDR>(asked.region_desc.for_va);
-    Lmr* lmr = make<Lmr>(&ia->provider.table, *ia, *pz, std::move(region), asked);
+    asked.registered_size = memory->length;
+    asked.registered_address = zero_based ? 0 : reinterpret_cast<DAT_VADDR>(memory->address);
+    Lmr* lmr = make<Lmr>(&ia->provider.table, *ia, *pz, std::move(region), asked, memory->address);
     support::MutexLock lock(ia->mutex);
     ia->lmrs.add(*lmr);
     *handle = lmr->handle();
@@ -83,9 +134,23 @@ void give(T* wanted, T value) {
     if (wanted) *wanted = value;
 }
 
-/// Memory is coherent on every device that verbs knows: there is nothing to synchronise.
-DAT_RETURN synchronise(DAT_IA_HANDLE ia) {
-    return from_handle<Ia>(ia) ? kSuccess : bad_handle(DAT_INVALID_HANDLE_IA);
+/// Whether these can be pieces of memory at all. Which registration they belong to is not looked
+/// up: this is called once per transfer, and the device checks that.
+bool are_segments(const DAT_LMR_TRIPLET* segments, DAT_VLEN count) {
+    if (!segments) return count == 0;
+    for (DAT_VLEN i = 0; i < count; ++i)
+        if (segments[i].virtual_address + segments[i].segment_length < segments[i].virtual_address)
+            return false;
+    return true;
+}
+
+/// Memory is coherent on every device that verbs knows: what is left to do is that neither the
+/// compiler nor the processor moves accesses to it across the call.
+DAT_RETURN synchronise(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET* segments, DAT_VLEN count) {
+    if (!from_handle<Ia>(ia)) return bad_handle(DAT_INVALID_HANDLE_IA);
+    if (!are_segments(segments, count)) return bad_argument(2);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return DAT_SUCCESS;
 }
 
 }  // namespace
@@ -125,12 +190,13 @@ DAT_RETURN lmr_free(DAT_LMR_HANDLE lmr) {
     return uncancelled([=](int) { return free(lmr); });
 }
 
-DAT_RETURN lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET*, DAT_VLEN) {
-    return synchronise(ia);
+DAT_RETURN lmr_sync_rdma_read(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET* segments, DAT_VLEN count) {
+    return synchronise(ia, segments, count);
 }
 
-DAT_RETURN lmr_sync_rdma_write(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET*, DAT_VLEN) {
-    return synchronise(ia);
+DAT_RETURN lmr_sync_rdma_write(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET* segments, DAT_VLEN count) {
+    return synchronise(ia, segments, count);
 }
 
-}  // namespace dapl::entry
+}  // namespace entry
+}  // namespace dapl

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Local memory region: a registration.
+/// Local memory region: a registration. Verbs know no registration that several processes or LMRs
+/// share, so each LMR has one of its own, whatever the type of its memory.
 #pragma once
 
 #include "dapl/list.hpp"
@@ -14,20 +15,20 @@ class Lmr final : public Object<Lmr>, public ListNode<Lmr> {
   public:
     static constexpr Kind kKind = Kind::kLmr;
     /// @param made the registration; asked: what the consumer wanted, as dat_lmr_query gives it
-    /// back.
-    Lmr(Ia& owner, Pz& zone, verbs::MemoryRegion made, const DAT_LMR_PARAM& asked)
-        : ia(owner), pz(zone), region(std::move(made)), parameters(asked) {
-        ++pz.users;
-    }
-    ~Lmr() {
-        region.reset();  // before its zone may go
-        --pz.users;
-    }
+    /// back; memory: where it is in this process.
+    Lmr(Ia& owner, Pz& zone, verbs::MemoryRegion made, const DAT_LMR_PARAM& asked, void* memory);
+    ~Lmr();
 
     Ia& ia;
     Pz& pz;
     verbs::MemoryRegion region;
     DAT_LMR_PARAM parameters;
+    void* const address;
+
+  private:
+    void keep_cookie();
+
+    char cookie_[DAT_LMR_COOKIE_SIZE];
 };
 
 }  // namespace dapl

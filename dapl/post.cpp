@@ -60,7 +60,8 @@ unsigned send_flags(const Ep& ep, ibv_wr_opcode opcode, DAT_SEG_LENGTH length, u
     if (!(flags & DAT_COMPLETION_SUPPRESS_FLAG)) result |= IBV_SEND_SIGNALED;
     if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG) result |= IBV_SEND_SOLICITED;
     if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG) result |= IBV_SEND_FENCE;
-    if (reads_memory && length > 0 && length <= ep.max_inline.load(std::memory_order_relaxed))
+    if (reads_memory && length > 0 && length <= ep.max_inline.load(std::memory_order_relaxed) &&
+        ep.ia.zero_based_lmrs.load(std::memory_order_relaxed) == 0)
         result |= IBV_SEND_INLINE;
     return result;
 }

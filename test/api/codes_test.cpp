@@ -14,13 +14,12 @@ using namespace test;
 class Codes : public testing::Test {
   protected:
     DAT_RETURN register_memory(void* address, DAT_VLEN length, unsigned privileges,
-                               DAT_MEM_TYPE type = DAT_MEM_TYPE_VIRTUAL,
-                               DAT_VA_TYPE va_type = DAT_VA_TYPE_VA) {
+                               DAT_MEM_TYPE type = DAT_MEM_TYPE_VIRTUAL) {
         DAT_REGION_DESCRIPTION region{};
         region.for_va = address;
         return dat_lmr_create(side.ia, type, region, length, side.pz,
-                              static_cast<DAT_MEM_PRIV_FLAGS>(privileges), va_type, &lmr, nullptr,
-                              nullptr, nullptr, nullptr);
+                              static_cast<DAT_MEM_PRIV_FLAGS>(privileges), DAT_VA_TYPE_VA, &lmr,
+                              nullptr, nullptr, nullptr, nullptr);
     }
     DAT_RETURN create(const DAT_EP_ATTR& attributes) {
         return dat_ep_create(side.ia, side.pz, side.receives, side.sends, side.connections,
@@ -51,9 +50,7 @@ TEST_F(Codes, MemoryThatCannotBeRegisteredIsRefusedWithOneCodeWhateverTheCause) 
     EXPECT_EQ(register_memory(fixed, 4096, DAT_MEM_PRIV_READ_FLAG), DAT_SUCCESS);
     EXPECT_EQ(dat_lmr_free(lmr), DAT_SUCCESS);
     EXPECT_EQ(register_memory(memory, 4096, 0x40, DAT_MEM_TYPE_LMR), 0x8005000Du);
-    EXPECT_EQ(register_memory(memory, 4096, 0, DAT_MEM_TYPE_SHARED_VIRTUAL), 0x80030007u);
     EXPECT_EQ(register_memory(memory, 4096, 0, static_cast<DAT_MEM_TYPE>(3)), 0x80060026u);
-    EXPECT_EQ(register_memory(memory, 4096, 0, DAT_MEM_TYPE_VIRTUAL, DAT_VA_TYPE_ZB), 0xBFFF0000u);
 }
 
 TEST_F(Codes, ARegistrationSaysWhatItIsAndKeepsItsZone) {
@@ -153,6 +150,8 @@ TEST_F(Codes, AnAdapterInstanceTellsTheTruthAboutItself) {
     EXPECT_EQ(static_cast<int>(ia.extension_supported), 1);
     EXPECT_EQ(ia.extension_version, 209);
     EXPECT_EQ(provider.is_thread_safe, DAT_FALSE) << "as it was registered";
+    EXPECT_EQ(static_cast<int>(provider.lmr_mem_types_supported), 3) << "each of 0, 1 and 2";
+    EXPECT_EQ(ia.zb_supported, DAT_TRUE);
     EXPECT_EQ(provider.max_private_data_size, 56);
     EXPECT_EQ(provider.evd_stream_merging_supported[2][3], DAT_FALSE);
     EXPECT_EQ(provider.evd_stream_merging_supported[1][3], DAT_TRUE);

@@ -1556,6 +1556,8 @@ DAT_RETURN DAT_API dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
  * @param num_segments How many segments.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 local_segments is NULL although there are some, or
+ *     one goes beyond the end of the address space.
  */
 DAT_RETURN DAT_API dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
                                           const DAT_LMR_TRIPLET* local_segments,
@@ -1569,6 +1571,8 @@ DAT_RETURN DAT_API dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
  * @param num_segments How many segments.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 local_segments is NULL although there are some, or
+ *     one goes beyond the end of the address space.
  */
 DAT_RETURN DAT_API dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
                                            const DAT_LMR_TRIPLET* local_segments,

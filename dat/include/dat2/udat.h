@@ -318,9 +318,11 @@ struct dat_provider_attr {
  *
  * @param ia_handle The IA.
  * @param mem_type DAT_MEM_TYPE_VIRTUAL: memory of the process. DAT_MEM_TYPE_LMR: the memory of
- *     another LMR.
- * @param region_description Address of the memory, or the other LMR.
- * @param length Bytes.
+ *     another LMR of this IA, with a zone and privileges of its own; either may be freed first.
+ *     DAT_MEM_TYPE_SHARED_VIRTUAL: memory that several processes have mapped; each registers it for
+ *     itself, under the same name.
+ * @param region_description Address of the memory, the other LMR, or address and name (copied).
+ * @param length Bytes; ignored for DAT_MEM_TYPE_LMR.
  * @param pz_handle Zone whose EPs may use it.
  * @param mem_priv DAT_MEM_PRIV_*. Local read is always granted; remote write and atomics need local
  *     write.
@@ -336,10 +338,11 @@ struct dat_provider_attr {
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR mem_type is DAT_MEM_TYPE_LMR and the other LMR
  *     is none.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 mem_type is unknown.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 mem_type is DAT_MEM_TYPE_SHARED_VIRTUAL and the
+ *     name is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG7 lmr_handle is NULL.
  * @return DAT_INSUFFICIENT_RESOURCES (raw) The device refuses: not mapped, not writable as asked,
  *     no room or too long.
- * @return DAT_NOT_IMPLEMENTED The provider cannot register that type of memory or address.
  */
 DAT_RETURN DAT_API dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
                                   DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,

@@ -37,20 +37,35 @@ struct MemoryRegion : ibv_mr {
     std::uint32_t index = 0;
 };
 
-/// msync does nothing to ordinary memory, but tells whether all of it is mapped.
-int check_mapped(void* address, std::size_t length) {
+#if !defined(MADV_POPULATE_READ)  // Linux 5.14
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/// Touches every page in the way the device may, as an adapter that pins memory does: what is not
+/// mapped, a page that only may be read where the device is to write, a hole at the end of a file
+/// and a machine without memory are refused here and not in the middle of a transfer. Kernels that
+/// cannot do that tell by msync, which does nothing else to ordinary memory, what is mapped at all.
+int check_memory(void* address, std::size_t length, bool writes) {
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     const auto start = reinterpret_cast<std::uintptr_t>(address) & ~(page - 1);
-    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(address) + length;
-    if (end < start) return EINVAL;
-    return msync(reinterpret_cast<void*>(start), end - start, MS_ASYNC) == 0 ? 0 : EFAULT;
+    const std::uintptr_t end =
+        (reinterpret_cast<std::uintptr_t>(address) + length + page - 1) & ~(page - 1);
+    if (end <= start || end - start < length) return EFAULT;
+    auto* const first_page = reinterpret_cast<void*>(start);
+    const int touch = writes ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+    if (madvise(first_page, end - start, touch) == 0) return 0;
+    const int cause = errno;
+    const bool unknown = cause == EINVAL && madvise(first_page, 0, touch) != 0;
+    if (!unknown) return cause == EINVAL ? EFAULT : cause;
+    return msync(first_page, end - start, MS_ASYNC) == 0 ? 0 : EFAULT;
 }
 
 int check_request(void* address, std::size_t length, unsigned access) {
     if ((access & ~kSupportedAccess) != 0) return EOPNOTSUPP;
     if (length == 0) return EINVAL;
     if ((access & kRemoteChanges) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) return EINVAL;
-    return check_mapped(address, length);
+    return check_memory(address, length, (access & IBV_ACCESS_LOCAL_WRITE) != 0);
 }
 
 /// The generation in the upper bits starts anywhere, so that a guessed or old key is unlikely to
