@@ -18,6 +18,7 @@ AM_TESTS_ENVIRONMENT = \
 
 include test/unit/local.mk
 include test/api/local.mk
+include test/api/conformance/local.mk
 include test/dtest/local.mk
 include test/compat/local.mk
 include test/compat/registry/local.mk

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Each statement about each function, put to our libraries and to the reference's. The program is no test itself: check_PROGRAMS
+# are all run as such.
+EXTRA_PROGRAMS += test/api/conformance/conformance
+check_DATA += test/api/conformance/conformance
+test_api_conformance_conformance_SOURCES = \
+    %reldir%/main.cpp %reldir%/rig.hpp %reldir%/rig.cpp %reldir%/row.hpp \
+    %reldir%/rows_handles.cpp %reldir%/rows_ep_connect.cpp
+test_api_conformance_conformance_LDADD = libdat2.la -ldl
+
+TESTS += %reldir%/answers
+EXTRA_DIST += %reldir%/answers %reldir%/not_covered %reldir%/pending

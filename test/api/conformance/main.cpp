@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Puts the rows to the libdat2 that it is run with and prints the answers, in the order of the
+/// table.
+///
+///   conformance list                                  ROW <tab> wanted answer
+///   conformance ask|ask-reference [PATTERN...]        ROW <tab> given answer
+///
+/// Each row is asked in a fresh process with a fabric of its own; a crash or a hang is an answer.
+/// What the libraries print goes to the files beside the fabric.
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <deque>
+#include <iostream>
+#include <iterator>
+
+#include "test/api/conformance/rig.hpp"
+#include "test/api/conformance/row.hpp"
+
+namespace {
+
+using namespace conformance;
+namespace fs = std::filesystem;
+
+constexpr int kProcesses = 4;
+/// Longer than any wait in a row, which answers by itself.
+constexpr auto kRowDeadline = 3 * test::kDeadline;
+
+Rows all_rows() {
+    Rows rows;
+    for (const auto& more : {handle_rows(), ep_connect_rows()})
+        rows.insert(rows.end(), more.begin(), more.end());
+    return rows;
+}
+
+[[noreturn]] void be_row(const Row& row, const fs::path& directory, int answers) {
+    // Its peers go with it.
+    setpgid(0, 0);
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    const std::string fabric = directory / "fabric";
+    fs::create_directories(fabric);
+    fs::permissions(fabric, fs::perms::owner_all);
+    setenv("SOFTVERBS_FABRIC", fabric.c_str(), 1);
+    for (const auto& [name, stream] : {std::pair{"out", STDOUT_FILENO}, {"err", STDERR_FILENO}})
+        dup2(open((directory / name).c_str(), O_WRONLY | O_CREAT, 0600), stream);
+    Rig rig(answers);
+    try {
+        row.body(rig);
+    } catch (const std::exception& error) {
+        rig << error.what();
+    }
+    _exit(0);  // with everything open: closing is a row of its own
+}
+
+/// A row that is being asked.
+class Running {
+  public:
+    Running(const Row& row, fs::path directory)
+        : row_(row), directory_(std::move(directory)), end_(test::Clock::now() + kRowDeadline) {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC)) throw std::runtime_error("pipe failed");
+        fs::create_directories(directory_);
+        pid_ = fork();
+        if (pid_ < 0) throw std::runtime_error("fork failed");
+        if (pid_ == 0) be_row(row, directory_, ends[1]);
+        close(ends[1]);
+        answers_ = ends[0];
+    }
+
+    /// @return the row has been answered; looks after at most `patience`.
+    bool is_done(std::chrono::milliseconds patience) {
+        pollfd descriptor{answers_, POLLIN, 0};
+        if (!ended_ && poll(&descriptor, 1, static_cast<int>(patience.count())) == 1) read_some();
+        int status = 0;
+        if (waitpid(pid_, &status, WNOHANG) != pid_) {
+            if (test::Clock::now() < end_) return false;
+            add("hangs");
+        } else if (WIFSIGNALED(status)) {
+            drain();
+            add("crashes");
+        } else {
+            drain();
+            if (status != 0) add("ended with " + std::to_string(WEXITSTATUS(status)));
+        }
+        finish();
+        return true;
+    }
+
+    void print() const { std::cout << row_.name << '\t' << answer_ << std::endl; }
+
+  private:
+    bool read_some() {
+        char text[4096];
+        const ssize_t size = read(answers_, text, sizeof text);
+        ended_ = size <= 0;
+        if (!ended_) answer_.append(text, static_cast<size_t>(size));
+        return !ended_;
+    }
+    /// Peers may hold the pipe open: only what is there.
+    void drain() {
+        fcntl(answers_, F_SETFL, O_NONBLOCK);
+        while (!ended_ && read_some()) {
+        }
+    }
+    void add(const std::string& word) { answer_ += (answer_.empty() ? "" : " ") + word; }
+    void finish() {
+        kill(-pid_, SIGKILL);
+        waitpid(pid_, nullptr, WNOHANG);
+        close(answers_);
+        std::error_code ignored;
+        fs::remove_all(directory_ / "fabric", ignored);
+    }
+
+    const Row& row_;
+    fs::path directory_;
+    test::Clock::time_point end_;
+    pid_t pid_ = -1;
+    int answers_ = -1;
+    bool ended_ = false;
+    std::string answer_;
+};
+
+bool is_wanted(const Row& row, const std::vector<std::string>& patterns) {
+    return patterns.empty() || std::any_of(patterns.begin(), patterns.end(), [&](const auto& p) {
+               return fnmatch(p.c_str(), row.name.c_str(), 0) == 0;
+           });
+}
+
+void ask(const Rows& rows, bool is_reference, const fs::path& directory) {
+    std::deque<std::unique_ptr<Running>> running;
+    int number = 0;
+    const auto take_first = [&] {
+        while (!running.front()->is_done(std::chrono::milliseconds(20))) {
+        }
+        running.front()->print();
+        running.pop_front();
+    };
+    for (const Row& row : rows) {
+        if (is_reference && !row.not_asked.empty()) {
+            while (!running.empty()) take_first();
+            std::cout << row.name << "\tnot asked: " << row.not_asked << std::endl;
+            continue;
+        }
+        if (running.size() == kProcesses) take_first();
+        running.push_back(
+            std::make_unique<Running>(row, directory / ("row-" + std::to_string(number++))));
+    }
+    while (!running.empty()) take_first();
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    const std::string what = count > 1 ? arguments[1] : "list";
+    const std::vector<std::string> patterns(arguments + std::min(count, 2), arguments + count);
+    Rows rows;
+    for (const Row& row : all_rows())
+        if (is_wanted(row, patterns)) rows.push_back(row);
+    if (what == "list") {
+        for (const Row& row : rows) std::cout << row.name << '\t' << row.answer << '\n';
+        return 0;
+    }
+    const char* scratch = getenv("CONFORMANCE_SCRATCH");
+    if (!scratch) {
+        std::cerr << "conformance: CONFORMANCE_SCRATCH names no directory for the rows' files\n";
+        return 2;
+    }
+    ask(rows, what == "ask-reference", scratch);
+    return 0;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What a row's body works with: its own adapter instance, a peer in a second process, and the
+/// answer that it gives piece by piece.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "test/api/side.hpp"
+
+namespace conformance {
+
+using test::Buffer;
+using test::Channel;
+using test::Side;
+using test::succeed;
+
+inline constexpr DAT_CONN_QUAL kQualifier = 4711;
+
+/// Functions which the reference declares but does not export are looked up when they are called.
+struct NotExported : std::runtime_error {
+    NotExported() : std::runtime_error("not exported") {}
+};
+template <class Function>
+Function* exported(const char* name) {
+    void* found = dlsym(RTLD_DEFAULT, name);
+    if (!found) throw NotExported();
+    return reinterpret_cast<Function*>(found);
+}
+#define EXPORTED(function) ::conformance::exported<decltype(::function)>(#function)
+
+/// Arguments of dat_ep_connect() and its kin that rows change one by one.
+struct Request {
+    DAT_CONN_QUAL qualifier = kQualifier;
+    DAT_TIMEOUT timeout = DAT_TIMEOUT_INFINITE;
+    DAT_COUNT size = 0;
+    const void* data = nullptr;
+    int quality = DAT_QOS_BEST_EFFORT;
+    int flags = DAT_CONNECT_DEFAULT_FLAG;
+    const char* address = "127.0.0.1";
+};
+DAT_RETURN connect(DAT_EP_HANDLE ep, const Request& request = {});
+
+std::string name_of(DAT_EVENT_NUMBER number);
+std::string name_of(DAT_EP_STATE state);
+
+class Rig {
+  public:
+    /// @param answers descriptor that the answer is written to.
+    explicit Rig(int answers) : answers_(answers) {}
+
+    // -- the answer ---------------------------------------------------------------------------
+    Rig& operator<<(const std::string& word);
+    Rig& operator<<(const char* word) { return *this << std::string(word); }
+    /// A DAT code.
+    Rig& operator<<(DAT_RETURN code);
+    Rig& operator<<(DAT_COUNT number) { return *this << std::to_string(number); }
+    Rig& operator<<(DAT_UINT64 number) { return *this << std::to_string(number); }
+    Rig& operator<<(bool value) { return *this << (value ? "yes" : "no"); }
+    Rig& operator<<(DAT_EVENT_NUMBER number) { return *this << name_of(number); }
+    Rig& operator<<(DAT_EP_STATE state) { return *this << name_of(state); }
+    /// Waits for an event by the deadline and tells its name.
+    DAT_EVENT event(DAT_EVD_HANDLE evd);
+    /// Tells the state of an EP.
+    Rig& state(DAT_EP_HANDLE ep) { return *this << Side::state(ep); }
+    /// Waits until the EP has the state, and tells it.
+    Rig& comes_to(DAT_EP_HANDLE ep, DAT_EP_STATE state);
+
+    // -- this process's side ------------------------------------------------------------------
+    /// Opened at the first call, and left to the end of the process: closing is a row of its own.
+    Side& side();
+    DAT_IA_HANDLE ia() { return side().ia; }
+    DAT_EP_HANDLE endpoint() { return side().endpoint(); }
+    /// A handle of a living object that is no EP, EVD, LMR, RMR, PSP, RSP, CR, CNO or SRQ.
+    DAT_HANDLE other_kind() { return side().pz; }
+    Buffer& buffer();
+    DAT_CNO_HANDLE cno();
+    DAT_EVD_HANDLE evd(int flags, DAT_COUNT length = 8) { return side().evd(flags, length); }
+    DAT_SRQ_HANDLE srq(DAT_COUNT receives = 8);
+
+    // -- the peer, a second process -------------------------------------------------------------
+    using Peer = std::function<void(Side&, Channel&)>;
+    using ConnectedPeer = std::function<void(Side&, DAT_EP_HANDLE, Channel&)>;
+    /// Before side(): forks. The body begins with an open side; when it ends, the process stays
+    /// until this one goes.
+    Channel& peer(const Peer& body);
+    /// A peer that listens on kQualifier.
+    Channel& listener(const Peer& body = [](Side&, Channel&) {});
+    /// A peer that connects its EP to kQualifier once told to by go().
+    Channel& client(
+        const Request& request, const Peer& body = [](Side&, Channel&) {});
+    void go() { channel_->send('g'); }
+    /// An EP that is connected to one of the peer's.
+    DAT_EP_HANDLE connected(const ConnectedPeer& body = [](Side&, DAT_EP_HANDLE, Channel&) {});
+    /// A request on a PSP of this side, from a peer that tells its next connection event.
+    DAT_CR_HANDLE requested(const Request& request = {});
+    /// Tells what the peer tells.
+    void peer_tells();
+    Channel& channel() { return *channel_; }
+
+  private:
+    int answers_;
+    bool begun_ = false;
+    Side* side_ = nullptr;
+    Buffer* buffer_ = nullptr;
+    Channel* channel_ = nullptr;
+};
+
+/// In the peer: sends the name of the next event of the EVD, for peer_tells().
+void tell_event(Channel& channel, DAT_EVD_HANDLE evd);
+
+/// One segment of the buffer's first `length` bytes.
+DAT_LMR_TRIPLET segment(const Buffer& buffer, DAT_SEG_LENGTH length);
+DAT_DTO_COOKIE cookie(DAT_UINT64 value);
+
+/// What a peer needs to know of a buffer to read and write it.
+struct Remote {
+    DAT_VADDR address;
+    DAT_RMR_CONTEXT key;
+};
+DAT_RMR_TRIPLET remote_segment(const Remote& remote, DAT_SEG_LENGTH length);
+
+}  // namespace conformance
