@@ -31,6 +31,25 @@ TEST(FabricPeer, WithAnArenaThatCouldShrinkIsRefused) {
     }
 }
 
+/// Each connection looks its peer up by QP number, and the index has one lock for the whole
+/// machine.
+TEST(FabricPeer, IsFoundByTheNumbersOfABlockWithTheIndexAskedOnce) {
+    TemporaryFabric fabric;
+    Child child(member_child);
+    const auto number = child.channel().receive<std::uint32_t>();
+    Member member;
+    const auto first = member->peer_of_qpn(number, soon());
+    ASSERT_TRUE(first);
+    std::filesystem::resize_file(fabric.path() + "/index", 0);  // now it knows nobody
+    const auto second = member->peer_of_qpn(number ^ 1, soon());
+    ASSERT_TRUE(second);
+    EXPECT_EQ(*first, *second);
+    child.kill();
+    EXPECT_EQ(child.wait(), 128 + SIGKILL);
+    EXPECT_TRUE(eventually([&] { return !member->peer_of_qpn(number, soon()); }))
+        << "its death ends what is known of it";
+}
+
 TEST(FabricPeer, ThatSendsGarbageLosesItsLinkAndHurtsNobody) {
     TemporaryFabric fabric;
     Member member;

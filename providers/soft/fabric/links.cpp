@@ -68,6 +68,7 @@ void Process::peer_died(const std::shared_ptr<Peer>& peer) {
     {
         support::MutexLock lock(mutex_);
         peers_.erase(peer->member().id);
+        std::erase_if(owners_, [&](const auto& entry) { return entry.second == peer; });
         handlers = death_handlers_;
     }
     close_peer(*peer);

@@ -121,6 +121,7 @@ void Process::stop() {
     {
         support::MutexLock lock(mutex_);
         peers.swap(peers_);
+        owners_.clear();
         kept.swap(kept_);
     }
     for (const auto& [member, peer] : peers) {
@@ -184,14 +185,34 @@ std::shared_ptr<Peer> Process::known_peer(MemberId member) {
     return found == peers_.end() ? nullptr : found->second;
 }
 
+std::shared_ptr<Peer> Process::known_owner(std::uint32_t block) {
+    support::MutexLock lock(mutex_);
+    const auto found = owners_.find(block);
+    return found == owners_.end() ? nullptr : found->second;
+}
+
+void Process::remember_owner(std::uint32_t block, const std::shared_ptr<Peer>& peer) {
+    support::MutexLock lock(mutex_);
+    // Not when its death has been handled already, which forgets its blocks.
+    if (peer == self_ || peers_.count(peer->member().id)) owners_[block] = peer;
+}
+
 Result<std::shared_ptr<Peer>> Process::peer_of_qpn(std::uint32_t qpn, Deadline deadline) {
+    const std::uint32_t block = qpn >> 8;
+    if (auto owner = known_owner(block)) return owner;
+    FoundPeer found = ask_index_for_owner(block, deadline);
+    if (found) remember_owner(block, *found);
+    return found;
+}
+
+Process::FoundPeer Process::ask_index_for_owner(std::uint32_t block, Deadline deadline) {
     struct Waiter {
         support::Mutex mutex;
         support::CondVar done;
         std::optional<FoundPeer> outcome GUARDED_BY(mutex);
     };
     CancellationDisabled no_cancellation;
-    const auto member = index_->owner_of_block(qpn >> 8);
+    const auto member = index_->owner_of_block(block);
     if (!member) return tl::unexpected(member.error());
     if (auto known = known_peer(member->id)) return known;
     if (service_.on_service_thread()) return tl::unexpected(EDEADLK);

@@ -106,6 +106,9 @@ class Process {
     void abandon();
 
     std::shared_ptr<Peer> known_peer(MemberId member) EXCLUDES(mutex_);
+    std::shared_ptr<Peer> known_owner(std::uint32_t block) EXCLUDES(mutex_);
+    FoundPeer ask_index_for_owner(std::uint32_t block, Deadline deadline) EXCLUDES(mutex_);
+    void remember_owner(std::uint32_t block, const std::shared_ptr<Peer>& peer) EXCLUDES(mutex_);
     // Service thread only:
     void accept_links();
     void connect_link(const SharedHandshake& handshake);
@@ -135,6 +138,8 @@ class Process {
 
     support::Mutex mutex_;
     std::unordered_map<MemberId, std::shared_ptr<Peer>> peers_ GUARDED_BY(mutex_);
+    /// Who has a block of QP numbers keeps it for life: the index is asked once for each.
+    std::unordered_map<std::uint32_t, std::shared_ptr<Peer>> owners_ GUARDED_BY(mutex_);
     std::array<std::shared_ptr<MessageHandler>, static_cast<std::size_t>(MessageType::kCount)>
         handlers_ GUARDED_BY(mutex_);
     std::vector<Service::Function> doorbell_handlers_ GUARDED_BY(mutex_);
