@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/fabric/peer.hpp"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -151,6 +152,14 @@ void Peer::complete_request(Message& message) {
     found->second.reply.body.assign(message.body.begin(), message.body.end());
     found->second.reply.fds = std::move(message.fds);
     replied_.notify_all();
+}
+
+bool Peer::gone() const {
+    if (!alive()) return true;
+    if (!pidfd_.valid()) return false;
+    const CancellationDisabled guard;
+    pollfd ended{pidfd_.get(), POLLIN, 0};
+    return poll(&ended, 1, 0) == 1;
 }
 
 bool Peer::mark_dead() {

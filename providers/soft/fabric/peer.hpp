@@ -58,6 +58,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
     bool is_self() const { return is_self_; }
     /// False once the link has ended; on_peer_death handlers follow on the service thread.
     bool alive() const { return alive_.load(std::memory_order_acquire); }
+    /// Whether the process has ended, also when the service thread has not noticed yet, which may
+    /// itself be the one who waits for it. One system call.
+    bool gone() const;
     /// Makes the peer's service thread run its doorbell handlers. One system call; never blocks.
     void ring_doorbell() const;
 

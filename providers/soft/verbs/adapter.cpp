@@ -200,8 +200,8 @@ Result<std::uint32_t> Adapter::take_mr() {
 void Adapter::wait_for_requesters() {
     support::MutexLock lock(mutex);
     for (QueuePair* qp : live_qps_) {
-        int turns = 0;
-        while (qp->requester_busy() || qp->executing()) relax(turns);
+        qp->wait_for_requester();
+        for (int turns = 0; qp->executing();) relax(turns);
     }
 }
 

@@ -73,6 +73,7 @@ class Adapter {
     /// @return a free number whose entry's pages are there, or an errno.
     Result<std::uint32_t> take_qp_num() REQUIRES(mutex);
     void return_qp_num(std::uint32_t qp_num) REQUIRES(mutex) { free_qps_.push_back(qp_num); }
+    const std::set<QueuePair*>& queue_pairs() const REQUIRES(mutex) { return live_qps_; }
     void add(QueuePair* qp) REQUIRES(mutex);
     void remove(QueuePair* qp) REQUIRES(mutex);
 

@@ -3,7 +3,6 @@
 
 #include <sched.h>
 
-#include <bit>
 #include <cerrno>
 #include <memory>
 #include <new>
@@ -17,7 +16,6 @@ namespace {
 /// Both ends of a connection may poll on one core: after this many empty polls the other end gets
 /// its turn.
 constexpr unsigned kEmptyPollsBeforeYield = 64;
-constexpr std::uint32_t kSmallestRing = 16;
 
 }  // namespace
 
@@ -32,8 +30,7 @@ CompletionQueue* CompletionQueue::create(Context& context, int entries, void* cq
     cq->context = context.handle();
     cq->channel = channel;
     cq->cq_context = cq_context;
-    const std::uint32_t size =
-        std::max(kSmallestRing, std::bit_ceil(static_cast<std::uint32_t>(entries)));
+    const std::uint32_t size = ring_size(static_cast<std::uint32_t>(entries));
     CompletionChannel* waker = cq->completion_channel();
     if (const int cause = cq->allocate(size, waker ? waker->id : 0)) {
         errno = cause;
@@ -48,27 +45,26 @@ CompletionQueue* CompletionQueue::create(Context& context, int entries, void* cq
 }
 
 int CompletionQueue::allocate(std::uint32_t size, std::uint32_t channel_id) {
+    const Result<RingPlace> place = make_ring(size);
+    if (!place) return place.error();
     Adapter& adapter = this->adapter();
-    const std::uint64_t offset = adapter.arena().allocate(std::uint64_t{size} * sizeof(CqEntry));
-    if (offset == 0) return ENOMEM;
     support::MutexLock lock(adapter.mutex);
     const Result<std::uint32_t> index = adapter.add(this);
     if (!index) {
-        adapter.arena().release(offset, std::uint64_t{size} * sizeof(CqEntry));
+        release_ring(*place);
         return index.error();
     }
     index_ = *index;
-    ring_offset_ = offset;
-    CqHeader& header = *adapter.view().cq(index_);
-    auto* entries = adapter.view().array<CqEntry>(offset, std::uint64_t{size} * sizeof(CqEntry));
-    for (std::uint32_t i = 0; i < size; ++i) entries[i].state = EntryState::free_at(i);
-    header.tail = 0;
-    header.notify = 0;
-    header.overrun = 0;
-    header.ring_size = size;
-    header.ring_offset = offset;
-    header.channel = channel_id;
-    header.live.store(1, std::memory_order_release);
+    header_ = adapter.view().cq(index_);
+    header_->tails[place->turn].position = 0;
+    header_->notify = 0;
+    header_->overrun = 0;
+    header_->deferred_wakes = 0;
+    header_->channel = channel_id;
+    header_->ring = place->encode();
+    header_->live.store(1, std::memory_order_release);
+    support::SpinLockGuard guard(lock_);
+    place_ = *place;
     ring_ = CompletionRing::of(adapter.view(), index_);
     return 0;
 }
@@ -78,7 +74,7 @@ int CompletionQueue::destroy(CompletionQueue* cq) {
     Adapter& adapter = cq->adapter();
     {
         support::MutexLock lock(adapter.mutex);
-        cq->ring_.header().live.store(0, std::memory_order_release);
+        cq->header_->live.store(0, std::memory_order_release);
         adapter.remove(cq, cq->index_);
     }
     if (CompletionChannel* channel = cq->completion_channel()) channel->remove(cq);
@@ -87,7 +83,10 @@ int CompletionQueue::destroy(CompletionQueue* cq) {
     while (cq->comp_events_completed != static_cast<std::uint32_t>(cq->events_taken_.load()))
         pthread_cond_wait(&cq->cond, &cq->mutex);
     pthread_mutex_unlock(&cq->mutex);
-    adapter.arena().release(cq->ring_offset_, std::uint64_t{cq->ring_.size()} * sizeof(CqEntry));
+    {
+        support::SpinLockGuard guard(cq->lock_);
+        cq->release_ring(cq->place_);
+    }
     pthread_mutex_destroy(&cq->mutex);
     pthread_cond_destroy(&cq->cond);
     delete cq;
@@ -99,8 +98,9 @@ int CompletionQueue::poll(int count, ibv_wc* wc) {
     bool yield = false;
     {
         support::SpinLockGuard lock(lock_);
+        if (backlog_.left() != 0) found = poll_backlog(count, wc);
         while (found < count) {
-            CqEntry& entry = entry_at(head_);
+            CqEntry& entry = ring_.entry(head_);
             const EntryState state =
                 EntryState::decode(entry.state.load(std::memory_order_seq_cst));
             if (state.position != static_cast<std::uint32_t>(head_) ||
@@ -117,6 +117,17 @@ int CompletionQueue::poll(int count, ibv_wc* wc) {
             yield = ++empty_polls_ % kEmptyPollsBeforeYield == 0;
     }
     if (yield) sched_yield();
+    return found;
+}
+
+int CompletionQueue::poll_backlog(int count, ibv_wc* wc) {
+    int found = 0;
+    while (found < count && backlog_.left() != 0) {
+        CqEntry& entry = backlog_.entries[backlog_.head++];
+        const EntryState state = EntryState::decode(entry.state.load(std::memory_order_relaxed));
+        if (state.phase == Phase::kReady && convert(entry, wc[found])) ++found;
+    }
+    if (backlog_.left() == 0) backlog_ = {};
     return found;
 }
 
@@ -149,7 +160,7 @@ bool CompletionQueue::convert(CqEntry& entry, ibv_wc& wc) {
 
 int CompletionQueue::arm(bool solicited_only) {
     const auto mode = static_cast<std::uint64_t>(solicited_only ? Arm::kSolicited : Arm::kAny);
-    std::atomic<std::uint64_t>& notify = ring_.header().notify;
+    std::atomic<std::uint64_t>& notify = header_->notify;
     std::uint64_t word = notify.load(std::memory_order_seq_cst);
     std::uint64_t armed;
     do {
@@ -161,21 +172,22 @@ int CompletionQueue::arm(bool solicited_only) {
 }
 
 void CompletionQueue::post(const Completion& completion) {
-    CqEntry* entry = ring_.claim(completion.qp_num, Producer::kOwner);
+    const CompletionRing ring = CompletionRing::of(adapter().view(), index_);
+    CqEntry* entry = ring.valid() ? ring.claim(completion.qp_num, Producer::kOwner) : nullptr;
     if (!entry) {
-        ring_.header().overrun.store(1, std::memory_order_release);
+        header_->overrun.store(1, std::memory_order_release);
         ArenaHeader& header = adapter().view().header();
         set_kick(header.cq_kicks, header.cq_kick_summary, index_);
         adapter().process().self()->ring_doorbell();
         return;
     }
-    if (ring_.publish(*entry, completion)) {
+    if (ring.publish(*entry, completion)) {
         if (CompletionChannel* channel = completion_channel()) channel->wake();
     }
 }
 
 void CompletionQueue::serve_kick(const std::set<QueuePair*>& queue_pairs) {
-    CqHeader& header = ring_.header();
+    CqHeader& header = *header_;
     if (header.overrun.exchange(0, std::memory_order_acq_rel) != 0) report_overrun(queue_pairs);
     const std::uint32_t deferred = header.deferred_wakes.exchange(0, std::memory_order_acq_rel);
     CompletionChannel* channel = completion_channel();
@@ -196,13 +208,13 @@ void CompletionQueue::report_overrun(const std::set<QueuePair*>& queue_pairs) {
 }
 
 void CompletionQueue::repeat_wake() {
-    const std::uint64_t counted = ring_.header().notify.load(std::memory_order_seq_cst) >> 8;
+    const std::uint64_t counted = header_->notify.load(std::memory_order_seq_cst) >> 8;
     CompletionChannel* channel = completion_channel();
     if (channel && counted != events_taken_.load()) channel->wake();
 }
 
 bool CompletionQueue::take_event() {
-    const std::uint64_t counted = ring_.header().notify.load(std::memory_order_seq_cst) >> 8;
+    const std::uint64_t counted = header_->notify.load(std::memory_order_seq_cst) >> 8;
     if (counted == events_taken_.load(std::memory_order_relaxed)) return false;
     events_taken_.fetch_add(1, std::memory_order_relaxed);
     return true;
@@ -213,51 +225,6 @@ void CompletionQueue::acknowledge(unsigned events) {
     comp_events_completed += events;
     pthread_cond_signal(&cond);
     pthread_mutex_unlock(&mutex);
-}
-
-std::vector<std::uint32_t> CompletionQueue::settle_receives(std::uint32_t qp_num,
-                                                            const std::function<void()>& inspect) {
-    std::vector<std::uint32_t> waiting;
-    support::SpinLockGuard lock(lock_);
-    inspect();
-    for (std::uint64_t at = head_; at != head_ + ring_.size(); ++at) {
-        CqEntry& entry = entry_at(at);
-        std::uint64_t word = entry.state.load(std::memory_order_acquire);
-        EntryState state = EntryState::decode(word);
-        if (state.position != static_cast<std::uint32_t>(at) || state.phase == Phase::kFree) break;
-        if (state.qp_num != qp_num) continue;
-        if (state.phase == Phase::kReady && (entry.flags & kIsReceive) != 0)
-            waiting.push_back(entry.position);
-        if (state.phase == Phase::kClaimed && state.producer == Producer::kRequester) {
-            state.phase = Phase::kVoid;
-            entry.state.compare_exchange_strong(word, state.encode(), std::memory_order_acq_rel);
-        }
-    }
-    return waiting;
-}
-
-void CompletionQueue::purge(std::uint32_t qp_num) {
-    support::SpinLockGuard lock(lock_);
-    for (std::uint64_t at = head_; at != head_ + ring_.size(); ++at) {
-        CqEntry& entry = entry_at(at);
-        EntryState state = EntryState::decode(entry.state.load(std::memory_order_acquire));
-        if (state.position != static_cast<std::uint32_t>(at) || state.phase == Phase::kFree) break;
-        if (state.qp_num != qp_num) continue;
-        state.phase = Phase::kVoid;
-        entry.state.store(state.encode(), std::memory_order_release);
-    }
-}
-
-void CompletionQueue::deliver_payloads() {
-    support::SpinLockGuard lock(lock_);
-    for (std::uint64_t at = head_; at != head_ + ring_.size(); ++at) {
-        CqEntry& entry = entry_at(at);
-        const EntryState state = EntryState::decode(entry.state.load(std::memory_order_acquire));
-        if (state.position != static_cast<std::uint32_t>(at) || state.phase == Phase::kFree) break;
-        if (state.phase != Phase::kReady || (entry.flags & kInSlot) == 0) continue;
-        if (QueuePair* qp = adapter().find_qp(entry.qp_num)) qp->deliver_payload(entry);
-        entry.flags = static_cast<std::uint8_t>(entry.flags & ~kInSlot);
-    }
 }
 
 }  // namespace softverbs
@@ -282,8 +249,13 @@ ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq_context,
     }
 }
 
-int ibv_resize_cq(ibv_cq*, int) {
-    return EOPNOTSUPP;
+int ibv_resize_cq(ibv_cq* cq, int entries) {
+    const softverbs::CancellationDisabled guard;
+    try {
+        return CompletionQueue::of(cq).resize(entries);
+    } catch (const std::bad_alloc&) {
+        return ENOMEM;
+    }
 }
 
 int ibv_destroy_cq(ibv_cq* cq) {

@@ -6,6 +6,7 @@
 #include <infiniband/verbs.h>
 
 #include <functional>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -48,6 +49,9 @@ class CompletionQueue : public ibv_cq {
     /// @return 0 or EBUSY while queue pairs use it.
     static int destroy(CompletionQueue* cq);
 
+    /// Producers are at work meanwhile. What waits stays, in order; the request for an event too.
+    /// @return 0 or an errno, EINVAL when more completions wait than shall fit.
+    int resize(int entries) EXCLUDES(lock_);
     int poll(int count, ibv_wc* wc) EXCLUDES(lock_);
     int arm(bool solicited_only);
     /// A completion by the owner: of a send, or a flushed receive. A full queue is reported.
@@ -82,16 +86,38 @@ class CompletionQueue : public ibv_cq {
     std::atomic<int> users{0};
 
   private:
+    /// Completions that were in a ring which has been replaced, oldest first.
+    struct Backlog {
+        std::unique_ptr<CqEntry[]> entries;
+        std::uint32_t head = 0;
+        std::uint32_t size = 0;
+
+        std::uint32_t left() const { return size - head; }
+    };
+
     void report_overrun(const std::set<class QueuePair*>& queue_pairs);
+    int poll_backlog(int count, ibv_wc* wc) REQUIRES(lock_);
     bool convert(CqEntry& entry, ibv_wc& wc) REQUIRES(lock_);
-    CqEntry& entry_at(std::uint64_t position) const { return ring_.entry(position); }
     int allocate(std::uint32_t size, std::uint32_t channel_id);
 
-    CompletionRing ring_;
+    // -- completion_queue_resize.cpp
+    /// Calls visit(entry, state) for all that is claimed, ready or void, oldest first.
+    template <class Visit>
+    void each_entry(Visit visit) REQUIRES(lock_);
+    Result<RingPlace> make_ring(std::uint32_t size);
+    void release_ring(RingPlace place);
+    std::uint32_t waiting() REQUIRES(lock_);
+    void change_over(Backlog backlog) EXCLUDES(lock_);
+
+    CqHeader* header_ = nullptr;
     std::uint32_t index_ = 0;
-    std::uint64_t ring_offset_ = 0;
     support::SpinLock lock_;
+    RingPlace place_ GUARDED_BY(lock_);
+    CompletionRing ring_ GUARDED_BY(lock_);
     std::uint64_t head_ GUARDED_BY(lock_) = 0;
+    Backlog backlog_ GUARDED_BY(lock_);
+    /// While the ring is being replaced: where producers that begin now put completions.
+    CompletionRing next_ GUARDED_BY(lock_);
     unsigned empty_polls_ GUARDED_BY(lock_) = 0;
     std::atomic<std::uint64_t> events_taken_{0};
     bool overrun_told_ = false;

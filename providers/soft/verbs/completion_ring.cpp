@@ -8,6 +8,8 @@ namespace {
 
 constexpr int kMaxAttempts = 1 << 20;
 
+}  // namespace
+
 /// One event for one arming: whoever disarms the queue counts the event in the same step, so that
 /// none is lost when the producer dies right after.
 bool take_arming(CqHeader& header, bool solicited) {
@@ -22,17 +24,15 @@ bool take_arming(CqHeader& header, bool solicited) {
     }
 }
 
-}  // namespace
-
 CompletionRing CompletionRing::of(ArenaView arena, std::uint32_t index) {
     CompletionRing ring;
     CqHeader* header = arena.cq(index);
     if (!header || header->live.load(std::memory_order_acquire) == 0) return ring;
-    const std::uint32_t size = header->ring_size;
-    if (size == 0 || (size & (size - 1)) != 0) return ring;
+    const RingPlace place = RingPlace::decode(header->ring.load(std::memory_order_seq_cst));
     ring.entries_ =
-        arena.array<CqEntry>(header->ring_offset, std::uint64_t{size} * sizeof(CqEntry));
-    ring.mask_ = size - 1;
+        arena.array<CqEntry>(place.offset, std::uint64_t{place.size()} * sizeof(CqEntry));
+    ring.mask_ = place.size() - 1;
+    ring.tail_ = &header->tails[place.turn].position;
     if (ring.entries_) ring.header_ = header;
     return ring;
 }
@@ -40,7 +40,7 @@ CompletionRing CompletionRing::of(ArenaView arena, std::uint32_t index) {
 CqEntry* CompletionRing::claim(std::uint32_t qp_num, Producer producer) const {
     // Bounded: the words belong to a peer, and nonsense in them must not hold us for ever.
     for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-        std::uint64_t tail = header_->tail.load(std::memory_order_acquire);
+        std::uint64_t tail = tail_->load(std::memory_order_acquire);
         CqEntry& entry = entries_[tail & mask_];
         std::uint64_t word = entry.state.load(std::memory_order_acquire);
         const EntryState found = EntryState::decode(word);
@@ -52,7 +52,7 @@ CqEntry* CompletionRing::claim(std::uint32_t qp_num, Producer producer) const {
         const bool claimed =
             found.phase == Phase::kFree &&
             entry.state.compare_exchange_strong(word, mine.encode(), std::memory_order_acq_rel);
-        header_->tail.compare_exchange_strong(tail, tail + 1, std::memory_order_acq_rel);
+        tail_->compare_exchange_strong(tail, tail + 1, std::memory_order_acq_rel);
         if (claimed) return &entry;
     }
     return nullptr;

@@ -6,11 +6,19 @@
 /// not publish, the owner makes void (CompletionQueue::settle_receives).
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "providers/soft/verbs/arena.hpp"
 
 namespace softverbs {
+
+/// Entries of the ring of a completion queue for which so many were asked.
+inline std::uint32_t ring_size(std::uint32_t entries) {
+    constexpr std::uint32_t kSmallest = 16;
+    return std::max(kSmallest, std::bit_ceil(entries));
+}
 
 /// Who publishes: a thread of the owner, or the requester of one of its queue pairs.
 enum class Producer : std::uint32_t { kOwner, kRequester };
@@ -47,7 +55,13 @@ struct Completion {
     std::uint8_t flags = 0;
 };
 
-/// Somebody's ring, its place and size checked once. Lock-free; any thread.
+/// The consumer has asked for an event, of which this completion is worth one. @return true once
+/// for each request: the caller then wakes the channel.
+bool take_arming(CqHeader& header, bool solicited);
+
+/// Somebody's ring, its place and size checked. Lock-free; any thread. A producer looks it up for
+/// each completion, because the owner may replace it; what it found stays until the producer says
+/// that it has finished (QpEntry::busy, or the locks of the owner's queue pair).
 class CompletionRing {
   public:
     CompletionRing() = default;
@@ -55,7 +69,6 @@ class CompletionRing {
     static CompletionRing of(ArenaView arena, std::uint32_t index);
 
     bool valid() const { return header_ != nullptr; }
-    CqHeader& header() const { return *header_; }
     CqEntry& entry(std::uint64_t position) const { return entries_[position & mask_]; }
     std::uint32_t size() const { return mask_ + 1; }
 
@@ -67,6 +80,7 @@ class CompletionRing {
 
   private:
     CqHeader* header_ = nullptr;
+    std::atomic<std::uint64_t>* tail_ = nullptr;
     CqEntry* entries_ = nullptr;
     std::uint64_t mask_ = 0;
 };

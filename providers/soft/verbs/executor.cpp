@@ -97,8 +97,7 @@ Outcome Executor::send() {
     }
     if (work_.length > kSlotInlineBytes) return move(AgentKind::kWrite, IBV_ACCESS_LOCAL_WRITE);
     if (work_.length == 0) return finish_receive(0);
-    ReceiveSlot& slot = target_.receives.slot(slot_);
-    gather(slot_inline(&slot, target_.receives.stride), plan_.locals(), 0, work_.length);
+    gather(slot_inline(receive_, target_.receives.stride), plan_.locals(), 0, work_.length);
     return finish_receive(kInSlot);
 }
 
@@ -167,13 +166,12 @@ bool Executor::take_receive() {
     const auto try_take = [&] {
         if (target_.receives.shared) {
             bool limit_reached = false;
-            const std::int64_t slot =
-                take_shared_receive(target_.receives, target_.qp_num, limit_reached);
+            receive_ = take_shared_receive(target_.receives, target_.qp_num, slot_, limit_reached);
             if (limit_reached) target_.kick_srq();
-            slot_ = static_cast<std::uint32_t>(slot);
-            return slot >= 0;
+            return receive_ != nullptr;
         }
         slot_ = entry.consumed.load(std::memory_order_relaxed);
+        receive_ = target_.receives.slot(slot_);
         return slot_ != entry.posted.load(std::memory_order_seq_cst);
     };
     has_slot_ = try_take();
@@ -187,13 +185,12 @@ bool Executor::take_receive() {
 /// The receive's segments, copied once from the peer's arena and checked in its table.
 ibv_wc_status Executor::plan_receive(bool& responder_failed) {
     responder_failed = true;
-    ReceiveSlot& slot = target_.receives.slot(slot_);
-    const std::uint32_t count = std::min(slot.num_sge, target_.receives.max_sge);
+    const std::uint32_t count = std::min(receive_->num_sge, target_.receives.max_sge);
     const SrqHeader* shared = target_.receives.shared;
     const std::uint32_t pd = shared ? shared->pd : target_.entry->pd;
     std::uint64_t left = work_.length;
     for (std::uint32_t i = 0; i < count && left != 0; ++i) {
-        const Segment segment = slot_segments(&slot)[i];
+        const Segment segment = slot_segments(receive_)[i];
         const std::uint64_t part = std::min<std::uint64_t>(segment.length, left);
         if (part == 0) continue;
         const CheckedRange range = check_key(target_.arena, segment.key, pd, IBV_ACCESS_LOCAL_WRITE,
@@ -277,14 +274,15 @@ void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
     }
     completion.flags = static_cast<std::uint8_t>(kIsReceive | flags);
     if ((work_.flags & IBV_SEND_SOLICITED) != 0) completion.flags |= kSolicited;
-    CqEntry* entry = target_.completions.claim(target_.qp_num, Producer::kRequester);
+    const CompletionRing ring = CompletionRing::of(target_.arena, target_.cq);
+    CqEntry* entry = ring.valid() ? ring.claim(target_.qp_num, Producer::kRequester) : nullptr;
     if (!target_.receives.shared)
         target_.entry->consumed.store(slot_ + 1, std::memory_order_release);
     if (!entry) {
-        target_.completions.header().overrun.store(1, std::memory_order_release);
+        target_.completions->overrun.store(1, std::memory_order_release);
         return target_.kick_cq();
     }
-    if (target_.completions.publish(*entry, completion)) target_.wake_channel();
+    if (ring.publish(*entry, completion)) target_.wake_channel();
 }
 
 /// The responder's queue pair breaks too: its service thread sees to it.

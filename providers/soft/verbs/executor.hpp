@@ -50,6 +50,7 @@ class Executor {
     const SendWork& work_;
     Plan plan_;
     std::uint32_t slot_ = 0;
+    ReceiveSlot* receive_ = nullptr;  ///< what slot_ names
     bool has_slot_ = false;
 };
 

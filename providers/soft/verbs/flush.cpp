@@ -22,9 +22,8 @@ void QueuePair::enter_error(ibv_wc_status head_status) {
 /// Waits for the requester, which looks at the readiness after it has said that it is busy. One
 /// that died is not waited for, and what it held here is taken back.
 void QueuePair::quiesce() {
-    int turns = 0;
-    while (requester_busy()) relax(turns);
-    if (target_.peer && !target_.peer->alive()) {
+    wait_for_requester();
+    if (target_.peer && target_.peer->gone()) {
         entry_->busy.store(0, std::memory_order_seq_cst);
         break_atomic_lock(adapter_.view().header(), qp_num);
     }

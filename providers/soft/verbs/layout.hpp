@@ -16,7 +16,7 @@
 
 namespace softverbs {
 
-inline constexpr std::uint64_t kArenaMagic = 0x314e455241565346;  // "FSVAREN1"
+inline constexpr std::uint64_t kArenaMagic = 0x324e455241565346;  // "FSVAREN2"
 /// Sparse; pages are allocated in chunks as objects need them.
 inline constexpr std::uint64_t kArenaSize = std::uint64_t{16} << 30;
 
@@ -104,36 +104,58 @@ enum CompletionFlag : std::uint8_t {
     kSolicited = 4,
 };
 
+/// Where a ring stands, in one word, so that its owner can replace it by another while producers
+/// are at work: offset in the heap (a multiple of 64) | turn << 5 | binary logarithm of its size.
+struct RingPlace {
+    std::uint64_t offset = 0;
+    std::uint32_t log2_size = 0;
+    std::uint32_t turn = 0;  ///< changes between 0 and 1 with each replacement
+
+    static RingPlace decode(std::uint64_t word) {
+        return {word & ~std::uint64_t{63}, static_cast<std::uint32_t>(word & 31),
+                static_cast<std::uint32_t>(word >> 5 & 1)};
+    }
+    std::uint64_t encode() const { return offset | turn << 5 | log2_size; }
+    std::uint32_t size() const { return std::uint32_t{1} << log2_size; }
+};
+
 struct alignas(64) CqHeader {
     std::atomic<std::uint32_t> live;  ///< generation; 0 while free
-    std::uint32_t ring_size;          ///< a power of two
-    std::uint64_t ring_offset;        ///< of CqEntry[ring_size]
     std::uint32_t channel;            ///< id of the completion channel; 0: none
-    alignas(64) std::atomic<std::uint64_t> tail;
+    std::atomic<std::uint64_t> ring;  ///< RingPlace of CqEntry[]
+    /// Each ring's own: a producer may still be at work in the one before.
+    struct alignas(64) Tail {
+        std::atomic<std::uint64_t> position;
+    } tails[2];
     /// Arm mode in the low 8 bits (0, else Arm), completion events not yet fetched above.
     alignas(64) std::atomic<std::uint64_t> notify;
     std::atomic<std::uint32_t> overrun;
     /// Events whose producer had no descriptor to raise: the owner's service thread does it.
     std::atomic<std::uint32_t> deferred_wakes;
 };
-static_assert(sizeof(CqHeader) == 192);
+static_assert(sizeof(CqHeader) == 256);
 
 enum class Arm : std::uint8_t { kNone, kAny, kSolicited };
+
+/// The slots of a shared receive queue stand in sections, so that the queue can grow and none of
+/// them moves: the first of the size that the queue was made with, each further one as large as all
+/// before it.
+inline constexpr std::uint32_t kMaxSrqSections = 17;
 
 struct alignas(64) SrqHeader {
     std::atomic<std::uint32_t> live;
     std::uint32_t pd;
-    std::uint64_t ring_offset;   ///< of std::atomic<uint32_t>[ring_size]: slots in posting order
-    std::uint64_t slots_offset;  ///< of ReceiveSlot[ring_size]
-    std::uint32_t ring_size;     ///< a power of two
+    std::atomic<std::uint64_t> order;  ///< RingPlace of std::atomic<uint32_t>[]: slots as posted
+    std::uint32_t first_size;          ///< slots of the first section, a power of two
     std::uint32_t slot_stride;
     std::uint32_t max_sge;
+    std::atomic<std::uint64_t> sections[kMaxSrqSections];  ///< offsets of ReceiveSlot[]
     alignas(64) std::atomic<std::uint32_t> posted;
     alignas(64) std::atomic<std::uint32_t> head;
     std::atomic<std::uint32_t> limit;    ///< 0: not armed
     std::atomic<std::uint32_t> waiting;  ///< a requester waits for a receive
 };
-static_assert(sizeof(SrqHeader) == 192);
+static_assert(sizeof(SrqHeader) == 320);
 
 struct alignas(64) MrEntry {
     std::atomic<std::uint32_t> key;  ///< 0 while free

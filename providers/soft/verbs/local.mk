@@ -8,6 +8,7 @@ libsoftverbs_core_la_SOURCES += \
     %reldir%/channel_wakeup.cpp %reldir%/channel_wakeup.hpp \
     %reldir%/completion_channel.cpp \
     %reldir%/completion_queue.cpp %reldir%/completion_queue.hpp \
+    %reldir%/completion_queue_resize.cpp \
     %reldir%/completion_ring.cpp %reldir%/completion_ring.hpp \
     %reldir%/context.hpp \
     %reldir%/device.cpp \
@@ -21,6 +22,7 @@ libsoftverbs_core_la_SOURCES += \
     %reldir%/receive_queue.cpp \
     %reldir%/send_queue.cpp \
     %reldir%/shared_receive_queue.cpp %reldir%/shared_receive_queue.hpp \
+    %reldir%/shared_receive_resize.cpp \
     %reldir%/strings.cpp \
     %reldir%/target.cpp %reldir%/target.hpp \
     %reldir%/transfer.cpp %reldir%/transfer.hpp

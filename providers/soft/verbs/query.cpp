@@ -47,8 +47,8 @@ void describe(ibv_context* context, ibv_device_attr& a) {
     a.hw_ver = 1;
     a.max_qp = kMaxQps;
     a.max_qp_wr = kMaxWorkRequests;
-    a.device_cap_flags =
-        IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_CURR_QP_STATE_MOD;
+    a.device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID |
+                         IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SRQ_RESIZE;
     a.max_sge = kMaxSge;
     a.max_sge_rd = kMaxSge;
     a.max_cq = kMaxCqs;

@@ -111,13 +111,18 @@ class QueuePair : public ibv_qp {
     std::uint32_t index() const { return index_; }
     /// Whether a thread of ours is carrying out a request.
     bool executing() const { return executing_.load(std::memory_order_seq_cst); }
-    /// Whether its requester is at work here.
-    bool requester_busy() const;
+    /// Waits until a request that its requester has begun here has ended, or the requester has.
+    void wait_for_requester() const EXCLUDES(requester_lock_);
+    /// Waits until whoever began before now to put a completion into one of its queues has done so:
+    /// its requester, and our own threads.
+    void wait_for_producers() EXCLUDES(send_lock_, receive_lock_);
     /// Makes a requester go on that waits for a receive.
     void wake_requester();
 
   private:
     friend class Executor;
+    bool requester_busy() const EXCLUDES(requester_lock_);
+    bool requester_gone() const EXCLUDES(requester_lock_);
     explicit QueuePair(ProtectionDomain& pd);
     int set_up(const ibv_qp_init_attr& attributes);
     int allocate_receives();

@@ -24,7 +24,7 @@ int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
                 cause = ENOMEM;
             }
             if (cause != 0) break;
-            ReceiveSlot& slot = receives_.slot(receive_posted_);
+            ReceiveSlot& slot = *receives_.slot(receive_posted_);
             receive_ids_[receive_posted_ & (receives_.size - 1)] = wr->wr_id;
             slot.num_sge = static_cast<std::uint32_t>(wr->num_sge);
             if (wr->num_sge != 0)
@@ -50,7 +50,9 @@ void QueuePair::wake_requester() {
 
 bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
     if (SharedReceiveQueue* shared = shared_queue()) {
-        wc.wr_id = shared->wr_id(entry.position);
+        const std::uint64_t* id = shared->posted_id(entry.position);
+        if (!id) return false;
+        wc.wr_id = *id;
         if ((entry.flags & kInSlot) != 0) deliver_payload(entry);
         shared->free_slot(entry.position);
         return true;
@@ -67,12 +69,13 @@ bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
 /// registration ends: the entry in the table still says where the memory is.
 void QueuePair::deliver_payload(const CqEntry& entry) {
     const ReceiveRing& ring = srq ? shared_queue()->ring() : receives_;
-    ReceiveSlot& slot = ring.slot(entry.position);
-    const std::uint8_t* data = slot_inline(&slot, ring.stride);
+    ReceiveSlot* slot = ring.slot(entry.position);
+    if (!slot) return;
+    const std::uint8_t* data = slot_inline(slot, ring.stride);
     std::uint32_t left = std::min(entry.byte_len, kSlotInlineBytes);
-    const std::uint32_t count = std::min(slot.num_sge, ring.max_sge);
+    const std::uint32_t count = std::min(slot->num_sge, ring.max_sge);
     for (std::uint32_t i = 0; i < count && left != 0; ++i) {
-        const Segment segment = slot_segments(&slot)[i];
+        const Segment segment = slot_segments(slot)[i];
         const std::uint32_t part = std::min(segment.length, left);
         if (part == 0) continue;
         const MrEntry& region = adapter_.view().mr(segment.key);
@@ -91,6 +94,24 @@ void QueuePair::post_flushed_receive(std::uint32_t slot) {
     completion.status = IBV_WC_WR_FLUSH_ERR;
     completion.flags = kIsReceive;
     receive_queue().post(completion);
+}
+
+void QueuePair::wait_for_producers() {
+    { support::SpinLockGuard lock(send_lock_); }
+    { support::SpinLockGuard lock(receive_lock_); }
+    wait_for_requester();
+}
+
+void QueuePair::wait_for_requester() const {
+    constexpr int kTurnsBeforeDoubt = 4096;
+    for (int turns = 0; requester_busy(); relax(turns)) {
+        if (turns % kTurnsBeforeDoubt == kTurnsBeforeDoubt - 1 && requester_gone()) return;
+    }
+}
+
+bool QueuePair::requester_gone() const {
+    support::SpinLockGuard lock(requester_lock_);
+    return requester_ && requester_->peer->gone();
 }
 
 bool QueuePair::requester_busy() const {

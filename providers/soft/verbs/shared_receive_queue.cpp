@@ -17,36 +17,41 @@ std::uint64_t free_at(std::uint32_t position) {
     return std::uint64_t{position} << 32;
 }
 
-/// The requester that crosses the limit disarms it; the owner's service thread tells the user.
-bool crosses_limit(SrqHeader& header, std::uint32_t left) {
+}  // namespace
+
+bool crosses_srq_limit(SrqHeader& header, std::uint32_t left) {
     std::uint32_t limit = header.limit.load(std::memory_order_acquire);
     return limit != 0 && left < limit &&
            header.limit.compare_exchange_strong(limit, 0, std::memory_order_acq_rel);
 }
 
-}  // namespace
-
-std::int64_t take_shared_receive(const ReceiveRing& ring, std::uint32_t qp_num,
-                                 bool& limit_reached) {
+ReceiveSlot* take_shared_receive(const ReceiveRing& ring, std::uint32_t qp_num,
+                                 std::uint32_t& index, bool& limit_reached) {
     constexpr int kMaxAttempts = 1 << 20;  // a peer's nonsense must not hold us for ever
     SrqHeader& header = *ring.shared;
     for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
         std::uint32_t head = header.head.load(std::memory_order_acquire);
         const std::uint32_t posted = header.posted.load(std::memory_order_seq_cst);
-        if (head == posted) return -1;
-        const std::uint32_t slot =
-            ring.order[head & (ring.size - 1)].load(std::memory_order_acquire) & (ring.size - 1);
+        if (head == posted) return nullptr;
+        // After `posted`: an order that was replaced does not have what was posted since.
+        const RingPlace place = RingPlace::decode(header.order.load(std::memory_order_seq_cst));
+        const auto* order = ring.arena.array<std::atomic<std::uint32_t>>(
+            place.offset, std::uint64_t{place.size()} * sizeof(std::uint32_t));
+        if (!order) return nullptr;
+        index = order[head & (place.size() - 1)].load(std::memory_order_acquire);
+        ReceiveSlot* slot = ring.slot(index);
+        if (!slot) return nullptr;
         std::uint64_t expected = free_at(head);
-        const bool mine = ring.slot(slot).taker.compare_exchange_strong(
-            expected, free_at(head) | qp_num, std::memory_order_acq_rel);
+        const bool mine = slot->taker.compare_exchange_strong(expected, free_at(head) | qp_num,
+                                                              std::memory_order_acq_rel);
         // Taken by somebody else at this position, or our view of the head is old: both ways the
         // head, if it still is there, may move on.
         header.head.compare_exchange_strong(head, head + 1, std::memory_order_acq_rel);
         if (!mine) continue;
-        limit_reached = crosses_limit(header, posted - head - 1);
+        limit_reached = crosses_srq_limit(header, posted - head - 1);
         return slot;
     }
-    return -1;
+    return nullptr;
 }
 
 SharedReceiveQueue* SharedReceiveQueue::create(ProtectionDomain& pd,
@@ -77,42 +82,42 @@ SharedReceiveQueue* SharedReceiveQueue::create(ProtectionDomain& pd,
 
 int SharedReceiveQueue::allocate(std::uint32_t depth, std::uint32_t max_sge) {
     Adapter& adapter = this->adapter();
-    ring_.size = depth;
-    ring_.max_sge = max_sge;
-    ring_.stride = slot_stride(max_sge);
-    const std::uint64_t slots_bytes = std::uint64_t{depth} * ring_.stride;
-    const std::uint64_t order_bytes = depth * sizeof(std::uint32_t);
-    slots_offset_ = adapter.arena().allocate(slots_bytes);
-    order_offset_ = adapter.arena().allocate(order_bytes);
-    support::MutexLock lock(adapter.mutex);
-    const Result<std::uint32_t> index =
-        slots_offset_ && order_offset_ ? adapter.add(this) : tl::unexpected<int>(ENOMEM);
-    if (!index) {
-        if (slots_offset_) adapter.arena().release(slots_offset_, slots_bytes);
-        if (order_offset_) adapter.arena().release(order_offset_, order_bytes);
-        return index.error();
+    {
+        support::MutexLock lock(adapter.mutex);
+        const Result<std::uint32_t> index = adapter.add(this);
+        if (!index) return index.error();
+        index_ = *index;
     }
-    index_ = *index;
-    max_wr_ = depth;
-    ids_ = std::make_unique<std::uint64_t[]>(depth);
-    support::SpinLockGuard guard(lock_);
-    for (std::uint32_t slot = depth; slot-- != 0;) free_.push_back(slot);
     SrqHeader& header = *adapter.view().srq(index_);
     header.pd = ProtectionDomain::of(pd).number();
-    header.ring_offset = order_offset_;
-    header.slots_offset = slots_offset_;
-    header.ring_size = depth;
-    header.slot_stride = ring_.stride;
+    header.first_size = depth;
+    header.slot_stride = slot_stride(max_sge);
     header.max_sge = max_sge;
+    header.order = 0;
+    for (std::atomic<std::uint64_t>& section : header.sections) section = 0;
     header.posted = 0;
     header.head = 0;
     header.limit = 0;
     header.waiting = 0;
-    header.live.store(1, std::memory_order_release);
+    ring_.size = depth;
+    ring_.max_sge = max_sge;
+    ring_.stride = header.slot_stride;
     ring_.shared = &header;
-    ring_.slots = adapter.view().array<std::uint8_t>(slots_offset_, slots_bytes);
-    ring_.order = adapter.view().array<std::atomic<std::uint32_t>>(order_offset_, order_bytes);
-    return 0;
+    ring_.arena = adapter.view();
+    ring_.sections = sections_;
+    int cause = 0;
+    {
+        support::MutexLock lock(resize_mutex_);
+        cause = resize(depth);
+    }
+    if (cause == 0) {
+        header.live.store(1, std::memory_order_release);
+        return 0;
+    }
+    support::MutexLock lock(adapter.mutex);
+    adapter.remove(this, index_);
+    release_memory();
+    return cause;
 }
 
 int SharedReceiveQueue::destroy(SharedReceiveQueue* srq) {
@@ -127,8 +132,7 @@ int SharedReceiveQueue::destroy(SharedReceiveQueue* srq) {
         adapter.remove(srq, srq->index_);
     }
     Context::of(srq->context).events.retire(srq);
-    adapter.arena().release(srq->slots_offset_, std::uint64_t{srq->ring_.size} * srq->ring_.stride);
-    adapter.arena().release(srq->order_offset_, srq->ring_.size * sizeof(std::uint32_t));
+    srq->release_memory();
     --ProtectionDomain::of(srq->pd).users;
     pthread_mutex_destroy(&srq->mutex);
     pthread_cond_destroy(&srq->cond);
@@ -136,17 +140,31 @@ int SharedReceiveQueue::destroy(SharedReceiveQueue* srq) {
     return 0;
 }
 
+SharedReceiveQueue::SlotRecord& SharedReceiveQueue::record(std::uint32_t slot) const {
+    const SectionPlace place = SectionPlace::of(slot, ring_.size);
+    return records_[place.section][place.index];
+}
+
+const std::uint64_t* SharedReceiveQueue::posted_id(std::uint32_t slot) const {
+    if (slot >= num_slots_.load(std::memory_order_acquire)) return nullptr;
+    const SlotRecord& found = record(slot);
+    return found.is_posted.load(std::memory_order_acquire) ? &found.wr_id : nullptr;
+}
+
 bool SharedReceiveQueue::post_one(const ibv_recv_wr& wr) {
-    if (free_.empty()) return false;
+    const std::uint32_t outstanding = num_slots_ - static_cast<std::uint32_t>(free_.size());
+    if (outstanding >= max_wr_) return false;
     const std::uint32_t slot_index = free_.back();
     free_.pop_back();
-    ids_[slot_index] = wr.wr_id;
-    ReceiveSlot& slot = ring_.slot(slot_index);
+    SlotRecord& mine = record(slot_index);
+    mine.wr_id = wr.wr_id;
+    mine.is_posted.store(true, std::memory_order_release);
+    ReceiveSlot& slot = *ring_.slot(slot_index);
     slot.num_sge = static_cast<std::uint32_t>(wr.num_sge);
     if (wr.num_sge != 0)
         std::memcpy(slot_segments(&slot), wr.sg_list, wr.num_sge * sizeof(Segment));
     slot.taker.store(free_at(posted_), std::memory_order_release);
-    ring_.order[posted_ & (ring_.size - 1)].store(slot_index, std::memory_order_release);
+    order_[posted_ & (order_place_.size() - 1)].store(slot_index, std::memory_order_release);
     ++posted_;
     ring_.shared->posted.store(posted_, std::memory_order_seq_cst);
     return true;
@@ -176,25 +194,8 @@ void SharedReceiveQueue::wake_requesters() {
     for (QueuePair* qp : attached_) qp->wake_requester();
 }
 
-int SharedReceiveQueue::modify(const ibv_srq_attr& attributes, int mask) {
-    if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) return EINVAL;
-    if ((mask & IBV_SRQ_MAX_WR) != 0) return EOPNOTSUPP;
-    if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
-    if (attributes.srq_limit > max_wr_) return EINVAL;
-    SrqHeader& header = *ring_.shared;
-    limit_armed_ = attributes.srq_limit != 0;
-    header.limit.store(attributes.srq_limit, std::memory_order_seq_cst);
-    // There may be fewer receives than that already.
-    const std::uint32_t left = header.posted.load() - header.head.load();
-    if (crosses_limit(header, left)) {
-        ArenaHeader& arena = adapter().view().header();
-        set_kick(arena.srq_kicks, arena.srq_kick_summary, index_);
-        adapter().process().self()->ring_doorbell();
-    }
-    return 0;
-}
-
-void SharedReceiveQueue::query(ibv_srq_attr& attributes) const {
+void SharedReceiveQueue::query(ibv_srq_attr& attributes) {
+    support::SpinLockGuard guard(lock_);
     attributes.max_wr = max_wr_;
     attributes.max_sge = ring_.max_sge;
     attributes.srq_limit = ring_.shared->limit.load(std::memory_order_relaxed);
@@ -202,14 +203,15 @@ void SharedReceiveQueue::query(ibv_srq_attr& attributes) const {
 
 void SharedReceiveQueue::free_slot(std::uint32_t slot) {
     support::SpinLockGuard guard(lock_);
-    ring_.slot(slot).taker.store(0, std::memory_order_release);
-    free_.push_back(slot & (ring_.size - 1));
+    if (slot >= num_slots_ || !record(slot).is_posted.exchange(false)) return;
+    ring_.slot(slot)->taker.store(0, std::memory_order_release);
+    free_.push_back(slot);
 }
 
 std::vector<std::uint32_t> SharedReceiveQueue::taken_for(std::uint32_t qp_num) const {
     std::vector<std::uint32_t> slots;
-    for (std::uint32_t slot = 0; slot < ring_.size; ++slot) {
-        const std::uint64_t taker = ring_.slot(slot).taker.load(std::memory_order_acquire);
+    for (std::uint32_t slot = 0; slot < num_slots_.load(std::memory_order_acquire); ++slot) {
+        const std::uint64_t taker = ring_.slot(slot)->taker.load(std::memory_order_acquire);
         if ((taker & 0xffffff) == qp_num) slots.push_back(slot);
     }
     return slots;
@@ -250,7 +252,12 @@ ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
 }
 
 int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask) {
-    return SharedReceiveQueue::of(srq).modify(*attributes, mask);
+    const softverbs::CancellationDisabled guard;
+    try {
+        return SharedReceiveQueue::of(srq).modify(*attributes, mask);
+    } catch (const std::bad_alloc&) {
+        return ENOMEM;
+    }
 }
 
 int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attributes) {

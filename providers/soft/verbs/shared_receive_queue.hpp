@@ -2,7 +2,8 @@
 /// @file
 /// Shared receive queues. The owner posts slots into an order; requesters take them by
 /// compare-and-swap on the slot's own word, which then says for which queue pair, so that a slot
-/// taken by a requester that died is found and flushed.
+/// taken by a requester that died is found and flushed. A queue grows by further slots and a longer
+/// order, while requesters are at work; it shrinks by permitting fewer receives.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -19,9 +20,13 @@
 namespace softverbs {
 
 /// Takes the oldest receive for the queue pair `qp_num` of the ring's owner. Any process.
-/// @return the slot, -1 when none is posted. Sets `limit_reached` for the one that meets the limit.
-std::int64_t take_shared_receive(const ReceiveRing& ring, std::uint32_t qp_num,
-                                 bool& limit_reached);
+/// @return the slot, nullptr when none is posted. Sets `index` to its number, and `limit_reached`
+/// for the one that meets the limit.
+ReceiveSlot* take_shared_receive(const ReceiveRing& ring, std::uint32_t qp_num,
+                                 std::uint32_t& index, bool& limit_reached);
+
+/// The requester that crosses the limit disarms it; the owner's service thread tells the user.
+bool crosses_srq_limit(SrqHeader& header, std::uint32_t left);
 
 class SharedReceiveQueue : public ibv_srq {
   public:
@@ -30,12 +35,16 @@ class SharedReceiveQueue : public ibv_srq {
     static int destroy(SharedReceiveQueue* srq);
 
     int post(ibv_recv_wr* wr, ibv_recv_wr** bad) EXCLUDES(lock_);
-    int modify(const ibv_srq_attr& attributes, int mask);
-    void query(ibv_srq_attr& attributes) const;
+    /// IBV_SRQ_MAX_WR: EINVAL when more are outstanding, or fewer than the limit; IBV_SRQ_LIMIT.
+    /// Both are checked before either is done. @return 0 or an errno.
+    int modify(const ibv_srq_attr& attributes, int mask) EXCLUDES(resize_mutex_, lock_);
+    void query(ibv_srq_attr& attributes) EXCLUDES(lock_);
 
+    /// @return the id of the receive that stands in the slot; nullptr when none does, which a peer
+    /// may pretend.
+    const std::uint64_t* posted_id(std::uint32_t slot) const;
     /// poll_cq has seen the slot's completion.
     void free_slot(std::uint32_t slot) EXCLUDES(lock_);
-    std::uint64_t wr_id(std::uint32_t slot) const { return ids_[slot & (ring_.size - 1)]; }
     /// @return the slots that were taken for a queue pair and are not freed.
     std::vector<std::uint32_t> taken_for(std::uint32_t qp_num) const;
     void attach(class QueuePair* qp) EXCLUDES(lock_);
@@ -48,18 +57,33 @@ class SharedReceiveQueue : public ibv_srq {
     Adapter& adapter() const { return *Context::of(context).adapter; }
 
   private:
+    struct SlotRecord {
+        std::uint64_t wr_id = 0;
+        std::atomic<bool> is_posted{false};  ///< or taken, and its completion not polled
+    };
     int allocate(std::uint32_t depth, std::uint32_t max_sge);
+    int check_modify(const ibv_srq_attr& attributes, int mask) EXCLUDES(lock_);
+    int resize(std::uint32_t max_wr) REQUIRES(resize_mutex_) EXCLUDES(lock_);
+    int add_section() REQUIRES(resize_mutex_) EXCLUDES(lock_);
+    int replace_order(std::uint32_t size) REQUIRES(resize_mutex_) EXCLUDES(lock_);
+    void set_limit(std::uint32_t limit);
+    void release_memory();
+    SlotRecord& record(std::uint32_t slot) const;
     void wake_requesters() EXCLUDES(lock_);
     bool post_one(const ibv_recv_wr& wr) REQUIRES(lock_);
 
     ReceiveRing ring_;
     std::uint32_t index_ = 0;
-    std::uint64_t slots_offset_ = 0;
-    std::uint64_t order_offset_ = 0;
-    std::uint32_t max_wr_ = 0;
-    std::unique_ptr<std::uint64_t[]> ids_;
+    /// Our own copy of SrqHeader::sections, and what we keep about the slots there.
+    std::atomic<std::uint64_t> sections_[kMaxSrqSections]{};
+    std::unique_ptr<SlotRecord[]> records_[kMaxSrqSections];
+    std::atomic<std::uint32_t> num_slots_{0};
     std::atomic<bool> limit_armed_{false};
+    support::Mutex resize_mutex_;  ///< outermost
     support::SpinLock lock_;
+    std::uint32_t max_wr_ GUARDED_BY(lock_) = 0;
+    RingPlace order_place_ GUARDED_BY(lock_);
+    std::atomic<std::uint32_t>* order_ GUARDED_BY(lock_) = nullptr;
     std::vector<std::uint32_t> free_ GUARDED_BY(lock_);
     std::uint32_t posted_ GUARDED_BY(lock_) = 0;
     std::set<class QueuePair*> attached_ GUARDED_BY(lock_);

@@ -31,16 +31,13 @@ std::uint64_t slots_bytes(const ReceiveRing& ring) {
 bool find_shared_receives(ArenaView arena, std::uint32_t index, ReceiveRing& ring) {
     SrqHeader* header = arena.srq(index);
     if (!header || header->live.load(std::memory_order_acquire) == 0) return false;
-    ring.size = header->ring_size;
+    ring.size = header->first_size;
     ring.stride = header->slot_stride;
     ring.max_sge = header->max_sge;
-    const std::uint64_t bytes = slots_bytes(ring);
-    if (bytes == 0) return false;
     ring.shared = header;
-    ring.slots = arena.array<std::uint8_t>(header->slots_offset, bytes);
-    ring.order = arena.array<std::atomic<std::uint32_t>>(header->ring_offset,
-                                                         ring.size * sizeof(std::uint32_t));
-    return ring.slots && ring.order;
+    ring.arena = arena;
+    ring.sections = header->sections;
+    return slots_bytes(ring) != 0 && ring.slot(0);
 }
 
 bool find_receives(ArenaView arena, const QpEntry& entry, ReceiveRing& ring) {
@@ -82,6 +79,16 @@ Result<CopyPath> choose_path(Adapter& adapter, const Peer& peer, ArenaView arena
 
 }  // namespace
 
+ReceiveSlot* ReceiveRing::shared_slot(std::uint32_t index) const {
+    const SectionPlace place = SectionPlace::of(index, size);
+    if (place.section >= kMaxSrqSections) return nullptr;
+    auto* section =
+        arena.array<std::uint8_t>(sections[place.section].load(std::memory_order_acquire),
+                                  std::uint64_t{place.size} * stride);
+    if (!section) return nullptr;
+    return reinterpret_cast<ReceiveSlot*>(section + std::size_t{place.index} * stride);
+}
+
 Result<Target> Target::bind(Adapter& adapter, std::uint32_t qp_num) {
     const tl::unexpected<int> invalid(EINVAL);
     Result<std::shared_ptr<Peer>> peer =
@@ -103,14 +110,13 @@ Result<Target> Target::bind(Adapter& adapter, std::uint32_t qp_num) {
     target.generation = target.entry->generation.load(std::memory_order_acquire);
     if (target.entry->qp_num.load(std::memory_order_acquire) != qp_num) return invalid;
     target.cq = target.entry->cq;
-    target.completions = CompletionRing::of(target.arena, target.cq);
-    if (!target.completions.valid()) return invalid;
+    if (!CompletionRing::of(target.arena, target.cq).valid()) return invalid;
+    target.completions = target.arena.cq(target.cq);
     if (!find_receives(target.arena, *target.entry, target.receives)) return invalid;
     const Result<CopyPath> path = choose_path(adapter, *target.peer, target.arena);
     if (!path) return tl::unexpected<int>(path.error());
     target.path = *path;
-    target.channel =
-        channel_of(adapter, *target.peer, target.cq, target.completions.header().channel);
+    target.channel = channel_of(adapter, *target.peer, target.cq, target.completions->channel);
     return target;
 }
 
@@ -136,7 +142,7 @@ void Target::kick_cq() const {
 
 void Target::wake_channel() const {
     if (channel && raise_event(channel->get())) return;
-    completions.header().deferred_wakes.fetch_add(1, std::memory_order_acq_rel);
+    completions->deferred_wakes.fetch_add(1, std::memory_order_acq_rel);
     kick_cq();
 }
 

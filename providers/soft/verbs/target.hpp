@@ -4,6 +4,7 @@
 /// checked when the connection was made. Sizes are kept here and not read again.
 #pragma once
 
+#include <bit>
 #include <memory>
 
 #include "providers/soft/fabric/process.hpp"
@@ -19,15 +20,36 @@ enum class CopyPath { kLocal, kProcessVm, kAgent };
 
 /// A receive queue in an arena: private to one queue pair, or shared.
 struct ReceiveRing {
-    std::uint8_t* slots = nullptr;
-    std::uint32_t size = 0;  ///< a power of two
+    std::uint8_t* slots = nullptr;  ///< private only
+    std::uint32_t size = 0;         ///< a power of two; shared: of the first section
     std::uint32_t stride = 0;
     std::uint32_t max_sge = 0;
     SrqHeader* shared = nullptr;
-    std::atomic<std::uint32_t>* order = nullptr;  ///< shared only: slots in posting order
+    ArenaView arena;                                       ///< shared only
+    const std::atomic<std::uint64_t>* sections = nullptr;  ///< shared only: SrqHeader::sections
 
-    ReceiveSlot& slot(std::uint32_t index) const {
-        return *reinterpret_cast<ReceiveSlot*>(slots + std::size_t{index & (size - 1)} * stride);
+    /// @return nullptr when a shared queue has no such slot.
+    ReceiveSlot* slot(std::uint32_t index) const {
+        if (shared) return shared_slot(index);
+        return reinterpret_cast<ReceiveSlot*>(slots + std::size_t{index & (size - 1)} * stride);
+    }
+
+  private:
+    ReceiveSlot* shared_slot(std::uint32_t index) const;
+};
+
+/// Where a slot of a shared receive queue stands.
+struct SectionPlace {
+    std::uint32_t section;
+    std::uint32_t index;  ///< in the section
+    std::uint32_t size;   ///< of the section
+
+    static SectionPlace of(std::uint32_t slot, std::uint32_t first_size) {
+        const auto section =
+            static_cast<std::uint32_t>(std::bit_width(slot >> std::countr_zero(first_size)));
+        if (section == 0) return {0, slot, first_size};
+        const std::uint32_t before = first_size << (section - 1);
+        return {section, slot - before, before};
     }
 };
 
@@ -39,7 +61,7 @@ struct Target {
     std::uint32_t index = 0;  ///< in the peer's table
     std::uint32_t generation = 0;
     ReceiveRing receives;
-    CompletionRing completions;
+    CqHeader* completions = nullptr;
     std::uint32_t cq = 0;
     std::shared_ptr<UniqueFd>
         channel;  ///< descriptor of the peer's completion channel, if we have it
