@@ -27,15 +27,91 @@ void close(Cr& cr) {
     destroy(cr);
 }
 
-void close_requests(Ia& ia) {
-    const support::MutexLock guard(connection_lock);
-    while (Cr* cr = ia.requests.first()) close(*cr);
+Ep* drop(Cr& cr) {
+    Ep* ep = cr.ep;
+    close(cr);
+    if (!ep) return nullptr;
+    const DAT_EP_STATE state = ep->state.get();
+    ep->state.move(EpCause::kRelease);
+    if (state != DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING &&
+        state != DAT_EP_STATE_UNCONFIGURED_TENTATIVE)
+        return nullptr;
+    revoke(*ep);
+    return ep;
 }
+
+void close_requests(Ia& ia) {
+    for (;;) {
+        Ep* orphan;
+        {
+            const support::MutexLock guard(connection_lock);
+            Cr* cr = ia.requests.first();
+            if (!cr) return;
+            orphan = drop(*cr);
+        }
+        if (orphan) destroy_ep(*orphan);
+    }
+}
+
+namespace {
+
+/// @return the EP to accept with: the one that came with the request, or else the consumer's.
+Ep* chosen_ep(const Cr& cr, DAT_EP_HANDLE handle) REQUIRES(connection_lock) {
+    if (cr.ep) return !handle || handle == cr.ep->handle() ? cr.ep : nullptr;
+    Ep* ep = from_handle<Ep>(handle);
+    return ep && &ep->ia == &cr.ia ? ep : nullptr;
+}
+
+DAT_RETURN accept(Cr& cr, DAT_EP_HANDLE ep_handle, DAT_COUNT data_size, const DAT_PVOID data)
+    REQUIRES(connection_lock) {
+    Ep* ep = chosen_ep(cr, ep_handle);
+    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    if (data_size > 0 && !data) return bad_argument(4);
+    const EpCall call = cr.ep ? EpCall::kAcceptOwn : EpCall::kAccept;
+    if (!is_legal(call, ep->state.get())) return raw(DAT_INVALID_STATE);
+    if (!ep->is_complete()) return bad_handle(DAT_INVALID_HANDLE_EP);
+    const auto given = private_data(data_size, data, cr.ia.manager->limits().accept, 3, 4);
+    if (!given) return given.error().code;
+    const DAT_RETURN code = ep->connection.accept(cr.connection, cr.conn_qual, *given);
+    if (code == DAT_SUCCESS) close(cr);
+    return code;
+}
+
+/// Another service point of the IA has it from here on. @param orphan as drop() gives it.
+DAT_RETURN hand_off(Cr& cr, DAT_CONN_QUAL conn_qual, Ep*& orphan) REQUIRES(connection_lock) {
+    ServicePoint* next = service_point_at(cr.ia, conn_qual);
+    if (!next) return bad_argument(2);
+    std::unique_ptr<cm::Connection> connection = std::move(cr.connection);
+    const auto data = cr.private_data;
+    const auto size = static_cast<std::size_t>(cr.private_data_size);
+    orphan = drop(cr);
+    next->request(std::move(connection), cm::PrivateData(data.data(), size));
+    return DAT_SUCCESS;
+}
+
+/// Runs `answer` on a live CR, then ends the EP that it has orphaned.
+/// @param answer (Cr&, Ep*& orphan) -> DAT_RETURN, with connection_lock held.
+template <class Answer>
+DAT_RETURN with_request(DAT_CR_HANDLE handle, const Answer& answer) {
+    Ep* orphan = nullptr;
+    DAT_RETURN code;
+    {
+        const support::MutexLock guard(connection_lock);
+        Cr* cr = from_handle<Cr>(handle);
+        if (!cr) return bad_handle(DAT_INVALID_HANDLE_CR);
+        code = answer(*cr, orphan);
+    }
+    if (orphan) destroy_ep(*orphan);
+    return code;
+}
+
+}  // namespace
 
 namespace entry {
 
 DAT_RETURN cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK, DAT_CR_PARAM* parameters) {
     return uncancelled([&](int) -> DAT_RETURN {
+        const support::MutexLock guard(connection_lock);
         Cr* cr = from_handle<Cr>(handle);
         if (!cr) return bad_handle(DAT_INVALID_HANDLE_CR);
         if (!parameters) return bad_argument(3);
@@ -44,39 +120,38 @@ DAT_RETURN cr_query(DAT_CR_HANDLE handle, DAT_CR_PARAM_MASK, DAT_CR_PARAM* param
             reinterpret_cast<DAT_IA_ADDRESS_PTR>(&cr->remote_address);
         parameters->private_data_size = cr->private_data_size;
         parameters->private_data = cr->private_data.data();
+        parameters->local_ep_handle = cr->ep ? cr->ep->handle() : nullptr;
         return DAT_SUCCESS;
     });
 }
 
-DAT_RETURN cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep_handle, DAT_COUNT data_size,
+DAT_RETURN cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep, DAT_COUNT data_size,
                      const DAT_PVOID data) {
     return uncancelled([&](int) -> DAT_RETURN {
         const support::MutexLock guard(connection_lock);
         Cr* cr = from_handle<Cr>(handle);
         if (!cr) return bad_handle(DAT_INVALID_HANDLE_CR);
-        Ep* ep = from_handle<Ep>(ep_handle);
-        if (!ep || &ep->ia != &cr->ia) return bad_handle(DAT_INVALID_HANDLE_EP);
-        if (data_size > 0 && !data) return bad_argument(4);
-        if (!is_legal(EpCall::kAccept, ep->state.get())) return raw(DAT_INVALID_STATE);
-        if (!ep->queue_pair() || !ep->parts.connect_evd) return bad_handle(DAT_INVALID_HANDLE_EP);
-        const auto given = private_data(data_size, data, cr->ia.manager->limits().accept, 3, 4);
-        if (!given) return given.error().code;
-        const DAT_RETURN code = ep->connection.accept(cr->connection, cr->conn_qual, *given);
-        if (code == DAT_SUCCESS) close(*cr);
-        return code;
+        return accept(*cr, ep, data_size, data);
     });
 }
 
 DAT_RETURN cr_reject(DAT_CR_HANDLE handle, DAT_COUNT data_size, const DAT_PVOID data) {
     return uncancelled([&](int) -> DAT_RETURN {
-        const support::MutexLock guard(connection_lock);
-        Cr* cr = from_handle<Cr>(handle);
-        if (!cr) return bad_handle(DAT_INVALID_HANDLE_CR);
-        const auto given = private_data(data_size, data, cr->ia.manager->limits().reject, 2, 3);
-        if (!given) return given.error().code;
-        cr->connection->reject(*given);
-        close(*cr);
-        return DAT_SUCCESS;
+        return with_request(handle, [&](Cr& cr, Ep*& orphan) REQUIRES(connection_lock) {
+            const auto given = private_data(data_size, data, cr.ia.manager->limits().reject, 2, 3);
+            if (!given) return given.error().code;
+            cr.connection->reject(*given);
+            orphan = drop(cr);
+            return kSuccess;
+        });
+    });
+}
+
+DAT_RETURN cr_handoff(DAT_CR_HANDLE handle, DAT_CONN_QUAL conn_qual) {
+    return uncancelled([&](int) -> DAT_RETURN {
+        return with_request(handle, [&](Cr& cr, Ep*& orphan) REQUIRES(connection_lock) {
+            return hand_off(cr, conn_qual, orphan);
+        });
     });
 }
 

@@ -15,32 +15,6 @@ constexpr DAT_COUNT kDefaultSegments = 4;
 constexpr DAT_COUNT kDefaultReads = 4;
 constexpr DAT_RETURN kAboveAdapter = raw(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
 
-/// A side without an EVD transfers nothing, so that a consumer can give the defaults back to
-/// dat_ep_create.
-DAT_EP_ATTR defaults(const Ia& ia, const EpParts& parts) {
-    const ibv_device_attr& device = ia.device_attributes;
-    const DAT_SEG_LENGTH size = std::min(kDefaultSize, ia.port_attributes.max_msg_sz);
-    const auto cut = [](DAT_COUNT wanted, int limit) { return std::min(wanted, limit); };
-    DAT_EP_ATTR attributes{};
-    attributes.service_type = DAT_SERVICE_TYPE_RC;
-    attributes.max_message_size = size;
-    attributes.max_rdma_size = size;
-    attributes.qos = DAT_QOS_BEST_EFFORT;
-    attributes.recv_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
-    attributes.request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
-    if (parts.recv_evd) {
-        attributes.max_recv_dtos = cut(kDefaultTransfers, device.max_qp_wr);
-        attributes.max_recv_iov = cut(kDefaultSegments, device.max_sge);
-    }
-    if (parts.request_evd) {
-        attributes.max_request_dtos = cut(kDefaultTransfers, device.max_qp_wr);
-        attributes.max_request_iov = cut(kDefaultSegments, device.max_sge);
-    }
-    attributes.max_rdma_read_in = cut(kDefaultReads, device.max_qp_rd_atom);
-    attributes.max_rdma_read_out = cut(kDefaultReads, device.max_qp_init_rd_atom);
-    return attributes;
-}
-
 bool contradicts(const EpParts& parts, const DAT_EP_ATTR& asked) {
     if (!parts.recv_evd != (asked.max_recv_dtos == 0)) return true;
     if (!parts.request_evd != (asked.max_request_dtos == 0)) return true;
@@ -71,9 +45,35 @@ void default_if_zero(T& value, T standard) {
 
 }  // namespace
 
+/// A side without an EVD transfers nothing, so that a consumer can give the defaults back to
+/// dat_ep_create.
+DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts) {
+    const ibv_device_attr& device = ia.device_attributes;
+    const DAT_SEG_LENGTH size = std::min(kDefaultSize, ia.port_attributes.max_msg_sz);
+    const auto cut = [](DAT_COUNT wanted, int limit) { return std::min(wanted, limit); };
+    DAT_EP_ATTR attributes{};
+    attributes.service_type = DAT_SERVICE_TYPE_RC;
+    attributes.max_message_size = size;
+    attributes.max_rdma_size = size;
+    attributes.qos = DAT_QOS_BEST_EFFORT;
+    attributes.recv_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+    attributes.request_completion_flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+    if (parts.recv_evd) {
+        attributes.max_recv_dtos = cut(kDefaultTransfers, device.max_qp_wr);
+        attributes.max_recv_iov = cut(kDefaultSegments, device.max_sge);
+    }
+    if (parts.request_evd) {
+        attributes.max_request_dtos = cut(kDefaultTransfers, device.max_qp_wr);
+        attributes.max_request_iov = cut(kDefaultSegments, device.max_sge);
+    }
+    attributes.max_rdma_read_in = cut(kDefaultReads, device.max_qp_rd_atom);
+    attributes.max_rdma_read_out = cut(kDefaultReads, device.max_qp_init_rd_atom);
+    return attributes;
+}
+
 support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& parts,
                                                const DAT_EP_ATTR* asked) {
-    const DAT_EP_ATTR standard = defaults(ia, parts);
+    const DAT_EP_ATTR standard = default_attributes(ia, parts);
     if (!asked) return standard;
     if (reinterpret_cast<std::uintptr_t>(asked) % alignof(DAT_EP_ATTR) != 0)
         return support::failure(bad_argument(6), "the attributes are misaligned");

@@ -7,6 +7,9 @@
 
 namespace dapl {
 
+/// What an EP of these parts has when its consumer asks for nothing.
+DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts);
+
 /// @param asked nullptr for the defaults; zero sizes and RDMA read counts mean the defaults too.
 /// @return what the EP has, or the code of dat_ep_create for what it cannot have.
 support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& parts,

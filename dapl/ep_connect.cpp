@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_ep_connect, dat_ep_dup_connect, dat_ep_disconnect: the checks.
+/// dat_ep_connect, dat_ep_common_connect, dat_ep_dup_connect, dat_ep_disconnect: the checks.
+#include <netinet/in.h>
+
+#include <cstring>
+
 #include "dapl/entry.hpp"
 #include "dapl/ep.hpp"
 #include "dapl/guard.hpp"
@@ -54,6 +58,24 @@ DAT_RETURN ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR address, DAT_C
         const auto* peer = reinterpret_cast<const sockaddr*>(address);
         return connect(*ep, {peer, conn_qual, timeout, data_size, data, quality, flags},
                        {.timeout = 4, .data_size = 5, .data = 6});
+    });
+}
+
+DAT_RETURN ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR address,
+                             DAT_TIMEOUT timeout, DAT_COUNT data_size, const DAT_PVOID data) {
+    return uncancelled([&](int) -> DAT_RETURN {
+        if (!address) return bad_argument(2);
+        Ep* ep = from_handle<Ep>(ep_handle);
+        if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+        sockaddr_in peer;
+        std::memcpy(&peer, address, sizeof peer);
+        if (peer.sin_family != AF_INET || peer.sin_port == 0)
+            return error(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+        const support::MutexLock guard(connection_lock);
+        return connect(*ep,
+                       {reinterpret_cast<const sockaddr*>(&peer), ntohs(peer.sin_port), timeout,
+                        data_size, data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG},
+                       {.timeout = 3, .data_size = 4, .data = 5});
     });
 }
 

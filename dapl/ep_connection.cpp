@@ -25,6 +25,13 @@ bool is_pending(DAT_EP_STATE state) {
            state == DAT_EP_STATE_COMPLETION_PENDING;
 }
 
+/// @param before the accept.
+EpCause undoing_accept(DAT_EP_STATE before) {
+    if (before == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) return EpCause::kPassiveAcceptFailed;
+    if (before == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING) return EpCause::kTentativeAcceptFailed;
+    return EpCause::kAcceptFailed;
+}
+
 }  // namespace
 
 cm::Parameters EpConnection::parameters(cm::PrivateData data) {
@@ -58,11 +65,12 @@ DAT_RETURN EpConnection::accept(std::unique_ptr<cm::Connection>& request, DAT_CO
                                 cm::PrivateData data) {
     forget();
     active_ = false;
+    const EpCause undo = undoing_accept(ep_.state.get());
     ep_.state.move(EpCause::kAccept);
     if (const auto accepted = request->accept(parameters(data), *this); !accepted) {
         support::trace(support::Level::kDebug, "EP {:x} cannot accept: {}", ep_.id(),
                        accepted.error().cause);
-        ep_.state.move(EpCause::kAcceptFailed);
+        ep_.state.move(undo);
         return accepted.error().code;
     }
     cm_ = std::move(request);

@@ -34,7 +34,8 @@ class EpConnection final : private cm::User, private cm::Timer {
     /// @param peer 16 readable bytes. @param timeout microseconds.
     DAT_RETURN connect(const sockaddr* peer, DAT_CONN_QUAL conn_qual, DAT_TIMEOUT timeout,
                        cm::PrivateData data) REQUIRES(connection_lock);
-    /// Passive side; the EP is UNCONNECTED and complete. Takes the request only where it succeeds.
+    /// Passive side; the EP is complete, and UNCONNECTED or the request's own. Takes the request
+    /// only where it succeeds.
     /// @param conn_qual the service point's.
     DAT_RETURN accept(std::unique_ptr<cm::Connection>& request, DAT_CONN_QUAL conn_qual,
                       cm::PrivateData data) REQUIRES(connection_lock);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <cstring>
 
+#include "dapl/csp.hpp"
 #include "dapl/entry.hpp"
 #include "dapl/ep.hpp"
 #include "dapl/ep_attributes.hpp"
@@ -124,6 +125,20 @@ void merge_attributes(DAT_EP_PARAM_MASK mask, const DAT_EP_ATTR& from, DAT_EP_AT
     take(DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV, &DAT_EP_ATTR::max_rdma_write_iov);
 }
 
+/// A side that gets its EVD, or loses it, starts from the defaults for that.
+void follow_evds(const Ia& ia, const EpParts& before, const EpParts& after,
+                 DAT_EP_ATTR& attributes) {
+    const DAT_EP_ATTR standard = default_attributes(ia, after);
+    if (!before.recv_evd != !after.recv_evd) {
+        attributes.max_recv_dtos = standard.max_recv_dtos;
+        attributes.max_recv_iov = standard.max_recv_iov;
+    }
+    if (!before.request_evd != !after.request_evd) {
+        attributes.max_request_dtos = standard.max_request_dtos;
+        attributes.max_request_iov = standard.max_request_iov;
+    }
+}
+
 /// Checks a change. @return DAT_SUCCESS with what the EP is to be made of.
 DAT_RETURN plan(Ep& ep, EpCall call, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& wanted,
                 EpParts& new_parts, DAT_EP_ATTR& new_attributes) EXCLUDES(connection_lock) {
@@ -140,9 +155,14 @@ DAT_RETURN plan(Ep& ep, EpCall call, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM&
         handle(DAT_EP_FIELD_CONNECT_EVD_HANDLE, wanted.connect_evd_handle, ep.parts.connect_evd));
     if (!parts) return bad_argument(3);
     DAT_EP_ATTR attributes = ep.attributes;
+    follow_evds(ep.ia, ep.parts, *parts, attributes);
     merge_attributes(mask, wanted.ep_attr, attributes);
+    if (attributes.recv_completion_flags & DAT_COMPLETION_SUPPRESS_FLAG)
+        return raw(DAT_INVALID_PARAMETER);
+    if (mask & DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE && attributes.service_type != DAT_SERVICE_TYPE_RC)
+        return bad_argument(3);
     const auto settled = settle_attributes(ep.ia, *parts, &attributes);
-    if (!settled || settled->service_type != DAT_SERVICE_TYPE_RC) return bad_argument(3);
+    if (!settled) return bad_argument(3);
     new_parts = *parts;
     new_attributes = *settled;
     return DAT_SUCCESS;
@@ -167,6 +187,7 @@ void query(Ep& ep, DAT_EP_PARAM& parameters) {
     parameters.ia_handle = consumer_handle(ep.ia);
     MutexLock lock(connection_lock);
     parameters.ep_state = ep.state.get();
+    parameters.comm = kCommunicator;
     parameters.local_ia_address_ptr = reinterpret_cast<DAT_IA_ADDRESS_PTR>(
         const_cast<sockaddr_storage*>(&ep.ia.adapter().address));
     parameters.local_port_qual = ep.connection.local_port_qual;

@@ -57,7 +57,7 @@ enum class EpCall {
     kBind,
     kRspCreate,
     kAccept,
-    kAcceptOwn,  ///< of a request that came with its EP
+    kAcceptOwn,  ///< with the EP that came with the request
 };
 
 struct EpMove {
@@ -108,7 +108,8 @@ inline constexpr std::uint32_t kLegalStates[] = {
     /* kRspCreate */ states({DAT_EP_STATE_UNCONNECTED}),
     /* kAccept */ states({DAT_EP_STATE_UNCONNECTED}),
     /* kAcceptOwn */
-    states({DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING}),
+    states({DAT_EP_STATE_PASSIVE_CONNECTION_PENDING, DAT_EP_STATE_UNCONFIGURED_PASSIVE,
+            DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING, DAT_EP_STATE_UNCONFIGURED_TENTATIVE}),
 };
 }  // namespace detail
 

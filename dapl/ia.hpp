@@ -19,8 +19,8 @@
 #include "dapl/object.hpp"
 #include "dapl/process_state.hpp"
 #include "dapl/provider.hpp"
-#include "dapl/psp.hpp"
 #include "dapl/pz.hpp"
+#include "dapl/service_point.hpp"
 #include "dapl/service_thread.hpp"
 #include "dapl/support/mutex.hpp"
 
@@ -52,8 +52,7 @@ class Ia final : public Object<Ia> {
     List<Lmr> lmrs GUARDED_BY(mutex);
     List<Cno> cnos GUARDED_BY(mutex);
     List<Evd> evds GUARDED_BY(mutex);  ///< the async EVD made for this IA among them
-    List<Psp> psps GUARDED_BY(mutex);
-    // Requests bring these, on the event thread.
+    List<ServicePoint> service_points GUARDED_BY(connection_lock);
     List<Ep> eps GUARDED_BY(connection_lock);
     List<Cr> requests GUARDED_BY(connection_lock);  ///< not yet answered
 

@@ -108,7 +108,7 @@ void fill(const Ia& ia, DAT_PROVIDER_ATTR& out) {
     out.dat_qos_supported = DAT_QOS_BEST_EFFORT;
     out.completion_flags_supported = DAT_COMPLETION_DEFAULT_FLAG;
     out.max_private_data_size = ia.manager->max_private_data();
-    out.ep_creator = DAT_PSP_CREATES_EP_NEVER;
+    out.ep_creator = DAT_PSP_CREATES_EP_IFASKED;
     out.pz_support = DAT_PZ_UNIQUE;
     out.optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
     DAT_BOOLEAN merging[6][6];

@@ -62,7 +62,8 @@ bool has_children(Ia& ia) {
     const Evd* async = ia.async_evd();
     support::MutexLock lock(ia.mutex);
     support::MutexLock connections(connection_lock);
-    if (ia.pzs.first() || ia.lmrs.first() || ia.eps.first() || ia.psps.first() || ia.cnos.first())
+    if (ia.pzs.first() || ia.lmrs.first() || ia.eps.first() || ia.service_points.first() ||
+        ia.cnos.first())
         return true;
     for (const Evd* evd = ia.evds.first(); evd; evd = ia.evds.after(*evd))
         if (evd != async || evd->users > 1) return true;
@@ -88,7 +89,7 @@ DAT_RETURN close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags) {
 /// memory, then events.
 void tear_down(Ia& ia, ProcessState& process) {
     revoke(ia);
-    end_all(ia, &Ia::psps, close_abruptly);
+    close_service_points(ia);
     close_requests(ia);
     end_endpoints(ia);
     end_plainly(ia, &Ia::lmrs);

@@ -9,6 +9,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/codes.cpp %reldir%/codes.hpp \
     %reldir%/completion.cpp %reldir%/completion.hpp \
     %reldir%/cr.cpp %reldir%/cr.hpp \
+    %reldir%/csp.cpp %reldir%/csp.hpp \
     %reldir%/dat.hpp \
     %reldir%/deadline.hpp \
     %reldir%/device_events.cpp %reldir%/device_events.hpp \
@@ -43,6 +44,8 @@ libdaplcore_la_SOURCES = \
     %reldir%/psp.cpp %reldir%/psp.hpp \
     %reldir%/pz.cpp %reldir%/pz.hpp \
     %reldir%/refusal.hpp \
+    %reldir%/rsp.cpp %reldir%/rsp.hpp \
+    %reldir%/service_point.cpp %reldir%/service_point.hpp \
     %reldir%/service_thread.cpp %reldir%/service_thread.hpp \
     %reldir%/slot_ring.hpp \
     %reldir%/work_request.hpp \

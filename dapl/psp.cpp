@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/psp.hpp"
 
-#include "dapl/cr.hpp"
 #include "dapl/entry.hpp"
+#include "dapl/ep.hpp"
+#include "dapl/ep_attributes.hpp"
 #include "dapl/evd.hpp"
 #include "dapl/events.hpp"
 #include "dapl/guard.hpp"
@@ -12,33 +13,28 @@
 namespace dapl {
 namespace {
 
-constexpr DAT_CONN_QUAL kFirstAny = 1024;
-constexpr DAT_CONN_QUAL kLastAny = 65535;
+struct DestroyEp {
+    void operator()(Ep* ep) const { destroy(*ep); }
+};
 
-/// Where dat_psp_create_any looks next; freed qualifiers come round again only after all others.
-std::atomic<DAT_CONN_QUAL> next_any{kFirstAny};
-
-DAT_CONN_QUAL take_any() {
-    return kFirstAny + (next_any.fetch_add(1, std::memory_order_relaxed) - kFirstAny) %
-                           (kLastAny - kFirstAny + 1);
+/// An EP of nothing, for the consumer to complete.
+std::unique_ptr<Ep, DestroyEp> blank_ep(Ia& ia) REQUIRES(connection_lock) {
+    std::unique_ptr<Ep, DestroyEp> ep(make<Ep>(&ia.provider.table, ia));
+    ep->attributes = default_attributes(ia, {});
+    ep->state.move(EpCause::kOffer);
+    return ep;
 }
 
-bool is_listened_on(const Ia& ia, DAT_CONN_QUAL conn_qual) REQUIRES(ia.mutex) {
-    for (const Psp* psp = ia.psps.first(); psp; psp = ia.psps.after(*psp))
-        if (psp->conn_qual == conn_qual) return true;
-    return false;
-}
-
-support::Result<Psp*> make_psp(Ia& ia, DAT_CONN_QUAL conn_qual, Evd& evd) {
-    const support::MutexLock guard(ia.mutex);
-    if (is_listened_on(ia, conn_qual)) return support::failure(error(DAT_CONN_QUAL_IN_USE));
-    Psp* psp = make<Psp>(&ia.provider.table, ia, conn_qual, evd);
-    if (const DAT_RETURN code = psp->listen(); code != DAT_SUCCESS) {
+DAT_RETURN make_psp(Ia& ia, DAT_CONN_QUAL conn_qual, Evd& evd, DAT_PSP_FLAGS flags,
+                    DAT_PSP_HANDLE* handle) {
+    const support::MutexLock guard(connection_lock);
+    Psp* psp = make<Psp>(&ia.provider.table, ia, conn_qual, evd, flags);
+    const DAT_RETURN code = psp->open();
+    if (code == DAT_SUCCESS)
+        *handle = psp->handle();
+    else
         destroy(*psp);
-        return support::failure(code);
-    }
-    ia.psps.add(*psp);
-    return psp;
+    return code;
 }
 
 struct Checked {
@@ -50,53 +46,25 @@ support::Result<Checked> check(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE evd_handl
                                DAT_PSP_FLAGS flags, const DAT_PSP_HANDLE* psp) {
     Ia* ia = from_handle<Ia>(ia_handle);
     if (!ia) return support::failure(bad_handle(DAT_INVALID_HANDLE_IA));
-    Evd* evd = from_handle<Evd>(evd_handle);
-    if (!evd || !evd->takes(DAT_EVD_CR_FLAG) || &evd->ia != ia)
-        return support::failure(bad_handle(DAT_INVALID_HANDLE_EVD_CR));
+    const auto evd = request_evd(*ia, evd_handle);
+    if (!evd) return tl::unexpected(evd.error());
     if (!psp) return support::failure(bad_argument(5));
-    if (flags == DAT_PSP_PROVIDER_FLAG) return support::failure(raw(DAT_MODEL_NOT_SUPPORTED));
-    if (flags != DAT_PSP_CONSUMER_FLAG) return support::failure(bad_argument(4));
-    return Checked{ia, evd};
+    if (flags != DAT_PSP_PROVIDER_FLAG && flags != DAT_PSP_CONSUMER_FLAG)
+        return support::failure(bad_argument(4));
+    return Checked{ia, *evd};
 }
 
 }  // namespace
 
-Psp::Psp(Ia& owner, DAT_CONN_QUAL qualifier, Evd& requests_to)
-    : ia(owner), conn_qual(qualifier), evd(requests_to) {
-    ++evd.users;
-}
-
-Psp::~Psp() {
-    --evd.users;
-}
-
-DAT_RETURN Psp::listen() {
-    const support::MutexLock guard(connection_lock);
-    auto listener = ia.manager->listen(conn_qual, *this);
-    if (!listener) return listener.error().code;
-    listener_ = std::move(*listener);
-    return DAT_SUCCESS;
-}
-
-void Psp::stop() {
-    const support::MutexLock guard(connection_lock);
-    listener_.reset();
-}
-
 void Psp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) {
-    Cr* cr = make<Cr>(&ia.provider.table, ia, conn_qual, std::move(connection), data);
-    ia.requests.add(*cr);
-    auto* address = const_cast<sockaddr_storage*>(&ia.adapter().address);
-    post_connection_request(evd, handle(), reinterpret_cast<DAT_IA_ADDRESS_PTR>(address), conn_qual,
-                            cr->handle());
+    if (flags == DAT_PSP_CONSUMER_FLAG) return tell(handle(), std::move(connection), data, nullptr);
+    auto ep = blank_ep(ia);
+    tell(handle(), std::move(connection), data, ep.get());
+    ia.eps.add(*ep.release());
 }
 
-void close_abruptly(Psp& psp) {
-    {
-        const support::MutexLock guard(psp.ia.mutex);
-        psp.ia.psps.remove(psp);
-    }
-    psp.stop();
+void end(Psp& psp) {
+    psp.close();
     destroy(psp);
 }
 
@@ -107,9 +75,7 @@ DAT_RETURN psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL conn_qual, DAT_EVD_HANDLE 
     return uncancelled([&](int) -> DAT_RETURN {
         const auto checked = check(ia, evd, flags, psp);
         if (!checked) return checked.error().code;
-        const auto made = make_psp(*checked->ia, conn_qual, *checked->evd);
-        if (made) *psp = (*made)->handle();
-        return code_of(made);
+        return make_psp(*checked->ia, conn_qual, *checked->evd, flags, psp);
     });
 }
 
@@ -119,16 +85,11 @@ DAT_RETURN psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL* conn_qual, DAT_EVD_HA
         if (!conn_qual) return bad_argument(2);
         const auto checked = check(ia, evd, flags, psp);
         if (!checked) return checked.error().code;
-        for (DAT_CONN_QUAL tries = kFirstAny; tries <= kLastAny; ++tries) {
-            const DAT_CONN_QUAL candidate = take_any();
-            const auto made = make_psp(*checked->ia, candidate, *checked->evd);
-            if (!made && DAT_GET_TYPE(made.error().code) == DAT_CONN_QUAL_IN_USE) continue;
-            if (!made) return made.error().code;
-            *conn_qual = candidate;
-            *psp = (*made)->handle();
-            return DAT_SUCCESS;
-        }
-        return raw(DAT_CONN_QUAL_UNAVAILABLE);
+        return at_any_qualifier([&](DAT_CONN_QUAL candidate) {
+            const DAT_RETURN code = make_psp(*checked->ia, candidate, *checked->evd, flags, psp);
+            if (code == DAT_SUCCESS) *conn_qual = candidate;
+            return code;
+        });
     });
 }
 
@@ -137,17 +98,17 @@ DAT_RETURN psp_query(DAT_PSP_HANDLE handle, DAT_PSP_PARAM_MASK, DAT_PSP_PARAM* p
         const Psp* psp = from_handle<Psp>(handle);
         if (!psp) return bad_handle(DAT_INVALID_HANDLE_PSP);
         if (!parameters) return bad_argument(3);
-        *parameters = {consumer_handle(psp->ia), psp->conn_qual, psp->evd.handle(),
-                       DAT_PSP_CONSUMER_FLAG};
+        *parameters = {consumer_handle(psp->ia), psp->conn_qual, psp->evd.handle(), psp->flags};
         return DAT_SUCCESS;
     });
 }
 
 DAT_RETURN psp_free(DAT_PSP_HANDLE handle) {
     return uncancelled([&](int) -> DAT_RETURN {
+        const support::MutexLock guard(connection_lock);
         Psp* psp = from_handle<Psp>(handle);
         if (!psp) return bad_handle(DAT_INVALID_HANDLE_PSP);
-        close_abruptly(*psp);
+        end(*psp);
         return DAT_SUCCESS;
     });
 }

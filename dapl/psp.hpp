@@ -1,42 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Public service point: a listener.
+/// Public service point: any number of requests, each accepted with an EP of the consumer's choice,
+/// or with one that comes with the request.
 #pragma once
 
-#include <memory>
-
-#include "dapl/cm/manager.hpp"
-#include "dapl/list.hpp"
-#include "dapl/object.hpp"
+#include "dapl/service_point.hpp"
 
 namespace dapl {
 
-class Evd;
-class Ia;
-
-class Psp final : public Object<Psp>, public ListNode<Psp>, private cm::ListenUser {
+class Psp final : public Object<Psp>, public ServicePoint {
   public:
     static constexpr Kind kKind = Kind::kPsp;
-    Psp(Ia& owner, DAT_CONN_QUAL qualifier, Evd& requests_to);
-    ~Psp();
+    Psp(Ia& owner, DAT_CONN_QUAL qualifier, Evd& requests_to, DAT_PSP_FLAGS who_makes_the_ep)
+        : ServicePoint(kKind, owner, qualifier, requests_to), flags(who_makes_the_ep) {}
 
-    /// @return codes as dat_psp_create gives them.
-    DAT_RETURN listen() EXCLUDES(connection_lock);
-    /// No request comes any more once this has returned.
-    void stop() EXCLUDES(connection_lock);
-
-    Ia& ia;
-    const DAT_CONN_QUAL conn_qual;
-    Evd& evd;
-
-  private:
     void request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) override
         REQUIRES(connection_lock);
+    bool is_taking() const override REQUIRES(connection_lock) { return true; }
 
-    std::unique_ptr<cm::Listener> listener_ GUARDED_BY(connection_lock);
+    const DAT_PSP_FLAGS flags;
 };
 
-/// Takes it off its IA's list and ends it. Requests that nobody has answered stay.
-void close_abruptly(Psp& psp) EXCLUDES(connection_lock);
+void end(Psp& psp) REQUIRES(connection_lock);
 
 }  // namespace dapl

@@ -83,7 +83,6 @@ TEST_F(ConnectionCodes, of_service_points) {
     EXPECT_EQ(create(side_.connections, DAT_PSP_CONSUMER_FLAG, &psp), bad_evd);
     EXPECT_EQ(create(side_.requests, DAT_PSP_CONSUMER_FLAG, nullptr), 0x80060029u);
     EXPECT_EQ(create(side_.requests, 7, &psp), 0x80060028u);
-    EXPECT_EQ(create(side_.requests, DAT_PSP_PROVIDER_FLAG, &psp), 0x00090000u);
     succeed(create(side_.requests, DAT_PSP_CONSUMER_FLAG, &psp), "dat_psp_create");
     DAT_PSP_HANDLE again = DAT_HANDLE_NULL;
     EXPECT_EQ(create(side_.requests, DAT_PSP_CONSUMER_FLAG, &again), 0x80020000u);

@@ -61,6 +61,11 @@ TESTS += test/api/memory_test
 test_api_memory_test_SOURCES = %reldir%/memory_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
 test_api_memory_test_LDADD = libtestmain.la libdat2.la
 
+check_PROGRAMS += test/api/service_points_test
+TESTS += test/api/service_points_test
+test_api_service_points_test_SOURCES = %reldir%/service_points_test.cpp
+test_api_service_points_test_LDADD = libtestmain.la libdat2.la
+
 # The libraries just built, whatever is installed.
 check_DATA += %reldir%/dat.conf
 CLEANFILES += %reldir%/dat.conf

@@ -151,7 +151,7 @@ TEST(EndpointState, each_call_is_legal_in_the_specified_states_and_no_other) {
         {EpCall::kBind, {kConnected}},
         {EpCall::kRspCreate, {kUnconnected}},
         {EpCall::kAccept, {kUnconnected}},
-        {EpCall::kAcceptOwn, {kPassive, kTentative}},
+        {EpCall::kAcceptOwn, {kPassive, kUnconfiguredPassive, kTentative, kUnconfiguredTentative}},
     };
     for (const Legal& row : rows) {
         for (int state = 0; state <= DAT_EP_STATE_CONNECTED_MULTI_PATH; ++state) {

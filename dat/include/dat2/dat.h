@@ -307,7 +307,12 @@ typedef struct dat_ep_attr {
     DAT_NAMED_ATTR* ep_provider_specific;
 } DAT_EP_ATTR;
 
-/** State of an endpoint. The UNCONFIGURED and PATH states are never entered by our providers. */
+/**
+ * State of an endpoint. The UNCONFIGURED states say that an endpoint that waits for a request, or
+ * has one, lacks the PZ or the connect EVD without which the request cannot be accepted;
+ * dat_ep_modify() gives them. UNCONFIGURED_UNCONNECTED and the PATH states are never entered by our
+ * providers.
+ */
 typedef enum dat_ep_state {
     DAT_EP_STATE_UNCONNECTED = 0,
     DAT_EP_STATE_UNCONFIGURED_UNCONNECTED = 1,
@@ -1053,14 +1058,23 @@ DAT_RETURN DAT_API dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup
 /**
  * Connects to a common service point.
  *
+ * Events: as dat_ep_connect().
+ *
  * @param ep_handle The EP.
- * @param remote_ia_address As for dat_ep_connect().
+ * @param remote_ia_address Address and port, family AF_INET.
  * @param timeout As for dat_ep_connect().
  * @param private_data_size As for dat_ep_connect().
  * @param private_data As for dat_ep_connect().
  * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 remote_ia_address is NULL.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_ADDRESS|DAT_INVALID_ADDRESS_MALFORMED remote_ia_address is not AF_INET, or
+ *     has no port.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 timeout is 0.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 private_data_size is negative or too large.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 private_data is NULL and its size is not 0.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no common service points.
+ * @return ... As dat_ep_connect().
  */
 DAT_RETURN DAT_API dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
                                          DAT_IA_ADDRESS_PTR remote_ia_address, DAT_TIMEOUT timeout,
@@ -1296,6 +1310,8 @@ DAT_RETURN DAT_API dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
  * @param conn_qual What peers connect to; all 64 bits count.
  * @param evd_handle EVD with DAT_EVD_CR_FLAG.
  * @param psp_flags DAT_PSP_CONSUMER_FLAG: the program brings the EP when it accepts.
+ *     DAT_PSP_PROVIDER_FLAG: each request brings one without PZ and EVDs (dat_cr_query(),
+ *     local_ep_handle), which dat_ep_modify() completes before it is accepted.
  * @param psp_handle Out: the PSP.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
@@ -1353,7 +1369,8 @@ DAT_RETURN DAT_API dat_psp_free(DAT_PSP_HANDLE psp_handle);
 
 /**
  * Listens on a qualifier for one connection, for an endpoint that is set aside for it (state
- * RESERVED).
+ * RESERVED). The EP cannot be freed before the request has been answered or the RSP is freed; peers
+ * that come after the first are rejected.
  *
  * Events on the EVD: DAT_CONNECTION_REQUEST_EVENT, once.
  *
@@ -1369,7 +1386,8 @@ DAT_RETURN DAT_API dat_psp_free(DAT_PSP_HANDLE psp_handle);
  *     DAT_EVD_CR_FLAG.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 rsp_handle is NULL.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is not UNCONNECTED.
- * @return DAT_CONN_QUAL_IN_USE Somebody listens there.
+ * @return DAT_CONN_QUAL_IN_USE An RSP of this IA listens there.
+ * @return DAT_CONN_QUAL_IN_USE (raw) Somebody else does.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no reserved service points.
  */
 DAT_RETURN DAT_API dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
@@ -1401,13 +1419,30 @@ DAT_RETURN DAT_API dat_rsp_free(DAT_RSP_HANDLE rsp_handle);
 /**
  * Listens on a socket address in the way of the sockets interface.
  *
+ * Peers reach it with dat_ep_common_connect(), or with dat_ep_connect() and the port as the
+ * qualifier. Its requests are accepted with an EP of the consumer's choice.
+ *
+ * Events on the EVD: DAT_CONNECTION_REQUEST_EVENT for each request; conn_qual is the port.
+ *
  * @param ia_handle The IA.
- * @param comm Socket domain, type and protocol.
- * @param ia_address Address and port to listen on.
+ * @param comm Socket domain, type and protocol: AF_INET, SOCK_STREAM, 0 or IPPROTO_TCP.
+ * @param ia_address Address of the IA, or INADDR_ANY, and port. With port 0 a free one is chosen;
+ *     dat_csp_query() tells which.
  * @param evd_handle EVD with DAT_EVD_CR_FLAG.
  * @param csp_handle Out: the CSP.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 comm is NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 ia_address is NULL.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_CR evd_handle is none, or lacks
+ *     DAT_EVD_CR_FLAG.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 csp_handle is NULL.
+ * @return DAT_COMM_NOT_SUPPORTED There are no such addresses.
+ * @return DAT_INVALID_ADDRESS|DAT_INVALID_ADDRESS_MALFORMED ia_address is not AF_INET.
+ * @return DAT_INVALID_ADDRESS|DAT_INVALID_ADDRESS_UNSUPPORTED It is not the IA's.
+ * @return DAT_CONN_QUAL_IN_USE A CSP of this IA listens there.
+ * @return DAT_CONN_QUAL_IN_USE (raw) Somebody else does.
+ * @return DAT_CONN_QUAL_UNAVAILABLE (raw) No port is free.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no common service points.
  */
 DAT_RETURN DAT_API dat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM* comm,
@@ -1460,14 +1495,15 @@ DAT_RETURN DAT_API dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_pa
  * it.
  *
  * @param cr_handle The CR.
- * @param ep_handle EP that is UNCONNECTED and has a PZ and a connect EVD; DAT_HANDLE_NULL when the
- *     CR has an EP of its own.
+ * @param ep_handle EP that is UNCONNECTED and has a PZ and a connect EVD; for a CR with an EP of
+ *     its own (dat_cr_query(), local_ep_handle) that one or DAT_HANDLE_NULL.
  * @param private_data_size Bytes, at most max_private_data_size of the provider.
  * @param private_data For the peer, in its ESTABLISHED event; copied. May be NULL when the size is
  *     0.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CR cr_handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none, or lacks PZ or connect EVD.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none, is not the CR's own, or lacks
+ *     PZ or connect EVD.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 private_data_size is negative or too large.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 private_data is NULL and its size is not 0.
  * @return DAT_INVALID_STATE (raw) The EP is not UNCONNECTED.
@@ -1476,7 +1512,8 @@ DAT_RETURN DAT_API dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handl
                                  DAT_COUNT private_data_size, const DAT_PVOID private_data);
 
 /**
- * Refuses a connection request. The CR is gone when the call succeeds. The peer gets
+ * Refuses a connection request. The CR is gone when the call succeeds, and with it the EP that a
+ * provider-flag PSP made for it; that of an RSP is UNCONNECTED again. The peer gets
  * DAT_CONNECTION_EVENT_PEER_REJECTED.
  *
  * @param cr_handle The CR.
@@ -1491,12 +1528,16 @@ DAT_RETURN DAT_API dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data
                                  const DAT_PVOID private_data);
 
 /**
- * Hands a connection request to another service point of the IA.
+ * Hands a connection request to another service point of the IA, whose EVD gets a
+ * DAT_CONNECTION_REQUEST_EVENT with a new CR. This CR is gone, as after dat_cr_reject(), but that
+ * the peer notices nothing.
  *
  * @param cr_handle The CR.
  * @param conn_qual Of that service point.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CR cr_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 No service point of the IA takes requests there: none
+ *     listens, or it is an RSP that has had its request.
  * @return DAT_NOT_IMPLEMENTED The provider does not have it.
  */
 DAT_RETURN DAT_API dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL conn_qual);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Common service point: a listener on a socket address. Its connection qualifier is the port.
+#pragma once
+
+#include <netinet/in.h>
+
+#include "dapl/service_point.hpp"
+
+namespace dapl {
+
+/// The one kind of communicator there is: what the addresses of IAs belong to.
+inline constexpr DAT_COMM kCommunicator{AF_INET, SOCK_STREAM, IPPROTO_TCP};
+
+class Csp final : public Object<Csp>, public ServicePoint {
+  public:
+    static constexpr Kind kKind = Kind::kCsp;
+    /// @param own_address, port not 0, to listen on.
+    Csp(Ia& owner, const sockaddr_in& own_address, Evd& requests_to)
+        : ServicePoint(kKind, owner, ntohs(own_address.sin_port), requests_to),
+          address(own_address) {}
+
+    void request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) override
+        REQUIRES(connection_lock) {
+        tell(handle(), std::move(connection), data, nullptr);
+    }
+    bool is_taking() const override REQUIRES(connection_lock) { return true; }
+
+    DAT_COMM communicator = kCommunicator;  ///< for the consumer's pointer
+    const sockaddr_in address;
+};
+
+void end(Csp& csp) REQUIRES(connection_lock);
+
+}  // namespace dapl

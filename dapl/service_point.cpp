@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/service_point.hpp"
+
+#include <atomic>
+
+#include "dapl/cr.hpp"
+#include "dapl/csp.hpp"
+#include "dapl/evd.hpp"
+#include "dapl/events.hpp"
+#include "dapl/ia.hpp"
+#include "dapl/pool.hpp"
+#include "dapl/psp.hpp"
+#include "dapl/rsp.hpp"
+
+namespace dapl {
+namespace {
+
+/// A second one of a kind is refused here; other kinds, instances and processes meet at the
+/// connection manager, whose code differs.
+bool has_another(const ServicePoint& wanted) REQUIRES(connection_lock) {
+    const auto& points = wanted.ia.service_points;
+    for (const ServicePoint* point = points.first(); point; point = points.after(*point))
+        if (point->kind == wanted.kind && point->conn_qual == wanted.conn_qual) return true;
+    return false;
+}
+
+void end(ServicePoint& point) REQUIRES(connection_lock) {
+    switch (point.kind) {
+        case Kind::kPsp:
+            return end(static_cast<Psp&>(point));
+        case Kind::kRsp:
+            return end(static_cast<Rsp&>(point));
+        default:
+            return end(static_cast<Csp&>(point));
+    }
+}
+
+}  // namespace
+
+ServicePoint::ServicePoint(Kind own_kind, Ia& owner, DAT_CONN_QUAL qualifier, Evd& requests_to)
+    : kind(own_kind), ia(owner), conn_qual(qualifier), evd(requests_to) {
+    ++evd.users;
+}
+
+ServicePoint::~ServicePoint() {
+    --evd.users;
+}
+
+DAT_RETURN ServicePoint::open() {
+    if (has_another(*this)) return error(DAT_CONN_QUAL_IN_USE);
+    auto listener = ia.manager->listen(conn_qual, *this);
+    if (!listener) return listener.error().code;
+    listener_ = std::move(*listener);
+    ia.service_points.add(*this);
+    return DAT_SUCCESS;
+}
+
+void ServicePoint::close() {
+    ia.service_points.remove(*this);
+    listener_.reset();
+}
+
+void ServicePoint::tell(DAT_HANDLE self, std::unique_ptr<cm::Connection> connection,
+                        cm::PrivateData data, Ep* ep) {
+    Cr* cr = make<Cr>(&ia.provider.table, ia, conn_qual, std::move(connection), data);
+    cr->ep = ep;
+    ia.requests.add(*cr);
+    auto* address = const_cast<sockaddr_storage*>(&ia.adapter().address);
+    post_connection_request(evd, self, reinterpret_cast<DAT_IA_ADDRESS_PTR>(address), conn_qual,
+                            cr->handle());
+}
+
+support::Result<Evd*> request_evd(const Ia& ia, DAT_EVD_HANDLE handle) {
+    Evd* evd = from_handle<Evd>(handle);
+    if (!evd || !evd->takes(DAT_EVD_CR_FLAG) || &evd->ia != &ia)
+        return support::failure(bad_handle(DAT_INVALID_HANDLE_EVD_CR));
+    return evd;
+}
+
+ServicePoint* service_point_at(const Ia& ia, DAT_CONN_QUAL conn_qual) {
+    ServicePoint* point = ia.service_points.first();
+    while (point && (point->conn_qual != conn_qual || !point->is_taking()))
+        point = ia.service_points.after(*point);
+    return point;
+}
+
+void close_service_points(Ia& ia) {
+    const support::MutexLock guard(connection_lock);
+    while (ServicePoint* point = ia.service_points.first()) end(*point);
+}
+
+DAT_CONN_QUAL next_any() {
+    static std::atomic<DAT_CONN_QUAL> count{0};
+    return kFirstAny + count.fetch_add(1, std::memory_order_relaxed) % (kLastAny - kFirstAny + 1);
+}
+
+}  // namespace dapl
