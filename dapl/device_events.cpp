@@ -75,21 +75,23 @@ void DeviceEvents::dispatch(const ibv_async_event& event) {
             break;
         }
         case IBV_EVENT_DEVICE_FATAL:
+            tell_all(DAT_IA_CATASTROPHIC_ERROR);
+            break;
         case IBV_EVENT_PORT_ERR:
         case IBV_EVENT_LID_CHANGE:
         case IBV_EVENT_PKEY_CHANGE:
         case IBV_EVENT_SM_CHANGE:
-            tell_all(DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+            tell_all(DAT_IA_OTHER_ERROR);
             break;
         default:  // no error, or none that a consumer can act on
             break;
     }
 }
 
-void DeviceEvents::tell_all(DAT_EVENT_NUMBER number) {
+void DeviceEvents::tell_all(DAT_IA_ASYNC_ERROR_REASON reason) {
     support::MutexLock lock(mutex_);
     for (Ia* ia = first_ia_; ia; ia = ia->next_on_device)
-        post_async_event(*ia, number, consumer_handle(*ia));
+        post_async_event(*ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, consumer_handle(*ia), reason);
 }
 
 }  // namespace dapl

@@ -25,7 +25,7 @@ class DeviceEvents final : public ServiceThread::Handler {
     void serve() override EXCLUDES(mutex_);
 
   private:
-    void tell_all(DAT_EVENT_NUMBER number) EXCLUDES(mutex_);
+    void tell_all(DAT_IA_ASYNC_ERROR_REASON reason) EXCLUDES(mutex_);
     void dispatch(const ibv_async_event& event) EXCLUDES(mutex_);
 
     ibv_context* const device_;

@@ -9,10 +9,11 @@
 #include <cstdarg>
 
 namespace dapl::entry {
-// ia.cpp, ia_query.cpp, ia_close.cpp
+// ia.cpp, ia_attributes.cpp, ia_close.cpp
 DAT_RETURN ia_open(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE*, DAT_IA_HANDLE*);
 DAT_RETURN ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE*, DAT_IA_ATTR_MASK, DAT_IA_ATTR*,
                     DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR*);
+DAT_RETURN ia_ha_related(DAT_IA_HANDLE, const DAT_NAME_PTR, DAT_BOOLEAN*);
 DAT_RETURN ia_close(DAT_IA_HANDLE, DAT_CLOSE_FLAGS);
 
 // handle.cpp

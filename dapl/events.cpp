@@ -39,9 +39,9 @@ void post_connection_request(Evd& evd, DAT_HANDLE service_point, DAT_IA_ADDRESS_
     evd.post_event(event);
 }
 
-void post_async_event(Ia& ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle) {
+void post_async_event(Ia& ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, DAT_COUNT reason) {
     DAT_EVENT event = blank(number);
-    event.event_data.asynch_error_event_data = {handle, 0};
+    event.event_data.asynch_error_event_data = {handle, reason};
     ia.post_async(event);
 }
 

@@ -19,8 +19,9 @@ void post_connection_event(Evd& evd, DAT_EVENT_NUMBER number, Ep& ep, DAT_COUNT 
 void post_connection_request(Evd& evd, DAT_HANDLE service_point, DAT_IA_ADDRESS_PTR local_address,
                              DAT_CONN_QUAL conn_qual, DAT_CR_HANDLE cr);
 /// Goes to the async EVD of the adapter instance. @param handle what the event is about; an IA is
-/// named by the consumer's integer (consumer_handle()).
-void post_async_event(Ia& ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle);
+/// named by the consumer's integer (consumer_handle()). @param reason DAT_*_ASYNC_ERROR_REASON of
+/// the object's kind.
+void post_async_event(Ia& ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, DAT_COUNT reason = 0);
 
 /// @return the integer by which the consumer knows the adapter instance.
 DAT_IA_HANDLE consumer_handle(const Ia& ia);

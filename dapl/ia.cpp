@@ -10,7 +10,6 @@
 #include "dapl/device_events.hpp"
 #include "dapl/entry.hpp"
 #include "dapl/guard.hpp"
-#include "dapl/ia_attributes.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/process_state.hpp"
 #include "dapl/support/settings.hpp"
@@ -24,9 +23,10 @@ Ia::Ia(const Provider& registered, std::unique_ptr<cm::Manager> opened, ServiceT
       device_attributes(device),
       port_attributes(port),
       transport(manager->adapter().context->device->transport_type),
-      service_(thread) {
-    name_attributes(*this);
-}
+      provider_attributes(describe_provider(*this)),
+      transport_attributes(describe_transport(*this)),
+      vendor_attributes(describe_vendor(*this)),
+      service_(thread) {}
 
 Evd* Ia::async_evd() {
     support::SpinLockGuard lock(async_lock_);

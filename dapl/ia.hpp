@@ -6,8 +6,6 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "dapl/cm/manager.hpp"
 #include "dapl/cno.hpp"
@@ -16,6 +14,7 @@
 #include "dapl/evd.hpp"
 #include "dapl/list.hpp"
 #include "dapl/lmr.hpp"
+#include "dapl/named_attributes.hpp"
 #include "dapl/object.hpp"
 #include "dapl/process_state.hpp"
 #include "dapl/provider.hpp"
@@ -70,9 +69,9 @@ class Ia final : public Object<Ia> {
     /// A queue pair needs two completion queues; this one serves the sides without an EVD.
     ibv_cq* unused_queue() EXCLUDES(mutex);
 
-    /// DAT_IB_* names and their values, for provider_specific_attr.
-    std::vector<DAT_NAMED_ATTR> named_attributes;
-    std::vector<std::string> named_values;
+    const NamedAttributes provider_attributes;
+    const NamedAttributes transport_attributes;
+    const NamedAttributes vendor_attributes;
 
     Ia* next = nullptr;              ///< of the process, guarded by ProcessState::open_mutex
     DeviceEvents* events = nullptr;  ///< shared with the other instances on the same device

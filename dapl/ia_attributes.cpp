@@ -1,60 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "dapl/ia_attributes.hpp"
-
-#include <arpa/inet.h>
+/// @file
+/// What dat_ia_query says about an adapter instance.
 #include <dat2/dat_ib_extensions.h>
-#include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
 #include "dapl/entry.hpp"
-#include "dapl/events.hpp"
+#include "dapl/ia.hpp"
 #include "dapl/merging.hpp"
 
 namespace dapl {
 namespace {
-
-/// Groups of four hex digits with colons, from bytes in network order.
-std::string hex_groups(const void* bytes, int groups) {
-    std::string text;
-    for (int i = 0; i < groups; ++i) {
-        std::uint16_t group;
-        std::memcpy(&group, static_cast<const char*>(bytes) + 2 * i, sizeof group);
-        text += fmt::format("{}{:04x}", i ? ":" : "", ntohs(group));
-    }
-    return text;
-}
-
-std::string port_gid(const Ia& ia) {
-    ibv_gid gid{};
-    ibv_query_gid(ia.context(), ia.adapter().port, 0, &gid);
-    return hex_groups(&gid, 8);
-}
-
-const char* port_status(ibv_port_state state) {
-    switch (state) {
-        case IBV_PORT_NOP:
-            return "NOP";
-        case IBV_PORT_DOWN:
-            return "DOWN";
-        case IBV_PORT_INIT:
-            return "INIT";
-        case IBV_PORT_ARMED:
-            return "ARMED";
-        case IBV_PORT_ACTIVE:
-            return "ACTIVE";
-        case IBV_PORT_ACTIVE_DEFER:
-            return "DEFER";
-        default:
-            return "UNKNOWN";
-    }
-}
-
-const char* truth(bool value) {
-    return value ? "TRUE" : "FALSE";
-}
 
 template <std::size_t size>
 void copy_name(char (&to)[size], const char* from) {
@@ -67,6 +26,7 @@ void fill(const Ia& ia, DAT_IA_ATTR& out) {
     std::memset(&out, 0, sizeof out);
     copy_name(out.adapter_name, ibv_get_device_name(ia.context()->device));
     out.hardware_version_major = device.hw_ver;
+    std::sscanf(device.fw_ver, "%u.%u", &out.firmware_version_major, &out.firmware_version_minor);
     out.ia_address_ptr =
         reinterpret_cast<DAT_IA_ADDRESS_PTR>(const_cast<sockaddr_storage*>(&ia.adapter().address));
     out.max_eps = device.max_qp;
@@ -91,6 +51,10 @@ void fill(const Ia& ia, DAT_IA_ATTR& out) {
     out.zb_supported = ia.is_infiniband() ? DAT_TRUE : DAT_FALSE;  // see register_memory
     out.extension_supported = ia.is_infiniband() ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE;
     out.extension_version = DAT_IB_EXTENSION_VERSION;
+    out.num_transport_attr = ia.transport_attributes.count();
+    out.transport_attr = ia.transport_attributes.list();
+    out.num_vendor_attr = ia.vendor_attributes.count();
+    out.vendor_attr = ia.vendor_attributes.list();
 }
 
 /// libdat2 rebuilds its registry key from the versions and is_thread_safe at close: they repeat
@@ -116,36 +80,20 @@ void fill(const Ia& ia, DAT_PROVIDER_ATTR& out) {
         for (int b = 0; b < 6; ++b) merging[a][b] = kMerges[a][b] ? DAT_TRUE : DAT_FALSE;
     std::memcpy(const_cast<DAT_BOOLEAN(*)[6]>(out.evd_stream_merging_supported), merging,
                 sizeof merging);
-    out.num_provider_specific_attr = static_cast<DAT_COUNT>(ia.named_attributes.size());
-    out.provider_specific_attr = const_cast<DAT_NAMED_ATTR*>(ia.named_attributes.data());
+    out.lmr_sync_req = DAT_FALSE;
+    out.dto_async_return_guaranteed = DAT_FALSE;
+    // The sink of a read is a remote target on iWARP, and its context goes to the peer.
+    out.rdma_write_for_rdma_read_req = ia.is_infiniband() ? DAT_FALSE : DAT_TRUE;
+    out.rdma_read_lmr_rmr_context_exposure = ia.is_infiniband() ? DAT_FALSE : DAT_TRUE;
+    out.is_signal_safe = DAT_FALSE;
+    out.supports_multipath = DAT_FALSE;
+    out.ha_supported = DAT_FALSE;
+    out.ha_loadbalancing = DAT_HA_LB_NONE;
+    out.num_provider_specific_attr = ia.provider_attributes.count();
+    out.provider_specific_attr = ia.provider_attributes.list();
 }
 
 }  // namespace
-
-void name_attributes(Ia& ia) {
-    const bool infiniband = ia.is_infiniband();
-    const bool atomics = infiniband && ia.device_attributes.atomic_cap != IBV_ATOMIC_NONE;
-    const std::uint64_t guid = ibv_get_device_guid(ia.context()->device);
-    const std::pair<const char*, std::string> list[] = {
-        {"DAT_IB_PROVIDER_NAME", ia.manager->name()},
-        {"DAT_IB_DEVICE_NAME", ibv_get_device_name(ia.context()->device)},
-        {"DAT_IB_CONNECTIVITY_MODE", "DIRECT"},
-        {"DAT_IB_RDMA_READ", "TRUE"},
-        {"DAT_IB_NODE_GUID", hex_groups(&guid, 4)},
-        {"DAT_IB_GID", port_gid(ia)},
-        {"DAT_IB_TRANSPORT_MTU", fmt::format("{}", 128 << ia.port_attributes.active_mtu)},
-        {"DAT_IB_PORT_STATUS", port_status(ia.port_attributes.state)},
-        {"DAT_IB_PORT_NUMBER", fmt::format("{}", ia.adapter().port)},
-        {"DAT_EXTENSION_INTERFACE", truth(infiniband)},
-        {DAT_IB_ATTR_FETCH_AND_ADD, truth(atomics)},
-        {DAT_IB_ATTR_CMP_AND_SWAP, truth(atomics)},
-        {DAT_IB_ATTR_IMMED_DATA, truth(infiniband)},
-        {"OPENDAT_THREAD_SAFE", "TRUE"},
-    };
-    for (const auto& [name, value] : list) ia.named_values.push_back(value);
-    for (std::size_t i = 0; i < std::size(list); ++i)
-        ia.named_attributes.push_back({list[i].first, ia.named_values[i].c_str()});
-}
 
 namespace entry {
 
@@ -163,6 +111,17 @@ DAT_RETURN ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE* async, DAT_IA_ATTR_MAS
     }
     if (ia_mask) fill(*ia, *ia_attributes);
     if (provider_mask) fill(*ia, *provider_attributes);
+    return DAT_SUCCESS;
+}
+
+/// Nothing here takes over for another adapter (ha_supported): an instance is related to its own
+/// name alone.
+DAT_RETURN ia_ha_related(DAT_IA_HANDLE handle, const DAT_NAME_PTR name, DAT_BOOLEAN* related) {
+    const Ia* ia = from_handle<Ia>(handle);
+    if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
+    if (!name) return bad_argument(2);
+    if (!related) return bad_argument(3);
+    *related = std::strcmp(name, ia->provider.info.ia_name) == 0 ? DAT_TRUE : DAT_FALSE;
     return DAT_SUCCESS;
 }
 

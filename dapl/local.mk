@@ -29,11 +29,12 @@ libdaplcore_la_SOURCES = \
     %reldir%/guard.hpp \
     %reldir%/handle.cpp \
     %reldir%/ia.cpp %reldir%/ia.hpp \
-    %reldir%/ia_attributes.cpp %reldir%/ia_attributes.hpp \
+    %reldir%/ia_attributes.cpp \
     %reldir%/ia_close.cpp \
     %reldir%/list.hpp \
     %reldir%/lmr.cpp %reldir%/lmr.hpp \
     %reldir%/merging.hpp \
+    %reldir%/named_attributes.cpp %reldir%/named_attributes.hpp \
     %reldir%/object.hpp \
     %reldir%/pool.cpp %reldir%/pool.hpp \
     %reldir%/post.cpp %reldir%/post.hpp \

@@ -122,7 +122,7 @@ const DAT_PROVIDER kProviderTable = {
     .ep_post_rdma_read_to_rmr_func = kNotSupported,
     .cno_fd_create_func = kNotSupported,
     .cno_trigger_func = kNotSupported,
-    .ia_ha_related_func = kNotSupported,
+    .ia_ha_related_func = entry::ia_ha_related,
     .handle_extendedop_func = entry::handle_extendedop,
 };
 

@@ -36,7 +36,6 @@ struct Qp {
 std::mutex mutex;
 std::atomic<int> alive;
 std::atomic<int> refusal;
-std::deque<ibv_async_event> async_events;
 std::uint32_t next_number = 1;
 
 Cq& as_cq(ibv_cq* cq) {
@@ -116,27 +115,36 @@ void flush(Qp& qp) {
     while (!qp.receives.empty()) finish(qp, true, completion);
 }
 
-ibv_device device{};
-ibv_context context{};
-ibv_port_attr port{};
+struct Adapter {
+    ibv_device device{};
+    ibv_context context{};
+    ibv_port_attr port{};
+    std::deque<ibv_async_event> async_events;
+};
 
-ibv_context* the_context() {
-    static const bool once = [] {
-        std::strcpy(device.name, "fake0");
-        device.transport_type = IBV_TRANSPORT_IB;
-        context.device = &device;
-        context.ops.poll_cq = poll_cq;
-        context.ops.req_notify_cq = req_notify_cq;
-        context.ops.post_send = post_send;
-        context.ops.post_recv = post_recv;
-        context.async_fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK);
-        port.state = IBV_PORT_ACTIVE;
-        port.active_mtu = IBV_MTU_4096;
-        port.max_msg_sz = 1U << 30;
-        return true;
+Adapter& adapter(int number) {
+    static Adapter* const adapters = [] {
+        auto* made = new Adapter[fake::kAdapters];
+        for (int i = 0; i < fake::kAdapters; ++i) {
+            Adapter& one = made[i];
+            std::strcpy(one.device.name, i == 0 ? "fake0" : "fake1");
+            one.device.transport_type = i == 0 ? IBV_TRANSPORT_IB : IBV_TRANSPORT_IWARP;
+            one.context.device = &one.device;
+            one.context.ops.poll_cq = poll_cq;
+            one.context.ops.req_notify_cq = req_notify_cq;
+            one.context.ops.post_send = post_send;
+            one.context.ops.post_recv = post_recv;
+            one.context.async_fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK);
+            one.port.state = i == 0 ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+            one.port.active_mtu = i == 0 ? IBV_MTU_4096 : IBV_MTU_1024;
+            one.port.max_msg_sz = 1U << 30;
+        }
+        return made;
     }();
-    (void)once;
-    return &context;
+    return adapters[number];
+}
+int number_of(const ibv_context* context) {
+    return context == &adapter(0).context ? 0 : 1;
 }
 
 /// Its peer never says anything; establish() does it in its place.
@@ -156,8 +164,8 @@ dapl::cm::User* last_user;
 
 class AgreeableManager final : public dapl::cm::Manager {
   public:
-    explicit AgreeableManager(dapl::cm::EventLoop& loop) : Manager(loop) {
-        adapter_.context = the_context();
+    AgreeableManager(dapl::cm::EventLoop& loop, int number) : Manager(loop) {
+        adapter_.context = &::adapter(number).context;
         adapter_.port = 1;
         adapter_.address.ss_family = AF_INET;
     }
@@ -181,19 +189,22 @@ class AgreeableManager final : public dapl::cm::Manager {
     dapl::cm::Adapter adapter_{};
 };
 
-dapl::Provider provider{};
+dapl::Provider providers[fake::kAdapters] = {};
+constexpr const char* kNames[fake::kAdapters] = {"fake", "second"};
 
 }  // namespace
 
 namespace dapl {
 
 const Provider* find_provider(const char* name) {
-    return std::strcmp(name, "fake") == 0 ? &provider : nullptr;
+    for (int i = 0; i < fake::kAdapters; ++i)
+        if (std::strcmp(name, kNames[i]) == 0) return &providers[i];
+    return nullptr;
 }
 
 namespace cm {
-support::Result<std::unique_ptr<Manager>> open_manager(std::string_view, std::string_view) {
-    return std::make_unique<AgreeableManager>(**EventLoop::acquire());
+support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name, std::string_view) {
+    return std::make_unique<AgreeableManager>(**EventLoop::acquire(), ia_name == kNames[1]);
 }
 }  // namespace cm
 
@@ -206,9 +217,13 @@ DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* other) {
     return DAT_SUCCESS;
 }
 
-int ibv_query_device(ibv_context*, ibv_device_attr* attributes) {
+int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
     *attributes = {};
-    attributes->max_qp = 1000;
+    const int number = number_of(context);
+    std::strcpy(attributes->fw_ver, number == 0 ? "12.34.5" : "unnumbered");
+    attributes->vendor_id = number == 0 ? 0x2c9 : 0;
+    attributes->hw_ver = 7;
+    attributes->max_qp = number == 0 ? 1000 : 500;
     attributes->max_qp_wr = 4096;
     attributes->max_sge = 16;
     attributes->max_cq = 1000;
@@ -218,12 +233,13 @@ int ibv_query_device(ibv_context*, ibv_device_attr* attributes) {
     attributes->max_mr_size = 1ULL << 40;
     attributes->max_qp_rd_atom = 16;
     attributes->max_qp_init_rd_atom = 16;
-    attributes->atomic_cap = IBV_ATOMIC_HCA;
+    attributes->atomic_cap = number == 0 ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
     return 0;
 }
 
 #undef ibv_query_port
-int ibv_query_port(ibv_context*, std::uint8_t, _compat_ibv_port_attr* attributes) {
+int ibv_query_port(ibv_context* context, std::uint8_t, _compat_ibv_port_attr* attributes) {
+    const ibv_port_attr& port = adapter(number_of(context)).port;
     std::memcpy(static_cast<void*>(attributes), &port, sizeof port);
     return 0;
 }
@@ -346,8 +362,9 @@ int ibv_get_async_event(ibv_context* on, ibv_async_event* event) {
     eventfd_t count;
     if (eventfd_read(on->async_fd, &count) != 0) return -1;
     const std::lock_guard guard(mutex);
-    *event = async_events.front();
-    async_events.pop_front();
+    auto& events = adapter(number_of(on)).async_events;
+    *event = events.front();
+    events.pop_front();
     return 0;
 }
 void ibv_ack_async_event(ibv_async_event* event) {
@@ -393,11 +410,11 @@ void inject(ibv_qp* qp, std::uint64_t id, ibv_wc_status status) {
     complete(qp->send_cq, completion);
 }
 
-void raise(const ibv_async_event& event) {
+void raise(const ibv_async_event& event, int number) {
     const std::lock_guard guard(mutex);
-    async_events.push_back(event);
+    adapter(number).async_events.push_back(event);
     if (event.event_type == IBV_EVENT_QP_FATAL) ++as_qp(event.element.qp).async_unacknowledged;
-    eventfd_write(the_context()->async_fd, 1);
+    eventfd_write(adapter(number).context.async_fd, 1);
 }
 
 void establish() {
@@ -412,12 +429,12 @@ void refuse(int error_number) {
     refusal = error_number;
 }
 
-OpenIa::OpenIa() {
+OpenIa::OpenIa(int number) {
+    dapl::Provider& provider = providers[number];
     provider.table = dapl::kProviderTable;
-    std::strcpy(provider.info.ia_name, "fake");
+    std::strcpy(provider.info.ia_name, kNames[number]);
     provider.info.dapl_version_major = 2;
-    char name[] = "fake";
-    if (dapl::entry::ia_open(name, 8, &async, &ia) != DAT_SUCCESS)
+    if (dapl::entry::ia_open(provider.info.ia_name, 8, &async, &ia) != DAT_SUCCESS)
         throw std::runtime_error("the fake adapter does not open");
 }
 

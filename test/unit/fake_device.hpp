@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A verbs device that does what the test tells it, and a connection manager whose peer always says
+/// Verbs devices that do what the test tells them, and a connection manager whose peer always says
 /// yes: the core's data path, one step at a time.
 #pragma once
 
@@ -12,6 +12,9 @@
 #include "dapl/dat.hpp"
 
 namespace fake {
+
+/// "fake" is on an InfiniBand adapter, fake0, "second" on an iWARP one, fake1.
+inline constexpr int kAdapters = 2;
 
 /// A posted work request, as the device saw it.
 struct Work {
@@ -32,8 +35,8 @@ void finish_receive(ibv_qp* qp, std::uint32_t length, ibv_wc_status status = IBV
                     ibv_wc_opcode opcode = IBV_WC_RECV, std::uint32_t immediate = 0);
 /// Completes any work request id at will, on the queue of the requests.
 void inject(ibv_qp* qp, std::uint64_t id, ibv_wc_status status);
-/// Raises an asynchronous event.
-void raise(const ibv_async_event& event);
+/// Raises an asynchronous event of an adapter.
+void raise(const ibv_async_event& event, int number = 0);
 
 /// The peer of the last dat_ep_connect says yes.
 void establish();
@@ -43,9 +46,9 @@ int objects();
 /// The next ibv_create_cq or ibv_create_qp fails with this errno; 0: works again.
 void refuse(int error_number);
 
-/// An adapter instance of the fake device.
+/// An adapter instance of a fake device.
 struct OpenIa {
-    OpenIa();
+    explicit OpenIa(int number = 0);
     ~OpenIa();
     DAT_IA_HANDLE ia = nullptr;
     DAT_EVD_HANDLE async = nullptr;

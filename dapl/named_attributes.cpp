@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/named_attributes.hpp"
+
+#include <arpa/inet.h>
+#include <dat2/dat_ib_extensions.h>
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "dapl/ia.hpp"
+
+namespace dapl {
+namespace {
+
+/// Groups of four hex digits with colons, from bytes in network order.
+std::string hex_groups(const void* bytes, int groups) {
+    std::string text;
+    for (int i = 0; i < groups; ++i) {
+        std::uint16_t group;
+        std::memcpy(&group, static_cast<const char*>(bytes) + 2 * i, sizeof group);
+        text += fmt::format("{}{:04x}", i ? ":" : "", ntohs(group));
+    }
+    return text;
+}
+
+std::string port_gid(const Ia& ia) {
+    ibv_gid gid{};
+    ibv_query_gid(ia.context(), ia.adapter().port, 0, &gid);
+    return hex_groups(&gid, 8);
+}
+
+const char* port_status(ibv_port_state state) {
+    switch (state) {
+        case IBV_PORT_NOP:
+            return "NOP";
+        case IBV_PORT_DOWN:
+            return "DOWN";
+        case IBV_PORT_INIT:
+            return "INIT";
+        case IBV_PORT_ARMED:
+            return "ARMED";
+        case IBV_PORT_ACTIVE:
+            return "ACTIVE";
+        case IBV_PORT_ACTIVE_DEFER:
+            return "DEFER";
+        default:
+            return "UNKNOWN";
+    }
+}
+
+const char* truth(bool value) {
+    return value ? "TRUE" : "FALSE";
+}
+
+const char* transport_name(const Ia& ia) {
+    if (!ia.is_infiniband()) return "iWARP";
+    return ia.port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? "RoCE" : "InfiniBand";
+}
+
+}  // namespace
+
+NamedAttributes describe_provider(const Ia& ia) {
+    const bool infiniband = ia.is_infiniband();
+    const bool atomics = infiniband && ia.device_attributes.atomic_cap != IBV_ATOMIC_NONE;
+    const std::uint64_t guid = ibv_get_device_guid(ia.context()->device);
+    NamedAttributes list;
+    list.add("DAT_IB_PROVIDER_NAME", ia.manager->name());
+    list.add("DAT_IB_DEVICE_NAME", ibv_get_device_name(ia.context()->device));
+    list.add("DAT_IB_CONNECTIVITY_MODE", "DIRECT");
+    list.add("DAT_IB_RDMA_READ", "TRUE");
+    list.add("DAT_IB_NODE_GUID", hex_groups(&guid, 4));
+    list.add("DAT_IB_GID", port_gid(ia));
+    list.add("DAT_IB_TRANSPORT_MTU", fmt::format("{}", 128 << ia.port_attributes.active_mtu));
+    list.add("DAT_IB_PORT_STATUS", port_status(ia.port_attributes.state));
+    list.add("DAT_IB_PORT_NUMBER", fmt::format("{}", ia.adapter().port));
+    list.add("DAT_EXTENSION_INTERFACE", truth(infiniband));
+    list.add(DAT_IB_ATTR_FETCH_AND_ADD, truth(atomics));
+    list.add(DAT_IB_ATTR_CMP_AND_SWAP, truth(atomics));
+    list.add(DAT_IB_ATTR_IMMED_DATA, truth(infiniband));
+    list.add("OPENDAT_THREAD_SAFE", "TRUE");
+    return list;
+}
+
+NamedAttributes describe_transport(const Ia& ia) {
+    NamedAttributes list;
+    list.add("OPENDAT_TRANSPORT", transport_name(ia));
+    list.add("OPENDAT_LID", fmt::format("{}", ia.port_attributes.lid));
+    return list;
+}
+
+NamedAttributes describe_vendor(const Ia& ia) {
+    const ibv_device_attr& device = ia.device_attributes;
+    NamedAttributes list;
+    list.add("OPENDAT_VENDOR_ID", fmt::format("{:#08x}", device.vendor_id));
+    list.add("OPENDAT_VENDOR_PART_ID", fmt::format("{}", device.vendor_part_id));
+    list.add("OPENDAT_FIRMWARE",
+             std::string(device.fw_ver, strnlen(device.fw_ver, sizeof device.fw_ver)));
+    return list;
+}
+
+}  // namespace dapl

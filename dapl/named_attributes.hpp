@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Attributes that DAT has no member for: pairs of strings, in three lists of an adapter instance.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "dapl/dat.hpp"
+
+namespace dapl {
+
+class Ia;
+
+class NamedAttributes {
+  public:
+    NamedAttributes() = default;
+    NamedAttributes(NamedAttributes&&) = default;  // a copy would point into the original
+
+    /// @param name, a literal.
+    void add(const char* name, std::string value) {
+        values_.push_back(std::move(value));
+        list_.push_back({name, values_.back().c_str()});
+    }
+    DAT_COUNT count() const { return static_cast<DAT_COUNT>(list_.size()); }
+    /// As the attribute structures want it; not to be changed.
+    DAT_NAMED_ATTR* list() const { return const_cast<DAT_NAMED_ATTR*>(list_.data()); }
+
+  private:
+    std::deque<std::string> values_;  ///< stay where they are
+    std::vector<DAT_NAMED_ATTR> list_;
+};
+
+/// Provider attributes: what the extensions and the way of connecting offer, and the port, as they
+/// were when the adapter instance was opened.
+NamedAttributes describe_provider(const Ia& ia);
+/// IA attributes: the port's transport.
+NamedAttributes describe_transport(const Ia& ia);
+/// IA attributes: who made the adapter.
+NamedAttributes describe_vendor(const Ia& ia);
+
+}  // namespace dapl
