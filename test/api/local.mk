@@ -66,6 +66,15 @@ TESTS += test/api/service_points_test
 test_api_service_points_test_SOURCES = %reldir%/service_points_test.cpp
 test_api_service_points_test_LDADD = libtestmain.la libdat2.la
 
+# Many of everything, and many threads.
+check_PROGRAMS += test/api/scale_test
+TESTS += test/api/scale_test
+test_api_scale_test_SOURCES = %reldir%/scale_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
+test_api_scale_test_LDADD = libtestmain.la libdat2.la
+TESTS += test/api/scale.bats
+EXTRA_DIST += %reldir%/scale.bats
+check_DATA += test/bench/connections
+
 # The libraries just built, whatever is installed.
 check_DATA += %reldir%/dat.conf
 CLEANFILES += %reldir%/dat.conf

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Many objects of two processes, with the descriptors that a login shell gives.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "test/api/side.hpp"
+
+namespace {
+
+using namespace test;
+
+constexpr DAT_CONN_QUAL kQualifier = 4712;
+constexpr rlim_t kDescriptors = 1024;
+constexpr int kEndpoints = kThreadSanitizer ? 1000 : 10000;
+
+/// Narrows the process, and the children that it makes meanwhile.
+class DescriptorLimit {
+  public:
+    DescriptorLimit() {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit narrow{kDescriptors, before_.rlim_max};
+        require(setrlimit(RLIMIT_NOFILE, &narrow) == 0, "the limit is set");
+    }
+    ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+    DescriptorLimit(const DescriptorLimit&) = delete;
+    DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+long descriptors() {
+    using Entries = std::filesystem::directory_iterator;
+    return std::distance(Entries("/proc/self/fd"), Entries());
+}
+
+/// One process's many endpoints. Endpoint i speaks of itself in eight bytes at 8 * i.
+class Crowd {
+  public:
+    Crowd() : buffer_(side, sizeof(std::uint64_t) * kEndpoints), endpoints_(kEndpoints) {
+        side.requests = side.evd(DAT_EVD_CR_FLAG, kEndpoints);
+        side.connections = side.evd(DAT_EVD_CONNECTION_FLAG, kEndpoints);
+        side.receives = side.evd(DAT_EVD_DTO_FLAG, kEndpoints);
+        side.sends = side.evd(DAT_EVD_DTO_FLAG, kEndpoints);
+        for (DAT_EP_HANDLE& ep : endpoints_) ep = side.endpoint();
+    }
+    DAT_EP_HANDLE operator[](std::size_t index) const { return endpoints_.at(index); }
+
+    DAT_LMR_TRIPLET place(std::uint64_t index) const {
+        DAT_LMR_TRIPLET triplet = buffer_.all();
+        triplet.virtual_address += sizeof index * index;
+        triplet.segment_length = sizeof index;
+        return triplet;
+    }
+    std::uint64_t& word(std::uint64_t index) {
+        return reinterpret_cast<std::uint64_t*>(buffer_.bytes.data())[index];
+    }
+    void post_receive(std::uint64_t index) const {
+        DAT_LMR_TRIPLET where = place(index);
+        succeed(dat_ep_post_recv(endpoints_[index], 1, &where, cookie(index),
+                                 DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_recv");
+    }
+    void send(std::uint64_t index) {
+        word(index) = index;
+        DAT_LMR_TRIPLET where = place(index);
+        succeed(dat_ep_post_send(endpoints_[index], 1, &where, cookie(index),
+                                 DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_send");
+    }
+    /// Every endpoint once, in any order.
+    template <class Check>
+    void each_once(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, const Check& index_of) const {
+        std::vector<bool> seen(kEndpoints);
+        for (int i = 0; i < kEndpoints; ++i) {
+            const std::uint64_t index = index_of(Side::wait(evd, number));
+            require(index < kEndpoints && !seen[index], "each once");
+            seen[index] = true;
+        }
+        Side::expect_empty(evd);
+    }
+    void transfers_complete(DAT_EVD_HANDLE evd) const {
+        each_once(evd, DAT_DTO_COMPLETION_EVENT, [&](const DAT_EVENT& event) {
+            const auto& done = event.event_data.dto_completion_event_data;
+            require(done.status == DAT_DTO_SUCCESS, "the transfer went well");
+            require(done.ep_handle == endpoints_.at(done.user_cookie.as_64), "it was this one's");
+            return done.user_cookie.as_64;
+        });
+    }
+    void count(DAT_EVENT_NUMBER number) const {
+        for (int i = 0; i < kEndpoints; ++i) Side::wait(side.connections, number);
+    }
+    void free_endpoints() {
+        for (DAT_EP_HANDLE ep : endpoints_) succeed(dat_ep_free(ep), "dat_ep_free");
+    }
+
+    Side side;
+
+  private:
+    static DAT_DTO_COOKIE cookie(std::uint64_t index) {
+        DAT_DTO_COOKIE made;
+        made.as_64 = index;
+        return made;
+    }
+    Buffer buffer_;
+    std::vector<DAT_EP_HANDLE> endpoints_;
+};
+
+/// Requests come in any order: their private data says which endpoint asks.
+void accept_each(const Crowd& crowd) {
+    for (int i = 0; i < kEndpoints; ++i) {
+        const DAT_CR_HANDLE request = crowd.side.request();
+        DAT_CR_PARAM asked{};
+        succeed(dat_cr_query(request, DAT_CR_FIELD_ALL, &asked), "dat_cr_query");
+        std::uint64_t index = 0;
+        std::memcpy(&index, asked.private_data, sizeof index);
+        succeed(dat_cr_accept(request, crowd[index], 0, nullptr), "dat_cr_accept");
+    }
+    crowd.count(DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+void serve_crowd(Channel& channel) {
+    const long before = descriptors();
+    {
+        Crowd crowd;
+        for (int i = 0; i < kEndpoints; ++i) crowd.post_receive(i);
+        DAT_PSP_HANDLE psp = crowd.side.listen(kQualifier);
+        channel.send('l');
+        accept_each(crowd);
+        crowd.transfers_complete(crowd.side.receives);
+        for (std::uint64_t i = 0; i < kEndpoints; ++i)
+            require(crowd.word(i) == i, "what arrived was meant for this endpoint");
+        channel.meet();
+        crowd.count(DAT_CONNECTION_EVENT_DISCONNECTED);
+        channel.meet();
+        crowd.free_endpoints();
+        succeed(dat_psp_free(psp), "dat_psp_free");
+    }
+    require(descriptors() == before, "no descriptor is left at the server");
+}
+
+TEST(Scale, ten_thousand_endpoints_connect_transfer_and_end_with_1024_descriptors) {
+    TemporaryFabric fabric;
+    const DescriptorLimit limit;
+    Child server(serve_crowd);
+    server.channel().receive<char>();
+    const long before = descriptors();
+    {
+        Crowd crowd;
+        for (std::uint64_t i = 0; i < kEndpoints; ++i) {
+            const std::string data(reinterpret_cast<const char*>(&i), sizeof i);
+            succeed(Side::connect(crowd[i], kQualifier, data), "dat_ep_connect");
+        }
+        crowd.count(DAT_CONNECTION_EVENT_ESTABLISHED);
+        EXPECT_LT(descriptors() - before, 100) << "connections hold no descriptor of their own";
+        for (std::uint64_t i = 0; i < kEndpoints; ++i) crowd.send(i);
+        crowd.transfers_complete(crowd.side.sends);
+        server.channel().meet();
+        for (int i = 0; i < kEndpoints; ++i)
+            succeed(dat_ep_disconnect(crowd[i], DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect");
+        crowd.count(DAT_CONNECTION_EVENT_DISCONNECTED);
+        server.channel().meet();
+        crowd.free_endpoints();
+        Side::expect_empty(crowd.side.connections);
+        Side::expect_empty(crowd.side.async);
+    }
+    EXPECT_EQ(server.wait(), 0);
+    EXPECT_EQ(descriptors(), before);
+    for (const auto& entry : std::filesystem::directory_iterator(fabric.path()))
+        EXPECT_FALSE(entry.is_socket()) << entry.path();
+}
+
+}  // namespace
