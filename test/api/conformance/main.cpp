@@ -31,7 +31,9 @@ constexpr auto kRowDeadline = 3 * test::kDeadline;
 
 Rows all_rows() {
     Rows rows;
-    for (const auto& more : {handle_rows(), ep_connect_rows()})
+    for (const auto& more :
+         {strerror_rows(), registry_rows(), ia_rows(), handle_rows(), context_rows(),
+          ep_create_rows(), ep_query_rows(), ep_modify_rows(), ep_connect_rows()})
         rows.insert(rows.end(), more.begin(), more.end());
     return rows;
 }
