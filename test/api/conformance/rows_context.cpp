@@ -45,9 +45,10 @@ DAT_RMR_HANDLE rmr(Rig& r) {
 
 DAT_CSP_HANDLE csp(Rig& r) {
     DAT_CSP_HANDLE csp = DAT_HANDLE_NULL;
-    DAT_COMM communicator{};
+    DAT_COMM communicator{AF_INET, SOCK_STREAM, 0};
     sockaddr_in any{};
     any.sin_family = AF_INET;
+    any.sin_port = htons(kQualifier);
     succeed(
         EXPORTED(dat_csp_create)(r.ia(), &communicator, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&any),
                                  r.side().requests, &csp),

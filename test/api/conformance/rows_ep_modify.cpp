@@ -89,7 +89,7 @@ Rows mask_rows() {
                DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
                [](Rig&, DAT_EP_PARAM& p) { p.ep_attr.max_request_dtos = 1 << 30; }),
         modify(
-            "receive-flags-suppress", "0x80060027", DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS,
+            "receive-flags-suppress", "0x00060000", DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS,
             [](Rig&, DAT_EP_PARAM& p) {
                 p.ep_attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
             },
