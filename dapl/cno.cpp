@@ -2,10 +2,13 @@
 #include "dapl/cno.hpp"
 
 #include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "dapl/codes.hpp"
 #include "dapl/deadline.hpp"
 #include "dapl/evd.hpp"
+#include "dapl/events.hpp"
 #include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
 
@@ -24,11 +27,63 @@ class Cno::Waiting {
     Cno& cno_;
 };
 
+/// One call of the agent, known to its CNO until the agent returns or, in the same thread, ends the
+/// CNO: then there is nothing to come back to.
+class Cno::AgentCall {
+  public:
+    AgentCall() = default;
+    ~AgentCall() {
+        if (!cno_) return;
+        support::MutexLock lock(cno_->mutex_);
+        AgentCall** link = &cno_->calls_;
+        while (*link != this) link = &(*link)->next_;
+        *link = next_;
+        cno_->changed_.notify_all();
+    }
+    AgentCall(const AgentCall&) = delete;
+    AgentCall& operator=(const AgentCall&) = delete;
+
+    void begin(Cno& cno) REQUIRES(cno.mutex_) {
+        cno_ = &cno;
+        next_ = cno.calls_;
+        cno.calls_ = this;
+    }
+    static bool any_here(const AgentCall* call) {
+        while (call && !call->is_here()) call = call->next_;
+        return call != nullptr;
+    }
+    /// Takes the calls of this thread out of a list.
+    static void leave_own(AgentCall** link) {
+        while (AgentCall* call = *link) {
+            if (call->is_here()) {
+                *link = call->next_;
+                call->cno_ = nullptr;
+            } else {
+                link = &call->next_;
+            }
+        }
+    }
+
+  private:
+    bool is_here() const { return pthread_equal(thread_, pthread_self()); }
+
+    const pthread_t thread_ = pthread_self();
+    Cno* cno_ = nullptr;  ///< changed by this thread only
+    AgentCall* next_ = nullptr;
+};
+
+Cno::Cno(Ia& owner, const DAT_OS_WAIT_PROXY_AGENT& first_agent, DAT_FD descriptor)
+    : ia(owner), descriptor_(descriptor), agent_(first_agent) {}
+
+Cno::~Cno() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+}
+
 DAT_RETURN Cno::wait(DAT_TIMEOUT timeout, int old_cancel_state, DAT_EVD_HANDLE* evd) {
     const Deadline deadline(timeout);
     support::MutexLock lock(mutex_);
     const Waiting waiting(*this);
-    bool in_time = true;
+    bool in_time = timeout > 0;
     while (!triggered_ && !dead_ && in_time) {
         const CancellationWindow window(old_cancel_state);
         if (deadline.infinite())
@@ -41,31 +96,34 @@ DAT_RETURN Cno::wait(DAT_TIMEOUT timeout, int old_cancel_state, DAT_EVD_HANDLE* 
     if (!triggered_) return raw(DAT_QUEUE_EMPTY);
     *evd = trigger_;
     triggered_ = false;
+    eventfd_t ignored;
+    if (descriptor_ >= 0) eventfd_read(descriptor_, &ignored);
     return DAT_SUCCESS;
 }
 
-void Cno::trigger(Evd& evd, Agent agent) {
-    bool call;
-    {
-        support::MutexLock lock(mutex_);
-        if (triggered_ || dead_) return;
-        triggered_ = true;
-        trigger_ = evd.handle();
-        call = agent_.proxy_agent_func != nullptr;
-        changed_.notify_all();
-    }
-    if (!call) return;
-    if (agent == Agent::kMayRun)
-        call_agent();
-    else
-        ia.service().serve_soon(*this);
+void Cno::raise(DAT_EVD_HANDLE evd) {
+    triggered_ = true;
+    trigger_ = evd;
+    changed_.notify_all();
+    if (descriptor_ >= 0) eventfd_write(descriptor_, 1);
 }
 
-void Cno::serve() {
-    call_agent();
+void Cno::trigger(Evd& evd, Agent agent) {
+    bool call = false;
+    {
+        support::MutexLock lock(mutex_);
+        if (!triggered_ && !dead_) {
+            raise(evd.handle());
+            call = agent_.proxy_agent_func != nullptr;
+        }
+    }
+    if (call && agent == Agent::kMayRun) return call_agent();
+    if (call) ia.agents().call_soon(*this);
+    unpin();
 }
 
 void Cno::call_agent() {
+    AgentCall call;
     DAT_OS_WAIT_PROXY_AGENT agent;
     DAT_EVD_HANDLE evd;
     {
@@ -73,18 +131,31 @@ void Cno::call_agent() {
         agent = agent_;
         evd = trigger_;
         agent_.proxy_agent_func = nullptr;
+        if (agent.proxy_agent_func) call.begin(*this);
     }
+    unpin();
     if (agent.proxy_agent_func) agent.proxy_agent_func(agent.instance_data, evd);
 }
 
-void Cno::set_agent(const DAT_OS_WAIT_PROXY_AGENT& agent) {
+DAT_RETURN Cno::set_agent(const DAT_OS_WAIT_PROXY_AGENT& agent) {
+    if (descriptor_ >= 0) return bad_argument(1);
+    if (agent.proxy_agent_func && !ia.agents().start()) return kOutOfMemory;
     support::MutexLock lock(mutex_);
+    if (dead_) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_CNO_DEAD);
     agent_ = agent;
+    return DAT_SUCCESS;
 }
 
-DAT_OS_WAIT_PROXY_AGENT Cno::agent() {
+void Cno::query(DAT_CNO_PARAM& parameters) {
+    parameters.ia_handle = consumer_handle(ia);
+    if (descriptor_ >= 0) {
+        parameters.proxy_type = DAT_PROXY_TYPE_FD;
+        parameters.proxy.fd = descriptor_;
+        return;
+    }
+    parameters.proxy_type = DAT_PROXY_TYPE_AGENT;
     support::MutexLock lock(mutex_);
-    return agent_;
+    parameters.proxy.agent = agent_;
 }
 
 void Cno::attach() {
@@ -94,10 +165,9 @@ void Cno::attach() {
 
 void Cno::detach() {
     support::MutexLock lock(mutex_);
-    if (--evds_ > 0 || waiters_ == 0 || triggered_) return;
-    triggered_ = true;
-    trigger_ = nullptr;
-    changed_.notify_all();
+    if (--evds_ > 0 || triggered_) return;
+    // Whether somebody polls the descriptor cannot be seen.
+    if (waiters_ > 0 || descriptor_ >= 0) raise(nullptr);
 }
 
 bool Cno::in_use() {
@@ -105,14 +175,32 @@ bool Cno::in_use() {
     return evds_ > 0 || waiters_ > 0;
 }
 
-void Cno::expel_waiters() {
-    {
-        support::MutexLock lock(mutex_);
-        dead_ = true;
-        changed_.notify_all();
-        while (waiters_ > 0) changed_.wait(mutex_);
-    }
-    ia.service().forget(*this);
+bool Cno::is_in_agent() {
+    support::MutexLock lock(mutex_);
+    return AgentCall::any_here(calls_);
+}
+
+bool Cno::is_dead() {
+    support::MutexLock lock(mutex_);
+    return dead_;
+}
+
+void Cno::silence() {
+    support::MutexLock lock(mutex_);
+    dead_ = true;
+    agent_.proxy_agent_func = nullptr;
+    AgentCall::leave_own(&calls_);
+    changed_.notify_all();
+    while (waiters_ > 0 || calls_) changed_.wait(mutex_);
+}
+
+void Cno::await_quiet() {
+    await_unpinned();  // one of those may have made the CNO due
+    ia.agents().forget(*this);
+    await_unpinned();  // the agent thread may have taken it up before
+}
+
+void Cno::await_unpinned() {
     while (pins_ > 0) sched_yield();
 }
 

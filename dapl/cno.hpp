@@ -7,7 +7,6 @@
 
 #include "dapl/list.hpp"
 #include "dapl/object.hpp"
-#include "dapl/service_thread.hpp"
 #include "dapl/support/mutex.hpp"
 
 namespace dapl {
@@ -15,24 +14,31 @@ namespace dapl {
 class Evd;
 class Ia;
 
-/// Whether a trigger may call the consumer's proxy agent in the calling thread; if not, the service
+/// Whether a trigger may call the consumer's proxy agent in the calling thread; if not, the agent
 /// thread does.
 enum class Agent { kMayRun, kElsewhere };
 
-class Cno final : public Object<Cno>, public ListNode<Cno>, public ServiceThread::Handler {
+class Cno final : public Object<Cno>, public ListNode<Cno> {
   public:
     static constexpr Kind kKind = Kind::kCno;
-    Cno(Ia& owner, const DAT_OS_WAIT_PROXY_AGENT& first_agent) : ia(owner), agent_(first_agent) {}
+    /// @param descriptor an eventfd that can be read while a trigger waits, or -1; stays with the
+    /// CNO. @param first_agent nothing where there is a descriptor.
+    Cno(Ia& owner, const DAT_OS_WAIT_PROXY_AGENT& first_agent, DAT_FD descriptor);
+    ~Cno();
 
     /// An event has come to this EVD. Merges with a trigger that nobody has taken. The proxy agent
-    /// is called once per setting; with kMayRun no lock may be held.
+    /// is called once per setting; with kMayRun no lock may be held. Ends the caller's pin: the
+    /// agent may free the CNO.
     void trigger(Evd& evd, Agent agent) EXCLUDES(mutex_);
+    /// Calls the agent, if it is still set, for the last trigger. Ends the caller's pin.
+    void call_agent() EXCLUDES(mutex_);
     /// @param timeout microseconds. @param old_cancel_state the caller's; cancellation is disabled
     /// but for the wait itself.
     DAT_RETURN wait(DAT_TIMEOUT timeout, int old_cancel_state, DAT_EVD_HANDLE* evd)
         EXCLUDES(mutex_);
-    void set_agent(const DAT_OS_WAIT_PROXY_AGENT& agent) EXCLUDES(mutex_);
-    DAT_OS_WAIT_PROXY_AGENT agent() EXCLUDES(mutex_);
+    /// @return what dat_cno_modify_agent answers.
+    DAT_RETURN set_agent(const DAT_OS_WAIT_PROXY_AGENT& agent) EXCLUDES(mutex_);
+    void query(DAT_CNO_PARAM& parameters) EXCLUDES(mutex_);
     /// Counts the EVDs. The last one to go wakes the waiters, with a NULL EVD.
     void attach() EXCLUDES(mutex_);
     void detach() EXCLUDES(mutex_);
@@ -40,20 +46,29 @@ class Cno final : public Object<Cno>, public ListNode<Cno>, public ServiceThread
     void pin() { ++pins_; }
     void unpin() { --pins_; }
     bool in_use() EXCLUDES(mutex_);
-    /// Sends the waiters away with CNO_DEAD and returns when nobody uses the CNO any more.
-    void expel_waiters() EXCLUDES(mutex_);
-    /// Calls the agent that a trigger has left for the service thread.
-    void serve() override EXCLUDES(mutex_);
+    /// Whether the calling thread runs this CNO's agent.
+    bool is_in_agent() EXCLUDES(mutex_);
+    /// Sends the waiters away with CNO_DEAD, calls no agent any more, and returns when all agents
+    /// have returned but those that the calling thread itself runs.
+    void silence() EXCLUDES(mutex_);
+    bool is_dead() EXCLUDES(mutex_);
+    /// For the end of a silenced CNO: returns when no thread knows it any more.
+    void await_quiet();
 
     Ia& ia;
+    Cno* next_due = nullptr;  ///< guarded by the agent thread's mutex
 
   private:
     class Waiting;
-    void call_agent() EXCLUDES(mutex_);
+    class AgentCall;
+    void await_unpinned();
+    void raise(DAT_EVD_HANDLE evd) REQUIRES(mutex_);
 
     support::Mutex mutex_;
     support::CondVar changed_;
+    const DAT_FD descriptor_;
     DAT_OS_WAIT_PROXY_AGENT agent_ GUARDED_BY(mutex_);
+    AgentCall* calls_ GUARDED_BY(mutex_) = nullptr;  ///< in flight, on their threads' stacks
     bool triggered_ GUARDED_BY(mutex_) = false;
     bool dead_ GUARDED_BY(mutex_) = false;
     int waiters_ GUARDED_BY(mutex_) = 0;
@@ -62,7 +77,7 @@ class Cno final : public Object<Cno>, public ListNode<Cno>, public ServiceThread
     std::atomic<int> pins_{0};
 };
 
-/// Ends a CNO that no EVD is attached to; its waiters are sent away.
+/// Ends a CNO that no EVD is attached to; its waiters are sent away. Its agent may do so.
 void destroy_cno(Cno& cno);
 
 }  // namespace dapl

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
 #include "dapl/cno.hpp"
 #include "dapl/entry.hpp"
 #include "dapl/events.hpp"
 #include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/pool.hpp"
+#include "dapl/refusal.hpp"
 
 namespace dapl {
 
 void destroy_cno(Cno& cno) {
     revoke(cno);
-    cno.expel_waiters();
+    cno.silence();
+    cno.await_quiet();
     {
         support::MutexLock lock(cno.ia.mutex);
         cno.ia.cnos.remove(cno);
@@ -21,15 +28,41 @@ void destroy_cno(Cno& cno) {
 namespace entry {
 namespace {
 
+constexpr DAT_FD kNoDescriptor = -1;
+
+/// Throws std::bad_alloc.
+DAT_CNO_HANDLE add(Ia& ia, const DAT_OS_WAIT_PROXY_AGENT& agent, DAT_FD descriptor) {
+    Cno* cno = make<Cno>(&ia.provider.table, ia, agent, descriptor);
+    support::MutexLock lock(ia.mutex);
+    ia.cnos.add(*cno);
+    return cno->handle();
+}
+
 DAT_RETURN create(DAT_IA_HANDLE ia_handle, const DAT_OS_WAIT_PROXY_AGENT& agent,
                   DAT_CNO_HANDLE* handle) {
     Ia* ia = from_handle<Ia>(ia_handle);
     if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
     if (!handle) return bad_argument(3);
-    Cno* cno = make<Cno>(&ia->provider.table, *ia, agent);
-    support::MutexLock lock(ia->mutex);
-    ia->cnos.add(*cno);
-    *handle = cno->handle();
+    if (agent.proxy_agent_func && !ia->agents().start()) return kOutOfMemory;
+    *handle = add(*ia, agent, kNoDescriptor);
+    return DAT_SUCCESS;
+}
+
+DAT_RETURN create_with_descriptor(DAT_IA_HANDLE ia_handle, DAT_FD* descriptor,
+                                  DAT_CNO_HANDLE* handle) {
+    Ia* ia = from_handle<Ia>(ia_handle);
+    if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
+    if (!descriptor) return bad_argument(2);
+    if (!handle) return bad_argument(3);
+    const DAT_FD made = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (made < 0) return refused_by_system(errno, "a CNO").value().code;
+    try {
+        *handle = add(*ia, {}, made);
+    } catch (...) {
+        ::close(made);
+        throw;
+    }
+    *descriptor = made;
     return DAT_SUCCESS;
 }
 
@@ -47,6 +80,10 @@ DAT_RETURN cno_create(DAT_IA_HANDLE ia, DAT_OS_WAIT_PROXY_AGENT agent, DAT_CNO_H
     return uncancelled([=](int) { return create(ia, agent, cno); });
 }
 
+DAT_RETURN cno_fd_create(DAT_IA_HANDLE ia, DAT_FD* descriptor, DAT_CNO_HANDLE* cno) {
+    return uncancelled([=](int) { return create_with_descriptor(ia, descriptor, cno); });
+}
+
 DAT_RETURN cno_free(DAT_CNO_HANDLE cno) {
     return uncancelled([=](int) { return free(cno); });
 }
@@ -54,18 +91,24 @@ DAT_RETURN cno_free(DAT_CNO_HANDLE cno) {
 DAT_RETURN cno_modify_agent(DAT_CNO_HANDLE handle, DAT_OS_WAIT_PROXY_AGENT agent) {
     Cno* cno = from_handle<Cno>(handle);
     if (!cno) return bad_handle(DAT_INVALID_HANDLE_CNO);
-    cno->set_agent(agent);
-    return DAT_SUCCESS;
+    return cno->set_agent(agent);
 }
 
 DAT_RETURN cno_query(DAT_CNO_HANDLE handle, DAT_CNO_PARAM_MASK, DAT_CNO_PARAM* parameters) {
     Cno* cno = from_handle<Cno>(handle);
     if (!cno) return bad_handle(DAT_INVALID_HANDLE_CNO);
     if (!parameters) return bad_argument(3);
-    parameters->ia_handle = consumer_handle(cno->ia);
-    parameters->proxy_type = DAT_PROXY_TYPE_AGENT;
-    parameters->proxy.agent = cno->agent();
+    cno->query(*parameters);
     return DAT_SUCCESS;
+}
+
+DAT_RETURN cno_trigger(DAT_CNO_HANDLE handle, DAT_EVD_HANDLE* evd) {
+    return uncancelled([=](int old_cancel_state) {
+        Cno* cno = from_handle<Cno>(handle);
+        if (!cno) return bad_handle(DAT_INVALID_HANDLE_CNO);
+        if (!evd) return bad_argument(2);
+        return cno->wait(0, old_cancel_state, evd);
+    });
 }
 
 DAT_RETURN cno_wait(DAT_CNO_HANDLE handle, DAT_TIMEOUT timeout, DAT_EVD_HANDLE* evd) {

@@ -123,9 +123,7 @@ Cno* Evd::pinned_cno() {
 
 void Evd::announce(Cno* pinned, Agent agent) {
     wake();
-    if (!pinned) return;
-    pinned->trigger(*this, agent);
-    pinned->unpin();
+    if (pinned) pinned->trigger(*this, agent);
 }
 
 /// @return how many came.

@@ -137,7 +137,7 @@ void Evd::serve() {
         arm();
         cno = pinned_cno();
     }
-    announce(cno, Agent::kMayRun);
+    announce(cno, Agent::kElsewhere);
 }
 
 void Evd::set_waitable(bool waitable) {
@@ -173,11 +173,15 @@ bool Evd::update_watch() {
 
 DAT_RETURN Evd::modify_cno(Cno* cno) {
     support::MutexLock control(control_);
-    if (cno) cno->attach();
     Cno* old;
     {
         support::SpinLockGuard lock(lock_);
         old = cno_;
+    }
+    if (cno == old) return DAT_SUCCESS;
+    if (cno) cno->attach();
+    {
+        support::SpinLockGuard lock(lock_);
         cno_ = cno;
     }
     const bool watched = update_watch();
@@ -189,6 +193,7 @@ DAT_RETURN Evd::set_enabled(bool enabled) {
     support::MutexLock control(control_);
     {
         support::SpinLockGuard lock(lock_);
+        if (enabled_ == enabled) return DAT_SUCCESS;
         enabled_ = enabled;
     }
     return update_watch() ? kSuccess : kOutOfMemory;

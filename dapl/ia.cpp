@@ -17,7 +17,7 @@
 namespace dapl {
 
 Ia::Ia(const Provider& registered, std::unique_ptr<cm::Manager> opened, ServiceThread& thread,
-       const ibv_device_attr& device, const ibv_port_attr& port)
+       AgentThread& agent_thread, const ibv_device_attr& device, const ibv_port_attr& port)
     : provider(registered),
       manager(std::move(opened)),
       device_attributes(device),
@@ -26,7 +26,8 @@ Ia::Ia(const Provider& registered, std::unique_ptr<cm::Manager> opened, ServiceT
       provider_attributes(describe_provider(*this)),
       transport_attributes(describe_transport(*this)),
       vendor_attributes(describe_vendor(*this)),
-      service_(thread) {}
+      service_(thread),
+      agents_(agent_thread) {}
 
 Evd* Ia::async_evd() {
     support::SpinLockGuard lock(async_lock_);
@@ -65,6 +66,7 @@ ibv_cq* Ia::unused_queue() {
 namespace {
 
 void start_service(ProcessState& process) REQUIRES(process.open_mutex) {
+    if (!process.agents) process.agents = new AgentThread();
     if (!process.service) process.service = new ServiceThread();
 }
 
@@ -96,8 +98,8 @@ DAT_RETURN open_adapter(const Provider& provider, DAT_COUNT async_length, Evd* s
     if (const int failed = ibv_query_port(adapter.context, adapter.port, &port))
         return from_errno(failed);
     start_service(process);
-    Ia* ia =
-        make<Ia>(&provider.table, provider, std::move(*manager), *process.service, device, port);
+    Ia* ia = make<Ia>(&provider.table, provider, std::move(*manager), *process.service,
+                      *process.agents, device, port);
     DAT_RETURN code = kOutOfMemory;
     try {
         code = set_up(*ia, async_length, shared_async, process);

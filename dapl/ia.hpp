@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 
+#include "dapl/agent_thread.hpp"
 #include "dapl/cm/manager.hpp"
 #include "dapl/cno.hpp"
 #include "dapl/cr.hpp"
@@ -33,12 +34,13 @@ class Ia final : public Object<Ia> {
     static constexpr Kind kKind = Kind::kIa;
     /// @param device, port as the adapter reports them.
     Ia(const Provider& registered, std::unique_ptr<cm::Manager> opened, ServiceThread& thread,
-       const ibv_device_attr& device, const ibv_port_attr& port);
+       AgentThread& agent_thread, const ibv_device_attr& device, const ibv_port_attr& port);
 
     bool is_infiniband() const { return transport != IBV_TRANSPORT_IWARP; }
     const cm::Adapter& adapter() const { return manager->adapter(); }
     ibv_context* context() const { return manager->adapter().context; }
     ServiceThread& service() const { return service_; }
+    AgentThread& agents() const { return agents_; }
 
     const Provider& provider;
     const std::unique_ptr<cm::Manager> manager;
@@ -79,6 +81,7 @@ class Ia final : public Object<Ia> {
 
   private:
     ServiceThread& service_;
+    AgentThread& agents_;
     support::SpinLock async_lock_;
     Evd* async_evd_ GUARDED_BY(async_lock_) = nullptr;
     verbs::CompletionQueue unused_queue_ GUARDED_BY(mutex);

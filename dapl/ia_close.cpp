@@ -70,12 +70,40 @@ bool has_children(Ia& ia) {
     return false;
 }
 
+/// The library that an agent returns to must stay.
+bool is_closed_by_its_agent(Ia& ia) {
+    support::MutexLock lock(ia.mutex);
+    for (Cno* cno = ia.cnos.first(); cno; cno = ia.cnos.after(*cno))
+        if (cno->is_in_agent()) return true;
+    return false;
+}
+
+/// Ends waits and agents while no lock is held: an agent may call anything before it returns, also
+/// open or close another adapter instance.
+void silence_notification(Ia& ia) {
+    for (;;) {
+        Cno* cno;
+        {
+            support::MutexLock lock(ia.mutex);
+            cno = ia.cnos.first();
+            while (cno && cno->is_dead()) cno = ia.cnos.after(*cno);
+            if (cno) cno->pin();
+        }
+        if (!cno) return;
+        cno->silence();
+        cno->unpin();
+    }
+}
+
 DAT_RETURN close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags) {
     Ia* ia = from_handle<Ia>(handle);
     if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
     if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG) return bad_argument(2);
+    if (is_closed_by_its_agent(*ia)) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+    if (flags == DAT_CLOSE_ABRUPT_FLAG) silence_notification(*ia);
     ProcessState& process = process_state();
     support::MutexLock lock(process.open_mutex);
+    if (!from_handle<Ia>(handle)) return bad_handle(DAT_INVALID_HANDLE_IA);
     if (flags == DAT_CLOSE_GRACEFUL_FLAG && has_children(*ia))
         return error(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
     tear_down(*ia, process);
@@ -109,6 +137,8 @@ void tear_down(Ia& ia, ProcessState& process) {
 
 void stop_service_if_unused(ProcessState& process) {
     if (process.first_ia) return;
+    delete process.agents;
+    process.agents = nullptr;
     delete process.service;
     process.service = nullptr;
 }

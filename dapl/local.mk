@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libdaplcore.la
 libdaplcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(IBVERBS_CFLAGS)
 libdaplcore_la_SOURCES = \
     %reldir%/address.cpp %reldir%/address.hpp \
+    %reldir%/agent_thread.cpp %reldir%/agent_thread.hpp \
     %reldir%/cno.cpp %reldir%/cno.hpp \
     %reldir%/cno_entry.cpp \
     %reldir%/codes.cpp %reldir%/codes.hpp \

@@ -13,6 +13,7 @@
 
 namespace dapl {
 
+class AgentThread;
 class DeviceEvents;
 class Ia;
 class ServiceThread;
@@ -28,6 +29,7 @@ struct ProcessState {
     Ia* first_ia GUARDED_BY(open_mutex);
     DeviceEvents* first_events GUARDED_BY(open_mutex);
     ServiceThread* service GUARDED_BY(open_mutex);
+    AgentThread* agents GUARDED_BY(open_mutex);  ///< made and ended with the service
 };
 
 /// Throws std::bad_alloc at the first use in a process.

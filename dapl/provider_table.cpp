@@ -120,8 +120,8 @@ const DAT_PROVIDER kProviderTable = {
     .rmr_create_for_ep_func = kNotSupported,
     .ep_post_send_with_invalidate_func = kNotSupported,
     .ep_post_rdma_read_to_rmr_func = kNotSupported,
-    .cno_fd_create_func = kNotSupported,
-    .cno_trigger_func = kNotSupported,
+    .cno_fd_create_func = entry::cno_fd_create,
+    .cno_trigger_func = entry::cno_trigger,
     .ia_ha_related_func = entry::ia_ha_related,
     .handle_extendedop_func = entry::handle_extendedop,
 };

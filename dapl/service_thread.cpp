@@ -48,24 +48,10 @@ bool ServiceThread::watch(int descriptor, Handler& handler) {
 }
 
 void ServiceThread::unwatch(int descriptor, Handler& handler) {
-    {
-        support::MutexLock lock(mutex_);
-        epoll_ctl(poll_, EPOLL_CTL_DEL, descriptor, nullptr);
-        std::erase(known_, &handler);
-    }
-    forget(handler);
-}
-
-void ServiceThread::serve_soon(Handler& handler) {
     support::MutexLock lock(mutex_);
-    if (std::find(due_.begin(), due_.end(), &handler) == due_.end()) due_.push_back(&handler);
-    eventfd_write(wake_, 1);
-}
-
-void ServiceThread::forget(Handler& handler) {
-    support::MutexLock lock(mutex_);
-    std::erase(due_, &handler);
-    while (serving_ == &handler && !pthread_equal(pthread_self(), thread_)) idle_.wait(mutex_);
+    epoll_ctl(poll_, EPOLL_CTL_DEL, descriptor, nullptr);
+    std::erase(known_, &handler);
+    while (serving_ == &handler) idle_.wait(mutex_);
 }
 
 void ServiceThread::serve(Handler& handler) {
@@ -73,19 +59,6 @@ void ServiceThread::serve(Handler& handler) {
     support::MutexLock lock(mutex_);
     serving_ = nullptr;
     idle_.notify_all();
-}
-
-void ServiceThread::serve_due() {
-    for (;;) {
-        Handler* next;
-        {
-            support::MutexLock lock(mutex_);
-            if (due_.empty()) return;
-            next = serving_ = due_.front();
-            due_.erase(due_.begin());
-        }
-        serve(*next);
-    }
 }
 
 void* ServiceThread::run(void* self) {
@@ -112,7 +85,6 @@ void ServiceThread::loop() {
                 handler = nullptr;
         }
         if (handler) serve(*handler);
-        serve_due();
     }
 }
 

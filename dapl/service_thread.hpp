@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The one thread of the core in a process: reads the devices' async events and the completion
-/// channels of EVDs with a CNO, and calls proxy agents for those who must not. All signals blocked.
+/// channels of EVDs with a CNO. It never runs a consumer's code. All signals blocked.
 #pragma once
 
 #include <pthread.h>
@@ -31,16 +31,12 @@ class ServiceThread {
     /// From now on the handler is served whenever the descriptor can be read. @return false when
     /// the system refuses.
     bool watch(int descriptor, Handler& handler) EXCLUDES(mutex_);
+    /// On return the handler is not being served.
     void unwatch(int descriptor, Handler& handler) EXCLUDES(mutex_);
-    /// Has the handler served once, soon. Does not fail, but merges calls.
-    void serve_soon(Handler& handler) EXCLUDES(mutex_);
-    /// On return the handler is neither due nor being served (unless it is the caller itself).
-    void forget(Handler& handler) EXCLUDES(mutex_);
 
   private:
     static void* run(void* self);
     void loop();
-    void serve_due() EXCLUDES(mutex_);
     void serve(Handler& handler) EXCLUDES(mutex_);
 
     const int poll_;
@@ -49,7 +45,6 @@ class ServiceThread {
     support::Mutex mutex_;
     support::CondVar idle_;
     std::vector<Handler*> known_ GUARDED_BY(mutex_);  ///< watched: others may be gone already
-    std::vector<Handler*> due_ GUARDED_BY(mutex_);
     Handler* serving_ GUARDED_BY(mutex_) = nullptr;
     bool stopping_ GUARDED_BY(mutex_) = false;
 };

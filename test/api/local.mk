@@ -84,3 +84,7 @@ CLEANFILES += %reldir%/dat.conf
 	    printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' \
 	        "$${ia%%:*}" '$(abs_top_builddir)/.libs/libdaplsoft.so.2' "$${ia#*:}"; \
 	done >$@
+check_PROGRAMS += test/api/cno_test
+TESTS += test/api/cno_test
+test_api_cno_test_SOURCES = %reldir%/cno_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
+test_api_cno_test_LDADD = libtestmain.la libdat2.la

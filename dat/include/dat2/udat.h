@@ -462,7 +462,9 @@ DAT_RETURN DAT_API dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
  * threads or an agent.
  *
  * @param ia_handle The IA.
- * @param agent Function to call for a trigger, once; DAT_OS_WAIT_PROXY_AGENT_NULL for none.
+ * @param agent Function to call for a trigger, once; DAT_OS_WAIT_PROXY_AGENT_NULL for none. It is
+ *     called in the thread of a dat_evd_post_se(), for all other events in a thread of the provider;
+ *     it may call any function, also free its EVD and its CNO, but not close its own IA.
  * @param cno_handle Out: the CNO; must not be NULL.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
@@ -472,13 +474,18 @@ DAT_RETURN DAT_API dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGE
                                   DAT_CNO_HANDLE* cno_handle);
 
 /**
- * Makes a CNO that is a file descriptor for poll(2).
+ * Makes a CNO that is a file descriptor for poll(2): it is ready for reading from a trigger on until
+ * dat_cno_trigger() or dat_cno_wait() has taken that, and when the last EVD is gone. It is to be
+ * polled only, not read, and goes with the CNO. Such a CNO has no agent.
  *
  * @param ia_handle The IA.
  * @param file_descriptor Out: the descriptor.
  * @param cno_handle Out: the CNO.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 file_descriptor is NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 cno_handle is NULL.
+ * @return DAT_INSUFFICIENT_RESOURCES No descriptor is left.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider does not have it.
  */
 DAT_RETURN DAT_API dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD* file_descriptor,
@@ -491,11 +498,13 @@ DAT_RETURN DAT_API dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD* file_descr
  * @param agent As for dat_cno_create().
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG1 The CNO was made by dat_cno_fd_create().
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_CNO_DEAD Its IA is being closed.
  */
 DAT_RETURN DAT_API dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_PROXY_AGENT agent);
 
 /**
- * Tells a CNO's IA and agent.
+ * Tells a CNO's IA and its agent or descriptor.
  *
  * @param cno_handle The CNO.
  * @param cno_param_mask Ignored: all members are filled.
@@ -524,12 +533,14 @@ DAT_RETURN DAT_API dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
                                 DAT_EVD_HANDLE* evd_handle);
 
 /**
- * Waits at a CNO made by dat_cno_fd_create() without blocking.
+ * Takes the trigger of a CNO without waiting; its descriptor, if it has one, is not ready any more.
  *
  * @param cno_handle The CNO.
- * @param evd_handle Out: the EVD that triggered.
+ * @param evd_handle Out: as for dat_cno_wait().
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 evd_handle is NULL.
+ * @return DAT_QUEUE_EMPTY (raw) Nothing has triggered.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider does not have it.
  */
 DAT_RETURN DAT_API dat_cno_trigger(DAT_CNO_HANDLE cno_handle, DAT_EVD_HANDLE* evd_handle);
