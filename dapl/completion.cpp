@@ -107,6 +107,13 @@ bool is_current(const ibv_wc& completion) {
     return side.incarnation.load(std::memory_order_acquire) == id.incarnation;
 }
 
+bool take_marker(const ibv_wc& completion) {
+    const WorkRequestId id(completion.wr_id);
+    if (!id.marker) return false;
+    if (is_current(completion)) ep_of(id).requests_finished.store(true, std::memory_order_release);
+    return true;
+}
+
 DAT_EP_HANDLE take_completion(const ibv_wc& completion, DAT_EVENT& event) {
     const WorkRequestId id(completion.wr_id);
     Ep& ep = ep_of(id);

@@ -13,6 +13,10 @@ namespace dapl {
 /// the EVD held that takes it.
 bool is_current(const ibv_wc& completion);
 
+/// @return whether it is that of a marker, of which no event comes; its EP is told. With the lock
+/// of the EVD held.
+bool take_marker(const ibv_wc& completion);
+
 /// Frees the slot of a current completion and writes its event, all but evd_handle.
 /// @return the EP when its transfer failed (flushes not counted), else NULL.
 DAT_EP_HANDLE take_completion(const ibv_wc& completion, DAT_EVENT& event);

@@ -25,7 +25,9 @@ ibv_qp_init_attr initial_attributes(Ep& ep, const EpParts& parts, const DAT_EP_A
     attributes.send_cq =
         parts.request_evd ? parts.request_evd->completion_queue() : ep.ia.unused_queue();
     attributes.recv_cq = parts.recv_evd ? parts.recv_evd->completion_queue() : ep.ia.unused_queue();
-    attributes.cap.max_send_wr = std::max(wanted.max_request_dtos, 1);
+    // One more than the consumer can post: the marker of a graceful disconnect.
+    attributes.cap.max_send_wr =
+        std::min(std::max(wanted.max_request_dtos, 1) + 1, ep.ia.device_attributes.max_qp_wr);
     attributes.cap.max_recv_wr = std::max(wanted.max_recv_dtos, 1);
     attributes.cap.max_send_sge = std::min(
         std::max({wanted.max_request_iov, wanted.max_rdma_read_iov, wanted.max_rdma_write_iov, 1}),
@@ -135,6 +137,17 @@ void Ep::install(Side& side, ibv_qp* made, std::uint32_t slots, int segments, bo
     side.work_request_base = WorkRequestId::base(header().index, incarnation, is_receive);
     side.incarnation.store(incarnation, std::memory_order_release);
     side.queue_pair = made;
+}
+
+int Ep::post_marker() {
+    requests_finished.store(false, std::memory_order_relaxed);
+    support::SpinLockGuard lock(requests.lock);
+    ibv_send_wr marker{};
+    marker.wr_id = requests.work_request_base | WorkRequestId::kSpecial;
+    marker.opcode = IBV_WR_RDMA_WRITE;
+    marker.send_flags = IBV_SEND_SIGNALED;
+    ibv_send_wr* refused;
+    return ibv_post_send(requests.queue_pair, &marker, &refused);
 }
 
 void Ep::flush_queue_pair() {

@@ -59,6 +59,8 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     };
     Side requests;
     Side receives;
+    /// The device has done everything that was posted before the marker.
+    std::atomic<bool> requests_finished{false};
     /// Bytes of a send or write that the device copies at the post.
     std::atomic<std::uint32_t> max_inline{0};
 
@@ -78,6 +80,9 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
         EXCLUDES(connection_lock);
     /// Lets its parts go; the queue pair has ended.
     void release_parts() REQUIRES(connection_lock) { set_parts({}); }
+    /// Posts the marker: a write of nothing, which completes after everything that was posted
+    /// before it, and which the peer does not notice. @return errno.
+    int post_marker() REQUIRES(connection_lock);
     /// Puts the queue pair into the error state: every work request completes, new ones come back
     /// flushed. On return the completions of the receives are in their EVD.
     void flush_queue_pair() REQUIRES(connection_lock);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <system_error>
 
 #include "dapl/address.hpp"
 #include "dapl/ep.hpp"
@@ -15,6 +16,10 @@
 
 namespace dapl {
 namespace {
+
+/// How often a graceful disconnect looks whether the posted work is done.
+constexpr std::chrono::steady_clock::duration kFirstLook = std::chrono::milliseconds(1);
+constexpr std::chrono::steady_clock::duration kLongestLook = std::chrono::milliseconds(32);
 
 std::uint8_t limited(DAT_COUNT reads) {
     return static_cast<std::uint8_t>(std::clamp<DAT_COUNT>(reads, 0, 255));
@@ -88,9 +93,24 @@ void EpConnection::start_timer(DAT_TIMEOUT timeout) {
 void EpConnection::disconnect(EpCause how) {
     const DAT_EP_STATE before = ep_.state.get();
     if (!ep_.state.move(how)) return;
+    if (ep_.state.get() == DAT_EP_STATE_DISCONNECT_PENDING && ep_.requests.slots.posted() > 0) {
+        const int refused = ep_.post_marker();
+        next_look_ = kFirstLook;
+        if (refused == 0) return finish_requests();
+        support::trace(support::Level::kWarning, "EP {:x} cannot wait for its requests: {}",
+                       ep_.id(), std::generic_category().message(refused));
+    }
     cm_->disconnect();
     if (is_pending(before)) cm_.reset();
     if (ep_.state.get() == DAT_EP_STATE_DISCONNECTED) ended(DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/// Nobody may be polling the EVD, so this does, at growing intervals.
+void EpConnection::finish_requests() {
+    ep_.parts.request_evd->poll_for_marker();
+    if (ep_.requests_finished.load(std::memory_order_acquire)) return cm_->disconnect();
+    ep_.ia.manager->loop.arm(*this, Clock::now() + next_look_);
+    next_look_ = std::min(2 * next_look_, kLongestLook);
 }
 
 void EpConnection::broken() {
@@ -106,6 +126,7 @@ void EpConnection::forget() {
 }
 
 void EpConnection::expired() {
+    if (ep_.state.get() == DAT_EP_STATE_DISCONNECT_PENDING) return finish_requests();
     if (!ep_.state.move(EpCause::kRefused)) return;
     cm_.reset();  // the peer's request is withdrawn, a late answer finds nobody
     support::report<support::kPeerTimedOut>(to_text(remote_address), timeout_);

@@ -39,7 +39,8 @@ class EpConnection final : private cm::User, private cm::Timer {
     /// @param conn_qual the service point's.
     DAT_RETURN accept(std::unique_ptr<cm::Connection>& request, DAT_CONN_QUAL conn_qual,
                       cm::PrivateData data) REQUIRES(connection_lock);
-    /// @param how kDisconnectGraceful or kDisconnectAbrupt; nothing happens where the state has no
+    /// @param how kDisconnectGraceful: a connection goes down when everything that is posted is
+    /// done, be it after the call; kDisconnectAbrupt: now. Nothing happens where the state has no
     /// such move.
     void disconnect(EpCause how) REQUIRES(connection_lock);
     /// A transfer or the queue pair failed: a connected EP breaks.
@@ -50,6 +51,7 @@ class EpConnection final : private cm::User, private cm::Timer {
   private:
     void report(cm::Outcome outcome, cm::PrivateData data) override REQUIRES(connection_lock);
     void expired() override REQUIRES(connection_lock);
+    void finish_requests() REQUIRES(connection_lock);
     void established(cm::PrivateData data) REQUIRES(connection_lock);
     DAT_EVENT_NUMBER event_of(cm::Outcome outcome, DAT_EP_STATE before) const;
     cm::Parameters parameters(cm::PrivateData data) REQUIRES(connection_lock);
@@ -63,6 +65,7 @@ class EpConnection final : private cm::User, private cm::Timer {
     Ep& ep_;
     bool active_ = false;
     DAT_TIMEOUT timeout_ = DAT_TIMEOUT_INFINITE;
+    Clock::duration next_look_{};  ///< while a graceful disconnect waits for the requests
     std::array<std::byte, kLargestData> private_data_{};  ///< what the last event points at
     std::unique_ptr<cm::Connection> cm_;
 };

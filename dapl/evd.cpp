@@ -134,7 +134,9 @@ int Evd::poll_device() {
     ibv_wc* const first = held_.get() + held_end_;
     const int polled = ibv_poll_cq(queue_.get(), room, first);
     if (polled <= 0) return 0;
-    const auto stale = [](const ibv_wc& completion) { return !is_current(completion); };
+    const auto stale = [](const ibv_wc& completion) {
+        return take_marker(completion) || !is_current(completion);
+    };
     held_end_ += static_cast<int>(std::remove_if(first, first + polled, stale) - first);
     return polled;
 }
@@ -176,6 +178,11 @@ DAT_RETURN Evd::dequeue(DAT_EVENT* event) {
     }
     if (failed) break_connection(failed);
     return DAT_SUCCESS;
+}
+
+void Evd::poll_for_marker() {
+    support::SpinLockGuard lock(lock_);
+    drain_device();
 }
 
 void Evd::await_flush(Ep& ep, bool receives) {

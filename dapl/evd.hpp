@@ -43,6 +43,8 @@ class Evd final : public Object<Evd>, public ListNode<Evd>, public ServiceThread
     /// The device flushes this side of an EP: returns when the completion of the last transfer has
     /// come, or it is plain that there is none to come.
     void await_flush(Ep& ep, bool receives) EXCLUDES(lock_);
+    /// Looks what the device has done, so that the EPs hear of their markers.
+    void poll_for_marker() EXCLUDES(lock_);
     /// Reads the completion channel in place of a waiter. On the service thread.
     void serve() override EXCLUDES(lock_);
     bool takes(unsigned streams) const { return (flags & streams) != 0; }

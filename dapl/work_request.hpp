@@ -10,25 +10,30 @@
 
 namespace dapl {
 
-/// From the top: EP index (20 bits), incarnation of the side (20), receive (1), sequence (23).
+/// From the top: EP index (20 bits), incarnation of the side (19), special (1), receive (1),
+/// sequence (23). A special request is a marker: the last of an EP that disconnects gracefully. It
+/// has no slot, and no event comes of it.
 struct WorkRequestId {
     static constexpr std::uint32_t kIndexMask = 0xfffff;
-    static constexpr std::uint32_t kIncarnationMask = 0xfffff;
+    static constexpr std::uint32_t kIncarnationMask = 0x7ffff;
+    static constexpr std::uint64_t kSpecial = std::uint64_t{1} << 24;
 
     static constexpr std::uint64_t base(std::uint32_t index, std::uint32_t incarnation,
                                         bool receive) {
         return static_cast<std::uint64_t>(index & kIndexMask) << 44 |
-               static_cast<std::uint64_t>(incarnation & kIncarnationMask) << 24 |
+               static_cast<std::uint64_t>(incarnation & kIncarnationMask) << 25 |
                static_cast<std::uint64_t>(receive) << 23;
     }
     explicit constexpr WorkRequestId(std::uint64_t id)
         : index(static_cast<std::uint32_t>(id >> 44)),
-          incarnation(static_cast<std::uint32_t>(id >> 24) & kIncarnationMask),
+          incarnation(static_cast<std::uint32_t>(id >> 25) & kIncarnationMask),
+          marker((id >> 23 & 3) == 2),
           receive((id >> 23 & 1) != 0),
           sequence(static_cast<std::uint32_t>(id) & SlotRing::kSequenceMask) {}
 
     std::uint32_t index;
     std::uint32_t incarnation;
+    bool marker;
     bool receive;
     std::uint32_t sequence;
 };

@@ -6,10 +6,13 @@
 #include <cstdarg>
 #include <cstring>
 
+#include "test/support/process.hpp"
 #include "test/unit/core_fixture.hpp"
 
 namespace test {
 namespace {
+
+using namespace std::chrono_literals;
 
 class DataPath : public CoreTest {
   protected:
@@ -212,6 +215,60 @@ TEST_F(DataPath, FlushedCompletionsStayWhenTheEndpointIsResetOrFreed) {
     EXPECT_EQ(next_dto(request_evd).user_cookie.as_64, 2u);
     EXPECT_EQ(next_dto(recv_evd).user_cookie.as_64, 3u);
     EXPECT_TRUE(empty(recv_evd));
+}
+
+TEST_F(DataPath, AGracefulDisconnectWaitsForWhatIsPostedAndLeavesNoTraceInTheEvents) {
+    connect_ep();
+    const int before = fake::disconnects();
+    ASSERT_EQ(send(1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+    ASSERT_EQ(send(2), DAT_SUCCESS);
+    ASSERT_EQ(send(3, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+    EXPECT_EQ(entry::ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+    EXPECT_EQ(state(), DAT_EP_STATE_DISCONNECT_PENDING);
+    EXPECT_EQ(send(4), 0x8007002Fu) << "nothing can be posted behind it";
+    ASSERT_EQ(fake::requests(qp()).size(), 4u);
+    EXPECT_EQ(fake::requests(qp())[3].opcode, IBV_WR_RDMA_WRITE);
+    EXPECT_EQ(fake::requests(qp())[3].length, 0u);
+    for (int i = 0; i < 3; ++i) fake::finish_request(qp());
+    EXPECT_EQ(next_dto(request_evd).user_cookie.as_64, 2u);
+    EXPECT_EQ(fake::disconnects(), before) << "the last one may not be done yet";
+    fake::finish_request(qp());
+    EXPECT_TRUE(eventually([&] { return fake::disconnects() == before + 1; }, 60s));
+    EXPECT_TRUE(empty(request_evd)) << "the library's own request makes no event";
+    EXPECT_EQ(state(), DAT_EP_STATE_DISCONNECT_PENDING) << "until the peer has answered";
+}
+
+TEST_F(DataPath, AGracefulDisconnectOfAnIdleEndpointTakesTheConnectionDownAtOnce) {
+    connect_ep();
+    const int before = fake::disconnects();
+    ASSERT_EQ(send(1), DAT_SUCCESS);
+    fake::finish_request(qp());
+    next(request_evd);
+    EXPECT_EQ(entry::ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+    EXPECT_EQ(fake::disconnects(), before + 1);
+    EXPECT_TRUE(fake::requests(qp()).empty());
+}
+
+TEST_F(DataPath, AnAbruptDisconnectEndsAGracefulOneThatWaits) {
+    connect_ep();
+    ASSERT_EQ(send(1), DAT_SUCCESS);
+    EXPECT_EQ(entry::ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+    EXPECT_EQ(entry::ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), 0x80060026u);
+    EXPECT_EQ(entry::ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+    EXPECT_EQ(state(), DAT_EP_STATE_DISCONNECTED);
+    EXPECT_EQ(next_dto(request_evd).status, DAT_DTO_ERR_FLUSHED);
+    EXPECT_TRUE(empty(request_evd));
+    EXPECT_EQ(next(connect_evd).event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+TEST_F(DataPath, AFailedRequestBreaksAConnectionThatDisconnectsGracefully) {
+    connect_ep();
+    ASSERT_EQ(send(1), DAT_SUCCESS);
+    EXPECT_EQ(entry::ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+    fake::finish_request(qp(), IBV_WC_REM_ACCESS_ERR);
+    EXPECT_EQ(next_dto(request_evd).status, DAT_DTO_ERR_REMOTE_ACCESS);
+    EXPECT_EQ(state(), DAT_EP_STATE_DISCONNECTED);
+    EXPECT_EQ(next(connect_evd).event_number, DAT_CONNECTION_EVENT_BROKEN);
 }
 
 TEST_F(DataPath, CompletionsOfAnEarlierQueuePairAreDropped) {

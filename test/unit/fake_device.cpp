@@ -36,6 +36,7 @@ struct Qp {
 std::mutex mutex;
 std::atomic<int> alive;
 std::atomic<int> refusal;
+std::atomic<int> disconnected;
 std::uint32_t next_number = 1;
 
 Cq& as_cq(ibv_cq* cq) {
@@ -154,7 +155,7 @@ class AgreeableConnection final : public dapl::cm::Connection {
         return {};
     }
     void reject(dapl::cm::PrivateData) override {}
-    void disconnect() override {}
+    void disconnect() override { ++disconnected; }
     sockaddr_storage peer_address() const override { return {}; }
     std::uint16_t local_port() const override { return 1; }
     std::uint16_t remote_port() const override { return 2; }
@@ -422,6 +423,9 @@ void establish() {
     last_user->report(dapl::cm::Outcome::kEstablished, {});
 }
 
+int disconnects() {
+    return disconnected;
+}
 int objects() {
     return alive;
 }

@@ -41,6 +41,9 @@ void raise(const ibv_async_event& event, int number = 0);
 /// The peer of the last dat_ep_connect says yes.
 void establish();
 
+/// How often connections were taken down.
+int disconnects();
+
 /// Objects of the device that are alive: domains, regions, channels, queues, queue pairs.
 int objects();
 /// The next ibv_create_cq or ibv_create_qp fails with this errno; 0: works again.

@@ -1081,14 +1081,15 @@ DAT_RETURN DAT_API dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
                                          DAT_COUNT private_data_size, const DAT_PVOID private_data);
 
 /**
- * Ends a connection, or gives up one that is being made. All posted work completes with
- * DAT_DTO_ERR_FLUSHED.
+ * Ends a connection, or gives up one that is being made. Gracefully: the requests that are posted
+ * are done first, while the EP is DISCONNECT_PENDING and takes no more; the call does not wait for
+ * them. Where the peer never lets them finish, an abrupt disconnect, the peer's own or an error ends
+ * it. Work that is posted when the connection goes down completes with DAT_DTO_ERR_FLUSHED.
  *
  * Events on the connect EVD: DAT_CONNECTION_EVENT_DISCONNECTED, once, on both sides.
  *
  * @param ep_handle The EP.
- * @param close_flags DAT_CLOSE_ABRUPT_FLAG or DAT_CLOSE_GRACEFUL_FLAG; neither waits for posted
- *     work.
+ * @param close_flags DAT_CLOSE_ABRUPT_FLAG or DAT_CLOSE_GRACEFUL_FLAG.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 Graceful, and the EP is in DISCONNECT_PENDING
