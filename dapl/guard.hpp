@@ -31,14 +31,18 @@ template <class Body>
     }
 }
 
-/// Runs the body with cancellation disabled. The body gets the caller's state, for
-/// CancellationWindow; only a body that waits has a use for it.
+/// Runs the body with cancellation disabled, and of the deferred type: a signal that was sent while
+/// it was still enabled is obeyed by the C library (2.36) whatever the state is then, if the type
+/// is asynchronous. The body gets the caller's state, for CancellationWindow; only a body that waits
+/// has a use for it.
 template <class Body>
 DAT_RETURN uncancelled(const Body& body) {
-    int old_cancel_state;
+    int old_cancel_type, old_cancel_state;
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old_cancel_type);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_cancel_state);
     const DAT_RETURN code = guarded(body, old_cancel_state);
     pthread_setcancelstate(old_cancel_state, nullptr);
+    pthread_setcanceltype(old_cancel_type, nullptr);
     return code;
 }
 
@@ -47,18 +51,11 @@ DAT_RETURN uncancelled(const Body& body) {
 class CancellationWindow {
   public:
     explicit CancellationWindow(int old_cancel_state) {
-        pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old_type_);
         pthread_setcancelstate(old_cancel_state, nullptr);
     }
-    ~CancellationWindow() {
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
-        pthread_setcanceltype(old_type_, nullptr);
-    }
+    ~CancellationWindow() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr); }
     CancellationWindow(const CancellationWindow&) = delete;
     CancellationWindow& operator=(const CancellationWindow&) = delete;
-
-  private:
-    int old_type_;
 };
 
 /// @return the code of a failed control-path function, or DAT_SUCCESS.

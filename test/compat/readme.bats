@@ -14,7 +14,7 @@ teardown() {
 
 @test "the program in the README compiles without a warning and its RDMA write arrives" {
     awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$TOP_SRCDIR/README.md" >"$work/hello.c"
-    "${CC:-cc}" -Wall -Wextra -Werror -I"$TOP_SRCDIR/dat/include" "$work/hello.c" -o "$work/hello" -L"$TOP_BUILDDIR/.libs" -ldat2
+    ${CC:-cc} -Wall -Wextra -Werror -I"$TOP_SRCDIR/dat/include" "$work/hello.c" -o "$work/hello" -L"$TOP_BUILDDIR/.libs" -ldat2
     run timeout 60 "$work/hello"
     echo "$output"
     [ "$status" = 0 ]
