@@ -84,8 +84,8 @@ void Process::close_peer(Peer& peer) {
         links.swap(peer.links_);
     }
     for (const UniqueFd& link : links) service_.unwatch(link.get());
+    // It stays open: Peer::gone() may be looking at it.
     if (peer.pidfd_.valid()) service_.unwatch(peer.pidfd_.get());
-    peer.pidfd_.reset();
 }
 
 }  // namespace softverbs

@@ -57,6 +57,12 @@ std::vector<std::uint32_t> take_kicks(std::atomic<std::uint64_t>* kicks,
 
 }  // namespace
 
+KeyOwners::KeyOwners() : owners_(lazy_table<Owner>(kMaxMrs)) {}
+
+KeyOwners::~KeyOwners() {
+    std::free(owners_);
+}
+
 void set_kick(std::atomic<std::uint64_t>* kicks, std::atomic<std::uint64_t>* summary,
               std::uint32_t index) {
     kicks[index / 64].fetch_or(std::uint64_t{1} << index % 64, std::memory_order_seq_cst);
@@ -149,6 +155,7 @@ void Adapter::add(QueuePair* qp) {
 
 void Adapter::remove(QueuePair* qp) {
     live_qps_.erase(qp);
+    support::MutexLock lock(walk_mutex_);
     qps_[qp->index()].store(nullptr, std::memory_order_release);
 }
 
@@ -203,6 +210,21 @@ void Adapter::wait_for_requesters() {
         qp->wait_for_requester();
         for (int turns = 0; qp->executing();) relax(turns);
     }
+}
+
+void Adapter::wait_for_key_users() {
+    {
+        support::MutexLock lock(walk_mutex_);
+        const std::uint32_t count = blocks_.load(std::memory_order_acquire) * kQpsPerBlock;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            if (QueuePair* qp = qps_[i].load(std::memory_order_acquire)) qp->wait_for_requester();
+        }
+    }
+    wait_for_agent_copy();
+}
+
+void Adapter::wait_for_agent_copy() const {
+    for (int turns = 0; agent_copying.load(std::memory_order_seq_cst);) relax(turns);
 }
 
 void Adapter::serve_doorbell() {

@@ -3,9 +3,9 @@
 /// The software adapter of this process: its arena, the tables of its objects, and what its service
 /// thread does for them. Made when the first context is opened, gone with the last.
 ///
-/// Lock order, outermost first: Adapter::mutex, QueuePair::send_lock, QueuePair::receive_lock,
-/// CompletionQueue::lock, SharedReceiveQueue::lock; the locks of channels and of async events come
-/// last.
+/// Lock order, outermost first: Adapter::mutex, QueuePair::send_lock, Adapter::walk_mutex,
+/// QueuePair::receive_lock, CompletionQueue::lock, SharedReceiveQueue::lock; Adapter::window_lock
+/// and the locks of channels and of async events come last.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,10 @@
 namespace softverbs {
 
 class CompletionQueue;
+class MemoryWindow;
 class QueuePair;
 class SharedReceiveQueue;
+struct MemoryRegion;
 
 /// Hands out small numbers; a freed one is used again last.
 class IndexPool {
@@ -46,6 +48,28 @@ class IndexPool {
     const std::uint32_t limit_;
     std::uint32_t next_ = 0;
     std::deque<std::uint32_t> free_;
+};
+
+/// The private objects behind the entries of the arena's table of memory keys.
+class KeyOwners {
+  public:
+    KeyOwners();
+    ~KeyOwners();
+    KeyOwners(const KeyOwners&) = delete;
+    KeyOwners& operator=(const KeyOwners&) = delete;
+    void enter(std::uint32_t index, MemoryRegion* region) { owners_[index].region = region; }
+    void enter(std::uint32_t index, MemoryWindow* window) { owners_[index].window = window; }
+    void leave(std::uint32_t index) { owners_[index] = {nullptr, nullptr}; }
+    /// By a key of any generation. @return nullptr when no such object has the entry.
+    MemoryRegion* region(std::uint32_t key) const { return owners_[key >> kKeyIndexShift].region; }
+    MemoryWindow* window(std::uint32_t key) const { return owners_[key >> kKeyIndexShift].window; }
+
+  private:
+    struct Owner {
+        MemoryRegion* region;
+        MemoryWindow* window;
+    };
+    Owner* const owners_;  ///< [kMaxMrs], untouched pages of which cost nothing
 };
 
 class Adapter {
@@ -89,6 +113,17 @@ class Adapter {
     Result<std::uint32_t> take_mr() REQUIRES(mutex);
     void return_mr(std::uint32_t index) REQUIRES(mutex) { mrs_.put(index); }
 
+    /// Which windows are bound to which regions. A leaf lock.
+    support::SpinLock window_lock;
+    KeyOwners key_owners GUARDED_BY(window_lock);
+    /// The same as wait_for_requesters, for a thread that holds a queue pair's send_lock: waits
+    /// until nobody uses a key any more that was invalid when the call began.
+    void wait_for_key_users() EXCLUDES(walk_mutex_);
+    /// Until the service thread has done the copy that it is at.
+    void wait_for_agent_copy() const;
+    /// Set by the service thread while it checks keys and copies.
+    std::atomic<bool> agent_copying{false};
+
     /// Counts what the service thread placed for peers. The completion that tells of it comes by
     /// way of another process; who polls it reads this first, so that the order holds within this
     /// process alone as well.
@@ -126,9 +161,11 @@ class Adapter {
     bool process_vm_only_ = false;
     std::atomic<bool> agent_told_{false};
     /// Large tables, untouched pages of which cost nothing.
-    std::uint16_t* const block_of_;       ///< [65536], place + 1 of a block of ours
-    std::atomic<QueuePair*>* const qps_;  ///< [kMaxQps]
-    std::uint32_t blocks_ GUARDED_BY(mutex) = 0;
+    std::uint16_t* const block_of_;         ///< [65536], place + 1 of a block of ours
+    std::atomic<QueuePair*>* const qps_;    ///< [kMaxQps]
+    std::atomic<std::uint32_t> blocks_{0};  ///< changed under mutex
+    /// Held to walk over qps_ without `mutex`: no queue pair goes meanwhile. After send_lock.
+    support::Mutex walk_mutex_;
     std::deque<std::uint32_t> free_qps_ GUARDED_BY(mutex);
     std::set<QueuePair*> live_qps_ GUARDED_BY(mutex);
     IndexPool cq_indices_ GUARDED_BY(mutex){kMaxCqs};

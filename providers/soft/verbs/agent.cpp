@@ -31,9 +31,12 @@ bool check_ranges(const AgentMessage& message, const QueuePair& qp, Plan& plan) 
     for (std::uint32_t i = 0; i < message.num_ranges; ++i) {
         const auto& range = message.ranges[i];
         if (range.length > kAgentChunk) return false;
+        const ArenaView arena = qp.adapter().view();
+        const auto key = static_cast<std::uint32_t>(range.key);
+        const Access access{pd, message.access, qp.qp_num, qp.entry().generation.load()};
         const CheckedRange checked =
-            check_key(qp.adapter().view(), static_cast<std::uint32_t>(range.key), pd,
-                      message.access, range.address, range.length);
+            is_receive ? check_key(arena, key, pd, message.access, range.address, range.length)
+                       : check_remote_key(arena, key, access, range.address, range.length);
         if (!checked.permitted) return false;
         plan.local[plan.num_local++] = {checked.address, range.length};
         plan.length += range.length;
@@ -93,7 +96,9 @@ void serve_request(Adapter& adapter, const std::shared_ptr<Peer>& peer,
             (void)qp->entry().posted.load(std::memory_order_acquire);
             if (const SharedReceiveQueue* shared = qp->shared_queue())
                 (void)shared->ring().shared->posted.load(std::memory_order_acquire);
+            adapter.agent_copying.store(true, std::memory_order_seq_cst);
             answer.status = carry_out(message, *qp, *peer, answer.operands[0]);
+            adapter.agent_copying.store(false, std::memory_order_seq_cst);
             adapter.agent_copies.fetch_add(1, std::memory_order_release);
         }
     }

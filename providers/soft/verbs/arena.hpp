@@ -30,7 +30,7 @@ class ArenaView {
     SrqHeader* srq(std::uint32_t index) const;
     /// @return the entry that the key names, whether or not it is valid.
     MrEntry& mr(std::uint32_t key) const {
-        return reinterpret_cast<MrEntry*>(base_ + kMrTable)[key & ((1u << kKeyIndexBits) - 1)];
+        return reinterpret_cast<MrEntry*>(base_ + kMrTable)[key >> kKeyIndexShift];
     }
     /// @return the heap range as an array of T, nullptr when outside or misaligned.
     template <class T>

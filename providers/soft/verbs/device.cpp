@@ -12,6 +12,7 @@
 
 #include "providers/soft/verbs/completion_queue.hpp"
 #include "providers/soft/verbs/context.hpp"
+#include "providers/soft/verbs/memory_windows.hpp"
 #include "providers/soft/verbs/query.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
 #include "providers/soft/verbs/shared_receive_queue.hpp"
@@ -60,6 +61,24 @@ int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad) {
     return SharedReceiveQueue::of(srq).post(wr, bad);
 }
 
+ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
+    const CancellationDisabled guard;
+    try {
+        return MemoryWindow::create(ProtectionDomain::of(pd), type);
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* request) {
+    return QueuePair::of(qp).bind(*mw, *request);
+}
+int dealloc_mw(ibv_mw* mw) {
+    const CancellationDisabled guard;
+    MemoryWindow::destroy(&MemoryWindow::of(mw));
+    return 0;
+}
+
 void fill_operations(Context& context) {
     context.verbs.sz = sizeof(verbs_context);
     context.verbs.query_port = query_port_attributes;
@@ -69,6 +88,9 @@ void fill_operations(Context& context) {
     verbs.abi_compat = __VERBS_ABI_IS_EXTENDED;
     verbs.cmd_fd = -1;
     verbs.num_comp_vectors = 1;
+    verbs.ops.alloc_mw = alloc_mw;
+    verbs.ops.bind_mw = bind_mw;
+    verbs.ops.dealloc_mw = dealloc_mw;
     verbs.ops.poll_cq = poll_cq;
     verbs.ops.req_notify_cq = req_notify_cq;
     verbs.ops.post_send = post_send;

@@ -5,6 +5,7 @@
 
 #include "providers/soft/verbs/atomics.hpp"
 #include "providers/soft/verbs/memory_regions.hpp"
+#include "providers/soft/verbs/memory_windows.hpp"
 #include "providers/soft/verbs/query.hpp"
 
 namespace softverbs {
@@ -43,16 +44,28 @@ bool Executor::has_immediate() const {
     return work_.opcode == IBV_WR_SEND_WITH_IMM || work_.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
+bool Executor::is_send() const {
+    return work_.opcode == IBV_WR_SEND || work_.opcode == IBV_WR_SEND_WITH_IMM ||
+           work_.opcode == IBV_WR_SEND_WITH_INV;
+}
+
 bool Executor::takes_receive() const {
-    return work_.opcode == IBV_WR_SEND || has_immediate();
+    return is_send() || has_immediate();
 }
 
 Outcome Executor::run() {
+    if (work_.is_local()) return run_local();
     if (!target_.peer->alive()) return {Progress::kNoAnswer, IBV_WC_SUCCESS};
     Busy busy(*target_.entry);
     Outcome otherwise{};
     if (!ready(otherwise)) return otherwise;
     return execute();
+}
+
+/// Nothing at the other end takes part.
+Outcome Executor::run_local() {
+    if (work_.opcode == IBV_WR_BIND_MW) return done(bind_window(qp_, work_));
+    return done(invalidate_window(qp_, work_.imm_data));
 }
 
 bool Executor::ready(Outcome& otherwise) {
@@ -74,6 +87,7 @@ Outcome Executor::execute() {
     switch (work_.opcode) {
         case IBV_WR_SEND:
         case IBV_WR_SEND_WITH_IMM:
+        case IBV_WR_SEND_WITH_INV:
             return send();
         case IBV_WR_RDMA_WRITE:
         case IBV_WR_RDMA_WRITE_WITH_IMM:
@@ -154,8 +168,9 @@ bool Executor::plan_remote(std::uint32_t access, std::uint64_t length) {
     const std::uint32_t permitted = entry.access.load(std::memory_order_acquire);
     if ((permitted & remote_access(work_.opcode)) == 0) return false;
     if (length == 0) return true;
+    const Access wanted{entry.pd, access, target_.qp_num, target_.generation};
     const CheckedRange range =
-        check_key(target_.arena, work_.rkey, entry.pd, access, work_.remote_addr, length);
+        check_remote_key(target_.arena, work_.rkey, wanted, work_.remote_addr, length);
     plan_.remote[0] = {range.address, length, work_.remote_addr, work_.rkey};
     plan_.num_remote = 1;
     return range.permitted;
@@ -248,13 +263,16 @@ Outcome Executor::copied(int cause) {
     if (cause == 0) return takes_receive() ? finish_receive(0) : done(IBV_WC_SUCCESS);
     if (cause == ESRCH) return done(IBV_WC_RETRY_EXC_ERR);
     if (!all_mapped(plan_.locals())) return done(IBV_WC_LOC_PROT_ERR);
-    if (work_.opcode != IBV_WR_SEND && work_.opcode != IBV_WR_SEND_WITH_IMM)
-        return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    if (!is_send()) return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
     publish_receive(IBV_WC_LOC_PROT_ERR, 0);
     return refuse(IBV_WC_REM_OP_ERR, Fault::kLocalError);
 }
 
 Outcome Executor::finish_receive(std::uint8_t flags) {
+    if (work_.opcode == IBV_WR_SEND_WITH_INV && !invalidate_at_target(target_, work_.imm_data)) {
+        publish_receive(IBV_WC_REM_INV_REQ_ERR, 0);
+        return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    }
     publish_receive(IBV_WC_SUCCESS, flags);
     return done(IBV_WC_SUCCESS);
 }
@@ -271,6 +289,10 @@ void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
     if (has_immediate()) {
         completion.imm_data = work_.imm_data;
         completion.wc_flags = IBV_WC_WITH_IMM;
+    }
+    if (work_.opcode == IBV_WR_SEND_WITH_INV && status == IBV_WC_SUCCESS) {
+        completion.imm_data = work_.imm_data;
+        completion.wc_flags = IBV_WC_WITH_INV;
     }
     completion.flags = static_cast<std::uint8_t>(kIsReceive | flags);
     if ((work_.flags & IBV_SEND_SOLICITED) != 0) completion.flags |= kSolicited;

@@ -41,6 +41,8 @@ class Executor {
     Outcome finish_receive(std::uint8_t flags);
     void publish_receive(ibv_wc_status status, std::uint8_t flags);
     Outcome refuse(ibv_wc_status status, Fault fault);
+    Outcome run_local();
+    bool is_send() const;
     bool has_immediate() const;
     bool takes_receive() const;
 

@@ -26,8 +26,9 @@ inline constexpr std::uint32_t kMaxQps = kQpsPerBlock * kMaxQpBlocks;
 inline constexpr std::uint32_t kMaxCqs = 65536;
 inline constexpr std::uint32_t kMaxSrqs = 65536;
 inline constexpr std::uint32_t kMaxMrs = 1 << 20;
-/// Index and generation of a memory key.
-inline constexpr std::uint32_t kKeyIndexBits = 20;
+/// A memory key: index in the table of regions and windows << 12 | generation. A window's consumer
+/// chooses the last 8 bits of its key; the 4 before them are never 0, and so no key is.
+inline constexpr std::uint32_t kKeyIndexShift = 12;
 
 /// A send of up to this many bytes travels in the receive slot; poll_cq copies it out.
 inline constexpr std::uint32_t kSlotInlineBytes = 256;
@@ -157,14 +158,26 @@ struct alignas(64) SrqHeader {
 };
 static_assert(sizeof(SrqHeader) == 320);
 
+enum class KeyKind : std::uint32_t {
+    kRegion,
+    kWindow,            ///< type 1: any queue pair of the protection domain
+    kQueuePairsWindow,  ///< type 2: the one queue pair that it was bound through
+};
+
+/// A memory region or a bound memory window. Nothing but `key` changes while that is not 0, nor
+/// while a requester that has seen it may still be at work. A window of type 2 is also unbound by
+/// its queue pair's requester, who swaps the key for 0.
 struct alignas(64) MrEntry {
-    std::atomic<std::uint32_t> key;  ///< 0 while free
+    std::atomic<std::uint32_t> key;  ///< 0 while free or unbound
     std::uint32_t pd;
     std::uint32_t access;
     std::uint32_t reserved;
     std::uint64_t address;  ///< in the owner's address space
     std::uint64_t length;
     std::uint64_t iova;  ///< what remote addresses and local segments are relative to
+    KeyKind kind;
+    std::uint32_t qp_num;         ///< kQueuePairsWindow: through which it was bound,
+    std::uint32_t qp_generation;  ///< and QpEntry::generation then
 };
 static_assert(sizeof(MrEntry) == 64);
 

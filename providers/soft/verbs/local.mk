@@ -16,6 +16,7 @@ libsoftverbs_core_la_SOURCES += \
     %reldir%/flush.cpp \
     %reldir%/layout.hpp \
     %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \
+    %reldir%/memory_windows.cpp %reldir%/memory_windows.hpp \
     %reldir%/query.cpp %reldir%/query.hpp \
     %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp \
     %reldir%/queue_pair_state.cpp \

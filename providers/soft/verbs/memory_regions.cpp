@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/verbs/memory_regions.hpp"
 
-#include <infiniband/verbs.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <new>
 
 #include "providers/soft/verbs/completion_queue.hpp"
 #include "providers/soft/verbs/context.hpp"
+#include "providers/soft/verbs/memory_windows.hpp"
 
 namespace softverbs {
 
-CheckedRange check_key(ArenaView arena, std::uint32_t key, std::uint32_t pd, std::uint32_t access,
-                       std::uint64_t address, std::uint64_t length) {
-    const MrEntry& entry = arena.mr(key);
-    if (key == 0 || entry.key.load(std::memory_order_seq_cst) != key) return {};
+namespace {
+
+/// Of an entry whose key has been seen.
+CheckedRange check_range(const MrEntry& entry, std::uint32_t pd, std::uint32_t access,
+                         std::uint64_t address, std::uint64_t length) {
     const std::uint64_t region_length = entry.length;
     const std::uint64_t offset = address - entry.iova;
     const bool inside = offset <= region_length && length <= region_length - offset;
@@ -25,17 +27,42 @@ CheckedRange check_key(ArenaView arena, std::uint32_t key, std::uint32_t pd, std
     return {true, entry.address + offset};
 }
 
+}  // namespace
+
+CheckedRange check_key(ArenaView arena, std::uint32_t key, std::uint32_t pd, std::uint32_t access,
+                       std::uint64_t address, std::uint64_t length) {
+    const MrEntry& entry = arena.mr(key);
+    if (key == 0 || entry.key.load(std::memory_order_seq_cst) != key) return {};
+    if (entry.kind != KeyKind::kRegion) return {};
+    return check_range(entry, pd, access, address, length);
+}
+
+CheckedRange check_remote_key(ArenaView arena, std::uint32_t key, const Access& access,
+                              std::uint64_t address, std::uint64_t length) {
+    const MrEntry& entry = arena.mr(key);
+    if (key == 0 || entry.key.load(std::memory_order_seq_cst) != key) return {};
+    const bool other_queue_pair =
+        entry.qp_num != access.qp_num || entry.qp_generation != access.qp_generation;
+    if (entry.kind == KeyKind::kQueuePairsWindow && other_queue_pair) return {};
+    return check_range(entry, access.pd, access.rights, address, length);
+}
+
+std::uint32_t next_key(std::uint32_t last, std::uint32_t index, std::uint64_t nonce) {
+    // The generation starts anywhere, so that a guessed or old key is unlikely to fit.
+    constexpr std::uint32_t kGenerations = 1u << kKeyIndexShift;
+    constexpr std::uint32_t kSmallest = 1u << 8;
+    std::uint32_t generation = last % kGenerations;
+    if (last == 0) generation = static_cast<std::uint32_t>((nonce ^ (nonce >> 24) * index) >> 8);
+    generation = std::max((generation + 1) % kGenerations, kSmallest);
+    return index << kKeyIndexShift | generation;
+}
+
 namespace {
 
 constexpr unsigned kRemoteChanges = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-constexpr unsigned kSupportedAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                                      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                                      IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
-
-struct MemoryRegion : ibv_mr {
-    static MemoryRegion& of(ibv_mr* mr) { return *static_cast<MemoryRegion*>(mr); }
-    std::uint32_t index = 0;
-};
+constexpr unsigned kSupportedAccess =
+    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+    IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
 
 #if !defined(MADV_POPULATE_READ)  // Linux 5.14
 #define MADV_POPULATE_READ 22
@@ -68,17 +95,6 @@ int check_request(void* address, std::size_t length, unsigned access) {
     return check_memory(address, length, (access & IBV_ACCESS_LOCAL_WRITE) != 0);
 }
 
-/// The generation in the upper bits starts anywhere, so that a guessed or old key is unlikely to
-/// fit.
-std::uint32_t next_key(std::uint32_t last, std::uint32_t index, std::uint64_t nonce) {
-    constexpr std::uint32_t kGenerations = 1u << (32 - kKeyIndexBits);
-    std::uint32_t generation = last >> kKeyIndexBits;
-    if (last == 0) generation = static_cast<std::uint32_t>((nonce ^ (nonce >> 24) * index) >> 8);
-    generation = (generation + 1) % kGenerations;
-    if (generation == 0) generation = 1;
-    return generation << kKeyIndexBits | index;
-}
-
 ibv_mr* register_memory(ProtectionDomain& pd, void* address, std::size_t length, std::uint64_t iova,
                         unsigned access) {
     if (const int cause = check_request(address, length, access)) {
@@ -93,7 +109,7 @@ ibv_mr* register_memory(ProtectionDomain& pd, void* address, std::size_t length,
         errno = index.error();
         return nullptr;
     }
-    MrEntry& entry = adapter.view().mr(*index);
+    MrEntry& entry = adapter.view().mr(*index << kKeyIndexShift);
     const std::uint32_t key = next_key(entry.reserved, *index, adapter.view().header().nonce);
     entry.reserved = key;  // the last key of this entry, for the next one
     entry.pd = pd.number();
@@ -101,6 +117,7 @@ ibv_mr* register_memory(ProtectionDomain& pd, void* address, std::size_t length,
     entry.address = reinterpret_cast<std::uintptr_t>(address);
     entry.length = length;
     entry.iova = iova;
+    entry.kind = KeyKind::kRegion;
     entry.key.store(key, std::memory_order_seq_cst);
     mr->context = pd.context;
     mr->pd = &pd;
@@ -110,6 +127,10 @@ ibv_mr* register_memory(ProtectionDomain& pd, void* address, std::size_t length,
     mr->lkey = key;
     mr->rkey = key;
     mr->index = *index;
+    {
+        support::SpinLockGuard guard(adapter.window_lock);
+        adapter.key_owners.enter(*index, mr.get());
+    }
     ++pd.users;
     return mr.release();
 }
@@ -127,14 +148,17 @@ ibv_mr* try_register(ibv_pd* pd, void* address, std::size_t length, std::uint64_
 
 /// Data may still be on its way: requesters that saw the key are waited for, and payloads that
 /// wait in receive slots are put where they belong while the memory is surely there.
-void deregister(MemoryRegion& mr) {
+/// @return 0, EBUSY while windows are bound to it.
+int deregister(MemoryRegion& mr) {
     Adapter& adapter = *Context::of(mr.context).adapter;
-    MrEntry& entry = adapter.view().mr(mr.index);
+    if (!withdraw_region(adapter, mr)) return EBUSY;
+    MrEntry& entry = adapter.view().mr(mr.index << kKeyIndexShift);
     entry.key.store(0, std::memory_order_seq_cst);
     adapter.wait_for_requesters();
     support::MutexLock lock(adapter.mutex);
     for (const auto& [index, cq] : adapter.completion_queues()) cq->deliver_payloads();
     adapter.return_mr(mr.index);
+    return 0;
 }
 
 }  // namespace
@@ -180,7 +204,7 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, size_t length, uint64_t iova
 int ibv_dereg_mr(ibv_mr* mr) {
     const softverbs::CancellationDisabled guard;
     softverbs::MemoryRegion* mine = &softverbs::MemoryRegion::of(mr);
-    softverbs::deregister(*mine);
+    if (const int cause = softverbs::deregister(*mine)) return cause;
     --ProtectionDomain::of(mr->pd).users;
     delete mine;
     return 0;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Memory keys: what they permit, checked by whoever is about to touch the memory.
+/// Memory regions and memory keys: what they permit, checked by whoever is about to touch the
+/// memory.
 #pragma once
+
+#include <infiniband/verbs.h>
 
 #include <cstdint>
 
@@ -9,17 +12,40 @@
 
 namespace softverbs {
 
+class MemoryWindow;
+
+struct MemoryRegion : ibv_mr {
+    static MemoryRegion& of(ibv_mr* mr) { return *static_cast<MemoryRegion*>(mr); }
+    std::uint32_t index = 0;
+    MemoryWindow* windows = nullptr;  ///< first of those bound to it; Adapter::window_lock
+};
+
 /// Where a checked range lies in the address space of the memory's owner.
 struct CheckedRange {
     bool permitted = false;
     std::uint64_t address = 0;
 };
 
-/// Checks `length` bytes at `address` (as the application gave it) under `key` in the table of an
-/// arena: key and its generation, protection domain, access, range. For a peer's arena, valid as
-/// long as the caller is marked busy at the queue pair (QpEntry::busy).
+/// The queue pair of the memory's owner by way of which a requester comes.
+struct Access {
+    std::uint32_t pd;
+    std::uint32_t rights;  ///< IBV_ACCESS_* bits, all of which are needed
+    std::uint32_t qp_num;
+    std::uint32_t qp_generation;
+};
+
+/// Checks `length` bytes at `address` (as the application gave it) under the key of a region in the
+/// table of an arena: key and its generation, protection domain, access, range. For a peer's arena,
+/// valid as long as the caller is marked busy at the queue pair (QpEntry::busy).
 /// @param access IBV_ACCESS_* bits, all of which are needed; 0 for reading our own memory.
 CheckedRange check_key(ArenaView arena, std::uint32_t key, std::uint32_t pd, std::uint32_t access,
                        std::uint64_t address, std::uint64_t length);
+
+/// The same for the key of a region or of a window.
+CheckedRange check_remote_key(ArenaView arena, std::uint32_t key, const Access& access,
+                              std::uint64_t address, std::uint64_t length);
+
+/// @return the next key of an entry of the table, whose last key was `last` (0: none yet).
+std::uint32_t next_key(std::uint32_t last, std::uint32_t index, std::uint64_t nonce);
 
 }  // namespace softverbs

@@ -25,9 +25,12 @@ struct SendWork {
     std::uint64_t wr_id = 0;
     ibv_wr_opcode opcode = IBV_WR_SEND;
     unsigned flags = 0;
-    std::uint32_t imm_data = 0;
-    std::uint64_t remote_addr = 0;
-    std::uint32_t rkey = 0;
+    std::uint32_t imm_data = 0;     ///< or the key to invalidate
+    std::uint64_t remote_addr = 0;  ///< a bind: where the window begins
+    std::uint32_t rkey = 0;         ///< a bind: the window's new key
+    std::uint32_t bind_region = 0;  ///< key of the region
+    std::uint32_t bind_access = 0;  ///< IBV_ACCESS_* bits
+    std::uint64_t bind_length = 0;  ///< 0: unbind
     std::uint64_t compare_add = 0;
     std::uint64_t swap = 0;
     const Segment* segments = nullptr;
@@ -35,6 +38,7 @@ struct SendWork {
     std::uint64_t length = 0;    ///< sum of the segments
     std::uint32_t position = 0;  ///< in the send queue, counts up
 
+    bool is_local() const { return opcode == IBV_WR_BIND_MW || opcode == IBV_WR_LOCAL_INV; }
     bool is_inline() const { return (flags & IBV_SEND_INLINE) != 0; }
 };
 
@@ -79,6 +83,8 @@ class QueuePair : public ibv_qp {
     int modify(const ibv_qp_attr& attributes, int mask) EXCLUDES(send_lock_, receive_lock_);
     void query(ibv_qp_attr& attributes, ibv_qp_init_attr& init) EXCLUDES(send_lock_);
     int post_send(ibv_send_wr* wr, ibv_send_wr** bad) EXCLUDES(send_lock_, receive_lock_);
+    /// ibv_bind_mw. @return 0 or an errno.
+    int bind(ibv_mw& window, const ibv_mw_bind& request) EXCLUDES(send_lock_, receive_lock_);
     int post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) EXCLUDES(receive_lock_);
 
     // -- called by poll_cq, with the completion queue's lock held

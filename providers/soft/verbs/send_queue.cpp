@@ -22,10 +22,17 @@ bool is_supported(ibv_wr_opcode opcode) {
         case IBV_WR_RDMA_READ:
         case IBV_WR_ATOMIC_CMP_AND_SWP:
         case IBV_WR_ATOMIC_FETCH_AND_ADD:
+        case IBV_WR_SEND_WITH_INV:
+        case IBV_WR_LOCAL_INV:
+        case IBV_WR_BIND_MW:
             return true;
         default:
             return false;
     }
+}
+
+bool is_local(ibv_wr_opcode opcode) {
+    return opcode == IBV_WR_LOCAL_INV || opcode == IBV_WR_BIND_MW;
 }
 
 bool is_atomic(ibv_wr_opcode opcode) {
@@ -43,6 +50,10 @@ ibv_wc_opcode completion_opcode(ibv_wr_opcode opcode) {
             return IBV_WC_COMP_SWAP;
         case IBV_WR_ATOMIC_FETCH_AND_ADD:
             return IBV_WC_FETCH_ADD;
+        case IBV_WR_LOCAL_INV:
+            return IBV_WC_LOCAL_INV;
+        case IBV_WR_BIND_MW:
+            return IBV_WC_BIND_MW;
         default:
             return IBV_WC_SEND;
     }
@@ -50,12 +61,22 @@ ibv_wc_opcode completion_opcode(ibv_wr_opcode opcode) {
 
 static_assert(sizeof(Segment) == sizeof(ibv_sge) && offsetof(ibv_sge, lkey) == 12);
 
+void describe_bind(SendWork& work, const ibv_mw_bind_info& info, std::uint32_t key) {
+    work.rkey = key;
+    work.remote_addr = info.addr;
+    work.bind_region = info.mr ? info.mr->lkey : 0;
+    work.bind_access = info.mw_access_flags;
+    work.bind_length = info.length;
+}
+
 SendWork work_of(const ibv_send_wr& wr) {
     SendWork work;
     work.wr_id = wr.wr_id;
     work.opcode = wr.opcode;
     work.flags = wr.send_flags;
     work.imm_data = wr.imm_data;
+    if (wr.opcode == IBV_WR_BIND_MW) describe_bind(work, wr.bind_mw.bind_info, wr.bind_mw.rkey);
+    if (is_local(wr.opcode)) return work;
     work.segments = reinterpret_cast<const Segment*>(wr.sg_list);
     work.num_segments = static_cast<std::uint32_t>(wr.num_sge);
     for (int i = 0; i < wr.num_sge; ++i) work.length += wr.sg_list[i].length;
@@ -71,6 +92,13 @@ SendWork work_of(const ibv_send_wr& wr) {
     return work;
 }
 
+/// The key says which window it is, so it has to be one of the window's.
+bool names_window(const ibv_send_wr& wr) {
+    constexpr std::uint32_t kTag = 0xff;
+    const ibv_mw* window = wr.bind_mw.mw;
+    return window && (window->rkey & ~kTag) == (wr.bind_mw.rkey & ~kTag);
+}
+
 /// Time to wait for a receive, by the code of IBV_QP_MIN_RNR_TIMER, in units of 10 us.
 constexpr std::uint32_t kRnrDelays[32] = {65536, 1,    2,    3,     4,     6,     8,     12,
                                           16,    24,   32,   48,    64,    96,    128,   192,
@@ -83,11 +111,12 @@ int QueuePair::check(const ibv_send_wr& wr) const {
     const ibv_qp_state state = state_.load(std::memory_order_relaxed);
     if (state != IBV_QPS_RTS && state != IBV_QPS_SQD && state != IBV_QPS_ERR) return EINVAL;
     if (!is_supported(wr.opcode)) return EINVAL;
+    if (wr.opcode == IBV_WR_BIND_MW && !names_window(wr)) return EINVAL;
     if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > cap_.max_send_sge) return EINVAL;
     if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
         return ENOMEM;
     if ((wr.send_flags & IBV_SEND_INLINE) == 0) return 0;
-    if (is_atomic(wr.opcode) || wr.opcode == IBV_WR_RDMA_READ) return EINVAL;
+    if (is_atomic(wr.opcode) || is_local(wr.opcode) || wr.opcode == IBV_WR_RDMA_READ) return EINVAL;
     std::uint64_t length = 0;
     for (int i = 0; i < wr.num_sge; ++i) length += wr.sg_list[i].length;
     return length <= cap_.max_inline_data ? 0 : EINVAL;
@@ -96,7 +125,10 @@ int QueuePair::check(const ibv_send_wr& wr) const {
 int QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad) {
     support::SpinLockGuard lock(send_lock_);
     for (; wr; wr = wr->next) {
-        if (const int cause = check(*wr)) {
+        // A window of type 1 has a call of its own.
+        const bool other_type =
+            wr->opcode == IBV_WR_BIND_MW && wr->bind_mw.mw && wr->bind_mw.mw->type != IBV_MW_TYPE_2;
+        if (const int cause = other_type ? EINVAL : check(*wr)) {
             if (bad) *bad = wr;
             return cause;
         }
@@ -104,6 +136,26 @@ int QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad) {
         work.position = send_posted_;
         submit(work);
     }
+    return 0;
+}
+
+int QueuePair::bind(ibv_mw& window, const ibv_mw_bind& request) {
+    const ibv_mw_bind_info& info = request.bind_info;
+    if (!info.mr && (info.addr != 0 || info.length != 0)) return EINVAL;
+    if (info.mr && info.mr->pd != window.pd) return EPERM;
+    ibv_send_wr wr{};
+    wr.wr_id = request.wr_id;
+    wr.opcode = IBV_WR_BIND_MW;
+    wr.send_flags = request.send_flags;
+    wr.bind_mw.mw = &window;
+    wr.bind_mw.rkey = ibv_inc_rkey(window.rkey);
+    wr.bind_mw.bind_info = info;
+    support::SpinLockGuard lock(send_lock_);
+    if (const int cause = check(wr)) return cause;
+    SendWork work = work_of(wr);
+    work.position = send_posted_;
+    submit(work);
+    window.rkey = wr.bind_mw.rkey;
     return 0;
 }
 
