@@ -13,9 +13,10 @@ setup() {
 # usage: instructions COUNT - of both processes together, for this many connections from their making to their end.
 instructions() {
     "${stack[@]}" valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-        "$TOP_BUILDDIR/test/bench/.libs/connections" ia 127.0.0.1 "$1" 2>&1 |
-        awk '/Collected :/ { sum += $NF; processes++ } END { print sum; exit processes != 2 }'
+        "$TOP_BUILDDIR/test/bench/.libs/connections" ia 127.0.0.1 "$1" >"$BATS_TEST_TMPDIR/out" 2>&1 || return 1
+    awk '/Collected :/ { sum += $NF; processes++ } END { print sum; exit processes != 2 }' "$BATS_TEST_TMPDIR/out"
 }
+teardown() { cat "$BATS_TEST_TMPDIR/out"; }
 
 @test "a connection costs the same among 1,500 as among 500: making, connecting, disconnecting, freeing" {
     few=$(instructions 100)
