@@ -23,6 +23,7 @@ class ServiceThread;
 void* map_forgotten_by_children(std::size_t size);
 
 struct ProcessState {
+    support::SpinLock providers_lock;  ///< of the registered names (provider.cpp)
     Pool pools[kKinds];
     /// Held while an adapter instance is opened or closed: outermost of all our locks.
     support::Mutex open_mutex;

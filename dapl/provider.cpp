@@ -6,9 +6,11 @@
 
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "dapl/entry.hpp"
 #include "dapl/pool.hpp"
+#include "dapl/process_state.hpp"
 #include "dapl/support/log.hpp"
 #include "dapl/support/mutex.hpp"
 
@@ -18,26 +20,26 @@ namespace {
 constexpr int kMostNames = 64;
 
 /// In the library's own memory: objects' first words point here until the library is unmapped, and
-/// nothing has to be given back at exit, when other threads may still call us.
+/// nothing has to be given back at exit, when other threads may still call us. A child after fork
+/// knows what its parent had registered, and starts with a free lock.
 struct Entry {
     Provider provider;
     bool registered;
 };
 Entry entries[kMostNames];
-support::SpinLock entries_lock;
 
 bool same_key(const DAT_PROVIDER_INFO& a, const DAT_PROVIDER_INFO& b) {
     return std::strcmp(a.ia_name, b.ia_name) == 0 && a.dapl_version_major == b.dapl_version_major &&
            a.dapl_version_minor == b.dapl_version_minor && a.is_thread_safe == b.is_thread_safe;
 }
 
-Entry* registered_as(const DAT_PROVIDER_INFO& info) REQUIRES(entries_lock) {
+Entry* registered_as(const DAT_PROVIDER_INFO& info) {
     for (Entry& entry : entries)
         if (entry.registered && same_key(entry.provider.info, info)) return &entry;
     return nullptr;
 }
 
-Entry* free_entry() REQUIRES(entries_lock) {
+Entry* free_entry() {
     for (Entry& entry : entries)
         if (!entry.registered) return &entry;
     return nullptr;
@@ -45,7 +47,7 @@ Entry* free_entry() REQUIRES(entries_lock) {
 
 /// @return nullptr when there are too many names.
 const Provider* enter(const DAT_PROVIDER_INFO& info, const char* parameters) {
-    const support::SpinLockGuard guard(entries_lock);
+    const support::SpinLockGuard guard(process_state().providers_lock);
     Entry* entry = registered_as(info);
     if (!entry) entry = free_entry();
     if (!entry) return nullptr;
@@ -62,7 +64,7 @@ const Provider* enter(const DAT_PROVIDER_INFO& info, const char* parameters) {
 
 /// @return nullptr when it is not registered.
 const Provider* leave(const DAT_PROVIDER_INFO& info) {
-    const support::SpinLockGuard guard(entries_lock);
+    const support::SpinLockGuard guard(process_state().providers_lock);
     Entry* entry = registered_as(info);
     if (!entry) return nullptr;
     entry->registered = false;
@@ -72,7 +74,7 @@ const Provider* leave(const DAT_PROVIDER_INFO& info) {
 }  // namespace
 
 const Provider* find_provider(const char* name) {
-    const support::SpinLockGuard guard(entries_lock);
+    const support::SpinLockGuard guard(process_state().providers_lock);
     for (const Entry& entry : entries)
         if (entry.registered && std::strcmp(entry.provider.info.ia_name, name) == 0)
             return &entry.provider;
@@ -85,18 +87,26 @@ const Provider* find_provider(const char* name) {
 
 EXPORTED void dat_provider_init(const DAT_PROVIDER_INFO* info, const char* instance_data) {
     if (!info) return;
-    const dapl::Provider* provider = dapl::enter(*info, instance_data);
-    if (!provider) {
-        support::report<support::kTooManyNames>(info->ia_name);
+    // No result: libdat2 looks for the entry and tells the user when it is not there.
+    try {
+        const dapl::Provider* provider = dapl::enter(*info, instance_data);
+        if (provider)
+            dat_registry_add_provider(&provider->table, &provider->info);
+        else
+            support::report<support::kTooManyNames>(info->ia_name);
+    } catch (const std::bad_alloc&) {
         return;
     }
-    // No result: libdat2 looks for the entry and tells the user when it is not there.
-    dat_registry_add_provider(&provider->table, &provider->info);
 }
 
 EXPORTED void dat_provider_fini(const DAT_PROVIDER_INFO* info) {
-    const dapl::Provider* provider = info ? dapl::leave(*info) : nullptr;
-    if (provider) dat_registry_remove_provider(&provider->table, info);
+    if (!info) return;
+    try {
+        const dapl::Provider* provider = dapl::leave(*info);
+        if (provider) dat_registry_remove_provider(&provider->table, info);
+    } catch (const std::bad_alloc&) {
+        return;  // of a child that has not opened anything
+    }
 }
 
 EXPORTED DAT_RETURN dapl_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP operation,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The one source file that includes spdlog, header-only and hidden. Synchronous: when report()
-/// returns, the line is written. A private logger: spdlog's registry belongs to the application.
+/// returns, the line is written. Private loggers: spdlog's registry belongs to the application.
 #define FMT_HEADER_ONLY
 #define SPDLOG_HEADER_ONLY
 #include "dapl/support/log.hpp"
@@ -37,14 +37,14 @@ spdlog::level::level_enum spdlog_level(Level level) {
     return spdlog::level::err;
 }
 
-spdlog::logger& logger() {
-    static spdlog::logger instance = [] {
-        spdlog::logger made("opendat", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-        made.set_level(spdlog::level::trace);  // trace_level() decides, here nothing is filtered
-        made.set_pattern("%n: %l: %v");
-        return made;
-    }();
-    return instance;
+/// A logger for one line. One that stays would be destroyed at exit, when other threads and other
+/// libraries' destructors may still report, and its lock could be held by a thread that a forked
+/// child does not have. Lines stay whole by the stream's own lock, which fork respects.
+void write_line(Level level, const std::string& line) {
+    spdlog::logger logger("opendat", std::make_shared<spdlog::sinks::stderr_sink_st>());
+    logger.set_level(spdlog::level::trace);  // trace_level() decides, here nothing is filtered
+    logger.set_pattern("%n: %l: %v");
+    logger.log(spdlog_level(level), line);
 }
 
 /// A control character from a file or a peer must not forge a second line or move the terminal's
@@ -85,11 +85,11 @@ void report(const Message& message, fmt::format_args arguments) {
     std::string format = message.text;
     if (*message.next_step) format.append("; ").append(message.next_step);
     const std::string text = one_line(fmt::vformat(format, arguments));
-    logger().log(spdlog_level(message.level), "{} [{}]", text, message.id);
+    write_line(message.level, fmt::format("{} [{}]", text, message.id));
 }
 
 void trace(Level level, fmt::string_view format, fmt::format_args arguments) {
-    logger().log(spdlog_level(level), one_line(fmt::vformat(format, arguments)));
+    write_line(level, one_line(fmt::vformat(format, arguments)));
 }
 
 }  // namespace detail

@@ -59,10 +59,12 @@ test_api_codes_test_SOURCES = %reldir%/codes_test.cpp %reldir%/side.hpp test/sup
 test_api_codes_test_LDADD = libtestmain.la libdat2.la
 test_api_connection_codes_test_SOURCES = %reldir%/connection_codes_test.cpp
 test_api_connection_codes_test_LDADD = libtestmain.la libdat2.la
-check_PROGRAMS += test/api/memory_test
-TESTS += test/api/memory_test
+check_PROGRAMS += test/api/memory_test test/api/fork_test
+TESTS += test/api/memory_test test/api/fork_test
 test_api_memory_test_SOURCES = %reldir%/memory_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
 test_api_memory_test_LDADD = libtestmain.la libdat2.la
+test_api_fork_test_SOURCES = %reldir%/fork_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
+test_api_fork_test_LDADD = libtestmain.la libdat2.la
 
 check_PROGRAMS += test/api/service_points_test test/api/disconnect_test
 TESTS += test/api/service_points_test test/api/disconnect_test

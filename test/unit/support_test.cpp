@@ -70,6 +70,22 @@ TEST(Messages, control_characters_from_files_and_peers_stay_on_one_line) {
     EXPECT_EQ(told.find('\x1b'), std::string::npos);
 }
 
+TEST(Messages, are_told_also_by_what_runs_last_at_exit) {
+    const auto tell = [] { support::report<support::kUnknownSetting>("late", "b"); };
+    const std::string told = test::captured_stderr([&] {
+        const pid_t child = fork();
+        if (child == 0) {
+            atexit(tell);  // runs after the destructors of what is made from here on
+            tell();
+            exit(0);
+        }
+        int status = -1;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+    });
+    EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 2) << told;
+}
+
 TEST(Messages, a_trace_above_the_level_in_force_prints_nothing) {
     const int before = support::trace_level();
     support::set_trace_level(3);

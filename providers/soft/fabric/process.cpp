@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/fabric/process.hpp"
 
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -29,6 +30,12 @@ Process::Shared& Process::shared() {
     return instance.get([](Shared& of_parent) {
         if (Process* process = of_parent.process.load()) process->abandon();
     });
+}
+
+/// At once, and not when a child first uses the device: our lock in the index and our ends of links
+/// tell others that we live, and a child that holds copies of them would tell so after our death.
+[[gnu::constructor]] static void watch_forks() {
+    pthread_atfork(nullptr, nullptr, [] { Process::current(); });
 }
 
 Process::Process() : receive_buffer_(sizeof(MessageHeader) + kMaxMessageBody) {}

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dapl/support/settings.hpp"
+#include "providers/soft/fabric/per_process.hpp"
 #include "providers/soft/verbs/agent.hpp"
 #include "providers/soft/verbs/channel_wakeup.hpp"
 #include "providers/soft/verbs/completion_queue.hpp"
@@ -22,13 +23,14 @@
 namespace softverbs {
 namespace {
 
-support::Mutex instance_mutex;
-/// Never destroyed at exit: other threads may still be in a call. In storage of the library, so
-/// that it goes when the library is unloaded.
-std::shared_ptr<Adapter>& instance() {
-    alignas(std::shared_ptr<Adapter>) static std::byte storage[sizeof(std::shared_ptr<Adapter>)];
-    static auto* pointer = new (storage) std::shared_ptr<Adapter>;
-    return *pointer;
+/// The adapter of this process, while the device is open.
+struct Instance {
+    support::Mutex mutex;  ///< opening and closing
+    std::shared_ptr<Adapter> adapter GUARDED_BY(mutex);
+};
+Instance& instance() {
+    static PerProcess<Instance> instances;
+    return instances.get();
 }
 
 template <class T>
@@ -82,7 +84,7 @@ void relax(int& turns) {
     }
 }
 
-Result<PublishedArena> Adapter::prepare(Process& process) {
+Result<PublishedArena> Adapter::prepare(Process& process, std::shared_ptr<Adapter>& made) {
     std::unique_ptr<Arena> arena = Arena::create();
     if (!arena) return tl::unexpected<int>(errno);
     std::shared_ptr<Adapter> adapter(new Adapter(process, std::move(arena)));
@@ -92,24 +94,29 @@ Result<PublishedArena> Adapter::prepare(Process& process) {
     process.on_peer_death([raw](const std::shared_ptr<Peer>& peer) { raw->peer_died(peer); });
     serve_channel_requests(*raw);
     serve_agent_requests(*raw);
-    instance() = adapter;
+    made = adapter;
     return PublishedArena{raw->arena_->fd(), reinterpret_cast<std::byte*>(raw->view().base()),
                           kArenaSize};
 }
 
 Result<std::shared_ptr<Adapter>> Adapter::join() {
-    support::MutexLock lock(instance_mutex);
-    Result<Process*> process = Process::join(&Adapter::prepare);
+    Instance& mine = instance();
+    support::MutexLock lock(mine.mutex);
+    std::shared_ptr<Adapter> made;
+    Result<Process*> process =
+        Process::join([&made](Process& joined) { return prepare(joined, made); });
     if (!process) return tl::unexpected<int>(process.error());
-    return instance();
+    if (made) mine.adapter = made;
+    return mine.adapter;
 }
 
 void Adapter::leave(std::shared_ptr<Adapter> adapter) {
-    support::MutexLock lock(instance_mutex);
+    Instance& mine = instance();
+    support::MutexLock lock(mine.mutex);
     // A child that inherited the context has no part in the parent's membership.
     if (Process::current() != &adapter->process_) return;
     Process::leave();
-    if (!Process::current()) instance().reset();
+    if (!Process::current()) mine.adapter.reset();
 }
 
 Adapter::Adapter(Process& process, std::unique_ptr<Arena> arena)

@@ -148,7 +148,7 @@ class Adapter {
 
   private:
     Adapter(Process& process, std::unique_ptr<Arena> arena);
-    static Result<PublishedArena> prepare(Process& process);
+    static Result<PublishedArena> prepare(Process& process, std::shared_ptr<Adapter>& made);
     void serve_doorbell() EXCLUDES(mutex);
     void serve_qps() REQUIRES(mutex);
     void serve_cqs() REQUIRES(mutex);
