@@ -66,8 +66,10 @@ test_api_memory_test_LDADD = libtestmain.la libdat2.la
 test_api_fork_test_SOURCES = %reldir%/fork_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
 test_api_fork_test_LDADD = libtestmain.la libdat2.la
 
-check_PROGRAMS += test/api/service_points_test test/api/disconnect_test
-TESTS += test/api/service_points_test test/api/disconnect_test
+check_PROGRAMS += test/api/service_points_test test/api/disconnect_test test/api/endpoint_test
+TESTS += test/api/service_points_test test/api/disconnect_test test/api/endpoint_test
+test_api_endpoint_test_SOURCES = %reldir%/endpoint_test.cpp
+test_api_endpoint_test_LDADD = libtestmain.la libdat2.la
 test_api_disconnect_test_SOURCES = %reldir%/disconnect_test.cpp
 test_api_disconnect_test_LDADD = libtestmain.la libdat2.la
 test_api_service_points_test_SOURCES = %reldir%/service_points_test.cpp

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "dapl/cm/manager.hpp"
 #include "dapl/entry.hpp"
@@ -148,10 +149,20 @@ int number_of(const ibv_context* context) {
     return context == &adapter(0).context ? 0 : 1;
 }
 
+dapl::cm::User* last_user;
+dapl::cm::ListenUser* last_listener;
+DAT_RETURN accept_refusal;
+DAT_RETURN listen_refusal;
+std::vector<std::uint64_t> listened;
+
 /// Its peer never says anything; establish() does it in its place.
 class AgreeableConnection final : public dapl::cm::Connection {
   public:
-    support::Result<void> accept(const dapl::cm::Parameters&, dapl::cm::User&) override {
+    support::Result<void> accept(const dapl::cm::Parameters& parameters,
+                                 dapl::cm::User& user) override {
+        if (accept_refusal) return support::failure(accept_refusal);
+        parameters.qp->state = IBV_QPS_RTS;
+        last_user = &user;
         return {};
     }
     void reject(dapl::cm::PrivateData) override {}
@@ -160,8 +171,6 @@ class AgreeableConnection final : public dapl::cm::Connection {
     std::uint16_t local_port() const override { return 1; }
     std::uint16_t remote_port() const override { return 2; }
 };
-
-dapl::cm::User* last_user;
 
 class AgreeableManager final : public dapl::cm::Manager {
   public:
@@ -181,8 +190,11 @@ class AgreeableManager final : public dapl::cm::Manager {
         last_user = &user;
         return std::make_unique<AgreeableConnection>();
     }
-    support::Result<std::unique_ptr<dapl::cm::Listener>> listen(std::uint64_t,
-                                                                dapl::cm::ListenUser&) override {
+    support::Result<std::unique_ptr<dapl::cm::Listener>> listen(
+        std::uint64_t conn_qual, dapl::cm::ListenUser& user) override {
+        listened.push_back(conn_qual);
+        if (listen_refusal) return support::failure(listen_refusal);
+        last_listener = &user;
         return std::make_unique<dapl::cm::Listener>();
     }
 
@@ -423,6 +435,19 @@ void establish() {
     last_user->report(dapl::cm::Outcome::kEstablished, {});
 }
 
+void request() {
+    const support::MutexLock guard(dapl::connection_lock);
+    last_listener->request(std::make_unique<AgreeableConnection>(), {});
+}
+void refuse_accepts(DAT_RETURN code) {
+    accept_refusal = code;
+}
+void refuse_listeners(DAT_RETURN code) {
+    listen_refusal = code;
+}
+std::vector<std::uint64_t> take_listened() {
+    return std::exchange(listened, {});
+}
 int disconnects() {
     return disconnected;
 }

@@ -41,6 +41,14 @@ void raise(const ibv_async_event& event, int number = 0);
 /// The peer of the last dat_ep_connect says yes.
 void establish();
 
+/// A peer asks the last listener for a connection.
+void request();
+/// What the next accepts answer; 0: they succeed.
+void refuse_accepts(DAT_RETURN code);
+/// What the next listeners answer; 0: they listen.
+void refuse_listeners(DAT_RETURN code);
+/// The qualifiers that were listened on, or tried to.
+std::vector<std::uint64_t> take_listened();
 /// How often connections were taken down.
 int disconnects();
 

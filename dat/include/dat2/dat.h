@@ -985,7 +985,10 @@ DAT_RETURN DAT_API dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_pa
                                 DAT_EP_PARAM* ep_param);
 
 /**
- * Changes attributes of an endpoint that is not connected.
+ * Changes parts and attributes of an endpoint that is not connected. A side that gets its EVD or
+ * loses it, and whose counts the mask does not name, gets those of dat_ep_create() without
+ * attributes. Where the change needs another queue pair (PZ, receive and request EVD, DTO and
+ * segment counts), receives that are posted come back with DAT_DTO_ERR_FLUSHED.
  *
  * @param ep_handle The EP.
  * @param ep_param_mask DAT_EP_FIELD_* of what is to change.
@@ -995,7 +998,8 @@ DAT_RETURN DAT_API dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_pa
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The mask names the IA, the state or an address:
  *     these cannot be set.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 A value is bad.
- * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The change is not allowed in this state.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* Not UNCONNECTED, RESERVED (but for the PZ),
+ *     TENTATIVE, or one of their UNCONFIGURED companions.
  */
 DAT_RETURN DAT_API dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
                                  const DAT_EP_PARAM* ep_param);
