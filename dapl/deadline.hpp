@@ -14,7 +14,8 @@ namespace dapl {
 class Deadline {
   public:
     /// @param timeout microseconds, or DAT_TIMEOUT_INFINITE.
-    explicit Deadline(DAT_TIMEOUT timeout) : infinite_(timeout == DAT_TIMEOUT_INFINITE) {
+    explicit Deadline(DAT_TIMEOUT timeout)
+        : infinite_(timeout == DAT_TIMEOUT_INFINITE), at_once_(timeout == 0) {
         clock_gettime(CLOCK_MONOTONIC, &at_);
         at_.tv_sec += timeout / 1000000;
         at_.tv_nsec += static_cast<long>(timeout % 1000000) * 1000;
@@ -24,6 +25,8 @@ class Deadline {
         }
     }
     bool infinite() const { return infinite_; }
+    /// The timeout was 0.
+    bool at_once() const { return at_once_; }
     const timespec& at() const { return at_; }
     /// Time left, not negative.
     timespec left() const {
@@ -38,6 +41,7 @@ class Deadline {
   private:
     static constexpr long kSecond = 1000000000;
     bool infinite_;
+    bool at_once_;
     timespec at_;
 };
 

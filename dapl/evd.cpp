@@ -3,9 +3,7 @@
 /// Events in, events out. How a waiter sleeps and is woken is in evd_wait.cpp.
 #include "dapl/evd.hpp"
 
-#include <sys/eventfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -36,23 +34,17 @@ bool is_of_side(const ibv_wc& completion, const Ep& ep, bool receives) {
 
 }  // namespace
 
-Evd::Evd(Ia& owner, DAT_EVD_FLAGS streams, DAT_COUNT length, verbs::CompletionChannel channel,
+Evd::Evd(Ia& owner, DAT_EVD_FLAGS streams, DAT_COUNT length, std::shared_ptr<SharedChannel> channel,
          verbs::CompletionQueue queue)
     : ia(owner),
       flags(streams),
       length_(length),
-      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       channel_(std::move(channel)),
       queue_(std::move(queue)) {
-    if (wake_fd_ < 0) throw std::bad_alloc();
     if (!queue_) return;
     held_capacity_ = queue_->cqe;
     held_ = std::make_unique_for_overwrite<ibv_wc[]>(held_capacity_);
     length_ = std::max(length, queue_->cqe);
-}
-
-Evd::~Evd() {
-    ::close(wake_fd_);
 }
 
 bool Evd::grow_ring() {
@@ -86,7 +78,11 @@ bool Evd::push(const DAT_EVENT& event, Cno** triggered) {
 
 void Evd::post_event(const DAT_EVENT& event) {
     Cno* cno;
-    if (push(event, &cno)) return announce(cno, Agent::kElsewhere);
+    if (push(event, &cno)) {
+        wake();
+        if (cno) cno->trigger(*this, Agent::kElsewhere);
+        return;
+    }
     if (takes(DAT_EVD_ASYNC_FLAG)) {
         support::SpinLockGuard lock(lock_);
         dead_ = true;
@@ -111,7 +107,8 @@ DAT_RETURN Evd::post_software_event(DAT_PVOID pointer) {
         post_async_event(ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, handle());
         return error(DAT_QUEUE_FULL);
     }
-    announce(cno, Agent::kMayRun);
+    wake();
+    if (cno) cno->trigger(*this, Agent::kMayRun);
     return DAT_SUCCESS;
 }
 
@@ -119,11 +116,6 @@ Cno* Evd::pinned_cno() {
     Cno* cno = enabled_ ? cno_ : nullptr;
     if (cno) cno->pin();
     return cno;
-}
-
-void Evd::announce(Cno* pinned, Agent agent) {
-    wake();
-    if (pinned) pinned->trigger(*this, agent);
 }
 
 /// @return how many came.

@@ -14,7 +14,7 @@
 #include "dapl/event_ring.hpp"
 #include "dapl/list.hpp"
 #include "dapl/object.hpp"
-#include "dapl/service_thread.hpp"
+#include "dapl/shared_channel.hpp"
 #include "dapl/support/mutex.hpp"
 #include "dapl/verbs/handles.hpp"
 
@@ -23,14 +23,13 @@ namespace dapl {
 class Ep;
 class Ia;
 
-class Evd final : public Object<Evd>, public ListNode<Evd>, public ServiceThread::Handler {
+class Evd final : public Object<Evd>, public ListNode<Evd> {
   public:
     static constexpr Kind kKind = Kind::kEvd;
     /// For make_evd(), which checks. @param queue, channel both empty unless the flags want
-    /// completions; they stay with this EVD. Throws std::bad_alloc.
-    Evd(Ia& owner, DAT_EVD_FLAGS streams, DAT_COUNT length, verbs::CompletionChannel channel,
+    /// completions. Throws std::bad_alloc.
+    Evd(Ia& owner, DAT_EVD_FLAGS streams, DAT_COUNT length, std::shared_ptr<SharedChannel> channel,
         verbs::CompletionQueue queue);
-    ~Evd();
 
     // For the core and the connection manager. Thread safe, never blocks; connection_lock may be
     // held.
@@ -45,8 +44,8 @@ class Evd final : public Object<Evd>, public ListNode<Evd>, public ServiceThread
     void await_flush(Ep& ep, bool receives) EXCLUDES(lock_);
     /// Looks what the device has done, so that the EPs hear of their markers.
     void poll_for_marker() EXCLUDES(lock_);
-    /// Reads the completion channel in place of a waiter. On the service thread.
-    void serve() override EXCLUDES(lock_);
+    /// The completion queue has announced a completion. @param wake_waiter unless it is the caller.
+    void announced(bool wake_waiter) EXCLUDES(lock_);
     bool takes(unsigned streams) const { return (flags & streams) != 0; }
     ibv_cq* completion_queue() const { return queue_.get(); }
 
@@ -83,11 +82,12 @@ class Evd final : public Object<Evd>, public ListNode<Evd>, public ServiceThread
     DAT_RETURN check_wait(DAT_COUNT threshold) REQUIRES(lock_);
     bool grow_ring() EXCLUDES(lock_);
     bool push(const DAT_EVENT& event, Cno** triggered) EXCLUDES(lock_);
-    void announce(Cno* pinned, Agent agent) EXCLUDES(lock_);
     Cno* pinned_cno() REQUIRES(lock_);
-    Woken block(const Deadline& deadline, int old_cancel_state) EXCLUDES(lock_);
-    bool read_channel();
-    void wake();
+    DAT_RETURN wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting& waiting,
+                        DAT_EVENT* event, DAT_COUNT* more, DAT_HANDLE* failed) EXCLUDES(lock_);
+    DAT_RETURN not_in_time(Woken woken) REQUIRES(lock_);
+    void wake() EXCLUDES(lock_);
+    void settle_announcements() REQUIRES(control_) EXCLUDES(lock_);
     /// Lets the service thread read the channel while a CNO wants to know, and only then.
     bool update_watch() REQUIRES(control_) EXCLUDES(lock_);
 
@@ -106,11 +106,11 @@ class Evd final : public Object<Evd>, public ListNode<Evd>, public ServiceThread
     bool waitable_ GUARDED_BY(lock_) = true;
     bool waiter_ GUARDED_BY(lock_) = false;
     bool shut_down_ GUARDED_BY(lock_) = false;
-    bool dead_ GUARDED_BY(lock_) = false;     ///< an async EVD that has lost events
-    bool watched_ GUARDED_BY(lock_) = false;  ///< by the service thread, not by a waiter
-    const int wake_fd_;                       ///< ends a waiter's sleep
-    verbs::CompletionChannel channel_;
-    verbs::CompletionQueue queue_;  ///< after the channel: goes first
+    bool dead_ GUARDED_BY(lock_) = false;         ///< an async EVD that has lost events
+    int wake_descriptor_ GUARDED_BY(lock_) = -1;  ///< ends the waiter's sleep, while it may sleep
+    bool watched_ GUARDED_BY(control_) = false;   ///< this EVD's CNO wants the channel watched
+    const std::shared_ptr<SharedChannel> channel_;
+    verbs::CompletionQueue queue_;  ///< last: goes first, and waits for who still knows the EVD
 };
 
 /// Makes an EVD of an adapter instance after all checks of dat_evd_create; also for the async EVD,

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cerrno>
 
@@ -16,24 +14,24 @@ namespace dapl {
 namespace {
 
 /// Queues start larger than asked, so that a consumer who asked for too little or wants more later
-/// seldom costs a resize of the device's queue.
+/// seldom costs a resize of the device's queue. Who makes so many that this would cost memory to be
+/// felt gets the later ones as asked.
 constexpr DAT_COUNT kSmallestQueue = 4096;
+constexpr int kGenerousQueues = 256;
 
 struct DeviceQueue {
-    verbs::CompletionChannel channel;
+    std::shared_ptr<SharedChannel> channel;
     verbs::CompletionQueue queue;
 };
 
 /// @return an empty queue, with errno, when the device refuses.
-DeviceQueue make_device_queue(const Ia& ia, DAT_COUNT length) {
-    DeviceQueue made{verbs::CompletionChannel(ibv_create_comp_channel(ia.context())), {}};
+DeviceQueue make_device_queue(Ia& ia, DAT_COUNT length) {
+    DeviceQueue made{ia.completion_channel(), {}};
     if (!made.channel) return made;
-    const int descriptor = made.channel->fd;
-    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
-    const DAT_COUNT generous =
-        std::min(std::max(length, kSmallestQueue), ia.device_attributes.max_cqe);
+    const DAT_COUNT smallest = ia.queues < kGenerousQueues ? kSmallestQueue : length;
+    const DAT_COUNT generous = std::min(std::max(length, smallest), ia.device_attributes.max_cqe);
     for (const DAT_COUNT entries : {generous, length}) {
-        made.queue.reset(ibv_create_cq(ia.context(), entries, nullptr, made.channel.get(), 0));
+        made.queue.reset(ibv_create_cq(ia.context(), entries, nullptr, made.channel->native(), 0));
         if (made.queue) break;
     }
     return made;
@@ -82,6 +80,7 @@ support::Result<Evd*> make_evd(Ia& ia, DAT_COUNT length, Cno* cno, DAT_EVD_FLAGS
     Evd* evd = make<Evd>(&ia.provider.table, ia, flags, length, std::move(device.channel),
                          std::move(device.queue));
     if (queue) queue->cq_context = evd;
+    if (queue) ++ia.queues;
     {
         support::MutexLock lock(ia.mutex);
         ia.evds.add(*evd);
@@ -99,6 +98,7 @@ void destroy_evd(Evd& evd) {
         support::MutexLock lock(evd.ia.mutex);
         evd.ia.evds.remove(evd);
     }
+    if (evd.completion_queue()) --evd.ia.queues;
     destroy(evd);
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// How a consumer sleeps on an EVD: arm the completion queue, poll it once more, then block in
-/// ppoll() on the completion channel and an eventfd. Whatever happens after the arming makes one of
-/// the two readable, so no wake-up is lost.
-#include <fcntl.h>
+/// ppoll() on an eventfd and, unless another thread reads it, the completion channel. Whatever
+/// happens after the arming makes one of the two readable, so no wake-up is lost.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -14,21 +13,73 @@
 #include "dapl/events.hpp"
 #include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
+#include "dapl/refusal.hpp"
 
 namespace dapl {
 
 /// The one waiter, for as long as its frame lives, which a cancellation may end.
 class Evd::Waiting {
   public:
-    explicit Waiting(Evd& evd) : evd_(evd) {}
+    Waiting(Evd& evd, int old_cancel_state) : evd_(evd), old_cancel_state_(old_cancel_state) {}
     ~Waiting() {
+        if (may_sleep()) end_sleep();
         support::SpinLockGuard lock(evd_.lock_);
-        evd_.waiter_ = false;
+        evd_.waiter_ = false;  // last: from here on the EVD may go
     }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+
+    /// From here on every event ends a sleep; what has come before must be looked for once more.
+    /// @return whether the system has a descriptor for it.
+    bool prepare_sleep();
+    bool may_sleep() const { return sleeper_.wake_descriptor >= 0; }
+    Woken sleep(const Deadline& deadline);
 
   private:
+    void end_sleep();
+
     Evd& evd_;
+    const int old_cancel_state_;
+    Sleeper sleeper_;
 };
+
+bool Evd::Waiting::prepare_sleep() {
+    sleeper_.wake_descriptor = evd_.ia.wake_descriptors.borrow();
+    if (!may_sleep()) return false;
+    if (evd_.channel_) evd_.channel_->join(sleeper_);
+    support::SpinLockGuard lock(evd_.lock_);
+    evd_.wake_descriptor_ = sleeper_.wake_descriptor;
+    return true;
+}
+
+void Evd::Waiting::end_sleep() {
+    {
+        support::SpinLockGuard lock(evd_.lock_);
+        evd_.wake_descriptor_ = -1;
+    }
+    if (evd_.channel_) evd_.channel_->leave(sleeper_);
+    evd_.ia.wake_descriptors.give_back(sleeper_.wake_descriptor);
+}
+
+Evd::Woken Evd::Waiting::sleep(const Deadline& deadline) {
+    pollfd descriptors[2] = {{sleeper_.wake_descriptor, POLLIN, 0}, {-1, POLLIN, 0}};
+    if (evd_.channel_) descriptors[1].fd = evd_.channel_->descriptor_for(sleeper_);
+    const timespec left = deadline.left();
+    int ready, error_number;
+    {
+        const CancellationWindow window(old_cancel_state_);
+        ready = ppoll(descriptors, 2, deadline.infinite() ? nullptr : &left, nullptr);
+        error_number = errno;
+    }
+    if (ready == 0) return Woken::kByTimeout;
+    if (ready < 0) return error_number == EINTR ? Woken::kBySignal : Woken::kByFailure;
+    if (descriptors[0].revents) {
+        eventfd_t ignored;
+        eventfd_read(sleeper_.wake_descriptor, &ignored);
+    }
+    if (descriptors[1].revents) evd_.channel_->read(&evd_);
+    return Woken::kByEvent;
+}
 
 DAT_RETURN Evd::check_wait(DAT_COUNT threshold) {
     if (threshold <= 0 || threshold > length_) return bad_argument(3);
@@ -58,86 +109,72 @@ DAT_RETURN Evd::wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_st
         waiter_ = true;
     }
     DAT_HANDLE failed = nullptr;
+    DAT_RETURN code;
     {
-        const Waiting waiting(*this);
-        const Deadline deadline(timeout);
-        for (Woken woken = timeout == 0 ? Woken::kByTimeout : Woken::kByEvent;;
-             woken = block(deadline, old_cancel_state)) {
+        Waiting waiting(*this, old_cancel_state);
+        code = wait_for(threshold, Deadline(timeout), waiting, event, more, &failed);
+    }
+    if (failed) break_connection(failed);
+    return code;
+}
+
+DAT_RETURN Evd::wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting& waiting,
+                         DAT_EVENT* event, DAT_COUNT* more, DAT_HANDLE* failed) {
+    Woken woken = deadline.at_once() ? Woken::kByTimeout : Woken::kByEvent;
+    for (;;) {
+        {
             support::SpinLockGuard lock(lock_);
             if (dead_ || shut_down_ || !waitable_) return error(DAT_INVALID_STATE);
             if (reaches(threshold) || (woken == Woken::kByEvent && arm() && reaches(threshold))) {
-                failed = take(*event);
+                *failed = take(*event);
                 *more = pending();
-                break;
+                return DAT_SUCCESS;
             }
             *more = pending();
-            if (woken == Woken::kByEvent) continue;
-            // Without a queue of its own or with a CNO the reference waits on a condition variable,
-            // which notices no signal and answers with the class bit.
-            const bool plain = takes(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG) && !cno_;
-            if (woken == Woken::kByTimeout)
-                return plain ? raw(DAT_TIMEOUT_EXPIRED) : error(DAT_TIMEOUT_EXPIRED);
-            if (woken == Woken::kByFailure) return raw(DAT_INTERNAL_ERROR);
-            if (queue_ && !cno_) return raw(DAT_INTERRUPTED_CALL);
+            if (woken != Woken::kByEvent) {
+                const DAT_RETURN code = not_in_time(woken);
+                if (code != DAT_SUCCESS) return code;
+            }
         }
+        if (waiting.may_sleep())
+            woken = waiting.sleep(deadline);
+        else if (waiting.prepare_sleep())
+            woken = Woken::kByEvent;
+        else
+            return refused_by_system(errno, "a waiting thread").value().code;
     }
-    if (failed) break_connection(failed);
-    return DAT_SUCCESS;
 }
 
-Evd::Woken Evd::block(const Deadline& deadline, int old_cancel_state) {
-    pollfd descriptors[2] = {{wake_fd_, POLLIN, 0}, {-1, POLLIN, 0}};
-    {
-        support::SpinLockGuard lock(lock_);
-        if (queue_ && !watched_) descriptors[1].fd = channel_->fd;
-    }
-    const timespec left = deadline.left();
-    int ready, error_number;
-    {
-        const CancellationWindow window(old_cancel_state);
-        ready = ppoll(descriptors, 2, deadline.infinite() ? nullptr : &left, nullptr);
-        error_number = errno;
-    }
-    if (ready == 0) return Woken::kByTimeout;
-    if (ready < 0) return error_number == EINTR ? Woken::kBySignal : Woken::kByFailure;
-    if (descriptors[0].revents) {
-        eventfd_t ignored;
-        eventfd_read(wake_fd_, &ignored);
-    }
-    if (descriptors[1].revents) serve();
-    return Woken::kByEvent;
-}
-
-/// Takes what the device has announced, so that the queue can be armed again. @return whether it
-/// had.
-bool Evd::read_channel() {
-    ibv_cq* announced;
-    void* context;
-    if (ibv_get_cq_event(channel_.get(), &announced, &context) != 0) return false;
-    ibv_ack_cq_events(announced, 1);
-    support::SpinLockGuard lock(lock_);
-    armed_ = false;
-    return true;
+/// @return DAT_SUCCESS for a signal that this kind of EVD does not notice.
+DAT_RETURN Evd::not_in_time(Woken woken) {
+    // Without a queue of its own or with a CNO the reference waits on a condition variable,
+    // which notices no signal and answers with the class bit.
+    const bool plain = takes(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG) && !cno_;
+    if (woken == Woken::kByTimeout)
+        return plain ? raw(DAT_TIMEOUT_EXPIRED) : error(DAT_TIMEOUT_EXPIRED);
+    if (woken == Woken::kByFailure) return raw(DAT_INTERNAL_ERROR);
+    return queue_ && !cno_ ? raw(DAT_INTERRUPTED_CALL) : kSuccess;
 }
 
 void Evd::wake() {
-    bool asleep;
+    int descriptor;
     {
         support::SpinLockGuard lock(lock_);
-        asleep = waiter_;
+        descriptor = wake_descriptor_;
     }
-    if (asleep) eventfd_write(wake_fd_, 1);
+    if (descriptor >= 0) eventfd_write(descriptor, 1);
 }
 
-void Evd::serve() {
-    if (!read_channel()) return;
+void Evd::announced(bool wake_waiter) {
     Cno* cno;
     {
         support::SpinLockGuard lock(lock_);
-        arm();
+        armed_ = false;
         cno = pinned_cno();
+        if (cno) arm();
     }
-    announce(cno, Agent::kElsewhere);
+    if (wake_waiter) wake();
+    if (cno) cno->trigger(*this, Agent::kElsewhere);
 }
 
 void Evd::set_waitable(bool waitable) {
@@ -148,27 +185,26 @@ void Evd::set_waitable(bool waitable) {
     wake();
 }
 
+/// What was announced before belongs to the settings before.
+void Evd::settle_announcements() {
+    if (channel_) channel_->read_all();
+}
+
 bool Evd::update_watch() {
     if (!queue_) return true;
-    read_channel();  // an old announcement must not trigger a new CNO
-    bool wanted, present;
+    bool wanted;
     {
         support::SpinLockGuard lock(lock_);
         wanted = cno_ && enabled_ && !shut_down_;
-        present = watched_;
-        watched_ = wanted;
         if (wanted) arm();
     }
-    wake();  // a waiter must look at the channel, or leave it, from now on
-    if (wanted == present) return true;
-    if (!wanted) {
-        ia.service().unwatch(channel_->fd, *this);
-        return true;
-    }
-    if (ia.service().watch(channel_->fd, *this)) return true;
-    support::SpinLockGuard lock(lock_);
-    watched_ = false;
-    return false;
+    if (wanted == watched_) return true;
+    if (!wanted)
+        channel_->remove_watcher();
+    else if (!channel_->add_watcher())
+        return false;
+    watched_ = wanted;
+    return true;
 }
 
 DAT_RETURN Evd::modify_cno(Cno* cno) {
@@ -180,6 +216,7 @@ DAT_RETURN Evd::modify_cno(Cno* cno) {
     }
     if (cno == old) return DAT_SUCCESS;
     if (cno) cno->attach();
+    settle_announcements();
     {
         support::SpinLockGuard lock(lock_);
         cno_ = cno;
@@ -191,6 +228,7 @@ DAT_RETURN Evd::modify_cno(Cno* cno) {
 
 DAT_RETURN Evd::set_enabled(bool enabled) {
     support::MutexLock control(control_);
+    settle_announcements();
     {
         support::SpinLockGuard lock(lock_);
         if (enabled_ == enabled) return DAT_SUCCESS;

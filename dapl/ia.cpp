@@ -5,6 +5,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "dapl/device_events.hpp"
@@ -15,6 +16,12 @@
 #include "dapl/support/settings.hpp"
 
 namespace dapl {
+namespace {
+
+/// EVDs beyond these share: a process may have thousands, and its descriptors are few.
+constexpr std::size_t kOwnChannels = 64;
+
+}  // namespace
 
 Ia::Ia(const Provider& registered, std::unique_ptr<cm::Manager> opened, ServiceThread& thread,
        AgentThread& agent_thread, const ibv_device_attr& device, const ibv_port_attr& port)
@@ -55,6 +62,23 @@ void Ia::post_async(const DAT_EVENT& event) {
     if (!evd) return;
     evd->post_event(event);
     --evd->users;
+}
+
+std::shared_ptr<SharedChannel> Ia::completion_channel() {
+    support::MutexLock lock(mutex);
+    for (;;) {
+        std::erase_if(channels_, [](const auto& channel) { return channel.expired(); });
+        if (channels_.size() < kOwnChannels) {
+            channels_.reserve(kOwnChannels);
+            auto made = SharedChannel::make(context(), service_);
+            if (made) channels_.push_back(made);
+            if (made || channels_.empty()) return made;
+        }
+        const auto least = std::min_element(
+            channels_.begin(), channels_.end(),
+            [](const auto& a, const auto& b) { return a.use_count() < b.use_count(); });
+        if (auto shared = least->lock()) return shared;
+    }
 }
 
 ibv_cq* Ia::unused_queue() {

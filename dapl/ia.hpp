@@ -22,7 +22,9 @@
 #include "dapl/pz.hpp"
 #include "dapl/service_point.hpp"
 #include "dapl/service_thread.hpp"
+#include "dapl/shared_channel.hpp"
 #include "dapl/support/mutex.hpp"
+#include "dapl/wake_descriptors.hpp"
 
 namespace dapl {
 
@@ -68,6 +70,12 @@ class Ia final : public Object<Ia> {
     /// segment, whatever its registration says: while there are any, none is put there.
     std::atomic<int> zero_based_lmrs{0};
 
+    /// For the completion queue of a new EVD. @return empty, with errno, when the device refuses.
+    /// Throws std::bad_alloc.
+    std::shared_ptr<SharedChannel> completion_channel() EXCLUDES(mutex);
+    WakeDescriptors wake_descriptors;
+    std::atomic<int> queues{0};  ///< EVDs with a completion queue
+
     /// A queue pair needs two completion queues; this one serves the sides without an EVD.
     ibv_cq* unused_queue() EXCLUDES(mutex);
 
@@ -84,6 +92,7 @@ class Ia final : public Object<Ia> {
     AgentThread& agents_;
     support::SpinLock async_lock_;
     Evd* async_evd_ GUARDED_BY(async_lock_) = nullptr;
+    std::vector<std::weak_ptr<SharedChannel>> channels_ GUARDED_BY(mutex);
     verbs::CompletionQueue unused_queue_ GUARDED_BY(mutex);
 };
 

@@ -49,7 +49,9 @@ libdaplcore_la_SOURCES = \
     %reldir%/rsp.cpp %reldir%/rsp.hpp \
     %reldir%/service_point.cpp %reldir%/service_point.hpp \
     %reldir%/service_thread.cpp %reldir%/service_thread.hpp \
+    %reldir%/shared_channel.cpp %reldir%/shared_channel.hpp \
     %reldir%/slot_ring.hpp \
+    %reldir%/wake_descriptors.cpp %reldir%/wake_descriptors.hpp \
     %reldir%/work_request.hpp \
     %reldir%/verbs/handles.hpp
 

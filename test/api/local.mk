@@ -101,3 +101,7 @@ check_PROGRAMS += test/api/cno_test
 TESTS += test/api/cno_test
 test_api_cno_test_SOURCES = %reldir%/cno_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
 test_api_cno_test_LDADD = libtestmain.la libdat2.la
+check_PROGRAMS += test/api/evd_scale_test
+TESTS += test/api/evd_scale_test
+test_api_evd_scale_test_SOURCES = %reldir%/evd_scale_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
+test_api_evd_scale_test_LDADD = libtestmain.la libdat2.la

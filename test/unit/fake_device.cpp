@@ -25,6 +25,12 @@ struct Cq {
     ibv_cq base;
     std::deque<ibv_wc> completions;
     bool armed;
+    int unacknowledged;
+};
+
+struct CompletionChannel {
+    ibv_comp_channel base;
+    std::deque<ibv_cq*> announced;
 };
 
 struct Qp {
@@ -43,6 +49,9 @@ std::uint32_t next_number = 1;
 Cq& as_cq(ibv_cq* cq) {
     return *reinterpret_cast<Cq*>(cq);
 }
+CompletionChannel& as_channel(ibv_comp_channel* channel) {
+    return *reinterpret_cast<CompletionChannel*>(channel);
+}
 Qp& as_qp(ibv_qp* qp) {
     return *reinterpret_cast<Qp*>(qp);
 }
@@ -52,6 +61,7 @@ void complete(ibv_cq* queue, const ibv_wc& completion) {
     cq.completions.push_back(completion);
     if (!cq.armed || !queue->channel) return;
     cq.armed = false;
+    as_channel(queue->channel).announced.push_back(queue);
     eventfd_write(queue->channel->fd, 1);
 }
 
@@ -301,12 +311,13 @@ int ibv_dereg_mr(ibv_mr* mr) {
 
 ibv_comp_channel* ibv_create_comp_channel(ibv_context* on) {
     ++alive;
-    return new ibv_comp_channel{on, eventfd(0, EFD_NONBLOCK), 0};
+    auto* channel = new CompletionChannel{{on, eventfd(0, EFD_NONBLOCK | EFD_SEMAPHORE), 0}, {}};
+    return &channel->base;
 }
 int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
     --alive;
     close(channel->fd);
-    delete channel;
+    delete &as_channel(channel);
     return 0;
 }
 
@@ -328,17 +339,34 @@ int ibv_resize_cq(ibv_cq* cq, int entries) {
     return 0;
 }
 int ibv_destroy_cq(ibv_cq* cq) {
+    for (;;) {  // as libibverbs does: events must be acknowledged first
+        const std::lock_guard guard(mutex);
+        if (cq->channel) std::erase(as_channel(cq->channel).announced, cq);
+        if (as_cq(cq).unacknowledged == 0) break;
+    }
     --alive;
     delete &as_cq(cq);
     return 0;
 }
 int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** user) {
     eventfd_t count;
-    *cq = nullptr;
-    *user = nullptr;
-    return eventfd_read(channel->fd, &count);
+    if (eventfd_read(channel->fd, &count) != 0) return -1;
+    const std::lock_guard guard(mutex);
+    auto& announced = as_channel(channel).announced;
+    if (announced.empty()) {  // of a queue that is no more
+        errno = EAGAIN;
+        return -1;
+    }
+    *cq = announced.front();
+    *user = (*cq)->cq_context;
+    ++as_cq(*cq).unacknowledged;
+    announced.pop_front();
+    return 0;
 }
-void ibv_ack_cq_events(ibv_cq*, unsigned) {}
+void ibv_ack_cq_events(ibv_cq* cq, unsigned count) {
+    const std::lock_guard guard(mutex);
+    as_cq(cq).unacknowledged -= static_cast<int>(count);
+}
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
     if (refusal) {

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Thousands of EVDs and few descriptors: those that share a completion channel wake their own
+// waiters, and nobody else's for long.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "test/api/side.hpp"
+
+namespace {
+
+using namespace test;
+
+constexpr DAT_CONN_QUAL kQualifier = 4803;
+
+int open_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<int>(std::distance(begin(all), end(all)));
+}
+
+/// A connection within this process whose two ends have EVDs of their own.
+struct Loop {
+    explicit Loop(const Side& side)
+        : receives(side.evd(DAT_EVD_DTO_FLAG, 8)), sends(side.evd(DAT_EVD_DTO_FLAG, 8)) {
+        succeed(
+            dat_ep_create(side.ia, side.pz, receives, sends, side.connections, nullptr, &active),
+            "dat_ep_create");
+        succeed(
+            dat_ep_create(side.ia, side.pz, receives, sends, side.connections, nullptr, &passive),
+            "dat_ep_create");
+        succeed(Side::connect(active, kQualifier), "dat_ep_connect");
+        succeed(dat_cr_accept(side.request(), passive, 0, nullptr), "dat_cr_accept");
+        for (int i = 0; i < 2; ++i) Side::wait(side.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
+    }
+    /// Each of the two EVDs gets a completion.
+    void transfer() const {
+        DAT_LMR_TRIPLET none{};
+        succeed(dat_ep_post_recv(passive, 0, &none, {}, DAT_COMPLETION_DEFAULT_FLAG), "receive");
+        succeed(dat_ep_post_send(active, 0, &none, {}, DAT_COMPLETION_DEFAULT_FLAG), "send");
+    }
+    DAT_EVD_HANDLE receives, sends;
+    DAT_EP_HANDLE active = DAT_HANDLE_NULL, passive = DAT_HANDLE_NULL;
+};
+
+class EvdScale : public testing::Test {
+  protected:
+    TemporaryFabric fabric;
+    Side side;
+};
+
+TEST_F(EvdScale, FourThousandAndNinetySixEvdsFitIntoALimitOf1024Descriptors) {
+    rlimit old{};
+    getrlimit(RLIMIT_NOFILE, &old);
+    const rlimit few{1024, old.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    const int before = open_descriptors();
+    std::vector<DAT_EVD_HANDLE> evds;
+    for (int i = 0; i < 4096; ++i)
+        evds.push_back(side.evd(i % 4 ? DAT_EVD_DTO_FLAG : DAT_EVD_SOFTWARE_FLAG, 8));
+    EXPECT_LT(open_descriptors() - before, 200);
+    DAT_EVENT event{};
+    DAT_COUNT more = 0;
+    for (const DAT_EVD_HANDLE evd : evds)
+        ASSERT_EQ(DAT_GET_TYPE(dat_evd_wait(evd, 1, 1, &event, &more)), DAT_TIMEOUT_EXPIRED);
+    EXPECT_LT(open_descriptors() - before, 200) << "a wait leaves no descriptor with its EVD";
+    for (const DAT_EVD_HANDLE evd : evds) ASSERT_EQ(dat_evd_free(evd), DAT_SUCCESS);
+    EXPECT_LE(open_descriptors(), before + 1) << "only a waiter's is kept, for the next one";
+    setrlimit(RLIMIT_NOFILE, &old);
+}
+
+TEST_F(EvdScale, EachOfAHundredWaitersIsWokenByItsOwnCompletionsWhoeverReadsTheChannel) {
+    side.listen(kQualifier);
+    std::vector<Loop> loops;
+    for (int i = 0; i < 50; ++i) loops.emplace_back(side);
+    // The channels of EVDs' own are taken by now: the EVDs of the loops made later share.
+    for (int i = 0; i < 50; ++i) loops.emplace_back(side);
+    constexpr int kRounds = 20;
+    std::vector<std::thread> waiters;
+    std::atomic<int> woken{0};
+    for (std::size_t i = 50; i < loops.size(); ++i) {
+        for (const DAT_EVD_HANDLE evd : {loops[i].receives, loops[i].sends})
+            waiters.emplace_back([evd, &woken] {
+                for (int round = 0; round < kRounds; ++round, ++woken)
+                    Side::wait(evd, DAT_DTO_COMPLETION_EVENT);
+            });
+    }
+    for (int round = 1; round <= kRounds; ++round) {
+        for (std::size_t i = 50; i < loops.size(); ++i) loops[i].transfer();
+        EXPECT_TRUE(eventually([&] { return woken == 100 * round; }));
+    }
+    for (std::thread& waiter : waiters) waiter.join();
+}
+
+TEST_F(EvdScale, WhoLeavesASharedChannelPassesItOnAlsoToAnEvdWithANotificationObject) {
+    side.listen(kQualifier);
+    std::vector<Loop> loops;
+    for (int i = 0; i < 100; ++i) loops.emplace_back(side);
+    DAT_CNO_HANDLE cno;
+    succeed(dat_cno_create(side.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create");
+    for (int round = 0; round < 10; ++round) {
+        std::vector<std::thread> waiters;
+        for (const Loop& loop : loops)
+            waiters.emplace_back([&] { Side::wait(loop.receives, DAT_DTO_COMPLETION_EVENT); });
+        for (std::size_t i = 0; i < loops.size(); i += 2) {
+            if (i % 10 == 0)
+                succeed(dat_evd_modify_cno(loops[i].sends, round % 2 ? cno : DAT_HANDLE_NULL),
+                        "dat_evd_modify_cno");
+            loops[i].transfer();
+        }
+        for (std::size_t i = 1; i < loops.size(); i += 2) loops[i].transfer();
+        for (std::thread& waiter : waiters) waiter.join();
+        for (const Loop& loop : loops) Side::wait(loop.sends, DAT_DTO_COMPLETION_EVENT);
+        DAT_EVD_HANDLE triggered = DAT_HANDLE_NULL;
+        if (round % 2) {
+            EXPECT_EQ(dat_cno_wait(cno, kMicroseconds, &triggered), DAT_SUCCESS);
+        }
+        while (dat_cno_trigger(cno, &triggered) == DAT_SUCCESS) {
+        }
+    }
+}
+
+TEST_F(EvdScale, AnEvdThatNoDescriptorIsLeftForIsAnErrorWhichNamesTheLimit) {
+    DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+    DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+    char name[] = "soft0";
+    succeed(dat_ia_open(name, 8, &async, &ia), "dat_ia_open");
+    rlimit old{};
+    getrlimit(RLIMIT_NOFILE, &old);
+    DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+    DAT_RETURN code = DAT_SUCCESS;
+    const std::string said = captured_stderr([&] {
+        const rlimit none{1, old.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &none);
+        code = dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd);
+        setrlimit(RLIMIT_NOFILE, &old);
+    });
+    EXPECT_EQ(code, DAT_RETURN{DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES});
+    EXPECT_NE(said.find("DAT103"), std::string::npos) << said;
+    EXPECT_NE(said.find("RLIMIT_NOFILE"), std::string::npos) << said;
+    // One that has a channel goes on: the next shares it.
+    succeed(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd), "dat_evd_create");
+    const rlimit none{1, old.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    DAT_EVD_HANDLE sharing = DAT_HANDLE_NULL;
+    EXPECT_EQ(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &sharing), DAT_SUCCESS);
+    setrlimit(RLIMIT_NOFILE, &old);
+    EXPECT_EQ(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+}
+
+}  // namespace
