@@ -11,6 +11,8 @@ namespace dapl::entry {
 namespace {
 
 constexpr DAT_RETURN kUnknownOperation = raw(DAT_NOT_IMPLEMENTED);
+/// Every adapter instance has an async EVD; nobody sees that of a query.
+constexpr DAT_COUNT kQueryAsyncLength = 1;
 
 /// What follows the operation's own numbers in the list of an atomic operation.
 void read_atomic(Request& request, va_list arguments) {
@@ -50,6 +52,27 @@ DAT_RETURN write_with_immediate(DAT_HANDLE ep, va_list arguments) {
     return post_request(ep, request, false);
 }
 
+/// An adapter instance that nothing but these two queries knows, with its attributes.
+DAT_RETURN open_query(const DAT_NAME_PTR name, va_list arguments) {
+    auto* handle = va_arg(arguments, DAT_IA_HANDLE*);
+    const auto ia_mask = va_arg(arguments, DAT_IA_ATTR_MASK);
+    auto* ia_attributes = va_arg(arguments, DAT_IA_ATTR*);
+    const auto provider_mask = va_arg(arguments, DAT_PROVIDER_ATTR_MASK);
+    auto* provider_attributes = va_arg(arguments, DAT_PROVIDER_ATTR*);
+    DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+    DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+    if (!handle) return bad_argument(4);
+    const DAT_RETURN refused = ia_open(name, kQueryAsyncLength, &async, &ia);
+    if (refused != DAT_SUCCESS) return refused;
+    const DAT_RETURN code =
+        ia_query(ia, nullptr, ia_mask, ia_attributes, provider_mask, provider_attributes);
+    if (code == DAT_SUCCESS)
+        *handle = ia;
+    else
+        ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+    return code;
+}
+
 }  // namespace
 
 DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_list arguments) {
@@ -60,6 +83,10 @@ DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_li
             return compare_and_swap(handle, arguments);
         case DAT_IB_RDMA_WRITE_IMMED_OP:
             return write_with_immediate(handle, arguments);
+        case DAT_IB_OPEN_QUERY_OP:  // libdat2 passes the name on as the handle
+            return open_query(static_cast<DAT_NAME_PTR>(handle), arguments);
+        case DAT_IB_CLOSE_QUERY_OP:
+            return ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
         default:
             return kUnknownOperation;
     }
