@@ -22,7 +22,7 @@ class Csp final : public Object<Csp>, public ServicePoint {
 
     void request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) override
         REQUIRES(connection_lock) {
-        tell(handle(), std::move(connection), data, nullptr);
+        tell(handle(), admit(std::move(connection), data, nullptr));
     }
     bool is_taking() const override REQUIRES(connection_lock) { return true; }
 

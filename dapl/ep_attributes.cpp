@@ -84,6 +84,9 @@ support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& part
     if (negative(*asked) || asked->service_type == DAT_SERVICE_TYPE_EXTENSION_BASE)
         return support::failure(raw(DAT_INVALID_PARAMETER), "no such queue pair");
     DAT_EP_ATTR settled = *asked;
+    // There are none to choose from, and the consumer's arrays are not ours to keep.
+    settled.ep_transport_specific_count = settled.ep_provider_specific_count = 0;
+    settled.ep_transport_specific = settled.ep_provider_specific = nullptr;
     default_if_zero(settled.max_message_size, standard.max_message_size);
     default_if_zero(settled.max_rdma_size, standard.max_rdma_size);
     default_if_zero(settled.max_request_iov, standard.max_request_iov);

@@ -57,10 +57,10 @@ support::Result<Checked> check(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE evd_handl
 }  // namespace
 
 void Psp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) {
-    if (flags == DAT_PSP_CONSUMER_FLAG) return tell(handle(), std::move(connection), data, nullptr);
-    auto ep = blank_ep(ia);
-    tell(handle(), std::move(connection), data, ep.get());
-    ia.eps.add(*ep.release());
+    auto ep = flags == DAT_PSP_PROVIDER_FLAG ? blank_ep(ia) : nullptr;
+    const Cr& cr = admit(std::move(connection), data, ep.get());
+    if (ep) ia.eps.add(*ep.release());
+    tell(handle(), cr);
 }
 
 void end(Psp& psp) {

@@ -22,9 +22,10 @@ void Rsp::reserve() {
 
 void Rsp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) {
     if (!ep_) return connection->reject({});
-    tell(handle(), std::move(connection), data, ep_);
+    const Cr& cr = admit(std::move(connection), data, ep_);
     ep_->state.move(EpCause::kRequest);
     ep_ = nullptr;
+    tell(handle(), cr);
 }
 
 void Rsp::release() {

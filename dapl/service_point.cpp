@@ -60,14 +60,17 @@ void ServicePoint::close() {
     listener_.reset();
 }
 
-void ServicePoint::tell(DAT_HANDLE self, std::unique_ptr<cm::Connection> connection,
-                        cm::PrivateData data, Ep* ep) {
+Cr& ServicePoint::admit(std::unique_ptr<cm::Connection> connection, cm::PrivateData data, Ep* ep) {
     Cr* cr = make<Cr>(&ia.provider.table, ia, conn_qual, std::move(connection), data);
     cr->ep = ep;
     ia.requests.add(*cr);
+    return *cr;
+}
+
+void ServicePoint::tell(DAT_HANDLE self, const Cr& cr) {
     auto* address = const_cast<sockaddr_storage*>(&ia.adapter().address);
     post_connection_request(evd, self, reinterpret_cast<DAT_IA_ADDRESS_PTR>(address), conn_qual,
-                            cr->handle());
+                            cr.handle());
 }
 
 support::Result<Evd*> request_evd(const Ia& ia, DAT_EVD_HANDLE handle) {

@@ -13,6 +13,7 @@
 
 namespace dapl {
 
+class Cr;
 class Ep;
 class Evd;
 class Ia;
@@ -40,11 +41,13 @@ class ServicePoint : public ListNode<ServicePoint>, public cm::ListenUser {
     Evd& evd;
 
   protected:
-    /// Turns a request into a CR and tells the consumer. @param self the service point's handle.
-    /// @param ep what the CR brings with it, or nullptr. Throws std::bad_alloc; then nothing has
-    /// changed, and the peer is sent away.
-    void tell(DAT_HANDLE self, std::unique_ptr<cm::Connection> connection, cm::PrivateData data,
-              Ep* ep) REQUIRES(connection_lock);
+    /// Turns a request into a CR. @param ep what it brings with it, or nullptr. Throws
+    /// std::bad_alloc; then nothing has changed, and the peer is sent away.
+    Cr& admit(std::unique_ptr<cm::Connection> connection, cm::PrivateData data, Ep* ep)
+        REQUIRES(connection_lock);
+    /// Tells the consumer, who may use the CR and its EP at once. @param self the service point's
+    /// handle.
+    void tell(DAT_HANDLE self, const Cr& cr);
 
   private:
     std::unique_ptr<cm::Listener> listener_ GUARDED_BY(connection_lock);

@@ -298,9 +298,9 @@ TEST_F(EpCalls, WhatNoStateAllowsToBeModified) {
     for (const auto& [state, unused] : kStateErrors) {
         const DAT_EP_HANDLE in_state = reach(state);
         for (const DAT_EP_PARAM_MASK bit :
-             {DAT_EP_FIELD_IA_HANDLE, DAT_EP_FIELD_EP_STATE, DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR,
-              DAT_EP_FIELD_LOCAL_PORT_QUAL, DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR,
-              DAT_EP_FIELD_REMOTE_PORT_QUAL})
+             {DAT_EP_FIELD_IA_HANDLE, DAT_EP_FIELD_EP_STATE, DAT_EP_FIELD_COMM,
+              DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR, DAT_EP_FIELD_LOCAL_PORT_QUAL,
+              DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR, DAT_EP_FIELD_REMOTE_PORT_QUAL})
             EXPECT_EQ(entry::ep_modify(in_state, bit, &parameters), 0x80060026u) << state;
     }
 }

@@ -995,8 +995,8 @@ DAT_RETURN DAT_API dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_pa
  * @param ep_param The new values.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The mask names the IA, the state or an address:
- *     these cannot be set.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The mask names the IA, the state, the communicator
+ *     or an address: these cannot be set.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 A value is bad.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* Not UNCONNECTED, RESERVED (but for the PZ),
  *     TENTATIVE, or one of their UNCONFIGURED companions.
