@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "dapl/ep.hpp"
+#include "dapl/ia.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/work_request.hpp"
 
@@ -46,6 +47,14 @@ DAT_IB_EXT_TYPE extension_type(std::uint32_t operation) {
         default:
             return DAT_IB_RDMA_WRITE_IMMED_DATA;
     }
+}
+
+/// Frees the slot of a shared receive. @return its cookie.
+DAT_DTO_COOKIE take_shared(Ep& ep, const ibv_wc& completion) {
+    SharedSlots::Receive receive{};
+    shared_queue(completion).take(WorkRequestId(completion.wr_id).sequence, receive);
+    ep.shared->taken();
+    return receive.cookie;
 }
 
 void write_extension(const ibv_wc& completion, const DAT_DTO_COMPLETION_EVENT_DATA& dto,
@@ -98,8 +107,27 @@ DAT_DTO_COMPLETION_STATUS dto_status(ibv_wc_status status) {
     }
 }
 
-bool is_current(const ibv_wc& completion) {
+Ep* shared_receiver(const Ia& ia, const ibv_wc& completion) {
+    const bool shared = WorkRequestId(completion.wr_id).shared;
+    return shared ? ia.ep_numbers->find(completion.qp_num) : nullptr;
+}
+
+Srq& shared_queue(const ibv_wc& completion) {
     const WorkRequestId id(completion.wr_id);
+    return *reinterpret_cast<Srq*>(pool_of(Kind::kSrq).at(id.index) + 1);
+}
+
+std::uint32_t post_order(const ibv_wc& completion) {
+    const WorkRequestId id(completion.wr_id);
+    SharedSlots::Receive receive{};
+    receive.order = id.sequence;
+    if (id.shared) shared_queue(completion).peek(id.sequence, receive);
+    return receive.order & SlotRing::kSequenceMask;
+}
+
+bool is_current(const Ia& ia, const ibv_wc& completion) {
+    const WorkRequestId id(completion.wr_id);
+    if (id.shared) return ia.ep_numbers->find(completion.qp_num) != nullptr;
     const Header* header = pool_of(Kind::kEp).at(id.index);
     if (!header) return false;
     const Ep& ep = *reinterpret_cast<const Ep*>(header + 1);
@@ -107,18 +135,28 @@ bool is_current(const ibv_wc& completion) {
     return side.incarnation.load(std::memory_order_acquire) == id.incarnation;
 }
 
-bool take_marker(const ibv_wc& completion) {
+bool take_marker(const Ia& ia, const ibv_wc& completion) {
     const WorkRequestId id(completion.wr_id);
     if (!id.marker) return false;
-    if (is_current(completion)) ep_of(id).requests_finished.store(true, std::memory_order_release);
+    if (is_current(ia, completion))
+        ep_of(id).requests_finished.store(true, std::memory_order_release);
     return true;
 }
 
-DAT_EP_HANDLE take_completion(const ibv_wc& completion, DAT_EVENT& event) {
+bool is_of_side(const Ep& ep, bool receives, const ibv_wc& completion) {
     const WorkRequestId id(completion.wr_id);
-    Ep& ep = ep_of(id);
+    if (id.shared) return receives && shared_receiver(ep.ia, completion) == &ep;
+    return id.index == ep.header().index && id.receive == receives;
+}
+
+DAT_EP_HANDLE take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event) {
+    const WorkRequestId id(completion.wr_id);
+    Ep& ep = id.shared ? *shared_receiver(ia, completion) : ep_of(id);
     Slot slot{};
-    (id.receive ? ep.receives : ep.requests).slots.take(id.sequence, slot);
+    if (id.shared)
+        slot.cookie = take_shared(ep, completion);
+    else
+        (id.receive ? ep.receives : ep.requests).slots.take(id.sequence, slot);
 
     DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;
     const std::uint32_t operation = id.receive ? receive_operation(completion) : slot.operation;

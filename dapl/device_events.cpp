@@ -74,6 +74,17 @@ void DeviceEvents::dispatch(const ibv_async_event& event) {
             post_async_event(ep.ia, DAT_ASYNC_ERROR_EP_BROKEN, ep.handle());
             break;
         }
+        case IBV_EVENT_QP_LAST_WQE_REACHED: {
+            Ep& ep = *static_cast<Ep*>(event.element.qp->qp_context);
+            if (ep.shared) ep.shared->last_reached(event.element.qp);
+            break;
+        }
+        case IBV_EVENT_SRQ_LIMIT_REACHED:
+            static_cast<Srq*>(event.element.srq->srq_context)->low_watermark_reached();
+            break;
+        case IBV_EVENT_SRQ_ERR:
+            static_cast<Srq*>(event.element.srq->srq_context)->failed();
+            break;
         case IBV_EVENT_DEVICE_FATAL:
             tell_all(DAT_IA_CATASTROPHIC_ERROR);
             break;

@@ -25,6 +25,7 @@ ibv_qp_init_attr initial_attributes(Ep& ep, const EpParts& parts, const DAT_EP_A
     attributes.send_cq =
         parts.request_evd ? parts.request_evd->completion_queue() : ep.ia.unused_queue();
     attributes.recv_cq = parts.recv_evd ? parts.recv_evd->completion_queue() : ep.ia.unused_queue();
+    attributes.srq = ep.shared ? ep.shared->srq.queue() : nullptr;
     // One more than the consumer can post: the marker of a graceful disconnect.
     attributes.cap.max_send_wr =
         std::min(std::max(wanted.max_request_dtos, 1) + 1, ep.ia.device_attributes.max_qp_wr);
@@ -92,17 +93,39 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
         if (const int failed = initialise(ia, exchanged.get()))
             return refused_by_device(ia, failed, "a queue pair's first state");
     }
-    support::MutexLock lock(connection_lock);
-    if (!is_legal(call, state.get())) return support::failure(state_error(state.get()));
-    flush_queue_pair();
-    retire_sides();
-    exchanged.swap(queue_pair_);
-    change(made_of, wanted);
-    if (!queue_pair_) return {};
-    install(requests, queue_pair_.get(), wanted.max_request_dtos, device.cap.max_send_sge, false);
-    install(receives, queue_pair_.get(), wanted.max_recv_dtos, device.cap.max_recv_sge, true);
-    max_inline = device.cap.max_inline_data;
+    {
+        support::MutexLock lock(connection_lock);
+        if (!is_legal(call, state.get())) return support::failure(state_error(state.get()));
+        if (shared && exchanged) ia.ep_numbers->add(exchanged->qp_num, *this);
+        // With an SRQ nothing is posted before the first connection, and what the last one left was
+        // flushed when it ended.
+        if (!shared) flush_queue_pair();
+        retire_sides();
+        exchanged.swap(queue_pair_);
+        change(made_of, wanted);
+        if (queue_pair_) install_sides(device.cap);
+    }
+    dispose(std::move(exchanged));
     return {};
+}
+
+void Ep::install_sides(const ibv_qp_cap& made) {
+    const std::uint32_t own_receives = shared ? 0 : attributes.max_recv_dtos;
+    install(requests, queue_pair_.get(), attributes.max_request_dtos, made.max_send_sge, false);
+    install(receives, queue_pair_.get(), own_receives, made.max_recv_sge, true);
+    max_inline = made.max_inline_data;
+    if (shared) shared->begin(queue_pair_.get());
+}
+
+void Ep::dispose(verbs::QueuePair ended) {
+    if (!ended) return;
+    const std::uint32_t number = ended->qp_num;
+    ended.reset();
+    if (!shared) return;
+    // Slots of the SRQ come back with completions alone: none may be passed over.
+    support::MutexLock lock(connection_lock);
+    if (parts.recv_evd) parts.recv_evd->retire(*this, true);
+    ia.ep_numbers->remove(number, *this);
 }
 
 bool Ep::keeps_queue_pair(const EpParts& made_of, const DAT_EP_ATTR& wanted) const {
@@ -155,7 +178,10 @@ void Ep::flush_queue_pair() {
     ibv_qp_attr error_state{};
     error_state.qp_state = IBV_QPS_ERR;
     ibv_modify_qp(queue_pair_.get(), &error_state, IBV_QP_STATE);
-    if (parts.recv_evd) parts.recv_evd->await_flush(*this, true);
+    if (shared)
+        shared->await_last(queue_pair_.get());
+    else if (parts.recv_evd)
+        parts.recv_evd->await_flush(*this, true);
     if (parts.request_evd) parts.request_evd->await_flush(*this, false);
 }
 
@@ -178,9 +204,12 @@ void Ep::retire_sides() {
 
 void Ep::end_queue_pair() {
     verbs::QueuePair ended;
-    support::MutexLock lock(connection_lock);
-    retire_sides();
-    ended.swap(queue_pair_);
+    {
+        support::MutexLock lock(connection_lock);
+        retire_sides();
+        ended.swap(queue_pair_);
+    }
+    dispose(std::move(ended));
 }
 
 void break_connection(DAT_EP_HANDLE handle) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 
 #include "dapl/cm/lock.hpp"
 #include "dapl/codes.hpp"
@@ -13,6 +14,7 @@
 #include "dapl/list.hpp"
 #include "dapl/object.hpp"
 #include "dapl/pz.hpp"
+#include "dapl/shared_receives.hpp"
 #include "dapl/slot_ring.hpp"
 #include "dapl/support/mutex.hpp"
 #include "dapl/verbs/handles.hpp"
@@ -20,6 +22,7 @@
 namespace dapl {
 
 class Ia;
+class Srq;
 
 /// What an EP is made of; NULL where the consumer gave none.
 struct EpParts {
@@ -36,9 +39,15 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
   public:
     static constexpr Kind kKind = Kind::kEp;
     /// Made of nothing: renew() makes it.
-    explicit Ep(Ia& owner) : ia(owner), parts{}, attributes{} {}
+    /// @param srq of dat_ep_create_with_srq, else nullptr. Throws std::bad_alloc.
+    explicit Ep(Ia& owner, Srq* srq = nullptr)
+        : ia(owner),
+          shared(srq ? std::make_unique<SharedReceives>(*this, *srq) : nullptr),
+          parts{},
+          attributes{} {}
 
     Ia& ia;
+    const std::unique_ptr<SharedReceives> shared;  ///< nullptr: receives of its own
     EpParts parts GUARDED_BY(connection_lock);
     DAT_EP_ATTR attributes GUARDED_BY(connection_lock);
     EpConnection connection GUARDED_BY(connection_lock){*this};
@@ -95,6 +104,9 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     bool keeps_queue_pair(const EpParts& made_of, const DAT_EP_ATTR& wanted) const
         REQUIRES(connection_lock);
     void retire_sides() REQUIRES(connection_lock);
+    void install_sides(const ibv_qp_cap& made) REQUIRES(connection_lock);
+    /// Destroying waits for the handlers of asynchronous events.
+    void dispose(verbs::QueuePair ended) EXCLUDES(connection_lock);
     void install(Side& side, ibv_qp* made, std::uint32_t slots, int segments, bool is_receive)
         EXCLUDES(side.lock);
     void retire(Side& side, Evd* evd, bool is_receive) EXCLUDES(side.lock);

@@ -23,6 +23,13 @@ bool contradicts(const EpParts& parts, const DAT_EP_ATTR& asked) {
     return (asked.recv_completion_flags & DAT_COMPLETION_SUPPRESS_FLAG) != 0;
 }
 
+/// What dat_ep_create_with_srq refuses.
+bool leaves_out(const EpParts& parts, const DAT_EP_ATTR& asked) {
+    return !parts.request_evd || asked.max_recv_dtos == 0 || asked.max_request_dtos == 0 ||
+           asked.max_recv_iov == 0 || asked.max_request_iov == 0 ||
+           (asked.recv_completion_flags & DAT_COMPLETION_SUPPRESS_FLAG) != 0;
+}
+
 bool exceeds(const Ia& ia, const DAT_EP_ATTR& asked) {
     const ibv_device_attr& device = ia.device_attributes;
     const DAT_SEG_LENGTH largest = ia.port_attributes.max_msg_sz;
@@ -72,12 +79,16 @@ DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts) {
 }
 
 support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& parts,
-                                               const DAT_EP_ATTR* asked) {
+                                               const DAT_EP_ATTR* asked, bool with_srq) {
+    if (with_srq && !parts.recv_evd)
+        return support::failure(kAboveAdapter, "nobody would take what the SRQ receives");
     const DAT_EP_ATTR standard = default_attributes(ia, parts);
     if (!asked) return standard;
     if (reinterpret_cast<std::uintptr_t>(asked) % alignof(DAT_EP_ATTR) != 0)
         return support::failure(bad_argument(6), "the attributes are misaligned");
-    if (contradicts(parts, *asked))
+    if (with_srq && leaves_out(parts, *asked))
+        return support::failure(kAboveAdapter, "the attributes leave out what an SRQ needs");
+    if (!with_srq && contradicts(parts, *asked))
         return support::failure(bad_argument(6), "the attributes contradict the EVDs");
     if (exceeds(ia, *asked))
         return support::failure(kAboveAdapter, "the attributes exceed the adapter");

@@ -11,8 +11,9 @@ namespace dapl {
 DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts);
 
 /// @param asked nullptr for the defaults; zero sizes and RDMA read counts mean the defaults too.
+/// @param with_srq whether the EP takes its receives from an SRQ, where nothing may be zero.
 /// @return what the EP has, or the code of dat_ep_create for what it cannot have.
 support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& parts,
-                                               const DAT_EP_ATTR* asked);
+                                               const DAT_EP_ATTR* asked, bool with_srq = false);
 
 }  // namespace dapl

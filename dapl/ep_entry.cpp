@@ -39,8 +39,9 @@ support::Result<EpParts> find_parts(const Ia& ia, DAT_PZ_HANDLE pz, DAT_EVD_HAND
     return parts;
 }
 
-support::Result<Ep*> make_ep(Ia& ia, const EpParts& parts, const DAT_EP_ATTR& attributes) {
-    Ep* ep = make<Ep>(&ia.provider.table, ia);
+support::Result<Ep*> make_ep(Ia& ia, const EpParts& parts, const DAT_EP_ATTR& attributes,
+                             Srq* srq = nullptr) {
+    Ep* ep = make<Ep>(&ia.provider.table, ia, srq);
     const support::Result<void> renewed = ep->renew(parts, attributes, EpCall::kModifyPz);
     if (!renewed) {
         destroy(*ep);
@@ -64,6 +65,36 @@ DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv
     const auto ep = make_ep(*ia, *parts, *attributes);
     if (ep) *handle = (*ep)->handle();
     return code_of(ep);
+}
+
+struct WithSrq {
+    DAT_IA_HANDLE ia;
+    DAT_PZ_HANDLE pz;
+    DAT_EVD_HANDLE recv_evd, request_evd, connect_evd;
+    DAT_SRQ_HANDLE srq;
+    const DAT_EP_ATTR* attributes;
+    DAT_EP_HANDLE* ep;
+};
+
+DAT_RETURN create_with_srq(const WithSrq& with) {
+    Ia* ia = from_handle<Ia>(with.ia);
+    if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
+    const auto parts = find_parts(*ia, with.pz, with.recv_evd, with.request_evd, with.connect_evd);
+    if (!parts) return code_of(parts);
+    Srq* srq = from_handle<Srq>(with.srq);
+    if (!srq || &srq->ia != ia) return bad_handle(DAT_INVALID_HANDLE_SRQ);
+    if (srq->state() == DAT_SRQ_STATE_ERROR)
+        return error(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR);
+    if (!with.ep) return bad_argument(8);
+    const auto attributes = settle_attributes(*ia, *parts, with.attributes, true);
+    if (!attributes) return code_of(attributes);
+    const auto ep = make_ep(*ia, *parts, *attributes, srq);
+    if (!ep) return code_of(ep);
+    MutexLock lock(connection_lock);
+    if (attributes->srq_soft_hw > 0)
+        (*ep)->shared->set_watermarks(attributes->srq_soft_hw, DAT_HW_DEFAULT);
+    *with.ep = (*ep)->handle();
+    return DAT_SUCCESS;
 }
 
 DAT_RETURN free(DAT_EP_HANDLE handle) {
@@ -161,7 +192,7 @@ DAT_RETURN plan(Ep& ep, EpCall call, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM&
         return raw(DAT_INVALID_PARAMETER);
     if (mask & DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE && attributes.service_type != DAT_SERVICE_TYPE_RC)
         return bad_argument(3);
-    const auto settled = settle_attributes(ep.ia, *parts, &attributes);
+    const auto settled = settle_attributes(ep.ia, *parts, &attributes, ep.shared != nullptr);
     if (!settled) return bad_argument(3);
     new_parts = *parts;
     new_attributes = *settled;
@@ -198,6 +229,7 @@ void query(Ep& ep, DAT_EP_PARAM& parameters) {
     parameters.recv_evd_handle = handle_of(ep.parts.recv_evd);
     parameters.request_evd_handle = handle_of(ep.parts.request_evd);
     parameters.connect_evd_handle = handle_of(ep.parts.connect_evd);
+    parameters.srq_handle = ep.shared ? ep.shared->srq.handle() : nullptr;
     parameters.ep_attr = ep.attributes;
 }
 
@@ -227,6 +259,14 @@ DAT_RETURN ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd
                      const DAT_EP_ATTR* attributes, DAT_EP_HANDLE* ep) {
     return uncancelled(
         [=](int) { return create(ia, pz, recv_evd, request_evd, connect_evd, attributes, ep); });
+}
+
+DAT_RETURN ep_create_with_srq(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+                              DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd,
+                              DAT_SRQ_HANDLE srq, const DAT_EP_ATTR* attributes,
+                              DAT_EP_HANDLE* ep) {
+    const WithSrq with{ia, pz, recv_evd, request_evd, connect_evd, srq, attributes, ep};
+    return uncancelled([&with](int) { return create_with_srq(with); });
 }
 
 DAT_RETURN ep_free(DAT_EP_HANDLE ep) {

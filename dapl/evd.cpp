@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "dapl/completion.hpp"
@@ -26,11 +27,6 @@ constexpr DAT_COUNT kSmallestRing = 16;
 /// Devices flush at once. Where the last request was suppressed and well done nothing comes, so the
 /// wait has an end.
 constexpr int kFlushPolls = 200;
-
-bool is_of_side(const ibv_wc& completion, const Ep& ep, bool receives) {
-    const WorkRequestId id(completion.wr_id);
-    return id.index == ep.header().index && id.receive == receives;
-}
 
 }  // namespace
 
@@ -126,8 +122,11 @@ int Evd::poll_device() {
     ibv_wc* const first = held_.get() + held_end_;
     const int polled = ibv_poll_cq(queue_.get(), room, first);
     if (polled <= 0) return 0;
-    const auto stale = [](const ibv_wc& completion) {
-        return take_marker(completion) || !is_current(completion);
+    const auto stale = [this](const ibv_wc& completion) {
+        if (take_marker(ia, completion)) return true;
+        Ep* receiver = shared_receiver(ia, completion);
+        if (receiver) receiver->shared->arrived();
+        return !receiver && !is_current(ia, completion);
     };
     held_end_ += static_cast<int>(std::remove_if(first, first + polled, stale) - first);
     return polled;
@@ -154,7 +153,7 @@ DAT_HANDLE Evd::take(DAT_EVENT& event) {
     if (ring_.count() > 0)
         ring_.pop(event);
     else
-        failed = take_completion(held_[held_first_++], event);
+        failed = take_completion(ia, held_[held_first_++], event);
     event.evd_handle = handle();
     return failed;
 }
@@ -164,7 +163,10 @@ DAT_RETURN Evd::dequeue(DAT_EVENT* event) {
     {
         support::SpinLockGuard lock(lock_);
         if (waiter_ || dead_) return error(DAT_INVALID_STATE);
-        if (queue_ && pending() == 0) poll_device();
+        if (watermarks_)
+            drain_device();
+        else if (queue_ && pending() == 0)
+            poll_device();
         if (pending() == 0) return queue_ ? raw(DAT_QUEUE_EMPTY) : error(DAT_QUEUE_EMPTY);
         failed = take(*event);
     }
@@ -182,7 +184,7 @@ void Evd::await_flush(Ep& ep, bool receives) {
     if (slots.posted() == 0) return;
     const std::uint32_t last = (slots.next_sequence() - 1) & SlotRing::kSequenceMask;
     const auto is_last = [&](const ibv_wc& completion) {
-        return is_of_side(completion, ep, receives) &&
+        return is_of_side(ep, receives, completion) &&
                WorkRequestId(completion.wr_id).sequence == last;
     };
     for (int polls = 0; polls < kFlushPolls && slots.posted() > 0; ++polls) {
@@ -199,7 +201,7 @@ void Evd::await_flush(Ep& ep, bool receives) {
 
 void Evd::retire(Ep& ep, bool receives) {
     const auto of_side = [&](const ibv_wc& completion) {
-        return is_of_side(completion, ep, receives);
+        return is_of_side(ep, receives, completion);
     };
     for (;;) {
         const bool room = grow_ring();
@@ -216,11 +218,44 @@ void Evd::retire(Ep& ep, bool receives) {
         if (ring_.full()) continue;  // another thread's event took the room
         DAT_EVENT event;
         std::memset(&event, 0, sizeof event);
-        take_completion(*found, event);
+        take_completion(ia, *found, event);
         ring_.push(event);
         std::move(found + 1, end, found);
         --held_end_;
     }
+}
+
+DAT_COUNT Evd::count_receives(const Srq& srq) {
+    support::SpinLockGuard lock(lock_);
+    drain_device();
+    return static_cast<DAT_COUNT>(std::count_if(
+        held_.get() + held_first_, held_.get() + held_end_, [&](const ibv_wc& completion) {
+            return shared_receiver(ia, completion) && &shared_queue(completion) == &srq;
+        }));
+}
+
+DAT_COUNT Evd::count_receives(const Ep& ep, DAT_COUNT& span) {
+    support::SpinLockGuard lock(lock_);
+    drain_device();
+    DAT_COUNT count = 0;
+    std::uint32_t first = 0;
+    std::int32_t oldest = 0, newest = 0;  // beside the first one found: orders wrap
+    for (int i = held_first_; i < held_end_; ++i) {
+        if (!is_of_side(ep, true, held_[i])) continue;
+        if (count++ == 0) first = post_order(held_[i]);
+        constexpr int kUnused = std::countl_zero(SlotRing::kSequenceMask);
+        const auto beside =
+            static_cast<std::int32_t>((post_order(held_[i]) - first) << kUnused) >> kUnused;
+        oldest = std::min(oldest, beside);
+        newest = std::max(newest, beside);
+    }
+    span = count == 0 ? 0 : newest - oldest + 1;
+    return count;
+}
+
+void Evd::count_always() {
+    support::SpinLockGuard lock(lock_);
+    watermarks_ = true;
 }
 
 void Evd::query(DAT_EVD_PARAM& parameters) {

@@ -22,6 +22,7 @@ namespace dapl {
 
 class Ep;
 class Ia;
+class Srq;
 
 class Evd final : public Object<Evd>, public ListNode<Evd> {
   public:
@@ -46,6 +47,14 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     void poll_for_marker() EXCLUDES(lock_);
     /// The completion queue has announced a completion. @param wake_waiter unless it is the caller.
     void announced(bool wake_waiter) EXCLUDES(lock_);
+    /// @return receives of an SRQ that are complete and wait here to be taken.
+    DAT_COUNT count_receives(const Srq& srq) EXCLUDES(lock_);
+    /// The same of an EP. @param span out: from the oldest to the newest of them, in the order in
+    /// which they were posted.
+    DAT_COUNT count_receives(const Ep& ep, DAT_COUNT& span) EXCLUDES(lock_);
+    /// From now on each look at this EVD counts all that the device has: an EP with watermarks
+    /// receives here.
+    void count_always() EXCLUDES(lock_);
     bool takes(unsigned streams) const { return (flags & streams) != 0; }
     ibv_cq* completion_queue() const { return queue_.get(); }
 
@@ -102,6 +111,7 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     DAT_COUNT length_ GUARDED_BY(lock_);  ///< as dat_evd_query gives it
     Cno* cno_ GUARDED_BY(lock_) = nullptr;
     bool armed_ GUARDED_BY(lock_) = false;
+    bool watermarks_ GUARDED_BY(lock_) = false;
     bool enabled_ GUARDED_BY(lock_) = true;
     bool waitable_ GUARDED_BY(lock_) = true;
     bool waiter_ GUARDED_BY(lock_) = false;

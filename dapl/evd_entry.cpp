@@ -147,7 +147,10 @@ DAT_RETURN evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT thresh
         return with_evd(handle, [=](Evd& evd) {
             if (!event) return bad_argument(4);
             if (!more) return bad_argument(5);
-            return evd.wait(timeout, threshold, old_cancel_state, event, more);
+            Ia& ia = evd.ia;
+            const DAT_RETURN code = evd.wait(timeout, threshold, old_cancel_state, event, more);
+            tell_watermarks(ia);
+            return code;
         });
     });
 }
@@ -167,7 +170,13 @@ DAT_RETURN evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT* event) {
 }
 
 DAT_RETURN evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT* event) {
-    return with_evd(handle, [=](Evd& evd) { return event ? evd.dequeue(event) : bad_argument(2); });
+    return with_evd(handle, [=](Evd& evd) {
+        if (!event) return bad_argument(2);
+        Ia& ia = evd.ia;
+        const DAT_RETURN code = evd.dequeue(event);
+        tell_watermarks(ia);
+        return code;
+    });
 }
 
 DAT_RETURN evd_set_unwaitable(DAT_EVD_HANDLE handle) {

@@ -136,6 +136,7 @@ DAT_RETURN Evd::wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting&
                 if (code != DAT_SUCCESS) return code;
             }
         }
+        tell_watermarks(ia);
         if (waiting.may_sleep())
             woken = waiting.sleep(deadline);
         else if (waiting.prepare_sleep())

@@ -12,6 +12,7 @@
 #include "dapl/cno.hpp"
 #include "dapl/cr.hpp"
 #include "dapl/ep.hpp"
+#include "dapl/ep_numbers.hpp"
 #include "dapl/evd.hpp"
 #include "dapl/list.hpp"
 #include "dapl/lmr.hpp"
@@ -23,6 +24,7 @@
 #include "dapl/service_point.hpp"
 #include "dapl/service_thread.hpp"
 #include "dapl/shared_channel.hpp"
+#include "dapl/srq.hpp"
 #include "dapl/support/mutex.hpp"
 #include "dapl/wake_descriptors.hpp"
 
@@ -53,6 +55,7 @@ class Ia final : public Object<Ia> {
     support::Mutex mutex;  ///< guards the children
     List<Pz> pzs GUARDED_BY(mutex);
     List<Lmr> lmrs GUARDED_BY(mutex);
+    List<Srq> srqs GUARDED_BY(mutex);
     List<Cno> cnos GUARDED_BY(mutex);
     List<Evd> evds GUARDED_BY(mutex);  ///< the async EVD made for this IA among them
     List<ServicePoint> service_points GUARDED_BY(connection_lock);
@@ -75,6 +78,8 @@ class Ia final : public Object<Ia> {
     std::shared_ptr<SharedChannel> completion_channel() EXCLUDES(mutex);
     WakeDescriptors wake_descriptors;
     std::atomic<int> queues{0};  ///< EVDs with a completion queue
+    std::atomic<bool> watermark_exceeded{false};  ///< by an EP; see tell_watermarks()
+    const std::unique_ptr<EpNumbers> ep_numbers = std::make_unique<EpNumbers>();  ///< with SRQ
 
     /// A queue pair needs two completion queues; this one serves the sides without an EVD.
     ibv_cq* unused_queue() EXCLUDES(mutex);

@@ -45,6 +45,9 @@ void fill(const Ia& ia, DAT_IA_ATTR& out) {
         static_cast<DAT_SEG_LENGTH>(std::min<std::uint64_t>(device.max_mr_size, UINT32_MAX));
     out.max_lmr_virtual_address = device.max_mr_size;
     out.max_pzs = device.max_pd;
+    out.max_srqs = device.max_srq;
+    out.max_ep_per_srq = device.max_srq > 0 ? device.max_qp : 0;
+    out.max_recv_per_srq = device.max_srq_wr;
     out.max_message_size = largest;
     out.max_rdma_size = largest;
     out.max_rmrs = 0;                                              // no memory windows yet
@@ -74,6 +77,10 @@ void fill(const Ia& ia, DAT_PROVIDER_ATTR& out) {
     out.max_private_data_size = ia.manager->max_private_data();
     out.ep_creator = DAT_PSP_CREATES_EP_IFASKED;
     out.pz_support = DAT_PZ_UNIQUE;
+    out.srq_supported = ia.device_attributes.max_srq > 0 ? DAT_TRUE : DAT_FALSE;
+    out.srq_watermarks_supported = out.srq_supported ? 3 : 0;  // low, soft high, hard high
+    out.srq_info_supported = out.srq_supported ? 2 : 0;        // available and outstanding
+    out.ep_recv_info_supported = 2;                            // number and span
     out.optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
     DAT_BOOLEAN merging[6][6];
     for (int a = 0; a < 6; ++a)

@@ -63,7 +63,7 @@ bool has_children(Ia& ia) {
     support::MutexLock lock(ia.mutex);
     support::MutexLock connections(connection_lock);
     if (ia.pzs.first() || ia.lmrs.first() || ia.eps.first() || ia.service_points.first() ||
-        ia.cnos.first())
+        ia.srqs.first() || ia.cnos.first())
         return true;
     for (const Evd* evd = ia.evds.first(); evd; evd = ia.evds.after(*evd))
         if (evd != async || evd->users > 1) return true;
@@ -120,6 +120,7 @@ void tear_down(Ia& ia, ProcessState& process) {
     close_service_points(ia);
     close_requests(ia);
     end_endpoints(ia);
+    end_all(ia, &Ia::srqs, destroy_srq);
     end_plainly(ia, &Ia::lmrs);
     end_plainly(ia, &Ia::pzs);
     DeviceEvents::leave(ia, process);

@@ -20,6 +20,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/ep_connect.cpp \
     %reldir%/ep_connection.cpp %reldir%/ep_connection.hpp \
     %reldir%/ep_entry.cpp \
+    %reldir%/ep_numbers.hpp \
     %reldir%/ep_state.cpp %reldir%/ep_state.hpp \
     %reldir%/evd.cpp %reldir%/evd.hpp \
     %reldir%/evd_entry.cpp \
@@ -50,7 +51,11 @@ libdaplcore_la_SOURCES = \
     %reldir%/service_point.cpp %reldir%/service_point.hpp \
     %reldir%/service_thread.cpp %reldir%/service_thread.hpp \
     %reldir%/shared_channel.cpp %reldir%/shared_channel.hpp \
+    %reldir%/shared_receives.cpp %reldir%/shared_receives.hpp \
+    %reldir%/shared_slots.hpp \
     %reldir%/slot_ring.hpp \
+    %reldir%/srq.cpp %reldir%/srq.hpp \
+    %reldir%/srq_entry.cpp \
     %reldir%/wake_descriptors.cpp %reldir%/wake_descriptors.hpp \
     %reldir%/work_request.hpp \
     %reldir%/verbs/handles.hpp

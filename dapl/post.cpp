@@ -12,29 +12,10 @@
 namespace dapl {
 namespace {
 
-// The consumer's scatter list goes to the device as it is.
 static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(ibv_sge));
 static_assert(offsetof(DAT_LMR_TRIPLET, virtual_address) == offsetof(ibv_sge, addr));
 static_assert(offsetof(DAT_LMR_TRIPLET, segment_length) == offsetof(ibv_sge, length));
 static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(ibv_sge, lkey));
-
-ibv_sge* as_scatter_list(DAT_LMR_TRIPLET* local) {
-    return reinterpret_cast<ibv_sge*>(local);
-}
-
-/// @return DAT_SUCCESS and the sum of the lengths, or the code of what no device is asked.
-DAT_RETURN measure(const Ep& ep, int max_segments, DAT_COUNT segments, const DAT_LMR_TRIPLET* local,
-                   DAT_SEG_LENGTH& length) {
-    length = 0;
-    if (segments == 0) return DAT_SUCCESS;
-    if (segments < 0 || segments > max_segments) return raw(DAT_INVALID_PARAMETER);
-    if (!local) return bad_argument(3);
-    std::uint64_t total = 0;
-    for (DAT_COUNT i = 0; i < segments; ++i) total += local[i].segment_length;
-    if (total > ep.ia.port_attributes.max_msg_sz) return raw(DAT_LENGTH_ERROR);
-    length = static_cast<DAT_SEG_LENGTH>(total);
-    return DAT_SUCCESS;
-}
 
 ibv_wr_opcode opcode_of(std::uint32_t operation) {
     switch (operation) {
@@ -102,6 +83,19 @@ constexpr DAT_RETURN kNoQueuePair = error(DAT_INVALID_STATE, DAT_INVALID_STATE_E
 
 }  // namespace
 
+DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT_LMR_TRIPLET* local,
+                   DAT_SEG_LENGTH& length) {
+    length = 0;
+    if (segments == 0) return DAT_SUCCESS;
+    if (segments < 0 || segments > max_segments) return raw(DAT_INVALID_PARAMETER);
+    if (!local) return bad_argument(3);
+    std::uint64_t total = 0;
+    for (DAT_COUNT i = 0; i < segments; ++i) total += local[i].segment_length;
+    if (total > ia.port_attributes.max_msg_sz) return raw(DAT_LENGTH_ERROR);
+    length = static_cast<DAT_SEG_LENGTH>(total);
+    return DAT_SUCCESS;
+}
+
 DAT_RETURN post_request(DAT_EP_HANDLE handle, const Request& request, bool check_state) {
     Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
@@ -113,7 +107,7 @@ DAT_RETURN post_request(DAT_EP_HANDLE handle, const Request& request, bool check
     if (!side.queue_pair) return kNoQueuePair;
     DAT_SEG_LENGTH length;
     const DAT_RETURN refused =
-        measure(*ep, side.max_segments, request.segments, request.local, length);
+        measure(ep->ia, side.max_segments, request.segments, request.local, length);
     if (refused != DAT_SUCCESS) return refused;
     if (side.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
     ibv_send_wr work = work_request(*ep, request, length);
@@ -148,11 +142,12 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS) {
     Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    if (ep->shared) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
     Ep::Side& side = ep->receives;
     support::SpinLockGuard lock(side.lock);
     if (!side.queue_pair) return kNoQueuePair;
     DAT_SEG_LENGTH length;
-    const DAT_RETURN refused = measure(*ep, side.max_segments, segments, local, length);
+    const DAT_RETURN refused = measure(ep->ia, side.max_segments, segments, local, length);
     if (refused != DAT_SUCCESS) return refused;
     if (side.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
     ibv_recv_wr work{};

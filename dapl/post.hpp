@@ -5,9 +5,13 @@
 
 #include "dapl/dat.hpp"
 
+#include <infiniband/verbs.h>
+
 #include <cstdint>
 
 namespace dapl {
+
+class Ia;
 
 /// A request on its way to the device. Lives on the stack of the call that posts it.
 struct Request {
@@ -25,5 +29,14 @@ struct Request {
 /// Posts any kind of request; thread safe, never blocks. Whether the EP's state allows it is the
 /// caller's to check.
 DAT_RETURN post_request(DAT_EP_HANDLE handle, const Request& request, bool check_state);
+
+/// Checks a scatter list before the device sees it. @return DAT_SUCCESS and the sum of the lengths,
+/// or the code of what no device is asked.
+DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT_LMR_TRIPLET* local,
+                   DAT_SEG_LENGTH& length);
+/// The consumer's scatter list goes to the device as it is.
+inline ibv_sge* as_scatter_list(DAT_LMR_TRIPLET* local) {
+    return reinterpret_cast<ibv_sge*>(local);
+}
 
 }  // namespace dapl

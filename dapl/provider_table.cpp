@@ -37,8 +37,6 @@ struct Answers {
 };
 
 constexpr Answers<raw(DAT_MODEL_NOT_SUPPORTED)> kNotSupported;
-constexpr Answers<error(DAT_NOT_IMPLEMENTED)> kNotImplemented;
-constexpr Answers<raw(DAT_NOT_IMPLEMENTED)> kNotImplementedRaw;
 
 }  // namespace
 
@@ -104,15 +102,15 @@ const DAT_PROVIDER kProviderTable = {
     .evd_clear_unwaitable_func = entry::evd_clear_unwaitable,
     .lmr_sync_rdma_read_func = entry::lmr_sync_rdma_read,
     .lmr_sync_rdma_write_func = entry::lmr_sync_rdma_write,
-    .ep_create_with_srq_func = kNotSupported,
-    .ep_recv_query_func = kNotImplemented,
-    .ep_set_watermark_func = kNotImplementedRaw,
-    .srq_create_func = kNotSupported,
-    .srq_free_func = kNotSupported,
-    .srq_post_recv_func = kNotSupported,
-    .srq_query_func = kNotSupported,
-    .srq_resize_func = kNotSupported,
-    .srq_set_lw_func = kNotImplemented,
+    .ep_create_with_srq_func = entry::ep_create_with_srq,
+    .ep_recv_query_func = entry::ep_recv_query,
+    .ep_set_watermark_func = entry::ep_set_watermark,
+    .srq_create_func = entry::srq_create,
+    .srq_free_func = entry::srq_free,
+    .srq_post_recv_func = entry::srq_post_recv,
+    .srq_query_func = entry::srq_query,
+    .srq_resize_func = entry::srq_resize,
+    .srq_set_lw_func = entry::srq_set_lw,
     .csp_create_func = entry::csp_create,
     .csp_query_func = entry::csp_query,
     .csp_free_func = entry::csp_free,

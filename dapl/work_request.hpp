@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a wr_id says: which EP, which of its queue pairs, which transfer. Numbers only; no pointer
-/// goes through a device.
+/// What a wr_id says: which EP, which of its queue pairs, which transfer; or which SRQ and which of
+/// its slots. Numbers only; no pointer goes through a device.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,10 @@
 
 namespace dapl {
 
-/// From the top: EP index (20 bits), incarnation of the side (19), special (1), receive (1),
-/// sequence (23). A special request is a marker: the last of an EP that disconnects gracefully. It
-/// has no slot, and no event comes of it.
+/// From the top: index of the EP or SRQ (20 bits), incarnation of the side (19), special (1),
+/// receive (1), sequence or slot (23). A special request is a marker: the last of an EP that
+/// disconnects gracefully. It has no slot, and no event comes of it. A special receive is on an
+/// SRQ.
 struct WorkRequestId {
     static constexpr std::uint32_t kIndexMask = 0xfffff;
     static constexpr std::uint32_t kIncarnationMask = 0x7ffff;
@@ -24,16 +25,21 @@ struct WorkRequestId {
                static_cast<std::uint64_t>(incarnation & kIncarnationMask) << 25 |
                static_cast<std::uint64_t>(receive) << 23;
     }
+    static constexpr std::uint64_t shared_base(std::uint32_t srq_index) {
+        return base(srq_index, 0, true) | kSpecial;
+    }
     explicit constexpr WorkRequestId(std::uint64_t id)
         : index(static_cast<std::uint32_t>(id >> 44)),
           incarnation(static_cast<std::uint32_t>(id >> 25) & kIncarnationMask),
           marker((id >> 23 & 3) == 2),
+          shared((id >> 23 & 3) == 3),
           receive((id >> 23 & 1) != 0),
           sequence(static_cast<std::uint32_t>(id) & SlotRing::kSequenceMask) {}
 
     std::uint32_t index;
     std::uint32_t incarnation;
     bool marker;
+    bool shared;
     bool receive;
     std::uint32_t sequence;
 };

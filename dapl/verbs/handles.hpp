@@ -22,6 +22,7 @@ using ProtectionDomain = std::unique_ptr<ibv_pd, Destroy<ibv_dealloc_pd>>;
 using MemoryRegion = std::unique_ptr<ibv_mr, Destroy<ibv_dereg_mr>>;
 using CompletionChannel = std::unique_ptr<ibv_comp_channel, Destroy<ibv_destroy_comp_channel>>;
 using CompletionQueue = std::unique_ptr<ibv_cq, Destroy<ibv_destroy_cq>>;
+using SharedReceiveQueue = std::unique_ptr<ibv_srq, Destroy<ibv_destroy_srq>>;
 using QueuePair = std::unique_ptr<ibv_qp, Destroy<ibv_destroy_qp>>;
 
 }  // namespace verbs

@@ -40,6 +40,12 @@ struct Qp {
     int async_unacknowledged;
 };
 
+struct Srq {
+    ibv_srq base;
+    std::vector<fake::Work> receives;
+    std::uint32_t limit;
+};
+
 std::mutex mutex;
 std::atomic<int> alive;
 std::atomic<int> refusal;
@@ -54,6 +60,10 @@ CompletionChannel& as_channel(ibv_comp_channel* channel) {
 }
 Qp& as_qp(ibv_qp* qp) {
     return *reinterpret_cast<Qp*>(qp);
+}
+
+Srq& as_srq(ibv_srq* srq) {
+    return *reinterpret_cast<Srq*>(srq);
 }
 
 void complete(ibv_cq* queue, const ibv_wc& completion) {
@@ -108,8 +118,17 @@ int post_recv(ibv_qp* pair, ibv_recv_wr* work, ibv_recv_wr**) {
     return 0;
 }
 
+int post_srq_recv(ibv_srq* srq, ibv_recv_wr* work, ibv_recv_wr**) {
+    const std::lock_guard guard(mutex);
+    if (refusal) return refusal;
+    as_srq(srq).receives.push_back(
+        {work->wr_id, IBV_WR_SEND, 0, total(work->sg_list, work->num_sge), 0});
+    return 0;
+}
+
 void finish(Qp& qp, bool receive, ibv_wc completion) {
-    auto& posted = receive ? qp.receives : qp.requests;
+    auto& own = receive ? qp.receives : qp.requests;
+    auto& posted = receive && qp.base.srq ? as_srq(qp.base.srq).receives : own;
     if (posted.empty()) throw std::logic_error("nothing is posted");
     const fake::Work work = posted.front();
     posted.erase(posted.begin());
@@ -146,6 +165,7 @@ Adapter& adapter(int number) {
             one.context.ops.req_notify_cq = req_notify_cq;
             one.context.ops.post_send = post_send;
             one.context.ops.post_recv = post_recv;
+            one.context.ops.post_srq_recv = post_srq_recv;
             one.context.async_fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK);
             one.port.state = i == 0 ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
             one.port.active_mtu = i == 0 ? IBV_MTU_4096 : IBV_MTU_1024;
@@ -253,6 +273,9 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
     attributes->max_cqe = 65536;
     attributes->max_mr = 1000;
     attributes->max_pd = 1000;
+    attributes->max_srq = 1000;
+    attributes->max_srq_wr = 4096;
+    attributes->max_srq_sge = 16;
     attributes->max_mr_size = 1ULL << 40;
     attributes->max_qp_rd_atom = 16;
     attributes->max_qp_init_rd_atom = 16;
@@ -380,6 +403,7 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
     qp->base.qp_context = attributes->qp_context;
     qp->base.send_cq = attributes->send_cq;
     qp->base.recv_cq = attributes->recv_cq;
+    qp->base.srq = attributes->srq;
     qp->base.qp_num = next_number++;
     return &qp->base;
 }
@@ -396,6 +420,28 @@ int ibv_destroy_qp(ibv_qp* qp) {
     }
     --alive;
     delete &as_qp(qp);
+    return 0;
+}
+
+ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr*) {
+    if (refusal) {
+        errno = refusal;
+        return nullptr;
+    }
+    ++alive;
+    Srq* srq = new Srq{};
+    srq->base.context = pd->context;
+    srq->base.pd = pd;
+    return &srq->base;
+}
+int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask) {
+    if (refusal) return refusal;
+    if (mask & IBV_SRQ_LIMIT) as_srq(srq).limit = attributes->srq_limit;
+    return 0;
+}
+int ibv_destroy_srq(ibv_srq* srq) {
+    --alive;
+    delete &as_srq(srq);
     return 0;
 }
 
@@ -441,6 +487,10 @@ void finish_receive(ibv_qp* qp, std::uint32_t length, ibv_wc_status status, ibv_
     completion.imm_data = immediate;
     if (opcode == IBV_WC_RECV_RDMA_WITH_IMM) completion.wc_flags = IBV_WC_WITH_IMM;
     finish(as_qp(qp), true, completion);
+}
+
+std::uint32_t limit(ibv_srq* srq) {
+    return as_srq(srq).limit;
 }
 
 void inject(ibv_qp* qp, std::uint64_t id, ibv_wc_status status) {

@@ -30,9 +30,12 @@ const std::vector<Work>& requests(ibv_qp* qp);
 const std::vector<Work>& receives(ibv_qp* qp);
 /// Completes the oldest request; a good one that is not signalled leaves no completion.
 void finish_request(ibv_qp* qp, ibv_wc_status status = IBV_WC_SUCCESS);
-/// Completes the oldest receive.
+/// Completes the oldest receive, of the queue pair's SRQ where it has one. The device never says
+/// that the last one is reached.
 void finish_receive(ibv_qp* qp, std::uint32_t length, ibv_wc_status status = IBV_WC_SUCCESS,
                     ibv_wc_opcode opcode = IBV_WC_RECV, std::uint32_t immediate = 0);
+/// The limit at which the SRQ is armed; 0: not.
+std::uint32_t limit(ibv_srq* srq);
 /// Completes any work request id at will, on the queue of the requests.
 void inject(ibv_qp* qp, std::uint64_t id, ibv_wc_status status);
 /// Raises an asynchronous event of an adapter.
@@ -54,7 +57,8 @@ int disconnects();
 
 /// Objects of the device that are alive: domains, regions, channels, queues, queue pairs.
 int objects();
-/// The next ibv_create_cq or ibv_create_qp fails with this errno; 0: works again.
+/// The next ibv_create_cq, _qp or _srq and everything about an SRQ fails with this errno; 0: works
+/// again.
 void refuse(int error_number);
 
 /// An adapter instance of a fake device.

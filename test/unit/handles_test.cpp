@@ -107,8 +107,9 @@ TEST(ProviderTable, HasNoEmptySlotAndAnswersForWhatIsNotThere) {
     for (int i = 2; i < 81; ++i) EXPECT_NE(slots[i], nullptr) << i;
     const DAT_PROVIDER& table = dapl::kProviderTable;
     EXPECT_EQ(table.cno_trigger_func(nullptr, nullptr), 0x80050013u);
-    EXPECT_EQ(table.ep_recv_query_func(nullptr, nullptr, nullptr), 0xBFFF0000u);
-    EXPECT_EQ(table.ep_set_watermark_func(nullptr, 0, 0), 0x3FFF0000u);
+    EXPECT_EQ(table.ep_recv_query_func(nullptr, nullptr, nullptr), 0x8005000Cu);
+    EXPECT_EQ(table.ep_set_watermark_func(nullptr, 0, 0), 0x8005000Cu);
+    EXPECT_EQ(table.srq_set_lw_func(nullptr, 0), 0x80050019u);
 }
 
 class Closing : public CoreTest {

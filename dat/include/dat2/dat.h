@@ -291,14 +291,14 @@ typedef struct dat_ep_attr {
     DAT_QOS qos;
     DAT_COMPLETION_FLAGS recv_completion_flags; /**< DAT_COMPLETION_* */
     DAT_COMPLETION_FLAGS
-        request_completion_flags; /**< DAT_COMPLETION_*; SUPPRESS permits posts to ask for it */
-    DAT_COUNT max_recv_dtos;      /**< receives posted at a time */
-    DAT_COUNT max_request_dtos;   /**< other work posted at a time */
-    DAT_COUNT max_recv_iov;       /**< segments of a receive */
-    DAT_COUNT max_request_iov;    /**< segments of other work */
-    DAT_COUNT max_rdma_read_in;   /**< reads of the peer at a time */
-    DAT_COUNT max_rdma_read_out;  /**< reads of this side at a time */
-    DAT_COUNT srq_soft_hw;        /**< soft high watermark of an EP with SRQ */
+    request_completion_flags;    /**< DAT_COMPLETION_*; SUPPRESS permits posts to ask for it */
+    DAT_COUNT max_recv_dtos;     /**< receives posted at a time */
+    DAT_COUNT max_request_dtos;  /**< other work posted at a time */
+    DAT_COUNT max_recv_iov;      /**< segments of a receive */
+    DAT_COUNT max_request_iov;   /**< segments of other work */
+    DAT_COUNT max_rdma_read_in;  /**< reads of the peer at a time */
+    DAT_COUNT max_rdma_read_out; /**< reads of this side at a time */
+    DAT_COUNT srq_soft_hw;       /**< soft high watermark of an EP with SRQ */
     DAT_COUNT max_rdma_read_iov;
     DAT_COUNT max_rdma_write_iov;
     DAT_COUNT ep_transport_specific_count;
@@ -815,7 +815,7 @@ DAT_RETURN DAT_API dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUN
 /**
  * Gives an object a word of the program's own. It is 0 until then.
  *
- * @param dat_handle Any object but a CNO or SRQ; an IA by its integer.
+ * @param dat_handle Any object; an IA by its integer.
  * @param context The word.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 dat_handle is NULL, or the integer of no open IA.
@@ -956,12 +956,16 @@ DAT_RETURN DAT_API dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handl
  * @param request_evd_handle As for dat_ep_create().
  * @param connect_evd_handle As for dat_ep_create().
  * @param srq_handle The queue.
- * @param ep_attr As for dat_ep_create().
+ * @param ep_attr As for dat_ep_create(), but no number of transfers or segments may be 0;
+ *     srq_soft_hw is the soft high watermark, 0: none.
  * @param ep_handle Out: the EP.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is none.
- * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no SRQs.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_SRQ_ERROR The device has given the SRQ up.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG8 ep_handle is NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 (raw) No receive EVD, a 0 in ep_attr, or a size
+ *     above the IA's.
  * @return ... As dat_ep_create().
  */
 DAT_RETURN DAT_API dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
@@ -1087,8 +1091,8 @@ DAT_RETURN DAT_API dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
 /**
  * Ends a connection, or gives up one that is being made. Gracefully: the requests that are posted
  * are done first, while the EP is DISCONNECT_PENDING and takes no more; the call does not wait for
- * them. Where the peer never lets them finish, an abrupt disconnect, the peer's own or an error ends
- * it. Work that is posted when the connection goes down completes with DAT_DTO_ERR_FLUSHED.
+ * them. Where the peer never lets them finish, an abrupt disconnect, the peer's own or an error
+ * ends it. Work that is posted when the connection goes down completes with DAT_DTO_ERR_FLUSHED.
  *
  * Events on the connect EVD: DAT_CONNECTION_EVENT_DISCONNECTED, once, on both sides.
  *
@@ -1121,11 +1125,12 @@ DAT_RETURN DAT_API dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE* ep_s
  * Tells how many receive buffers an endpoint with SRQ holds.
  *
  * @param ep_handle The EP.
- * @param nbufs_allocated Out: buffers taken from the SRQ and not completed.
- * @param bufs_alloc_span Out: buffers between the oldest and the newest of them.
+ * @param nbufs_allocated Out: receives that messages have taken and whose events the consumer has
+ *     not. May be NULL.
+ * @param bufs_alloc_span Out: how many were posted from the oldest to the newest of them. May be
+ *     NULL.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
- * @return DAT_NOT_IMPLEMENTED The provider does not keep them.
  */
 DAT_RETURN DAT_API dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT* nbufs_allocated,
                                      DAT_COUNT* bufs_alloc_span);
@@ -1134,11 +1139,19 @@ DAT_RETURN DAT_API dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT* nbufs_a
  * Limits how many buffers an endpoint takes from its SRQ.
  *
  * @param ep_handle The EP.
- * @param soft_high_watermark At this number an async event is posted.
- * @param hard_high_watermark At this number the connection is broken.
+ * Events: DAT_ASYNC_ERROR_EP_BROKEN with reason DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT on the async EVD,
+ * once for each setting; DAT_CONNECTION_EVENT_BROKEN. Receives are counted as by
+ * dat_ep_recv_query(), whenever the consumer waits on the receive EVD or dequeues from it.
+ *
+ * @param soft_high_watermark When it holds more than these, at once perhaps, there is the event;
+ *     DAT_WATERMARK_INFINITE: never.
+ * @param hard_high_watermark When it holds more than these the connection is broken.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
- * @return DAT_NOT_IMPLEMENTED (raw) The provider has no watermarks.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 soft_high_watermark is negative.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 hard_high_watermark is negative or below the soft.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_RECV_WATERMARK The EP has no SRQ, or holds more
+ *     than the hard watermark.
  */
 DAT_RETURN DAT_API dat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_high_watermark,
                                         DAT_COUNT hard_high_watermark);
@@ -1541,8 +1554,8 @@ DAT_RETURN DAT_API dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data
  * @param conn_qual Of that service point.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CR cr_handle is none.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 No service point of the IA takes requests there: none
- *     listens, or it is an RSP that has had its request.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 No service point of the IA takes requests there:
+ * none listens, or it is an RSP that has had its request.
  * @return DAT_NOT_IMPLEMENTED The provider does not have it.
  */
 DAT_RETURN DAT_API dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL conn_qual);
@@ -1704,7 +1717,8 @@ DAT_RETURN DAT_API dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
  * @param srq_handle Out: the SRQ.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 srq_attr is NULL or above the IA's limits.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 srq_attr is NULL, or its low watermark negative.
+ * @return DAT_INSUFFICIENT_RESOURCES (raw) No receives at all, or more than the IA's limits.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 srq_handle is NULL.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no SRQs.
  */
@@ -1720,7 +1734,6 @@ DAT_RETURN DAT_API dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is none.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 srq_param is NULL.
- * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no SRQs.
  */
 DAT_RETURN DAT_API dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param_mask,
                                  DAT_SRQ_PARAM* srq_param);
@@ -1737,7 +1750,6 @@ DAT_RETURN DAT_API dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK s
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is none.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The queue is full.
- * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no SRQs.
  */
 DAT_RETURN DAT_API dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
                                      DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE user_cookie);
@@ -1750,7 +1762,6 @@ DAT_RETURN DAT_API dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_se
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is none.
  * @return DAT_INVALID_STATE More are posted, or the number is not above the low watermark.
- * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no SRQs.
  */
 DAT_RETURN DAT_API dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT max_recv_dtos);
 
@@ -1761,7 +1772,7 @@ DAT_RETURN DAT_API dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT max_recv_
  * @param low_watermark The number.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is none.
- * @return DAT_NOT_IMPLEMENTED The provider has no watermarks.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 low_watermark is negative or above the SRQ's size.
  */
 DAT_RETURN DAT_API dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
 
@@ -1772,7 +1783,6 @@ DAT_RETURN DAT_API dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_water
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is none.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_SRQ_IN_USE An EP takes receives from it.
- * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no SRQs.
  */
 DAT_RETURN DAT_API dat_srq_free(DAT_SRQ_HANDLE srq_handle);
 

@@ -260,10 +260,10 @@ struct dat_provider_attr {
     const DAT_BOOLEAN
         evd_stream_merging_supported[6][6]; /**< kinds of events in the order of DAT_EVD_FLAGS */
     DAT_BOOLEAN srq_supported;
-    DAT_COUNT srq_watermarks_supported;
+    DAT_COUNT srq_watermarks_supported; /**< how many of low, soft high, hard high */
     DAT_BOOLEAN srq_ep_pz_difference_supported;
-    DAT_COUNT srq_info_supported;
-    DAT_COUNT ep_recv_info_supported;
+    DAT_COUNT srq_info_supported;     /**< how many counts dat_srq_query() gives */
+    DAT_COUNT ep_recv_info_supported; /**< how many counts dat_ep_recv_query() gives */
     DAT_BOOLEAN lmr_sync_req;
     DAT_BOOLEAN dto_async_return_guaranteed;
     DAT_BOOLEAN rdma_write_for_rdma_read_req;
@@ -463,8 +463,8 @@ DAT_RETURN DAT_API dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
  *
  * @param ia_handle The IA.
  * @param agent Function to call for a trigger, once; DAT_OS_WAIT_PROXY_AGENT_NULL for none. It is
- *     called in the thread of a dat_evd_post_se(), for all other events in a thread of the provider;
- *     it may call any function, also free its EVD and its CNO, but not close its own IA.
+ *     called in the thread of a dat_evd_post_se(), for all other events in a thread of the
+ * provider; it may call any function, also free its EVD and its CNO, but not close its own IA.
  * @param cno_handle Out: the CNO; must not be NULL.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
@@ -474,9 +474,9 @@ DAT_RETURN DAT_API dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGE
                                   DAT_CNO_HANDLE* cno_handle);
 
 /**
- * Makes a CNO that is a file descriptor for poll(2): it is ready for reading from a trigger on until
- * dat_cno_trigger() or dat_cno_wait() has taken that, and when the last EVD is gone. It is to be
- * polled only, not read, and goes with the CNO. Such a CNO has no agent.
+ * Makes a CNO that is a file descriptor for poll(2): it is ready for reading from a trigger on
+ * until dat_cno_trigger() or dat_cno_wait() has taken that, and when the last EVD is gone. It is to
+ * be polled only, not read, and goes with the CNO. Such a CNO has no agent.
  *
  * @param ia_handle The IA.
  * @param file_descriptor Out: the descriptor.

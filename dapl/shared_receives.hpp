@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The receiving half of an EP that takes its receives from an SRQ: how many it holds, its
+/// watermarks, and the event that says that it has given all of them back.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+
+#include "dapl/cm/lock.hpp"
+#include "dapl/dat.hpp"
+
+namespace dapl {
+
+class Ep;
+class Ia;
+class Srq;
+
+/// An EP has one from its creation to its end, or none.
+class SharedReceives final {
+  public:
+    /// Counts as a user of the SRQ.
+    SharedReceives(Ep& ep, Srq& queue);
+    ~SharedReceives();
+    SharedReceives(const SharedReceives&) = delete;
+    SharedReceives& operator=(const SharedReceives&) = delete;
+
+    Srq& srq;
+
+    // With the lock of the receive EVD held; neither blocks.
+    /// A message has taken a receive: its completion was polled and waits to be taken.
+    void arrived() {
+        const DAT_COUNT held = held_.load(std::memory_order_relaxed) + 1;
+        held_.store(held, std::memory_order_relaxed);
+        if (held > nearest_.load(std::memory_order_relaxed)) exceeded(held);
+    }
+    void taken() { held_.fetch_sub(1, std::memory_order_relaxed); }
+
+    /// @param soft, hard DAT_WATERMARK_INFINITE or a number of receives held.
+    DAT_RETURN set_watermarks(DAT_COUNT soft, DAT_COUNT hard) REQUIRES(connection_lock);
+
+    /// What exceeding a watermark leads to, if it has been.
+    void act_on_watermarks() REQUIRES(connection_lock);
+
+    /// From now on this is the queue pair.
+    void begin(ibv_qp* queue_pair) { working_.store(queue_pair); }
+    /// The device says that the queue pair, in error, has given its last receive back. The consumer
+    /// is told once for each queue pair. Any thread.
+    void last_reached(ibv_qp* queue_pair);
+    /// The queue pair is in error: waits until the device has said so. Some never do; for those it
+    /// is said here when they have had the time to finish.
+    void await_last(ibv_qp* queue_pair);
+
+  private:
+    void exceeded(DAT_COUNT held);
+    void set_nearest();
+
+    Ep& ep_;
+    std::atomic<ibv_qp*> working_{nullptr};  ///< nullptr once the last receive is reached
+    std::atomic<DAT_COUNT> held_{0};
+    std::atomic<DAT_COUNT> soft_;  ///< disarmed by the event
+    std::atomic<DAT_COUNT> hard_;
+    std::atomic<DAT_COUNT> nearest_;  ///< the lower of the two: one compare for each message
+    std::atomic<bool> soft_exceeded_{false};
+    std::atomic<bool> hard_exceeded_{false};
+};
+
+/// For whoever has polled completions, when the EVD's lock is dropped: acts on the watermarks that
+/// were exceeded. One relaxed load where none was.
+void tell_watermarks(Ia& ia) EXCLUDES(connection_lock);
+
+}  // namespace dapl
