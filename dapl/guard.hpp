@@ -1,46 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The C boundary. Nothing is thrown across it but the unwinding of a cancelled thread.
+/// The C boundary of the core.
 ///
 /// Asynchronous cancellation may strike between any two instructions. A frame with cleanups cannot
 /// be unwound from just anywhere, so the frames of uncancelled() and of the entry functions that
 /// use it have none, and all that has is called with cancellation disabled.
 #pragma once
 
-#include <cxxabi.h>
 #include <pthread.h>
 
-#include <new>
-
 #include "dapl/codes.hpp"
-#include "dapl/support/forced_unwind.hpp"
+#include "dapl/support/guard.hpp"
 
 namespace dapl {
 
-/// Runs the body of an entry function and turns what it throws into a DAT code.
-template <class Body>
-[[gnu::noinline]] CATCHES_FORCED_UNWIND DAT_RETURN guarded(const Body& body, int old_cancel_state) {
-    try {
-        return body(old_cancel_state);
-    } catch (const abi::__forced_unwind&) {
-        throw;
-    } catch (const std::bad_alloc&) {
-        return kOutOfMemory;
-    } catch (...) {
-        return error(DAT_INTERNAL_ERROR);
-    }
-}
-
 /// Runs the body with cancellation disabled, and of the deferred type: a signal that was sent while
 /// it was still enabled is obeyed by the C library (2.36) whatever the state is then, if the type
-/// is asynchronous. The body gets the caller's state, for CancellationWindow; only a body that waits
-/// has a use for it.
+/// is asynchronous. What the body throws becomes a DAT code. The body gets the caller's state, for
+/// CancellationWindow; only a body that waits has a use for it.
 template <class Body>
 DAT_RETURN uncancelled(const Body& body) {
     int old_cancel_type, old_cancel_state;
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old_cancel_type);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old_cancel_state);
-    const DAT_RETURN code = guarded(body, old_cancel_state);
+    const DAT_RETURN code = support::guarded<DAT_RETURN>([&] { return body(old_cancel_state); },
+                                                         kOutOfMemory, error(DAT_INTERNAL_ERROR));
     pthread_setcancelstate(old_cancel_state, nullptr);
     pthread_setcanceltype(old_cancel_type, nullptr);
     return code;

@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libsupport.la
 libsupport_la_SOURCES = \
     %reldir%/edit_distance.hpp \
     %reldir%/forced_unwind.hpp \
+    %reldir%/guard.hpp \
     %reldir%/log.cpp %reldir%/log.hpp \
     %reldir%/messages.def %reldir%/messages.hpp \
     %reldir%/mutex.hpp \

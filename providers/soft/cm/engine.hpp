@@ -5,15 +5,12 @@
 /// peer.
 #pragma once
 
-#include <cxxabi.h>
-
 #include <cerrno>
 #include <map>
-#include <new>
 #include <tuple>
 #include <unordered_map>
 
-#include "dapl/support/forced_unwind.hpp"
+#include "dapl/support/guard.hpp"
 #include "dapl/support/mutex.hpp"
 #include "providers/soft/cm/identifier.hpp"
 #include "providers/soft/fabric/process.hpp"
@@ -132,18 +129,10 @@ class Engine {
     support::CondVar acknowledged_;
 };
 
-/// Runs what a C function does. The callable returns an errno, 0 for success. Nothing but a
-/// cancellation may leave a C function.
+/// Runs what a C function does. The callable returns an errno, 0 for success.
 template <class Body>
-CATCHES_FORCED_UNWIND int guarded(Body body) {
-    int error;
-    try {
-        error = body();
-    } catch (const abi::__forced_unwind&) {
-        throw;
-    } catch (const std::bad_alloc&) {
-        error = ENOMEM;
-    }
+int guarded(const Body& body) {
+    const int error = support::guarded(body, ENOMEM, EIO);
     if (error == 0) return 0;
     errno = error;
     return -1;

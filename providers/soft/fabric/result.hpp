@@ -5,12 +5,13 @@
 #pragma once
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <tl/expected.hpp>
 #include <utility>
+
+#include "dapl/support/guard.hpp"
 
 namespace softverbs {
 
@@ -47,17 +48,7 @@ class UniqueFd {
     int fd_ = -1;
 };
 
-/// close() is a cancellation point, and so are the socket calls; verbs calls are none. Held by
-/// every call that owns something across such a point.
-class CancellationDisabled {
-  public:
-    CancellationDisabled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &previous_); }
-    ~CancellationDisabled() { pthread_setcancelstate(previous_, nullptr); }
-    CancellationDisabled(const CancellationDisabled&) = delete;
-    CancellationDisabled& operator=(const CancellationDisabled&) = delete;
-
-  private:
-    int previous_ = PTHREAD_CANCEL_ENABLE;
-};
+/// The socket calls are cancellation points, and verbs calls are none.
+using support::CancellationDisabled;
 
 }  // namespace softverbs

@@ -40,7 +40,6 @@ struct Context {
     verbs_context verbs{};
     std::shared_ptr<Adapter> adapter;
     AsyncEvents events;
-    std::atomic<int> objects{0};  ///< that hold the context open
 
     static Context& of(ibv_context* context) {
         return *reinterpret_cast<Context*>(reinterpret_cast<char*>(context) -
