@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// What can be asked of a handle of any kind.
+#include <atomic>
+
 #include "dapl/codes.hpp"
 #include "dapl/entry.hpp"
 #include "dapl/object.hpp"
@@ -14,20 +16,25 @@ constexpr DAT_HANDLE_TYPE kHandleTypes[kKinds] = {
     DAT_HANDLE_TYPE_CNO, DAT_HANDLE_TYPE_EP,  DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP,
     DAT_HANDLE_TYPE_CR,  DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_CSP};
 
+/// Threads may set and get it at the same time.
+std::atomic_ref<DAT_UINT64> word_of(Header& header) {
+    return std::atomic_ref<DAT_UINT64>(header.context.as_64);
+}
+
 }  // namespace
 
 DAT_RETURN set_consumer_context(DAT_HANDLE handle, DAT_CONTEXT context) {
     Header* header = live_header(handle);
     if (!header) return error(DAT_INVALID_HANDLE);
-    header->context = context;
+    word_of(*header).store(context.as_64);
     return DAT_SUCCESS;
 }
 
 DAT_RETURN get_consumer_context(DAT_HANDLE handle, DAT_CONTEXT* context) {
-    const Header* header = live_header(handle);
+    Header* header = live_header(handle);
     if (!header) return error(DAT_INVALID_HANDLE);
     if (!context) return bad_argument(2);
-    *context = header->context;
+    context->as_64 = word_of(*header).load();
     return DAT_SUCCESS;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the objects of an adapter instance answer to wrong use, exactly, and to the right one.
+#include <dat2/udat.h>
+#include <dat2/udat_redirection.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -134,6 +136,64 @@ TEST_F(Codes, AnEndpointIsModifiedInAnyWayBeforeItIsConnectedAndWorksThen) {
     succeed(Side::connect(ep, 1), "dat_ep_connect");
     side.request();
     EXPECT_EQ(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &parameters), 0x80070030u);
+}
+
+TEST_F(Codes, EveryKindOfHandleSaysWhatItIsAndKeepsAWordOfTheConsumers) {
+    Buffer buffer(side);
+    DAT_CNO_HANDLE cno;
+    succeed(dat_cno_create(side.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create");
+    const DAT_PSP_HANDLE psp = side.listen(1);
+    DAT_RSP_HANDLE rsp;
+    succeed(dat_rsp_create(side.ia, 2, side.endpoint(), side.requests, &rsp), "dat_rsp_create");
+    DAT_IA_ATTR attributes;
+    succeed(dat_ia_query(side.ia, nullptr, DAT_IA_FIELD_ALL, &attributes, 0, nullptr),
+            "dat_ia_query");
+    DAT_COMM comm{};
+    comm.domain = AF_INET;
+    comm.type = SOCK_STREAM;
+    comm.protocol = IPPROTO_TCP;
+    DAT_CSP_HANDLE csp;
+    sockaddr_in address;
+    std::memcpy(&address, attributes.ia_address_ptr, sizeof address);
+    address.sin_port = htons(4713);
+    succeed(dat_csp_create(side.ia, &comm, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&address),
+                           side.requests, &csp),
+            "dat_csp_create");
+    ep = side.endpoint();
+    succeed(Side::connect(ep, 1), "dat_ep_connect");
+    const std::pair<DAT_HANDLE, DAT_HANDLE_TYPE> handles[] = {
+        {side.ia, DAT_HANDLE_TYPE_IA},
+        {side.pz, DAT_HANDLE_TYPE_PZ},
+        {side.sends, DAT_HANDLE_TYPE_EVD},
+        {cno, DAT_HANDLE_TYPE_CNO},
+        {ep, DAT_HANDLE_TYPE_EP},
+        {psp, DAT_HANDLE_TYPE_PSP},
+        {rsp, DAT_HANDLE_TYPE_RSP},
+        {csp, DAT_HANDLE_TYPE_CSP},
+        {side.request(), DAT_HANDLE_TYPE_CR},
+        {buffer.lmr, DAT_HANDLE_TYPE_LMR},
+    };
+    DAT_UINT64 value = 1;
+    for (const auto& [handle, wanted] : handles) {
+        DAT_HANDLE_TYPE type{};
+        EXPECT_EQ(dat_get_handle_type(handle, &type), DAT_SUCCESS);
+        EXPECT_EQ(type, wanted);
+        EXPECT_EQ(dat_get_handle_type(handle, nullptr), 0x80060026u);
+        DAT_CONTEXT context;
+        context.as_64 = 1;
+        EXPECT_EQ(dat_get_consumer_context(handle, &context), DAT_SUCCESS);
+        EXPECT_EQ(context.as_64, 0u) << "before the first set";
+        EXPECT_EQ(dat_get_consumer_context(handle, nullptr), 0x80060026u);
+        context.as_64 = ++value;
+        EXPECT_EQ(dat_set_consumer_context(handle, context), DAT_SUCCESS);
+    }
+    value = 1;
+    for (const auto& [handle, wanted] : handles) {
+        DAT_CONTEXT context{};
+        EXPECT_EQ(dat_get_consumer_context(handle, &context), DAT_SUCCESS);
+        EXPECT_EQ(context.as_64, ++value) << "each keeps its own, of kind " << wanted;
+    }
+    EXPECT_STREQ(DAT_HANDLE_TO_PROVIDER(ep)->device_name, "soft0") << "the first word of an object";
 }
 
 TEST_F(Codes, AnAdapterInstanceTellsTheTruthAboutItself) {
