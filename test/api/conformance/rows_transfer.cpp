@@ -295,7 +295,8 @@ Rows failing_rows() {
              DAT_COUNT more = 0;
              dat_evd_wait(r.side().sends, test::kMicroseconds, 1, &event, &more);
              r.peer_tells();
-         }},
+         },
+         "the peer crashes now and then"},
     };
 }
 
