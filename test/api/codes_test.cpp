@@ -159,6 +159,11 @@ TEST_F(Codes, EveryKindOfHandleSaysWhatItIsAndKeepsAWordOfTheConsumers) {
     succeed(dat_csp_create(side.ia, &comm, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&address),
                            side.requests, &csp),
             "dat_csp_create");
+    DAT_SRQ_ATTR srq_attributes{};
+    srq_attributes.max_recv_dtos = 8;
+    srq_attributes.max_recv_iov = 1;
+    DAT_SRQ_HANDLE srq;
+    succeed(dat_srq_create(side.ia, side.pz, &srq_attributes, &srq), "dat_srq_create");
     ep = side.endpoint();
     succeed(Side::connect(ep, 1), "dat_ep_connect");
     const std::pair<DAT_HANDLE, DAT_HANDLE_TYPE> handles[] = {
@@ -172,6 +177,7 @@ TEST_F(Codes, EveryKindOfHandleSaysWhatItIsAndKeepsAWordOfTheConsumers) {
         {csp, DAT_HANDLE_TYPE_CSP},
         {side.request(), DAT_HANDLE_TYPE_CR},
         {buffer.lmr, DAT_HANDLE_TYPE_LMR},
+        {srq, DAT_HANDLE_TYPE_SRQ},
     };
     DAT_UINT64 value = 1;
     for (const auto& [handle, wanted] : handles) {
