@@ -112,7 +112,9 @@ TEST(Attributes, SayWhetherThereAreSharedReceiveQueuesAndTheCallAgrees) {
     EXPECT_GT(with.provider.ep_recv_info_supported, 0);
     const Answers without(second.ia);
     EXPECT_EQ(without.provider.srq_supported, DAT_FALSE);
+    EXPECT_EQ(with.provider.srq_ep_pz_difference_supported, DAT_TRUE);
     EXPECT_EQ(without.provider.srq_watermarks_supported, 0);
+    EXPECT_EQ(without.provider.srq_ep_pz_difference_supported, DAT_FALSE);
     EXPECT_EQ(without.provider.srq_info_supported, 0);
     EXPECT_EQ(without.ia.max_srqs, 0);
     EXPECT_EQ(without.ia.max_ep_per_srq, 0);
