@@ -360,6 +360,7 @@ ibv_cq* ibv_create_cq(ibv_context* on, int entries, void* user, ibv_comp_channel
     return &cq->base;
 }
 int ibv_resize_cq(ibv_cq* cq, int entries) {
+    if (refusal) return refusal;
     cq->cqe = entries;
     return 0;
 }
