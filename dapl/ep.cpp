@@ -103,6 +103,8 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
         retire_sides();
         exchanged.swap(queue_pair_);
         change(made_of, wanted);
+        // Before posts can see the new queue pair, which takes no requests yet.
+        if (call == EpCall::kReset) state.move(EpCause::kReset);
         if (queue_pair_) install_sides(device.cap);
     }
     dispose(std::move(exchanged));

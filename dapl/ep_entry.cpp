@@ -123,11 +123,7 @@ DAT_RETURN reset(DAT_EP_HANDLE handle) {
         parts = ep->parts;
         attributes = ep->attributes;
     }
-    const support::Result<void> renewed = ep->renew(parts, attributes, EpCall::kReset);
-    if (!renewed) return code_of(renewed);
-    MutexLock lock(connection_lock);
-    ep->state.move(EpCause::kReset);
-    return DAT_SUCCESS;
+    return code_of(ep->renew(parts, attributes, EpCall::kReset));
 }
 
 constexpr DAT_EP_PARAM_MASK kUnchangeable =

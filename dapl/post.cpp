@@ -99,11 +99,12 @@ DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT
 DAT_RETURN post_request(DAT_EP_HANDLE handle, const Request& request, bool check_state) {
     Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    Ep::Side& side = ep->requests;
+    // Before the state is looked at: a queue pair that replaces this one is not connected yet.
+    support::SpinLockGuard lock(side.lock);
     if (check_state && !is_legal(EpCall::kPostRequest, ep->state.get()))
         return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED);
     if (request.operation != DAT_DTO_SEND && !request.remote) return bad_argument(5);
-    Ep::Side& side = ep->requests;
-    support::SpinLockGuard lock(side.lock);
     if (!side.queue_pair) return kNoQueuePair;
     DAT_SEG_LENGTH length;
     const DAT_RETURN refused =

@@ -57,6 +57,7 @@ void QueuePair::flush_receives() {
         last_wqe_told_ = true;
         return;
     }
+    receives_are_flushed_ = true;
     receive_flushed_ = completed + static_cast<std::uint32_t>(waiting.size());
     while (receive_flushed_ != receive_posted_) post_flushed_receive(receive_flushed_++);
 }

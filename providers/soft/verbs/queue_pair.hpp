@@ -196,6 +196,8 @@ class QueuePair : public ibv_qp {
     std::uint32_t receive_posted_ GUARDED_BY(receive_lock_) = 0;
     std::uint32_t receive_flushed_ GUARDED_BY(receive_lock_) = 0;
     std::atomic<std::uint32_t> receive_completed_{0};
+    /// In the error state, once those posted before it are flushed: from then on at the post.
+    bool receives_are_flushed_ GUARDED_BY(receive_lock_) = false;
     bool last_wqe_told_ GUARDED_BY(receive_lock_) = false;
 };
 

@@ -157,6 +157,7 @@ void QueuePair::reset() {
     support::SpinLockGuard lock(receive_lock_);
     receive_posted_ = receive_flushed_ = 0;
     receive_completed_.store(0);
+    receives_are_flushed_ = false;
     last_wqe_told_ = false;
     entry_->posted.store(0);
     entry_->consumed.store(0);

@@ -30,7 +30,7 @@ int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
             if (wr->num_sge != 0)
                 std::memcpy(slot_segments(&slot), wr->sg_list, wr->num_sge * sizeof(Segment));
             ++receive_posted_;
-            if (state == IBV_QPS_ERR)
+            if (receives_are_flushed_)
                 post_flushed_receive(receive_flushed_++);
             else
                 entry_->posted.store(receive_posted_, std::memory_order_seq_cst);
@@ -57,6 +57,9 @@ bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
         shared->free_slot(entry.position);
         return true;
     }
+    // What the post wrote came here by way of another process: in this one it is this word that
+    // orders the two threads.
+    (void)entry_->posted.load(std::memory_order_acquire);
     const std::uint32_t slot = receive_completed_.load(std::memory_order_relaxed);
     if (entry.position != slot) return false;
     wc.wr_id = receive_ids_[slot & (receives_.size - 1)];
