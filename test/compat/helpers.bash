@@ -240,3 +240,17 @@ dtestx_passes() {
         has "$side" 'IB extension test - immed/atomic test PASSED'
     done
 }
+
+# usage: prints NAME <<'LINES' - its standard output is these lines and no others: extended regular expressions, each for a whole
+# line. Blank lines and white space at the end of a line do not count.
+prints() {
+    local pattern line number=0
+    exec 9< <(sed -E 's/[[:space:]]+$//' "$BATS_TEST_TMPDIR/$1.out" | grep .)
+    while IFS= read -r pattern; do
+        number=$((number + 1))
+        IFS= read -r -u 9 line || { echo "$1 ended before line $number, '$pattern'"; return 1; }
+        [[ $line =~ ^$pattern$ ]] || { echo "$1, line $number: '$line' instead of '$pattern'"; return 1; }
+    done
+    IFS= read -r -u 9 line && { echo "$1 printed more: '$line'"; return 1; }
+    exec 9<&-
+}
