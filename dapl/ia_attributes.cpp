@@ -79,8 +79,11 @@ void fill(const Ia& ia, DAT_PROVIDER_ATTR& out) {
     out.pz_support = DAT_PZ_UNIQUE;
     out.srq_supported = ia.device_attributes.max_srq > 0 ? DAT_TRUE : DAT_FALSE;
     out.srq_watermarks_supported = out.srq_supported ? 3 : 0;  // low, soft high, hard high
-    out.srq_info_supported = out.srq_supported ? 2 : 0;        // available and outstanding
-    out.ep_recv_info_supported = 2;                            // number and span
+    // A receive from an SRQ is checked against the SRQ's zone; iWARP verbs want it to be the EP's.
+    out.srq_ep_pz_difference_supported =
+        out.srq_supported && ia.is_infiniband() ? DAT_TRUE : DAT_FALSE;
+    out.srq_info_supported = out.srq_supported ? 2 : 0;  // available and outstanding
+    out.ep_recv_info_supported = 2;                      // number and span
     out.optimal_buffer_alignment = DAT_OPTIMAL_ALIGNMENT;
     DAT_BOOLEAN merging[6][6];
     for (int a = 0; a < 6; ++a)

@@ -5,16 +5,20 @@
 
 #include <utility>
 
+#include "dapl/support/guard.hpp"
+
 namespace dat {
 namespace {
 
-support::SpinLock g_lock;  // before Registry::lock_, at fork only
+support::SpinLock g_lock;  // after Registry::lock_, at fork only
 /// By hand, not by a static object's destructor: at exit() those run before library_unloaded().
 std::shared_ptr<Registry>* g_registry GUARDED_BY(g_lock) = nullptr;
 
+/// Without g_lock: a provider that is being loaded calls us.
 void before_fork() NO_THREAD_SAFETY_ANALYSIS {
+    const support::CancellationDisabled disabled;
+    if (const auto held = registry()) held->before_fork();
     g_lock.lock();
-    if (g_registry) (*g_registry)->before_fork();
 }
 
 void after_fork_in_parent() NO_THREAD_SAFETY_ANALYSIS {

@@ -108,8 +108,7 @@ tl::expected<void, NoProvider> Registry::enter(Entry& entry) {
             ++entry.users;
             return {};
         }
-        changing_ = true;
-        entry.state = Entry::State::kChanging;
+        begin_change(entry);
     }
     try {
         auto loaded = load(entry);
@@ -119,6 +118,12 @@ tl::expected<void, NoProvider> Registry::enter(Entry& entry) {
         settle(entry, 0);
         throw;
     }
+}
+
+void Registry::begin_change(Entry& entry) {
+    changing_ = true;
+    changer_ = pthread_self();
+    entry.state = Entry::State::kChanging;
 }
 
 void Registry::settle(Entry& entry, unsigned users) {
@@ -136,8 +141,7 @@ void Registry::leave(Entry& entry) {
         while (changing_) changed_.wait(lock_);
         // Meanwhile others may have used it again, or unloaded it.
         if (entry.users > 0 || entry.state != Entry::State::kLoaded) return;
-        changing_ = true;
-        entry.state = Entry::State::kChanging;
+        begin_change(entry);
     }
     entry.library.fini(entry.key.info());
     unload(std::exchange(entry.library, ProviderLibrary()), entry);
@@ -227,6 +231,12 @@ bool Registry::forget(DAT_IA_HANDLE ia) {
     if (leases_.erase(ia) == 0) return false;
     remove_ia(ia);
     return true;
+}
+
+/// The dynamic linker's lock is not given back in a child.
+void Registry::before_fork() NO_THREAD_SAFETY_ANALYSIS {
+    lock_.lock();
+    while (changing_ && !pthread_equal(changer_, pthread_self())) changed_.wait(lock_);
 }
 
 void Registry::after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {

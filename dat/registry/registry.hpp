@@ -106,7 +106,8 @@ class Registry {
     bool forget(DAT_IA_HANDLE ia);
 
     /// Around fork(): the child starts with no open IA; libraries loaded by the parent stay loaded.
-    void before_fork() NO_THREAD_SAFETY_ANALYSIS { lock_.lock(); }
+    /// Waits while another thread loads or unloads one: the child could not load any, ever.
+    void before_fork();
     void after_fork_in_parent() NO_THREAD_SAFETY_ANALYSIS { lock_.unlock(); }
     void after_fork_in_child();
 
@@ -124,6 +125,7 @@ class Registry {
     tl::expected<void, NoProvider> load(Entry& entry);
     std::string try_candidate(Entry& entry, const Candidate& candidate);
     void unload(ProviderLibrary library, const Entry& entry);
+    void begin_change(Entry& entry) REQUIRES(lock_);
     void settle(Entry& entry, unsigned users) EXCLUDES(lock_);
     bool forget_registrations(const void* module, const Entry& unloading) EXCLUDES(lock_);
     bool is_registered(const Key& key) EXCLUDES(lock_);
@@ -135,7 +137,8 @@ class Registry {
 
     support::Mutex lock_;  // leaf: nothing else is locked under it
     support::CondVar changed_;
-    bool changing_ GUARDED_BY(lock_) = false;  ///< some entry is kChanging
+    bool changing_ GUARDED_BY(lock_) = false;   ///< some entry is kChanging
+    pthread_t changer_ GUARDED_BY(lock_) = {};  ///< who does it
     std::map<Key, Registration> registrations_ GUARDED_BY(lock_);
     std::map<DAT_IA_HANDLE, Lease> leases_ GUARDED_BY(lock_);
 };

@@ -72,6 +72,41 @@ TEST_F(Codes, ARegistrationSaysWhatItIsAndKeepsItsZone) {
     EXPECT_EQ(dat_pz_free(side.pz), DAT_SUCCESS);
 }
 
+TEST_F(Codes, AZoneStaysAsLongAsAnythingIsMadeInItAndServesItsOwnAdapterInstanceOnly) {
+    DAT_PZ_HANDLE pz;
+    EXPECT_EQ(dat_pz_create(side.ia, nullptr), 0x80060026u);
+    ASSERT_EQ(dat_pz_create(side.ia, &pz), DAT_SUCCESS);
+    DAT_PZ_PARAM parameters{};
+    EXPECT_EQ(dat_pz_query(pz, DAT_PZ_FIELD_ALL, nullptr), 0x80060027u);
+    EXPECT_EQ(dat_pz_query(pz, DAT_PZ_FIELD_ALL, &parameters), DAT_SUCCESS);
+    EXPECT_EQ(parameters.ia_handle, side.ia);
+
+    const auto create_ep = [&](DAT_IA_HANDLE ia) {
+        return dat_ep_create(ia, pz, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL, nullptr,
+                             &ep);
+    };
+    ASSERT_EQ(create_ep(side.ia), DAT_SUCCESS);
+    EXPECT_EQ(dat_pz_free(pz), 0x80070053u) << "an endpoint";
+    DAT_EP_PARAM other_zone;
+    other_zone.pz_handle = side.pz;
+    EXPECT_EQ(dat_ep_modify(ep, DAT_EP_FIELD_PZ_HANDLE, &other_zone), DAT_SUCCESS);
+    DAT_SRQ_ATTR attributes{};
+    attributes.max_recv_dtos = 8;
+    attributes.max_recv_iov = 1;
+    DAT_SRQ_HANDLE srq;
+    ASSERT_EQ(dat_srq_create(side.ia, pz, &attributes, &srq), DAT_SUCCESS);
+    EXPECT_EQ(dat_pz_free(pz), 0x80070053u) << "a shared receive queue";
+    EXPECT_EQ(dat_srq_free(srq), DAT_SUCCESS);
+
+    const Side other;
+    EXPECT_EQ(create_ep(other.ia), 0x8005000Fu);
+    EXPECT_EQ(dat_srq_create(other.ia, pz, &attributes, &srq), 0x8005000Fu);
+    EXPECT_EQ(dat_pz_free(pz), DAT_SUCCESS);
+    EXPECT_EQ(dat_pz_free(pz), 0x8005000Fu);
+    EXPECT_EQ(dat_pz_query(pz, DAT_PZ_FIELD_ALL, &parameters), 0x8005000Fu);
+    EXPECT_EQ(create_ep(side.ia), 0x8005000Fu);
+}
+
 TEST_F(Codes, AnEndpointsDefaultsAreAcceptedAgain) {
     const DAT_EP_ATTR standard = defaults();
     EXPECT_EQ(standard.max_recv_dtos, 16);
@@ -159,6 +194,11 @@ TEST_F(Codes, EveryKindOfHandleSaysWhatItIsAndKeepsAWordOfTheConsumers) {
     succeed(dat_csp_create(side.ia, &comm, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&address),
                            side.requests, &csp),
             "dat_csp_create");
+    DAT_SRQ_ATTR srq_attributes{};
+    srq_attributes.max_recv_dtos = 8;
+    srq_attributes.max_recv_iov = 1;
+    DAT_SRQ_HANDLE srq;
+    succeed(dat_srq_create(side.ia, side.pz, &srq_attributes, &srq), "dat_srq_create");
     ep = side.endpoint();
     succeed(Side::connect(ep, 1), "dat_ep_connect");
     const std::pair<DAT_HANDLE, DAT_HANDLE_TYPE> handles[] = {
@@ -172,6 +212,7 @@ TEST_F(Codes, EveryKindOfHandleSaysWhatItIsAndKeepsAWordOfTheConsumers) {
         {csp, DAT_HANDLE_TYPE_CSP},
         {side.request(), DAT_HANDLE_TYPE_CR},
         {buffer.lmr, DAT_HANDLE_TYPE_LMR},
+        {srq, DAT_HANDLE_TYPE_SRQ},
     };
     DAT_UINT64 value = 1;
     for (const auto& [handle, wanted] : handles) {

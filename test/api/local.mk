@@ -113,3 +113,7 @@ check_PROGRAMS += test/api/query_test
 TESTS += test/api/query_test
 test_api_query_test_SOURCES = %reldir%/query_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
 test_api_query_test_LDADD = libtestmain.la libdat2.la -ldl
+check_PROGRAMS += test/api/evd_test
+TESTS += test/api/evd_test
+test_api_evd_test_SOURCES = %reldir%/evd_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
+test_api_evd_test_LDADD = libtestmain.la libdat2.la

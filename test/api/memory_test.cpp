@@ -234,7 +234,37 @@ TEST_F(Memory, OfAnLmrOrInAZoneOfAnotherAdapterInstanceIsRefused) {
         0x8005000Fu);
 }
 
-/// Both ways of writing the same region with the same cookie.
+TEST_F(Memory, OfASharedReceiveQueuesZoneTakesMessagesForAnEndpointOfAnother) {
+    DAT_PZ_HANDLE other_zone;
+    ASSERT_EQ(dat_pz_create(side.ia, &other_zone), DAT_SUCCESS);
+    DAT_SRQ_ATTR attributes{};
+    attributes.max_recv_dtos = 8;
+    attributes.max_recv_iov = 1;
+    DAT_SRQ_HANDLE srq;
+    ASSERT_EQ(dat_srq_create(side.ia, other_zone, &attributes, &srq), DAT_SUCCESS);
+    side.listen(kQualifier);
+    ep = side.endpoint();
+    succeed(Side::connect(ep, kQualifier), "dat_ep_connect");
+    DAT_EP_HANDLE passive;
+    ASSERT_EQ(dat_ep_create_with_srq(side.ia, side.pz, side.receives, side.sends, side.connections,
+                                     srq, nullptr, &passive),
+              DAT_SUCCESS);
+    succeed(dat_cr_accept(side.request(), passive, 0, nullptr), "dat_cr_accept");
+    for (int i = 0; i < 2; ++i) Side::wait(side.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
+    const Region to = register_at(side, at(target), kPage, kAll, DAT_MEM_TYPE_VIRTUAL,
+                                  DAT_VA_TYPE_VA, other_zone);
+    const Region from = register_at(side, at(source), kPage);
+    DAT_LMR_TRIPLET receive = to.segment(64);
+    ASSERT_EQ(dat_srq_post_recv(srq, 1, &receive, {}), DAT_SUCCESS);
+    DAT_LMR_TRIPLET sent = from.segment(18);
+    ASSERT_EQ(dat_ep_post_send(ep, 1, &sent, {}, DAT_COMPLETION_DEFAULT_FLAG), DAT_SUCCESS);
+    EXPECT_EQ(status(), DAT_DTO_SUCCESS);
+    const DAT_EVENT event = Side::wait(side.receives, DAT_DTO_COMPLETION_EVENT);
+    EXPECT_EQ(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+    EXPECT_STREQ(target, source);
+}
+
+/// The same cookie in every process.
 Region register_shared(const Side& side, void* memory) {
     char cookie[DAT_LMR_COOKIE_SIZE] = "the shared page";
     DAT_REGION_DESCRIPTION region{};

@@ -325,7 +325,8 @@ TEST_P(VerbsWindows, WhatMayNotBeBoundFailsAndChangesNothing) {
         side.host.mr = ibv_reg_mr(side.host.pd, side.host.buffer.data(), 4096, kAllAccess);
         EXPECT_TRUE(refused(0, 8, kReadWrite)) << "the region does not permit windows";
         ibv_dereg_mr(side.host.mr);
-        side.host.mr = ibv_reg_mr(side.host.pd, side.host.buffer.data(), 4096, IBV_ACCESS_MW_BIND);
+        const unsigned bind_only = IBV_ACCESS_MW_BIND;
+        side.host.mr = ibv_reg_mr(side.host.pd, side.host.buffer.data(), 4096, bind_only);
         EXPECT_TRUE(refused(0, 8, IBV_ACCESS_REMOTE_WRITE)) << "the region is read-only";
         EXPECT_EQ(side.bind(0, 8, IBV_ACCESS_REMOTE_READ), IBV_WC_SUCCESS);
         ibv_mr* read_only = side.host.mr;

@@ -99,6 +99,34 @@ TEST(Attributes, SayWhatDependsOnTheTransport) {
     EXPECT_EQ(two.provider.rdma_read_lmr_rmr_context_exposure, DAT_TRUE);
 }
 
+TEST(Attributes, SayWhetherThereAreSharedReceiveQueuesAndTheCallAgrees) {
+    const fake::OpenIa first(0);
+    const fake::OpenIa second(1);
+    const Answers with(first.ia);
+    EXPECT_EQ(with.provider.srq_supported, DAT_TRUE);
+    EXPECT_EQ(with.ia.max_srqs, 1000);
+    EXPECT_EQ(with.ia.max_ep_per_srq, with.ia.max_eps);
+    EXPECT_EQ(with.ia.max_recv_per_srq, 4096);
+    EXPECT_GT(with.provider.srq_watermarks_supported, 0);
+    EXPECT_GT(with.provider.srq_info_supported, 0);
+    EXPECT_GT(with.provider.ep_recv_info_supported, 0);
+    const Answers without(second.ia);
+    EXPECT_EQ(without.provider.srq_supported, DAT_FALSE);
+    EXPECT_EQ(with.provider.srq_ep_pz_difference_supported, DAT_TRUE);
+    EXPECT_EQ(without.provider.srq_watermarks_supported, 0);
+    EXPECT_EQ(without.provider.srq_ep_pz_difference_supported, DAT_FALSE);
+    EXPECT_EQ(without.provider.srq_info_supported, 0);
+    EXPECT_EQ(without.ia.max_srqs, 0);
+    EXPECT_EQ(without.ia.max_ep_per_srq, 0);
+    DAT_PZ_HANDLE pz;
+    ASSERT_EQ(entry::pz_create(second.ia, &pz), DAT_SUCCESS);
+    DAT_SRQ_ATTR attributes{};
+    attributes.max_recv_dtos = 8;
+    attributes.max_recv_iov = 1;
+    DAT_SRQ_HANDLE srq;
+    EXPECT_EQ(entry::srq_create(second.ia, pz, &attributes, &srq), 0x00090000u);
+}
+
 TEST(Attributes, OfTheProviderAreAllFilled) {
     const fake::OpenIa open;
     const Answers answers(open.ia);
@@ -113,6 +141,8 @@ TEST(Attributes, OfTheProviderAreAllFilled) {
     EXPECT_EQ(provider.is_thread_safe, DAT_FALSE) << "as registered";
     EXPECT_EQ(answers.provider_names().at("OPENDAT_THREAD_SAFE"), "TRUE") << "the truth";
     EXPECT_EQ(provider.supports_multipath, DAT_FALSE);
+    EXPECT_EQ(provider.ep_creator, DAT_PSP_CREATES_EP_IFASKED);
+    EXPECT_EQ(provider.max_private_data_size, 56);
     EXPECT_EQ(provider.pz_support, DAT_PZ_UNIQUE);
     EXPECT_EQ(provider.optimal_buffer_alignment, 256u);
     EXPECT_EQ(provider.lmr_sync_req, DAT_FALSE);

@@ -214,6 +214,36 @@ TEST_F(EvdTest, ResizingGrowsAndNeverShrinks) {
     }
 }
 
+TEST_F(EvdTest, OnADeviceThatCannotResizeGrowthAnswersInsufficientResources) {
+    for (const int refusal : {ENOSYS, EOPNOTSUPP}) {
+        fake::refuse(refusal);
+        EXPECT_EQ(entry::evd_resize(recv_evd, 4096), DAT_SUCCESS) << "it is as long already";
+        EXPECT_EQ(entry::evd_resize(recv_evd, 4097), 0x80030005u);
+        EXPECT_EQ(entry::evd_resize(connect_evd, 9000), DAT_SUCCESS) << "no queue of the device's";
+        fake::refuse(0);
+    }
+    DAT_EVD_PARAM parameters;
+    ASSERT_EQ(entry::evd_query(recv_evd, DAT_EVD_FIELD_ALL, &parameters), DAT_SUCCESS);
+    EXPECT_EQ(parameters.evd_qlen, 4096) << "nothing has changed";
+}
+
+TEST_F(EvdTest, ProviderEventsBeyondAllMeasureAreDroppedAndTheirEvdIsNamed) {
+    dapl::Evd& connections = *dapl::from_handle<dapl::Evd>(connect_evd);
+    DAT_EVENT happened{};
+    happened.event_number = DAT_CONNECTION_EVENT_DISCONNECTED;
+    DAT_EVENT told{};
+    int posted = 0;
+    while (entry::evd_dequeue(open.async, &told) != DAT_SUCCESS && posted < 1000000) {
+        connections.post_event(happened);
+        ++posted;
+    }
+    EXPECT_GT(posted, 65536) << "many more than asked for are kept";
+    EXPECT_EQ(told.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+    EXPECT_EQ(told.event_data.asynch_error_event_data.dat_handle, connect_evd);
+    for (int i = 1; i < posted; ++i) next(connect_evd);
+    EXPECT_TRUE(empty(connect_evd));
+}
+
 TEST_F(EvdTest, ANotificationObjectHearsOfSoftwareEventsAndOfCompletionsAlsoWhenAttachedLater) {
     connect_ep();
     DAT_CNO_HANDLE cno;

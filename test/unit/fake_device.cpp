@@ -273,9 +273,11 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
     attributes->max_cqe = 65536;
     attributes->max_mr = 1000;
     attributes->max_pd = 1000;
-    attributes->max_srq = 1000;
-    attributes->max_srq_wr = 4096;
-    attributes->max_srq_sge = 16;
+    if (number == 0) {
+        attributes->max_srq = 1000;
+        attributes->max_srq_wr = 4096;
+        attributes->max_srq_sge = 16;
+    }
     attributes->max_mr_size = 1ULL << 40;
     attributes->max_qp_rd_atom = 16;
     attributes->max_qp_init_rd_atom = 16;
@@ -358,6 +360,7 @@ ibv_cq* ibv_create_cq(ibv_context* on, int entries, void* user, ibv_comp_channel
     return &cq->base;
 }
 int ibv_resize_cq(ibv_cq* cq, int entries) {
+    if (refusal) return refusal;
     cq->cqe = entries;
     return 0;
 }

@@ -57,8 +57,8 @@ int disconnects();
 
 /// Objects of the device that are alive: domains, regions, channels, queues, queue pairs.
 int objects();
-/// The next ibv_create_cq, _qp or _srq and everything about an SRQ fails with this errno; 0: works
-/// again.
+/// ibv_create_cq, _qp and _srq, ibv_resize_cq and everything about an SRQ fail with this errno; 0:
+/// they work again.
 void refuse(int error_number);
 
 /// An adapter instance of a fake device.

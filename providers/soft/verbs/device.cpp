@@ -51,14 +51,20 @@ int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
 int req_notify_cq(ibv_cq* cq, int solicited_only) {
     return CompletionQueue::of(cq).arm(solicited_only != 0);
 }
+/// Posts return their error. Kernel drivers leave it in errno as well, and there are programs that
+/// read it there, the reference's uDAPL providers among them.
+int also_errno(int cause) {
+    if (cause != 0) errno = cause;
+    return cause;
+}
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
-    return QueuePair::of(qp).post_send(wr, bad);
+    return also_errno(QueuePair::of(qp).post_send(wr, bad));
 }
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad) {
-    return QueuePair::of(qp).post_receive(wr, bad);
+    return also_errno(QueuePair::of(qp).post_receive(wr, bad));
 }
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad) {
-    return SharedReceiveQueue::of(srq).post(wr, bad);
+    return also_errno(SharedReceiveQueue::of(srq).post(wr, bad));
 }
 
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {

@@ -169,21 +169,6 @@ Rows connect_rows() {
              r << connect(ep, {.size = 8, .data = nullptr});
              r.state(ep);
          }},
-        {"dat_ep_connect/state-active-pending", "0 0x80070030",
-         [](Rig& r) {
-             r.listener();
-             const DAT_EP_HANDLE ep = r.endpoint();
-             r << connect(ep) << connect(ep);
-         }},
-        {"dat_ep_connect/state-connected", "0x80070033",
-         [](Rig& r) { r << connect(r.connected()); }},
-        {"dat_ep_connect/state-disconnected", "0 NON_PEER_REJECTED 0x80070034",
-         [](Rig& r) {
-             const DAT_EP_HANDLE ep = r.endpoint();
-             r << connect(ep);
-             r.event(r.side().connections);
-             r << connect(ep);
-         }},
     };
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // dat_ep_modify: which members may be changed, in which states, to what.
-#include "test/api/conformance/rig.hpp"
 #include "test/api/conformance/row.hpp"
+#include "test/api/conformance/states.hpp"
 
 namespace conformance {
 namespace {
@@ -11,13 +11,13 @@ constexpr const char* kUnusable = "the endpoint crashes the process at its next 
 using Change = std::function<void(Rig&, DAT_EP_PARAM&)>;
 using Reach = std::function<DAT_EP_HANDLE(Rig&)>;
 
-DAT_EP_HANDLE fresh(Rig& r) {
+DAT_EP_HANDLE unconnected(Rig& r) {
     return r.endpoint();
 }
 
 Row modify(
     const std::string& name, const char* answer, DAT_EP_PARAM_MASK mask,
-    const Change& change = [](Rig&, DAT_EP_PARAM&) {}, const Reach& reach = fresh,
+    const Change& change = [](Rig&, DAT_EP_PARAM&) {}, const Reach& reach = unconnected,
     const std::string& not_asked = {}) {
     return {"dat_ep_modify/" + name, answer,
             [mask, change, reach](Rig& r) {
@@ -32,27 +32,6 @@ Row modify(
 
 void nothing(Rig&, DAT_EP_PARAM&) {}
 
-DAT_EP_HANDLE reserved(Rig& r) {
-    const DAT_EP_HANDLE ep = r.endpoint();
-    DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
-    succeed(dat_rsp_create(r.ia(), kQualifier, ep, r.side().requests, &rsp), "dat_rsp_create");
-    return ep;
-}
-
-DAT_EP_HANDLE disconnected(Rig& r) {
-    const DAT_EP_HANDLE ep = r.endpoint();
-    succeed(connect(ep), "dat_ep_connect");
-    Side::wait(r.side().connections, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-    return ep;
-}
-
-DAT_EP_HANDLE pending(Rig& r) {
-    r.listener();
-    const DAT_EP_HANDLE ep = r.endpoint();
-    succeed(connect(ep), "dat_ep_connect");
-    return ep;
-}
-
 Rows mask_rows() {
     return {
         modify("nothing", "0", 0),
@@ -62,20 +41,22 @@ Rows mask_rows() {
         modify("local-port", "0x80060026", DAT_EP_FIELD_LOCAL_PORT_QUAL),
         modify("remote-address", "0x80060026", DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR),
         modify("remote-port", "0x80060026", DAT_EP_FIELD_REMOTE_PORT_QUAL),
-        modify("pz-same", "0", DAT_EP_FIELD_PZ_HANDLE, nothing, fresh, kUnusable),
+        modify("pz-same", "0", DAT_EP_FIELD_PZ_HANDLE, nothing, unconnected, kUnusable),
         modify(
             "pz-of-another-kind", "0x80060027", DAT_EP_FIELD_PZ_HANDLE,
-            [](Rig& r, DAT_EP_PARAM& p) { p.pz_handle = r.side().sends; }, fresh, kUnusable),
+            [](Rig& r, DAT_EP_PARAM& p) { p.pz_handle = r.side().sends; }, unconnected, kUnusable),
         modify(
             "receive-evd-of-another-kind", "0x80060027", DAT_EP_FIELD_RECV_EVD_HANDLE,
-            [](Rig& r, DAT_EP_PARAM& p) { p.recv_evd_handle = r.side().pz; }, fresh,
+            [](Rig& r, DAT_EP_PARAM& p) { p.recv_evd_handle = r.side().pz; }, unconnected,
             "it crashes in the call"),
         modify(
             "request-evd-of-another-kind", "0x80060027", DAT_EP_FIELD_REQUEST_EVD_HANDLE,
-            [](Rig& r, DAT_EP_PARAM& p) { p.request_evd_handle = r.side().pz; }, fresh, kUnusable),
+            [](Rig& r, DAT_EP_PARAM& p) { p.request_evd_handle = r.side().pz; }, unconnected,
+            kUnusable),
         modify(
             "connect-evd-of-another-kind", "0x80060027", DAT_EP_FIELD_CONNECT_EVD_HANDLE,
-            [](Rig& r, DAT_EP_PARAM& p) { p.connect_evd_handle = r.side().pz; }, fresh, kUnusable),
+            [](Rig& r, DAT_EP_PARAM& p) { p.connect_evd_handle = r.side().pz; }, unconnected,
+            kUnusable),
         modify("service-type", "0x80060027", DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE,
                [](Rig&, DAT_EP_PARAM& p) {
                    p.ep_attr.service_type = static_cast<DAT_SERVICE_TYPE>(9);
@@ -93,27 +74,28 @@ Rows mask_rows() {
             [](Rig&, DAT_EP_PARAM& p) {
                 p.ep_attr.recv_completion_flags = DAT_COMPLETION_SUPPRESS_FLAG;
             },
-            fresh, kUnusable),
+            unconnected, kUnusable),
         modify(
             "quality-of-service", "0", DAT_EP_FIELD_EP_ATTR_QOS,
-            [](Rig&, DAT_EP_PARAM& p) { p.ep_attr.qos = DAT_QOS_HIGH_THROUGHPUT; }, fresh,
+            [](Rig&, DAT_EP_PARAM& p) { p.ep_attr.qos = DAT_QOS_HIGH_THROUGHPUT; }, unconnected,
             kUnusable),
         modify(
             "rdma-size-of-any-value", "0", DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE,
-            [](Rig&, DAT_EP_PARAM& p) { p.ep_attr.max_rdma_size = 1; }, fresh, kUnusable),
-        modify("unknown-bits", "0", UINT64_C(1) << 40, nothing, fresh, kUnusable),
+            [](Rig&, DAT_EP_PARAM& p) { p.ep_attr.max_rdma_size = 1; }, unconnected, kUnusable),
+        modify("unknown-bits", "0", UINT64_C(1) << 40, nothing, unconnected, kUnusable),
     };
 }
 
 Rows state_rows() {
     const DAT_EP_PARAM_MASK pz = DAT_EP_FIELD_PZ_HANDLE;
     const DAT_EP_PARAM_MASK dtos = DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS;
-    const Reach connected = [](Rig& r) { return r.connected(); };
     return {
         modify("state-reserved-pz", "0x80070035", pz, nothing, reserved),
         modify("state-reserved-attributes", "0", dtos, nothing, reserved, kUnusable),
-        modify("state-active-pending-pz", "0x80070030", pz, nothing, pending),
-        modify("state-active-pending-attributes", "0x80070030", dtos, nothing, pending),
+        modify("state-passive-pending-pz", "0x80070031", pz, nothing, passive_pending),
+        modify("state-passive-pending-attributes", "0x80070031", dtos, nothing, passive_pending),
+        modify("state-active-pending-pz", "0x80070030", pz, nothing, active_pending),
+        modify("state-active-pending-attributes", "0x80070030", dtos, nothing, active_pending),
         modify("state-connected-pz", "0x80070033", pz, nothing, connected),
         modify("state-connected-evd", "0x80070033", DAT_EP_FIELD_RECV_EVD_HANDLE, nothing,
                connected),
