@@ -96,6 +96,7 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
                         DAT_EVENT* event, DAT_COUNT* more, DAT_HANDLE* failed) EXCLUDES(lock_);
     DAT_RETURN not_in_time(Woken woken) REQUIRES(lock_);
     void wake() EXCLUDES(lock_);
+    void set_cno(Cno* cno) EXCLUDES(lock_);
     void settle_announcements() REQUIRES(control_) EXCLUDES(lock_);
     /// Lets the service thread read the channel while a CNO wants to know, and only then.
     bool update_watch() REQUIRES(control_) EXCLUDES(lock_);

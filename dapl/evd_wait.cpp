@@ -208,6 +208,11 @@ bool Evd::update_watch() {
     return true;
 }
 
+void Evd::set_cno(Cno* cno) {
+    support::SpinLockGuard lock(lock_);
+    cno_ = cno;
+}
+
 DAT_RETURN Evd::modify_cno(Cno* cno) {
     support::MutexLock control(control_);
     Cno* old;
@@ -218,13 +223,14 @@ DAT_RETURN Evd::modify_cno(Cno* cno) {
     if (cno == old) return DAT_SUCCESS;
     if (cno) cno->attach();
     settle_announcements();
-    {
-        support::SpinLockGuard lock(lock_);
-        cno_ = cno;
+    set_cno(cno);
+    if (!update_watch()) {
+        set_cno(old);
+        cno->detach();
+        return kOutOfMemory;
     }
-    const bool watched = update_watch();
     if (old) old->detach();
-    return watched ? kSuccess : kOutOfMemory;
+    return DAT_SUCCESS;
 }
 
 DAT_RETURN Evd::set_enabled(bool enabled) {
@@ -235,7 +241,10 @@ DAT_RETURN Evd::set_enabled(bool enabled) {
         if (enabled_ == enabled) return DAT_SUCCESS;
         enabled_ = enabled;
     }
-    return update_watch() ? kSuccess : kOutOfMemory;
+    if (update_watch()) return DAT_SUCCESS;
+    support::SpinLockGuard lock(lock_);
+    enabled_ = !enabled;
+    return kOutOfMemory;
 }
 
 void Evd::shut_down() {

@@ -2,6 +2,8 @@
 // Thousands of EVDs and few descriptors: those that share a completion channel wake their own
 // waiters, and nobody else's for long.
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 #include <atomic>
@@ -121,6 +123,72 @@ TEST_F(EvdScale, WhoLeavesASharedChannelPassesItOnAlsoToAnEvdWithANotificationOb
         while (dat_cno_trigger(cno, &triggered) == DAT_SUCCESS) {
         }
     }
+}
+
+/// Whether a thread sits in a wait there.
+bool has_waiter(DAT_EVD_HANDLE evd) {
+    DAT_EVENT unused;
+    return dat_evd_dequeue(evd, &unused) == (DAT_CLASS_ERROR | DAT_INVALID_STATE);
+}
+
+TEST_F(EvdScale, WhoeverLeavesASharedChannelByTimeOutOrCancellationLeavesItToAnother) {
+    if (kThreadSanitizer) GTEST_SKIP() << "it sees no locks in a thread cancelled in a system call";
+    side.listen(kQualifier);
+    std::vector<Loop> loops;
+    for (int i = 0; i < 100; ++i) loops.emplace_back(side);
+    for (int round = 0; round < 5; ++round) {
+        std::vector<std::thread> waiters;
+        for (std::size_t i = 0; i < loops.size(); ++i) {
+            const DAT_EVD_HANDLE evd = loops[i].receives;
+            waiters.emplace_back([evd, i] {
+                DAT_EVENT event{};
+                DAT_COUNT more = 0;
+                if (i % 2) return void(Side::wait(evd, DAT_DTO_COMPLETION_EVENT));
+                const DAT_TIMEOUT timeout = i % 4 ? 1000 : DAT_TIMEOUT_INFINITE;
+                expect_code(dat_evd_wait(evd, timeout, 1, &event, &more), DAT_TIMEOUT_EXPIRED,
+                            "a wait for nothing");
+            });
+            if (i % 4 != 2) {
+                ASSERT_TRUE(eventually([&] { return has_waiter(evd); }));
+            }
+        }
+        for (std::size_t i = 0; i < loops.size(); i += 4)
+            ASSERT_EQ(pthread_cancel(waiters[i].native_handle()), 0);
+        for (std::size_t i = 0; i < loops.size(); i += 2) waiters[i].join();
+        for (std::size_t i = 1; i < loops.size(); i += 2) loops[i].transfer();
+        for (std::size_t i = 1; i < loops.size(); i += 2) {
+            waiters[i].join();
+            Side::wait(loops[i].sends, DAT_DTO_COMPLETION_EVENT);
+        }
+    }
+}
+
+void ignore(int) {}
+
+TEST_F(EvdScale, ASignalEndsTheWaitOfAThreadThatAnotherReadsTheChannelFor) {
+    struct sigaction action {
+    }, old{};
+    action.sa_handler = ignore;
+    ASSERT_EQ(sigaction(SIGUSR1, &action, &old), 0);
+    std::vector<DAT_EVD_HANDLE> evds;
+    for (int i = 0; i < 200; ++i) evds.push_back(side.evd(DAT_EVD_DTO_FLAG, 8));
+    std::atomic<int> interrupted{0};
+    std::vector<std::thread> waiters;
+    for (const DAT_EVD_HANDLE evd : evds)
+        waiters.emplace_back([evd, &interrupted] {
+            DAT_EVENT event{};
+            DAT_COUNT more = 0;
+            expect_code(dat_evd_wait(evd, DAT_TIMEOUT_INFINITE, 1, &event, &more),
+                        DAT_INTERRUPTED_CALL, "dat_evd_wait");
+            ++interrupted;
+        });
+    EXPECT_TRUE(eventually([&] {
+        for (std::size_t i = 0; i < evds.size(); ++i)
+            if (has_waiter(evds[i])) pthread_kill(waiters[i].native_handle(), SIGUSR1);
+        return interrupted == 200;
+    }));
+    for (std::thread& waiter : waiters) waiter.join();
+    sigaction(SIGUSR1, &old, nullptr);
 }
 
 TEST_F(EvdScale, AnEvdThatNoDescriptorIsLeftForIsAnErrorWhichNamesTheLimit) {
