@@ -117,3 +117,7 @@ check_PROGRAMS += test/api/evd_test
 TESTS += test/api/evd_test
 test_api_evd_test_SOURCES = %reldir%/evd_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
 test_api_evd_test_LDADD = libtestmain.la libdat2.la
+check_PROGRAMS += test/api/srq_test
+TESTS += test/api/srq_test
+test_api_srq_test_SOURCES = %reldir%/srq_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
+test_api_srq_test_LDADD = libtestmain.la libdat2.la
