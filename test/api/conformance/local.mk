@@ -8,7 +8,9 @@ test_api_conformance_conformance_SOURCES = \
     %reldir%/rows_strerror.cpp %reldir%/rows_registry.cpp %reldir%/rows_ia.cpp %reldir%/rows_handles.cpp \
     %reldir%/rows_context.cpp %reldir%/rows_ep_create.cpp %reldir%/rows_ep_query.cpp %reldir%/rows_ep_modify.cpp \
     %reldir%/rows_ep_connect.cpp %reldir%/rows_ep_end.cpp %reldir%/rows_ep_states.cpp %reldir%/rows_cr.cpp \
-    %reldir%/rows_post.cpp %reldir%/rows_transfer.cpp %reldir%/rows_service_points.cpp
+    %reldir%/rows_post.cpp %reldir%/rows_transfer.cpp %reldir%/rows_service_points.cpp \
+    %reldir%/rows_evd.cpp %reldir%/rows_evd_wait.cpp %reldir%/rows_cno.cpp %reldir%/rows_memory.cpp \
+    %reldir%/rows_srq.cpp %reldir%/rows_extension.cpp %reldir%/rows_ia_attributes.cpp
 test_api_conformance_conformance_LDADD = libdat2.la -ldl
 
 TESTS += %reldir%/answers

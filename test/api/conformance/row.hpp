@@ -42,7 +42,6 @@ Rows cr_rows();
 Rows service_point_rows();
 Rows evd_rows();
 Rows evd_wait_rows();
-Rows evd_queue_rows();
 Rows cno_rows();
 Rows memory_rows();
 Rows rmr_rows();
