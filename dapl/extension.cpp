@@ -83,6 +83,8 @@ DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_li
             return compare_and_swap(handle, arguments);
         case DAT_IB_RDMA_WRITE_IMMED_OP:
             return write_with_immediate(handle, arguments);
+        case DAT_IB_UD_SEND_OP:  // no endpoint is of that service type
+            return bad_handle(DAT_INVALID_HANDLE_EP);
         case DAT_IB_OPEN_QUERY_OP:  // libdat2 passes the name on as the handle
             return open_query(static_cast<DAT_NAME_PTR>(handle), arguments);
         case DAT_IB_CLOSE_QUERY_OP:

@@ -32,9 +32,12 @@ constexpr auto kRowDeadline = 3 * test::kDeadline;
 Rows all_rows() {
     Rows rows;
     for (const auto& more :
-         {strerror_rows(), registry_rows(), ia_rows(), ia_attribute_rows(), handle_rows(), context_rows(),
-          ep_create_rows(), ep_query_rows(), ep_modify_rows(), ep_connect_rows(), ep_end_rows(),
-          ep_state_rows(), post_rows(), transfer_rows(), cr_rows(), service_point_rows(), evd_rows(), evd_wait_rows(), cno_rows(), memory_rows(), srq_rows(), extension_rows()})
+         {strerror_rows(),  registry_rows(),   ia_rows(),        ia_attribute_rows(),
+          handle_rows(),    context_rows(),    ep_create_rows(), ep_query_rows(),
+          ep_modify_rows(), ep_connect_rows(), ep_end_rows(),    ep_state_rows(),
+          post_rows(),      transfer_rows(),   cr_rows(),        service_point_rows(),
+          evd_rows(),       evd_wait_rows(),   cno_rows(),       memory_rows(),
+          srq_rows(),       extension_rows()})
         rows.insert(rows.end(), more.begin(), more.end());
     return rows;
 }

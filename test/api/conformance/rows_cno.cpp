@@ -32,7 +32,10 @@ struct Notified {
     void tell(DAT_TIMEOUT timeout = 0) const {
         auto evd = reinterpret_cast<DAT_EVD_HANDLE>(1);
         r << dat_cno_wait(cno, timeout, &evd)
-          << (evd == a ? "a" : evd == b ? "b" : evd == nullptr ? "none" : "other");
+          << (evd == a         ? "a"
+              : evd == b       ? "b"
+              : evd == nullptr ? "none"
+                               : "other");
     }
 };
 
@@ -237,9 +240,7 @@ Rows agent_rows() {
         {"dat_cno_query/out-null", "0x80060027",
          [](Rig& r) { r << dat_cno_query(r.cno(), DAT_CNO_FIELD_ALL, nullptr); }},
         {"dat_cno_create/out-null", "0x80060027",
-         [](Rig& r) {
-             r << dat_cno_create(r.ia(), DAT_OS_WAIT_PROXY_AGENT_NULL, nullptr);
-         }},
+         [](Rig& r) { r << dat_cno_create(r.ia(), DAT_OS_WAIT_PROXY_AGENT_NULL, nullptr); }},
         {"dat_cno_free/unused", "0", [](Rig& r) { r << dat_cno_free(r.cno()); }},
         notified("dat_cno_free/evds-attached", "0x80070043",
                  [](Notified& n) { n.r << dat_cno_free(n.cno); }),
@@ -258,8 +259,7 @@ Rows descriptor_rows() {
              DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
              DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
              r << EXPORTED(dat_cno_fd_create)(r.ia(), &descriptor, &cno);
-             succeed(dat_evd_create(r.ia(), 8, cno, DAT_EVD_SOFTWARE_FLAG, &evd),
-                     "dat_evd_create");
+             succeed(dat_evd_create(r.ia(), 8, cno, DAT_EVD_SOFTWARE_FLAG, &evd), "dat_evd_create");
              pollfd ready{descriptor, POLLIN, 0};
              r << (poll(&ready, 1, 0) == 1) << post(evd) << (poll(&ready, 1, 0) == 1);
          }},
@@ -284,8 +284,7 @@ Rows descriptor_rows() {
              DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
              DAT_EVD_HANDLE evd = DAT_HANDLE_NULL, found = DAT_HANDLE_NULL;
              succeed(EXPORTED(dat_cno_fd_create)(r.ia(), &descriptor, &cno), "dat_cno_fd_create");
-             succeed(dat_evd_create(r.ia(), 8, cno, DAT_EVD_SOFTWARE_FLAG, &evd),
-                     "dat_evd_create");
+             succeed(dat_evd_create(r.ia(), 8, cno, DAT_EVD_SOFTWARE_FLAG, &evd), "dat_evd_create");
              post(evd);
              r << EXPORTED(dat_cno_trigger)(cno, &found) << (found == evd)
                << EXPORTED(dat_cno_trigger)(cno, &found);

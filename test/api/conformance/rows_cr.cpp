@@ -245,8 +245,7 @@ Rows reject_rows() {
              r.peer_tells();
              r.state(ep);
          }},
-        {"dat_cr_reject/peer-gave-up-before", "0",
-         [](Rig& r) { r << reject(given_up(r)); }},
+        {"dat_cr_reject/peer-gave-up-before", "0", [](Rig& r) { r << reject(given_up(r)); }},
         {"dat_cr_reject/of-a-provider's-endpoint", "0 PEER_REJECTED 0x8005000C",
          [](Rig& r) {
              r.client({},

@@ -22,8 +22,8 @@ struct Stream {
     const char* name;
     int flag;
 };
-constexpr Stream kStreams[] = {{"software", 1},      {"cr", 0x10},        {"dto", 0x20},
-                               {"connection", 0x40}, {"rmr-bind", 0x80},  {"async", 0x100},
+constexpr Stream kStreams[] = {{"software", 1},      {"cr", 0x10},       {"dto", 0x20},
+                               {"connection", 0x40}, {"rmr-bind", 0x80}, {"async", 0x100},
                                {"extension", 0x200}};
 
 bool may_merge(int flags) {
@@ -167,8 +167,8 @@ Rows state_rows() {
              evd = r.evd(DAT_EVD_SOFTWARE_FLAG);
              DAT_EVENT event{};
              DAT_COUNT more = 0;
-             r << dat_evd_set_unwaitable(evd) << post(evd)
-               << dat_evd_wait(evd, 0, 1, &event, &more) << take(evd) << take(evd);
+             r << dat_evd_set_unwaitable(evd) << post(evd) << dat_evd_wait(evd, 0, 1, &event, &more)
+               << take(evd) << take(evd);
          }},
         {"dat_evd_clear_unwaitable/wait-is-possible-again", "0 SOFTWARE",
          [](Rig& r) {

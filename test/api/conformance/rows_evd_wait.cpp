@@ -121,8 +121,7 @@ Rows threshold_rows() {
              const DAT_EVD_HANDLE evd = r.evd(DAT_EVD_SOFTWARE_FLAG);
              for (int i = 0; i < 3; ++i) succeed(post(evd), "dat_evd_post_se");
              Wait wait;
-             for (const DAT_COUNT threshold : {2, 2, 2})
-                 r << wait(evd, 0, threshold) << wait.more;
+             for (const DAT_COUNT threshold : {2, 2, 2}) r << wait(evd, 0, threshold) << wait.more;
          }},
         {"dat_evd_wait/software-events-and-completions-count-together", "0 1",
          [](Rig& r) {
@@ -190,8 +189,12 @@ Row woken(const char* how, const char* answer, int flags, std::function<void(DAT
             not_asked};
 }
 
-void make_unwaitable(DAT_EVD_HANDLE evd) { dat_evd_set_unwaitable(evd); }
-void post_one(DAT_EVD_HANDLE evd) { post(evd); }
+void make_unwaitable(DAT_EVD_HANDLE evd) {
+    dat_evd_set_unwaitable(evd);
+}
+void post_one(DAT_EVD_HANDLE evd) {
+    post(evd);
+}
 
 constexpr const char* kSleepsOn = "the waiter sleeps its time out";
 
@@ -220,7 +223,7 @@ Rows waiter_rows() {
          }},
         {"dat_evd_wait/signal-among-completions", "0x00130000",
          [](Rig& r) {
-             struct sigaction action{};
+             struct sigaction action {};
              action.sa_handler = [](int) {};
              sigaction(SIGUSR1, &action, nullptr);
              const DAT_EVD_HANDLE evd = r.evd(DAT_EVD_DTO_FLAG);

@@ -74,6 +74,14 @@ void tell(Rig& r, const DAT_EVENT& event) {
       << static_cast<DAT_COUNT>(extension.type);
 }
 
+/// Of the next completion; after an error the rest is not defined.
+void tell_status(Rig& r) {
+    DAT_EVENT event{};
+    DAT_COUNT more = 0;
+    succeed(dat_evd_wait(r.side().sends, test::kMicroseconds, 1, &event, &more), "a completion");
+    r << static_cast<DAT_COUNT>(event.event_data.dto_completion_event_data.status);
+}
+
 Rows operation_rows() {
     return {
         {"dat_extension_op/fetch-and-add", "0 IB_DTO 5 0 8 10 0 40 45",
@@ -123,27 +131,24 @@ Rows operation_rows() {
              r << pair.write(DAT_COMPLETION_SUPPRESS_FLAG) << pair.add(1);
              tell(r, r.event(r.side().sends));
          }},
-        {"dat_extension_op/atomic-with-a-longer-segment", "0 IB_DTO 5 0 16 10 0",
+        {"dat_extension_op/atomic-with-a-longer-segment", "0 2",
          [](Rig& r) {
              Pair pair(r);
              pair.local.segment_length = 16;
              r << pair.add(1);
-             tell(r, r.event(r.side().sends));
+             tell_status(r);
          }},
-        {"dat_extension_op/atomic-misaligned", "0x00060000",
+        {"dat_extension_op/atomic-misaligned", "0 7",
          [](Rig& r) {
              Pair pair(r);
              r << pair.add(1, 4);
+             tell_status(r);
          }},
         {"dat_extension_op/atomic-without-the-right", "0 6",
          [](Rig& r) {
              Pair pair(r, 0x33);
              r << pair.add(1);
-             DAT_EVENT event{};
-             DAT_COUNT more = 0;
-             succeed(dat_evd_wait(r.side().sends, test::kMicroseconds, 1, &event, &more),
-                     "a completion");
-             r << static_cast<DAT_COUNT>(event.event_data.dto_completion_event_data.status);
+             tell_status(r);
          }},
         {"dat_extension_op/atomic-unconnected", "0x00060000",
          [](Rig& r) {
@@ -164,11 +169,7 @@ Rows operation_rows() {
              DAT_LMR_TRIPLET local = segment(r.buffer(), 8);
              DAT_RMR_TRIPLET there{};
              r << dat_ib_post_fetch_and_add(ep, 1, &local, cookie(1), &there, kDefault);
-             DAT_EVENT event{};
-             DAT_COUNT more = 0;
-             succeed(dat_evd_wait(r.side().sends, test::kMicroseconds, 1, &event, &more),
-                     "a completion");
-             r << static_cast<DAT_COUNT>(event.event_data.dto_completion_event_data.status);
+             tell_status(r);
          }},
         {"dat_extension_op/suppressed-ones-fill-the-room", "16 0x80030002",
          [](Rig& r) {
@@ -177,8 +178,7 @@ Rows operation_rows() {
              DAT_COUNT taken = 0;
              DAT_RETURN code;
              while ((code = dat_ib_post_fetch_and_add(pair.ep, 1, &pair.local, cookie(1), &there,
-                                                      DAT_COMPLETION_SUPPRESS_FLAG)) ==
-                    DAT_SUCCESS)
+                                                      DAT_COMPLETION_SUPPRESS_FLAG)) == DAT_SUCCESS)
                  ++taken;
              r << taken << code;
          }},

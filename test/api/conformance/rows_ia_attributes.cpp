@@ -15,7 +15,7 @@ DAT_IA_ATTR adapter(Rig& r) {
     return attributes;
 }
 
-/// Cleared first, since some members may be left alone. Its first members are const: memset.
+/// Cleared first, since some members may be left alone.
 const DAT_PROVIDER_ATTR& provider(Rig& r) {
     static DAT_PROVIDER_ATTR attributes{};
     succeed(dat_ia_query(r.ia(), nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &attributes),
@@ -23,13 +23,20 @@ const DAT_PROVIDER_ATTR& provider(Rig& r) {
     return attributes;
 }
 
+std::map<std::string, std::string> named_attributes(Rig& r) {
+    const DAT_PROVIDER_ATTR& p = provider(r);
+    std::map<std::string, std::string> named;
+    for (DAT_COUNT i = 0; i < p.num_provider_specific_attr; ++i)
+        named[p.provider_specific_attr[i].name] = p.provider_specific_attr[i].value;
+    return named;
+}
+
 Rows argument_rows() {
     return {
         {"dat_ia_query/async-evd", "0 yes",
          [](Rig& r) {
              DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-             r << dat_ia_query(r.ia(), &async, 0, nullptr, 0, nullptr)
-               << (async == r.side().async);
+             r << dat_ia_query(r.ia(), &async, 0, nullptr, 0, nullptr) << (async == r.side().async);
          }},
         {"dat_ia_query/nothing-asked", "0",
          [](Rig& r) { r << dat_ia_query(r.ia(), nullptr, 0, nullptr, 0, nullptr); }},
@@ -47,13 +54,11 @@ Rows argument_rows() {
          }},
         {"dat_ia_query/unknown-provider-bits", "0",
          [](Rig& r) {
-             static DAT_PROVIDER_ATTR attributes;
+             static DAT_PROVIDER_ATTR attributes{};
              r << dat_ia_query(r.ia(), nullptr, 0, nullptr, UINT64_C(1) << 50, &attributes);
          }},
         {"dat_ia_query/adapter-null", "0x80060028",
-         [](Rig& r) {
-             r << dat_ia_query(r.ia(), nullptr, DAT_IA_FIELD_ALL, nullptr, 0, nullptr);
-         }},
+         [](Rig& r) { r << dat_ia_query(r.ia(), nullptr, DAT_IA_FIELD_ALL, nullptr, 0, nullptr); }},
         {"dat_ia_query/provider-null", "0x8006002A",
          [](Rig& r) {
              r << dat_ia_query(r.ia(), nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, nullptr);
@@ -101,7 +106,7 @@ Rows adapter_rows() {
              const DAT_IA_ATTR a = adapter(r);
              r << static_cast<DAT_COUNT>(a.extension_supported) << a.extension_version;
          }},
-        {"dat_ia_query/no-transport-or-vendor-attributes", "0 0",
+        {"dat_ia_query/transport-and-vendor-attributes", "2 3",
          [](Rig& r) {
              const DAT_IA_ATTR a = adapter(r);
              r << a.num_transport_attr << a.num_vendor_attr;
@@ -132,7 +137,7 @@ Rows provider_rows() {
                << (p.supports_multipath != DAT_FALSE) << static_cast<DAT_COUNT>(p.pz_support)
                << static_cast<DAT_COUNT>(p.optimal_buffer_alignment);
          }},
-        {"dat_ia_query/merging", "111110 111110 110110 111110 111110 000000",
+        {"dat_ia_query/merging", "111110 111110 111010 110110 111110 000000",
          [](Rig& r) {
              const DAT_PROVIDER_ATTR& p = provider(r);
              for (const auto& streams : p.evd_stream_merging_supported) {
@@ -141,19 +146,18 @@ Rows provider_rows() {
                  r << row;
              }
          }},
-        {"dat_ia_query/named-attributes",
-         "CMA soft0 DIRECT TRUE TRUE TRUE TRUE TRUE ACTIVE",
+        {"dat_ia_query/named-attributes", "CMA DIRECT TRUE TRUE TRUE TRUE TRUE ACTIVE",
          [](Rig& r) {
-             const DAT_PROVIDER_ATTR& p = provider(r);
-             std::map<std::string, std::string> named;
-             for (DAT_COUNT i = 0; i < p.num_provider_specific_attr; ++i)
-                 named[p.provider_specific_attr[i].name] = p.provider_specific_attr[i].value;
+             auto named = named_attributes(r);
              for (const char* name :
-                  {"DAT_IB_PROVIDER_NAME", "DAT_IB_DEVICE_NAME", "DAT_IB_CONNECTIVITY_MODE",
-                   "DAT_IB_RDMA_READ", "DAT_EXTENSION_INTERFACE", "DAT_IB_FETCH_AND_ADD",
-                   "DAT_IB_CMP_AND_SWAP", "DAT_IB_IMMED_DATA", "DAT_IB_PORT_STATUS"})
+                  {"DAT_IB_PROVIDER_NAME", "DAT_IB_CONNECTIVITY_MODE", "DAT_IB_RDMA_READ",
+                   "DAT_EXTENSION_INTERFACE", "DAT_IB_FETCH_AND_ADD", "DAT_IB_CMP_AND_SWAP",
+                   "DAT_IB_IMMED_DATA", "DAT_IB_PORT_STATUS"})
                  r << named[name];
          }},
+        {"dat_ia_query/named-attribute-of-the-device", "soft0",
+         [](Rig& r) { r << named_attributes(r)["DAT_IB_DEVICE_NAME"]; },
+         "it points at freed memory"},
     };
 }
 

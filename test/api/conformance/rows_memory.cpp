@@ -40,23 +40,22 @@ Row registering(const std::string& name, const char* answer, Register with) {
 
 Rows privilege_rows() {
     Rows rows;
-    for (const unsigned privileges : {0x00u, 0x01u, 0x02u, 0x10u, 0x11u, 0x12u, 0x13u, 0x20u,
-                                      0x21u, 0x30u, 0x33u, 0x40u, 0x41u, 0x50u, 0x73u, 0x80u,
-                                      0x100u, 0x133u}) {
+    for (const unsigned privileges :
+         {0x00u, 0x01u, 0x02u, 0x10u, 0x11u, 0x12u, 0x13u, 0x20u, 0x21u, 0x30u, 0x33u, 0x40u, 0x41u,
+          0x50u, 0x73u, 0x80u, 0x100u, 0x133u}) {
         // The right to write or to do atomics from afar needs the right to write here.
         const bool refused = (privileges & 0x60) != 0 && (privileges & 0x10) == 0;
-        rows.push_back({"dat_lmr_create/privileges-" + std::to_string(privileges),
-                        refused ? "0x00030000" : "0 " + std::to_string(privileges),
-                        [privileges](Rig& r) {
-                            Register with{.privileges = privileges};
-                            const DAT_RETURN code = with(r);
-                            r << code;
-                            if (code != DAT_SUCCESS) return;
-                            DAT_LMR_PARAM p{};
-                            succeed(dat_lmr_query(with.lmr, DAT_LMR_FIELD_ALL, &p),
-                                    "dat_lmr_query");
-                            r << static_cast<DAT_COUNT>(p.mem_priv);
-                        }});
+        rows.push_back(
+            {"dat_lmr_create/privileges-" + std::to_string(privileges),
+             refused ? "0x00030000" : "0 " + std::to_string(privileges), [privileges](Rig& r) {
+                 Register with{.privileges = privileges};
+                 const DAT_RETURN code = with(r);
+                 r << code;
+                 if (code != DAT_SUCCESS) return;
+                 DAT_LMR_PARAM p{};
+                 succeed(dat_lmr_query(with.lmr, DAT_LMR_FIELD_ALL, &p), "dat_lmr_query");
+                 r << static_cast<DAT_COUNT>(p.mem_priv);
+             }});
     }
     return rows;
 }
@@ -75,11 +74,11 @@ Rows create_rows() {
         registering("length-too-big", "0x00030000", {.length = DAT_VLEN{1} << 40}),
         registering("length-of-all-memory", "0x00030000", {.length = ~DAT_VLEN{0}}),
         registering("address-null", "0x00030000", {.address = nullptr}),
-        registering("address-unmapped", "0x00030000", {.address = reinterpret_cast<void*>(0x10000)}),
+        registering("address-unmapped", "0x00030000",
+                    {.address = reinterpret_cast<void*>(0x10000)}),
         {"dat_lmr_create/read-only-page", "0x00030000 0",
          [](Rig& r) {
-             void* page =
-                 mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+             void* page = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
              Register writing{.address = page, .privileges = DAT_MEM_PRIV_LOCAL_WRITE_FLAG};
              Register reading{.address = page, .privileges = DAT_MEM_PRIV_LOCAL_READ_FLAG};
              r << writing(r) << reading(r);

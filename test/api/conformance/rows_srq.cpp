@@ -112,8 +112,7 @@ Rows srq_only_rows() {
          }},
         {"dat_srq_set_lw/above-its-size", "0x80060026",
          [](Rig& r) { r << dat_srq_set_lw(r.srq(), 100); }},
-        {"dat_srq_set_lw/negative", "0x80060026",
-         [](Rig& r) { r << dat_srq_set_lw(r.srq(), -1); }},
+        {"dat_srq_set_lw/negative", "0x80060026", [](Rig& r) { r << dat_srq_set_lw(r.srq(), -1); }},
         {"dat_srq_free/unused", "0", [](Rig& r) { r << dat_srq_free(r.srq()); }},
         {"dat_srq_free/receives-posted", "0 0x000D0000",
          [](Rig& r) {
@@ -173,14 +172,13 @@ Rows create_rows() {
         plain("srq-null", "0x80050019", [](Create& c) { c.srq = nullptr; }),
         plain("srq-of-another-kind", "0x80050019", [](Create& c) { c.srq = c.pz; }),
         plain("pz-of-another-kind", "0x8005000F", [](Create& c) { c.pz = c.sends; }),
-        plain("connect-evd-of-another-kind", "0x80050017",
-              [](Create& c) { c.connections = c.pz; }),
-        plain("connect-evd-null", "0", [](Create& c) { c.connections = nullptr; }, "it crashes"),
+        plain("connect-evd-of-another-kind", "0x80050017", [](Create& c) { c.connections = c.pz; }),
+        plain(
+            "connect-evd-null", "0", [](Create& c) { c.connections = nullptr; }, "it crashes"),
         plain("receive-evd-of-another-kind", "0x80050016", [](Create& c) { c.receives = c.pz; }),
         plain("request-evd-of-another-kind", "0x80050015", [](Create& c) { c.sends = c.pz; }),
         changed("receive-evd-null", "0x0006002A", [](Create& c) { c.receives = nullptr; }),
-        changed("no-receive-dtos", "0x0006002A",
-                [](Create& c) { c.attributes.max_recv_dtos = 0; }),
+        changed("no-receive-dtos", "0x0006002A", [](Create& c) { c.attributes.max_recv_dtos = 0; }),
         changed("no-request-dtos", "0x0006002A",
                 [](Create& c) { c.attributes.max_request_dtos = 0; }),
         changed("no-receive-iov", "0x0006002A", [](Create& c) { c.attributes.max_recv_iov = 0; }),
@@ -256,7 +254,7 @@ struct Connected {
     }
 };
 
-Rows transfer_rows() {
+Rows message_rows() {
     return {
         {"dat_srq_post_recv/completion", "0 DTO 5 0",
          [](Rig& r) {
@@ -302,7 +300,7 @@ Rows transfer_rows() {
 
 Rows srq_rows() {
     Rows rows = srq_only_rows();
-    for (const Rows& more : {create_rows(), transfer_rows()})
+    for (const Rows& more : {create_rows(), message_rows()})
         rows.insert(rows.end(), more.begin(), more.end());
     return rows;
 }
