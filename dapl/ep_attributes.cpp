@@ -50,7 +50,31 @@ void default_if_zero(T& value, T standard) {
     if (value == 0) value = standard;
 }
 
+/// The EVD behind a handle if it can serve an EP of this adapter instance.
+Evd* usable_evd(const Ia& ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream) {
+    Evd* evd = from_handle<Evd>(handle);
+    return evd && evd->takes(stream) && &evd->ia == &ia ? evd : nullptr;
+}
+
 }  // namespace
+
+support::Result<EpParts> find_parts(const Ia& ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+                                    DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd) {
+    EpParts parts{};
+    parts.pz = from_handle<Pz>(pz);
+    if (pz && (!parts.pz || &parts.pz->ia != &ia))
+        return support::failure(bad_handle(DAT_INVALID_HANDLE_PZ));
+    parts.connect_evd = usable_evd(ia, connect_evd, DAT_EVD_CONNECTION_FLAG);
+    if (connect_evd && !parts.connect_evd)
+        return support::failure(bad_handle(DAT_INVALID_HANDLE_EVD_CONN));
+    parts.recv_evd = usable_evd(ia, recv_evd, DAT_EVD_DTO_FLAG);
+    if (recv_evd && !parts.recv_evd)
+        return support::failure(bad_handle(DAT_INVALID_HANDLE_EVD_RECV));
+    parts.request_evd = usable_evd(ia, request_evd, DAT_EVD_DTO_FLAG);
+    if (request_evd && !parts.request_evd)
+        return support::failure(bad_handle(DAT_INVALID_HANDLE_EVD_REQUEST));
+    return parts;
+}
 
 /// A side without an EVD transfers nothing, so that a consumer can give the defaults back to
 /// dat_ep_create.

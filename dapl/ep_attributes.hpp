@@ -7,6 +7,11 @@
 
 namespace dapl {
 
+/// @return the objects behind the handles, of which any may be NULL; or the code of dat_ep_create
+/// for one that is bad or cannot serve.
+support::Result<EpParts> find_parts(const Ia& ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv_evd,
+                                    DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd);
+
 /// What an EP of these parts has when its consumer asks for nothing.
 DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts);
 

@@ -21,6 +21,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/ep_connection.cpp %reldir%/ep_connection.hpp \
     %reldir%/ep_entry.cpp \
     %reldir%/ep_numbers.hpp \
+    %reldir%/ep_modify.cpp \
     %reldir%/ep_state.cpp %reldir%/ep_state.hpp \
     %reldir%/evd.cpp %reldir%/evd.hpp \
     %reldir%/evd_entry.cpp \

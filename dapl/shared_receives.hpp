@@ -39,6 +39,8 @@ class SharedReceives final {
 
     /// @param soft, hard DAT_WATERMARK_INFINITE or a number of receives held.
     DAT_RETURN set_watermarks(DAT_COUNT soft, DAT_COUNT hard) REQUIRES(connection_lock);
+    /// The present one, for set_watermarks().
+    DAT_COUNT hard_watermark() const { return hard_.load(); }
 
     /// What exceeding a watermark leads to, if it has been.
     void act_on_watermarks() REQUIRES(connection_lock);

@@ -9,6 +9,7 @@
 
 #include "dapl/shared_slots.hpp"
 #include "dapl/srq.hpp"
+#include "test/support/process.hpp"
 #include "test/unit/core_fixture.hpp"
 
 namespace test {
@@ -20,11 +21,19 @@ class SharedQueue : public CoreTest {
         DAT_SRQ_ATTR attributes{receives, 2, low_watermark};
         ASSERT_EQ(entry::srq_create(open.ia, pz, &attributes, &srq), DAT_SUCCESS);
     }
-    DAT_EP_HANDLE connected_ep() {
+    DAT_EP_HANDLE unconnected_ep() {
         DAT_EP_HANDLE made = nullptr;
         EXPECT_EQ(entry::ep_create_with_srq(open.ia, pz, recv_evd, request_evd, connect_evd, srq,
                                             nullptr, &made),
                   DAT_SUCCESS);
+        return made;
+    }
+    DAT_EP_HANDLE connected_ep() {
+        const DAT_EP_HANDLE made = unconnected_ep();
+        connect(made);
+        return made;
+    }
+    void connect(DAT_EP_HANDLE made) {
         sockaddr_in peer{};
         peer.sin_family = AF_INET;
         EXPECT_EQ(
@@ -33,7 +42,6 @@ class SharedQueue : public CoreTest {
             DAT_SUCCESS);
         fake::establish();
         EXPECT_EQ(next(connect_evd).event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
-        return made;
     }
     DAT_RETURN post_shared(DAT_UINT64 value) {
         return entry::srq_post_recv(srq, 1, &segment, cookie(value));
@@ -217,6 +225,48 @@ TEST_F(SharedQueue, TheSoftHighWatermarkIsToldOnceForEachSetting) {
     EXPECT_TRUE(empty(open.async));
     ASSERT_EQ(entry::ep_set_watermark(taker, 1, DAT_HW_DEFAULT), DAT_SUCCESS);
     EXPECT_EQ(next_async().dat_handle, taker) << "it holds two: told at once";
+}
+
+TEST_F(SharedQueue, ModifySetsTheSoftHighWatermarkAndNoOtherQueue) {
+    make_srq();
+    const DAT_EP_HANDLE taker = unconnected_ep();
+    DAT_EP_PARAM parameters{};
+    ASSERT_EQ(entry::ep_query(taker, DAT_EP_FIELD_ALL, &parameters), DAT_SUCCESS);
+    EXPECT_EQ(parameters.srq_handle, srq);
+    const ibv_qp* before = qp_of(taker);
+    parameters.ep_attr.srq_soft_hw = 1;
+    ASSERT_EQ(entry::ep_modify(taker, DAT_EP_FIELD_SRQ_HANDLE | DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW,
+                               &parameters),
+              DAT_SUCCESS);
+    EXPECT_EQ(qp_of(taker), before);
+    parameters.ep_attr.srq_soft_hw = -7;
+    EXPECT_EQ(entry::ep_modify(taker, DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, &parameters), 0x80060027u);
+    parameters.srq_handle = nullptr;
+    EXPECT_EQ(entry::ep_modify(taker, DAT_EP_FIELD_SRQ_HANDLE, &parameters), 0x80060027u)
+        << "an endpoint keeps its SRQ";
+    ASSERT_EQ(entry::ep_query(taker, DAT_EP_FIELD_ALL, &parameters), DAT_SUCCESS);
+    EXPECT_EQ(parameters.ep_attr.srq_soft_hw, 1);
+    connect(taker);
+    for (DAT_UINT64 i = 0; i < 2; ++i) ASSERT_EQ(post_shared(i), DAT_SUCCESS);
+    for (int i = 0; i < 2; ++i) fake::finish_receive(qp_of(taker), 1);
+    next_dto(recv_evd);
+    EXPECT_EQ(next_async().dat_handle, taker);
+}
+
+TEST_F(SharedQueue, AGracefulDisconnectOfItsEndpointsWaitsForTheirRequests) {
+    make_srq();
+    ep = connected_ep();
+    const int before = fake::disconnects();
+    ASSERT_EQ(post_shared(1), DAT_SUCCESS);
+    ASSERT_EQ(send(1), DAT_SUCCESS);
+    EXPECT_EQ(entry::ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+    EXPECT_EQ(fake::disconnects(), before);
+    fake::finish_request(qp_of(ep));
+    fake::finish_request(qp_of(ep));
+    EXPECT_TRUE(eventually([&] { return fake::disconnects() == before + 1; }));
+    EXPECT_EQ(next_dto(request_evd).user_cookie.as_64, 1u);
+    EXPECT_TRUE(empty(request_evd));
+    EXPECT_TRUE(empty(recv_evd)) << "the library's own request is no receive";
 }
 
 TEST_F(SharedQueue, TheHardHighWatermarkBreaksTheConnection) {

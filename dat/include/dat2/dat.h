@@ -1001,7 +1001,7 @@ DAT_RETURN DAT_API dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_pa
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The mask names the IA, the state, the communicator
  *     or an address: these cannot be set.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 A value is bad.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 A value is bad, or an SRQ other than the EP's.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* Not UNCONNECTED, RESERVED (but for the PZ),
  *     TENTATIVE, or one of their UNCONFIGURED companions.
  */
