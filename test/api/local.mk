@@ -121,3 +121,7 @@ check_PROGRAMS += test/api/srq_test
 TESTS += test/api/srq_test
 test_api_srq_test_SOURCES = %reldir%/srq_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
 test_api_srq_test_LDADD = libtestmain.la libdat2.la
+check_PROGRAMS += test/api/completion_flags_test
+TESTS += test/api/completion_flags_test
+test_api_completion_flags_test_SOURCES = %reldir%/completion_flags_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
+test_api_completion_flags_test_LDADD = libtestmain.la libdat2.la
