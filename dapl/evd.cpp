@@ -24,8 +24,8 @@ constexpr int kBatch = 16;
 /// Connections and errors may come faster than the consumer expected when it chose the length.
 constexpr DAT_COUNT kProviderEvents = 65536;
 constexpr DAT_COUNT kSmallestRing = 16;
-/// Devices flush at once. Where the last request was suppressed and well done nothing comes, so the
-/// wait has an end.
+/// Devices flush at once. One that takes no request in the error state, and so no marker, has
+/// nothing to tell where the last request was suppressed and well done: the wait has an end.
 constexpr int kFlushPolls = 200;
 
 }  // namespace
@@ -193,6 +193,7 @@ void Evd::await_flush(Ep& ep, bool receives) {
             drain_device();
             ibv_wc* const end = held_.get() + held_end_;
             if (std::find_if(held_.get() + held_first_, end, is_last) != end) return;
+            if (!receives && ep.requests_finished.load(std::memory_order_relaxed)) return;
         }
         const timespec pause{0, 50000};
         nanosleep(&pause, nullptr);

@@ -238,6 +238,16 @@ TEST_F(DataPath, AGracefulDisconnectWaitsForWhatIsPostedAndLeavesNoTraceInTheEve
     EXPECT_EQ(state(), DAT_EP_STATE_DISCONNECT_PENDING) << "until the peer has answered";
 }
 
+TEST_F(DataPath, NobodyWaitsAtTheEndForARequestThatLeavesNoCompletion) {
+    connect_ep();
+    ASSERT_EQ(send(1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+    fake::finish_request(qp());
+    const int before = fake::polls();
+    ASSERT_EQ(entry::ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+    EXPECT_LT(fake::polls() - before, 10) << "something else tells that all is flushed";
+    EXPECT_TRUE(empty(request_evd)) << "and makes no event";
+}
+
 TEST_F(DataPath, AGracefulDisconnectOfAnIdleEndpointTakesTheConnectionDownAtOnce) {
     connect_ep();
     const int before = fake::disconnects();

@@ -50,6 +50,7 @@ std::mutex mutex;
 std::atomic<int> alive;
 std::atomic<int> refusal;
 std::atomic<int> disconnected;
+std::atomic<int> polled;
 std::uint32_t next_number = 1;
 
 Cq& as_cq(ibv_cq* cq) {
@@ -76,6 +77,7 @@ void complete(ibv_cq* queue, const ibv_wc& completion) {
 }
 
 int poll_cq(ibv_cq* queue, int entries, ibv_wc* out) {
+    ++polled;
     const std::lock_guard guard(mutex);
     auto& completions = as_cq(queue).completions;
     int taken = 0;
@@ -531,6 +533,9 @@ std::vector<std::uint64_t> take_listened() {
 }
 int disconnects() {
     return disconnected;
+}
+int polls() {
+    return polled;
 }
 int objects() {
     return alive;

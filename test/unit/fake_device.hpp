@@ -54,6 +54,8 @@ void refuse_listeners(DAT_RETURN code);
 std::vector<std::uint64_t> take_listened();
 /// How often connections were taken down.
 int disconnects();
+/// How often completion queues were polled.
+int polls();
 
 /// Objects of the device that are alive: domains, regions, channels, queues, queue pairs.
 int objects();
