@@ -174,4 +174,59 @@ TEST(Scale, ten_thousand_endpoints_connect_transfer_and_end_with_1024_descriptor
         EXPECT_FALSE(entry.is_socket()) << entry.path();
 }
 
+void post_software_event(DAT_EVD_HANDLE evd) {
+    DAT_EVENT event{};
+    event.event_number = DAT_SOFTWARE_EVENT;
+    succeed(dat_evd_post_se(evd, &event), "dat_evd_post_se");
+}
+
+/// Two endpoints of one process, each with EVDs of its own: a message from one to the other.
+void talk(Side& side, DAT_EVD_HANDLE sends, DAT_EVD_HANDLE receives) {
+    side.sends = side.receives = sends;
+    DAT_EP_HANDLE sender = side.endpoint();
+    side.sends = side.receives = receives;
+    DAT_EP_HANDLE receiver = side.endpoint();
+    DAT_PSP_HANDLE psp = side.listen(kQualifier);
+    succeed(Side::connect(sender, kQualifier), "dat_ep_connect");
+    succeed(dat_cr_accept(side.request(), receiver, 0, nullptr), "dat_cr_accept");
+    for (int end = 0; end < 2; ++end)
+        Side::wait(side.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
+    Buffer from(side);
+    Buffer to(side);
+    DAT_LMR_TRIPLET source = from.all();
+    DAT_LMR_TRIPLET sink = to.all();
+    succeed(dat_ep_post_recv(receiver, 1, &sink, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG),
+            "dat_ep_post_recv");
+    succeed(dat_ep_post_send(sender, 1, &source, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG),
+            "dat_ep_post_send");
+    Side::wait(receives, DAT_DTO_COMPLETION_EVENT);
+    Side::wait(sends, DAT_DTO_COMPLETION_EVENT);
+    succeed(dat_ep_disconnect(sender, DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect");
+    for (int end = 0; end < 2; ++end)
+        Side::wait(side.connections, DAT_CONNECTION_EVENT_DISCONNECTED);
+    for (DAT_EP_HANDLE ep : {sender, receiver}) succeed(dat_ep_free(ep), "dat_ep_free");
+    succeed(dat_psp_free(psp), "dat_psp_free");
+}
+
+TEST(Scale, four_thousand_and_96_evds_for_completions_need_fewer_than_512_descriptors) {
+    constexpr std::size_t kEvds = 4096;
+    TemporaryFabric fabric;
+    const DescriptorLimit limit;
+    const long before = descriptors();
+    {
+        Side side;
+        std::vector<DAT_EVD_HANDLE> evds(kEvds);
+        for (DAT_EVD_HANDLE& evd : evds)
+            evd = side.evd(DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, 16);
+        EXPECT_LT(descriptors() - before, 512) << "they share what wakes them";
+        for (DAT_EVD_HANDLE evd : evds) post_software_event(evd);
+        for (DAT_EVD_HANDLE evd : evds) Side::wait(evd, DAT_SOFTWARE_EVENT);
+        talk(side, evds[kEvds - 1], evds[kEvds - 2]);
+        talk(side, evds[0], evds[kEvds / 2]);
+        for (DAT_EVD_HANDLE evd : evds) succeed(dat_evd_free(evd), "dat_evd_free");
+        Side::expect_empty(side.async);
+    }
+    EXPECT_EQ(descriptors(), before);
+}
+
 }  // namespace
