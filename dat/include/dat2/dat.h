@@ -291,7 +291,7 @@ typedef struct dat_ep_attr {
     DAT_QOS qos;
     DAT_COMPLETION_FLAGS recv_completion_flags; /**< DAT_COMPLETION_* */
     DAT_COMPLETION_FLAGS
-    request_completion_flags;    /**< DAT_COMPLETION_*; SUPPRESS permits posts to ask for it */
+        request_completion_flags; /**< DAT_COMPLETION_*; SUPPRESS permits posts to ask for it */
     DAT_COUNT max_recv_dtos;     /**< receives posted at a time */
     DAT_COUNT max_request_dtos;  /**< other work posted at a time */
     DAT_COUNT max_recv_iov;      /**< segments of a receive */
@@ -1554,8 +1554,8 @@ DAT_RETURN DAT_API dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data
  * @param conn_qual Of that service point.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CR cr_handle is none.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 No service point of the IA takes requests there:
- * none listens, or it is an RSP that has had its request.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 No service point of the IA takes requests there: none
+ *     listens, or it is an RSP that has had its request.
  * @return DAT_NOT_IMPLEMENTED The provider does not have it.
  */
 DAT_RETURN DAT_API dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL conn_qual);
