@@ -116,7 +116,6 @@ void Ep::install_sides(const ibv_qp_cap& made) {
     install(requests, queue_pair_.get(), attributes.max_request_dtos, made.max_send_sge, false);
     install(receives, queue_pair_.get(), own_receives, made.max_recv_sge, true);
     max_inline = made.max_inline_data;
-    if (shared) shared->begin(queue_pair_.get());
 }
 
 void Ep::dispose(verbs::QueuePair ended) {

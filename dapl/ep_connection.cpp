@@ -72,6 +72,7 @@ DAT_RETURN EpConnection::accept(std::unique_ptr<cm::Connection>& request, DAT_CO
     active_ = false;
     const EpCause undo = undoing_accept(ep_.state.get());
     ep_.state.move(EpCause::kAccept);
+    if (ep_.shared) ep_.shared->begin(ep_.queue_pair());
     if (const auto accepted = request->accept(parameters(data), *this); !accepted) {
         support::trace(support::Level::kDebug, "EP {:x} cannot accept: {}", ep_.id(),
                        accepted.error().cause);
@@ -146,6 +147,7 @@ void EpConnection::established(cm::PrivateData data) {
     if (!ep_.state.move(EpCause::kEstablished)) return;
     ep_.ia.manager->loop.cancel(*this);
     if (active_) local_port_qual = cm_->local_port();
+    if (active_ && ep_.shared) ep_.shared->begin(ep_.queue_pair());
     // Programs tell the two sides apart by this: the accepting side's event carries nothing.
     post(DAT_CONNECTION_EVENT_ESTABLISHED, active_ ? data : cm::PrivateData{});
 }

@@ -45,7 +45,8 @@ class SharedReceives final {
     /// What exceeding a watermark leads to, if it has been.
     void act_on_watermarks() REQUIRES(connection_lock);
 
-    /// From now on this is the queue pair.
+    /// From now on messages may come over this queue pair. One that was never connected has nothing
+    /// to give back, and nothing is told of it.
     void begin(ibv_qp* queue_pair) { working_.store(queue_pair); }
     /// The device says that the queue pair, in error, has given its last receive back. The consumer
     /// is told once for each queue pair. Any thread.

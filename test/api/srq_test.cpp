@@ -337,6 +337,28 @@ TEST_F(SharedReceives, TheEndOfEachConnectionIsFollowedByOneAsyncEventOnBothSide
     succeed(dat_srq_free(side.srq), "dat_srq_free");
 }
 
+TEST_F(SharedReceives, NothingIsToldOfTheLastReceiveWhereNoneWasPossible) {
+    Child child([](Channel& channel) {
+        Side side;
+        side.listen(kQualifier);
+        channel.send('l');
+        succeed(dat_cr_reject(side.request(), 0, nullptr), "dat_cr_reject");
+    });
+    child.channel().receive<char>();
+    SharedSide side(4);
+    const DAT_EP_HANDLE refused = side.shared_endpoint();
+    succeed(Side::connect(refused, kQualifier), "dat_ep_connect");
+    side.connection_event(DAT_CONNECTION_EVENT_PEER_REJECTED, refused);
+    succeed(dat_ep_free(refused), "dat_ep_free");
+    DAT_EP_HANDLE incomplete = DAT_HANDLE_NULL;
+    succeed(dat_ep_create_with_srq(side.ia, side.pz, side.receives, side.sends, DAT_HANDLE_NULL,
+                                   side.srq, nullptr, &incomplete),
+            "dat_ep_create_with_srq");
+    succeed(dat_ep_free(incomplete), "dat_ep_free");
+    EXPECT_EQ(child.wait(), 0);
+    Side::expect_empty(side.async);
+}
+
 class SharedReceiveCodes : public testing::Test {
   protected:
     DAT_RETURN create(DAT_COUNT receives, DAT_COUNT segments, DAT_COUNT low_watermark = 0) {

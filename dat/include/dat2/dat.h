@@ -1141,7 +1141,8 @@ DAT_RETURN DAT_API dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT* nbufs_a
  * @param ep_handle The EP.
  * Events: DAT_ASYNC_ERROR_EP_BROKEN with reason DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT on the async EVD,
  * once for each setting; DAT_CONNECTION_EVENT_BROKEN. Receives are counted as by
- * dat_ep_recv_query(), whenever the consumer waits on the receive EVD or dequeues from it.
+ * dat_ep_recv_query(), whenever the consumer waits on the receive EVD or dequeues from it. A
+ * watermark that has acted is off until it is set again.
  *
  * @param soft_high_watermark When it holds more than these, at once perhaps, there is the event;
  *     DAT_WATERMARK_INFINITE: never.
