@@ -12,7 +12,11 @@ setup() {
 teardown() { stop_all; }
 
 on_cma() { use_stack debian "$(installed libdaplofa.so.2)" 'lo 0' preload; }
-on_scm() { use_stack debian "$(installed libdaploscm.so.2)" 'soft0 1' preload; }
+# Its socket manager hands on a request whose private data has not come yet, when the machine is busy.
+on_scm() {
+    use_stack debian "$(installed libdaploscm.so.2)" 'soft0 1' preload
+    lost_races+='|Error with CONNECT REQUEST private data'
+}
 
 @test "reference's dtest over its cma provider" { on_cma && dtest_passes -b 4096; }
 @test "reference's dtest over its cma provider, 4 MiB" { on_cma && dtest_passes; }
