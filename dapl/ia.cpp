@@ -18,8 +18,9 @@
 namespace dapl {
 namespace {
 
-/// EVDs beyond these share: a process may have thousands, and its descriptors are few.
-constexpr std::size_t kOwnChannels = 64;
+/// EVDs of a process beyond these share with others of their adapter instance: there may be
+/// thousands, and descriptors are few.
+constexpr int kOwnChannels = 64;
 
 }  // namespace
 
@@ -68,7 +69,7 @@ std::shared_ptr<SharedChannel> Ia::completion_channel() {
     support::MutexLock lock(mutex);
     for (;;) {
         std::erase_if(channels_, [](const auto& channel) { return channel.expired(); });
-        if (channels_.size() < kOwnChannels) {
+        if (channels_.empty() || process_state().channels < kOwnChannels) {
             channels_.reserve(kOwnChannels);
             auto made = SharedChannel::make(context(), service_);
             if (made) channels_.push_back(made);

@@ -6,6 +6,7 @@
 /// ids.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #include "dapl/pool.hpp"
@@ -31,6 +32,7 @@ struct ProcessState {
     DeviceEvents* first_events GUARDED_BY(open_mutex);
     ServiceThread* service GUARDED_BY(open_mutex);
     AgentThread* agents GUARDED_BY(open_mutex);  ///< made and ended with the service
+    std::atomic<int> channels;                   ///< completion channels, of all instances
 };
 
 /// Throws std::bad_alloc at the first use in a process.

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 
 #include "dapl/evd.hpp"
+#include "dapl/process_state.hpp"
 
 namespace dapl {
 
@@ -17,7 +18,13 @@ std::shared_ptr<SharedChannel> SharedChannel::make(ibv_context* device, ServiceT
 }
 
 SharedChannel::SharedChannel(verbs::CompletionChannel native, ServiceThread& service)
-    : native_(std::move(native)), service_(service) {}
+    : native_(std::move(native)), service_(service) {
+    ++process_state().channels;
+}
+
+SharedChannel::~SharedChannel() {
+    --process_state().channels;
+}
 
 void SharedChannel::join(Sleeper& sleeper) {
     support::SpinLockGuard lock(lock_);

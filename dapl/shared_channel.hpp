@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// A completion channel, which is a descriptor, and the EVDs whose completion queues announce
-/// there. An adapter instance gives its first EVDs one each, so that what is announced wakes
-/// the waiter itself; later ones share. Of a channel's sleeping waiters one, the reader, watches
-/// the descriptor and wakes the others; who leaves the channel without a reader wakes the next one.
-/// While an EVD of the channel has a CNO, the service thread reads in place of them all.
+/// there. The first EVDs of a process have one each, so that what is announced wakes the waiter
+/// itself; later ones share with others of their adapter instance. Of a channel's sleeping waiters
+/// one, the reader, watches the descriptor and wakes the others; who leaves the channel without a
+/// reader wakes the next one. While an EVD of the channel has a CNO, the service thread reads in
+/// place of them all.
 #pragma once
 
 #include <memory>
@@ -29,6 +30,7 @@ class SharedChannel final : public ServiceThread::Handler {
     static std::shared_ptr<SharedChannel> make(ibv_context* device, ServiceThread& service);
     /// For make().
     SharedChannel(verbs::CompletionChannel native, ServiceThread& service);
+    ~SharedChannel();
 
     ibv_comp_channel* native() const { return native_.get(); }
 

@@ -125,6 +125,15 @@ TEST_F(EvdScale, WhoLeavesASharedChannelPassesItOnAlsoToAnEvdWithANotificationOb
     }
 }
 
+TEST_F(EvdScale, TheLimitHoldsForAllInstancesOfAProcessTogether) {
+    const int before = open_descriptors();
+    Side others[3];
+    const int of_instances = open_descriptors() - before;
+    for (const Side& other : others)
+        for (int i = 0; i < 100; ++i) other.evd(DAT_EVD_DTO_FLAG, 8);
+    EXPECT_LT(open_descriptors() - before - of_instances, 70);
+}
+
 /// Whether a thread sits in a wait there.
 bool has_waiter(DAT_EVD_HANDLE evd) {
     DAT_EVENT unused;

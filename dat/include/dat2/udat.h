@@ -380,6 +380,7 @@ DAT_RETURN DAT_API dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK l
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_TEVD evd_min_qlen is above max_evd_qlen of the
  *     IA.
+ * @return DAT_INSUFFICIENT_RESOURCES No descriptor is left (RLIMIT_NOFILE).
  */
 DAT_RETURN DAT_API dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
                                   DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
@@ -417,6 +418,7 @@ DAT_RETURN DAT_API dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE 
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EVD_UNWAITABLE The EVD is unwaitable.
  * @return DAT_INVALID_STATE Another thread waits, it was made unwaitable meanwhile, or events were
  *     lost.
+ * @return DAT_INSUFFICIENT_RESOURCES No descriptor is left to sleep on (RLIMIT_NOFILE).
  */
 DAT_RETURN DAT_API dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                                 DAT_EVENT* event, DAT_COUNT* nmore);
