@@ -3,6 +3,8 @@
 # What libsoftverbs.so exports, beside what the installed libraries do.
 load helpers
 
+teardown() { stop_all; }
+
 # usage: exported LIBRARY - `NAME NODE` for each default version, private nodes left out.
 exported() {
     nm -D --defined-only "$1" | awk '$2 != "A" && $3 ~ /@@/ && $3 !~ /PRIVATE/ { sub("@@", " ", $3); print $3 }' | sort
@@ -27,4 +29,15 @@ exported() {
 @test "libsoftverbs: each export has a version" {
     unversioned=$(nm -D --defined-only "$softverbs" | awk '$2 != "A" && $3 !~ /@@/')
     [ -z "$unversioned" ] || { echo "$unversioned"; false; }
+}
+
+@test "libsoftverbs: adapter instances of libdaplofa on it and of libdaplsoft are open at once, each with its own attributes" {
+    need_library libibverbs.so.1 librdmacm.so.1
+    start_network
+    {
+        echo "verbs0 u2.0 nonthreadsafe default $TOP_BUILDDIR/.libs/libdaplofa.so.2 dapl.2.0 \"lo 0\" \"\""
+        echo "soft0 u2.0 nonthreadsafe default $TOP_BUILDDIR/.libs/libdaplsoft.so.2 dapl.2.0 \"soft0 1\" \"\""
+    } > "$BATS_TEST_TMPDIR/dat.conf"
+    run_to_end both env LD_PRELOAD="$softverbs" DAT_OVERRIDE="$BATS_TEST_TMPDIR/dat.conf" "$TOP_BUILDDIR/test/compat/two_adapters"
+    is_silent both
 }

@@ -13,6 +13,12 @@ TESTS += test/compat/softverbs_functions_test
 test_compat_softverbs_functions_test_SOURCES = %reldir%/softverbs_functions_test.cpp
 test_compat_softverbs_functions_test_LDADD = libtestmain.la
 
+# No test itself, as test/compat/unload below.
+EXTRA_PROGRAMS += test/compat/two_adapters
+check_DATA += test/compat/two_adapters
+test_compat_two_adapters_SOURCES = %reldir%/two_adapters.cpp test/api/side.hpp
+test_compat_two_adapters_LDADD = libdat2.la
+
 # What our libraries look like from outside.
 # No test itself: check_PROGRAMS are all run as such.
 EXTRA_PROGRAMS += test/compat/unload
