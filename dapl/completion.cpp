@@ -31,6 +31,7 @@ DAT_SEG_LENGTH request_length(const ibv_wc& completion, const Slot& slot) {
 /// What kind of receive it was is known only when it went well.
 std::uint32_t receive_operation(const ibv_wc& completion) {
     if (completion.status != IBV_WC_SUCCESS) return DAT_DTO_RECEIVE;
+    if (completion.wc_flags & IBV_WC_WITH_INV) return DAT_DTO_RECEIVE_WITH_INVALIDATE;
     if (completion.opcode == IBV_WC_RECV_RDMA_WITH_IMM) return DAT_IB_DTO_RECV_IMMED;
     if (completion.wc_flags & IBV_WC_WITH_IMM) return DAT_IB_DTO_RECV_MSG_IMMED;
     return DAT_DTO_RECEIVE;
@@ -69,6 +70,23 @@ void write_extension(const ibv_wc& completion, const DAT_DTO_COMPLETION_EVENT_DA
         extension.val.immed.data = completion.imm_data;
     static_assert(sizeof extension <= sizeof event.event_extension_data);
     std::memcpy(event.event_extension_data, &extension, sizeof extension);
+}
+
+/// Of a bind, an unbinding, or the flush of a bind before which something else went wrong.
+/// @return whether it failed other than by being flushed.
+bool write_bind_event(Ep& ep, const ibv_wc& completion, const Slot& slot, DAT_EVENT& event) {
+    const bool well = completion.status == IBV_WC_SUCCESS;
+    const bool flushed = completion.status == IBV_WC_WR_FLUSH_ERR &&
+                         !ep.invalidation_failed.exchange(false, std::memory_order_relaxed);
+    DAT_RMR_BIND_COMPLETION_EVENT_DATA& bind = event.event_data.rmr_completion_event_data;
+    event.event_number = DAT_RMR_BIND_COMPLETION_EVENT;
+    bind.rmr_handle = ep.ia.rmr_table.completed(slot.length, well);
+    bind.user_cookie = slot.cookie;
+    bind.status = well      ? DAT_RMR_BIND_SUCCESS
+                  : flushed ? DAT_DTO_ERR_FLUSHED
+                            : DAT_RMR_OPERATION_FAILED;
+    std::memset(event.event_extension_data, 0, sizeof event.event_extension_data);
+    return !well && !flushed;
 }
 
 }  // namespace
@@ -138,7 +156,14 @@ bool is_current(const Ia& ia, const ibv_wc& completion) {
 bool take_marker(const Ia& ia, const ibv_wc& completion) {
     const WorkRequestId id(completion.wr_id);
     if (!id.marker) return false;
-    if (is_current(ia, completion))
+    if (!is_current(ia, completion)) return true;
+    // Either the last of an EP that disconnects, or an invalidation: that completes only when it
+    // fails, and when it is flushed nothing that was posted is left to wait for either.
+    const bool failed =
+        completion.status != IBV_WC_SUCCESS && completion.status != IBV_WC_WR_FLUSH_ERR;
+    if (failed)
+        ep_of(id).invalidation_failed.store(true, std::memory_order_relaxed);
+    else
         ep_of(id).requests_finished.store(true, std::memory_order_release);
     return true;
 }
@@ -158,6 +183,9 @@ DAT_EP_HANDLE take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT&
     else
         (id.receive ? ep.receives : ep.requests).slots.take(id.sequence, slot);
 
+    if (!id.receive && slot.operation == DAT_DTO_BIND_MW)
+        return write_bind_event(ep, completion, slot, event) ? ep.handle() : nullptr;
+
     DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;
     const std::uint32_t operation = id.receive ? receive_operation(completion) : slot.operation;
     event.event_number = DAT_DTO_COMPLETION_EVENT;
@@ -166,6 +194,10 @@ DAT_EP_HANDLE take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT&
     dto.status = dto_status(completion.status);
     dto.operation = static_cast<DAT_DTOS>(operation);
     dto.rmr_context = 0;
+    if (operation == DAT_DTO_RECEIVE_WITH_INVALIDATE) {
+        dto.rmr_context = completion.invalidated_rkey;
+        ep.ia.rmr_table.invalidated(completion.invalidated_rkey);
+    }
     if (!id.receive)
         dto.transfered_length = request_length(completion, slot);
     else

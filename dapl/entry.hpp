@@ -76,6 +76,20 @@ DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO
 DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO_COOKIE,
                               const DAT_RMR_TRIPLET*, DAT_COMPLETION_FLAGS);
 
+DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO_COOKIE,
+                                        DAT_COMPLETION_FLAGS, DAT_BOOLEAN, DAT_RMR_CONTEXT);
+
+// rmr_entry.cpp, rmr_bind.cpp
+DAT_RETURN rmr_create(DAT_PZ_HANDLE, DAT_RMR_HANDLE*);
+DAT_RETURN rmr_create_for_ep(DAT_PZ_HANDLE, DAT_RMR_HANDLE*);
+DAT_RETURN rmr_query(DAT_RMR_HANDLE, DAT_RMR_PARAM_MASK, DAT_RMR_PARAM*);
+DAT_RETURN rmr_free(DAT_RMR_HANDLE);
+DAT_RETURN rmr_bind(DAT_RMR_HANDLE, DAT_LMR_HANDLE, const DAT_LMR_TRIPLET*, DAT_MEM_PRIV_FLAGS,
+                    DAT_VA_TYPE, DAT_EP_HANDLE, DAT_RMR_COOKIE, DAT_COMPLETION_FLAGS,
+                    DAT_RMR_CONTEXT*);
+DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE, const DAT_RMR_TRIPLET*, DAT_DTO_COOKIE,
+                                    const DAT_RMR_TRIPLET*, DAT_COMPLETION_FLAGS);
+
 // extension.cpp
 DAT_RETURN handle_extendedop(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
 

@@ -80,6 +80,8 @@ void Ep::set_parts(const EpParts& made_of) {
 void Ep::change(const EpParts& made_of, const DAT_EP_ATTR& wanted) {
     set_parts(made_of);
     attributes = wanted;
+    request_flags = wanted.request_completion_flags;
+    invalidation_failed = false;
     state.move(is_complete() ? EpCause::kCompleted : EpCause::kMadeIncomplete);
 }
 

@@ -70,6 +70,10 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     Side receives;
     /// The device has done everything that was posted before the marker.
     std::atomic<bool> requests_finished{false};
+    /// An RMR could not be invalidated, which was to come before a bind; that comes back flushed.
+    std::atomic<bool> invalidation_failed{false};
+    /// DAT_EP_ATTR::request_completion_flags.
+    std::atomic<unsigned> request_flags{0};
     /// Bytes of a send or write that the device copies at the post.
     std::atomic<std::uint32_t> max_inline{0};
 

@@ -37,6 +37,18 @@ Ia::Ia(const Provider& registered, std::unique_ptr<cm::Manager> opened, ServiceT
       service_(thread),
       agents_(agent_thread) {}
 
+bool Ia::has_windows(ibv_mw_type type) const {
+    constexpr unsigned kType1 = IBV_DEVICE_MEM_WINDOW;
+    constexpr unsigned kType2 = IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+    const unsigned wanted = type == IBV_MW_TYPE_1 ? kType1 : kType2;
+    return device_attributes.max_mw > 0 && (device_attributes.device_cap_flags & wanted) != 0;
+}
+
+int Ia::max_rmrs() const {
+    const bool any = has_windows(IBV_MW_TYPE_1) || has_windows(IBV_MW_TYPE_2);
+    return any ? device_attributes.max_mw : 0;
+}
+
 Evd* Ia::async_evd() {
     support::SpinLockGuard lock(async_lock_);
     return async_evd_;

@@ -21,6 +21,7 @@
 #include "dapl/process_state.hpp"
 #include "dapl/provider.hpp"
 #include "dapl/pz.hpp"
+#include "dapl/rmr.hpp"
 #include "dapl/service_point.hpp"
 #include "dapl/service_thread.hpp"
 #include "dapl/shared_channel.hpp"
@@ -40,6 +41,10 @@ class Ia final : public Object<Ia> {
     Ia(const Provider& registered, std::unique_ptr<cm::Manager> opened, ServiceThread& thread,
        AgentThread& agent_thread, const ibv_device_attr& device, const ibv_port_attr& port);
 
+    /// Whether the device has memory windows of this type.
+    bool has_windows(ibv_mw_type type) const;
+    /// 0 without memory windows.
+    int max_rmrs() const;
     bool is_infiniband() const { return transport != IBV_TRANSPORT_IWARP; }
     const cm::Adapter& adapter() const { return manager->adapter(); }
     ibv_context* context() const { return manager->adapter().context; }
@@ -56,6 +61,8 @@ class Ia final : public Object<Ia> {
     List<Pz> pzs GUARDED_BY(mutex);
     List<Lmr> lmrs GUARDED_BY(mutex);
     List<Srq> srqs GUARDED_BY(mutex);
+    List<Rmr> rmrs GUARDED_BY(mutex);
+    RmrTable rmr_table;
     List<Cno> cnos GUARDED_BY(mutex);
     List<Evd> evds GUARDED_BY(mutex);  ///< the async EVD made for this IA among them
     List<ServicePoint> service_points GUARDED_BY(connection_lock);

@@ -50,7 +50,8 @@ void fill(const Ia& ia, DAT_IA_ATTR& out) {
     out.max_recv_per_srq = device.max_srq_wr;
     out.max_message_size = largest;
     out.max_rdma_size = largest;
-    out.max_rmrs = 0;                                              // no memory windows yet
+    out.max_rmrs = ia.max_rmrs();
+    if (out.max_rmrs > 0) out.max_rmr_target_address = device.max_mr_size;
     out.zb_supported = ia.is_infiniband() ? DAT_TRUE : DAT_FALSE;  // see register_memory
     out.extension_supported = ia.is_infiniband() ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE;
     out.extension_version = DAT_IB_EXTENSION_VERSION;
@@ -58,6 +59,12 @@ void fill(const Ia& ia, DAT_IA_ATTR& out) {
     out.transport_attr = ia.transport_attributes.list();
     out.num_vendor_attr = ia.vendor_attributes.count();
     out.vendor_attr = ia.vendor_attributes.list();
+}
+
+/// Means something where there are RMRs at all.
+DAT_RMR_SCOPE rmr_scopes(const Ia& ia) {
+    if (!ia.has_windows(IBV_MW_TYPE_1)) return DAT_RMR_SCOPE_EP;
+    return ia.has_windows(IBV_MW_TYPE_2) ? DAT_RMR_SCOPE_ANY : DAT_RMR_SCOPE_PZ;
 }
 
 /// libdat2 rebuilds its registry key from the versions and is_thread_safe at close: they repeat
@@ -90,6 +97,7 @@ void fill(const Ia& ia, DAT_PROVIDER_ATTR& out) {
         for (int b = 0; b < 6; ++b) merging[a][b] = kMerges[a][b] ? DAT_TRUE : DAT_FALSE;
     std::memcpy(const_cast<DAT_BOOLEAN(*)[6]>(out.evd_stream_merging_supported), merging,
                 sizeof merging);
+    out.rmr_scope_supported = rmr_scopes(ia);
     out.lmr_sync_req = DAT_FALSE;
     out.dto_async_return_guaranteed = DAT_FALSE;
     // The sink of a read is a remote target on iWARP, and its context goes to the peer.

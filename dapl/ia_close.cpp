@@ -62,8 +62,8 @@ bool has_children(Ia& ia) {
     const Evd* async = ia.async_evd();
     support::MutexLock lock(ia.mutex);
     support::MutexLock connections(connection_lock);
-    if (ia.pzs.first() || ia.lmrs.first() || ia.eps.first() || ia.service_points.first() ||
-        ia.srqs.first() || ia.cnos.first())
+    if (ia.pzs.first() || ia.lmrs.first() || ia.rmrs.first() || ia.eps.first() ||
+        ia.service_points.first() || ia.srqs.first() || ia.cnos.first())
         return true;
     for (const Evd* evd = ia.evds.first(); evd; evd = ia.evds.after(*evd))
         if (evd != async || evd->users > 1) return true;
@@ -121,6 +121,7 @@ void tear_down(Ia& ia, ProcessState& process) {
     close_requests(ia);
     end_endpoints(ia);
     end_all(ia, &Ia::srqs, destroy_srq);
+    end_plainly(ia, &Ia::rmrs);
     end_plainly(ia, &Ia::lmrs);
     end_plainly(ia, &Ia::pzs);
     DeviceEvents::leave(ia, process);

@@ -50,6 +50,7 @@ unsigned access_flags(const Ia& ia, unsigned privileges) {
     if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) access |= IBV_ACCESS_REMOTE_WRITE;
     if (privileges & DAT_IB_MEM_PRIV_REMOTE_ATOMIC && ia.is_infiniband())
         access |= IBV_ACCESS_REMOTE_ATOMIC;
+    if (ia.max_rmrs() > 0) access |= IBV_ACCESS_MW_BIND;
     return access;
 }
 
@@ -120,6 +121,10 @@ DAT_RETURN free(DAT_LMR_HANDLE handle) {
     Lmr* lmr = from_handle<Lmr>(handle);
     if (!lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
     Ia& ia = lmr->ia;
+    if (ia.rmr_table.is_bound_to(*lmr)) return raw(DAT_INVALID_STATE);
+    // The device has the last word: a bind that failed may have left an older one in place.
+    if (ibv_dereg_mr(lmr->region.get()) != 0) return raw(DAT_INVALID_STATE);
+    lmr->region.release();
     {
         support::MutexLock lock(ia.mutex);
         ia.lmrs.remove(*lmr);

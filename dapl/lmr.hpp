@@ -4,6 +4,8 @@
 /// share, so each LMR has one of its own, whatever the type of its memory.
 #pragma once
 
+#include <atomic>
+
 #include "dapl/list.hpp"
 #include "dapl/object.hpp"
 #include "dapl/pz.hpp"
@@ -24,6 +26,7 @@ class Lmr final : public Object<Lmr>, public ListNode<Lmr> {
     verbs::MemoryRegion region;
     DAT_LMR_PARAM parameters;
     void* const address;
+    std::atomic<int> bindings{0};  ///< of RMRs, some of which may have ended (RmrTable)
 
   private:
     void keep_cookie();

@@ -40,6 +40,10 @@ libdaplcore_la_SOURCES = \
     %reldir%/named_attributes.cpp %reldir%/named_attributes.hpp \
     %reldir%/object.hpp \
     %reldir%/pool.cpp %reldir%/pool.hpp \
+    %reldir%/rmr.cpp %reldir%/rmr.hpp \
+    %reldir%/rmr_bind.cpp \
+    %reldir%/rmr_entry.cpp \
+    %reldir%/with_slot.hpp \
     %reldir%/post.cpp %reldir%/post.hpp \
     %reldir%/private_data.hpp \
     %reldir%/process_state.hpp \

@@ -12,8 +12,21 @@
 
 namespace dapl {
 
-enum class Kind : std::uint32_t { kIa, kPz, kLmr, kEvd, kCno, kEp, kPsp, kRsp, kCr, kSrq, kCsp };
-inline constexpr int kKinds = 11;
+enum class Kind : std::uint32_t {
+    kIa,
+    kPz,
+    kLmr,
+    kEvd,
+    kCno,
+    kEp,
+    kPsp,
+    kRsp,
+    kCr,
+    kSrq,
+    kCsp,
+    kRmr
+};
+inline constexpr int kKinds = 12;
 
 /// The address of a kind's tag is its magic word: it differs between kinds and between the provider
 /// libraries of a process, which must not take each other's objects.

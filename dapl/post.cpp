@@ -8,6 +8,7 @@
 #include "dapl/entry.hpp"
 #include "dapl/ep.hpp"
 #include "dapl/ia.hpp"
+#include "dapl/with_slot.hpp"
 
 namespace dapl {
 namespace {
@@ -35,8 +36,8 @@ ibv_wr_opcode opcode_of(std::uint32_t operation) {
 }
 
 unsigned send_flags(const Ep& ep, ibv_wr_opcode opcode, DAT_SEG_LENGTH length, unsigned flags) {
-    const bool reads_memory = opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE ||
-                              opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    const bool reads_memory = opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_INV ||
+                              opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
     unsigned result = 0;
     if (!(flags & DAT_COMPLETION_SUPPRESS_FLAG)) result |= IBV_SEND_SIGNALED;
     if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG) result |= IBV_SEND_SOLICITED;
@@ -51,7 +52,7 @@ ibv_send_wr work_request(const Ep& ep, const Request& request, DAT_SEG_LENGTH le
     ibv_send_wr work{};
     work.sg_list = as_scatter_list(request.local);
     work.num_sge = request.segments;
-    work.opcode = opcode_of(request.operation);
+    work.opcode = request.invalidates ? IBV_WR_SEND_WITH_INV : opcode_of(request.operation);
     work.send_flags = send_flags(ep, work.opcode, length, request.flags);
     work.imm_data = request.immediate;
     if (work.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || work.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
@@ -64,19 +65,6 @@ ibv_send_wr work_request(const Ep& ep, const Request& request, DAT_SEG_LENGTH le
         work.wr.rdma.rkey = request.remote->rmr_context;
     }
     return work;
-}
-
-/// Takes a slot for the transfer and hands it to the device: post(queue pair, wr_id) is errno.
-template <class Post>
-DAT_RETURN with_slot(Ep::Side& side, const Slot& slot, const Post& post) REQUIRES(side.lock) {
-    if (side.slots.full()) return kOutOfMemory;
-    side.slots.next() = slot;
-    const std::uint64_t id = side.work_request_base | side.slots.next_sequence();
-    side.slots.commit();  // before the post: the completion may be taken before it returns
-    const int failed = post(side.queue_pair, id);
-    if (failed == 0) return DAT_SUCCESS;
-    side.slots.roll_back();
-    return from_errno(failed);
 }
 
 constexpr DAT_RETURN kNoQueuePair = error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
@@ -125,6 +113,19 @@ namespace entry {
 DAT_RETURN ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
     return post_request(ep, {DAT_DTO_SEND, segments, local, cookie, nullptr, flags}, true);
+}
+
+DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT segments,
+                                        DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+                                        DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidate,
+                                        DAT_RMR_CONTEXT context) {
+    const Ep* ep = from_handle<Ep>(handle);
+    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    if (!ep->ia.has_windows(IBV_MW_TYPE_2)) return raw(DAT_MODEL_NOT_SUPPORTED);
+    Request request{DAT_DTO_SEND, segments, local, cookie, nullptr, flags};
+    request.invalidates = invalidate != DAT_FALSE;
+    request.immediate = context;
+    return post_request(handle, request, true);
 }
 
 DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,

@@ -21,9 +21,10 @@ struct Request {
     DAT_DTO_COOKIE cookie;
     const DAT_RMR_TRIPLET* remote;  ///< nullptr for a send
     unsigned flags;                 ///< DAT_COMPLETION_FLAGS
-    std::uint32_t immediate = 0;
+    std::uint32_t immediate = 0;    ///< or, of a send, the context to invalidate
     std::uint64_t compare_add = 0;
     std::uint64_t swap = 0;
+    bool invalidates = false;  ///< a send with invalidation
 };
 
 /// Posts any kind of request; thread safe, never blocks. Whether the EP's state allows it is the

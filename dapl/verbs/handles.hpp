@@ -20,6 +20,11 @@ struct Destroy {
 
 using ProtectionDomain = std::unique_ptr<ibv_pd, Destroy<ibv_dealloc_pd>>;
 using MemoryRegion = std::unique_ptr<ibv_mr, Destroy<ibv_dereg_mr>>;
+/// ibv_dealloc_mw itself is a function of each source file that includes it.
+inline void free_window(ibv_mw* window) {
+    ibv_dealloc_mw(window);
+}
+using MemoryWindow = std::unique_ptr<ibv_mw, Destroy<free_window>>;
 using CompletionChannel = std::unique_ptr<ibv_comp_channel, Destroy<ibv_destroy_comp_channel>>;
 using CompletionQueue = std::unique_ptr<ibv_cq, Destroy<ibv_destroy_cq>>;
 using SharedReceiveQueue = std::unique_ptr<ibv_srq, Destroy<ibv_destroy_srq>>;

@@ -51,6 +51,10 @@ test_api_verbs_scale_test_LDADD = $(verbs_test_libs)
 # Two processes over soft0, through libdat2.
 check_PROGRAMS += test/api/connection_test test/api/connection_codes_test test/api/transfer_test test/api/codes_test
 TESTS += test/api/connection_test test/api/connection_codes_test test/api/transfer_test test/api/codes_test
+check_PROGRAMS += test/api/rmr_test
+TESTS += test/api/rmr_test
+test_api_rmr_test_SOURCES = %reldir%/rmr_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
+test_api_rmr_test_LDADD = libtestmain.la libdat2.la
 test_api_connection_test_SOURCES = %reldir%/connection_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
 test_api_connection_test_LDADD = libtestmain.la libdat2.la
 test_api_transfer_test_SOURCES = %reldir%/transfer_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp

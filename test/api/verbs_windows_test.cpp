@@ -199,6 +199,9 @@ TEST_P(VerbsWindows, AWindowOpensItsRangeForItsRightsAndNothingElse) {
             ASSERT_EQ(side.bind(4096, 4096, IBV_ACCESS_REMOTE_WRITE), IBV_WC_SUCCESS);
         };
         EXPECT_EQ(side.peer(Act::kWrite, key(), host.address(4096), 4096), IBV_WC_SUCCESS);
+        ASSERT_EQ(side.qp->post_receive(5, {host.sge(16384, 8)}), 0);
+        ASSERT_EQ(side.peer(Act::kSend, 0, 0), IBV_WC_SUCCESS);
+        ASSERT_EQ(host.wait().wr_id, 5u);
         EXPECT_TRUE(holds(&host.buffer[4096], 4096, 4096));
         EXPECT_EQ(side.peer(Act::kRead, key(), host.address(4096)), IBV_WC_REM_ACCESS_ERR);
         again();
@@ -235,8 +238,8 @@ TEST_P(VerbsWindows, EachBindOfType1GivesANewKeyAndEndsTheOldOne) {
 }
 
 TEST_P(VerbsWindows, AWindowOfType2IsForItsQueuePairAlone) {
+    Remote other;  // no thread runs yet
     VerbsWindow side(IBV_MW_TYPE_2);
-    Remote other;
     Qp other_qp(side.host);
     other.connect(other_qp);
     ASSERT_EQ(side.bind(0, 64), IBV_WC_SUCCESS);

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// RMRs made, asked and freed; and the read that names its sink by one.
+#include <cerrno>
+
+#include "dapl/entry.hpp"
+#include "dapl/ep.hpp"
+#include "dapl/events.hpp"
+#include "dapl/guard.hpp"
+#include "dapl/ia.hpp"
+#include "dapl/lmr.hpp"
+#include "dapl/pool.hpp"
+#include "dapl/post.hpp"
+#include "dapl/rmr.hpp"
+
+namespace dapl::entry {
+namespace {
+
+bool is_unknown(int error_number) {
+    return error_number == EOPNOTSUPP || error_number == ENOSYS;
+}
+
+DAT_RETURN create(DAT_PZ_HANDLE pz_handle, ibv_mw_type type, DAT_RMR_HANDLE* handle) {
+    Pz* pz = from_handle<Pz>(pz_handle);
+    if (!pz) return bad_handle(DAT_INVALID_HANDLE_PZ);
+    Ia& ia = pz->ia;
+    if (!ia.has_windows(type)) return raw(DAT_MODEL_NOT_SUPPORTED);
+    if (!handle) return bad_argument(2);
+    verbs::MemoryWindow window(ibv_alloc_mw(pz->domain.get(), type));
+    if (!window) {
+        return is_unknown(errno) ? raw(DAT_MODEL_NOT_SUPPORTED)
+                                 : error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+    }
+    Rmr* rmr = make<Rmr>(&ia.provider.table, *pz, std::move(window));
+    support::MutexLock lock(ia.mutex);
+    ia.rmrs.add(*rmr);
+    *handle = rmr->handle();
+    return DAT_SUCCESS;
+}
+
+DAT_RETURN free(DAT_RMR_HANDLE handle) {
+    Rmr* rmr = from_handle<Rmr>(handle);
+    if (!rmr) return bad_handle(DAT_INVALID_HANDLE_RMR);
+    Ia& ia = rmr->ia;
+    {
+        support::MutexLock lock(ia.mutex);
+        ia.rmrs.remove(*rmr);
+    }
+    destroy(*rmr);
+    return DAT_SUCCESS;
+}
+
+/// @param segment names memory by an RMR's context; afterwards by its LMR's.
+DAT_RETURN name_locally(Ia& ia, DAT_LMR_TRIPLET& segment) {
+    RmrBinding binding;
+    const RmrTable::Found found = ia.rmr_table.find(segment.lmr_context, binding);
+    if (found == RmrTable::Found::kNone) return DAT_SUCCESS;
+    if (found == RmrTable::Found::kUnbound) return bad_argument(2);
+    const bool zero_based = binding.va_type == DAT_VA_TYPE_ZB;
+    const DAT_VADDR first = zero_based ? 0 : binding.triplet.virtual_address;
+    const DAT_VADDR offset = segment.virtual_address - first;
+    if (offset > binding.triplet.segment_length ||
+        segment.segment_length > binding.triplet.segment_length - offset)
+        return bad_argument(2);
+    if (!(binding.privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
+        return error(DAT_PRIVILEGES_VIOLATION);
+    segment.virtual_address = binding.triplet.virtual_address + offset;
+    segment.lmr_context = binding.triplet.lmr_context;
+    return DAT_SUCCESS;
+}
+
+}  // namespace
+
+DAT_RETURN rmr_create(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE* rmr) {
+    return uncancelled([=](int) { return create(pz, IBV_MW_TYPE_1, rmr); });
+}
+
+DAT_RETURN rmr_create_for_ep(DAT_PZ_HANDLE pz, DAT_RMR_HANDLE* rmr) {
+    return uncancelled([=](int) { return create(pz, IBV_MW_TYPE_2, rmr); });
+}
+
+DAT_RETURN rmr_query(DAT_RMR_HANDLE handle, DAT_RMR_PARAM_MASK mask, DAT_RMR_PARAM* parameters) {
+    Rmr* rmr = from_handle<Rmr>(handle);
+    if (!rmr) return bad_handle(DAT_INVALID_HANDLE_RMR);
+    if (!parameters) return bad_argument(3);
+    const RmrBinding binding = rmr->ia.rmr_table.binding_of(*rmr);
+    if ((mask & DAT_RMR_FIELD_LMR_TRIPLET) && !binding.lmr) return bad_argument(2);
+    parameters->ia_handle = consumer_handle(rmr->ia);
+    parameters->pz_handle = rmr->pz.handle();
+    parameters->lmr_triplet = binding.triplet;
+    parameters->mem_priv = binding.privileges;
+    parameters->rmr_context = binding.context;
+    parameters->rmr_scope = rmr->is_for_ep() ? DAT_RMR_SCOPE_EP : DAT_RMR_SCOPE_PZ;
+    parameters->va_type = binding.va_type;
+    return DAT_SUCCESS;
+}
+
+DAT_RETURN rmr_free(DAT_RMR_HANDLE rmr) {
+    return uncancelled([=](int) { return free(rmr); });
+}
+
+/// A window has no local key: the bytes are named by that of the memory behind it. A context that
+/// is no RMR's is an LMR's, whose two contexts are one number on InfiniBand devices; others judge
+/// it themselves.
+DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle, const DAT_RMR_TRIPLET* local,
+                                    DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
+                                    DAT_COMPLETION_FLAGS flags) {
+    const Ep* ep = from_handle<Ep>(handle);
+    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    if (ep->ia.max_rmrs() == 0) return raw(DAT_MODEL_NOT_SUPPORTED);
+    if (!local) return bad_argument(2);
+    if (!remote) return bad_argument(4);
+    DAT_LMR_TRIPLET segment{};
+    segment.virtual_address = local->virtual_address;
+    segment.segment_length = local->segment_length;
+    segment.lmr_context = local->rmr_context;
+    const DAT_RETURN refused = name_locally(ep->ia, segment);
+    if (refused != DAT_SUCCESS) return refused;
+    return post_request(handle, {DAT_DTO_RDMA_READ, 1, &segment, cookie, remote, flags}, true);
+}
+
+}  // namespace dapl::entry
