@@ -148,6 +148,28 @@ void flush(Qp& qp) {
     while (!qp.receives.empty()) finish(qp, true, completion);
 }
 
+ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
+    ++alive;
+    const std::lock_guard guard(mutex);
+    return new ibv_mw{pd->context, pd, next_number++ << 8, 0, type};
+}
+
+int bind_mw(ibv_qp* pair, ibv_mw* window, ibv_mw_bind* bind) {
+    ibv_send_wr work{};
+    work.wr_id = bind->wr_id;
+    work.opcode = IBV_WR_BIND_MW;
+    work.send_flags = bind->send_flags;
+    const int refused = post_send(pair, &work, nullptr);
+    if (refused == 0) window->rkey = ibv_inc_rkey(window->rkey);
+    return refused;
+}
+
+int dealloc_mw(ibv_mw* window) {
+    --alive;
+    delete window;
+    return 0;
+}
+
 struct Adapter {
     ibv_device device{};
     ibv_context context{};
@@ -163,6 +185,9 @@ Adapter& adapter(int number) {
             std::strcpy(one.device.name, i == 0 ? "fake0" : "fake1");
             one.device.transport_type = i == 0 ? IBV_TRANSPORT_IB : IBV_TRANSPORT_IWARP;
             one.context.device = &one.device;
+            one.context.ops.alloc_mw = alloc_mw;
+            one.context.ops.bind_mw = bind_mw;
+            one.context.ops.dealloc_mw = dealloc_mw;
             one.context.ops.poll_cq = poll_cq;
             one.context.ops.req_notify_cq = req_notify_cq;
             one.context.ops.post_send = post_send;
@@ -276,6 +301,8 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
     attributes->max_mr = 1000;
     attributes->max_pd = 1000;
     if (number == 0) {
+        attributes->device_cap_flags = IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+        attributes->max_mw = 1000;
         attributes->max_srq = 1000;
         attributes->max_srq_wr = 4096;
         attributes->max_srq_sge = 16;

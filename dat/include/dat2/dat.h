@@ -1279,7 +1279,10 @@ DAT_RETURN DAT_API dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_
                                          DAT_COMPLETION_FLAGS completion_flags);
 
 /**
- * Posts a send that also takes a remote memory context out of use at the peer.
+ * Posts a send that also takes a remote memory context out of use at the peer: one that the peer
+ * has bound to its end of this connection, with an RMR of dat_rmr_create_for_ep(). The peer's
+ * receive completes as DAT_DTO_RECEIVE_WITH_INVALIDATE and names the context. Any other context
+ * fails the send (DAT_DTO_ERR_REMOTE_ACCESS) and breaks the connection.
  *
  * @param ep_handle The EP.
  * @param num_segments As for dat_ep_post_send().
@@ -1288,9 +1291,9 @@ DAT_RETURN DAT_API dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_
  * @param completion_flags As for dat_ep_post_send().
  * @param invalidate_flag DAT_TRUE to invalidate.
  * @param rmr_context What to invalidate.
- * @return DAT_SUCCESS
+ * @return DAT_SUCCESS, and what dat_ep_post_send() returns.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
- * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider does not have it.
+ * @return DAT_MODEL_NOT_SUPPORTED (raw) The adapter has no memory windows of this kind.
  */
 DAT_RETURN DAT_API dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                                     DAT_LMR_TRIPLET* local_iov,
@@ -1307,9 +1310,13 @@ DAT_RETURN DAT_API dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT
  * @param user_cookie As for dat_ep_post_send().
  * @param remote_iov As for dat_ep_post_rdma_read().
  * @param completion_flags As for dat_ep_post_send().
- * @return DAT_SUCCESS
+ * @return DAT_SUCCESS, and what dat_ep_post_rdma_read() returns.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
- * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider does not have it.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 local_iov is NULL, its RMR is not bound under this
+ *     context, or it reaches beyond what the RMR is bound to.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 remote_iov is NULL.
+ * @return DAT_PRIVILEGES_VIOLATION The RMR is bound without remote write.
+ * @return DAT_MODEL_NOT_SUPPORTED (raw) The adapter has no memory windows.
  */
 DAT_RETURN DAT_API dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
                                                 const DAT_RMR_TRIPLET* local_iov,
@@ -1639,24 +1646,27 @@ DAT_RETURN DAT_API dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
                                            DAT_VLEN num_segments);
 
 /**
- * Makes a remote memory region (memory window), to be bound with dat_rmr_bind().
+ * Makes a remote memory region (memory window), to be bound with dat_rmr_bind() for all endpoints
+ * of a PZ.
  *
  * @param pz_handle The PZ.
  * @param rmr_handle Out: the RMR.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is none.
- * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no memory windows.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 rmr_handle is NULL.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION The adapter has no more.
+ * @return DAT_MODEL_NOT_SUPPORTED (raw) The adapter has no memory windows (max_rmrs is 0).
  */
 DAT_RETURN DAT_API dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE* rmr_handle);
 
 /**
- * Makes a remote memory region that can be bound to one EP at a time.
+ * Makes a remote memory region that is bound for one EP at a time, the one that it is bound
+ * through. It is unbound when that EP is reset or freed, or when the peer asks for it
+ * (dat_ep_post_send_with_invalidate()).
  *
  * @param pz_handle The PZ.
  * @param rmr_handle Out: the RMR.
- * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is none.
- * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no memory windows.
+ * @return DAT_SUCCESS, and what dat_rmr_create() returns.
  */
 DAT_RETURN DAT_API dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE* rmr_handle);
 
@@ -1664,11 +1674,13 @@ DAT_RETURN DAT_API dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE
  * Tells what an RMR is bound to.
  *
  * @param rmr_handle The RMR.
- * @param rmr_param_mask Ignored: all members are filled.
+ * @param rmr_param_mask All members are filled, whatever it says.
  * @param rmr_param Out.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RMR rmr_handle is none.
- * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no memory windows.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The triplet is asked for, and the RMR is not
+ *     bound.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 rmr_param is NULL.
  */
 DAT_RETURN DAT_API dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param_mask,
                                  DAT_RMR_PARAM* rmr_param);
@@ -1676,20 +1688,33 @@ DAT_RETURN DAT_API dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK r
 /**
  * Binds an RMR to a part of an LMR, or unbinds it with a segment length of 0.
  *
- * Events on the EP's request EVD: DAT_RMR_BIND_COMPLETION_EVENT.
+ * Events on the EP's request EVD, whether or not that has DAT_EVD_RMR_BIND_FLAG:
+ * DAT_RMR_BIND_COMPLETION_EVENT. The bind takes one of the EP's requests; two where an RMR of
+ * dat_rmr_create_for_ep() is bound anew without having been unbound. One that fails breaks the
+ * connection and leaves the RMR unbound.
  *
  * @param rmr_handle The RMR.
- * @param lmr_handle Registered memory.
+ * @param lmr_handle Registered memory. Not looked at when unbinding.
  * @param lmr_triplet The part of it.
- * @param mem_priv What peers may do there.
+ * @param mem_priv What peers may do there. The local privileges mean nothing here.
  * @param va_type Whether peers count addresses from 0.
  * @param ep_handle A CONNECTED EP, which orders the bind with its transfers.
  * @param user_cookie Comes back in the completion.
  * @param completion_flags DAT_COMPLETION_*.
- * @param rmr_context Out: what peers name the memory by.
+ * @param rmr_context Out: what peers name the memory by; another one after each bind. May be NULL.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RMR rmr_handle is none.
- * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no memory windows.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The part is not all inside the LMR, or names
+ *     another one; unbinding: the EP is in another PZ than the RMR.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lmr_triplet is NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 LMR, EP and RMR are not in one PZ; or
+ *     completion_flags suppress what the EP's request_completion_flags do not.
+ * @return DAT_INVALID_STATE|state of the EP It is not CONNECTED.
+ * @return DAT_INVALID_STATE The RMR is bound for another EP.
+ * @return DAT_PRIVILEGES_VIOLATION Peers shall write to an LMR without local write.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The EP has no free request.
  */
 DAT_RETURN DAT_API dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
                                 const DAT_LMR_TRIPLET* lmr_triplet, DAT_MEM_PRIV_FLAGS mem_priv,
@@ -1703,7 +1728,6 @@ DAT_RETURN DAT_API dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_ha
  * @param rmr_handle The RMR.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RMR rmr_handle is none.
- * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no memory windows.
  */
 DAT_RETURN DAT_API dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
 
