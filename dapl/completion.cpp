@@ -157,14 +157,10 @@ bool take_marker(const Ia& ia, const ibv_wc& completion) {
     const WorkRequestId id(completion.wr_id);
     if (!id.marker) return false;
     if (!is_current(ia, completion)) return true;
-    // Either the last of an EP that disconnects, or an invalidation: that completes only when it
-    // fails, and when it is flushed nothing that was posted is left to wait for either.
-    const bool failed =
-        completion.status != IBV_WC_SUCCESS && completion.status != IBV_WC_WR_FLUSH_ERR;
-    if (failed)
-        ep_of(id).invalidation_failed.store(true, std::memory_order_relaxed);
-    else
+    if (id.sequence != WorkRequestId::kInvalidation)
         ep_of(id).requests_finished.store(true, std::memory_order_release);
+    else if (completion.status != IBV_WC_SUCCESS && completion.status != IBV_WC_WR_FLUSH_ERR)
+        ep_of(id).invalidation_failed.store(true, std::memory_order_relaxed);
     return true;
 }
 

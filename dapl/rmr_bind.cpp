@@ -153,7 +153,7 @@ DAT_RETURN post_invalidation(const BindRequest& request, const RmrBinding& befor
     ibv_send_wr work = invalidation(before.context, send_flags(request.flags) & IBV_SEND_FENCE);
     return with_slot(request.ep.requests, slot_of(request, before.context),
                      [&](ibv_qp* queue_pair, std::uint64_t id) {
-                         work.wr_id = id | WorkRequestId::kSpecial;
+                         work.wr_id = WorkRequestId::invalidation(id);
                          return post_one(queue_pair, work);
                      });
 }

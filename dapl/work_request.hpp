@@ -11,9 +11,9 @@
 namespace dapl {
 
 /// From the top: index of the EP or SRQ (20 bits), incarnation of the side (19), special (1),
-/// receive (1), sequence or slot (23). A special request is a marker: the last of an EP that
-/// disconnects gracefully. It has no slot, and no event comes of it. A special receive is on an
-/// SRQ.
+/// receive (1), sequence or slot (23). Of a special request no event comes: it is a marker,
+/// which is the last of an EP that ends, or the invalidation (sequence 1) before an RMR is bound
+/// anew. A special receive is on an SRQ.
 struct WorkRequestId {
     static constexpr std::uint32_t kIndexMask = 0xfffff;
     static constexpr std::uint32_t kIncarnationMask = 0x7ffff;
@@ -24,6 +24,11 @@ struct WorkRequestId {
         return static_cast<std::uint64_t>(index & kIndexMask) << 44 |
                static_cast<std::uint64_t>(incarnation & kIncarnationMask) << 25 |
                static_cast<std::uint64_t>(receive) << 23;
+    }
+    static constexpr std::uint32_t kInvalidation = 1;
+    /// @param id of an ordinary request of the same EP.
+    static constexpr std::uint64_t invalidation(std::uint64_t id) {
+        return (id & ~std::uint64_t{SlotRing::kSequenceMask}) | kSpecial | kInvalidation;
     }
     static constexpr std::uint64_t shared_base(std::uint32_t srq_index) {
         return base(srq_index, 0, true) | kSpecial;

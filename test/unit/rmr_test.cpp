@@ -130,6 +130,20 @@ TEST_F(RmrBinds, AnInvalidationThatFailsFailsTheBindBehindItOnce) {
     EXPECT_FALSE(is_bound(rmr));
 }
 
+TEST_F(RmrBinds, AnInvalidationThatIsFlushedIsNoEventAndFinishesNothingElse) {
+    const DAT_RMR_HANDLE rmr = make(true);
+    ASSERT_EQ(bind(rmr), DAT_SUCCESS);
+    fake::finish_request(qp());
+    EXPECT_EQ(next_bind().status, DAT_RMR_BIND_SUCCESS);
+    ASSERT_EQ(bind(rmr), DAT_SUCCESS);
+    fake::finish_request(qp(), IBV_WC_WR_FLUSH_ERR);
+    EXPECT_TRUE(empty(request_evd));
+    EXPECT_FALSE(dapl::from_handle<dapl::Ep>(ep)->requests_finished);
+    fake::finish_request(qp(), IBV_WC_WR_FLUSH_ERR);
+    EXPECT_EQ(next_bind().status, DAT_DTO_ERR_FLUSHED);
+    EXPECT_TRUE(empty(connect_evd));
+}
+
 TEST_F(RmrBinds, AnEventNamesNothingWhenItsRmrHasBeenFreed) {
     const DAT_RMR_HANDLE rmr = make(false);
     ASSERT_EQ(bind(rmr), DAT_SUCCESS);
