@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Events in, events out. How a waiter sleeps and is woken is in evd_wait.cpp.
+/// Events in, events out. How a waiter sleeps and is woken is in evd_wait.cpp, what changes an EVD
+/// in evd_control.cpp.
 #include "dapl/evd.hpp"
 
 #include <time.h>

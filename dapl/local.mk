@@ -24,6 +24,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/ep_modify.cpp \
     %reldir%/ep_state.cpp %reldir%/ep_state.hpp \
     %reldir%/evd.cpp %reldir%/evd.hpp \
+    %reldir%/evd_control.cpp \
     %reldir%/evd_entry.cpp \
     %reldir%/evd_wait.cpp \
     %reldir%/event_ring.hpp \
