@@ -79,6 +79,7 @@ DAT_RETURN csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM* comm, DAT_IA_ADDRESS_PT
 
 DAT_RETURN csp_query(DAT_CSP_HANDLE handle, DAT_CSP_PARAM_MASK, DAT_CSP_PARAM* parameters) {
     return uncancelled([&](int) -> DAT_RETURN {
+        const support::MutexLock guard(connection_lock);
         Csp* csp = from_handle<Csp>(handle);
         if (!csp) return bad_handle(DAT_INVALID_HANDLE_CSP);
         if (!parameters) return bad_argument(3);

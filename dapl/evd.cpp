@@ -73,12 +73,12 @@ bool Evd::push(const DAT_EVENT& event, Cno** triggered) {
     }
 }
 
-void Evd::post_event(const DAT_EVENT& event) {
+bool Evd::post_event(const DAT_EVENT& event) {
     Cno* cno;
     if (push(event, &cno)) {
         wake();
         if (cno) cno->trigger(*this, Agent::kElsewhere);
-        return;
+        return true;
     }
     if (takes(DAT_EVD_ASYNC_FLAG)) {
         support::SpinLockGuard lock(lock_);
@@ -87,6 +87,7 @@ void Evd::post_event(const DAT_EVENT& event) {
         post_async_event(ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, handle());
     }
     wake();
+    return false;
 }
 
 DAT_RETURN Evd::post_software_event(DAT_PVOID pointer) {

@@ -36,7 +36,8 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     // held.
     /// Queues an event (evd_handle is filled in here), wakes the waiter, triggers the CNO. What
     /// finds no room is dropped and reported as an async event that names this EVD.
-    void post_event(const DAT_EVENT& event) EXCLUDES(lock_);
+    /// @return whether it found room.
+    bool post_event(const DAT_EVENT& event) EXCLUDES(lock_);
     /// Turns the completions that wait here for one side of an EP into events that need the EP no
     /// more; what the device reports for it later is dropped.
     void retire(Ep& ep, bool receives) EXCLUDES(lock_);

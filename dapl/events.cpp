@@ -27,7 +27,7 @@ void post_connection_event(Evd& evd, DAT_EVENT_NUMBER number, Ep& ep, DAT_COUNT 
     evd.post_event(event);
 }
 
-void post_connection_request(Evd& evd, DAT_HANDLE service_point, DAT_IA_ADDRESS_PTR local_address,
+bool post_connection_request(Evd& evd, DAT_HANDLE service_point, DAT_IA_ADDRESS_PTR local_address,
                              DAT_CONN_QUAL conn_qual, DAT_CR_HANDLE cr) {
     DAT_EVENT event = blank(DAT_CONNECTION_REQUEST_EVENT);
     DAT_CR_ARRIVAL_EVENT_DATA& arrival = event.event_data.cr_arrival_event_data;
@@ -36,7 +36,7 @@ void post_connection_request(Evd& evd, DAT_HANDLE service_point, DAT_IA_ADDRESS_
     arrival.conn_qual = conn_qual;
     arrival.cr_handle = cr;
     arrival.truncate_flag = DAT_FALSE;
-    evd.post_event(event);
+    return evd.post_event(event);
 }
 
 void post_async_event(Ia& ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, DAT_COUNT reason) {

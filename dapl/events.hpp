@@ -15,9 +15,11 @@ class Ia;
 /// @param private_data lives until the EP is reset, freed or connected again.
 void post_connection_event(Evd& evd, DAT_EVENT_NUMBER number, Ep& ep, DAT_COUNT private_data_size,
                            DAT_PVOID private_data);
-/// @param service_point handle of the PSP or RSP. @param conn_qual as it was given to it.
-void post_connection_request(Evd& evd, DAT_HANDLE service_point, DAT_IA_ADDRESS_PTR local_address,
-                             DAT_CONN_QUAL conn_qual, DAT_CR_HANDLE cr);
+/// @param service_point handle of the PSP, RSP or CSP. @param conn_qual as it was given to it.
+/// @return false when there was no room: the consumer will not know of it.
+[[nodiscard]] bool post_connection_request(Evd& evd, DAT_HANDLE service_point,
+                                           DAT_IA_ADDRESS_PTR local_address,
+                                           DAT_CONN_QUAL conn_qual, DAT_CR_HANDLE cr);
 /// Goes to the async EVD of the adapter instance. @param handle what the event is about; an IA is
 /// named by the consumer's integer (consumer_handle()). @param reason DAT_*_ASYNC_ERROR_REASON of
 /// the object's kind.

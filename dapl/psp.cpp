@@ -58,7 +58,7 @@ support::Result<Checked> check(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE evd_handl
 
 void Psp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) {
     auto ep = flags == DAT_PSP_PROVIDER_FLAG ? blank_ep(ia) : nullptr;
-    const Cr& cr = admit(std::move(connection), data, ep.get());
+    Cr& cr = admit(std::move(connection), data, ep.get());
     if (ep) ia.eps.add(*ep.release());
     tell(handle(), cr);
 }
@@ -95,6 +95,7 @@ DAT_RETURN psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL* conn_qual, DAT_EVD_HA
 
 DAT_RETURN psp_query(DAT_PSP_HANDLE handle, DAT_PSP_PARAM_MASK, DAT_PSP_PARAM* parameters) {
     return uncancelled([&](int) -> DAT_RETURN {
+        const support::MutexLock guard(connection_lock);
         const Psp* psp = from_handle<Psp>(handle);
         if (!psp) return bad_handle(DAT_INVALID_HANDLE_PSP);
         if (!parameters) return bad_argument(3);

@@ -22,7 +22,7 @@ void Rsp::reserve() {
 
 void Rsp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) {
     if (!ep_) return connection->reject({});
-    const Cr& cr = admit(std::move(connection), data, ep_);
+    Cr& cr = admit(std::move(connection), data, ep_);
     ep_->state.move(EpCause::kRequest);
     ep_ = nullptr;
     tell(handle(), cr);
@@ -75,6 +75,7 @@ DAT_RETURN rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual, DAT_EP_H
 
 DAT_RETURN rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK, DAT_RSP_PARAM* parameters) {
     return uncancelled([&](int) -> DAT_RETURN {
+        const support::MutexLock guard(connection_lock);
         const Rsp* rsp = from_handle<Rsp>(handle);
         if (!rsp) return bad_handle(DAT_INVALID_HANDLE_RSP);
         if (!parameters) return bad_argument(3);

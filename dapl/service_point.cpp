@@ -67,10 +67,15 @@ Cr& ServicePoint::admit(std::unique_ptr<cm::Connection> connection, cm::PrivateD
     return *cr;
 }
 
-void ServicePoint::tell(DAT_HANDLE self, const Cr& cr) {
+void ServicePoint::tell(DAT_HANDLE self, Cr& cr) {
     auto* address = const_cast<sockaddr_storage*>(&ia.adapter().address);
-    post_connection_request(evd, self, reinterpret_cast<DAT_IA_ADDRESS_PTR>(address), conn_qual,
-                            cr.handle());
+    if (post_connection_request(evd, self, reinterpret_cast<DAT_IA_ADDRESS_PTR>(address), conn_qual,
+                                cr.handle()))
+        return;
+    Ep* unused = drop(cr);
+    if (!unused) return;
+    ia.eps.remove(*unused);  // it has no queue pair yet: nothing to wait for
+    destroy(*unused);
 }
 
 support::Result<Evd*> request_evd(const Ia& ia, DAT_EVD_HANDLE handle) {

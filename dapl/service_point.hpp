@@ -45,9 +45,10 @@ class ServicePoint : public ListNode<ServicePoint>, public cm::ListenUser {
     /// std::bad_alloc; then nothing has changed, and the peer is sent away.
     Cr& admit(std::unique_ptr<cm::Connection> connection, cm::PrivateData data, Ep* ep)
         REQUIRES(connection_lock);
-    /// Tells the consumer, who may use the CR and its EP at once. @param self the service point's
-    /// handle.
-    void tell(DAT_HANDLE self, const Cr& cr);
+    /// Tells the consumer, who may use the CR and its EP at once. A request for whose event there
+    /// is no room ends here: peers cannot pile up what nobody knows of. @param self the service
+    /// point's handle.
+    void tell(DAT_HANDLE self, Cr& cr) REQUIRES(connection_lock);
 
   private:
     std::unique_ptr<cm::Listener> listener_ GUARDED_BY(connection_lock);

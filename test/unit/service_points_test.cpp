@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "dapl/ia.hpp"
 #include "test/support/process.hpp"
 #include "test/unit/core_fixture.hpp"
 
@@ -94,6 +95,36 @@ TEST_F(ServicePointsOfTheCore, ARefusedAcceptLeavesAnEndpointOfTheProvidersTenta
     EXPECT_EQ(state(), DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
     EXPECT_EQ(entry::cr_reject(cr, 0, nullptr), DAT_SUCCESS);
     EXPECT_EQ(entry::ep_free(ep), 0x8005000Cu) << "it is gone with the request";
+}
+
+/// Room for as many software events as this, and for as many events again.
+constexpr DAT_COUNT kEvents = 65536;
+
+TEST_F(ServicePointsOfTheCore, RequestsForWhichTheEvdHasNoRoomEndAndAreToldAsAnOverflow) {
+    const DAT_EVD_HANDLE full = evd(DAT_EVD_CR_FLAG | DAT_EVD_SOFTWARE_FLAG, kEvents);
+    DAT_PSP_HANDLE psp;
+    ASSERT_EQ(entry::psp_create(open.ia, 1, full, DAT_PSP_PROVIDER_FLAG, &psp), DAT_SUCCESS);
+    for (DAT_COUNT i = 0; i < kEvents; ++i) ASSERT_EQ(post(full, 1), DAT_SUCCESS);
+    const auto in_lists = [&]() {
+        const support::MutexLock guard(dapl::connection_lock);
+        const auto& ia = *dapl::from_handle<dapl::Ia>(open.ia);
+        DAT_COUNT eps = 0, requests = 0;
+        for (const auto* of = ia.eps.first(); of; of = ia.eps.after(*of)) ++eps;
+        for (const auto* of = ia.requests.first(); of; of = ia.requests.after(*of)) ++requests;
+        EXPECT_EQ(eps, requests);
+        return requests;
+    };
+    for (DAT_COUNT i = 0; i < kEvents; ++i) fake::request();
+    EXPECT_EQ(in_lists(), kEvents);
+    EXPECT_TRUE(empty(open.async));
+    fake::request();
+    EXPECT_EQ(in_lists(), kEvents) << "the peer is sent away, the endpoint made for it is gone";
+    const DAT_EVENT overflow = next(open.async);
+    EXPECT_EQ(overflow.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+    EXPECT_EQ(overflow.event_data.asynch_error_event_data.dat_handle, full);
+    next(full);
+    fake::request();
+    EXPECT_EQ(in_lists(), kEvents + 1);
 }
 
 TEST_F(ServicePointsOfTheCore, AModificationThatTheDeviceRefusesChangesNothing) {
