@@ -280,6 +280,16 @@ TEST_F(Fork, OfAProcessWhoseThreadsOpenAndCloseAndReportLeavesTheChildWorking) {
     EXPECT_EQ(told.find("child "), std::string::npos) << told.substr(0, 2000);
 }
 
+TEST_F(Fork, AfterTheLastCloseHasUnloadedTheProviderLeavesBothWorking) {
+    for (int i = 0; i < 2; ++i) {
+        Side().close();
+        Child child([](Channel&) { Side().close(); });
+        EXPECT_EQ(child.wait(), 0);
+    }
+    EXPECT_EQ(status_of_child([] { exit(0); }), 0);
+    Side().close();
+}
+
 TEST_F(Fork, AServersDeathIsSeenAlthoughItsChildLivesOn) {
     int gate[2];
     ASSERT_EQ(pipe(gate), 0);
