@@ -20,7 +20,7 @@ class Pz final : public Object<Pz>, public ListNode<Pz> {
 
     Ia& ia;
     verbs::ProtectionDomain domain;
-    std::atomic<int> users{0};  ///< EPs and LMRs in this zone; not freed before they are
+    std::atomic<int> users{0};  ///< EPs, LMRs, RMRs and SRQs in this zone; freed after them
 };
 
 }  // namespace dapl

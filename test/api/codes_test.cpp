@@ -97,6 +97,10 @@ TEST_F(Codes, AZoneStaysAsLongAsAnythingIsMadeInItAndServesItsOwnAdapterInstance
     ASSERT_EQ(dat_srq_create(side.ia, pz, &attributes, &srq), DAT_SUCCESS);
     EXPECT_EQ(dat_pz_free(pz), 0x80070053u) << "a shared receive queue";
     EXPECT_EQ(dat_srq_free(srq), DAT_SUCCESS);
+    DAT_RMR_HANDLE rmr;
+    ASSERT_EQ(dat_rmr_create(pz, &rmr), DAT_SUCCESS);
+    EXPECT_EQ(dat_pz_free(pz), 0x80070053u) << "a remote memory region";
+    EXPECT_EQ(dat_rmr_free(rmr), DAT_SUCCESS);
 
     const Side other;
     EXPECT_EQ(create_ep(other.ia), 0x8005000Fu);
@@ -199,6 +203,8 @@ TEST_F(Codes, EveryKindOfHandleSaysWhatItIsAndKeepsAWordOfTheConsumers) {
     srq_attributes.max_recv_iov = 1;
     DAT_SRQ_HANDLE srq;
     succeed(dat_srq_create(side.ia, side.pz, &srq_attributes, &srq), "dat_srq_create");
+    DAT_RMR_HANDLE rmr;
+    succeed(dat_rmr_create(side.pz, &rmr), "dat_rmr_create");
     ep = side.endpoint();
     succeed(Side::connect(ep, 1), "dat_ep_connect");
     const std::pair<DAT_HANDLE, DAT_HANDLE_TYPE> handles[] = {
@@ -213,6 +219,7 @@ TEST_F(Codes, EveryKindOfHandleSaysWhatItIsAndKeepsAWordOfTheConsumers) {
         {side.request(), DAT_HANDLE_TYPE_CR},
         {buffer.lmr, DAT_HANDLE_TYPE_LMR},
         {srq, DAT_HANDLE_TYPE_SRQ},
+        {rmr, DAT_HANDLE_TYPE_RMR},
     };
     DAT_UINT64 value = 1;
     for (const auto& [handle, wanted] : handles) {
