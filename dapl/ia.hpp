@@ -84,7 +84,7 @@ class Ia final : public Object<Ia> {
     /// Throws std::bad_alloc.
     std::shared_ptr<SharedChannel> completion_channel() EXCLUDES(mutex);
     WakeDescriptors wake_descriptors;
-    std::atomic<int> queues{0};  ///< EVDs with a completion queue
+    std::atomic<int> queues{0};                   ///< EVDs with a completion queue
     std::atomic<bool> watermark_exceeded{false};  ///< by an EP; see tell_watermarks()
     const std::unique_ptr<EpNumbers> ep_numbers = std::make_unique<EpNumbers>();  ///< with SRQ
 

@@ -13,8 +13,8 @@
 
 namespace fake {
 
-/// "fake" is on an InfiniBand adapter, fake0, "second" on an iWARP one, fake1, which has no SRQs and
-/// no memory windows.
+/// "fake" is on an InfiniBand adapter, fake0, "second" on an iWARP one, fake1, which has no SRQs
+/// and no memory windows.
 inline constexpr int kAdapters = 2;
 
 /// A posted work request, as the device saw it.
