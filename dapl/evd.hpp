@@ -46,8 +46,9 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     void await_flush(Ep& ep, bool receives) EXCLUDES(lock_);
     /// Looks what the device has done, so that the EPs hear of their markers.
     void poll_for_marker() EXCLUDES(lock_);
-    /// The completion queue has announced a completion. @param wake_waiter unless it is the caller.
-    void announced(bool wake_waiter) EXCLUDES(lock_);
+    /// The completion queue has announced a completion. @param reader the EVD whose waiter reads
+    /// the channel: it needs no waking. nullptr: another thread.
+    void announced(const Evd* reader) EXCLUDES(lock_);
     /// @return receives of an SRQ that are complete and wait here to be taken.
     DAT_COUNT count_receives(const Srq& srq) EXCLUDES(lock_);
     /// The same of an EP. @param span out: from the oldest to the newest of them, in the order in

@@ -165,7 +165,7 @@ void Evd::wake() {
     if (descriptor >= 0) eventfd_write(descriptor, 1);
 }
 
-void Evd::announced(bool wake_waiter) {
+void Evd::announced(const Evd* reader) {
     Cno* cno;
     {
         support::SpinLockGuard lock(lock_);
@@ -173,7 +173,7 @@ void Evd::announced(bool wake_waiter) {
         cno = pinned_cno();
         if (cno) arm();
     }
-    if (wake_waiter) wake();
+    if (reader != this) wake();
     if (cno) cno->trigger(*this, Agent::kElsewhere);
 }
 

@@ -54,8 +54,8 @@ bool SharedChannel::read(const Evd* reader) {
     void* context;
     if (ibv_get_cq_event(native_.get(), &queue, &context) != 0) return false;
     // Until the acknowledgement the queue, and so its EVD, does not go away.
-    auto* evd = static_cast<Evd*>(context);
-    evd->announced(evd != reader);
+    auto& evd = *static_cast<Evd*>(context);
+    evd.announced(reader);
     ibv_ack_cq_events(queue, 1);
     return true;
 }
