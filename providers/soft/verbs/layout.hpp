@@ -30,8 +30,9 @@ inline constexpr std::uint32_t kMaxMrs = 1 << 20;
 /// chooses the last 8 bits of its key; the 4 before them are never 0, and so no key is.
 inline constexpr std::uint32_t kKeyIndexShift = 12;
 
-/// A send of up to this many bytes travels in the receive slot; poll_cq copies it out.
-inline constexpr std::uint32_t kSlotInlineBytes = 256;
+/// A send of up to this many bytes travels in the receive slot; poll_cq copies it out. A slot of
+/// four segments then takes 256 bytes: receives are most of what an idle connection costs.
+inline constexpr std::uint32_t kSlotInlineBytes = 176;
 inline constexpr std::uint32_t kMaxSge = 32;
 
 /// Same layout as ibv_sge.
@@ -209,7 +210,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 /// Bytes from one slot to the next.
 constexpr std::uint32_t slot_stride(std::uint32_t max_sge) {
-    return (sizeof(ReceiveSlot) + max_sge * sizeof(Segment) + 63) / 64 * 64 + kSlotInlineBytes;
+    return (sizeof(ReceiveSlot) + max_sge * sizeof(Segment) + kSlotInlineBytes + 63) / 64 * 64;
 }
 inline Segment* slot_segments(ReceiveSlot* slot) {
     return reinterpret_cast<Segment*>(slot + 1);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/verbs/queue_pair.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -23,6 +25,19 @@ int check_capabilities(const ibv_qp_init_attr& attributes) {
 }
 
 }  // namespace
+
+int OwnPages::allocate(std::size_t bytes) {
+    void* const made =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED) return ENOMEM;
+    begin_ = made;
+    bytes_ = bytes;
+    return 0;
+}
+
+OwnPages::~OwnPages() {
+    if (begin_) munmap(begin_, bytes_);
+}
 
 QueuePair::QueuePair(ProtectionDomain& pd) : ibv_qp{}, adapter_(*pd.owner().adapter) {
     context = pd.context;
@@ -88,8 +103,7 @@ int QueuePair::allocate_sends() {
     const std::size_t inline_data = sizeof(Segment) + cap_.max_inline_data;
     const std::size_t bytes = sizeof(SendWork) + std::max(segments, inline_data);
     send_slot_stride_ = static_cast<std::uint32_t>((bytes + 63) / 64 * 64);
-    send_slots_.reset(static_cast<std::byte*>(std::calloc(cap_.max_send_wr, send_slot_stride_)));
-    return send_slots_ ? 0 : ENOMEM;
+    return send_slots_.allocate(std::size_t{cap_.max_send_wr} * send_slot_stride_);
 }
 
 int QueuePair::allocate_receives() {

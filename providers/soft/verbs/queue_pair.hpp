@@ -8,7 +8,6 @@
 #include <infiniband/verbs.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -65,8 +64,20 @@ inline Outcome done(ibv_wc_status status) {
     return {Progress::kDone, status};
 }
 
-struct FreeMemory {
-    void operator()(void* memory) const { std::free(memory); }
+/// Pages of their own, so that those never touched cost nothing.
+class OwnPages {
+  public:
+    OwnPages() = default;
+    ~OwnPages();
+    OwnPages(const OwnPages&) = delete;
+    OwnPages& operator=(const OwnPages&) = delete;
+    /// Once. @return 0 or ENOMEM.
+    int allocate(std::size_t bytes);
+    std::byte* get() const { return static_cast<std::byte*>(begin_); }
+
+  private:
+    void* begin_ = nullptr;
+    std::size_t bytes_ = 0;
 };
 
 struct AgentMessage;
@@ -181,7 +192,7 @@ class QueuePair : public ibv_qp {
     std::uint32_t send_posted_ GUARDED_BY(send_lock_) = 0;
     std::uint32_t send_pending_ GUARDED_BY(send_lock_) = 0;
     std::atomic<std::uint32_t> send_completed_{0};
-    std::unique_ptr<std::byte[], FreeMemory> send_slots_;  ///< untouched pages cost nothing
+    OwnPages send_slots_;  ///< for requests that have to wait
     std::uint32_t send_slot_stride_ = 0;
     std::uint32_t wait_ticket_ GUARDED_BY(send_lock_) = 0;
     Progress waiting_for_ GUARDED_BY(send_lock_) = Progress::kDone;
