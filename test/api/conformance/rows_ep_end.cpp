@@ -134,6 +134,24 @@ Rows disconnect_rows() {
                                          DAT_COMPLETION_DEFAULT_FLAG);
              for (int i = 0; i < 2; ++i) tell_completion(r, r.side().sends);
          }},
+        {"dat_ep_disconnect/graceful-waits-for-posted-work",
+         "0 DISCONNECT_PENDING 0x80060026 0x80070037 5 0 DISCONNECTED DISCONNECTED",
+         [](Rig& r) {
+             const DAT_EP_HANDLE ep = r.connected([](Side&, DAT_EP_HANDLE other, Channel& channel) {
+                 channel.receive<char>();
+                 post_receive(other);
+             });
+             succeed(dat_ep_post_send(ep, 0, nullptr, cookie(5), DAT_COMPLETION_DEFAULT_FLAG),
+                     "dat_ep_post_send");
+             r << dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG);
+             r.state(ep);
+             r << dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG) << dat_ep_reset(ep);
+             r.go();
+             tell_completion(r, r.side().sends);
+             r.event(r.side().connections);
+             r.comes_to(ep, DAT_EP_STATE_DISCONNECTED);
+         },
+         "it does not wait"},
         {"dat_ep_disconnect/peer-is-killed", "DISCONNECTED DISCONNECTED 0x800D0000",
          [](Rig& r) {
              const DAT_EP_HANDLE ep =

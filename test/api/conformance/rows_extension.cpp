@@ -192,7 +192,20 @@ Row unknown(const char* name, int operation) {
 
 Rows argument_rows() {
     return {
-        unknown("collective", 6),
+        {"dat_extension_op/collectives", "20",
+         [](Rig& r) {
+             const DAT_EP_HANDLE ep = r.endpoint();
+             DAT_COUNT refused = 0;
+             for (int operation = 6; operation <= 25; ++operation)
+                 refused += dat_extension_op(ep, operation) == 0x3FFF0000u;
+             r << refused;
+         }},
+        {"dat_extension_op/small-number-that-is-no-ia", "0x8005001B",
+         [](Rig& r) {
+             r.side();
+             r << dat_extension_op(reinterpret_cast<DAT_HANDLE>(77), DAT_IB_QUERY_COUNTERS_OP);
+         },
+         "jumps to a wild address"},
         unknown("unknown-30", 30),
         unknown("unknown-255", 255),
         unknown("unknown-4095", 4095),

@@ -156,6 +156,12 @@ Rows close_rows() {
                  succeed(dat_pz_create(side.ia, &side.pz), "dat_pz_create");
                  new Buffer(side);
              }),
+        left("an-rmr", "0x80070050",
+             [](Side& side) {
+                 succeed(dat_pz_create(side.ia, &side.pz), "dat_pz_create");
+                 DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
+                 succeed(dat_rmr_create(side.pz, &rmr), "dat_rmr_create");
+             }),
         left("a-cno", "0x80070050",
              [](Side& side) {
                  DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;

@@ -84,6 +84,20 @@ Rows create_rows() {
              r << writing(r) << reading(r);
          }},
         registering("address-type-unknown", "0", {.va_type = 5}),
+        registering("zero-based", "0", {.va_type = DAT_VA_TYPE_ZB}),
+        {"dat_lmr_create/shared-virtual", "0",
+         [](Rig& r) {
+             static char name[DAT_LMR_COOKIE_SIZE] = "a name";
+             void* pages =
+                 mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+             DAT_REGION_DESCRIPTION region{};
+             region.for_shared_memory.virtual_address = pages;
+             region.for_shared_memory.shared_memory_id = &name;
+             DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+             r << dat_lmr_create(r.ia(), DAT_MEM_TYPE_SHARED_VIRTUAL, region, 4096, r.side().pz,
+                                 DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, nullptr, nullptr,
+                                 nullptr, nullptr);
+         }},
         registering("type-3", "0x80060026", {.type = 3}),
         registering("type-8", "0x80060026", {.type = 8}),
         {"dat_lmr_create/of-no-lmr", "0x8005000D",
