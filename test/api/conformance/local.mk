@@ -14,4 +14,4 @@ test_api_conformance_conformance_SOURCES = \
 test_api_conformance_conformance_LDADD = libdat2.la -ldl
 
 TESTS += %reldir%/answers
-EXTRA_DIST += %reldir%/answers %reldir%/not_covered %reldir%/pending
+EXTRA_DIST += %reldir%/answers %reldir%/not_covered

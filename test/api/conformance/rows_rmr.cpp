@@ -249,14 +249,14 @@ Rows request_rows() {
              const auto data = r.event(r.side().receives).event_data.dto_completion_event_data;
              r << static_cast<DAT_COUNT>(data.operation) << (data.rmr_context == context);
          }},
-        {"dat_ep_post_send_with_invalidate/without-invalidation", "0 DTO 5 0",
+        {"dat_ep_post_send_with_invalidate/without-invalidation", "DTO 5 0",
          [](Rig& r) {
              const DAT_EP_HANDLE ep = r.connected([](Side&, DAT_EP_HANDLE other, Channel& channel) {
                  dat_ep_post_recv(other, 0, nullptr, cookie(1), kDefault);
                  channel.send('p');
              });
              r.channel().receive<char>();
-             r << send_invalidating(ep, DAT_FALSE, 0);
+             succeed(send_invalidating(ep, DAT_FALSE, 0), "a send");
              const auto data = r.event(r.side().sends).event_data.dto_completion_event_data;
              r << data.user_cookie.as_64 << static_cast<DAT_COUNT>(data.status);
          }},
