@@ -18,8 +18,9 @@ namespace {
 constexpr DAT_COUNT kNever = std::numeric_limits<DAT_COUNT>::max();
 constexpr DAT_RETURN kNoWatermark = error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RECV_WATERMARK);
 /// Pauses of 50 us: devices that report the last receive do so at once, the others finish what is
-/// under way at once.
-constexpr int kLastReceivePauses = 200;
+/// under way at once. Short, since connection_lock is held, which the service thread may be waiting
+/// for with the report still unread.
+constexpr int kLastReceivePauses = 40;
 
 DAT_COUNT limit_of(DAT_COUNT watermark) {
     return watermark == DAT_WATERMARK_INFINITE ? kNever : watermark;

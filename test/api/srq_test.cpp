@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <thread>
 #include <vector>
 
 #include "test/api/side.hpp"
@@ -35,15 +36,15 @@ class SharedSide : public Side {
         DAT_SRQ_ATTR attributes{receives, 2, low_watermark};
         succeed(dat_srq_create(ia, pz, &attributes, &srq), "dat_srq_create");
     }
-    DAT_EP_HANDLE shared_endpoint() const {
+    DAT_EP_HANDLE shared_endpoint() const { return shared_endpoint(this->receives); }
+    DAT_EP_HANDLE shared_endpoint(DAT_EVD_HANDLE recv_evd) const {
         DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
-        succeed(
-            dat_ep_create_with_srq(ia, pz, this->receives, sends, connections, srq, nullptr, &ep),
-            "dat_ep_create_with_srq");
+        succeed(dat_ep_create_with_srq(ia, pz, recv_evd, sends, connections, srq, nullptr, &ep),
+                "dat_ep_create_with_srq");
         return ep;
     }
-    DAT_EP_HANDLE accept_shared() const {
-        DAT_EP_HANDLE ep = shared_endpoint();
+    DAT_EP_HANDLE accept_shared() const { return accept_with(shared_endpoint()); }
+    DAT_EP_HANDLE accept_with(DAT_EP_HANDLE ep) const {
         succeed(dat_cr_accept(request(), ep, 0, nullptr), "dat_cr_accept");
         connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
         return ep;
@@ -60,8 +61,10 @@ class SharedSide : public Side {
     }
     /// Waits for a message and posts its receive again.
     Message take(DAT_EP_HANDLE& from, bool again = true) {
-        const auto dto =
-            wait(this->receives, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
+        return take_from(this->receives, from, again);
+    }
+    Message take_from(DAT_EVD_HANDLE evd, DAT_EP_HANDLE& from, bool again = true) {
+        const auto dto = wait(evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
         require(dto.status == DAT_DTO_SUCCESS, "the receive succeeds");
         require(dto.operation == DAT_DTO_RECEIVE, "the completion names its operation");
         require(dto.transfered_length == sizeof(Message), "the completion has its length");
@@ -163,6 +166,38 @@ TEST_F(SharedReceives, MessagesOfManyEndpointsComeInOrderEachWithItsEndpointAndB
     await_sent(child);
     EXPECT_EQ(side.query().outstanding_dto_count, 32);
     EXPECT_EQ(side.query().available_dto_count, 32);
+    end(child);
+}
+
+TEST_F(SharedReceives, SeveralThreadsPostAndTakeThroughSeveralEventDispatchers) {
+    constexpr std::uint32_t kTakers = 3;
+    const auto each = static_cast<std::uint32_t>(scaled(1000));
+    Child child(sender(kTakers));
+    SharedSide side(12);
+    side.post_first(12);
+    side.listen(kQualifier);
+    child.channel().send('c');
+    DAT_EVD_HANDLE evds[kTakers];
+    DAT_EP_HANDLE eps[kTakers];
+    for (std::uint32_t i = 0; i < kTakers; ++i) {
+        evds[i] = side.evd(DAT_EVD_DTO_FLAG, 64);
+        eps[i] = side.accept_with(side.shared_endpoint(evds[i]));
+    }
+    ask_for(child, each * kTakers);
+    std::vector<std::thread> takers;
+    for (std::uint32_t i = 0; i < kTakers; ++i)
+        takers.emplace_back([&, i] {
+            for (std::uint32_t number = 0; number < each; ++number) {
+                DAT_EP_HANDLE from = DAT_HANDLE_NULL;
+                const Message message = side.take_from(evds[i], from);
+                ASSERT_EQ(from, eps[i]);
+                ASSERT_EQ(message.connection, i);
+                ASSERT_EQ(message.number, number);
+            }
+        });
+    for (std::thread& taker : takers) taker.join();
+    await_sent(child);
+    EXPECT_EQ(side.query().available_dto_count, 12);
     end(child);
 }
 
