@@ -170,6 +170,9 @@ TEST_F(SharedReceives, MessagesOfManyEndpointsComeInOrderEachWithItsEndpointAndB
 }
 
 TEST_F(SharedReceives, SeveralThreadsPostAndTakeThroughSeveralEventDispatchers) {
+    // A receive that one thread posts is filled by another process and then taken by a second
+    // thread.
+    if (kThreadSanitizer) GTEST_SKIP() << "it cannot see an order that another process makes";
     constexpr std::uint32_t kTakers = 3;
     const auto each = static_cast<std::uint32_t>(scaled(1000));
     Child child(sender(kTakers));
