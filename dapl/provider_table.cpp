@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The table that libdat2 jumps through. What is not there answers as the specification of
-/// behaviour wants it; no slot is NULL.
+/// The table that libdat2 jumps through: one function for each slot, none is NULL.
 #include <algorithm>
 #include <iterator>
 
-#include "dapl/codes.hpp"
 #include "dapl/entry.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/support/thread_errors.hpp"
@@ -19,24 +17,6 @@ constexpr support::ProviderMark make_mark() {
     return mark;
 }
 constexpr support::ProviderMark kMark = make_mark();
-
-template <DAT_RETURN code, class Function>
-struct Answering;
-template <DAT_RETURN code, class... Arguments>
-struct Answering<code, DAT_RETURN (*)(Arguments...)> {
-    static DAT_RETURN answer(Arguments...) { return code; }
-};
-
-/// Becomes a function of whatever type the slot has.
-template <DAT_RETURN code>
-struct Answers {
-    template <class Function>
-    constexpr operator Function() const {
-        return Answering<code, Function>::answer;
-    }
-};
-
-constexpr Answers<raw(DAT_MODEL_NOT_SUPPORTED)> kNotSupported;
 
 }  // namespace
 
