@@ -481,10 +481,11 @@ TEST_P(VerbsWindows, AKeyToldInTheNextMessageIsValidWhenThatArrives) {
             ibv_send_wr send = Qp::request(8, IBV_WR_SEND, sges);
             bind.next = &send;
             ASSERT_EQ(qp.post(bind), 0);
-            ASSERT_EQ(host.wait().wr_id, 8u);
-            const ibv_wc wc = host.wait();
-            ASSERT_EQ(wc.status, IBV_WC_SUCCESS);
-            ASSERT_EQ(wc.invalidated_rkey, window->rkey);
+            // The answer may be here before the send is known to be done.
+            for (const ibv_wc& wc : {host.wait(), host.wait()}) {
+                ASSERT_EQ(wc.status, IBV_WC_SUCCESS);
+                if (wc.wr_id != 8) ASSERT_EQ(wc.invalidated_rkey, window->rkey);
+            }
         }
         child.channel().meet();
     }
