@@ -43,7 +43,7 @@ class SharedSlots {
     std::uint32_t post(DAT_DTO_COOKIE cookie) {
         if (free_ == kEnd) free_ = returned_.exchange(kEnd, std::memory_order_acquire);
         const std::uint32_t index = free_;
-        Slot& slot = *at(index);
+        Slot& slot = made(index);
         free_ = slot.next.load(std::memory_order_relaxed);
         slot.receive = {cookie, order_++};
         posted_.fetch_add(1, std::memory_order_relaxed);
@@ -53,13 +53,13 @@ class SharedSlots {
     /// For a poster: takes back the post of a receive that the device refused.
     void take_back(std::uint32_t index) {
         --order_;
-        give_back(index, *at(index));
+        give_back(index, made(index));
     }
 
     /// The slot's receive is complete: frees the slot. @return false when nothing is posted there.
     bool take(std::uint32_t index, Receive& taken) {
         if (!peek(index, taken)) return false;
-        give_back(index, *at(index));
+        give_back(index, made(index));
         return true;
     }
     /// The same, but leaves it.
@@ -84,11 +84,15 @@ class SharedSlots {
     static std::uint32_t first_of(int block) {
         return block == 0 ? 0 : 1U << (kFirstBits + block - 1);
     }
+    Slot& made(std::uint32_t index) const {
+        const int block = block_of(index);
+        return blocks_[block].load(std::memory_order_acquire)[index - first_of(block)];
+    }
+    /// For an index that a device gave. @return nullptr when there is no such slot.
     Slot* at(std::uint32_t index) const {
         const int block = block_of(index);
-        if (block >= kBlocks) return nullptr;
-        Slot* slots = blocks_[block].load(std::memory_order_acquire);
-        return slots ? slots + (index - first_of(block)) : nullptr;
+        const bool is_made = block < kBlocks && blocks_[block].load(std::memory_order_acquire);
+        return is_made ? &made(index) : nullptr;
     }
     void give_back(std::uint32_t index, Slot& slot) {
         push(index, slot);

@@ -112,7 +112,7 @@ class VerbsWindow {
     }
     void connect() {
         qp.reset();
-        qp.emplace(host);
+        qp = std::make_unique<Qp>(host);
         remote.connect(*qp);
         while (!host.is_empty()) continue;
     }
@@ -152,7 +152,7 @@ class VerbsWindow {
 
     Remote remote;
     Host host;
-    std::optional<Qp> qp;
+    std::unique_ptr<Qp> qp;
     ibv_mw* window = nullptr;
 
   private:
@@ -484,7 +484,7 @@ TEST_P(VerbsWindows, AKeyToldInTheNextMessageIsValidWhenThatArrives) {
             // The answer may be here before the send is known to be done.
             for (const ibv_wc& wc : {host.wait(), host.wait()}) {
                 ASSERT_EQ(wc.status, IBV_WC_SUCCESS);
-                if (wc.wr_id != 8) ASSERT_EQ(wc.invalidated_rkey, window->rkey);
+                ASSERT_TRUE(wc.wr_id == 8 || wc.invalidated_rkey == window->rkey);
             }
         }
         child.channel().meet();
