@@ -62,7 +62,7 @@ void print_table(const std::vector<Result>& results) {
     std::printf("\n%12s  %-26s %10s %14s %12s\n", "size (bytes)", "operation", "count",
                 "latency (us)", "MB/s");
     for (const Result& result : results) {
-        std::printf("%12u  %-26s %10u %14.2f %12.2f\n", result.size, name(result.operation),
+        std::printf("%12u  %-26s %10u %14.2f %12.6g\n", result.size, name(result.operation),
                     result.count, latency_us(result), bandwidth(result));
     }
 }
