@@ -172,7 +172,7 @@ bool is_of_side(const Ep& ep, bool receives, const ibv_wc& completion) {
 
 DAT_EP_HANDLE take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event) {
     const WorkRequestId id(completion.wr_id);
-    Ep& ep = id.shared ? *shared_receiver(ia, completion) : ep_of(id);
+    Ep& ep = id.shared ? *ia.ep_numbers->find(completion.qp_num) : ep_of(id);
     Slot slot{};
     if (id.shared)
         slot.cookie = take_shared(ep, completion);

@@ -124,7 +124,7 @@ DAT_RETURN free(DAT_LMR_HANDLE handle) {
     if (ia.rmr_table.is_bound_to(*lmr)) return raw(DAT_INVALID_STATE);
     // The device has the last word: a bind that failed may have left an older one in place.
     if (ibv_dereg_mr(lmr->region.get()) != 0) return raw(DAT_INVALID_STATE);
-    lmr->region.release();
+    static_cast<void>(lmr->region.release());
     {
         support::MutexLock lock(ia.mutex);
         ia.lmrs.remove(*lmr);
