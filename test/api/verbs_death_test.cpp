@@ -145,8 +145,11 @@ void survive(bool shared) {
     options.depth = 64;
     Host host(options);
     Qp steady_qp(host);
-    for (std::uint64_t i = 0; i < 32; ++i)
-        steady_qp.post_receive(i, {host.sge(4096 + i * 80000, 80000)});
+    // The victims' receives, 100 to 115, lie behind those of the steady one.
+    const auto place = [&host](std::uint64_t id) {
+        return host.sge(4096 + (id < 100 ? id : id - 68) * 80000, 80000);
+    };
+    for (std::uint64_t i = 0; i < 32; ++i) steady_qp.post_receive(i, {place(i)});
     steady_qp.connect(steady.channel());
     std::mt19937 random(2);
     int received = 0;
@@ -154,16 +157,15 @@ void survive(bool shared) {
         if (wc.qp_num == steady_qp.get()->qp_num) {
             require(wc.status == IBV_WC_SUCCESS, "the steady stream is not disturbed");
             ++received;
-            steady_qp.post_receive(wc.wr_id, {host.sge(4096 + wc.wr_id % 32 * 80000, 80000)});
+            steady_qp.post_receive(wc.wr_id, {place(wc.wr_id)});
         } else if (shared || wc.status == IBV_WC_SUCCESS) {
-            other.post_receive(wc.wr_id, {host.sge(4096 + wc.wr_id % 32 * 80000, 80000)});
+            other.post_receive(wc.wr_id, {place(wc.wr_id)});
         }
     };
     for (const auto& child : victims) {
         Qp qp(host);
         if (!shared) {
-            for (std::uint64_t i = 100; i < 116; ++i)
-                qp.post_receive(i, {host.sge(4096 + i % 32 * 80000, 80000)});
+            for (std::uint64_t i = 100; i < 116; ++i) qp.post_receive(i, {place(i)});
         }
         qp.connect(child->channel());
         const auto end = Clock::now() + std::chrono::microseconds(random() % 10000);
