@@ -21,6 +21,22 @@
 
 namespace dapl {
 
+/// The states that an EP can be in, in short.
+namespace ep_states {
+inline constexpr auto kUnconnected = DAT_EP_STATE_UNCONNECTED;
+inline constexpr auto kReserved = DAT_EP_STATE_RESERVED;
+inline constexpr auto kUnconfiguredReserved = DAT_EP_STATE_UNCONFIGURED_RESERVED;
+inline constexpr auto kPassive = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
+inline constexpr auto kUnconfiguredPassive = DAT_EP_STATE_UNCONFIGURED_PASSIVE;
+inline constexpr auto kTentative = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+inline constexpr auto kUnconfiguredTentative = DAT_EP_STATE_UNCONFIGURED_TENTATIVE;
+inline constexpr auto kActive = DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
+inline constexpr auto kConnected = DAT_EP_STATE_CONNECTED;
+inline constexpr auto kDisconnecting = DAT_EP_STATE_DISCONNECT_PENDING;
+inline constexpr auto kDisconnected = DAT_EP_STATE_DISCONNECTED;
+inline constexpr auto kAccepting = DAT_EP_STATE_COMPLETION_PENDING;
+}  // namespace ep_states
+
 enum class EpCause {
     kConnect,
     kReserve,            ///< a complete EP is given to an RSP

@@ -67,8 +67,6 @@ ibv_send_wr work_request(const Ep& ep, const Request& request, DAT_SEG_LENGTH le
     return work;
 }
 
-constexpr DAT_RETURN kNoQueuePair = error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
-
 }  // namespace
 
 DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT_LMR_TRIPLET* local,

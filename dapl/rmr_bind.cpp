@@ -15,8 +15,6 @@
 namespace dapl {
 namespace {
 
-constexpr DAT_RETURN kNoQueuePair = error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
-
 /// A bind on its way to the device. Lives on the stack of the call that posts it.
 struct BindRequest {
     Rmr& rmr;

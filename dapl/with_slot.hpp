@@ -7,6 +7,9 @@
 
 namespace dapl {
 
+/// An EP without a PZ has no queue pair to post to.
+inline constexpr DAT_RETURN kNoQueuePair = error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+
 /// Takes a slot for the transfer and hands it to the device: post(queue pair, wr_id) is errno.
 template <class Post>
 DAT_RETURN with_slot(Ep::Side& side, const Slot& slot, const Post& post) REQUIRES(side.lock) {

@@ -20,22 +20,6 @@ Options with_channel() {
     return options;
 }
 
-/// Sleeps until the queue has something. @throws when no event comes: a lost wake-up.
-ibv_wc sleep_for_completion(Host& host) {
-    for (ibv_wc wc;;) {
-        if (ibv_poll_cq(host.cq, 1, &wc) == 1) return wc;
-        require(ibv_req_notify_cq(host.cq, 0) == 0, "armed");
-        if (ibv_poll_cq(host.cq, 1, &wc) == 1) return wc;
-        pollfd descriptor{host.channel->fd, POLLIN, 0};
-        require(poll(&descriptor, 1, 30000) == 1, "a wake-up comes");
-        ibv_cq* cq = nullptr;
-        void* cq_context = nullptr;
-        require(ibv_get_cq_event(host.channel, &cq, &cq_context) == 0, "the event is there");
-        require(cq == host.cq && cq_context == &host, "of this queue");
-        ibv_ack_cq_events(cq, 1);
-    }
-}
-
 /// Answers each message with one, asleep in between; completions of sends come at any time.
 void bounce(Host& host, Qp& qp, int rounds, bool begins) {
     int sent = 0;

@@ -47,21 +47,6 @@ void ask_for_message(Channel& channel) {
     channel.meet();
 }
 
-/// Sleeps until a completion comes. @throws when no event does: a lost wake-up.
-ibv_wc sleep_for_completion(Host& host) {
-    for (ibv_wc wc;;) {
-        if (ibv_poll_cq(host.cq, 1, &wc) == 1) return wc;
-        require(ibv_req_notify_cq(host.cq, 0) == 0, "armed");
-        if (ibv_poll_cq(host.cq, 1, &wc) == 1) return wc;
-        pollfd descriptor{host.channel->fd, POLLIN, 0};
-        require(poll(&descriptor, 1, 60000) == 1, "a wake-up comes");
-        ibv_cq* cq = nullptr;
-        void* cq_context = nullptr;
-        require(ibv_get_cq_event(host.channel, &cq, &cq_context) == 0, "the event is there");
-        ibv_ack_cq_events(cq, 1);
-    }
-}
-
 TEST_P(VerbsResize, ACompletionQueueGrowsAndShrinksUnderLoadAndLosesNothing) {
     const int count = scaled(4000);
     Child first([count](Channel& channel) { send_numbers(channel, count); });

@@ -24,27 +24,14 @@
 #include <string>
 #include <vector>
 
+#include "test/bench/answers.hpp"
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr DAT_TIMEOUT kPatience = 600'000'000;  // microseconds, under callgrind too
 constexpr DAT_CONN_QUAL kQualifier = 45300;
 constexpr int kServerIsStuck = 900;  // seconds
-
-void succeed(DAT_RETURN code, const char* what) {
-    if (code == DAT_SUCCESS) return;
-    std::fprintf(stderr, "connections: %s failed: 0x%x\n", what, code);
-    std::exit(1);
-}
-
-DAT_EVENT next(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, const char* what) {
-    DAT_EVENT event{};
-    DAT_COUNT more = 0;
-    succeed(dat_evd_wait(evd, kPatience, 1, &event, &more), what);
-    if (event.event_number == number) return event;
-    std::fprintf(stderr, "connections: %s: event 0x%x\n", what, event.event_number);
-    std::exit(1);
-}
 
 /// Bytes of memory that are this process's alone, and of the arena that softverbs shares with
 /// peers.
@@ -86,7 +73,8 @@ class Side {
     }
     void accept_all() {
         for (DAT_EP_HANDLE ep : endpoints_) {
-            const DAT_EVENT event = next(requests, DAT_CONNECTION_REQUEST_EVENT, "a request");
+            const DAT_EVENT event =
+                next(requests, DAT_CONNECTION_REQUEST_EVENT, "a request", kPatience);
             succeed(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, nullptr),
                     "dat_cr_accept");
         }
@@ -99,7 +87,8 @@ class Side {
                     "dat_ep_connect");
     }
     void await_all(DAT_EVENT_NUMBER number, const char* what) const {
-        for (std::size_t i = 0; i < endpoints_.size(); ++i) next(connections, number, what);
+        for (std::size_t i = 0; i < endpoints_.size(); ++i)
+            next(connections, number, what, kPatience);
     }
     void disconnect_all() {
         for (DAT_EP_HANDLE ep : endpoints_)

@@ -13,26 +13,13 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "test/bench/answers.hpp"
+
 namespace {
 
 constexpr DAT_TIMEOUT kPatience = 60'000'000;  // microseconds
 constexpr DAT_CONN_QUAL kQualifier = 45301;
 constexpr DAT_SEG_LENGTH kBytes = 8;
-
-void succeed(DAT_RETURN code, const char* what) {
-    if (code == DAT_SUCCESS) return;
-    std::fprintf(stderr, "dat_operations: %s failed: 0x%x\n", what, code);
-    std::exit(1);
-}
-
-DAT_EVENT next(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, const char* what) {
-    DAT_EVENT event{};
-    DAT_COUNT more = 0;
-    succeed(dat_evd_wait(evd, kPatience, 1, &event, &more), what);
-    if (event.event_number == number) return event;
-    std::fprintf(stderr, "dat_operations: %s: event 0x%x\n", what, event.event_number);
-    std::exit(1);
-}
 
 struct Loop {
     explicit Loop(const char* name) {
@@ -78,12 +65,13 @@ struct Loop {
             dat_ep_connect(active, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&self), kQualifier,
                            kPatience, 0, nullptr, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
             "dat_ep_connect");
-        const DAT_EVENT event = next(requests, DAT_CONNECTION_REQUEST_EVENT, "a request");
+        const DAT_EVENT event =
+            next(requests, DAT_CONNECTION_REQUEST_EVENT, "a request", kPatience);
         succeed(
             dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, passive, 0, nullptr),
             "dat_cr_accept");
         for (int side = 0; side < 2; ++side)
-            next(connections, DAT_CONNECTION_EVENT_ESTABLISHED, "established");
+            next(connections, DAT_CONNECTION_EVENT_ESTABLISHED, "established", kPatience);
     }
     void take_completion() const {
         DAT_EVENT event;

@@ -9,18 +9,7 @@
 namespace test {
 namespace {
 
-constexpr auto kUnconnected = DAT_EP_STATE_UNCONNECTED;
-constexpr auto kReserved = DAT_EP_STATE_RESERVED;
-constexpr auto kUnconfiguredReserved = DAT_EP_STATE_UNCONFIGURED_RESERVED;
-constexpr auto kPassive = DAT_EP_STATE_PASSIVE_CONNECTION_PENDING;
-constexpr auto kUnconfiguredPassive = DAT_EP_STATE_UNCONFIGURED_PASSIVE;
-constexpr auto kTentative = DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
-constexpr auto kUnconfiguredTentative = DAT_EP_STATE_UNCONFIGURED_TENTATIVE;
-constexpr auto kActive = DAT_EP_STATE_ACTIVE_CONNECTION_PENDING;
-constexpr auto kConnected = DAT_EP_STATE_CONNECTED;
-constexpr auto kDisconnecting = DAT_EP_STATE_DISCONNECT_PENDING;
-constexpr auto kDisconnected = DAT_EP_STATE_DISCONNECTED;
-constexpr auto kAccepting = DAT_EP_STATE_COMPLETION_PENDING;
+using namespace dapl::ep_states;
 
 constexpr DAT_RETURN kBadEp = 0x8005000C;
 constexpr DAT_RETURN kNoConnectEvd = 0x80050017;

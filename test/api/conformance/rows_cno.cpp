@@ -10,12 +10,6 @@
 namespace conformance {
 namespace {
 
-DAT_RETURN post(DAT_EVD_HANDLE to) {
-    DAT_EVENT event{};
-    event.event_number = DAT_SOFTWARE_EVENT;
-    return dat_evd_post_se(to, &event);
-}
-
 /// A CNO with two software EVDs.
 struct Notified {
     Rig& r;

@@ -11,12 +11,6 @@
 namespace conformance {
 namespace {
 
-DAT_RETURN post(DAT_EVD_HANDLE to) {
-    DAT_EVENT event{};
-    event.event_number = DAT_SOFTWARE_EVENT;
-    return dat_evd_post_se(to, &event);
-}
-
 struct Wait {
     DAT_EVENT event{};
     DAT_COUNT more = -9;

@@ -24,4 +24,11 @@ DAT_EP_HANDLE disconnected(Rig& r);
 /// An RSP on kQualifier.
 DAT_RSP_HANDLE reserve(Rig& r, DAT_EP_HANDLE ep);
 
+/// A software event for an EVD.
+inline DAT_RETURN post(DAT_EVD_HANDLE to) {
+    DAT_EVENT event{};
+    event.event_number = DAT_SOFTWARE_EVENT;
+    return dat_evd_post_se(to, &event);
+}
+
 }  // namespace conformance
