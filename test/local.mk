@@ -5,6 +5,8 @@ libtestmain_la_SOURCES = %reldir%/support/tap_main.cpp
 libtestmain_la_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 libtestmain_la_LIBADD = $(GTEST_LIBS)
 
+EXTRA_DIST += %reldir%/support/summary %reldir%/support/failures
+
 TEST_EXTENSIONS = .bats
 TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 LOG_DRIVER = $(TAP_DRIVER)

@@ -16,7 +16,10 @@ test_api_registry_test_SOURCES = %reldir%/registry_test.cpp test/support/process
 test_api_registry_test_LDADD = libtestmain.la -ldl
 
 # Verbs between real processes.
-verbs_tests = test/api/verbs_transfer_test \
+verbs_test_headers = test/api/verbs_pair.hpp test/support/process.hpp
+verbs_test_libs = libtestmain.la libsoftverbs_core.la libsupport.la
+verbs_tests = \
+    test/api/verbs_transfer_test \
     test/api/verbs_order_test \
     test/api/verbs_errors_test \
     test/api/verbs_shared_receive_test \
@@ -24,9 +27,8 @@ verbs_tests = test/api/verbs_transfer_test \
     test/api/verbs_resize_test \
     test/api/verbs_windows_test \
     test/api/verbs_death_test \
-    test/api/verbs_scale_test
-verbs_test_headers = test/api/verbs_pair.hpp test/support/process.hpp
-verbs_test_libs = libtestmain.la libsoftverbs_core.la libsupport.la
+    test/api/verbs_scale_test \
+    test/api/verbs_threads_test
 check_PROGRAMS += $(verbs_tests)
 TESTS += $(verbs_tests)
 test_api_verbs_transfer_test_SOURCES = %reldir%/verbs_transfer_test.cpp $(verbs_test_headers)
@@ -47,55 +49,74 @@ test_api_verbs_death_test_SOURCES = %reldir%/verbs_death_test.cpp $(verbs_test_h
 test_api_verbs_death_test_LDADD = $(verbs_test_libs)
 test_api_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)
 test_api_verbs_scale_test_LDADD = $(verbs_test_libs)
-
-# Two processes over soft0, through libdat2.
-check_PROGRAMS += test/api/connection_test test/api/connection_codes_test test/api/transfer_test test/api/codes_test
-TESTS += test/api/connection_test test/api/connection_codes_test test/api/transfer_test test/api/codes_test
-check_PROGRAMS += test/api/rmr_test
-TESTS += test/api/rmr_test
-test_api_rmr_test_SOURCES = %reldir%/rmr_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_rmr_test_LDADD = libtestmain.la libdat2.la
-test_api_connection_test_SOURCES = %reldir%/connection_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_connection_test_LDADD = libtestmain.la libdat2.la
-test_api_transfer_test_SOURCES = %reldir%/transfer_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_transfer_test_LDADD = libtestmain.la libdat2.la
-test_api_codes_test_SOURCES = %reldir%/codes_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_codes_test_LDADD = libtestmain.la libdat2.la
-test_api_connection_codes_test_SOURCES = %reldir%/connection_codes_test.cpp
-test_api_connection_codes_test_LDADD = libtestmain.la libdat2.la
-check_PROGRAMS += test/api/memory_test test/api/fork_test
-TESTS += test/api/memory_test test/api/fork_test
-test_api_memory_test_SOURCES = %reldir%/memory_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_memory_test_LDADD = libtestmain.la libdat2.la
-test_api_fork_test_SOURCES = %reldir%/fork_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_fork_test_LDADD = libtestmain.la libdat2.la
-
-check_PROGRAMS += test/api/service_points_test test/api/disconnect_test test/api/endpoint_test
-TESTS += test/api/service_points_test test/api/disconnect_test test/api/endpoint_test
-test_api_endpoint_test_SOURCES = %reldir%/endpoint_test.cpp
-test_api_endpoint_test_LDADD = libtestmain.la libdat2.la
-test_api_disconnect_test_SOURCES = %reldir%/disconnect_test.cpp
-test_api_disconnect_test_LDADD = libtestmain.la libdat2.la
-test_api_service_points_test_SOURCES = %reldir%/service_points_test.cpp
-test_api_service_points_test_LDADD = libtestmain.la libdat2.la
-
-# Many of everything, and many threads.
-check_PROGRAMS += test/api/scale_test
-TESTS += test/api/scale_test
-test_api_scale_test_SOURCES = %reldir%/scale_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_scale_test_LDADD = libtestmain.la libdat2.la
-check_PROGRAMS += test/api/wake_up_test
-TESTS += test/api/wake_up_test
-test_api_wake_up_test_SOURCES = %reldir%/wake_up_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_wake_up_test_LDADD = libtestmain.la libdat2.la
-check_PROGRAMS += test/api/threads_test
-TESTS += test/api/threads_test
-test_api_threads_test_SOURCES = %reldir%/threads_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_threads_test_LDADD = libtestmain.la libdat2.la
-check_PROGRAMS += test/api/verbs_threads_test
-TESTS += test/api/verbs_threads_test
 test_api_verbs_threads_test_SOURCES = %reldir%/verbs_threads_test.cpp $(verbs_test_headers)
 test_api_verbs_threads_test_LDADD = $(verbs_test_libs)
+
+# Over soft0, through libdat2; most with a process at each end.
+dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp
+dat_test_libs = libtestmain.la libdat2.la
+dat_tests = \
+    test/api/connection_test \
+    test/api/connection_codes_test \
+    test/api/transfer_test \
+    test/api/codes_test \
+    test/api/memory_test \
+    test/api/fork_test \
+    test/api/rmr_test \
+    test/api/service_points_test \
+    test/api/disconnect_test \
+    test/api/endpoint_test \
+    test/api/query_test \
+    test/api/evd_test \
+    test/api/evd_scale_test \
+    test/api/cno_test \
+    test/api/srq_test \
+    test/api/completion_flags_test \
+    test/api/scale_test \
+    test/api/wake_up_test \
+    test/api/threads_test
+check_PROGRAMS += $(dat_tests)
+TESTS += $(dat_tests)
+test_api_connection_test_SOURCES = %reldir%/connection_test.cpp $(dat_test_headers)
+test_api_connection_test_LDADD = $(dat_test_libs)
+test_api_connection_codes_test_SOURCES = %reldir%/connection_codes_test.cpp $(dat_test_headers)
+test_api_connection_codes_test_LDADD = $(dat_test_libs)
+test_api_transfer_test_SOURCES = %reldir%/transfer_test.cpp $(dat_test_headers)
+test_api_transfer_test_LDADD = $(dat_test_libs)
+test_api_codes_test_SOURCES = %reldir%/codes_test.cpp $(dat_test_headers)
+test_api_codes_test_LDADD = $(dat_test_libs)
+test_api_memory_test_SOURCES = %reldir%/memory_test.cpp $(dat_test_headers)
+test_api_memory_test_LDADD = $(dat_test_libs)
+test_api_fork_test_SOURCES = %reldir%/fork_test.cpp $(dat_test_headers)
+test_api_fork_test_LDADD = $(dat_test_libs)
+test_api_rmr_test_SOURCES = %reldir%/rmr_test.cpp $(dat_test_headers)
+test_api_rmr_test_LDADD = $(dat_test_libs)
+test_api_service_points_test_SOURCES = %reldir%/service_points_test.cpp $(dat_test_headers)
+test_api_service_points_test_LDADD = $(dat_test_libs)
+test_api_disconnect_test_SOURCES = %reldir%/disconnect_test.cpp $(dat_test_headers)
+test_api_disconnect_test_LDADD = $(dat_test_libs)
+test_api_endpoint_test_SOURCES = %reldir%/endpoint_test.cpp $(dat_test_headers)
+test_api_endpoint_test_LDADD = $(dat_test_libs)
+test_api_query_test_SOURCES = %reldir%/query_test.cpp $(dat_test_headers)
+test_api_query_test_LDADD = $(dat_test_libs) -ldl
+test_api_evd_test_SOURCES = %reldir%/evd_test.cpp $(dat_test_headers)
+test_api_evd_test_LDADD = $(dat_test_libs)
+test_api_evd_scale_test_SOURCES = %reldir%/evd_scale_test.cpp $(dat_test_headers)
+test_api_evd_scale_test_LDADD = $(dat_test_libs)
+test_api_cno_test_SOURCES = %reldir%/cno_test.cpp $(dat_test_headers)
+test_api_cno_test_LDADD = $(dat_test_libs)
+test_api_srq_test_SOURCES = %reldir%/srq_test.cpp $(dat_test_headers)
+test_api_srq_test_LDADD = $(dat_test_libs)
+test_api_completion_flags_test_SOURCES = %reldir%/completion_flags_test.cpp $(dat_test_headers)
+test_api_completion_flags_test_LDADD = $(dat_test_libs)
+test_api_scale_test_SOURCES = %reldir%/scale_test.cpp $(dat_test_headers)
+test_api_scale_test_LDADD = $(dat_test_libs)
+test_api_wake_up_test_SOURCES = %reldir%/wake_up_test.cpp $(dat_test_headers)
+test_api_wake_up_test_LDADD = $(dat_test_libs)
+test_api_threads_test_SOURCES = %reldir%/threads_test.cpp $(dat_test_headers)
+test_api_threads_test_LDADD = $(dat_test_libs)
+
+# What a connection costs does not grow with their number.
 TESTS += test/api/scale.bats
 EXTRA_DIST += %reldir%/scale.bats
 check_DATA += test/bench/connections
@@ -109,27 +130,3 @@ CLEANFILES += %reldir%/dat.conf
 	    printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' \
 	        "$${ia%%:*}" '$(abs_top_builddir)/.libs/libdaplsoft.so.2' "$${ia#*:}"; \
 	done >$@
-check_PROGRAMS += test/api/cno_test
-TESTS += test/api/cno_test
-test_api_cno_test_SOURCES = %reldir%/cno_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_cno_test_LDADD = libtestmain.la libdat2.la
-check_PROGRAMS += test/api/evd_scale_test
-TESTS += test/api/evd_scale_test
-test_api_evd_scale_test_SOURCES = %reldir%/evd_scale_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_evd_scale_test_LDADD = libtestmain.la libdat2.la
-check_PROGRAMS += test/api/query_test
-TESTS += test/api/query_test
-test_api_query_test_SOURCES = %reldir%/query_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_query_test_LDADD = libtestmain.la libdat2.la -ldl
-check_PROGRAMS += test/api/evd_test
-TESTS += test/api/evd_test
-test_api_evd_test_SOURCES = %reldir%/evd_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_evd_test_LDADD = libtestmain.la libdat2.la
-check_PROGRAMS += test/api/srq_test
-TESTS += test/api/srq_test
-test_api_srq_test_SOURCES = %reldir%/srq_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_srq_test_LDADD = libtestmain.la libdat2.la
-check_PROGRAMS += test/api/completion_flags_test
-TESTS += test/api/completion_flags_test
-test_api_completion_flags_test_SOURCES = %reldir%/completion_flags_test.cpp %reldir%/side.hpp test/support/dat_conf.hpp
-test_api_completion_flags_test_LDADD = libtestmain.la libdat2.la

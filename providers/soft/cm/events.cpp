@@ -166,7 +166,6 @@ using softverbs::Engine;
 using softverbs::Event;
 using softverbs::EventChannel;
 using softverbs::guarded;
-using softverbs::Identifier;
 
 extern "C" {
 

@@ -124,7 +124,7 @@ void Process::handshake_readable(const SharedHandshake& handshake) {
     finish_handshake(handshake, adopt(*handshake, record->message));
 }
 
-void Process::finish_handshake(const SharedHandshake& handshake, FoundPeer outcome) {
+void Process::finish_handshake(const SharedHandshake& handshake, const FoundPeer& outcome) {
     if (std::exchange(handshake->finished, true)) return;
     if (handshake->timer) service_.cancel(handshake->timer);
     if (handshake->link.valid()) {  // nobody took it over

@@ -19,6 +19,7 @@ constexpr std::size_t kMaxOutgoingBytes = 32 * 1024 * 1024;
 
 std::vector<int> raw(const std::vector<UniqueFd>& fds) {
     std::vector<int> numbers;
+    numbers.reserve(fds.size());
     for (const UniqueFd& fd : fds) numbers.push_back(fd.get());
     return numbers;
 }

@@ -114,7 +114,7 @@ class Process {
     void connect_link(const SharedHandshake& handshake);
     void begin_handshake(const SharedHandshake& handshake);
     void handshake_readable(const SharedHandshake& handshake);
-    void finish_handshake(const SharedHandshake& handshake, FoundPeer outcome);
+    void finish_handshake(const SharedHandshake& handshake, const FoundPeer& outcome);
     FoundPeer adopt(Handshake& handshake, Message& hello) EXCLUDES(mutex_);
     Result<std::shared_ptr<Peer>> make_peer(const Handshake& handshake, Message& hello);
     Result<void> watch_link(const std::shared_ptr<Peer>& peer, UniqueFd link);
