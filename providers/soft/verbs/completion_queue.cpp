@@ -26,7 +26,6 @@ CompletionQueue* CompletionQueue::create(Context& context, int entries, void* cq
         return nullptr;
     }
     auto cq = std::make_unique<CompletionQueue>();
-    static_cast<ibv_cq&>(*cq) = ibv_cq{};
     cq->context = context.handle();
     cq->channel = channel;
     cq->cq_context = cq_context;

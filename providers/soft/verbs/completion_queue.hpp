@@ -13,6 +13,7 @@
 #include "dapl/support/mutex.hpp"
 #include "providers/soft/verbs/completion_ring.hpp"
 #include "providers/soft/verbs/context.hpp"
+#include "providers/soft/verbs/extended.hpp"
 
 namespace softverbs {
 
@@ -40,7 +41,7 @@ class CompletionChannel : public ibv_comp_channel {
     std::size_t turn_ GUARDED_BY(mutex_) = 0;  ///< so that no queue starves another
 };
 
-class CompletionQueue : public ibv_cq {
+class CompletionQueue : public ExtendableCq {
   public:
     static CompletionQueue& of(ibv_cq* cq) { return *static_cast<CompletionQueue*>(cq); }
     /// @return nullptr with errno.

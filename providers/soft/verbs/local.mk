@@ -13,6 +13,7 @@ libsoftverbs_core_la_SOURCES += \
     %reldir%/context.hpp \
     %reldir%/device.cpp \
     %reldir%/executor.cpp %reldir%/executor.hpp \
+    %reldir%/extended.hpp \
     %reldir%/flush.cpp \
     %reldir%/layout.hpp \
     %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \

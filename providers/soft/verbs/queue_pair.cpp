@@ -39,7 +39,7 @@ OwnPages::~OwnPages() {
     if (begin_) munmap(begin_, bytes_);
 }
 
-QueuePair::QueuePair(ProtectionDomain& pd) : ibv_qp{}, adapter_(*pd.owner().adapter) {
+QueuePair::QueuePair(ProtectionDomain& pd) : adapter_(*pd.owner().adapter) {
     context = pd.context;
     this->pd = &pd;
     pthread_mutex_init(&mutex, nullptr);

@@ -14,6 +14,7 @@
 #include "dapl/support/mutex.hpp"
 #include "providers/soft/verbs/completion_queue.hpp"
 #include "providers/soft/verbs/context.hpp"
+#include "providers/soft/verbs/extended.hpp"
 #include "providers/soft/verbs/shared_receive_queue.hpp"
 #include "providers/soft/verbs/target.hpp"
 
@@ -83,7 +84,7 @@ class OwnPages {
 struct AgentMessage;
 struct AgentOperation;
 
-class QueuePair : public ibv_qp {
+class QueuePair : public ExtendableQp {
   public:
     static QueuePair& of(ibv_qp* qp) { return *static_cast<QueuePair*>(qp); }
     /// @return nullptr with errno.
@@ -94,6 +95,8 @@ class QueuePair : public ibv_qp {
     int modify(const ibv_qp_attr& attributes, int mask) EXCLUDES(send_lock_, receive_lock_);
     void query(ibv_qp_attr& attributes, ibv_qp_init_attr& init) EXCLUDES(send_lock_);
     int post_send(ibv_send_wr* wr, ibv_send_wr** bad) EXCLUDES(send_lock_, receive_lock_);
+    /// All of them or, with an errno, none.
+    int post_all(ibv_send_wr* first) EXCLUDES(send_lock_, receive_lock_);
     /// ibv_bind_mw. @return 0 or an errno.
     int bind(ibv_mw& window, const ibv_mw_bind& request) EXCLUDES(send_lock_, receive_lock_);
     int post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) EXCLUDES(receive_lock_);

@@ -139,6 +139,22 @@ int QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad) {
     return 0;
 }
 
+int QueuePair::post_all(ibv_send_wr* first) {
+    support::SpinLockGuard lock(send_lock_);
+    std::uint32_t count = 0;
+    for (const ibv_send_wr* wr = first; wr; wr = wr->next, ++count) {
+        if (const int cause = check(*wr)) return cause;
+    }
+    const std::uint32_t used = send_posted_ - send_completed_.load(std::memory_order_acquire);
+    if (used + count > cap_.max_send_wr) return ENOMEM;
+    for (const ibv_send_wr* wr = first; wr; wr = wr->next) {
+        SendWork work = work_of(*wr);
+        work.position = send_posted_;
+        submit(work);
+    }
+    return 0;
+}
+
 int QueuePair::bind(ibv_mw& window, const ibv_mw_bind& request) {
     const ibv_mw_bind_info& info = request.bind_info;
     if (!info.mr && (info.addr != 0 || info.length != 0)) return EINVAL;
