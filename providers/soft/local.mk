@@ -9,3 +9,4 @@ include providers/soft/verbs/local.mk
 include providers/soft/cm/local.mk
 include providers/soft/export/local.mk
 include providers/soft/provider/local.mk
+include providers/soft/tool/local.mk

@@ -4,7 +4,7 @@ compat_scripts = \
     %reldir%/libsoftverbs.bats \
     %reldir%/devices.bats %reldir%/pingpong.bats %reldir%/perftest.bats %reldir%/rdmacm.bats \
     %reldir%/reference_stack.bats %reldir%/dtest.bats %reldir%/dapl_programs.bats %reldir%/combinations.bats \
-    %reldir%/other_user.bats
+    %reldir%/other_user.bats %reldir%/softverbs_run.bats
 TESTS += $(compat_scripts)
 EXTRA_DIST += %reldir%/helpers.bash $(compat_scripts)
 

@@ -3,6 +3,7 @@
 lib_LTLIBRARIES += libsoftverbs.la
 EXTRA_DIST += %reldir%/libsoftverbs.map
 libsoftverbs_la_SOURCES = \
+    %reldir%/device_probes.cpp \
     %reldir%/export.hpp \
     %reldir%/rates.cpp \
     %reldir%/unlisted.cpp \

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// softverbs: starts programs on soft0, and shows and cleans fabrics.
+#include <cstdio>
+#include <exception>
+
+#include "providers/soft/tool/run.hpp"
+
+namespace {
+
+int carry_out(const softverbs::tool::Options& options) {
+    using namespace softverbs::tool;
+    switch (options.command) {
+        case Command::kRun:
+            return run(options);
+        case Command::kList:
+        case Command::kClean:
+            break;
+    }
+    return kFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        int status = 0;
+        const auto options = softverbs::tool::parse(argc, argv, status);
+        return options ? carry_out(*options) : status;
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "softverbs: %s\n", failure.what());
+        return softverbs::tool::kFailed;
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/tool/run.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "providers/soft/fabric/directory.hpp"
+
+namespace softverbs::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kLibrary[] = "libsoftverbs.so";
+
+int fail(const std::string& what) {
+    std::fprintf(stderr, "softverbs run: %s\n", what.c_str());
+    return kRunFailed;
+}
+
+/// Puts `entry` in front of what a variable holds, once.
+void prepend(const char* variable, const std::string& entry, const char* separators) {
+    const char* before = std::getenv(variable);
+    const std::string rest = before ? before : "";
+    for (std::size_t at = 0; at < rest.size();) {
+        const std::size_t end = std::min(rest.find_first_of(separators, at), rest.size());
+        if (rest.compare(at, end - at, entry) == 0) return;
+        at = end + 1;
+    }
+    setenv(variable, rest.empty() ? entry.c_str() : (entry + ":" + rest).c_str(), 1);
+}
+
+/// The program may go to another directory, and so the name must lead there from everywhere.
+bool use_fabric(const std::string& named) {
+    std::error_code failed;
+    const fs::path path = fs::absolute(named, failed);
+    if (failed || !Directory::open(path.string())) return false;  // told
+    setenv("SOFTVERBS_FABRIC", path.c_str(), 1);
+    return true;
+}
+
+}  // namespace
+
+std::string find_library() {
+    std::error_code failed;
+    const fs::path here = fs::read_symlink("/proc/self/exe", failed).parent_path();
+    if (failed) return {};
+    // Relative to where this program is, so that a moved or staged tree works from its place.
+    const fs::path from_bin_to_lib = fs::path(LIBDIR).lexically_relative(BINDIR);
+    for (const fs::path& folder : {here / ".libs", here, here / from_bin_to_lib}) {
+        const fs::path library = (folder / kLibrary).lexically_normal();
+        if (access(library.c_str(), R_OK) == 0) return library.string();
+    }
+    return {};
+}
+
+int run(const Options& options) {
+    const std::string library = find_library();
+    if (library.empty()) return fail("libsoftverbs.so is not installed beside this program");
+    if (library.find_first_of(" :") != std::string::npos)
+        return fail("LD_PRELOAD cannot name " + library +
+                    ": it has a space or a colon in its path");
+    if (!options.fabric.empty() && !use_fabric(options.fabric)) return kRunFailed;
+    if (!options.cm.empty()) setenv("SOFTVERBS_CM", options.cm.c_str(), 1);
+    prepend("LD_PRELOAD", library, " :");
+    execvp(options.program[0], options.program);
+    const int cause = errno;
+    std::fprintf(stderr, "softverbs run: %s: %s\n", options.program[0], std::strerror(cause));
+    return cause == ENOENT ? kNotFound : kCannotExecute;
+}
+
+}  // namespace softverbs::tool
