@@ -41,6 +41,7 @@ struct Options {
     std::uint32_t inline_data = 256;
     std::size_t buffer = 4 << 20;
     int access = kAllAccess;
+    ibv_qp_type type = IBV_QPT_RC;  ///< or IBV_QPT_UC
 };
 
 /// One process's objects but queue pairs.
@@ -146,7 +147,7 @@ class Qp {
         ibv_qp_init_attr attributes{};
         attributes.send_cq = attributes.recv_cq = host.cq;
         attributes.srq = host.srq;
-        attributes.qp_type = IBV_QPT_RC;
+        attributes.qp_type = host.options.type;
         attributes.sq_sig_all = host.options.signal_all;
         attributes.cap.max_send_wr = host.options.depth;
         attributes.cap.max_recv_wr = host.srq ? 0 : host.options.depth;
@@ -185,9 +186,9 @@ class Qp {
         a.min_rnr_timer = timing.min_rnr_timer;
         a.ah_attr.dlid = peer.lid;
         a.ah_attr.port_num = 1;
-        return ibv_modify_qp(qp_, &a,
-                             IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                 IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+        int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+        if (is_reliable()) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+        return ibv_modify_qp(qp_, &a, mask);
     }
     int ready_to_send(const Timing& timing = {}) {
         ibv_qp_attr a{};
@@ -196,9 +197,11 @@ class Qp {
         a.retry_cnt = timing.retry_cnt;
         a.rnr_retry = timing.rnr_retry;
         a.max_rd_atomic = 16;
-        return ibv_modify_qp(qp_, &a,
-                             IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                                 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+        int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+        if (is_reliable()) {
+            mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+        }
+        return ibv_modify_qp(qp_, &a, mask);
     }
     int to_error() {
         ibv_qp_attr a{};
@@ -270,6 +273,8 @@ class Qp {
     }
 
   private:
+    bool is_reliable() const { return qp_->qp_type == IBV_QPT_RC; }
+
     Host& host_;
     ibv_qp* qp_ = nullptr;
 };

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's ibv_rc_pingpong and ibv_srq_pingpong: exchange LID, QP number and GID over TCP, then messages.
+# Debian's ibv_rc_pingpong, ibv_uc_pingpong and ibv_srq_pingpong: exchange LID, QP number and GID over TCP, then messages.
 load helpers
 
 setup() {
-    need_program ibv_rc_pingpong ibv_srq_pingpong ibv_devinfo
+    need_program ibv_rc_pingpong ibv_uc_pingpong ibv_srq_pingpong ibv_devinfo
     program=ibv_rc_pingpong
     start_network
 }
@@ -34,6 +34,14 @@ pingpong() {
 @test "ibv_rc_pingpong -e: sleeping for completion events" { pingpong 4096 1000 -e; }
 @test "ibv_rc_pingpong -e: 1 MiB, sleeping for completion events" { pingpong 1048576 50 -e; }
 @test "ibv_rc_pingpong -g 0: addressed by GID" { pingpong 4096 200 -g 0; }
+@test "ibv_uc_pingpong: received bytes validated" {
+    program=ibv_uc_pingpong
+    pingpong 4096 1000 -c
+}
+@test "ibv_uc_pingpong -e: 64 KiB, sleeping for completion events" {
+    program=ibv_uc_pingpong
+    pingpong 65536 200 -e
+}
 @test "ibv_srq_pingpong: 4 queue pairs take their receives from one shared queue" {
     program=ibv_srq_pingpong
     pingpong 4096 1000 -q 4

@@ -54,7 +54,21 @@ bool Executor::takes_receive() const {
 }
 
 Outcome Executor::run() {
-    if (work_.is_local()) return run_local();
+    return work_.is_local() ? run_local() : told(attempt());
+}
+
+/// What an unreliable request met at the other end is not told to this one: where the message did
+/// not arrive it is lost.
+Outcome Executor::told(Outcome outcome) const {
+    if (qp_.is_reliable() || outcome.progress == Progress::kAgent) return outcome;
+    const bool failed_here =
+        outcome.progress == Progress::kDone &&
+        (outcome.status == IBV_WC_LOC_PROT_ERR || outcome.status == IBV_WC_LOC_LEN_ERR ||
+         outcome.status == IBV_WC_GENERAL_ERR);
+    return failed_here ? outcome : done(IBV_WC_SUCCESS);
+}
+
+Outcome Executor::attempt() {
     if (!target_.peer->alive()) return {Progress::kNoAnswer, IBV_WC_SUCCESS};
     Busy busy(*target_.entry);
     Outcome otherwise{};
@@ -105,6 +119,8 @@ Outcome Executor::send() {
     bool responder_failed = false;
     const ibv_wc_status refused = plan_receive(responder_failed);
     if (responder_failed) {
+        // One that does not fit is as good as lost: the receive waits for the next.
+        if (!qp_.is_reliable() && refused == IBV_WC_LOC_LEN_ERR) return done(IBV_WC_SUCCESS);
         publish_receive(refused, 0);
         return refused == IBV_WC_LOC_LEN_ERR ? refuse(IBV_WC_REM_INV_REQ_ERR, Fault::kLocalError)
                                              : refuse(IBV_WC_REM_OP_ERR, Fault::kLocalError);
@@ -270,7 +286,7 @@ Outcome Executor::copied(int cause) {
 
 Outcome Executor::finish_receive(std::uint8_t flags) {
     if (work_.opcode == IBV_WR_SEND_WITH_INV && !invalidate_at_target(target_, work_.imm_data)) {
-        publish_receive(IBV_WC_REM_INV_REQ_ERR, 0);
+        if (qp_.is_reliable()) publish_receive(IBV_WC_REM_INV_REQ_ERR, 0);
         return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
     }
     publish_receive(IBV_WC_SUCCESS, flags);
@@ -307,8 +323,10 @@ void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
     if (ring.publish(*entry, completion)) target_.wake_channel();
 }
 
-/// The responder's queue pair breaks too: its service thread sees to it.
+/// The responder's queue pair breaks too: its service thread sees to it. An unreliable one breaks
+/// by its own faults only.
 Outcome Executor::refuse(ibv_wc_status status, Fault fault) {
+    if (!qp_.is_reliable() && fault != Fault::kLocalError) return done(status);
     target_.entry->fault.store(fault, std::memory_order_seq_cst);
     target_.kick_qp();
     return done(status);
@@ -337,6 +355,10 @@ Outcome Executor::begin_agent(AgentKind kind, std::uint32_t access) {
 /// Only arena memory is touched from here on, and the queue pair at the other end may have changed
 /// its state while the agent worked.
 Outcome Executor::conclude_agent(int status, std::uint64_t found) {
+    return told(conclude(status, found));
+}
+
+Outcome Executor::conclude(int status, std::uint64_t found) {
     AgentOperation& operation = *agent_;
     operation.busy = false;
     plan_ = operation.plan;

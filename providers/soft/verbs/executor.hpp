@@ -21,6 +21,9 @@ class Executor {
     Outcome conclude_agent(int status, std::uint64_t found);
 
   private:
+    Outcome attempt();
+    Outcome told(Outcome outcome) const;
+    Outcome conclude(int status, std::uint64_t found);
     Outcome execute();
     Outcome send();
     Outcome write();

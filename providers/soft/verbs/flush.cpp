@@ -10,6 +10,13 @@
 
 namespace softverbs {
 
+/// An unreliable queue pair goes on receiving, and sends again when it is told to.
+void QueuePair::request_failed() {
+    if (is_reliable()) return enter_error(IBV_WC_WR_FLUSH_ERR);
+    set_state(IBV_QPS_SQE);
+    flush_sends(IBV_WC_WR_FLUSH_ERR);
+}
+
 void QueuePair::enter_error(ibv_wc_status head_status) {
     if (state_.load() == IBV_QPS_ERR) return;
     set_state(IBV_QPS_ERR);
@@ -94,6 +101,7 @@ void QueuePair::give_up_peer(const Peer& peer) {
     const ibv_qp_state state = state_.load();
     if (target_.peer.get() != &peer || state == IBV_QPS_RESET) return;
     if (state == IBV_QPS_ERR) return flush_receives();
+    if (!is_reliable()) return lose_sends();
     const bool left_in_order =
         target_.entry->generation.load(std::memory_order_acquire) != target_.generation;
     if (left_in_order && send_pending_ == send_posted_) return;
@@ -101,12 +109,19 @@ void QueuePair::give_up_peer(const Peer& peer) {
     report(IBV_EVENT_QP_FATAL);
 }
 
+/// What was under way to a peer that is gone is lost, which an unreliable queue pair is not told.
+void QueuePair::lose_sends() {
+    if (agent_) agent_->busy = false;
+    waiting_for_ = Progress::kDone;
+    drain();
+}
+
 void QueuePair::serve_kick() {
     const Fault fault = entry_->fault.exchange(Fault::kNone, std::memory_order_seq_cst);
     support::SpinLockGuard lock(send_lock_);
     const ibv_qp_state state = state_.load();
-    if (fault != Fault::kNone &&
-        (state == IBV_QPS_RTR || state == IBV_QPS_RTS || state == IBV_QPS_SQD)) {
+    if (fault != Fault::kNone && (state == IBV_QPS_RTR || state == IBV_QPS_RTS ||
+                                  state == IBV_QPS_SQD || state == IBV_QPS_SQE)) {
         enter_error(IBV_WC_WR_FLUSH_ERR);
         if (fault == Fault::kAccess) report(IBV_EVENT_QP_ACCESS_ERR);
         if (fault == Fault::kInvalidRequest) report(IBV_EVENT_QP_REQ_ERR);

@@ -27,4 +27,5 @@ libsoftverbs_core_la_SOURCES += \
     %reldir%/shared_receive_resize.cpp \
     %reldir%/strings.cpp \
     %reldir%/target.cpp %reldir%/target.hpp \
-    %reldir%/transfer.cpp %reldir%/transfer.hpp
+    %reldir%/transfer.cpp %reldir%/transfer.hpp \
+    %reldir%/transitions.cpp %reldir%/transitions.hpp

@@ -17,7 +17,8 @@ namespace {
 int check_capabilities(const ibv_qp_init_attr& attributes) {
     const ibv_qp_cap& cap = attributes.cap;
     if (!attributes.send_cq || !attributes.recv_cq) return EINVAL;
-    if (attributes.qp_type != IBV_QPT_RC) return EOPNOTSUPP;
+    if (attributes.qp_type != IBV_QPT_RC && attributes.qp_type != IBV_QPT_UC) return EOPNOTSUPP;
+    if (attributes.qp_type == IBV_QPT_UC && attributes.srq) return EINVAL;
     const bool fits = cap.max_send_wr <= kMaxWorkRequests && cap.max_recv_wr <= kMaxWorkRequests &&
                       cap.max_send_sge <= kMaxSge && cap.max_recv_sge <= kMaxSge &&
                       cap.max_inline_data <= kMaxInline;
@@ -70,7 +71,7 @@ int QueuePair::set_up(const ibv_qp_init_attr& attributes) {
     send_cq = attributes.send_cq;
     recv_cq = attributes.recv_cq;
     srq = attributes.srq;
-    qp_type = IBV_QPT_RC;
+    qp_type = attributes.qp_type;
     state = IBV_QPS_RESET;
     signal_all_ = attributes.sq_sig_all != 0;
     cap_ = attributes.cap;

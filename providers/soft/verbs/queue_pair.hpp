@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A reliable connected queue pair: the private half of what its QpEntry publishes. Its requests
-/// are carried out by the thread that posts them, while it holds send_lock; what has to wait is
-/// queued, and the service thread goes on with it.
+/// A connected queue pair, reliable or not: the private half of what its QpEntry publishes. Its
+/// requests are carried out by the thread that posts them, while it holds send_lock; what has to
+/// wait is queued, and the service thread goes on with it.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -128,6 +128,8 @@ class QueuePair : public ExtendableQp {
     CompletionQueue& receive_queue() const { return CompletionQueue::of(recv_cq); }
     SharedReceiveQueue* shared_queue() const { return static_cast<SharedReceiveQueue*>(srq); }
     QpEntry& entry() const { return *entry_; }
+    /// Whether its requests are acknowledged: what the peer does not take, else, is lost.
+    bool is_reliable() const { return qp_type == IBV_QPT_RC; }
     std::uint32_t index() const { return index_; }
     /// Whether a thread of ours is carrying out a request.
     bool executing() const { return executing_.load(std::memory_order_seq_cst); }
@@ -170,8 +172,11 @@ class QueuePair : public ExtendableQp {
     Deadline wait_deadline(Progress reason, bool& endless) const REQUIRES(send_lock_);
 
     // -- flush.cpp
+    /// A request has failed: all behind it are flushed.
+    void request_failed() REQUIRES(send_lock_) EXCLUDES(receive_lock_);
     void enter_error(ibv_wc_status head_status) REQUIRES(send_lock_) EXCLUDES(receive_lock_);
     void quiesce() REQUIRES(send_lock_);
+    void lose_sends() REQUIRES(send_lock_);
     void flush_sends(ibv_wc_status head_status) REQUIRES(send_lock_);
     void flush_receives() EXCLUDES(receive_lock_);
     void post_flushed_receive(std::uint32_t slot);

@@ -9,38 +9,9 @@
 #include "providers/soft/verbs/agent.hpp"
 #include "providers/soft/verbs/query.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
+#include "providers/soft/verbs/transitions.hpp"
 
 namespace softverbs {
-namespace {
-
-struct Transition {
-    ibv_qp_state from, to;
-    int required;  ///< attributes that must come with it
-};
-
-constexpr Transition kTransitions[] = {
-    {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS},
-    {IBV_QPS_INIT, IBV_QPS_INIT, 0},
-    {IBV_QPS_INIT, IBV_QPS_RTR,
-     IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-         IBV_QP_MIN_RNR_TIMER},
-    {IBV_QPS_RTR, IBV_QPS_RTS,
-     IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-         IBV_QP_MAX_QP_RD_ATOMIC},
-    {IBV_QPS_RTS, IBV_QPS_RTS, 0},
-    {IBV_QPS_RTS, IBV_QPS_SQD, 0},
-    {IBV_QPS_SQD, IBV_QPS_SQD, 0},
-    {IBV_QPS_SQD, IBV_QPS_RTS, 0},
-};
-
-bool is_allowed(ibv_qp_state from, ibv_qp_state to, int mask) {
-    if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) return true;
-    for (const Transition& t : kTransitions)
-        if (t.from == from && t.to == to) return (mask & t.required) == t.required;
-    return false;
-}
-
-}  // namespace
 
 int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
     const ibv_qp_state current = state_.load();
@@ -62,7 +33,7 @@ int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
 }
 
 int QueuePair::check_modify(ibv_qp_state next, const ibv_qp_attr& attributes, int mask) const {
-    if (!is_allowed(state_.load(), next, mask)) return EINVAL;
+    if (!is_allowed(qp_type, state_.load(), next, mask)) return EINVAL;
     if ((mask & IBV_QP_PORT) != 0 && attributes.port_num != 1) return EINVAL;
     if ((mask & IBV_QP_PKEY_INDEX) != 0 && attributes.pkey_index != 0) return EINVAL;
     if ((mask & IBV_QP_ALT_PATH) != 0) return EOPNOTSUPP;

@@ -39,6 +39,10 @@ bool is_atomic(ibv_wr_opcode opcode) {
     return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+bool needs_answer(ibv_wr_opcode opcode) {
+    return opcode == IBV_WR_RDMA_READ || is_atomic(opcode);
+}
+
 ibv_wc_opcode completion_opcode(ibv_wr_opcode opcode) {
     switch (opcode) {
         case IBV_WR_RDMA_WRITE:
@@ -109,8 +113,12 @@ constexpr std::uint32_t kRnrDelays[32] = {65536, 1,    2,    3,     4,     6,   
 
 int QueuePair::check(const ibv_send_wr& wr) const {
     const ibv_qp_state state = state_.load(std::memory_order_relaxed);
-    if (state != IBV_QPS_RTS && state != IBV_QPS_SQD && state != IBV_QPS_ERR) return EINVAL;
+    if (state != IBV_QPS_RTS && state != IBV_QPS_SQD && state != IBV_QPS_SQE &&
+        state != IBV_QPS_ERR) {
+        return EINVAL;
+    }
     if (!is_supported(wr.opcode)) return EINVAL;
+    if (!is_reliable() && needs_answer(wr.opcode)) return EINVAL;
     if (wr.opcode == IBV_WR_BIND_MW && !names_window(wr)) return EINVAL;
     if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > cap_.max_send_sge) return EINVAL;
     if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
@@ -180,7 +188,7 @@ void QueuePair::submit(SendWork& work) {
     const ibv_qp_state state = state_.load(std::memory_order_relaxed);
     const bool in_order = send_pending_ == send_posted_;
     ++send_posted_;
-    if (state == IBV_QPS_ERR) {
+    if (state == IBV_QPS_ERR || state == IBV_QPS_SQE) {
         ++send_pending_;
         return complete(work, IBV_WC_WR_FLUSH_ERR);
     }
@@ -192,7 +200,7 @@ void QueuePair::submit(SendWork& work) {
     }
     ++send_pending_;
     complete(work, outcome.status);
-    if (outcome.status != IBV_WC_SUCCESS) enter_error(IBV_WC_WR_FLUSH_ERR);
+    if (outcome.status != IBV_WC_SUCCESS) request_failed();
 }
 
 SendWork& QueuePair::queued(std::uint32_t position) {
@@ -255,7 +263,7 @@ void QueuePair::drain() {
         waiting_for_ = Progress::kDone;
         ++send_pending_;
         complete(work, outcome.status);
-        if (outcome.status != IBV_WC_SUCCESS) enter_error(IBV_WC_WR_FLUSH_ERR);
+        if (outcome.status != IBV_WC_SUCCESS) request_failed();
     }
     executing_.store(false, std::memory_order_release);
 }
@@ -328,7 +336,7 @@ void QueuePair::agent_replied(const AgentMessage& answer, const Peer& peer) {
     waiting_for_ = Progress::kDone;
     ++send_pending_;
     complete(work, outcome.status);
-    if (outcome.status != IBV_WC_SUCCESS) enter_error(IBV_WC_WR_FLUSH_ERR);
+    if (outcome.status != IBV_WC_SUCCESS) request_failed();
     drain();
 }
 
