@@ -86,6 +86,10 @@ class CompletionQueue : public ExtendableCq {
     }
     std::atomic<int> users{0};
 
+    // -- extended_completion.cpp
+    ibv_wc polled{};            ///< of start_poll and next_poll; whose poll it is owns it
+    support::Mutex poll_mutex;  ///< held from start_poll to end_poll; outermost
+
   private:
     /// Completions that were in a ring which has been replaced, oldest first.
     struct Backlog {

@@ -12,6 +12,7 @@
 
 #include "providers/soft/verbs/completion_queue.hpp"
 #include "providers/soft/verbs/context.hpp"
+#include "providers/soft/verbs/extended_objects.hpp"
 #include "providers/soft/verbs/memory_windows.hpp"
 #include "providers/soft/verbs/query.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
@@ -89,6 +90,8 @@ void fill_operations(Context& context) {
     context.verbs.sz = sizeof(verbs_context);
     context.verbs.query_port = query_port_attributes;
     context.verbs.query_device_ex = query_device_extended;
+    context.verbs.create_cq_ex = create_extended_cq;
+    context.verbs.create_qp_ex = create_extended_qp;
     ibv_context& verbs = context.verbs.context;
     verbs.device = device();
     verbs.abi_compat = __VERBS_ABI_IS_EXTENDED;

@@ -14,14 +14,19 @@ libsoftverbs_core_la_SOURCES += \
     %reldir%/device.cpp \
     %reldir%/executor.cpp %reldir%/executor.hpp \
     %reldir%/extended.hpp \
+    %reldir%/extended_completion.cpp \
+    %reldir%/extended_objects.hpp \
+    %reldir%/extended_send.cpp \
     %reldir%/flush.cpp \
     %reldir%/layout.hpp \
     %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \
     %reldir%/memory_windows.cpp %reldir%/memory_windows.hpp \
+    %reldir%/own_pages.cpp %reldir%/own_pages.hpp \
     %reldir%/query.cpp %reldir%/query.hpp \
     %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp \
     %reldir%/queue_pair_state.cpp \
     %reldir%/receive_queue.cpp \
+    %reldir%/send_builder.cpp %reldir%/send_builder.hpp \
     %reldir%/send_queue.cpp \
     %reldir%/shared_receive_queue.cpp %reldir%/shared_receive_queue.hpp \
     %reldir%/shared_receive_resize.cpp \

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/verbs/queue_pair.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -26,19 +24,6 @@ int check_capabilities(const ibv_qp_init_attr& attributes) {
 }
 
 }  // namespace
-
-int OwnPages::allocate(std::size_t bytes) {
-    void* const made =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (made == MAP_FAILED) return ENOMEM;
-    begin_ = made;
-    bytes_ = bytes;
-    return 0;
-}
-
-OwnPages::~OwnPages() {
-    if (begin_) munmap(begin_, bytes_);
-}
 
 QueuePair::QueuePair(ProtectionDomain& pd) : adapter_(*pd.owner().adapter) {
     context = pd.context;
@@ -215,11 +200,6 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
 int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr* init) {
     QueuePair::of(qp).query(*attributes, *init);
     return 0;
-}
-
-/// Queue pairs made by ibv_create_qp have no second interface.
-ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp*) {
-    return nullptr;
 }
 
 /// The last bytes come last; the order of those before them is not fixed.

@@ -15,6 +15,8 @@
 #include "providers/soft/verbs/completion_queue.hpp"
 #include "providers/soft/verbs/context.hpp"
 #include "providers/soft/verbs/extended.hpp"
+#include "providers/soft/verbs/own_pages.hpp"
+#include "providers/soft/verbs/send_builder.hpp"
 #include "providers/soft/verbs/shared_receive_queue.hpp"
 #include "providers/soft/verbs/target.hpp"
 
@@ -65,22 +67,6 @@ inline Outcome done(ibv_wc_status status) {
     return {Progress::kDone, status};
 }
 
-/// Pages of their own, so that those never touched cost nothing.
-class OwnPages {
-  public:
-    OwnPages() = default;
-    ~OwnPages();
-    OwnPages(const OwnPages&) = delete;
-    OwnPages& operator=(const OwnPages&) = delete;
-    /// Once. @return 0 or ENOMEM.
-    int allocate(std::size_t bytes);
-    std::byte* get() const { return static_cast<std::byte*>(begin_); }
-
-  private:
-    void* begin_ = nullptr;
-    std::size_t bytes_ = 0;
-};
-
 struct AgentMessage;
 struct AgentOperation;
 
@@ -121,6 +107,11 @@ class QueuePair : public ExtendableQp {
     void wait_expired(std::uint32_t ticket);
     /// The peer's service thread has done its part of the request at the head.
     void agent_replied(const AgentMessage& answer, const Peer& peer);
+
+    /// For ibv_qp_to_qp_ex, before anybody else knows the queue pair. @return 0 or ENOMEM.
+    int make_extended();
+    /// @return nullptr unless it was made with send operations that are built one by one.
+    SendBuilder* builder() const { return builder_.get(); }
 
     Adapter& adapter() const { return adapter_; }
     ProtectionDomain& domain() const { return ProtectionDomain::of(pd); }
@@ -207,6 +198,8 @@ class QueuePair : public ExtendableQp {
     std::unique_ptr<AgentOperation> agent_ GUARDED_BY(send_lock_);
 
     std::uint64_t agent_buffer_ = 0;  ///< what is left of agent_ when the queue pair goes
+
+    std::unique_ptr<SendBuilder> builder_;
 
     support::SpinLock receive_lock_;
     ReceiveRing receives_;
