@@ -158,6 +158,11 @@ class Qp {
         require(qp_ != nullptr, "a queue pair is made");
         require(init(access) == 0, "INIT");
     }
+    /// Takes over a queue pair that was made elsewhere.
+    Qp(Host& host, ibv_qp* made, int access = kAllAccess) : host_(host), qp_(made) {
+        require(qp_ != nullptr, "a queue pair is made");
+        require(init(access) == 0, "INIT");
+    }
     ~Qp() {
         if (qp_) ibv_destroy_qp(qp_);
     }
