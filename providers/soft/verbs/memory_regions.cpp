@@ -60,9 +60,10 @@ std::uint32_t next_key(std::uint32_t last, std::uint32_t index, std::uint64_t no
 namespace {
 
 constexpr unsigned kRemoteChanges = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-constexpr unsigned kSupportedAccess =
-    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-    IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
+constexpr unsigned kSupportedAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                                      IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
+                                      IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
 
 #if !defined(MADV_POPULATE_READ)  // Linux 5.14
 #define MADV_POPULATE_READ 22
@@ -88,20 +89,48 @@ int check_memory(void* address, std::size_t length, bool writes) {
     return msync(first_page, end - start, MS_ASYNC) == 0 ? 0 : EFAULT;
 }
 
-int check_request(void* address, std::size_t length, unsigned access) {
+int check_request(const Registration& request) {
+    const unsigned access = request.access;
     if ((access & ~kSupportedAccess) != 0) return EOPNOTSUPP;
-    if (length == 0) return EINVAL;
+    if (request.length == 0) return EINVAL;
     if ((access & kRemoteChanges) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) return EINVAL;
-    return check_memory(address, length, (access & IBV_ACCESS_LOCAL_WRITE) != 0);
+    return check_memory(request.address, request.length, (access & IBV_ACCESS_LOCAL_WRITE) != 0);
 }
 
-ibv_mr* register_memory(ProtectionDomain& pd, void* address, std::size_t length, std::uint64_t iova,
-                        unsigned access) {
-    if (const int cause = check_request(address, length, access)) {
+/// Fills the region's entry of the table and makes it known under a new key.
+void publish(MemoryRegion& mr, const Registration& request) {
+    Adapter& adapter = *request.pd->owner().adapter;
+    MrEntry& entry = adapter.view().mr(mr.index << kKeyIndexShift);
+    const std::uint32_t key = next_key(entry.reserved, mr.index, adapter.view().header().nonce);
+    entry.reserved = key;  // the last key of this entry, for the next one
+    entry.pd = request.pd->number();
+    entry.access = request.access;
+    entry.address = reinterpret_cast<std::uintptr_t>(request.address);
+    entry.length = request.length;
+    entry.iova = request.iova;
+    entry.kind = KeyKind::kRegion;
+    entry.key.store(key, std::memory_order_seq_cst);
+    mr.request = request;
+    mr.context = request.pd->context;
+    mr.pd = request.pd;
+    mr.addr = request.address;
+    mr.length = request.length;
+    mr.handle = mr.index;
+    mr.lkey = key;
+    mr.rkey = key;
+    {
+        support::SpinLockGuard guard(adapter.window_lock);
+        adapter.key_owners.enter(mr.index, &mr);
+    }
+    ++request.pd->users;
+}
+
+ibv_mr* register_memory(const Registration& request) {
+    if (const int cause = check_request(request)) {
         errno = cause;
         return nullptr;
     }
-    Adapter& adapter = *pd.owner().adapter;
+    Adapter& adapter = *request.pd->owner().adapter;
     auto mr = std::make_unique<MemoryRegion>();
     support::MutexLock lock(adapter.mutex);
     const Result<std::uint32_t> index = adapter.take_mr();
@@ -109,29 +138,8 @@ ibv_mr* register_memory(ProtectionDomain& pd, void* address, std::size_t length,
         errno = index.error();
         return nullptr;
     }
-    MrEntry& entry = adapter.view().mr(*index << kKeyIndexShift);
-    const std::uint32_t key = next_key(entry.reserved, *index, adapter.view().header().nonce);
-    entry.reserved = key;  // the last key of this entry, for the next one
-    entry.pd = pd.number();
-    entry.access = access;
-    entry.address = reinterpret_cast<std::uintptr_t>(address);
-    entry.length = length;
-    entry.iova = iova;
-    entry.kind = KeyKind::kRegion;
-    entry.key.store(key, std::memory_order_seq_cst);
-    mr->context = pd.context;
-    mr->pd = &pd;
-    mr->addr = address;
-    mr->length = length;
-    mr->handle = *index;
-    mr->lkey = key;
-    mr->rkey = key;
     mr->index = *index;
-    {
-        support::SpinLockGuard guard(adapter.window_lock);
-        adapter.key_owners.enter(*index, mr.get());
-    }
-    ++pd.users;
+    publish(*mr, request);
     return mr.release();
 }
 
@@ -139,7 +147,8 @@ ibv_mr* try_register(ibv_pd* pd, void* address, std::size_t length, std::uint64_
                      unsigned access) {
     const CancellationDisabled guard;
     try {
-        return register_memory(ProtectionDomain::of(pd), address, length, iova, access);
+        const std::uint64_t base = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
+        return register_memory({&ProtectionDomain::of(pd), address, length, base, access});
     } catch (const std::bad_alloc&) {
         errno = ENOMEM;
         return nullptr;
@@ -147,9 +156,9 @@ ibv_mr* try_register(ibv_pd* pd, void* address, std::size_t length, std::uint64_
 }
 
 /// Data may still be on its way: requesters that saw the key are waited for, and payloads that
-/// wait in receive slots are put where they belong while the memory is surely there.
-/// @return 0, EBUSY while windows are bound to it.
-int deregister(MemoryRegion& mr) {
+/// wait in receive slots are put where they belong while the memory is surely there. The region
+/// keeps its entry, in which nobody finds it. @return 0, EBUSY while windows are bound to it.
+int withdraw(MemoryRegion& mr) {
     Adapter& adapter = *Context::of(mr.context).adapter;
     if (!withdraw_region(adapter, mr)) return EBUSY;
     MrEntry& entry = adapter.view().mr(mr.index << kKeyIndexShift);
@@ -157,7 +166,40 @@ int deregister(MemoryRegion& mr) {
     adapter.wait_for_requesters();
     support::MutexLock lock(adapter.mutex);
     for (const auto& [index, cq] : adapter.completion_queues()) cq->deliver_payloads();
+    --mr.request.pd->users;
+    return 0;
+}
+
+int deregister(MemoryRegion& mr) {
+    Adapter& adapter = *Context::of(mr.context).adapter;
+    if (const int cause = withdraw(mr)) return cause;
+    support::MutexLock lock(adapter.mutex);
     adapter.return_mr(mr.index);
+    return 0;
+}
+
+/// What a region becomes by ibv_rereg_mr: the parts that are not to change are as they were.
+Registration changed(const MemoryRegion& mr, int flags, ProtectionDomain* pd, void* address,
+                     std::size_t length, unsigned access) {
+    Registration request = mr.request;
+    if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) request.pd = pd;
+    if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) request.access = access;
+    if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
+        const bool zero_based = (request.access & IBV_ACCESS_ZERO_BASED) != 0;
+        request.address = address;
+        request.length = length;
+        request.iova = zero_based ? 0 : reinterpret_cast<std::uintptr_t>(address);
+    }
+    return request;
+}
+
+/// All that can fail comes before the region is touched: a failure leaves it as it is.
+int reregister(MemoryRegion& mr, const Registration& request) {
+    if (request.pd->context != mr.context) return EINVAL;
+    if (const int cause = check_request(request)) return cause;
+    if (const int cause = withdraw(mr)) return cause;
+    support::MutexLock lock(Context::of(mr.context).adapter->mutex);
+    publish(mr, request);
     return 0;
 }
 
@@ -205,9 +247,24 @@ int ibv_dereg_mr(ibv_mr* mr) {
     const softverbs::CancellationDisabled guard;
     softverbs::MemoryRegion* mine = &softverbs::MemoryRegion::of(mr);
     if (const int cause = softverbs::deregister(*mine)) return cause;
-    --ProtectionDomain::of(mr->pd).users;
     delete mine;
     return 0;
+}
+
+int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length, int access) {
+    const softverbs::CancellationDisabled guard;
+    const bool has_domain = (flags & IBV_REREG_MR_CHANGE_PD) == 0 || pd;
+    if (flags == 0 || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || !has_domain) {
+        errno = EINVAL;
+        return IBV_REREG_MR_ERR_INPUT;
+    }
+    softverbs::MemoryRegion& mine = softverbs::MemoryRegion::of(mr);
+    const int cause = softverbs::reregister(
+        mine, softverbs::changed(mine, flags, pd ? &ProtectionDomain::of(pd) : nullptr, address,
+                                 length, static_cast<unsigned>(access)));
+    if (cause == 0) return 0;
+    errno = cause;
+    return IBV_REREG_MR_ERR_INPUT;
 }
 
 }  // extern "C"

@@ -14,9 +14,21 @@ namespace softverbs {
 
 class MemoryWindow;
 
+struct ProtectionDomain;
+
+/// What a program asks of a region.
+struct Registration {
+    ProtectionDomain* pd = nullptr;
+    void* address = nullptr;
+    std::size_t length = 0;
+    std::uint64_t iova = 0;  ///< what addresses in requests are relative to
+    unsigned access = 0;
+};
+
 struct MemoryRegion : ibv_mr {
     static MemoryRegion& of(ibv_mr* mr) { return *static_cast<MemoryRegion*>(mr); }
     std::uint32_t index = 0;
+    Registration request;
     MemoryWindow* windows = nullptr;  ///< first of those bound to it; Adapter::window_lock
 };
 
