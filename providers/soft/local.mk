@@ -8,5 +8,6 @@ include providers/soft/fabric/local.mk
 include providers/soft/verbs/local.mk
 include providers/soft/cm/local.mk
 include providers/soft/export/local.mk
+include providers/soft/passthrough/local.mk
 include providers/soft/provider/local.mk
 include providers/soft/tool/local.mk

@@ -4,7 +4,7 @@ compat_scripts = \
     %reldir%/libsoftverbs.bats \
     %reldir%/devices.bats %reldir%/pingpong.bats %reldir%/perftest.bats %reldir%/rdmacm.bats \
     %reldir%/reference_stack.bats %reldir%/dtest.bats %reldir%/dapl_programs.bats %reldir%/combinations.bats \
-    %reldir%/other_user.bats %reldir%/softverbs_run.bats
+    %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats
 TESTS += $(compat_scripts)
 EXTRA_DIST += %reldir%/helpers.bash $(compat_scripts)
 
@@ -18,6 +18,19 @@ EXTRA_PROGRAMS += test/compat/two_adapters
 check_DATA += test/compat/two_adapters
 test_compat_two_adapters_SOURCES = %reldir%/two_adapters.cpp test/api/side.hpp
 test_compat_two_adapters_LDADD = libdat2.la
+
+# Stand-ins for the system's verbs libraries, and a program that uses all devices; -rpath makes libtool build shared libraries.
+EXTRA_LTLIBRARIES = test/compat/fake_ibverbs.la test/compat/fake_rdmacm.la
+EXTRA_PROGRAMS += test/compat/both_devices
+check_DATA += test/compat/fake_ibverbs.la test/compat/fake_rdmacm.la test/compat/both_devices
+fake_ldflags = $(AM_LDFLAGS) -module -avoid-version -rpath /nonexistent
+test_compat_fake_ibverbs_la_SOURCES = %reldir%/fake_ibverbs.cpp %reldir%/fake_system.hpp
+test_compat_fake_ibverbs_la_LDFLAGS = $(fake_ldflags) -Wl,--version-script=$(srcdir)/%reldir%/fake_ibverbs.map
+test_compat_fake_rdmacm_la_SOURCES = %reldir%/fake_rdmacm.cpp %reldir%/fake_system.hpp
+test_compat_fake_rdmacm_la_LDFLAGS = $(fake_ldflags) -Wl,--version-script=$(srcdir)/%reldir%/fake_rdmacm.map
+EXTRA_DIST += %reldir%/fake_ibverbs.map %reldir%/fake_rdmacm.map
+test_compat_both_devices_SOURCES = %reldir%/both_devices.cpp
+test_compat_both_devices_LDADD = $(IBVERBS_LIBS) $(RDMACM_LIBS)
 
 # What our libraries look like from outside.
 # No test itself: check_PROGRAMS are all run as such.
