@@ -21,6 +21,8 @@ int fill_terms(Identifier& id, const rdma_conn_param* param, std::uint8_t most_r
         static_cast<std::uint8_t>(std::min<int>(most_depth, device.max_qp_init_rd_atom));
     own.flow_control = 1;
     own.retry_count = own.rnr_retry_count = 7;
+    own.ece_vendor = id.local_ece.vendor_id;
+    own.ece_options = id.local_ece.options;
     if (param) {
         if (param->responder_resources != RDMA_MAX_RESP_RES) {
             if (param->responder_resources > device.max_qp_rd_atom) return EINVAL;
@@ -121,12 +123,12 @@ int accept(Identifier& id, const rdma_conn_param* param) {
     return 0;
 }
 
-int reject(Identifier& id, const void* data, std::size_t length) {
+int reject(Identifier& id, std::uint32_t reason, const void* data, std::size_t length) {
     std::array<std::uint8_t, kRejectData> field = {};
     if (const int error = fill_data(field, data, length)) return error;
     support::MutexLock lock(id.engine->mutex);
     if (id.state != State::kRequested && id.state != State::kReplied) return EINVAL;
-    id.engine->send_reject(id, kRejectConsumer, data, length);
+    id.engine->send_reject(id, reason, data, length);
     id.state = State::kFailed;
     return 0;
 }
@@ -198,7 +200,14 @@ int rdma_accept(rdma_cm_id* id, rdma_conn_param* param) {
 int rdma_reject(rdma_cm_id* id, const void* data, std::uint8_t length) {
     return guarded([&] {
         CancellationDisabled no_cancellation;
-        return softverbs::reject(Identifier::of(id), data, length);
+        return softverbs::reject(Identifier::of(id), softverbs::kRejectConsumer, data, length);
+    });
+}
+
+int rdma_reject_ece(rdma_cm_id* id, const void* data, std::uint8_t length) {
+    return guarded([&] {
+        CancellationDisabled no_cancellation;
+        return softverbs::reject(Identifier::of(id), softverbs::kRejectVendorOption, data, length);
     });
 }
 

@@ -2,6 +2,7 @@
 /// @file
 /// The synchronous mode: identifiers without a channel, whose calls wait for their event; and what
 /// is built on it.
+#include <rdma/rdma_verbs.h>
 #include <sys/socket.h>
 
 #include "providers/soft/cm/engine.hpp"
@@ -43,6 +44,11 @@ int take_request(Identifier& listener, rdma_cm_id** result) {
     listener.public_part.event = nullptr;
     *result = child.handle();
     return 0;
+}
+
+/// XRC, which the device does not have: said before anything is resolved for nothing.
+bool is_extended_reliable(int type) {
+    return type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
 }
 
 int make_endpoint(rdma_cm_id* id, const rdma_addrinfo& wish, ibv_pd* pd, ibv_qp_init_attr* attr) {
@@ -91,10 +97,12 @@ int rdma_get_request(rdma_cm_id* listener, rdma_cm_id** id) {
 int rdma_create_ep(rdma_cm_id** id, rdma_addrinfo* wish, ibv_pd* pd, ibv_qp_init_attr* attr) {
     return guarded([&] {
         if (!id || !wish) return EINVAL;
+        if (softverbs::is_extended_reliable(wish->ai_qp_type)) return EOPNOTSUPP;
         rdma_cm_id* made = nullptr;
         if (rdma_create_id(nullptr, &made, nullptr,
                            static_cast<rdma_port_space>(wish->ai_port_space)))
             return errno;
+        made->qp_type = static_cast<ibv_qp_type>(wish->ai_qp_type);
         const int error = softverbs::make_endpoint(made, *wish, pd, attr);
         if (error)
             rdma_destroy_ep(made);
@@ -106,6 +114,7 @@ int rdma_create_ep(rdma_cm_id** id, rdma_addrinfo* wish, ibv_pd* pd, ibv_qp_init
 
 void rdma_destroy_ep(rdma_cm_id* id) {
     rdma_destroy_qp(id);
+    rdma_destroy_srq(id);
     rdma_destroy_id(id);
 }
 

@@ -71,7 +71,8 @@ struct Identifier {
     Deadline answer_due = {};  ///< what the timer waits for
     QueuePairTerms own =
         {};  ///< as agreed: responder_resources and initiator_depth are this side's
-    QueuePairTerms remote = {};          ///< as the other side sent them
+    QueuePairTerms remote = {};  ///< as the other side sent them
+    ibv_ece local_ece = {};
     std::uint32_t requests_waiting = 0;  ///< listeners: children nobody has fetched
 
     unsigned events_waiting = 0;  ///< in the channel's queue

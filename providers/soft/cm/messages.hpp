@@ -22,6 +22,7 @@ inline constexpr std::size_t kRejectData = 148;
 inline constexpr std::uint32_t kRejectTimeout = 4;
 inline constexpr std::uint32_t kRejectInvalidService = 8;
 inline constexpr std::uint32_t kRejectConsumer = 28;
+inline constexpr std::uint32_t kRejectVendorOption = 35;
 
 /// What one side tells the other about its queue pair.
 struct QueuePairTerms {
@@ -33,6 +34,9 @@ struct QueuePairTerms {
     std::uint8_t rnr_retry_count;
     std::uint8_t srq;
     std::uint8_t reserved[2];
+    /// Vendor's options that one side offers and the other answers; this device only carries them.
+    std::uint32_t ece_vendor;
+    std::uint32_t ece_options;
 };
 
 struct ConnectRequest {
@@ -46,7 +50,7 @@ struct ConnectRequest {
     QueuePairTerms terms;
     std::array<std::uint8_t, kRequestData> data;
 };
-static_assert(sizeof(ConnectRequest) == 152);
+static_assert(sizeof(ConnectRequest) == 160);
 
 struct ConnectReply {
     std::uint32_t from;
@@ -54,7 +58,7 @@ struct ConnectReply {
     QueuePairTerms terms;
     std::array<std::uint8_t, kReplyData> data;
 };
-static_assert(sizeof(ConnectReply) == 216);
+static_assert(sizeof(ConnectReply) == 224);
 
 struct ConnectReject {
     std::uint32_t from;  ///< 0 where the sender never had a number

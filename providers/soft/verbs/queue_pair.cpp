@@ -202,6 +202,17 @@ int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr* ini
     return 0;
 }
 
+/// There are no options of a vendor's to agree on.
+int ibv_query_ece(ibv_qp*, ibv_ece* ece) {
+    *ece = {};
+    return 0;
+}
+
+int ibv_set_ece(ibv_qp*, ibv_ece* ece) {
+    if (ece->comp_mask != 0) return EINVAL;
+    return ece->vendor_id == 0 && ece->options == 0 ? 0 : EOPNOTSUPP;
+}
+
 /// The last bytes come last; the order of those before them is not fixed.
 int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, uint32_t) {
     return 0;
