@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "test/dtest/failure.hpp"
+#include "dat/tools/failure.hpp"
 #include "test/dtest/options.hpp"
 #include "test/dtest/pattern.hpp"
 #include "test/dtest/record.hpp"
@@ -20,6 +20,7 @@
 namespace {
 
 using namespace dtest;
+using namespace tools;
 
 std::string failure_of(const RecordBytes& bytes) {
     try {

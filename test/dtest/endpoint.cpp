@@ -10,9 +10,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "test/dtest/failure.hpp"
+#include "dat/tools/failure.hpp"
 
 namespace dtest {
+
+using namespace tools;
 
 namespace {
 

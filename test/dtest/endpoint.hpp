@@ -12,10 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "test/dtest/clock.hpp"
+#include "dat/tools/clock.hpp"
 #include "test/dtest/options.hpp"
 
 namespace dtest {
+
+using tools::Deadline;
 
 /// Registered memory, page aligned.
 class Region {

@@ -4,9 +4,7 @@
 noinst_LTLIBRARIES += libdtest.la
 libdtest_la_SOURCES = \
     %reldir%/checked_tests.cpp %reldir%/checked_tests.hpp \
-    %reldir%/clock.hpp \
     %reldir%/endpoint.cpp %reldir%/endpoint.hpp \
-    %reldir%/failure.cpp %reldir%/failure.hpp \
     %reldir%/options.cpp %reldir%/options.hpp \
     %reldir%/pattern.cpp %reldir%/pattern.hpp \
     %reldir%/record.cpp %reldir%/record.hpp \
@@ -19,12 +17,12 @@ libdtest_la_SOURCES = \
 
 bin_PROGRAMS += dtest
 dtest_SOURCES = %reldir%/main.cpp
-dtest_LDADD = libdtest.la libdat2.la
+dtest_LDADD = libdtest.la libtools.la libdat2.la
 
 check_PROGRAMS += test/dtest/dtest_test
 TESTS += test/dtest/dtest_test
 test_dtest_dtest_test_SOURCES = %reldir%/dtest_test.cpp
-test_dtest_dtest_test_LDADD = libtestmain.la libdtest.la libdat2.la
+test_dtest_dtest_test_LDADD = libtestmain.la libdtest.la libtools.la libdat2.la
 
 TESTS += %reldir%/dtest.bats %reldir%/man.bats
 EXTRA_DIST += %reldir%/demo %reldir%/dtest.bats %reldir%/man.bats

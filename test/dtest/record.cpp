@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <cstring>
 
-#include "test/dtest/failure.hpp"
+#include "dat/tools/failure.hpp"
 
 namespace dtest {
+
+using namespace tools;
 
 namespace {
 

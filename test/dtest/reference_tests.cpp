@@ -9,10 +9,12 @@
 #include <cstring>
 #include <string>
 
-#include "test/dtest/failure.hpp"
+#include "dat/tools/failure.hpp"
 #include "test/dtest/pattern.hpp"
 
 namespace dtest {
+
+using namespace tools;
 
 namespace {
 

@@ -9,10 +9,12 @@
 #include <cstdio>
 #include <cstring>
 
-#include "test/dtest/failure.hpp"
+#include "dat/tools/failure.hpp"
 #include "test/dtest/side_channel.hpp"
 
 namespace dtest {
+
+using namespace tools;
 
 namespace {
 
@@ -122,9 +124,9 @@ Peer serve(Endpoint& endpoint, const Options& options) {
     endpoint.create(plan(options));
     // Listening before the client learns of it: its request cannot come too early.
     endpoint.listen(kConnQual);
-    const Socket listener = listen_for_client();
+    const Socket listener = listen_for_client(kMeetingPoint);
     say("Server is waiting for client connection to send server info");
-    const Socket client = accept_client(listener, Deadline(kServerWaitsSeconds));
+    const Socket client = accept_client(listener, kMeetingPoint, Deadline(kServerWaitsSeconds));
     const Deadline deadline = patience(options, 0);
     send_record(client, record_for(endpoint.address(), options.provider, options.terms()),
                 deadline);
@@ -178,7 +180,7 @@ bool try_connect(Endpoint& endpoint, const Record& record, const Deadline& deadl
 Peer call(Endpoint& endpoint, Options& options) {
     say("Running as client - waiting for server input");
     const Deadline deadline = patience(options, 0);
-    const Socket server = connect_to_server(options.host, deadline);
+    const Socket server = connect_to_server(options.host, kMeetingPoint, deadline);
     const Record record = receive_record(server, deadline);
     adopt(record, options);
     say(("Running as " + options.provider + " client").c_str());

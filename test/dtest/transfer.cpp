@@ -8,9 +8,11 @@
 
 #include <cstring>
 
-#include "test/dtest/failure.hpp"
+#include "dat/tools/failure.hpp"
 
 namespace dtest {
+
+using namespace tools;
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How dtest tells what went wrong: which call, which DAT code or event by name, what was expected,
-/// what to do next. A Failure is thrown where it is found and printed once, in main().
+/// How the tools tell what went wrong: which call, which DAT code or event by name, what was
+/// expected, what to do next. A Failure is thrown where it is found and printed once, in main().
 #pragma once
 
 #include <dat2/udat.h>
@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace dtest {
+namespace tools {
 
 class Failure : public std::runtime_error {
   public:
@@ -29,4 +29,4 @@ std::string status_name(DAT_DTO_COMPLETION_STATUS status);
 /// Throws a Failure unless `code` is DAT_SUCCESS.
 void require_success(DAT_RETURN code, const char* call, const char* next_step);
 
-}  // namespace dtest
+}  // namespace tools

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace dtest {
+namespace tools {
 
 /// @return microseconds since some fixed moment.
 inline double now_us() {
@@ -32,4 +32,4 @@ class Deadline {
     double end_us_ = now_us() + seconds_ * 1e6;
 };
 
-}  // namespace dtest
+}  // namespace tools

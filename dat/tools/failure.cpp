@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "test/dtest/failure.hpp"
+#include "dat/tools/failure.hpp"
 
 #include <cstdarg>
 #include <cstdio>
 #include <vector>
 
-namespace dtest {
+namespace tools {
 
 namespace {
 
@@ -90,4 +90,4 @@ void require_success(DAT_RETURN code, const char* call, const char* next_step) {
     if (code != DAT_SUCCESS) throw Failure(call, code_name(code), "DAT_SUCCESS", next_step);
 }
 
-}  // namespace dtest
+}  // namespace tools

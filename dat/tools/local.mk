@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the command-line tools share: how they tell of failures, their clock, the socket by which two ends meet.
+noinst_LTLIBRARIES += libtools.la
+libtools_la_SOURCES = \
+    %reldir%/clock.hpp \
+    %reldir%/failure.cpp %reldir%/failure.hpp \
+    %reldir%/socket.cpp %reldir%/socket.hpp
+
+include dat/tools/perf/local.mk
