@@ -93,9 +93,7 @@ void serve_request(Adapter& adapter, const std::shared_ptr<Peer>& peer,
                                qp->entry().dest_qp_num.load() == message.requester;
         if (connected) {
             // The buffers were the application's until it posted them.
-            (void)qp->entry().posted.load(std::memory_order_acquire);
-            if (const SharedReceiveQueue* shared = qp->shared_queue())
-                (void)shared->ring().shared->posted.load(std::memory_order_acquire);
+            qp->order_after_receives();
             adapter.agent_copying.store(true, std::memory_order_seq_cst);
             answer.status = carry_out(message, *qp, *peer, answer.operands[0]);
             adapter.agent_copying.store(false, std::memory_order_seq_cst);

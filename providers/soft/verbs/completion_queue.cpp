@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/verbs/completion_queue.hpp"
 
-#include <sched.h>
-
 #include <cerrno>
 #include <memory>
 #include <new>
@@ -13,9 +11,8 @@
 namespace softverbs {
 namespace {
 
-/// Both ends of a connection may poll on one core: after this many empty polls the other end gets
-/// its turn.
-constexpr unsigned kEmptyPollsBeforeYield = 64;
+/// Whoever posts a send for each completion of one must not keep the receives waiting.
+constexpr unsigned kPollsForSendsInARow = 64;
 
 }  // namespace
 
@@ -56,13 +53,16 @@ int CompletionQueue::allocate(std::uint32_t size, std::uint32_t channel_id) {
     index_ = *index;
     header_ = adapter.view().cq(index_);
     header_->tails[place->turn].position = 0;
+    header_->heads[place->turn] = 0;
     header_->notify = 0;
     header_->overrun = 0;
     header_->deferred_wakes = 0;
     header_->channel = channel_id;
     header_->ring = place->encode();
     header_->live.store(1, std::memory_order_release);
+    SendCompletions::Storage storage = SendCompletions::storage(size);
     support::SpinLockGuard guard(lock_);
+    sends_.resize(size, storage);
     place_ = *place;
     ring_ = CompletionRing::of(adapter.view(), index_);
     return 0;
@@ -93,36 +93,73 @@ int CompletionQueue::destroy(CompletionQueue* cq) {
 }
 
 int CompletionQueue::poll(int count, ibv_wc* wc) {
-    int found = 0;
-    bool yield = false;
     {
         support::SpinLockGuard lock(lock_);
-        if (backlog_.left() != 0) found = poll_backlog(count, wc);
-        while (found < count) {
-            CqEntry& entry = ring_.entry(head_);
-            const EntryState state =
-                EntryState::decode(entry.state.load(std::memory_order_seq_cst));
-            if (state.position != static_cast<std::uint32_t>(head_) ||
-                (state.phase != Phase::kReady && state.phase != Phase::kVoid)) {
-                break;
-            }
-            if (state.phase == Phase::kReady && convert(entry, wc[found])) ++found;
-            entry.state.store(EntryState::free_at(head_ + ring_.size()), std::memory_order_release);
-            ++head_;
+        const int found = take(count, wc);
+        if (found != 0) {
+            patience_.found_something();
+            return found;
         }
-        if (found != 0)
-            empty_polls_ = 0;
-        else
-            yield = ++empty_polls_ % kEmptyPollsBeforeYield == 0;
+        if (!patience_.found_nothing()) return 0;
     }
-    if (yield) sched_yield();
+    const bool somebody_ran = PollPatience::yield();
+    support::SpinLockGuard lock(lock_);
+    patience_.yielded(somebody_ran);
+    return 0;
+}
+
+/// Sends first: the completion of a request is then seen before the receive of its answer.
+int CompletionQueue::take(int count, ibv_wc* wc) {
+    int found = 0;
+    if (polls_for_sends_ >= kPollsForSendsInARow) {
+        polls_for_sends_ = 0;
+        found = take_receives(count, wc);
+    }
+    if (!sends_.empty()) found += take_sends(count - found, wc + found);
+    if (found == count) {
+        ++polls_for_sends_;
+        return found;
+    }
+    polls_for_sends_ = 0;
+    return found + take_receives(count - found, wc + found);
+}
+
+int CompletionQueue::take_sends(int count, ibv_wc* wc) {
+    int found = 0;
+    for (; found < count && !sends_.empty(); sends_.drop_oldest()) {
+        const SendCompletion& from = sends_.oldest();
+        if (!from.qp) continue;
+        ibv_wc& to = wc[found++];
+        to = {};
+        to.wr_id = from.wr_id;
+        to.status = static_cast<ibv_wc_status>(from.status);
+        to.opcode = static_cast<ibv_wc_opcode>(from.opcode);
+        to.byte_len = from.byte_len;
+        to.qp_num = from.qp->qp_num;
+        from.qp->finish_send(from.position);
+    }
     return found;
 }
 
-int CompletionQueue::poll_backlog(int count, ibv_wc* wc) {
+int CompletionQueue::take_receives(int count, ibv_wc* wc) {
+    int found = backlog_.left() != 0 ? take_backlog(count, wc) : 0;
+    const std::uint64_t before = head_;
+    while (found < count) {
+        const CqEntry& entry = ring_.entry(head_);
+        const EntryState state = EntryState::decode(entry.state.load(std::memory_order_acquire));
+        if (state.position != static_cast<std::uint32_t>(head_) || state.phase == Phase::kOld)
+            break;
+        if (state.phase == Phase::kReady && convert(entry, wc[found])) ++found;
+        ++head_;
+    }
+    if (head_ != before) ring_.set_head(head_);
+    return found;
+}
+
+int CompletionQueue::take_backlog(int count, ibv_wc* wc) {
     int found = 0;
     while (found < count && backlog_.left() != 0) {
-        CqEntry& entry = backlog_.entries[backlog_.head++];
+        const CqEntry& entry = backlog_.entries[backlog_.head++];
         const EntryState state = EntryState::decode(entry.state.load(std::memory_order_relaxed));
         if (state.phase == Phase::kReady && convert(entry, wc[found])) ++found;
     }
@@ -132,33 +169,25 @@ int CompletionQueue::poll_backlog(int count, ibv_wc* wc) {
 
 /// The entry may have been written by a peer: the queue pair is looked up, and what it says about
 /// the entry counts.
-bool CompletionQueue::convert(CqEntry& entry, ibv_wc& wc) {
-    const std::uint8_t flags = entry.flags;
+bool CompletionQueue::convert(const CqEntry& entry, ibv_wc& wc) {
     const std::uint32_t qp_num = entry.qp_num;
     (void)adapter().agent_copies.load(std::memory_order_acquire);
     QueuePair* qp = adapter().find_qp(qp_num);
     if (!qp) return false;
+    wc = {};
     wc.status = static_cast<ibv_wc_status>(entry.status);
-    wc.opcode = static_cast<ibv_wc_opcode>((flags & kIsReceive) != 0 ? entry.opcode + IBV_WC_RECV
-                                                                     : entry.opcode);
-    wc.vendor_err = 0;
+    wc.opcode = static_cast<ibv_wc_opcode>(entry.opcode + IBV_WC_RECV);
     wc.byte_len = entry.byte_len;
     wc.imm_data = entry.imm_data;
     wc.qp_num = qp_num;
     wc.src_qp = entry.src_qp;
     wc.wc_flags = entry.wc_flags;
-    wc.pkey_index = 0;
-    wc.slid = 0;
-    wc.sl = 0;
-    wc.dlid_path_bits = 0;
-    if ((flags & kIsReceive) != 0) return qp->finish_receive(entry, wc);
-    wc.wr_id = entry.wr_id;
-    qp->finish_send(entry.position);
-    return true;
+    return qp->finish_receive(entry, wc);
 }
 
 int CompletionQueue::arm(bool solicited_only) {
     const auto mode = static_cast<std::uint64_t>(solicited_only ? Arm::kSolicited : Arm::kAny);
+    support::SpinLockGuard lock(sends_.lock);
     std::atomic<std::uint64_t>& notify = header_->notify;
     std::uint64_t word = notify.load(std::memory_order_seq_cst);
     std::uint64_t armed;
@@ -170,19 +199,31 @@ int CompletionQueue::arm(bool solicited_only) {
     return 0;
 }
 
+void CompletionQueue::post(const SendCompletion& completion) {
+    bool wakes = false;
+    {
+        support::SpinLockGuard lock(sends_.lock);
+        if (!sends_.put(completion)) return note_overrun();
+        wakes = take_arming(*header_, completion.status != IBV_WC_SUCCESS);
+    }
+    if (!wakes) return;
+    if (CompletionChannel* channel = completion_channel()) channel->wake();
+}
+
 void CompletionQueue::post(const Completion& completion) {
-    const CompletionRing ring = CompletionRing::of(adapter().view(), index_);
-    CqEntry* entry = ring.valid() ? ring.claim(completion.qp_num, Producer::kOwner) : nullptr;
-    if (!entry) {
-        header_->overrun.store(1, std::memory_order_release);
-        ArenaHeader& header = adapter().view().header();
-        set_kick(header.cq_kicks, header.cq_kick_summary, index_);
-        adapter().process().self()->ring_doorbell();
-        return;
-    }
-    if (ring.publish(*entry, completion)) {
-        if (CompletionChannel* channel = completion_channel()) channel->wake();
-    }
+    CompletionRing ring = CompletionRing::of(adapter().view(), index_);
+    const CompletionRing::Place place = ring.claim(completion.qp_num, Producer::kOwner);
+    if (!place.entry) return note_overrun();
+    if (!ring.publish(place, completion)) return;
+    if (CompletionChannel* channel = completion_channel()) channel->wake();
+}
+
+/// The service thread tells it.
+void CompletionQueue::note_overrun() {
+    header_->overrun.store(1, std::memory_order_release);
+    ArenaHeader& header = adapter().view().header();
+    set_kick(header.cq_kicks, header.cq_kick_summary, index_);
+    adapter().process().self()->ring_doorbell();
 }
 
 void CompletionQueue::serve_kick(const std::set<QueuePair*>& queue_pairs) {
@@ -204,12 +245,6 @@ void CompletionQueue::report_overrun(const std::set<QueuePair*>& queue_pairs) {
     for (QueuePair* qp : queue_pairs) {
         if (qp->send_cq == this || qp->recv_cq == this) qp->fail(IBV_EVENT_QP_FATAL);
     }
-}
-
-void CompletionQueue::repeat_wake() {
-    const std::uint64_t counted = header_->notify.load(std::memory_order_seq_cst) >> 8;
-    CompletionChannel* channel = completion_channel();
-    if (channel && counted != events_taken_.load()) channel->wake();
 }
 
 bool CompletionQueue::take_event() {

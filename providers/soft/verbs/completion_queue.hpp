@@ -14,10 +14,13 @@
 #include "providers/soft/verbs/completion_ring.hpp"
 #include "providers/soft/verbs/context.hpp"
 #include "providers/soft/verbs/extended.hpp"
+#include "providers/soft/verbs/poll_patience.hpp"
+#include "providers/soft/verbs/send_completions.hpp"
 
 namespace softverbs {
 
 class CompletionQueue;
+class QueuePair;
 
 /// The descriptor is an eventfd in semaphore mode, so that it counts events and that processes
 /// which got it by SCM_RIGHTS can raise it. It may count more than there are events (a producer
@@ -54,15 +57,16 @@ class CompletionQueue : public ExtendableCq {
     /// @return 0 or an errno, EINVAL when more completions wait than shall fit.
     int resize(int entries) EXCLUDES(lock_);
     int poll(int count, ibv_wc* wc) EXCLUDES(lock_);
-    int arm(bool solicited_only);
-    /// A completion by the owner: of a send, or a flushed receive. A full queue is reported.
+    int arm(bool solicited_only) EXCLUDES(sends_.lock);
+    /// A completion by the owner, of a send or of a flushed receive. A full queue is reported.
+    void post(const SendCompletion& completion) EXCLUDES(sends_.lock);
     void post(const Completion& completion);
     /// What a kick asks for: wake-ups that a producer left to us; a queue that was found full,
     /// which the user is told and which breaks its queue pairs. Service thread, with the adapter's
     /// mutex.
-    void serve_kick(const std::set<class QueuePair*>& queue_pairs);
-    /// A producer that died may have counted an event and not raised the descriptor.
-    void repeat_wake();
+    void serve_kick(const std::set<QueuePair*>& queue_pairs);
+    /// A producer has died: wakes the channel again for what it may not have told of.
+    void repeat_wake() EXCLUDES(lock_);
 
     /// For a queue pair whose requester has stopped: makes void what it claimed and did not
     /// publish. @return the receive slots (positions) whose completions wait in the queue.
@@ -71,7 +75,7 @@ class CompletionQueue : public ExtendableCq {
                                                const std::function<void()>& inspect)
         EXCLUDES(lock_);
     /// Removes every completion of a queue pair that is being destroyed.
-    void purge(std::uint32_t qp_num) EXCLUDES(lock_);
+    void purge(const QueuePair& qp) EXCLUDES(lock_);
     /// Copies payloads that still wait in receive slots to their buffers: a registration is about
     /// to go.
     void deliver_payloads() EXCLUDES(lock_);
@@ -91,7 +95,7 @@ class CompletionQueue : public ExtendableCq {
     support::Mutex poll_mutex;  ///< held from start_poll to end_poll; outermost
 
   private:
-    /// Completions that were in a ring which has been replaced, oldest first.
+    /// Completions of receives that were in a ring which has been replaced, oldest first.
     struct Backlog {
         std::unique_ptr<CqEntry[]> entries;
         std::uint32_t head = 0;
@@ -100,30 +104,37 @@ class CompletionQueue : public ExtendableCq {
         std::uint32_t left() const { return size - head; }
     };
 
-    void report_overrun(const std::set<class QueuePair*>& queue_pairs);
-    int poll_backlog(int count, ibv_wc* wc) REQUIRES(lock_);
-    bool convert(CqEntry& entry, ibv_wc& wc) REQUIRES(lock_);
+    void note_overrun();
+    void report_overrun(const std::set<QueuePair*>& queue_pairs);
+    int take(int count, ibv_wc* wc) REQUIRES(lock_);
+    int take_sends(int count, ibv_wc* wc) REQUIRES(lock_);
+    int take_receives(int count, ibv_wc* wc) REQUIRES(lock_);
+    int take_backlog(int count, ibv_wc* wc) REQUIRES(lock_);
+    bool convert(const CqEntry& entry, ibv_wc& wc) REQUIRES(lock_);
     int allocate(std::uint32_t size, std::uint32_t channel_id);
 
     // -- completion_queue_resize.cpp
-    /// Calls visit(entry, state) for all that is claimed, ready or void, oldest first.
+    /// Calls visit(entry, Standing) for all that is claimed, ready or void, oldest first.
     template <class Visit>
     void each_entry(Visit visit) REQUIRES(lock_);
     Result<RingPlace> make_ring(std::uint32_t size);
     void release_ring(RingPlace place);
     std::uint32_t waiting() REQUIRES(lock_);
+    bool take_request_for_waiting() REQUIRES(lock_);
     void change_over(Backlog backlog) EXCLUDES(lock_);
 
     CqHeader* header_ = nullptr;
     std::uint32_t index_ = 0;
-    support::SpinLock lock_;
+    support::SpinLock lock_;  ///< of whoever takes completions out
+    SendCompletions sends_;
+    unsigned polls_for_sends_ GUARDED_BY(lock_) = 0;  ///< in a row, with no look at the ring
     RingPlace place_ GUARDED_BY(lock_);
     CompletionRing ring_ GUARDED_BY(lock_);
     std::uint64_t head_ GUARDED_BY(lock_) = 0;
     Backlog backlog_ GUARDED_BY(lock_);
     /// While the ring is being replaced: where producers that begin now put completions.
     CompletionRing next_ GUARDED_BY(lock_);
-    unsigned empty_polls_ GUARDED_BY(lock_) = 0;
+    PollPatience patience_ GUARDED_BY(lock_);
     std::atomic<std::uint64_t> events_taken_{0};
     bool overrun_told_ = false;
 };

@@ -6,6 +6,7 @@
 /// old one goes to private memory, where poll_cq finds it before all that came later.
 #include <bit>
 #include <cerrno>
+#include <cstring>
 
 #include "providers/soft/verbs/completion_queue.hpp"
 #include "providers/soft/verbs/query.hpp"
@@ -14,9 +15,16 @@
 namespace softverbs {
 namespace {
 
+/// What an entry is, as its claim and its state say. Claimed, and neither ready nor void: kOld.
+struct Standing {
+    std::uint64_t position;
+    Phase phase;
+    Producer producer;
+    std::uint32_t qp_num;
+};
+
 void copy_entry(CqEntry& to, const CqEntry& from) {
     to.state.store(from.state.load(std::memory_order_acquire), std::memory_order_relaxed);
-    to.wr_id = from.wr_id;
     to.byte_len = from.byte_len;
     to.imm_data = from.imm_data;
     to.qp_num = from.qp_num;
@@ -26,19 +34,37 @@ void copy_entry(CqEntry& to, const CqEntry& from) {
     to.opcode = from.opcode;
     to.wc_flags = from.wc_flags;
     to.flags = from.flags;
+    std::memcpy(to.payload, from.payload, sizeof to.payload);
 }
 
 bool is_solicited(const CqEntry& entry) {
     return (entry.flags & kSolicited) != 0 || entry.status != IBV_WC_SUCCESS;
 }
 
+void make_void(CqEntry& entry, const Standing& standing) {
+    entry.state.store(EntryState::encode(standing.position, Phase::kVoid),
+                      std::memory_order_release);
+}
+
 template <class Visit>
 void each_entry_of(const CompletionRing& ring, std::uint64_t head, Visit& visit) {
     for (std::uint64_t at = head; at != head + ring.size(); ++at) {
+        const Claim claim = Claim::decode(ring.claim_word(at).load(std::memory_order_acquire));
+        if (claim.position != static_cast<std::uint32_t>(at)) break;
         CqEntry& entry = ring.entry(at);
         const EntryState state = EntryState::decode(entry.state.load(std::memory_order_acquire));
-        if (state.position != static_cast<std::uint32_t>(at) || state.phase == Phase::kFree) break;
-        visit(entry, state);
+        const bool filled = state.position == claim.position;
+        visit(entry,
+              Standing{at, filled ? state.phase : Phase::kOld, claim.producer, claim.qp_num});
+    }
+}
+
+template <class Visit>
+void each_entry_of(CqEntry* entries, std::uint32_t first, std::uint32_t end, Visit& visit) {
+    for (std::uint32_t i = first; i != end; ++i) {
+        CqEntry& entry = entries[i];
+        const EntryState state = EntryState::decode(entry.state.load(std::memory_order_relaxed));
+        visit(entry, Standing{state.position, state.phase, Producer::kRequester, entry.qp_num});
     }
 }
 
@@ -46,10 +72,7 @@ void each_entry_of(const CompletionRing& ring, std::uint64_t head, Visit& visit)
 
 template <class Visit>
 void CompletionQueue::each_entry(Visit visit) {
-    for (std::uint32_t i = backlog_.head; i != backlog_.size; ++i) {
-        CqEntry& entry = backlog_.entries[i];
-        visit(entry, EntryState::decode(entry.state.load(std::memory_order_relaxed)));
-    }
+    each_entry_of(backlog_.entries.get(), backlog_.head, backlog_.size, visit);
     each_entry_of(ring_, head_, visit);
     if (next_.valid()) each_entry_of(next_, 0, visit);
 }
@@ -59,57 +82,80 @@ std::vector<std::uint32_t> CompletionQueue::settle_receives(std::uint32_t qp_num
     std::vector<std::uint32_t> waiting;
     support::SpinLockGuard lock(lock_);
     inspect();
-    each_entry([&](CqEntry& entry, EntryState state) {
-        if (state.qp_num != qp_num) return;
-        if (state.phase == Phase::kReady && (entry.flags & kIsReceive) != 0)
-            waiting.push_back(entry.position);
-        if (state.phase == Phase::kClaimed && state.producer == Producer::kRequester) {
-            std::uint64_t claimed = state.encode();
-            state.phase = Phase::kVoid;
-            entry.state.compare_exchange_strong(claimed, state.encode(), std::memory_order_acq_rel);
-        }
+    each_entry([&](CqEntry& entry, const Standing& standing) {
+        if (standing.qp_num != qp_num) return;
+        if (standing.phase == Phase::kReady) waiting.push_back(entry.position);
+        if (standing.phase == Phase::kOld && standing.producer == Producer::kRequester)
+            make_void(entry, standing);
     });
     return waiting;
 }
 
-void CompletionQueue::purge(std::uint32_t qp_num) {
+void CompletionQueue::purge(const QueuePair& qp) {
     support::SpinLockGuard lock(lock_);
-    each_entry([&](CqEntry& entry, EntryState state) {
-        if (state.qp_num != qp_num) return;
-        state.phase = Phase::kVoid;
-        entry.state.store(state.encode(), std::memory_order_release);
+    sends_.each([&](SendCompletion& completion) {
+        if (completion.qp == &qp) completion.qp = nullptr;
+    });
+    each_entry([&](CqEntry& entry, const Standing& standing) {
+        if (standing.qp_num == qp.qp_num) make_void(entry, standing);
     });
 }
 
 void CompletionQueue::deliver_payloads() {
     support::SpinLockGuard lock(lock_);
-    each_entry([&](CqEntry& entry, EntryState state) {
-        if (state.phase != Phase::kReady || (entry.flags & kInSlot) == 0) return;
+    each_entry([&](CqEntry& entry, const Standing& standing) {
+        if (standing.phase != Phase::kReady || (entry.flags & (kInEntry | kInSlot)) == 0) return;
         if (QueuePair* qp = adapter().find_qp(entry.qp_num)) qp->deliver_payload(entry);
-        entry.flags = static_cast<std::uint8_t>(entry.flags & ~kInSlot);
+        entry.flags = static_cast<std::uint8_t>(entry.flags & ~(kInEntry | kInSlot));
     });
 }
 
+/// For receives that nobody announced, or that stood behind what a dead producer had claimed when
+/// they were.
+bool CompletionQueue::take_request_for_waiting() {
+    bool wake = false;
+    const auto announce = [&](const CqEntry& entry, const Standing& standing) {
+        const bool ready = standing.phase == Phase::kReady;
+        wake = (ready && take_arming(*header_, is_solicited(entry))) || wake;
+    };
+    each_entry_of(ring_, head_, announce);
+    return wake;
+}
+
+/// A producer that died may not have raised the descriptor for the event it counted, nor counted
+/// it.
+void CompletionQueue::repeat_wake() {
+    support::SpinLockGuard lock(lock_);
+    (void)take_request_for_waiting();
+    const std::uint64_t counted = header_->notify.load(std::memory_order_seq_cst) >> 8;
+    CompletionChannel* channel = completion_channel();
+    if (channel && counted != events_taken_.load()) channel->wake();
+}
+
 std::uint32_t CompletionQueue::waiting() {
-    std::uint32_t count = 0;
-    each_entry([&](CqEntry&, EntryState state) { count += state.phase != Phase::kVoid; });
+    std::uint32_t count = sends_.waiting();
+    each_entry([&](CqEntry&, const Standing& found) { count += found.phase != Phase::kVoid; });
     return count;
 }
 
 Result<RingPlace> CompletionQueue::make_ring(std::uint32_t size) {
     Adapter& adapter = this->adapter();
-    const std::uint64_t bytes = std::uint64_t{size} * sizeof(CqEntry);
     RingPlace place;
-    place.offset = adapter.arena().allocate(bytes);
+    place.offset = adapter.arena().allocate(ring_bytes(size));
     if (place.offset == 0) return tl::unexpected<int>(ENOMEM);
     place.log2_size = static_cast<std::uint32_t>(std::countr_zero(size));
-    auto* entries = adapter.view().array<CqEntry>(place.offset, bytes);
-    for (std::uint32_t i = 0; i < size; ++i) entries[i].state = EntryState::free_at(i);
+    auto* claims = adapter.view().array<CqClaim>(place.offset, ring_bytes(size));
+    auto* entries = reinterpret_cast<CqEntry*>(claims + size);
+    // As if one lap had been made.
+    for (std::uint32_t i = 0; i < size; ++i) {
+        claims[i] = Claim{i - size, Producer::kOwner, 0}.encode();
+        entries[i].state = EntryState::encode(std::uint32_t{i - size}, Phase::kOld);
+    }
     return place;
 }
 
 void CompletionQueue::release_ring(RingPlace place) {
-    adapter().arena().release(place.offset, std::uint64_t{place.size()} * sizeof(CqEntry));
+    adapter().arena().release(place.offset, ring_bytes(place.size()));
 }
 
 int CompletionQueue::resize(int entries) {
@@ -127,12 +173,14 @@ int CompletionQueue::resize(int entries) {
     }
     if (before.size() == size) return 0;
     backlog.entries = std::make_unique<CqEntry[]>(backlog.size);
+    SendCompletions::Storage storage = SendCompletions::storage(size);
     Result<RingPlace> place = make_ring(size);
     if (!place) return place.error();
     place->turn = 1 - before.turn;
     {
         support::SpinLockGuard guard(lock_);
         header_->tails[place->turn].position.store(0, std::memory_order_relaxed);
+        header_->heads[place->turn].store(0, std::memory_order_relaxed);
         header_->ring.store(place->encode(), std::memory_order_seq_cst);
         next_ = CompletionRing::of(adapter.view(), index_);
         place_ = *place;
@@ -141,6 +189,10 @@ int CompletionQueue::resize(int entries) {
         if (qp->send_cq == this || qp->recv_cq == this) qp->wait_for_producers();
     }
     change_over(std::move(backlog));
+    {
+        support::SpinLockGuard guard(lock_);
+        sends_.resize(size, storage);
+    }
     release_ring(before);
     cqe = static_cast<int>(size);
     return 0;
@@ -154,24 +206,17 @@ void CompletionQueue::change_over(Backlog backlog) {
     {
         support::SpinLockGuard guard(lock_);
         std::uint32_t kept = 0;
-        const auto keep = [&](CqEntry& entry, EntryState state) {
-            if (state.phase == Phase::kReady) copy_entry(backlog.entries[kept++], entry);
+        const auto keep = [&](CqEntry& entry, const Standing& standing) {
+            if (standing.phase == Phase::kReady) copy_entry(backlog.entries[kept++], entry);
         };
-        for (std::uint32_t i = backlog_.head; i != backlog_.size; ++i) {
-            CqEntry& entry = backlog_.entries[i];
-            keep(entry, EntryState::decode(entry.state.load(std::memory_order_relaxed)));
-        }
+        each_entry_of(backlog_.entries.get(), backlog_.head, backlog_.size, keep);
         each_entry_of(ring_, head_, keep);
         backlog.size = kept;
         std::swap(backlog_, backlog);
         ring_ = next_;
         next_ = {};
         head_ = 0;
-        const auto announce = [&](CqEntry& entry, EntryState state) {
-            const bool ready = state.phase == Phase::kReady;
-            wake = (ready && take_arming(*header_, is_solicited(entry))) || wake;
-        };
-        each_entry_of(ring_, head_, announce);
+        wake = take_request_for_waiting();
     }
     CompletionChannel* channel = completion_channel();
     if (wake && channel) channel->wake();

@@ -6,13 +6,14 @@
 namespace softverbs {
 namespace {
 
+/// The words belong to a peer, and nonsense in them must not hold us for ever.
 constexpr int kMaxAttempts = 1 << 20;
 
 }  // namespace
 
 /// One event for one arming: whoever disarms the queue counts the event in the same step, so that
 /// none is lost when the producer dies right after.
-bool take_arming(CqHeader& header, bool solicited) {
+bool take_request_for_event(CqHeader& header, bool solicited) {
     std::uint64_t word = header.notify.load(std::memory_order_seq_cst);
     for (;;) {
         const auto arm = static_cast<Arm>(word & 0xff);
@@ -28,38 +29,48 @@ CompletionRing CompletionRing::of(ArenaView arena, std::uint32_t index) {
     CompletionRing ring;
     CqHeader* header = arena.cq(index);
     if (!header || header->live.load(std::memory_order_acquire) == 0) return ring;
-    const RingPlace place = RingPlace::decode(header->ring.load(std::memory_order_seq_cst));
-    ring.entries_ =
-        arena.array<CqEntry>(place.offset, std::uint64_t{place.size()} * sizeof(CqEntry));
+    ring.word_ = header->ring.load(std::memory_order_seq_cst);
+    const RingPlace place = RingPlace::decode(ring.word_);
+    auto* base = arena.array<std::uint8_t>(place.offset, ring_bytes(place.size()));
+    if (!base) return ring;
+    ring.header_ = header;
+    ring.claims_ = reinterpret_cast<CqClaim*>(base);
+    ring.entries_ = reinterpret_cast<CqEntry*>(base + place.size() * sizeof(CqClaim));
     ring.mask_ = place.size() - 1;
     ring.tail_ = &header->tails[place.turn].position;
-    if (ring.entries_) ring.header_ = header;
+    ring.head_ = &header->heads[place.turn];
     return ring;
 }
 
-CqEntry* CompletionRing::claim(std::uint32_t qp_num, Producer producer) const {
-    // Bounded: the words belong to a peer, and nonsense in them must not hold us for ever.
+/// The tail is stored, not swapped: one that was held up sets it back, and the next to come walks
+/// over what was claimed meanwhile.
+CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer producer) {
+    if (!valid()) return {nullptr, 0};
+    std::uint64_t at = tail_->load(std::memory_order_acquire);
     for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-        std::uint64_t tail = tail_->load(std::memory_order_acquire);
-        CqEntry& entry = entries_[tail & mask_];
-        std::uint64_t word = entry.state.load(std::memory_order_acquire);
-        const EntryState found = EntryState::decode(word);
-        const auto ahead =
-            static_cast<std::int32_t>(found.position - static_cast<std::uint32_t>(tail));
-        if (ahead < 0) return nullptr;  // still occupied from the last lap
-        if (ahead > 0) continue;        // the tail that we read is old
-        const EntryState mine{found.position, Phase::kClaimed, producer, qp_num};
-        const bool claimed =
-            found.phase == Phase::kFree &&
-            entry.state.compare_exchange_strong(word, mine.encode(), std::memory_order_acq_rel);
-        tail_->compare_exchange_strong(tail, tail + 1, std::memory_order_acq_rel);
-        if (claimed) return &entry;
+        CqClaim& word = claims_[at & mask_];
+        std::uint64_t found = word.load(std::memory_order_acquire);
+        const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(found >> 32) -
+                                                     static_cast<std::uint32_t>(at));
+        if (ahead >= 0) {
+            at += static_cast<std::uint32_t>(ahead) + 1;
+            continue;
+        }
+        if (at - seen_head_ > mask_) {
+            seen_head_ = head_->load(std::memory_order_acquire);
+            if (at - seen_head_ > mask_) break;
+        }
+        const Claim mine{static_cast<std::uint32_t>(at), producer, qp_num};
+        if (word.compare_exchange_strong(found, mine.encode(), std::memory_order_acq_rel)) {
+            tail_->store(at + 1, std::memory_order_release);
+            return {&entries_[at & mask_], at};
+        }
     }
-    return nullptr;
+    return {nullptr, 0};
 }
 
-bool CompletionRing::publish(CqEntry& entry, const Completion& completion) const {
-    entry.wr_id = completion.wr_id;
+bool CompletionRing::publish(Place place, const Completion& completion) const {
+    CqEntry& entry = *place.entry;
     entry.byte_len = completion.byte_len;
     entry.imm_data = completion.imm_data;
     entry.qp_num = completion.qp_num;
@@ -69,10 +80,9 @@ bool CompletionRing::publish(CqEntry& entry, const Completion& completion) const
     entry.opcode = completion.opcode;
     entry.wc_flags = completion.wc_flags;
     entry.flags = completion.flags;
-    EntryState state = EntryState::decode(entry.state.load(std::memory_order_relaxed));
-    state.phase = Phase::kReady;
     // An exchange, not a store: it must be visible before we look whether the queue is armed.
-    entry.state.exchange(state.encode(), std::memory_order_seq_cst);
+    entry.state.exchange(EntryState::encode(place.position, Phase::kReady),
+                         std::memory_order_seq_cst);
     const bool solicited =
         (completion.flags & kSolicited) != 0 || completion.status != IBV_WC_SUCCESS;
     return take_arming(*header_, solicited);

@@ -127,6 +127,7 @@ Outcome Executor::send() {
     }
     if (work_.length > kSlotInlineBytes) return move(AgentKind::kWrite, IBV_ACCESS_LOCAL_WRITE);
     if (work_.length == 0) return finish_receive(0);
+    if (work_.length <= kEntryInlineBytes) return finish_receive(kInEntry);
     gather(slot_inline(receive_, target_.receives.stride), plan_.locals(), 0, work_.length);
     return finish_receive(kInSlot);
 }
@@ -203,7 +204,7 @@ bool Executor::take_receive() {
         }
         slot_ = entry.consumed.load(std::memory_order_relaxed);
         receive_ = target_.receives.slot(slot_);
-        return slot_ != entry.posted.load(std::memory_order_seq_cst);
+        return receive_->taker.load(std::memory_order_seq_cst) == (kSlotPosted | slot_);
     };
     has_slot_ = try_take();
     if (has_slot_) return true;
@@ -310,17 +311,18 @@ void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
         completion.imm_data = work_.imm_data;
         completion.wc_flags = IBV_WC_WITH_INV;
     }
-    completion.flags = static_cast<std::uint8_t>(kIsReceive | flags);
+    completion.flags = flags;
     if ((work_.flags & IBV_SEND_SOLICITED) != 0) completion.flags |= kSolicited;
-    const CompletionRing ring = CompletionRing::of(target_.arena, target_.cq);
-    CqEntry* entry = ring.valid() ? ring.claim(target_.qp_num, Producer::kRequester) : nullptr;
+    CompletionRing& ring = target_.completion_ring();
+    const CompletionRing::Place place = ring.claim(target_.qp_num, Producer::kRequester);
     if (!target_.receives.shared)
         target_.entry->consumed.store(slot_ + 1, std::memory_order_release);
-    if (!entry) {
+    if (!place.entry) {
         target_.completions->overrun.store(1, std::memory_order_release);
         return target_.kick_cq();
     }
-    if (ring.publish(*entry, completion)) target_.wake_channel();
+    if ((flags & kInEntry) != 0) gather(place.entry->payload, plan_.locals(), 0, work_.length);
+    if (ring.publish(place, completion)) target_.wake_channel();
 }
 
 /// The responder's queue pair breaks too: its service thread sees to it. An unreliable one breaks

@@ -12,7 +12,7 @@ namespace softverbs {
 
 class Executor {
   public:
-    Executor(QueuePair& qp, const Target& target, std::unique_ptr<AgentOperation>& agent,
+    Executor(QueuePair& qp, Target& target, std::unique_ptr<AgentOperation>& agent,
              const SendWork& work)
         : qp_(qp), target_(target), agent_(agent), work_(work) {}
 
@@ -50,7 +50,7 @@ class Executor {
     bool takes_receive() const;
 
     QueuePair& qp_;
-    const Target& target_;
+    Target& target_;
     std::unique_ptr<AgentOperation>& agent_;
     const SendWork& work_;
     Plan plan_;

@@ -16,7 +16,7 @@
 
 namespace softverbs {
 
-inline constexpr std::uint64_t kArenaMagic = 0x324e455241565346;  // "FSVAREN2"
+inline constexpr std::uint64_t kArenaMagic = 0x334e455241565346;  // "FSVAREN3"
 /// Sparse; pages are allocated in chunks as objects need them.
 inline constexpr std::uint64_t kArenaSize = std::uint64_t{16} << 30;
 
@@ -30,8 +30,11 @@ inline constexpr std::uint32_t kMaxMrs = 1 << 20;
 /// chooses the last 8 bits of its key; the 4 before them are never 0, and so no key is.
 inline constexpr std::uint32_t kKeyIndexShift = 12;
 
-/// A send of up to this many bytes travels in the receive slot; poll_cq copies it out. A slot of
-/// four segments then takes 256 bytes: receives are most of what an idle connection costs.
+/// A send of up to this many bytes travels in its completion: its receiver then touches one cache
+/// line that another process has written.
+inline constexpr std::uint32_t kEntryInlineBytes = 32;
+/// A longer one of up to this many bytes travels in the receive slot; poll_cq copies both out. A
+/// slot of four segments then takes 256 bytes: receives are most of what an idle connection costs.
 inline constexpr std::uint32_t kSlotInlineBytes = 176;
 inline constexpr std::uint32_t kMaxSge = 32;
 
@@ -62,47 +65,52 @@ struct alignas(64) QpEntry {
     std::uint32_t slot_stride;  ///< bytes
     std::uint32_t max_sge;
     std::atomic<std::uint32_t> min_rnr_timer;
-    // Written by the owner for each receive.
-    alignas(64) std::atomic<std::uint32_t> posted;
-    // Written by the requester.
+    // Written by the requester for each request. The owner looks here on the control path only.
     alignas(64) std::atomic<std::uint32_t> busy;  ///< it is working on this queue pair
-    std::atomic<std::uint32_t> consumed;
-    std::atomic<std::uint32_t> waiting;  ///< for a receive or for readiness: kick it
+    std::atomic<std::uint32_t> consumed;          ///< receives, those of the ring above
+    // Written by the requester now and then. The owner looks here with each receive.
+    alignas(64) std::atomic<std::uint32_t> waiting;  ///< for a receive or for readiness: kick it
     std::atomic<Fault> fault;
 };
 static_assert(sizeof(QpEntry) == 192);
 
 /// One posted receive: this header, Segment[max_sge], and at the slot's end kSlotInlineBytes.
 struct ReceiveSlot {
-    /// Shared receive queues only: position in the queue << 32 | number of the queue pair that took
-    /// it, 0 while nobody has.
+    /// Shared receive queues: position in the queue << 32 | number of the queue pair that took it,
+    /// 0 while nobody has. Others: kSlotPosted | position, once the receive is there.
     std::atomic<std::uint64_t> taker;
     std::uint32_t num_sge;
     std::uint32_t reserved;
 };
 static_assert(sizeof(ReceiveSlot) == 16);
+inline constexpr std::uint64_t kSlotPosted = std::uint64_t{1} << 32;
 
-/// state of a completion entry: position (32 bits) << 32 | phase << 30 | remote << 29 | QP number.
-enum class Phase : std::uint32_t { kFree, kClaimed, kReady, kVoid };
+/// A completion queue's ring holds what other processes complete, and flushed receives. In front of
+/// CqEntry[size] stands CqClaim[size]: a producer claims a position there, and touches the entry,
+/// which the consumer polls, only to fill it.
+/// Claim: position (32 bits) << 32 | producer << 29 | QP number.
+using CqClaim = std::atomic<std::uint64_t>;
+/// State of an entry: position (32 bits) << 32 | phase << 30.
+enum class Phase : std::uint32_t { kOld, kReady, kVoid };
 
 struct alignas(64) CqEntry {
     std::atomic<std::uint64_t> state;
-    std::uint64_t wr_id;  ///< of a send; that of a receive is in the owner's private memory
     std::uint32_t byte_len;
     std::uint32_t imm_data;
     std::uint32_t qp_num;
     std::uint32_t src_qp;
-    std::uint32_t position;  ///< receive: slot; send: place in the send queue
+    std::uint32_t position;  ///< slot of the receive
     std::uint8_t status;
-    std::uint8_t opcode;
+    std::uint8_t opcode;  ///< less IBV_WC_RECV
     std::uint8_t wc_flags;
     std::uint8_t flags;  ///< CompletionFlag
+    std::uint8_t payload[kEntryInlineBytes];
 };
 static_assert(sizeof(CqEntry) == 64);
 
 enum CompletionFlag : std::uint8_t {
-    kIsReceive = 1,
-    kInSlot = 2,  ///< byte_len bytes wait in the receive slot
+    kInEntry = 1,  ///< byte_len bytes are in `payload`
+    kInSlot = 2,   ///< byte_len bytes wait in the receive slot
     kSolicited = 4,
 };
 
@@ -124,8 +132,11 @@ struct RingPlace {
 struct alignas(64) CqHeader {
     std::atomic<std::uint32_t> live;  ///< generation; 0 while free
     std::uint32_t channel;            ///< id of the completion channel; 0: none
-    std::atomic<std::uint64_t> ring;  ///< RingPlace of CqEntry[]
-    /// Each ring's own: a producer may still be at work in the one before.
+    std::atomic<std::uint64_t> ring;  ///< RingPlace of CqClaim[], CqEntry[]
+    /// How far the consumer of each ring has come. A producer may still be at work in the ring
+    /// before.
+    alignas(64) std::atomic<std::uint64_t> heads[2];
+    /// Where producers of each ring look first: every claim up to here, or nearly, has been taken.
     struct alignas(64) Tail {
         std::atomic<std::uint64_t> position;
     } tails[2];
@@ -135,7 +146,7 @@ struct alignas(64) CqHeader {
     /// Events whose producer had no descriptor to raise: the owner's service thread does it.
     std::atomic<std::uint32_t> deferred_wakes;
 };
-static_assert(sizeof(CqHeader) == 256);
+static_assert(sizeof(CqHeader) == 320);
 
 enum class Arm : std::uint8_t { kNone, kAny, kSolicited };
 

@@ -23,10 +23,12 @@ libsoftverbs_core_la_SOURCES += \
     %reldir%/memory_windows.cpp %reldir%/memory_windows.hpp \
     %reldir%/own_pages.cpp %reldir%/own_pages.hpp \
     %reldir%/query.cpp %reldir%/query.hpp \
+    %reldir%/poll_patience.hpp \
     %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp \
     %reldir%/queue_pair_state.cpp \
     %reldir%/receive_queue.cpp \
     %reldir%/send_builder.cpp %reldir%/send_builder.hpp \
+    %reldir%/send_completions.hpp \
     %reldir%/send_queue.cpp \
     %reldir%/shared_receive_queue.cpp %reldir%/shared_receive_queue.hpp \
     %reldir%/shared_receive_resize.cpp \

@@ -124,7 +124,6 @@ int QueuePair::publish(std::uint32_t number) {
     entry_->ring_size = receives_.size;
     entry_->slot_stride = receives_.stride;
     entry_->max_sge = receives_.max_sge;
-    entry_->posted = 0;
     entry_->busy = 0;
     entry_->consumed = 0;
     entry_->waiting = 0;

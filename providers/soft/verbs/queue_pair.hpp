@@ -129,6 +129,9 @@ class QueuePair : public ExtendableQp {
     /// Waits until whoever began before now to put a completion into one of its queues has done so:
     /// its requester, and our own threads.
     void wait_for_producers() EXCLUDES(send_lock_, receive_lock_);
+    /// What threads of ours did before they posted the receive that is next is seen by whoever
+    /// calls this.
+    void order_after_receives() const;
     /// Makes a requester go on that waits for a receive.
     void wake_requester();
 

@@ -3,6 +3,7 @@
 /// The states of a queue pair: which change is allowed, what it needs to know, what it does.
 #include <endian.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -118,19 +119,20 @@ void QueuePair::reset() {
     ++wait_ticket_;
     waiting_for_ = Progress::kDone;
     if (agent_) agent_->busy = false;
-    send_queue().purge(qp_num);
-    receive_queue().purge(qp_num);
+    send_queue().purge(*this);
+    receive_queue().purge(*this);
     if (SharedReceiveQueue* shared = shared_queue()) {
         for (const std::uint32_t slot : shared->taken_for(qp_num)) shared->free_slot(slot);
     }
     send_posted_ = send_pending_ = 0;
     send_completed_.store(0);
     support::SpinLockGuard lock(receive_lock_);
+    for (std::uint32_t slot = 0; slot < std::min(receive_posted_, receives_.size); ++slot)
+        receives_.slot(slot)->taker.store(0, std::memory_order_relaxed);
     receive_posted_ = receive_flushed_ = 0;
     receive_completed_.store(0);
     receives_are_flushed_ = false;
     last_wqe_told_ = false;
-    entry_->posted.store(0);
     entry_->consumed.store(0);
     entry_->waiting.store(0);
     entry_->fault.store(Fault::kNone);

@@ -33,12 +33,20 @@ int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
             if (receives_are_flushed_)
                 post_flushed_receive(receive_flushed_++);
             else
-                entry_->posted.store(receive_posted_, std::memory_order_seq_cst);
+                slot.taker.store(kSlotPosted | (receive_posted_ - 1), std::memory_order_seq_cst);
         }
     }
     if (cause != 0 && bad) *bad = wr;
     wake_requester();
     return cause;
+}
+
+void QueuePair::order_after_receives() const {
+    const SharedReceiveQueue* shared = shared_queue();
+    if (shared)
+        (void)shared->ring().shared->posted.load(std::memory_order_acquire);
+    else
+        (void)receives_.slot(entry_->consumed)->taker.load(std::memory_order_acquire);
 }
 
 void QueuePair::wake_requester() {
@@ -49,21 +57,22 @@ void QueuePair::wake_requester() {
 }
 
 bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
+    const bool has_payload = (entry.flags & (kInEntry | kInSlot)) != 0;
     if (SharedReceiveQueue* shared = shared_queue()) {
         const std::uint64_t* id = shared->posted_id(entry.position);
         if (!id) return false;
         wc.wr_id = *id;
-        if ((entry.flags & kInSlot) != 0) deliver_payload(entry);
+        if (has_payload) deliver_payload(entry);
         shared->free_slot(entry.position);
         return true;
     }
-    // What the post wrote came here by way of another process: in this one it is this word that
-    // orders the two threads.
-    (void)entry_->posted.load(std::memory_order_acquire);
     const std::uint32_t slot = receive_completed_.load(std::memory_order_relaxed);
     if (entry.position != slot) return false;
+    // What the post wrote came here by way of another process: in this one it is this word that
+    // orders the two threads.
+    (void)receives_.slot(slot)->taker.load(std::memory_order_acquire);
     wc.wr_id = receive_ids_[slot & (receives_.size - 1)];
-    if ((entry.flags & kInSlot) != 0) deliver_payload(entry);
+    if (has_payload) deliver_payload(entry);
     receive_completed_.store(slot + 1, std::memory_order_release);
     return true;
 }
@@ -74,8 +83,9 @@ void QueuePair::deliver_payload(const CqEntry& entry) {
     const ReceiveRing& ring = srq ? shared_queue()->ring() : receives_;
     ReceiveSlot* slot = ring.slot(entry.position);
     if (!slot) return;
-    const std::uint8_t* data = slot_inline(slot, ring.stride);
-    std::uint32_t left = std::min(entry.byte_len, kSlotInlineBytes);
+    const bool in_slot = (entry.flags & kInSlot) != 0;
+    const std::uint8_t* data = in_slot ? slot_inline(slot, ring.stride) : entry.payload;
+    std::uint32_t left = std::min(entry.byte_len, in_slot ? kSlotInlineBytes : kEntryInlineBytes);
     const std::uint32_t count = std::min(slot->num_sge, ring.max_sge);
     for (std::uint32_t i = 0; i < count && left != 0; ++i) {
         const Segment segment = slot_segments(slot)[i];
@@ -95,7 +105,6 @@ void QueuePair::post_flushed_receive(std::uint32_t slot) {
     completion.qp_num = qp_num;
     completion.position = slot;
     completion.status = IBV_WC_WR_FLUSH_ERR;
-    completion.flags = kIsReceive;
     receive_queue().post(completion);
 }
 

@@ -237,9 +237,9 @@ void QueuePair::enqueue(const SendWork& work) {
 void QueuePair::complete(const SendWork& work, ibv_wc_status status) {
     const bool signalled = signal_all_ || (work.flags & IBV_SEND_SIGNALED) != 0;
     if (status == IBV_WC_SUCCESS && !signalled) return;
-    Completion completion;
+    SendCompletion completion{};
     completion.wr_id = work.wr_id;
-    completion.qp_num = qp_num;
+    completion.qp = this;
     completion.position = work.position;
     completion.status = static_cast<std::uint8_t>(status);
     completion.opcode = static_cast<std::uint8_t>(completion_opcode(work.opcode));

@@ -110,7 +110,7 @@ Result<Target> Target::bind(Adapter& adapter, std::uint32_t qp_num) {
     target.generation = target.entry->generation.load(std::memory_order_acquire);
     if (target.entry->qp_num.load(std::memory_order_acquire) != qp_num) return invalid;
     target.cq = target.entry->cq;
-    if (!CompletionRing::of(target.arena, target.cq).valid()) return invalid;
+    if (!target.completion_ring().valid()) return invalid;
     target.completions = target.arena.cq(target.cq);
     if (!find_receives(target.arena, *target.entry, target.receives)) return invalid;
     const Result<CopyPath> path = choose_path(adapter, *target.peer, target.arena);

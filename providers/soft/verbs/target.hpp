@@ -63,6 +63,7 @@ struct Target {
     ReceiveRing receives;
     CqHeader* completions = nullptr;
     std::uint32_t cq = 0;
+    CompletionRing ring;  ///< of `completions`, as last seen
     std::shared_ptr<UniqueFd>
         channel;  ///< descriptor of the peer's completion channel, if we have it
     CopyPath path = CopyPath::kProcessVm;
@@ -71,6 +72,11 @@ struct Target {
     /// @return EINVAL: nobody has that number, or what stands there makes no sense.
     static Result<Target> bind(Adapter& adapter, std::uint32_t qp_num);
 
+    /// The ring in which to complete a receive now. With QpEntry::busy set.
+    CompletionRing& completion_ring() {
+        if (!ring.valid() || !ring.is_current()) ring = CompletionRing::of(arena, cq);
+        return ring;
+    }
     /// Makes the owner's service thread look at the queue pair.
     void kick_qp() const;
     void kick_srq() const;
