@@ -11,3 +11,4 @@ include providers/soft/export/local.mk
 include providers/soft/passthrough/local.mk
 include providers/soft/provider/local.mk
 include providers/soft/tool/local.mk
+include_HEADERS = %reldir%/softverbs.h

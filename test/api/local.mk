@@ -29,6 +29,7 @@ verbs_tests = \
     test/api/verbs_extended_test \
     test/api/verbs_memory_test \
     test/api/rdmacm_test \
+    test/api/verbs_pages_test \
     test/api/verbs_death_test \
     test/api/verbs_scale_test \
     test/api/verbs_threads_test \
@@ -55,6 +56,8 @@ test_api_verbs_memory_test_SOURCES = %reldir%/verbs_memory_test.cpp $(verbs_test
 test_api_verbs_memory_test_LDADD = $(verbs_test_libs)
 test_api_rdmacm_test_SOURCES = %reldir%/rdmacm_test.cpp test/unit/cm_fixture.hpp test/support/process.hpp
 test_api_rdmacm_test_LDADD = $(verbs_test_libs)
+test_api_verbs_pages_test_SOURCES = %reldir%/verbs_pages_test.cpp $(verbs_test_headers)
+test_api_verbs_pages_test_LDADD = $(verbs_test_libs)
 test_api_verbs_death_test_SOURCES = %reldir%/verbs_death_test.cpp $(verbs_test_headers)
 test_api_verbs_death_test_LDADD = $(verbs_test_libs)
 test_api_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)

@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "providers/soft/softverbs.h"
 #include "test/support/process.hpp"
 
 namespace test {
@@ -30,6 +31,37 @@ inline ibv_context* open_soft0() {
     require(context != nullptr, "the device opens");
     return context;
 }
+
+/// Whether hosts get their buffers from the library, whose pages peers map.
+inline bool provided_memory = false;
+
+/// Zeroed memory of a host.
+class Buffer {
+  public:
+    explicit Buffer(std::size_t size, bool provided = provided_memory)
+        : size_(size), provided_(provided) {
+        if (provided_) data_ = static_cast<std::uint8_t*>(softverbs_memory_alloc(size));
+        if (!provided_) ordinary_.resize(size), data_ = ordinary_.data();
+        require(data_ != nullptr, "memory is allocated");
+    }
+    ~Buffer() {
+        if (provided_) softverbs_memory_free(data_);
+    }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    std::uint8_t* data() { return data_; }
+    const std::uint8_t* data() const { return data_; }
+    std::size_t size() const { return size_; }
+    std::uint8_t* begin() { return data_; }
+    std::uint8_t* end() { return data_ + size_; }
+    std::uint8_t& operator[](std::size_t at) { return data_[at]; }
+
+  private:
+    std::vector<std::uint8_t> ordinary_;
+    std::uint8_t* data_ = nullptr;
+    const std::size_t size_;
+    const bool provided_;
+};
 
 struct Options {
     int cq_entries = 1024;
@@ -98,7 +130,7 @@ class Host {
     }
 
     const Options options;
-    std::vector<std::uint8_t> buffer;
+    Buffer buffer;
     ibv_context* context = nullptr;
     ibv_pd* pd = nullptr;
     ibv_comp_channel* channel = nullptr;
@@ -284,16 +316,24 @@ class Qp {
     ibv_qp* qp_ = nullptr;
 };
 
-/// Runs each test on both ways by which payload reaches a peer. The parameter is what
-/// SOFTVERBS_COPY gets.
+/// Runs each test on the ways by which payload reaches a peer. The parameter is what SOFTVERBS_COPY
+/// gets, or "shared": memory that the library provides.
 class OnBothPaths : public testing::TestWithParam<const char*> {
   protected:
-    OnBothPaths() { setenv("SOFTVERBS_COPY", GetParam(), 1); }
-    ~OnBothPaths() override { unsetenv("SOFTVERBS_COPY"); }
+    OnBothPaths() {
+        provided_memory = GetParam() == std::string("shared");
+        if (!provided_memory) setenv("SOFTVERBS_COPY", GetParam(), 1);
+    }
+    ~OnBothPaths() override {
+        unsetenv("SOFTVERBS_COPY");
+        provided_memory = false;
+    }
     TemporaryFabric fabric_;
 };
 #define INSTANTIATE_ON_BOTH_PATHS(suite)                                        \
     INSTANTIATE_TEST_SUITE_P(ByProcessVm, suite, testing::Values("process_vm"), \
+                             [](const auto&) { return std::string("soft0"); }); \
+    INSTANTIATE_TEST_SUITE_P(BySharedPages, suite, testing::Values("shared"),   \
                              [](const auto&) { return std::string("soft0"); }); \
     INSTANTIATE_TEST_SUITE_P(ByAgent, suite, testing::Values("agent"),          \
                              [](const auto&) { return std::string("soft0"); })

@@ -5,9 +5,9 @@ load helpers
 
 teardown() { stop_all; }
 
-# usage: exported LIBRARY - `NAME NODE` for each default version of verbs and rdma_cm, private nodes left out.
+# usage: exported LIBRARY - `NAME NODE` for each default version of verbs and rdma_cm; private nodes and our own left out.
 exported() {
-    nm -D --defined-only "$1" | awk '$2 != "A" && $3 ~ /@@/ && $3 !~ /PRIVATE|@@GLIBC_/ { sub("@@", " ", $3); print $3 }' | sort
+    nm -D --defined-only "$1" | awk '$2 != "A" && $3 ~ /@@/ && $3 !~ /PRIVATE|@@GLIBC_|@@SOFTVERBS_/ { sub("@@", " ", $3); print $3 }' | sort
 }
 
 

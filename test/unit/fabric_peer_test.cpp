@@ -79,7 +79,7 @@ UniqueFd greeted_link(const std::string& path, Process& member) {
     static UniqueFd arena(memfd_create("arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     require(ftruncate(arena.get(), kArenaSize) == 0, "an arena");
     fcntl(arena.get(), F_ADD_SEALS, F_SEAL_SHRINK);
-    const Hello hello = {kFabricVersion, 9, 77, member.fabric_hash(), kArenaSize};
+    const Hello hello = {kFabricVersion, 9, 77, member.fabric_hash(), kArenaSize, 0};
     const MessageHeader header = {1, 0, sizeof hello, 0};
     const int fds[] = {arena.get(), arena.get()};
     require(send_record(link.get(), record_of(header, bytes_of(hello)), fds) == 0, "a greeting");
@@ -112,7 +112,7 @@ TEST(FabricPeer, OfAnotherVersionIsRefusedWithAMessage) {
     Member member;
     const std::string told = captured_stderr([&] {
         UniqueFd link = raw_link(fabric.path());
-        const Hello hello = {kFabricVersion + 1, 9, 77, member->fabric_hash(), kArenaSize};
+        const Hello hello = {kFabricVersion + 1, 9, 77, member->fabric_hash(), kArenaSize, 0};
         const MessageHeader header = {1, 0, sizeof hello, 0};
         ASSERT_EQ(send_record(link.get(), record_of(header, bytes_of(hello)), {}), 0);
         std::array<std::byte, 4096> greeting;

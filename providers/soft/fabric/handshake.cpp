@@ -3,14 +3,17 @@
 /// How a link comes to be, ours or theirs, up to the Peer that uses it.
 #include "providers/soft/fabric/handshake.hpp"
 
+#include <linux/magic.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "dapl/support/log.hpp"
 
@@ -20,16 +23,19 @@ namespace {
 constexpr auto kBacklogRetry = std::chrono::milliseconds(2);
 constexpr auto kDescriptorRetry = std::chrono::milliseconds(100);
 
-/// A descriptor that could be cut short would kill us with SIGBUS: its seal is checked before it is
-/// mapped.
-const char* fault_of_arena(int fd, std::uint64_t size) {
+/// Memory of a peer is checked before it is mapped. What could be cut short would kill us with
+/// SIGBUS, and so would huge pages, which a hole in the file may take away for good.
+/// @return what is wrong with it, "" when nothing is.
+std::string fault_of(int fd, std::uint64_t size, const std::string& what) {
     struct stat status = {};
+    struct statfs system = {};
     const int seals = fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || !(seals & F_SEAL_SHRINK))
-        return "an arena that is not sealed against shrinking";
+    if (seals < 0 || !(seals & F_SEAL_SHRINK)) return what + " not sealed against shrinking";
+    if (fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC)
+        return what + " not made of ordinary pages";
     if (fstat(fd, &status) != 0 || size == 0 || static_cast<std::uint64_t>(status.st_size) != size)
-        return "an arena that is not as long as it says";
-    return nullptr;
+        return what + " not as long as it says";
+    return {};
 }
 
 }  // namespace
@@ -95,12 +101,13 @@ void Process::begin_handshake(const SharedHandshake& handshake) {
         support::report<support::kPeerRefused>(other.pid, other.uid, "a fabric has one user");
         return finish_handshake(handshake, tl::unexpected(EACCES));
     }
-    const Hello hello = {kFabricVersion, index_->self().slot, index_->self().id, fabric_hash(),
-                         arena_.size};
+    const Hello hello = {kFabricVersion, index_->self().slot, index_->self().id,
+                         fabric_hash(),  arena_.size,         arena_.pages_size};
     MessageHeader header = {};
     header.type = static_cast<std::uint16_t>(MessageType::kHello);
     header.length = sizeof hello;
-    const int fds[] = {arena_.fd, doorbell_.get()};
+    const int all[] = {arena_.fd, doorbell_.get(), arena_.pages_fd};
+    const std::span<const int> fds(all, arena_.pages_size != 0 ? 3 : 2);
     if (const int error = send_record(link, record_of(header, bytes_of(hello)), fds))
         return finish_handshake(handshake, tl::unexpected(error == EPIPE ? ECONNREFUSED : error));
     auto watched = service_.watch(
@@ -163,8 +170,12 @@ Process::FoundPeer Process::adopt(Handshake& handshake, Message& message) {
 
 Result<std::shared_ptr<Peer>> Process::make_peer(const Handshake& handshake, Message& message) {
     const Hello& hello = *message.as<Hello>();
-    if (message.fds.size() != 2) return tl::unexpected(EMFILE);
-    if (const char* fault = fault_of_arena(message.fds[0].get(), hello.arena_size)) {
+    const bool has_pages = hello.pages_size != 0;
+    if (message.fds.size() != (has_pages ? 3 : 2)) return tl::unexpected(EMFILE);
+    std::string fault = fault_of(message.fds[0].get(), hello.arena_size, "an arena that is");
+    if (fault.empty() && has_pages)
+        fault = fault_of(message.fds[2].get(), hello.pages_size, "a page file that is");
+    if (!fault.empty()) {
         support::report<support::kPeerGarbage>(handshake.pid, fault);
         return tl::unexpected(EPROTO);
     }
@@ -178,6 +189,10 @@ Result<std::shared_ptr<Peer>> Process::make_peer(const Handshake& handshake, Mes
     peer->pid_ = handshake.pid;
     peer->member_ = {hello.slot, hello.member};
     peer->doorbell_ = std::move(message.fds[1]);
+    if (has_pages) {
+        peer->pages_ = std::move(message.fds[2]);
+        peer->pages_size_ = hello.pages_size;
+    }
     if (handshake.pid > 0) {
         peer->pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, handshake.pid, 0)));
         if (!peer->pidfd_.valid() && errno == ESRCH) return tl::unexpected(ECONNREFUSED);

@@ -13,15 +13,17 @@ namespace softverbs {
 /// Long enough for a loaded machine; a stopped process is given up after it.
 inline constexpr auto kHandshakePatience = std::chrono::seconds(10);
 
-/// Body of the first record in each direction; with it come the arena and the doorbell.
+/// Body of the first record in each direction; with it come the arena, the doorbell and
+/// the page file.
 struct Hello {
     std::uint32_t version;
     std::uint32_t slot;
     MemberId member;
     std::uint64_t fabric;
     std::uint64_t arena_size;  ///< bytes
+    std::uint64_t pages_size;  ///< bytes of the page file, the third descriptor; 0: there is none
 };
-static_assert(sizeof(Hello) == 32);
+static_assert(sizeof(Hello) == 40);
 
 struct Process::Handshake {
     UniqueFd link;

@@ -15,10 +15,10 @@
 namespace softverbs {
 
 /// Raised with every change of a message, of the index or of what arenas hold.
-inline constexpr std::uint32_t kFabricVersion = 2;
+inline constexpr std::uint32_t kFabricVersion = 3;
 
 enum class MessageType : std::uint16_t {
-    kHello = 1,  ///< first in each direction; carries arena and doorbell
+    kHello = 1,  ///< first in each direction; carries arena, doorbell and page file
     // verbs
     kWakeChannel,  ///< asks for the wake-up descriptor of a completion channel
     kAgentCopy,    ///< asks the target's service thread to copy

@@ -52,6 +52,11 @@ class Peer : public std::enable_shared_from_this<Peer> {
     /// holds was written by the peer: check before use.
     std::byte* arena() const { return arena_; }
     std::size_t arena_size() const { return arena_size_; }  ///< bytes
+    /// The peer's page file, sealed and checked like the arena. @return -1 when it has none.
+    int pages_fd() const { return pages_.get(); }
+    std::uint64_t pages_size() const { return pages_size_; }  ///< bytes
+    /// @return -1 where the kernel gave none.
+    int pidfd() const { return pidfd_.get(); }
     /// In this process's name space; 0 when the peer lives in one that we cannot see.
     pid_t pid() const { return pid_; }
     const MemberRef& member() const { return member_; }
@@ -108,6 +113,8 @@ class Peer : public std::enable_shared_from_this<Peer> {
     MemberRef member_;
     bool is_self_ = false;
     UniqueFd doorbell_;
+    UniqueFd pages_;
+    std::uint64_t pages_size_ = 0;
     UniqueFd pidfd_;  ///< a forked child may keep the link's other end open; this tells the truth
     std::atomic<bool> alive_{true};
 

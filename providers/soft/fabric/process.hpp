@@ -23,12 +23,14 @@
 
 namespace softverbs {
 
-/// What a member shows to its peers. The descriptor is a memfd sealed with F_SEAL_SHRINK; all of it
-/// stays the giver's and must outlive the Process.
+/// What a member shows to its peers. The descriptors are memfds sealed with F_SEAL_SHRINK; all of
+/// it stays the giver's and must outlive the Process.
 struct PublishedArena {
     int fd = -1;
     std::byte* base = nullptr;
     std::size_t size = 0;
+    int pages_fd = -1;  ///< page file; without one peers copy by other ways
+    std::uint64_t pages_size = 0;
 };
 
 class Process {

@@ -17,7 +17,9 @@
 #include "providers/soft/verbs/agent.hpp"
 #include "providers/soft/verbs/channel_wakeup.hpp"
 #include "providers/soft/verbs/completion_queue.hpp"
+#include "providers/soft/verbs/peer_pages.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
+#include "providers/soft/verbs/shared_pages.hpp"
 #include "providers/soft/verbs/shared_receive_queue.hpp"
 
 namespace softverbs {
@@ -95,8 +97,11 @@ Result<PublishedArena> Adapter::prepare(Process& process, std::shared_ptr<Adapte
     serve_channel_requests(*raw);
     serve_agent_requests(*raw);
     made = adapter;
-    return PublishedArena{raw->arena_->fd(), reinterpret_cast<std::byte*>(raw->view().base()),
-                          kArenaSize};
+    PublishedArena published{raw->arena_->fd(), reinterpret_cast<std::byte*>(raw->view().base()),
+                             kArenaSize};
+    published.pages_fd = SharedPages::of_process().page_file();
+    if (published.pages_fd >= 0) published.pages_size = kPageFileSize;
+    return published;
 }
 
 Result<std::shared_ptr<Adapter>> Adapter::join() {
@@ -127,6 +132,7 @@ Adapter::Adapter(Process& process, std::unique_ptr<Arena> arena)
     const std::string copy = support::setting_text(support::Setting::kSoftverbsCopy);
     agent_only_ = copy == "agent";
     process_vm_only_ = copy == "process_vm";
+    unsealed_pages_ = support::setting_text(support::Setting::kSoftverbsSharedPages) == "always";
 }
 
 Adapter::~Adapter() {
@@ -209,6 +215,18 @@ Result<std::uint32_t> Adapter::take_mr() {
         return tl::unexpected<int>(cause);
     }
     return index;
+}
+
+std::shared_ptr<PeerPages> Adapter::pages_of(const std::shared_ptr<Peer>& peer) {
+    support::MutexLock lock(mutex);
+    std::erase_if(peer_pages_, [](const auto& pages) { return pages.second.expired(); });
+    std::weak_ptr<PeerPages>& known = peer_pages_[peer->member().id];
+    std::shared_ptr<PeerPages> pages = known.lock();
+    if (!pages) {
+        pages = std::make_shared<PeerPages>(peer, ArenaView(peer->arena()), unsealed_pages_);
+        known = pages;
+    }
+    return pages;
 }
 
 void Adapter::wait_for_requesters() {

@@ -23,6 +23,7 @@ namespace softverbs {
 
 class CompletionQueue;
 class MemoryWindow;
+class PeerPages;
 class QueuePair;
 class SharedReceiveQueue;
 struct MemoryRegion;
@@ -138,6 +139,9 @@ class Adapter {
     std::map<std::pair<MemberId, std::uint32_t>, std::shared_ptr<UniqueFd>> peer_channels
         GUARDED_BY(mutex);
 
+    /// The shared pages of a peer, mapped as long as any target holds them.
+    std::shared_ptr<PeerPages> pages_of(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex);
+
     std::uint32_t next_pd() { return pd_serial_.fetch_add(1) + 1; }
     std::uint32_t next_channel() { return channel_serial_.fetch_add(1) + 1; }
     /// SOFTVERBS_COPY forbids process_vm.
@@ -159,6 +163,7 @@ class Adapter {
     const std::unique_ptr<Arena> arena_;
     bool agent_only_ = false;
     bool process_vm_only_ = false;
+    bool unsealed_pages_ = false;  ///< SOFTVERBS_SHARED_PAGES=always
     std::atomic<bool> agent_told_{false};
     /// Large tables, untouched pages of which cost nothing.
     std::uint16_t* const block_of_;         ///< [65536], place + 1 of a block of ours
@@ -173,6 +178,7 @@ class Adapter {
     IndexPool mrs_ GUARDED_BY(mutex){kMaxMrs};
     std::map<std::uint32_t, CompletionQueue*> cqs_ GUARDED_BY(mutex);
     std::map<std::uint32_t, SharedReceiveQueue*> srqs_ GUARDED_BY(mutex);
+    std::map<MemberId, std::weak_ptr<PeerPages>> peer_pages_ GUARDED_BY(mutex);
     std::atomic<std::uint32_t> pd_serial_{0};
     std::atomic<std::uint32_t> channel_serial_{0};
 };

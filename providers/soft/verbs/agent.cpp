@@ -72,7 +72,7 @@ int carry_out(const AgentMessage& message, const QueuePair& qp, const Peer& requ
     copy.local[0] = {reinterpret_cast<std::uintptr_t>(buffer), plan.length};
     copy.num_local = 1;
     for (const LocalRange& range : plan.locals())
-        copy.remote[copy.num_remote++] = {range.address, range.length, 0, 0};
+        copy.remote[copy.num_remote++] = {range.address, range.length, 0, 0, {}};
     message.kind == AgentKind::kWrite ? write_local(copy) : read_local(copy);
     return 0;
 }

@@ -3,7 +3,6 @@
 
 #include <cerrno>
 
-#include "providers/soft/verbs/atomics.hpp"
 #include "providers/soft/verbs/memory_regions.hpp"
 #include "providers/soft/verbs/memory_windows.hpp"
 #include "providers/soft/verbs/query.hpp"
@@ -188,7 +187,7 @@ bool Executor::plan_remote(std::uint32_t access, std::uint64_t length) {
     const Access wanted{entry.pd, access, target_.qp_num, target_.generation};
     const CheckedRange range =
         check_remote_key(target_.arena, work_.rkey, wanted, work_.remote_addr, length);
-    plan_.remote[0] = {range.address, length, work_.remote_addr, work_.rkey};
+    plan_.remote[0] = {range.address, length, work_.remote_addr, work_.rkey, range.shared};
     plan_.num_remote = 1;
     return range.permitted;
 }
@@ -228,7 +227,8 @@ ibv_wc_status Executor::plan_receive(bool& responder_failed) {
         const CheckedRange range = check_key(target_.arena, segment.key, pd, IBV_ACCESS_LOCAL_WRITE,
                                              segment.address, part);
         if (!range.permitted) return IBV_WC_LOC_PROT_ERR;
-        plan_.remote[plan_.num_remote++] = {range.address, part, segment.address, segment.key};
+        plan_.remote[plan_.num_remote++] = {range.address, part, segment.address, segment.key,
+                                            range.shared};
         left -= part;
     }
     if (left != 0) return IBV_WC_LOC_LEN_ERR;
@@ -237,37 +237,42 @@ ibv_wc_status Executor::plan_receive(bool& responder_failed) {
 }
 
 Outcome Executor::move(AgentKind kind, std::uint32_t access) {
-    if (target_.path == CopyPath::kAgent) return begin_agent(kind, access);
-    if (kind == AgentKind::kCompareSwap || kind == AgentKind::kFetchAdd) {
-        std::uint64_t found = 0;
-        const int cause = run_atomic(found);
-        if (cause != 0) return copied(cause);
-        return done(deliver_atomic(found));
-    }
+    if (kind == AgentKind::kCompareSwap || kind == AgentKind::kFetchAdd) return move_atomic(kind);
     const bool is_read = kind == AgentKind::kRead;
-    if (target_.path == CopyPath::kLocal) {
+    const Way way = choose_way(target_, plan_);
+    if (way == Way::kAgent) return begin_agent(kind, access);
+    if (way == Way::kHere) {
         is_read ? read_local(plan_) : write_local(plan_);
         return copied(0);
     }
-    const pid_t pid = target_.peer->pid();
-    const int cause = is_read ? read_process(pid, plan_) : write_process(pid, plan_);
+    const int cause = is_read ? read_from_target(target_, plan_) : write_to_target(target_, plan_);
     if (cause == EPERM) return begin_agent(kind, access);  // it stopped being dumpable
     return copied(cause);
 }
 
-int Executor::run_atomic(std::uint64_t& found) {
+/// On shared pages the processor's atomics, which go together with each other and the agent's; all
+/// other ways go together by the lock.
+Outcome Executor::move_atomic(AgentKind kind) {
+    const Way way = choose_atomic_way(target_, plan_);
+    if (way == Way::kAgent) return begin_agent(kind, IBV_ACCESS_REMOTE_ATOMIC);
     AtomicRequest request;
     request.address = plan_.remote[0].address;
     request.is_compare = work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
     request.compare_add = work_.compare_add;
     request.swap = work_.swap;
+    std::uint64_t found = 0;
+    const bool is_shared = way == Way::kHere && target_.path != CopyPath::kLocal;
+    const int cause =
+        is_shared ? (found = run_atomic_here(request), 0) : run_locked_atomic(request, way, found);
+    return cause == 0 ? done(deliver_atomic(found)) : copied(cause);
+}
+
+int Executor::run_locked_atomic(const AtomicRequest& request, Way way, std::uint64_t& found) {
     const AtomicLock lock(target_.arena.header(), target_.qp_num, *target_.peer);
     if (!lock.held()) return ESRCH;
-    if (target_.path == CopyPath::kLocal) {
-        found = run_atomic_here(request);
-        return 0;
-    }
-    return run_atomic_in(target_.peer->pid(), request, found);
+    if (way == Way::kProcessVm) return run_atomic_in(target_.peer->pid(), request, found);
+    found = run_atomic_here(request);
+    return 0;
 }
 
 ibv_wc_status Executor::deliver_atomic(std::uint64_t found) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "providers/soft/verbs/agent.hpp"
+#include "providers/soft/verbs/payload.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
 
 namespace softverbs {
@@ -38,7 +39,8 @@ class Executor {
     Outcome move(AgentKind kind, std::uint32_t access);
     Outcome begin_agent(AgentKind kind, std::uint32_t access);
     Outcome copied(int cause);
-    int run_atomic(std::uint64_t& found);
+    Outcome move_atomic(AgentKind kind);
+    int run_locked_atomic(const AtomicRequest& request, Way way, std::uint64_t& found);
     ibv_wc_status deliver_atomic(std::uint64_t found);
 
     Outcome finish_receive(std::uint8_t flags);

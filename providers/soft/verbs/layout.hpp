@@ -176,9 +176,33 @@ enum class KeyKind : std::uint32_t {
     kQueuePairsWindow,  ///< type 2: the one queue pair that it was bound through
 };
 
-/// A memory region or a bound memory window. Nothing but `key` changes while that is not 0, nor
-/// while a requester that has seen it may still be at work. A window of type 2 is also unbound by
-/// its queue pair's requester, who swaps the key for 0.
+/// Why the memory of a region is reached the way it is: on path S (shared pages, by plain copies)
+/// or on path P (process_vm, or the agent). page_reasons.hpp names them for people.
+enum class PageReason : std::uint8_t {
+    kSmall,  ///< P: no whole page of it
+    // S
+    kProvided,   ///< allocated by softverbs_memory_alloc
+    kFile,       ///< the application shares it already, under a seal
+    kUnsealed,   ///< the same without the seal; SOFTVERBS_SHARED_PAGES=always
+    kExchanged,  ///< ordinary memory whose pages were exchanged for shared ones
+    // P
+    kNotWorthIt,    ///< ordinary memory, so far not used enough
+    kNever,         ///< SOFTVERBS_SHARED_PAGES=never
+    kNotPrivate,    ///< a file's, a device's or huge pages
+    kNoSeal,        ///< a file that could be cut short
+    kNoDescriptor,  ///< shared memory that cannot be opened again
+    kThreads,       ///< other threads might write while pages are exchanged
+    kPinned,        ///< VmPin: somebody holds pages of this process
+    kMappings,      ///< a quarter of vm.max_map_count is in use
+    kOverlap,       ///< another region has some of its pages on path P
+    kMixed,         ///< other regions have some of its pages on either path: atomics by the agent
+    kFailed,        ///< the kernel refused a step
+    kCount,
+};
+
+/// A memory region or a bound memory window. Nothing but `key` and what stands behind `closed`
+/// changes while the key is not 0, nor while a requester that has seen it may still be at work. A
+/// window of type 2 is also unbound by its queue pair's requester, who swaps the key for 0.
 struct alignas(64) MrEntry {
     std::atomic<std::uint32_t> key;  ///< 0 while free or unbound
     std::uint32_t pd;
@@ -190,8 +214,25 @@ struct alignas(64) MrEntry {
     KeyKind kind;
     std::uint32_t qp_num;         ///< kQueuePairsWindow: through which it was bound,
     std::uint32_t qp_generation;  ///< and QpEntry::generation then
+    /// The owner is exchanging pages: a requester, busy when it looks, comes again later. What
+    /// follows changes only while this is set and no requester is busy.
+    std::atomic<std::uint32_t> closed;
+    PageReason reason;
+    /// Bytes [shared_begin, shared_end) are on path S, the rest on path P; a page never has both,
+    /// in all regions of its owner.
+    alignas(64) std::uint64_t shared_begin;
+    std::uint64_t shared_end;
+    /// kFile and kUnsealed: the owner's descriptor, where in the file shared_begin is, and which
+    /// file it is. Otherwise -1: the owner's page file.
+    std::int32_t file;
+    /// What requesters have moved on path P, in nanoseconds that path S would have saved; the
+    /// owner is told when it passes kExchangeWorth.
+    std::atomic<std::uint32_t> traffic;
+    std::uint64_t file_offset;
+    std::uint64_t file_device;
+    std::uint64_t file_inode;
 };
-static_assert(sizeof(MrEntry) == 64);
+static_assert(sizeof(MrEntry) == 128);
 
 struct ArenaHeader {
     std::uint64_t magic;

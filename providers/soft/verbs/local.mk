@@ -22,6 +22,12 @@ libsoftverbs_core_la_SOURCES += \
     %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \
     %reldir%/memory_windows.cpp %reldir%/memory_windows.hpp \
     %reldir%/own_pages.cpp %reldir%/own_pages.hpp \
+    %reldir%/page_exchange.cpp %reldir%/page_exchange.hpp \
+    %reldir%/page_file.cpp %reldir%/page_file.hpp \
+    %reldir%/page_runs.cpp %reldir%/page_runs.hpp \
+    %reldir%/payload.cpp %reldir%/payload.hpp \
+    %reldir%/peer_pages.cpp %reldir%/peer_pages.hpp \
+    %reldir%/provided_memory.cpp \
     %reldir%/query.cpp %reldir%/query.hpp \
     %reldir%/poll_patience.hpp \
     %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp \
@@ -30,6 +36,9 @@ libsoftverbs_core_la_SOURCES += \
     %reldir%/send_builder.cpp %reldir%/send_builder.hpp \
     %reldir%/send_completions.hpp \
     %reldir%/send_queue.cpp \
+    %reldir%/shared_pages.cpp %reldir%/shared_pages.hpp \
+    %reldir%/shared_pages_fork.cpp \
+    %reldir%/shared_part.hpp \
     %reldir%/shared_receive_queue.cpp %reldir%/shared_receive_queue.hpp \
     %reldir%/shared_receive_resize.cpp \
     %reldir%/strings.cpp \

@@ -18,13 +18,13 @@ namespace softverbs {
 namespace {
 
 /// Of an entry whose key has been seen.
-CheckedRange check_range(const MrEntry& entry, std::uint32_t pd, std::uint32_t access,
-                         std::uint64_t address, std::uint64_t length) {
+CheckedRange check_range(const MrEntry& entry, std::uint32_t key, std::uint32_t pd,
+                         std::uint32_t access, std::uint64_t address, std::uint64_t length) {
     const std::uint64_t region_length = entry.length;
     const std::uint64_t offset = address - entry.iova;
     const bool inside = offset <= region_length && length <= region_length - offset;
     if (!inside || entry.pd != pd || (entry.access & access) != access) return {};
-    return {true, entry.address + offset};
+    return {true, entry.address + offset, SharedPart::of(entry, key)};
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ CheckedRange check_key(ArenaView arena, std::uint32_t key, std::uint32_t pd, std
     const MrEntry& entry = arena.mr(key);
     if (key == 0 || entry.key.load(std::memory_order_seq_cst) != key) return {};
     if (entry.kind != KeyKind::kRegion) return {};
-    return check_range(entry, pd, access, address, length);
+    return check_range(entry, key, pd, access, address, length);
 }
 
 CheckedRange check_remote_key(ArenaView arena, std::uint32_t key, const Access& access,
@@ -44,7 +44,7 @@ CheckedRange check_remote_key(ArenaView arena, std::uint32_t key, const Access& 
     const bool other_queue_pair =
         entry.qp_num != access.qp_num || entry.qp_generation != access.qp_generation;
     if (entry.kind == KeyKind::kQueuePairsWindow && other_queue_pair) return {};
-    return check_range(entry, access.pd, access.rights, address, length);
+    return check_range(entry, key, access.pd, access.rights, address, length);
 }
 
 std::uint32_t next_key(std::uint32_t last, std::uint32_t index, std::uint64_t nonce) {
@@ -109,6 +109,10 @@ void publish(MemoryRegion& mr, const Registration& request) {
     entry.length = request.length;
     entry.iova = request.iova;
     entry.kind = KeyKind::kRegion;
+    mr.placement = SharedPages::of_process().hold(entry.address, entry.length);
+    mr.placement.write_to(entry);
+    entry.traffic.store(0, std::memory_order_relaxed);
+    entry.closed.store(0, std::memory_order_relaxed);
     entry.key.store(key, std::memory_order_seq_cst);
     mr.request = request;
     mr.context = request.pd->context;
@@ -167,6 +171,8 @@ int withdraw(MemoryRegion& mr) {
     support::MutexLock lock(adapter.mutex);
     for (const auto& [index, cq] : adapter.completion_queues()) cq->deliver_payloads();
     --mr.request.pd->users;
+    SharedPages::of_process().release(reinterpret_cast<std::uintptr_t>(mr.addr), mr.length,
+                                      mr.placement);
     return 0;
 }
 

@@ -9,6 +9,8 @@
 #include <cstdint>
 
 #include "providers/soft/verbs/arena.hpp"
+#include "providers/soft/verbs/shared_pages.hpp"
+#include "providers/soft/verbs/shared_part.hpp"
 
 namespace softverbs {
 
@@ -29,6 +31,7 @@ struct MemoryRegion : ibv_mr {
     static MemoryRegion& of(ibv_mr* mr) { return *static_cast<MemoryRegion*>(mr); }
     std::uint32_t index = 0;
     Registration request;
+    Placement placement;
     MemoryWindow* windows = nullptr;  ///< first of those bound to it; Adapter::window_lock
 };
 
@@ -36,6 +39,7 @@ struct MemoryRegion : ibv_mr {
 struct CheckedRange {
     bool permitted = false;
     std::uint64_t address = 0;
+    SharedPart shared;  ///< of the region, whatever part of the range that is
 };
 
 /// The queue pair of the memory's owner by way of which a requester comes.

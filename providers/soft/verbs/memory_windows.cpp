@@ -111,6 +111,7 @@ void write_entry(const Binding& binding, const QueuePair& qp, const SendWork& wo
     entry.kind = window.type == IBV_MW_TYPE_1 ? KeyKind::kWindow : KeyKind::kQueuePairsWindow;
     entry.qp_num = window.qp_num;
     entry.qp_generation = window.qp_generation;
+    binding.region->placement.write_to(entry);
     entry.key.store(work.rkey, std::memory_order_seq_cst);
 }
 

@@ -116,6 +116,7 @@ Result<Target> Target::bind(Adapter& adapter, std::uint32_t qp_num) {
     const Result<CopyPath> path = choose_path(adapter, *target.peer, target.arena);
     if (!path) return tl::unexpected<int>(path.error());
     target.path = *path;
+    if (!target.peer->is_self()) target.pages = adapter.pages_of(target.peer);
     target.channel = channel_of(adapter, *target.peer, target.cq, target.completions->channel);
     return target;
 }

@@ -10,6 +10,7 @@
 #include "providers/soft/fabric/process.hpp"
 #include "providers/soft/verbs/arena.hpp"
 #include "providers/soft/verbs/completion_ring.hpp"
+#include "providers/soft/verbs/peer_pages.hpp"
 
 namespace softverbs {
 
@@ -67,6 +68,9 @@ struct Target {
     std::shared_ptr<UniqueFd>
         channel;  ///< descriptor of the peer's completion channel, if we have it
     CopyPath path = CopyPath::kProcessVm;
+    /// The peer's shared pages, one object for all targets of the peer; nullptr within this
+    /// process.
+    std::shared_ptr<PeerPages> pages;
 
     /// Finds and checks the queue pair `qp_num`. Waits for its owner to answer.
     /// @return EINVAL: nobody has that number, or what stands there makes no sense.

@@ -80,11 +80,18 @@ struct Vectors {
     unsigned long num_remote = 0;
 };
 
+void put(iovec& out, std::uint64_t address, std::uint64_t length) {
+    out = {pointer(address), length};
+}
+void put(LocalRange& out, std::uint64_t address, std::uint64_t length) {
+    out = {address, length};
+}
+
 /// Bytes [offset, offset + length) of ranges.
-template <class Range>
-unsigned long cut(std::span<const Range> ranges, std::uint64_t offset, std::uint64_t length,
-                  iovec* out) {
-    unsigned long count = 0;
+template <class Range, class Out>
+std::uint32_t cut(std::span<const Range> ranges, std::uint64_t offset, std::uint64_t length,
+                  Out* out) {
+    std::uint32_t count = 0;
     for (const Range& range : ranges) {
         if (length == 0) break;
         if (offset >= range.length) {
@@ -92,7 +99,7 @@ unsigned long cut(std::span<const Range> ranges, std::uint64_t offset, std::uint
             continue;
         }
         const std::uint64_t piece = std::min(range.length - offset, length);
-        out[count++] = {pointer(range.address + offset), piece};
+        put(out[count++], range.address + offset, piece);
         offset = 0;
         length -= piece;
     }
@@ -136,6 +143,11 @@ void ordered_copy(std::uint8_t* to, const std::uint8_t* from, std::uint64_t leng
     const std::uint64_t body = aligned > start ? aligned - start : 0;
     if (body != 0) std::memcpy(to, from, body);
     store_in_order(to + body, from + body, length - body);
+}
+
+std::uint32_t cut_locals(const Plan& plan, std::uint64_t offset, std::uint64_t length,
+                         LocalRange* out) {
+    return cut(plan.locals(), offset, length, out);
 }
 
 void write_local(const Plan& plan) {

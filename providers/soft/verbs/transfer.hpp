@@ -10,6 +10,7 @@
 #include <span>
 
 #include "providers/soft/verbs/layout.hpp"
+#include "providers/soft/verbs/shared_part.hpp"
 
 namespace softverbs {
 
@@ -25,6 +26,7 @@ struct RemoteRange {
     std::uint64_t length;
     std::uint64_t named;  ///< address as its key has it
     std::uint32_t key;
+    SharedPart shared;
 };
 
 /// What one request moves, after the checks.
@@ -38,6 +40,10 @@ struct Plan {
     std::span<const LocalRange> locals() const { return {local, num_local}; }
     std::span<const RemoteRange> remotes() const { return {remote, num_remote}; }
 };
+
+/// Bytes [offset, offset + length) of the local ranges. @return how many ranges that makes.
+std::uint32_t cut_locals(const Plan& plan, std::uint64_t offset, std::uint64_t length,
+                         LocalRange* out);
 
 /// Within this process.
 void write_local(const Plan& plan);

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/verbs/shared_pages.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+
+#include "providers/soft/verbs/page_exchange.hpp"
+#include "providers/soft/verbs/page_file.hpp"
+
+namespace softverbs {
+namespace {
+
+void* pointer(std::uint64_t address) {
+    return reinterpret_cast<void*>(address);
+}
+
+PageRange touched_pages(std::uint64_t address, std::uint64_t length) {
+    return {address & ~(kPage - 1), (address + length + kPage - 1) & ~(kPage - 1)};
+}
+
+PageRange whole_pages(std::uint64_t address, std::uint64_t length) {
+    return {(address + kPage - 1) & ~(kPage - 1), (address + length) & ~(kPage - 1)};
+}
+
+}  // namespace
+
+void Placement::write_to(MrEntry& entry) const {
+    entry.shared_begin = shared.begin;
+    entry.shared_end = shared.end;
+    entry.reason = reason;
+    entry.file = file;
+    entry.file_offset = file_offset;
+    entry.file_device = file_device;
+    entry.file_inode = file_inode;
+}
+
+/// Never destroyed: other threads may still run while the process exits.
+SharedPages& SharedPages::of_process() {
+    alignas(SharedPages) static std::byte storage[sizeof(SharedPages)];
+    static SharedPages* const made = new (storage) SharedPages;
+    return *made;
+}
+
+int SharedPages::page_file() {
+    support::MutexLock lock(mutex_);
+    return page_file_locked();
+}
+
+int SharedPages::page_file_locked() {
+    if (page_file_ < 0) page_file_ = make_page_file();
+    if (page_file_ >= 0) watch_forks();
+    return page_file_;
+}
+
+/// Address space first, then the same addresses from the page file.
+void* SharedPages::allocate(std::size_t size) {
+    const std::uint64_t length = (size + kPage - 1) & ~(kPage - 1);
+    if (size == 0 || length < size) {
+        errno = size == 0 ? EINVAL : ENOMEM;
+        return nullptr;
+    }
+    support::MutexLock lock(mutex_);
+    if (page_file_locked() < 0) return nullptr;
+    void* place =
+        mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (place == MAP_FAILED) return nullptr;
+    const auto address = reinterpret_cast<std::uintptr_t>(place);
+    void* memory =
+        mmap(place, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+             page_file_, static_cast<off_t>(address));
+    if (memory == MAP_FAILED) {
+        const int cause = errno;
+        munmap(place, length);
+        errno = cause;
+        return nullptr;
+    }
+    allocations_.emplace(address, Allocation{length});
+    return memory;
+}
+
+void SharedPages::free(void* memory) {
+    if (!memory) return;
+    support::MutexLock lock(mutex_);
+    const auto found = allocations_.find(reinterpret_cast<std::uintptr_t>(memory));
+    if (found == allocations_.end()) return;
+    found->second.freed = true;
+    discard(found);
+}
+
+SharedPages::Allocations::iterator SharedPages::allocation_of(std::uint64_t address) {
+    auto next = allocations_.upper_bound(address);
+    if (next == allocations_.begin()) return allocations_.end();
+    const auto found = std::prev(next);
+    return address < found->first + found->second.length ? found : allocations_.end();
+}
+
+/// Memory that was freed while regions held it goes with the last of them.
+void SharedPages::discard(Allocations::iterator allocation) {
+    const PageRange pages{allocation->first, allocation->first + allocation->second.length};
+    if (!allocation->second.freed || !runs_.held(pages, true).empty() ||
+        !runs_.held(pages, false).empty())
+        return;
+    munmap(pointer(pages.begin), pages.length());
+    if (allocation->second.shared) discard_pages(page_file_, pages);
+    allocations_.erase(allocation);
+}
+
+Placement SharedPages::decide(PageRange touched, PageRange whole) {
+    const auto allocation = allocation_of(touched.begin);
+    if (allocation != allocations_.end() && allocation->second.shared &&
+        touched.end <= allocation->first + allocation->second.length) {
+        return {touched, PageReason::kProvided};
+    }
+    if (whole.empty()) return {};
+    return {{}, PageReason::kNotWorthIt};
+}
+
+Placement SharedPages::hold(std::uint64_t address, std::uint64_t length) {
+    const PageRange touched = touched_pages(address, length);
+    support::MutexLock lock(mutex_);
+    const Placement placement = decide(touched, whole_pages(address, length));
+    runs_.hold(placement.shared, true);
+    runs_.hold({touched.begin, placement.shared.empty() ? touched.end : placement.shared.begin},
+               false);
+    if (!placement.shared.empty()) runs_.hold({placement.shared.end, touched.end}, false);
+    return placement;
+}
+
+void SharedPages::release(std::uint64_t address, std::uint64_t length, const Placement&) {
+    const PageRange touched = touched_pages(address, length);
+    support::MutexLock lock(mutex_);
+    runs_.release(touched);
+    const auto allocation = allocation_of(touched.begin);
+    if (allocation != allocations_.end()) discard(allocation);
+}
+
+}  // namespace softverbs

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What becomes of shared pages at a fork. Left alone they would be one memory of parent and child;
+/// so the child puts private copies in their place before fork() returns, while the parent waits.
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "dapl/support/log.hpp"
+#include "providers/soft/fabric/result.hpp"
+#include "providers/soft/verbs/page_exchange.hpp"
+#include "providers/soft/verbs/shared_pages.hpp"
+
+namespace softverbs {
+
+/// Not before there is something to keep apart; the C library forgets them when the library goes.
+void SharedPages::watch_forks() {
+    if (std::exchange(forks_watched_, true)) return;
+    pthread_atfork([] { of_process().before_fork(); }, [] { of_process().after_fork_in_parent(); },
+                   [] { of_process().after_fork_in_child(); });
+}
+
+void SharedPages::before_fork() NO_THREAD_SAFETY_ANALYSIS {
+    mutex_.lock();
+    copied_[0] = copied_[1] = -1;
+    if (allocations_.empty() && exchanged_.empty()) return;
+    if (pipe2(copied_, O_CLOEXEC) != 0) copied_[0] = copied_[1] = -1;
+}
+
+void SharedPages::after_fork_in_parent() NO_THREAD_SAFETY_ANALYSIS {
+    const CancellationDisabled guard;
+    const UniqueFd answer(copied_[0]);
+    UniqueFd(copied_[1]).reset();
+    char done = 0;
+    while (answer.valid() && read(answer.get(), &done, 1) < 0 && errno == EINTR) continue;
+    mutex_.unlock();
+}
+
+void SharedPages::after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
+    for (const auto& [begin, allocation] : allocations_)
+        keep_apart({begin, begin + allocation.length});
+    for (const PageRange& pages : exchanged_.all()) keep_apart(pages);
+    // What was allocated stays the application's to free.
+    for (auto& [begin, allocation] : allocations_) allocation.shared = false;
+    exchanged_ = {};
+    runs_ = {};
+    if (page_file_ >= 0) close(std::exchange(page_file_, -1));
+    const UniqueFd answer(copied_[0]);
+    const UniqueFd done(copied_[1]);
+    while (done.valid() && write(done.get(), "", 1) < 0 && errno == EINTR) continue;
+    mutex_.unlock();
+}
+
+/// Without memory for a copy the pages go: what is not there does less harm than what two processes
+/// take for their own.
+void SharedPages::keep_apart(PageRange pages) {
+    const int cause = make_private(page_file_, pages);
+    if (cause == 0) return;
+    support::report<support::kForkWithoutCopy>(pages.length(), std::strerror(cause));
+    munmap(reinterpret_cast<void*>(pages.begin), pages.length());
+}
+
+}  // namespace softverbs
