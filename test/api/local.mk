@@ -30,6 +30,8 @@ verbs_tests = \
     test/api/verbs_memory_test \
     test/api/rdmacm_test \
     test/api/verbs_pages_test \
+    test/api/every_verb_test \
+    test/api/every_operation_test \
     test/api/verbs_death_test \
     test/api/verbs_scale_test \
     test/api/verbs_threads_test \
@@ -58,6 +60,10 @@ test_api_rdmacm_test_SOURCES = %reldir%/rdmacm_test.cpp test/unit/cm_fixture.hpp
 test_api_rdmacm_test_LDADD = $(verbs_test_libs)
 test_api_verbs_pages_test_SOURCES = %reldir%/verbs_pages_test.cpp $(verbs_test_headers)
 test_api_verbs_pages_test_LDADD = $(verbs_test_libs)
+test_api_every_verb_test_SOURCES = %reldir%/every_verb_test.cpp %reldir%/absent.hpp test/unit/cm_fixture.hpp $(verbs_test_headers)
+test_api_every_verb_test_LDADD = libtestmain.la libsoftverbs_remaining.la libsoftverbs_core.la libsupport.la
+test_api_every_operation_test_SOURCES = %reldir%/every_operation_test.cpp %reldir%/absent.hpp $(verbs_test_headers)
+test_api_every_operation_test_LDADD = $(verbs_test_libs)
 test_api_verbs_death_test_SOURCES = %reldir%/verbs_death_test.cpp $(verbs_test_headers)
 test_api_verbs_death_test_LDADD = $(verbs_test_libs)
 test_api_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)

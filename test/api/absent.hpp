@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// How a verb that is not there answers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <type_traits>
+
+namespace test {
+
+/// The call fails, and errno says that there is no such operation.
+template <class Call>
+void absent(const Call& call) {
+    errno = 0;
+    const auto answer = call();
+    if constexpr (std::is_pointer_v<decltype(answer)>) {
+        EXPECT_EQ(answer, nullptr);
+    } else {
+        EXPECT_EQ(static_cast<long>(answer), -1);
+    }
+    EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+/// As `absent`, for calls that return the error.
+#define ABSENT_BY_CODE(call) EXPECT_EQ(call, EOPNOTSUPP)
+
+}  // namespace test
