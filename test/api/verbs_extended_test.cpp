@@ -143,7 +143,7 @@ TEST_P(VerbsExtended, SendsBuiltOneByOneArriveAsThoseOfPostSend) {
     Child child(receive_three);
     End end;
     const Address peer = end.qp->connect(child.channel());
-    std::vector<std::uint8_t>& buffer = end.host.buffer;
+    auto& buffer = end.host.buffer;
     fill(&buffer[0], 40, 1);
     std::uint8_t text[48];
     fill(text, sizeof text, 2);
