@@ -33,6 +33,7 @@ verbs_tests = \
     test/api/every_verb_test \
     test/api/every_operation_test \
     test/api/verbs_death_test \
+    test/api/verbs_kill_test \
     test/api/verbs_scale_test \
     test/api/verbs_threads_test \
     test/api/verbs_unreliable_test
@@ -66,6 +67,9 @@ test_api_every_operation_test_SOURCES = %reldir%/every_operation_test.cpp %reldi
 test_api_every_operation_test_LDADD = $(verbs_test_libs)
 test_api_verbs_death_test_SOURCES = %reldir%/verbs_death_test.cpp $(verbs_test_headers)
 test_api_verbs_death_test_LDADD = $(verbs_test_libs)
+fault_test_headers = test/api/fault_survivor.hpp test/api/fault_traffic.hpp $(verbs_test_headers)
+test_api_verbs_kill_test_SOURCES = %reldir%/verbs_kill_test.cpp $(fault_test_headers)
+test_api_verbs_kill_test_LDADD = $(verbs_test_libs)
 test_api_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)
 test_api_verbs_scale_test_LDADD = $(verbs_test_libs)
 test_api_verbs_threads_test_SOURCES = %reldir%/verbs_threads_test.cpp $(verbs_test_headers)

@@ -101,19 +101,14 @@ class Channel {
     /// @throws when nothing comes within the deadline or the other process is gone.
     template <class Value>
     Value receive() {
-        static_assert(std::is_trivially_copyable_v<Value>);
-        Value value;
-        auto* bytes = reinterpret_cast<char*>(&value);
-        for (size_t got = 0; got < sizeof value;) {
-            pollfd descriptor{in_, POLLIN, 0};
-            const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(kDeadline);
-            if (poll(&descriptor, 1, static_cast<int>(limit.count())) != 1)
-                throw std::runtime_error("nothing came from the other process");
-            const ssize_t n = read(in_, bytes + got, sizeof value - got);
-            if (n <= 0) throw std::runtime_error("the other process is gone");
-            got += static_cast<size_t>(n);
-        }
-        return value;
+        const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(kDeadline);
+        return receive_within<Value>(static_cast<int>(limit.count()));
+    }
+
+    /// For one who serves others and does not know when they will ask.
+    template <class Value>
+    Value receive_whenever() {
+        return receive_within<Value>(-1);
     }
 
     /// A meeting point: both sides call it.
@@ -123,6 +118,22 @@ class Channel {
     }
 
   private:
+    template <class Value>
+    Value receive_within(int milliseconds) {
+        static_assert(std::is_trivially_copyable_v<Value>);
+        Value value;
+        auto* bytes = reinterpret_cast<char*>(&value);
+        for (size_t got = 0; got < sizeof value;) {
+            pollfd descriptor{in_, POLLIN, 0};
+            if (poll(&descriptor, 1, milliseconds) != 1)
+                throw std::runtime_error("nothing came from the other process");
+            const ssize_t n = read(in_, bytes + got, sizeof value - got);
+            if (n <= 0) throw std::runtime_error("the other process is gone");
+            got += static_cast<size_t>(n);
+        }
+        return value;
+    }
+
     void keep(int in, int out) {
         for (int* end : {&to_child_[0], &to_child_[1], &to_parent_[0], &to_parent_[1]}) {
             if (*end == in || *end == out) continue;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-libsoftverbs_core_la_SOURCES += \
+libsoftverbs_base_la_SOURCES += \
     %reldir%/address.cpp %reldir%/address.hpp \
     %reldir%/directory.cpp %reldir%/directory.hpp \
     %reldir%/handshake.cpp %reldir%/handshake.hpp \

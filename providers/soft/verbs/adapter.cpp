@@ -17,6 +17,7 @@
 #include "providers/soft/verbs/agent.hpp"
 #include "providers/soft/verbs/channel_wakeup.hpp"
 #include "providers/soft/verbs/completion_queue.hpp"
+#include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/peer_pages.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
 #include "providers/soft/verbs/shared_pages.hpp"
@@ -70,7 +71,9 @@ KeyOwners::~KeyOwners() {
 void set_kick(std::atomic<std::uint64_t>* kicks, std::atomic<std::uint64_t>* summary,
               std::uint32_t index) {
     kicks[index / 64].fetch_or(std::uint64_t{1} << index % 64, std::memory_order_seq_cst);
+    fault_point(FaultPoint::kKickSet);
     summary[index / 4096].fetch_or(std::uint64_t{1} << index / 64 % 64, std::memory_order_seq_cst);
+    fault_point(FaultPoint::kKickSummarySet);
 }
 
 bool raise_event(int fd, std::uint64_t count) {

@@ -9,6 +9,7 @@
 
 #include "providers/soft/verbs/adapter.hpp"
 #include "providers/soft/verbs/atomics.hpp"
+#include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/memory_regions.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
 
@@ -96,6 +97,7 @@ void serve_request(Adapter& adapter, const std::shared_ptr<Peer>& peer,
             qp->order_after_receives();
             adapter.agent_copying.store(true, std::memory_order_seq_cst);
             answer.status = carry_out(message, *qp, *peer, answer.operands[0]);
+            fault_point(FaultPoint::kAgentCopied);
             adapter.agent_copying.store(false, std::memory_order_seq_cst);
             adapter.agent_copies.fetch_add(1, std::memory_order_release);
         }
@@ -155,6 +157,7 @@ int send_agent_chunk(Adapter& adapter, const Target& target, AgentOperation& ope
     }
     const CancellationDisabled guard;
     const Result<void> sent = target.peer->send(MessageType::kAgentCopy, bytes_of(message));
+    fault_point(FaultPoint::kAgentAsked);
     return sent ? 0 : sent.error();
 }
 

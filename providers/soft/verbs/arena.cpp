@@ -105,13 +105,20 @@ std::uint64_t Arena::allocate(std::uint64_t bytes) {
         const std::uint64_t offset = list.back();
         if (publish_locked(offset, size)) return 0;
         list.pop_back();
+        in_use_ += size;
         std::memset(static_cast<std::uint8_t*>(base_) + offset, 0, size);
         return offset;
     }
     if (size > kArenaSize - heap_end_ || publish_locked(heap_end_, size)) return 0;
     const std::uint64_t offset = heap_end_;
     heap_end_ += size;
+    in_use_ += size;
     return offset;
+}
+
+std::uint64_t Arena::in_use() {
+    support::MutexLock lock(mutex_);
+    return in_use_;
 }
 
 /// Whole chunks go back to the system. Nobody holds a valid reference by now: requesters were
@@ -128,6 +135,7 @@ void Arena::release(std::uint64_t offset, std::uint64_t bytes) {
         }
     }
     free_[size].push_back(offset);
+    in_use_ -= size;
 }
 
 }  // namespace softverbs

@@ -65,6 +65,8 @@ class Arena {
     /// Zeroed heap memory, aligned to 64 bytes. @return its offset, 0 when the memory is not there.
     std::uint64_t allocate(std::uint64_t bytes) EXCLUDES(mutex_);
     void release(std::uint64_t offset, std::uint64_t bytes) EXCLUDES(mutex_);
+    /// Bytes of the heap that are allocated and not released.
+    std::uint64_t in_use() EXCLUDES(mutex_);
 
   private:
     Arena(int fd, void* base);
@@ -74,6 +76,7 @@ class Arena {
     void* const base_;
     support::Mutex mutex_;
     std::uint64_t heap_end_ GUARDED_BY(mutex_) = kHeap;
+    std::uint64_t in_use_ GUARDED_BY(mutex_) = 0;
     std::vector<bool> published_ GUARDED_BY(mutex_);
     std::map<std::uint64_t, std::vector<std::uint64_t>> free_ GUARDED_BY(mutex_);
 };

@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 
+#include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/query.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
 
@@ -152,7 +153,9 @@ int CompletionQueue::take_receives(int count, ibv_wc* wc) {
         if (state.phase == Phase::kReady && convert(entry, wc[found])) ++found;
         ++head_;
     }
-    if (head_ != before) ring_.set_head(head_);
+    if (head_ == before) return found;
+    ring_.set_head(head_);
+    fault_point(FaultPoint::kCompletionFreed);
     return found;
 }
 

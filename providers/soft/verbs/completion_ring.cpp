@@ -3,6 +3,8 @@
 
 #include <infiniband/verbs.h>
 
+#include "providers/soft/verbs/fault_points.hpp"
+
 namespace softverbs {
 namespace {
 
@@ -20,6 +22,7 @@ bool take_request_for_event(CqHeader& header, bool solicited) {
         if (arm == Arm::kNone || (arm == Arm::kSolicited && !solicited)) return false;
         const std::uint64_t disarmed = (word & ~std::uint64_t{0xff}) + 0x100;
         if (header.notify.compare_exchange_weak(word, disarmed, std::memory_order_seq_cst)) {
+            fault_point(FaultPoint::kDisarmed);
             return true;
         }
     }
@@ -62,7 +65,9 @@ CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer produ
         }
         const Claim mine{static_cast<std::uint32_t>(at), producer, qp_num};
         if (word.compare_exchange_strong(found, mine.encode(), std::memory_order_acq_rel)) {
+            fault_point(FaultPoint::kCompletionClaimed);
             tail_->store(at + 1, std::memory_order_release);
+            fault_point(FaultPoint::kTailMoved);
             return {&entries_[at & mask_], at};
         }
     }
@@ -75,14 +80,17 @@ bool CompletionRing::publish(Place place, const Completion& completion) const {
     entry.imm_data = completion.imm_data;
     entry.qp_num = completion.qp_num;
     entry.src_qp = completion.src_qp;
+    fault_point(FaultPoint::kCompletionHalfWritten);
     entry.position = completion.position;
     entry.status = completion.status;
     entry.opcode = completion.opcode;
     entry.wc_flags = completion.wc_flags;
     entry.flags = completion.flags;
+    fault_point(FaultPoint::kCompletionWritten);
     // An exchange, not a store: it must be visible before we look whether the queue is armed.
     entry.state.exchange(EntryState::encode(place.position, Phase::kReady),
                          std::memory_order_seq_cst);
+    fault_point(FaultPoint::kCompletionPublished);
     const bool solicited =
         (completion.flags & kSolicited) != 0 || completion.status != IBV_WC_SUCCESS;
     return take_arming(*header_, solicited);

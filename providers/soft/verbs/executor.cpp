@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/memory_regions.hpp"
 #include "providers/soft/verbs/memory_windows.hpp"
 #include "providers/soft/verbs/query.hpp"
@@ -16,8 +17,12 @@ class Busy {
   public:
     explicit Busy(QpEntry& entry) : entry_(entry) {
         entry_.busy.exchange(1, std::memory_order_seq_cst);
+        fault_point(FaultPoint::kBusySet);
     }
-    ~Busy() { entry_.busy.store(0, std::memory_order_release); }
+    ~Busy() {
+        entry_.busy.store(0, std::memory_order_release);
+        fault_point(FaultPoint::kBusyCleared);
+    }
     Busy(const Busy&) = delete;
     Busy& operator=(const Busy&) = delete;
 
@@ -128,6 +133,7 @@ Outcome Executor::send() {
     if (work_.length == 0) return finish_receive(0);
     if (work_.length <= kEntryInlineBytes) return finish_receive(kInEntry);
     gather(slot_inline(receive_, target_.receives.stride), plan_.locals(), 0, work_.length);
+    fault_point(FaultPoint::kPayloadPlaced);
     return finish_receive(kInSlot);
 }
 
@@ -208,6 +214,7 @@ bool Executor::take_receive() {
     has_slot_ = try_take();
     if (has_slot_) return true;
     entry.waiting.store(1, std::memory_order_seq_cst);
+    fault_point(FaultPoint::kWaitingSet);
     if (target_.receives.shared) target_.receives.shared->waiting.store(1);
     has_slot_ = try_take();
     return has_slot_;
@@ -246,6 +253,7 @@ Outcome Executor::move(AgentKind kind, std::uint32_t access) {
         return copied(0);
     }
     const int cause = is_read ? read_from_target(target_, plan_) : write_to_target(target_, plan_);
+    fault_point(FaultPoint::kPayloadPlaced);
     if (cause == EPERM) return begin_agent(kind, access);  // it stopped being dumpable
     return copied(cause);
 }
@@ -270,9 +278,14 @@ Outcome Executor::move_atomic(AgentKind kind) {
 int Executor::run_locked_atomic(const AtomicRequest& request, Way way, std::uint64_t& found) {
     const AtomicLock lock(target_.arena.header(), target_.qp_num, *target_.peer);
     if (!lock.held()) return ESRCH;
-    if (way == Way::kProcessVm) return run_atomic_in(target_.peer->pid(), request, found);
-    found = run_atomic_here(request);
-    return 0;
+    fault_point(FaultPoint::kAtomicLocked);
+    int cause = 0;
+    if (way == Way::kProcessVm)
+        cause = run_atomic_in(target_.peer->pid(), request, found);
+    else
+        found = run_atomic_here(request);
+    fault_point(FaultPoint::kAtomicDone);
+    return cause;
 }
 
 ibv_wc_status Executor::deliver_atomic(std::uint64_t found) {
@@ -322,11 +335,13 @@ void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
     const CompletionRing::Place place = ring.claim(target_.qp_num, Producer::kRequester);
     if (!target_.receives.shared)
         target_.entry->consumed.store(slot_ + 1, std::memory_order_release);
+    fault_point(FaultPoint::kReceiveConsumed);
     if (!place.entry) {
         target_.completions->overrun.store(1, std::memory_order_release);
         return target_.kick_cq();
     }
     if ((flags & kInEntry) != 0) gather(place.entry->payload, plan_.locals(), 0, work_.length);
+    fault_point(FaultPoint::kPayloadPlaced);
     if (ring.publish(place, completion)) target_.wake_channel();
 }
 
@@ -335,6 +350,7 @@ void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
 Outcome Executor::refuse(ibv_wc_status status, Fault fault) {
     if (!qp_.is_reliable() && fault != Fault::kLocalError) return done(status);
     target_.entry->fault.store(fault, std::memory_order_seq_cst);
+    fault_point(FaultPoint::kFaultTold);
     target_.kick_qp();
     return done(status);
 }

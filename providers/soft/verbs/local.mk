@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-libsoftverbs_core_la_SOURCES += \
+softverbs_verbs_sources = \
     %reldir%/adapter.cpp %reldir%/adapter.hpp \
     %reldir%/agent.cpp %reldir%/agent.hpp \
     %reldir%/arena.cpp %reldir%/arena.hpp \
@@ -17,6 +17,7 @@ libsoftverbs_core_la_SOURCES += \
     %reldir%/extended_completion.cpp \
     %reldir%/extended_objects.hpp \
     %reldir%/extended_send.cpp \
+    %reldir%/fault_points.cpp %reldir%/fault_points.def %reldir%/fault_points.hpp \
     %reldir%/flush.cpp \
     %reldir%/layout.hpp \
     %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \
@@ -45,3 +46,11 @@ libsoftverbs_core_la_SOURCES += \
     %reldir%/target.cpp %reldir%/target.hpp \
     %reldir%/transfer.cpp %reldir%/transfer.hpp \
     %reldir%/transitions.cpp %reldir%/transitions.hpp
+libsoftverbs_core_la_SOURCES += $(softverbs_verbs_sources)
+
+# The same with fault points, for tests that end processes there.
+check_LTLIBRARIES += libsoftverbs_faulty.la
+libsoftverbs_faulty_la_SOURCES = $(softverbs_verbs_sources)
+libsoftverbs_faulty_la_LIBADD = libsoftverbs_base.la
+libsoftverbs_faulty_la_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+libsoftverbs_faulty_la_CXXFLAGS = $(libsoftverbs_core_la_CXXFLAGS)

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/memory_regions.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
 
@@ -223,7 +224,9 @@ bool invalidate_at_target(const Target& target, std::uint32_t key) {
         entry.qp_generation != target.generation) {
         return false;
     }
-    return entry.key.compare_exchange_strong(key, 0, std::memory_order_seq_cst);
+    const bool unbound = entry.key.compare_exchange_strong(key, 0, std::memory_order_seq_cst);
+    fault_point(FaultPoint::kWindowUnbound);
+    return unbound;
 }
 
 bool withdraw_region(Adapter& adapter, MemoryRegion& region) {

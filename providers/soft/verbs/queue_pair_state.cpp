@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "providers/soft/verbs/agent.hpp"
+#include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/query.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
 #include "providers/soft/verbs/transitions.hpp"
@@ -109,6 +110,7 @@ void QueuePair::connect(Target target, const ibv_qp_attr& attributes) {
     set_state(IBV_QPS_RTR);
     entry_->dest_qp_num.store(attributes.dest_qp_num & 0xffffff, std::memory_order_seq_cst);
     entry_->readiness.store(Readiness::kReady, std::memory_order_seq_cst);
+    fault_point(FaultPoint::kQueuePairReady);
     wake_requester();
 }
 

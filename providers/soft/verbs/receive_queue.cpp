@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/memory_regions.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
 
@@ -29,11 +30,13 @@ int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
             slot.num_sge = static_cast<std::uint32_t>(wr->num_sge);
             if (wr->num_sge != 0)
                 std::memcpy(slot_segments(&slot), wr->sg_list, wr->num_sge * sizeof(Segment));
+            fault_point(FaultPoint::kReceiveWritten);
             ++receive_posted_;
             if (receives_are_flushed_)
                 post_flushed_receive(receive_flushed_++);
             else
                 slot.taker.store(kSlotPosted | (receive_posted_ - 1), std::memory_order_seq_cst);
+            fault_point(FaultPoint::kReceivePosted);
         }
     }
     if (cause != 0 && bad) *bad = wr;

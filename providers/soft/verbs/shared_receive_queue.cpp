@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/query.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
 
@@ -44,11 +45,14 @@ ReceiveSlot* take_shared_receive(const ReceiveRing& ring, std::uint32_t qp_num,
         std::uint64_t expected = free_at(head);
         const bool mine = slot->taker.compare_exchange_strong(expected, free_at(head) | qp_num,
                                                               std::memory_order_acq_rel);
+        if (mine) fault_point(FaultPoint::kSharedReceiveTaken);
         // Taken by somebody else at this position, or our view of the head is old: both ways the
         // head, if it still is there, may move on.
         header.head.compare_exchange_strong(head, head + 1, std::memory_order_acq_rel);
         if (!mine) continue;
+        fault_point(FaultPoint::kSharedHeadMoved);
         limit_reached = crosses_srq_limit(header, posted - head - 1);
+        if (limit_reached) fault_point(FaultPoint::kSharedLimitDisarmed);
         return slot;
     }
     return nullptr;
@@ -164,9 +168,12 @@ bool SharedReceiveQueue::post_one(const ibv_recv_wr& wr) {
     if (wr.num_sge != 0)
         std::memcpy(slot_segments(&slot), wr.sg_list, wr.num_sge * sizeof(Segment));
     slot.taker.store(free_at(posted_), std::memory_order_release);
+    fault_point(FaultPoint::kReceiveWritten);
     order_[posted_ & (order_place_.size() - 1)].store(slot_index, std::memory_order_release);
+    fault_point(FaultPoint::kSharedSlotOrdered);
     ++posted_;
     ring_.shared->posted.store(posted_, std::memory_order_seq_cst);
+    fault_point(FaultPoint::kReceivePosted);
     return true;
 }
 

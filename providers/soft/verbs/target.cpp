@@ -10,6 +10,7 @@
 #include "dapl/support/log.hpp"
 #include "providers/soft/verbs/adapter.hpp"
 #include "providers/soft/verbs/channel_wakeup.hpp"
+#include "providers/soft/verbs/fault_points.hpp"
 
 namespace softverbs {
 namespace {
@@ -52,14 +53,16 @@ bool find_receives(ArenaView arena, const QpEntry& entry, ReceiveRing& ring) {
 }
 
 /// Whether process_vm_readv reaches the peer: its arena's nonce, read through its address space,
-/// must be the one that we see. Also tells apart processes in different name spaces.
+/// must be the one that we see. ECONNREFUSED: it ends just now. Also tells apart processes in
+/// different name spaces.
 int probe_process_vm(const Peer& peer, ArenaView arena) {
     std::uint64_t nonce = 0;
     iovec local{&nonce, sizeof nonce};
     iovec remote{reinterpret_cast<void*>(arena.header().nonce_address), sizeof nonce};
     if (peer.pid() <= 0) return ESRCH;
     const ssize_t got = process_vm_readv(peer.pid(), &local, 1, &remote, 1, 0);
-    if (got < 0) return errno;
+    // A number that its owner's descriptor keeps and that is nobody's: it is ending.
+    if (got < 0) return errno == ESRCH ? ECONNREFUSED : errno;
     return got == sizeof nonce && nonce == arena.header().nonce ? 0 : ESRCH;
 }
 
@@ -68,6 +71,7 @@ Result<CopyPath> choose_path(Adapter& adapter, const Peer& peer, ArenaView arena
     if (peer.is_self()) return CopyPath::kLocal;
     const int cause = probe_process_vm(peer, arena);
     if (cause == 0) return CopyPath::kProcessVm;
+    if (cause == ECONNREFUSED) return tl::unexpected<int>(cause);
     if (adapter.process_vm_only()) {
         support::report<support::kProcessVmRefused>(peer.pid(), std::strerror(cause));
         return tl::unexpected<int>(cause);
@@ -142,7 +146,7 @@ void Target::kick_cq() const {
 }
 
 void Target::wake_channel() const {
-    if (channel && raise_event(channel->get())) return;
+    if (channel && raise_event(channel->get())) return fault_point(FaultPoint::kChannelRaised);
     completions->deferred_wakes.fetch_add(1, std::memory_order_acq_rel);
     kick_cq();
 }
