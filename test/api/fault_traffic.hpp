@@ -348,6 +348,9 @@ class Nursery {
         child_.channel().send(Command{hello, port, detail, 0});
         return child_.channel().receive<pid_t>();
     }
+    /// A process that joins the fabric and leaves it, and so clears up behind those that were
+    /// killed before anybody knew them.
+    void visit() { require(wait(start({}, 0)) == 0, "the fabric can be joined"); }
     /// @return the status as Child::wait() gives it.
     int end(pid_t client) {
         ::kill(client, SIGKILL);
@@ -393,7 +396,10 @@ class Nursery {
         int status = 0;
         try {
             if (prepare) prepare(command.detail);
-            TrafficClient(shared, command.hello, command.port).run();
+            if (command.port == 0)
+                ibv_close_device(open_soft0());
+            else
+                TrafficClient(shared, command.hello, command.port).run();
         } catch (const std::exception& error) {
             fprintf(stderr, "client %u: %s\n", command.hello.number, error.what());
             status = 1;

@@ -34,6 +34,7 @@ verbs_tests = \
     test/api/every_operation_test \
     test/api/verbs_death_test \
     test/api/verbs_kill_test \
+    test/api/verbs_fault_points_test \
     test/api/verbs_scale_test \
     test/api/verbs_threads_test \
     test/api/verbs_unreliable_test
@@ -70,6 +71,9 @@ test_api_verbs_death_test_LDADD = $(verbs_test_libs)
 fault_test_headers = test/api/fault_survivor.hpp test/api/fault_traffic.hpp $(verbs_test_headers)
 test_api_verbs_kill_test_SOURCES = %reldir%/verbs_kill_test.cpp $(fault_test_headers)
 test_api_verbs_kill_test_LDADD = $(verbs_test_libs)
+test_api_verbs_fault_points_test_SOURCES = %reldir%/verbs_fault_points_test.cpp $(fault_test_headers)
+test_api_verbs_fault_points_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+test_api_verbs_fault_points_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
 test_api_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)
 test_api_verbs_scale_test_LDADD = $(verbs_test_libs)
 test_api_verbs_threads_test_SOURCES = %reldir%/verbs_threads_test.cpp $(verbs_test_headers)

@@ -34,6 +34,7 @@ class KillTest {
                               "all clients connect");
         for (const pid_t client : clients) end(client);
         survivor_->pump_until([&] { return survivor_->connections() == 1; }, "all are forgotten");
+        nursery_.visit();
         before_ = Footprint::now(fabric_);
     }
 
@@ -57,6 +58,7 @@ class KillTest {
     }
 
     void check() {
+        nursery_.visit();
         require(eventually([&] {
                     survivor_->pump(Clock::now() + 1ms);
                     return Footprint::now(fabric_).fits_in(before_);
