@@ -94,7 +94,7 @@ void queries(Live& live) {
     EXPECT_EQ(_ibv_query_gid_ex(context, 1, 0, reinterpret_cast<ibv_gid_entry*>(small), 0, 4), 0);
     ibv_gid_entry table[4];
     EXPECT_EQ(ibv_query_gid_table(context, table, 4, 0), 1);
-    EXPECT_EQ(ibv_query_gid_table(context, table, 0, 0), 0);
+    EXPECT_EQ(ibv_query_gid_table(context, table, 0, 0), -EINVAL) << "no room";
     EXPECT_EQ(ibv_query_gid_table(context, table, 4, 9), -EINVAL);
     int type = -1;
     EXPECT_EQ(ibv_query_gid_type(context, 1, 0, &type), 0);

@@ -82,9 +82,11 @@ TEST_P(VerbsMemory, ReregistrationChangesAccess) {
     Peer peer(host);
     ibv_mr* const mr = ibv_reg_mr(host.pd, host.buffer.data(), 4096, IBV_ACCESS_LOCAL_WRITE);
     ASSERT_TRUE(mr);
-    EXPECT_EQ(peer.write(host.address(), mr->rkey), IBV_WC_REM_ACCESS_ERR);
+    const std::uint32_t key = mr->rkey;
+    EXPECT_EQ(peer.write(host.address(), key), IBV_WC_REM_ACCESS_ERR);
     ASSERT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, kAllAccess), 0);
     EXPECT_EQ(mr->addr, host.buffer.data());
+    EXPECT_EQ(mr->rkey, key) << "the memory is the same";
     EXPECT_EQ(peer.write(host.address(), mr->rkey), IBV_WC_SUCCESS);
     EXPECT_EQ(ibv_dereg_mr(mr), 0);
 }

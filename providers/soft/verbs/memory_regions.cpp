@@ -97,12 +97,17 @@ int check_request(const Registration& request) {
     return check_memory(request.address, request.length, (access & IBV_ACCESS_LOCAL_WRITE) != 0);
 }
 
-/// Fills the region's entry of the table and makes it known under a new key.
-void publish(MemoryRegion& mr, const Registration& request) {
+/// A key that the region's entry of the table has not had for long.
+std::uint32_t new_key(const MemoryRegion& mr, Adapter& adapter) {
+    MrEntry& entry = adapter.view().mr(mr.index << kKeyIndexShift);
+    entry.reserved = next_key(entry.reserved, mr.index, adapter.view().header().nonce);
+    return entry.reserved;
+}
+
+/// Fills the region's entry of the table and makes it known.
+void publish(MemoryRegion& mr, const Registration& request, std::uint32_t key) {
     Adapter& adapter = *request.pd->owner().adapter;
     MrEntry& entry = adapter.view().mr(mr.index << kKeyIndexShift);
-    const std::uint32_t key = next_key(entry.reserved, mr.index, adapter.view().header().nonce);
-    entry.reserved = key;  // the last key of this entry, for the next one
     entry.pd = request.pd->number();
     entry.access = request.access;
     entry.address = reinterpret_cast<std::uintptr_t>(request.address);
@@ -143,7 +148,7 @@ ibv_mr* register_memory(const Registration& request) {
         return nullptr;
     }
     mr->index = *index;
-    publish(*mr, request);
+    publish(*mr, request, new_key(*mr, adapter));
     return mr.release();
 }
 
@@ -199,13 +204,18 @@ Registration changed(const MemoryRegion& mr, int flags, ProtectionDomain* pd, vo
     return request;
 }
 
-/// All that can fail comes before the region is touched: a failure leaves it as it is.
+/// All that can fail comes before the region is touched: a failure leaves it as it is. Peers go on
+/// with the key that they have where only the rights change, as programs expect of adapters.
 int reregister(MemoryRegion& mr, const Registration& request) {
     if (request.pd->context != mr.context) return EINVAL;
     if (const int cause = check_request(request)) return cause;
+    const Registration before = mr.request;
+    const bool only_rights = request.pd == before.pd && request.address == before.address &&
+                             request.length == before.length;
     if (const int cause = withdraw(mr)) return cause;
-    support::MutexLock lock(Context::of(mr.context).adapter->mutex);
-    publish(mr, request);
+    Adapter& adapter = *Context::of(mr.context).adapter;
+    support::MutexLock lock(adapter.mutex);
+    publish(mr, request, only_rights ? mr.rkey : new_key(mr, adapter));
     return 0;
 }
 

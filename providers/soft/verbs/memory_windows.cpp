@@ -17,6 +17,8 @@ namespace {
 constexpr unsigned kWindowRights =
     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 constexpr unsigned kWindowChanges = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+/// Windows are for peers; programs name the owner's right all the same.
+constexpr unsigned kOfNoMeaning = IBV_ACCESS_LOCAL_WRITE;
 /// The part of a key that its owner chooses.
 constexpr std::uint32_t kTag = 0xff;
 
@@ -68,7 +70,7 @@ bool may_bind(const MemoryWindow& window, const QueuePair& qp, const SendWork& w
 bool fits_region(const MemoryRegion& region, const MrEntry& entry, const SendWork& work) {
     if (entry.key.load(std::memory_order_seq_cst) != work.bind_region) return false;
     if ((entry.access & IBV_ACCESS_MW_BIND) == 0) return false;
-    if ((work.bind_access & ~kWindowRights) != 0) return false;
+    if ((work.bind_access & ~(kWindowRights | kOfNoMeaning)) != 0) return false;
     const bool changes = (work.bind_access & kWindowChanges) != 0;
     if (changes && (entry.access & IBV_ACCESS_LOCAL_WRITE) == 0) return false;
     const std::uint64_t offset = work.remote_addr - entry.iova;
@@ -105,7 +107,7 @@ void write_entry(const Binding& binding, const QueuePair& qp, const SendWork& wo
     window.qp_num = qp.qp_num;
     window.qp_generation = qp.entry().generation.load(std::memory_order_seq_cst);
     entry.pd = ProtectionDomain::of(window.pd).number();
-    entry.access = work.bind_access;
+    entry.access = work.bind_access & kWindowRights;
     entry.address = region.address + (work.remote_addr - region.iova);
     entry.length = work.bind_length;
     entry.iova = work.remote_addr;

@@ -14,6 +14,8 @@
 namespace softverbs {
 namespace {
 
+/// Of no maker's adapters, as the kernel's software devices have it.
+constexpr std::uint32_t kNoVendor = 0xffffff;
 constexpr std::uint16_t kDefaultPkey = 0xffff;
 constexpr int kPkeys = 1;
 constexpr int kGids = 1;
@@ -44,6 +46,7 @@ void describe(ibv_context* context, ibv_device_attr& a) {
     a.sys_image_guid = a.node_guid;
     a.max_mr_size = ~std::uint64_t{0};
     a.page_size_cap = 4096;
+    a.vendor_id = kNoVendor;
     a.hw_ver = 1;
     a.max_qp = kMaxQps;
     a.max_qp_wr = kMaxWorkRequests;
@@ -167,7 +170,7 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t in
 
 ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t count,
                              std::uint32_t flags, std::size_t entry_size) {
-    if (count == 0) return 0;
+    if (count < softverbs::kGids) return -EINVAL;
     const int cause = _ibv_query_gid_ex(context, 1, 0, entries, flags, entry_size);
     return cause ? -cause : 1;
 }
