@@ -37,7 +37,9 @@ verbs_tests = \
     test/api/verbs_fault_points_test \
     test/api/verbs_scale_test \
     test/api/verbs_threads_test \
-    test/api/verbs_unreliable_test
+    test/api/verbs_unreliable_test \
+    test/api/verbs_datagram_test \
+    test/api/verbs_datagram_death_test
 check_PROGRAMS += $(verbs_tests)
 TESTS += $(verbs_tests)
 test_api_verbs_transfer_test_SOURCES = %reldir%/verbs_transfer_test.cpp $(verbs_test_headers)
@@ -80,6 +82,10 @@ test_api_verbs_threads_test_SOURCES = %reldir%/verbs_threads_test.cpp $(verbs_te
 test_api_verbs_threads_test_LDADD = $(verbs_test_libs)
 test_api_verbs_unreliable_test_SOURCES = %reldir%/verbs_unreliable_test.cpp $(verbs_test_headers)
 test_api_verbs_unreliable_test_LDADD = $(verbs_test_libs)
+test_api_verbs_datagram_test_SOURCES = %reldir%/verbs_datagram_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
+test_api_verbs_datagram_test_LDADD = $(verbs_test_libs)
+test_api_verbs_datagram_death_test_SOURCES = %reldir%/verbs_datagram_death_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
+test_api_verbs_datagram_death_test_LDADD = $(verbs_test_libs)
 
 # Over soft0, through libdat2; most with a process at each end.
 dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp

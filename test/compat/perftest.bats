@@ -71,6 +71,11 @@ measure() {
 @test "ib_send_bw -c UC: 4 KiB" { measure ib_send_bw 4096 -F -n 400 -s 4096 -c UC; }
 @test "ib_write_lat -c UC: 64 bytes" { measure ib_write_lat 64 -F -n 200 -s 64 -c UC; }
 @test "ib_write_bw -c UC: 64 KiB" { measure ib_write_bw 65536 -F -n 500 -c UC; }
+@test "ib_send_lat -c UD: 64 bytes" { measure ib_send_lat 64 -F -n 400 -s 64 -c UD; }
+@test "ib_send_bw -c UD: 4 KiB" { measure ib_send_bw 4096 -F -n 400 -s 4096 -c UD; }
+@test "ib_send_bw -c UD -q 2 -e: two queue pairs, sleeping for completion events" {
+    measure ib_send_bw 1024 -F -n 200 -s 1024 -c UD -q 2 -e
+}
 @test "ib_read_lat: 4 KiB" { measure ib_read_lat 4096 -F -n 500 -s 4096; }
 @test "ib_read_bw: 64 KiB" { measure ib_read_bw 65536 -F -n 500; }
 @test "ib_atomic_lat: fetch and add" { measure ib_atomic_lat 8 -F -n 500; }

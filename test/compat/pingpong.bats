@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's ibv_rc_pingpong, ibv_uc_pingpong and ibv_srq_pingpong: exchange LID, QP number and GID over TCP, then messages.
+# Debian's ibv_rc_pingpong, ibv_uc_pingpong, ibv_ud_pingpong and ibv_srq_pingpong: exchange LID, QP number and GID over TCP, then messages.
 load helpers
 
 setup() {
-    need_program ibv_rc_pingpong ibv_uc_pingpong ibv_srq_pingpong ibv_devinfo
+    need_program ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong ibv_devinfo
     program=ibv_rc_pingpong
     start_network
 }
@@ -41,6 +41,14 @@ pingpong() {
 @test "ibv_uc_pingpong -e: 64 KiB, sleeping for completion events" {
     program=ibv_uc_pingpong
     pingpong 65536 200 -e
+}
+@test "ibv_ud_pingpong: received bytes validated" {
+    program=ibv_ud_pingpong
+    pingpong 2048 1000 -c
+}
+@test "ibv_ud_pingpong -e -g 0: sleeping for completion events, with route headers" {
+    program=ibv_ud_pingpong
+    pingpong 4096 500 -e -g 0
 }
 @test "ibv_srq_pingpong: 4 queue pairs take their receives from one shared queue" {
     program=ibv_srq_pingpong

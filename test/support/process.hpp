@@ -111,6 +111,9 @@ class Channel {
         return receive_within<Value>(-1);
     }
 
+    /// Readable when the other side has sent something, or is gone.
+    int descriptor() const { return in_; }
+
     /// A meeting point: both sides call it.
     void meet() {
         send('m');

@@ -30,6 +30,7 @@ void QueuePair::enter_error(ibv_wc_status head_status) {
 /// that died is not waited for, and what it held here is taken back.
 void QueuePair::quiesce() {
     wait_for_requester();
+    if (turn_is_orphaned()) end_orphaned_turn();
     if (target_.peer && target_.peer->gone()) {
         entry_->busy.store(0, std::memory_order_seq_cst);
         break_atomic_lock(adapter_.view().header(), qp_num);
@@ -88,6 +89,7 @@ void QueuePair::fail(ibv_event_type event) {
 /// @return whether the rest (give_up_peer) is to follow.
 bool QueuePair::peer_died(const Peer& peer) {
     support::SpinLockGuard lock(send_lock_);
+    if (datagrams_) return datagram_peer_died(peer);
     if (target_.peer.get() != &peer || state_.load() == IBV_QPS_RESET) return false;
     quiesce();
     receive_queue().settle_receives(qp_num, [] {});

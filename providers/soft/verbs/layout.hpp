@@ -6,8 +6,9 @@
 /// checks it before use.
 ///
 /// Words that a peer changes on behalf of one of the owner's queue pairs carry that queue pair's
-/// number. A queue pair has one requester, so when the requester dies the owner can find and undo
-/// what it left half done, with no list of members.
+/// number. A connected queue pair has one requester, and a datagram queue pair one at a time, so
+/// when the requester dies the owner can find and undo what it left half done, with no list of
+/// members.
 #pragma once
 
 #include <atomic>
@@ -65,9 +66,12 @@ struct alignas(64) QpEntry {
     std::uint32_t slot_stride;  ///< bytes
     std::uint32_t max_sge;
     std::atomic<std::uint32_t> min_rnr_timer;
+    std::uint32_t qp_type;  ///< ibv_qp_type
+    std::atomic<std::uint32_t> qkey;
     // Written by the requester for each request. The owner looks here on the control path only.
-    alignas(64) std::atomic<std::uint32_t> busy;  ///< it is working on this queue pair
-    std::atomic<std::uint32_t> consumed;          ///< receives, those of the ring above
+    /// Not 0: it is working on this queue pair. Of a datagram queue pair: for which of its own.
+    alignas(64) std::atomic<std::uint32_t> busy;
+    std::atomic<std::uint32_t> consumed;  ///< receives, those of the ring above
     // Written by the requester now and then. The owner looks here with each receive.
     alignas(64) std::atomic<std::uint32_t> waiting;  ///< for a receive or for readiness: kick it
     std::atomic<Fault> fault;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 softverbs_verbs_sources = \
+    %reldir%/address_handle.cpp %reldir%/address_handle.hpp \
     %reldir%/adapter.cpp %reldir%/adapter.hpp \
     %reldir%/agent.cpp %reldir%/agent.hpp \
     %reldir%/arena.cpp %reldir%/arena.hpp \
@@ -11,6 +12,8 @@ softverbs_verbs_sources = \
     %reldir%/completion_queue_resize.cpp \
     %reldir%/completion_ring.cpp %reldir%/completion_ring.hpp \
     %reldir%/context.hpp \
+    %reldir%/datagram.hpp %reldir%/datagram_receive.cpp %reldir%/datagram_send.cpp \
+    %reldir%/datagram_targets.cpp %reldir%/datagram_targets.hpp \
     %reldir%/device.cpp \
     %reldir%/executor.cpp %reldir%/executor.hpp \
     %reldir%/extended.hpp \

@@ -50,9 +50,10 @@ void describe(ibv_context* context, ibv_device_attr& a) {
     a.hw_ver = 1;
     a.max_qp = kMaxQps;
     a.max_qp_wr = kMaxWorkRequests;
-    a.device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID |
-                         IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_SRQ_RESIZE |
-                         IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+    a.device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_UD_AV_PORT_ENFORCE |
+                         IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_CURR_QP_STATE_MOD |
+                         IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW |
+                         IBV_DEVICE_MEM_WINDOW_TYPE_2B;
     a.max_sge = kMaxSge;
     a.max_sge_rd = kMaxSge;
     a.max_cq = kMaxCqs;
@@ -60,6 +61,7 @@ void describe(ibv_context* context, ibv_device_attr& a) {
     a.max_mr = kMaxMrs;
     a.max_mw = kMaxMrs;
     a.max_pd = 1 << 20;
+    a.max_ah = 1 << 20;
     a.max_qp_rd_atom = kMaxReadAtomic;
     a.max_res_rd_atom = kMaxQps;
     a.max_qp_init_rd_atom = kMaxReadAtomic;

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "providers/soft/verbs/agent.hpp"
+#include "providers/soft/verbs/datagram.hpp"
 #include "providers/soft/verbs/query.hpp"
 
 namespace softverbs {
@@ -15,8 +16,12 @@ namespace {
 int check_capabilities(const ibv_qp_init_attr& attributes) {
     const ibv_qp_cap& cap = attributes.cap;
     if (!attributes.send_cq || !attributes.recv_cq) return EINVAL;
-    if (attributes.qp_type != IBV_QPT_RC && attributes.qp_type != IBV_QPT_UC) return EOPNOTSUPP;
+    const bool is_datagram = attributes.qp_type == IBV_QPT_UD;
+    if (attributes.qp_type != IBV_QPT_RC && attributes.qp_type != IBV_QPT_UC && !is_datagram)
+        return EOPNOTSUPP;
     if (attributes.qp_type == IBV_QPT_UC && attributes.srq) return EINVAL;
+    // A shared receive queue keeps no places for whole messages.
+    if (is_datagram && attributes.srq) return EOPNOTSUPP;
     const bool fits = cap.max_send_wr <= kMaxWorkRequests && cap.max_recv_wr <= kMaxWorkRequests &&
                       cap.max_send_sge <= kMaxSge && cap.max_recv_sge <= kMaxSge &&
                       cap.max_inline_data <= kMaxInline;
@@ -67,6 +72,10 @@ int QueuePair::set_up(const ibv_qp_init_attr& attributes) {
     cap_.max_inline_data = std::max(cap_.max_inline_data, 64u);
     if (const int cause = allocate_sends()) return cause;
     if (const int cause = allocate_receives()) return cause;
+    if (qp_type == IBV_QPT_UD) {
+        support::SpinLockGuard guard(send_lock_);
+        datagrams_ = std::make_unique<DatagramSender>(*this);
+    }
     support::MutexLock lock(adapter_.mutex);
     const Result<std::uint32_t> number = adapter_.take_qp_num();
     const int cause = number ? publish(*number) : number.error();
@@ -79,15 +88,15 @@ int QueuePair::set_up(const ibv_qp_init_attr& attributes) {
         return 0;
     }
     if (number) adapter_.return_qp_num(*number);
-    if (receive_offset_)
-        adapter_.arena().release(receive_offset_, std::uint64_t{receives_.size} * receives_.stride);
+    if (receive_offset_) adapter_.arena().release(receive_offset_, receive_bytes());
     return cause;
 }
 
 int QueuePair::allocate_sends() {
     const std::size_t segments = cap_.max_send_sge * sizeof(Segment);
     const std::size_t inline_data = sizeof(Segment) + cap_.max_inline_data;
-    const std::size_t bytes = sizeof(SendWork) + std::max(segments, inline_data);
+    const std::size_t address = qp_type == IBV_QPT_UD ? sizeof(AddressVector) : 0;
+    const std::size_t bytes = sizeof(SendWork) + address + std::max(segments, inline_data);
     send_slot_stride_ = static_cast<std::uint32_t>((bytes + 63) / 64 * 64);
     return send_slots_.allocate(std::size_t{cap_.max_send_wr} * send_slot_stride_);
 }
@@ -98,7 +107,7 @@ int QueuePair::allocate_receives() {
     receives_.max_sge = cap_.max_recv_sge;
     receives_.stride = slot_stride(cap_.max_recv_sge);
     receive_ids_ = std::make_unique<std::uint64_t[]>(receives_.size);
-    const std::uint64_t bytes = std::uint64_t{receives_.size} * receives_.stride;
+    const std::uint64_t bytes = receive_bytes();
     receive_offset_ = adapter_.arena().allocate(bytes);
     if (receive_offset_ == 0) return ENOMEM;
     receives_.slots = adapter_.view().array<std::uint8_t>(receive_offset_, bytes);
@@ -124,6 +133,8 @@ int QueuePair::publish(std::uint32_t number) {
     entry_->ring_size = receives_.size;
     entry_->slot_stride = receives_.stride;
     entry_->max_sge = receives_.max_sge;
+    entry_->qp_type = qp_type;
+    entry_->qkey = 0;
     entry_->busy = 0;
     entry_->consumed = 0;
     entry_->waiting = 0;
@@ -145,8 +156,7 @@ int QueuePair::destroy(QueuePair* qp) {
     --qp->send_queue().users;
     --qp->receive_queue().users;
     if (qp->receive_offset_) {
-        adapter.arena().release(qp->receive_offset_,
-                                std::uint64_t{qp->receives_.size} * qp->receives_.stride);
+        adapter.arena().release(qp->receive_offset_, qp->receive_bytes());
     }
     if (qp->agent_buffer_) adapter.arena().release(qp->agent_buffer_, kAgentChunk);
     delete qp;

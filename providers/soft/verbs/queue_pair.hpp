@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A connected queue pair, reliable or not: the private half of what its QpEntry publishes. Its
-/// requests are carried out by the thread that posts them, while it holds send_lock; what has to
-/// wait is queued, and the service thread goes on with it.
+/// A queue pair, connected (reliable or not) or for datagrams: the private half of what its QpEntry
+/// publishes. Its requests are carried out by the thread that posts them, while it holds send_lock;
+/// what has to wait is queued, and the service thread goes on with it.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dapl/support/mutex.hpp"
+#include "providers/soft/verbs/address_handle.hpp"
 #include "providers/soft/verbs/completion_queue.hpp"
 #include "providers/soft/verbs/context.hpp"
 #include "providers/soft/verbs/extended.hpp"
@@ -28,8 +29,8 @@ struct SendWork {
     ibv_wr_opcode opcode = IBV_WR_SEND;
     unsigned flags = 0;
     std::uint32_t imm_data = 0;     ///< or the key to invalidate
-    std::uint64_t remote_addr = 0;  ///< a bind: where the window begins
-    std::uint32_t rkey = 0;         ///< a bind: the window's new key
+    std::uint64_t remote_addr = 0;  ///< a bind: where the window begins; a datagram: QP number
+    std::uint32_t rkey = 0;         ///< a bind: the window's new key; a datagram: Q_Key
     std::uint32_t bind_region = 0;  ///< key of the region
     std::uint32_t bind_access = 0;  ///< IBV_ACCESS_* bits
     std::uint64_t bind_length = 0;  ///< 0: unbind
@@ -37,8 +38,9 @@ struct SendWork {
     std::uint64_t swap = 0;
     const Segment* segments = nullptr;
     std::uint32_t num_segments = 0;
-    std::uint64_t length = 0;    ///< sum of the segments
-    std::uint32_t position = 0;  ///< in the send queue, counts up
+    std::uint64_t length = 0;                ///< sum of the segments
+    std::uint32_t position = 0;              ///< in the send queue, counts up
+    const AddressVector* address = nullptr;  ///< a datagram's
 
     bool is_local() const { return opcode == IBV_WR_BIND_MW || opcode == IBV_WR_LOCAL_INV; }
     bool is_inline() const { return (flags & IBV_SEND_INLINE) != 0; }
@@ -46,11 +48,12 @@ struct SendWork {
 
 /// What became of an attempt to carry out a request.
 enum class Progress {
-    kDone,       ///< `status` is its completion status
-    kNoReceive,  ///< the peer has posted no receive
-    kNotReady,   ///< the peer's queue pair is not in RTR yet
-    kAgent,      ///< the peer's service thread is copying
-    kNoAnswer,   ///< the peer, or its queue pair, is gone
+    kDone,        ///< `status` is its completion status
+    kNoReceive,   ///< the peer has posted no receive
+    kNotReady,    ///< the peer's queue pair is not in RTR yet
+    kAgent,       ///< the peer's service thread is copying
+    kNoAnswer,    ///< the peer, or its queue pair, is gone
+    kUnresolved,  ///< a datagram's destination is being looked for
 };
 
 /// An adapter finds out that its peer is gone by retrying. Programs rely on the time this takes:
@@ -69,6 +72,8 @@ inline Outcome done(ibv_wc_status status) {
 
 struct AgentMessage;
 struct AgentOperation;
+class DatagramSender;
+struct DatagramSlot;
 
 class QueuePair : public ExtendableQp {
   public:
@@ -105,6 +110,8 @@ class QueuePair : public ExtendableQp {
     void fail(ibv_event_type event);
     /// The wait that began with this ticket has lasted too long.
     void wait_expired(std::uint32_t ticket);
+    /// A datagram queue pair asked for it (DatagramTargets).
+    void destination_found(std::uint32_t number, Result<Target> found);
     /// The peer's service thread has done its part of the request at the head.
     void agent_replied(const AgentMessage& answer, const Peer& peer);
 
@@ -152,7 +159,6 @@ class QueuePair : public ExtendableQp {
     void connect(Target target, const ibv_qp_attr& attributes) REQUIRES(send_lock_);
     void reset() REQUIRES(send_lock_) EXCLUDES(receive_lock_);
     void remember(const ibv_qp_attr& attributes, int mask) REQUIRES(send_lock_);
-    bool addresses_this_fabric(const ibv_ah_attr& address) const;
     void set_state(ibv_qp_state next) REQUIRES(send_lock_);
 
     // -- send_queue.cpp
@@ -160,10 +166,21 @@ class QueuePair : public ExtendableQp {
     void submit(SendWork& work) REQUIRES(send_lock_);
     void enqueue(const SendWork& work) REQUIRES(send_lock_);
     SendWork& queued(std::uint32_t position) REQUIRES(send_lock_);
+    Outcome carry_out(const SendWork& work) REQUIRES(send_lock_);
     void complete(const SendWork& work, ibv_wc_status status) REQUIRES(send_lock_);
     void drain() REQUIRES(send_lock_);
     void begin_wait(Progress reason) REQUIRES(send_lock_);
     Deadline wait_deadline(Progress reason, bool& endless) const REQUIRES(send_lock_);
+
+    // -- datagram_receive.cpp; of a datagram queue pair
+    const DatagramSlot& datagram_slot(std::uint32_t position) const;
+    void describe_datagram(const CqEntry& entry, ibv_wc& wc) const;
+    void deliver_datagram(const CqEntry& entry);
+    bool turn_is_orphaned() const;  ///< false for other types
+    void end_orphaned_turn() EXCLUDES(receive_lock_);
+    bool datagram_peer_died(const Peer& peer) REQUIRES(send_lock_) EXCLUDES(receive_lock_);
+    /// In the arena: the ring of receives and what follows it.
+    std::uint64_t receive_bytes() const;
 
     // -- flush.cpp
     /// A request has failed: all behind it are flushed.
@@ -199,6 +216,7 @@ class QueuePair : public ExtendableQp {
     std::uint32_t wait_ticket_ GUARDED_BY(send_lock_) = 0;
     Progress waiting_for_ GUARDED_BY(send_lock_) = Progress::kDone;
     std::unique_ptr<AgentOperation> agent_ GUARDED_BY(send_lock_);
+    std::unique_ptr<DatagramSender> datagrams_ GUARDED_BY(send_lock_);
 
     std::uint64_t agent_buffer_ = 0;  ///< what is left of agent_ when the queue pair goes
 

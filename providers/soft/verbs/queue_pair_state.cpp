@@ -21,7 +21,8 @@ int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
     const ibv_qp_state next = (mask & IBV_QP_STATE) != 0 ? attributes.qp_state : current;
     if (const int cause = check_modify(next, attributes, mask)) return cause;
     Target target;
-    if (next == IBV_QPS_RTR && current == IBV_QPS_INIT) {
+    const bool connects = next == IBV_QPS_RTR && qp_type != IBV_QPT_UD;
+    if (connects && current == IBV_QPS_INIT) {
         // Talks to the peer's service thread, so before any lock is taken.
         Result<Target> bound = Target::bind(adapter_, attributes.dest_qp_num & 0xffffff);
         if (!bound) return bound.error();
@@ -40,20 +41,13 @@ int QueuePair::check_modify(ibv_qp_state next, const ibv_qp_attr& attributes, in
     if ((mask & IBV_QP_PKEY_INDEX) != 0 && attributes.pkey_index != 0) return EINVAL;
     if ((mask & IBV_QP_ALT_PATH) != 0) return EOPNOTSUPP;
     if ((mask & IBV_QP_CAP) != 0) return EOPNOTSUPP;
-    if ((mask & IBV_QP_AV) != 0 && !addresses_this_fabric(attributes.ah_attr)) return EINVAL;
+    if ((mask & IBV_QP_AV) != 0 && !is_in_fabric(adapter_.process(), attributes.ah_attr))
+        return EINVAL;
     if ((mask & IBV_QP_RNR_RETRY) != 0 && attributes.rnr_retry > 7) return EINVAL;
     if ((mask & IBV_QP_RETRY_CNT) != 0 && attributes.retry_cnt > 7) return EINVAL;
     if ((mask & IBV_QP_TIMEOUT) != 0 && attributes.timeout > 31) return EINVAL;
     if ((mask & IBV_QP_MIN_RNR_TIMER) != 0 && attributes.min_rnr_timer > 31) return EINVAL;
     return 0;
-}
-
-/// A number from another fabric means somebody else here: LID and GID tell the fabrics apart.
-bool QueuePair::addresses_this_fabric(const ibv_ah_attr& address) const {
-    Process& process = adapter_.process();
-    if (!address.is_global) return address.dlid == lid_of(process);
-    const union ibv_gid mine = gid_of(process);
-    return address.grh.dgid.global.subnet_prefix == mine.global.subnet_prefix;
 }
 
 void QueuePair::set_state(ibv_qp_state next) {
@@ -70,12 +64,13 @@ void QueuePair::apply(ibv_qp_state next, const ibv_qp_attr& attributes, int mask
         entry_->readiness.store(Readiness::kFailed);
         return set_state(next);
     }
-    if (next == IBV_QPS_RTR) return;  // connect() completes it
+    if (next == IBV_QPS_RTR && qp_type != IBV_QPT_UD) return;  // connect() completes it
     set_state(next);
     if (next == IBV_QPS_SQD && (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 &&
         attributes.en_sqd_async_notify != 0) {
         report(IBV_EVENT_SQ_DRAINED);
     }
+    if (next == IBV_QPS_RTR) entry_->readiness.store(Readiness::kReady, std::memory_order_seq_cst);
     if (next == IBV_QPS_RTS) drain();
 }
 
@@ -97,6 +92,7 @@ void QueuePair::remember(const ibv_qp_attr& a, int mask) {
     if (mask & IBV_QP_MIN_RNR_TIMER) mine.min_rnr_timer = a.min_rnr_timer;
     if (mask & IBV_QP_DEST_QPN) mine.dest_qp_num = a.dest_qp_num & 0xffffff;
     if (mask & IBV_QP_PATH_MIG_STATE) mine.path_mig_state = a.path_mig_state;
+    entry_->qkey.store(mine.qkey, std::memory_order_release);
     entry_->access.store(mine.qp_access_flags, std::memory_order_release);
     entry_->min_rnr_timer.store(mine.min_rnr_timer, std::memory_order_release);
 }

@@ -74,6 +74,7 @@ bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
     // What the post wrote came here by way of another process: in this one it is this word that
     // orders the two threads.
     (void)receives_.slot(slot)->taker.load(std::memory_order_acquire);
+    if (qp_type == IBV_QPT_UD) describe_datagram(entry, wc);
     wc.wr_id = receive_ids_[slot & (receives_.size - 1)];
     if (has_payload) deliver_payload(entry);
     receive_completed_.store(slot + 1, std::memory_order_release);
@@ -83,6 +84,7 @@ bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
 /// The key was checked by the requester, and ibv_dereg_mr delivers what waits here before the
 /// registration ends: the entry in the table still says where the memory is.
 void QueuePair::deliver_payload(const CqEntry& entry) {
+    if (qp_type == IBV_QPT_UD) return deliver_datagram(entry);
     const ReceiveRing& ring = srq ? shared_queue()->ring() : receives_;
     ReceiveSlot* slot = ring.slot(entry.position);
     if (!slot) return;
@@ -125,12 +127,14 @@ void QueuePair::wait_for_requester() const {
 }
 
 bool QueuePair::requester_gone() const {
+    if (qp_type == IBV_QPT_UD) return turn_is_orphaned();
     support::SpinLockGuard lock(requester_lock_);
     return requester_ && requester_->peer->gone();
 }
 
 bool QueuePair::requester_busy() const {
     if (entry_->busy.load(std::memory_order_seq_cst) == 0) return false;
+    if (qp_type == IBV_QPT_UD) return true;
     support::SpinLockGuard lock(requester_lock_);
     return requester_ && requester_->peer->alive();
 }

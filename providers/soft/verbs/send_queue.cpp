@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "providers/soft/verbs/datagram.hpp"
 #include "providers/soft/verbs/executor.hpp"
 #include "providers/soft/verbs/query.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
@@ -37,6 +38,10 @@ bool is_local(ibv_wr_opcode opcode) {
 
 bool is_atomic(ibv_wr_opcode opcode) {
     return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+bool is_datagram(const ibv_send_wr& wr) {
+    return (wr.opcode == IBV_WR_SEND || wr.opcode == IBV_WR_SEND_WITH_IMM) && wr.wr.ud.ah;
 }
 
 bool needs_answer(ibv_wr_opcode opcode) {
@@ -73,7 +78,13 @@ void describe_bind(SendWork& work, const ibv_mw_bind_info& info, std::uint32_t k
     work.bind_length = info.length;
 }
 
-SendWork work_of(const ibv_send_wr& wr) {
+void describe_destination(SendWork& work, const ibv_send_wr& wr) {
+    work.address = &AddressHandle::of(wr.wr.ud.ah).vector();
+    work.remote_addr = wr.wr.ud.remote_qpn & 0xffffff;
+    work.rkey = wr.wr.ud.remote_qkey;
+}
+
+SendWork work_of(const ibv_send_wr& wr, ibv_qp_type type) {
     SendWork work;
     work.wr_id = wr.wr_id;
     work.opcode = wr.opcode;
@@ -84,7 +95,9 @@ SendWork work_of(const ibv_send_wr& wr) {
     work.segments = reinterpret_cast<const Segment*>(wr.sg_list);
     work.num_segments = static_cast<std::uint32_t>(wr.num_sge);
     for (int i = 0; i < wr.num_sge; ++i) work.length += wr.sg_list[i].length;
-    if (is_atomic(wr.opcode)) {
+    if (type == IBV_QPT_UD) {
+        describe_destination(work, wr);
+    } else if (is_atomic(wr.opcode)) {
         work.remote_addr = wr.wr.atomic.remote_addr;
         work.rkey = wr.wr.atomic.rkey;
         work.compare_add = wr.wr.atomic.compare_add;
@@ -103,6 +116,9 @@ bool names_window(const ibv_send_wr& wr) {
     return window && (window->rkey & ~kTag) == (wr.bind_mw.rkey & ~kTag);
 }
 
+/// A living process answers at once. What goes to one that is stopped is lost after this time.
+constexpr std::chrono::seconds kLongestSearch{1};
+
 /// Time to wait for a receive, by the code of IBV_QP_MIN_RNR_TIMER, in units of 10 us.
 constexpr std::uint32_t kRnrDelays[32] = {65536, 1,    2,    3,     4,     6,     8,     12,
                                           16,    24,   32,   48,    64,    96,    128,   192,
@@ -119,6 +135,7 @@ int QueuePair::check(const ibv_send_wr& wr) const {
     }
     if (!is_supported(wr.opcode)) return EINVAL;
     if (!is_reliable() && needs_answer(wr.opcode)) return EINVAL;
+    if (qp_type == IBV_QPT_UD && !is_datagram(wr)) return EINVAL;
     if (wr.opcode == IBV_WR_BIND_MW && !names_window(wr)) return EINVAL;
     if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > cap_.max_send_sge) return EINVAL;
     if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
@@ -140,7 +157,7 @@ int QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad) {
             if (bad) *bad = wr;
             return cause;
         }
-        SendWork work = work_of(*wr);
+        SendWork work = work_of(*wr, qp_type);
         work.position = send_posted_;
         submit(work);
     }
@@ -156,7 +173,7 @@ int QueuePair::post_all(ibv_send_wr* first) {
     const std::uint32_t used = send_posted_ - send_completed_.load(std::memory_order_acquire);
     if (used + count > cap_.max_send_wr) return ENOMEM;
     for (const ibv_send_wr* wr = first; wr; wr = wr->next) {
-        SendWork work = work_of(*wr);
+        SendWork work = work_of(*wr, qp_type);
         work.position = send_posted_;
         submit(work);
     }
@@ -176,7 +193,7 @@ int QueuePair::bind(ibv_mw& window, const ibv_mw_bind& request) {
     wr.bind_mw.bind_info = info;
     support::SpinLockGuard lock(send_lock_);
     if (const int cause = check(wr)) return cause;
-    SendWork work = work_of(wr);
+    SendWork work = work_of(wr, qp_type);
     work.position = send_posted_;
     submit(work);
     window.rkey = wr.bind_mw.rkey;
@@ -193,7 +210,7 @@ void QueuePair::submit(SendWork& work) {
         return complete(work, IBV_WC_WR_FLUSH_ERR);
     }
     if (!in_order || state == IBV_QPS_SQD) return enqueue(work);
-    const Outcome outcome = Executor(*this, target_, agent_, work).run();
+    const Outcome outcome = carry_out(work);
     if (outcome.progress != Progress::kDone) {
         enqueue(work);
         return begin_wait(outcome.progress);
@@ -215,6 +232,12 @@ void QueuePair::enqueue(const SendWork& work) {
     SendWork& copy = queued(work.position);
     copy = work;
     auto* segments = reinterpret_cast<Segment*>(&copy + 1);
+    if (work.address) {
+        auto* address = reinterpret_cast<AddressVector*>(segments);
+        *address = *work.address;
+        copy.address = address;
+        segments = reinterpret_cast<Segment*>(address + 1);
+    }
     copy.segments = segments;
     if (!work.is_inline()) {
         if (work.num_segments != 0)
@@ -249,13 +272,17 @@ void QueuePair::complete(const SendWork& work, ibv_wc_status status) {
     send_queue().post(completion);
 }
 
+Outcome QueuePair::carry_out(const SendWork& work) {
+    return datagrams_ ? datagrams_->send(work) : Executor(*this, target_, agent_, work).run();
+}
+
 /// Carries out what is queued, as far as it goes.
 void QueuePair::drain() {
     executing_.store(true, std::memory_order_seq_cst);
     while (send_pending_ != send_posted_ && state_.load() == IBV_QPS_RTS &&
            !(agent_ && agent_->busy)) {
         const SendWork& work = queued(send_pending_);
-        const Outcome outcome = Executor(*this, target_, agent_, work).run();
+        const Outcome outcome = carry_out(work);
         if (outcome.progress != Progress::kDone) {
             if (outcome.progress != waiting_for_) begin_wait(outcome.progress);
             break;
@@ -277,6 +304,7 @@ Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
         const std::uint32_t code = target_.entry->min_rnr_timer.load() & 31;
         return now + microseconds(std::uint64_t{10} * kRnrDelays[code] * attributes_.rnr_retry);
     }
+    if (reason == Progress::kUnresolved) return now + kLongestSearch;
     // The specification lets an adapter take up to four times the time-out it was given.
     endless = attributes_.timeout == 0;
     const double timeout_us = 4.096 * 4 * static_cast<double>(1u << (attributes_.timeout & 31));
@@ -310,6 +338,10 @@ void QueuePair::wait_expired(std::uint32_t ticket) {
     const Progress reason = waiting_for_;
     drain();  // the peer's kick may be on its way
     if (ticket != wait_ticket_ || waiting_for_ != reason || state_.load() != IBV_QPS_RTS) return;
+    if (reason == Progress::kUnresolved) {
+        datagrams_->targets().stop_waiting();
+        return drain();
+    }
     enter_error(reason == Progress::kNoReceive ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR);
 }
 
