@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <sstream>
 
 #include "config.h"
 #include "dat/tools/perf/cpus.hpp"
@@ -55,31 +56,29 @@ Value find_name(const char* option, const Names& names, const std::string& text)
     throw CLI::ValidationError(option, "'" + text + "' is not one of: " + known);
 }
 
-/// An option whose argument is a list with commas; `take` is called for each word.
+/// An option whose argument is a list with commas; `take` is called for each word. CLI11's own
+/// lists would take the words that follow, too.
 template <class Take>
-CLI::Option* add_list(CLI::App& app, const std::string& names, const std::string& help,
-                      const std::string& argument, Take take) {
-    return app
-        .add_option_function<std::vector<std::string>>(
-            names,
-            [take](const std::vector<std::string>& words) {
-                for (const std::string& word : words) take(word);
-            },
-            help)
-        ->delimiter(',')
-        ->type_name(argument)
-        ->expected(1, 1000)
-        ->allow_extra_args(false);
+void add_list(CLI::App& app, const std::string& names, const std::string& help, Take take) {
+    app.add_option_function<std::string>(
+           names,
+           [take](const std::string& list) {
+               std::istringstream words(list);
+               std::string word;
+               do {
+                   std::getline(words, word, ',');
+                   take(word);
+               } while (!words.eof());
+           },
+           help)
+        ->type_name("LIST");
 }
 
-/// What the user gives replaces the default.
-template <class Value>
-auto replacing(std::vector<Value>& values, std::vector<Value>& given) {
-    given.clear();
-    return [&values, &given](Value value) {
-        given.push_back(value);
-        values = given;
-    };
+int parse_cpu(const std::string& text) {
+    if (!text.empty() && text.size() < 7 &&
+        text.find_first_not_of("0123456789") == std::string::npos)
+        return std::stoi(text);
+    throw CLI::ValidationError("--cpu", "'" + text + "' is not a number of a processor");
 }
 
 /// The help says what an option is for; its limits are told to who goes beyond them.
@@ -115,47 +114,45 @@ void CommandLine::add_ends() {
     app.add_option("host", options.host, "machine of the server")->type_name("HOST");
     app.add_flag("-b,--both", options.both, "start client and server, pinned to two processors");
     app.add_option("-P,--provider", options.provider, "provider, as named in dat.conf (soft0)")
-        ->type_name("NAME");
+        ->type_name("NAME")
+        ->take_last();
     app.add_option("-p,--port", options.port, "TCP port where the two meet (15829)")
         ->type_name("N")
+        ->take_last()
         ->check(limits(1, 65535));
-    app.add_option("--cpu", options.cpus, "processors for the threads of this side")
-        ->type_name("LIST")
-        ->delimiter(',')
-        ->check(limits(0, 1 << 20));
-    app.add_option("--peer-cpu", options.peer_cpus, "with --both: processors of the server")
-        ->type_name("LIST")
-        ->delimiter(',')
-        ->check(limits(0, 1 << 20));
+    add_list(app, "--cpu", "processors for the threads of this side",
+             [this](const std::string& word) { options.cpus.push_back(parse_cpu(word)); });
+    add_list(app, "--peer-cpu", "with --both: processors of the server",
+             [this](const std::string& word) { options.peer_cpus.push_back(parse_cpu(word)); });
     app.add_option("--timeout", options.terms.timeout_seconds,
                    "give up when the other side stands still for so long (30)")
         ->type_name("SECONDS")
+        ->take_last()
         ->check(limits(1, 86400));
 }
 
 void CommandLine::add_measurements() {
-    add_list(app, "-t,--test", "latency, bandwidth, rate (all)", "LIST",
-             [this](const std::string& word) {
-                 tests.push_back(find_name<Test>("--test", kTestNames, word));
-                 options.tests = tests;
-             });
+    add_list(app, "-t,--test", "latency, bandwidth, rate (all)", [this](const std::string& word) {
+        tests.push_back(find_name<Test>("--test", kTestNames, word));
+        options.tests = tests;
+    });
     add_list(app, "-o,--operation",
              "send, write, write-immediate, read, fetch-add, compare-swap (all that there are); "
              "register, register-write",
-             "LIST", [this](const std::string& word) {
+             [this](const std::string& word) {
                  options.operations.push_back(
                      find_name<Operation>("--operation", kOperationNames, word));
              });
-    add_list(app, "-s,--size", "bytes of a transfer, such as 8,4K or 1-1G (several)", "LIST",
+    add_list(app, "-s,--size", "bytes of a transfer, such as 8,4K or 1-1G (several)",
              [this](const std::string& word) {
                  for (const std::uint64_t size : parse_sizes(word)) options.sizes.push_back(size);
              });
-    add_list(app, "-c,--completion", "polling, blocking (polling)", "LIST",
+    add_list(app, "-c,--completion", "polling, blocking (polling)",
              [this](const std::string& word) {
                  blocking.push_back(find_name<int>("--completion", kCompletionNames, word) == 1);
                  options.blocking = blocking;
              });
-    add_list(app, "-d,--direction", "one, two: who sends in bandwidth and rate (one)", "LIST",
+    add_list(app, "-d,--direction", "one, two: who sends in bandwidth and rate (one)",
              [this](const std::string& word) {
                  two_ways.push_back(find_name<int>("--direction", kDirectionNames, word) == 1);
                  options.two_ways = two_ways;
@@ -165,30 +162,39 @@ void CommandLine::add_measurements() {
 void CommandLine::add_amounts() {
     app.add_option("-T,--threads", options.terms.threads, "threads of each side (1)")
         ->type_name("N")
+        ->take_last()
         ->check(limits(1, 256));
     app.add_option("-E,--endpoints", options.terms.endpoints, "endpoints of each thread (1)")
         ->type_name("N")
+        ->take_last()
         ->check(limits(1, 4096));
     app.add_option("-n,--iterations", options.iterations,
                    "operations of each endpoint (what fits into --seconds)")
         ->type_name("N")
+        ->take_last()
         ->check(limits(1, 1'000'000'000));
     app.add_option("--seconds", options.seconds, "length of each measurement (0.25)")
         ->type_name("SECONDS")
+        ->take_last()
         ->check(limits(0.001, 3600.0));
     app.add_option("-w,--warm-up", options.warm_up,
                    "operations that are not measured (a fifth of the measurement)")
         ->type_name("N")
+        ->take_last()
         ->check(limits(1, 1'000'000'000));
     app.add_option("--depth", options.terms.depth, "requests under way at an endpoint (128)")
         ->type_name("N")
+        ->take_last()
         ->check(limits(1, 65536));
     app.add_option("--signal-rate", options.terms.signal_rate,
                    "ask for a completion every N requests (32)")
         ->type_name("N")
+        ->take_last()
         ->check(limits(1, 65536));
-    app.add_option("-m,--memory", memory, "library, ordinary (the library's where it gives some)")
-        ->type_name("KIND");
+    app.add_option("-m,--memory", memory,
+                   "library, ordinary, best: the library's where it gives some (best)")
+        ->type_name("KIND")
+        ->take_last();
 }
 
 void CommandLine::add_output() {

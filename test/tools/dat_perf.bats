@@ -1,0 +1,224 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# dat_perf over soft0, and on Debian's DAT stack: what it prints, and what it does when something is wrong. No times are judged.
+load ../compat/helpers
+
+setup() {
+    need_program jq
+    start_network
+    use_stack ours libdaplsoft.so.2 'soft0 0'
+    dat_perf=$TOP_BUILDDIR/.libs/dat_perf
+    few=(-P ia -n 20 -w 5)
+}
+teardown() { stop_all; }
+
+# usage: measures OPTIONS... - client and server in one go; the result goes to perf.out.
+measures() {
+    run_to_end perf "${stack[@]}" "$dat_perf" --both "${few[@]}" "$@"
+    is_silent perf
+}
+
+# usage: json FILTER - holds of the document in perf.out.
+json() {
+    jq -e "$1" "$BATS_TEST_TMPDIR/perf.out" >/dev/null || { echo "the document lacks: $1"; return 1; }
+}
+
+# usage: fails NAME STATUS PATTERN - the process ends so, with nothing on standard output and one line like this on standard error.
+fails() {
+    local status=0
+    wait "${process_of[$1]}" || status=$?
+    unset "process_of[$1]"
+    [ "$status" -eq "$2" ] || { echo "$1 ended with status $status (124: by the deadline)"; return 1; }
+    [ ! -s "$BATS_TEST_TMPDIR/$1.out" ] || { echo "$1 wrote to standard output"; return 1; }
+    [ "$(grep -c '^dat_perf: ' "$BATS_TEST_TMPDIR/$1.err")" -eq 1 ] || { echo "not one line from $1"; return 1; }
+    grep -qE "^dat_perf: $3" "$BATS_TEST_TMPDIR/$1.err" || { echo "$1 did not tell '$3'"; return 1; }
+}
+
+operations='send write write-immediate read fetch-add compare-swap'
+
+@test "dat_perf over soft0: every operation, polling and blocking: latencies, each byte checked" {
+    measures -t latency -c polling,blocking -s 1,8,4K,100K --check --json
+    for operation in $operations; do
+        for completion in polling blocking; do
+            json "[.results[] | select(.operation == \"$operation\" and .completion == \"$completion\")] |
+                length == (if .[0].size == 8 then 1 else 4 end) and all(.[]; .operations == 20 and .warm_up_operations == 5)"
+        done
+    done
+    json 'all(.results[].latency_us; 0 < .min and .min <= .p50 and .p50 <= .p99 and .p99 <= ."p99.9" and ."p99.9" <= .max)'
+    json 'all(.results[]; ([.histogram[].count] | add) == .operations)'
+    json '[.results[] | select(.latency_of == "post to completion") | .operation] | unique ==
+        ["compare-swap", "fetch-add", "read", "write"]'
+    fabric_is_clean
+}
+
+@test "dat_perf over soft0: every operation, polling and blocking, one and two directions: bandwidth and rate, each byte checked" {
+    measures -t bandwidth,rate -c polling,blocking -d one,two -s 8,70000 -n 300 --check --json
+    for operation in $operations; do
+        for test in bandwidth rate; do
+            json "[.results[] | select(.operation == \"$operation\" and .test == \"$test\")] |
+                length == (if .[-1].size == 8 then 4 else 8 end) and
+                all(.[]; .operations == (if .direction == \"two\" then 600 else 300 end) and
+                    .messages_per_second > 0 and .bytes_per_second > 0)"
+        done
+    done
+    json 'all(.results[]; has("latency_us") | not)'
+}
+
+@test "dat_perf over soft0: several threads with several endpoints" {
+    measures -T 3 -E 4 -s 8,4K -d one,two -c polling,blocking --check --json
+    json '.threads == 3 and .endpoints == 4'
+    json 'all(.results[]; .operations == 240 or (.direction == "two" and .operations == 480))'
+}
+
+@test "dat_perf over soft0: a queue of one request, and a signal for each" {
+    measures --depth 1 -s 8,4K -d one,two --check --json
+    measures --depth 7 --signal-rate 1 -s 8 -n 100 --check --json
+    json '.depth == 7 and .signal_rate == 1'
+}
+
+@test "dat_perf over soft0: sizes up to 1 GiB" {
+    measures -t bandwidth -o write,read -s 256M,1G -n 1 -w 1 --json
+    json '[.results[].size] == [268435456, 1073741824, 268435456, 1073741824]'
+}
+
+@test "dat_perf over soft0: both ends on one processor" {
+    measures --cpu 0 --peer-cpu 0 -s 8 -n 200 --json
+    json '.results | length == 18'
+}
+
+@test "dat_perf over soft0: registrations, with and without a write between" {
+    measures -t latency -o register,register-write -s 4K,1M --check --json
+    json '[.results[].operation] == ["register", "register", "register-write", "register-write"]'
+}
+
+@test "dat_perf over soft0: chooses how many operations fit into the time" {
+    run_to_end perf "${stack[@]}" "$dat_perf" --both -P ia --seconds 0.02 -o write -t latency,rate -s 8 --json
+    is_silent perf
+    json 'all(.results[]; .operations > 1 and .warm_up_operations >= 1)'
+}
+
+@test "dat_perf over soft0: client and server, each started by itself" {
+    start server "${stack[@]}" "$dat_perf" -P ia
+    run_to_end client "${stack[@]}" "$dat_perf" "${few[@]}" -s 8 127.0.0.1
+    await_end server
+    is_silent server client
+    [ ! -s "$BATS_TEST_TMPDIR/server.out" ]
+    has client '^latency, us +size +completion +operations +min +p50 +p99 +p99\.9 +max +average$'
+    has client '^write +8 B polling +20( +[0-9]+\.[0-9]{3}){6}$'
+    has client '^send +8 B polling +one +20 +[0-9.]+ +[0-9]+$'
+    fabric_is_clean
+}
+
+@test "dat_perf shows how latencies are spread (--histogram)" {
+    measures -t latency -o read -s 8 --histogram
+    [ "$(awk '$2 == "us" && $4 ~ /^#*$/ { sum += $3 } END { print sum }' "$BATS_TEST_TMPDIR/perf.out")" -eq 20 ]
+}
+
+@test "dat_perf on Debian's DAT stack: the same program measures it" {
+    need_library libdat2.so.2 libdaplofa.so.2
+    use_stack debian "$(installed libdaplofa.so.2)" 'lo 0' preload
+    measures -s 8,4K -d one,two --check --json
+    json "[.results[].operation] | unique == (\"$operations\" | split(\" \") | sort)"
+    json '.provider == "ia" and .memory == "ordinary"'
+}
+
+@test "dat_perf --json: the keys are those that dat_perf(1) describes" {
+    need_program mandoc
+    [ -e "$TOP_BUILDDIR/doc/man/dat_perf.1" ] || missing "scdoc was not installed when the manual pages were built"
+    measures -t latency,rate -o write -s 8 --json
+    jq -r '[paths | map(select(type == "string"))[-1]] | unique[] | select(. != null)' "$BATS_TEST_TMPDIR/perf.out" |
+        sort -u >"$BATS_TEST_TMPDIR/keys"
+    sed -n '/^# JSON/,/^# EXIT/p' "$TOP_SRCDIR/doc/man/dat_perf.1.scd" | grep -v 'dat.conf' | grep -oE '\*[a-z0-9_.]+\*' | tr -d '*' |
+        sort -u >"$BATS_TEST_TMPDIR/described"
+    diff "$BATS_TEST_TMPDIR/keys" "$BATS_TEST_TMPDIR/described"
+    json '.schema == "dat_perf" and .schema_version == 1'
+    json 'all(.results[]; (.size | type) == "number" and (.seconds | type) == "number" and (.test | type) == "string")'
+}
+
+# usage: options_of < TEXT - the options that begin a line, one a line.
+options_of() {
+    grep -oE '^ *-.*' | sed 's/^ *//; s/  .*//; s/=[A-Z]*//g; s/ [A-Z.]*//g; s/,/ /g' | tr ' ' '\n' |
+        grep -E '^--?[a-zA-Z-]+$' | sort -u
+}
+
+@test "dat_perf --help and dat_perf(1) name the same options, and the page is without faults" {
+    need_program mandoc
+    page=$TOP_BUILDDIR/doc/man/dat_perf.1
+    [ -e "$page" ] || missing "scdoc was not installed when the manual pages were built"
+    findings=$(mandoc -T lint -W warning "$page" | grep -v 'skipping paragraph macro' || true)
+    [ -z "$findings" ] || { echo "$findings"; false; }
+    run_to_end help "${stack[@]}" "$dat_perf" --help
+    is_silent help
+    options_of <"$BATS_TEST_TMPDIR/help.out" >"$BATS_TEST_TMPDIR/help"
+    mandoc -T ascii "$page" | sed 's/.\x08//g' | sed -n '/^OPTIONS/,/^OUTPUT/p' | options_of >"$BATS_TEST_TMPDIR/page"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/help")" -gt 30 ]
+    diff "$BATS_TEST_TMPDIR/help" "$BATS_TEST_TMPDIR/page"
+    run_to_end version "${stack[@]}" "$dat_perf" --version
+    has version '^dat_perf [0-9]+\.[0-9]+'
+}
+
+@test "dat_perf: wrong usage is told on standard error, with status 2" {
+    for wrong in '--size=0' '--size=2G' '--operation=fly' '--both host' '--nosuch' '--threads=0'; do
+        # shellcheck disable=SC2086 # a list of words
+        start wrong "${stack[@]}" "$dat_perf" $wrong
+        fails wrong 2 ".*dat_perf --help lists the options"
+    done
+}
+
+@test "dat_perf: an unknown provider is told once, by the call, the code and the next step" {
+    start perf "${stack[@]}" "$dat_perf" --both -P nosuch
+    fails perf 1 'dat_ia_open nosuch: DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED .*expected DAT_SUCCESS; .*dat\.conf'
+}
+
+@test "dat_perf: a client tells that the server could not open its provider, and why" {
+    start server "${stack[@]}" "$dat_perf" -P nosuch
+    start client "${stack[@]}" "$dat_perf" "${few[@]}" 127.0.0.1
+    fails server 1 'dat_ia_open nosuch: '
+    fails client 1 'the other side failed: dat_ia_open nosuch: DAT_PROVIDER_NOT_FOUND'
+}
+
+@test "dat_perf: a client without a server gives up at its deadline" {
+    start client "${stack[@]}" "$dat_perf" --timeout 1 127.0.0.1
+    fails client 1 'connect to 127\.0\.0\.1 TCP port 15829: Connection refused: expected a dat_perf server within 1 seconds'
+}
+
+@test "dat_perf: a processor that is not there is told" {
+    start perf "${stack[@]}" "$dat_perf" --both "${few[@]}" --cpu 100000
+    fails perf 1 'pin to processor 100000: '
+}
+
+# usage: peer_dies VICTIM SURVIVOR OPTIONS... - in the middle of a measurement that would last for minutes.
+peer_dies() {
+    local victim=$1 survivor=$2 victims
+    shift 2
+    start server "${stack[@]}" "$dat_perf" -P ia
+    start client "${stack[@]}" "$dat_perf" -P ia -n 1000000000 -w 1 "$@" 127.0.0.1
+    eventually_alive client connected
+    victims=$(pgrep -P "${process_of[$victim]}")
+    # shellcheck disable=SC2086 # a list of ids
+    kill -KILL $victims
+    fails "$survivor" 1 '(connection|wait|post|send|write|read|receive of|dat_|the other side)'
+    wait "${process_of[$victim]}" || true
+    unset "process_of[$victim]"
+}
+# The server maps the client's arena when the connection is made.
+connected() {
+    local server
+    server=$(pgrep -P "${process_of[server]}") && [ "$(grep -c softverbs-arena "/proc/$server/maps")" -ge 2 ]
+}
+
+@test "dat_perf: when the server is killed in the middle, the client says so and ends" {
+    for options in '-t latency -o send' '-t latency -o write' '-t latency -o send -c blocking' '-t rate -o write' '-t rate -o send -d two'; do
+        echo "options: $options"
+        # shellcheck disable=SC2086 # a list of words
+        peer_dies server client -s 8 $options
+    done
+}
+
+@test "dat_perf: when the client is killed in the middle, the server says so and ends" {
+    for options in '-t latency -o send' '-t latency -o write' '-t latency -o read' '-t rate -o send -c blocking'; do
+        echo "options: $options"
+        # shellcheck disable=SC2086 # a list of words
+        peer_dies client server -s 8 $options
+    done
+}
