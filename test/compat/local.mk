@@ -4,7 +4,8 @@ compat_scripts = \
     %reldir%/libsoftverbs.bats \
     %reldir%/devices.bats %reldir%/pingpong.bats %reldir%/perftest.bats %reldir%/rdmacm.bats \
     %reldir%/reference_stack.bats %reldir%/dtest.bats %reldir%/dapl_programs.bats %reldir%/combinations.bats \
-    %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats
+    %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats \
+    %reldir%/drop_in.bats %reldir%/softverbs_ls.bats
 TESTS += $(compat_scripts)
 EXTRA_DIST += %reldir%/helpers.bash $(compat_scripts)
 
@@ -21,14 +22,17 @@ test_compat_two_adapters_LDADD = libdat2.la
 
 # Stand-ins for the system's verbs libraries, and a program that uses all devices; -rpath makes libtool build shared libraries.
 EXTRA_LTLIBRARIES = test/compat/fake_ibverbs.la test/compat/fake_rdmacm.la
-EXTRA_PROGRAMS += test/compat/both_devices
-check_DATA += test/compat/fake_ibverbs.la test/compat/fake_rdmacm.la test/compat/both_devices
+EXTRA_PROGRAMS += test/compat/both_devices test/compat/dlopen_verbs
+check_DATA += test/compat/fake_ibverbs.la test/compat/fake_rdmacm.la test/compat/both_devices \
+    test/compat/dlopen_verbs
 fake_ldflags = $(AM_LDFLAGS) -module -avoid-version -rpath /nonexistent
 test_compat_fake_ibverbs_la_SOURCES = %reldir%/fake_ibverbs.cpp %reldir%/fake_system.hpp
 test_compat_fake_ibverbs_la_LDFLAGS = $(fake_ldflags) -Wl,--version-script=$(srcdir)/%reldir%/fake_ibverbs.map
 test_compat_fake_rdmacm_la_SOURCES = %reldir%/fake_rdmacm.cpp %reldir%/fake_system.hpp
 test_compat_fake_rdmacm_la_LDFLAGS = $(fake_ldflags) -Wl,--version-script=$(srcdir)/%reldir%/fake_rdmacm.map
 EXTRA_DIST += %reldir%/fake_ibverbs.map %reldir%/fake_rdmacm.map
+test_compat_dlopen_verbs_SOURCES = %reldir%/dlopen_verbs.c
+test_compat_dlopen_verbs_LDADD = -ldl
 test_compat_both_devices_SOURCES = %reldir%/both_devices.cpp
 test_compat_both_devices_LDADD = $(IBVERBS_LIBS) $(RDMACM_LIBS)
 

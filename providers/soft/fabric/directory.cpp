@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <string_view>
 
 #include "dapl/support/log.hpp"
 #include "dapl/support/settings.hpp"
@@ -40,11 +39,15 @@ std::string fault_of(const struct stat& status) {
 }  // namespace
 
 Result<std::unique_ptr<Directory>> Directory::open() {
+    return open(chosen_path());
+}
+
+std::string Directory::chosen_path() {
     const std::string chosen = support::setting_text(support::Setting::kSoftverbsFabric);
-    if (!chosen.empty()) return open(chosen);
+    if (!chosen.empty()) return chosen;
     const std::string name = fmt::format("softverbs-{}", geteuid());
     const bool shared_memory = access("/dev/shm", W_OK | X_OK) == 0;
-    return open((shared_memory ? "/dev/shm/" : "/tmp/") + name);
+    return (shared_memory ? "/dev/shm/" : "/tmp/") + name;
 }
 
 Result<std::unique_ptr<Directory>> Directory::open(const std::string& path) {
@@ -53,9 +56,19 @@ Result<std::unique_ptr<Directory>> Directory::open(const std::string& path) {
         support::report<support::kFabricUnusable>(path, strerror(error));
         return tl::unexpected(error);
     }
+    auto opened = open_existing(path);
+    if (opened && !*opened) {  // somebody has removed it at once
+        support::report<support::kFabricUnusable>(path, strerror(ENOENT));
+        return tl::unexpected(ENOENT);
+    }
+    return opened;
+}
+
+Result<std::unique_ptr<Directory>> Directory::open_existing(const std::string& path) {
     // O_NOFOLLOW: in /tmp a stranger may have put a link where the directory is expected.
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd.valid()) {
+        if (errno == ENOENT) return std::unique_ptr<Directory>();
         if (errno == ELOOP || errno == ENOTDIR) return refuse(path, "it is a link or no directory");
         const int error = errno;
         support::report<support::kFabricUnusable>(path, strerror(error));
@@ -109,14 +122,20 @@ void Directory::remove(const std::string& name) const {
     unlinkat(fd_.get(), name.c_str(), 0);
 }
 
-void Directory::remove_all(const std::string& prefix) const {
+std::vector<std::string> Directory::entries() const {
+    std::vector<std::string> names;
     UniqueFd copy(openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     DIR* entries = copy.valid() ? fdopendir(copy.get()) : nullptr;
-    if (!entries) return;
+    if (!entries) return names;
     copy.release();  // closedir() closes it
-    while (const dirent* entry = readdir(entries))
-        if (std::string_view(entry->d_name).starts_with(prefix)) remove(entry->d_name);
+    while (const dirent* entry = readdir(entries)) names.emplace_back(entry->d_name);
     closedir(entries);
+    return names;
+}
+
+void Directory::remove_all(const std::string& prefix) const {
+    for (const std::string& name : entries())
+        if (name.starts_with(prefix)) remove(name);
 }
 
 }  // namespace softverbs

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "providers/soft/fabric/result.hpp"
 
@@ -21,6 +22,10 @@ class Directory {
     static Result<std::unique_ptr<Directory>> open();
     /// The same for a given path.
     static Result<std::unique_ptr<Directory>> open(const std::string& path);
+    /// The same, but makes nothing. @return a null pointer where there is no such directory.
+    static Result<std::unique_ptr<Directory>> open_existing(const std::string& path);
+    /// The path that open() takes.
+    static std::string chosen_path();
 
     int fd() const { return fd_.get(); }
     const std::string& path() const { return path_; }
@@ -31,6 +36,8 @@ class Directory {
     /// nobody listens, ENOENT.
     Result<UniqueFd> connect(const std::string& name) const;
     void remove(const std::string& name) const;
+    /// Names of all entries, in no order.
+    std::vector<std::string> entries() const;
     /// Removes every entry whose name begins so.
     void remove_all(const std::string& prefix) const;
 

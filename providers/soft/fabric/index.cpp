@@ -60,10 +60,10 @@ Index::Transaction::~Transaction() {
     fcntl(index_.file_.get(), F_OFD_SETLK, &lock);
 }
 
-void Index::Transaction::read_bytes(void* to, std::size_t size, off_t offset) const {
+void Index::read_bytes(void* to, std::size_t size, off_t offset) const {
     if (size == 0) return;
     std::memset(to, 0, size);
-    const ssize_t got = pread(index_.file_.get(), to, size, offset);
+    const ssize_t got = pread(file_.get(), to, size, offset);
     (void)got;  // what a cut file lacks stays zero, and zero means nobody
 }
 

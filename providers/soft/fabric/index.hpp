@@ -43,6 +43,27 @@ class Index {
     /// The hash alone, without joining; makes the index where there is none.
     static Result<std::uint64_t> hash_of(const Directory& directory);
 
+    // -- for those who are no members
+    // -------------------------------------------------------------------------------
+    struct MemberInfo {
+        MemberRef member;
+        in6_addr address = {};  ///< published, IPv4 as mapped IPv6
+        bool living = false;
+        std::vector<std::uint32_t> blocks;  ///< of QP numbers
+    };
+    struct Survey {
+        std::uint64_t hash = 0;  ///< 0 where there is no index yet
+        std::vector<MemberInfo> members;
+    };
+    /// Who is in the fabric. Reads only, takes no lock and disturbs nobody.
+    static Result<Survey> look(const Directory& directory);
+    struct Leftovers {
+        std::vector<MemberInfo> members;   ///< dead ones; their blocks are freed with them
+        std::vector<std::string> sockets;  ///< names of dead members' sockets
+    };
+    /// Removes what the dead have left, or only finds it. @return what it was.
+    static Result<Leftovers> clean(const Directory& directory, bool dry_run);
+
     const MemberRef& self() const { return self_; }
     /// Random, made with the index.
     std::uint64_t hash() const { return hash_; }
@@ -75,8 +96,14 @@ class Index {
     struct PortRow;
     class Transaction;
 
+    struct Records;
+
     explicit Index(const Directory& directory) : directory_(directory) {}
     Result<void> open_file();
+    static Result<UniqueFd> open_to_look(const Directory& directory, int access);
+    bool is_usable(const Header& header) const;
+    Survey describe(const Records& records) const;
+    void read_bytes(void* to, std::size_t size, off_t offset) const;
     Result<Header> read_header(Transaction& transaction);
     Result<Header> make_header(Transaction& transaction);
     Result<void> take_slot(Transaction& transaction, Header& header, const in6_addr& address);

@@ -53,6 +53,13 @@ struct Index::PortRow {
     std::array<PortRecord, kBindersPerPort> records = {};
 };
 
+/// What tells who is a member and which numbers are whose.
+struct Index::Records {
+    Header header = {};
+    std::vector<MemberRecord> members = {};
+    std::vector<std::uint32_t> owners = {};  ///< by block: slot + 1
+};
+
 // All offsets are fixed; what was never written reads as zeros.
 inline constexpr off_t kMembersAt = 4096;
 inline constexpr off_t kBlocksAt = kMembersAt + off_t{kSlots} * 32;
@@ -87,13 +94,13 @@ class Index::Transaction {
     template <class T>
     T read(off_t offset) const {
         T value = {};
-        read_bytes(&value, sizeof value, offset);
+        index_.read_bytes(&value, sizeof value, offset);
         return value;
     }
     template <class T>
     std::vector<T> read_many(off_t offset, std::size_t count) const {
         std::vector<T> values(count);
-        read_bytes(values.data(), count * sizeof(T), offset);
+        index_.read_bytes(values.data(), count * sizeof(T), offset);
         return values;
     }
     template <class T>
@@ -102,7 +109,6 @@ class Index::Transaction {
     }
 
   private:
-    void read_bytes(void* to, std::size_t size, off_t offset) const;
     void write_bytes(const void* from, std::size_t size, off_t offset);
 
     Index& index_;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "providers/soft/tool/list.hpp"
 #include "providers/soft/tool/run.hpp"
 
 namespace {
@@ -14,8 +15,9 @@ int carry_out(const softverbs::tool::Options& options) {
         case Command::kRun:
             return run(options);
         case Command::kList:
+            return list(options);
         case Command::kClean:
-            break;
+            return clean(options);
     }
     return kFailed;
 }

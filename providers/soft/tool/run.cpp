@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "providers/soft/fabric/directory.hpp"
+#include "providers/soft/tool/drop_in.hpp"
 
 namespace softverbs::tool {
 namespace {
@@ -35,13 +36,26 @@ void prepend(const char* variable, const std::string& entry, const char* separat
     setenv(variable, rest.empty() ? entry.c_str() : (entry + ":" + rest).c_str(), 1);
 }
 
-/// The program may go to another directory, and so the name must lead there from everywhere.
-bool use_fabric(const std::string& named) {
+/// The directory of the fabric, made where it is missing. The program may go to another directory,
+/// and so the name that is handed on must lead there from everywhere. @return "" when it cannot be
+/// used, which was told.
+std::string open_fabric(const std::string& named) {
     std::error_code failed;
-    const fs::path path = fs::absolute(named, failed);
-    if (failed || !Directory::open(path.string())) return false;  // told
-    setenv("SOFTVERBS_FABRIC", path.c_str(), 1);
-    return true;
+    const fs::path path = fs::absolute(named.empty() ? Directory::chosen_path() : named, failed);
+    if (failed || !Directory::open(path.string())) return {};
+    return path.string();
+}
+
+/// @return false when it could not be built, which was told.
+bool use_drop_in(const std::string& library, const std::string& fabric) {
+    std::string fault;
+    const auto folder = make_drop_in(library, fabric, fault);
+    if (folder) {
+        prepend("LD_LIBRARY_PATH", *folder, ":;");
+        return true;
+    }
+    fail("the drop-in libraries cannot be built: " + fault);
+    return false;
 }
 
 }  // namespace
@@ -65,7 +79,12 @@ int run(const Options& options) {
     if (library.find_first_of(" :") != std::string::npos)
         return fail("LD_PRELOAD cannot name " + library +
                     ": it has a space or a colon in its path");
-    if (!options.fabric.empty() && !use_fabric(options.fabric)) return kRunFailed;
+    if (!options.fabric.empty() || options.drop_in) {
+        const std::string fabric = open_fabric(options.fabric);
+        if (fabric.empty()) return kRunFailed;
+        if (!options.fabric.empty()) setenv("SOFTVERBS_FABRIC", fabric.c_str(), 1);
+        if (options.drop_in && !use_drop_in(library, fabric)) return kRunFailed;
+    }
     if (!options.cm.empty()) setenv("SOFTVERBS_CM", options.cm.c_str(), 1);
     prepend("LD_PRELOAD", library, " :");
     execvp(options.program[0], options.program);
