@@ -75,6 +75,8 @@ struct alignas(64) QpEntry {
     // Written by the requester now and then. The owner looks here with each receive.
     alignas(64) std::atomic<std::uint32_t> waiting;  ///< for a receive or for readiness: kick it
     std::atomic<Fault> fault;
+    /// The owner exchanges pages: a requester, busy when it looks, comes again when it is kicked.
+    std::atomic<std::uint32_t> paused;
 };
 static_assert(sizeof(QpEntry) == 192);
 
@@ -204,9 +206,10 @@ enum class PageReason : std::uint8_t {
     kCount,
 };
 
-/// A memory region or a bound memory window. Nothing but `key` and what stands behind `closed`
-/// changes while the key is not 0, nor while a requester that has seen it may still be at work. A
-/// window of type 2 is also unbound by its queue pair's requester, who swaps the key for 0.
+/// A memory region or a bound memory window. Nothing but `key` changes while the key is not 0, nor
+/// while a requester that has seen it may still be at work; what says which pages are shared also
+/// changes while all queue pairs are paused. A window of type 2 is also unbound by its queue pair's
+/// requester, who swaps the key for 0.
 struct alignas(64) MrEntry {
     std::atomic<std::uint32_t> key;  ///< 0 while free or unbound
     std::uint32_t pd;
@@ -218,9 +221,6 @@ struct alignas(64) MrEntry {
     KeyKind kind;
     std::uint32_t qp_num;         ///< kQueuePairsWindow: through which it was bound,
     std::uint32_t qp_generation;  ///< and QpEntry::generation then
-    /// The owner is exchanging pages: a requester, busy when it looks, comes again later. What
-    /// follows changes only while this is set and no requester is busy.
-    std::atomic<std::uint32_t> closed;
     PageReason reason;
     /// Bytes [shared_begin, shared_end) are on path S, the rest on path P; a page never has both,
     /// in all regions of its owner.
@@ -229,14 +229,21 @@ struct alignas(64) MrEntry {
     /// kFile and kUnsealed: the owner's descriptor, where in the file shared_begin is, and which
     /// file it is. Otherwise -1: the owner's page file.
     std::int32_t file;
-    /// What requesters have moved on path P, in nanoseconds that path S would have saved; the
-    /// owner is told when it passes kExchangeWorth.
+    /// What path S would have saved requesters, in ns. With kNotWorthIt they tell the owner each
+    /// time it passes a multiple of exchange_cost().
     std::atomic<std::uint32_t> traffic;
     std::uint64_t file_offset;
     std::uint64_t file_device;
     std::uint64_t file_inode;
 };
 static_assert(sizeof(MrEntry) == 128);
+
+/// What it costs to exchange the pages of a region and to exchange them back, in ns.
+inline std::uint32_t exchange_cost(std::uint64_t length) {
+    constexpr std::uint64_t kOnce = 100000, kPerPage = 3000, kMost = 2000000000;
+    const std::uint64_t pages = length >> 12;
+    return static_cast<std::uint32_t>(pages > kMost / kPerPage ? kMost : kOnce + pages * kPerPage);
+}
 
 struct ArenaHeader {
     std::uint64_t magic;
@@ -246,6 +253,8 @@ struct ArenaHeader {
     std::atomic<std::uint32_t> qp_blocks[kMaxQpBlocks];  ///< number of the block + 1
     /// Held while an atomic operation runs: number of the queue pair it runs for.
     alignas(64) std::atomic<std::uint32_t> atomic_lock;
+    /// Key of a region whose traffic has come to be worth an exchange of its pages.
+    std::atomic<std::uint32_t> hot_key;
     // Objects that the owner's service thread shall look at.
     alignas(64) std::atomic<std::uint64_t> qp_kick_summary[kMaxQps / 64 / 64];
     std::atomic<std::uint64_t> qp_kicks[kMaxQps / 64];

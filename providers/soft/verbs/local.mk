@@ -15,6 +15,7 @@ softverbs_verbs_sources = \
     %reldir%/datagram.hpp %reldir%/datagram_receive.cpp %reldir%/datagram_send.cpp \
     %reldir%/datagram_targets.cpp %reldir%/datagram_targets.hpp \
     %reldir%/device.cpp \
+    %reldir%/exchange_rules.cpp %reldir%/exchange_rules.hpp \
     %reldir%/executor.cpp %reldir%/executor.hpp \
     %reldir%/extended.hpp \
     %reldir%/extended_completion.cpp \
@@ -23,6 +24,7 @@ softverbs_verbs_sources = \
     %reldir%/fault_points.cpp %reldir%/fault_points.def %reldir%/fault_points.hpp \
     %reldir%/flush.cpp \
     %reldir%/layout.hpp \
+    %reldir%/memory_map.cpp %reldir%/memory_map.hpp \
     %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \
     %reldir%/memory_windows.cpp %reldir%/memory_windows.hpp \
     %reldir%/own_pages.cpp %reldir%/own_pages.hpp \
@@ -41,6 +43,7 @@ softverbs_verbs_sources = \
     %reldir%/send_completions.hpp \
     %reldir%/send_queue.cpp \
     %reldir%/shared_pages.cpp %reldir%/shared_pages.hpp \
+    %reldir%/shared_pages_exchange.cpp \
     %reldir%/shared_pages_fork.cpp \
     %reldir%/shared_part.hpp \
     %reldir%/shared_receive_queue.cpp %reldir%/shared_receive_queue.hpp \
@@ -48,7 +51,8 @@ softverbs_verbs_sources = \
     %reldir%/strings.cpp \
     %reldir%/target.cpp %reldir%/target.hpp \
     %reldir%/transfer.cpp %reldir%/transfer.hpp \
-    %reldir%/transitions.cpp %reldir%/transitions.hpp
+    %reldir%/transitions.cpp %reldir%/transitions.hpp \
+    %reldir%/write_guard.cpp %reldir%/write_guard.hpp
 libsoftverbs_core_la_SOURCES += $(softverbs_verbs_sources)
 
 # The same with fault points, for tests that end processes there.

@@ -117,7 +117,6 @@ void publish(MemoryRegion& mr, const Registration& request, std::uint32_t key) {
     mr.placement = SharedPages::of_process().hold(entry.address, entry.length);
     mr.placement.write_to(entry);
     entry.traffic.store(0, std::memory_order_relaxed);
-    entry.closed.store(0, std::memory_order_relaxed);
     entry.key.store(key, std::memory_order_seq_cst);
     mr.request = request;
     mr.context = request.pd->context;
@@ -177,7 +176,8 @@ int withdraw(MemoryRegion& mr) {
     for (const auto& [index, cq] : adapter.completion_queues()) cq->deliver_payloads();
     --mr.request.pd->users;
     SharedPages::of_process().release(reinterpret_cast<std::uintptr_t>(mr.addr), mr.length,
-                                      mr.placement);
+                                      mr.placement,
+                                      !adapter.process().service().on_service_thread());
     return 0;
 }
 

@@ -7,6 +7,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <iterator>
+
+#include "providers/soft/fabric/result.hpp"
+#include "providers/soft/verbs/page_file.hpp"
+
+#if !defined(MADV_POPULATE_WRITE)  // Linux 5.14
+#define MADV_POPULATE_WRITE 23
+#endif
 
 namespace softverbs {
 namespace {
@@ -30,7 +39,59 @@ int read_pages(int page_file, PageRange pages, std::uint8_t* to) {
     return 0;
 }
 
+/// Of a stretch of memory that is there, into the page file at the same addresses.
+int write_pages(int page_file, PageRange pages) {
+    for (std::uint64_t at = pages.begin; at < pages.end;) {
+        const ssize_t put =
+            pwrite(page_file, reinterpret_cast<void*>(at), pages.end - at, static_cast<off_t>(at));
+        if (put <= 0) return put < 0 ? errno : EIO;
+        at += static_cast<std::uint64_t>(put);
+    }
+    return 0;
+}
+
+/// Bits of /proc/PID/pagemap.
+constexpr std::uint64_t kPresent = std::uint64_t{1} << 63, kSwapped = std::uint64_t{1} << 62;
+
+/// Only pages that were ever touched.
+int write_touched_pages(int page_file, PageRange pages) {
+    const UniqueFd table(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+    std::uint64_t entries[512];
+    for (std::uint64_t at = pages.begin; at < pages.end;) {
+        const std::uint64_t count =
+            std::min<std::uint64_t>(std::size(entries), (pages.end - at) / kPage);
+        const auto bytes = static_cast<ssize_t>(count * sizeof entries[0]);
+        if (pread(table.get(), entries, static_cast<std::size_t>(bytes),
+                  static_cast<off_t>(at / kPage * 8)) != bytes)
+            return write_pages(page_file, {at, pages.end});
+        for (std::uint64_t i = 0; i < count;) {
+            const std::uint64_t first = i;
+            while (i < count && (entries[i] & (kPresent | kSwapped)) != 0) ++i;
+            if (const int cause = write_pages(page_file, {at + first * kPage, at + i * kPage}))
+                return cause;
+            while (i < count && (entries[i] & (kPresent | kSwapped)) == 0) ++i;
+        }
+        at += count * kPage;
+    }
+    return 0;
+}
+
 }  // namespace
+
+int make_shared(int page_file, PageRange pages, bool all) {
+    discard_pages(page_file, pages);  // what an application moved away may have left there
+    int cause = all ? write_pages(page_file, pages) : write_touched_pages(page_file, pages);
+    if (cause == 0 && mmap(reinterpret_cast<void*>(pages.begin), pages.length(),
+                           PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+                           page_file, static_cast<off_t>(pages.begin)) == MAP_FAILED) {
+        cause = errno;
+    }
+    if (cause != 0)
+        discard_pages(page_file, pages);
+    else
+        madvise(reinterpret_cast<void*>(pages.begin), pages.length(), MADV_POPULATE_WRITE);
+    return cause;
+}
 
 int make_private(int page_file, PageRange pages) {
     void* copy = mmap(nullptr, pages.length(), PROT_READ | PROT_WRITE,

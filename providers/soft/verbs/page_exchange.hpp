@@ -12,6 +12,11 @@ namespace softverbs {
 /// never touched. @return 0 or an errno; then all is as it was.
 int make_private(int page_file, PageRange pages);
 
+/// Private pages become pages of the page file with the same content.
+/// @param all whether pages that were never touched are copied too: who is held up by WriteGuard is
+/// so at pages that are there. @return 0 or an errno; then all is as it was.
+int make_shared(int page_file, PageRange pages, bool all);
+
 /// Gives the memory of these offsets back.
 void discard_pages(int page_file, PageRange pages);
 

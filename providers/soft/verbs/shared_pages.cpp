@@ -2,11 +2,13 @@
 #include "providers/soft/verbs/shared_pages.hpp"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <new>
 
+#include "providers/soft/verbs/exchange_rules.hpp"
 #include "providers/soft/verbs/page_exchange.hpp"
 #include "providers/soft/verbs/page_file.hpp"
 
@@ -50,8 +52,13 @@ int SharedPages::page_file() {
 }
 
 int SharedPages::page_file_locked() {
-    if (page_file_ < 0) page_file_ = make_page_file();
-    if (page_file_ >= 0) watch_forks();
+    if (page_file_ >= 0) return page_file_;
+    page_file_ = make_page_file();
+    struct stat status = {};
+    if (page_file_ < 0 || fstat(page_file_, &status) != 0) return -1;
+    page_file_inode_ = status.st_ino;
+    memory_.open();
+    watch_forks();
     return page_file_;
 }
 
@@ -108,31 +115,60 @@ void SharedPages::discard(Allocations::iterator allocation) {
     allocations_.erase(allocation);
 }
 
+/// Pages that other regions have on path S stay there; what is around them goes on path P.
+Placement SharedPages::decide_beside_others(const std::vector<PageRange>& shared) {
+    if (shared.size() == 1) return {shared.front(), PageReason::kExchanged};
+    return {{}, PageReason::kMixed};
+}
+
 Placement SharedPages::decide(PageRange touched, PageRange whole) {
     const auto allocation = allocation_of(touched.begin);
     if (allocation != allocations_.end() && allocation->second.shared &&
         touched.end <= allocation->first + allocation->second.length) {
         return {touched, PageReason::kProvided};
     }
+    const std::vector<PageRange> shared = exchanged_.within(touched);
+    if (!shared.empty()) return decide_beside_others(shared);
     if (whole.empty()) return {};
-    return {{}, PageReason::kNotWorthIt};
+    if (const std::optional<Mapping> mapping = memory_.find(whole.begin);
+        !mapping || mapping->inode)
+        return {{}, PageReason::kNotPrivate};
+    switch (shared_pages_setting()) {
+        case SharedPagesSetting::kNever:
+            return {{}, PageReason::kNever};
+        case SharedPagesSetting::kAlways:
+            return exchange_ordinary(whole, true);
+        default:
+            return {{}, PageReason::kNotWorthIt};
+    }
 }
 
 Placement SharedPages::hold(std::uint64_t address, std::uint64_t length) {
     const PageRange touched = touched_pages(address, length);
     support::MutexLock lock(mutex_);
+    // What could not be given back earlier, and what the application has put other pages over.
+    for (const PageRange& left : exchanged_.within(touched)) {
+        if (runs_.held(left, true).empty()) restore(left, true);
+    }
     const Placement placement = decide(touched, whole_pages(address, length));
     runs_.hold(placement.shared, true);
-    runs_.hold({touched.begin, placement.shared.empty() ? touched.end : placement.shared.begin},
-               false);
-    if (!placement.shared.empty()) runs_.hold({placement.shared.end, touched.end}, false);
+    if (placement.shared.empty()) {
+        runs_.hold(touched, false);
+    } else {
+        runs_.hold({touched.begin, placement.shared.begin}, false);
+        runs_.hold({placement.shared.end, touched.end}, false);
+    }
     return placement;
 }
 
-void SharedPages::release(std::uint64_t address, std::uint64_t length, const Placement&) {
+void SharedPages::release(std::uint64_t address, std::uint64_t length, const Placement&,
+                          bool on_application_thread) {
     const PageRange touched = touched_pages(address, length);
     support::MutexLock lock(mutex_);
-    runs_.release(touched);
+    for (const PageRange& freed : runs_.release(touched)) {
+        for (const PageRange& pages : exchanged_.within(freed))
+            restore(pages, on_application_thread);
+    }
     const auto allocation = allocation_of(touched.begin);
     if (allocation != allocations_.end()) discard(allocation);
 }

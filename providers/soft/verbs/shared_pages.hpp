@@ -12,6 +12,7 @@
 
 #include "dapl/support/mutex.hpp"
 #include "providers/soft/verbs/layout.hpp"
+#include "providers/soft/verbs/memory_map.hpp"
 #include "providers/soft/verbs/page_runs.hpp"
 
 namespace softverbs {
@@ -39,11 +40,19 @@ class SharedPages {
     void* allocate(std::size_t size) EXCLUDES(mutex_);
     void free(void* memory) EXCLUDES(mutex_);
 
-    /// A region is registered: decides the path of its pages, which it then holds.
+    /// A region is registered: decides the path of its pages, which it then holds. With the
+    /// adapter's mutex; the region's key is not known to anybody yet.
     Placement hold(std::uint64_t address, std::uint64_t length) EXCLUDES(mutex_);
-    /// It was deregistered, and no peer uses it any more.
-    void release(std::uint64_t address, std::uint64_t length, const Placement& placement)
-        EXCLUDES(mutex_);
+    /// It was deregistered, and no peer uses it any more. With the adapter's mutex.
+    void release(std::uint64_t address, std::uint64_t length, const Placement& placement,
+                 bool on_application_thread) EXCLUDES(mutex_);
+    /// Exchanges pages of a region that is on path P because of kNotWorthIt. With the adapter's
+    /// mutex and all queue pairs paused.
+    Placement exchange(std::uint64_t address, std::uint64_t length, const Placement& now,
+                       bool on_application_thread) EXCLUDES(mutex_);
+    /// Whether exchange() would find permission. On kThreads a call from a thread of the
+    /// application may fare better.
+    PageReason exchange_verdict(bool on_application_thread) EXCLUDES(mutex_);
 
   private:
     struct Allocation {
@@ -58,6 +67,13 @@ class SharedPages {
     Allocations::iterator allocation_of(std::uint64_t address) REQUIRES(mutex_);
     void discard(Allocations::iterator allocation) REQUIRES(mutex_);
     Placement decide(PageRange touched, PageRange whole) REQUIRES(mutex_);
+    Placement decide_beside_others(const std::vector<PageRange>& shared) REQUIRES(mutex_);
+    Placement exchange_ordinary(PageRange whole, bool on_application_thread) REQUIRES(mutex_);
+    PageRange exchange_steps(PageRange pages, bool guarded) REQUIRES(mutex_);
+    void restore(PageRange pages, bool on_application_thread) REQUIRES(mutex_);
+    bool restore_steps(PageRange pages, bool guarded) REQUIRES(mutex_);
+    PageRange ordinary_part(PageRange pages) REQUIRES(mutex_);
+    std::vector<PageRange> pages_of_file(PageRange pages) REQUIRES(mutex_);
 
     // -- shared_pages_fork.cpp
     void watch_forks() REQUIRES(mutex_);
@@ -68,6 +84,8 @@ class SharedPages {
 
     support::Mutex mutex_;
     int page_file_ GUARDED_BY(mutex_) = -1;
+    std::uint64_t page_file_inode_ GUARDED_BY(mutex_) = 0;
+    MemoryMap memory_ GUARDED_BY(mutex_);
     Allocations allocations_ GUARDED_BY(mutex_);
     PageRuns runs_ GUARDED_BY(mutex_);
     /// Ordinary memory whose pages are those of the page file at present, held by a region or not

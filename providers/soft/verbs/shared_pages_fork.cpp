@@ -42,14 +42,17 @@ void SharedPages::after_fork_in_parent() NO_THREAD_SAFETY_ANALYSIS {
 }
 
 void SharedPages::after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
+    if (memory_.is_open()) memory_.open();  // the one we have shows the parent's
     for (const auto& [begin, allocation] : allocations_)
         keep_apart({begin, begin + allocation.length});
-    for (const PageRange& pages : exchanged_.all()) keep_apart(pages);
+    for (const PageRange& pages : exchanged_.all())
+        for (const PageRange& ours : pages_of_file(pages)) keep_apart(ours);
     // What was allocated stays the application's to free.
     for (auto& [begin, allocation] : allocations_) allocation.shared = false;
     exchanged_ = {};
     runs_ = {};
     if (page_file_ >= 0) close(std::exchange(page_file_, -1));
+    memory_.close();
     const UniqueFd answer(copied_[0]);
     const UniqueFd done(copied_[1]);
     while (done.valid() && write(done.get(), "", 1) < 0 && errno == EINTR) continue;
