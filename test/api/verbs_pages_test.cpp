@@ -2,8 +2,15 @@
 /// @file
 /// Path S: memory that peers map. Which memory that is, that it stays the application's own, and
 /// what happens at its limits.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <functional>
+#include <thread>
 
 #include "test/api/verbs_pair.hpp"
 
@@ -105,6 +112,190 @@ TEST_F(VerbsPages, MemoryThatIsFreedWhileItIsRegisteredGoesWithItsLastRegion) {
     EXPECT_GE(mappings_of("softverbs-pages"), before);
     ibv_dereg_mr(second);
     EXPECT_EQ(mappings_of("softverbs-pages"), before);
+}
+
+/// Ordinary memory whose pages are exchanged when it is registered.
+class ExchangedPages : public testing::Test {
+  protected:
+    ExchangedPages() { setenv("SOFTVERBS_SHARED_PAGES", "always", 1); }
+    ~ExchangedPages() override { unsetenv("SOFTVERBS_SHARED_PAGES"); }
+    TemporaryFabric fabric_;
+};
+
+/// Private anonymous memory of its own.
+class Anonymous {
+  public:
+    explicit Anonymous(std::size_t size) : size_(size) {
+        void* memory =
+            mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        require(memory != MAP_FAILED, "memory is mapped");
+        data_ = static_cast<std::uint8_t*>(memory);
+    }
+    ~Anonymous() { munmap(data_, size_); }
+    Anonymous(const Anonymous&) = delete;
+    Anonymous& operator=(const Anonymous&) = delete;
+    std::uint8_t* data() const { return data_; }
+    std::size_t size() const { return size_; }
+
+  private:
+    std::uint8_t* data_ = nullptr;
+    const std::size_t size_;
+};
+
+Options no_buffer() {
+    Options options;
+    options.buffer = 4096;
+    return options;
+}
+
+/// Whether the page at an address is one that peers may map.
+bool is_shared(const void* address) {
+    const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+    FILE* maps = fopen("/proc/self/maps", "re");
+    bool shared = false;
+    char line[4400];
+    while (fgets(line, sizeof line, maps)) {
+        unsigned long begin = 0, end = 0;
+        if (sscanf(line, "%lx-%lx", &begin, &end) == 2 && begin <= wanted && wanted < end)
+            shared = std::string(line).find("softverbs-pages") != std::string::npos;
+    }
+    fclose(maps);
+    return shared;
+}
+
+TEST_F(ExchangedPages, KeepWhatTheyHoldAndAreThePrivateOnesAgainAtDeregistration) {
+    Host host(no_buffer());
+    Anonymous memory(64 << 10);
+    fill(memory.data(), memory.size(), 7);
+    ibv_mr* mr = ibv_reg_mr(host.pd, memory.data(), memory.size(), kAllAccess);
+    ASSERT_NE(mr, nullptr);
+    EXPECT_TRUE(is_shared(memory.data()));
+    EXPECT_TRUE(is_shared(memory.data() + memory.size() - 1));
+    EXPECT_TRUE(holds(memory.data(), memory.size(), 7));
+    fill(memory.data(), memory.size(), 8);
+    ibv_dereg_mr(mr);
+    EXPECT_FALSE(is_shared(memory.data()));
+    EXPECT_FALSE(is_shared(memory.data() + memory.size() - 1));
+    EXPECT_TRUE(holds(memory.data(), memory.size(), 8));
+}
+
+TEST_F(ExchangedPages, AreOnlyThoseThatLieWhollyInTheRegion) {
+    Host host(no_buffer());
+    Anonymous memory(5 * 4096);
+    fill(memory.data(), memory.size(), 7);
+    ibv_mr* mr = ibv_reg_mr(host.pd, memory.data() + 100, 3 * 4096, kAllAccess);
+    EXPECT_FALSE(is_shared(memory.data()));
+    EXPECT_TRUE(is_shared(memory.data() + 4096));
+    EXPECT_TRUE(is_shared(memory.data() + 2 * 4096));
+    EXPECT_FALSE(is_shared(memory.data() + 3 * 4096));
+    ibv_dereg_mr(mr);
+    EXPECT_TRUE(holds(memory.data(), memory.size(), 7));
+}
+
+TEST_F(ExchangedPages, AreNotMadeOfFilesDevicesOrSharedMemory) {
+    Host host(no_buffer());
+    FILE* file = tmpfile();
+    ASSERT_EQ(ftruncate(fileno(file), 8192), 0);
+    for (const int flags : {MAP_SHARED, MAP_PRIVATE}) {
+        auto* memory = static_cast<std::uint8_t*>(
+            mmap(nullptr, 8192, PROT_READ | PROT_WRITE, flags, fileno(file), 0));
+        ibv_mr* mr = ibv_reg_mr(host.pd, memory, 8192, kAllAccess);
+        ASSERT_NE(mr, nullptr);
+        EXPECT_FALSE(is_shared(memory));
+        ibv_dereg_mr(mr);
+        munmap(memory, 8192);
+    }
+    fclose(file);
+}
+
+TEST_F(ExchangedPages, HaveOnePathWhateverRegionsHoldThem) {
+    Host host(no_buffer());
+    Anonymous memory(8 * 4096);
+    // Page 3 is the edge of the first region, and stays private for the second.
+    ibv_mr* edge = ibv_reg_mr(host.pd, memory.data() + 3 * 4096 + 64, 2 * 4096, kAllAccess);
+    EXPECT_FALSE(is_shared(memory.data() + 3 * 4096));
+    EXPECT_TRUE(is_shared(memory.data() + 4 * 4096));
+    ibv_mr* all = ibv_reg_mr(host.pd, memory.data(), memory.size(), kAllAccess);
+    EXPECT_FALSE(is_shared(memory.data() + 3 * 4096));
+    EXPECT_TRUE(is_shared(memory.data() + 4 * 4096));
+    ibv_dereg_mr(edge);
+    EXPECT_TRUE(is_shared(memory.data() + 4 * 4096)) << "the other region holds it";
+    ibv_dereg_mr(all);
+    EXPECT_FALSE(is_shared(memory.data() + 4 * 4096));
+}
+
+/// What a swap without care does: copy, then map over.
+void exchange_naively(std::uint8_t* page, int file) {
+    (void)!pwrite(file, page, 4096, 0);
+    mmap(page, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0);
+}
+void restore_naively(std::uint8_t* page) {
+    static std::uint8_t copy[4096];
+    std::memcpy(copy, page, 4096);
+    mmap(page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    std::memcpy(page, copy, 4096);
+}
+
+/// Counts in the page for as long as `exchange` runs. @return updates that got lost.
+std::uint64_t lost_updates(std::uint8_t* page, const std::function<void()>& exchange) {
+    auto* counter = reinterpret_cast<std::uint64_t*>(page + 1024);
+    std::atomic<bool> stop{false};
+    std::atomic<std::uint64_t> counted{0};
+    __atomic_store_n(counter, 0, __ATOMIC_SEQ_CST);
+    std::thread writer([&] {
+        while (!stop.load(std::memory_order_relaxed)) {
+            __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1,
+                             __ATOMIC_RELAXED);
+            counted.fetch_add(1, std::memory_order_relaxed);
+        }
+    });
+    while (counted.load() < 1000) sched_yield();
+    exchange();
+    stop.store(true);
+    writer.join();
+    return counted.load() - __atomic_load_n(counter, __ATOMIC_SEQ_CST);
+}
+
+/// Whether this process may hold writers up, as root usually may.
+bool may_hold_writers() {
+    const long faults = syscall(SYS_userfaultfd, O_CLOEXEC);
+    if (faults >= 0) close(static_cast<int>(faults));
+    return faults >= 0;
+}
+
+TEST_F(ExchangedPages, LoseNoUpdateOfAThreadThatWritesMeanwhile) {
+    if (!may_hold_writers()) GTEST_SKIP() << "userfaultfd is not permitted here";
+    Host host(no_buffer());
+    Anonymous memory(16 * 4096);
+    const std::uint64_t lost = lost_updates(memory.data() + 4096, [&] {
+        for (int i = 0; i < scaled(50); ++i) {
+            ibv_mr* mr = ibv_reg_mr(host.pd, memory.data(), memory.size(), kAllAccess);
+            require(mr && is_shared(memory.data() + 4096), "the page is shared");
+            ibv_dereg_mr(mr);
+            require(!is_shared(memory.data() + 4096), "the page is private");
+        }
+    });
+    EXPECT_EQ(lost, 0u);
+}
+
+/// The proof that the check can fail.
+TEST(ExchangedPagesCheck, TheSameCheckCatchesASwapThatOnlyCopiesAndMapsOver) {
+    if (kThreadSanitizer) GTEST_SKIP() << "it slows the writer down so much that little is lost";
+    Anonymous memory(4096);
+    const int file = memfd_create("naive", MFD_CLOEXEC);
+    ASSERT_EQ(ftruncate(file, 4096), 0);
+    const auto end = Clock::now() + kDeadline;
+    std::uint64_t lost = 0;
+    while (lost == 0 && Clock::now() < end) {
+        lost += lost_updates(memory.data(), [&] {
+            for (int i = 0; i < 200; ++i) {
+                exchange_naively(memory.data(), file);
+                restore_naively(memory.data());
+            }
+        });
+    }
+    close(file);
+    EXPECT_GT(lost, 0u);
 }
 
 }  // namespace
