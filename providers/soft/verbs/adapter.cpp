@@ -131,7 +131,10 @@ Adapter::Adapter(Process& process, std::unique_ptr<Arena> arena)
     : process_(process),
       arena_(std::move(arena)),
       block_of_(lazy_table<std::uint16_t>(65536)),
-      qps_(lazy_table<std::atomic<QueuePair*>>(kMaxQps)) {
+      qps_(lazy_table<std::atomic<QueuePair*>>(kMaxQps)),
+      receivers_(lazy_table<std::atomic<QueuePair*>>(kMaxQps)),
+      receiver_cqs_(lazy_table<std::atomic<std::uint32_t>>(kMaxQps)) {
+    if (own_keys_.allocate(kMaxMrs * sizeof(MrEntry)) != 0) throw std::bad_alloc();
     const std::string copy = support::setting_text(support::Setting::kSoftverbsCopy);
     agent_only_ = copy == "agent";
     process_vm_only_ = copy == "process_vm";
@@ -141,6 +144,8 @@ Adapter::Adapter(Process& process, std::unique_ptr<Arena> arena)
 Adapter::~Adapter() {
     std::free(block_of_);
     std::free(qps_);
+    std::free(receivers_);
+    std::free(receiver_cqs_);
 }
 
 Result<std::uint32_t> Adapter::take_qp_num() {
@@ -167,6 +172,16 @@ Result<std::uint32_t> Adapter::take_qp_num() {
 void Adapter::add(QueuePair* qp) {
     live_qps_.insert(qp);
     qps_[qp->index()].store(qp, std::memory_order_release);
+    add_receiver(qp);
+}
+
+void Adapter::add_receiver(QueuePair* qp) {
+    receiver_cqs_[qp->index()].store(qp->receive_queue().index(), std::memory_order_release);
+    receivers_[qp->index()].store(qp, std::memory_order_release);
+}
+
+void Adapter::remove_receiver(QueuePair* qp) {
+    receivers_[qp->index()].store(nullptr, std::memory_order_release);
 }
 
 void Adapter::remove(QueuePair* qp) {

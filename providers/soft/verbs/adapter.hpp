@@ -18,6 +18,7 @@
 #include "dapl/support/mutex.hpp"
 #include "providers/soft/fabric/process.hpp"
 #include "providers/soft/verbs/arena.hpp"
+#include "providers/soft/verbs/own_pages.hpp"
 
 namespace softverbs {
 
@@ -95,6 +96,25 @@ class Adapter {
         return qps_[(block - 1) * kQpsPerBlock + qp_num % kQpsPerBlock].load(
             std::memory_order_acquire);
     }
+    /// The queue pair that a completion in the queue `cq` names; the queue's lock is held. A peer
+    /// may have written any number there: of a queue pair that is not this queue's nothing is
+    /// touched, for it may be on its way out.
+    QueuePair* find_receiver(std::uint32_t qp_num, std::uint32_t cq) const {
+        const std::uint32_t block = block_of_[qp_num / kQpsPerBlock & 0xffff];
+        if (block == 0) return nullptr;
+        const std::size_t index = (block - 1) * kQpsPerBlock + qp_num % kQpsPerBlock;
+        QueuePair* qp = receivers_[index].load(std::memory_order_acquire);
+        const bool is_ours = receiver_cqs_[index].load(std::memory_order_acquire) == cq;
+        return is_ours && receivers_[index].load(std::memory_order_acquire) == qp ? qp : nullptr;
+    }
+    void add_receiver(QueuePair* qp);
+    /// Before the completions of the queue pair are taken out of its queue.
+    void remove_receiver(QueuePair* qp);
+    /// @return place in the table of queue pairs of a number that is ours.
+    std::uint32_t index_of(std::uint32_t qp_num) const {
+        return (block_of_[qp_num / kQpsPerBlock & 0xffff] - 1u) * kQpsPerBlock +
+               qp_num % kQpsPerBlock;
+    }
     /// @return a free number whose entry's pages are there, or an errno.
     Result<std::uint32_t> take_qp_num() REQUIRES(mutex);
     void return_qp_num(std::uint32_t qp_num) REQUIRES(mutex) { free_qps_.push_back(qp_num); }
@@ -113,6 +133,13 @@ class Adapter {
     /// @return index of a free memory-region entry, or an errno.
     Result<std::uint32_t> take_mr() REQUIRES(mutex);
     void return_mr(std::uint32_t index) REQUIRES(mutex) { mrs_.put(index); }
+
+    /// What our own keys permit, as we made them; the copies in the arena are for peers, any of
+    /// whom may write there. Written as those are; a key whose entry's `kind` is a window's may
+    /// have been ended by a peer, which only the arena tells.
+    MrEntry& own_key(std::uint32_t key) const {
+        return reinterpret_cast<MrEntry*>(own_keys_.get())[key >> kKeyIndexShift];
+    }
 
     /// Which windows are bound to which regions. A leaf lock.
     support::SpinLock window_lock;
@@ -166,9 +193,13 @@ class Adapter {
     bool unsealed_pages_ = false;  ///< SOFTVERBS_SHARED_PAGES=always
     std::atomic<bool> agent_told_{false};
     /// Large tables, untouched pages of which cost nothing.
-    std::uint16_t* const block_of_;         ///< [65536], place + 1 of a block of ours
-    std::atomic<QueuePair*>* const qps_;    ///< [kMaxQps]
-    std::atomic<std::uint32_t> blocks_{0};  ///< changed under mutex
+    std::uint16_t* const block_of_;       ///< [65536], place + 1 of a block of ours
+    std::atomic<QueuePair*>* const qps_;  ///< [kMaxQps]
+    /// Those whose receives complete in a queue, by the same index, and which queue that is.
+    std::atomic<QueuePair*>* const receivers_;        ///< [kMaxQps]
+    std::atomic<std::uint32_t>* const receiver_cqs_;  ///< [kMaxQps]
+    OwnPages own_keys_;                               ///< MrEntry[kMaxMrs]
+    std::atomic<std::uint32_t> blocks_{0};            ///< changed under mutex
     /// Held to walk over qps_ without `mutex`: no queue pair goes meanwhile. After send_lock.
     support::Mutex walk_mutex_;
     std::deque<std::uint32_t> free_qps_ GUARDED_BY(mutex);

@@ -32,12 +32,13 @@ bool check_ranges(const AgentMessage& message, const QueuePair& qp, Plan& plan) 
     for (std::uint32_t i = 0; i < message.num_ranges; ++i) {
         const auto& range = message.ranges[i];
         if (range.length > kAgentChunk) return false;
-        const ArenaView arena = qp.adapter().view();
+        const Adapter& adapter = qp.adapter();
         const auto key = static_cast<std::uint32_t>(range.key);
         const Access access{pd, message.access, qp.qp_num, qp.entry().generation.load()};
         const CheckedRange checked =
-            is_receive ? check_key(arena, key, pd, message.access, range.address, range.length)
-                       : check_remote_key(arena, key, access, range.address, range.length);
+            is_receive
+                ? check_own_key(adapter, key, pd, message.access, range.address, range.length)
+                : check_own_remote_key(adapter, key, access, range.address, range.length);
         if (!checked.permitted) return false;
         plan.local[plan.num_local++] = {checked.address, range.length};
         plan.length += range.length;

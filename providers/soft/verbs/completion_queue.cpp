@@ -175,7 +175,7 @@ int CompletionQueue::take_backlog(int count, ibv_wc* wc) {
 bool CompletionQueue::convert(const CqEntry& entry, ibv_wc& wc) {
     const std::uint32_t qp_num = entry.qp_num;
     (void)adapter().agent_copies.load(std::memory_order_acquire);
-    QueuePair* qp = adapter().find_qp(qp_num);
+    QueuePair* qp = adapter().find_receiver(qp_num, index_);
     if (!qp) return false;
     wc = {};
     wc.status = static_cast<ibv_wc_status>(entry.status);

@@ -105,7 +105,8 @@ void CompletionQueue::deliver_payloads() {
     support::SpinLockGuard lock(lock_);
     each_entry([&](CqEntry& entry, const Standing& standing) {
         if (standing.phase != Phase::kReady || (entry.flags & (kInEntry | kInSlot)) == 0) return;
-        if (QueuePair* qp = adapter().find_qp(entry.qp_num)) qp->deliver_payload(entry);
+        if (QueuePair* qp = adapter().find_receiver(entry.qp_num, index_))
+            qp->deliver_payload(entry);
         entry.flags = static_cast<std::uint8_t>(entry.flags & ~(kInEntry | kInSlot));
     });
 }

@@ -175,9 +175,8 @@ bool Executor::plan_local(std::uint32_t access) {
             plan_.local[i] = {segment.address, segment.length};
             continue;
         }
-        const CheckedRange range =
-            check_key(qp_.adapter().view(), segment.key, qp_.domain().number(), access,
-                      segment.address, segment.length);
+        const CheckedRange range = check_own_key(qp_.adapter(), segment.key, qp_.domain().number(),
+                                                 access, segment.address, segment.length);
         if (!range.permitted) return false;
         plan_.local[i] = {range.address, segment.length};
     }
@@ -192,7 +191,9 @@ bool Executor::plan_remote(std::uint32_t access, std::uint64_t length) {
     if (length == 0) return true;
     const Access wanted{entry.pd, access, target_.qp_num, target_.generation};
     const CheckedRange range =
-        check_remote_key(target_.arena, work_.rkey, wanted, work_.remote_addr, length);
+        target_.peer->is_self()
+            ? check_own_remote_key(qp_.adapter(), work_.rkey, wanted, work_.remote_addr, length)
+            : check_remote_key(target_.arena, work_.rkey, wanted, work_.remote_addr, length);
     plan_.remote[0] = {range.address, length, work_.remote_addr, work_.rkey, range.shared};
     plan_.num_remote = 1;
     return range.permitted;
@@ -231,8 +232,11 @@ ibv_wc_status Executor::plan_receive(bool& responder_failed) {
         const Segment segment = slot_segments(receive_)[i];
         const std::uint64_t part = std::min<std::uint64_t>(segment.length, left);
         if (part == 0) continue;
-        const CheckedRange range = check_key(target_.arena, segment.key, pd, IBV_ACCESS_LOCAL_WRITE,
-                                             segment.address, part);
+        const CheckedRange range =
+            target_.peer->is_self() ? check_own_key(qp_.adapter(), segment.key, pd,
+                                                    IBV_ACCESS_LOCAL_WRITE, segment.address, part)
+                                    : check_key(target_.arena, segment.key, pd,
+                                                IBV_ACCESS_LOCAL_WRITE, segment.address, part);
         if (!range.permitted) return IBV_WC_LOC_PROT_ERR;
         plan_.remote[plan_.num_remote++] = {range.address, part, segment.address, segment.key,
                                             range.shared};

@@ -66,7 +66,9 @@ void QueuePair::flush_receives() {
         return;
     }
     receives_are_flushed_ = true;
-    receive_flushed_ = completed + static_cast<std::uint32_t>(waiting.size());
+    // A peer may have written into the queue: not more than were posted.
+    const auto published = static_cast<std::uint32_t>(waiting.size());
+    receive_flushed_ = completed + std::min(published, receive_posted_ - completed);
     while (receive_flushed_ != receive_posted_) post_flushed_receive(receive_flushed_++);
 }
 

@@ -27,24 +27,56 @@ CheckedRange check_range(const MrEntry& entry, std::uint32_t key, std::uint32_t 
     return {true, entry.address + offset, SharedPart::of(entry, key)};
 }
 
-}  // namespace
-
-CheckedRange check_key(ArenaView arena, std::uint32_t key, std::uint32_t pd, std::uint32_t access,
-                       std::uint64_t address, std::uint64_t length) {
-    const MrEntry& entry = arena.mr(key);
+CheckedRange check_entry(const MrEntry& entry, std::uint32_t key, std::uint32_t pd,
+                         std::uint32_t access, std::uint64_t address, std::uint64_t length) {
     if (key == 0 || entry.key.load(std::memory_order_seq_cst) != key) return {};
     if (entry.kind != KeyKind::kRegion) return {};
     return check_range(entry, key, pd, access, address, length);
 }
 
-CheckedRange check_remote_key(ArenaView arena, std::uint32_t key, const Access& access,
-                              std::uint64_t address, std::uint64_t length) {
-    const MrEntry& entry = arena.mr(key);
+CheckedRange check_remote_entry(const MrEntry& entry, std::uint32_t key, const Access& access,
+                                std::uint64_t address, std::uint64_t length) {
     if (key == 0 || entry.key.load(std::memory_order_seq_cst) != key) return {};
     const bool other_queue_pair =
         entry.qp_num != access.qp_num || entry.qp_generation != access.qp_generation;
     if (entry.kind == KeyKind::kQueuePairsWindow && other_queue_pair) return {};
     return check_range(entry, key, access.pd, access.rights, address, length);
+}
+
+}  // namespace
+
+CheckedRange check_key(ArenaView arena, std::uint32_t key, std::uint32_t pd, std::uint32_t access,
+                       std::uint64_t address, std::uint64_t length) {
+    return check_entry(arena.mr(key), key, pd, access, address, length);
+}
+
+CheckedRange check_remote_key(ArenaView arena, std::uint32_t key, const Access& access,
+                              std::uint64_t address, std::uint64_t length) {
+    return check_remote_entry(arena.mr(key), key, access, address, length);
+}
+
+CheckedRange check_own_key(const Adapter& adapter, std::uint32_t key, std::uint32_t pd,
+                           std::uint32_t access, std::uint64_t address, std::uint64_t length) {
+    return check_entry(adapter.own_key(key), key, pd, access, address, length);
+}
+
+CheckedRange check_own_remote_key(const Adapter& adapter, std::uint32_t key, const Access& access,
+                                  std::uint64_t address, std::uint64_t length) {
+    if (adapter.view().mr(key).key.load(std::memory_order_seq_cst) != key) return {};
+    CheckedRange range = check_remote_entry(adapter.own_key(key), key, access, address, length);
+    range.shared = SharedPart::of(adapter.view().mr(key), key);
+    return range;
+}
+
+void copy_terms(MrEntry& to, const MrEntry& from) {
+    to.pd = from.pd;
+    to.access = from.access;
+    to.address = from.address;
+    to.length = from.length;
+    to.iova = from.iova;
+    to.kind = from.kind;
+    to.qp_num = from.qp_num;
+    to.qp_generation = from.qp_generation;
 }
 
 std::uint32_t next_key(std::uint32_t last, std::uint32_t index, std::uint64_t nonce) {
@@ -107,14 +139,17 @@ std::uint32_t new_key(const MemoryRegion& mr, Adapter& adapter) {
 /// Fills the region's entry of the table and makes it known.
 void publish(MemoryRegion& mr, const Registration& request, std::uint32_t key) {
     Adapter& adapter = *request.pd->owner().adapter;
+    MrEntry& own = adapter.own_key(mr.index << kKeyIndexShift);
+    own.pd = request.pd->number();
+    own.access = request.access;
+    own.address = reinterpret_cast<std::uintptr_t>(request.address);
+    own.length = request.length;
+    own.iova = request.iova;
+    own.kind = KeyKind::kRegion;
+    own.key.store(key, std::memory_order_seq_cst);
     MrEntry& entry = adapter.view().mr(mr.index << kKeyIndexShift);
-    entry.pd = request.pd->number();
-    entry.access = request.access;
-    entry.address = reinterpret_cast<std::uintptr_t>(request.address);
-    entry.length = request.length;
-    entry.iova = request.iova;
-    entry.kind = KeyKind::kRegion;
-    mr.placement = SharedPages::of_process().hold(entry.address, entry.length);
+    copy_terms(entry, own);
+    mr.placement = SharedPages::of_process().hold(own.address, own.length);
     mr.placement.write_to(entry);
     entry.traffic.store(0, std::memory_order_relaxed);
     entry.key.store(key, std::memory_order_seq_cst);
@@ -174,6 +209,7 @@ int withdraw(MemoryRegion& mr) {
     adapter.wait_for_requesters();
     support::MutexLock lock(adapter.mutex);
     for (const auto& [index, cq] : adapter.completion_queues()) cq->deliver_payloads();
+    adapter.own_key(mr.index << kKeyIndexShift).key.store(0, std::memory_order_seq_cst);
     --mr.request.pd->users;
     SharedPages::of_process().release(reinterpret_cast<std::uintptr_t>(mr.addr), mr.length,
                                       mr.placement,

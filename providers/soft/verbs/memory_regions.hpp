@@ -14,6 +14,7 @@
 
 namespace softverbs {
 
+class Adapter;
 class MemoryWindow;
 
 struct ProtectionDomain;
@@ -60,6 +61,15 @@ CheckedRange check_key(ArenaView arena, std::uint32_t key, std::uint32_t pd, std
 /// The same for the key of a region or of a window.
 CheckedRange check_remote_key(ArenaView arena, std::uint32_t key, const Access& access,
                               std::uint64_t address, std::uint64_t length);
+
+/// The same two for keys of our own, by what we know of them (Adapter::own_key).
+CheckedRange check_own_key(const Adapter& adapter, std::uint32_t key, std::uint32_t pd,
+                           std::uint32_t access, std::uint64_t address, std::uint64_t length);
+CheckedRange check_own_remote_key(const Adapter& adapter, std::uint32_t key, const Access& access,
+                                  std::uint64_t address, std::uint64_t length);
+
+/// Copies what a key permits, but for the key itself.
+void copy_terms(MrEntry& to, const MrEntry& from);
 
 /// @return the next key of an entry of the table, whose last key was `last` (0: none yet).
 std::uint32_t next_key(std::uint32_t last, std::uint32_t index, std::uint64_t nonce);

@@ -85,7 +85,7 @@ bool check_bind(Adapter& adapter, const QueuePair& qp, const SendWork& work, Bin
     if (work.bind_length == 0) return true;
     binding.region = adapter.key_owners.region(work.bind_region);
     if (!binding.region || binding.region->pd != qp.pd) return false;
-    return fits_region(*binding.region, adapter.view().mr(work.bind_region), work);
+    return fits_region(*binding.region, adapter.own_key(work.bind_region), work);
 }
 
 /// Whoever unbinds a window does so alone.
@@ -101,19 +101,23 @@ void wait_while_changing(Adapter& adapter, std::uint32_t key) REQUIRES(adapter.w
 
 void write_entry(const Binding& binding, const QueuePair& qp, const SendWork& work) {
     MemoryWindow& window = *binding.window;
-    const MrEntry& region = qp.adapter().view().mr(work.bind_region);
-    MrEntry& entry = window.entry();
+    const Adapter& adapter = qp.adapter();
+    const MrEntry& region = adapter.own_key(work.bind_region);
+    MrEntry& own = adapter.own_key(work.rkey);
     window.key = work.rkey;
     window.qp_num = qp.qp_num;
     window.qp_generation = qp.entry().generation.load(std::memory_order_seq_cst);
-    entry.pd = ProtectionDomain::of(window.pd).number();
-    entry.access = work.bind_access & kWindowRights;
-    entry.address = region.address + (work.remote_addr - region.iova);
-    entry.length = work.bind_length;
-    entry.iova = work.remote_addr;
-    entry.kind = window.type == IBV_MW_TYPE_1 ? KeyKind::kWindow : KeyKind::kQueuePairsWindow;
-    entry.qp_num = window.qp_num;
-    entry.qp_generation = window.qp_generation;
+    own.pd = ProtectionDomain::of(window.pd).number();
+    own.access = work.bind_access & kWindowRights;
+    own.address = region.address + (work.remote_addr - region.iova);
+    own.length = work.bind_length;
+    own.iova = work.remote_addr;
+    own.kind = window.type == IBV_MW_TYPE_1 ? KeyKind::kWindow : KeyKind::kQueuePairsWindow;
+    own.qp_num = window.qp_num;
+    own.qp_generation = window.qp_generation;
+    own.key.store(work.rkey, std::memory_order_seq_cst);
+    MrEntry& entry = window.entry();
+    copy_terms(entry, own);
     binding.region->placement.write_to(entry);
     entry.key.store(work.rkey, std::memory_order_seq_cst);
 }

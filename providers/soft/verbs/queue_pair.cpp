@@ -116,9 +116,7 @@ int QueuePair::allocate_receives() {
 
 /// Fills the entry by which peers find the queue pair. Its pages are there (take_qp_num).
 int QueuePair::publish(std::uint32_t number) {
-    const std::int64_t index = adapter_.view().qp_index(number);
-    if (index < 0) return ENOMEM;
-    index_ = static_cast<std::uint32_t>(index);
+    index_ = adapter_.index_of(number);
     qp_num = number;
     handle = number;
     entry_ = &adapter_.view().qp(index_);
@@ -147,6 +145,7 @@ int QueuePair::destroy(QueuePair* qp) {
     Adapter& adapter = qp->adapter_;
     {
         support::MutexLock lock(adapter.mutex);
+        adapter.remove_receiver(qp);
         qp->tear_down();
         adapter.remove(qp);
         adapter.return_qp_num(qp->qp_num);

@@ -81,8 +81,8 @@ bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
     return true;
 }
 
-/// The key was checked by the requester, and ibv_dereg_mr delivers what waits here before the
-/// registration ends: the entry in the table still says where the memory is.
+/// The requester has checked the key as well, but what stands in the slot may be anybody's by now.
+/// ibv_dereg_mr delivers what waits here before it forgets the key (Adapter::own_key).
 void QueuePair::deliver_payload(const CqEntry& entry) {
     if (qp_type == IBV_QPT_UD) return deliver_datagram(entry);
     const ReceiveRing& ring = srq ? shared_queue()->ring() : receives_;
@@ -90,16 +90,18 @@ void QueuePair::deliver_payload(const CqEntry& entry) {
     if (!slot) return;
     const bool in_slot = (entry.flags & kInSlot) != 0;
     const std::uint8_t* data = in_slot ? slot_inline(slot, ring.stride) : entry.payload;
+    ibv_pd* domain = srq ? shared_queue()->pd : this->pd;
+    const std::uint32_t pd = ProtectionDomain::of(domain).number();
     std::uint32_t left = std::min(entry.byte_len, in_slot ? kSlotInlineBytes : kEntryInlineBytes);
     const std::uint32_t count = std::min(slot->num_sge, ring.max_sge);
     for (std::uint32_t i = 0; i < count && left != 0; ++i) {
         const Segment segment = slot_segments(slot)[i];
         const std::uint32_t part = std::min(segment.length, left);
         if (part == 0) continue;
-        const MrEntry& region = adapter_.view().mr(segment.key);
-        const std::uint64_t offset = segment.address - region.iova;
-        if (offset > region.length || part > region.length - offset) return;
-        std::memcpy(reinterpret_cast<void*>(region.address + offset), data, part);
+        const CheckedRange to =
+            check_own_key(adapter_, segment.key, pd, IBV_ACCESS_LOCAL_WRITE, segment.address, part);
+        if (!to.permitted) return;
+        std::memcpy(reinterpret_cast<void*>(to.address), data, part);
         data += part;
         left -= part;
     }
