@@ -64,16 +64,66 @@ std::string name_of(Readiness readiness) {
     return "senseless";
 }
 
-template <class Entry>
-std::string type_of(const Entry& entry) {
-    if constexpr (requires { entry.qp_type; }) {
-        const std::uint32_t type = entry.qp_type;
-        return type == IBV_QPT_RC   ? "RC"
-               : type == IBV_QPT_UC ? "UC"
-               : type == IBV_QPT_UD ? "UD"
-                                    : "?";
+std::string type_of(std::uint32_t type) {
+    switch (type) {
+        case IBV_QPT_RC:
+            return "RC";
+        case IBV_QPT_UC:
+            return "UC";
+        case IBV_QPT_UD:
+            return "UD";
+        default:
+            return "unknown type";
     }
-    return "connected";
+}
+
+/// Why peers reach a region's memory the way they do.
+const char* name_of(PageReason reason) {
+    switch (reason) {
+        case PageReason::kSmall:
+            return "no whole page";
+        case PageReason::kProvided:
+            return "softverbs_memory_alloc";
+        case PageReason::kFile:
+            return "sealed shared memory of the application";
+        case PageReason::kUnsealed:
+            return "shared memory of the application";
+        case PageReason::kExchanged:
+            return "exchanged for shared pages";
+        case PageReason::kNotWorthIt:
+            return "private, little used";
+        case PageReason::kNever:
+            return "SOFTVERBS_SHARED_PAGES=never";
+        case PageReason::kNotPrivate:
+            return "a file's, a device's or huge pages";
+        case PageReason::kNoSeal:
+            return "a file that could be cut short";
+        case PageReason::kNoDescriptor:
+            return "shared memory that cannot be opened again";
+        case PageReason::kThreads:
+            return "other threads run";
+        case PageReason::kPinned:
+            return "pages are pinned";
+        case PageReason::kMappings:
+            return "many mappings are in use";
+        case PageReason::kOverlap:
+            return "shares pages with a region on path P";
+        case PageReason::kMixed:
+            return "shares pages with regions on either path";
+        case PageReason::kFailed:
+            return "the kernel refused";
+        case PageReason::kCount:
+            break;
+    }
+    return "senseless";
+}
+
+/// 0 where what the owner says of its region makes no sense.
+std::uint64_t shared_bytes(const MrEntry& entry) {
+    const std::uint64_t begin = entry.shared_begin, end = entry.shared_end;
+    const bool inside =
+        begin <= end && begin >= entry.address && end - entry.address <= entry.length;
+    return inside ? end - begin : 0;
 }
 
 std::vector<std::string> access_names(std::uint32_t access) {
@@ -118,9 +168,9 @@ void read_queue_pairs(int fd, const ArenaHeader& header, const std::vector<std::
                 ++found.senseless;
                 return;
             }
-            found.queue_pairs.push_back({number, type_of(entry), name_of(entry.readiness.load()),
-                                         entry.dest_qp_num.load(), entry.pd, entry.cq, entry.srq,
-                                         entry.srq ? 0 : entry.posted.load(),
+            found.queue_pairs.push_back({number, type_of(entry.qp_type),
+                                         name_of(entry.readiness.load()), entry.dest_qp_num.load(),
+                                         entry.pd, entry.cq, entry.srq,
                                          entry.srq ? 0 : entry.consumed.load()});
         });
     }
@@ -154,7 +204,8 @@ void read_regions(int fd, ArenaSnapshot& found) {
             return;
         }
         found.regions.push_back({key, kind_of(entry.kind), entry.pd, access_names(entry.access),
-                                 entry.address, entry.length, "P", "private memory"});
+                                 entry.address, entry.length, shared_bytes(entry),
+                                 name_of(entry.reason)});
     });
 }
 

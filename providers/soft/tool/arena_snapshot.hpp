@@ -20,8 +20,8 @@ struct QueuePairInfo {
     std::uint32_t destination;  ///< QP number; 0: none
     std::uint32_t pd;
     std::uint32_t receive_cq;
-    std::uint32_t srq;                              ///< index + 1; 0: none
-    std::uint32_t receives_posted, receives_taken;  ///< counted modulo 2^32; 0 with an SRQ
+    std::uint32_t srq;             ///< index + 1; 0: none
+    std::uint32_t receives_taken;  ///< counted modulo 2^32; 0 with an SRQ
 };
 
 struct CompletionQueueInfo {
@@ -43,7 +43,7 @@ struct RegionInfo {
     std::uint32_t pd;
     std::vector<std::string> access;
     std::uint64_t address, length;  ///< in the owner; bytes
-    std::string path;               ///< P, S, or both for a region that has pages of each
+    std::uint64_t shared;           ///< bytes that peers reach on path S, the others on path P
     std::string reason;
 };
 

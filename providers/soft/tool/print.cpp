@@ -54,15 +54,17 @@ std::string queue_text(const QueuePairInfo& qp) {
     if (qp.destination) text += fmt::format(", to 0x{:06x}", qp.destination);
     text += fmt::format(", receive CQ {}", qp.receive_cq);
     if (qp.srq) return text + fmt::format(", SRQ {}\n", qp.srq - 1);
-    return text +
-           fmt::format(", receives: {} posted, {} taken\n", qp.receives_posted, qp.receives_taken);
+    return text + fmt::format(", {} receives taken\n", qp.receives_taken);
 }
 
 std::string region_text(const RegionInfo& region) {
-    return fmt::format("  {} 0x{:08x}: {} bytes at 0x{:x}, PD {}, path {} ({}){}{}\n", region.kind,
-                       region.key, region.length, region.address, region.pd, region.path,
-                       region.reason, region.access.empty() ? "" : ", ",
-                       fmt::join(region.access, " "));
+    const std::string path = region.shared == 0 ? "path P"
+                             : region.shared == region.length
+                                 ? "path S"
+                                 : fmt::format("path S for {} bytes, else P", region.shared);
+    return fmt::format("  {} 0x{:08x}: {} bytes at 0x{:x}, PD {}, {} ({}){}{}\n", region.kind,
+                       region.key, region.length, region.address, region.pd, path, region.reason,
+                       region.access.empty() ? "" : ", ", fmt::join(region.access, " "));
 }
 
 std::string arena_text(const ArenaSnapshot& arena) {
@@ -109,10 +111,9 @@ std::string array(const Items& items, Element element) {
 std::string queue_json(const QueuePairInfo& qp) {
     return fmt::format(
         R"({{"number": {}, "type": "{}", "state": "{}", "destination": {}, "pd": {}, "receive_cq": {}, )"
-        R"("srq": {}, "receives_posted": {}, "receives_taken": {}}})",
+        R"("srq": {}, "receives_taken": {}}})",
         qp.number, qp.type, qp.state, qp.destination ? std::to_string(qp.destination) : "null",
-        qp.pd, qp.receive_cq, qp.srq ? std::to_string(qp.srq - 1) : "null", qp.receives_posted,
-        qp.receives_taken);
+        qp.pd, qp.receive_cq, qp.srq ? std::to_string(qp.srq - 1) : "null", qp.receives_taken);
 }
 
 std::string cq_json(const CompletionQueueInfo& cq) {
@@ -128,10 +129,10 @@ std::string srq_json(const SharedReceiveQueueInfo& srq) {
 
 std::string region_json(const RegionInfo& region) {
     return fmt::format(
-        R"({{"key": {}, "kind": "{}", "pd": {}, "access": {}, "address": {}, "length": {}, "path": "{}", )"
+        R"({{"key": {}, "kind": "{}", "pd": {}, "access": {}, "address": {}, "length": {}, "shared": {}, )"
         R"("reason": "{}"}})",
         region.key, region.kind, region.pd, array(region.access, quoted), region.address,
-        region.length, region.path, region.reason);
+        region.length, region.shared, region.reason);
 }
 
 std::string member_json(const MemberSnapshot& member) {

@@ -183,7 +183,7 @@ enum class KeyKind : std::uint32_t {
 };
 
 /// Why the memory of a region is reached the way it is: on path S (shared pages, by plain copies)
-/// or on path P (process_vm, or the agent). page_reasons.hpp names them for people.
+/// or on path P (process_vm, or the agent). softverbs ls shows it.
 enum class PageReason : std::uint8_t {
     kSmall,  ///< P: no whole page of it
     // S
