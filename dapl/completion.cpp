@@ -13,8 +13,22 @@
 namespace dapl {
 namespace {
 
-Ep& ep_of(const WorkRequestId& id) {
-    return *reinterpret_cast<Ep*>(pool_of(Kind::kEp).at(id.index) + 1);
+/// @return the EP that a wr_id names, with the queue pair that has the work request; or nullptr.
+Ep* current_ep(const WorkRequestId& id) {
+    Ep* ep = pool_of(Kind::kEp).at<Ep>(id.index);
+    if (!ep) return nullptr;
+    const Ep::Side& side = ep->side(id.receive);
+    return side.work_request_base.load(std::memory_order_acquire) == id.side_base ? ep : nullptr;
+}
+
+/// The EP's own requests come back too.
+void take_marker(const WorkRequestId& id, const ibv_wc& completion) {
+    Ep* ep = current_ep(id);
+    if (!ep) return;
+    if (id.sequence != WorkRequestId::kInvalidation)
+        ep->requests_finished.store(true, std::memory_order_release);
+    else if (completion.status != IBV_WC_SUCCESS && completion.status != IBV_WC_WR_FLUSH_ERR)
+        ep->invalidation_failed.store(true, std::memory_order_relaxed);
 }
 
 bool length_counts_on_error(std::uint32_t operation) {
@@ -22,10 +36,10 @@ bool length_counts_on_error(std::uint32_t operation) {
            operation == DAT_IB_DTO_RDMA_WRITE_IMMED;
 }
 
-DAT_SEG_LENGTH request_length(const ibv_wc& completion, const Slot& slot) {
-    const bool counts =
-        completion.status == IBV_WC_SUCCESS || length_counts_on_error(slot.operation);
-    return counts ? slot.length : 0;
+DAT_SEG_LENGTH request_length(const ibv_wc& completion, DAT_SEG_LENGTH posted,
+                              std::uint32_t operation) {
+    const bool counts = completion.status == IBV_WC_SUCCESS || length_counts_on_error(operation);
+    return counts ? posted : 0;
 }
 
 /// What kind of receive it was is known only when it went well.
@@ -50,12 +64,27 @@ DAT_IB_EXT_TYPE extension_type(std::uint32_t operation) {
     }
 }
 
-/// Frees the slot of a shared receive. @return its cookie.
-DAT_DTO_COOKIE take_shared(Ep& ep, const ibv_wc& completion) {
+/// What a slot held.
+struct Taken {
+    DAT_DTO_COOKIE cookie;
+    DAT_SEG_LENGTH length;
+    std::uint32_t operation;
+};
+
+Taken take_slot(SlotRing& slots, std::uint32_t sequence) {
+    const Slot& slot = slots.at(sequence);
+    const std::uint32_t operation = slot.operation.load(std::memory_order_acquire);
+    Taken taken{{}, slot.length, operation};
+    taken.cookie.as_64 = slot.cookie;
+    slots.release(sequence);
+    return taken;
+}
+
+Taken take_shared_slot(Ep& ep, const ibv_wc& completion) {
     SharedSlots::Receive receive{};
     shared_queue(completion).take(WorkRequestId(completion.wr_id).sequence, receive);
     ep.shared->taken();
-    return receive.cookie;
+    return {receive.cookie, 0, DAT_DTO_RECEIVE};
 }
 
 void write_extension(const ibv_wc& completion, const DAT_DTO_COMPLETION_EVENT_DATA& dto,
@@ -74,7 +103,7 @@ void write_extension(const ibv_wc& completion, const DAT_DTO_COMPLETION_EVENT_DA
 
 /// Of a bind, an unbinding, or the flush of a bind before which something else went wrong.
 /// @return whether it failed other than by being flushed.
-bool write_bind_event(Ep& ep, const ibv_wc& completion, const Slot& slot, DAT_EVENT& event) {
+bool write_bind_event(Ep& ep, const ibv_wc& completion, const Taken& slot, DAT_EVENT& event) {
     const bool well = completion.status == IBV_WC_SUCCESS;
     const bool flushed = completion.status == IBV_WC_WR_FLUSH_ERR &&
                          !ep.invalidation_failed.exchange(false, std::memory_order_relaxed);
@@ -85,7 +114,6 @@ bool write_bind_event(Ep& ep, const ibv_wc& completion, const Slot& slot, DAT_EV
     bind.status = well      ? DAT_RMR_BIND_SUCCESS
                   : flushed ? DAT_DTO_ERR_FLUSHED
                             : DAT_RMR_OPERATION_FAILED;
-    std::memset(event.event_extension_data, 0, sizeof event.event_extension_data);
     return !well && !flushed;
 }
 
@@ -131,8 +159,7 @@ Ep* shared_receiver(const Ia& ia, const ibv_wc& completion) {
 }
 
 Srq& shared_queue(const ibv_wc& completion) {
-    const WorkRequestId id(completion.wr_id);
-    return *reinterpret_cast<Srq*>(pool_of(Kind::kSrq).at(id.index) + 1);
+    return *pool_of(Kind::kSrq).at<Srq>(WorkRequestId(completion.wr_id).index);
 }
 
 std::uint32_t post_order(const ibv_wc& completion) {
@@ -143,25 +170,16 @@ std::uint32_t post_order(const ibv_wc& completion) {
     return receive.order & SlotRing::kSequenceMask;
 }
 
-bool is_current(const Ia& ia, const ibv_wc& completion) {
+bool makes_event(const Ia& ia, const ibv_wc& completion) {
     const WorkRequestId id(completion.wr_id);
-    if (id.shared) return ia.ep_numbers->find(completion.qp_num) != nullptr;
-    const Header* header = pool_of(Kind::kEp).at(id.index);
-    if (!header) return false;
-    const Ep& ep = *reinterpret_cast<const Ep*>(header + 1);
-    const Ep::Side& side = id.receive ? ep.receives : ep.requests;
-    return side.incarnation.load(std::memory_order_acquire) == id.incarnation;
-}
-
-bool take_marker(const Ia& ia, const ibv_wc& completion) {
-    const WorkRequestId id(completion.wr_id);
-    if (!id.marker) return false;
-    if (!is_current(ia, completion)) return true;
-    if (id.sequence != WorkRequestId::kInvalidation)
-        ep_of(id).requests_finished.store(true, std::memory_order_release);
-    else if (completion.status != IBV_WC_SUCCESS && completion.status != IBV_WC_WR_FLUSH_ERR)
-        ep_of(id).invalidation_failed.store(true, std::memory_order_relaxed);
-    return true;
+    if (id.marker) {
+        take_marker(id, completion);
+        return false;
+    }
+    if (!id.shared) return current_ep(id) != nullptr;
+    const Ep* receiver = shared_receiver(ia, completion);
+    if (receiver) receiver->shared->arrived();
+    return receiver != nullptr;
 }
 
 bool is_of_side(const Ep& ep, bool receives, const ibv_wc& completion) {
@@ -172,13 +190,10 @@ bool is_of_side(const Ep& ep, bool receives, const ibv_wc& completion) {
 
 DAT_EP_HANDLE take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event) {
     const WorkRequestId id(completion.wr_id);
-    Ep& ep = id.shared ? *ia.ep_numbers->find(completion.qp_num) : ep_of(id);
-    Slot slot{};
-    if (id.shared)
-        slot.cookie = take_shared(ep, completion);
-    else
-        (id.receive ? ep.receives : ep.requests).slots.take(id.sequence, slot);
-
+    Ep& ep =
+        id.shared ? *ia.ep_numbers->find(completion.qp_num) : *pool_of(Kind::kEp).at<Ep>(id.index);
+    const Taken slot = id.shared ? take_shared_slot(ep, completion)
+                                 : take_slot(ep.side(id.receive).slots, id.sequence);
     if (!id.receive && slot.operation == DAT_DTO_BIND_MW)
         return write_bind_event(ep, completion, slot, event) ? ep.handle() : nullptr;
 
@@ -195,13 +210,10 @@ DAT_EP_HANDLE take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT&
         ep.ia.rmr_table.invalidated(completion.invalidated_rkey);
     }
     if (!id.receive)
-        dto.transfered_length = request_length(completion, slot);
+        dto.transfered_length = request_length(completion, slot.length, operation);
     else
         dto.transfered_length = completion.status == IBV_WC_SUCCESS ? completion.byte_len : 0;
-    if (operation >= DAT_DTO_EXTENSION_BASE)
-        write_extension(completion, dto, event);
-    else
-        std::memset(event.event_extension_data, 0, sizeof event.event_extension_data);
+    if (operation >= DAT_DTO_EXTENSION_BASE) write_extension(completion, dto, event);
     const bool failed =
         completion.status != IBV_WC_SUCCESS && completion.status != IBV_WC_WR_FLUSH_ERR;
     return failed ? ep.handle() : nullptr;

@@ -6,20 +6,23 @@
 #include <infiniband/verbs.h>
 
 #include "dapl/dat.hpp"
+#include "dapl/ep.hpp"
+#include "dapl/pool.hpp"
+#include "dapl/work_request.hpp"
 
 #include <cstdint>
 
 namespace dapl {
 
-class Ep;
 class Ia;
 class Srq;
 
 // All with the lock of the EVD held that takes the completion.
 
-/// @return whether the completion belongs to a queue pair that an EP still has.
-bool is_current(const Ia& ia, const ibv_wc& completion);
-/// @return whether it is of this side of this EP.
+/// Looks at a completion that was just polled, once. @return whether an event comes of it: it
+/// belongs to a queue pair that an EP still has, and is not that of a marker, whose EP is told.
+bool makes_event(const Ia& ia, const ibv_wc& completion);
+/// @return whether a completion that makes an event is of this side of this EP.
 bool is_of_side(const Ep& ep, bool receives, const ibv_wc& completion);
 /// @return the EP of a current completion of a shared receive; nullptr for all others.
 Ep* shared_receiver(const Ia& ia, const ibv_wc& completion);
@@ -28,15 +31,42 @@ Srq& shared_queue(const ibv_wc& completion);
 /// @return where the receive of a current completion stands among those posted on its queue.
 std::uint32_t post_order(const ibv_wc& completion);
 
-/// @return whether it is that of a marker, of which no event comes; its EP is told. With the lock
-/// of the EVD held.
-bool take_marker(const Ia& ia, const ibv_wc& completion);
-
-/// Frees the slot of a current completion and writes its event, all but evd_handle.
+/// Frees the slot of a completion that makes an event and writes that, all but evd_handle and, of
+/// one that is not an extension's, event_extension_data.
 /// @return the EP when its transfer failed (flushes not counted), else NULL.
 DAT_EP_HANDLE take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event);
 
 /// What a verbs status means to a consumer.
 DAT_DTO_COMPLETION_STATUS dto_status(ibv_wc_status status);
+
+/// makes_event() and take_completion() in one for the completions that there are most of: sends,
+/// writes, reads and receives that went well, of an EP without an SRQ, and nothing to tell anybody.
+/// @param eps the pool of the EPs. @return false, and nothing is done, for all others.
+[[gnu::always_inline]] inline bool take_plain_completion(const Pool& eps, const ibv_wc& completion,
+                                                         DAT_EVENT& event) {
+    if (completion.status != IBV_WC_SUCCESS) return false;
+    Ep* ep = eps.at<Ep>(static_cast<std::uint32_t>(completion.wr_id >> WorkRequestId::kIndexShift));
+    if (!ep) return false;
+    const bool receive = (completion.wr_id & WorkRequestId::kReceive) != 0;
+    Ep::Side& side = ep->side(receive);
+    const std::uint64_t sequence =
+        completion.wr_id ^ side.work_request_base.load(std::memory_order_acquire);
+    if (sequence > SlotRing::kSequenceMask) return false;  // special, or of an earlier queue pair
+    const Slot& slot = side.slots.at(sequence);
+    const std::uint32_t operation = slot.operation.load(std::memory_order_acquire);
+    if (receive ? completion.opcode != IBV_WC_RECV || completion.wc_flags != 0
+                : operation > DAT_DTO_RDMA_READ)
+        return false;
+    DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;
+    event.event_number = DAT_DTO_COMPLETION_EVENT;
+    dto.ep_handle = ep->handle();
+    dto.user_cookie.as_64 = slot.cookie;
+    dto.status = DAT_DTO_SUCCESS;
+    dto.transfered_length = receive ? completion.byte_len : slot.length;
+    dto.operation = static_cast<DAT_DTOS>(operation);
+    dto.rmr_context = 0;
+    side.slots.release(sequence);
+    return true;
+}
 
 }  // namespace dapl

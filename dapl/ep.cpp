@@ -66,6 +66,12 @@ int initialise(const Ia& ia, ibv_qp* queue_pair) {
 
 }  // namespace
 
+Ep::Ep(Ia& owner, Srq* srq)
+    : ia(owner),
+      shared(srq ? std::make_unique<SharedReceives>(*this, *srq) : nullptr),
+      parts{},
+      attributes{} {}
+
 void Ep::set_parts(const EpParts& made_of) {
     const auto count = [](const EpParts& counted, int change) {
         if (counted.pz) counted.pz->users += change;
@@ -117,7 +123,13 @@ void Ep::install_sides(const ibv_qp_cap& made) {
     const std::uint32_t own_receives = shared ? 0 : attributes.max_recv_dtos;
     install(requests, queue_pair_.get(), attributes.max_request_dtos, made.max_send_sge, false);
     install(receives, queue_pair_.get(), own_receives, made.max_recv_sge, true);
-    max_inline = made.max_inline_data;
+    device_inline_ = made.max_inline_data;
+    limit_inline();
+}
+
+void Ep::limit_inline() {
+    support::SpinLockGuard lock(requests.lock);
+    requests.max_inline = ia.zero_based_lmrs > 0 ? 0 : device_inline_;
 }
 
 void Ep::dispose(verbs::QueuePair ended) {
@@ -158,10 +170,11 @@ void Ep::install(Side& side, ibv_qp* made, std::uint32_t slots, int segments, bo
     // The slot of the pool counts, so that no earlier EP in it had the same number either.
     const std::uint32_t incarnation = ++header().generation & WorkRequestId::kIncarnationMask;
     support::SpinLockGuard lock(side.lock);
-    side.slots.reset(slots);
+    const std::uint64_t base = WorkRequestId::base(header().index, incarnation, is_receive);
+    side.slots.reset(slots, base);
     side.max_segments = segments;
-    side.work_request_base = WorkRequestId::base(header().index, incarnation, is_receive);
-    side.incarnation.store(incarnation, std::memory_order_release);
+    side.max_message = ia.port_attributes.max_msg_sz;
+    side.work_request_base.store(base, std::memory_order_release);
     side.queue_pair = made;
 }
 
@@ -169,7 +182,8 @@ int Ep::post_marker() {
     requests_finished.store(false, std::memory_order_relaxed);
     support::SpinLockGuard lock(requests.lock);
     ibv_send_wr marker{};
-    marker.wr_id = requests.work_request_base | WorkRequestId::kSpecial;
+    marker.wr_id =
+        requests.work_request_base.load(std::memory_order_relaxed) | WorkRequestId::kSpecial;
     marker.opcode = IBV_WR_RDMA_WRITE;
     marker.send_flags = IBV_SEND_SIGNALED;
     ibv_send_wr* refused;
@@ -185,7 +199,7 @@ void Ep::flush_queue_pair() {
         shared->await_last(queue_pair_.get());
     else if (parts.recv_evd)
         parts.recv_evd->await_flush(*this, true);
-    if (!parts.request_evd || requests.slots.posted() == 0) return;
+    if (!parts.request_evd || requests.posted() == 0) return;
     // A last request that was suppressed and went well has no completion to wait for: this one has.
     post_marker();
     parts.request_evd->await_flush(*this, false);
@@ -195,11 +209,12 @@ void Ep::retire(Side& side, Evd* evd, bool is_receive) {
     {
         support::SpinLockGuard lock(side.lock);
         side.queue_pair = nullptr;
+        side.slots.close();
     }
     if (evd)
         evd->retire(*this, is_receive);
     else
-        side.incarnation.store(kNoIncarnation, std::memory_order_release);
+        side.work_request_base.store(Side::kNoWorkRequests, std::memory_order_release);
 }
 
 void Ep::retire_sides() {

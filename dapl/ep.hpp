@@ -40,11 +40,7 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     static constexpr Kind kKind = Kind::kEp;
     /// Made of nothing: renew() makes it.
     /// @param srq of dat_ep_create_with_srq, else nullptr. Throws std::bad_alloc.
-    explicit Ep(Ia& owner, Srq* srq = nullptr)
-        : ia(owner),
-          shared(srq ? std::make_unique<SharedReceives>(*this, *srq) : nullptr),
-          parts{},
-          attributes{} {}
+    explicit Ep(Ia& owner, Srq* srq = nullptr);
 
     Ia& ia;
     const std::unique_ptr<SharedReceives> shared;  ///< nullptr: receives of its own
@@ -53,18 +49,30 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     EpConnection connection GUARDED_BY(connection_lock){*this};
     EpState state;
 
-    static constexpr std::uint32_t kNoIncarnation = ~0u;
     /// One side of the queue pair. Posting takes its lock and nothing else.
     struct Side {
         support::SpinLock lock;
-        ibv_qp* queue_pair GUARDED_BY(lock) = nullptr;  ///< nullptr without a PZ
-        std::uint64_t work_request_base GUARDED_BY(lock) = 0;
         int max_segments GUARDED_BY(lock) = 0;
-        /// Which of the queue pairs that this slot of the pool has seen is the present one, so that
-        /// completions of an earlier one are told apart. kNoIncarnation: none. Changed with the
-        /// lock of the EVD held that takes this side's completions.
-        std::atomic<std::uint32_t> incarnation{kNoIncarnation};
-        SlotRing slots;
+        std::uint32_t max_message GUARDED_BY(lock) = 0;  ///< bytes
+        /// Bytes of a send or write that the device copies at the post.
+        std::uint32_t max_inline GUARDED_BY(lock) = 0;
+        ibv_qp* queue_pair GUARDED_BY(lock) = nullptr;  ///< nullptr without a PZ
+        /// What the wr_ids of the present queue pair have in common; kNoWorkRequests: there is
+        /// none. It differs from those of the earlier ones. Changed with the lock of the EVD held
+        /// that takes this side's completions.
+        std::atomic<std::uint64_t> work_request_base{kNoWorkRequests};
+        SlotRing slots;  ///< posted to with the lock held
+
+        static constexpr std::uint64_t kNoWorkRequests = ~std::uint64_t{0};
+        std::uint32_t posted() EXCLUDES(lock) {
+            support::SpinLockGuard guard(lock);
+            return slots.posted();
+        }
+        /// Of what was posted last.
+        std::uint32_t last_sequence() EXCLUDES(lock) {
+            support::SpinLockGuard guard(lock);
+            return (slots.next_sequence() - 1) & SlotRing::kSequenceMask;
+        }
     };
     Side requests;
     Side receives;
@@ -74,8 +82,9 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     std::atomic<bool> invalidation_failed{false};
     /// DAT_EP_ATTR::request_completion_flags.
     std::atomic<unsigned> request_flags{0};
-    /// Bytes of a send or write that the device copies at the post.
-    std::atomic<std::uint32_t> max_inline{0};
+
+    Side& side(bool receive) { return receive ? receives : requests; }
+    const Side& side(bool receive) const { return receive ? receives : requests; }
 
     /// The queue pair in state INIT, RTR, RTS or ERR; nullptr without a PZ.
     ibv_qp* queue_pair() REQUIRES(connection_lock) { return queue_pair_.get(); }
@@ -91,6 +100,8 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     /// @param call, @return as for renew().
     support::Result<void> modify(const EpParts& made_of, const DAT_EP_ATTR& wanted, EpCall call)
         EXCLUDES(connection_lock);
+    /// The IA has got its first zero-based LMR, or lost its last: see Ia::zero_based_lmrs.
+    void limit_inline() REQUIRES(connection_lock);
     /// Lets its parts go; the queue pair has ended.
     void release_parts() REQUIRES(connection_lock) { set_parts({}); }
     /// Posts the marker: a write of nothing, which completes after everything that was posted
@@ -115,6 +126,7 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
         EXCLUDES(side.lock);
     void retire(Side& side, Evd* evd, bool is_receive) EXCLUDES(side.lock);
     verbs::QueuePair queue_pair_ GUARDED_BY(connection_lock);
+    std::uint32_t device_inline_ GUARDED_BY(connection_lock) = 0;
 };
 
 /// The consumer has taken the completion of a failed transfer of this EP, which may have been freed

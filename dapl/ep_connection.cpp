@@ -94,7 +94,7 @@ void EpConnection::start_timer(DAT_TIMEOUT timeout) {
 void EpConnection::disconnect(EpCause how) {
     const DAT_EP_STATE before = ep_.state.get();
     if (!ep_.state.move(how)) return;
-    if (ep_.state.get() == DAT_EP_STATE_DISCONNECT_PENDING && ep_.requests.slots.posted() > 0) {
+    if (ep_.state.get() == DAT_EP_STATE_DISCONNECT_PENDING && ep_.requests.posted() > 0) {
         const int refused = ep_.post_marker();
         next_look_ = kFirstLook;
         if (refused == 0) return finish_requests();

@@ -177,12 +177,12 @@ DAT_RETURN ep_query(DAT_EP_HANDLE handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM* 
 
 DAT_RETURN ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE* state, DAT_BOOLEAN* receives,
                          DAT_BOOLEAN* requests) {
-    const Ep* ep = from_handle<Ep>(handle);
+    Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     // Counts, not truths, whatever the type says: consumers know them as such.
     if (state) *state = ep->state.get();
-    if (receives) *receives = static_cast<DAT_BOOLEAN>(ep->receives.slots.posted());
-    if (requests) *requests = static_cast<DAT_BOOLEAN>(ep->requests.slots.posted());
+    if (receives) *receives = static_cast<DAT_BOOLEAN>(ep->receives.posted());
+    if (requests) *requests = static_cast<DAT_BOOLEAN>(ep->requests.posted());
     return DAT_SUCCESS;
 }
 

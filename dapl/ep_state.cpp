@@ -113,11 +113,12 @@ DAT_RETURN state_error(DAT_EP_STATE state) {
 }
 
 bool EpState::move(EpCause cause) {
-    DAT_EP_STATE now = get();
+    std::uint32_t now = value_.load(std::memory_order_acquire);
     for (;;) {
-        const auto next = next_state(now, cause);
+        const auto next = next_state(static_cast<DAT_EP_STATE>(now & kStateMask), cause);
         if (!next) return false;
-        if (value_.compare_exchange_weak(now, *next, std::memory_order_acq_rel)) return true;
+        if (value_.compare_exchange_weak(now, value_of(*next), std::memory_order_acq_rel))
+            return true;
     }
 }
 

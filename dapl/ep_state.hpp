@@ -139,12 +139,24 @@ DAT_RETURN state_error(DAT_EP_STATE state);
 /// The state of one endpoint. Moved with connection_lock held; read by posts at any time.
 class EpState {
   public:
-    DAT_EP_STATE get() const { return value_.load(std::memory_order_acquire); }
+    DAT_EP_STATE get() const {
+        return static_cast<DAT_EP_STATE>(value_.load(std::memory_order_acquire) & kStateMask);
+    }
+    /// Whether EpCall::kPostRequest is legal.
+    bool takes_requests() const {
+        return (value_.load(std::memory_order_acquire) & kTakesRequests) != 0;
+    }
     /// @return false, and nothing changed, where the table has no row.
     bool move(EpCause cause);
 
   private:
-    std::atomic<DAT_EP_STATE> value_{DAT_EP_STATE_UNCONNECTED};
+    /// The state and, beside it, what every post asks of it.
+    static constexpr std::uint32_t kStateMask = 0xff;
+    static constexpr std::uint32_t kTakesRequests = 0x100;
+    static constexpr std::uint32_t value_of(DAT_EP_STATE state) {
+        return state | (is_legal(EpCall::kPostRequest, state) ? kTakesRequests : 0);
+    }
+    std::atomic<std::uint32_t> value_{value_of(DAT_EP_STATE_UNCONNECTED)};
 };
 
 }  // namespace dapl

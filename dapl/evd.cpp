@@ -35,7 +35,9 @@ Evd::Evd(Ia& owner, DAT_EVD_FLAGS streams, DAT_COUNT length, std::shared_ptr<Sha
          verbs::CompletionQueue queue)
     : ia(owner),
       flags(streams),
+      detour_(queue ? 0u : kNoQueue),
       length_(length),
+      eps_(pool_of(Kind::kEp)),
       channel_(std::move(channel)),
       queue_(std::move(queue)) {
     if (!queue_) return;
@@ -65,6 +67,7 @@ bool Evd::push(const DAT_EVENT& event, Cno** triggered) {
             support::SpinLockGuard lock(lock_);
             if (!ring_.full()) {
                 ring_.push(event);
+                set(kPending, true);
                 *triggered = pinned_cno();
                 return true;
             }
@@ -82,7 +85,7 @@ bool Evd::post_event(const DAT_EVENT& event) {
     }
     if (takes(DAT_EVD_ASYNC_FLAG)) {
         support::SpinLockGuard lock(lock_);
-        dead_ = true;
+        set(kDead, true);
     } else {
         post_async_event(ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, handle());
     }
@@ -116,26 +119,18 @@ Cno* Evd::pinned_cno() {
     return cno;
 }
 
-/// @return how many came.
+/// Needs room for one. @return how many the device had; those that make no event are dropped.
 int Evd::poll_device() {
-    if (held_first_ == held_end_) held_first_ = held_end_ = 0;
-    const int room = std::min(kBatch, held_capacity_ - held_end_);
-    if (room == 0) return 0;
     ibv_wc* const first = held_.get() + held_end_;
-    const int polled = ibv_poll_cq(queue_.get(), room, first);
+    const int polled =
+        ibv_poll_cq(queue_.get(), std::min(kBatch, held_capacity_ - held_end_), first);
     if (polled <= 0) return 0;
-    const auto stale = [this](const ibv_wc& completion) {
-        if (take_marker(ia, completion)) return true;
-        Ep* receiver = shared_receiver(ia, completion);
-        if (receiver) receiver->shared->arrived();
-        return !receiver && !is_current(ia, completion);
-    };
-    held_end_ += static_cast<int>(std::remove_if(first, first + polled, stale) - first);
+    const auto dropped = [this](const ibv_wc& completion) { return !makes_event(ia, completion); };
+    held_end_ += static_cast<int>(std::remove_if(first, first + polled, dropped) - first);
     return polled;
 }
 
 void Evd::make_room() {
-    if (held_first_ == 0) return;
     std::move(held_.get() + held_first_, held_.get() + held_end_, held_.get());
     held_end_ -= held_first_;
     held_first_ = 0;
@@ -145,11 +140,15 @@ void Evd::make_room() {
 void Evd::drain_device() {
     if (!queue_) return;
     do {
+        if (held_first_ == held_end_) held_first_ = held_end_ = 0;
         if (held_end_ == held_capacity_) make_room();
+        if (held_end_ == held_capacity_) break;
     } while (poll_device() == kBatch);
+    note_pending();
 }
 
-/// @return the EP whose transfer failed, for the caller to break when the lock is dropped.
+/// Something is pending. @return the EP whose transfer failed, for the caller to break when the
+/// lock is dropped.
 DAT_HANDLE Evd::take(DAT_EVENT& event) {
     DAT_HANDLE failed = nullptr;
     if (ring_.count() > 0)
@@ -157,23 +156,45 @@ DAT_HANDLE Evd::take(DAT_EVENT& event) {
     else
         failed = take_completion(ia, held_[held_first_++], event);
     event.evd_handle = handle();
+    note_pending();
     return failed;
 }
 
 DAT_RETURN Evd::dequeue(DAT_EVENT* event) {
+    if (lock_.try_lock()) [[likely]] {
+        support::SpinLockGuard lock(lock_, support::SpinLockGuard::kTaken);
+        if (detour_ == 0) [[likely]] {
+            if (ibv_poll_cq(queue_.get(), 1, held_.get()) <= 0) return raw(DAT_QUEUE_EMPTY);
+            if (take_plain_completion(eps_, held_[0], *event)) [[likely]] {
+                event->evd_handle = handle();
+                return DAT_SUCCESS;
+            }
+            keep_polled();
+        }
+    }
+    return dequeue_slowly(*event);
+}
+
+DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
     DAT_HANDLE failed = nullptr;
+    Ia& adapter = ia;  // the EVD may go when its lock is dropped
     {
         support::SpinLockGuard lock(lock_);
-        if (waiter_ || dead_) return error(DAT_INVALID_STATE);
-        if (watermarks_)
-            drain_device();
-        else if (queue_ && pending() == 0)
-            poll_device();
+        if (has(kWaiter | kDead)) return error(DAT_INVALID_STATE);
+        if (has(kCountAll) || pending() == 0) drain_device();
         if (pending() == 0) return queue_ ? raw(DAT_QUEUE_EMPTY) : error(DAT_QUEUE_EMPTY);
-        failed = take(*event);
+        failed = take(event);
     }
     if (failed) break_connection(failed);
+    tell_watermarks(adapter);
     return DAT_SUCCESS;
+}
+
+/// One completion was polled while nothing was held.
+void Evd::keep_polled() {
+    held_first_ = 0;
+    held_end_ = makes_event(ia, held_[0]) ? 1 : 0;
+    note_pending();
 }
 
 void Evd::poll_for_marker() {
@@ -182,14 +203,14 @@ void Evd::poll_for_marker() {
 }
 
 void Evd::await_flush(Ep& ep, bool receives) {
-    const SlotRing& slots = (receives ? ep.receives : ep.requests).slots;
-    if (slots.posted() == 0) return;
-    const std::uint32_t last = (slots.next_sequence() - 1) & SlotRing::kSequenceMask;
+    Ep::Side& side = ep.side(receives);
+    if (side.posted() == 0) return;
+    const std::uint32_t last = side.last_sequence();
     const auto is_last = [&](const ibv_wc& completion) {
         return is_of_side(ep, receives, completion) &&
                WorkRequestId(completion.wr_id).sequence == last;
     };
-    for (int polls = 0; polls < kFlushPolls && slots.posted() > 0; ++polls) {
+    for (int polls = 0; polls < kFlushPolls && side.posted() > 0; ++polls) {
         {
             support::SpinLockGuard lock(lock_);
             drain_device();
@@ -202,29 +223,45 @@ void Evd::await_flush(Ep& ep, bool receives) {
     }
 }
 
+/// Goes once through what is held, however much of it is the EP's. @return whether the ring had
+/// room for all.
+bool Evd::retire_held(Ep& ep, bool receives) {
+    int kept = held_first_;
+    bool all = true;
+    for (int i = held_first_; i < held_end_; ++i) {
+        if (is_of_side(ep, receives, held_[i]) && !ring_.full()) {
+            DAT_EVENT event;
+            std::memset(&event, 0, sizeof event);
+            take_completion(ia, held_[i], event);
+            ring_.push(event);
+            continue;
+        }
+        all = all && !is_of_side(ep, receives, held_[i]);
+        if (kept != i) held_[kept] = held_[i];
+        ++kept;
+    }
+    held_end_ = kept;
+    note_pending();
+    return all;
+}
+
 void Evd::retire(Ep& ep, bool receives) {
-    const auto of_side = [&](const ibv_wc& completion) {
-        return is_of_side(ep, receives, completion);
-    };
     for (;;) {
         const bool room = grow_ring();
         support::SpinLockGuard lock(lock_);
         drain_device();
+        if (!retire_held(ep, receives) && room) continue;
+        // What finds no room is lost.
         ibv_wc* const end = held_.get() + held_end_;
-        ibv_wc* const found = std::find_if(held_.get() + held_first_, end, of_side);
-        if (found == end || !room) {
-            held_end_ = static_cast<int>(std::remove_if(found, end, of_side) - held_.get());
-            (receives ? ep.receives : ep.requests)
-                .incarnation.store(Ep::kNoIncarnation, std::memory_order_release);
-            return;
-        }
-        if (ring_.full()) continue;  // another thread's event took the room
-        DAT_EVENT event;
-        std::memset(&event, 0, sizeof event);
-        take_completion(ia, *found, event);
-        ring_.push(event);
-        std::move(found + 1, end, found);
-        --held_end_;
+        const auto of_side = [&](const ibv_wc& completion) {
+            return is_of_side(ep, receives, completion);
+        };
+        held_end_ =
+            static_cast<int>(std::remove_if(held_.get() + held_first_, end, of_side) - held_.get());
+        note_pending();
+        ep.side(receives).work_request_base.store(Ep::Side::kNoWorkRequests,
+                                                  std::memory_order_release);
+        return;
     }
 }
 
@@ -258,7 +295,7 @@ DAT_COUNT Evd::count_receives(const Ep& ep, DAT_COUNT& span) {
 
 void Evd::count_always() {
     support::SpinLockGuard lock(lock_);
-    watermarks_ = true;
+    set(kCountAll, true);
 }
 
 void Evd::query(DAT_EVD_PARAM& parameters) {

@@ -22,6 +22,7 @@ namespace dapl {
 
 class Ep;
 class Ia;
+class Pool;
 class Srq;
 
 class Evd final : public Object<Evd>, public ListNode<Evd> {
@@ -83,7 +84,25 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     class Waiting;
     enum class Woken { kByEvent, kByTimeout, kBySignal, kByFailure };
 
+    /// Events and completions that wait here to be taken.
     DAT_COUNT pending() const REQUIRES(lock_) { return ring_.count() + held_end_ - held_first_; }
+    /// Why dequeue() cannot just ask the device for one completion; bits of detour_.
+    enum Detour : unsigned {
+        kNoQueue = 1,   ///< there is no device to ask
+        kPending = 2,   ///< something was taken from it before, or never came from there
+        kWaiter = 4,    ///< who waits gets the events
+        kDead = 8,      ///< an async EVD that has lost events
+        kCountAll = 16  ///< an EP with watermarks receives here: each look takes all there is
+    };
+    bool has(unsigned detours) const REQUIRES(lock_) { return (detour_ & detours) != 0; }
+    void set(unsigned detours, bool on) REQUIRES(lock_) {
+        detour_ = on ? detour_ | detours : detour_ & ~detours;
+    }
+    /// After every change of the ring and of what is held.
+    void note_pending() REQUIRES(lock_) { set(kPending, pending() > 0); }
+    [[gnu::noinline, gnu::cold]] void keep_polled() REQUIRES(lock_);
+    [[gnu::noinline, gnu::cold]] DAT_RETURN dequeue_slowly(DAT_EVENT& event) EXCLUDES(lock_);
+    bool retire_held(Ep& ep, bool receives) REQUIRES(lock_);
     int poll_device() REQUIRES(lock_);
     void drain_device() REQUIRES(lock_);
     void make_room() REQUIRES(lock_);
@@ -105,6 +124,7 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
 
     support::Mutex control_;  ///< serialises the calls that change the CNO, the watch or the size
     support::SpinLock lock_;
+    unsigned detour_ GUARDED_BY(lock_);
     EventRing ring_ GUARDED_BY(lock_);
     /// Completions polled and not yet taken; room for as many as the device can hold.
     std::unique_ptr<ibv_wc[]> held_ GUARDED_BY(lock_);
@@ -114,14 +134,12 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     DAT_COUNT length_ GUARDED_BY(lock_);  ///< as dat_evd_query gives it
     Cno* cno_ GUARDED_BY(lock_) = nullptr;
     bool armed_ GUARDED_BY(lock_) = false;
-    bool watermarks_ GUARDED_BY(lock_) = false;
     bool enabled_ GUARDED_BY(lock_) = true;
     bool waitable_ GUARDED_BY(lock_) = true;
-    bool waiter_ GUARDED_BY(lock_) = false;
     bool shut_down_ GUARDED_BY(lock_) = false;
-    bool dead_ GUARDED_BY(lock_) = false;         ///< an async EVD that has lost events
     int wake_descriptor_ GUARDED_BY(lock_) = -1;  ///< ends the waiter's sleep, while it may sleep
     bool watched_ GUARDED_BY(control_) = false;   ///< this EVD's CNO wants the channel watched
+    const Pool& eps_;                             ///< of this process
     const std::shared_ptr<SharedChannel> channel_;
     verbs::CompletionQueue queue_;  ///< last: goes first, and waits for who still knows the EVD
 };

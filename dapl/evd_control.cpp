@@ -91,7 +91,7 @@ void Evd::shut_down() {
         wake();
         nanosleep(&pause, nullptr);
         support::SpinLockGuard lock(lock_);
-        present = waiter_;
+        present = has(kWaiter);
     }
 }
 
@@ -111,7 +111,7 @@ DAT_RETURN Evd::resize(DAT_COUNT length) {
     std::unique_ptr<ibv_wc[]> replaced;
     {
         support::SpinLockGuard lock(lock_);
-        if (waiter_ || length < 0 || length < pending()) return error(DAT_INVALID_STATE);
+        if (has(kWaiter) || length < 0 || length < pending()) return error(DAT_INVALID_STATE);
         if (length == 0) return kOutOfMemory;
         if (length < length_ || length > ia.device_attributes.max_cqe) return bad_argument(2);
         if (!queue_ || length <= queue_->cqe) {

@@ -23,7 +23,7 @@ class Evd::Waiting {
     ~Waiting() {
         if (may_sleep()) end_sleep();
         support::SpinLockGuard lock(evd_.lock_);
-        evd_.waiter_ = false;  // last: from here on the EVD may go
+        evd_.set(kWaiter, false);  // last: from here on the EVD may go
     }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
@@ -82,7 +82,7 @@ Evd::Woken Evd::Waiting::sleep(const Deadline& deadline) {
 
 DAT_RETURN Evd::check_wait(DAT_COUNT threshold) {
     if (threshold <= 0 || threshold > length_) return bad_argument(3);
-    if (waiter_ || dead_ || shut_down_) return error(DAT_INVALID_STATE);
+    if (has(kWaiter | kDead) || shut_down_) return error(DAT_INVALID_STATE);
     if (!waitable_) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_UNWAITABLE);
     return DAT_SUCCESS;
 }
@@ -105,7 +105,7 @@ DAT_RETURN Evd::wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_st
         support::SpinLockGuard lock(lock_);
         const DAT_RETURN refused = check_wait(threshold);
         if (refused != DAT_SUCCESS) return refused;
-        waiter_ = true;
+        set(kWaiter, true);
     }
     DAT_HANDLE failed = nullptr;
     DAT_RETURN code;
@@ -123,7 +123,7 @@ DAT_RETURN Evd::wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting&
     for (;;) {
         {
             support::SpinLockGuard lock(lock_);
-            if (dead_ || shut_down_ || !waitable_) return error(DAT_INVALID_STATE);
+            if (has(kDead) || shut_down_ || !waitable_) return error(DAT_INVALID_STATE);
             if (reaches(threshold) || (woken == Woken::kByEvent && arm() && reaches(threshold))) {
                 *failed = take(*event);
                 *more = pending();

@@ -49,6 +49,12 @@ int Ia::max_rmrs() const {
     return any ? device_attributes.max_mw : 0;
 }
 
+void Ia::count_zero_based(int change) {
+    support::MutexLock lock(connection_lock);
+    zero_based_lmrs += change;
+    for (Ep* ep = eps.first(); ep; ep = eps.after(*ep)) ep->limit_inline();
+}
+
 Evd* Ia::async_evd() {
     support::SpinLockGuard lock(async_lock_);
     return async_evd_;

@@ -77,8 +77,9 @@ class Ia final : public Object<Ia> {
     void post_async(const DAT_EVENT& event) EXCLUDES(async_lock_);
 
     /// LMRs with zero-based addresses. Data inside a request is taken from the address in the
-    /// segment, whatever its registration says: while there are any, none is put there.
-    std::atomic<int> zero_based_lmrs{0};
+    /// segment, whatever its registration says: while there are any, no EP puts data there.
+    int zero_based_lmrs GUARDED_BY(connection_lock) = 0;
+    void count_zero_based(int change) EXCLUDES(connection_lock);
 
     /// For the completion queue of a new EVD. @return empty, with errno, when the device refuses.
     /// Throws std::bad_alloc.

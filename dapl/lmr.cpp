@@ -22,12 +22,12 @@ bool is_zero_based(const Ia& ia, DAT_VA_TYPE va_type) {
 Lmr::Lmr(Ia& owner, Pz& zone, verbs::MemoryRegion made, const DAT_LMR_PARAM& asked, void* memory)
     : ia(owner), pz(zone), region(std::move(made)), parameters(asked), address(memory) {
     if (parameters.mem_type == DAT_MEM_TYPE_SHARED_VIRTUAL) keep_cookie();
-    if (is_zero_based(ia, parameters.va_type)) ++ia.zero_based_lmrs;
+    if (is_zero_based(ia, parameters.va_type)) ia.count_zero_based(1);
     ++pz.users;
 }
 
 Lmr::~Lmr() {
-    if (is_zero_based(ia, parameters.va_type)) --ia.zero_based_lmrs;
+    if (is_zero_based(ia, parameters.va_type)) ia.count_zero_based(-1);
     region.reset();  // before its zone may go
     --pz.users;
 }

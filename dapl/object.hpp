@@ -71,6 +71,16 @@ inline Header* live_header(DAT_HANDLE handle) {
     return tag >= kKindTags && tag < kKindTags + kKinds ? header : nullptr;
 }
 
+/// The same for the handle through whose first word libdat2 has jumped here: it points at a header
+/// of this library, of whatever kind, live or not. The data path's.
+template <class T>
+[[gnu::always_inline]] inline T* from_called_handle(DAT_HANDLE handle) {
+    auto* header = static_cast<Header*>(handle);
+    const bool live =
+        header->kind_tag.load(std::memory_order_acquire) == &kKindTags[static_cast<int>(T::kKind)];
+    return live ? reinterpret_cast<T*>(header + 1) : nullptr;
+}
+
 /// @return the live object behind a consumer's handle, or nullptr for NULL, a freed handle, one of
 /// another kind or library, a misaligned or a small one. Other wild pointers are undefined.
 template <class T>

@@ -62,17 +62,16 @@ Header* Pool::make_slot() {
     if (index % kSlotsPerChunk == 0)
         chunks_[chunk].store(
             static_cast<char*>(map_forgotten_by_children(kSlotsPerChunk * stride_)),
-            std::memory_order_relaxed);
+            std::memory_order_release);
     made_.store(index + 1, std::memory_order_release);
-    Header* slot = at(index);
+    Header* slot = slot_at(index);
     slot->index = index;
     return slot;
 }
 
 Header* Pool::allocate(std::size_t size, Kind kind) {
     support::MutexLock lock(mutex_);
-    constexpr std::size_t kUnit = alignof(Header);
-    if (!stride_) stride_ = sizeof(Header) + (size + kUnit - 1) / kUnit * kUnit;
+    stride_ = stride_of(size);
     Header* slot;
     if (free_ > kReuseDistance) {
         slot = oldest_free_;
@@ -100,12 +99,12 @@ bool Pool::forget_provider() {
     const std::uint32_t made = made_.load(std::memory_order_acquire);
     if (made == free_) {
         for (std::uint32_t first = 0; first < made; first += kSlotsPerChunk)
-            madvise(at(first), kSlotsPerChunk * stride_, MADV_DONTNEED);
+            madvise(slot_at(first), kSlotsPerChunk * stride_, MADV_DONTNEED);
         return true;
     }
     for (std::uint32_t index = 0; index < made; ++index) {
-        at(index)->kind_tag.store(nullptr, std::memory_order_relaxed);
-        at(index)->provider.store(nullptr, std::memory_order_relaxed);
+        slot_at(index)->kind_tag.store(nullptr, std::memory_order_relaxed);
+        slot_at(index)->provider.store(nullptr, std::memory_order_relaxed);
     }
     return false;
 }

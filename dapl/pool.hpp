@@ -6,6 +6,7 @@
 /// Slots are never unmapped: when the library is unloaded their first words become NULL.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -23,12 +24,15 @@ class Pool {
     /// @return a slot that is not live. Throws std::bad_alloc.
     Header* allocate(std::size_t size, Kind kind) EXCLUDES(mutex_);
     void release(Header* slot) EXCLUDES(mutex_);
-    /// @return the slot with this index, live or not; nullptr when none was ever made. No lock:
-    /// completions are matched with their EP through it.
-    Header* at(std::uint32_t index) const {
-        if (index >= made_.load(std::memory_order_acquire)) return nullptr;
-        char* chunk = chunks_[index / kSlotsPerChunk].load(std::memory_order_relaxed);
-        return reinterpret_cast<Header*>(chunk + index % kSlotsPerChunk * stride_);
+    /// @param index 20 bits. @return the slot with this index of a pool of Ts: live or not, or all
+    /// zero when it was never made; nullptr when none near it was. No lock: completions are matched
+    /// with their objects through it.
+    template <class T>
+    T* at(std::uint32_t index) const {
+        char* chunk = chunks_[index / kSlotsPerChunk].load(std::memory_order_acquire);
+        if (!chunk) return nullptr;
+        return reinterpret_cast<T*>(chunk + index % kSlotsPerChunk * stride_of(sizeof(T)) +
+                                    sizeof(Header));
     }
     /// The library goes: no handle may lead into it any more. Takes no lock; the pages of a pool
     /// without live objects are given back and read as zero. @return whether there were none.
@@ -39,15 +43,23 @@ class Pool {
     static constexpr std::uint32_t kSlotsPerChunk = 64;
     static constexpr std::uint32_t kMaxChunks = 16384;  // 2^20 objects of a kind
 
+    /// A power of two, so that a slot is found by a shift.
+    static constexpr std::size_t stride_of(std::size_t size) {
+        return std::bit_ceil(sizeof(Header) + size);
+    }
+    Header* slot_at(std::uint32_t index) const {
+        char* chunk = chunks_[index / kSlotsPerChunk].load(std::memory_order_relaxed);
+        return reinterpret_cast<Header*>(chunk + index % kSlotsPerChunk * stride_);
+    }
     Header* make_slot() REQUIRES(mutex_);
 
+    std::atomic<char*> chunks_[kMaxChunks];  ///< first: the data path's
     support::Mutex mutex_;
     std::size_t stride_;
     std::atomic<std::uint32_t> made_;  ///< slots that have ever been handed out
     Header* oldest_free_ GUARDED_BY(mutex_);
     Header* newest_free_ GUARDED_BY(mutex_);
     std::uint32_t free_ GUARDED_BY(mutex_);
-    std::atomic<char*> chunks_[kMaxChunks];
 };
 
 /// @return the pool of a kind in this process. Throws std::bad_alloc at the first use.

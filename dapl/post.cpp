@@ -3,6 +3,7 @@
 
 #include <dat2/dat_ib_extensions.h>
 
+#include <array>
 #include <cstddef>
 
 #include "dapl/entry.hpp"
@@ -35,27 +36,42 @@ ibv_wr_opcode opcode_of(std::uint32_t operation) {
     }
 }
 
-unsigned send_flags(const Ep& ep, ibv_wr_opcode opcode, DAT_SEG_LENGTH length, unsigned flags) {
-    const bool reads_memory = opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_INV ||
-                              opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-    unsigned result = 0;
-    if (!(flags & DAT_COMPLETION_SUPPRESS_FLAG)) result |= IBV_SEND_SIGNALED;
-    if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG) result |= IBV_SEND_SOLICITED;
-    if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG) result |= IBV_SEND_FENCE;
-    if (reads_memory && length > 0 && length <= ep.max_inline.load(std::memory_order_relaxed) &&
-        ep.ia.zero_based_lmrs.load(std::memory_order_relaxed) == 0)
-        result |= IBV_SEND_INLINE;
+/// By DAT_COMPLETION_FLAGS, those that a device knows.
+constexpr auto kSendFlags = [] {
+    std::array<std::uint8_t, 16> result{};
+    for (unsigned flags = 0; flags < result.size(); ++flags)
+        result[flags] = static_cast<std::uint8_t>(
+            (flags & DAT_COMPLETION_SUPPRESS_FLAG ? 0 : IBV_SEND_SIGNALED) |
+            (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG ? IBV_SEND_SOLICITED : 0) |
+            (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG ? IBV_SEND_FENCE : 0));
     return result;
+}();
+
+bool reads_memory(ibv_wr_opcode opcode) {
+    return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_INV || opcode == IBV_WR_RDMA_WRITE ||
+           opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
-ibv_send_wr work_request(const Ep& ep, const Request& request, DAT_SEG_LENGTH length) {
-    ibv_send_wr work{};
+bool is_atomic(ibv_wr_opcode opcode) {
+    return opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+}
+
+/// Writes what a device reads of this kind of request, and nothing else: a work request is large.
+[[gnu::always_inline]] inline void write_work_request(ibv_send_wr& work, const Ep& ep,
+                                                      const Request& request,
+                                                      DAT_SEG_LENGTH length) {
+    const ibv_wr_opcode opcode =
+        request.invalidates ? IBV_WR_SEND_WITH_INV : opcode_of(request.operation);
+    work.next = nullptr;
     work.sg_list = as_scatter_list(request.local);
     work.num_sge = request.segments;
-    work.opcode = request.invalidates ? IBV_WR_SEND_WITH_INV : opcode_of(request.operation);
-    work.send_flags = send_flags(ep, work.opcode, length, request.flags);
-    work.imm_data = request.immediate;
-    if (work.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || work.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
+    work.opcode = opcode;
+    work.send_flags = send_flags(request.flags);
+    if (reads_memory(opcode) && length - 1 < ep.requests.max_inline)  // and is not 0
+        work.send_flags |= IBV_SEND_INLINE;
+    if (opcode == IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IBV_WR_SEND_WITH_INV)
+        work.imm_data = request.immediate;
+    if (is_atomic(opcode)) {
         work.wr.atomic.remote_addr = request.remote->virtual_address;
         work.wr.atomic.rkey = request.remote->rmr_context;
         work.wr.atomic.compare_add = request.compare_add;
@@ -64,10 +80,102 @@ ibv_send_wr work_request(const Ep& ep, const Request& request, DAT_SEG_LENGTH le
         work.wr.rdma.remote_addr = request.remote->virtual_address;
         work.wr.rdma.rkey = request.remote->rmr_context;
     }
-    return work;
+}
+
+/// Whether it can go to the device as it is: what nearly every transfer is.
+[[gnu::always_inline]] inline bool is_plain(Ep::Side& side, DAT_COUNT segments,
+                                            const DAT_LMR_TRIPLET* local) REQUIRES(side.lock) {
+    return segments == 1 && local && local->segment_length <= side.max_message &&
+           side.slots.has_room();
+}
+
+/// What all other transfers are asked, in the order in which the answers count. @return DAT_SUCCESS
+/// with the sum of the lengths and room for one.
+DAT_RETURN check_transfer(const Ep& ep, Ep::Side& side, DAT_COUNT segments,
+                          const DAT_LMR_TRIPLET* local, DAT_SEG_LENGTH& length)
+    REQUIRES(side.lock) {
+    if (!side.queue_pair) return kNoQueuePair;
+    const DAT_RETURN refused = measure(ep.ia, side.max_segments, segments, local, length);
+    if (refused != DAT_SUCCESS) return refused;
+    if (side.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
+    return side.slots.has_room() ? kSuccess : kOutOfMemory;
+}
+
+DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_SEG_LENGTH& length)
+    REQUIRES(ep.requests.lock) {
+    if (check_state && !ep.state.takes_requests())
+        return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED);
+    if (request.operation != DAT_DTO_SEND && !request.remote) return bad_argument(5);
+    return check_transfer(ep, ep.requests, request.segments, request.local, length);
+}
+
+[[gnu::always_inline]] inline DAT_RETURN submit(Ep& ep, const Request& request,
+                                                DAT_SEG_LENGTH length) REQUIRES(ep.requests.lock) {
+    ibv_send_wr work;
+    write_work_request(work, ep, request, length);
+    return with_room(ep.requests, request.cookie, length, request.operation,
+                     [&work](ibv_qp* queue_pair, std::uint64_t id) {
+                         ibv_send_wr* refused;
+                         work.wr_id = id;
+                         return ibv_post_send(queue_pair, &work, &refused);
+                     });
+}
+
+[[gnu::noinline, gnu::cold]] DAT_RETURN post_slowly(Ep& ep, Request request, bool check_state) {
+    // Before the state is looked at: a queue pair that replaces this one is not connected yet.
+    support::SpinLockGuard lock(ep.requests.lock);
+    DAT_SEG_LENGTH length;
+    const DAT_RETURN refused = check_request(ep, request, check_state, length);
+    return refused == DAT_SUCCESS ? submit(ep, request, length) : refused;
+}
+
+/// What has to be asked or waited for leaves the way of all others at once.
+[[gnu::always_inline]] inline DAT_RETURN post(DAT_EP_HANDLE handle, const Request& request,
+                                              bool check_state) {
+    Ep* ep = from_called_handle<Ep>(handle);
+    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    if (ep->requests.lock.try_lock()) [[likely]] {
+        support::SpinLockGuard lock(ep->requests.lock, support::SpinLockGuard::kTaken);
+        if ((ep->state.takes_requests() || !check_state) &&
+            (request.operation == DAT_DTO_SEND || request.remote) &&
+            is_plain(ep->requests, request.segments, request.local)) [[likely]]
+            return submit(*ep, request, request.local->segment_length);
+    }
+    return post_slowly(*ep, request, check_state);
+}
+
+[[gnu::always_inline]] inline DAT_RETURN submit_receive(Ep::Side& side, DAT_COUNT segments,
+                                                        DAT_LMR_TRIPLET* local,
+                                                        DAT_DTO_COOKIE cookie,
+                                                        DAT_SEG_LENGTH length) REQUIRES(side.lock) {
+    ibv_recv_wr work;
+    work.next = nullptr;
+    work.sg_list = as_scatter_list(local);
+    work.num_sge = segments;
+    return with_room(side, cookie, length, DAT_DTO_RECEIVE,
+                     [&work](ibv_qp* queue_pair, std::uint64_t id) {
+                         ibv_recv_wr* refused;
+                         work.wr_id = id;
+                         return ibv_post_recv(queue_pair, &work, &refused);
+                     });
+}
+
+[[gnu::noinline, gnu::cold]] DAT_RETURN post_receive_slowly(Ep& ep, DAT_COUNT segments,
+                                                            DAT_LMR_TRIPLET* local,
+                                                            DAT_DTO_COOKIE cookie) {
+    if (ep.shared) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
+    support::SpinLockGuard lock(ep.receives.lock);
+    DAT_SEG_LENGTH length;
+    const DAT_RETURN refused = check_transfer(ep, ep.receives, segments, local, length);
+    return refused == DAT_SUCCESS ? submit_receive(ep.receives, segments, local, cookie, length)
+                                  : refused;
 }
 
 }  // namespace
+
+unsigned send_flags(unsigned flags) {
+    return kSendFlags[flags % kSendFlags.size()];
+}
 
 DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT_LMR_TRIPLET* local,
                    DAT_SEG_LENGTH& length) {
@@ -83,34 +191,14 @@ DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT
 }
 
 DAT_RETURN post_request(DAT_EP_HANDLE handle, const Request& request, bool check_state) {
-    Ep* ep = from_handle<Ep>(handle);
-    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    Ep::Side& side = ep->requests;
-    // Before the state is looked at: a queue pair that replaces this one is not connected yet.
-    support::SpinLockGuard lock(side.lock);
-    if (check_state && !is_legal(EpCall::kPostRequest, ep->state.get()))
-        return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED);
-    if (request.operation != DAT_DTO_SEND && !request.remote) return bad_argument(5);
-    if (!side.queue_pair) return kNoQueuePair;
-    DAT_SEG_LENGTH length;
-    const DAT_RETURN refused =
-        measure(ep->ia, side.max_segments, request.segments, request.local, length);
-    if (refused != DAT_SUCCESS) return refused;
-    if (side.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
-    ibv_send_wr work = work_request(*ep, request, length);
-    return with_slot(side, {request.cookie, length, request.operation},
-                     [&work](ibv_qp* queue_pair, std::uint64_t id) {
-                         ibv_send_wr* refused_work;
-                         work.wr_id = id;
-                         return ibv_post_send(queue_pair, &work, &refused_work);
-                     });
+    return post(handle, request, check_state);
 }
 
 namespace entry {
 
 DAT_RETURN ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
-    return post_request(ep, {DAT_DTO_SEND, segments, local, cookie, nullptr, flags}, true);
+    return post(ep, {DAT_DTO_SEND, segments, local, cookie, nullptr, flags}, true);
 }
 
 DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -123,42 +211,32 @@ DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT segments
     Request request{DAT_DTO_SEND, segments, local, cookie, nullptr, flags};
     request.invalidates = invalidate != DAT_FALSE;
     request.immediate = context;
-    return post_request(handle, request, true);
+    return post(handle, request, true);
 }
 
 DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                               DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                               DAT_COMPLETION_FLAGS flags) {
-    return post_request(ep, {DAT_DTO_RDMA_WRITE, segments, local, cookie, remote, flags}, true);
+    return post(ep, {DAT_DTO_RDMA_WRITE, segments, local, cookie, remote, flags}, true);
 }
 
 DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                              DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                              DAT_COMPLETION_FLAGS flags) {
-    return post_request(ep, {DAT_DTO_RDMA_READ, segments, local, cookie, remote, flags}, true);
+    return post(ep, {DAT_DTO_RDMA_READ, segments, local, cookie, remote, flags}, true);
 }
 
 DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS) {
-    Ep* ep = from_handle<Ep>(handle);
+    Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    if (ep->shared) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
-    Ep::Side& side = ep->receives;
-    support::SpinLockGuard lock(side.lock);
-    if (!side.queue_pair) return kNoQueuePair;
-    DAT_SEG_LENGTH length;
-    const DAT_RETURN refused = measure(ep->ia, side.max_segments, segments, local, length);
-    if (refused != DAT_SUCCESS) return refused;
-    if (side.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
-    ibv_recv_wr work{};
-    work.sg_list = as_scatter_list(local);
-    work.num_sge = segments;
-    return with_slot(side, {cookie, length, DAT_DTO_RECEIVE},
-                     [&work](ibv_qp* queue_pair, std::uint64_t id) {
-                         ibv_recv_wr* refused_work;
-                         work.wr_id = id;
-                         return ibv_post_recv(queue_pair, &work, &refused_work);
-                     });
+    if (ep->receives.lock.try_lock()) [[likely]] {
+        support::SpinLockGuard lock(ep->receives.lock, support::SpinLockGuard::kTaken);
+        // With an SRQ there is never room.
+        if (is_plain(ep->receives, segments, local)) [[likely]]
+            return submit_receive(ep->receives, segments, local, cookie, local->segment_length);
+    }
+    return post_receive_slowly(*ep, segments, local, cookie);
 }
 
 }  // namespace entry

@@ -27,9 +27,13 @@ struct Request {
     bool invalidates = false;  ///< a send with invalidation
 };
 
-/// Posts any kind of request; thread safe, never blocks. Whether the EP's state allows it is the
-/// caller's to check.
+/// Posts any kind of request; thread safe, never blocks.
+/// @param handle as for from_called_handle(). @param check_state whether the EP has to be in a
+/// state that takes requests.
 DAT_RETURN post_request(DAT_EP_HANDLE handle, const Request& request, bool check_state);
+
+/// @param flags DAT_COMPLETION_FLAGS. @return what a device knows of them, as ibv_send_flags.
+unsigned send_flags(unsigned flags);
 
 /// Checks a scatter list before the device sees it. @return DAT_SUCCESS and the sum of the lengths,
 /// or the code of what no device is asked.

@@ -6,6 +6,7 @@
 #include "dapl/ep.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/lmr.hpp"
+#include "dapl/post.hpp"
 #include "dapl/rmr.hpp"
 #include "dapl/with_slot.hpp"
 #include "dapl/work_request.hpp"
@@ -38,11 +39,9 @@ unsigned access_flags(const BindRequest& request) {
     return access;
 }
 
-unsigned send_flags(DAT_COMPLETION_FLAGS flags) {
-    unsigned result = 0;
-    if (!(flags & DAT_COMPLETION_SUPPRESS_FLAG)) result |= IBV_SEND_SIGNALED;
-    if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG) result |= IBV_SEND_FENCE;
-    return result;
+/// A bind sends nothing.
+unsigned bind_flags(const BindRequest& request) {
+    return send_flags(request.flags) & ~IBV_SEND_SOLICITED;
 }
 
 /// An LMR that the device may only read does not become writable through a window.
@@ -76,16 +75,16 @@ RmrBinding binding_of(const BindRequest& request, DAT_RMR_CONTEXT context) {
     binding.va_type = request.va_type;
     if (!request.rmr.is_for_ep()) return binding;
     binding.ep = &request.ep;
-    binding.incarnation = request.ep.requests.incarnation.load(std::memory_order_relaxed);
+    binding.work_request_base =
+        request.ep.requests.work_request_base.load(std::memory_order_relaxed);
     return binding;
 }
 
-Slot slot_of(const BindRequest& request, DAT_RMR_CONTEXT context) {
-    Slot slot{};
-    slot.cookie = request.cookie;
-    slot.length = context;  // by which take_completion finds the RMR
-    slot.operation = DAT_DTO_BIND_MW;
-    return slot;
+/// @param context by which take_completion() finds the RMR. @param post as for with_slot().
+template <class Post>
+DAT_RETURN with_bind_slot(const BindRequest& request, DAT_RMR_CONTEXT context, const Post& post)
+    REQUIRES(request.ep.requests.lock) {
+    return with_slot(request.ep.requests, request.cookie, context, DAT_DTO_BIND_MW, post);
 }
 
 int post_one(ibv_qp* queue_pair, ibv_send_wr& work) {
@@ -97,13 +96,12 @@ int post_one(ibv_qp* queue_pair, ibv_send_wr& work) {
 DAT_RETURN post_plain(const BindRequest& request, DAT_RMR_CONTEXT context)
     REQUIRES(request.ep.requests.lock) {
     ibv_mw_bind bind{};
-    bind.send_flags = send_flags(request.flags);
+    bind.send_flags = bind_flags(request);
     bind.bind_info = bind_info(request);
-    return with_slot(request.ep.requests, slot_of(request, context),
-                     [&](ibv_qp* queue_pair, std::uint64_t id) {
-                         bind.wr_id = id;
-                         return ibv_bind_mw(queue_pair, request.rmr.window.get(), &bind);
-                     });
+    return with_bind_slot(request, context, [&](ibv_qp* queue_pair, std::uint64_t id) {
+        bind.wr_id = id;
+        return ibv_bind_mw(queue_pair, request.rmr.window.get(), &bind);
+    });
 }
 
 ibv_send_wr invalidation(DAT_RMR_CONTEXT context, unsigned flags) {
@@ -117,29 +115,27 @@ ibv_send_wr invalidation(DAT_RMR_CONTEXT context, unsigned flags) {
 /// What is not bound needs no request, but the completion comes in its turn: a write of nothing.
 DAT_RETURN post_unbind(const BindRequest& request, const RmrBinding& before)
     REQUIRES(request.ep.requests.lock) {
-    ibv_send_wr work = invalidation(before.context, send_flags(request.flags));
+    ibv_send_wr work = invalidation(before.context, bind_flags(request));
     if (!before.lmr) work.opcode = IBV_WR_RDMA_WRITE;
     const DAT_RMR_CONTEXT context = before.lmr ? before.context : request.rmr.window->rkey;
-    return with_slot(request.ep.requests, slot_of(request, context),
-                     [&](ibv_qp* queue_pair, std::uint64_t id) {
-                         work.wr_id = id;
-                         return post_one(queue_pair, work);
-                     });
+    return with_bind_slot(request, context, [&](ibv_qp* queue_pair, std::uint64_t id) {
+        work.wr_id = id;
+        return post_one(queue_pair, work);
+    });
 }
 
 DAT_RETURN post_bind(const BindRequest& request, DAT_RMR_CONTEXT context)
     REQUIRES(request.ep.requests.lock) {
     ibv_send_wr work{};
     work.opcode = IBV_WR_BIND_MW;
-    work.send_flags = send_flags(request.flags);
+    work.send_flags = bind_flags(request);
     work.bind_mw.mw = request.rmr.window.get();
     work.bind_mw.rkey = context;
     work.bind_mw.bind_info = bind_info(request);
-    return with_slot(request.ep.requests, slot_of(request, context),
-                     [&](ibv_qp* queue_pair, std::uint64_t id) {
-                         work.wr_id = id;
-                         return post_one(queue_pair, work);
-                     });
+    return with_bind_slot(request, context, [&](ibv_qp* queue_pair, std::uint64_t id) {
+        work.wr_id = id;
+        return post_one(queue_pair, work);
+    });
 }
 
 /// A window of type 2 that is bound has to be invalidated before it is bound again: a request more,
@@ -148,12 +144,11 @@ DAT_RETURN post_invalidation(const BindRequest& request, const RmrBinding& befor
     REQUIRES(request.ep.requests.lock) {
     const SlotRing& slots = request.ep.requests.slots;
     if (slots.posted() + 2 > slots.limit()) return kOutOfMemory;
-    ibv_send_wr work = invalidation(before.context, send_flags(request.flags) & IBV_SEND_FENCE);
-    return with_slot(request.ep.requests, slot_of(request, before.context),
-                     [&](ibv_qp* queue_pair, std::uint64_t id) {
-                         work.wr_id = WorkRequestId::invalidation(id);
-                         return post_one(queue_pair, work);
-                     });
+    ibv_send_wr work = invalidation(before.context, bind_flags(request) & IBV_SEND_FENCE);
+    return with_bind_slot(request, before.context, [&](ibv_qp* queue_pair, std::uint64_t id) {
+        work.wr_id = WorkRequestId::invalidation(id);
+        return post_one(queue_pair, work);
+    });
 }
 
 DAT_RETURN post_for_ep(const BindRequest& request, RmrBinding before, DAT_RMR_CONTEXT context)

@@ -6,6 +6,7 @@
 
 #include "dapl/dat.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -14,59 +15,87 @@
 namespace dapl {
 
 struct Slot {
-    DAT_DTO_COOKIE cookie;
-    DAT_SEG_LENGTH length;    ///< sum of the segments as posted
-    std::uint32_t operation;  ///< DAT_DTOS or DAT_IB_DTOS
+    DAT_UINT64 cookie;
+    DAT_SEG_LENGTH length;  ///< sum of the segments as posted
+    /// DAT_DTOS or DAT_IB_DTOS. Written last, read first: it carries the others from the poster to
+    /// the taker, between whom is only a device.
+    std::atomic<std::uint32_t> operation;
 };
 
 /// One poster at a time (the EP's spin lock) and one taker at a time (the EVD's lock), who do not
-/// wait for each other.
+/// wait for each other. A transfer is known by its sequence, which counts the posts modulo 2^23 and
+/// is the end of its wr_id.
 class SlotRing {
   public:
     static constexpr std::uint32_t kSequenceMask = 0x7fffff;  ///< what fits into a wr_id
 
     /// Empties the ring. Both locks of the side are held, or nobody else knows it.
-    /// @param limit transfers that may be posted and not yet taken. Throws std::bad_alloc.
-    void reset(std::uint32_t limit) {
+    /// @param limit transfers that may be posted and not yet taken. @param base what all wr_ids
+    /// have in common. Throws std::bad_alloc.
+    void reset(std::uint32_t limit, std::uint64_t base) {
         const std::uint32_t size = std::bit_ceil(limit ? limit : 1);
         slots_ = std::make_unique<Slot[]>(size);
         limit_ = limit;
         mask_ = size - 1;
-        first_ = end_ = 0;
+        base_ = next_ = bound_ = base;
+        first_ = 0;
     }
+
+    // For the poster.
 
     std::uint32_t limit() const { return limit_; }
-    bool full() const { return posted() >= limit_; }
     /// Posted and not yet taken.
     std::uint32_t posted() const {
-        return end_.load(std::memory_order_relaxed) - first_.load(std::memory_order_acquire);
+        return (next_sequence() - first_.load(std::memory_order_acquire)) & kSequenceMask;
     }
-    /// The slot that the next post uses; it stays free until commit().
-    Slot& next() { return slots_[end_.load(std::memory_order_relaxed) & mask_]; }
+    /// Whether a slot is free. Looks what was taken meanwhile only where none was free before.
+    bool has_room() { return next_ != bound_ || find_room(); }
+    /// There is no room any more.
+    void close() {
+        limit_ = 0;
+        bound_ = next_;
+    }
+    // With room:
     std::uint32_t next_sequence() const {
-        return end_.load(std::memory_order_relaxed) & kSequenceMask;
+        return static_cast<std::uint32_t>(next_) & kSequenceMask;
     }
-    void commit() { end_.fetch_add(1, std::memory_order_release); }
-    /// Takes back a commit() whose post the device refused.
-    void roll_back() { end_.fetch_sub(1, std::memory_order_release); }
+    /// Fills the slot of the next post, before the device gets it: the completion may be taken
+    /// before the post returns. @return its wr_id.
+    std::uint64_t fill(DAT_UINT64 cookie, DAT_SEG_LENGTH length, std::uint32_t operation) {
+        const std::uint64_t id = next_;
+        Slot& slot = slots_[id & mask_];
+        slot.cookie = cookie;
+        slot.length = length;
+        slot.operation.store(operation, std::memory_order_release);
+        return id;
+    }
+    /// The device has it.
+    void commit() { ++next_; }
 
-    /// Frees the slots up to this one. @return false when it is not posted: a completion of an
-    /// earlier life of the EP.
-    bool take(std::uint32_t sequence, Slot& taken) {
-        const std::uint32_t first = first_.load(std::memory_order_relaxed);
-        const std::uint32_t ahead = (sequence - first) & kSequenceMask;
-        if (ahead >= end_.load(std::memory_order_acquire) - first) return false;
-        taken = slots_[(first + ahead) & mask_];
-        first_.store(first + ahead + 1, std::memory_order_release);
-        return true;
+    // For the taker. Any sequence is safe.
+
+    const Slot& at(std::uint64_t sequence) const { return slots_[sequence & mask_]; }
+    /// Frees the slots up to this one.
+    void release(std::uint64_t sequence) {
+        first_.store(static_cast<std::uint32_t>(sequence) + 1, std::memory_order_release);
     }
 
   private:
-    std::uint32_t limit_ = 0;
-    std::uint32_t mask_ = 0;
+    bool find_room() {
+        if (next_ > (base_ | kSequenceMask)) next_ = base_;
+        const std::uint32_t waiting = posted();
+        if (waiting >= limit_) return false;
+        bound_ = std::min<std::uint64_t>(next_ + limit_ - waiting, (base_ | kSequenceMask) + 1);
+        return true;
+    }
+
+    std::uint64_t next_ = 0;   ///< wr_id of the next post
+    std::uint64_t bound_ = 0;  ///< the first wr_id whose slot is not known to be free
     std::unique_ptr<Slot[]> slots_;
-    std::atomic<std::uint32_t> first_{0};  ///< oldest not yet taken
-    std::atomic<std::uint32_t> end_{0};
+    std::uint32_t mask_ = 0;
+    std::uint32_t limit_ = 0;
+    std::uint64_t base_ = 0;
+    std::atomic<std::uint32_t> first_{0};  ///< sequence of the oldest not yet taken
 };
 
 }  // namespace dapl

@@ -18,12 +18,14 @@ struct WorkRequestId {
     static constexpr std::uint32_t kIndexMask = 0xfffff;
     static constexpr std::uint32_t kIncarnationMask = 0x7ffff;
     static constexpr std::uint64_t kSpecial = std::uint64_t{1} << 24;
+    static constexpr std::uint64_t kReceive = std::uint64_t{1} << 23;
+    static constexpr int kIndexShift = 44;
 
     static constexpr std::uint64_t base(std::uint32_t index, std::uint32_t incarnation,
                                         bool receive) {
-        return static_cast<std::uint64_t>(index & kIndexMask) << 44 |
+        return static_cast<std::uint64_t>(index & kIndexMask) << kIndexShift |
                static_cast<std::uint64_t>(incarnation & kIncarnationMask) << 25 |
-               static_cast<std::uint64_t>(receive) << 23;
+               (receive ? kReceive : 0);
     }
     static constexpr std::uint32_t kInvalidation = 1;
     /// @param id of an ordinary request of the same EP.
@@ -34,15 +36,15 @@ struct WorkRequestId {
         return base(srq_index, 0, true) | kSpecial;
     }
     explicit constexpr WorkRequestId(std::uint64_t id)
-        : index(static_cast<std::uint32_t>(id >> 44)),
-          incarnation(static_cast<std::uint32_t>(id >> 25) & kIncarnationMask),
+        : index(static_cast<std::uint32_t>(id >> kIndexShift)),
+          side_base(id & ~(kSpecial | SlotRing::kSequenceMask)),
           marker((id >> 23 & 3) == 2),
           shared((id >> 23 & 3) == 3),
           receive((id >> 23 & 1) != 0),
           sequence(static_cast<std::uint32_t>(id) & SlotRing::kSequenceMask) {}
 
     std::uint32_t index;
-    std::uint32_t incarnation;
+    std::uint64_t side_base;  ///< Ep::Side::work_request_base
     bool marker;
     bool shared;
     bool receive;

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 
 #if defined(__clang__)
 #define SUPPORT_ANNOTATION(x) __attribute__((x))
@@ -54,25 +55,34 @@ class CAPABILITY("mutex") Mutex {
 class CAPABILITY("mutex") SpinLock {
   public:
     void lock() ACQUIRE() {
-        for (int spins = 0; held_.exchange(true, std::memory_order_acquire);) {
+        if (!take()) [[unlikely]]
+            wait();
+    }
+    bool try_lock() TRY_ACQUIRE(true) { return take(); }
+    [[gnu::always_inline]] void unlock() RELEASE() { held_.store(0, std::memory_order_release); }
+
+  private:
+    static constexpr int kSpinsBeforeYield = 100;
+    /// Of a word, so that processors set and test the bit in one instruction.
+    bool take() { return (held_.fetch_or(1, std::memory_order_acquire) & 1) == 0; }
+    [[gnu::noinline]] void wait() {
+        for (int spins = 0; held_.load(std::memory_order_relaxed) != 0 || !take();) {
             if (++spins < kSpinsBeforeYield) continue;
             spins = 0;
             sched_yield();
         }
     }
-    bool try_lock() TRY_ACQUIRE(true) { return !held_.exchange(true, std::memory_order_acquire); }
-    void unlock() RELEASE() { held_.store(false, std::memory_order_release); }
-
-  private:
-    static constexpr int kSpinsBeforeYield = 100;
-    std::atomic<bool> held_{false};
+    std::atomic<std::uint32_t> held_{0};
 };
 
 template <class Lock>
 class SCOPED_CAPABILITY ScopedLock {
   public:
     explicit ScopedLock(Lock& lock) ACQUIRE(lock) : lock_(lock) { lock_.lock(); }
-    ~ScopedLock() RELEASE() { lock_.unlock(); }
+    /// For one that try_lock() has taken.
+    enum Taken { kTaken };
+    ScopedLock(Lock& lock, Taken) REQUIRES(lock) : lock_(lock) {}
+    [[gnu::always_inline]] ~ScopedLock() RELEASE() { lock_.unlock(); }
     ScopedLock(const ScopedLock&) = delete;
     ScopedLock& operator=(const ScopedLock&) = delete;
 
