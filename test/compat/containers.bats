@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Containers, as the kernel makes them: name spaces of users, processes, mounts and networks. Those that share a fabric directory
+# are joined by it, the others kept apart.
+load helpers
+
+tool=$TOP_BUILDDIR/softverbs
+
+setup() {
+    fabric=$BATS_TEST_TMPDIR/fabric
+    mkdir -m 700 "$fabric"
+    export SOFTVERBS_FABRIC=$fabric
+    enter_network=()
+    network_process=
+    contain=()
+    local flags
+    # Where user name spaces are permitted each container has its own, in which we are root.
+    for flags in "--user --map-root-user --pid --fork --mount-proc --net" "--pid --fork --mount-proc --net"; do
+        # shellcheck disable=SC2086 # a list of words
+        unshare $flags --kill-child true 2>/dev/null || continue
+        # shellcheck disable=SC2206
+        contain=(unshare $flags --kill-child)
+        break
+    done
+    [ "${#contain[@]}" -gt 0 ] || skip "name spaces of processes are not permitted here"
+    need_program perl ibv_rc_pingpong
+}
+teardown() { stop_all; }
+
+# ibv_rc_pingpong exchanges queue pair numbers over TCP, which these networks do not share: one end gives them to the other by
+# way of two named pipes. usage: relay PORT IN OUT listen|connect - runs in a container.
+write_relay() {
+    mkfifo "$BATS_TEST_TMPDIR/there" "$BATS_TEST_TMPDIR/back"
+    cat >"$BATS_TEST_TMPDIR/relay.pl" <<'PERL'
+use strict;
+use IO::Socket::INET;
+use IO::Select;
+use IO::Handle;
+my ($port, $in, $out, $role) = @ARGV;
+my $socket;
+if ($role eq "listen") {
+    my $listener = IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1", LocalPort => $port, ReuseAddr => 1) or die "listen: $!";
+    open my $ready, ">", "$out.ready" or die; close $ready;
+    $socket = $listener->accept or die "accept: $!";
+} else {
+    until ($socket = IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $port)) { select undef, undef, undef, 0.05 }
+}
+open my $to, "+<", $out or die "$out: $!";
+open my $from, "+<", $in or die "$in: $!";
+my $select = IO::Select->new($socket, $from);
+while (my @ready = $select->can_read) {
+    for my $handle (@ready) {
+        my $got = sysread $handle, my $bytes, 65536;
+        exit 0 unless $got;
+        syswrite $handle == $socket ? $to : $socket, $bytes;
+    }
+}
+PERL
+}
+
+# usage: exchange SERVER_FABRIC CLIENT_FABRIC - two containers, each with its own name spaces.
+exchange() {
+    write_relay
+    # shellcheck disable=SC2016 # for the shell inside
+    start server "${contain[@]}" sh -c 'ip link set lo up; perl "$1" 18515 "$2" "$3" connect & exec "$4" run --fabric "$5" ibv_rc_pingpong -n 50 -s 100000' \
+        sh "$BATS_TEST_TMPDIR/relay.pl" "$BATS_TEST_TMPDIR/there" "$BATS_TEST_TMPDIR/back" "$tool" "$1"
+    # shellcheck disable=SC2016
+    start client "${contain[@]}" sh -c 'ip link set lo up; perl "$1" 18515 "$2" "$3" listen & until [ -e "$3.ready" ]; do sleep 0.05; done
+        exec "$4" run --fabric "$5" ibv_rc_pingpong -n 50 -s 100000 -c 127.0.0.1' \
+        sh "$BATS_TEST_TMPDIR/relay.pl" "$BATS_TEST_TMPDIR/back" "$BATS_TEST_TMPDIR/there" "$tool" "$2"
+}
+
+never() {
+    ! "$@"
+}
+
+ends_with() { # NAME STATUS
+    local status=0
+    wait "${process_of[$1]}" || status=$?
+    unset "process_of[$1]"
+    [ "$status" -eq "$2" ] || { echo "$1 ended with status $status"; return 1; }
+}
+
+@test "two containers that share a fabric directory exchange data by the agent, and each end says once that it does" {
+    exchange "$fabric" "$fabric"
+    await_end client
+    await_end server
+    # With -c it has looked at every byte.
+    for side in client server; do
+        has "$side" '^50 iters in'
+        [ "$(wc -l <"$BATS_TEST_TMPDIR/$side.err")" -eq 1 ]
+        grep -qE '^opendat: .*; its service thread copies instead; .*\[DAT332\]$' "$BATS_TEST_TMPDIR/$side.err"
+    done
+    fabric_is_clean
+}
+
+@test "two containers with different fabric directories do not see each other: the connection is refused" {
+    mkdir -m 700 "$BATS_TEST_TMPDIR/other"
+    exchange "$fabric" "$BATS_TEST_TMPDIR/other"
+    # Its number for the other end is of another fabric. The client, which would wait for its answer, is ended with the test.
+    ends_with server 1
+    grep -q 'Failed to modify QP to RTR' "$BATS_TEST_TMPDIR/server.err"
+    never grep -q 'iters in' "$BATS_TEST_TMPDIR/client.out" "$BATS_TEST_TMPDIR/server.out"
+}
+
+@test "softverbs ls shows a container's processes to the machine, and to another container without their numbers" {
+    start inside "${contain[@]}" sh -c 'ip link set lo up; exec "$1" run ibv_rc_pingpong' sh "$tool"
+    eventually sees_one
+    pid=$("$tool" ls | sed -nE 's/^process ([0-9]+) \(ibv_rc_pingpong\).*/\1/p')
+    [ "$(cat "/proc/$pid/comm")" = ibv_rc_pingpong ]
+    run_to_end other "${contain[@]}" "$tool" ls
+    has other '^a process of another name space: member 0,'
+    has other '^  queue pair 0x'
+    # A container with another fabric shows nobody.
+    mkdir -m 700 "$BATS_TEST_TMPDIR/other"
+    run_to_end apart "${contain[@]}" "$tool" ls --fabric "$BATS_TEST_TMPDIR/other"
+    prints apart <<<"fabric $BATS_TEST_TMPDIR/other: 0 processes"
+}
+
+sees_one() {
+    "$tool" ls | grep -q '^  queue pair'
+}
+
+@test "a container's end is noticed by the machine: what it left is removed, and the next one joins" {
+    start inside "${contain[@]}" sh -c 'ip link set lo up; exec "$1" run ibv_rc_pingpong' sh "$tool"
+    eventually sees_one
+    pid=$("$tool" ls | sed -nE 's/^process ([0-9]+) \(ibv_rc_pingpong\).*/\1/p')
+    kill -9 "$pid"
+    wait "${process_of[inside]}" || true
+    unset 'process_of[inside]'
+    eventually has_dead_member
+    run_to_end clean "${contain[@]}" "$tool" clean
+    has clean '^removed the socket member-0$'
+    fabric_is_clean
+}
+
+has_dead_member() {
+    "$tool" ls | grep -qx '1 dead members have left something: softverbs clean'
+}
