@@ -4,6 +4,8 @@
 /// what happens at its limits.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -296,6 +298,97 @@ TEST(ExchangedPagesCheck, TheSameCheckCatchesASwapThatOnlyCopiesAndMapsOver) {
     }
     close(file);
     EXPECT_GT(lost, 0u);
+}
+
+/// Ordinary memory as programs have it, with no setting.
+class UsedPages : public testing::Test {
+  protected:
+    TemporaryFabric fabric_;
+};
+
+/// Becomes nobody, who may not hold writers up, with a fabric of its own.
+void drop_privileges() {
+    const std::string fabric = std::string(getenv("SOFTVERBS_FABRIC")) + "/nobody";
+    require(chmod(getenv("SOFTVERBS_FABRIC"), 0755) == 0, "the directory is open");
+    mkdir(fabric.c_str(), 0700);
+    require(chown(fabric.c_str(), 65534, 65534) == 0, "a fabric");
+    require(setgid(65534) == 0 && setuid(65534) == 0, "nobody");
+    require(prctl(PR_SET_DUMPABLE, 1) == 0, "dumpable");
+    setenv("SOFTVERBS_FABRIC", fabric.c_str(), 1);
+}
+
+struct UsedMemory {
+    std::uint64_t address;
+    std::uint32_t key;
+};
+
+/// Writes to the peer's memory until it says that its pages are shared, checking that all arrives.
+void write_until_shared(Host& host, Qp& qp, Channel& channel) {
+    const auto memory = channel.receive<UsedMemory>();
+    for (std::uint32_t round = 1;; ++round) {
+        fill(host.buffer.data(), 60000, round);
+        qp.rdma(round, IBV_WR_RDMA_WRITE, {host.sge(0, 60000)}, memory.address + 3, memory.key);
+        require(host.wait().status == IBV_WC_SUCCESS, "written");
+        channel.send(round);
+        if (channel.receive<char>() == 'y') return;
+        require(round < 100000, "the pages are exchanged some time");
+    }
+}
+
+void be_written_to(Host& host, Channel& channel, bool poll) {
+    Anonymous memory(64 << 10);
+    ibv_mr* mr = ibv_reg_mr(host.pd, memory.data(), memory.size(), kAllAccess);
+    require(mr && !is_shared(memory.data() + 4096), "registering exchanges nothing");
+    channel.send(UsedMemory{reinterpret_cast<std::uintptr_t>(memory.data()), mr->rkey});
+    for (bool shared = false; !shared;) {
+        const auto round = channel.receive<std::uint32_t>();
+        for (int i = 0; poll && i < 1000; ++i) host.is_empty();
+        require(holds(memory.data() + 3, 60000, round), "what was written is there");
+        shared = is_shared(memory.data() + 4096);
+        channel.send(shared ? 'y' : 'n');
+    }
+    channel.meet();
+    ibv_dereg_mr(mr);
+    require(!is_shared(memory.data() + 4096), "private again");
+}
+
+TEST_F(UsedPages, AreExchangedOnceTrafficIsWorthItWhereWritersCanBeHeldUp) {
+    if (!may_hold_writers()) GTEST_SKIP() << "userfaultfd is not permitted here";
+    Child child([](Channel& channel) {
+        Host host;
+        Qp qp(host);
+        qp.connect(channel);
+        be_written_to(host, channel, false);
+    });
+    Host host;
+    Qp qp(host);
+    qp.connect(child.channel());
+    write_until_shared(host, qp, child.channel());
+    child.channel().meet();
+    EXPECT_EQ(child.wait(), 0);
+}
+
+TEST_F(UsedPages, AreExchangedByTheOnlyThreadOfAnOrdinaryUserWhenItPolls) {
+    if (geteuid() != 0) GTEST_SKIP() << "this is the way of the test above then";
+    if (kThreadSanitizer) GTEST_SKIP() << "its own thread is one too many";
+    Child writer([](Channel& channel) {
+        drop_privileges();
+        Child owner([](Channel& inner) {
+            Host host;
+            Qp qp(host);
+            qp.connect(inner);
+            be_written_to(host, inner, true);
+        });
+        Host host;
+        Qp qp(host);
+        qp.connect(owner.channel());
+        write_until_shared(host, qp, owner.channel());
+        owner.channel().meet();
+        require(owner.wait() == 0, "the owner is content");
+        channel.meet();
+    });
+    writer.channel().meet();
+    EXPECT_EQ(writer.wait(), 0);
 }
 
 }  // namespace

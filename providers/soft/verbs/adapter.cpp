@@ -20,6 +20,7 @@
 #include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/peer_pages.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
+#include "providers/soft/verbs/region_exchange.hpp"
 #include "providers/soft/verbs/shared_pages.hpp"
 #include "providers/soft/verbs/shared_receive_queue.hpp"
 
@@ -275,6 +276,7 @@ void Adapter::serve_doorbell() {
     serve_qps();
     serve_cqs();
     serve_srqs();
+    serve_hot_region(*this);
 }
 
 void Adapter::serve_qps() {

@@ -166,6 +166,8 @@ class Adapter {
     std::map<std::pair<MemberId, std::uint32_t>, std::shared_ptr<UniqueFd>> peer_channels
         GUARDED_BY(mutex);
 
+    /// Key of a region whose pages a thread of the application may be able to exchange; else 0.
+    std::atomic<std::uint32_t> hot_for_application{0};
     /// The shared pages of a peer, mapped as long as any target holds them.
     std::shared_ptr<PeerPages> pages_of(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex);
 

@@ -8,6 +8,7 @@
 #include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/query.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
+#include "providers/soft/verbs/region_exchange.hpp"
 
 namespace softverbs {
 namespace {
@@ -104,6 +105,8 @@ int CompletionQueue::poll(int count, ibv_wc* wc) {
         if (!patience_.found_nothing()) return 0;
     }
     const bool somebody_ran = PollPatience::yield();
+    if (adapter().hot_for_application.load(std::memory_order_relaxed) != 0)
+        exchange_at_leisure(adapter());
     support::SpinLockGuard lock(lock_);
     patience_.yielded(somebody_ran);
     return 0;

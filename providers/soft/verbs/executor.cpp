@@ -64,7 +64,10 @@ Outcome Executor::run() {
 /// What an unreliable request met at the other end is not told to this one: where the message did
 /// not arrive it is lost.
 Outcome Executor::told(Outcome outcome) const {
-    if (qp_.is_reliable() || outcome.progress == Progress::kAgent) return outcome;
+    if (qp_.is_reliable() || outcome.progress == Progress::kAgent ||
+        outcome.progress == Progress::kPaused) {
+        return outcome;
+    }
     const bool failed_here =
         outcome.progress == Progress::kDone &&
         (outcome.status == IBV_WC_LOC_PROT_ERR || outcome.status == IBV_WC_LOC_LEN_ERR ||
@@ -77,7 +80,15 @@ Outcome Executor::attempt() {
     Busy busy(*target_.entry);
     Outcome otherwise{};
     if (!ready(otherwise)) return otherwise;
+    if (is_paused()) return {Progress::kPaused, IBV_WC_SUCCESS};
     return execute();
+}
+
+bool Executor::is_paused() const {
+    QpEntry& entry = *target_.entry;
+    if (entry.paused.load(std::memory_order_seq_cst) == 0) return false;
+    entry.waiting.store(1, std::memory_order_seq_cst);
+    return entry.paused.load(std::memory_order_seq_cst) != 0;
 }
 
 /// Nothing at the other end takes part.

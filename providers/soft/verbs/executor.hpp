@@ -32,6 +32,7 @@ class Executor {
     Outcome atomic();
 
     bool ready(Outcome& otherwise);
+    bool is_paused() const;
     bool plan_local(std::uint32_t access);
     bool plan_remote(std::uint32_t access, std::uint64_t length);
     bool take_receive();

@@ -200,6 +200,7 @@ enum class PageReason : std::uint8_t {
     kThreads,       ///< other threads might write while pages are exchanged
     kPinned,        ///< VmPin: somebody holds pages of this process
     kMappings,      ///< a quarter of vm.max_map_count is in use
+    kLarge,         ///< too large to be exchanged while it is in use
     kOverlap,       ///< another region has some of its pages on path P
     kMixed,         ///< other regions have some of its pages on either path: atomics by the agent
     kFailed,        ///< the kernel refused a step

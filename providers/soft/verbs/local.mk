@@ -42,6 +42,7 @@ softverbs_verbs_sources = \
     %reldir%/send_builder.cpp %reldir%/send_builder.hpp \
     %reldir%/send_completions.hpp \
     %reldir%/send_queue.cpp \
+    %reldir%/region_exchange.cpp %reldir%/region_exchange.hpp \
     %reldir%/shared_pages.cpp %reldir%/shared_pages.hpp \
     %reldir%/shared_pages_exchange.cpp \
     %reldir%/shared_pages_fork.cpp \

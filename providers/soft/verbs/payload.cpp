@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "providers/soft/verbs/region_exchange.hpp"
+
 namespace softverbs {
 namespace {
 
@@ -79,6 +81,10 @@ int move_pieces(const Target& target, const Plan& plan, Here here, There there) 
     return 0;
 }
 
+void count_all(const Target& target, const Plan& plan) {
+    for (const RemoteRange& range : plan.remotes()) count_traffic(target, range);
+}
+
 }  // namespace
 
 Way choose_way(const Target& target, Plan& plan) {
@@ -103,13 +109,17 @@ Way choose_atomic_way(const Target& target, Plan& plan) {
 }
 
 int write_to_target(const Target& target, const Plan& plan) {
-    if (!target.pages || !any_shared(plan)) return write_process(target.peer->pid(), plan);
-    return move_pieces(target, plan, write_local, write_process);
+    if (target.pages && any_shared(plan))
+        return move_pieces(target, plan, write_local, write_process);
+    count_all(target, plan);
+    return write_process(target.peer->pid(), plan);
 }
 
 int read_from_target(const Target& target, const Plan& plan) {
-    if (!target.pages || !any_shared(plan)) return read_process(target.peer->pid(), plan);
-    return move_pieces(target, plan, read_local, read_process);
+    if (target.pages && any_shared(plan))
+        return move_pieces(target, plan, read_local, read_process);
+    count_all(target, plan);
+    return read_process(target.peer->pid(), plan);
 }
 
 }  // namespace softverbs

@@ -136,6 +136,7 @@ int QueuePair::publish(std::uint32_t number) {
     entry_->busy = 0;
     entry_->consumed = 0;
     entry_->waiting = 0;
+    entry_->paused = 0;
     entry_->fault = Fault::kNone;
     entry_->qp_num.store(number, std::memory_order_release);
     return 0;

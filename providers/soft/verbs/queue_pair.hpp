@@ -51,6 +51,7 @@ enum class Progress {
     kDone,        ///< `status` is its completion status
     kNoReceive,   ///< the peer has posted no receive
     kNotReady,    ///< the peer's queue pair is not in RTR yet
+    kPaused,      ///< the peer exchanges pages
     kAgent,       ///< the peer's service thread is copying
     kNoAnswer,    ///< the peer, or its queue pair, is gone
     kUnresolved,  ///< a datagram's destination is being looked for
@@ -61,6 +62,8 @@ enum class Progress {
 /// still polls what it was sent before its receives are flushed. Here it is known at once, and told
 /// after this time, or the queue pair's own time-out if that is shorter.
 inline constexpr std::chrono::milliseconds kLongestSilence{300};
+/// A peer that exchanges pages for longer has been stopped.
+inline constexpr std::chrono::seconds kLongestPause{30};
 
 struct Outcome {
     Progress progress;
@@ -139,6 +142,14 @@ class QueuePair : public ExtendableQp {
     /// What threads of ours did before they posted the receive that is next is seen by whoever
     /// calls this.
     void order_after_receives() const;
+    /// Keeps the requester out, who waits to be woken, while pages are exchanged.
+    void pause() { entry_->paused.store(1, std::memory_order_seq_cst); }
+    void resume() {
+        entry_->paused.store(0, std::memory_order_seq_cst);
+        wake_requester();
+    }
+    /// Whether neither its requester nor the service thread is carrying out a request.
+    bool is_at_rest() const { return !requester_busy() && !executing(); }
     /// Makes a requester go on that waits for a receive.
     void wake_requester();
 

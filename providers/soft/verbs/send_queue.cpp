@@ -299,6 +299,7 @@ void QueuePair::drain() {
 Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
     using std::chrono::microseconds;
     const Deadline now = Clock::now();
+    if (reason == Progress::kPaused) return now + kLongestPause;
     if (reason == Progress::kNoReceive) {
         endless = attributes_.rnr_retry == 7;
         const std::uint32_t code = target_.entry->min_rnr_timer.load() & 31;
