@@ -29,6 +29,7 @@ verbs_tests = \
     test/api/verbs_extended_test \
     test/api/verbs_memory_test \
     test/api/rdmacm_test \
+    test/api/rdmacm_datagram_test \
     test/api/verbs_pages_test \
     test/api/every_verb_test \
     test/api/every_operation_test \
@@ -62,6 +63,8 @@ test_api_verbs_memory_test_SOURCES = %reldir%/verbs_memory_test.cpp $(verbs_test
 test_api_verbs_memory_test_LDADD = $(verbs_test_libs)
 test_api_rdmacm_test_SOURCES = %reldir%/rdmacm_test.cpp test/unit/cm_fixture.hpp test/support/process.hpp
 test_api_rdmacm_test_LDADD = $(verbs_test_libs)
+test_api_rdmacm_datagram_test_SOURCES = %reldir%/rdmacm_datagram_test.cpp test/unit/cm_fixture.hpp test/support/process.hpp
+test_api_rdmacm_datagram_test_LDADD = $(verbs_test_libs)
 test_api_verbs_pages_test_SOURCES = %reldir%/verbs_pages_test.cpp $(verbs_test_headers)
 test_api_verbs_pages_test_LDADD = $(verbs_test_libs)
 test_api_every_verb_test_SOURCES = %reldir%/every_verb_test.cpp %reldir%/absent.hpp test/unit/cm_fixture.hpp $(verbs_test_headers)

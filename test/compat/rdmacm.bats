@@ -73,6 +73,29 @@ ucmatose_client() {
     run_to_end client env LD_PRELOAD="$softverbs" ucmatose -c 20 -C 10 -S 1000 -s 127.0.0.1
 }
 
+# usage: udaddy_pair OPTIONS... - asks for 5 queue pairs; 20 messages to each and 20 back.
+udaddy_pair() {
+    need_program udaddy
+    start server env LD_PRELOAD="$softverbs" stdbuf -oL udaddy -c 5 -C 20 "$@"
+    await_line server 'starting server'
+    eventually udaddy_client "$@"
+    await_end server
+    for side in server client; do
+        has "$side" '^data transfers complete$'
+        has "$side" '^return status 0$'
+    done
+    is_silent server client
+    fabric_is_clean
+}
+
+# As ucmatose's client: one that finds no listener comes again.
+udaddy_client() {
+    run_to_end client env LD_PRELOAD="$softverbs" udaddy -c 5 -C 20 -s 127.0.0.1 "$@"
+}
+
+@test "udaddy: 5 datagram queue pairs, 20 messages of 100 bytes each way" { udaddy_pair; }
+@test "udaddy -S 4096: messages as long as the path takes" { udaddy_pair -S 4096; }
+
 # usage: adds FIRST SECOND SUM
 adds() {
     local example=$TOP_BUILDDIR/doc/examples/verbs_add

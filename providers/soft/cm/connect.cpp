@@ -57,7 +57,9 @@ int fill_data(std::array<std::uint8_t, kSize>& field, const void* data, std::siz
 int connect(Identifier& id, const rdma_conn_param* param) {
     if (id.state != State::kRouteResolved) return EINVAL;
     ConnectRequest request = {};
-    const std::size_t room = id.public_part.ps == RDMA_PS_IB ? kRequestData : kTcpRequestData;
+    const std::size_t room = id.is_datagram()                  ? kResolveRequestData
+                             : id.public_part.ps == RDMA_PS_IB ? kRequestData
+                                                               : kTcpRequestData;
     if (param)
         if (const int error =
                 fill_data(request.data, param->private_data, param->private_data_len, room))
@@ -78,6 +80,8 @@ int connect(Identifier& id, const rdma_conn_param* param) {
     support::MutexLock lock(id.engine->mutex);
     if (listener)
         id.engine->start_request(id, request, *listener);
+    else if (id.is_datagram())
+        id.engine->push_unresolved(id, kResolveUnsupported);
     else
         id.engine->push_rejected(id, kRejectInvalidService, {});
     return 0;
@@ -92,6 +96,7 @@ int accept_gone(Identifier& id) {
 }
 
 int accept(Identifier& id, const rdma_conn_param* param) {
+    if (id.is_datagram()) return accept_datagrams(id, param);
     ConnectReply reply = {};
     {
         support::MutexLock lock(id.engine->mutex);
@@ -128,7 +133,10 @@ int reject(Identifier& id, std::uint32_t reason, const void* data, std::size_t l
     if (const int error = fill_data(field, data, length)) return error;
     support::MutexLock lock(id.engine->mutex);
     if (id.state != State::kRequested && id.state != State::kReplied) return EINVAL;
-    id.engine->send_reject(id, reason, data, length);
+    if (id.is_datagram())
+        id.engine->refuse_resolution(id);
+    else
+        id.engine->send_reject(id, reason, data, length);
     id.state = State::kFailed;
     return 0;
 }
@@ -153,6 +161,7 @@ int notify(Identifier& id, ibv_event_type event) {
 }
 
 int disconnect(Identifier& id) {
+    if (id.is_datagram()) return EINVAL;
     {
         support::MutexLock lock(id.engine->mutex);
         const bool was_connected = id.state == State::kDisconnected;
@@ -193,7 +202,7 @@ int rdma_accept(rdma_cm_id* id, rdma_conn_param* param) {
         const int error = softverbs::accept(Identifier::of(id), param);
         if (error) return error;
         forget_event(Identifier::of(id));
-        return complete(Identifier::of(id));
+        return Identifier::of(id).is_datagram() ? 0 : complete(Identifier::of(id));
     });
 }
 

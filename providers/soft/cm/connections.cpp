@@ -82,6 +82,10 @@ void Engine::peer_found(std::uint32_t number, const ConnectRequest& request,
         if (id->peer->send(MessageType::kConnectRequest, bytes_of(request))) return;
         return lost(*id);
     }
+    if (id->is_datagram())
+        return push_unresolved(*id, found.error() == ECONNREFUSED
+                                        ? static_cast<int>(kResolveUnsupported)
+                                        : -found.error());
     // The listener's process died, or left, since we looked it up.
     if (found.error() == ECONNREFUSED) return push_rejected(*id, kRejectInvalidService, {});
     stop_timer(*id);
@@ -104,6 +108,10 @@ void Engine::send_reject(Identifier& id, std::uint32_t reason, const void* data,
 }
 
 void Engine::abandon_connection(Identifier& id) {
+    if (id.is_datagram()) {
+        if (id.state == State::kRequested) refuse_resolution(id);
+        return;
+    }
     switch (id.state) {
         case State::kConnecting:
             return send_reject(id, kRejectTimeout);
@@ -132,6 +140,11 @@ void Engine::on_request(const std::shared_ptr<Peer>& peer, const ConnectRequest&
     support::MutexLock lock(mutex);
     Identifier* listener = find_listener(request);
     if (!listener || listener->requests_waiting >= kMaxRequestsWaiting) {
+        if (is_datagram_space(request.port_space)) {
+            const ResolveReply reply = {0, request.from, kResolveUnsupported, 0, 0, {}};
+            peer->send(MessageType::kResolveReply, bytes_of(reply));
+            return;
+        }
         const ConnectReject reject = {0, request.from, kRejectInvalidService, {}};
         peer->send(MessageType::kConnectReject, bytes_of(reject));
         return;
@@ -141,6 +154,12 @@ void Engine::on_request(const std::shared_ptr<Peer>& peer, const ConnectRequest&
     ++listener->requests_waiting;
     event.public_part.id = child.handle();
     event.public_part.listen_id = listener->handle();
+    if (child.is_datagram()) {
+        std::memcpy(event.data.data(), request.data.data(), request.data.size());
+        event.public_part.param.ud.private_data = event.data.data();
+        event.public_part.param.ud.private_data_len = kResolveRequestData;
+        return;
+    }
     fill_terms(event.public_part.param.conn, request.terms);
     fill_data(event, request.data.data(),
               request.port_space == RDMA_PS_IB ? kRequestData : kTcpRequestData);
@@ -262,6 +281,7 @@ void Engine::on_peer_death(const std::shared_ptr<Peer>& peer) {
 
 /// The peer's process is gone.
 void Engine::lost(Identifier& id) {
+    if (id.is_datagram() && id.state != State::kConnecting) return;
     switch (id.state) {
         case State::kConnecting:
         case State::kAccepted:
@@ -282,7 +302,7 @@ void Engine::no_answer(std::uint32_t number) {
     support::MutexLock lock(mutex);
     Identifier* id = find(number);
     if (!id || Clock::now() < id->answer_due) return;
-    if (id->state == State::kConnecting) send_reject(*id, kRejectTimeout);
+    if (id->state == State::kConnecting && !id->is_datagram()) send_reject(*id, kRejectTimeout);
     if (id->state == State::kConnecting || id->state == State::kAccepted) {
         id->state = State::kFailed;
         push(*id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);

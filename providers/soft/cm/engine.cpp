@@ -153,6 +153,7 @@ void Engine::install_handlers() {
     handle(MessageType::kConnectRequest, &Engine::on_request);
     handle(MessageType::kConnectPending, &Engine::on_pending);
     handle(MessageType::kConnectReply, &Engine::on_reply);
+    handle(MessageType::kResolveReply, &Engine::on_resolved);
     handle(MessageType::kReadyToUse, &Engine::on_ready);
     handle(MessageType::kConnectReject, &Engine::on_reject);
     handle(MessageType::kDisconnectRequest, &Engine::on_disconnect_request);

@@ -73,6 +73,11 @@ class Engine {
         REQUIRES(mutex);
     void send_reject(Identifier& id, std::uint32_t reason, const void* data = nullptr,
                      std::size_t length = 0) REQUIRES(mutex);
+    // -- datagram port spaces (datagrams.cpp)
+    void send_resolved(Identifier& id, ResolveReply& reply) REQUIRES(mutex);
+    void refuse_resolution(Identifier& id) REQUIRES(mutex);
+    /// @param status what the other side said, or a negative errno.
+    void push_unresolved(Identifier& id, int status) REQUIRES(mutex);
     /// @return 0 or an errno.
     int send_step(Identifier& id, MessageType type) REQUIRES(mutex);
     /// The connection is over: one DISCONNECTED, later TIMEWAIT_EXIT.
@@ -102,6 +107,7 @@ class Engine {
     template <class Body>
     Identifier* addressee(const std::shared_ptr<Peer>& peer, const Body& body) REQUIRES(mutex);
     void on_request(const std::shared_ptr<Peer>& peer, const ConnectRequest& request);
+    void on_resolved(const std::shared_ptr<Peer>& peer, const ResolveReply& reply);
     void on_pending(const std::shared_ptr<Peer>& peer, const ConnectionStep& step);
     void on_reply(const std::shared_ptr<Peer>& peer, const ConnectReply& reply);
     void on_ready(const std::shared_ptr<Peer>& peer, const ConnectionStep& step);
@@ -144,6 +150,11 @@ int move_to_init(rdma_cm_id* id);
 /// To ready-to-receive and ready-to-send, with what was agreed. @return 0 or errno.
 int move_to_ready(Identifier& id);
 void move_to_error(Identifier& id);
+
+// -- identifiers of datagram port spaces (datagrams.cpp)
+/// @return 0 or an errno.
+int accept_datagrams(Identifier& id, const rdma_conn_param* param);
+int fill_datagram_attributes(const Identifier& id, ibv_qp_attr& attr, int& mask);
 
 /// Synchronous identifiers (endpoints.cpp): acknowledges the event of the call before.
 void forget_event(Identifier& id);

@@ -77,7 +77,10 @@ void Engine::drop_events(Identifier& id) {
     for (auto& event : take_events(id)) {
         if (event->public_part.event != RDMA_CM_EVENT_CONNECT_REQUEST) continue;
         Identifier& child = Identifier::of(event->public_part.id);
-        send_reject(child, kRejectConsumer);
+        if (child.is_datagram())
+            refuse_resolution(child);
+        else
+            send_reject(child, kRejectConsumer);
         forget_unseen(child);
     }
     id.requests_waiting = 0;
@@ -124,6 +127,7 @@ void establish(Engine& engine, Identifier& id, rdma_cm_event& event) {
 /// What the real library does when it hands an event out.
 void process(Engine& engine, Identifier& id, rdma_cm_event& event) {
     if (event.event == RDMA_CM_EVENT_CONNECT_RESPONSE) establish(engine, id, event);
+    if (id.is_datagram()) return;
     if (event.event == RDMA_CM_EVENT_REJECTED || event.event == RDMA_CM_EVENT_CONNECT_ERROR ||
         event.event == RDMA_CM_EVENT_UNREACHABLE)
         move_to_error(id);

@@ -51,6 +51,11 @@ struct EventChannel {
     std::deque<std::unique_ptr<Event>> waiting;
 };
 
+/// Whether identifiers of the port space make no connections.
+inline bool is_datagram_space(std::uint32_t port_space) {
+    return port_space == RDMA_PS_UDP || port_space == RDMA_PS_IPOIB;
+}
+
 struct Identifier {
     rdma_cm_id public_part = {};  ///< first
     Engine* engine = nullptr;
@@ -87,6 +92,7 @@ struct Identifier {
     static Identifier& of(rdma_cm_id* id) { return *reinterpret_cast<Identifier*>(id); }
     rdma_cm_id* handle() { return &public_part; }
     EventChannel& channel() { return *reinterpret_cast<EventChannel*>(public_part.channel); }
+    bool is_datagram() const { return is_datagram_space(public_part.ps); }
     bool is_connection() const {
         return state >= State::kConnecting && state <= State::kDisconnecting;
     }

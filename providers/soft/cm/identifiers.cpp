@@ -115,7 +115,8 @@ int listen(Identifier& id) {
 int create_identifier(rdma_event_channel* channel, rdma_cm_id** result, void* context,
                       rdma_port_space port_space) {
     if (!result) return EINVAL;
-    if (port_space != RDMA_PS_TCP && port_space != RDMA_PS_IB) return EOPNOTSUPP;
+    if (port_space != RDMA_PS_TCP && port_space != RDMA_PS_IB && !is_datagram_space(port_space))
+        return EOPNOTSUPP;
     auto id = std::make_unique<Identifier>();
     const auto engine = Engine::acquire();
     if (!engine) return engine.error();
@@ -129,7 +130,7 @@ int create_identifier(rdma_event_channel* channel, rdma_cm_id** result, void* co
     }
     id->public_part.context = context;
     id->public_part.ps = port_space;
-    id->public_part.qp_type = IBV_QPT_RC;
+    id->public_part.qp_type = is_datagram_space(port_space) ? IBV_QPT_UD : IBV_QPT_RC;
     support::MutexLock lock(id->engine->mutex);
     id->engine->add(*id);
     *result = id.release()->handle();

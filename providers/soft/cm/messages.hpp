@@ -15,6 +15,8 @@ namespace softverbs {
 // the whole field, zeros behind what was sent.
 inline constexpr std::size_t kRequestData = 92;     ///< RDMA_PS_IB
 inline constexpr std::size_t kTcpRequestData = 56;  ///< other port spaces: 36 are the addresses'
+inline constexpr std::size_t kResolveRequestData = 144;  ///< of a datagram port space
+inline constexpr std::size_t kResolveReplyData = 136;
 inline constexpr std::size_t kReplyData = 196;
 inline constexpr std::size_t kRejectData = 148;
 
@@ -23,6 +25,10 @@ inline constexpr std::uint32_t kRejectTimeout = 4;
 inline constexpr std::uint32_t kRejectInvalidService = 8;
 inline constexpr std::uint32_t kRejectConsumer = 28;
 inline constexpr std::uint32_t kRejectVendorOption = 35;
+
+/// InfiniBand's answers to who resolves a service ID, but 0 for success.
+inline constexpr std::uint32_t kResolveUnsupported = 1;  ///< nobody listens
+inline constexpr std::uint32_t kResolveRejected = 2;
 
 /// What one side tells the other about its queue pair.
 struct QueuePairTerms {
@@ -48,9 +54,9 @@ struct ConnectRequest {
     std::uint16_t destination_port;
     std::uint32_t qp_type;
     QueuePairTerms terms;
-    std::array<std::uint8_t, kRequestData> data;
+    std::array<std::uint8_t, kResolveRequestData> data;  ///< the longest there is
 };
-static_assert(sizeof(ConnectRequest) == 160);
+static_assert(sizeof(ConnectRequest) == 212);
 
 struct ConnectReply {
     std::uint32_t from;
@@ -67,6 +73,17 @@ struct ConnectReject {
     std::array<std::uint8_t, kRejectData> data;
 };
 static_assert(sizeof(ConnectReject) == 160);
+
+/// Answers a ConnectRequest of a datagram port space.
+struct ResolveReply {
+    std::uint32_t from;
+    std::uint32_t to;
+    std::uint32_t status;
+    std::uint32_t qp_num;
+    std::uint32_t qkey;
+    std::array<std::uint8_t, kResolveReplyData> data;
+};
+static_assert(sizeof(ResolveReply) == 156);
 
 /// ConnectPending, ReadyToUse, DisconnectRequest, DisconnectReply.
 struct ConnectionStep {

@@ -54,6 +54,7 @@ void fill_ready_to_send(const Identifier& id, ibv_qp_attr& attr, int& mask) {
 
 int init_attributes(const Identifier& id, ibv_qp_attr& attr, int& mask) {
     if (!id.public_part.verbs) return EINVAL;
+    if (id.is_datagram()) return fill_datagram_attributes(id, attr, mask);
     const bool has_peer = id.remote_number != 0;
     switch (attr.qp_state) {
         case IBV_QPS_INIT:
@@ -116,6 +117,12 @@ void destroy_completion_queues(rdma_cm_id* id) {
     id->recv_cq_channel = id->send_cq_channel = nullptr;
 }
 
+/// Receives can be posted; what needs no connection can send as well.
+int make_usable(rdma_cm_id* id) {
+    Identifier& identifier = Identifier::of(id);
+    return identifier.is_datagram() ? move_to_ready(identifier) : move_to_init(id);
+}
+
 int create(rdma_cm_id* id, ibv_qp_init_attr_ex& attr) {
     if (!id->verbs || id->qp || id->qp_type != attr.qp_type) return EINVAL;
     if (!(attr.comp_mask & IBV_QP_INIT_ATTR_PD)) {
@@ -127,7 +134,7 @@ int create(rdma_cm_id* id, ibv_qp_init_attr_ex& attr) {
     int error = make_completion_queues(id, attr);
     if (error == 0) {
         id->qp = ibv_create_qp_ex(id->verbs, &attr);
-        error = id->qp ? move_to_init(id) : errno;
+        error = id->qp ? make_usable(id) : errno;
     }
     if (error == 0) {
         id->pd = attr.pd;
