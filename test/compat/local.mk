@@ -6,7 +6,7 @@ compat_scripts = \
     %reldir%/reference_stack.bats %reldir%/dtest.bats %reldir%/dapl_programs.bats %reldir%/combinations.bats \
     %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats \
     %reldir%/drop_in.bats %reldir%/softverbs_ls.bats \
-    %reldir%/containers.bats %reldir%/other_stacks.bats
+    %reldir%/containers.bats %reldir%/other_stacks.bats %reldir%/softverbs_man.bats
 TESTS += $(compat_scripts)
 EXTRA_DIST += %reldir%/helpers.bash $(compat_scripts)
 
