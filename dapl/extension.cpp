@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_extension_op: the InfiniBand operations that there are.
+/// dat_extension_op: the InfiniBand operations that there are, and those of OpenDAT.
 #include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_opendat.h>
 
 #include "dapl/codes.hpp"
 #include "dapl/entry.hpp"
+#include "dapl/guard.hpp"
+#include "dapl/ia.hpp"
 #include "dapl/post.hpp"
 
 namespace dapl::entry {
@@ -73,6 +76,23 @@ DAT_RETURN open_query(const DAT_NAME_PTR name, va_list arguments) {
     return code;
 }
 
+DAT_RETURN allocate_memory(DAT_HANDLE handle, va_list arguments) {
+    const auto size = va_arg(arguments, DAT_VLEN);
+    auto* address = va_arg(arguments, void**);
+    return uncancelled([=](int) -> DAT_RETURN {
+        Ia* ia = from_handle<Ia>(handle);
+        return ia ? ia->provided_memory.allocate(size, address) : bad_handle(DAT_INVALID_HANDLE_IA);
+    });
+}
+
+DAT_RETURN free_memory(DAT_HANDLE handle, va_list arguments) {
+    void* address = va_arg(arguments, void*);
+    return uncancelled([=](int) -> DAT_RETURN {
+        Ia* ia = from_handle<Ia>(handle);
+        return ia ? ia->provided_memory.free(address) : bad_handle(DAT_INVALID_HANDLE_IA);
+    });
+}
+
 }  // namespace
 
 DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_list arguments) {
@@ -89,6 +109,10 @@ DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_li
             return open_query(static_cast<DAT_NAME_PTR>(handle), arguments);
         case DAT_IB_CLOSE_QUERY_OP:
             return ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
+        case DAT_OPENDAT_MEMORY_ALLOC_OP:
+            return allocate_memory(handle, arguments);
+        case DAT_OPENDAT_MEMORY_FREE_OP:
+            return free_memory(handle, arguments);
         default:
             return kUnknownOperation;
     }

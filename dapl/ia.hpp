@@ -19,6 +19,7 @@
 #include "dapl/named_attributes.hpp"
 #include "dapl/object.hpp"
 #include "dapl/process_state.hpp"
+#include "dapl/provided_memory.hpp"
 #include "dapl/provider.hpp"
 #include "dapl/pz.hpp"
 #include "dapl/rmr.hpp"
@@ -85,6 +86,7 @@ class Ia final : public Object<Ia> {
     /// Throws std::bad_alloc.
     std::shared_ptr<SharedChannel> completion_channel() EXCLUDES(mutex);
     WakeDescriptors wake_descriptors;
+    ProvidedMemory provided_memory;
     std::atomic<int> queues{0};                   ///< EVDs with a completion queue
     std::atomic<bool> watermark_exceeded{false};  ///< by an EP; see tell_watermarks()
     const std::unique_ptr<EpNumbers> ep_numbers = std::make_unique<EpNumbers>();  ///< with SRQ

@@ -48,6 +48,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/post.cpp %reldir%/post.hpp \
     %reldir%/private_data.hpp \
     %reldir%/process_state.hpp \
+    %reldir%/provided_memory.cpp %reldir%/provided_memory.hpp \
     %reldir%/provider.cpp %reldir%/provider.hpp \
     %reldir%/provider_table.cpp \
     %reldir%/psp.cpp %reldir%/psp.hpp \

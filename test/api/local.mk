@@ -99,6 +99,7 @@ dat_tests = \
     test/api/transfer_test \
     test/api/codes_test \
     test/api/memory_test \
+    test/api/provided_memory_test \
     test/api/fork_test \
     test/api/rmr_test \
     test/api/service_points_test \
@@ -125,6 +126,8 @@ test_api_codes_test_SOURCES = %reldir%/codes_test.cpp $(dat_test_headers)
 test_api_codes_test_LDADD = $(dat_test_libs)
 test_api_memory_test_SOURCES = %reldir%/memory_test.cpp $(dat_test_headers)
 test_api_memory_test_LDADD = $(dat_test_libs)
+test_api_provided_memory_test_SOURCES = %reldir%/provided_memory_test.cpp $(dat_test_headers)
+test_api_provided_memory_test_LDADD = $(dat_test_libs)
 test_api_fork_test_SOURCES = %reldir%/fork_test.cpp $(dat_test_headers)
 test_api_fork_test_LDADD = $(dat_test_libs)
 test_api_rmr_test_SOURCES = %reldir%/rmr_test.cpp $(dat_test_headers)

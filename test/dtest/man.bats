@@ -19,6 +19,7 @@ lint() {
 }
 
 @test "dat.conf(5) is a manual page without faults" { lint "$pages/dat.conf.5"; }
+@test "dat_opendat_memory_alloc(3) is a manual page without faults" { lint "$pages/dat_opendat_memory_alloc.3"; }
 @test "dtest(1) is a manual page without faults" { lint "$pages/dtest.1"; }
 
 # usage: options_of < TEXT - the options that begin a line, one a line.
