@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Peers, good ones and bad ones.
+#include <sys/eventfd.h>
+
 #include "test/unit/fabric_fixture.hpp"
 
 namespace {
@@ -81,7 +83,8 @@ UniqueFd greeted_link(const std::string& path, Process& member) {
     fcntl(arena.get(), F_ADD_SEALS, F_SEAL_SHRINK);
     const Hello hello = {kFabricVersion, 9, 77, member.fabric_hash(), kArenaSize, 0};
     const MessageHeader header = {1, 0, sizeof hello, 0};
-    const int fds[] = {arena.get(), arena.get()};
+    static UniqueFd doorbell(eventfd(0, EFD_CLOEXEC));
+    const int fds[] = {arena.get(), doorbell.get()};
     require(send_record(link.get(), record_of(header, bytes_of(hello)), fds) == 0, "a greeting");
     return link;
 }

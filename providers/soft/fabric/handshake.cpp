@@ -155,17 +155,30 @@ Process::FoundPeer Process::adopt(Handshake& handshake, Message& message) {
     if (!is_wanted || hello.fabric != fabric_hash() || hello.member == index_->self().id)
         return tl::unexpected(ECONNREFUSED);
     auto peer = known_peer(hello.member);
+    if (peer && (peer->pid() != handshake.pid || has_all_links(*peer))) {
+        support::report<support::kPeerGarbage>(handshake.pid,
+                                               "another process's name, or one name too often");
+        return tl::unexpected(EPROTO);
+    }
     if (!peer) {
         auto made = make_peer(handshake, message);
         if (!made) return made;
         peer = *made;
     }
     service_.unwatch(handshake.link.get());
-    if (auto watched = watch_link(peer, std::move(handshake.link)); !watched)
+    if (auto watched = watch_link(peer, std::move(handshake.link)); !watched) {
+        if (!known_peer(hello.member)) close_peer(*peer);
         return tl::unexpected(watched.error());
+    }
     support::MutexLock lock(mutex_);
     peers_[hello.member] = peer;
     return peer;
+}
+
+bool Process::has_all_links(Peer& peer) {
+    constexpr std::size_t kMostLinks = 2;
+    support::MutexLock lock(peer.mutex_);
+    return peer.links_.size() >= kMostLinks;
 }
 
 Result<std::shared_ptr<Peer>> Process::make_peer(const Handshake& handshake, Message& message) {
@@ -175,6 +188,7 @@ Result<std::shared_ptr<Peer>> Process::make_peer(const Handshake& handshake, Mes
     std::string fault = fault_of(message.fds[0].get(), hello.arena_size, "an arena that is");
     if (fault.empty() && has_pages)
         fault = fault_of(message.fds[2].get(), hello.pages_size, "a page file that is");
+    if (fault.empty() && !is_event_counter(message.fds[1].get())) fault = "a doorbell that is none";
     if (!fault.empty()) {
         support::report<support::kPeerGarbage>(handshake.pid, fault);
         return tl::unexpected(EPROTO);
@@ -189,6 +203,7 @@ Result<std::shared_ptr<Peer>> Process::make_peer(const Handshake& handshake, Mes
     peer->pid_ = handshake.pid;
     peer->member_ = {hello.slot, hello.member};
     peer->doorbell_ = std::move(message.fds[1]);
+    fcntl(peer->doorbell_.get(), F_SETFL, O_RDWR | O_NONBLOCK);
     if (has_pages) {
         peer->pages_ = std::move(message.fds[2]);
         peer->pages_size_ = hello.pages_size;

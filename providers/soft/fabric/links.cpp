@@ -62,6 +62,12 @@ void Process::reject_garbage(const std::shared_ptr<Peer>& peer, const char* what
     peer_died(peer);
 }
 
+void Process::cut_off(const std::shared_ptr<Peer>& peer) {
+    if (peer->is_self() || !peer->alive_.exchange(false)) return;
+    support::report<support::kPeerHeldUp>(peer->pid());
+    service_.post([this, peer] { peer_died(peer); });
+}
+
 void Process::peer_died(const std::shared_ptr<Peer>& peer) {
     if (!peer->mark_dead()) return;
     std::vector<DeathHandler> handlers;

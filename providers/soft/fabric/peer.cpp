@@ -6,7 +6,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <unistd.h>
+
 #include <cerrno>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "providers/soft/fabric/handshake.hpp"
 #include "providers/soft/fabric/process.hpp"
@@ -16,6 +21,7 @@ namespace {
 
 /// A peer that reads nothing any more must not eat our memory.
 constexpr std::size_t kMaxOutgoingBytes = 32 * 1024 * 1024;
+constexpr std::size_t kMaxOutgoingFds = 256;
 
 std::vector<int> raw(const std::vector<UniqueFd>& fds) {
     std::vector<int> numbers;
@@ -34,6 +40,15 @@ Result<std::vector<UniqueFd>> duplicates(std::span<const int> fds) {
 }
 
 }  // namespace
+
+bool is_event_counter(int fd) {
+    char kind[64];
+    const std::string name = "/proc/self/fd/" + std::to_string(fd);
+    const ssize_t length = readlink(name.c_str(), kind, sizeof kind);
+    // Without /proc nothing can be said.
+    return length < 0 ||
+           std::string_view(kind, static_cast<std::size_t>(length)) == "anon_inode:[eventfd]";
+}
 
 Peer::~Peer() {
     if (arena_mapped_here_) munmap(arena_, arena_size_);
@@ -104,10 +119,13 @@ Result<void> Peer::transmit(const MessageHeader& unsized, std::span<const std::b
         if (error != EAGAIN && error != ENOBUFS)
             return tl::unexpected(error == EPIPE ? ENOTCONN : error);
     }
-    if (outgoing_bytes_ + record.size() > kMaxOutgoingBytes) return tl::unexpected(ENOBUFS);
+    if (outgoing_bytes_ + record.size() > kMaxOutgoingBytes ||
+        outgoing_fds_ + fds.size() > kMaxOutgoingFds)
+        return tl::unexpected(ENOBUFS);
     auto kept = duplicates(fds);
     if (!kept) return tl::unexpected(kept.error());
     outgoing_bytes_ += record.size();
+    outgoing_fds_ += fds.size();
     outgoing_.push_back({std::move(record), std::move(*kept)});
     process_.service().change(socket, EPOLLIN | EPOLLOUT);
     return {};
@@ -123,6 +141,7 @@ void Peer::flush() {
         if (error == EAGAIN || error == ENOBUFS) return;
         // Another error means that the link has ended, which its own event tells.
         outgoing_bytes_ -= next.record.size();
+        outgoing_fds_ -= next.fds.size();
         outgoing_.pop_front();
     }
     process_.service().change(socket, EPOLLIN);
@@ -165,9 +184,11 @@ bool Peer::gone() const {
 
 bool Peer::mark_dead() {
     support::MutexLock lock(mutex_);
-    if (!alive_.exchange(false)) return false;
+    alive_.store(false);
+    if (std::exchange(ended_, true)) return false;
     outgoing_.clear();
     outgoing_bytes_ = 0;
+    outgoing_fds_ = 0;
     replied_.notify_all();
     return true;
 }

@@ -34,6 +34,10 @@ struct MemberRef {
     MemberId id = 0;
 };
 
+/// Whether a descriptor that a peer sent is an eventfd, as it is to be: a write to anything else
+/// may wait for the peer.
+bool is_event_counter(int fd);
+
 /// A peer's answer to request().
 struct Reply {
     std::vector<std::byte> body;
@@ -124,8 +128,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
     std::vector<UniqueFd> links_ GUARDED_BY(mutex_);
     std::deque<Outgoing> outgoing_ GUARDED_BY(mutex_);
     std::size_t outgoing_bytes_ GUARDED_BY(mutex_) = 0;
+    std::size_t outgoing_fds_ GUARDED_BY(mutex_) = 0;
     std::uint64_t last_request_ GUARDED_BY(mutex_) = 0;
     std::unordered_map<std::uint64_t, Pending> pending_ GUARDED_BY(mutex_);
+    bool ended_ GUARDED_BY(mutex_) = false;  ///< mark_dead() was called
 };
 
 }  // namespace softverbs

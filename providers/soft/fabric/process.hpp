@@ -90,6 +90,9 @@ class Process {
     void keep(std::shared_ptr<void> object) EXCLUDES(mutex_);
     /// A handler's verdict: this peer sends garbage. Reported once, its link ends.
     void reject_garbage(const std::shared_ptr<Peer>& peer, const char* what);
+    /// Any thread: the peer holds something that others wait for, and does not go on. Told once;
+    /// for us it is dead from now on, and handlers learn it on the service thread.
+    void cut_off(const std::shared_ptr<Peer>& peer);
 
     Index& index() { return *index_; }
 
@@ -118,6 +121,7 @@ class Process {
     void handshake_readable(const SharedHandshake& handshake);
     void finish_handshake(const SharedHandshake& handshake, const FoundPeer& outcome);
     FoundPeer adopt(Handshake& handshake, Message& hello) EXCLUDES(mutex_);
+    static bool has_all_links(Peer& peer);
     Result<std::shared_ptr<Peer>> make_peer(const Handshake& handshake, Message& hello);
     Result<void> watch_link(const std::shared_ptr<Peer>& peer, UniqueFd link);
     void link_ready(const std::shared_ptr<Peer>& peer, int link, std::uint32_t events);

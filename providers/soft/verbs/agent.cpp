@@ -61,8 +61,8 @@ int carry_out(const AgentMessage& message, const QueuePair& qp, const Peer& requ
         AtomicRequest request{plan.local[0].address, message.kind == AgentKind::kCompareSwap,
                               message.operands[0], message.operands[1]};
         if (plan.num_local != 1 || plan.length != 8 || request.address % 8 != 0) return EINVAL;
-        const AtomicLock lock(qp.adapter().view().header(), qp.qp_num,
-                              *qp.adapter().process().self());
+        const AtomicLock lock(qp.adapter().view().header(), qp.qp_num);
+        if (!lock.held()) return EBUSY;
         found = run_atomic_here(request);
         return 0;
     }

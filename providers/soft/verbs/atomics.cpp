@@ -17,10 +17,11 @@ void break_atomic_lock_word(std::atomic<std::uint32_t>& word, std::uint32_t hold
 
 }  // namespace
 
-AtomicLock::AtomicLock(ArenaHeader& header, std::uint32_t qp_num, const Peer& owner)
+AtomicLock::AtomicLock(ArenaHeader& header, std::uint32_t qp_num)
     : word_(header.atomic_lock), qp_num_(qp_num) {
-    int turns = 0;
-    for (std::uint32_t free = 0; !held_ && owner.alive(); free = 0) {
+    constexpr int kMostTurns = 4096;
+    for (int turns = 0; !held_ && turns < kMostTurns;) {
+        std::uint32_t free = 0;
         held_ = word_.compare_exchange_strong(free, qp_num_);
         if (!held_) relax(turns);
     }

@@ -13,8 +13,6 @@
 
 namespace softverbs {
 
-class Peer;
-
 struct AtomicRequest {
     std::uint64_t address = 0;  ///< in the owner, aligned to 8
     bool is_compare = false;
@@ -24,8 +22,9 @@ struct AtomicRequest {
 
 class AtomicLock {
   public:
-    /// Waits for the lock; gives up when `owner` dies, who alone could break it.
-    AtomicLock(ArenaHeader& header, std::uint32_t qp_num, const Peer& owner);
+    /// Waits a little. Who holds it may have died: then its owner's service thread breaks the lock,
+    /// which may be the one that waits here, for this lock or another one.
+    AtomicLock(ArenaHeader& header, std::uint32_t qp_num);
     ~AtomicLock();
     bool held() const { return held_; }
     AtomicLock(const AtomicLock&) = delete;

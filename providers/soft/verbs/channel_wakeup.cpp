@@ -46,7 +46,7 @@ std::shared_ptr<UniqueFd> channel_of(Adapter& adapter, Peer& peer, std::uint32_t
     }
     Result<Reply> reply = peer.request(
         MessageType::kWakeChannel, bytes_of(ChannelRequest{cq, channel}), Clock::now() + kPatience);
-    if (!reply || reply->fds.size() != 1) return nullptr;
+    if (!reply || reply->fds.size() != 1 || !is_event_counter(reply->fds[0].get())) return nullptr;
     auto fd = std::make_shared<UniqueFd>(std::move(reply->fds[0]));
     support::MutexLock lock(adapter.mutex);
     return adapter.peer_channels.emplace(key, std::move(fd)).first->second;

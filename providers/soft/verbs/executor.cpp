@@ -291,8 +291,8 @@ Outcome Executor::move_atomic(AgentKind kind) {
 }
 
 int Executor::run_locked_atomic(const AtomicRequest& request, Way way, std::uint64_t& found) {
-    const AtomicLock lock(target_.arena.header(), target_.qp_num, *target_.peer);
-    if (!lock.held()) return ESRCH;
+    const AtomicLock lock(target_.arena.header(), target_.qp_num);
+    if (!lock.held()) return target_.peer->alive() ? EBUSY : ESRCH;
     fault_point(FaultPoint::kAtomicLocked);
     int cause = 0;
     if (way == Way::kProcessVm)
@@ -312,6 +312,7 @@ ibv_wc_status Executor::deliver_atomic(std::uint64_t found) {
 Outcome Executor::copied(int cause) {
     if (cause == 0) return takes_receive() ? finish_receive(0) : done(IBV_WC_SUCCESS);
     if (cause == ESRCH) return done(IBV_WC_RETRY_EXC_ERR);
+    if (cause == EBUSY) return {Progress::kLocked, IBV_WC_SUCCESS};
     if (!all_mapped(plan_.locals())) return done(IBV_WC_LOC_PROT_ERR);
     if (!is_send()) return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
     publish_receive(IBV_WC_LOC_PROT_ERR, 0);

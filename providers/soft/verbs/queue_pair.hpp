@@ -53,6 +53,7 @@ enum class Progress {
     kNotReady,    ///< the peer's queue pair is not in RTR yet
     kPaused,      ///< the peer exchanges pages
     kAgent,       ///< the peer's service thread is copying
+    kLocked,      ///< others carry out atomic operations there
     kNoAnswer,    ///< the peer, or its queue pair, is gone
     kUnresolved,  ///< a datagram's destination is being looked for
 };
@@ -134,7 +135,8 @@ class QueuePair : public ExtendableQp {
     std::uint32_t index() const { return index_; }
     /// Whether a thread of ours is carrying out a request.
     bool executing() const { return executing_.load(std::memory_order_seq_cst); }
-    /// Waits until a request that its requester has begun here has ended, or the requester has.
+    /// Waits until a request that its requester has begun here has ended, or the requester has. One
+    /// that takes seconds for it is cut off.
     void wait_for_requester() const EXCLUDES(requester_lock_);
     /// Waits until whoever began before now to put a completion into one of its queues has done so:
     /// its requester, and our own threads.
@@ -157,6 +159,7 @@ class QueuePair : public ExtendableQp {
     friend class Executor;
     bool requester_busy() const EXCLUDES(requester_lock_);
     bool requester_gone() const EXCLUDES(requester_lock_);
+    void cut_off_requester() const EXCLUDES(requester_lock_);
     explicit QueuePair(ProtectionDomain& pd);
     int set_up(const ibv_qp_init_attr& attributes);
     int allocate_receives();
@@ -226,6 +229,7 @@ class QueuePair : public ExtendableQp {
     std::uint32_t send_slot_stride_ = 0;
     std::uint32_t wait_ticket_ GUARDED_BY(send_lock_) = 0;
     Progress waiting_for_ GUARDED_BY(send_lock_) = Progress::kDone;
+    Deadline locked_until_ GUARDED_BY(send_lock_){};  ///< kLocked is an error from then on
     std::unique_ptr<AgentOperation> agent_ GUARDED_BY(send_lock_);
     std::unique_ptr<DatagramSender> datagrams_ GUARDED_BY(send_lock_);
 

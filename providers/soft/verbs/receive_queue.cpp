@@ -10,6 +10,12 @@
 #include "providers/soft/verbs/queue_pair.hpp"
 
 namespace softverbs {
+namespace {
+
+/// A request of megabytes takes milliseconds.
+constexpr std::chrono::seconds kRequesterPatience{5};
+
+}  // namespace
 
 int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
     int cause = 0;
@@ -123,9 +129,24 @@ void QueuePair::wait_for_producers() {
 
 void QueuePair::wait_for_requester() const {
     constexpr int kTurnsBeforeDoubt = 4096;
+    Deadline end{};
     for (int turns = 0; requester_busy(); relax(turns)) {
-        if (turns % kTurnsBeforeDoubt == kTurnsBeforeDoubt - 1 && requester_gone()) return;
+        if (turns % kTurnsBeforeDoubt != kTurnsBeforeDoubt - 1) continue;
+        if (requester_gone()) return;
+        if (end == Deadline{}) end = Clock::now() + kRequesterPatience;
+        if (Clock::now() >= end) return cut_off_requester();
     }
+}
+
+/// It has been stopped in the middle of a request, or pretends to be at work: whoever waits here
+/// must not for ever.
+void QueuePair::cut_off_requester() const {
+    std::shared_ptr<Peer> peer;
+    {
+        support::SpinLockGuard lock(requester_lock_);
+        if (requester_) peer = requester_->peer;
+    }
+    if (peer) adapter_.process().cut_off(peer);
 }
 
 bool QueuePair::requester_gone() const {

@@ -125,6 +125,11 @@ constexpr std::uint32_t kRnrDelays[32] = {65536, 1,    2,    3,     4,     6,   
                                           256,   384,  512,  768,   1024,  1536,  2048,  3072,
                                           4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
+/// Another process's atomic operation takes microseconds; one that holds the lock and goes no
+/// further is waited for so long.
+constexpr std::chrono::milliseconds kLockedPause{1};
+constexpr std::chrono::seconds kLockedPatience{10};
+
 }  // namespace
 
 int QueuePair::check(const ibv_send_wr& wr) const {
@@ -300,6 +305,7 @@ Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
     using std::chrono::microseconds;
     const Deadline now = Clock::now();
     if (reason == Progress::kPaused) return now + kLongestPause;
+    if (reason == Progress::kLocked) return now + kLockedPause;
     if (reason == Progress::kNoReceive) {
         endless = attributes_.rnr_retry == 7;
         const std::uint32_t code = target_.entry->min_rnr_timer.load() & 31;
@@ -318,6 +324,8 @@ Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
 }
 
 void QueuePair::begin_wait(Progress reason) {
+    if (reason == Progress::kLocked && waiting_for_ != reason)
+        locked_until_ = Clock::now() + kLockedPatience;
     waiting_for_ = reason;
     const std::uint32_t ticket = ++wait_ticket_;
     if (reason == Progress::kAgent) return;
@@ -343,6 +351,7 @@ void QueuePair::wait_expired(std::uint32_t ticket) {
         datagrams_->targets().stop_waiting();
         return drain();
     }
+    if (reason == Progress::kLocked && Clock::now() < locked_until_) return begin_wait(reason);
     enter_error(reason == Progress::kNoReceive ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR);
 }
 
@@ -366,6 +375,10 @@ void QueuePair::agent_replied(const AgentMessage& answer, const Peer& peer) {
     const SendWork& work = queued(send_pending_);
     const Outcome outcome =
         Executor(*this, target_, agent_, work).conclude_agent(status, answer.operands[0]);
+    if (outcome.progress != Progress::kDone) {
+        executing_.store(false, std::memory_order_release);
+        return begin_wait(outcome.progress);
+    }
     waiting_for_ = Progress::kDone;
     ++send_pending_;
     complete(work, outcome.status);
