@@ -51,6 +51,11 @@ TESTS += test/unit/cm_test
 test_unit_cm_test_SOURCES = %reldir%/cm_test.cpp %reldir%/cm_queue_pair_test.cpp %reldir%/cm_fixture.hpp test/support/process.hpp
 test_unit_cm_test_LDADD = libtestmain.la libsoftverbs_core.la libsupport.la
 
+check_PROGRAMS += test/unit/tool_test
+TESTS += test/unit/tool_test
+test_unit_tool_test_SOURCES = %reldir%/tool_test.cpp %reldir%/fabric_fixture.hpp test/support/process.hpp
+test_unit_tool_test_LDADD = libtestmain.la libsoftverbs_tool.la libsoftverbs_core.la libsupport.la
+
 check_PROGRAMS += test/unit/dat_conf_test
 TESTS += test/unit/dat_conf_test
 test_unit_dat_conf_test_SOURCES = %reldir%/dat_conf_test.cpp
