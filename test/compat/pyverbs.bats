@@ -1,0 +1,73 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Debian's pyverbs: its objects on soft0 by a script of ours, and the tests that rdma-core brings for it.
+load helpers
+
+# Debian's own interpreter: another one in the path does not know pyverbs.
+python=/usr/bin/python3
+# Where Debian's package keeps rdma-core's tests; images without documentation do not have them.
+rdma_core_tests=/usr/share/doc/rdma-core/tests
+
+setup() {
+    "$python" -c 'import pyverbs' 2>/dev/null || missing "python3-pyverbs is not installed"
+    start_network
+}
+teardown() { stop_all; }
+
+# usage: never COMMAND... - "! command" in the middle of a test does not fail it.
+never() {
+    if "$@"; then
+        echo "unexpected: $*"
+        return 1
+    fi
+}
+
+# usage: objects WHAT
+objects() {
+    run_to_end script env LD_PRELOAD="$softverbs" "$python" "$TOP_SRCDIR/test/compat/pyverbs_objects.py" "$1"
+    is_silent script
+    fabric_gets_clean
+}
+
+@test "pyverbs: RC queue pairs of two processes send, write, read and add" { objects rc_transfer; }
+@test "pyverbs: CQEX and QPEx: sends built one by one, completions read part by part" { objects extended_transfer; }
+@test "pyverbs: a shared receive queue and a completion channel" { objects shared_receives_and_events; }
+@test "pyverbs: a memory window is bound, a region registered anew" { objects windows_and_reregistration; }
+@test "pyverbs: CMID, the synchronous calls of rdma_cm" { objects connection_manager; }
+@test "pyverbs: what the device lacks is an exception with EOPNOTSUPP" { objects what_is_absent; }
+
+# Reasons that rdma-core's tests have for not running here; another one is a function that has gone.
+lacking='MLX5|EFA|mlx5|ODP|Device memory|net interface|dmabuf|XRC|Ethernet link layer|Parent Domain|huge pages|cuda|PCI device|'
+lacking+='real time|RoCE|gid indices|No supported port|Create Extended CQ|Extended CQ is not supported|Extended QP is not supported'
+
+# rdma-core's tests but two: a context of this device has no descriptor by which another one could be made from it, and a send
+# queue takes as many requests as it was made for, where the test of resizing expects an adapter to round one up to many.
+copy_rdma_core_tests() {
+    [ -d "$rdma_core_tests" ] || skip "rdma-core's tests are not installed: documentation was left out"
+    cp -r "$rdma_core_tests" tests
+    find tests -name '*.gz' -exec gunzip {} +
+    rm tests/test_shared_pd.py
+    sed -i 's/def test_resize_cq(/def not_for_this_device(/' tests/test_cq.py
+}
+
+# A verdict stands behind the test's name, or behind its description on the next line.
+verdicts() {
+    awk '/^test_[a-z0-9_]+ \(tests\./ { name = $1 } match($0, / \.\.\. /) { print name ": " substr($0, RSTART + 5) }' suite.err
+}
+
+@test "rdma-core's own tests: none fails on soft0, and what they skip is what the device lacks" {
+    cd "$BATS_TEST_TMPDIR"
+    copy_rdma_core_tests
+    run_to_end suite env LD_PRELOAD="$softverbs" "$python" tests/run_tests.py --dev soft0 -v
+    verdicts > verdicts
+    never grep -E ': (FAIL|ERROR)' verdicts
+    never eval "grep ': skipped' verdicts | grep -vE '$lacking'"
+    for name in test_qp_ex_rc_send test_qp_ex_rc_send_imm test_qp_ex_rc_rdma_write test_qp_ex_rc_rdma_write_imm \
+        test_qp_ex_rc_rdma_read test_qp_ex_rc_atomic_cmp_swp test_qp_ex_rc_atomic_fetch_add test_qp_ex_rc_bind_mw \
+        test_mr_rereg_access test_mr_rereg_addr test_mr_rereg_pd test_mw_type1 test_mw_type2_invalidate_local \
+        test_mw_type2_invalidate_remote test_cq_events_rc test_rc_traffic_cq_ex \
+        test_qp_ex_ud_send test_qp_ex_ud_send_imm test_create_ah test_cq_events_ud test_ud_traffic_cq_ex; do
+        grep -q "^$name: ok" verdicts || { echo "$name did not run: $(grep "^$name:" verdicts)"; false; }
+    done
+    fabric_gets_clean
+}
