@@ -81,3 +81,16 @@ measure() {
 @test "ib_atomic_lat: fetch and add" { measure ib_atomic_lat 8 -F -n 500; }
 @test "ib_atomic_bw: compare and swap" { measure ib_atomic_bw 8 -F -n 500 -A CMP_AND_SWAP; }
 @test "ib_send_lat -R: connected by rdma_cm" { measure ib_send_lat 64 -F -n 500 -s 64 -R; }
+@test "ib_write_lat -R: connected by rdma_cm" { measure ib_write_lat 64 -F -n 200 -s 64 -R; }
+@test "ib_read_lat -R: connected by rdma_cm" { measure ib_read_lat 64 -F -n 200 -s 64 -R; }
+@test "ib_atomic_lat -R: connected by rdma_cm" { measure ib_atomic_lat 8 -F -n 200 -R; }
+@test "ib_send_bw -R: connected by rdma_cm" { measure ib_send_bw 4096 -F -n 300 -s 4096 -R; }
+@test "ib_write_bw -R: connected by rdma_cm" { measure ib_write_bw 4096 -F -n 300 -s 4096 -R; }
+@test "ib_send_bw -q 4 -e: 4 queue pairs, sleeping" { measure ib_send_bw 4096 -F -n 300 -s 4096 -q 4 -e; }
+@test "ib_write_bw -b -q 2: both directions" { measure ib_write_bw 4096 -F -n 300 -s 4096 -q 2 -b; }
+@test "ib_read_bw -q 4 -e: 4 queue pairs, sleeping" { measure ib_read_bw 4096 -F -n 300 -s 4096 -q 4 -e; }
+@test "ib_read_bw -b: both directions" { measure ib_read_bw 65536 -F -n 200 -b; }
+@test "ib_atomic_bw -q 2: fetch and add over 2 queue pairs" { measure ib_atomic_bw 8 -F -n 200 -q 2 -A FETCH_AND_ADD; }
+@test "ib_atomic_lat: compare and swap" { measure ib_atomic_lat 8 -F -n 200 -A CMP_AND_SWAP; }
+@test "ib_send_lat -e: sleeping for completion events" { measure ib_send_lat 64 -F -n 300 -s 64 -e; }
+@test "ib_send_bw --use-srq -q 2: receives from a shared queue" { measure ib_send_bw 4096 -F -n 300 -s 4096 -q 2 --use-srq; }

@@ -34,6 +34,8 @@ pingpong() {
 @test "ibv_rc_pingpong -e: sleeping for completion events" { pingpong 4096 1000 -e; }
 @test "ibv_rc_pingpong -e: 1 MiB, sleeping for completion events" { pingpong 1048576 50 -e; }
 @test "ibv_rc_pingpong -g 0: addressed by GID" { pingpong 4096 200 -g 0; }
+@test "ibv_rc_pingpong -N: sends built one by one" { pingpong 4096 1000 -N; }
+@test "ibv_rc_pingpong -N -e -c: sends built one by one, sleeping, received bytes validated" { pingpong 65536 200 -N -e -c; }
 @test "ibv_uc_pingpong: received bytes validated" {
     program=ibv_uc_pingpong
     pingpong 4096 1000 -c
@@ -58,6 +60,24 @@ pingpong() {
     program=ibv_srq_pingpong
     pingpong 4096 1000 -q 2 -e
 }
+
+# usage: lacks MESSAGE PROGRAM OPTIONS... - the program says what it misses, and ends by itself with an error.
+lacks() {
+    local message=$1 status=0
+    shift
+    need_program "$1"
+    start alone env LD_PRELOAD="$softverbs" "$@"
+    wait "${process_of[alone]}" || status=$?
+    unset 'process_of[alone]'
+    [ "$status" -eq 1 ] || { echo "ended with status $status"; return 1; }
+    cat "$BATS_TEST_TMPDIR"/alone.{out,err} | grep -F "$message"
+    fabric_gets_clean
+}
+
+@test "ibv_rc_pingpong -t: says that there are no timestamps" { lacks 'completion timestamp capable' ibv_rc_pingpong -t; }
+@test "ibv_rc_pingpong -o: says that there is no paging on demand" { lacks 'ODP capable' ibv_rc_pingpong -o; }
+@test "ibv_rc_pingpong -j: says that there is no device memory" { lacks 'support dm allocation' ibv_rc_pingpong -j; }
+@test "ibv_xsrq_pingpong: says that there are no XRC domains" { lacks "Open the XRC Domain" ibv_xsrq_pingpong; }
 
 @test "kill -9 of an ibv_rc_pingpong server gives its client an error, and leaves nothing that the next process does not clean" {
     start server env LD_PRELOAD="$softverbs" stdbuf -oL ibv_rc_pingpong -n 1000000000

@@ -96,6 +96,35 @@ udaddy_client() {
 @test "udaddy: 5 datagram queue pairs, 20 messages of 100 bytes each way" { udaddy_pair; }
 @test "udaddy -S 4096: messages as long as the path takes" { udaddy_pair -S 4096; }
 
+# usage: synchronous SERVER CLIENT OPTIONS... - rdmacm-utils' examples of calls that wait. The server says that it starts, and
+# not when it listens: a client that comes too early is refused, and comes again.
+synchronous() {
+    local server=$1 client=$2
+    shift 2
+    need_program "$server" "$client"
+    start server env LD_PRELOAD="$softverbs" stdbuf -oL "$server" -p 7471 "$@"
+    await_line server "^$server: start$"
+    eventually run_to_end client env LD_PRELOAD="$softverbs" "$client" -s 127.0.0.1 -p 7471 "$@"
+    await_end server
+    has server "^$server: end 0$"
+    has client "^$client: end 0$"
+    is_silent server client
+    fabric_gets_clean
+}
+
+@test "rdma_client and rdma_server: endpoints without an event loop" { synchronous rdma_server rdma_client; }
+@test "rdma_xclient and rdma_xserver: the same with reliable connections" { synchronous rdma_xserver rdma_xclient -c r; }
+
+@test "rdma_xserver -c x: is told that there is no XRC" {
+    need_program rdma_xserver
+    local status=0
+    start server env LD_PRELOAD="$softverbs" rdma_xserver -c x
+    wait "${process_of[server]}" || status=$?
+    unset 'process_of[server]'
+    [ "$status" -eq 255 ]
+    grep -F 'rdma_create_ep: Operation not supported' "$BATS_TEST_TMPDIR/server.err"
+}
+
 # usage: adds FIRST SECOND SUM
 adds() {
     local example=$TOP_BUILDDIR/doc/examples/verbs_add
