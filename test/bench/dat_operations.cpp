@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <dat2/udat.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,8 @@
 #include "test/bench/answers.hpp"
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr DAT_TIMEOUT kPatience = 60'000'000;  // microseconds
 constexpr DAT_CONN_QUAL kQualifier = 45301;
@@ -118,7 +121,11 @@ int main(int argc, char** argv) {
     }
     Loop loop(argv[1]);
     loop.connect(self);
-    for (int left = std::atoi(argv[4]); left > 0; --left) sends ? loop.send() : loop.write();
+    const int count = std::atoi(argv[4]);
+    const Clock::time_point begin = Clock::now();
+    for (int left = count; left > 0; --left) sends ? loop.send() : loop.write();
+    const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
+    std::printf("ns %.2f\n", took.count() / count);
     succeed(dat_ia_close(loop.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
     return 0;
 }

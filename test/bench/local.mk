@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measured beside a peer; nothing here fails because of a time. Helper programs: no tests of their own.
-bench_programs = test/bench/connections test/bench/dat_operations test/bench/verbs_operations
+bench_programs = test/bench/connections test/bench/dat_operations test/bench/floors test/bench/verbs_operations
 EXTRA_PROGRAMS += $(bench_programs)
 test_bench_connections_SOURCES = %reldir%/connections.cpp %reldir%/answers.hpp
 test_bench_connections_LDADD = libdat2.la
 test_bench_dat_operations_SOURCES = %reldir%/dat_operations.cpp %reldir%/answers.hpp
 test_bench_dat_operations_LDADD = libdat2.la
+test_bench_floors_SOURCES = %reldir%/floors.cpp
+test_bench_floors_LDADD = -lpthread
 test_bench_verbs_operations_SOURCES = %reldir%/verbs_operations.cpp
 test_bench_verbs_operations_LDADD = $(IBVERBS_LIBS)
-EXTRA_DIST += %reldir%/bench
 
+TESTS += %reldir%/table.bats
+EXTRA_DIST += %reldir%/bench %reldir%/compare %reldir%/table %reldir%/table.bats
+
+# BENCH=short: one short run of each, to see that all of it works. The table stands in bench/ afterwards.
+BENCH = full
 BENCH_CONNECTIONS = 2000
 bench: all $(bench_programs)
-	@$(abs_top_srcdir)/%reldir%/bench '$(abs_top_builddir)' '$(BENCH_CONNECTIONS)'
-.PHONY: bench
+	@$(abs_top_srcdir)/%reldir%/bench '$(abs_top_builddir)' '$(BENCH_CONNECTIONS)' '$(BENCH)'
+
+# And puts the table into doc/performance.md.
+bench-document: bench
+	$(abs_top_srcdir)/%reldir%/table --document bench/table.json $(abs_top_srcdir)/doc/performance.md
+.PHONY: bench bench-document

@@ -6,12 +6,15 @@
 /// usage: verbs_operations write|send COUNT
 #include <infiniband/verbs.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kBytes = 8;
 constexpr int kEntries = 64;
@@ -143,6 +146,10 @@ int main(int argc, char** argv) {
         return 2;
     }
     Loop loop;
-    for (int left = std::atoi(argv[2]); left > 0; --left) sends ? loop.send() : loop.write();
+    const int count = std::atoi(argv[2]);
+    const Clock::time_point begin = Clock::now();
+    for (int left = count; left > 0; --left) sends ? loop.send() : loop.write();
+    const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
+    std::printf("ns %.2f\n", took.count() / count);
     return 0;
 }

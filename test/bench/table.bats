@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The table that `make bench` prints, made from measurements that are given. Nothing is measured here.
+
+setup() {
+    table=$TOP_SRCDIR/test/bench/table
+    command -v python3 >/dev/null || skip "python3 is not installed"
+    cat >"$BATS_TEST_TMPDIR/measurements" <<'LINES'
+send_latency.s 0.2
+send_latency.s 9.0
+send_latency.s 0.3
+send_latency.p 1.5
+send_latency.verbs 0.25
+send_latency.reference 0.9
+send_latency.ucx 0.4
+send_latency.fi_shm missing fi_pingpong is not installed
+write_rate.s 12000000
+round_trip.cache_line 0.1
+read_latency.s 0.5
+send_bandwidth_1M.s 8000
+send_bandwidth_1M.ucx_cma 9000
+send_bandwidth_1M.ucx_posix 5000
+wake_up.eventfd 6
+wake_up.futex 4
+blocking_latency.s 5
+write_instructions.s 300
+write_instructions.reference 900
+write_instructions.verbs 200
+write_ns.s 70
+write_ns.verbs 30
+LINES
+    "$table" "$BATS_TEST_TMPDIR/measurements" "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/printed"
+}
+
+# usage: row TITLE FILTER - holds of that row of table.json.
+row() {
+    jq -e --arg title "$1" ".rows[] | select(.title == \$title) | $2" "$BATS_TEST_TMPDIR/table.json" >/dev/null || {
+        jq --arg title "$1" '.rows[] | select(.title == $title)' "$BATS_TEST_TMPDIR/table.json"
+        false
+    }
+}
+
+@test "bench table: the median of the runs counts, beside each peer" {
+    row 'send/receive 8 B, one way' '.values == {"s": 0.3, "p": 1.5, "verbs": 0.25, "reference": 0.9, "peer": 0.4, "floor": null}'
+    row 'send/receive 8 B, one way' '(.ratio - 0.75 | fabs) < 1e-9 and (.ratio_p - 3.75 | fabs) < 1e-9'
+}
+
+@test "bench table: a goal is met or missed by its ratio, in its direction" {
+    row 'send/receive 8 B, one way' '.met == true and .kind == "most" and .limit == 1'
+    row 'RDMA read 8 B' '.met == false and .ratio == 5'
+    row 'message rate 8 B writes, one thread' '.met == true and .ratio == 1.2'
+    row 'send bandwidth 1 MiB' '.met == false and .against == "send_bandwidth_1M.ucx_cma"'
+    row 'blocking wait, 8 B, one way' '.met == true and .against == "wake_up.futex" and .ratio == 1.25'
+}
+
+@test "bench table: what DAT adds is the difference to verbs, ours and the reference's" {
+    row 'DAT above verbs, write: of what the reference adds' 'select(.unit == "instructions") |
+        .values == {"s": 100, "reference": 700} and .met == true'
+    row 'DAT above verbs, write: post and completion' 'select(.unit == "instructions") | .met == true'
+    row 'DAT above verbs, write: post and completion' 'select(.unit == "ns") | .met == false'
+}
+
+@test "bench table: what is missing is said, and its row is there" {
+    row 'send/receive 8 B, one way' '.missing == {"send_latency.fi_shm": "fi_pingpong is not installed"}'
+    row 'RDMA write 8 B, one way, target polls memory' '.met == null and .ratio == null'
+    grep -q '^# missing: send_latency.fi_shm: fi_pingpong is not installed$' "$BATS_TEST_TMPDIR/table.txt"
+    grep -q '^RDMA write 8 B, one way, target polls memory .*not measured$' "$BATS_TEST_TMPDIR/table.txt"
+}
+
+@test "bench table: what is printed is table.txt, and the plot is an image with a bar for each row that has a ratio" {
+    cmp "$BATS_TEST_TMPDIR/printed" "$BATS_TEST_TMPDIR/table.txt"
+    python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$BATS_TEST_TMPDIR/table.svg"
+    [ "$(grep -c 'text-anchor="end"' "$BATS_TEST_TMPDIR/table.svg")" -eq \
+        "$(jq '[.rows[] | select(.kind and .ratio)] | length' "$BATS_TEST_TMPDIR/table.json")" ]
+}
+
+@test "bench table: every goal has a row, whatever was measured" {
+    : >"$BATS_TEST_TMPDIR/nothing"
+    "$table" "$BATS_TEST_TMPDIR/nothing" "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/printed"
+    [ "$(jq '.rows | length' "$BATS_TEST_TMPDIR/table.json")" -eq 24 ]
+    jq -e 'all(.rows[]; .met == null)' "$BATS_TEST_TMPDIR/table.json" >/dev/null
+}
+
+@test "bench table: it goes between the markers of a document, and leaves the rest" {
+    printf 'before\n<!-- measured: begin -->\nold\n<!-- measured: end -->\nafter\n' >"$BATS_TEST_TMPDIR/page.md"
+    "$table" --document "$BATS_TEST_TMPDIR/table.json" "$BATS_TEST_TMPDIR/page.md"
+    [ "$(head -n 1 "$BATS_TEST_TMPDIR/page.md")" = before ]
+    [ "$(tail -n 1 "$BATS_TEST_TMPDIR/page.md")" = after ]
+    grep -q '^| send/receive 8 B, one way | us | 0.3 | 1.5 | 0.25 | 0.9 | 0.4 | - |' "$BATS_TEST_TMPDIR/page.md"
+    [ "$(grep -c "^old" "$BATS_TEST_TMPDIR/page.md")" -eq 0 ]
+    # Once more, for the same result.
+    cp "$BATS_TEST_TMPDIR/page.md" "$BATS_TEST_TMPDIR/once.md"
+    "$table" --document "$BATS_TEST_TMPDIR/table.json" "$BATS_TEST_TMPDIR/page.md"
+    cmp "$BATS_TEST_TMPDIR/once.md" "$BATS_TEST_TMPDIR/page.md"
+}
+
+@test "bench table: a document without the markers is refused" {
+    echo text >"$BATS_TEST_TMPDIR/page.md"
+    run "$table" --document "$BATS_TEST_TMPDIR/table.json" "$BATS_TEST_TMPDIR/page.md"
+    [ "$status" -eq 1 ]
+    [[ $output == *"markers"* ]]
+    [ "$(cat "$BATS_TEST_TMPDIR/page.md")" = text ]
+}
+
+@test "doc/performance.md has the markers for the table" {
+    [ "$(grep -c '^<!-- measured: \(begin\|end\) -->$' "$TOP_SRCDIR/doc/performance.md")" -eq 2 ]
+}
