@@ -125,7 +125,9 @@ void Adapter::leave(std::shared_ptr<Adapter> adapter) {
     // A child that inherited the context has no part in the parent's membership.
     if (Process::current() != &adapter->process_) return;
     Process::leave();
-    if (!Process::current()) mine.adapter.reset();
+    if (Process::current()) return;
+    mine.adapter.reset();
+    SharedPages::of_process().device_closed();
 }
 
 Adapter::Adapter(Process& process, std::unique_ptr<Arena> arena)

@@ -62,6 +62,14 @@ int SharedPages::page_file_locked() {
     return page_file_;
 }
 
+void SharedPages::device_closed() {
+    support::MutexLock lock(mutex_);
+    if (page_file_ < 0 || !allocations_.empty() || !exchanged_.empty()) return;
+    close(page_file_);
+    page_file_ = -1;
+    memory_.close();
+}
+
 /// Address space first, then the same addresses from the page file.
 void* SharedPages::allocate(std::size_t size) {
     const std::uint64_t length = (size + kPage - 1) & ~(kPage - 1);

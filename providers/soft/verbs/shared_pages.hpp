@@ -35,6 +35,8 @@ class SharedPages {
 
     /// The process's page file. @return -1 with errno when there is none.
     int page_file() EXCLUDES(mutex_);
+    /// Nobody has the device open any more: gives back the descriptors, unless memory needs them.
+    void device_closed() EXCLUDES(mutex_);
 
     /// softverbs_memory_alloc and softverbs_memory_free. @return nullptr with errno.
     void* allocate(std::size_t size) EXCLUDES(mutex_);
