@@ -20,6 +20,7 @@ struct Opened {
 };
 
 char memory[4096];
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE;
 
 Opened open(ibv_device* device) {
     Opened made{};
@@ -28,7 +29,7 @@ Opened open(ibv_device* device) {
     made.pd = ibv_alloc_pd(made.context);
     made.channel = ibv_create_comp_channel(made.context);
     made.cq = ibv_create_cq(made.context, 4, nullptr, made.channel, 0);
-    made.mr = ibv_reg_mr(made.pd, memory, sizeof memory, IBV_ACCESS_LOCAL_WRITE);
+    made.mr = ibv_reg_mr(made.pd, memory, sizeof memory, kAccess);
     return made;
 }
 

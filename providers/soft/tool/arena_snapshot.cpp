@@ -92,6 +92,8 @@ const char* name_of(PageReason reason) {
             return "exchanged for shared pages";
         case PageReason::kNotWorthIt:
             return "private, little used";
+        case PageReason::kLarge:
+            return "too large to exchange in one pause";
         case PageReason::kNever:
             return "SOFTVERBS_SHARED_PAGES=never";
         case PageReason::kNotPrivate:
