@@ -88,7 +88,8 @@ test_api_verbs_unreliable_test_LDADD = $(verbs_test_libs)
 test_api_verbs_datagram_test_SOURCES = %reldir%/verbs_datagram_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
 test_api_verbs_datagram_test_LDADD = $(verbs_test_libs)
 test_api_verbs_datagram_death_test_SOURCES = %reldir%/verbs_datagram_death_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
-test_api_verbs_datagram_death_test_LDADD = $(verbs_test_libs)
+test_api_verbs_datagram_death_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+test_api_verbs_datagram_death_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
 
 # Over soft0, through libdat2; most with a process at each end.
 dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp

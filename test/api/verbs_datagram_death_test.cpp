@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Datagram queue pairs whose partners die, stop, or never were.
+#include <signal.h>
+#include <sys/syscall.h>
+
 #include <random>
 
+#include "providers/soft/verbs/fault_points.hpp"
 #include "test/api/datagram_pair.hpp"
 
 namespace test {
 namespace {
+
+using softverbs::FaultPoint;
 
 class VerbsDatagramDeath : public testing::Test {
   protected:
@@ -95,27 +101,74 @@ class Server {
 };
 
 TEST_F(VerbsDatagramDeath, SendersThatAreKilledLeaveTheReceiverToTheOthers) {
+    if (kThreadSanitizer) GTEST_SKIP() << "it cannot follow threads of a child made beside threads";
     std::mt19937 random(20);
-    std::unique_ptr<Server> server;
     Child asker(ask);
-    server = std::make_unique<Server>();
-    asker.channel().send(server->number());
+    Server server;
+    asker.channel().send(server.number());
     for (int round = 0; round < scaled(20); ++round) {
         Child victim(flood);
-        victim.channel().send(server->number());
+        victim.channel().send(server.number());
         victim.channel().receive<char>();
-        const std::uint32_t enough = server->floods() + random() % 200;
-        while (server->floods() < enough) server->serve();
+        const std::uint32_t enough = server.floods() + random() % 200;
+        while (server.floods() < enough) server.serve();
         victim.kill();
         asker.channel().send(std::uint32_t(round));
         ASSERT_TRUE(eventually([&] {
-            for (int i = 0; i < 256; ++i) server->serve();
+            for (int i = 0; i < 256; ++i) server.serve();
             pollfd answered{asker.channel().descriptor(), POLLIN, 0};
             return poll(&answered, 1, 0) == 1;
         })) << "round "
             << round;
         ASSERT_EQ(asker.channel().receive<std::uint32_t>(), std::uint32_t(round));
         EXPECT_EQ(victim.wait(), 128 + SIGKILL);
+    }
+}
+
+FaultPoint deadly_point;
+int passes_left;
+
+void die_there(FaultPoint point) {
+    if (point == deadly_point && --passes_left == 0)
+        syscall(SYS_tgkill, getpid(), gettid(), SIGKILL);
+}
+
+/// At each store of a sender that others see, in the middle of its traffic.
+TEST_F(VerbsDatagramDeath, ASenderThatDiesAtAnyOfItsStoresLeavesTheReceiverToTheOthers) {
+    if (kThreadSanitizer) GTEST_SKIP() << "it cannot follow threads of a child made beside threads";
+    Child asker(ask);
+    Server server;
+    asker.channel().send(server.number());
+    std::uint32_t round = 0;
+    for (const FaultPoint point :
+         {FaultPoint::kBusySet, FaultPoint::kPayloadPlaced, FaultPoint::kCompletionClaimed,
+          FaultPoint::kTailMoved, FaultPoint::kReceiveConsumed, FaultPoint::kCompletionHalfWritten,
+          FaultPoint::kCompletionWritten, FaultPoint::kCompletionPublished,
+          FaultPoint::kBusyCleared}) {
+        Child victim([&](Channel& channel) {
+            deadly_point = point;
+            passes_left = 7;
+            softverbs::at_fault_point = die_there;
+            flood(channel);
+        });
+        victim.channel().send(server.number());
+        victim.channel().receive<char>();
+        int status = -1;
+        ASSERT_TRUE(eventually([&] {
+            server.serve();
+            status = victim.wait(0s);
+            return status != -1;
+        })) << "point "
+            << static_cast<unsigned>(point);
+        EXPECT_EQ(status, 128 + SIGKILL);
+        asker.channel().send(++round);
+        ASSERT_TRUE(eventually([&] {
+            for (int i = 0; i < 256; ++i) server.serve();
+            pollfd answered{asker.channel().descriptor(), POLLIN, 0};
+            return poll(&answered, 1, 0) == 1;
+        })) << "point "
+            << static_cast<unsigned>(point);
+        ASSERT_EQ(asker.channel().receive<std::uint32_t>(), round);
     }
 }
 

@@ -145,10 +145,6 @@ TEST_F(VerbsDatagram, ReceivesFromManyAtOnceWithoutLossAndInOrderOfEach) {
     Options options;
     options.depth = std::min<std::uint32_t>(kSenders * messages, 32768);
     options.cq_entries = static_cast<int>(options.depth) + 16;
-    Host host(options);
-    Datagrams qp(host);
-    for (std::uint32_t i = 0; i < options.depth; ++i)
-        ASSERT_EQ(qp.receive(i, {host.sge(i % 64 * 256, 256)}), 0);
     std::vector<std::unique_ptr<Child>> children;
     for (std::uint32_t s = 0; s < kSenders; ++s) {
         children.push_back(std::make_unique<Child>([&, s](Channel& channel) {
@@ -164,6 +160,10 @@ TEST_F(VerbsDatagram, ReceivesFromManyAtOnceWithoutLossAndInOrderOfEach) {
             channel.receive<char>();
         }));
     }
+    Host host(options);
+    Datagrams qp(host);
+    for (std::uint32_t i = 0; i < options.depth; ++i)
+        ASSERT_EQ(qp.receive(i, {host.sge(i % 64 * 256, 256)}), 0);
     for (auto& child : children) child->channel().send(qp.number());
     std::map<std::uint32_t, std::uint32_t> seen;
     for (std::uint32_t i = 0; i < kSenders * messages; ++i) {

@@ -24,9 +24,7 @@ namespace softverbs {
 class Turn {
   public:
     Turn(QpEntry& entry, std::uint32_t requester);
-    ~Turn() {
-        if (held_) entry_.busy.store(0, std::memory_order_release);
-    }
+    ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     bool held() const { return held_; }

@@ -6,6 +6,7 @@
 
 #include "providers/soft/verbs/completion_ring.hpp"
 #include "providers/soft/verbs/datagram.hpp"
+#include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/memory_regions.hpp"
 #include "providers/soft/verbs/query.hpp"
 
@@ -31,11 +32,20 @@ Turn::Turn(QpEntry& entry, std::uint32_t requester) : entry_(entry) {
     for (int turns = 0;; relax(turns)) {
         std::uint32_t nobody = 0;
         held_ = entry_.busy.compare_exchange_strong(nobody, requester, std::memory_order_seq_cst);
-        if (held_) return;
+        if (held_) {
+            fault_point(FaultPoint::kBusySet);
+            return;
+        }
         if (turns % kTurnsBeforeClock != kTurnsBeforeClock - 1) continue;
         if (patience == Deadline{}) patience = Clock::now() + kLongestTurn;
         if (Clock::now() > patience) return;
     }
+}
+
+Turn::~Turn() {
+    if (!held_) return;
+    entry_.busy.store(0, std::memory_order_release);
+    fault_point(FaultPoint::kBusyCleared);
 }
 
 Outcome DatagramSender::send(const SendWork& work) {
@@ -129,6 +139,7 @@ void DatagramSender::write(DatagramSlot& slot, const SendWork& work) const {
         slot.grh.dgid = address.dgid;
     }
     gather(slot.payload, {local_, num_local_}, 0, work.length);
+    fault_point(FaultPoint::kPayloadPlaced);
 }
 
 void DatagramSender::publish(Target& target, std::uint32_t slot, ibv_wc_status status,
@@ -149,6 +160,7 @@ void DatagramSender::publish(Target& target, std::uint32_t slot, ibv_wc_status s
     CompletionRing& ring = target.completion_ring();
     const CompletionRing::Place place = ring.claim(target.qp_num, Producer::kRequester);
     target.entry->consumed.store(slot + 1, std::memory_order_release);
+    fault_point(FaultPoint::kReceiveConsumed);
     if (!place.entry) {
         target.completions->overrun.store(1, std::memory_order_release);
         return target.kick_cq();
