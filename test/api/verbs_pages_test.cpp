@@ -391,5 +391,164 @@ TEST_F(UsedPages, AreExchangedByTheOnlyThreadOfAnOrdinaryUserWhenItPolls) {
     EXPECT_EQ(writer.wait(), 0);
 }
 
+/// Memory of a file that the test maps MAP_SHARED.
+class SharedFile {
+  public:
+    explicit SharedFile(unsigned seals, std::size_t size = 64 << 10)
+        : fd_(memfd_create("application", MFD_CLOEXEC | MFD_ALLOW_SEALING)), size_(size) {
+        require(ftruncate(fd_, static_cast<off_t>(size)) == 0, "a file");
+        if (seals != 0) require(fcntl(fd_, F_ADD_SEALS, seals) == 0, "sealed");
+        data_ = static_cast<std::uint8_t*>(
+            mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
+    }
+    ~SharedFile() {
+        munmap(data_, size_);
+        close(fd_);
+    }
+    SharedFile(const SharedFile&) = delete;
+    SharedFile& operator=(const SharedFile&) = delete;
+    std::uint8_t* data() const { return data_; }
+    int fd() const { return fd_; }
+
+  private:
+    const int fd_;
+    const std::size_t size_;
+    std::uint8_t* data_ = nullptr;
+};
+
+/// Writes once into the peer's file and adds to a word of it.
+void write_into_file(Host& host, Qp& qp, Channel& channel) {
+    const auto memory = channel.receive<UsedMemory>();
+    fill(host.buffer.data(), 60000, 9);
+    qp.rdma(1, IBV_WR_RDMA_WRITE, {host.sge(0, 60000)}, memory.address + 17, memory.key);
+    require(host.wait().status == IBV_WC_SUCCESS, "written");
+    qp.atomic(2, IBV_WR_ATOMIC_FETCH_AND_ADD, host.sge(65536, 8), memory.address + 61440,
+              memory.key, 5);
+    require(host.wait().status == IBV_WC_SUCCESS, "added");
+    channel.meet();
+}
+
+void own_file(unsigned seals, Channel& channel) {
+    Host host;
+    Qp qp(host);
+    qp.connect(channel);
+    SharedFile file(seals);
+    ibv_mr* mr = ibv_reg_mr(host.pd, file.data(), 64 << 10, kAllAccess);
+    require(mr != nullptr, "registered");
+    channel.send(UsedMemory{reinterpret_cast<std::uintptr_t>(file.data()), mr->rkey});
+    channel.meet();
+    require(holds(file.data() + 17, 60000, 9), "what was written is there");
+    require(*reinterpret_cast<std::uint64_t*>(file.data() + 61440) == 5, "what was added too");
+    channel.meet();
+    ibv_dereg_mr(mr);
+}
+
+TEST_F(UsedPages, OfASealedFileThatTheApplicationSharesAreMappedByThePeer) {
+    Child child([](Channel& channel) { own_file(F_SEAL_SHRINK, channel); });
+    Host host;
+    Qp qp(host);
+    qp.connect(child.channel());
+    write_into_file(host, qp, child.channel());
+    EXPECT_EQ(mappings_of("memfd:application"), 1) << "the peer's file is mapped here";
+    child.channel().meet();
+    EXPECT_EQ(child.wait(), 0);
+}
+
+TEST_F(UsedPages, OfAFileThatCouldBeCutShortAreNotMapped) {
+    Child child([](Channel& channel) { own_file(0, channel); });
+    Host host;
+    Qp qp(host);
+    qp.connect(child.channel());
+    write_into_file(host, qp, child.channel());
+    EXPECT_EQ(mappings_of("memfd:application"), 0);
+    child.channel().meet();
+    EXPECT_EQ(child.wait(), 0);
+}
+
+/// What an application may do with its memory, and what it then finds. Each of these is a limit
+/// that doc/compatibility.md names.
+class LimitsOfSharedPages : public ExchangedPages {
+  protected:
+    LimitsOfSharedPages() : host_(no_buffer()), memory_(64 << 10) {
+        fill(memory_.data(), memory_.size(), 4);
+        mr_ = ibv_reg_mr(host_.pd, memory_.data(), memory_.size(), kAllAccess);
+        require(mr_ && is_shared(memory_.data()), "pages are shared");
+    }
+    ~LimitsOfSharedPages() override { ibv_dereg_mr(mr_); }
+    /// What a child that `make` made sees and changes. @return its exit status.
+    int in_child(const std::function<pid_t()>& make) {
+        const pid_t child = make();
+        if (child == 0) {
+            const bool whole = holds(memory_.data(), memory_.size(), 4);
+            memory_.data()[5000] = 99;
+            _exit(whole ? 0 : 1);
+        }
+        int status = -1;
+        waitpid(child, &status, 0);
+        return WEXITSTATUS(status);
+    }
+    Host host_;
+    Anonymous memory_;
+    ibv_mr* mr_ = nullptr;
+};
+
+TEST_F(LimitsOfSharedPages, ForkGivesTheChildACopyOfItsOwn) {
+    const std::uint8_t before = memory_.data()[5000];
+    EXPECT_EQ(in_child([] { return fork(); }), 0);
+    EXPECT_EQ(memory_.data()[5000], before);
+    EXPECT_TRUE(is_shared(memory_.data()));
+}
+
+TEST_F(LimitsOfSharedPages, ForkGivesTheChildACopyOfProvidedMemoryWhichItMayFree) {
+    auto* provided = static_cast<std::uint8_t*>(softverbs_memory_alloc(10000));
+    fill(provided, 10000, 6);
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool whole = holds(provided, 10000, 6);
+        std::memset(provided, 0, 10000);
+        softverbs_memory_free(provided);
+        _exit(whole && !is_shared(provided) ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_TRUE(holds(provided, 10000, 6));
+    softverbs_memory_free(provided);
+}
+
+TEST_F(LimitsOfSharedPages, ARawCloneSharesThePagesWithItsParent) {
+    EXPECT_EQ(in_child([] { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); }),
+              0);
+    EXPECT_EQ(memory_.data()[5000], 99);
+}
+
+TEST_F(LimitsOfSharedPages, MadvDontneedKeepsWhatThePagesHold) {
+    ASSERT_EQ(madvise(memory_.data(), memory_.size(), MADV_DONTNEED), 0);
+    EXPECT_TRUE(holds(memory_.data(), memory_.size(), 4));
+}
+
+TEST_F(LimitsOfSharedPages, MadvRemoveZeroesThePagesForPeersToo) {
+    ASSERT_EQ(madvise(memory_.data(), memory_.size(), MADV_REMOVE), 0);
+    EXPECT_EQ(std::count(memory_.data(), memory_.data() + memory_.size(), 0),
+              static_cast<std::ptrdiff_t>(memory_.size()));
+    EXPECT_TRUE(is_shared(memory_.data()));
+}
+
+TEST_F(LimitsOfSharedPages, WhatMremapMovedStaysShared) {
+    void* moved = mremap(memory_.data(), memory_.size(), memory_.size(), MREMAP_MAYMOVE);
+    ASSERT_EQ(moved, memory_.data()) << "nothing needs to move";
+    void* place = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    moved = mremap(memory_.data(), 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+    ASSERT_EQ(moved, place);
+    EXPECT_TRUE(is_shared(place));
+    EXPECT_TRUE(holds(static_cast<std::uint8_t*>(place), 4096, 4));
+    ibv_dereg_mr(mr_);
+    EXPECT_FALSE(is_shared(memory_.data() + 4096)) << "the others are private again";
+    EXPECT_TRUE(is_shared(place)) << "these have left";
+    EXPECT_TRUE(holds(static_cast<std::uint8_t*>(place), 4096, 4));
+    munmap(place, 4096);
+    mr_ = ibv_reg_mr(host_.pd, memory_.data() + 4096, 4096, kAllAccess);
+}
+
 }  // namespace
 }  // namespace test

@@ -43,6 +43,7 @@ softverbs_verbs_sources = \
     %reldir%/send_completions.hpp \
     %reldir%/send_queue.cpp \
     %reldir%/region_exchange.cpp %reldir%/region_exchange.hpp \
+    %reldir%/shared_files.cpp %reldir%/shared_files.hpp \
     %reldir%/shared_pages.cpp %reldir%/shared_pages.hpp \
     %reldir%/shared_pages_exchange.cpp \
     %reldir%/shared_pages_fork.cpp \

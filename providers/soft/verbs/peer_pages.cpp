@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/verbs/peer_pages.hpp"
 
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <new>
+
+#include "providers/soft/verbs/shared_files.hpp"
 
 namespace softverbs {
 namespace {
@@ -20,15 +19,6 @@ std::atomic<std::uint8_t*>* make_table(std::size_t count) {
     void* memory = std::calloc(count, sizeof(std::atomic<std::uint8_t*>));
     if (!memory) throw std::bad_alloc();
     return static_cast<std::atomic<std::uint8_t*>*>(memory);
-}
-
-/// Whether touching the file cannot kill us: it has a seal against being cut short and ordinary
-/// pages.
-bool is_safe(int fd) {
-    struct statfs system = {};
-    const int seals = fcntl(fd, F_GET_SEALS);
-    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstatfs(fd, &system) == 0 &&
-           system.f_type == TMPFS_MAGIC;
 }
 
 }  // namespace
@@ -126,7 +116,7 @@ std::uint8_t* PeerPages::map_descriptor(const FileMapping& wanted, int number) c
     const std::uint64_t size =
         (static_cast<std::uint64_t>(status.st_size) + kPage - 1) & ~(kPage - 1);
     if (wanted.offset > size || length > size - wanted.offset) return nullptr;
-    if (!is_safe(fd.get()) && !unsealed_) return nullptr;
+    if (!is_safe_to_map(fd.get()) && !unsealed_) return nullptr;
     void* base = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(),
                       static_cast<off_t>(wanted.offset));
     if (base == MAP_FAILED) return nullptr;

@@ -11,6 +11,7 @@
 #include "providers/soft/verbs/exchange_rules.hpp"
 #include "providers/soft/verbs/page_exchange.hpp"
 #include "providers/soft/verbs/page_file.hpp"
+#include "providers/soft/verbs/shared_files.hpp"
 
 namespace softverbs {
 namespace {
@@ -137,18 +138,14 @@ Placement SharedPages::decide(PageRange touched, PageRange whole) {
     }
     const std::vector<PageRange> shared = exchanged_.within(touched);
     if (!shared.empty()) return decide_beside_others(shared);
+    const SharedPagesSetting setting = shared_pages_setting();
+    if (setting == SharedPagesSetting::kNever) return {{}, PageReason::kNever};
+    const std::optional<Mapping> mapping = memory_.find(touched.begin);
+    if (mapping && mapping->shared && mapping->inode != 0)
+        return place_in_file(*mapping, touched, setting == SharedPagesSetting::kAlways);
     if (whole.empty()) return {};
-    if (const std::optional<Mapping> mapping = memory_.find(whole.begin);
-        !mapping || mapping->inode)
-        return {{}, PageReason::kNotPrivate};
-    switch (shared_pages_setting()) {
-        case SharedPagesSetting::kNever:
-            return {{}, PageReason::kNever};
-        case SharedPagesSetting::kAlways:
-            return exchange_ordinary(whole, true);
-        default:
-            return {{}, PageReason::kNotWorthIt};
-    }
+    if (setting == SharedPagesSetting::kAlways) return exchange_ordinary(whole, true);
+    return {{}, mapping && mapping->inode == 0 ? PageReason::kNotWorthIt : PageReason::kNotPrivate};
 }
 
 Placement SharedPages::hold(std::uint64_t address, std::uint64_t length) {
@@ -169,9 +166,10 @@ Placement SharedPages::hold(std::uint64_t address, std::uint64_t length) {
     return placement;
 }
 
-void SharedPages::release(std::uint64_t address, std::uint64_t length, const Placement&,
+void SharedPages::release(std::uint64_t address, std::uint64_t length, const Placement& placement,
                           bool on_application_thread) {
     const PageRange touched = touched_pages(address, length);
+    if (placement.file >= 0) close(placement.file);
     support::MutexLock lock(mutex_);
     for (const PageRange& freed : runs_.release(touched)) {
         for (const PageRange& pages : exchanged_.within(freed))
