@@ -108,6 +108,8 @@ const char* name_of(PageReason reason) {
             return "pages are pinned";
         case PageReason::kMappings:
             return "many mappings are in use";
+        case PageReason::kLarge:
+            return "too large to exchange while in use";
         case PageReason::kOverlap:
             return "shares pages with a region on path P";
         case PageReason::kMixed:
@@ -120,12 +122,14 @@ const char* name_of(PageReason reason) {
     return "senseless";
 }
 
-/// 0 where what the owner says of its region makes no sense.
+/// Of the region's bytes: the pages may reach beyond it. 0 where what the owner says of them makes
+/// no sense.
 std::uint64_t shared_bytes(const MrEntry& entry) {
-    const std::uint64_t begin = entry.shared_begin, end = entry.shared_end;
-    const bool inside =
-        begin <= end && begin >= entry.address && end - entry.address <= entry.length;
-    return inside ? end - begin : 0;
+    const std::uint64_t address = entry.address, length = entry.length;
+    if (length > ~address) return 0;
+    const std::uint64_t begin = std::max<std::uint64_t>(entry.shared_begin, address);
+    const std::uint64_t end = std::min<std::uint64_t>(entry.shared_end, address + length);
+    return begin < end ? end - begin : 0;
 }
 
 std::vector<std::string> access_names(std::uint32_t access) {
