@@ -109,7 +109,9 @@ bool write_bind_event(Ep& ep, const ibv_wc& completion, const Taken& slot, DAT_E
                          !ep.invalidation_failed.exchange(false, std::memory_order_relaxed);
     DAT_RMR_BIND_COMPLETION_EVENT_DATA& bind = event.event_data.rmr_completion_event_data;
     event.event_number = DAT_RMR_BIND_COMPLETION_EVENT;
-    bind.rmr_handle = ep.ia.rmr_table.completed(slot.length, well);
+    // Also of one that has been freed meanwhile: slots of the pool stay.
+    bind.rmr_handle = pool_of(Kind::kRmr).at<Rmr>(slot.operation >> Slot::kRmrShift)->handle();
+    ep.ia.rmr_table.completed(slot.length, well);
     bind.user_cookie = slot.cookie;
     bind.status = well      ? DAT_RMR_BIND_SUCCESS
                   : flushed ? DAT_DTO_ERR_FLUSHED
@@ -194,7 +196,7 @@ DAT_EP_HANDLE take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT&
         id.shared ? *ia.ep_numbers->find(completion.qp_num) : *pool_of(Kind::kEp).at<Ep>(id.index);
     const Taken slot = id.shared ? take_shared_slot(ep, completion)
                                  : take_slot(ep.side(id.receive).slots, id.sequence);
-    if (!id.receive && slot.operation == DAT_DTO_BIND_MW)
+    if (!id.receive && (slot.operation & Slot::kOperationMask) == DAT_DTO_BIND_MW)
         return write_bind_event(ep, completion, slot, event) ? ep.handle() : nullptr;
 
     DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;

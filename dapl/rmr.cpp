@@ -92,12 +92,10 @@ RmrTable::Found RmrTable::find(DAT_RMR_CONTEXT context, RmrBinding& binding) {
     return binding.lmr && binding.context == context ? Found::kBound : Found::kUnbound;
 }
 
-DAT_RMR_HANDLE RmrTable::completed(DAT_RMR_CONTEXT context, bool well) {
+void RmrTable::completed(DAT_RMR_CONTEXT context, bool well) {
     support::SpinLockGuard lock(lock_);
     Rmr* rmr = find_locked(context);
-    if (!rmr) return nullptr;
-    if (!well && rmr->binding_.context == context) set(*rmr, {});
-    return rmr->handle();
+    if (rmr && !well && rmr->binding_.context == context) set(*rmr, {});
 }
 
 void RmrTable::invalidated(DAT_RMR_CONTEXT context) {

@@ -68,8 +68,8 @@ class RmrTable {
     /// @return whether the context is an RMR's, and whether one under which it is bound now; then
     /// `binding` is that.
     Found find(DAT_RMR_CONTEXT context, RmrBinding& binding) EXCLUDES(lock_);
-    /// A bind has completed. @return the RMR, NULL when it has been freed.
-    DAT_RMR_HANDLE completed(DAT_RMR_CONTEXT context, bool well) EXCLUDES(lock_);
+    /// A bind has completed, of an RMR that may have been freed.
+    void completed(DAT_RMR_CONTEXT context, bool well) EXCLUDES(lock_);
     /// The peer has invalidated it.
     void invalidated(DAT_RMR_CONTEXT context) EXCLUDES(lock_);
     /// @return whether an RMR is bound to it. Forgets those that are no more.

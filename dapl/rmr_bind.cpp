@@ -80,11 +80,13 @@ RmrBinding binding_of(const BindRequest& request, DAT_RMR_CONTEXT context) {
     return binding;
 }
 
-/// @param context by which take_completion() finds the RMR. @param post as for with_slot().
+/// @param context by which take_completion() finds what the RMR is bound to. @param post as for
+/// with_slot().
 template <class Post>
 DAT_RETURN with_bind_slot(const BindRequest& request, DAT_RMR_CONTEXT context, const Post& post)
     REQUIRES(request.ep.requests.lock) {
-    return with_slot(request.ep.requests, request.cookie, context, DAT_DTO_BIND_MW, post);
+    const std::uint32_t rmr = request.rmr.header().index << Slot::kRmrShift;
+    return with_slot(request.ep.requests, request.cookie, context, DAT_DTO_BIND_MW | rmr, post);
 }
 
 int post_one(ibv_qp* queue_pair, ibv_send_wr& work) {

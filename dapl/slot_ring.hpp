@@ -15,10 +15,13 @@
 namespace dapl {
 
 struct Slot {
+    static constexpr std::uint32_t kOperationMask = 0xff;
+    static constexpr int kRmrShift = 8;  ///< to the index of the RMR
+
     DAT_UINT64 cookie;
     DAT_SEG_LENGTH length;  ///< sum of the segments as posted
-    /// DAT_DTOS or DAT_IB_DTOS. Written last, read first: it carries the others from the poster to
-    /// the taker, between whom is only a device.
+    /// DAT_DTOS or DAT_IB_DTOS, of a bind with the RMR above it. Written last, read first: it
+    /// carries the others from the poster to the taker, between whom is only a device.
     std::atomic<std::uint32_t> operation;
 };
 

@@ -4,8 +4,11 @@
 /// two endpoints of one process that are connected with each other. verbs_operations.cpp is the
 /// same without DAT. Only installed DAT headers.
 ///
-/// usage: dat_operations NAME ADDRESS write|send COUNT
+/// A batch is 8 writes of which the last alone completes.
+///
+/// usage: dat_operations NAME ADDRESS write|send|read|add|batch COUNT
 #include <arpa/inet.h>
+#include <dat2/dat_ib_extensions.h>
 #include <dat2/udat.h>
 
 #include <chrono>
@@ -23,6 +26,9 @@ using Clock = std::chrono::steady_clock;
 constexpr DAT_TIMEOUT kPatience = 60'000'000;  // microseconds
 constexpr DAT_CONN_QUAL kQualifier = 45301;
 constexpr DAT_SEG_LENGTH kBytes = 8;
+constexpr int kBatch = 8;
+constexpr auto kAllAndAtomic = static_cast<DAT_MEM_PRIV_FLAGS>(int{DAT_MEM_PRIV_ALL_FLAG} |
+                                                               int{DAT_IB_MEM_PRIV_REMOTE_ATOMIC});
 
 struct Loop {
     explicit Loop(const char* name) {
@@ -50,10 +56,10 @@ struct Loop {
         DAT_VADDR address = 0;
         DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
         DAT_LMR_CONTEXT local_key = 0;
-        succeed(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof memory, pz,
-                               DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &local_key,
-                               &remote.rmr_context, &size, &address),
-                "dat_lmr_create");
+        succeed(
+            dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof memory, pz, kAllAndAtomic,
+                           DAT_VA_TYPE_VA, &lmr, &local_key, &remote.rmr_context, &size, &address),
+            "dat_lmr_create");
         local.virtual_address = reinterpret_cast<DAT_VADDR>(memory);
         local.segment_length = kBytes;
         local.lmr_context = local_key;
@@ -83,10 +89,28 @@ struct Loop {
         std::fprintf(stderr, "dat_operations: a transfer failed\n");
         std::exit(1);
     }
-    void write() {
-        succeed(dat_ep_post_rdma_write(active, 1, &local, DAT_DTO_COOKIE{}, &remote,
-                                       DAT_COMPLETION_DEFAULT_FLAG),
+    void post_write(DAT_COMPLETION_FLAGS flags) {
+        succeed(dat_ep_post_rdma_write(active, 1, &local, DAT_DTO_COOKIE{}, &remote, flags),
                 "dat_ep_post_rdma_write");
+    }
+    void write() {
+        post_write(DAT_COMPLETION_DEFAULT_FLAG);
+        take_completion();
+    }
+    void batch() {
+        for (int left = kBatch; --left > 0;) post_write(DAT_COMPLETION_SUPPRESS_FLAG);
+        write();
+    }
+    void read() {
+        succeed(dat_ep_post_rdma_read(active, 1, &local, DAT_DTO_COOKIE{}, &remote,
+                                      DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_rdma_read");
+        take_completion();
+    }
+    void add() {
+        succeed(dat_ib_post_fetch_and_add(active, 1, &local, DAT_DTO_COOKIE{}, &remote,
+                                          DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ib_post_fetch_and_add");
         take_completion();
     }
     void send() {
@@ -98,7 +122,7 @@ struct Loop {
         take_completion();
     }
 
-    char memory[64] = {};
+    alignas(8) char memory[64] = {};
     DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
     DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
     DAT_EVD_HANDLE connections, requests, transfers;
@@ -108,22 +132,33 @@ struct Loop {
     DAT_RMR_TRIPLET remote{};
 };
 
+const struct {
+    const char* name;
+    void (Loop::*operation)();
+} kOperations[] = {{"write", &Loop::write},
+                   {"send", &Loop::send},
+                   {"read", &Loop::read},
+                   {"add", &Loop::add},
+                   {"batch", &Loop::batch}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
     sockaddr_in self{};
     self.sin_family = AF_INET;
-    const bool sends = argc == 5 && std::strcmp(argv[3], "send") == 0;
-    const bool writes = argc == 5 && std::strcmp(argv[3], "write") == 0;
-    if ((!sends && !writes) || inet_pton(AF_INET, argv[2], &self.sin_addr) != 1) {
-        std::fprintf(stderr, "usage: dat_operations NAME ADDRESS write|send COUNT\n");
+    void (Loop::*operation)() = nullptr;
+    for (const auto& known : kOperations)
+        if (argc == 5 && std::strcmp(argv[3], known.name) == 0) operation = known.operation;
+    if (!operation || inet_pton(AF_INET, argv[2], &self.sin_addr) != 1) {
+        std::fprintf(stderr,
+                     "usage: dat_operations NAME ADDRESS write|send|read|add|batch COUNT\n");
         return 2;
     }
     Loop loop(argv[1]);
     loop.connect(self);
     const int count = std::atoi(argv[4]);
     const Clock::time_point begin = Clock::now();
-    for (int left = count; left > 0; --left) sends ? loop.send() : loop.write();
+    for (int left = count; left > 0; --left) (loop.*operation)();
     const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
     std::printf("ns %.2f\n", took.count() / count);
     succeed(dat_ia_close(loop.ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");

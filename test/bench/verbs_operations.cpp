@@ -3,7 +3,7 @@
 /// The loop of dat_operations.cpp with verbs alone: what a transfer costs below DAT. Only
 /// rdma-core's public headers.
 ///
-/// usage: verbs_operations write|send COUNT
+/// usage: verbs_operations write|send|read|add|batch COUNT
 #include <infiniband/verbs.h>
 
 #include <chrono>
@@ -18,6 +18,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kBytes = 8;
 constexpr int kEntries = 64;
+constexpr int kBatch = 8;
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                        IBV_ACCESS_REMOTE_ATOMIC;
 
 void require(bool good, const char* what) {
     if (good) return;
@@ -34,8 +37,7 @@ struct Loop {
         ibv_free_device_list(devices);
         domain = ibv_alloc_pd(context);
         queue = ibv_create_cq(context, kEntries, nullptr, nullptr, 0);
-        region = ibv_reg_mr(domain, memory, sizeof memory,
-                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+        region = ibv_reg_mr(domain, memory, sizeof memory, kAccess);
         require(domain && queue && region, "the first objects");
         active = make_queue_pair();
         passive = make_queue_pair();
@@ -71,7 +73,7 @@ struct Loop {
         ibv_qp_attr attributes{};
         attributes.qp_state = IBV_QPS_INIT;
         attributes.port_num = 1;
-        attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+        attributes.qp_access_flags = kAccess;
         require(ibv_modify_qp(
                     qp, &attributes,
                     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0,
@@ -82,6 +84,7 @@ struct Loop {
         attributes.ah_attr.port_num = 1;
         attributes.path_mtu = port.active_mtu;
         attributes.dest_qp_num = peer;
+        attributes.max_dest_rd_atomic = 1;
         require(ibv_modify_qp(qp, &attributes,
                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                                   IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
@@ -90,6 +93,7 @@ struct Loop {
         attributes = {};
         attributes.qp_state = IBV_QPS_RTS;
         attributes.retry_cnt = attributes.rnr_retry = 7;
+        attributes.max_rd_atomic = 1;
         require(ibv_modify_qp(qp, &attributes,
                               IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                                   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0,
@@ -100,19 +104,40 @@ struct Loop {
         while (ibv_poll_cq(queue, 1, &completion) == 0) continue;
         require(completion.status == IBV_WC_SUCCESS, "a transfer");
     }
-    void post(ibv_wr_opcode opcode) {
+    void post(ibv_wr_opcode opcode, unsigned flags) {
         ibv_send_wr request{};
         ibv_send_wr* bad = nullptr;
         request.sg_list = &local;
         request.num_sge = 1;
         request.opcode = opcode;
-        request.send_flags = IBV_SEND_SIGNALED | IBV_SEND_INLINE;
+        request.send_flags = flags;
         request.wr.rdma.remote_addr = local.addr + sizeof memory / 2;
         request.wr.rdma.rkey = region->rkey;
         require(ibv_post_send(active, &request, &bad) == 0, "ibv_post_send");
     }
     void write() {
-        post(IBV_WR_RDMA_WRITE);
+        post(IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED | IBV_SEND_INLINE);
+        take_completion();
+    }
+    void batch() {
+        for (int left = kBatch; --left > 0;) post(IBV_WR_RDMA_WRITE, IBV_SEND_INLINE);
+        write();
+    }
+    void read() {
+        post(IBV_WR_RDMA_READ, IBV_SEND_SIGNALED);
+        take_completion();
+    }
+    void add() {
+        ibv_send_wr request{};
+        ibv_send_wr* bad = nullptr;
+        request.sg_list = &local;
+        request.num_sge = 1;
+        request.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+        request.send_flags = IBV_SEND_SIGNALED;
+        request.wr.atomic.remote_addr = local.addr + sizeof memory / 2;
+        request.wr.atomic.rkey = region->rkey;
+        request.wr.atomic.compare_add = 1;
+        require(ibv_post_send(active, &request, &bad) == 0, "ibv_post_send");
         take_completion();
     }
     void send() {
@@ -121,12 +146,12 @@ struct Loop {
         receive.sg_list = &local;
         receive.num_sge = 1;
         require(ibv_post_recv(passive, &receive, &bad) == 0, "ibv_post_recv");
-        post(IBV_WR_SEND);
+        post(IBV_WR_SEND, IBV_SEND_SIGNALED | IBV_SEND_INLINE);
         take_completion();
         take_completion();
     }
 
-    char memory[64] = {};
+    alignas(8) char memory[64] = {};
     ibv_context* context = nullptr;
     ibv_pd* domain = nullptr;
     ibv_cq* queue = nullptr;
@@ -136,19 +161,29 @@ struct Loop {
     ibv_sge local{};
 };
 
+const struct {
+    const char* name;
+    void (Loop::*operation)();
+} kOperations[] = {{"write", &Loop::write},
+                   {"send", &Loop::send},
+                   {"read", &Loop::read},
+                   {"add", &Loop::add},
+                   {"batch", &Loop::batch}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    const bool sends = argc == 3 && std::strcmp(argv[1], "send") == 0;
-    const bool writes = argc == 3 && std::strcmp(argv[1], "write") == 0;
-    if (!sends && !writes) {
-        std::fprintf(stderr, "usage: verbs_operations write|send COUNT\n");
+    void (Loop::*operation)() = nullptr;
+    for (const auto& known : kOperations)
+        if (argc == 3 && std::strcmp(argv[1], known.name) == 0) operation = known.operation;
+    if (!operation) {
+        std::fprintf(stderr, "usage: verbs_operations write|send|read|add|batch COUNT\n");
         return 2;
     }
     Loop loop;
     const int count = std::atoi(argv[2]);
     const Clock::time_point begin = Clock::now();
-    for (int left = count; left > 0; --left) sends ? loop.send() : loop.write();
+    for (int left = count; left > 0; --left) (loop.*operation)();
     const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
     std::printf("ns %.2f\n", took.count() / count);
     return 0;

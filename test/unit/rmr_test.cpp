@@ -144,12 +144,12 @@ TEST_F(RmrBinds, AnInvalidationThatIsFlushedIsNoEventAndFinishesNothingElse) {
     EXPECT_TRUE(empty(connect_evd));
 }
 
-TEST_F(RmrBinds, AnEventNamesNothingWhenItsRmrHasBeenFreed) {
+TEST_F(RmrBinds, AnEventNamesItsRmrAlsoWhenThatHasBeenFreed) {
     const DAT_RMR_HANDLE rmr = make(false);
     ASSERT_EQ(bind(rmr), DAT_SUCCESS);
     EXPECT_EQ(entry::rmr_free(rmr), DAT_SUCCESS);
     fake::finish_request(qp());
-    EXPECT_EQ(next_bind().rmr_handle, DAT_HANDLE_NULL);
+    EXPECT_EQ(next_bind().rmr_handle, rmr);
 }
 
 }  // namespace
