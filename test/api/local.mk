@@ -35,6 +35,7 @@ verbs_tests = \
     test/api/every_operation_test \
     test/api/verbs_death_test \
     test/api/verbs_kill_test \
+    test/api/verbs_hostile_test \
     test/api/verbs_fault_points_test \
     test/api/verbs_scale_test \
     test/api/verbs_threads_test \
@@ -74,6 +75,8 @@ test_api_every_operation_test_LDADD = $(verbs_test_libs)
 test_api_verbs_death_test_SOURCES = %reldir%/verbs_death_test.cpp $(verbs_test_headers)
 test_api_verbs_death_test_LDADD = $(verbs_test_libs)
 fault_test_headers = test/api/fault_survivor.hpp test/api/fault_traffic.hpp $(verbs_test_headers)
+test_api_verbs_hostile_test_SOURCES = %reldir%/verbs_hostile_test.cpp test/support/raw_member.hpp $(verbs_test_headers)
+test_api_verbs_hostile_test_LDADD = $(verbs_test_libs)
 test_api_verbs_kill_test_SOURCES = %reldir%/verbs_kill_test.cpp $(fault_test_headers)
 test_api_verbs_kill_test_LDADD = $(verbs_test_libs)
 test_api_verbs_fault_points_test_SOURCES = %reldir%/verbs_fault_points_test.cpp $(fault_test_headers)

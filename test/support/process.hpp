@@ -114,6 +114,9 @@ class Channel {
     /// Readable when the other side has sent something, or is gone.
     int descriptor() const { return in_; }
 
+    /// Readable when something has come, or the other process is gone.
+    int input() const { return in_; }
+
     /// A meeting point: both sides call it.
     void meet() {
         send('m');

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A member of a fabric that says what it likes: links to the device of this process, made and used
+/// by hand.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "providers/soft/fabric/handshake.hpp"
+#include "providers/soft/verbs/layout.hpp"
+
+namespace test {
+
+using softverbs::MessageHeader;
+using softverbs::UniqueFd;
+
+/// A link to the one member of the fabric. @return an invalid one when there is none.
+inline UniqueFd raw_link(const std::string& fabric) {
+    UniqueFd link(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    sockaddr_un where = {};
+    where.sun_family = AF_UNIX;
+    for (const auto& entry : std::filesystem::directory_iterator(fabric))
+        if (entry.is_socket())
+            strncpy(where.sun_path, entry.path().c_str(), sizeof where.sun_path - 1);
+    if (connect(link.get(), reinterpret_cast<sockaddr*>(&where), sizeof where) != 0) link.reset();
+    return link;
+}
+
+/// An arena as it must be, all zeros.
+inline UniqueFd sealed_memory(std::uint64_t size, unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW) {
+    UniqueFd fd(memfd_create("hostile", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (ftruncate(fd.get(), static_cast<off_t>(size)) != 0) fd.reset();
+    if (fd.valid() && seals != 0) fcntl(fd.get(), F_ADD_SEALS, seals);
+    return fd;
+}
+
+inline void send_raw(int link, const MessageHeader& header, std::span<const std::byte> body,
+                     std::span<const int> fds = {}) {
+    (void)softverbs::send_record(link, softverbs::record_of(header, body), fds);
+}
+
+/// @param member the name that it gives itself.
+inline void greet(int link, std::uint64_t fabric, std::uint64_t member, std::span<const int> fds) {
+    softverbs::Hello hello{};
+    hello.version = softverbs::kFabricVersion;
+    hello.slot = 9;
+    hello.member = member;
+    hello.fabric = fabric;
+    hello.arena_size = softverbs::kArenaSize;
+    const MessageHeader header = {static_cast<std::uint16_t>(softverbs::MessageType::kHello), 0,
+                                  sizeof hello, 0};
+    send_raw(link, header, softverbs::bytes_of(hello), fds);
+}
+
+/// Says that no more comes, and waits until the other end has read all and closed.
+inline void finish(UniqueFd& link) {
+    shutdown(link.get(), SHUT_WR);
+    std::vector<std::byte> ignored(70000);
+    while (recv(link.get(), ignored.data(), ignored.size(), 0) > 0) continue;
+}
+
+}  // namespace test
