@@ -122,6 +122,9 @@ class VerbsOrder : public OnBothPaths {
     }
 };
 INSTANTIATE_ON_BOTH_PATHS(VerbsOrder);
+/// The buffer begins within a page: what is written begins on path P and ends on path S.
+INSTANTIATE_TEST_SUITE_P(ByExchangedPagesBehindAnEdge, VerbsOrder, testing::Values("exchanged"),
+                         [](const auto&) { return std::string("soft0"); });
 
 TEST_P(VerbsOrder, WhoPollsTheLastByteOfAWriteSeesAllOfIt) {
     SharedBoard board;

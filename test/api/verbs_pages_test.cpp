@@ -550,5 +550,99 @@ TEST_F(LimitsOfSharedPages, WhatMremapMovedStaysShared) {
     mr_ = ibv_reg_mr(host_.pd, memory_.data() + 4096, 4096, kAllAccess);
 }
 
+TEST_F(UsedPages, AreLeftAloneByTheSettingNever) {
+    setenv("SOFTVERBS_SHARED_PAGES", "never", 1);
+    Child child([](Channel& channel) {
+        Host host;
+        Qp qp(host);
+        qp.connect(channel);
+        channel.meet();
+        require(!is_shared(host.buffer.data() + 8192), "nothing was exchanged");
+    });
+    Host host;
+    Qp qp(host);
+    const Address peer = qp.connect(child.channel());
+    for (int i = 0; i < 1000; ++i) {
+        qp.rdma(1, IBV_WR_RDMA_WRITE, {host.sge(0, 1 << 20)}, peer.address, peer.rkey);
+        ASSERT_EQ(host.wait().status, IBV_WC_SUCCESS);
+    }
+    child.channel().meet();
+    EXPECT_EQ(child.wait(), 0);
+    unsetenv("SOFTVERBS_SHARED_PAGES");
+}
+
+TEST_F(ExchangedPages, StayPrivateWhileAQuarterOfAllMappingsIsInUse) {
+    Host host(no_buffer());
+    unsigned long most = 0;
+    FILE* file = fopen("/proc/sys/vm/max_map_count", "re");
+    ASSERT_EQ(fscanf(file, "%lu", &most), 1);
+    fclose(file);
+    if (most > 200000) GTEST_SKIP() << "vm.max_map_count is " << most;
+    Anonymous memory(64 << 10);
+    {
+        // Every other page has other rights, so each is a mapping of its own.
+        Anonymous many((most / 4 + 2) * 4096);
+        for (std::size_t at = 0; at < many.size(); at += 8192)
+            ASSERT_EQ(mprotect(many.data() + at, 4096, PROT_READ), 0);
+        ibv_mr* mr = ibv_reg_mr(host.pd, memory.data(), memory.size(), kAllAccess);
+        EXPECT_FALSE(is_shared(memory.data()));
+        ibv_dereg_mr(mr);
+    }
+    ibv_mr* mr = ibv_reg_mr(host.pd, memory.data(), memory.size(), kAllAccess);
+    EXPECT_TRUE(is_shared(memory.data()));
+    ibv_dereg_mr(mr);
+}
+
+TEST_F(VerbsPages, HolesThatTheOwnerPunchesHurtNobody) {
+    Child child([](Channel& channel) {
+        Host host;
+        Qp qp(host);
+        qp.connect(channel);
+        channel.meet();
+        require(madvise(host.buffer.data(), host.buffer.size(), MADV_REMOVE) == 0, "punched");
+        channel.meet();
+        channel.meet();
+        require(holds(host.buffer.data(), 100000, 5), "what was written then is there");
+    });
+    Host host;
+    Qp qp(host);
+    const Address peer = qp.connect(child.channel());
+    fill(host.buffer.data(), 100000, 5);
+    qp.rdma(1, IBV_WR_RDMA_WRITE, {host.sge(0, 100000)}, peer.address, peer.rkey);
+    ASSERT_EQ(host.wait().status, IBV_WC_SUCCESS);
+    child.channel().meet();
+    child.channel().meet();
+    qp.rdma(2, IBV_WR_RDMA_READ, {host.sge(1 << 20, 100000)}, peer.address, peer.rkey);
+    ASSERT_EQ(host.wait().status, IBV_WC_SUCCESS);
+    EXPECT_EQ(host.buffer[(1 << 20) + 50], 0);
+    qp.rdma(3, IBV_WR_RDMA_WRITE, {host.sge(0, 100000)}, peer.address, peer.rkey);
+    ASSERT_EQ(host.wait().status, IBV_WC_SUCCESS);
+    child.channel().meet();
+    EXPECT_EQ(child.wait(), 0);
+}
+
+/// Two processes at once: one adds by verbs, the owner's processor adds too.
+TEST_F(VerbsPages, AtomicsAreTheProcessorsOwnAndGoTogetherWithThoseOfTheOwner) {
+    constexpr int kAdds = 20000;
+    Child child([](Channel& channel) {
+        Host host;
+        Qp qp(host);
+        qp.connect(channel);
+        auto* word = reinterpret_cast<std::uint64_t*>(host.buffer.data());
+        for (int i = 0; i < kAdds; ++i) __atomic_fetch_add(word, 1, __ATOMIC_RELAXED);
+        channel.meet();
+        require(__atomic_load_n(word, __ATOMIC_SEQ_CST) == 2 * kAdds, "nothing is lost");
+    });
+    Host host;
+    Qp qp(host);
+    const Address peer = qp.connect(child.channel());
+    for (int i = 0; i < kAdds; ++i) {
+        qp.atomic(1, IBV_WR_ATOMIC_FETCH_AND_ADD, host.sge(0, 8), peer.address, peer.rkey, 1);
+        ASSERT_EQ(host.wait().status, IBV_WC_SUCCESS);
+    }
+    child.channel().meet();
+    EXPECT_EQ(child.wait(), 0);
+}
+
 }  // namespace
 }  // namespace test

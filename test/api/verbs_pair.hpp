@@ -317,15 +317,21 @@ class Qp {
 };
 
 /// Runs each test on the ways by which payload reaches a peer. The parameter is what SOFTVERBS_COPY
-/// gets, or "shared": memory that the library provides.
+/// gets, or "shared": memory that the library provides, or "exchanged": ordinary memory whose pages
+/// are exchanged when it is registered.
 class OnBothPaths : public testing::TestWithParam<const char*> {
   protected:
     OnBothPaths() {
-        provided_memory = GetParam() == std::string("shared");
-        if (!provided_memory) setenv("SOFTVERBS_COPY", GetParam(), 1);
+        const std::string way = GetParam();
+        provided_memory = way == "shared";
+        if (way == "exchanged")
+            setenv("SOFTVERBS_SHARED_PAGES", "always", 1);
+        else if (!provided_memory)
+            setenv("SOFTVERBS_COPY", GetParam(), 1);
     }
     ~OnBothPaths() override {
         unsetenv("SOFTVERBS_COPY");
+        unsetenv("SOFTVERBS_SHARED_PAGES");
         provided_memory = false;
     }
     TemporaryFabric fabric_;
