@@ -41,6 +41,8 @@ all_there() {
     if [ -e "$TOP_BUILDDIR/doc/man/dtest.1" ]; then
         [ -n "$(find "$root" -path '*/man5/dat.conf.5')" ]
         [ -n "$(find "$root" -path '*/man1/dtest.1')" ]
+        [ -n "$(find "$root" -path '*/man1/softverbs.1')" ]
+        [ -n "$(find "$root" -path '*/man7/softverbs.7')" ]
     fi
 }
 
@@ -71,6 +73,16 @@ all_there() {
         sh "$TOP_SRCDIR/test/dtest/demo" "$root$prefix" -b 1000 -B 20
     [[ $(tail -n 1 "$BATS_TEST_TMPDIR/demo.out") == "demo: PASSED: "* ]]
     is_silent demo
+}
+
+@test "an installed tree works from its own place: softverbs run finds the library beside it" {
+    need_program ibv_devices
+    start_network
+    run_to_end devices "$root$bindir/softverbs" run ibv_devices
+    has devices '^ +soft0[[:space:]]+[0-9a-f]{16}$'
+    run_to_end preloaded "$root$bindir/softverbs" run sh -c 'echo "$LD_PRELOAD"'
+    prints preloaded <<<"$root$libdir/libsoftverbs.so"
+    is_silent devices preloaded
 }
 
 @test "an installed tree works from its own place: ofa-v2-lo too" {

@@ -86,3 +86,27 @@ LINES
     has client 'DAPL Test Complete\. PASSED'
     [ ! -s "$log" ] || { cat "$log"; false; }
 }
+
+# usage: real_device - the name of one on which two processes can make a reliable connection by themselves.
+real_device() {
+    ibv_devices 2>/dev/null | awk 'NR > 2 && $1 !~ /^siw/ { print $1; exit }'
+}
+
+@test "this machine's own RDMA device and soft0 both carry ibv_rc_pingpong under softverbs run" {
+    need_program ibv_devices ibv_rc_pingpong
+    device=$(real_device)
+    [ -n "$device" ] || skip "this machine has no RDMA device of its own"
+    enter_network=()
+    for one in "$device" soft0; do
+        gid=()
+        [ "$one" = soft0 ] || gid=(-g 1)
+        start server "$tool" run ibv_rc_pingpong -d "$one" "${gid[@]}" -n 20 -p 18515
+        await_port server 18515
+        run_to_end client "$tool" run ibv_rc_pingpong -d "$one" "${gid[@]}" -n 20 -p 18515 127.0.0.1
+        await_end server
+        has client '^20 iters in'
+    done
+    run_to_end devices "$tool" run ibv_devices
+    [ "$(awk 'NR > 2 { name = $1 } END { print name }' "$BATS_TEST_TMPDIR/devices.out")" = soft0 ]
+    has devices "^ +$device "
+}

@@ -93,7 +93,7 @@ const char* name_of(PageReason reason) {
         case PageReason::kNotWorthIt:
             return "private, little used";
         case PageReason::kLarge:
-            return "too large to exchange in one pause";
+            return "too large to exchange in use";
         case PageReason::kNever:
             return "SOFTVERBS_SHARED_PAGES=never";
         case PageReason::kNotPrivate:
