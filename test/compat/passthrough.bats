@@ -96,7 +96,10 @@ real_device() {
     need_program ibv_devices ibv_rc_pingpong
     device=$(real_device)
     [ -n "$device" ] || skip "this machine has no RDMA device of its own"
+    # Its network is the machine's own.
     enter_network=()
+    [ -z "$network_process" ] || kill "$network_process"
+    network_process=
     for one in "$device" soft0; do
         gid=()
         [ "$one" = soft0 ] || gid=(-g 1)

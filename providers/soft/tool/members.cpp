@@ -15,7 +15,7 @@ namespace softverbs::tool {
 namespace {
 
 /// For all members together: one that is stopped must not keep the others from being shown.
-constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::seconds kPatience{5};
 
 struct Asked {
     MemberSnapshot snapshot;
