@@ -248,7 +248,7 @@ TEST_F(VerbsHostile, SaysNonsenseOnItsLinksInEveryState) {
     const UniqueFd doorbell(eventfd(0, EFD_CLOEXEC));
     const int fds[] = {arena.get(), doorbell.get()};
     std::mt19937 random(seed());
-    const std::size_t lengths[] = {0, 1, 4, 8, 32, 152, 160, 216, 800, 840, 65536};
+    const std::size_t lengths[] = {0, 1, 4, 8, 40, 156, 160, 212, 224, 824, 65536};
     const std::size_t before = open_descriptors();
     captured_stderr([&] {
         for (int round = 0; round < scaled(300); ++round) {

@@ -15,4 +15,16 @@ test_fuzz_fuzz_dat_conf_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_TEST='"the dat.conf reader takes any bytes and reads the good lines around them"' \
     -DFUZZ_CORPORA='"test/compat/registry/corpus test/fuzz/corpus/dat_conf"'
 endif
+check_PROGRAMS += test/fuzz/fuzz_records
+test_fuzz_fuzz_records_SOURCES = %reldir%/fuzz_records.cpp test/support/raw_member.hpp
+test_fuzz_fuzz_records_LDADD = libsoftverbs_core.la libsupport.la
+if FUZZERS
+test_fuzz_fuzz_records_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+else
+TESTS += test/fuzz/fuzz_records
+test_fuzz_fuzz_records_SOURCES += %reldir%/replay.cpp
+test_fuzz_fuzz_records_CPPFLAGS = $(AM_CPPFLAGS) \
+    -DFUZZ_TEST='"the software device takes any records from a peer"' \
+    -DFUZZ_CORPORA='"test/fuzz/corpus/records"'
+endif
 EXTRA_DIST += %reldir%/corpus
