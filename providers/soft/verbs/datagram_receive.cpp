@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "providers/soft/verbs/datagram.hpp"
+#include "providers/soft/verbs/memory_regions.hpp"
 #include "providers/soft/verbs/query.hpp"
 
 namespace softverbs {
@@ -25,7 +26,7 @@ void QueuePair::describe_datagram(const CqEntry& entry, ibv_wc& wc) const {
 }
 
 /// The route header, then the message. Without a header its place stays as it was. As with
-/// deliver_payload() the key has been checked.
+/// deliver_payload(), what stands in the slot may be anybody's.
 void QueuePair::deliver_datagram(const CqEntry& entry) {
     const DatagramSlot& slot = datagram_slot(entry.position);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(&slot);
@@ -39,13 +40,30 @@ void QueuePair::deliver_datagram(const CqEntry& entry) {
         const std::uint32_t part = std::min(segment.length, end - at);
         const std::uint32_t skipped = std::min(part, begin - std::min(at, begin));
         if (part != skipped) {
-            const MrEntry& region = adapter_.view().mr(segment.key);
-            const std::uint64_t offset = segment.address - region.iova;
-            if (offset > region.length || part > region.length - offset) return;
-            std::memcpy(reinterpret_cast<std::uint8_t*>(region.address + offset) + skipped,
-                        bytes + at + skipped, part - skipped);
+            const CheckedRange to = check_own_key(adapter_, segment.key, domain().number(),
+                                                  IBV_ACCESS_LOCAL_WRITE, segment.address, part);
+            if (!to.permitted) return;
+            std::memcpy(reinterpret_cast<std::uint8_t*>(to.address) + skipped, bytes + at + skipped,
+                        part - skipped);
         }
         at += part;
+    }
+}
+
+/// Until the turn that somebody has now is over. The next one sees what has changed before.
+void QueuePair::wait_for_turn() const {
+    constexpr int kTurnsBeforeDoubt = 4096;
+    const std::uint32_t holder = entry_->busy.load(std::memory_order_seq_cst);
+    Deadline end{};
+    for (int turns = 0; holder != 0 && entry_->busy.load(std::memory_order_seq_cst) == holder;
+         relax(turns)) {
+        if (turns % kTurnsBeforeDoubt != kTurnsBeforeDoubt - 1) continue;
+        if (turn_is_orphaned()) return;
+        if (end == Deadline{}) end = Clock::now() + kRequesterPatience;
+        if (Clock::now() < end) continue;
+        const auto peer = adapter_.process().peer_of_qpn(holder, Clock::now());
+        if (peer) adapter_.process().cut_off(*peer);
+        return;
     }
 }
 
@@ -64,7 +82,9 @@ void QueuePair::end_orphaned_turn() {
     std::uint32_t completed = 0;
     const std::vector<std::uint32_t> waiting = receive_queue().settle_receives(
         qp_num, [&] { completed = receive_completed_.load(std::memory_order_relaxed); });
-    entry_->consumed.store(completed + static_cast<std::uint32_t>(waiting.size()));
+    // Entries of the queue are what peers wrote there.
+    const auto published = static_cast<std::uint32_t>(waiting.size());
+    entry_->consumed.store(completed + std::min(published, receive_posted_ - completed));
     entry_->busy.store(0, std::memory_order_seq_cst);
 }
 

@@ -61,9 +61,8 @@ bool DatagramSender::plan(const SendWork& work) {
         const Segment& segment = work.segments[i];
         local_[i] = {segment.address, segment.length};
         if (work.is_inline() || segment.length == 0) continue;
-        const CheckedRange range =
-            check_key(qp_.adapter().view(), segment.key, qp_.domain().number(), 0, segment.address,
-                      segment.length);
+        const CheckedRange range = check_own_key(qp_.adapter(), segment.key, qp_.domain().number(),
+                                                 0, segment.address, segment.length);
         if (!range.permitted) return false;
         local_[i].address = range.address;
     }

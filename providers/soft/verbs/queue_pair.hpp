@@ -63,6 +63,10 @@ enum class Progress {
 /// still polls what it was sent before its receives are flushed. Here it is known at once, and told
 /// after this time, or the queue pair's own time-out if that is shorter.
 inline constexpr std::chrono::milliseconds kLongestSilence{300};
+
+/// A requester that is at work so long has been stopped, or pretends: a request of megabytes takes
+/// milliseconds.
+inline constexpr std::chrono::seconds kRequesterPatience{5};
 /// A peer that exchanges pages for longer has been stopped.
 inline constexpr std::chrono::seconds kLongestPause{30};
 
@@ -190,6 +194,7 @@ class QueuePair : public ExtendableQp {
     const DatagramSlot& datagram_slot(std::uint32_t position) const;
     void describe_datagram(const CqEntry& entry, ibv_wc& wc) const;
     void deliver_datagram(const CqEntry& entry);
+    void wait_for_turn() const;
     bool turn_is_orphaned() const;  ///< false for other types
     void end_orphaned_turn() EXCLUDES(receive_lock_);
     bool datagram_peer_died(const Peer& peer) REQUIRES(send_lock_) EXCLUDES(receive_lock_);

@@ -10,13 +10,6 @@
 #include "providers/soft/verbs/queue_pair.hpp"
 
 namespace softverbs {
-namespace {
-
-/// A request of megabytes takes milliseconds.
-constexpr std::chrono::seconds kRequesterPatience{5};
-
-}  // namespace
-
 int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
     int cause = 0;
     {
@@ -128,6 +121,7 @@ void QueuePair::wait_for_producers() {
 }
 
 void QueuePair::wait_for_requester() const {
+    if (qp_type == IBV_QPT_UD) return wait_for_turn();
     constexpr int kTurnsBeforeDoubt = 4096;
     Deadline end{};
     for (int turns = 0; requester_busy(); relax(turns)) {
@@ -150,14 +144,12 @@ void QueuePair::cut_off_requester() const {
 }
 
 bool QueuePair::requester_gone() const {
-    if (qp_type == IBV_QPT_UD) return turn_is_orphaned();
     support::SpinLockGuard lock(requester_lock_);
     return requester_ && requester_->peer->gone();
 }
 
 bool QueuePair::requester_busy() const {
     if (entry_->busy.load(std::memory_order_seq_cst) == 0) return false;
-    if (qp_type == IBV_QPT_UD) return true;
     support::SpinLockGuard lock(requester_lock_);
     return requester_ && requester_->peer->alive();
 }
