@@ -86,6 +86,13 @@ LINES
     [ "$("$tool" run --drop-in "$tool" run --drop-in sh -c 'echo "$LD_LIBRARY_PATH"')" = "$folder" ]
 }
 
+@test "a fabric that LD_LIBRARY_PATH cannot name is refused with the reason, and the program is not started" {
+    run "$tool" run --fabric "$BATS_TEST_TMPDIR/a:b" --drop-in touch "$BATS_TEST_TMPDIR/started"
+    [ "$status" -eq 125 ]
+    [[ $output == *"has a colon"* ]]
+    [ ! -e "$BATS_TEST_TMPDIR/started" ]
+}
+
 @test "what LD_LIBRARY_PATH held before stays behind it" {
     folder=$(drop_in)
     [ "$(LD_LIBRARY_PATH=/nonexistent "$tool" run --drop-in sh -c 'echo "$LD_LIBRARY_PATH"')" = "$folder:/nonexistent" ]

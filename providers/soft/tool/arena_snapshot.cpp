@@ -108,8 +108,6 @@ const char* name_of(PageReason reason) {
             return "pages are pinned";
         case PageReason::kMappings:
             return "many mappings are in use";
-        case PageReason::kLarge:
-            return "too large to exchange while in use";
         case PageReason::kOverlap:
             return "shares pages with a region on path P";
         case PageReason::kMixed:

@@ -48,6 +48,11 @@ std::string open_fabric(const std::string& named) {
 
 /// @return false when it could not be built, which was told.
 bool use_drop_in(const std::string& library, const std::string& fabric) {
+    if (fabric.find_first_of(":;") != std::string::npos) {
+        fail("LD_LIBRARY_PATH cannot name a directory in " + fabric +
+             ": it has a colon or semicolon in its path");
+        return false;
+    }
     std::string fault;
     const auto folder = make_drop_in(library, fabric, fault);
     if (folder) {
