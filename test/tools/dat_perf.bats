@@ -86,6 +86,15 @@ operations='send write write-immediate read fetch-add compare-swap'
     json '.results | length == 18'
 }
 
+@test "dat_perf over soft0: memory that the library gives, and ordinary memory" {
+    measures -s 8,70000 -m library --check --json
+    json '.memory == "library"'
+    measures -s 8 --json
+    json '.memory == "library"'
+    measures -s 8,70000 -m ordinary --check --json
+    json '.memory == "ordinary"'
+}
+
 @test "dat_perf over soft0: registrations, with and without a write between" {
     measures -t latency -o register,register-write -s 4K,1M --check --json
     json '[.results[].operation] == ["register", "register", "register-write", "register-write"]'
@@ -120,6 +129,8 @@ operations='send write write-immediate read fetch-add compare-swap'
     measures -s 8,4K -d one,two --check --json
     json "[.results[].operation] | unique == (\"$operations\" | split(\" \") | sort)"
     json '.provider == "ia" and .memory == "ordinary"'
+    start perf "${stack[@]}" "$dat_perf" --both "${few[@]}" -m library
+    fails perf 1 '(the other side failed: )?dat_opendat_memory_alloc: no [0-9]+ bytes from this provider.s library: .*--memory ordinary'
 }
 
 @test "dat_perf --json: the keys are those that dat_perf(1) describes" {

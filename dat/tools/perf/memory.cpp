@@ -2,6 +2,7 @@
 #include "dat/tools/perf/memory.hpp"
 
 #include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_opendat.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -38,7 +39,7 @@ DAT_LMR_HANDLE register_memory(const Device& device, void* memory, std::size_t l
 
 Region::Region(const Device& device, std::size_t length, Memory kind)
     : ia_(device.ia()), length_((length + kPage - 1) / kPage * kPage) {
-    allocate(device, kind);
+    allocate(kind);
     std::memset(memory_, 0, length_);
     lmr_ = register_memory(device, memory_, length_, lmr_context_, rmr_context_);
 }
@@ -48,10 +49,18 @@ Region::~Region() {
     release();
 }
 
-void Region::allocate(const Device&, Memory kind) {
+void Region::allocate(Memory kind) {
+    void* given = nullptr;
+    from_library_ =
+        kind != Memory::ordinary && dat_opendat_memory_alloc(ia_, length_, &given) == DAT_SUCCESS;
+    if (from_library_) {
+        memory_ = static_cast<unsigned char*>(given);
+        return;
+    }
     if (kind == Memory::library) {
-        throw Failure("--memory library", "this provider's library gives no memory",
-                      "one that does", "use --memory ordinary");
+        throw Failure("dat_opendat_memory_alloc",
+                      format("no %zu bytes from this provider's library", length_),
+                      "memory that it gives", "use --memory ordinary, or smaller sizes");
     }
     memory_ = static_cast<unsigned char*>(std::aligned_alloc(kPage, length_));
     if (memory_ == nullptr) {
@@ -61,7 +70,10 @@ void Region::allocate(const Device&, Memory kind) {
 }
 
 void Region::release() {
-    std::free(memory_);
+    if (from_library_)
+        dat_opendat_memory_free(ia_, memory_);
+    else
+        std::free(memory_);
 }
 
 DAT_LMR_TRIPLET Region::at(std::size_t offset, DAT_SEG_LENGTH length) const {

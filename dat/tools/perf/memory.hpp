@@ -41,7 +41,7 @@ class Region {
     RemoteRegion remote() const { return {reinterpret_cast<DAT_VADDR>(memory_), rmr_context_}; }
 
   private:
-    void allocate(const Device& device, Memory kind);
+    void allocate(Memory kind);
     void release();
 
     DAT_IA_HANDLE ia_;
