@@ -162,8 +162,9 @@ class Survivor {
         bool was_connected = false;  ///< requests could be posted
         bool is_over = false;        ///< the connection manager has said so
         bool is_broken = false;
-        bool is_drained = false;  ///< LAST_WQE_REACHED has come
-        bool was_told = false;    ///< an error has come for what was posted
+        std::uint32_t steady_messages = 0;  ///< when it was drained
+        bool is_drained = false;            ///< LAST_WQE_REACHED has come
+        bool was_told = false;              ///< an error has come for what was posted
         std::uint32_t next_message = 0;
         std::size_t sends = 0;
         std::uint32_t turn = 0;
@@ -341,12 +342,20 @@ class Survivor {
         rdma_destroy_id(connection.id);
     }
 
-    static bool is_finished(const Connection& connection) {
+    bool is_finished(const Connection& connection) const {
         if (!connection.is_over || !connection.was_connected) return connection.is_over;
-        const bool receives_are_back = connection.hello.shares_receives
-                                           ? connection.is_drained
-                                           : connection.private_posted.empty();
-        return receives_are_back && connection.sends == 0;
+        return connection.sends == 0 &&
+               (connection.hello.shares_receives ? has_taken_all(connection)
+                                                 : connection.private_posted.empty());
+    }
+
+    /// The completions of its last shared receives stand in a row with those of others, one of
+    /// which may be waited for. As many messages of the steady client as there are receives cannot
+    /// all have been in front of them.
+    bool has_taken_all(const Connection& connection) const {
+        return connection.is_drained &&
+               (connection.hello.is_steady ||
+                steady_messages_ > connection.steady_messages + 2 * kShared);
     }
 
     /// A client that died is done with when all that was posted for it has been answered.
@@ -369,8 +378,9 @@ class Survivor {
         for (ibv_async_event event; ibv_get_async_event(context(), &event) == 0; any = true) {
             const ibv_event_type type = event.event_type;
             for (Connection& c : connections_) {
-                if (type == IBV_EVENT_QP_LAST_WQE_REACHED && c.id->qp == event.element.qp)
-                    c.is_drained = true;
+                if (type != IBV_EVENT_QP_LAST_WQE_REACHED || c.id->qp != event.element.qp) continue;
+                c.steady_messages = steady_messages_;
+                c.is_drained = true;
             }
             ibv_ack_async_event(&event);
             require(type != IBV_EVENT_CQ_ERR && type != IBV_EVENT_DEVICE_FATAL,
