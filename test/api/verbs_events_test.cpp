@@ -158,5 +158,46 @@ TEST_P(VerbsEvents, AnOverrunIsToldAndBreaksTheQueuePairsButNothingElse) {
     EXPECT_EQ(child.wait(), 0);
 }
 
+TEST_P(VerbsEvents, ADrainedSendQueueIsToldWhenWhatHadBegunHasEnded) {
+    constexpr std::uint32_t kLength = 3 << 20;
+    Child child([](Channel& channel) {
+        Host host;
+        fill(host.buffer.data(), kLength, 4);
+        Qp qp(host);
+        qp.connect(channel);
+        channel.meet();
+    });
+    Host host;
+    Qp qp(host);
+    const Address peer = qp.connect(child.channel());
+    ASSERT_EQ(qp.rdma(1, IBV_WR_RDMA_READ, {host.sge(0, kLength)}, peer.address, peer.rkey), 0);
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_SQD;
+    attributes.en_sqd_async_notify = 1;
+    const int mask = IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY;
+    ASSERT_EQ(ibv_modify_qp(qp.get(), &attributes, mask), 0);
+    // What comes now waits until the queue goes on.
+    ASSERT_EQ(qp.rdma(2, IBV_WR_RDMA_READ, {host.sge(0, 8)}, peer.address, peer.rkey), 0);
+    pollfd descriptor{host.context->async_fd, POLLIN, 0};
+    ASSERT_EQ(poll(&descriptor, 1, 60000), 1);
+    ibv_async_event event;
+    ASSERT_EQ(ibv_get_async_event(host.context, &event), 0);
+    EXPECT_EQ(event.event_type, IBV_EVENT_SQ_DRAINED);
+    EXPECT_EQ(event.element.qp, qp.get());
+    ibv_ack_async_event(&event);
+    ibv_wc wc;
+    ASSERT_EQ(ibv_poll_cq(host.cq, 1, &wc), 1) << "it has ended before the event";
+    EXPECT_EQ(wc.wr_id, 1u);
+    EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+    EXPECT_TRUE(holds(host.buffer.data(), kLength, 4));
+    EXPECT_TRUE(host.is_empty());
+    EXPECT_EQ(poll(&descriptor, 1, 0), 0) << "told once";
+    attributes.qp_state = IBV_QPS_RTS;
+    ASSERT_EQ(ibv_modify_qp(qp.get(), &attributes, IBV_QP_STATE), 0);
+    EXPECT_EQ(host.wait().wr_id, 2u);
+    child.channel().meet();
+    EXPECT_EQ(child.wait(), 0);
+}
+
 }  // namespace
 }  // namespace test

@@ -176,6 +176,7 @@ class QueuePair : public ExtendableQp {
     void apply(ibv_qp_state next, const ibv_qp_attr& attributes, int mask) REQUIRES(send_lock_);
     void connect(Target target, const ibv_qp_attr& attributes) REQUIRES(send_lock_);
     void reset() REQUIRES(send_lock_) EXCLUDES(receive_lock_);
+    void tell_when_drained() REQUIRES(send_lock_);
     void remember(const ibv_qp_attr& attributes, int mask) REQUIRES(send_lock_);
     void set_state(ibv_qp_state next) REQUIRES(send_lock_);
 
@@ -233,6 +234,7 @@ class QueuePair : public ExtendableQp {
     OwnPages send_slots_;  ///< for requests that have to wait
     std::uint32_t send_slot_stride_ = 0;
     std::uint32_t wait_ticket_ GUARDED_BY(send_lock_) = 0;
+    bool tells_drained_ GUARDED_BY(send_lock_) = false;  ///< when what has begun has ended
     Progress waiting_for_ GUARDED_BY(send_lock_) = Progress::kDone;
     Deadline locked_until_ GUARDED_BY(send_lock_){};  ///< kLocked is an error from then on
     std::unique_ptr<AgentOperation> agent_ GUARDED_BY(send_lock_);

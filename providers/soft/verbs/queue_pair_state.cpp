@@ -66,12 +66,18 @@ void QueuePair::apply(ibv_qp_state next, const ibv_qp_attr& attributes, int mask
     }
     if (next == IBV_QPS_RTR && qp_type != IBV_QPT_UD) return;  // connect() completes it
     set_state(next);
-    if (next == IBV_QPS_SQD && (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 &&
-        attributes.en_sqd_async_notify != 0) {
-        report(IBV_EVENT_SQ_DRAINED);
-    }
+    tells_drained_ = next == IBV_QPS_SQD && (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 &&
+                     attributes.en_sqd_async_notify != 0;
+    tell_when_drained();
     if (next == IBV_QPS_RTR) entry_->readiness.store(Readiness::kReady, std::memory_order_seq_cst);
     if (next == IBV_QPS_RTS) drain();
+}
+
+/// What has begun is carried out to its end: here that is what the peer's service thread copies.
+void QueuePair::tell_when_drained() {
+    if (!tells_drained_ || (agent_ && agent_->busy)) return;
+    tells_drained_ = false;
+    report(IBV_EVENT_SQ_DRAINED);
 }
 
 void QueuePair::remember(const ibv_qp_attr& a, int mask) {

@@ -384,6 +384,7 @@ void QueuePair::agent_replied(const AgentMessage& answer, const Peer& peer) {
     complete(work, outcome.status);
     if (outcome.status != IBV_WC_SUCCESS) request_failed();
     drain();
+    if (state_.load() == IBV_QPS_SQD) tell_when_drained();
 }
 
 }  // namespace softverbs
