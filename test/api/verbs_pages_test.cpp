@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <atomic>
@@ -591,6 +592,30 @@ TEST_F(ExchangedPages, StayPrivateWhileAQuarterOfAllMappingsIsInUse) {
     ibv_mr* mr = ibv_reg_mr(host.pd, memory.data(), memory.size(), kAllAccess);
     EXPECT_TRUE(is_shared(memory.data()));
     ibv_dereg_mr(mr);
+}
+
+TEST_F(ExchangedPages, StayPrivateWhileAnythingHasPinnedPagesOfTheProcess) {
+    Host host(no_buffer());
+    Anonymous memory(64 << 10);
+    Anonymous pinned(64 << 10);
+    std::uint64_t parameters[15] = {};  // struct io_uring_params
+    const int ring = static_cast<int>(syscall(SYS_io_uring_setup, 1, parameters));
+    if (ring < 0) GTEST_SKIP() << "io_uring is not permitted here";
+    const iovec buffer{pinned.data(), pinned.size()};
+    constexpr int kRegisterBuffers = 0;
+    if (syscall(SYS_io_uring_register, ring, kRegisterBuffers, &buffer, 1) != 0) {
+        close(ring);
+        GTEST_SKIP() << "pages cannot be pinned here";
+    }
+    const auto becomes_shared = [&] {
+        ibv_mr* mr = ibv_reg_mr(host.pd, memory.data(), memory.size(), kAllAccess);
+        const bool shared = is_shared(memory.data());
+        ibv_dereg_mr(mr);
+        return shared;
+    };
+    EXPECT_FALSE(becomes_shared());
+    close(ring);
+    EXPECT_TRUE(eventually(becomes_shared)) << "the kernel lets go of them a while later";
 }
 
 TEST_F(VerbsPages, HolesThatTheOwnerPunchesHurtNobody) {
