@@ -45,12 +45,12 @@ DAT_DTO_COMPLETION_STATUS dto_status(ibv_wc_status status);
 [[gnu::always_inline]] inline bool take_plain_completion(const Pool& eps, const ibv_wc& completion,
                                                          DAT_EVENT& event) {
     if (completion.status != IBV_WC_SUCCESS) return false;
-    Ep* ep = eps.at<Ep>(static_cast<std::uint32_t>(completion.wr_id >> WorkRequestId::kIndexShift));
+    const std::uint64_t id = completion.wr_id;
+    Ep* ep = eps.at<Ep>(static_cast<std::uint32_t>(id >> WorkRequestId::kIndexShift));
     if (!ep) return false;
-    const bool receive = (completion.wr_id & WorkRequestId::kReceive) != 0;
+    const bool receive = (id & WorkRequestId::kReceive) != 0;
     Ep::Side& side = ep->side(receive);
-    const std::uint64_t sequence =
-        completion.wr_id ^ side.work_request_base.load(std::memory_order_acquire);
+    const std::uint64_t sequence = id ^ side.work_request_base.load(std::memory_order_acquire);
     if (sequence > SlotRing::kSequenceMask) return false;  // special, or of an earlier queue pair
     const Slot& slot = side.slots.at(sequence);
     const std::uint32_t operation = slot.operation.load(std::memory_order_acquire);

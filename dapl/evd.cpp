@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "dapl/completion.hpp"
+#include "dapl/entry.hpp"
 #include "dapl/ep.hpp"
 #include "dapl/events.hpp"
 #include "dapl/ia.hpp"
@@ -160,12 +161,13 @@ DAT_HANDLE Evd::take(DAT_EVENT& event) {
     return failed;
 }
 
-DAT_RETURN Evd::dequeue(DAT_EVENT* event) {
+/// Only entry::evd_dequeue() is made of it.
+[[gnu::always_inline]] inline DAT_RETURN Evd::dequeue(DAT_EVENT* event) {
     if (lock_.try_lock()) [[likely]] {
         support::SpinLockGuard lock(lock_, support::SpinLockGuard::kTaken);
         if (detour_ == 0) [[likely]] {
-            if (ibv_poll_cq(queue_.get(), 1, held_.get()) <= 0) return raw(DAT_QUEUE_EMPTY);
-            if (take_plain_completion(eps_, held_[0], *event)) [[likely]] {
+            if (ibv_poll_cq(queue_.get(), 1, &polled_) <= 0) return raw(DAT_QUEUE_EMPTY);
+            if (take_plain_completion(eps_, polled_, *event)) [[likely]] {
                 event->evd_handle = handle();
                 return DAT_SUCCESS;
             }
@@ -192,8 +194,8 @@ DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
 
 /// One completion was polled while nothing was held.
 void Evd::keep_polled() {
-    held_first_ = 0;
-    held_end_ = makes_event(ia, held_[0]) ? 1 : 0;
+    held_first_ = held_end_ = 0;
+    if (makes_event(ia, polled_)) held_[held_end_++] = polled_;
     note_pending();
 }
 
@@ -309,4 +311,13 @@ void Evd::query(DAT_EVD_PARAM& parameters) {
     parameters.evd_flags = flags;
 }
 
+namespace entry {
+
+DAT_RETURN evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT* event) {
+    Evd* evd = from_called_handle<Evd>(handle);
+    if (!evd) return error(DAT_INVALID_HANDLE);
+    return event ? evd->dequeue(event) : bad_argument(2);
+}
+
+}  // namespace entry
 }  // namespace dapl

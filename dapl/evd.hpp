@@ -126,6 +126,7 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     support::SpinLock lock_;
     unsigned detour_ GUARDED_BY(lock_);
     EventRing ring_ GUARDED_BY(lock_);
+    ibv_wc polled_ GUARDED_BY(lock_);  ///< dequeue()'s alone
     /// Completions polled and not yet taken; room for as many as the device can hold.
     std::unique_ptr<ibv_wc[]> held_ GUARDED_BY(lock_);
     int held_first_ GUARDED_BY(lock_) = 0;

@@ -169,12 +169,6 @@ DAT_RETURN evd_post_se(DAT_EVD_HANDLE handle, const DAT_EVENT* event) {
     });
 }
 
-DAT_RETURN evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT* event) {
-    Evd* evd = from_called_handle<Evd>(handle);
-    if (!evd) return error(DAT_INVALID_HANDLE);
-    return event ? evd->dequeue(event) : bad_argument(2);
-}
-
 DAT_RETURN evd_set_unwaitable(DAT_EVD_HANDLE handle) {
     return with_evd(handle, [](Evd& evd) {
         evd.set_waitable(false);
