@@ -45,6 +45,8 @@ int passes(FaultPoint point) {
         case FaultPoint::kWindowUnbound:
         case FaultPoint::kQueuePairReady:
         case FaultPoint::kFaultTold:
+        case FaultPoint::kKickSet:
+        case FaultPoint::kKickSummarySet:
         case FaultPoint::kSharedLimitDisarmed:
         case FaultPoint::kWaitingSet:
         case FaultPoint::kDisarmed:
@@ -53,6 +55,12 @@ int passes(FaultPoint point) {
         default:
             return 7;
     }
+}
+
+/// A client kicks now and then; one whose request is refused does so always.
+bool kicks_for_sure(FaultPoint point) {
+    return point == FaultPoint::kFaultTold || point == FaultPoint::kKickSet ||
+           point == FaultPoint::kKickSummarySet;
 }
 
 /// Whether a client gets there, on this path.
@@ -101,7 +109,7 @@ class FaultPointTest {
                 ClientHello hello;
                 hello.number = first + 1;
                 hello.shares_receives = shares_receives;
-                hello.breaks_connection = point == FaultPoint::kFaultTold;
+                hello.breaks_connection = kicks_for_sure(point);
                 dying.emplace_back(first, nursery_.start(hello, survivor_->port(), first));
             }
             const std::uint32_t messages = survivor_->steady_messages();
