@@ -227,6 +227,16 @@ TEST_F(ExchangedPages, HaveOnePathWhateverRegionsHoldThem) {
     EXPECT_FALSE(is_shared(memory.data() + 4 * 4096));
 }
 
+TEST_F(ExchangedPages, AreNotMadeOfPagesThatAnotherRegionHasAsAnEdge) {
+    Host host(no_buffer());
+    Anonymous memory(8 * 4096);
+    ibv_mr* edge = ibv_reg_mr(host.pd, memory.data() + 3 * 4096 + 64, 128, kAllAccess);
+    ibv_mr* all = ibv_reg_mr(host.pd, memory.data(), memory.size(), kAllAccess);
+    EXPECT_FALSE(is_shared(memory.data() + 3 * 4096));
+    ibv_dereg_mr(edge);
+    ibv_dereg_mr(all);
+}
+
 /// What a swap without care does: copy, then map over.
 void exchange_naively(std::uint8_t* page, int file) {
     (void)!pwrite(file, page, 4096, 0);

@@ -144,7 +144,10 @@ Placement SharedPages::decide(PageRange touched, PageRange whole) {
     if (mapping && mapping->shared && mapping->inode != 0)
         return place_in_file(*mapping, touched, setting == SharedPagesSetting::kAlways);
     if (whole.empty()) return {};
-    if (setting == SharedPagesSetting::kAlways) return exchange_ordinary(whole, true);
+    if (setting == SharedPagesSetting::kAlways) {
+        if (!runs_.held(whole, false).empty()) return {{}, PageReason::kOverlap};
+        return exchange_ordinary(whole, true);
+    }
     return {{}, mapping && mapping->inode == 0 ? PageReason::kNotWorthIt : PageReason::kNotPrivate};
 }
 

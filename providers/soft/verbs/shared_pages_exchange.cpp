@@ -85,7 +85,6 @@ PageRange SharedPages::exchange_steps(PageRange pages, bool guarded) {
 Placement SharedPages::exchange_ordinary(PageRange whole, bool on_application_thread) {
     const PageRange pages = ordinary_part(whole);
     if (pages.empty() || holds_this_stack(pages)) return {{}, PageReason::kNotPrivate};
-    if (!runs_.held_once_at_most(pages)) return {{}, PageReason::kOverlap};
     if (page_file_ < 0) return {{}, PageReason::kFailed};
     const Permission permission = may_exchange(memory_, on_application_thread);
     if (!permission.granted()) return {{}, permission.reason};
@@ -105,6 +104,8 @@ Placement SharedPages::exchange(std::uint64_t address, std::uint64_t length, con
     const PageRange whole{(address + kPage - 1) & ~(kPage - 1), (address + length) & ~(kPage - 1)};
     support::MutexLock lock(mutex_);
     if (now.reason != PageReason::kNotWorthIt || whole.empty()) return now;
+    // Another region that holds some of the pages has them on path P.
+    if (!runs_.held_once_at_most(whole)) return {{}, PageReason::kOverlap};
     const Placement placement = exchange_ordinary(whole, on_application_thread);
     if (!placement.shared.empty()) runs_.set_path(placement.shared, true);
     return placement;
