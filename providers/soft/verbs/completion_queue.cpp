@@ -94,7 +94,7 @@ int CompletionQueue::destroy(CompletionQueue* cq) {
     return 0;
 }
 
-int CompletionQueue::poll(int count, ibv_wc* wc) {
+[[gnu::flatten]] int CompletionQueue::poll(int count, ibv_wc* wc) {
     {
         support::SpinLockGuard lock(lock_);
         const int found = take(count, wc);
@@ -162,7 +162,7 @@ int CompletionQueue::take_receives(int count, ibv_wc* wc) {
     return found;
 }
 
-int CompletionQueue::take_backlog(int count, ibv_wc* wc) {
+[[gnu::noinline]] int CompletionQueue::take_backlog(int count, ibv_wc* wc) {
     int found = 0;
     while (found < count && backlog_.left() != 0) {
         const CqEntry& entry = backlog_.entries[backlog_.head++];

@@ -74,26 +74,4 @@ CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer produ
     return {nullptr, 0};
 }
 
-bool CompletionRing::publish(Place place, const Completion& completion) const {
-    CqEntry& entry = *place.entry;
-    entry.byte_len = completion.byte_len;
-    entry.imm_data = completion.imm_data;
-    entry.qp_num = completion.qp_num;
-    entry.src_qp = completion.src_qp;
-    fault_point(FaultPoint::kCompletionHalfWritten);
-    entry.position = completion.position;
-    entry.status = completion.status;
-    entry.opcode = completion.opcode;
-    entry.wc_flags = completion.wc_flags;
-    entry.flags = completion.flags;
-    fault_point(FaultPoint::kCompletionWritten);
-    // An exchange, not a store: it must be visible before we look whether the queue is armed.
-    entry.state.exchange(EntryState::encode(place.position, Phase::kReady),
-                         std::memory_order_seq_cst);
-    fault_point(FaultPoint::kCompletionPublished);
-    const bool solicited =
-        (completion.flags & kSolicited) != 0 || completion.status != IBV_WC_SUCCESS;
-    return take_arming(*header_, solicited);
-}
-
 }  // namespace softverbs

@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "providers/soft/verbs/arena.hpp"
+#include "providers/soft/verbs/fault_points.hpp"
 
 namespace softverbs {
 
@@ -124,5 +125,26 @@ class CompletionRing {
     std::uint64_t word_ = 0;       ///< CqHeader::ring
     std::uint64_t seen_head_ = 0;  ///< read again only when the ring looks full
 };
+
+inline bool CompletionRing::publish(Place place, const Completion& completion) const {
+    CqEntry& entry = *place.entry;
+    entry.byte_len = completion.byte_len;
+    entry.imm_data = completion.imm_data;
+    entry.qp_num = completion.qp_num;
+    entry.src_qp = completion.src_qp;
+    fault_point(FaultPoint::kCompletionHalfWritten);
+    entry.position = completion.position;
+    entry.status = completion.status;
+    entry.opcode = completion.opcode;
+    entry.wc_flags = completion.wc_flags;
+    entry.flags = completion.flags;
+    fault_point(FaultPoint::kCompletionWritten);
+    // An exchange, not a store: it must be visible before we look whether the queue is armed.
+    entry.state.exchange(EntryState::encode(place.position, Phase::kReady),
+                         std::memory_order_seq_cst);
+    fault_point(FaultPoint::kCompletionPublished);
+    const bool solicited = (completion.flags & kSolicited) != 0 || completion.status != 0;
+    return take_arming(*header_, solicited);
+}
 
 }  // namespace softverbs

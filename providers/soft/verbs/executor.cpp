@@ -11,25 +11,6 @@
 namespace softverbs {
 namespace {
 
-/// Says at the target's queue pair that its requester is at work. Set before anything there is
-/// read, so that the owner, which changes first and looks then, waits for us.
-class Busy {
-  public:
-    explicit Busy(QpEntry& entry) : entry_(entry) {
-        entry_.busy.exchange(1, std::memory_order_seq_cst);
-        fault_point(FaultPoint::kBusySet);
-    }
-    ~Busy() {
-        entry_.busy.store(0, std::memory_order_release);
-        fault_point(FaultPoint::kBusyCleared);
-    }
-    Busy(const Busy&) = delete;
-    Busy& operator=(const Busy&) = delete;
-
-  private:
-    QpEntry& entry_;
-};
-
 std::uint32_t remote_access(ibv_wr_opcode opcode) {
     switch (opcode) {
         case IBV_WR_RDMA_WRITE:
@@ -57,58 +38,10 @@ bool Executor::takes_receive() const {
     return is_send() || has_immediate();
 }
 
-Outcome Executor::run() {
-    return work_.is_local() ? run_local() : told(attempt());
-}
-
-/// What an unreliable request met at the other end is not told to this one: where the message did
-/// not arrive it is lost.
-Outcome Executor::told(Outcome outcome) const {
-    if (qp_.is_reliable() || outcome.progress == Progress::kAgent ||
-        outcome.progress == Progress::kPaused) {
-        return outcome;
-    }
-    const bool failed_here =
-        outcome.progress == Progress::kDone &&
-        (outcome.status == IBV_WC_LOC_PROT_ERR || outcome.status == IBV_WC_LOC_LEN_ERR ||
-         outcome.status == IBV_WC_GENERAL_ERR);
-    return failed_here ? outcome : done(IBV_WC_SUCCESS);
-}
-
-Outcome Executor::attempt() {
-    if (!target_.peer->alive()) return {Progress::kNoAnswer, IBV_WC_SUCCESS};
-    Busy busy(*target_.entry);
-    Outcome otherwise{};
-    if (!ready(otherwise)) return otherwise;
-    if (is_paused()) return {Progress::kPaused, IBV_WC_SUCCESS};
-    return execute();
-}
-
-bool Executor::is_paused() const {
-    QpEntry& entry = *target_.entry;
-    if (entry.paused.load(std::memory_order_seq_cst) == 0) return false;
-    entry.waiting.store(1, std::memory_order_seq_cst);
-    return entry.paused.load(std::memory_order_seq_cst) != 0;
-}
-
 /// Nothing at the other end takes part.
 Outcome Executor::run_local() {
     if (work_.opcode == IBV_WR_BIND_MW) return done(bind_window(qp_, work_));
     return done(invalidate_window(qp_, work_.imm_data));
-}
-
-bool Executor::ready(Outcome& otherwise) {
-    QpEntry& entry = *target_.entry;
-    otherwise = {Progress::kNoAnswer, IBV_WC_SUCCESS};
-    if (entry.generation.load(std::memory_order_seq_cst) != target_.generation) return false;
-    Readiness found = entry.readiness.load(std::memory_order_seq_cst);
-    if (found == Readiness::kNotReady) {
-        entry.waiting.store(1, std::memory_order_seq_cst);
-        found = entry.readiness.load(std::memory_order_seq_cst);
-        if (found == Readiness::kNotReady) otherwise = {Progress::kNotReady, IBV_WC_SUCCESS};
-    }
-    return found == Readiness::kReady &&
-           entry.dest_qp_num.load(std::memory_order_acquire) == qp_.qp_num;
 }
 
 Outcome Executor::execute() {
@@ -128,9 +61,11 @@ Outcome Executor::execute() {
     }
 }
 
-Outcome Executor::send() {
+[[gnu::flatten]] Outcome Executor::send() {
     if (!plan_local(0)) return done(IBV_WC_LOC_PROT_ERR);
     if (!take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
+    if (work_.length <= kEntryInlineBytes && first_segment_holds())
+        return finish_receive(work_.length != 0 ? kInEntry : 0);
     bool responder_failed = false;
     const ibv_wc_status refused = plan_receive(responder_failed);
     if (responder_failed) {
@@ -141,7 +76,6 @@ Outcome Executor::send() {
                                              : refuse(IBV_WC_REM_OP_ERR, Fault::kLocalError);
     }
     if (work_.length > kSlotInlineBytes) return move(AgentKind::kWrite, IBV_ACCESS_LOCAL_WRITE);
-    if (work_.length == 0) return finish_receive(0);
     if (work_.length <= kEntryInlineBytes) return finish_receive(kInEntry);
     gather(slot_inline(receive_, target_.receives.stride), plan_.locals(), 0, work_.length);
     fault_point(FaultPoint::kPayloadPlaced);
@@ -232,22 +166,34 @@ bool Executor::take_receive() {
     return has_slot_;
 }
 
-/// The receive's segments, copied once from the peer's arena and checked in its table.
-ibv_wc_status Executor::plan_receive(bool& responder_failed) {
-    responder_failed = true;
-    const std::uint32_t count = std::min(receive_->num_sge, target_.receives.max_sge);
+/// The first `length` bytes of one of a receive's segments.
+CheckedRange Executor::check_receive(const Segment& segment, std::uint64_t length) const {
     const SrqHeader* shared = target_.receives.shared;
     const std::uint32_t pd = shared ? shared->pd : target_.entry->pd;
+    constexpr std::uint32_t kAccess = IBV_ACCESS_LOCAL_WRITE;
+    if (target_.peer->is_self())
+        return check_own_key(qp_.adapter(), segment.key, pd, kAccess, segment.address, length);
+    return check_key(target_.arena, segment.key, pd, kAccess, segment.address, length);
+}
+
+/// Of a short message most often. If not, plan_receive finds out what is wrong, if anything is.
+bool Executor::first_segment_holds() const {
+    if (work_.length == 0) return true;
+    const Segment segment = slot_segments(receive_)[0];
+    if (receive_->num_sge == 0 || segment.length < work_.length) return false;
+    return check_receive(segment, work_.length).permitted;
+}
+
+/// The receive's segments, copied once from the peer's arena and checked in its table.
+[[gnu::noinline]] ibv_wc_status Executor::plan_receive(bool& responder_failed) {
+    responder_failed = true;
+    const std::uint32_t count = std::min(receive_->num_sge, target_.receives.max_sge);
     std::uint64_t left = work_.length;
     for (std::uint32_t i = 0; i < count && left != 0; ++i) {
         const Segment segment = slot_segments(receive_)[i];
         const std::uint64_t part = std::min<std::uint64_t>(segment.length, left);
         if (part == 0) continue;
-        const CheckedRange range =
-            target_.peer->is_self() ? check_own_key(qp_.adapter(), segment.key, pd,
-                                                    IBV_ACCESS_LOCAL_WRITE, segment.address, part)
-                                    : check_key(target_.arena, segment.key, pd,
-                                                IBV_ACCESS_LOCAL_WRITE, segment.address, part);
+        const CheckedRange range = check_receive(segment, part);
         if (!range.permitted) return IBV_WC_LOC_PROT_ERR;
         plan_.remote[plan_.num_remote++] = {range.address, part, segment.address, segment.key,
                                             range.shared};
@@ -258,7 +204,7 @@ ibv_wc_status Executor::plan_receive(bool& responder_failed) {
     return IBV_WC_SUCCESS;
 }
 
-Outcome Executor::move(AgentKind kind, std::uint32_t access) {
+[[gnu::noinline]] Outcome Executor::move(AgentKind kind, std::uint32_t access) {
     if (kind == AgentKind::kCompareSwap || kind == AgentKind::kFetchAdd) return move_atomic(kind);
     const bool is_read = kind == AgentKind::kRead;
     const Way way = choose_way(target_, plan_);
@@ -356,14 +302,19 @@ void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
         target_.completions->overrun.store(1, std::memory_order_release);
         return target_.kick_cq();
     }
-    if ((flags & kInEntry) != 0) gather(place.entry->payload, plan_.locals(), 0, work_.length);
+    if ((flags & kInEntry) != 0) fill_in(place.entry->payload);
     fault_point(FaultPoint::kPayloadPlaced);
     if (ring.publish(place, completion)) target_.wake_channel();
 }
 
+void Executor::fill_in(std::uint8_t* payload) const {
+    if (plan_.num_local != 1) return gather(payload, plan_.locals(), 0, work_.length);
+    copy_short(payload, reinterpret_cast<const void*>(plan_.local[0].address), work_.length);
+}
+
 /// The responder's queue pair breaks too: its service thread sees to it. An unreliable one breaks
 /// by its own faults only.
-Outcome Executor::refuse(ibv_wc_status status, Fault fault) {
+[[gnu::noinline]] Outcome Executor::refuse(ibv_wc_status status, Fault fault) {
     if (!qp_.is_reliable() && fault != Fault::kLocalError) return done(status);
     target_.entry->fault.store(fault, std::memory_order_seq_cst);
     fault_point(FaultPoint::kFaultTold);

@@ -6,10 +6,31 @@
 #pragma once
 
 #include "providers/soft/verbs/agent.hpp"
+#include "providers/soft/verbs/fault_points.hpp"
+#include "providers/soft/verbs/memory_regions.hpp"
 #include "providers/soft/verbs/payload.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
 
 namespace softverbs {
+
+/// Says at the target's queue pair that its requester is at work. Set before anything there is
+/// read, so that the owner, which changes first and looks then, waits for us.
+class Busy {
+  public:
+    explicit Busy(QpEntry& entry) : entry_(entry) {
+        entry_.busy.exchange(1, std::memory_order_seq_cst);
+        fault_point(FaultPoint::kBusySet);
+    }
+    ~Busy() {
+        entry_.busy.store(0, std::memory_order_release);
+        fault_point(FaultPoint::kBusyCleared);
+    }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+  private:
+    QpEntry& entry_;
+};
 
 class Executor {
   public:
@@ -31,11 +52,22 @@ class Executor {
     Outcome read();
     Outcome atomic();
 
+    // -- executor_direct.cpp
     bool ready(Outcome& otherwise);
     bool is_paused() const;
+    Readiness ask_when_ready(Outcome& otherwise);
+    bool move_directly();
+    std::uint8_t* local_bytes(std::uint32_t access) const;
+    std::uint8_t* remote_bytes(std::uint32_t access) const;
+    bool write_directly();
+    bool read_directly();
+    bool run_atomic_directly();
+
     bool plan_local(std::uint32_t access);
     bool plan_remote(std::uint32_t access, std::uint64_t length);
     bool take_receive();
+    CheckedRange check_receive(const Segment& segment, std::uint64_t length) const;
+    bool first_segment_holds() const;
     ibv_wc_status plan_receive(bool& responder_failed);
     Outcome move(AgentKind kind, std::uint32_t access);
     Outcome begin_agent(AgentKind kind, std::uint32_t access);
@@ -46,6 +78,7 @@ class Executor {
 
     Outcome finish_receive(std::uint8_t flags);
     void publish_receive(ibv_wc_status status, std::uint8_t flags);
+    void fill_in(std::uint8_t* payload) const;
     Outcome refuse(ibv_wc_status status, Fault fault);
     Outcome run_local();
     bool is_send() const;

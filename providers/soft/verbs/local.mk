@@ -16,7 +16,7 @@ softverbs_verbs_sources = \
     %reldir%/datagram_targets.cpp %reldir%/datagram_targets.hpp \
     %reldir%/device.cpp \
     %reldir%/exchange_rules.cpp %reldir%/exchange_rules.hpp \
-    %reldir%/executor.cpp %reldir%/executor.hpp \
+    %reldir%/executor.cpp %reldir%/executor_direct.cpp %reldir%/executor.hpp \
     %reldir%/extended.hpp \
     %reldir%/extended_completion.cpp \
     %reldir%/extended_objects.hpp \

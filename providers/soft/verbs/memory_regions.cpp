@@ -15,59 +15,6 @@
 
 namespace softverbs {
 
-namespace {
-
-/// Of an entry whose key has been seen.
-CheckedRange check_range(const MrEntry& entry, std::uint32_t key, std::uint32_t pd,
-                         std::uint32_t access, std::uint64_t address, std::uint64_t length) {
-    const std::uint64_t region_length = entry.length;
-    const std::uint64_t offset = address - entry.iova;
-    const bool inside = offset <= region_length && length <= region_length - offset;
-    if (!inside || entry.pd != pd || (entry.access & access) != access) return {};
-    return {true, entry.address + offset, SharedPart::of(entry, key)};
-}
-
-CheckedRange check_entry(const MrEntry& entry, std::uint32_t key, std::uint32_t pd,
-                         std::uint32_t access, std::uint64_t address, std::uint64_t length) {
-    if (key == 0 || entry.key.load(std::memory_order_seq_cst) != key) return {};
-    if (entry.kind != KeyKind::kRegion) return {};
-    return check_range(entry, key, pd, access, address, length);
-}
-
-CheckedRange check_remote_entry(const MrEntry& entry, std::uint32_t key, const Access& access,
-                                std::uint64_t address, std::uint64_t length) {
-    if (key == 0 || entry.key.load(std::memory_order_seq_cst) != key) return {};
-    const bool other_queue_pair =
-        entry.qp_num != access.qp_num || entry.qp_generation != access.qp_generation;
-    if (entry.kind == KeyKind::kQueuePairsWindow && other_queue_pair) return {};
-    return check_range(entry, key, access.pd, access.rights, address, length);
-}
-
-}  // namespace
-
-CheckedRange check_key(ArenaView arena, std::uint32_t key, std::uint32_t pd, std::uint32_t access,
-                       std::uint64_t address, std::uint64_t length) {
-    return check_entry(arena.mr(key), key, pd, access, address, length);
-}
-
-CheckedRange check_remote_key(ArenaView arena, std::uint32_t key, const Access& access,
-                              std::uint64_t address, std::uint64_t length) {
-    return check_remote_entry(arena.mr(key), key, access, address, length);
-}
-
-CheckedRange check_own_key(const Adapter& adapter, std::uint32_t key, std::uint32_t pd,
-                           std::uint32_t access, std::uint64_t address, std::uint64_t length) {
-    return check_entry(adapter.own_key(key), key, pd, access, address, length);
-}
-
-CheckedRange check_own_remote_key(const Adapter& adapter, std::uint32_t key, const Access& access,
-                                  std::uint64_t address, std::uint64_t length) {
-    if (adapter.view().mr(key).key.load(std::memory_order_seq_cst) != key) return {};
-    CheckedRange range = check_remote_entry(adapter.own_key(key), key, access, address, length);
-    range.shared = SharedPart::of(adapter.view().mr(key), key);
-    return range;
-}
-
 void copy_terms(MrEntry& to, const MrEntry& from) {
     to.pd = from.pd;
     to.access = from.access;

@@ -182,7 +182,7 @@ class QueuePair : public ExtendableQp {
 
     // -- send_queue.cpp
     int check(const ibv_send_wr& wr) const REQUIRES(send_lock_);
-    void submit(SendWork& work) REQUIRES(send_lock_);
+    void submit(const SendWork& work) REQUIRES(send_lock_);
     void enqueue(const SendWork& work) REQUIRES(send_lock_);
     SendWork& queued(std::uint32_t position) REQUIRES(send_lock_);
     Outcome carry_out(const SendWork& work) REQUIRES(send_lock_);

@@ -8,6 +8,7 @@
 #include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/memory_regions.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
+#include "providers/soft/verbs/transfer.hpp"
 
 namespace softverbs {
 int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
@@ -58,7 +59,7 @@ void QueuePair::wake_requester() {
     if (requester_) requester_->kick_qp();
 }
 
-bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
+[[gnu::flatten]] bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
     const bool has_payload = (entry.flags & (kInEntry | kInSlot)) != 0;
     if (SharedReceiveQueue* shared = shared_queue()) {
         const std::uint64_t* id = shared->posted_id(entry.position);
@@ -100,7 +101,7 @@ void QueuePair::deliver_payload(const CqEntry& entry) {
         const CheckedRange to =
             check_own_key(adapter_, segment.key, pd, IBV_ACCESS_LOCAL_WRITE, segment.address, part);
         if (!to.permitted) return;
-        std::memcpy(reinterpret_cast<void*>(to.address), data, part);
+        copy_short(reinterpret_cast<void*>(to.address), data, part);
         data += part;
         left -= part;
     }

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 #include "providers/soft/verbs/layout.hpp"
@@ -59,6 +60,15 @@ void ordered_copy(std::uint8_t* to, const std::uint8_t* from, std::uint64_t leng
 
 /// @return whether all of the ranges is mapped here: whose fault EFAULT was.
 bool all_mapped(std::span<const LocalRange> ranges);
+
+/// memcpy of what mostly is one word.
+inline void copy_short(void* to, const void* from, std::size_t length) {
+    constexpr std::size_t kWord = 8;
+    if (length == kWord)
+        std::memcpy(to, from, kWord);
+    else
+        std::memcpy(to, from, length);
+}
 
 /// Gathers the ranges, from `offset` on, into or out of one buffer.
 void gather(std::uint8_t* to, std::span<const LocalRange> from, std::uint64_t offset,
