@@ -24,6 +24,7 @@ verbs_tests = \
     test/api/verbs_errors_test \
     test/api/verbs_shared_receive_test \
     test/api/verbs_events_test \
+    test/api/verbs_completions_test \
     test/api/verbs_resize_test \
     test/api/verbs_windows_test \
     test/api/verbs_extended_test \
@@ -54,6 +55,8 @@ test_api_verbs_shared_receive_test_SOURCES = %reldir%/verbs_shared_receive_test.
 test_api_verbs_shared_receive_test_LDADD = $(verbs_test_libs)
 test_api_verbs_events_test_SOURCES = %reldir%/verbs_events_test.cpp $(verbs_test_headers)
 test_api_verbs_events_test_LDADD = $(verbs_test_libs)
+test_api_verbs_completions_test_SOURCES = %reldir%/verbs_completions_test.cpp $(verbs_test_headers)
+test_api_verbs_completions_test_LDADD = $(verbs_test_libs)
 test_api_verbs_resize_test_SOURCES = %reldir%/verbs_resize_test.cpp $(verbs_test_headers)
 test_api_verbs_resize_test_LDADD = $(verbs_test_libs)
 test_api_verbs_windows_test_SOURCES = %reldir%/verbs_windows_test.cpp $(verbs_test_headers)

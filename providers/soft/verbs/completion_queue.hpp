@@ -54,7 +54,7 @@ class CompletionQueue : public ExtendableCq {
     static int destroy(CompletionQueue* cq);
 
     /// Producers are at work meanwhile. What waits stays, in order; the request for an event too.
-    /// @return 0 or an errno, EINVAL when more completions wait than shall fit.
+    /// @return 0 or an errno, EINVAL when more completions of either kind wait than shall fit.
     int resize(int entries) EXCLUDES(lock_);
     int poll(int count, ibv_wc* wc) EXCLUDES(lock_);
     int arm(bool solicited_only) EXCLUDES(sends_.lock);
@@ -119,7 +119,7 @@ class CompletionQueue : public ExtendableCq {
     void each_entry(Visit visit) REQUIRES(lock_);
     Result<RingPlace> make_ring(std::uint32_t size);
     void release_ring(RingPlace place);
-    std::uint32_t waiting() REQUIRES(lock_);
+    bool fits(std::uint32_t size) REQUIRES(lock_);
     bool take_request_for_waiting() REQUIRES(lock_);
     void change_over(Backlog backlog) EXCLUDES(lock_);
 

@@ -133,10 +133,11 @@ void CompletionQueue::repeat_wake() {
     if (channel && counted != events_taken_.load()) channel->wake();
 }
 
-std::uint32_t CompletionQueue::waiting() {
-    std::uint32_t count = sends_.waiting();
-    each_entry([&](CqEntry&, const Standing& found) { count += found.phase != Phase::kVoid; });
-    return count;
+/// Own completions and receives have their places each.
+bool CompletionQueue::fits(std::uint32_t size) {
+    std::uint32_t receives = 0;
+    each_entry([&](CqEntry&, const Standing& found) { receives += found.phase != Phase::kVoid; });
+    return receives <= size && sends_.waiting() <= size;
 }
 
 Result<RingPlace> CompletionQueue::make_ring(std::uint32_t size) {
@@ -168,7 +169,7 @@ int CompletionQueue::resize(int entries) {
     Backlog backlog;
     {
         support::SpinLockGuard guard(lock_);
-        if (waiting() > size) return EINVAL;
+        if (!fits(size)) return EINVAL;
         before = place_;
         backlog.size = backlog_.left() + ring_.size();
     }
