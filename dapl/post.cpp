@@ -58,8 +58,8 @@ bool is_atomic(ibv_wr_opcode opcode) {
 
 /// Writes what a device reads of this kind of request, and nothing else: a work request is large.
 [[gnu::always_inline]] inline void write_work_request(ibv_send_wr& work, const Ep& ep,
-                                                      const Request& request,
-                                                      DAT_SEG_LENGTH length) {
+                                                      const Request& request, DAT_SEG_LENGTH length)
+    REQUIRES(ep.requests.lock) {
     const ibv_wr_opcode opcode =
         request.invalidates ? IBV_WR_SEND_WITH_INV : opcode_of(request.operation);
     work.next = nullptr;

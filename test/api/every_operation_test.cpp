@@ -18,7 +18,8 @@ TEST(EveryOperation, OfAContextIsRealOrAbsent) {
     EXPECT_EQ(all->sz, sizeof(verbs_context));
     const std::set<std::size_t> real = {
         offsetof(verbs_context, query_port), offsetof(verbs_context, query_device_ex),
-        offsetof(verbs_context, create_cq_ex), offsetof(verbs_context, create_qp_ex)};
+        offsetof(verbs_context, create_cq_ex), offsetof(verbs_context, create_qp_ex),
+        offsetof(verbs_context, close_xrcd)};  // refuses: verbs.h calls it without a look
     for (std::size_t at = 0; at < offsetof(verbs_context, sz); at += sizeof(void*)) {
         void* operation;
         std::memcpy(&operation, reinterpret_cast<char*>(all) + at, sizeof operation);
