@@ -39,34 +39,74 @@ DAT_EP_HANDLE take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT&
 /// What a verbs status means to a consumer.
 DAT_DTO_COMPLETION_STATUS dto_status(ibv_wc_status status);
 
+/// @return whether a wr_id is an ordinary one of the queue pair that this side of an EP, live or
+/// not, has now; else it is special, another EP's, or of an earlier queue pair.
+[[gnu::always_inline]] inline bool is_current(const Ep::Side& side, std::uint64_t id) {
+    return (id ^ side.work_request_base.load(std::memory_order_acquire)) <= SlotRing::kSequenceMask;
+}
+
+/// @param last the EP found last, or nullptr; becomes the one that the wr_id names. @return that,
+/// or nullptr when the wr_id is not of the queue pair that it has now.
+[[gnu::always_inline]] inline Ep* find_current(const Pool& eps, bool receive, std::uint64_t id,
+                                               Ep*& last) {
+    Ep* ep = last;
+    if (ep && is_current(ep->side(receive), id)) [[likely]]
+        return ep;
+    ep = eps.at<Ep>(static_cast<std::uint32_t>(id >> WorkRequestId::kIndexShift));
+    last = ep;
+    return ep && is_current(ep->side(receive), id) ? ep : nullptr;
+}
+
+/// Writes all but evd_handle.
+[[gnu::always_inline]] inline void write_plain_event(const Ep& ep, DAT_UINT64 cookie,
+                                                     std::uint32_t operation, DAT_SEG_LENGTH length,
+                                                     DAT_EVENT& event) {
+    DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;
+    event.event_number = DAT_DTO_COMPLETION_EVENT;
+    dto.ep_handle = ep.handle();
+    dto.user_cookie.as_64 = cookie;
+    dto.status = DAT_DTO_SUCCESS;
+    dto.transfered_length = length;
+    dto.operation = static_cast<DAT_DTOS>(operation);
+    dto.rmr_context = 0;
+}
+
+[[gnu::always_inline]] inline bool take_plain_request(const Pool& eps, Ep*& last,
+                                                      const ibv_wc& completion, DAT_EVENT& event) {
+    const std::uint64_t id = completion.wr_id;
+    Ep* ep = find_current(eps, false, id, last);
+    if (!ep) return false;
+    const Slot& slot = ep->requests.slots.at(id);
+    const std::uint32_t operation = slot.operation.load(std::memory_order_acquire);
+    if (operation > DAT_DTO_RDMA_READ) return false;
+    write_plain_event(*ep, slot.cookie, operation, slot.length, event);
+    ep->requests.slots.release(id);
+    return true;
+}
+
+[[gnu::always_inline]] inline bool take_plain_receive(const Pool& eps, Ep*& last,
+                                                      const ibv_wc& completion, DAT_EVENT& event) {
+    if (completion.opcode != IBV_WC_RECV || completion.wc_flags != 0) return false;
+    const std::uint64_t id = completion.wr_id;
+    Ep* ep = find_current(eps, true, id, last);
+    if (!ep) return false;
+    const Slot& slot = ep->receives.slots.at(id);
+    const std::uint32_t operation = slot.operation.load(std::memory_order_acquire);
+    write_plain_event(*ep, slot.cookie, operation, completion.byte_len, event);
+    ep->receives.slots.release(id);
+    return true;
+}
+
 /// makes_event() and take_completion() in one for the completions that there are most of: sends,
 /// writes, reads and receives that went well, of an EP without an SRQ, and nothing to tell anybody.
 /// @param eps the pool of the EPs. @return false, and nothing is done, for all others.
-[[gnu::always_inline]] inline bool take_plain_completion(const Pool& eps, const ibv_wc& completion,
+[[gnu::always_inline]] inline bool take_plain_completion(const Pool& eps, LastEps& last,
+                                                         const ibv_wc& completion,
                                                          DAT_EVENT& event) {
     if (completion.status != IBV_WC_SUCCESS) return false;
-    const std::uint64_t id = completion.wr_id;
-    Ep* ep = eps.at<Ep>(static_cast<std::uint32_t>(id >> WorkRequestId::kIndexShift));
-    if (!ep) return false;
-    const bool receive = (id & WorkRequestId::kReceive) != 0;
-    Ep::Side& side = ep->side(receive);
-    const std::uint64_t sequence = id ^ side.work_request_base.load(std::memory_order_acquire);
-    if (sequence > SlotRing::kSequenceMask) return false;  // special, or of an earlier queue pair
-    const Slot& slot = side.slots.at(sequence);
-    const std::uint32_t operation = slot.operation.load(std::memory_order_acquire);
-    if (receive ? completion.opcode != IBV_WC_RECV || completion.wc_flags != 0
-                : operation > DAT_DTO_RDMA_READ)
-        return false;
-    DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;
-    event.event_number = DAT_DTO_COMPLETION_EVENT;
-    dto.ep_handle = ep->handle();
-    dto.user_cookie.as_64 = slot.cookie;
-    dto.status = DAT_DTO_SUCCESS;
-    dto.transfered_length = receive ? completion.byte_len : slot.length;
-    dto.operation = static_cast<DAT_DTOS>(operation);
-    dto.rmr_context = 0;
-    side.slots.release(sequence);
-    return true;
+    return completion.wr_id & WorkRequestId::kReceive
+               ? take_plain_receive(eps, last.receiver, completion, event)
+               : take_plain_request(eps, last.requester, completion, event);
 }
 
 }  // namespace dapl

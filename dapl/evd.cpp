@@ -167,14 +167,22 @@ DAT_HANDLE Evd::take(DAT_EVENT& event) {
         support::SpinLockGuard lock(lock_, support::SpinLockGuard::kTaken);
         if (detour_ == 0) [[likely]] {
             if (ibv_poll_cq(queue_.get(), 1, &polled_) <= 0) return raw(DAT_QUEUE_EMPTY);
-            if (take_plain_completion(eps_, polled_, *event)) [[likely]] {
+            if (take_plain_completion(eps_, last_eps_, polled_, *event)) [[likely]] {
                 event->evd_handle = handle();
                 return DAT_SUCCESS;
             }
-            keep_polled();
+            keep_polled(handle());
         }
     }
-    return dequeue_slowly(*event);
+    return dequeue_slowly(handle(), *event);
+}
+
+DAT_RETURN Evd::dequeue_slowly(DAT_EVD_HANDLE handle, DAT_EVENT& event) {
+    return object_of<Evd>(handle).dequeue_slowly(event);
+}
+
+void Evd::keep_polled(DAT_EVD_HANDLE handle) {
+    object_of<Evd>(handle).keep_polled();
 }
 
 DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {

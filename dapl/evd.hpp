@@ -25,6 +25,13 @@ class Ia;
 class Pool;
 class Srq;
 
+/// The EPs whose plain completions an EVD gave last: nearly always the next one is of them too.
+/// They may have ended; slots of the pool stay, and is_current() tells.
+struct LastEps {
+    Ep* requester = nullptr;
+    Ep* receiver = nullptr;
+};
+
 class Evd final : public Object<Evd>, public ListNode<Evd> {
   public:
     static constexpr Kind kKind = Kind::kEvd;
@@ -100,8 +107,14 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     }
     /// After every change of the ring and of what is held.
     void note_pending() REQUIRES(lock_) { set(kPending, pending() > 0); }
-    [[gnu::noinline, gnu::cold]] void keep_polled() REQUIRES(lock_);
-    [[gnu::noinline, gnu::cold]] DAT_RETURN dequeue_slowly(DAT_EVENT& event) EXCLUDES(lock_);
+    void keep_polled() REQUIRES(lock_);
+    DAT_RETURN dequeue_slowly(DAT_EVENT& event) EXCLUDES(lock_);
+    // Where dequeue() goes when it finds more to do; by the handle, which it has in a register.
+    /// The lock is held.
+    [[gnu::noinline, gnu::cold]] static void keep_polled(DAT_EVD_HANDLE handle)
+        NO_THREAD_SAFETY_ANALYSIS;
+    [[gnu::noinline, gnu::cold]] static DAT_RETURN dequeue_slowly(DAT_EVD_HANDLE handle,
+                                                                  DAT_EVENT& event);
     bool retire_held(Ep& ep, bool receives) REQUIRES(lock_);
     int poll_device() REQUIRES(lock_);
     void drain_device() REQUIRES(lock_);
@@ -127,6 +140,7 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     unsigned detour_ GUARDED_BY(lock_);
     EventRing ring_ GUARDED_BY(lock_);
     ibv_wc polled_ GUARDED_BY(lock_);  ///< dequeue()'s alone
+    LastEps last_eps_ GUARDED_BY(lock_);
     /// Completions polled and not yet taken; room for as many as the device can hold.
     std::unique_ptr<ibv_wc[]> held_ GUARDED_BY(lock_);
     int held_first_ GUARDED_BY(lock_) = 0;

@@ -62,6 +62,12 @@ class Object {
     }
 };
 
+/// @return the object behind a handle that is known to lead to one of this type.
+template <class T>
+T& object_of(DAT_HANDLE handle) {
+    return *reinterpret_cast<T*>(static_cast<Header*>(handle) + 1);
+}
+
 /// @return the header of a live object of any kind of this library, or nullptr.
 inline Header* live_header(DAT_HANDLE handle) {
     const auto address = reinterpret_cast<std::uintptr_t>(handle);

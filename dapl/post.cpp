@@ -66,9 +66,10 @@ bool is_atomic(ibv_wr_opcode opcode) {
     work.sg_list = as_scatter_list(request.local);
     work.num_sge = request.segments;
     work.opcode = opcode;
-    work.send_flags = send_flags(request.flags);
-    if (reads_memory(opcode) && length - 1 < ep.requests.max_inline)  // and is not 0
-        work.send_flags |= IBV_SEND_INLINE;
+    unsigned flags = send_flags(request.flags);
+    if (reads_memory(opcode) && length - 1 < ep.requests.max_inline) [[likely]]  // and is not 0
+        flags |= IBV_SEND_INLINE;
+    work.send_flags = flags;
     if (opcode == IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IBV_WR_SEND_WITH_INV)
         work.imm_data = request.immediate;
     if (is_atomic(opcode)) {
@@ -129,19 +130,42 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     return refused == DAT_SUCCESS ? submit(ep, request, length) : refused;
 }
 
-/// What has to be asked or waited for leaves the way of all others at once.
-[[gnu::always_inline]] inline DAT_RETURN post(DAT_EP_HANDLE handle, const Request& request,
-                                              bool check_state) {
+/// Posts what nearly all requests are, at once. @return false, and nothing is done, for what has to
+/// be asked or waited for.
+[[gnu::always_inline]] inline bool post_plain(Ep& ep, const Request& request, bool check_state,
+                                              DAT_RETURN& code) {
+    if (!ep.requests.lock.try_lock()) [[unlikely]]
+        return false;
+    support::SpinLockGuard lock(ep.requests.lock, support::SpinLockGuard::kTaken);
+    if ((check_state && !ep.state.takes_requests()) ||
+        (request.operation != DAT_DTO_SEND && !request.remote) ||
+        !is_plain(ep.requests, request.segments, request.local)) [[unlikely]]
+        return false;
+    code = submit(ep, request, request.local->segment_length);
+    return true;
+}
+
+/// Takes what the entry functions take, so that they only jump here.
+template <DAT_DTOS operation>
+[[gnu::noinline, gnu::cold]] DAT_RETURN post_slowly(DAT_EP_HANDLE handle, DAT_COUNT segments,
+                                                    DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+                                                    const DAT_RMR_TRIPLET* remote,
+                                                    DAT_COMPLETION_FLAGS flags) {
+    return post_slowly(object_of<Ep>(handle), {operation, segments, local, cookie, remote, flags},
+                       true);
+}
+
+template <DAT_DTOS operation>
+[[gnu::always_inline]] inline DAT_RETURN post(DAT_EP_HANDLE handle, DAT_COUNT segments,
+                                              DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+                                              const DAT_RMR_TRIPLET* remote,
+                                              DAT_COMPLETION_FLAGS flags) {
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    if (ep->requests.lock.try_lock()) [[likely]] {
-        support::SpinLockGuard lock(ep->requests.lock, support::SpinLockGuard::kTaken);
-        if ((ep->state.takes_requests() || !check_state) &&
-            (request.operation == DAT_DTO_SEND || request.remote) &&
-            is_plain(ep->requests, request.segments, request.local)) [[likely]]
-            return submit(*ep, request, request.local->segment_length);
-    }
-    return post_slowly(*ep, request, check_state);
+    DAT_RETURN code;
+    if (post_plain(*ep, {operation, segments, local, cookie, remote, flags}, true, code)) [[likely]]
+        return code;
+    return post_slowly<operation>(handle, segments, local, cookie, remote, flags);
 }
 
 [[gnu::always_inline]] inline DAT_RETURN submit_receive(Ep::Side& side, DAT_COUNT segments,
@@ -191,14 +215,18 @@ DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT
 }
 
 DAT_RETURN post_request(DAT_EP_HANDLE handle, const Request& request, bool check_state) {
-    return post(handle, request, check_state);
+    Ep* ep = from_called_handle<Ep>(handle);
+    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    DAT_RETURN code;
+    return post_plain(*ep, request, check_state, code) ? code
+                                                       : post_slowly(*ep, request, check_state);
 }
 
 namespace entry {
 
 DAT_RETURN ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
-    return post(ep, {DAT_DTO_SEND, segments, local, cookie, nullptr, flags}, true);
+    return post<DAT_DTO_SEND>(ep, segments, local, cookie, nullptr, flags);
 }
 
 DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT segments,
@@ -211,19 +239,19 @@ DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT segments
     Request request{DAT_DTO_SEND, segments, local, cookie, nullptr, flags};
     request.invalidates = invalidate != DAT_FALSE;
     request.immediate = context;
-    return post(handle, request, true);
+    return post_request(handle, request, true);
 }
 
 DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                               DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                               DAT_COMPLETION_FLAGS flags) {
-    return post(ep, {DAT_DTO_RDMA_WRITE, segments, local, cookie, remote, flags}, true);
+    return post<DAT_DTO_RDMA_WRITE>(ep, segments, local, cookie, remote, flags);
 }
 
 DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                              DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                              DAT_COMPLETION_FLAGS flags) {
-    return post(ep, {DAT_DTO_RDMA_READ, segments, local, cookie, remote, flags}, true);
+    return post<DAT_DTO_RDMA_READ>(ep, segments, local, cookie, remote, flags);
 }
 
 DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
