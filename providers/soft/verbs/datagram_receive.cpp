@@ -88,6 +88,32 @@ void QueuePair::end_orphaned_turn() {
     entry_->busy.store(0, std::memory_order_seq_cst);
 }
 
+/// A requester has waited long for its turn. A process that dies before it has greeted us never was
+/// a peer whose death is told, so that the holder has to be looked for.
+void QueuePair::doubt_turn() {
+    const std::uint32_t holder = entry_->busy.load(std::memory_order_acquire);
+    if (holder == 0) return;
+    Adapter* adapter = &adapter_;
+    adapter_.process().service().post(
+        [adapter, number = qp_num, holder] { look_for_holder(*adapter, number, holder); });
+}
+
+/// Service thread, without the adapter's mutex.
+void QueuePair::look_for_holder(Adapter& adapter, std::uint32_t number, std::uint32_t holder) {
+    const auto judge = [&adapter, number, holder](const Result<std::shared_ptr<Peer>>& found) {
+        const bool is_gone =
+            found ? (*found)->gone() : found.error() == ECONNREFUSED || found.error() == ENOENT;
+        if (!is_gone) return;
+        support::MutexLock lock(adapter.mutex);
+        QueuePair* qp = adapter.find_qp(number);
+        if (qp && qp->entry_->busy.load(std::memory_order_acquire) == holder)
+            qp->end_orphaned_turn();
+    };
+    const auto owner = adapter.process().index().owner_of_block(holder / kQpsPerBlock);
+    if (!owner) return judge(tl::unexpected<int>(owner.error()));
+    adapter.process().find_peer(*owner, judge);
+}
+
 bool QueuePair::datagram_peer_died(const Peer& peer) {
     datagrams_->targets().forget(peer);
     const std::uint32_t holder = entry_->busy.load(std::memory_order_acquire);

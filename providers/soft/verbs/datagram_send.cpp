@@ -81,7 +81,8 @@ Outcome DatagramSender::send_to(std::uint32_t qp_num, const SendWork& work) {
 void DatagramSender::deliver(DatagramTarget& target, const SendWork& work) {
     QpEntry& entry = *target.target.entry;
     const Turn turn(entry, qp_.qp_num);
-    if (!turn.held() || !may_enter(target, work)) return;
+    if (!turn.held()) return target.target.kick_qp();  // its owner knows whether the holder lives
+    if (!may_enter(target, work)) return;
     const std::uint32_t slot = entry.consumed.load(std::memory_order_relaxed);
     const std::uint64_t posted =
         target.target.receives.slot(slot)->taker.load(std::memory_order_seq_cst);

@@ -122,6 +122,7 @@ void QueuePair::lose_sends() {
 
 void QueuePair::serve_kick() {
     const Fault fault = entry_->fault.exchange(Fault::kNone, std::memory_order_seq_cst);
+    if (qp_type == IBV_QPT_UD) doubt_turn();
     support::SpinLockGuard lock(send_lock_);
     const ibv_qp_state state = state_.load();
     if (fault != Fault::kNone && (state == IBV_QPS_RTR || state == IBV_QPS_RTS ||

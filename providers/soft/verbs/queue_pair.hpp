@@ -198,6 +198,8 @@ class QueuePair : public ExtendableQp {
     void wait_for_turn() const;
     bool turn_is_orphaned() const;  ///< false for other types
     void end_orphaned_turn() EXCLUDES(receive_lock_);
+    void doubt_turn();
+    static void look_for_holder(Adapter& adapter, std::uint32_t number, std::uint32_t holder);
     bool datagram_peer_died(const Peer& peer) REQUIRES(send_lock_) EXCLUDES(receive_lock_);
     /// In the arena: the ring of receives and what follows it.
     std::uint64_t receive_bytes() const;
