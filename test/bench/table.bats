@@ -26,6 +26,9 @@ blocking_latency.s 5
 write_instructions.s 300
 write_instructions.reference 900
 write_instructions.verbs 200
+send_instructions.s 340
+send_instructions.reference 600
+send_instructions.verbs 100
 write_ns.s 70
 write_ns.reference 20
 write_ns.verbs 30
@@ -59,6 +62,7 @@ row() {
         .values == {"s": 100, "reference": 700} and .met == true'
     row 'DAT above verbs, write: post and completion' 'select(.unit == "instructions") | .met == true'
     row 'DAT above verbs, write: post and completion' 'select(.unit == "ns") | .met == false'
+    row 'DAT above verbs, send: post and completion' 'select(.unit == "instructions") | .values.s == 120 and .met == true'
     # Load can make the reference seem faster than verbs alone: nothing follows from that.
     row 'DAT above verbs, write: of what the reference adds' 'select(.unit == "ns") | .values.reference == -10 and .met == null'
 }
