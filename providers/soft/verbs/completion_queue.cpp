@@ -66,7 +66,7 @@ int CompletionQueue::allocate(std::uint32_t size, std::uint32_t channel_id) {
     support::SpinLockGuard guard(lock_);
     sends_.resize(size, storage);
     place_ = *place;
-    ring_ = CompletionRing::of(adapter.view(), index_);
+    ring_ = CompletionRing::at(adapter.view(), index_, place_);
     return 0;
 }
 
@@ -217,10 +217,13 @@ void CompletionQueue::post(const SendCompletion& completion) {
 }
 
 void CompletionQueue::post(const Completion& completion) {
-    CompletionRing ring = CompletionRing::of(adapter().view(), index_);
-    const CompletionRing::Place place = ring.claim(completion.qp_num, Producer::kOwner);
-    if (!place.entry) return note_overrun();
-    if (!ring.publish(place, completion)) return;
+    {
+        support::SpinLockGuard lock(lock_);
+        CompletionRing& ring = next_.valid() ? next_ : ring_;
+        const CompletionRing::Place place = ring.claim(completion.qp_num, Producer::kOwner);
+        if (!place.entry) return note_overrun();
+        if (!ring.publish(place, completion)) return;
+    }
     if (CompletionChannel* channel = completion_channel()) channel->wake();
 }
 

@@ -60,7 +60,7 @@ class CompletionQueue : public ExtendableCq {
     int arm(bool solicited_only) EXCLUDES(sends_.lock);
     /// A completion by the owner, of a send or of a flushed receive. A full queue is reported.
     void post(const SendCompletion& completion) EXCLUDES(sends_.lock);
-    void post(const Completion& completion);
+    void post(const Completion& completion) EXCLUDES(lock_);
     /// What a kick asks for: wake-ups that a producer left to us; a queue that was found full,
     /// which the user is told and which breaks its queue pairs. Service thread, with the adapter's
     /// mutex.

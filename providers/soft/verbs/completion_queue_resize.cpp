@@ -184,8 +184,8 @@ int CompletionQueue::resize(int entries) {
         header_->tails[place->turn].position.store(0, std::memory_order_relaxed);
         header_->heads[place->turn].store(0, std::memory_order_relaxed);
         header_->ring.store(place->encode(), std::memory_order_seq_cst);
-        next_ = CompletionRing::of(adapter.view(), index_);
         place_ = *place;
+        next_ = CompletionRing::at(adapter.view(), index_, place_);
     }
     for (QueuePair* qp : adapter.queue_pairs()) {
         if (qp->send_cq == this || qp->recv_cq == this) qp->wait_for_producers();

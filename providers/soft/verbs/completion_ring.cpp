@@ -4,6 +4,7 @@
 #include <infiniband/verbs.h>
 
 #include "providers/soft/verbs/fault_points.hpp"
+#include "providers/soft/verbs/query.hpp"
 
 namespace softverbs {
 namespace {
@@ -32,11 +33,17 @@ CompletionRing CompletionRing::of(ArenaView arena, std::uint32_t index) {
     CompletionRing ring;
     CqHeader* header = arena.cq(index);
     if (!header || header->live.load(std::memory_order_acquire) == 0) return ring;
-    ring.word_ = header->ring.load(std::memory_order_seq_cst);
-    const RingPlace place = RingPlace::decode(ring.word_);
+    const RingPlace place = RingPlace::decode(header->ring.load(std::memory_order_seq_cst));
+    return place.size() <= kMaxCqEntries ? at(arena, index, place) : ring;
+}
+
+CompletionRing CompletionRing::at(ArenaView arena, std::uint32_t index, RingPlace place) {
+    CompletionRing ring;
+    CqHeader* header = arena.cq(index);
     auto* base = arena.array<std::uint8_t>(place.offset, ring_bytes(place.size()));
     if (!base) return ring;
     ring.header_ = header;
+    ring.word_ = place.encode();
     ring.claims_ = reinterpret_cast<CqClaim*>(base);
     ring.entries_ = reinterpret_cast<CqEntry*>(base + place.size() * sizeof(CqClaim));
     ring.mask_ = place.size() - 1;
@@ -56,6 +63,8 @@ CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer produ
         const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(found >> 32) -
                                                      static_cast<std::uint32_t>(at));
         if (ahead >= 0) {
+            // Whole laps. Nonsense would have us touch, and so fill, page after page.
+            if ((static_cast<std::uint32_t>(ahead) & mask_) != 0) break;
             at += static_cast<std::uint32_t>(ahead) + 1;
             continue;
         }

@@ -99,6 +99,8 @@ class CompletionRing {
     CompletionRing() = default;
     /// @return a ring for which valid() is false when the header makes no sense.
     static CompletionRing of(ArenaView arena, std::uint32_t index);
+    /// The owner's own, whose place it knows without asking the arena.
+    static CompletionRing at(ArenaView arena, std::uint32_t index, RingPlace place);
 
     bool valid() const { return header_ != nullptr; }
     bool is_current() const { return header_->ring.load(std::memory_order_seq_cst) == word_; }

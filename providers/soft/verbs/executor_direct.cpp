@@ -99,8 +99,8 @@ bool Executor::move_directly() {
 std::uint8_t* Executor::local_bytes(std::uint32_t access) const {
     const Segment& segment = work_.segments[0];
     if (work_.is_inline()) return reinterpret_cast<std::uint8_t*>(segment.address);
-    const CheckedRange range = check_key(qp_.adapter().view(), segment.key, qp_.domain().number(),
-                                         access, segment.address, segment.length);
+    const CheckedRange range = check_own_key(qp_.adapter(), segment.key, qp_.domain().number(),
+                                             access, segment.address, segment.length);
     return range.permitted ? reinterpret_cast<std::uint8_t*>(range.address) : nullptr;
 }
 
