@@ -16,6 +16,8 @@ Options unreliable() {
 }
 
 TEST_P(VerbsUnreliable, CarriesSendsWritesAndImmediateData) {
+    if (kThreadSanitizer && std::string(GetParam()) == "agent")
+        GTEST_SKIP() << "what orders its writes after our reading runs through another process";
     constexpr std::uint32_t kSizes[] = {0, 1, 100, 4096, 70000};
     Child child([&](Channel& channel) {
         Host host(unreliable());

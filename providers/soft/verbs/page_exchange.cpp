@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,15 +40,24 @@ int read_pages(int page_file, PageRange pages, std::uint8_t* to) {
     return 0;
 }
 
-/// Of a stretch of memory that is there, into the page file at the same addresses.
+/// Of a stretch of memory that is there, into the page file at the same addresses. This call and
+/// the next are made without libc: a thread sanitizer takes libc's for accesses by this thread,
+/// and cannot know that other writers are held up meanwhile.
 int write_pages(int page_file, PageRange pages) {
     for (std::uint64_t at = pages.begin; at < pages.end;) {
-        const ssize_t put =
-            pwrite(page_file, reinterpret_cast<void*>(at), pages.end - at, static_cast<off_t>(at));
+        const ssize_t put = syscall(SYS_pwrite64, page_file, at, pages.end - at, at);
         if (put <= 0) return put < 0 ? errno : EIO;
         at += static_cast<std::uint64_t>(put);
     }
     return 0;
+}
+
+/// @return 0, or -1 with errno.
+int map_pages(int page_file, PageRange pages) {
+    return syscall(SYS_mmap, pages.begin, pages.length(), PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_FIXED | MAP_NORESERVE, page_file, pages.begin) == -1
+               ? -1
+               : 0;
 }
 
 /// Bits of /proc/PID/pagemap.
@@ -81,11 +91,7 @@ int write_touched_pages(int page_file, PageRange pages) {
 int make_shared(int page_file, PageRange pages, bool all) {
     discard_pages(page_file, pages);  // what an application moved away may have left there
     int cause = all ? write_pages(page_file, pages) : write_touched_pages(page_file, pages);
-    if (cause == 0 && mmap(reinterpret_cast<void*>(pages.begin), pages.length(),
-                           PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
-                           page_file, static_cast<off_t>(pages.begin)) == MAP_FAILED) {
-        cause = errno;
-    }
+    if (cause == 0 && map_pages(page_file, pages) != 0) cause = errno;
     if (cause != 0)
         discard_pages(page_file, pages);
     else
