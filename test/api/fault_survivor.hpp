@@ -541,4 +541,21 @@ class Survivor {
     bool steady_may_end_ = false;
 };
 
+/// Stops the third process's traffic: all of it has come, everybody is closed, and the queues hold
+/// nothing.
+inline void end_steady_client(Survivor& survivor, SharedState& shared, Nursery& nursery,
+                              pid_t steady) {
+    shared.stop = true;
+    require(eventually([&] {
+                survivor.pump(Clock::now() + 1ms);
+                return shared.steady_done && survivor.steady_messages() == shared.steady_total;
+            }),
+            "the third process's traffic is complete; " + survivor.state());
+    survivor.let_steady_client_end();
+    shared.ended = true;
+    survivor.pump_until([&] { return survivor.connections() == 0; }, "all are closed");
+    require(nursery.wait(steady) == 0, "the third process is content");
+    survivor.check_queues();
+}
+
 }  // namespace test

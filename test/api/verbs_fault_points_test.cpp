@@ -124,20 +124,7 @@ class FaultPointTest {
         }
     }
 
-    void check_and_end() {
-        shared_.stop = true;
-        require(eventually([&] {
-                    survivor_->pump(Clock::now() + 1ms);
-                    return shared_.steady_done &&
-                           survivor_->steady_messages() == shared_.steady_total;
-                }),
-                "the third process's traffic is complete; " + survivor_->state());
-        survivor_->let_steady_client_end();
-        shared_.ended = true;
-        survivor_->pump_until([&] { return survivor_->connections() == 0; }, "all are closed");
-        require(nursery_.wait(steady_) == 0, "the third process is content");
-        survivor_->check_queues();
-    }
+    void check_and_end() { end_steady_client(*survivor_, shared_, nursery_, steady_); }
 
   private:
     /// In a client; `detail` is the point where it shall die.

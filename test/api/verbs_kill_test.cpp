@@ -65,18 +65,7 @@ class KillTest {
                 }),
                 "nothing is left behind: before " + before_.text() + ", now " +
                     Footprint::now(fabric_).text());
-        shared_.stop = true;
-        require(eventually([&] {
-                    survivor_->pump(Clock::now() + 1ms);
-                    return shared_.steady_done &&
-                           survivor_->steady_messages() == shared_.steady_total;
-                }),
-                "the third process's traffic is complete; " + survivor_->state());
-        survivor_->let_steady_client_end();
-        shared_.ended = true;
-        survivor_->pump_until([&] { return survivor_->connections() == 0; }, "all are closed");
-        require(nursery_.wait(steady_) == 0, "the third process is content");
-        survivor_->check_queues();
+        end_steady_client(*survivor_, shared_, nursery_, steady_);
     }
 
     Clock::duration longest_silence() const { return longest_; }
