@@ -24,12 +24,9 @@ class ConnectionCodes : public testing::Test {
 
     DAT_RETURN connect(DAT_EP_HANDLE ep, DAT_TIMEOUT timeout, DAT_COUNT size, DAT_PVOID data,
                        int quality = DAT_QOS_BEST_EFFORT) {
-        sockaddr_in loopback{};
-        loopback.sin_family = AF_INET;
-        loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        return dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&loopback), kQualifier,
-                              timeout, size, data, static_cast<DAT_QOS>(quality),
-                              DAT_CONNECT_DEFAULT_FLAG);
+        sockaddr_in peer = test::ia_address();
+        return dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer), kQualifier, timeout,
+                              size, data, static_cast<DAT_QOS>(quality), DAT_CONNECT_DEFAULT_FLAG);
     }
     /// @return the request of a connect of this process to itself.
     DAT_CR_HANDLE request_from(DAT_EP_HANDLE active) {

@@ -146,9 +146,7 @@ void connect_with_data(Channel& channel) {
     channel.receive<char>();
     Side side;
     std::string data(57, 'd');
-    sockaddr_in peer{};
-    peer.sin_family = AF_INET;
-    peer.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_in peer = test::ia_address();
     peer.sin_port = htons(kQualifier);
     auto* address = reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer);
     DAT_EP_HANDLE model = side.endpoint();

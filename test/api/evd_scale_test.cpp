@@ -206,8 +206,7 @@ TEST_F(EvdScale, AnEvdThatNoDescriptorIsLeftForIsAnErrorWhichNamesTheLimit) {
         GTEST_SKIP() << "the sanitizer looks at objects through a pipe, which needs descriptors";
     DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
     DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-    char name[] = "soft0";
-    succeed(dat_ia_open(name, 8, &async, &ia), "dat_ia_open");
+    succeed(dat_ia_open(const_cast<char*>(test::ia_name()), 8, &async, &ia), "dat_ia_open");
     rlimit old{};
     getrlimit(RLIMIT_NOFILE, &old);
     DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;

@@ -407,8 +407,7 @@ class SharedAsyncEvd : public EvdTest {
   protected:
     SharedAsyncEvd() {
         DAT_EVD_HANDLE async = side.async;
-        char name[] = "soft0";
-        succeed(dat_ia_open(name, 8, &async, &other), "dat_ia_open");
+        succeed(dat_ia_open(const_cast<char*>(test::ia_name()), 8, &async, &other), "dat_ia_open");
         require(async == side.async, "the EVD given is the one that serves");
         succeed(dat_evd_create(other, 1, DAT_HANDLE_NULL, DAT_EVD_SOFTWARE_FLAG, &full),
                 "dat_evd_create");

@@ -38,10 +38,10 @@ class Query : public testing::Test {
 };
 
 TEST_F(Query, AnswersWhatAnOpenInstanceAnswersAndLeavesNothing) {
-    succeed(open("soft0", &query), "the first one");
+    succeed(open(test::ia_name(), &query), "the first one");
     succeed(dat_ib_close_query(query), "its end");
     const int before = threads();  // with what a sanitizer starts at the first thread
-    ASSERT_EQ(open("soft0", &query), DAT_SUCCESS);
+    ASSERT_EQ(open(test::ia_name(), &query), DAT_SUCCESS);
     {
         Side side;
         DAT_IA_ATTR ia{};
@@ -52,7 +52,7 @@ TEST_F(Query, AnswersWhatAnOpenInstanceAnswersAndLeavesNothing) {
         EXPECT_EQ(ia_attributes.max_eps, ia.max_eps);
         EXPECT_EQ(ia_attributes.max_evd_qlen, ia.max_evd_qlen);
         EXPECT_EQ(ia_attributes.extension_supported, ia.extension_supported);
-        EXPECT_STREQ(provider_attributes.provider_name, "soft0");
+        EXPECT_STREQ(provider_attributes.provider_name, test::ia_name());
         EXPECT_EQ(provider_attributes.max_private_data_size, provider.max_private_data_size);
         ASSERT_EQ(provider_attributes.num_provider_specific_attr,
                   provider.num_provider_specific_attr);
@@ -68,8 +68,8 @@ TEST_F(Query, AnswersWhatAnOpenInstanceAnswersAndLeavesNothing) {
 
 TEST_F(Query, SeveralAreOpenAtOnceAndEachIsClosedOnce) {
     DAT_IA_HANDLE other = DAT_HANDLE_NULL;
-    ASSERT_EQ(open("soft0", &query), DAT_SUCCESS);
-    ASSERT_EQ(open("soft0", &other), DAT_SUCCESS);
+    ASSERT_EQ(open(test::ia_name(), &query), DAT_SUCCESS);
+    ASSERT_EQ(open(test::ia_name(), &other), DAT_SUCCESS);
     EXPECT_NE(query, other);
     EXPECT_EQ(dat_ib_close_query(query), DAT_SUCCESS);
     EXPECT_EQ(dat_ib_close_query(query), 0x8005000Bu);
@@ -79,7 +79,7 @@ TEST_F(Query, SeveralAreOpenAtOnceAndEachIsClosedOnce) {
 }
 
 TEST_F(Query, ItsHandleIsNoneOfAnOpenInstance) {
-    ASSERT_EQ(open("soft0", &query), DAT_SUCCESS);
+    ASSERT_EQ(open(test::ia_name(), &query), DAT_SUCCESS);
     EXPECT_EQ(dat_ia_close(query, DAT_CLOSE_ABRUPT_FLAG), 0x8005000Bu);
     Side side;
     EXPECT_EQ(dat_ib_close_query(side.ia), 0x8005000Bu) << "nor the other way round";
@@ -89,17 +89,17 @@ TEST_F(Query, ItsHandleIsNoneOfAnOpenInstance) {
 
 TEST_F(Query, ARefusedOneLeavesNothingOpen) {
     EXPECT_EQ(dat_ib_open_query(nullptr, &query, 0, nullptr, 0, nullptr), 0x80050027u);
-    const auto soft0 = const_cast<char*>("soft0");
-    EXPECT_EQ(dat_ib_open_query(soft0, nullptr, 0, nullptr, 0, nullptr), 0x80060028u);
-    EXPECT_EQ(dat_ib_open_query(soft0, &query, kAllOfIa, nullptr, 0, nullptr), 0x80060028u);
-    EXPECT_EQ(dat_ib_open_query(soft0, &query, 0, nullptr, kAllOfProvider, nullptr), 0x8006002Au);
-    EXPECT_EQ(dat_ib_open_query(soft0, &query, ~kAllOfIa, &ia_attributes, 0, nullptr), 0x80060027u);
+    const auto name = const_cast<char*>(test::ia_name());
+    EXPECT_EQ(dat_ib_open_query(name, nullptr, 0, nullptr, 0, nullptr), 0x80060028u);
+    EXPECT_EQ(dat_ib_open_query(name, &query, kAllOfIa, nullptr, 0, nullptr), 0x80060028u);
+    EXPECT_EQ(dat_ib_open_query(name, &query, 0, nullptr, kAllOfProvider, nullptr), 0x8006002Au);
+    EXPECT_EQ(dat_ib_open_query(name, &query, ~kAllOfIa, &ia_attributes, 0, nullptr), 0x80060027u);
     EXPECT_EQ(query, DAT_HANDLE_NULL);
     EXPECT_FALSE(is_loaded());
     const std::string said =
         captured_stderr([&] { EXPECT_EQ(open("no-such-ia", &query), 0x800A0064u); });
     EXPECT_NE(said.find("DAT003"), std::string::npos) << said;
-    EXPECT_EQ(dat_ib_open_query(soft0, &query, 0, nullptr, 0, nullptr), DAT_SUCCESS)
+    EXPECT_EQ(dat_ib_open_query(name, &query, 0, nullptr, 0, nullptr), DAT_SUCCESS)
         << "a mask of 0 asks for nothing";
     EXPECT_EQ(dat_ib_close_query(query), DAT_SUCCESS);
 }

@@ -16,10 +16,8 @@ DAT_RETURN state_error(DAT_RETURN_SUBTYPE subtype) {
     return 0x80070000u | static_cast<DAT_RETURN>(subtype);
 }
 
-sockaddr_in loopback(DAT_CONN_QUAL port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+sockaddr_in address_with(DAT_CONN_QUAL port) {
+    sockaddr_in address = test::ia_address();
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     return address;
 }
@@ -394,7 +392,7 @@ TEST_F(ServicePoints, closing_the_adapter_sends_the_peers_of_all_kinds_away) {
 void be_common_client(Channel& channel) {
     Side side;
     DAT_EP_HANDLE ep = side.endpoint();
-    sockaddr_in peer = loopback(channel.receive<DAT_CONN_QUAL>());
+    sockaddr_in peer = address_with(channel.receive<DAT_CONN_QUAL>());
     const auto connect = [&](DAT_EP_HANDLE with, sockaddr_in* to, DAT_TIMEOUT timeout,
                              DAT_COUNT size, const char* data) {
         return dat_ep_common_connect(with, reinterpret_cast<DAT_IA_ADDRESS_PTR>(to), timeout, size,
@@ -412,7 +410,7 @@ void be_common_client(Channel& channel) {
     odd.sin_family = AF_UNIX;
     expect_code(connect(ep, &odd, 1, 0, nullptr), 0x80120000u | DAT_INVALID_ADDRESS_MALFORMED,
                 "not an internet address");
-    odd = loopback(0);
+    odd = address_with(0);
     expect_code(connect(ep, &odd, 1, 0, nullptr), 0x80120000u | DAT_INVALID_ADDRESS_MALFORMED,
                 "no port");
     require(Side::state(ep) == DAT_EP_STATE_UNCONNECTED, "nothing has begun");
@@ -434,7 +432,7 @@ TEST_F(ServicePoints, a_csp_listens_on_a_socket_address) {
     Child other(be_client);
     Side side;
     DAT_COMM comm{AF_INET, SOCK_STREAM, 0};
-    sockaddr_in address = loopback(0);
+    sockaddr_in address = address_with(0);
     DAT_CSP_HANDLE csp = DAT_HANDLE_NULL;
     succeed(dat_csp_create(side.ia, &comm, pointer(address), side.requests, &csp),
             "dat_csp_create");
@@ -448,7 +446,7 @@ TEST_F(ServicePoints, a_csp_listens_on_a_socket_address) {
     EXPECT_EQ(parameters.comm->protocol, IPPROTO_TCP);
     sockaddr_in chosen{};
     std::memcpy(&chosen, parameters.address_ptr, sizeof chosen);
-    EXPECT_EQ(chosen.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+    EXPECT_EQ(chosen.sin_addr.s_addr, test::ia_address().sin_addr.s_addr);
     const DAT_CONN_QUAL port = ntohs(chosen.sin_port);
     EXPECT_GE(port, 1024u);
 
@@ -474,7 +472,7 @@ TEST_F(ServicePoints, a_csp_listens_on_a_socket_address) {
 TEST_F(ServicePoints, the_codes_of_csps) {
     Side side;
     DAT_COMM comm{AF_INET, SOCK_STREAM, IPPROTO_TCP};
-    sockaddr_in address = loopback(kQualifier);
+    sockaddr_in address = address_with(kQualifier);
     DAT_CSP_HANDLE csp = DAT_HANDLE_NULL;
     const auto create = [&](DAT_COMM* with, sockaddr_in* on, DAT_EVD_HANDLE evd,
                             DAT_CSP_HANDLE* out) {

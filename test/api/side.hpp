@@ -32,7 +32,7 @@ inline constexpr DAT_TIMEOUT kMicroseconds =
 
 class Side {
   public:
-    explicit Side(const char* name = "soft0") {
+    explicit Side(const char* name = ia_name()) {
         succeed(dat_ia_open(const_cast<char*>(name), 8, &async, &ia), "dat_ia_open");
         succeed(dat_pz_create(ia, &pz), "dat_pz_create");
         requests = evd(DAT_EVD_CR_FLAG, 64);
@@ -73,13 +73,10 @@ class Side {
     static DAT_RETURN connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier,
                               const std::string& data = {},
                               DAT_TIMEOUT timeout = DAT_TIMEOUT_INFINITE) {
-        sockaddr_in loopback{};
-        loopback.sin_family = AF_INET;
-        loopback.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        return dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&loopback), qualifier,
-                              timeout, static_cast<DAT_COUNT>(data.size()),
-                              const_cast<char*>(data.data()), DAT_QOS_BEST_EFFORT,
-                              DAT_CONNECT_DEFAULT_FLAG);
+        sockaddr_in peer = ia_address();
+        return dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer), qualifier, timeout,
+                              static_cast<DAT_COUNT>(data.size()), const_cast<char*>(data.data()),
+                              DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
     }
 
     /// Takes the next event, which has to be this one.

@@ -2,8 +2,11 @@
 /// @file
 /// libdat2 reads dat.conf while it is loaded, so a program that wants its own has to be started
 /// with it: a program that includes this file starts itself once more when DAT_OVERRIDE is not set.
+/// Which adapter instance the tests use, and at which address its peers are, can be said as well.
 #pragma once
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -21,6 +24,29 @@ namespace test {
     execv("/proc/self/exe", argv);
     perror("execv");
     _exit(1);
+}
+
+/// The IA that tests open: soft0, or the one that DAT_TEST_IA names.
+inline const char* ia_name() {
+    const char* name = getenv("DAT_TEST_IA");
+    return name ? name : "soft0";
+}
+
+/// Where both ends of the tests' connections are, in text: 127.0.0.1, or the IPv4 address that
+/// DAT_TEST_ADDRESS gives.
+inline const char* ia_address_text() {
+    const char* text = getenv("DAT_TEST_ADDRESS");
+    return text ? text : "127.0.0.1";
+}
+
+inline sockaddr_in ia_address() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    if (inet_pton(AF_INET, ia_address_text(), &address.sin_addr) != 1) {
+        fprintf(stderr, "DAT_TEST_ADDRESS is no IPv4 address: %s\n", ia_address_text());
+        _exit(1);
+    }
+    return address;
 }
 
 }  // namespace test

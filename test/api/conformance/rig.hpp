@@ -42,9 +42,14 @@ struct Request {
     const void* data = nullptr;
     int quality = DAT_QOS_BEST_EFFORT;
     int flags = DAT_CONNECT_DEFAULT_FLAG;
-    const char* address = "127.0.0.1";
+    const char* address = test::ia_address_text();
 };
 DAT_RETURN connect(DAT_EP_HANDLE ep, const Request& request = {});
+
+/// The IA's own name reads the same whatever the IA is.
+inline const char* own_or_other(const std::string& name) {
+    return name == test::ia_name() ? "its-name" : "another";
+}
 
 std::string name_of(DAT_EVENT_NUMBER number);
 std::string name_of(DAT_EP_STATE state);

@@ -266,7 +266,7 @@ Rows argument_rows() {
              DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
              DAT_IA_ATTR adapter{};
              DAT_PROVIDER_ATTR provider{};
-             r << dat_ib_open_query("soft0", &ia, DAT_IA_FIELD_ALL, &adapter,
+             r << dat_ib_open_query(test::ia_name(), &ia, DAT_IA_FIELD_ALL, &adapter,
                                     DAT_PROVIDER_FIELD_ALL, &provider)
                << adapter.adapter_name << provider.max_private_data_size << dat_ib_close_query(ia);
          }},

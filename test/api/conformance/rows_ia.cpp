@@ -8,7 +8,7 @@ namespace {
 
 /// The arguments of dat_ia_openv() that rows change one by one.
 struct Open {
-    const char* name = "soft0";
+    const char* name = test::ia_name();
     DAT_COUNT length = 8;
     DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
     DAT_UINT32 major = 2;
@@ -83,14 +83,16 @@ Rows open_rows() {
         {"dat_ia_openv/ia-null", "0x8005000B",
          [](Rig& r) {
              DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-             r << dat_ia_openv(const_cast<char*>("soft0"), 8, &async, nullptr, 2, 0, DAT_FALSE);
+             r << dat_ia_openv(const_cast<char*>(test::ia_name()), 8, &async, nullptr, 2, 0,
+                               DAT_FALSE);
          }},
         {"dat_ia_openv/name-null-before-ia-null", "0x80060025",
          [](Rig& r) { r << dat_ia_openv(nullptr, 8, nullptr, nullptr, 2, 0, DAT_FALSE); }},
         {"dat_ia_openv/async-null", "0x80060027",
          [](Rig& r) {
              DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
-             r << dat_ia_openv(const_cast<char*>("soft0"), 8, nullptr, &ia, 2, 0, DAT_FALSE);
+             r << dat_ia_openv(const_cast<char*>(test::ia_name()), 8, nullptr, &ia, 2, 0,
+                               DAT_FALSE);
          }},
         {"dat_ia_openv/length-0", "0x80060026", [](Rig& r) { r << open({.length = 0}); }},
         {"dat_ia_openv/length-negative", "0x80060026", [](Rig& r) { r << open({.length = -1}); }},

@@ -121,10 +121,10 @@ Rows adapter_rows() {
 
 Rows provider_rows() {
     return {
-        {"dat_ia_query/provider-name-and-versions", "soft0 2 0",
+        {"dat_ia_query/provider-name-and-versions", "its-name 2 0",
          [](Rig& r) {
              const DAT_PROVIDER_ATTR& p = provider(r);
-             r << p.provider_name << static_cast<DAT_COUNT>(p.dapl_version_major)
+             r << own_or_other(p.provider_name) << static_cast<DAT_COUNT>(p.dapl_version_major)
                << static_cast<DAT_COUNT>(p.dapl_version_minor);
          }},
         {"dat_ia_query/provider-constants", "0 0 0 no 56 no 0 256",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The registry: what it lists, and what a provider adds and removes. dat.conf has one record,
-// soft0.
+// the IA that is tested.
 #include <dat2/udat.h>
 // after udat.h, which it needs
 #include <dat2/dat_registry.h>
@@ -20,12 +20,13 @@ DAT_PROVIDER_INFO named(const char* name) {
 
 Rows list_rows() {
     return {
-        {"dat_registry_list_providers/one", "0 1 soft0 2 0 no",
+        {"dat_registry_list_providers/one", "0 1 its-name 2 0 no",
          [](Rig& r) {
              DAT_PROVIDER_INFO info{};
              DAT_PROVIDER_INFO* list[] = {&info};
              DAT_COUNT entries = -7;
-             r << dat_registry_list_providers(1, &entries, list) << entries << info.ia_name;
+             r << dat_registry_list_providers(1, &entries, list) << entries
+               << own_or_other(info.ia_name);
              r << static_cast<DAT_COUNT>(info.dapl_version_major)
                << static_cast<DAT_COUNT>(info.dapl_version_minor)
                << (info.is_thread_safe != DAT_FALSE);
@@ -133,7 +134,7 @@ Rows provider_rows() {
         {"dat_registry_remove_provider/in-use", "0x80110000",
          [](Rig& r) {
              r.side();
-             const DAT_PROVIDER_INFO info = named("soft0");
+             const DAT_PROVIDER_INFO info = named(test::ia_name());
              r << dat_registry_remove_provider(&provider, &info);
          }},
     };
@@ -149,18 +150,20 @@ Rows related_rows() {
         {"dat_registry_providers_related/itself", "0 1",
          [](Rig& r) {
              DAT_HA_RELATIONSHIP answer{};
-             r << related("soft0", "soft0", &answer) << static_cast<DAT_COUNT>(answer);
+             r << related(test::ia_name(), test::ia_name(), &answer)
+               << static_cast<DAT_COUNT>(answer);
          }},
         {"dat_registry_providers_related/unknown-name", "0x800A0064",
          [](Rig& r) {
              DAT_HA_RELATIONSHIP answer{};
-             r << related("soft0", "none", &answer);
+             r << related(test::ia_name(), "none", &answer);
          }},
         {"dat_registry_providers_related/null-arguments", "0x80060025 0x80060026 0x80060027",
          [](Rig& r) {
              DAT_HA_RELATIONSHIP answer{};
-             r << related(nullptr, "soft0", &answer) << related("soft0", nullptr, &answer)
-               << related("soft0", "soft0", nullptr);
+             r << related(nullptr, test::ia_name(), &answer)
+               << related(test::ia_name(), nullptr, &answer)
+               << related(test::ia_name(), test::ia_name(), nullptr);
          }},
     };
 }

@@ -348,7 +348,7 @@ DAT_CSP_HANDLE csp;
 struct Csp {
     DAT_COMM communicator{AF_INET, SOCK_STREAM, 0};
     int family = AF_INET;
-    const char* address = "127.0.0.1";
+    const char* address = test::ia_address_text();
     std::uint16_t port = 4711;
     bool has_evd = true;
 
@@ -368,10 +368,9 @@ DAT_RETURN listen_in_common(Rig& r, Csp arguments = {}) {
 
 DAT_RETURN connect_in_common(DAT_EP_HANDLE ep, DAT_TIMEOUT timeout = DAT_TIMEOUT_INFINITE,
                              DAT_COUNT size = 0, void* data = nullptr, int family = AF_INET) {
-    sockaddr_in peer{};
+    sockaddr_in peer = test::ia_address();
     peer.sin_family = static_cast<sa_family_t>(family);
     peer.sin_port = htons(4711);
-    peer.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return EXPORTED(dat_ep_common_connect)(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer), timeout,
                                            size, data);
 }
