@@ -6,9 +6,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
-#include <cstdint>
 #include <exception>
 #include <new>
 
@@ -41,6 +42,17 @@ Shared& shared() {
         new (&connection_lock) support::Mutex;
     }
     return shared_storage.value;
+}
+
+/// What epoll gives back for the wake-up descriptor. For a source: its serial, then its descriptor.
+constexpr std::uint64_t kWakeUp = 0;
+
+/// So many sources are called before timers are looked at again.
+constexpr int kEventsPerTurn = 64;
+
+std::uint32_t epoll_events(Interest interest) {
+    if (interest == Interest::kRead) return EPOLLIN;
+    return interest == Interest::kWrite ? EPOLLOUT : EPOLLIN | EPOLLOUT;
 }
 
 }  // namespace
@@ -80,7 +92,7 @@ support::Result<void> EventLoop::start() {
     if (epoll_ < 0 || wake_up_ < 0) return system_failure(errno, "event thread's descriptors");
     epoll_event interest{};
     interest.events = EPOLLIN;
-    interest.data.fd = wake_up_;
+    interest.data.u64 = kWakeUp;
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_up_, &interest) != 0)
         return system_failure(errno, "epoll_ctl");
     sigset_t all;
@@ -109,74 +121,153 @@ void* EventLoop::thread_main(void* loop) {
 }
 
 void EventLoop::run() {
+    std::array<epoll_event, kEventsPerTurn> events{};
     for (;;) {
         int timeout;
         {
             const support::MutexLock guard(connection_lock);
             run_expired_timers();
             if (stopping_) return;
-            timeout = milliseconds_to_next_timer();
+            timeout = plan_sleep();
         }
-        // One event at a time: handling one may forget the source of another.
-        epoll_event event{};
-        if (epoll_wait(epoll_, &event, 1, timeout) != 1) continue;
-        const support::MutexLock guard(connection_lock);
-        if (event.data.fd == wake_up_) {
-            std::uint64_t count;
-            [[maybe_unused]] const ssize_t got = read(wake_up_, &count, sizeof count);
-        } else if (const auto found = sources_.find(event.data.fd); found != sources_.end()) {
-            try {
-                found->second->ready();
-            } catch (const std::exception& failure) {  // out of memory: the event is lost
-                support::report<support::kEventLost>(failure.what());
-            }
+        const int count = epoll_wait(epoll_, events.data(), kEventsPerTurn, timeout);
+        for (int index = 0; index < count; ++index) {
+            // Taken anew for each: the application's threads get in between.
+            const support::MutexLock guard(connection_lock);
+            handle(events[static_cast<std::size_t>(index)].data.u64);
         }
     }
 }
 
-support::Result<void> EventLoop::watch(int descriptor, EventSource& source) {
-    epoll_event interest{};
-    interest.events = EPOLLIN;
-    interest.data.fd = descriptor;
-    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &interest) != 0)
-        return system_failure(errno, "epoll_ctl");
-    sources_[descriptor] = &source;
+/// @return whether the call ended well; one that runs out of memory has lost its event.
+template <typename Call>
+bool EventLoop::call_out(const Call& call) {
+    in_call_ = true;
+    bool ended_well = true;
+    try {
+        call();
+    } catch (const std::exception& failure) {
+        support::report<support::kEventLost>(failure.what());
+        ended_well = false;
+    }
+    in_call_ = false;
+    return ended_well;
+}
+
+void EventLoop::handle(std::uint64_t key) {
+    if (key == kWakeUp) {
+        std::uint64_t count;
+        [[maybe_unused]] const ssize_t got = read(wake_up_, &count, sizeof count);
+        return;
+    }
+    const auto descriptor = static_cast<int>(key & UINT32_MAX);
+    const auto found = sources_.find(descriptor);
+    // An event fetched before an earlier one of its turn made a source forget or rest this one.
+    if (found == sources_.end() || found->second.serial != key >> 32 || found->second.resting)
+        return;
+    EventSource& source = found->second.source;
+    if (!call_out([&]() REQUIRES(connection_lock) { source.ready(); })) rest(descriptor);
+}
+
+int EventLoop::control(int operation, const Watched& watched) {
+    epoll_event wanted{};
+    wanted.events = epoll_events(watched.interest);
+    wanted.data.u64 =
+        std::uint64_t{watched.serial} << 32 | static_cast<std::uint32_t>(watched.descriptor);
+    return epoll_ctl(epoll_, operation, watched.descriptor, &wanted) == 0 ? 0 : errno;
+}
+
+int EventLoop::add(Watched& watched) {
+    if (++last_serial_ == 0) ++last_serial_;
+    watched.serial = last_serial_;
+    watched.resting = false;
+    return control(EPOLL_CTL_ADD, watched);
+}
+
+support::Result<void> EventLoop::watch(int descriptor, EventSource& source, Interest interest) {
+    Watched& watched = sources_.try_emplace(descriptor, *this, descriptor, source).first->second;
+    watched.interest = interest;
+    // So that a rest needs no memory.
+    arm(watched, Timer::Clock::time_point::max());
+    cancel(watched);
+    if (const int error = add(watched)) {
+        sources_.erase(descriptor);
+        return system_failure(error, "epoll_ctl");
+    }
     return {};
 }
 
+void EventLoop::change_interest(int descriptor, Interest interest) {
+    const auto found = sources_.find(descriptor);
+    if (found == sources_.end() || found->second.interest == interest) return;
+    found->second.interest = interest;
+    if (!found->second.resting) control(EPOLL_CTL_MOD, found->second);
+}
+
+void EventLoop::rest(int descriptor) {
+    const auto found = sources_.find(descriptor);
+    if (found == sources_.end() || found->second.resting) return;
+    // Taken out: a hang-up is told even to who waits for nothing.
+    control(EPOLL_CTL_DEL, found->second);
+    found->second.resting = true;
+    arm(found->second, Timer::Clock::now() + kRest);
+}
+
+void EventLoop::Watched::expired() {
+    if (loop.add(*this) == 0) return;
+    resting = true;  // the kernel has no memory for it
+    loop.arm(*this, Clock::now() + kRest);
+}
+
 void EventLoop::forget(int descriptor) {
-    epoll_ctl(epoll_, EPOLL_CTL_DEL, descriptor, nullptr);
-    sources_.erase(descriptor);
+    const auto found = sources_.find(descriptor);
+    if (found == sources_.end()) return;
+    if (!found->second.resting) control(EPOLL_CTL_DEL, found->second);
+    cancel(found->second);
+    sources_.erase(found);
 }
 
 void EventLoop::arm(Timer& timer, Timer::Clock::time_point deadline) {
     cancel(timer);
+    if (timer.entry_) {
+        timer.entry_.value() = {deadline, &timer};
+        timers_.insert(std::move(timer.entry_));
+    } else {
+        timers_.emplace(deadline, &timer);
+    }
     timer.armed_ = true;
     timer.deadline_ = deadline;
-    const auto place = timers_.emplace(deadline, &timer).first;
-    if (place == timers_.begin()) wake();
+    if (deadline >= sleeps_until_ || in_call_) return;
+    sleeps_until_ = deadline;
+    wake();
 }
 
 void EventLoop::cancel(Timer& timer) {
     if (!timer.armed_) return;
-    timers_.erase({timer.deadline_, &timer});
+    timer.entry_ = timers_.extract({timer.deadline_, &timer});
     timer.armed_ = false;
 }
 
-int EventLoop::milliseconds_to_next_timer() {
-    if (timers_.empty()) return -1;
-    const auto left = timers_.begin()->first - Timer::Clock::now();
-    const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(left).count();
-    if (rounded <= 0) return 0;
-    return rounded < INT_MAX ? static_cast<int>(rounded) : INT_MAX;
+/// @return the time to sleep in milliseconds, -1 for no limit.
+int EventLoop::plan_sleep() {
+    const auto now = Timer::Clock::now();
+    // The time of a timer that was cancelled meanwhile is kept: those of the connections to come
+    // are usually later, and arming them then wakes nobody.
+    if (sleeps_until_ <= now) sleeps_until_ = Timer::Clock::time_point::max();
+    if (!timers_.empty()) sleeps_until_ = std::min(sleeps_until_, timers_.begin()->first);
+    if (sleeps_until_ == Timer::Clock::time_point::max()) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(sleeps_until_ - now).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX));
 }
 
 void EventLoop::run_expired_timers() {
     const auto now = Timer::Clock::now();
-    while (!timers_.empty() && timers_.begin()->first <= now) {
+    // No more than there are now: one that arms itself for the past has its turn after the sources.
+    for (auto left = timers_.size(); left > 0; --left) {
+        if (timers_.empty() || timers_.begin()->first > now) return;
         Timer& timer = *timers_.begin()->second;
         cancel(timer);
-        timer.expired();
+        call_out([&]() REQUIRES(connection_lock) { timer.expired(); });
     }
 }
 

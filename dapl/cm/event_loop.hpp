@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <cstdint>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -17,10 +18,15 @@
 
 namespace dapl::cm {
 
-/// A descriptor's reader. Called by the event thread whenever there may be something to read; must
-/// not block.
+/// What a source waits for. Errors and a hang-up are always told.
+enum class Interest { kRead, kWrite, kReadWrite };
+
+/// A descriptor's reader or writer.
 class EventSource {
   public:
+    /// Called by the event thread for as long as the descriptor is ready or has failed. Must not
+    /// block, and does a bounded piece of work: what is left makes the descriptor ready again. One
+    /// that cannot take what is there asks the loop to rest the descriptor.
     virtual void ready() REQUIRES(connection_lock) = 0;
 
   protected:
@@ -38,8 +44,12 @@ class Timer {
 
   private:
     friend class EventLoop;
+    using Queue = std::set<std::pair<Clock::time_point, Timer*>>;
+
     bool armed_ GUARDED_BY(connection_lock) = false;
     Clock::time_point deadline_ GUARDED_BY(connection_lock);
+    /// Kept from the last time, so that a timer that was armed once needs no memory again.
+    Queue::node_type entry_ GUARDED_BY(connection_lock);
 };
 
 class EventLoop {
@@ -49,9 +59,15 @@ class EventLoop {
     /// The last release joins the thread.
     static void release() EXCLUDES(connection_lock);
 
-    support::Result<void> watch(int descriptor, EventSource& source) REQUIRES(connection_lock);
+    /// @param descriptor non-blocking; to be forgotten before it is closed.
+    support::Result<void> watch(int descriptor, EventSource& source,
+                                Interest interest = Interest::kRead) REQUIRES(connection_lock);
+    void change_interest(int descriptor, Interest interest) REQUIRES(connection_lock);
     /// The source is not called any more once this has returned.
     void forget(int descriptor) REQUIRES(connection_lock);
+    /// Leaves a watched descriptor alone for kRest, whatever happens to it.
+    void rest(int descriptor) REQUIRES(connection_lock);
+    static constexpr std::chrono::milliseconds kRest{50};
 
     /// Arms the timer, anew if it is armed already.
     void arm(Timer& timer, Timer::Clock::time_point deadline) REQUIRES(connection_lock);
@@ -62,12 +78,33 @@ class EventLoop {
     ~EventLoop();
 
   private:
+    /// A source with its descriptor; the timer ends its rest.
+    struct Watched final : Timer {
+        Watched(EventLoop& its_loop, int its_descriptor, EventSource& its_source)
+            : loop(its_loop), descriptor(its_descriptor), source(its_source) {}
+        void expired() override REQUIRES(connection_lock);
+
+        EventLoop& loop;
+        const int descriptor;
+        EventSource& source;
+        Interest interest GUARDED_BY(connection_lock) = Interest::kRead;
+        /// Tells this use of the descriptor's number from the ones before.
+        std::uint32_t serial GUARDED_BY(connection_lock) = 0;
+        bool resting GUARDED_BY(connection_lock) = false;
+    };
+
     EventLoop() = default;
     support::Result<void> start();
     void stop() EXCLUDES(connection_lock);
     static void* thread_main(void* loop);
     void run();
-    int milliseconds_to_next_timer() REQUIRES(connection_lock);
+    void handle(std::uint64_t key) REQUIRES(connection_lock);
+    template <typename Call>
+    bool call_out(const Call& call) REQUIRES(connection_lock);
+    /// @return 0 or an errno value.
+    int control(int operation, const Watched& watched) REQUIRES(connection_lock);
+    int add(Watched& watched) REQUIRES(connection_lock);
+    int plan_sleep() REQUIRES(connection_lock);
     void run_expired_timers() REQUIRES(connection_lock);
     void wake();
 
@@ -75,9 +112,14 @@ class EventLoop {
     int wake_up_ = -1;
     pthread_t thread_ = {};
     bool stopping_ GUARDED_BY(connection_lock) = false;
-    /// By descriptor, so that an event fetched before forget() finds nothing.
-    std::unordered_map<int, EventSource*> sources_ GUARDED_BY(connection_lock);
-    std::set<std::pair<Timer::Clock::time_point, Timer*>> timers_ GUARDED_BY(connection_lock);
+    bool in_call_ GUARDED_BY(connection_lock) =
+        false;  ///< the event thread is in a source or timer
+    std::uint32_t last_serial_ GUARDED_BY(connection_lock) = 0;
+    std::unordered_map<int, Watched> sources_ GUARDED_BY(connection_lock);
+    Timer::Queue timers_ GUARDED_BY(connection_lock);
+    /// When the thread looks at the timers again by itself.
+    Timer::Clock::time_point sleeps_until_ GUARDED_BY(connection_lock) =
+        Timer::Clock::time_point::max();
 };
 
 }  // namespace dapl::cm

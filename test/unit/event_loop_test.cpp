@@ -2,11 +2,14 @@
 #include "dapl/cm/event_loop.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -112,6 +115,84 @@ TEST_F(EventLoopTest, a_descriptor_is_read_until_it_is_forgotten) {
     ASSERT_TRUE(EventLoop::acquire());
     close(ends[0]);
     close(ends[1]);
+}
+
+/// A connected pair of stream sockets, closed at the end; the loop watches `here`.
+struct Sockets {
+    Sockets() {
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0) abort();
+        here = ends[0];
+        there = ends[1];
+    }
+    ~Sockets() {
+        close(here);
+        close(there);
+    }
+    void send(int bytes = 1) const {
+        const std::string text(static_cast<std::size_t>(bytes), 'x');
+        ASSERT_EQ(write(there, text.data(), text.size()), bytes);
+    }
+    int here = -1;
+    int there = -1;
+};
+
+/// Counts its calls, and does what the test wants.
+struct Caller : dapl::cm::EventSource {
+    explicit Caller(std::function<void()> what = [] {}) : action(std::move(what)) {}
+    void ready() override {
+        ++calls;
+        action();
+    }
+    std::function<void()> action;
+    std::atomic<int> calls{0};
+};
+
+/// Whatever the loop has fetched by now is handled before this returns.
+void let_the_loop_turn(EventLoop& loop) {
+    for (int turn = 0; turn < 2; ++turn) {
+        const Sockets sockets;
+        PipeReader reader;
+        reader.end = sockets.here;
+        {
+            const Lock guard(connection_lock);
+            ASSERT_TRUE(loop.watch(sockets.here, reader));
+            sockets.send();
+        }
+        EXPECT_TRUE(test::eventually([&] { return reader.bytes == 1; }));
+        const Lock guard(connection_lock);
+        loop.forget(sockets.here);
+    }
+}
+
+TEST_F(EventLoopTest, a_source_is_called_for_what_it_is_interested_in_alone) {
+    const Sockets sockets;
+    int end = sockets.here;
+    Caller source([&]() REQUIRES(connection_lock) {
+        loop_->change_interest(end, dapl::cm::Interest::kRead);
+    });
+    {
+        const Lock guard(connection_lock);  // there is room to write from the beginning
+        ASSERT_TRUE(loop_->watch(end, source, dapl::cm::Interest::kRead));
+    }
+    let_the_loop_turn(*loop_);
+    EXPECT_EQ(source.calls, 0);
+    for (const auto writing : {dapl::cm::Interest::kWrite, dapl::cm::Interest::kReadWrite}) {
+        const int before = source.calls;
+        {
+            const Lock guard(connection_lock);
+            loop_->change_interest(end, writing);
+        }
+        EXPECT_TRUE(test::eventually([&] { return source.calls > before; }));
+        let_the_loop_turn(*loop_);
+        EXPECT_EQ(source.calls, before + 1);  // since it has changed its interest
+    }
+    {
+        const Lock guard(connection_lock);
+        source.action = [&]() REQUIRES(connection_lock) { loop_->forget(end); };
+        sockets.send();
+    }
+    EXPECT_TRUE(test::eventually([&] { return source.calls == 3; }));
 }
 
 TEST(EventLoop, its_one_thread_starts_with_the_first_user_and_is_joined_with_the_last) {
