@@ -63,3 +63,8 @@ test_unit_dat_conf_test_LDADD = libtestmain.la libregistry.la
 
 TESTS += test/unit/providers.bats
 EXTRA_DIST += test/unit/providers.bats
+
+check_PROGRAMS += test/unit/scm_test
+TESTS += test/unit/scm_test
+test_unit_scm_test_SOURCES = %reldir%/scm_message_test.cpp
+test_unit_scm_test_LDADD = libtestmain.la libscm.la
