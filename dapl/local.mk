@@ -65,6 +65,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/srq_entry.cpp \
     %reldir%/wake_descriptors.cpp %reldir%/wake_descriptors.hpp \
     %reldir%/work_request.hpp \
+    %reldir%/verbs/gid.cpp %reldir%/verbs/gid.hpp \
     %reldir%/verbs/handles.hpp
 
 include dapl/cm/local.mk

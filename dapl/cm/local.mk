@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 libdaplcore_la_SOURCES += \
+    %reldir%/device.cpp %reldir%/device.hpp \
+    %reldir%/device_fault.cpp %reldir%/device_fault.hpp \
+    %reldir%/device_file.cpp %reldir%/device_file.hpp \
+    %reldir%/kernel_devices.cpp %reldir%/kernel_devices.hpp \
     %reldir%/event_loop.cpp %reldir%/event_loop.hpp \
     %reldir%/failure.hpp \
     %reldir%/lock.cpp %reldir%/lock.hpp \

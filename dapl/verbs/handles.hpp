@@ -18,6 +18,7 @@ struct Destroy {
     }
 };
 
+using Context = std::unique_ptr<ibv_context, Destroy<ibv_close_device>>;
 using ProtectionDomain = std::unique_ptr<ibv_pd, Destroy<ibv_dealloc_pd>>;
 using MemoryRegion = std::unique_ptr<ibv_mr, Destroy<ibv_dereg_mr>>;
 /// ibv_dealloc_mw itself is a function of each source file that includes it.

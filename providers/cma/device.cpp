@@ -71,6 +71,16 @@ std::optional<sockaddr_in> address_of_interface(const std::string& name) {
         [&](const ifaddrs& entry, const sockaddr_in&) { return name == entry.ifa_name; });
 }
 
+std::string interface_of(const sockaddr_in& wanted) {
+    std::string name;
+    find_interface([&](const ifaddrs& entry, const sockaddr_in& address) {
+        if (address.sin_addr.s_addr != wanted.sin_addr.s_addr) return false;
+        name = entry.ifa_name;
+        return true;
+    });
+    return name;
+}
+
 std::optional<sockaddr_in> address_of(const std::string& device) {
     if (device.empty()) return std::nullopt;
     if (const auto found = address_of_interface(device)) return found;

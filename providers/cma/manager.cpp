@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "dapl/address.hpp"
+#include "dapl/cm/device.hpp"
 #include "dapl/cm/failure.hpp"
 #include "dapl/support/log.hpp"
 #include "dapl/support/thread_errors.hpp"
@@ -56,6 +57,16 @@ bool Manager::is_infiniband() const {
     return adapter_.context->device->transport_type == IBV_TRANSPORT_IB;
 }
 
+void Manager::show_choice(std::string_view ia_name) const {
+    std::optional<verbs::GidChoice> gid;
+    if (const auto table = verbs::read_gid_table(adapter_.context); table && is_infiniband())
+        gid = verbs::find_gid(*table, adapter_.port, bound_id_->route.addr.addr.ibaddr.sgid);
+    const auto choice = cm::describe(adapter_.context, adapter_.port, gid);
+    if (!choice) return;  // the adapter instance asks the same and knows what to answer
+    cm::warn_unless_active(ia_name, *choice);
+    cm::trace_choice(ia_name, *choice);
+}
+
 DAT_COUNT Manager::max_private_data() const {
     return kInfiniBandLimits.connect;
 }
@@ -102,20 +113,8 @@ namespace dapl::cm {
 namespace {
 
 /// @param told a software device below has told the user what is wrong.
-tl::unexpected<support::Error> no_rdma_cm(std::string_view ia_name, int error, bool told) {
-    const std::string reason = std::generic_category().message(error);
-    if (!told) support::report<support::kNoRdmaCm>(ia_name, reason);
-    return support::failure(raw(DAT_INTERNAL_ERROR), "rdma_cm: " + reason);
-}
-
-tl::unexpected<support::Error> no_device(std::string_view ia_name, const std::string& device,
-                                         const sockaddr_in& address, int error, bool told) {
-    sockaddr_storage in{};
-    std::memcpy(&in, &address, sizeof address);
-    if (!told)
-        support::report<support::kNoDeviceBehind>(ia_name, device, to_text(in),
-                                                  std::generic_category().message(error));
-    return support::failure(raw(DAT_INVALID_ADDRESS), "no RDMA device behind " + device);
+tl::unexpected<support::Error> fail(std::string_view ia_name, const DeviceFault& fault, bool told) {
+    return told ? failure_of(fault) : tell(ia_name, fault);
 }
 
 }  // namespace
@@ -134,9 +133,11 @@ support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
     const auto running = EventLoop::acquire();
     if (!running) return tl::unexpected(running.error());
     auto manager = std::make_unique<cma::Manager>(**running);
-    if (const int error = manager->open_channel()) return no_rdma_cm(ia_name, error, told_below());
+    if (const int error = manager->open_channel())
+        return fail(ia_name, cma::why_no_rdma_cm(error), told_below());
     if (const int error = manager->bind(*address))
-        return no_device(ia_name, device, *address, error, told_below());
+        return fail(ia_name, cma::why_no_device_at(*address, error), told_below());
+    manager->show_choice(ia_name);
     return manager;
 }
 

@@ -6,6 +6,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <string>
+#include <string_view>
 
 #include "dapl/cm/event_loop.hpp"
 #include "dapl/cm/manager.hpp"
@@ -45,6 +46,10 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
     int open_channel();
     /// Second step: binds to the local address. @return an errno value, 0 for success.
     int bind(const sockaddr_in& address) EXCLUDES(connection_lock);
+
+    /// Of a bound manager: what it runs on, for the log, and a warning where that is not usable
+    /// yet.
+    void show_choice(std::string_view ia_name) const;
 
     const cm::Adapter& adapter() const override { return adapter_; }
     const char* name() const override { return "CMA"; }

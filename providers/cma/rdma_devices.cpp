@@ -2,6 +2,7 @@
 // The devices of rdma-core: the kernel tells which network interface a device serves.
 #include <fstream>
 
+#include "dapl/cm/kernel_devices.hpp"
 #include "providers/cma/device.hpp"
 
 namespace dapl::cma {
@@ -19,6 +20,14 @@ std::optional<sockaddr_in> address_of_rdma_device(const std::string& name) {
         if (const auto address = address_of_interface(interface)) return address;
     }
     return std::nullopt;
+}
+
+cm::DeviceFault why_no_rdma_cm(int error) {
+    return cm::why_no_rdma_cm(cm::KernelView(), error);
+}
+
+cm::DeviceFault why_no_device_at(const sockaddr_in& address, int error) {
+    return cm::why_no_device_behind(cm::KernelView(), interface_of(address), error);
 }
 
 }  // namespace dapl::cma

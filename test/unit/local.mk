@@ -46,6 +46,12 @@ test_unit_core_test_SOURCES = %reldir%/data_path_test.cpp %reldir%/evd_test.cpp 
     test/support/sanitizer.hpp %reldir%/core_fixture.hpp %reldir%/fake_device.cpp %reldir%/fake_device.hpp
 test_unit_core_test_LDADD = libtestmain.la libdaplcore.la libsupport.la
 
+# The choice of a device, and what is wrong with one.
+check_PROGRAMS += test/unit/device_test
+TESTS += test/unit/device_test
+test_unit_device_test_SOURCES = %reldir%/gid_test.cpp
+test_unit_device_test_LDADD = libtestmain.la libdaplcore.la libsoftverbs_core.la libsupport.la
+
 check_PROGRAMS += test/unit/cm_test
 TESTS += test/unit/cm_test
 test_unit_cm_test_SOURCES = %reldir%/cm_test.cpp %reldir%/cm_queue_pair_test.cpp %reldir%/cm_fixture.hpp test/support/process.hpp

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/cm/device_fault.hpp"
+
+#include "dapl/codes.hpp"
+#include "dapl/support/log.hpp"
+
+namespace dapl::cm {
+namespace {
+
+void report(std::string_view ia_name, const DeviceFault& fault) {
+    using Cause = DeviceFault::Cause;
+    const auto& [cause, subject, evidence, advice] = fault;
+    switch (cause) {
+        case Cause::kNoDevice:
+            return support::report<support::kNoRdmaDevice>(ia_name, evidence, advice);
+        case Cause::kNoUverbs:
+            return support::report<support::kNoUverbs>(ia_name, subject, evidence);
+        case Cause::kNoUserDriver:
+            return support::report<support::kNoUserDriver>(ia_name, subject, evidence);
+        case Cause::kUnknownDevice:
+            return support::report<support::kUnknownRdmaDevice>(ia_name, subject, evidence, advice);
+        case Cause::kNoNode:
+            return support::report<support::kNoDeviceNode>(ia_name, subject, evidence);
+        case Cause::kNoPermission:
+            return support::report<support::kNoPermission>(ia_name, subject, evidence, advice);
+        case Cause::kDoesNotOpen:
+            return support::report<support::kDeviceDoesNotOpen>(ia_name, subject, evidence);
+        case Cause::kNoSuchPort:
+            return support::report<support::kNoSuchPort>(ia_name, subject, evidence);
+        case Cause::kNoGid:
+            return support::report<support::kNoGid>(ia_name, subject, evidence, advice);
+        case Cause::kUnusedGidIndex:
+            return support::report<support::kUnusedGidIndex>(ia_name, subject, evidence);
+        case Cause::kInterfaceWithoutDevice:
+            return support::report<support::kInterfaceWithoutDevice>(ia_name, subject, evidence,
+                                                                     advice);
+        case Cause::kNoRdmaCm:
+            return support::report<support::kNoRdmaCm>(ia_name, evidence, advice);
+    }
+}
+
+}  // namespace
+
+tl::unexpected<support::Error> failure_of(const DeviceFault& fault) {
+    // The reference's code for an interface that has no device differs from that for all the rest.
+    const bool address = fault.cause == DeviceFault::Cause::kInterfaceWithoutDevice;
+    return support::failure(raw(address ? DAT_INVALID_ADDRESS : DAT_INTERNAL_ERROR),
+                            fault.subject + ": " + fault.evidence);
+}
+
+tl::unexpected<support::Error> tell(std::string_view ia_name, const DeviceFault& fault) {
+    report(ia_name, fault);
+    return failure_of(fault);
+}
+
+}  // namespace dapl::cm

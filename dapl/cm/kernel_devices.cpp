@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/cm/kernel_devices.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <system_error>
+
+#include "dapl/cm/device_file.hpp"
+#include "dapl/support/edit_distance.hpp"
+
+namespace dapl::cm {
+namespace {
+
+using Cause = DeviceFault::Cause;
+namespace files = std::filesystem;
+
+constexpr const char* kDevices = "/sys/class/infiniband";
+constexpr const char* kUverbs = "/sys/class/infiniband_verbs";
+constexpr const char* kRdmaCm = "/dev/infiniband/rdma_cm";
+constexpr const char* kAddSoftware =
+    "load its driver, add a software one with `rdma link add rxe0 type rxe netdev INTERFACE`, or "
+    "use soft0 of libdaplsoft.so.2";
+
+/// Sorted; nothing where the directory cannot be read.
+std::vector<std::string> names_in(const std::string& directory) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (files::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error))
+        names.push_back(entry->path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+/// @return "" where the file cannot be read: the kernel answers so for unused entries.
+std::string word_in(const std::string& file) {
+    std::ifstream stream(file);
+    std::string word;
+    stream >> word;
+    return word;
+}
+
+std::string uverbs_of(const KernelView& view, const std::string& device) {
+    const std::string all = view.root + kUverbs;
+    for (const std::string& name : names_in(all))
+        if (word_in(all + "/" + name + "/ibdev") == device) return name;
+    return {};
+}
+
+/// A port's first GID has an interface on RoCE and iWARP; an adapter has its own interfaces beside
+/// the device, a software device its interface as the parent.
+std::vector<std::string> interfaces_of(const KernelView& view, const std::string& device) {
+    const std::string place = view.root + kDevices + "/" + device;
+    std::set<std::string> all;
+    for (const std::string& port : names_in(place + "/ports"))
+        all.insert(word_in(place + "/ports/" + port + "/gid_attrs/ndevs/0"));
+    all.insert(word_in(place + "/parent"));
+    for (std::string& name : names_in(place + "/device/net")) all.insert(std::move(name));
+    all.erase("");
+    return {all.begin(), all.end()};
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+    return all;
+}
+
+std::string nearest(const std::string& wanted, const std::vector<std::string>& names) {
+    return *std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
+        return support::edit_distance(wanted, a) < support::edit_distance(wanted, b);
+    });
+}
+
+DeviceFault no_device(const KernelView& view) {
+    const bool subsystem = files::exists(view.root + kDevices);
+    return {Cause::kNoDevice, "",
+            std::string(kDevices) + (subsystem ? " is empty" : " is not there"), kAddSoftware};
+}
+
+/// @return what keeps programs from a device that the kernel has, if it is to be seen.
+std::optional<DeviceFault> why_unusable(const KernelView& view, const KernelDevice& device) {
+    if (device.uverbs.empty())
+        return DeviceFault{Cause::kNoUverbs, device.name,
+                           std::string(kUverbs) + " shows no device for it"};
+    return file_fault(view, "/dev/infiniband/" + device.uverbs, device.name);
+}
+
+std::string error_text(int error) {
+    return std::generic_category().message(error);
+}
+
+}  // namespace
+
+std::vector<KernelDevice> kernel_devices(const KernelView& view) {
+    std::vector<KernelDevice> devices;
+    for (const std::string& name : names_in(view.root + kDevices))
+        devices.push_back({name, uverbs_of(view, name), interfaces_of(view, name)});
+    return devices;
+}
+
+std::string to_text(const std::vector<KernelDevice>& devices) {
+    std::vector<std::string> texts;
+    for (const KernelDevice& device : devices)
+        texts.push_back(device.interfaces.empty()
+                            ? device.name
+                            : fmt::format("{} ({})", device.name, joined(device.interfaces)));
+    return joined(texts);
+}
+
+std::optional<DeviceFault> why_no_device(const KernelView& view) {
+    std::optional<DeviceFault> first;
+    for (const KernelDevice& device : kernel_devices(view)) {
+        const auto fault = why_unusable(view, device);
+        if (!fault) return std::nullopt;
+        if (!first) first = fault;
+    }
+    return first ? first : no_device(view);
+}
+
+DeviceFault why_not_listed(const KernelView& view, const std::string& name,
+                           const std::vector<std::string>& listed) {
+    const std::vector<KernelDevice> devices = kernel_devices(view);
+    std::set<std::string> known(listed.begin(), listed.end());
+    for (const KernelDevice& device : devices) {
+        known.insert(device.name);
+        if (device.name != name) continue;
+        if (const auto fault = why_unusable(view, device)) return *fault;
+        return {Cause::kNoUserDriver, name, "/dev/infiniband/" + device.uverbs};
+    }
+    if (known.empty()) return no_device(view);
+    const std::vector<std::string> names(known.begin(), known.end());
+    return {Cause::kUnknownDevice, name, joined(names), nearest(name, names)};
+}
+
+DeviceFault why_not_opened(const KernelView& view, const std::string& name, int error) {
+    const std::string uverbs = uverbs_of(view, name);
+    if (uverbs.empty()) return {Cause::kDoesNotOpen, name, error_text(error)};
+    const std::string file = "/dev/infiniband/" + uverbs;
+    if (const auto fault = file_fault(view, file, name)) return *fault;
+    if (error == EACCES || error == EPERM) return permission_fault(view, file, error);
+    return {Cause::kDoesNotOpen, name, error_text(error)};
+}
+
+DeviceFault why_no_rdma_cm(const KernelView& view, int error) {
+    if (const auto fault = why_no_device(view)) return *fault;
+    if (!files::exists(view.root + "/sys/class/misc/rdma_cm"))
+        return {Cause::kNoRdmaCm, "", "the kernel module rdma_ucm is not loaded",
+                "`modprobe rdma_ucm`"};
+    if (const auto fault = file_fault(view, kRdmaCm, "connections")) return *fault;
+    if (error == EACCES || error == EPERM) return permission_fault(view, kRdmaCm, error);
+    return {Cause::kNoRdmaCm, "", error_text(error), "see the kernel's log (`dmesg`)"};
+}
+
+DeviceFault why_no_device_behind(const KernelView& view, const std::string& interface, int error) {
+    if (const auto fault = why_no_device(view)) return *fault;
+    const std::vector<KernelDevice> devices = kernel_devices(view);
+    for (const KernelDevice& device : devices) {
+        const auto& own = device.interfaces;
+        if (std::find(own.begin(), own.end(), interface) == own.end()) continue;
+        if (const auto fault = why_unusable(view, device)) return *fault;
+        return {Cause::kDoesNotOpen, device.name, error_text(error)};
+    }
+    return {Cause::kInterfaceWithoutDevice, interface, to_text(devices),
+            fmt::format("`rdma link add {} type rxe netdev {}`", "rxe_" + interface, interface)};
+}
+
+}  // namespace dapl::cm

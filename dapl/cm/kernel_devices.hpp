@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What the kernel says about its RDMA devices in /sys and /dev. Read only when something is wrong:
+/// to tell the user what it is. All functions allocate and read files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dapl/cm/device_fault.hpp"
+
+namespace dapl::cm {
+
+struct KernelView {
+    std::string root{};  ///< in front of /sys and /dev; tests have a directory of their own there
+};
+
+struct KernelDevice {
+    std::string name;                     ///< the verbs name
+    std::string uverbs;                   ///< of its file in /dev/infiniband; "" where it has none
+    std::vector<std::string> interfaces;  ///< network interfaces, sorted
+};
+
+/// Sorted by name.
+std::vector<KernelDevice> kernel_devices(const KernelView& view);
+/// `rxe0 (eth0), siw0 (eth1)`
+std::string to_text(const std::vector<KernelDevice>& devices);
+
+/// Nothing when programs can use at least one device of the kernel.
+std::optional<DeviceFault> why_no_device(const KernelView& view);
+/// @param listed the devices that libibverbs has shown; `name` is not one of them.
+DeviceFault why_not_listed(const KernelView& view, const std::string& name,
+                           const std::vector<std::string>& listed);
+/// @param error an errno value of ibv_open_device.
+DeviceFault why_not_opened(const KernelView& view, const std::string& name, int error);
+/// @param error an errno value of rdma_create_event_channel.
+DeviceFault why_no_rdma_cm(const KernelView& view, int error);
+/// @param error an errno value of rdma_bind_addr to an address of the interface.
+DeviceFault why_no_device_behind(const KernelView& view, const std::string& interface, int error);
+
+}  // namespace dapl::cm

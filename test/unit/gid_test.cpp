@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+
+#include "dapl/verbs/gid.hpp"
+
+namespace {
+
+using verbs::choose_gid;
+using verbs::GidReason;
+using verbs::GidTable;
+using verbs::NoGid;
+
+ibv_gid gid(const char* address) {
+    ibv_gid result{};
+    EXPECT_EQ(inet_pton(AF_INET6, address, result.raw), 1) << address;
+    return result;
+}
+
+ibv_gid_entry entry(std::uint32_t index, const char* address, ibv_gid_type type,
+                    std::uint32_t port = 1) {
+    return {gid(address), index, port, static_cast<std::uint32_t>(type), 0};
+}
+
+constexpr const char* kLinkLocal = "fe80::1";
+constexpr const char* kIpv4 = "::ffff:10.77.0.1";
+constexpr const char* kRoutable = "fd77::1";
+
+/// As adapters have it: each address as v1 and as v2.
+const GidTable kRoce = {
+    entry(0, kLinkLocal, IBV_GID_TYPE_ROCE_V1),   entry(1, kLinkLocal, IBV_GID_TYPE_ROCE_V2),
+    entry(2, kIpv4, IBV_GID_TYPE_ROCE_V1),        entry(3, kIpv4, IBV_GID_TYPE_ROCE_V2),
+    entry(4, kRoutable, IBV_GID_TYPE_ROCE_V1),    entry(5, kRoutable, IBV_GID_TYPE_ROCE_V2),
+    entry(0, "fe80::2", IBV_GID_TYPE_ROCE_V2, 2),
+};
+
+TEST(Gid, roce_v2_comes_before_v1_and_routable_before_link_local) {
+    const auto choice = choose_gid(kRoce, 1, std::nullopt, nullptr);
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(choice->index, 3u);
+    EXPECT_EQ(choice->type, IBV_GID_TYPE_ROCE_V2);
+    EXPECT_EQ(choice->reason, GidReason::kBest);
+    EXPECT_EQ(verbs::to_text(choice->gid), kIpv4);
+}
+
+TEST(Gid, a_link_local_v2_entry_comes_before_a_routable_v1_one) {
+    const GidTable table = {entry(0, kRoutable, IBV_GID_TYPE_ROCE_V1),
+                            entry(1, kLinkLocal, IBV_GID_TYPE_ROCE_V2)};
+    EXPECT_EQ(choose_gid(table, 1, std::nullopt, nullptr)->index, 1u);
+}
+
+TEST(Gid, the_lowest_index_wins_whatever_the_order_of_the_table) {
+    const GidTable table = {entry(7, kRoutable, IBV_GID_TYPE_ROCE_V2),
+                            entry(2, kIpv4, IBV_GID_TYPE_ROCE_V2)};
+    EXPECT_EQ(choose_gid(table, 1, std::nullopt, nullptr)->index, 2u);
+}
+
+TEST(Gid, an_entry_of_the_peers_kind_comes_first) {
+    const struct {
+        const char* peer;
+        std::uint32_t index;
+    } rows[] = {{"fe80::99", 1}, {"::ffff:10.77.0.9", 3}, {"2001:db8::9", 5}};
+    for (const auto& row : rows) {
+        const ibv_gid peer = gid(row.peer);
+        const auto choice = choose_gid(kRoce, 1, std::nullopt, &peer);
+        ASSERT_TRUE(choice);
+        EXPECT_EQ(choice->index, row.index) << row.peer;
+        EXPECT_EQ(choice->reason, GidReason::kLikePeer);
+    }
+}
+
+TEST(Gid, without_one_of_the_peers_kind_the_best_is_taken) {
+    const ibv_gid peer = gid("2001:db8::9");
+    const GidTable table = {entry(0, kLinkLocal, IBV_GID_TYPE_ROCE_V2),
+                            entry(1, kIpv4, IBV_GID_TYPE_ROCE_V2)};
+    const auto choice = choose_gid(table, 1, std::nullopt, &peer);
+    EXPECT_EQ(choice->index, 1u);
+    EXPECT_EQ(choice->reason, GidReason::kBest);
+}
+
+TEST(Gid, infiniband_uses_the_ports_own_identity_whoever_the_peer_is) {
+    const GidTable table = {entry(0, kLinkLocal, IBV_GID_TYPE_IB),
+                            entry(1, kRoutable, IBV_GID_TYPE_IB)};
+    const ibv_gid peer = gid("2001:db8::9");
+    for (const ibv_gid* known : {static_cast<const ibv_gid*>(nullptr), &peer}) {
+        const auto choice = choose_gid(table, 1, std::nullopt, known);
+        EXPECT_EQ(choice->index, 0u);
+        EXPECT_EQ(choice->reason, GidReason::kPort);
+    }
+}
+
+TEST(Gid, the_users_index_overrides_and_must_be_in_use) {
+    const ibv_gid peer = gid("fe80::99");
+    const auto choice = choose_gid(kRoce, 1, 2, &peer);
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(choice->index, 2u);
+    EXPECT_EQ(choice->reason, GidReason::kSetting);
+    const auto none = choose_gid(kRoce, 1, 6, nullptr);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().cause, NoGid::Cause::kUnusedIndex);
+    EXPECT_EQ(none.error().used, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5}));
+}
+
+TEST(Gid, each_port_has_entries_of_its_own) {
+    EXPECT_EQ(choose_gid(kRoce, 2, std::nullopt, nullptr)->index, 0u);
+    const auto none = choose_gid(kRoce, 3, std::nullopt, nullptr);
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().cause, NoGid::Cause::kEmpty);
+}
+
+TEST(Gid, a_bound_address_is_found_in_its_v2_entry) {
+    const auto found = verbs::find_gid(kRoce, 1, gid(kRoutable));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->index, 5u);
+    EXPECT_EQ(found->reason, GidReason::kBoundAddress);
+    EXPECT_FALSE(verbs::find_gid(kRoce, 1, gid("fd77::2")));
+}
+
+}  // namespace
