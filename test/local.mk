@@ -27,3 +27,4 @@ include test/compat/local.mk
 include test/compat/registry/local.mk
 include test/fuzz/local.mk
 include test/bench/local.mk
+include test/kernel/local.mk

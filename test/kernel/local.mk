@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The providers on RDMA devices of the kernel: each file runs inside a virtual machine of its own (doc/testing.md).
+# A file that stands in kernel_short_scripts too is part of the short form: one or two minutes together.
+kernel_short_scripts = %reldir%/smoke.bats
+kernel_scripts = %reldir%/machine.bats %reldir%/smoke.bats
+EXTRA_DIST += %reldir%/machine %reldir%/set-up %reldir%/guest-init %reldir%/guest %reldir%/run-bats %reldir%/helpers.bash \
+    $(kernel_scripts)
+
+# KERNEL=short: the short form.
+KERNEL ?= full
+kernel_scripts_full = $(kernel_scripts)
+kernel_scripts_short = $(kernel_short_scripts)
+check-kernel: all $(check_LTLIBRARIES) $(check_PROGRAMS) $(check_DATA)
+	@rm -f test/kernel/*.trs; status=0; reason=`$(abs_top_srcdir)/%reldir%/set-up` || status=$$?; \
+	  case $$status in \
+	    0) ;; \
+	    77) echo "check-kernel: skipped: $$reason" ;; \
+	    *) echo 'check-kernel: the machine cannot be set up'; exit 1 ;; \
+	  esac; \
+	  status=0; CANNOT_RUN="$$reason" $(MAKE) check-TESTS TESTS='$(kernel_scripts_$(KERNEL))' \
+	    BATS_LOG_COMPILER='$(abs_top_srcdir)/%reldir%/run-bats' || status=$$?; \
+	  $(SUMMARY) test/kernel && exit $$status
+.PHONY: check-kernel
