@@ -14,7 +14,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "dapl/cm/manager.hpp"
 #include "dapl/entry.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/provider.hpp"
@@ -49,7 +48,6 @@ struct Srq {
 std::mutex mutex;
 std::atomic<int> alive;
 std::atomic<int> refusal;
-std::atomic<int> disconnected;
 std::atomic<int> polled;
 std::uint32_t next_number = 1;
 
@@ -206,59 +204,6 @@ int number_of(const ibv_context* context) {
     return context == &adapter(0).context ? 0 : 1;
 }
 
-dapl::cm::User* last_user;
-dapl::cm::ListenUser* last_listener;
-DAT_RETURN accept_refusal;
-DAT_RETURN listen_refusal;
-std::vector<std::uint64_t> listened;
-
-/// Its peer never says anything; establish() does it in its place.
-class AgreeableConnection final : public dapl::cm::Connection {
-  public:
-    support::Result<void> accept(const dapl::cm::Parameters& parameters,
-                                 dapl::cm::User& user) override {
-        if (accept_refusal) return support::failure(accept_refusal);
-        parameters.qp->state = IBV_QPS_RTS;
-        last_user = &user;
-        return {};
-    }
-    void reject(dapl::cm::PrivateData) override {}
-    void disconnect() override { ++disconnected; }
-    sockaddr_storage peer_address() const override { return {}; }
-    std::uint16_t local_port() const override { return 1; }
-    std::uint16_t remote_port() const override { return 2; }
-};
-
-class AgreeableManager final : public dapl::cm::Manager {
-  public:
-    AgreeableManager(dapl::cm::EventLoop& loop, int number) : Manager(loop) {
-        adapter_.context = &::adapter(number).context;
-        adapter_.port = 1;
-        adapter_.address.ss_family = AF_INET;
-    }
-    const dapl::cm::Adapter& adapter() const override { return adapter_; }
-    const char* name() const override { return "FAKE"; }
-    DAT_COUNT max_private_data() const override { return 56; }
-    dapl::cm::Limits limits() const override { return {56, 196, 148}; }
-    support::Result<std::unique_ptr<dapl::cm::Connection>> connect(
-        const sockaddr*, std::uint64_t, const dapl::cm::Parameters& parameters,
-        dapl::cm::User& user) override {
-        parameters.qp->state = IBV_QPS_RTS;
-        last_user = &user;
-        return std::make_unique<AgreeableConnection>();
-    }
-    support::Result<std::unique_ptr<dapl::cm::Listener>> listen(
-        std::uint64_t conn_qual, dapl::cm::ListenUser& user) override {
-        listened.push_back(conn_qual);
-        if (listen_refusal) return support::failure(listen_refusal);
-        last_listener = &user;
-        return std::make_unique<dapl::cm::Listener>();
-    }
-
-  private:
-    dapl::cm::Adapter adapter_{};
-};
-
 dapl::Provider providers[fake::kAdapters] = {};
 constexpr const char* kNames[fake::kAdapters] = {"fake", "second"};
 
@@ -271,12 +216,6 @@ const Provider* find_provider(const char* name) {
         if (std::strcmp(name, kNames[i]) == 0) return &providers[i];
     return nullptr;
 }
-
-namespace cm {
-support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name, std::string_view) {
-    return std::make_unique<AgreeableManager>(**EventLoop::acquire(), ia_name == kNames[1]);
-}
-}  // namespace cm
 
 }  // namespace dapl
 
@@ -495,6 +434,10 @@ void ibv_ack_async_event(ibv_async_event* event) {
 
 namespace fake {
 
+ibv_context* context(int number) {
+    return &adapter(number).context;
+}
+
 const std::vector<Work>& requests(ibv_qp* qp) {
     return as_qp(qp).requests;
 }
@@ -540,27 +483,6 @@ void raise(const ibv_async_event& event, int number) {
     eventfd_write(adapter(number).context.async_fd, 1);
 }
 
-void establish() {
-    const support::MutexLock guard(dapl::connection_lock);
-    last_user->report(dapl::cm::Outcome::kEstablished, {});
-}
-
-void request() {
-    const support::MutexLock guard(dapl::connection_lock);
-    last_listener->request(std::make_unique<AgreeableConnection>(), {});
-}
-void refuse_accepts(DAT_RETURN code) {
-    accept_refusal = code;
-}
-void refuse_listeners(DAT_RETURN code) {
-    listen_refusal = code;
-}
-std::vector<std::uint64_t> take_listened() {
-    return std::exchange(listened, {});
-}
-int disconnects() {
-    return disconnected;
-}
 int polls() {
     return polled;
 }

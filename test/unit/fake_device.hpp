@@ -17,6 +17,8 @@ namespace fake {
 /// and no memory windows.
 inline constexpr int kAdapters = 2;
 
+ibv_context* context(int number);
+
 /// A posted work request, as the device saw it.
 struct Work {
     std::uint64_t id;
