@@ -10,6 +10,8 @@
 # shellcheck disable=SC2034 # for the tests
 softverbs=$TOP_BUILDDIR/.libs/libsoftverbs.so
 deadline_seconds=120
+# Where the server of a pair is found.
+server_address=127.0.0.1
 
 # usage: missing REASON - a peer is not installed. Where `./bootstrap check` found all test packages it leaves
 # build/.peers-required: a test that cannot run is then a failure.
@@ -189,7 +191,7 @@ run_dapl_pair() {
         status=0
         start server "${stack[@]}" "$program" -s -P ia "$@"
         await_port server 15828
-        start client "${stack[@]}" "$program" -P ia -h 127.0.0.1 "$@"
+        start client "${stack[@]}" "$program" -P ia -h "$server_address" "$@"
         wait "${process_of[client]}" || status=$?
         grep -qE "$lost_races" "$BATS_TEST_TMPDIR"/{client.out,client.err,server.err} || break
         kill "${process_of[server]}" 2>/dev/null || true
@@ -220,11 +222,11 @@ dapltest_passes() {
     shift 3
     start server "${stack[@]}" stdbuf -oL dapltest -T S -D ia -n 45278
     await_line server 'Dapltest: Service Point Ready - ia'
-    run_to_end client "${stack[@]}" dapltest -T T -V -s 127.0.0.1 -D ia -n 45278 \
+    run_to_end client "${stack[@]}" dapltest -T T -V -s "$server_address" -D ia -n 45278 \
         -t "$threads" -w "$eps" -i "$iterations" "$@"
     has client "^----- Stats ---- : $threads threads, $eps EPs$"
     has client '^Total WQE  *: +[0-9.]+ WQE/Sec$'
-    run_to_end quit "${stack[@]}" dapltest -T Q -s 127.0.0.1 -D ia -n 45278
+    run_to_end quit "${stack[@]}" dapltest -T Q -s "$server_address" -D ia -n 45278
     await_end server
     is_silent server client quit
     fabric_is_clean
