@@ -5,19 +5,24 @@
 
 #include <netinet/in.h>
 
+#include "dapl/address.hpp"
+#include "dapl/ia.hpp"
 #include "dapl/service_point.hpp"
 
 namespace dapl {
 
-/// The one kind of communicator there is: what the addresses of IAs belong to.
-inline constexpr DAT_COMM kCommunicator{AF_INET, SOCK_STREAM, IPPROTO_TCP};
+/// The one kind of communicator that an IA has: what its address belongs to.
+inline DAT_COMM communicator_of(const Ia& ia) {
+    return {ia.adapter().address.ss_family, SOCK_STREAM, IPPROTO_TCP};
+}
 
 class Csp final : public Object<Csp>, public ServicePoint {
   public:
     static constexpr Kind kKind = Kind::kCsp;
     /// @param own_address, port not 0, to listen on.
-    Csp(Ia& owner, const sockaddr_in& own_address, Evd& requests_to)
-        : ServicePoint(kKind, owner, ntohs(own_address.sin_port), requests_to),
+    Csp(Ia& owner, const sockaddr_storage& own_address, Evd& requests_to)
+        : ServicePoint(kKind, owner, port_of(own_address), requests_to),
+          communicator(communicator_of(owner)),
           address(own_address) {}
 
     void request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) override
@@ -26,8 +31,8 @@ class Csp final : public Object<Csp>, public ServicePoint {
     }
     bool is_taking() const override REQUIRES(connection_lock) { return true; }
 
-    DAT_COMM communicator = kCommunicator;  ///< for the consumer's pointer
-    const sockaddr_in address;
+    DAT_COMM communicator;  ///< for the consumer's pointer
+    const sockaddr_storage address;
 };
 
 void end(Csp& csp) REQUIRES(connection_lock);

@@ -67,14 +67,16 @@ DAT_RETURN ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR address
         if (!address) return bad_argument(2);
         Ep* ep = from_handle<Ep>(ep_handle);
         if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-        sockaddr_in peer;
-        std::memcpy(&peer, address, sizeof peer);
-        if (peer.sin_family != AF_INET || peer.sin_port == 0)
+        sockaddr_in head;  // the port stands at the same place in both families
+        std::memcpy(&head, address, sizeof head);
+        const bool is_known = head.sin_family == AF_INET || head.sin_family == AF_INET6;
+        if (!is_known || head.sin_port == 0)
             return error(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
         const support::MutexLock guard(connection_lock);
+        const auto* peer = reinterpret_cast<const sockaddr*>(address);
         return connect(*ep,
-                       {reinterpret_cast<const sockaddr*>(&peer), ntohs(peer.sin_port), timeout,
-                        data_size, data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG},
+                       {peer, ntohs(head.sin_port), timeout, data_size, data, DAT_QOS_BEST_EFFORT,
+                        DAT_CONNECT_DEFAULT_FLAG},
                        {.timeout = 3, .data_size = 4, .data = 5});
     });
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/ep_connection.hpp"
 
-#include <netinet/in.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <system_error>
 
 #include "dapl/address.hpp"
+#include "dapl/cm/failed_try.hpp"
 #include "dapl/ep.hpp"
 #include "dapl/events.hpp"
 #include "dapl/ia.hpp"
@@ -50,10 +49,11 @@ DAT_RETURN EpConnection::connect(const sockaddr* peer, DAT_CONN_QUAL conn_qual, 
     active_ = true;
     timeout_ = timeout;
     ep_.state.move(EpCause::kConnect);
-    std::memcpy(&remote_address, peer, sizeof(sockaddr_in));
-    remote_address.ss_family = AF_INET;
+    begun_ = Clock::now();
+    remote_address = peer_address(peer, ep_.ia.adapter().address.ss_family);
     remote_port_qual = conn_qual;
-    auto started = ep_.ia.manager->connect(peer, conn_qual, parameters(data), *this);
+    auto started = ep_.ia.manager->connect(reinterpret_cast<const sockaddr*>(&remote_address),
+                                           conn_qual, parameters(data), *this);
     if (!started) {
         support::trace(support::Level::kDebug, "EP {:x} cannot connect: {}", ep_.id(),
                        started.error().cause);
@@ -129,8 +129,12 @@ void EpConnection::forget() {
 void EpConnection::expired() {
     if (ep_.state.get() == DAT_EP_STATE_DISCONNECT_PENDING) return finish_requests();
     if (!ep_.state.move(EpCause::kRefused)) return;
+    const cm::Progress progress = cm_->progress();
+    const sockaddr_storage peer = cm_->peer_address();
     cm_.reset();  // the peer's request is withdrawn, a late answer finds nobody
-    support::report<support::kPeerTimedOut>(to_text(remote_address), timeout_);
+    cm::tell_timed_out({ep_.ia.adapter().address, peer, progress.step,
+                        std::to_string(timeout_) + " us were allowed", progress.tries,
+                        Clock::now() - begun_});
     ended(DAT_CONNECTION_EVENT_TIMED_OUT);
 }
 

@@ -31,7 +31,7 @@ class EpConnection final : private cm::User, private cm::Timer {
     std::uint64_t remote_port_qual = 0;
 
     /// Active side; the EP is UNCONNECTED and complete.
-    /// @param peer 16 readable bytes. @param timeout microseconds.
+    /// @param peer as peer_address() reads it. @param timeout microseconds.
     DAT_RETURN connect(const sockaddr* peer, DAT_CONN_QUAL conn_qual, DAT_TIMEOUT timeout,
                        cm::PrivateData data) REQUIRES(connection_lock);
     /// Passive side; the EP is complete, and UNCONNECTED or the request's own. Takes the request
@@ -65,6 +65,7 @@ class EpConnection final : private cm::User, private cm::Timer {
     Ep& ep_;
     bool active_ = false;
     DAT_TIMEOUT timeout_ = DAT_TIMEOUT_INFINITE;
+    Clock::time_point begun_{};
     Clock::duration next_look_{};  ///< while a graceful disconnect waits for the requests
     std::array<std::byte, kLargestData> private_data_{};  ///< what the last event points at
     std::unique_ptr<cm::Connection> cm_;

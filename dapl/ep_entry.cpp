@@ -108,7 +108,7 @@ void query(Ep& ep, DAT_EP_PARAM& parameters) {
     parameters.ia_handle = consumer_handle(ep.ia);
     MutexLock lock(connection_lock);
     parameters.ep_state = ep.state.get();
-    parameters.comm = kCommunicator;
+    parameters.comm = communicator_of(ep.ia);
     parameters.local_ia_address_ptr = reinterpret_cast<DAT_IA_ADDRESS_PTR>(
         const_cast<sockaddr_storage*>(&ep.ia.adapter().address));
     parameters.local_port_qual = ep.connection.local_port_qual;

@@ -5,6 +5,7 @@ libdaplcore_la_SOURCES += \
     %reldir%/device_file.cpp %reldir%/device_file.hpp \
     %reldir%/kernel_devices.cpp %reldir%/kernel_devices.hpp \
     %reldir%/event_loop.cpp %reldir%/event_loop.hpp \
+    %reldir%/failed_try.cpp %reldir%/failed_try.hpp \
     %reldir%/failure.hpp \
     %reldir%/lock.cpp %reldir%/lock.hpp \
     %reldir%/manager.hpp

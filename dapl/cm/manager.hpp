@@ -67,6 +67,12 @@ class User {
     ~User() = default;
 };
 
+/// How far a try has come.
+struct Progress {
+    const char* step;  ///< what is under way
+    long tries;        ///< of this step, the present one included
+};
+
 /// One connection or one try at it. To destroy it is to give up: nothing more is reported, and a
 /// peer whose handshake is still open is told. An established one wants disconnect() first.
 class Connection {
@@ -80,7 +86,12 @@ class Connection {
     virtual void reject(PrivateData data) REQUIRES(connection_lock) = 0;
     /// Takes the connection down; kDisconnected is reported when the peer has answered.
     virtual void disconnect() REQUIRES(connection_lock) = 0;
+    /// With the CM's port.
     virtual sockaddr_storage peer_address() const REQUIRES(connection_lock) = 0;
+    /// Of the active side, for the message when the consumer's time is over.
+    virtual Progress progress() const REQUIRES(connection_lock) {
+        return {"waiting for the peer's answer", 1};
+    }
     /// The CM's own port numbers, host order; 0 while there is none.
     virtual std::uint16_t local_port() const REQUIRES(connection_lock) = 0;
     virtual std::uint16_t remote_port() const REQUIRES(connection_lock) = 0;
@@ -120,7 +131,7 @@ class Manager {
 
     /// Starts a connection and returns at once. What the network finds out is reported; only what
     /// fails before anything was tried is a failure.
-    /// @param peer 16 readable bytes (AF_INET) or a whole sockaddr_in6.
+    /// @param peer AF_INET or AF_INET6, in a sockaddr_storage; the port is not looked at.
     virtual support::Result<std::unique_ptr<Connection>> connect(const sockaddr* peer,
                                                                  std::uint64_t conn_qual,
                                                                  const Parameters& parameters,

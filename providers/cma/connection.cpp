@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/cma/connection.hpp"
 
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
 
 #include "dapl/address.hpp"
+#include "dapl/cm/failed_try.hpp"
 #include "dapl/cm/failure.hpp"
 #include "dapl/support/log.hpp"
 #include "dapl/support/settings.hpp"
@@ -20,12 +23,40 @@ namespace {
 constexpr std::uint8_t kRetries = 7;
 constexpr std::uint8_t kReceiverNotReadyRetries = 7;
 
+std::string text_of_error(int error) {
+    return std::generic_category().message(error);
+}
+
+/// What the event says: kernel and device put an errno or, in a rejection, the peer's reason there.
+std::string text_of(const Event& event) {
+    const std::string name = rdma_event_str(event.type);
+    if (event.status < 0) return name + ", " + text_of_error(-event.status);
+    return name + ", reason " + std::to_string(event.status);
+}
+
 void set_type_of_service(rdma_cm_id* id) {
     auto tos = static_cast<std::uint8_t>(setting_integer(support::Setting::kCmTypeOfService));
     if (tos == 0) return;
     if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof tos) != 0)
         support::trace(support::Level::kWarning, "type of service {} is refused: {}", tos,
-                       std::generic_category().message(errno));
+                       text_of_error(errno));
+}
+
+/// @param address AF_INET or AF_INET6.
+sockaddr_storage stored(const sockaddr* address) {
+    sockaddr_storage result{};
+    std::memcpy(&result, address,
+                address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+    return result;
+}
+
+/// A link-local peer whose interface the consumer has left out can only be on the IA's own.
+void lend_scope(sockaddr_storage& peer, const sockaddr_storage& own) {
+    if (peer.ss_family != AF_INET6 || own.ss_family != AF_INET6) return;
+    auto& to = reinterpret_cast<sockaddr_in6&>(peer);
+    const auto& from = reinterpret_cast<const sockaddr_in6&>(own);
+    if (IN6_IS_ADDR_LINKLOCAL(&to.sin6_addr) && to.sin6_scope_id == 0)
+        to.sin6_scope_id = from.sin6_scope_id;
 }
 
 }  // namespace
@@ -33,50 +64,75 @@ void set_type_of_service(rdma_cm_id* id) {
 Connection::Connection(const Manager& manager, const cm::Parameters& parameters, cm::User& user)
     : manager_(manager),
       user_(&user),
+      active_(true),
       qp_(parameters.qp),
       responder_resources_(parameters.responder_resources),
       initiator_depth_(parameters.initiator_depth),
-      given_size_(std::min(parameters.private_data.size(), kLargestGiven)),
-      address_retries_(setting_integer(support::Setting::kCmArpRetries)),
-      route_retries_(setting_integer(support::Setting::kCmRouteRetries)) {
+      given_size_(std::min(parameters.private_data.size(), kLargestGiven)) {
     std::copy_n(parameters.private_data.begin(), given_size_, given_.begin());
 }
 
 Connection::Connection(const Manager& manager, const Event& request)
     : manager_(manager),
+      active_(false),
       responder_resources_(request.responder_resources),
       initiator_depth_(request.initiator_depth),
+      peer_(stored(rdma_get_peer_addr(request.id))),
       id_(request.id) {
     id_->context = static_cast<EventTarget*>(this);
 }
 
 support::Result<void> Connection::start(const sockaddr* peer, std::uint16_t port) {
-    sockaddr_in in{};
-    std::memcpy(&in, peer, sizeof in);
-    in.sin_family = AF_INET;  // some callers leave it unset
-    in.sin_port = htons(port);
-    std::memcpy(&peer_, &in, sizeof in);
+    peer_ = stored(peer);
+    set_port(peer_, port);
+    lend_scope(peer_, manager_.adapter().address);
     rdma_cm_id* id = nullptr;
     if (rdma_create_id(manager_.channel(), &id, static_cast<EventTarget*>(this), RDMA_PS_TCP) != 0)
         return cm::system_failure(errno, "rdma_create_id");
     id_.reset(id);
     set_type_of_service(id);
-    resolve_address();
+    begin(Step::kAddress);
     return {};
+}
+
+void Connection::begin(Step step) {
+    step_ = step;
+    tries_ = 1;
+    switch (step) {
+        case Step::kAddress:
+            return resolve_address();
+        case Step::kRoute:
+            return resolve_route();
+        case Step::kAnswer:
+            return request_connection();
+    }
+}
+
+cm::Progress Connection::progress() const {
+    switch (step_) {
+        case Step::kAddress:
+            return {"finding the address", tries_};
+        case Step::kRoute:
+            return {"finding the route", tries_};
+        default:
+            return {"waiting for the peer's answer", tries_};
+    }
 }
 
 void Connection::resolve_address() {
     sockaddr_storage own = manager_.adapter().address;
+    if (own.ss_family != peer_.ss_family)
+        return unreachable("one of the two is an IPv4 address, the other an IPv6 address");
     const auto timeout = setting_integer(support::Setting::kCmArpTimeout);
     if (rdma_resolve_addr(id_.get(), reinterpret_cast<sockaddr*>(&own),
                           reinterpret_cast<sockaddr*>(&peer_), static_cast<int>(timeout)) != 0)
-        unreachable("finding the address", errno);
+        unreachable("rdma_resolve_addr: " + text_of_error(errno));
 }
 
 void Connection::resolve_route() {
     const auto timeout = setting_integer(support::Setting::kCmRouteTimeout);
     if (rdma_resolve_route(id_.get(), static_cast<int>(timeout)) != 0)
-        unreachable("finding the route", errno);
+        unreachable("rdma_resolve_route: " + text_of_error(errno));
 }
 
 rdma_conn_param Connection::parameters() const {
@@ -96,10 +152,10 @@ void Connection::request_connection() {
     rdma_conn_param connection = parameters();
     if (rdma_connect(id_.get(), &connection) == 0) return;
     const int error = errno;
-    support::trace(support::Level::kDebug, "rdma_connect: {}",
-                   std::generic_category().message(error));
-    // iWARP says so at once when nobody listens there.
-    report(error == ECONNREFUSED ? cm::Outcome::kNonPeerRejected : cm::Outcome::kLocalFailure);
+    const std::string answer = "rdma_connect: " + text_of_error(error);
+    support::trace(support::Level::kDebug, "{}", answer);
+    if (error == ECONNREFUSED) return refused(answer, {});
+    report(cm::Outcome::kLocalFailure);
 }
 
 support::Result<void> Connection::accept(const cm::Parameters& parameters, cm::User& user) {
@@ -120,8 +176,7 @@ support::Result<void> Connection::accept(const cm::Parameters& parameters, cm::U
     id_->qp = qp_;
     rdma_conn_param connection = this->parameters();
     if (rdma_accept(id_.get(), &connection) != 0) {
-        support::trace(support::Level::kDebug, "rdma_accept: {}",
-                       std::generic_category().message(errno));
+        support::trace(support::Level::kDebug, "rdma_accept: {}", text_of_error(errno));
         report(cm::Outcome::kLocalFailure);
     }
     return {};
@@ -134,21 +189,11 @@ void Connection::reject(cm::PrivateData data) {
     std::copy_n(data.begin(), size, message.begin() + kRejectHeader.size());
     if (rdma_reject(id_.get(), message.data(),
                     static_cast<std::uint8_t>(size + kRejectHeader.size())) != 0)
-        support::trace(support::Level::kDebug, "rdma_reject: {}",
-                       std::generic_category().message(errno));
+        support::trace(support::Level::kDebug, "rdma_reject: {}", text_of_error(errno));
 }
 
 void Connection::disconnect() {
     rdma_disconnect(id_.get());
-}
-
-sockaddr_storage Connection::peer_address() const {
-    sockaddr_storage result{};
-    const sockaddr* peer = rdma_get_peer_addr(id_.get());
-    const std::size_t size =
-        peer->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-    std::memcpy(&result, peer, size);
-    return result;
 }
 
 std::uint16_t Connection::local_port() const {
@@ -158,25 +203,37 @@ std::uint16_t Connection::remote_port() const {
     return ntohs(rdma_get_dst_port(id_.get()));
 }
 
-bool Connection::may_retry(int error, long& retries) {
-    return error == ETIMEDOUT && retries-- > 0;
+bool Connection::may_retry(const Event& event, support::Setting most) {
+    if (event.status != -ETIMEDOUT || tries_ >= setting_integer(most)) return false;
+    ++tries_;
+    return true;
 }
 
-void Connection::unreachable(const char* step, int error) {
-    if (!kDeviceExplainsUnreachable)
-        support::report<support::kPeerUnreachable>(to_text(peer_),
-                                                   to_text(manager_.adapter().address), step,
-                                                   std::generic_category().message(error));
+cm::FailedTry Connection::failed_try(const std::string& answer) const {
+    return {manager_.adapter().address,      peer_, progress().step, answer, tries_,
+            cm::Timer::Clock::now() - begun_};
+}
+
+void Connection::address_error(const Event& event) {
+    if (may_retry(event, support::Setting::kCmArpRetries)) return resolve_address();
+    if (kDeviceExplainsUnreachable) return report(cm::Outcome::kUnreachable);
+    unreachable(text_of(event));
+}
+
+void Connection::unreachable(const std::string& answer) {
+    if (active_) cm::tell_unreachable(failed_try(answer));
     report(cm::Outcome::kUnreachable);
 }
 
+void Connection::refused(const std::string& answer, cm::PrivateData data) {
+    if (active_) cm::tell_refused(failed_try(answer));
+    report(cm::Outcome::kNonPeerRejected, data);
+}
+
 void Connection::rejected(const Event& event) {
-    support::trace(support::Level::kDebug, "connection to {} rejected, reason {}", to_text(peer_),
-                   event.status);
-    if (!event.data.has_reject_header()) {
-        report(cm::Outcome::kNonPeerRejected, event.data.all());
-        return;
-    }
+    support::trace(support::Level::kDebug, "connection with {}: {}", to_text(peer_),
+                   text_of(event));
+    if (!event.data.has_reject_header()) return refused(text_of(event), event.data.all());
     report(
         cm::Outcome::kPeerRejected,
         event.data.behind_reject_header(manager_.is_infiniband() ? kInfiniBandFields.reject : 0));
@@ -192,24 +249,21 @@ void Connection::report(cm::Outcome outcome, cm::PrivateData data) {
 void Connection::handle(const Event& event) {
     switch (event.type) {
         case RDMA_CM_EVENT_ADDR_RESOLVED:
-            return resolve_route();
+            return begin(Step::kRoute);
         case RDMA_CM_EVENT_ADDR_ERROR:
-            if (may_retry(-event.status, address_retries_)) return resolve_address();
-            return unreachable("finding the address", -event.status);
+            return address_error(event);
         case RDMA_CM_EVENT_ROUTE_RESOLVED:
-            return request_connection();
+            return begin(Step::kAnswer);
         case RDMA_CM_EVENT_ROUTE_ERROR:
-            if (may_retry(-event.status, route_retries_)) return resolve_route();
-            return unreachable("finding the route", -event.status);
+            if (may_retry(event, support::Setting::kCmRouteRetries)) return resolve_route();
+            return unreachable(text_of(event));
         case RDMA_CM_EVENT_ESTABLISHED:
             return report(cm::Outcome::kEstablished, event.data.all());
         case RDMA_CM_EVENT_REJECTED:
             return rejected(event);
         case RDMA_CM_EVENT_UNREACHABLE:
         case RDMA_CM_EVENT_CONNECT_ERROR:
-            support::trace(support::Level::kDebug, "{}: status {}", rdma_event_str(event.type),
-                           event.status);
-            return report(cm::Outcome::kUnreachable);
+            return unreachable(text_of(event));
         case RDMA_CM_EVENT_DISCONNECTED:
             rdma_disconnect(id_.get());  // the answer that the peer waits for
             return report(cm::Outcome::kDisconnected);
@@ -225,9 +279,8 @@ support::Result<void> Listener::start(std::uint16_t port) {
     if (rdma_create_id(manager_.channel(), &id, static_cast<EventTarget*>(this), RDMA_PS_TCP) != 0)
         return cm::system_failure(errno, "rdma_create_id");
     id_.reset(id);
-    sockaddr_in address{};
-    std::memcpy(&address, &manager_.adapter().address, sizeof address);
-    address.sin_port = htons(port);
+    sockaddr_storage address = manager_.adapter().address;
+    set_port(address, port);
     if (rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&address)) != 0)
         return cm::system_failure(errno, "rdma_bind_addr");
     if (rdma_listen(id, 0) != 0) return cm::system_failure(errno, "rdma_listen");

@@ -3,6 +3,8 @@
 /// One rdma_cm id on its way from address to connection.
 #pragma once
 
+#include "dapl/cm/failed_try.hpp"
+#include "dapl/support/settings.hpp"
 #include "providers/cma/manager.hpp"
 #include "providers/cma/private_data.hpp"
 
@@ -16,39 +18,49 @@ class Connection final : public cm::Connection, private EventTarget {
     Connection(const Manager& manager, const Event& request);
     ~Connection() override = default;
 
-    /// @return a failure only where not even an id can be made.
+    /// @param peer AF_INET or AF_INET6. @return a failure only where not even an id can be made.
     support::Result<void> start(const sockaddr* peer, std::uint16_t port) REQUIRES(connection_lock);
     support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) override
         REQUIRES(connection_lock);
     void reject(cm::PrivateData data) override REQUIRES(connection_lock);
     void disconnect() override REQUIRES(connection_lock);
-    sockaddr_storage peer_address() const override REQUIRES(connection_lock);
+    sockaddr_storage peer_address() const override REQUIRES(connection_lock) { return peer_; }
+    cm::Progress progress() const override REQUIRES(connection_lock);
     std::uint16_t local_port() const override REQUIRES(connection_lock);
     std::uint16_t remote_port() const override REQUIRES(connection_lock);
 
   private:
+    /// Of the active side.
+    enum class Step { kAddress, kRoute, kAnswer };
+
     void handle(const Event& event) override REQUIRES(connection_lock);
+    void begin(Step step) REQUIRES(connection_lock);
     void resolve_address() REQUIRES(connection_lock);
     void resolve_route() REQUIRES(connection_lock);
     void request_connection() REQUIRES(connection_lock);
-    /// @param error positive errno. @param retries what is left for this step.
-    bool may_retry(int error, long& retries) REQUIRES(connection_lock);
-    void unreachable(const char* step, int error) REQUIRES(connection_lock);
+    /// Counts the try. @param most tries of this step, the first one included.
+    bool may_retry(const Event& event, support::Setting most) REQUIRES(connection_lock);
+    void address_error(const Event& event) REQUIRES(connection_lock);
+    void unreachable(const std::string& answer) REQUIRES(connection_lock);
+    void refused(const std::string& answer, cm::PrivateData data) REQUIRES(connection_lock);
     void rejected(const Event& event) REQUIRES(connection_lock);
     void report(cm::Outcome outcome, cm::PrivateData data = {}) REQUIRES(connection_lock);
+    cm::FailedTry failed_try(const std::string& answer) const REQUIRES(connection_lock);
     rdma_conn_param parameters() const;
 
     const Manager& manager_;
     cm::User* user_ = nullptr;  ///< none before an accept
-    bool peer_gone_ = false;    ///< before an accept
+    const bool active_;
+    bool peer_gone_ = false;  ///< before an accept
     ibv_qp* qp_ = nullptr;
     std::uint8_t responder_resources_ = 0;
     std::uint8_t initiator_depth_ = 0;
     std::array<std::byte, kLargestGiven> given_{};
     std::size_t given_size_ = 0;
     sockaddr_storage peer_{};
-    long address_retries_ = 0;
-    long route_retries_ = 0;
+    Step step_ = Step::kAddress;
+    long tries_ = 1;
+    const cm::Timer::Clock::time_point begun_ = cm::Timer::Clock::now();
     Id id_;
 };
 

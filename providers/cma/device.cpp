@@ -1,95 +1,137 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/cma/device.hpp"
 
-#include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
+#include <netinet/in.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstring>
-#include <memory>
+
+#include "dapl/address.hpp"
 
 namespace dapl::cma {
 namespace {
 
-struct FreeInterfaces {
-    void operator()(ifaddrs* list) const { freeifaddrs(list); }
+class OwnAddresses {
+  public:
+    OwnAddresses() {
+        if (getifaddrs(&list_) != 0) list_ = nullptr;
+    }
+    ~OwnAddresses() { freeifaddrs(list_); }
+    OwnAddresses(const OwnAddresses&) = delete;
+    OwnAddresses& operator=(const OwnAddresses&) = delete;
+    const ifaddrs* first() const { return list_; }
+
+  private:
+    ifaddrs* list_ = nullptr;
 };
 
-/// @param accept decides by an IPv4 entry of the machine's interfaces.
-template <class Accept>
-std::optional<sockaddr_in> find_interface(Accept accept) {
-    ifaddrs* list = nullptr;
-    if (getifaddrs(&list) != 0) return std::nullopt;
-    const std::unique_ptr<ifaddrs, FreeInterfaces> owner(list);
-    for (const ifaddrs* entry = list; entry; entry = entry->ifa_next) {
-        if (!entry->ifa_addr || entry->ifa_addr->sa_family != AF_INET) continue;
-        sockaddr_in address{};
-        std::memcpy(&address, entry->ifa_addr, sizeof address);
-        if (accept(*entry, address)) return address;
-    }
+/// IPv4 first, as programs know it; then what also peers behind a router reach.
+int rank(const sockaddr_storage& address) {
+    if (address.ss_family == AF_INET) return 0;
+    sockaddr_in6 in6;
+    std::memcpy(&in6, &address, sizeof in6);
+    return IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr) ? 2 : 1;
+}
+
+void sort_by_rank(std::vector<sockaddr_storage>& addresses) {
+    std::stable_sort(addresses.begin(), addresses.end(),
+                     [](const auto& a, const auto& b) { return rank(a) < rank(b); });
+}
+
+std::optional<sockaddr_storage> stored(const sockaddr* address) {
+    if (!address || (address->sa_family != AF_INET && address->sa_family != AF_INET6))
+        return std::nullopt;
+    sockaddr_storage result{};
+    std::memcpy(&result, address,
+                address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    return result;
+}
+
+/// A loopback address need not stand at an interface: 127.0.0.2 is this machine's as well.
+bool is_loopback(const sockaddr_storage& address) {
+    sockaddr_in in;
+    std::memcpy(&in, &address, sizeof in);
+    return address.ss_family == AF_INET && ntohl(in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/// A link-local address that names its interface is that interface's.
+bool same_scope(const sockaddr_storage& wanted, const sockaddr_storage& own) {
+    if (wanted.ss_family != AF_INET6) return true;
+    const auto scope = [](const sockaddr_storage& address) {
+        sockaddr_in6 in6;
+        std::memcpy(&in6, &address, sizeof in6);
+        return in6.sin6_scope_id;
+    };
+    return scope(wanted) == 0 || scope(wanted) == scope(own);
+}
+
+/// With the interface, where `wanted` leaves it out.
+std::optional<sockaddr_storage> if_of_this_machine(const sockaddr_storage& wanted) {
+    if (is_loopback(wanted)) return wanted;
+    for (const sockaddr_storage& own : own_addresses())
+        if (same_host(own, wanted) && same_scope(wanted, own)) return own;
     return std::nullopt;
 }
 
-bool is_loopback(in_addr address) {
-    return ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
-}
-
-std::optional<sockaddr_in> if_of_this_machine(const sockaddr_in& wanted) {
-    if (is_loopback(wanted.sin_addr)) return wanted;
-    return find_interface([&](const ifaddrs&, const sockaddr_in& address) {
-        return address.sin_addr.s_addr == wanted.sin_addr.s_addr;
-    });
-}
-
-std::optional<sockaddr_in> address_of_host(const std::string& name) {
+/// @param flags AI_NUMERICHOST to leave the name service alone.
+std::optional<sockaddr_storage> address_of_host(const std::string& name, int flags) {
     addrinfo hints{};
-    hints.ai_family = AF_INET;
+    hints.ai_flags = flags;
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
     if (getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return std::nullopt;
-    std::optional<sockaddr_in> own;
-    for (const addrinfo* entry = found; entry && !own; entry = entry->ai_next) {
-        sockaddr_in address{};
-        std::memcpy(&address, entry->ai_addr, sizeof address);
-        own = if_of_this_machine(address);
-    }
+    std::vector<sockaddr_storage> own;
+    for (const addrinfo* entry = found; entry; entry = entry->ai_next)
+        if (const auto address = stored(entry->ai_addr))
+            if (const auto here = if_of_this_machine(*address)) own.push_back(*here);
     freeaddrinfo(found);
-    return own;
+    sort_by_rank(own);
+    if (own.empty()) return std::nullopt;
+    return own.front();
 }
 
 }  // namespace
 
-std::string_view device_of(std::string_view ia_params) {
+DeviceName parse_parameters(std::string_view ia_params) {
     constexpr std::string_view kBlanks = " \t";
     const auto start = ia_params.find_first_not_of(kBlanks);
     if (start == std::string_view::npos) return {};
-    return ia_params.substr(start, ia_params.find_first_of(kBlanks, start) - start);
-}
-
-std::optional<sockaddr_in> address_of_interface(const std::string& name) {
-    return find_interface(
-        [&](const ifaddrs& entry, const sockaddr_in&) { return name == entry.ifa_name; });
-}
-
-std::string interface_of(const sockaddr_in& wanted) {
-    std::string name;
-    find_interface([&](const ifaddrs& entry, const sockaddr_in& address) {
-        if (address.sin_addr.s_addr != wanted.sin_addr.s_addr) return false;
-        name = entry.ifa_name;
-        return true;
-    });
+    const auto end = std::min(ia_params.find_first_of(kBlanks, start), ia_params.size());
+    DeviceName name{std::string(ia_params.substr(start, end - start)), 0};
+    const auto number = std::min(ia_params.find_first_not_of(kBlanks, end), ia_params.size());
+    std::from_chars(ia_params.data() + number, ia_params.data() + ia_params.size(), name.port);
     return name;
 }
 
-std::optional<sockaddr_in> address_of(const std::string& device) {
-    if (device.empty()) return std::nullopt;
-    if (const auto found = address_of_interface(device)) return found;
-    sockaddr_in numeric{};
-    numeric.sin_family = AF_INET;
-    if (inet_pton(AF_INET, device.c_str(), &numeric.sin_addr) == 1)
-        return if_of_this_machine(numeric);
-    if (const auto found = address_of_rdma_device(device)) return found;
-    return address_of_host(device);
+std::vector<sockaddr_storage> own_addresses(const std::string& interface) {
+    std::vector<sockaddr_storage> result;
+    const OwnAddresses list;
+    for (const ifaddrs* entry = list.first(); entry; entry = entry->ifa_next) {
+        if (!interface.empty() && interface != entry->ifa_name) continue;
+        if (const auto address = stored(entry->ifa_addr)) result.push_back(*address);
+    }
+    sort_by_rank(result);
+    return result;
+}
+
+std::string interface_of(const sockaddr_storage& wanted) {
+    const OwnAddresses list;
+    for (const ifaddrs* entry = list.first(); entry; entry = entry->ifa_next)
+        if (const auto own = stored(entry->ifa_addr); own && same_host(*own, wanted))
+            return entry->ifa_name;
+    return {};
+}
+
+std::optional<sockaddr_storage> address_of(const DeviceName& name) {
+    if (name.device.empty()) return std::nullopt;
+    if (const auto found = own_addresses(name.device); !found.empty()) return found.front();
+    if (const auto found = address_of_host(name.device, AI_NUMERICHOST)) return found;
+    if (const auto found = address_of_rdma_device(name)) return found;
+    return address_of_host(name.device, 0);
 }
 
 }  // namespace dapl::cma

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 
 #include <cerrno>
-#include <cstring>
 #include <system_error>
 
 #include "dapl/address.hpp"
@@ -32,12 +31,12 @@ int Manager::open_channel() {
     return fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK) == 0 ? 0 : errno;
 }
 
-int Manager::bind(const sockaddr_in& address) {
+int Manager::bind(const sockaddr_storage& address) {
     rdma_cm_id* id = nullptr;
     if (rdma_create_id(channel_.get(), &id, static_cast<EventTarget*>(this), RDMA_PS_TCP) != 0)
         return errno;
     bound_id_.reset(id);
-    std::memcpy(&adapter_.address, &address, sizeof address);
+    adapter_.address = address;
     if (rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&adapter_.address)) != 0) return errno;
     if (!id->verbs) return ENODEV;
     adapter_.context = id->verbs;
@@ -104,7 +103,9 @@ void Manager::ready() {
 }
 
 void Manager::handle(const Event& event) {
-    support::trace(support::Level::kDebug, "device event {}", rdma_event_str(event.type));
+    if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+        support::report<support::kDeviceRemoved>(adapter_.context->device->name,
+                                                 to_text(adapter_.address));
 }
 
 }  // namespace dapl::cma
@@ -121,8 +122,9 @@ tl::unexpected<support::Error> fail(std::string_view ia_name, const DeviceFault&
 
 support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
                                                        std::string_view ia_params) {
-    const std::string device(cma::device_of(ia_params));
-    const auto address = cma::address_of(device);
+    const cma::DeviceName name = cma::parse_parameters(ia_params);
+    const std::string& device = name.device;
+    const auto address = cma::address_of(name);
     if (!address) {
         support::report<support::kUnknownDevice>(ia_name, device);
         return support::failure(raw(DAT_INVALID_ADDRESS), "unknown device " + device);

@@ -45,7 +45,7 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
     /// First step. @return an errno value, 0 for success.
     int open_channel();
     /// Second step: binds to the local address. @return an errno value, 0 for success.
-    int bind(const sockaddr_in& address) EXCLUDES(connection_lock);
+    int bind(const sockaddr_storage& address) EXCLUDES(connection_lock);
 
     /// Of a bound manager: what it runs on, for the log, and a warning where that is not usable
     /// yet.

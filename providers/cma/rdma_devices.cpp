@@ -1,24 +1,44 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The devices of rdma-core: the kernel tells which network interface a device serves.
-#include <fstream>
+// The devices of rdma-core. Which interface a device serves is asked of rdma_cm itself, which will
+// be the one to use it: the GID tables in sysfs do not name it on iWARP and on InfiniBand.
+#include <rdma/rdma_cma.h>
+
+#include <cstring>
+#include <memory>
 
 #include "dapl/cm/kernel_devices.hpp"
 #include "providers/cma/device.hpp"
+#include "providers/cma/manager.hpp"
 
 namespace dapl::cma {
+namespace {
+
+bool is_served_by(const DeviceName& name, sockaddr_storage address) {
+    rdma_cm_id* id = nullptr;
+    const Channel channel(rdma_create_event_channel());
+    if (!channel || rdma_create_id(channel.get(), &id, nullptr, RDMA_PS_TCP) != 0) return false;
+    const Id owner(id);
+    if (rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&address)) != 0 || !id->verbs) return false;
+    return name.device == id->verbs->device->name && (name.port == 0 || name.port == id->port_num);
+}
+
+bool is_device(const std::string& name) {
+    int count = 0;
+    const std::unique_ptr<ibv_device*, void (*)(ibv_device**)> list(ibv_get_device_list(&count),
+                                                                    ibv_free_device_list);
+    for (int i = 0; list && i < count; ++i)
+        if (name == list.get()[i]->name) return true;
+    return false;
+}
+
+}  // namespace
 
 const bool kDeviceExplainsUnreachable = false;
 
-std::optional<sockaddr_in> address_of_rdma_device(const std::string& name) {
-    if (name.find('/') != std::string::npos) return std::nullopt;
-    const std::string ports = "/sys/class/infiniband/" + name + "/ports/";
-    constexpr int kMostPorts = 4;
-    for (int port = 1; port <= kMostPorts; ++port) {
-        std::ifstream file(ports + std::to_string(port) + "/gid_attrs/ndevs/0");
-        std::string interface;
-        if (!(file >> interface)) continue;
-        if (const auto address = address_of_interface(interface)) return address;
-    }
+std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name) {
+    if (!is_device(name.device)) return std::nullopt;
+    for (const sockaddr_storage& address : own_addresses())
+        if (is_served_by(name, address)) return address;
     return std::nullopt;
 }
 
@@ -26,7 +46,7 @@ cm::DeviceFault why_no_rdma_cm(int error) {
     return cm::why_no_rdma_cm(cm::KernelView(), error);
 }
 
-cm::DeviceFault why_no_device_at(const sockaddr_in& address, int error) {
+cm::DeviceFault why_no_device_at(const sockaddr_storage& address, int error) {
     return cm::why_no_device_behind(cm::KernelView(), interface_of(address), error);
 }
 

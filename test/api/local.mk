@@ -101,6 +101,7 @@ test_api_verbs_datagram_death_test_LDADD = libtestmain.la libsoftverbs_faulty.la
 dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp
 dat_test_libs = libtestmain.la libdat2.la
 dat_tests = \
+    test/api/addresses_test \
     test/api/connection_test \
     test/api/connection_codes_test \
     test/api/transfer_test \
@@ -123,6 +124,8 @@ dat_tests = \
     test/api/threads_test
 check_PROGRAMS += $(dat_tests)
 TESTS += $(dat_tests)
+test_api_addresses_test_SOURCES = %reldir%/addresses_test.cpp $(dat_test_headers)
+test_api_addresses_test_LDADD = $(dat_test_libs)
 test_api_connection_test_SOURCES = %reldir%/connection_test.cpp $(dat_test_headers)
 test_api_connection_test_LDADD = $(dat_test_libs)
 test_api_connection_codes_test_SOURCES = %reldir%/connection_codes_test.cpp $(dat_test_headers)

@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstdlib>
+
+#include "dapl/address.hpp"
 #include "dapl/private_data.hpp"
 #include "providers/cma/conn_qual.hpp"
 #include "providers/cma/device.hpp"
 #include "providers/cma/private_data.hpp"
+#include "test/support/process.hpp"
 
 namespace dapl::cma {
-/// No RDMA devices here.
-std::optional<sockaddr_in> address_of_rdma_device(const std::string&) {
-    return std::nullopt;
+/// One RDMA device of two ports.
+std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name) {
+    if (name.device != "made_up0" || name.port > 2) return std::nullopt;
+    sockaddr_storage address{};
+    address.ss_family = name.port == 2 ? AF_INET6 : AF_INET;
+    return address;
 }
 }  // namespace dapl::cma
 
@@ -72,23 +84,122 @@ TEST(Cma, given_data_that_does_not_fit_or_is_not_there_names_its_argument) {
     EXPECT_EQ(dapl::private_data(1, nullptr, 56, 5, 6).error().code, 0x8006002Au);
 }
 
-TEST(Cma, the_first_word_of_the_parameters_is_the_device) {
-    EXPECT_EQ(dapl::cma::device_of("eth0 0"), "eth0");
-    EXPECT_EQ(dapl::cma::device_of("soft0"), "soft0");
-    EXPECT_EQ(dapl::cma::device_of("  mlx5_0\t1 x"), "mlx5_0");
-    EXPECT_EQ(dapl::cma::device_of(""), "");
-    EXPECT_EQ(dapl::cma::device_of("  "), "");
+TEST(Cma, the_parameters_are_a_device_and_a_number) {
+    const auto parsed = [](const char* text, const char* device, int port) {
+        const dapl::cma::DeviceName name = dapl::cma::parse_parameters(text);
+        EXPECT_EQ(name.device, device) << text;
+        EXPECT_EQ(name.port, port) << text;
+    };
+    parsed("eth0 0", "eth0", 0);
+    parsed("soft0", "soft0", 0);
+    parsed("  mlx5_0\t2 x", "mlx5_0", 2);
+    parsed("fe80::1%eth0 1", "fe80::1%eth0", 1);
+    parsed("eth0 x", "eth0", 0);
+    parsed("eth0 99999999999999", "eth0", 0);
+    parsed("", "", 0);
+    parsed("  ", "", 0);
 }
 
-TEST(Cma, a_device_is_found_by_interface_address_and_name_of_this_host_only) {
-    const auto by_interface = dapl::cma::address_of("lo");
-    ASSERT_TRUE(by_interface);
-    EXPECT_EQ(ntohl(by_interface->sin_addr.s_addr), INADDR_LOOPBACK);
-    EXPECT_TRUE(dapl::cma::address_of("127.0.0.1"));
-    EXPECT_TRUE(dapl::cma::address_of("localhost"));
-    EXPECT_FALSE(dapl::cma::address_of("192.0.2.1"));
-    EXPECT_FALSE(dapl::cma::address_of("nonesuch0.invalid"));
-    EXPECT_FALSE(dapl::cma::address_of(""));
+bool finds(const char* parameters) {
+    return dapl::cma::address_of(dapl::cma::parse_parameters(parameters)).has_value();
+}
+std::string found(const char* parameters) {
+    const auto address = dapl::cma::address_of(dapl::cma::parse_parameters(parameters));
+    return address ? dapl::to_text(*address) : "nothing";
+}
+
+TEST(Cma, an_interface_is_found_by_its_name_and_ipv4_comes_first) {
+    EXPECT_EQ(found("lo 0"), "127.0.0.1");
+}
+
+TEST(Cma, an_address_is_found_where_it_is_this_machines) {
+    EXPECT_EQ(found("127.0.0.1 0"), "127.0.0.1");
+    EXPECT_EQ(found("127.0.0.2"), "127.0.0.2");
+    EXPECT_FALSE(finds("192.0.2.1 0"));
+    EXPECT_FALSE(finds("2001:db8::1 0"));
+    EXPECT_FALSE(finds("fe80::1:2:3:4%lo 0"));
+}
+
+TEST(Cma, a_host_name_is_found_where_it_is_this_machines) {
+    EXPECT_EQ(found("localhost 0"), "127.0.0.1");
+    EXPECT_FALSE(finds("nonesuch0.invalid"));
+    EXPECT_FALSE(finds(""));
+}
+
+TEST(Cma, a_verbs_device_is_found_by_name_and_by_name_and_port) {
+    EXPECT_TRUE(finds("made_up0"));
+    EXPECT_TRUE(finds("made_up0 1"));
+    EXPECT_EQ(found("made_up0 2"), "[::]");
+    EXPECT_FALSE(finds("made_up0 3"));
+}
+
+/// In a name space of its own, whose one interface has IPv6 addresses alone.
+TEST(Cma, an_interface_with_ipv6_alone_an_ipv6_address_and_a_link_local_one_are_found) {
+    test::Child child([](test::Channel&) {
+        const std::string set_up =
+            "ip link set lo up && ip addr del 127.0.0.1/8 dev lo && "
+            "ip -6 addr add fe80::77/64 dev lo nodad && ip -6 addr add fd77::1/64 dev lo nodad";
+        if (unshare(CLONE_NEWNET) != 0 || std::system((set_up + " 2>/dev/null").c_str()) != 0)
+            _exit(77);
+        const std::string first = found("lo 0");
+        test::require(first == "[fd77::1]" || first == "[::1]", "no link-local one: " + first);
+        test::require(found("::1 0") == "[::1]", "loopback: " + found("::1 0"));
+        test::require(found("fd77::1") == "[fd77::1]", "the address: " + found("fd77::1"));
+        test::require(found("fe80::77%lo 0") == "[fe80::77%lo]", "a scope");
+        test::require(found("fe80::77 0") == "[fe80::77%lo]", "no scope: " + found("fe80::77"));
+        test::require(!finds("fe80::77%7 0"), "another interface's");
+        test::require(dapl::cma::own_addresses("lo").size() == 3, "all addresses");
+    });
+    const int status = child.wait();
+    if (status == 77) GTEST_SKIP() << "no network name space can be made here";
+    EXPECT_EQ(status, 0);
+}
+
+sockaddr_storage read_as(const void* given, sa_family_t own_family) {
+    return dapl::peer_address(static_cast<const sockaddr*>(given), own_family);
+}
+
+sockaddr_in ipv4(const char* text, sa_family_t family) {
+    sockaddr_in in{};
+    in.sin_family = family;
+    inet_pton(AF_INET, text, &in.sin_addr);
+    return in;
+}
+sockaddr_in6 ipv6(const char* text) {
+    sockaddr_in6 in6{};
+    in6.sin6_family = AF_INET6;
+    inet_pton(AF_INET6, text, &in6.sin6_addr);
+    return in6;
+}
+
+TEST(Cma, a_peer_is_ipv4_whatever_family_its_caller_left_there) {
+    for (const sa_family_t family : {AF_INET, AF_UNSPEC, AF_UNIX, AF_INET6, 12345}) {
+        const sockaddr_in peer = ipv4("10.1.2.3", family);
+        EXPECT_EQ(dapl::to_text(read_as(&peer, AF_INET)), "10.1.2.3") << family;
+    }
+}
+
+TEST(Cma, a_peer_is_ipv6_where_it_says_so_and_has_no_ipv4_address) {
+    const sockaddr_in6 peer = ipv6("fd77::2");
+    EXPECT_EQ(dapl::to_text(read_as(&peer, AF_INET6)), "[fd77::2]");
+    EXPECT_EQ(dapl::to_text(read_as(&peer, AF_INET)), "[fd77::2]");
+    const sockaddr_in6 mapped = ipv6("::ffff:10.1.2.3");
+    EXPECT_EQ(dapl::to_text(read_as(&mapped, AF_INET)), "10.1.2.3");
+}
+
+TEST(Cma, of_an_ipv4_peer_only_16_bytes_are_read) {
+    const long page = sysconf(_SC_PAGESIZE);
+    char* two = static_cast<char*>(
+        mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(two, MAP_FAILED);
+    ASSERT_EQ(mprotect(two + page, page, PROT_NONE), 0);
+    for (const sa_family_t family : {AF_INET, AF_UNSPEC, AF_INET6}) {
+        const sockaddr_in peer = ipv4("10.1.2.3", family);
+        char* const last = two + page - sizeof peer;
+        std::memcpy(last, &peer, sizeof peer);
+        EXPECT_EQ(dapl::to_text(read_as(last, AF_INET)), "10.1.2.3");
+    }
+    munmap(two, 2 * page);
 }
 
 }  // namespace

@@ -6,26 +6,28 @@
 
 #include "dapl/support/settings.hpp"
 #include "providers/cma/device.hpp"
+#include "providers/soft/fabric/address.hpp"
 
 namespace dapl::cma {
 
 const bool kDeviceExplainsUnreachable = true;
 
-std::optional<sockaddr_in> address_of_rdma_device(const std::string& name) {
-    if (name != "soft0") return std::nullopt;
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    const std::string wanted = support::setting_text(support::Setting::kSoftverbsAddress);
-    if (inet_pton(AF_INET, wanted.c_str(), &address.sin_addr) != 1)
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);  // softverbs has told the user
-    return address;
+std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name) {
+    if (name.device != "soft0") return std::nullopt;
+    const auto address =
+        softverbs::parse_address(support::setting_text(support::Setting::kSoftverbsAddress));
+    sockaddr_storage result{};
+    // Where it is none, softverbs tells the user, and takes this one too.
+    softverbs::fill(result, address ? *address : softverbs::mapped({htonl(INADDR_LOOPBACK)}), 0,
+                    AF_INET);
+    return result;
 }
 
 cm::DeviceFault why_no_rdma_cm(int error) {
     return {cm::DeviceFault::Cause::kDoesNotOpen, "soft0", std::generic_category().message(error)};
 }
 
-cm::DeviceFault why_no_device_at(const sockaddr_in&, int error) {
+cm::DeviceFault why_no_device_at(const sockaddr_storage&, int error) {
     return why_no_rdma_cm(error);
 }
 
