@@ -5,9 +5,11 @@
 ///
 ///   conformance list                                  ROW <tab> wanted answer
 ///   conformance ask|ask-reference [PATTERN...]        ROW <tab> given answer
+///   conformance ask-part I/N [PATTERN...]             the same, of every N-th row from the I-th on
 ///
 /// Each row is asked in a fresh process with a fabric of its own; a crash or a hang is an answer.
-/// What the libraries print goes to the files beside the fabric.
+/// What the libraries print goes to the files beside the fabric. Rows listen on the same ports:
+/// where a fabric does not keep them apart, `ask-part` puts one after another.
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/resource.h>
@@ -25,7 +27,7 @@ namespace {
 using namespace conformance;
 namespace fs = std::filesystem;
 
-constexpr int kProcesses = 4;
+constexpr std::size_t kProcesses = 4;
 /// Longer than any wait in a row, which answers by itself.
 constexpr auto kRowDeadline = 3 * test::kDeadline;
 
@@ -136,7 +138,8 @@ bool is_wanted(const Row& row, const std::vector<std::string>& patterns) {
            });
 }
 
-void ask(const Rows& rows, bool is_reference, const fs::path& directory) {
+/// @param at_once how many rows may be under way.
+void ask(const Rows& rows, bool is_reference, std::size_t at_once, const fs::path& directory) {
     std::deque<std::unique_ptr<Running>> running;
     int number = 0;
     const auto take_first = [&] {
@@ -151,21 +154,34 @@ void ask(const Rows& rows, bool is_reference, const fs::path& directory) {
             std::cout << row.name << "\tnot asked: " << row.not_asked << std::endl;
             continue;
         }
-        if (running.size() == kProcesses) take_first();
+        if (running.size() == at_once) take_first();
         running.push_back(
             std::make_unique<Running>(row, directory / ("row-" + std::to_string(number++))));
     }
     while (!running.empty()) take_first();
 }
 
+/// @param part "I/N". @return every N-th row from the I-th on, nothing for other text.
+Rows part_of(const Rows& rows, const std::string& part) {
+    std::size_t first = 0, every = 0;
+    char rest = 0;
+    Rows some;
+    if (sscanf(part.c_str(), "%zu/%zu%c", &first, &every, &rest) != 2 || every == 0) return some;
+    for (std::size_t i = first; i < rows.size(); i += every) some.push_back(rows[i]);
+    return some;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     const std::string what = count > 1 ? arguments[1] : "list";
-    const std::vector<std::string> patterns(arguments + std::min(count, 2), arguments + count);
+    const bool is_part = what == "ask-part";
+    const int options = std::min(count, is_part ? 3 : 2);
+    const std::vector<std::string> patterns(arguments + options, arguments + count);
     Rows rows;
     for (const Row& row : all_rows())
         if (is_wanted(row, patterns)) rows.push_back(row);
+    if (is_part) rows = part_of(rows, arguments[options - 1]);
     if (what == "list") {
         for (const Row& row : rows) std::cout << row.name << '\t' << row.answer << '\n';
         return 0;
@@ -175,6 +191,6 @@ int main(int count, char** arguments) {
         std::cerr << "conformance: CONFORMANCE_SCRATCH names no directory for the rows' files\n";
         return 2;
     }
-    ask(rows, what == "ask-reference", scratch);
+    ask(rows, what == "ask-reference", is_part ? 1 : kProcesses, scratch);
     return 0;
 }
