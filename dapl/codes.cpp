@@ -6,7 +6,8 @@
 namespace dapl {
 
 DAT_RETURN from_errno(int error_number) {
-    switch (error_number) {
+    // siw's library returns what its system call left in the kernel's form.
+    switch (error_number < 0 ? -error_number : error_number) {
         case ENOMEM:
             return raw(DAT_INSUFFICIENT_RESOURCES);
         case EOVERFLOW:

@@ -3,6 +3,7 @@
 
 #include <dat2/dat_ib_extensions.h>
 
+#include <cstdint>
 #include <cstring>
 
 #include "dapl/entry.hpp"
@@ -82,11 +83,8 @@ support::Result<Memory> memory_of(const Ia& ia, const DAT_LMR_PARAM& asked) {
 /// Zero-based addresses are an I/O address of 0 at devices that let it be chosen. iWARP adapters
 /// have a flag for it; what they make of it they do not say, so the address that is told stays the
 /// memory's own.
-/// @return empty when the device refuses, for whatever reason: consumers' registration caches give
-/// regions back and try again.
-verbs::MemoryRegion register_memory(const Pz& pz, const Memory& memory,
-                                    const DAT_LMR_PARAM& asked) {
-    unsigned access = access_flags(pz.ia, asked.mem_priv);
+verbs::MemoryRegion register_with(unsigned access, const Pz& pz, const Memory& memory,
+                                  const DAT_LMR_PARAM& asked) {
     if (!is_zero_based(pz.ia, asked.va_type)) {
         if (asked.va_type == DAT_VA_TYPE_ZB) access |= IBV_ACCESS_ZERO_BASED;
         return verbs::MemoryRegion(
@@ -94,6 +92,21 @@ verbs::MemoryRegion register_memory(const Pz& pz, const Memory& memory,
     }
     return verbs::MemoryRegion(
         ibv_reg_mr_iova2(pz.domain.get(), memory.address, memory.length, 0, access));
+}
+
+/// @return empty when the device refuses, for whatever reason: consumers' registration caches give
+/// regions back and try again.
+verbs::MemoryRegion register_memory(const Pz& pz, const Memory& memory,
+                                    const DAT_LMR_PARAM& asked) {
+    // Some devices (siw) count the pages of a region that goes round the address space wrongly.
+    if (memory.length > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(memory.address)) return {};
+    const unsigned access = access_flags(pz.ia, asked.mem_priv);
+    verbs::MemoryRegion region = register_with(access, pz, memory, asked);
+    const unsigned without_windows = access & ~static_cast<unsigned>(IBV_ACCESS_MW_BIND);
+    // The kernel wants memory for windows to be writable, whatever they will grant: what the
+    // program itself can only read is registered without.
+    if (region || access == without_windows || (access & IBV_ACCESS_LOCAL_WRITE)) return region;
+    return register_with(without_windows, pz, memory, asked);
 }
 
 DAT_RETURN create(Ia* ia, Pz* pz, DAT_LMR_PARAM& asked, DAT_LMR_HANDLE* handle) {

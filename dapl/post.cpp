@@ -178,9 +178,11 @@ template <DAT_DTOS operation>
     work.num_sge = segments;
     return with_room(side, cookie, length, DAT_DTO_RECEIVE,
                      [&work](ibv_qp* queue_pair, std::uint64_t id) {
-                         ibv_recv_wr* refused;
                          work.wr_id = id;
-                         return ibv_post_recv(queue_pair, &work, &refused);
+                         return post_receive(work, [queue_pair](ibv_recv_wr& receive) {
+                             ibv_recv_wr* refused;
+                             return ibv_post_recv(queue_pair, &receive, &refused);
+                         });
                      });
 }
 

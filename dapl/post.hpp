@@ -39,6 +39,19 @@ unsigned send_flags(unsigned flags);
 /// or the code of what no device is asked.
 DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT_LMR_TRIPLET* local,
                    DAT_SEG_LENGTH& length);
+/// Hands a receive to the device by post(ibv_recv_wr&), which is errno. Some devices (siw) take
+/// none without a segment: an empty one stands for it.
+template <class Post>
+[[gnu::always_inline]] inline int post_receive(ibv_recv_wr& work, const Post& post) {
+    const int failed = post(work);
+    if (failed == 0 || work.num_sge != 0) [[likely]]
+        return failed;
+    ibv_sge nothing{};
+    work.sg_list = &nothing;
+    work.num_sge = 1;
+    return post(work);
+}
+
 /// The consumer's scatter list goes to the device as it is.
 inline ibv_sge* as_scatter_list(DAT_LMR_TRIPLET* local) {
     return reinterpret_cast<ibv_sge*>(local);

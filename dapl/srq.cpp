@@ -44,8 +44,11 @@ DAT_RETURN Srq::post(DAT_COUNT segments, DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE 
         if (slots_.posted() >= static_cast<std::uint32_t>(limit_)) return kOutOfMemory;
         const std::uint32_t slot = slots_.post(cookie);
         work.wr_id = WorkRequestId::shared_base(header().index) | slot;
-        ibv_recv_wr* refused_work;
-        if (const int failed = ibv_post_srq_recv(queue_.get(), &work, &refused_work)) {
+        const int failed = post_receive(work, [this](ibv_recv_wr& receive) {
+            ibv_recv_wr* refused_work;
+            return ibv_post_srq_recv(queue_.get(), &receive, &refused_work);
+        });
+        if (failed != 0) {
             slots_.take_back(slot);
             return from_errno(failed);
         }
