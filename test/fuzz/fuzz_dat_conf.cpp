@@ -5,21 +5,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "dat/registry/dat_conf.hpp"
+#include "test/fuzz/input.hpp"
 
 namespace {
 
 const std::string kGoodLine = R"(good u2.0 nonthreadsafe default library.so dapl.2.0 "lo 0" "")";
 
-void require(bool condition, const char* what) {
-    if (condition) return;
-    fprintf(stderr, "not so: %s\n", what);
-    abort();
-}
+using test::require;
 
 bool is_good_line(const dat::ConfRecord& record) {
     return record.ia_name == "good" && record.major == 2 && record.minor == 0 &&

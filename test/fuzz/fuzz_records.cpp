@@ -10,21 +10,17 @@
 #include <rdma/rdma_cma.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
+#include <span>
 
 #include "providers/soft/fabric/process.hpp"
+#include "test/fuzz/input.hpp"
 #include "test/support/process.hpp"
 #include "test/support/raw_member.hpp"
 
 namespace {
 
-void require(bool condition, const char* what) {
-    if (condition) return;
-    fprintf(stderr, "not so: %s\n", what);
-    abort();
-}
+using test::Input;
+using test::require;
 
 /// Open for as long as the program runs; a listener, so that the connection manager's handlers are
 /// there.
@@ -56,28 +52,6 @@ Device& device() {
     static Device only;
     return only;
 }
-
-class Input {
-  public:
-    Input(const std::uint8_t* data, std::size_t size) : data_(data), left_(size) {}
-    bool empty() const { return left_ == 0; }
-    std::uint8_t byte() {
-        if (left_ == 0) return 0;
-        --left_;
-        return *data_++;
-    }
-    std::span<const std::byte> bytes(std::size_t count) {
-        count = std::min(count, left_);
-        const std::span body(reinterpret_cast<const std::byte*>(data_), count);
-        data_ += count;
-        left_ -= count;
-        return body;
-    }
-
-  private:
-    const std::uint8_t* data_;
-    std::size_t left_;
-};
 
 }  // namespace
 

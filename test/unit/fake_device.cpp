@@ -493,11 +493,12 @@ void refuse(int error_number) {
     refusal = error_number;
 }
 
-OpenIa::OpenIa(int number) {
+OpenIa::OpenIa(int number, const char* ia_params) {
     dapl::Provider& provider = providers[number];
     provider.table = dapl::kProviderTable;
     std::strcpy(provider.info.ia_name, kNames[number]);
     provider.info.dapl_version_major = 2;
+    std::strcpy(provider.parameters, ia_params);
     if (dapl::entry::ia_open(provider.info.ia_name, 8, &async, &ia) != DAT_SUCCESS)
         throw std::runtime_error("the fake adapter does not open");
 }

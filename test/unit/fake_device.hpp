@@ -68,7 +68,7 @@ void refuse(int error_number);
 
 /// An adapter instance of a fake device.
 struct OpenIa {
-    explicit OpenIa(int number = 0);
+    explicit OpenIa(int number = 0, const char* ia_params = "");
     ~OpenIa();
     DAT_IA_HANDLE ia = nullptr;
     DAT_EVD_HANDLE async = nullptr;

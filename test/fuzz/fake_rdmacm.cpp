@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "test/fuzz/fake_rdmacm.hpp"
+
+#include <netinet/in.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <mutex>
+
+namespace {
+
+/// The bytes are of the exact size, so that the address sanitizer sees a read behind their end.
+struct Raised {
+    rdma_cm_event base{};
+    std::vector<std::byte> data;
+};
+
+struct Channel {
+    rdma_event_channel base{};
+    std::deque<Raised*> events;
+    std::size_t fetches_of_nothing = 0;
+};
+
+std::mutex mutex;
+std::condition_variable read_empty;
+std::vector<rdma_cm_id*> alive;
+ibv_context* device = nullptr;
+
+Channel& channel_of(rdma_event_channel* channel) {
+    return *reinterpret_cast<Channel*>(channel);
+}
+
+rdma_cm_id* make_id(rdma_event_channel* channel, void* context) {
+    auto* id = new rdma_cm_id{};
+    id->channel = channel;
+    id->context = context;
+    id->route.addr.src_addr.sa_family = AF_INET;
+    id->route.addr.dst_addr.sa_family = AF_INET;
+    return id;
+}
+
+void bind(rdma_cm_id& id) {
+    id.verbs = device;
+    id.port_num = 1;
+}
+
+}  // namespace
+
+namespace fake {
+
+void bind_to(ibv_context* context) {
+    device = context;
+}
+
+std::vector<rdma_cm_id*> identifiers() {
+    const std::lock_guard guard(mutex);
+    return alive;
+}
+
+void raise(rdma_cm_id& id, rdma_cm_event_type type, int status, std::span<const std::byte> data,
+           bool null) {
+    auto* raised = new Raised;
+    raised->data.assign(data.begin(), data.end());
+    rdma_cm_event& event = raised->base;
+    event.id = &id;
+    event.event = type;
+    event.status = status;
+    event.param.conn.private_data = null ? nullptr : raised->data.data();
+    event.param.conn.private_data_len = static_cast<std::uint8_t>(data.size());
+    event.param.conn.responder_resources = static_cast<std::uint8_t>(status);
+    event.param.conn.initiator_depth = static_cast<std::uint8_t>(status >> 8);
+    if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+        event.listen_id = &id;
+        event.id = make_id(id.channel, nullptr);
+        bind(*event.id);
+    }
+    Channel& channel = channel_of(id.channel);
+    std::unique_lock guard(mutex);
+    channel.events.push_back(raised);
+    const std::size_t before = channel.fetches_of_nothing;
+    eventfd_write(channel.base.fd, 1);
+    read_empty.wait(guard, [&] { return channel.fetches_of_nothing != before; });
+}
+
+}  // namespace fake
+
+extern "C" {
+
+rdma_event_channel* rdma_create_event_channel() {
+    auto* channel = new Channel;
+    channel->base.fd = eventfd(0, EFD_CLOEXEC);
+    return &channel->base;
+}
+void rdma_destroy_event_channel(rdma_event_channel* channel) {
+    close(channel->fd);
+    delete &channel_of(channel);
+}
+
+int rdma_get_cm_event(rdma_event_channel* from, rdma_cm_event** event) {
+    const std::lock_guard guard(mutex);
+    Channel& channel = channel_of(from);
+    if (channel.events.empty()) {
+        eventfd_t count;
+        eventfd_read(from->fd, &count);
+        ++channel.fetches_of_nothing;
+        read_empty.notify_all();
+        errno = EAGAIN;
+        return -1;
+    }
+    *event = &channel.events.front()->base;
+    channel.events.pop_front();
+    if ((*event)->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+        (*event)->id->context = (*event)->listen_id->context;
+        alive.push_back((*event)->id);
+    }
+    return 0;
+}
+int rdma_ack_cm_event(rdma_cm_event* event) {
+    delete reinterpret_cast<Raised*>(event);
+    return 0;
+}
+const char* rdma_event_str(rdma_cm_event_type) {
+    return "event";
+}
+
+int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context, rdma_port_space) {
+    const std::lock_guard guard(mutex);
+    *id = make_id(channel, context);
+    alive.push_back(*id);
+    return 0;
+}
+int rdma_destroy_id(rdma_cm_id* id) {
+    const std::lock_guard guard(mutex);
+    std::erase(alive, id);
+    delete id;
+    return 0;
+}
+int rdma_bind_addr(rdma_cm_id* id, sockaddr*) {
+    bind(*id);
+    return 0;
+}
+int rdma_resolve_addr(rdma_cm_id* id, sockaddr*, sockaddr* peer, int) {
+    bind(*id);
+    std::memcpy(&id->route.addr.dst_storage, peer,
+                peer->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+    return 0;
+}
+int rdma_resolve_route(rdma_cm_id*, int) {
+    return 0;
+}
+int rdma_connect(rdma_cm_id*, rdma_conn_param*) {
+    return 0;
+}
+int rdma_listen(rdma_cm_id*, int) {
+    return 0;
+}
+int rdma_accept(rdma_cm_id*, rdma_conn_param*) {
+    return 0;
+}
+int rdma_reject(rdma_cm_id*, const void*, std::uint8_t) {
+    return 0;
+}
+int rdma_disconnect(rdma_cm_id*) {
+    return 0;
+}
+int rdma_set_option(rdma_cm_id*, int, int, void*, std::size_t) {
+    return 0;
+}
+std::uint16_t rdma_get_src_port(rdma_cm_id*) {
+    return 0;
+}
+std::uint16_t rdma_get_dst_port(rdma_cm_id*) {
+    return 0;
+}
+
+// Devices are found by address alone.
+ibv_device** ibv_get_device_list(int*) {
+    errno = ENOSYS;
+    return nullptr;
+}
+void ibv_free_device_list(ibv_device**) {}
+ibv_context* ibv_open_device(ibv_device*) {
+    errno = ENODEV;
+    return nullptr;
+}
+int ibv_close_device(ibv_context*) {
+    return 0;
+}
+ssize_t _ibv_query_gid_table(ibv_context*, ibv_gid_entry*, std::size_t, std::uint32_t,
+                             std::size_t) {
+    return -EOPNOTSUPP;
+}
+
+}  // extern "C"
