@@ -4,11 +4,12 @@ compat_scripts = \
     %reldir%/libsoftverbs.bats \
     %reldir%/devices.bats %reldir%/pingpong.bats %reldir%/perftest.bats %reldir%/rdmacm.bats \
     %reldir%/reference_stack.bats %reldir%/dtest.bats %reldir%/dapl_programs.bats %reldir%/combinations.bats \
+    %reldir%/interoperation.bats \
     %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats \
     %reldir%/drop_in.bats %reldir%/softverbs_ls.bats \
     %reldir%/containers.bats %reldir%/other_stacks.bats %reldir%/softverbs_man.bats %reldir%/pyverbs.bats
 TESTS += $(compat_scripts)
-EXTRA_DIST += %reldir%/helpers.bash %reldir%/pyverbs_objects.py $(compat_scripts)
+EXTRA_DIST += %reldir%/helpers.bash %reldir%/interoperation.bash %reldir%/pyverbs_objects.py $(compat_scripts)
 
 check_PROGRAMS += test/compat/softverbs_functions_test
 TESTS += test/compat/softverbs_functions_test
@@ -20,6 +21,11 @@ EXTRA_PROGRAMS += test/compat/two_adapters
 check_DATA += test/compat/two_adapters
 test_compat_two_adapters_SOURCES = %reldir%/two_adapters.cpp test/api/side.hpp
 test_compat_two_adapters_LDADD = libdat2.la
+
+EXTRA_PROGRAMS += test/compat/interoperation_peer
+check_DATA += test/compat/interoperation_peer
+test_compat_interoperation_peer_SOURCES = %reldir%/interoperation_peer.cpp
+test_compat_interoperation_peer_LDADD = libdat2.la
 
 # Stand-ins for the system's verbs libraries, and a program that uses all devices; -rpath makes libtool build shared libraries.
 EXTRA_LTLIBRARIES = test/compat/fake_ibverbs.la test/compat/fake_rdmacm.la

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# The matrix of our stack against the reference's: every pairing of a server's libraries with a client's, and every case of a
+# conversation between them. A test's name is its place in the matrix, in words that cell() reads:
+#
+#     @test "PROVIDER on DEVICE, OWNER server, OWNER client: CASE" { cell; }    OWNER: our | the reference's
+#
+# The cases of interoperation_peer come from one conversation for each pairing. Its lines have to be those that the reference says to
+# itself; where an end of ours answers otherwise on purpose, the table "Where the two differ" of doc/compatibility.md says so.
+
+peer=$TOP_BUILDDIR/test/compat/.libs/interoperation_peer
+peer_qualifier=45300
+# The reference's socket manager hands on a request whose private data has not come yet, when the machine is busy.
+lost_conversations='Error with CONNECT REQUEST private data'
+
+# What the outcome table says about the run (test/support/outcomes).
+describe_run() {
+    {
+        echo "# about: OpenDAT: $(sed -n 's/^#define PACKAGE_VERSION "\(.*\)"/\1/p' "$TOP_BUILDDIR/config.h")"
+        # shellcheck disable=SC2016 # dpkg's own variables
+        dpkg-query -W -f '# about: ${Package}: ${Version}\n' libdapl2 dapl2-utils libibverbs1 2>/dev/null || true
+        echo "# about: Linux$1: $(uname -r)"
+        echo "# about: date: $(date -u +%Y-%m-%d)"
+    } >&3
+}
+
+# usage: place_of NAME - the test's place in the matrix: $provider $device $server $client (ours or debian) and $case.
+place_of() {
+    local owner="(our|the reference's)"
+    [[ $1 =~ ^(cma|scm)\ on\ ([a-z0-9]+),\ $owner\ server,\ $owner\ client:\ (.+)$ ]] || { echo "no place in the matrix: $1"; return 1; }
+    provider=${BASH_REMATCH[1]} device=${BASH_REMATCH[2]} case=${BASH_REMATCH[5]}
+    server=debian client=debian
+    [ "${BASH_REMATCH[3]}" != our ] || server=ours
+    [ "${BASH_REMATCH[4]}" != our ] || client=ours
+}
+
+# usage: choose_stack ours|debian - leaves ${stack[@]} and $server_address.
+choose_stack() {
+    server_address=127.0.0.1
+    case $provider-$device in
+        cma-soft0) use_stack "$1" libdaplofa.so.2 'lo 0' preload ;;
+        scm-soft0) use_stack "$1" libdaploscm.so.2 'soft0 1' preload && stack+=(DAPL_SCM_NETDEV=lo) ;;
+        *) use_device "$1" "$provider" "$device" ;;
+    esac
+}
+
+# usage: choose_stacks SERVER CLIENT - each ours or debian; leaves ${server_stack[@]} and ${client_stack[@]}.
+choose_stacks() {
+    choose_stack "$1"
+    server_stack=("${stack[@]}")
+    choose_stack "$2"
+    client_stack=("${stack[@]}")
+    # The reference's socket manager knows the first entry of the GID table only: a peer that speaks first has to use that one too.
+    [ "$provider-$1-$2" != scm-debian-ours ] || client_stack+=(DAPL_GID_INDEX=0)
+}
+
+# usage: run_both LOST READY SERVER_COMMAND... -- CLIENT_COMMAND... - until neither has lost a race of its own, which a line like LOST
+# tells. READY waits for the server. Their statuses are left in $server_status and $client_status.
+run_both() {
+    local lost=$1 ready=$2 attempt server_command=()
+    shift 2
+    while [ "$1" != -- ]; do
+        server_command+=("$1")
+        shift
+    done
+    shift
+    for attempt in {1..20}; do
+        server_status=0 client_status=0
+        start server "${server_stack[@]}" "${server_command[@]}"
+        "$ready" || true
+        start client "${client_stack[@]}" "$@"
+        wait "${process_of[client]}" || client_status=$?
+        grep -qE "$lost" "$BATS_TEST_TMPDIR"/{server,client}.{out,err} || break
+        kill "${process_of[server]}" 2>/dev/null || true
+        wait "${process_of[server]}" || true
+    done
+    wait "${process_of[server]}" || server_status=$?
+    unset 'process_of[client]' 'process_of[server]'
+    echo "server ended with status $server_status, client with $client_status (124: by the deadline), attempt $attempt"
+}
+
+peer_listens() { await_line server '^start: listening$'; }
+dtest_listens() { await_port server 15828; }
+
+# usage: converse SERVER CLIENT - the conversation of this pairing, once in each file of tests.
+converse() {
+    local kept=$BATS_FILE_TMPDIR/$1-$2 side
+    [ ! -e "$kept" ] || return 0
+    mkdir "$kept"
+    choose_stacks "$1" "$2"
+    run_both "$lost_conversations" peer_listens "$peer" ia "$peer_qualifier" -- "$peer" ia "$peer_qualifier" "$server_address" \
+        >"$kept/statuses"
+    for side in server client; do
+        cp "$BATS_TEST_TMPDIR/$side".{out,err} "$kept"
+    done
+}
+
+# usage: lines_of FILE - those of $case.
+lines_of() {
+    case $case in
+        'open and close') grep -E '^(start|end): ' "$1" ;;
+        connect) grep '^connect: ' "$1" | grep -v '^connect: private data' ;;
+        'private data') grep '^connect: private data' "$1" ;;
+        *) grep "^$case: " "$1" ;;
+    esac
+}
+
+# The table's rows: PROVIDER on DEVICE <tab> CASE <tab> THE REFERENCE'S LINE <tab> OURS; the first two may be patterns.
+differences() {
+    sed -n '/^### Where the two differ/,/^##/p' "$TOP_SRCDIR/doc/compatibility.md" | grep '^| `' |
+        sed 's/^| *//; s/ *| */\t/g; s/`//g'
+}
+
+# What an end of ours has to say where the reference's says standard input.
+as_ours() {
+    local line on cases theirs ours reason prefix
+    while IFS= read -r line; do
+        while IFS=$'\t' read -r on cases theirs ours reason; do
+            prefix=${line%%: *}
+            # shellcheck disable=SC2053 # patterns
+            if [[ "$provider on $device" == $on && $prefix == $cases && $line == "$prefix: $theirs" && -n $reason ]]; then
+                line="$prefix: $ours"
+                echo "$on"$'\t'"$cases"$'\t'"$theirs" >>"$BATS_FILE_TMPDIR/needed"
+                break
+            fi
+        done < <(differences)
+        echo "$line"
+    done
+}
+
+# usage: shows FILE COUNT PATTERN - at least so many lines of $case are like that.
+shows() {
+    [ "$(lines_of "$1" | grep -cE "$3")" -ge "$2" ] || { echo "${1##*/}: not $2 times '$3'"; return 1; }
+}
+
+# usage: is_well SIDE FILE - what makes the case a success, whatever the reference says.
+is_well() {
+    ! lines_of "$2" | grep 'NOT as sent\|given up' || return 1
+    case $1/$case in
+        */'open and close') shows "$2" 1 '^end: dat_ia_close: 0x00000000$' ;;
+        */connect) shows "$2" 1 'connection event: 0x04001$' ;;
+        */'private data') shows "$2" 1 'size [1-9][0-9]*, as sent$' || [ "$1" = server ] ;;
+        */send) shows "$2" 3 'received data: as sent$' ;;
+        */'RDMA write') shows "$2" 1 'data written: as sent$' ;;
+        */'RDMA read') shows "$2" 1 'data read: as sent$' ;;
+        */disconnect*) shows "$2" 1 'connection event: 0x04005$' && shows "$2" 1 'receive left' ;;
+        client/'reject with data') shows "$2" 1 'event: 0x04002$' && shows "$2" 1 'size [1-9][0-9]*, as sent$' ;;
+        client/'reject without data') shows "$2" 1 'event: 0x04002$' ;;
+        client/'nobody listens') shows "$2" 1 'event: 0x04003$' ;;
+        server/reject*) shows "$2" 1 'dat_cr_reject: 0x00000000$' ;;
+        server/'nobody listens') ;;
+    esac
+}
+
+# usage: same_answers SIDE - what that end said is what the reference's end says to a reference.
+same_answers() {
+    local said=$BATS_FILE_TMPDIR/$server-$client/$1.out wanted=$BATS_TEST_TMPDIR/$1.wanted
+    lines_of "$BATS_FILE_TMPDIR/debian-debian/$1.out" >"$wanted" || [ "$1/$case" = 'server/nobody listens' ] ||
+        { echo "the reference's $1 does not come to '$case' with its own kind"; return 1; }
+    if [ "${!1}" = ours ]; then
+        is_well "$1" "$said" || return 1
+        as_ours <"$wanted" >"$wanted.ours"
+        wanted=$wanted.ours
+    fi
+    diff --label "the $1 must say" --label "the $1 says" -u "$wanted" <(lines_of "$said")
+}
+
+conversation_cell() {
+    converse debian debian
+    converse "$server" "$client"
+    cat "$BATS_FILE_TMPDIR/$server-$client/statuses"
+    same_answers server
+    same_answers client
+    [ "$case" != 'open and close' ] || [ "$(grep -c 'status 0, client with 0' "$BATS_FILE_TMPDIR/$server-$client/statuses")" -eq 1 ]
+}
+
+# usage: dtest_cell LOST PROGRAM - all its transfers, server and client; the last line says everything.
+dtest_cell() {
+    choose_stacks "$server" "$client"
+    run_both "$1" dtest_listens "$2" -s -P ia -b 4096 -B 50 -- "$2" -P ia -b 4096 -B 50 -h "$server_address"
+    local side
+    for side in server client; do
+        [[ $(grep . "$BATS_TEST_TMPDIR/$side.out" | tail -n 1) == *'DAPL Test Complete. PASSED' ]] ||
+            { echo "the $side's last line does not say PASSED"; return 1; }
+    done
+}
+
+# The test whose name is a place in the matrix.
+cell() {
+    place_of "$BATS_TEST_DESCRIPTION"
+    case $case in
+        'our dtest') dtest_cell "$lost_conversations" "$TOP_BUILDDIR/.libs/dtest" ;;
+        "the reference's dtest") dtest_cell "$lost_conversations|$lost_races" "$(command -v dtest)" ;;
+        *) conversation_cell ;;
+    esac
+}
+
+# usage: every_difference_is_needed PROVIDER on DEVICE... - the rows of the table about these have each been met by a test before.
+every_difference_is_needed() {
+    local place on cases theirs rest
+    differences | while IFS=$'\t' read -r on cases theirs rest; do
+        for place in "$@"; do
+            # shellcheck disable=SC2053 # a pattern
+            [[ $place == $on ]] || continue
+            grep -qF "$on"$'\t'"$cases"$'\t'"$theirs" "$BATS_FILE_TMPDIR/needed" 2>/dev/null || echo "not met: $on, $cases: $theirs"
+        done
+    done >"$BATS_TEST_TMPDIR/unneeded"
+    cat "$BATS_TEST_TMPDIR/unneeded"
+    [ ! -s "$BATS_TEST_TMPDIR/unneeded" ]
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Our stack against the reference's, over softverbs, which both run on.
+load helpers
+load interoperation
+
+setup_file() { describe_run ''; }
+setup() {
+    need_program dtest
+    need_library libdat2.so.2 libdaplofa.so.2 libdaploscm.so.2
+    start_network
+}
+teardown() { stop_all; }
+
+@test "cma on soft0, the reference's server, the reference's client: open and close" { cell; }
+@test "cma on soft0, the reference's server, the reference's client: connect" { cell; }
+@test "cma on soft0, the reference's server, the reference's client: private data" { cell; }
+@test "cma on soft0, the reference's server, the reference's client: send" { cell; }
+@test "cma on soft0, the reference's server, the reference's client: RDMA write" { cell; }
+@test "cma on soft0, the reference's server, the reference's client: RDMA read" { cell; }
+@test "cma on soft0, the reference's server, the reference's client: disconnect by the client" { cell; }
+@test "cma on soft0, the reference's server, the reference's client: disconnect by the server" { cell; }
+@test "cma on soft0, the reference's server, the reference's client: reject with data" { cell; }
+@test "cma on soft0, the reference's server, the reference's client: reject without data" { cell; }
+@test "cma on soft0, the reference's server, the reference's client: nobody listens" { cell; }
+@test "cma on soft0, the reference's server, the reference's client: our dtest" { cell; }
+@test "cma on soft0, the reference's server, the reference's client: the reference's dtest" { cell; }
+
+@test "cma on soft0, our server, our client: open and close" { cell; }
+@test "cma on soft0, our server, our client: connect" { cell; }
+@test "cma on soft0, our server, our client: private data" { cell; }
+@test "cma on soft0, our server, our client: send" { cell; }
+@test "cma on soft0, our server, our client: RDMA write" { cell; }
+@test "cma on soft0, our server, our client: RDMA read" { cell; }
+@test "cma on soft0, our server, our client: disconnect by the client" { cell; }
+@test "cma on soft0, our server, our client: disconnect by the server" { cell; }
+@test "cma on soft0, our server, our client: reject with data" { cell; }
+@test "cma on soft0, our server, our client: reject without data" { cell; }
+@test "cma on soft0, our server, our client: nobody listens" { cell; }
+@test "cma on soft0, our server, our client: our dtest" { cell; }
+@test "cma on soft0, our server, our client: the reference's dtest" { cell; }
+
+@test "cma on soft0, our server, the reference's client: open and close" { cell; }
+@test "cma on soft0, our server, the reference's client: connect" { cell; }
+@test "cma on soft0, our server, the reference's client: private data" { cell; }
+@test "cma on soft0, our server, the reference's client: send" { cell; }
+@test "cma on soft0, our server, the reference's client: RDMA write" { cell; }
+@test "cma on soft0, our server, the reference's client: RDMA read" { cell; }
+@test "cma on soft0, our server, the reference's client: disconnect by the client" { cell; }
+@test "cma on soft0, our server, the reference's client: disconnect by the server" { cell; }
+@test "cma on soft0, our server, the reference's client: reject with data" { cell; }
+@test "cma on soft0, our server, the reference's client: reject without data" { cell; }
+@test "cma on soft0, our server, the reference's client: nobody listens" { cell; }
+@test "cma on soft0, our server, the reference's client: our dtest" { cell; }
+@test "cma on soft0, our server, the reference's client: the reference's dtest" { cell; }
+
+@test "cma on soft0, the reference's server, our client: open and close" { cell; }
+@test "cma on soft0, the reference's server, our client: connect" { cell; }
+@test "cma on soft0, the reference's server, our client: private data" { cell; }
+@test "cma on soft0, the reference's server, our client: send" { cell; }
+@test "cma on soft0, the reference's server, our client: RDMA write" { cell; }
+@test "cma on soft0, the reference's server, our client: RDMA read" { cell; }
+@test "cma on soft0, the reference's server, our client: disconnect by the client" { cell; }
+@test "cma on soft0, the reference's server, our client: disconnect by the server" { cell; }
+@test "cma on soft0, the reference's server, our client: reject with data" { cell; }
+@test "cma on soft0, the reference's server, our client: reject without data" { cell; }
+@test "cma on soft0, the reference's server, our client: nobody listens" { cell; }
+@test "cma on soft0, the reference's server, our client: our dtest" { cell; }
+@test "cma on soft0, the reference's server, our client: the reference's dtest" { cell; }
+
+@test "cma on soft0: each difference of the table is met" { every_difference_is_needed "cma on soft0"; }
