@@ -1,69 +1,50 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# The matrix of our stack against the reference's: every pairing of a server's libraries with a client's, and every case of a
-# conversation between them. A test's name is its place in the matrix, in words that cell() reads:
+# The matrix of our stack against the reference's: every pairing of a server's libraries with a client's, and every case of what they
+# do with each other. A test's name is its place in the matrix, in words that cell() reads:
 #
 #     @test "PROVIDER on DEVICE, OWNER server, OWNER client: CASE" { cell; }    OWNER: our | the reference's
 #
+# run_pairings runs all programs of a provider on a device and keeps what they said in $results; the tests only read there. So they
+# may run elsewhere: outside of the machine of test/kernel, where each process costs a second.
 # The cases of interoperation_peer come from one conversation for each pairing. Its lines have to be those that the reference says to
 # itself; where an end of ours answers otherwise on purpose, the table "Where the two differ" of doc/compatibility.md says so.
 
-peer=$TOP_BUILDDIR/test/compat/.libs/interoperation_peer
-peer_qualifier=45300
 # The reference's socket manager hands on a request whose private data has not come yet, when the machine is busy.
 lost_conversations='Error with CONNECT REQUEST private data'
 
-# What the outcome table says about the run (test/support/outcomes).
+# -- running ----------------------------------------------------------------------------------------
+
+# usage: describe_run [WHOSE_KERNEL] - lines for the outcome table (test/support/outcomes).
 describe_run() {
-    {
-        echo "# about: OpenDAT: $(sed -n 's/^#define PACKAGE_VERSION "\(.*\)"/\1/p' "$TOP_BUILDDIR/config.h")"
-        # shellcheck disable=SC2016 # dpkg's own variables
-        dpkg-query -W -f '# about: ${Package}: ${Version}\n' libdapl2 dapl2-utils libibverbs1 2>/dev/null || true
-        echo "# about: Linux$1: $(uname -r)"
-        echo "# about: date: $(date -u +%Y-%m-%d)"
-    } >&3
+    echo "# about: OpenDAT: $(sed -n 's/^#define PACKAGE_VERSION "\(.*\)"/\1/p' "$TOP_BUILDDIR/config.h")"
+    # shellcheck disable=SC2016 # dpkg's own variables
+    dpkg-query -W -f '# about: ${Package}: ${Version}\n' libdapl2 dapl2-utils libibverbs1 2>/dev/null || true
+    echo "# about: Linux${1:-}: $(uname -r)"
+    echo "# about: date: $(date -u +%Y-%m-%d)"
 }
 
-# usage: place_of NAME - the test's place in the matrix: $provider $device $server $client (ours or debian) and $case.
-place_of() {
-    local owner="(our|the reference's)"
-    [[ $1 =~ ^(cma|scm)\ on\ ([a-z0-9]+),\ $owner\ server,\ $owner\ client:\ (.+)$ ]] || { echo "no place in the matrix: $1"; return 1; }
-    provider=${BASH_REMATCH[1]} device=${BASH_REMATCH[2]} case=${BASH_REMATCH[5]}
-    server=debian client=debian
-    [ "${BASH_REMATCH[3]}" != our ] || server=ours
-    [ "${BASH_REMATCH[4]}" != our ] || client=ours
-}
-
-# usage: choose_stack ours|debian - leaves ${stack[@]} and $server_address.
+# usage: choose_stack ours|debian PROVIDER DEVICE - leaves ${stack[@]} and $server_address.
 choose_stack() {
     server_address=127.0.0.1
-    case $provider-$device in
+    case $2-$3 in
         cma-soft0) use_stack "$1" libdaplofa.so.2 'lo 0' preload ;;
         scm-soft0) use_stack "$1" libdaploscm.so.2 'soft0 1' preload && stack+=(DAPL_SCM_NETDEV=lo) ;;
-        *) use_device "$1" "$provider" "$device" ;;
+        *) use_device "$1" "$2" "$3" ;;
     esac
 }
 
-# usage: choose_stacks SERVER CLIENT - each ours or debian; leaves ${server_stack[@]} and ${client_stack[@]}.
-choose_stacks() {
-    choose_stack "$1"
-    server_stack=("${stack[@]}")
-    choose_stack "$2"
-    client_stack=("${stack[@]}")
-    # The reference's socket manager knows the first entry of the GID table only: a peer that speaks first has to use that one too.
-    [ "$provider-$1-$2" != scm-debian-ours ] || client_stack+=(DAPL_GID_INDEX=0)
-}
-
-# usage: run_both LOST READY SERVER_COMMAND... -- CLIENT_COMMAND... - until neither has lost a race of its own, which a line like LOST
-# tells. READY waits for the server. Their statuses are left in $server_status and $client_status.
+# usage: run_both KEPT LOST READY SERVER_COMMAND... -- CLIENT_COMMAND... - until neither has lost a race of its own, which a line like
+# LOST tells. READY waits for the server. What they say is left in the new directory KEPT, and their statuses.
 run_both() {
-    local lost=$1 ready=$2 attempt server_command=()
-    shift 2
+    local kept=$1 lost=$2 ready=$3 attempt server_status client_status server_command=()
+    shift 3
     while [ "$1" != -- ]; do
         server_command+=("$1")
         shift
     done
     shift
+    mkdir -p "$kept"
     for attempt in {1..20}; do
         server_status=0 client_status=0
         start server "${server_stack[@]}" "${server_command[@]}"
@@ -76,23 +57,54 @@ run_both() {
     done
     wait "${process_of[server]}" || server_status=$?
     unset 'process_of[client]' 'process_of[server]'
-    echo "server ended with status $server_status, client with $client_status (124: by the deadline), attempt $attempt"
+    mv "$BATS_TEST_TMPDIR"/{server,client}.{out,err} "$kept"
+    echo "server ended with status $server_status, client with $client_status (124: by the deadline), attempt $attempt" >"$kept/statuses"
 }
 
 peer_listens() { await_line server '^start: listening$'; }
 dtest_listens() { await_port server 15828; }
 
-# usage: converse SERVER CLIENT - the conversation of this pairing, once in each file of tests.
-converse() {
-    local kept=$BATS_FILE_TMPDIR/$1-$2 side
-    [ ! -e "$kept" ] || return 0
-    mkdir "$kept"
-    choose_stacks "$1" "$2"
-    run_both "$lost_conversations" peer_listens "$peer" ia "$peer_qualifier" -- "$peer" ia "$peer_qualifier" "$server_address" \
-        >"$kept/statuses"
-    for side in server client; do
-        cp "$BATS_TEST_TMPDIR/$side".{out,err} "$kept"
+# usage: run_pairing PROVIDER DEVICE SERVER CLIENT - the last two each ours or debian.
+run_pairing() {
+    local kept=$results/$1-$2/$3-$4 peer=("$TOP_BUILDDIR/test/compat/.libs/interoperation_peer" ia 45300) options=(-P ia -b 4096 -B 50)
+    local dtest
+    choose_stack "$3" "$1" "$2"
+    server_stack=("${stack[@]}")
+    choose_stack "$4" "$1" "$2"
+    client_stack=("${stack[@]}")
+    # The reference's socket manager knows the first entry of the GID table only: a peer that speaks first has to use that one too.
+    [ "$1-$3-$4" != scm-debian-ours ] || client_stack+=(DAPL_GID_INDEX=0)
+    run_both "$kept/conversation" "$lost_conversations" peer_listens "${peer[@]}" -- "${peer[@]}" "$server_address"
+    dtest=$TOP_BUILDDIR/.libs/dtest
+    run_both "$kept/our dtest" "$lost_conversations" dtest_listens "$dtest" -s "${options[@]}" -- \
+        "$dtest" "${options[@]}" -h "$server_address"
+    dtest=$(command -v dtest)
+    run_both "$kept/the reference's dtest" "$lost_conversations|$lost_races" dtest_listens "$dtest" -s "${options[@]}" -- \
+        "$dtest" "${options[@]}" -h "$server_address"
+}
+
+# usage: run_pairings PROVIDER DEVICE - all four; never fails.
+run_pairings() {
+    local server client
+    for server in debian ours; do
+        for client in debian ours; do
+            run_pairing "$1" "$2" "$server" "$client"
+        done
     done
+}
+
+# -- reading ----------------------------------------------------------------------------------------
+
+# usage: place_of NAME - the test's place in the matrix: $provider $device $server $client (ours or debian) and $case.
+place_of() {
+    local owner="(our|the reference's)"
+    [[ $1 =~ ^(cma|scm)\ on\ ([a-z0-9]+),\ $owner\ server,\ $owner\ client:\ (.+)$ ]] || { echo "no place in the matrix: $1"; return 1; }
+    provider=${BASH_REMATCH[1]} device=${BASH_REMATCH[2]} case=${BASH_REMATCH[5]}
+    server=debian client=debian
+    [ "${BASH_REMATCH[3]}" != our ] || server=ours
+    [ "${BASH_REMATCH[4]}" != our ] || client=ours
+    pairings=$results/$provider-$device
+    said=$pairings/$server-$client
 }
 
 # usage: lines_of FILE - those of $case.
@@ -154,48 +166,51 @@ is_well() {
 
 # usage: same_answers SIDE - what that end said is what the reference's end says to a reference.
 same_answers() {
-    local said=$BATS_FILE_TMPDIR/$server-$client/$1.out wanted=$BATS_TEST_TMPDIR/$1.wanted
-    lines_of "$BATS_FILE_TMPDIR/debian-debian/$1.out" >"$wanted" || [ "$1/$case" = 'server/nobody listens' ] ||
+    local mine=$said/conversation/$1.out wanted=$BATS_TEST_TMPDIR/$1.wanted
+    lines_of "$pairings/debian-debian/conversation/$1.out" >"$wanted" || [ "$1/$case" = 'server/nobody listens' ] ||
         { echo "the reference's $1 does not come to '$case' with its own kind"; return 1; }
     if [ "${!1}" = ours ]; then
-        is_well "$1" "$said" || return 1
+        is_well "$1" "$mine" || return 1
         as_ours <"$wanted" >"$wanted.ours"
         wanted=$wanted.ours
     fi
-    diff --label "the $1 must say" --label "the $1 says" -u "$wanted" <(lines_of "$said")
+    diff --label "the $1 must say" --label "the $1 says" -u "$wanted" <(lines_of "$mine")
 }
 
 conversation_cell() {
-    converse debian debian
-    converse "$server" "$client"
-    cat "$BATS_FILE_TMPDIR/$server-$client/statuses"
     same_answers server
     same_answers client
-    [ "$case" != 'open and close' ] || [ "$(grep -c 'status 0, client with 0' "$BATS_FILE_TMPDIR/$server-$client/statuses")" -eq 1 ]
+    [ "$case" != 'open and close' ] || grep 'status 0, client with 0' "$said/conversation/statuses"
 }
 
-# usage: dtest_cell LOST PROGRAM - all its transfers, server and client; the last line says everything.
+# All its transfers passed on both ends: a dtest's last line says everything.
 dtest_cell() {
-    choose_stacks "$server" "$client"
-    run_both "$1" dtest_listens "$2" -s -P ia -b 4096 -B 50 -- "$2" -P ia -b 4096 -B 50 -h "$server_address"
     local side
     for side in server client; do
-        [[ $(grep . "$BATS_TEST_TMPDIR/$side.out" | tail -n 1) == *'DAPL Test Complete. PASSED' ]] ||
+        [[ $(grep . "$said/$case/$side.out" | tail -n 1) == *'DAPL Test Complete. PASSED' ]] ||
             { echo "the $side's last line does not say PASSED"; return 1; }
+    done
+}
+
+show() {
+    local program=conversation file
+    [[ $case != *dtest ]] || program=$case
+    for file in "$said/$program"/*; do
+        [ ! -s "$file" ] || { echo "-- ${file##*/}"; tail -n 30 "$file"; }
     done
 }
 
 # The test whose name is a place in the matrix.
 cell() {
     place_of "$BATS_TEST_DESCRIPTION"
+    show
     case $case in
-        'our dtest') dtest_cell "$lost_conversations" "$TOP_BUILDDIR/.libs/dtest" ;;
-        "the reference's dtest") dtest_cell "$lost_conversations|$lost_races" "$(command -v dtest)" ;;
+        *dtest) dtest_cell ;;
         *) conversation_cell ;;
     esac
 }
 
-# usage: every_difference_is_needed PROVIDER on DEVICE... - the rows of the table about these have each been met by a test before.
+# usage: every_difference_is_needed "PROVIDER on DEVICE"... - the rows of the table about these have each been met by a test before.
 every_difference_is_needed() {
     local place on cases theirs rest
     differences | while IFS=$'\t' read -r on cases theirs rest; do

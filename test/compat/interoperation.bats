@@ -4,13 +4,18 @@
 load helpers
 load interoperation
 
-setup_file() { describe_run ''; }
+results=$BATS_FILE_TMPDIR/results
+setup_file() {
+    BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR
+    describe_run >&3
+    start_network
+    run_pairings cma soft0
+    stop_all
+}
 setup() {
     need_program dtest
     need_library libdat2.so.2 libdaplofa.so.2 libdaploscm.so.2
-    start_network
 }
-teardown() { stop_all; }
 
 @test "cma on soft0, the reference's server, the reference's client: open and close" { cell; }
 @test "cma on soft0, the reference's server, the reference's client: connect" { cell; }
