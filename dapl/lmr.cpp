@@ -3,6 +3,7 @@
 
 #include <dat2/dat_ib_extensions.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
@@ -11,6 +12,7 @@
 #include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/pool.hpp"
+#include "dapl/refusal.hpp"
 
 namespace dapl {
 
@@ -116,7 +118,10 @@ DAT_RETURN create(Ia* ia, Pz* pz, DAT_LMR_PARAM& asked, DAT_LMR_HANDLE* handle) 
     const support::Result<Memory> memory = memory_of(*ia, asked);
     if (!memory) return code_of(memory);
     verbs::MemoryRegion region = register_memory(*pz, *memory, asked);
-    if (!region) return raw(DAT_INSUFFICIENT_RESOURCES);
+    if (!region) {
+        registration_refused(*ia, errno, memory->length);
+        return raw(DAT_INSUFFICIENT_RESOURCES);
+    }
     const bool zero_based = is_zero_based(*ia, asked.va_type);
     asked.length = memory->length;
     asked.lmr_context = region->lkey;

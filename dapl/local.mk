@@ -37,6 +37,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/ia_close.cpp \
     %reldir%/list.hpp \
     %reldir%/lmr.cpp %reldir%/lmr.hpp \
+    %reldir%/locked_memory.cpp %reldir%/locked_memory.hpp \
     %reldir%/merging.hpp \
     %reldir%/named_attributes.cpp %reldir%/named_attributes.hpp \
     %reldir%/object.hpp \
@@ -53,7 +54,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/provider_table.cpp \
     %reldir%/psp.cpp %reldir%/psp.hpp \
     %reldir%/pz.cpp %reldir%/pz.hpp \
-    %reldir%/refusal.hpp \
+    %reldir%/refusal.cpp %reldir%/refusal.hpp \
     %reldir%/rsp.cpp %reldir%/rsp.hpp \
     %reldir%/service_point.cpp %reldir%/service_point.hpp \
     %reldir%/service_thread.cpp %reldir%/service_thread.hpp \

@@ -1,42 +1,25 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a device does not give. Registrations are not among it: consumers' caches try until one
-/// fails and then give others back.
+/// What a device or the system does not give. Each function tells the user.
 #pragma once
 
-#include <sys/resource.h>
-
-#include <cerrno>
-#include <system_error>
+#include <cstdint>
 
 #include "dapl/codes.hpp"
-#include "dapl/ia.hpp"
-#include "dapl/support/log.hpp"
 
 namespace dapl {
 
-inline bool is_out_of_descriptors(int error_number) {
-    return error_number == EMFILE || error_number == ENFILE;
-}
+class Ia;
 
-/// The system has made no descriptor, or no memory for one. Tells the user which limit it was.
+/// The system has made no descriptor, or no memory for one.
 /// @param what the descriptor would have been for, with its article.
-inline tl::unexpected<support::Error> refused_by_system(int error_number, const char* what) {
-    rlimit limit{};
-    getrlimit(RLIMIT_NOFILE, &limit);
-    if (is_out_of_descriptors(error_number))
-        support::report<support::kNoDescriptors>(
-            what, std::generic_category().message(error_number), limit.rlim_cur);
-    return support::failure(error(DAT_INSUFFICIENT_RESOURCES), what);
-}
+tl::unexpected<support::Error> refused_by_system(int error_number, const char* what);
 
-/// Tells the user. @param what the device refused, with its article.
-inline tl::unexpected<support::Error> refused_by_device(const Ia& ia, int error_number,
-                                                        const char* what) {
-    if (is_out_of_descriptors(error_number)) return refused_by_system(error_number, what);
-    support::report<support::kDeviceRefuses>(ibv_get_device_name(ia.context()->device), what,
-                                             std::generic_category().message(error_number));
-    return support::failure(from_errno(error_number), what);
-}
+/// @param what the device refused, with its article.
+tl::unexpected<support::Error> refused_by_device(const Ia& ia, int error_number, const char* what);
+
+/// A registration is told of once in a process, and only where it is the limit of locked memory
+/// that forbids it: consumers' caches try until one fails and then give others back.
+void registration_refused(const Ia& ia, int error_number, std::uint64_t bytes);
 
 }  // namespace dapl

@@ -113,9 +113,10 @@ DeviceFault no_gid(const DeviceChoice& choice, const verbs::NoGid& why) {
             return {Cause::kDoesNotOpen, choice.device, "GID table: " + error_text(why.error)};
         case verbs::NoGid::Cause::kEmpty:
             return {Cause::kNoGid, where, to_text(choice.state),
-                    is_roce(choice) ? "give its network interface an address and `ip link set "
-                                      "INTERFACE up`"
-                                    : "see whether a subnet manager runs (`sminfo`)"};
+                    is_roce(choice)
+                        ? fmt::format("`ip link set {0} up`, and give {0} an address",
+                                      interface_text(KernelView(), choice.device, choice.port))
+                        : "see whether a subnet manager runs (`sminfo`)"};
         case verbs::NoGid::Cause::kUnusedIndex:
             break;
     }
@@ -210,8 +211,9 @@ void warn_unless_active(std::string_view ia_name, const DeviceChoice& choice) {
     const bool fabric = choice.transport != IBV_TRANSPORT_IWARP && !is_roce(choice);
     support::report<support::kPortNotActive>(
         ia_name, choice.port, choice.device, to_text(choice.state),
-        fabric ? "check the cable and that a subnet manager runs (`sminfo`)"
-               : "`ip link set INTERFACE up` on its network interface, and check the cable");
+        fabric ? "check the cable, and that a subnet manager runs (`sminfo`)"
+               : fmt::format("`ip link set {} up`, and check the cable",
+                             interface_text(KernelView(), choice.device, choice.port)));
 }
 
 }  // namespace dapl::cm

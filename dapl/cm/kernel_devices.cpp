@@ -21,6 +21,7 @@ namespace files = std::filesystem;
 
 constexpr const char* kDevices = "/sys/class/infiniband";
 constexpr const char* kUverbs = "/sys/class/infiniband_verbs";
+constexpr const char* kInterfaces = "/sys/class/net";
 constexpr const char* kRdmaCm = "/dev/infiniband/rdma_cm";
 constexpr const char* kAddSoftware =
     "load its driver, add a software one with `rdma link add rxe0 type rxe netdev INTERFACE`, or "
@@ -52,13 +53,36 @@ std::string uverbs_of(const KernelView& view, const std::string& device) {
     return {};
 }
 
-/// A port's first GID has an interface on RoCE and iWARP; an adapter has its own interfaces beside
-/// the device, a software device its interface as the parent.
+/// iWARP makes the first GID of a port from the hardware address of its interface, as
+/// xxxx:xxxx:xxxx:0000:..., of which `beginning` is the first part without the colons.
+std::string interface_with(const KernelView& view, const std::string& beginning) {
+    const std::string all = view.root + kInterfaces;
+    for (const std::string& name : names_in(all)) {
+        std::string address = word_in(all + "/" + name + "/address");
+        std::erase(address, ':');
+        if (!address.empty() && address == beginning) return name;
+    }
+    return {};
+}
+
+std::string interface_of_iwarp_port(const KernelView& view, const std::string& port) {
+    constexpr std::size_t kHardwareAddress = 12;  // hexadecimal digits
+    std::string gid = word_in(port + "/gids/0");
+    std::erase(gid, ':');
+    return interface_with(view, gid.substr(0, kHardwareAddress));
+}
+
+/// A RoCE port says whose its first GID is; an adapter has its own interfaces beside the device,
+/// rxe its interface as the parent, and siw tells by its GID alone.
 std::vector<std::string> interfaces_of(const KernelView& view, const std::string& device) {
     const std::string place = view.root + kDevices + "/" + device;
+    const bool is_iwarp = word_in(place + "/node_type") == "4:";
     std::set<std::string> all;
-    for (const std::string& port : names_in(place + "/ports"))
-        all.insert(word_in(place + "/ports/" + port + "/gid_attrs/ndevs/0"));
+    for (const std::string& number : names_in(place + "/ports")) {
+        const std::string port = place + "/ports/" + number;
+        all.insert(word_in(port + "/gid_attrs/ndevs/0"));
+        if (is_iwarp) all.insert(interface_of_iwarp_port(view, port));
+    }
     all.insert(word_in(place + "/parent"));
     for (std::string& name : names_in(place + "/device/net")) all.insert(std::move(name));
     all.erase("");
@@ -111,6 +135,14 @@ std::string to_text(const std::vector<KernelDevice>& devices) {
                             ? device.name
                             : fmt::format("{} ({})", device.name, joined(device.interfaces)));
     return joined(texts);
+}
+
+std::string interface_text(const KernelView& view, const std::string& device, int port) {
+    const std::string own = word_in(view.root + kDevices + "/" + device + "/ports/" +
+                                    std::to_string(port) + "/gid_attrs/ndevs/0");
+    if (!own.empty()) return own;
+    const std::vector<std::string> all = interfaces_of(view, device);
+    return all.size() == 1 ? all.front() : "INTERFACE";
 }
 
 std::optional<DeviceFault> why_no_device(const KernelView& view) {

@@ -27,6 +27,9 @@ std::vector<KernelDevice> kernel_devices(const KernelView& view);
 /// `rxe0 (eth0), siw0 (eth1)`
 std::string to_text(const std::vector<KernelDevice>& devices);
 
+/// The network interface of a port, for a command line.
+std::string interface_text(const KernelView& view, const std::string& device, int port);
+
 /// Nothing when programs can use at least one device of the kernel.
 std::optional<DeviceFault> why_no_device(const KernelView& view);
 /// @param listed the devices that libibverbs has shown; `name` is not one of them.

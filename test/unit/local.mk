@@ -49,8 +49,9 @@ test_unit_core_test_LDADD = libtestmain.la libdaplcore.la libsupport.la
 # The choice of a device, and what is wrong with one.
 check_PROGRAMS += test/unit/device_test
 TESTS += test/unit/device_test
-test_unit_device_test_SOURCES = %reldir%/gid_test.cpp
-test_unit_device_test_LDADD = libtestmain.la libdaplcore.la libsoftverbs_core.la libsupport.la
+test_unit_device_test_SOURCES = %reldir%/device_test.cpp %reldir%/gid_test.cpp %reldir%/kernel_devices_test.cpp \
+    %reldir%/locked_memory_test.cpp %reldir%/fake_device_list.cpp %reldir%/fake_device_list.hpp
+test_unit_device_test_LDADD = libtestmain.la libdaplcore.la libsupport.la
 
 check_PROGRAMS += test/unit/cm_test
 TESTS += test/unit/cm_test

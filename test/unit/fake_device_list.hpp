@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The devices that libibverbs shows, as a test wants them. Nothing can be made on them.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <string>
+#include <vector>
+
+namespace fake {
+
+struct ListedDevice {
+    std::string name;
+    int ports = 1;
+    ibv_transport_type transport = IBV_TRANSPORT_IB;
+    std::uint8_t link_layer = IBV_LINK_LAYER_ETHERNET;
+    ibv_port_state state = IBV_PORT_ACTIVE;
+    std::vector<ibv_gid_entry> gids{};
+    int refuses_to_open = 0;  ///< an errno value
+};
+
+void show_devices(std::vector<ListedDevice> devices);
+/// ibv_get_device_list fails with this errno value; 0: it works.
+void refuse_list(int error);
+int open_devices();
+
+}  // namespace fake
