@@ -285,6 +285,10 @@ static ibv_mr* register_memory(ibv_pd* pd, void* address, std::size_t length) {
         errno = EFAULT;
         return nullptr;
     }
+    if (refusal) {
+        errno = refusal;
+        return nullptr;
+    }
     ++alive;
     const std::uint32_t key = next_number++;
     return new ibv_mr{pd->context, pd, address, length, 0, key, key};

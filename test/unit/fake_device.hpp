@@ -62,8 +62,8 @@ int polls();
 
 /// Objects of the device that are alive: domains, regions, channels, queues, queue pairs.
 int objects();
-/// ibv_create_cq, _qp and _srq, ibv_resize_cq and everything about an SRQ fail with this errno; 0:
-/// they work again.
+/// ibv_reg_mr, ibv_create_cq, _qp and _srq, ibv_resize_cq and everything about an SRQ fail with
+/// this errno; 0: they work again.
 void refuse(int error_number);
 
 /// An adapter instance of a fake device.
