@@ -46,6 +46,8 @@ class Ia final : public Object<Ia> {
     bool has_windows(ibv_mw_type type) const;
     /// 0 without memory windows.
     int max_rmrs() const;
+    /// The sink of an RDMA read is named to the peer on iWARP, and there is room for one.
+    int max_read_segments() const { return is_infiniband() ? device_attributes.max_sge : 1; }
     bool is_infiniband() const { return transport != IBV_TRANSPORT_IWARP; }
     const cm::Adapter& adapter() const { return manager->adapter(); }
     ibv_context* context() const { return manager->adapter().context; }

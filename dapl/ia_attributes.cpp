@@ -39,7 +39,7 @@ void fill(const Ia& ia, DAT_IA_ATTR& out) {
     out.max_evd_qlen = device.max_cqe;
     out.max_iov_segments_per_dto = device.max_sge;
     out.max_iov_segments_per_rdma_write = device.max_sge;
-    out.max_iov_segments_per_rdma_read = ia.is_infiniband() ? device.max_sge : 1;
+    out.max_iov_segments_per_rdma_read = ia.max_read_segments();
     out.max_lmrs = device.max_mr;
     out.max_lmr_block_size =
         static_cast<DAT_SEG_LENGTH>(std::min<std::uint64_t>(device.max_mr_size, UINT32_MAX));

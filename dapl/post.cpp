@@ -107,6 +107,8 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     if (check_state && !ep.state.takes_requests())
         return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED);
     if (request.operation != DAT_DTO_SEND && !request.remote) return bad_argument(5);
+    if (request.operation == DAT_DTO_RDMA_READ && request.segments > ep.ia.max_read_segments())
+        return raw(DAT_INVALID_PARAMETER);
     return check_transfer(ep, ep.requests, request.segments, request.local, length);
 }
 

@@ -68,21 +68,28 @@ DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
     return result;
 }
 
-/// One message there and one back.
-void exchange(const Side& side, DAT_EP_HANDLE ep, bool first) {
-    Buffer from(side, 64);
-    Buffer to(side, 64);
-    from.bytes.assign(64, first ? 'f' : 's');
+/// Before the connection: iWARP does not wait for a receive.
+void post_receive(DAT_EP_HANDLE ep, const Buffer& to) {
     DAT_LMR_TRIPLET segment = to.all();
     succeed(dat_ep_post_recv(ep, 1, &segment, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
             "dat_ep_post_recv");
-    const auto receive = [&] { Side::wait(side.receives, DAT_DTO_COMPLETION_EVENT); };
-    if (!first) receive();
-    segment = from.all();
+}
+
+void take(DAT_EVD_HANDLE evd) {
+    const DAT_EVENT event = Side::wait(evd, DAT_DTO_COMPLETION_EVENT);
+    require(event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS, "a transfer");
+}
+
+/// One message there and one back.
+void exchange(const Side& side, DAT_EP_HANDLE ep, const Buffer& to, bool first) {
+    Buffer from(side, 64);
+    from.bytes.assign(64, first ? 'f' : 's');
+    if (!first) take(side.receives);
+    DAT_LMR_TRIPLET segment = from.all();
     succeed(dat_ep_post_send(ep, 1, &segment, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
             "dat_ep_post_send");
-    Side::wait(side.sends, DAT_DTO_COMPLETION_EVENT);
-    if (first) receive();
+    take(side.sends);
+    if (first) take(side.receives);
     require(to.bytes == std::string(64, first ? 's' : 'f'), "the bytes of the message");
 }
 
@@ -105,7 +112,7 @@ TEST_P(Addresses, both_ends_see_each_others_address_in_its_family_and_exchange_d
     Child server([](Channel& channel) {
         Side side;
         side.listen(kQualifier);
-        Buffer warm(side);
+        Buffer buffer(side, 64);
         channel.send('l');
         const DAT_EVENT event = Side::wait(side.requests, DAT_CONNECTION_REQUEST_EVENT);
         const auto& arrival = event.event_data.cr_arrival_event_data;
@@ -116,21 +123,24 @@ TEST_P(Addresses, both_ends_see_each_others_address_in_its_family_and_exchange_d
         succeed(dat_cr_query(arrival.cr_handle, DAT_CR_FIELD_ALL, &cr), "dat_cr_query");
         require(host_of(cr.remote_ia_address_ptr) == host_of(&own), "the request's peer");
         DAT_EP_HANDLE ep = side.endpoint();
+        post_receive(ep, buffer);
         succeed(dat_cr_accept(arrival.cr_handle, ep, 0, nullptr), "dat_cr_accept");
         side.connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
         expect_peer(ep, side, "server");
-        exchange(side, ep, false);
+        exchange(side, ep, buffer, false);
         side.connection_event(DAT_CONNECTION_EVENT_DISCONNECTED, ep);
     });
     server.channel().receive<char>();
     Side side;
     const sockaddr_storage address = own_address(side);
     EXPECT_EQ(address.ss_family, std::strchr(GetParam(), ':') ? AF_INET6 : address.ss_family);
+    Buffer buffer(side, 64);
     DAT_EP_HANDLE ep = side.endpoint();
+    post_receive(ep, buffer);
     succeed(connect_to(ep, &address), "dat_ep_connect");
     side.connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
     expect_peer(ep, side, "client");
-    exchange(side, ep, true);
+    exchange(side, ep, buffer, true);
     succeed(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
     side.connection_event(DAT_CONNECTION_EVENT_DISCONNECTED, ep);
     EXPECT_EQ(server.wait(), 0);

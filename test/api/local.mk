@@ -105,6 +105,7 @@ dat_tests = \
     test/api/connection_test \
     test/api/connection_codes_test \
     test/api/transfer_test \
+    test/api/transport_test \
     test/api/codes_test \
     test/api/memory_test \
     test/api/provided_memory_test \
@@ -126,6 +127,8 @@ check_PROGRAMS += $(dat_tests)
 TESTS += $(dat_tests)
 test_api_addresses_test_SOURCES = %reldir%/addresses_test.cpp $(dat_test_headers)
 test_api_addresses_test_LDADD = $(dat_test_libs)
+test_api_transport_test_SOURCES = %reldir%/transport_test.cpp $(dat_test_headers)
+test_api_transport_test_LDADD = $(dat_test_libs)
 test_api_connection_test_SOURCES = %reldir%/connection_test.cpp $(dat_test_headers)
 test_api_connection_test_LDADD = $(dat_test_libs)
 test_api_connection_codes_test_SOURCES = %reldir%/connection_codes_test.cpp $(dat_test_headers)
