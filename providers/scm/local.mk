@@ -3,4 +3,25 @@
 noinst_LTLIBRARIES += libscm.la
 libscm_la_CPPFLAGS = $(AM_CPPFLAGS) $(IBVERBS_CFLAGS)
 libscm_la_SOURCES = \
-    %reldir%/message.cpp %reldir%/message.hpp
+    %reldir%/active.cpp %reldir%/active.hpp \
+    %reldir%/address.cpp %reldir%/address.hpp \
+    %reldir%/bad_peer.cpp %reldir%/bad_peer.hpp \
+    %reldir%/connection.cpp %reldir%/connection.hpp \
+    %reldir%/half_open.cpp %reldir%/half_open.hpp \
+    %reldir%/link.cpp %reldir%/link.hpp \
+    %reldir%/listener.cpp %reldir%/listener.hpp \
+    %reldir%/manager.cpp %reldir%/manager.hpp \
+    %reldir%/message.cpp %reldir%/message.hpp \
+    %reldir%/passive.cpp %reldir%/passive.hpp \
+    %reldir%/path.cpp %reldir%/path.hpp
+
+# libdaploscm.so.2: the core over rdma-core's verbs alone. As to libdat2, see providers/cma/local.mk.
+lib_LTLIBRARIES += libdaploscm.la
+EXTRA_DIST += %reldir%/libdaploscm.map
+libdaploscm_la_SOURCES =
+# Nothing of its own: named so that it is linked as C++.
+nodist_EXTRA_libdaploscm_la_SOURCES = %reldir%/none.cpp
+libdaploscm_la_LIBADD = libdaplcore.la libscm.la libsupport.la $(IBVERBS_LIBS)
+libdaploscm_la_DEPENDENCIES = libdaplcore.la libscm.la libsupport.la %reldir%/libdaploscm.map
+libdaploscm_la_LDFLAGS = $(AM_LDFLAGS) -version-number 2:0:0 \
+    -Wl,--version-script=$(top_srcdir)/%reldir%/libdaploscm.map

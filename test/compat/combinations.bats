@@ -32,6 +32,14 @@ teardown() { stop_all; }
     use_stack ours "$ours/libdaplofa.so.2" 'lo 0' preload
     dtest_passes -b 4096
 }
+@test "our libdat2 with our libdaploscm" {
+    use_stack ours "$ours/libdaploscm.so.2" 'soft0 1' preload
+    dtest_passes -b 4096
+}
+@test "Debian's libdat2 with our libdaploscm" {
+    use_stack debian "$ours/libdaploscm.so.2" 'soft0 1' preload
+    dtest_passes -b 4096
+}
 @test "our libdat2 with our libdaplsoft, which holds a softverbs of its own, under the preloaded one" {
     use_stack ours "$ours/libdaplsoft.so.2" 'soft0 0' preload
     dtest_passes -b 4096

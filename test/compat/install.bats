@@ -32,7 +32,7 @@ all_there() {
 
 @test "make install puts libraries, headers, programs, pages and dat.conf in place" {
     # shellcheck disable=SC2154 # set by setup
-    all_there "$libdir"/libdat2.so.2 "$libdir"/libdaplofa.so.2 "$libdir"/libdaplsoft.so.2 "$libdir"/libsoftverbs.so \
+    all_there "$libdir"/libdat2.so.2 "$libdir"/libdaplofa.so.2 "$libdir"/libdaploscm.so.2 "$libdir"/libdaplsoft.so.2 "$libdir"/libsoftverbs.so \
         "$libdir"/pkgconfig/dat2.pc "$libdir"/pkgconfig/dat.pc "$bindir"/dtest "$bindir"/softverbs "$bindir"/dat_perf "$sysconfdir"/dat.conf
     # shellcheck disable=SC2154
     for header in "$TOP_SRCDIR"/dat/include/dat2/*.h; do
@@ -47,7 +47,7 @@ all_there() {
 }
 
 @test "make install makes the links that linker and programs look for" {
-    for library in libdat2 libdaplofa libdaplsoft; do
+    for library in libdat2 libdaplofa libdaploscm libdaplsoft; do
         file=$root$libdir/$library.so.2
         [ -L "$file" ]
         [[ $(readlink "$file") == "$library".so.2.* ]]

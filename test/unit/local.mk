@@ -74,4 +74,4 @@ EXTRA_DIST += test/unit/providers.bats
 check_PROGRAMS += test/unit/scm_test
 TESTS += test/unit/scm_test
 test_unit_scm_test_SOURCES = %reldir%/scm_message_test.cpp
-test_unit_scm_test_LDADD = libtestmain.la libscm.la
+test_unit_scm_test_LDADD = libtestmain.la libscm.la libdaplcore.la libsoftverbs_core.la libsupport.la

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/scm/active.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "dapl/address.hpp"
+#include "dapl/refusal.hpp"
+#include "dapl/support/log.hpp"
+#include "providers/scm/manager.hpp"
+
+namespace dapl::scm {
+namespace {
+
+constexpr int kTries = 5;
+/// A listener that is being replaced is back soon.
+constexpr std::chrono::milliseconds kPause{10};
+
+sockaddr_storage stored(const sockaddr_in& address) {
+    sockaddr_storage result{};
+    std::memcpy(&result, &address, sizeof address);
+    return result;
+}
+
+bool is_same(const sockaddr_storage& one, const sockaddr_storage& other) {
+    return std::memcmp(&one, &other, sizeof(sockaddr_in)) == 0;
+}
+
+bool is_worth_another_try(int error) {
+    return error == ETIMEDOUT || error == ECONNREFUSED;
+}
+
+bool is_about_the_peer(int error) {
+    return error == ENETUNREACH || error == EHOSTUNREACH || error == ENETDOWN ||
+           error == EADDRNOTAVAIL || error == EINVAL || error == EACCES || error == EPERM;
+}
+
+}  // namespace
+
+ActiveConnection::ActiveConnection(Manager& manager, const sockaddr_in& peer,
+                                   const cm::Parameters& parameters, cm::User& user)
+    : Connection(manager, Link(manager.loop), stored(peer), &user) {
+    take(parameters);
+}
+
+support::Result<void> ActiveConnection::start() {
+    const auto own = manager_.port().own_end(nullptr);
+    if (!own) {
+        tell_no_path(own.error());
+        return support::failure(raw(DAT_INTERNAL_ERROR), own.error());
+    }
+    own_end_ = *own;
+    const int error = try_once();
+    if (error == 0) return {};
+    if (is_worth_another_try(error)) {
+        not_connected(error);
+        return {};
+    }
+    if (!is_about_the_peer(error)) return refused_by_system(error, "a connection");
+    cm::tell_unreachable(failed_try(error));
+    return support::failure(raw(DAT_INVALID_ADDRESS), std::generic_category().message(error));
+}
+
+int ActiveConnection::try_once() {
+    ++tries_;
+    Descriptor socket = make_socket();
+    if (!socket) return errno;
+    send_at_once(socket);
+    if (const int error = manager_.bind_outgoing(socket.get())) return error;
+    state_ = State::kOpening;
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&peer_), sizeof(sockaddr_in)) !=
+            0 &&
+        errno != EINPROGRESS)
+        return errno;
+    link_.open(std::move(socket));
+    return link_.watch(*this, cm::Interest::kReadWrite) ? 0 : ENOMEM;
+}
+
+void ActiveConnection::go_on() {
+    if (state_ == State::kHandshake) return read_reply();
+    if (const int error = link_.connect_result()) return not_connected(error);
+    // Where nobody listens the system may have chosen that very port for this end.
+    if (is_same(own_address_of(link_.descriptor()), peer_)) return not_connected(ECONNREFUSED);
+    send_request();
+}
+
+void ActiveConnection::send_request() {
+    const Message request = [&]() REQUIRES(connection_lock) {
+        Message message = offer(Operation::kRequest, own_end_, own_end_.mtu);
+        if (shape_ == Shape::kOld) message.version = kOldVersion;
+        return message;
+    }();
+    reader_ = Reader(Reader::Expected::kReply, shape_);
+    state_ = State::kHandshake;
+    if (const int error = link_.send(encode(request, shape_)))
+        not_answered(std::generic_category().message(error));
+}
+
+void ActiveConnection::read_reply() {
+    if (const int error = link_.continue_sending())
+        return not_answered(std::generic_category().message(error));
+    const auto [state, cause] = link_.read(reader_);
+    switch (state) {
+        case Link::State::kMore:
+            return;
+        case Link::State::kComplete:
+            return take_reply();
+        case Link::State::kClosed:
+            return not_answered(cause);
+        case Link::State::kRefused:
+            tell_no_path("its answer has " + cause);
+            return ended(cm::Outcome::kLocalFailure);
+    }
+}
+
+void ActiveConnection::take_reply() {
+    const Message& reply = reader_.message();
+    if (reply.operation == Operation::kConsumerReject)
+        return ended(cm::Outcome::kPeerRejected, reply.whole_private_data());
+    if (reply.operation != Operation::kReply)
+        return ended(cm::Outcome::kNonPeerRejected, reply.whole_private_data());
+    if (reply.sender.qp_type != IBV_QPT_RC) {
+        tell_no_path("it has answered with a queue pair of another type");
+        return ended(cm::Outcome::kLocalFailure);
+    }
+    const std::uint8_t mtu = common_mtu(own_end_.mtu, reply.mtu, manager_.port().settings());
+    if (!connect_queue_pair(own_end_, reply, mtu)) return ended(cm::Outcome::kLocalFailure);
+    // A peer that has gone meanwhile is noticed as the end of the connection.
+    link_.send(encode_ready_to_use());
+    established(reply.whole_private_data());
+}
+
+bool ActiveConnection::try_later() {
+    link_.close();
+    state_ = State::kOpening;
+    if (tries_ >= kTries) return false;
+    wait(kPause);
+    return true;
+}
+
+void ActiveConnection::waited() {
+    if (const int error = try_once()) not_connected(error);
+}
+
+void ActiveConnection::not_connected(int error) {
+    support::trace(support::Level::kDebug, "try {} to connect to {}: {}", tries_, to_text(peer_),
+                   std::generic_category().message(error));
+    if (is_worth_another_try(error) && try_later()) return;
+    if (error == ECONNREFUSED) {
+        cm::tell_refused(failed_try(error));
+        return ended(cm::Outcome::kNonPeerRejected);
+    }
+    cm::tell_unreachable(failed_try(error));
+    ended(cm::Outcome::kUnreachable);
+}
+
+cm::FailedTry ActiveConnection::failed_try(int error) const {
+    return {manager_.adapter().address,
+            peer_,
+            "connecting",
+            std::generic_category().message(error),
+            tries_,
+            cm::Timer::Clock::now() - started_};
+}
+
+void ActiveConnection::not_answered(const std::string& cause) {
+    support::trace(support::Level::kDebug,
+                   "try {} to connect to {}, after {} bytes of an answer: {}", tries_,
+                   to_text(peer_), reader_.size(), cause);
+    shape_ = ++tries_without_answer_ == 1 ? Shape::kOld : Shape::kCurrent;
+    if (try_later()) return;
+    support::report<support::kPeerHangsUp>(to_text(peer_), tries_, cause);
+    ended(cm::Outcome::kLocalFailure);
+}
+
+support::Result<void> ActiveConnection::accept(const cm::Parameters&, cm::User&) {
+    return support::failure(raw(DAT_INTERNAL_ERROR), "no request");
+}
+void ActiveConnection::reject(cm::PrivateData) {}
+
+}  // namespace dapl::scm

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The side that asks.
+#pragma once
+
+#include "dapl/cm/failed_try.hpp"
+#include "providers/scm/connection.hpp"
+
+namespace dapl::scm {
+
+class ActiveConnection final : public Connection {
+  public:
+    ActiveConnection(Manager& manager, const sockaddr_in& peer, const cm::Parameters& parameters,
+                     cm::User& user) REQUIRES(connection_lock);
+    /// @return a failure only where no try can be made at all.
+    support::Result<void> start() REQUIRES(connection_lock);
+
+    support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) override
+        REQUIRES(connection_lock);
+    void reject(cm::PrivateData data) override REQUIRES(connection_lock);
+
+  private:
+    void go_on() override REQUIRES(connection_lock);
+    void waited() override REQUIRES(connection_lock);
+    /// @return 0 for a try that is under way, or an errno value.
+    int try_once() REQUIRES(connection_lock);
+    void send_request() REQUIRES(connection_lock);
+    void read_reply() REQUIRES(connection_lock);
+    void take_reply() REQUIRES(connection_lock);
+    /// Tries again, or gives up. @param error an errno value.
+    void not_connected(int error) REQUIRES(connection_lock);
+    void not_answered(const std::string& cause) REQUIRES(connection_lock);
+    bool try_later() REQUIRES(connection_lock);
+    cm::FailedTry failed_try(int error) const REQUIRES(connection_lock);
+
+    const cm::Timer::Clock::time_point started_ = cm::Timer::Clock::now();
+    int tries_ = 0;
+    int tries_without_answer_ = 0;
+    /// The second try without an answer speaks as old peers do: they cannot read the first.
+    Shape shape_ = Shape::kCurrent;
+    Reader reader_{Reader::Expected::kReply};
+    OwnEnd own_end_{};
+};
+
+}  // namespace dapl::scm

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/scm/bad_peer.hpp"
+
+#include <atomic>
+
+#include "dapl/address.hpp"
+#include "dapl/support/log.hpp"
+
+namespace dapl::scm {
+namespace {
+
+constexpr int kMostTold = 5;
+std::atomic<int> told{0};
+
+}  // namespace
+
+void tell_bad_peer(const sockaddr_storage& peer, const std::string& what) {
+    const std::string address = to_text(peer);
+    // Stops counting in time not to overflow.
+    const int before = told.load() <= kMostTold ? told.fetch_add(1) : kMostTold + 1;
+    if (before < kMostTold) return support::report<support::kBadPeer>(address, what);
+    if (before == kMostTold) support::report<support::kFurtherBadPeers>(kMostTold);
+    support::trace(support::Level::kDebug, "connection from {} is dropped: {}", address, what);
+}
+
+}  // namespace dapl::scm

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/socket.h>
+
+#include <string>
+
+namespace dapl::scm {
+
+/// Tells the user that a peer is dropped. After a few in a process only traces tell: who floods a
+/// port must not fill the log as well.
+void tell_bad_peer(const sockaddr_storage& peer, const std::string& what);
+
+}  // namespace dapl::scm

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/scm/connection.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "dapl/address.hpp"
+#include "dapl/support/log.hpp"
+#include "providers/scm/manager.hpp"
+
+namespace dapl::scm {
+namespace {
+
+std::uint16_t port_in(const sockaddr_storage& address) {
+    sockaddr_in in{};
+    std::memcpy(&in, &address, sizeof in);
+    return ntohs(in.sin_port);
+}
+
+}  // namespace
+
+Connection::Connection(Manager& manager, Link link, const sockaddr_storage& peer, cm::User* user)
+    : manager_(manager), link_(std::move(link)), peer_(peer), user_(user) {}
+
+Connection::~Connection() {
+    manager_.loop.cancel(*this);
+}
+
+std::uint16_t Connection::local_port() const {
+    return link_.is_open() ? port_in(own_address_of(link_.descriptor())) : 0;
+}
+std::uint16_t Connection::remote_port() const {
+    return port_in(peer_);
+}
+
+void Connection::disconnect() {
+    if (state_ == State::kEnded) return;
+    // What the receiver goes by is the end of the stream, should the word not get through.
+    if (state_ == State::kConnected) link_.send(encode_disconnect());
+    link_.close();
+    state_ = State::kEnded;
+    // From the event thread: the caller is not through with its own state.
+    wait(Clock::duration::zero());
+}
+
+void Connection::ready() {
+    if (state_ != State::kConnected) return go_on();
+    if (link_.continue_sending() != 0 || link_.has_news()) ended(cm::Outcome::kDisconnected);
+}
+
+void Connection::expired() {
+    if (state_ != State::kEnded) return waited();
+    if (user_) user_->report(cm::Outcome::kDisconnected, {});
+}
+
+void Connection::wait(Clock::duration time) {
+    manager_.loop.arm(*this, Clock::now() + time);
+}
+
+void Connection::take(const cm::Parameters& parameters) {
+    const std::size_t size = std::min(parameters.private_data.size(), given_.size());
+    std::copy_n(parameters.private_data.begin(), size, given_.begin());
+    own_ = parameters;
+    own_.private_data = cm::PrivateData(given_.data(), size);
+}
+
+Message Connection::offer(Operation operation, const OwnEnd& own, std::uint8_t mtu) const {
+    Message message;
+    message.operation = operation;
+    message.read_limit = own_.responder_resources;
+    message.mtu = mtu;
+    message.sender.lid = own.lid;
+    message.sender.qpn = own_.qp->qp_num;
+    std::memcpy(message.sender.gid.data(), &own.gid.gid, message.sender.gid.size());
+    message.sender.service_level = manager_.port().settings().service_level;
+    message.sender.qp_type = IBV_QPT_RC;
+    const sockaddr_storage address = own_address_of(link_.descriptor());
+    std::memcpy(&message.sender_address, &address, sizeof message.sender_address);
+    message.private_data_size = own_.private_data.size();
+    std::ranges::copy(own_.private_data, message.private_data.begin());
+    return message;
+}
+
+tl::expected<void, std::string> Connection::connect_queue_pair(const OwnEnd& own,
+                                                               const Message& peer,
+                                                               std::uint8_t mtu) {
+    const Reads reads = common_reads(own_.responder_resources, own_.initiator_depth, peer);
+    support::trace(support::Level::kDebug,
+                   "queue pair {:x} to {:x} of {}: GID index {} ({}, {}), MTU code {}, reads {} in "
+                   "and {} out",
+                   own_.qp->qp_num, peer.sender.qpn, to_text(peer_), own.gid.index,
+                   verbs::to_text(own.gid.gid), verbs::to_text(own.gid.reason), mtu, reads.served,
+                   reads.asked);
+    auto connected = manager_.port().connect(own_.qp, own, peer.sender, mtu, reads);
+    if (!connected) tell_no_path(connected.error());
+    return connected;
+}
+
+void Connection::tell_no_path(const std::string& cause) const {
+    support::report<support::kNoPath>(to_text(peer_), cause);
+}
+
+void Connection::established(cm::PrivateData data) {
+    state_ = State::kConnected;
+    user_->report(cm::Outcome::kEstablished, data);
+}
+
+void Connection::ended(cm::Outcome outcome, cm::PrivateData data) {
+    link_.close();
+    state_ = State::kEnded;
+    user_->report(outcome, data);
+}
+
+}  // namespace dapl::scm

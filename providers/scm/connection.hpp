@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What both sides of a connection have in common, above all its second half: once it is
+/// established the socket carries nothing, and whatever happens to it is the end.
+#pragma once
+
+#include "dapl/cm/manager.hpp"
+#include "providers/scm/link.hpp"
+#include "providers/scm/path.hpp"
+
+namespace dapl::scm {
+
+class Manager;
+
+class Connection : public cm::Connection, protected cm::EventSource, private cm::Timer {
+  public:
+    void disconnect() final REQUIRES(connection_lock);
+    sockaddr_storage peer_address() const final REQUIRES(connection_lock) { return peer_; }
+    std::uint16_t local_port() const final REQUIRES(connection_lock);
+    std::uint16_t remote_port() const final REQUIRES(connection_lock);
+
+  protected:
+    /// In this order.
+    enum class State { kOpening, kHandshake, kConnected, kEnded };
+
+    /// @param user nullptr where there is none yet.
+    Connection(Manager& manager, Link link, const sockaddr_storage& peer, cm::User* user);
+    ~Connection() override REQUIRES(connection_lock);
+
+    void ready() final REQUIRES(connection_lock);
+    void expired() final REQUIRES(connection_lock);
+    /// The socket is ready before the connection is established.
+    virtual void go_on() REQUIRES(connection_lock) = 0;
+    /// The timer of wait(), before the connection is established.
+    virtual void waited() REQUIRES(connection_lock) = 0;
+    void wait(Clock::duration time) REQUIRES(connection_lock);
+
+    void take(const cm::Parameters& parameters) REQUIRES(connection_lock);
+    /// A request or reply of this side.
+    Message offer(Operation operation, const OwnEnd& own, std::uint8_t mtu) const
+        REQUIRES(connection_lock);
+    /// @return or what the device refuses, which the user has been told.
+    tl::expected<void, std::string> connect_queue_pair(const OwnEnd& own, const Message& peer,
+                                                       std::uint8_t mtu) REQUIRES(connection_lock);
+    void established(cm::PrivateData data = {}) REQUIRES(connection_lock);
+    /// The last report; the socket is closed first.
+    void ended(cm::Outcome outcome, cm::PrivateData data = {}) REQUIRES(connection_lock);
+    void tell_no_path(const std::string& cause) const REQUIRES(connection_lock);
+
+    Manager& manager_;
+    State state_ = State::kOpening;
+    Link link_;
+    sockaddr_storage peer_;
+    cm::User* user_;
+    cm::Parameters own_{};  ///< its private data is given_
+
+  private:
+    std::array<std::byte, kMaxPrivateData> given_{};
+};
+
+}  // namespace dapl::scm

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Peers from which the next message of the handshake is due. Their number and the time they have
+/// are limited: who waits longest goes first, so that new ones always get in.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <string>
+
+#include "dapl/cm/event_loop.hpp"
+
+namespace dapl::scm {
+
+class HalfOpen final : private cm::Timer {
+  public:
+    class Member {
+      public:
+        /// Is no member any more, and may destroy itself.
+        /// @param why for a message about the peer.
+        virtual void expelled(const std::string& why) REQUIRES(connection_lock) = 0;
+
+      protected:
+        ~Member() = default;
+
+      private:
+        friend class HalfOpen;
+        struct Place {
+            Member* member;
+            Clock::time_point deadline;
+        };
+        bool is_member_ GUARDED_BY(connection_lock) = false;
+        std::list<Place>::iterator place_ GUARDED_BY(connection_lock);
+    };
+
+    HalfOpen(cm::EventLoop& loop, std::size_t most, std::chrono::milliseconds time)
+        : loop_(loop), most_(most), time_(time) {}
+    HalfOpen(const HalfOpen&) = delete;
+    HalfOpen& operator=(const HalfOpen&) = delete;
+    /// Before it goes away.
+    void stop() REQUIRES(connection_lock) { loop_.cancel(*this); }
+
+    /// Makes room for it where there is none.
+    void enter(Member& member) REQUIRES(connection_lock);
+    /// Nothing happens to who is no member.
+    void leave(Member& member) REQUIRES(connection_lock);
+    /// @return false where there is none to expel.
+    bool expel_oldest(const std::string& why) REQUIRES(connection_lock);
+    std::size_t size() const REQUIRES(connection_lock) { return oldest_first_.size(); }
+
+  private:
+    void expired() override REQUIRES(connection_lock);
+
+    cm::EventLoop& loop_;
+    const std::size_t most_;
+    const std::chrono::milliseconds time_;
+    std::list<Member::Place> oldest_first_ GUARDED_BY(connection_lock);
+};
+
+}  // namespace dapl::scm

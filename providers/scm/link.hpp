@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A TCP socket between two sides: sends whole messages, reads what there is, never blocks.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <string>
+
+#include "dapl/cm/event_loop.hpp"
+#include "providers/scm/message.hpp"
+
+namespace dapl::scm {
+
+/// Owns a file descriptor, -1 for none.
+class Descriptor {
+  public:
+    Descriptor() = default;
+    explicit Descriptor(int number) : number_(number) {}
+    Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+    Descriptor& operator=(Descriptor&& other) noexcept;
+    ~Descriptor() { reset(-1); }
+    int get() const { return number_; }
+    explicit operator bool() const { return number_ >= 0; }
+
+  private:
+    int release();
+    void reset(int number);
+    int number_ = -1;
+};
+
+/// A new non-blocking TCP socket, empty with errno on failure. Its port may be listened on while
+/// connections that had it are still around, and the other way round.
+Descriptor make_socket();
+/// Messages are small and each waits for an answer: none is held back. For connections.
+void send_at_once(const Descriptor& socket);
+/// Of the socket's own end; family 0 where it has none.
+sockaddr_storage own_address_of(int socket);
+
+class Link {
+  public:
+    /// @param socket connected, or connecting.
+    Link(cm::EventLoop& loop, Descriptor socket) : loop_(loop), socket_(std::move(socket)) {}
+    explicit Link(cm::EventLoop& loop) : loop_(loop) {}
+    Link(Link&& other) = default;
+    ~Link() REQUIRES(connection_lock) { close(); }
+    /// Closes the one it had.
+    void open(Descriptor socket) REQUIRES(connection_lock);
+    /// The peer sees the end even where a forked process has the socket too.
+    void close() REQUIRES(connection_lock);
+    bool is_open() const { return static_cast<bool>(socket_); }
+    int descriptor() const { return socket_.get(); }
+
+    support::Result<void> watch(cm::EventSource& source, cm::Interest interest)
+        REQUIRES(connection_lock);
+    /// Before somebody else takes the link over.
+    void unwatch() REQUIRES(connection_lock);
+    /// @return the error of a connect that has ended, 0 for success.
+    int connect_result() const;
+
+    /// One write; what the socket does not take is left to continue_sending().
+    /// @return 0 or an errno value.
+    int send(const Bytes& message) REQUIRES(connection_lock);
+    /// For a socket that has become ready. @return 0 or an errno value.
+    int continue_sending() REQUIRES(connection_lock);
+
+    enum class State { kMore, kComplete, kRefused, kClosed };
+    struct Reading {
+        State state;
+        std::string cause;  ///< for kRefused and kClosed
+    };
+    /// Reads what there is of a message.
+    Reading read(Reader& reader) REQUIRES(connection_lock);
+    /// @return whether the peer has said or done anything at all.
+    bool has_news() const REQUIRES(connection_lock);
+
+  private:
+    cm::EventLoop& loop_;
+    Descriptor socket_;
+    Bytes sending_;
+    std::size_t sent_ = 0;
+    bool watched_ = false;
+};
+
+}  // namespace dapl::scm

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/scm/listener.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "dapl/address.hpp"
+#include "dapl/cm/failure.hpp"
+#include "dapl/refusal.hpp"
+#include "dapl/support/log.hpp"
+#include "providers/scm/bad_peer.hpp"
+#include "providers/scm/manager.hpp"
+#include "providers/scm/passive.hpp"
+
+namespace dapl::scm {
+
+class Listener::Arrival final : private cm::EventSource, private HalfOpen::Member {
+  public:
+    Arrival(Listener& listener, Descriptor socket, const sockaddr_storage& peer)
+        : listener_(listener),
+          link(listener.manager_.loop, std::move(socket)),
+          peer_address(peer) {}
+    ~Arrival() REQUIRES(connection_lock) { listener_.manager_.arrivals.leave(*this); }
+
+    /// Most requests are there already. May destroy the arrival, as ready().
+    void start() REQUIRES(connection_lock) {
+        listener_.manager_.arrivals.enter(*this);
+        if (!link.watch(*this, cm::Interest::kRead)) return listener_.drop(*this, "");
+        ready();
+    }
+
+  private:
+    friend class Listener;
+
+    void ready() override REQUIRES(connection_lock) {
+        const auto [state, cause] = link.read(request);
+        switch (state) {
+            case Link::State::kMore:
+                return;
+            case Link::State::kComplete:
+                return listener_.complete(*this);
+            case Link::State::kRefused:
+                return listener_.drop(*this, "its request has " + cause);
+            case Link::State::kClosed:
+                return listener_.drop(*this, request.size() == 0 ? "" : progress() + cause);
+        }
+    }
+    void expelled(const std::string& why) override REQUIRES(connection_lock) {
+        listener_.drop(*this, progress() + why);
+    }
+    std::string progress() const {
+        return "after " + std::to_string(request.size()) + " bytes of a request, ";
+    }
+
+    Listener& listener_;
+    Link link;
+    Reader request{Reader::Expected::kRequest};
+    sockaddr_storage peer_address;
+    std::list<std::unique_ptr<Arrival>>::iterator place;
+};
+
+Listener::Listener(Manager& manager, cm::ListenUser& user) : manager_(manager), user_(user) {}
+
+Listener::~Listener() {
+    if (!socket_) return;
+    manager_.loop.forget(socket_.get());
+    // Ends it where a forked process has the socket too.
+    shutdown(socket_.get(), SHUT_RDWR);
+    arrivals_.clear();
+}
+
+support::Result<void> Listener::start(std::uint16_t port) {
+    sockaddr_in address{};
+    std::memcpy(&address, &manager_.adapter().address, sizeof address);
+    address.sin_port = htons(port);
+    Descriptor socket = make_socket();
+    if (!socket) return refused_by_system(errno, "a service point");
+    if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        return cm::system_failure(errno, "bind");
+    if (listen(socket.get(), SOMAXCONN) != 0) return cm::system_failure(errno, "listen");
+    if (const auto watched = manager_.loop.watch(socket.get(), *this); !watched) return watched;
+    socket_ = std::move(socket);
+    return {};
+}
+
+/// One at a time: its request may end this listener, and others' sockets have their turn.
+void Listener::ready() {
+    sockaddr_storage peer{};
+    socklen_t size = sizeof peer;
+    Descriptor socket(accept4(socket_.get(), reinterpret_cast<sockaddr*>(&peer), &size,
+                              SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) return not_accepted(errno);
+    send_at_once(socket);
+    arrivals_.push_front(std::make_unique<Arrival>(*this, std::move(socket), peer));
+    Arrival& arrival = *arrivals_.front();
+    arrival.place = arrivals_.begin();
+    arrival.start();
+}
+
+void Listener::not_accepted(int error) {
+    const bool lacks_descriptors = is_out_of_descriptors(error);
+    if (!lacks_descriptors && error != ENOBUFS && error != ENOMEM) return;  // it has gone again
+    if (lacks_descriptors && manager_.arrivals.expel_oldest("no file descriptor is left")) return;
+    manager_.tell_no_descriptor(error);
+    manager_.loop.rest(socket_.get());
+}
+
+void Listener::drop(Arrival& arrival, const std::string& why) {
+    if (!why.empty()) tell_bad_peer(arrival.peer_address, why);
+    arrivals_.erase(arrival.place);
+}
+
+void Listener::complete(Arrival& arrival) {
+    const Message& request = arrival.request.message();
+    if (request.sender.qp_type != IBV_QPT_RC) {
+        arrival.link.send(encode_reject(arrival.request.bytes(), arrival.request.shape(),
+                                        Operation::kManagerReject, {}));
+        return drop(arrival, "it asks for a datagram endpoint, which is not offered here");
+    }
+    arrival.link.unwatch();
+    auto connection = std::make_unique<PassiveConnection>(manager_, std::move(arrival.link),
+                                                          arrival.peer_address, arrival.request);
+    const Message copy = request;
+    arrivals_.erase(arrival.place);
+    user_.request(std::move(connection), copy.given_private_data());
+}
+
+}  // namespace dapl::scm

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A listening socket and the peers that have connected to it and not said all of their request.
+#pragma once
+
+#include <list>
+#include <memory>
+
+#include "dapl/cm/manager.hpp"
+#include "providers/scm/half_open.hpp"
+#include "providers/scm/link.hpp"
+
+namespace dapl::scm {
+
+class Manager;
+
+class Listener final : public cm::Listener, private cm::EventSource {
+  public:
+    Listener(Manager& manager, cm::ListenUser& user);
+    ~Listener() override REQUIRES(connection_lock);
+    /// @param port host order.
+    support::Result<void> start(std::uint16_t port) REQUIRES(connection_lock);
+
+  private:
+    class Arrival;
+
+    void ready() override REQUIRES(connection_lock);
+    void not_accepted(int error) REQUIRES(connection_lock);
+    /// The arrival is gone afterwards, and possibly this listener: the consumer may close it.
+    void complete(Arrival& arrival) REQUIRES(connection_lock);
+    /// The same. @param why for a message; none where it is empty.
+    void drop(Arrival& arrival, const std::string& why) REQUIRES(connection_lock);
+
+    Manager& manager_;
+    cm::ListenUser& user_;
+    Descriptor socket_;
+    std::list<std::unique_ptr<Arrival>> arrivals_;
+};
+
+}  // namespace dapl::scm

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/scm/manager.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "dapl/address.hpp"
+#include "dapl/refusal.hpp"
+#include "dapl/support/log.hpp"
+#include "dapl/support/settings.hpp"
+#include "providers/scm/active.hpp"
+#include "providers/scm/address.hpp"
+#include "providers/scm/listener.hpp"
+
+namespace dapl::scm {
+namespace {
+
+std::size_t most_half_open() {
+    return static_cast<std::size_t>(setting_integer(support::Setting::kScmHalfOpen));
+}
+std::chrono::milliseconds handshake_time() {
+    return std::chrono::milliseconds(setting_integer(support::Setting::kScmHandshakeTime));
+}
+
+}  // namespace
+
+Manager::Manager(cm::EventLoop& running, Port port, const sockaddr_in& address)
+    : cm::Manager(running),
+      arrivals(running, most_half_open(), handshake_time()),
+      accepted(running, most_half_open(), handshake_time()),
+      port_(std::move(port)),
+      adapter_{port_.context(), port_.number(), {}},
+      binds_outgoing_(setting_is_set(support::Setting::kScmBindAddress)) {
+    std::memcpy(&adapter_.address, &address, sizeof address);
+}
+
+Manager::~Manager() {
+    const support::MutexLock guard(connection_lock);
+    arrivals.stop();
+    accepted.stop();
+}
+
+DAT_COUNT Manager::max_private_data() const {
+    return kMaxPrivateData;
+}
+
+cm::Limits Manager::limits() const {
+    return {kMaxPrivateData, kMaxPrivateData, kMaxPrivateData};
+}
+
+support::Result<std::unique_ptr<cm::Connection>> Manager::connect(const sockaddr* peer,
+                                                                  std::uint64_t conn_qual,
+                                                                  const cm::Parameters& parameters,
+                                                                  cm::User& user) {
+    if (peer->sa_family != AF_INET)
+        return support::failure(raw(DAT_INVALID_ADDRESS), "no IPv4 address");
+    sockaddr_in address{};
+    std::memcpy(&address, peer, sizeof address);
+    address.sin_port = htons(port_of(conn_qual));
+    std::memset(address.sin_zero, 0, sizeof address.sin_zero);
+    auto connection = std::make_unique<ActiveConnection>(*this, address, parameters, user);
+    if (const auto started = connection->start(); !started) return tl::unexpected(started.error());
+    return connection;
+}
+
+support::Result<std::unique_ptr<cm::Listener>> Manager::listen(std::uint64_t conn_qual,
+                                                               cm::ListenUser& user) {
+    if (port_of(conn_qual) == 0)
+        return support::failure(raw(DAT_CONN_QUAL_UNAVAILABLE), "the qualifier has no port");
+    auto listener = std::make_unique<Listener>(*this, user);
+    if (const auto started = listener->start(port_of(conn_qual)); !started)
+        return tl::unexpected(started.error());
+    return listener;
+}
+
+int Manager::bind_outgoing(int socket) const {
+    if (!binds_outgoing_) return 0;
+    const int on = 1;
+    setsockopt(socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+    sockaddr_in address{};
+    std::memcpy(&address, &adapter_.address, sizeof address);
+    return bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0
+                                                                                          : errno;
+}
+
+void Manager::tell_no_descriptor(int error) {
+    if (told_no_descriptor_) return;
+    told_no_descriptor_ = true;
+    [[maybe_unused]] const auto told = refused_by_system(error, "a peer that connects");
+}
+
+}  // namespace dapl::scm
+
+namespace dapl::cm {
+
+support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
+                                                       std::string_view ia_params) {
+    auto device = open_device(ia_name, ia_params);
+    if (!device) return tl::unexpected(device.error());
+    if (device->choice.transport == IBV_TRANSPORT_IWARP) {
+        support::report<support::kIwarpNeedsRdmaCm>(ia_name, device->choice.device);
+        return support::failure(raw(DAT_INVALID_ADDRESS), "an iWARP device");
+    }
+    const auto address = scm::own_address(ia_name);
+    if (!address) return tl::unexpected(address.error());
+    const auto running = EventLoop::acquire();
+    if (!running) return tl::unexpected(running.error());
+    auto manager =
+        std::make_unique<scm::Manager>(**running, scm::Port(std::move(*device), ia_name), *address);
+    support::trace(support::Level::kDebug, "IA {} listens at {}", ia_name,
+                   dapl::to_text(manager->adapter().address));
+    return manager;
+}
+
+}  // namespace dapl::cm

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The connection manager over TCP sockets.
+#pragma once
+
+#include "dapl/cm/manager.hpp"
+#include "providers/scm/half_open.hpp"
+#include "providers/scm/path.hpp"
+
+namespace dapl::scm {
+
+class Manager final : public cm::Manager {
+  public:
+    Manager(cm::EventLoop& running, Port port, const sockaddr_in& address);
+    ~Manager() override EXCLUDES(connection_lock);
+
+    const cm::Adapter& adapter() const override { return adapter_; }
+    const char* name() const override { return "SCM"; }
+    DAT_COUNT max_private_data() const override;
+    cm::Limits limits() const override;
+    support::Result<std::unique_ptr<cm::Connection>> connect(const sockaddr* peer,
+                                                             std::uint64_t conn_qual,
+                                                             const cm::Parameters& parameters,
+                                                             cm::User& user) override
+        REQUIRES(connection_lock);
+    support::Result<std::unique_ptr<cm::Listener>> listen(std::uint64_t conn_qual,
+                                                          cm::ListenUser& user) override
+        REQUIRES(connection_lock);
+
+    const Port& port() const { return port_; }
+    /// Where the user has named an address connections go out from it as well.
+    /// @return 0 or an errno value.
+    int bind_outgoing(int socket) const;
+    /// Once, however often it happens.
+    void tell_no_descriptor(int error) REQUIRES(connection_lock);
+
+    HalfOpen arrivals;  ///< whose request is not there
+    HalfOpen accepted;  ///< who have not confirmed the connection
+
+  private:
+    Port port_;
+    cm::Adapter adapter_;
+    bool binds_outgoing_;
+    bool told_no_descriptor_ GUARDED_BY(connection_lock) = false;
+};
+
+}  // namespace dapl::scm

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/scm/passive.hpp"
+
+#include <cstring>
+#include <system_error>
+
+#include "dapl/address.hpp"
+#include "dapl/codes.hpp"
+#include "dapl/support/log.hpp"
+#include "providers/scm/bad_peer.hpp"
+#include "providers/scm/manager.hpp"
+
+namespace dapl::scm {
+
+PassiveConnection::PassiveConnection(Manager& manager, Link link, const sockaddr_storage& peer,
+                                     const Reader& request)
+    : Connection(manager, std::move(link), peer, nullptr), request_(request) {}
+
+PassiveConnection::~PassiveConnection() {
+    manager_.accepted.leave(*this);
+    if (!is_answered_) refuse(Operation::kManagerReject, {});
+}
+
+void PassiveConnection::refuse(Operation operation, cm::PrivateData data) {
+    is_answered_ = true;
+    link_.send(encode_reject(request_.bytes(), request_.shape(), operation, data));
+}
+
+void PassiveConnection::reject(cm::PrivateData data) {
+    refuse(Operation::kConsumerReject, data);
+}
+
+support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters, cm::User& user) {
+    const Message& request = request_.message();
+    if (parameters.qp->context != manager_.adapter().context)
+        return support::failure(raw(DAT_INTERNAL_ERROR), "the EP is on another device");
+    take(parameters);
+    user_ = &user;
+    ibv_gid peer_gid;
+    std::memcpy(&peer_gid, request.sender.gid.data(), sizeof peer_gid);
+    const auto own = manager_.port().own_end(&peer_gid);
+    if (!own) tell_no_path(own.error());
+    const std::uint8_t mtu =
+        own ? common_mtu(own->mtu, request.mtu, manager_.port().settings()) : std::uint8_t{0};
+    if (!own || !connect_queue_pair(*own, request, mtu)) {
+        refuse(Operation::kManagerReject, {});
+        ended(cm::Outcome::kLocalFailure);
+        return {};
+    }
+    state_ = State::kHandshake;
+    if (const int error = send_reply(*own, mtu)) {
+        support::trace(support::Level::kDebug, "{} has gone before it was accepted: {}",
+                       to_text(peer_), std::generic_category().message(error));
+        ended(cm::Outcome::kDisconnected);
+    }
+    return {};
+}
+
+int PassiveConnection::send_reply(const OwnEnd& own, std::uint8_t mtu) {
+    is_answered_ = true;
+    const Bytes reply = encode(offer(Operation::kReply, own, mtu), request_.shape());
+    if (!link_.watch(*this, cm::Interest::kRead)) return ENOMEM;
+    if (const int error = link_.send(reply)) return error;
+    manager_.accepted.enter(*this);
+    return 0;
+}
+
+void PassiveConnection::go_on() {
+    const int error = link_.continue_sending();
+    const auto [state, cause] =
+        error == 0 ? link_.read(ready_to_use_)
+                   : Link::Reading{Link::State::kClosed, std::generic_category().message(error)};
+    if (state == Link::State::kMore) return;
+    manager_.accepted.leave(*this);
+    if (state == Link::State::kComplete) return established();
+    if (state == Link::State::kRefused)
+        tell_bad_peer(peer_, "it has confirmed the connection with " + cause);
+    else
+        support::trace(support::Level::kDebug, "{} has gone without confirming the connection: {}",
+                       to_text(peer_), cause);
+    ended(cm::Outcome::kDisconnected);
+}
+
+void PassiveConnection::expelled(const std::string& why) {
+    tell_bad_peer(peer_, "it has not confirmed the connection, and " + why);
+    ended(cm::Outcome::kUnreachable);
+}
+
+}  // namespace dapl::scm

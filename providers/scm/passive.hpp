@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The side that is asked, from a whole request on.
+#pragma once
+
+#include "providers/scm/connection.hpp"
+#include "providers/scm/half_open.hpp"
+
+namespace dapl::scm {
+
+class PassiveConnection final : public Connection, private HalfOpen::Member {
+  public:
+    /// @param request a complete one.
+    PassiveConnection(Manager& manager, Link link, const sockaddr_storage& peer,
+                      const Reader& request) REQUIRES(connection_lock);
+    ~PassiveConnection() override REQUIRES(connection_lock);
+
+    support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) override
+        REQUIRES(connection_lock);
+    void reject(cm::PrivateData data) override REQUIRES(connection_lock);
+
+  private:
+    void go_on() override REQUIRES(connection_lock);
+    void waited() override REQUIRES(connection_lock) {}
+    void expelled(const std::string& why) override REQUIRES(connection_lock);
+    /// The last message to a peer that gets no connection.
+    void refuse(Operation operation, cm::PrivateData data) REQUIRES(connection_lock);
+    /// @return 0 or an errno value.
+    int send_reply(const OwnEnd& own, std::uint8_t mtu) REQUIRES(connection_lock);
+
+    Reader request_;
+    Reader ready_to_use_{Reader::Expected::kReadyToUse};
+    bool is_answered_ = false;
+};
+
+}  // namespace dapl::scm

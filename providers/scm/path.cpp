@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/scm/path.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "dapl/support/log.hpp"
+#include "dapl/support/settings.hpp"
+
+namespace dapl::scm {
+namespace {
+
+using support::Setting;
+
+/// Both sides start at it: part of the wire contract.
+constexpr std::uint32_t kFirstPacket = 1;
+constexpr std::uint16_t kFirstWithReadLimit = 7;
+
+std::uint8_t small(Setting setting) {
+    return static_cast<std::uint8_t>(setting_integer(setting));
+}
+
+std::uint8_t mtu_of(long bytes) {
+    std::uint8_t mtu = IBV_MTU_256;
+    while (mtu < IBV_MTU_4096 && 256L << mtu <= bytes) ++mtu;
+    return mtu;
+}
+
+/// @return the table's index of the key that the user wants; 0, the port's own, where there is none
+/// such.
+std::uint16_t find_p_key(const cm::OpenDevice& device, std::string_view ia_name) {
+    constexpr long kMembershipBit = 0x8000;
+    const long wanted = setting_integer(Setting::kIbPartition);
+    ibv_port_attr port{};
+    if (wanted == 0 || ibv_query_port(device.context.get(), device.choice.port, &port) != 0)
+        return 0;
+    for (std::uint16_t index = 0; index < port.pkey_tbl_len; ++index) {
+        __be16 key = 0;
+        if (ibv_query_pkey(device.context.get(), device.choice.port, index, &key) != 0) break;
+        if ((ntohs(key) | kMembershipBit) == (wanted | kMembershipBit)) return index;
+    }
+    support::report<support::kNoSuchPartition>(ia_name, wanted, device.choice.port,
+                                               device.choice.device);
+    return 0;
+}
+
+std::string refusal(const char* state, int error) {
+    return std::string("the device refuses ") + state + ": " +
+           std::generic_category().message(error);
+}
+
+}  // namespace
+
+PathSettings read_path_settings() {
+    PathSettings settings{};
+    settings.has_mtu = setting_is_set(Setting::kIbMtu);
+    settings.largest_mtu = mtu_of(setting_integer(Setting::kIbMtu));
+    settings.service_level = small(Setting::kIbServiceLevel);
+    settings.ack_retries = small(Setting::kAckRetries);
+    settings.ack_timer = small(Setting::kAckTimer);
+    settings.receiver_retries = small(Setting::kReceiverRetries);
+    settings.receiver_timer = small(Setting::kReceiverTimer);
+    settings.global_routing = setting_flag(Setting::kGlobalRouting);
+    settings.hop_limit = small(Setting::kHopLimit);
+    settings.traffic_class = small(Setting::kTrafficClass);
+    return settings;
+}
+
+std::uint8_t common_mtu(std::uint8_t own, std::uint8_t peer, const PathSettings& settings) {
+    if (peer != 0) return std::min(own, peer);
+    return settings.has_mtu ? own : std::min<std::uint8_t>(own, IBV_MTU_2048);
+}
+
+Reads common_reads(std::uint8_t responder_resources, std::uint8_t initiator_depth,
+                   const Message& peer) {
+    // Older peers do not say how many they serve.
+    if (peer.version < kFirstWithReadLimit) return {responder_resources, initiator_depth};
+    return {responder_resources, std::min(initiator_depth, peer.read_limit)};
+}
+
+Port::Port(cm::OpenDevice device, std::string_view ia_name)
+    : device_(std::move(device)),
+      settings_(read_path_settings()),
+      p_key_index_(find_p_key(device_, ia_name)) {
+    ibv_device_attr attributes{};
+    if (ibv_query_device(context(), &attributes) == 0)
+        settings_.ack_timer = std::max(settings_.ack_timer, attributes.local_ca_ack_delay);
+}
+
+tl::expected<OwnEnd, std::string> Port::own_end(const ibv_gid* peer) const {
+    ibv_port_attr port{};
+    if (const int error = ibv_query_port(context(), number(), &port))
+        return tl::unexpected(refusal("to tell its port's state", error));
+    const auto gid = verbs::choose_gid(context(), number(), cm::wanted_gid_index(), peer);
+    if (!gid) return tl::unexpected(std::string("the port has no GID to connect from"));
+    OwnEnd own{port.lid, *gid, std::min<std::uint8_t>(port.active_mtu, settings_.largest_mtu),
+               port.link_layer != IBV_LINK_LAYER_ETHERNET};
+    return own;
+}
+
+tl::expected<void, std::string> Port::connect(ibv_qp* qp, const OwnEnd& own, const QpAddress& peer,
+                                              std::uint8_t mtu, const Reads& reads) const {
+    ibv_qp_attr receive{};
+    receive.qp_state = IBV_QPS_RTR;
+    receive.path_mtu = static_cast<ibv_mtu>(mtu);
+    receive.dest_qp_num = peer.qpn;
+    receive.rq_psn = kFirstPacket;
+    receive.max_dest_rd_atomic = reads.served;
+    receive.min_rnr_timer = settings_.receiver_timer;
+    receive.pkey_index = p_key_index_;
+    ibv_ah_attr& way = receive.ah_attr;
+    way.dlid = peer.lid;
+    way.sl = settings_.service_level;
+    way.port_num = number();
+    way.is_global = !own.is_infiniband || settings_.global_routing;
+    if (way.is_global) {
+        static_assert(sizeof way.grh.dgid == sizeof peer.gid);
+        std::memcpy(&way.grh.dgid, peer.gid.data(), peer.gid.size());
+        way.grh.sgid_index = static_cast<std::uint8_t>(own.gid.index);
+        way.grh.hop_limit = settings_.hop_limit;
+        way.grh.traffic_class = settings_.traffic_class;
+    }
+    int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+               IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+    if (p_key_index_ != 0) mask |= IBV_QP_PKEY_INDEX;
+    if (const int error = ibv_modify_qp(qp, &receive, mask))
+        return tl::unexpected(refusal("the way to the peer's queue pair", error));
+    ibv_qp_attr send{};
+    send.qp_state = IBV_QPS_RTS;
+    send.sq_psn = kFirstPacket;
+    send.max_rd_atomic = reads.asked;
+    send.retry_cnt = settings_.ack_retries;
+    send.timeout = settings_.ack_timer;
+    send.rnr_retry = settings_.receiver_retries;
+    if (const int error = ibv_modify_qp(qp, &send,
+                                        IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC |
+                                            IBV_QP_RETRY_CNT | IBV_QP_TIMEOUT | IBV_QP_RNR_RETRY))
+        return tl::unexpected(refusal("to send to the peer's queue pair", error));
+    return {};
+}
+
+}  // namespace dapl::scm

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The device's port, and the way from it to a peer's queue pair.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <string>
+#include <tl/expected.hpp>
+
+#include "dapl/cm/device.hpp"
+#include "providers/scm/message.hpp"
+
+namespace dapl::scm {
+
+/// What the settings say of paths; read once, when the adapter instance is opened.
+struct PathSettings {
+    std::uint8_t largest_mtu;  ///< ibv_mtu
+    bool has_mtu;              ///< the user has set it: it holds for peers that say none as well
+    std::uint8_t service_level;
+    std::uint8_t ack_retries, ack_timer;  ///< as InfiniBand encodes them
+    std::uint8_t receiver_retries, receiver_timer;
+    bool global_routing;
+    std::uint8_t hop_limit, traffic_class;
+};
+PathSettings read_path_settings();
+
+/// What this side tells a peer of itself.
+struct OwnEnd {
+    std::uint16_t lid;
+    verbs::GidChoice gid;
+    std::uint8_t mtu;  ///< the largest that the port and the settings allow
+    bool is_infiniband;
+};
+
+/// The smaller of both. @param peer 0 from a peer that says none: those use 2048, unless set.
+std::uint8_t common_mtu(std::uint8_t own, std::uint8_t peer, const PathSettings& settings);
+
+/// What the smaller of both sides allows.
+struct Reads {
+    std::uint8_t served;  ///< at a time, for the peer
+    std::uint8_t asked;   ///< at a time, of the peer
+};
+Reads common_reads(std::uint8_t responder_resources, std::uint8_t initiator_depth,
+                   const Message& peer);
+
+class Port {
+  public:
+    /// Tells the user of a P_Key that the port does not have.
+    Port(cm::OpenDevice device, std::string_view ia_name);
+
+    ibv_context* context() const { return device_.context.get(); }
+    std::uint8_t number() const { return device_.choice.port; }
+
+    /// As it is now: ports go up and down, and get other addresses.
+    /// @param peer the peer's GID, where it is known. @return or why there is no way.
+    tl::expected<OwnEnd, std::string> own_end(const ibv_gid* peer) const;
+    /// INIT to RTR to RTS. @return or what the device refused.
+    tl::expected<void, std::string> connect(ibv_qp* qp, const OwnEnd& own, const QpAddress& peer,
+                                            std::uint8_t mtu, const Reads& reads) const;
+    const PathSettings& settings() const { return settings_; }
+
+  private:
+    cm::OpenDevice device_;
+    PathSettings settings_;
+    std::uint16_t p_key_index_;
+};
+
+}  // namespace dapl::scm
