@@ -13,6 +13,7 @@
 namespace dapl::scm {
 namespace {
 
+constexpr const char* kConnecting = "connecting";
 constexpr int kTries = 5;
 /// A listener that is being replaced is back soon.
 constexpr std::chrono::milliseconds kPause{10};
@@ -155,10 +156,14 @@ void ActiveConnection::not_connected(int error) {
     ended(cm::Outcome::kUnreachable);
 }
 
+cm::Progress ActiveConnection::progress() const {
+    return {state_ == State::kOpening ? kConnecting : "waiting for the peer's answer", tries_};
+}
+
 cm::FailedTry ActiveConnection::failed_try(int error) const {
     return {manager_.adapter().address,
             peer_,
-            "connecting",
+            kConnecting,
             std::generic_category().message(error),
             tries_,
             cm::Timer::Clock::now() - started_};

@@ -18,6 +18,7 @@ class ActiveConnection final : public Connection {
     support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) override
         REQUIRES(connection_lock);
     void reject(cm::PrivateData data) override REQUIRES(connection_lock);
+    cm::Progress progress() const override REQUIRES(connection_lock);
 
   private:
     void go_on() override REQUIRES(connection_lock);
