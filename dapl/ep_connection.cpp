@@ -139,6 +139,8 @@ void EpConnection::expired() {
 }
 
 void EpConnection::report(cm::Outcome outcome, cm::PrivateData data) {
+    // Programs tell the two sides apart by this: the accepting side's events carry nothing.
+    if (!active_) data = {};
     if (outcome == cm::Outcome::kEstablished) return established(data);
     const DAT_EP_STATE before = ep_.state.get();
     const EpCause cause =
@@ -152,8 +154,7 @@ void EpConnection::established(cm::PrivateData data) {
     ep_.ia.manager->loop.cancel(*this);
     if (active_) local_port_qual = cm_->local_port();
     if (active_ && ep_.shared) ep_.shared->begin(ep_.queue_pair());
-    // Programs tell the two sides apart by this: the accepting side's event carries nothing.
-    post(DAT_CONNECTION_EVENT_ESTABLISHED, active_ ? data : cm::PrivateData{});
+    post(DAT_CONNECTION_EVENT_ESTABLISHED, data);
 }
 
 DAT_EVENT_NUMBER EpConnection::event_of(cm::Outcome outcome, DAT_EP_STATE before) const {
