@@ -240,8 +240,10 @@ Peer establish(Endpoint& endpoint, Options& options) {
     const Peer peer = options.server() ? serve(endpoint, options) : call(endpoint, options);
     std::printf("\n%d CONNECTED!\n\n", static_cast<int>(getpid()));
     std::fflush(stdout);
-    send_memory(endpoint, patience(options, 0));
+    // Over iWARP the side that asked for the connection has to speak first.
+    if (!options.server()) send_memory(endpoint, patience(options, 0));
     receive_memory(endpoint, options, peer);
+    if (options.server()) send_memory(endpoint, patience(options, 0));
     return peer;
 }
 
