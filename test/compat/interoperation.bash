@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # The matrix of our stack against the reference's: every pairing of a server's libraries with a client's, and every case of what they
 # do with each other. A test's name is its place in the matrix, in words that cell() reads:
 #
