@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char* kConnecting = "connecting";
 constexpr int kTries = 5;
-/// A listener that is being replaced is back soon.
-constexpr std::chrono::milliseconds kPause{10};
+/// Doubled after each try: a listener that is about to be made, or made anew, is there soon.
+constexpr std::chrono::milliseconds kFirstPause{10};
 
 sockaddr_storage stored(const sockaddr_in& address) {
     sockaddr_storage result{};
@@ -136,7 +136,7 @@ bool ActiveConnection::try_later() {
     link_.close();
     state_ = State::kOpening;
     if (tries_ >= kTries) return false;
-    wait(kPause);
+    wait(kFirstPause * (1 << (tries_ - 1)));
     return true;
 }
 

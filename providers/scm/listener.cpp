@@ -101,7 +101,7 @@ void Listener::ready() {
 }
 
 void Listener::not_accepted(int error) {
-    const bool lacks_descriptors = is_out_of_descriptors(error);
+    const bool lacks_descriptors = error == EMFILE || error == ENFILE;
     if (!lacks_descriptors && error != ENOBUFS && error != ENOMEM) return;  // it has gone again
     if (lacks_descriptors && manager_.arrivals.expel_oldest("no file descriptor is left")) return;
     manager_.tell_no_descriptor(error);
