@@ -12,32 +12,32 @@ setup() {
 }
 teardown() { stop_all; }
 
-@test "Debian's libdat2 with our libdaplsoft" {
+@test "Debian's libdat2 with our libdaplsoft on soft0" {
     use_stack debian "$ours/libdaplsoft.so.2" 'soft0 0'
     dtest_passes -b 4096
 }
-@test "Debian's libdat2 with our libdaplofa" {
+@test "Debian's libdat2 with our libdaplofa on soft0" {
     use_stack debian "$ours/libdaplofa.so.2" 'lo 0' preload
     dtest_passes -b 4096
 }
-@test "our libdat2 with Debian's libdaplofa" {
+@test "our libdat2 with Debian's libdaplofa on soft0" {
     use_stack ours "$(installed libdaplofa.so.2)" 'lo 0' preload
     dtest_passes -b 4096
 }
-@test "our libdat2 with Debian's libdaploscm" {
+@test "our libdat2 with Debian's libdaploscm on soft0" {
     use_stack ours "$(installed libdaploscm.so.2)" 'soft0 1' preload
     dtest_passes -b 4096
 }
-@test "our libdat2 with our libdaplofa" {
-    use_stack ours "$ours/libdaplofa.so.2" 'lo 0' preload
+@test "Debian's libdat2 with our libdaploscm on soft0" {
+    use_stack debian "$ours/libdaploscm.so.2" 'soft0 1' preload
     dtest_passes -b 4096
 }
-@test "our libdat2 with our libdaploscm" {
+@test "our libdat2 with our libdaploscm on soft0" {
     use_stack ours "$ours/libdaploscm.so.2" 'soft0 1' preload
     dtest_passes -b 4096
 }
-@test "Debian's libdat2 with our libdaploscm" {
-    use_stack debian "$ours/libdaploscm.so.2" 'soft0 1' preload
+@test "our libdat2 with our libdaplofa on soft0" {
+    use_stack ours "$ours/libdaplofa.so.2" 'lo 0' preload
     dtest_passes -b 4096
 }
 @test "our libdat2 with our libdaplsoft, which holds a softverbs of its own, under the preloaded one" {

@@ -10,6 +10,7 @@ setup_file() {
     describe_run >&3
     start_network
     run_pairings cma soft0
+    run_pairings scm soft0
     stop_all
 }
 setup() {
@@ -73,4 +74,60 @@ setup() {
 @test "cma on soft0, the reference's server, our client: our dtest" { cell; }
 @test "cma on soft0, the reference's server, our client: the reference's dtest" { cell; }
 
-@test "cma on soft0: each difference of the table is met" { every_difference_is_needed "cma on soft0"; }
+@test "scm on soft0, the reference's server, the reference's client: open and close" { cell; }
+@test "scm on soft0, the reference's server, the reference's client: connect" { cell; }
+@test "scm on soft0, the reference's server, the reference's client: private data" { cell; }
+@test "scm on soft0, the reference's server, the reference's client: send" { cell; }
+@test "scm on soft0, the reference's server, the reference's client: RDMA write" { cell; }
+@test "scm on soft0, the reference's server, the reference's client: RDMA read" { cell; }
+@test "scm on soft0, the reference's server, the reference's client: disconnect by the client" { cell; }
+@test "scm on soft0, the reference's server, the reference's client: disconnect by the server" { cell; }
+@test "scm on soft0, the reference's server, the reference's client: reject with data" { cell; }
+@test "scm on soft0, the reference's server, the reference's client: reject without data" { cell; }
+@test "scm on soft0, the reference's server, the reference's client: nobody listens" { cell; }
+@test "scm on soft0, the reference's server, the reference's client: our dtest" { cell; }
+@test "scm on soft0, the reference's server, the reference's client: the reference's dtest" { cell; }
+
+@test "scm on soft0, our server, our client: open and close" { cell; }
+@test "scm on soft0, our server, our client: connect" { cell; }
+@test "scm on soft0, our server, our client: private data" { cell; }
+@test "scm on soft0, our server, our client: send" { cell; }
+@test "scm on soft0, our server, our client: RDMA write" { cell; }
+@test "scm on soft0, our server, our client: RDMA read" { cell; }
+@test "scm on soft0, our server, our client: disconnect by the client" { cell; }
+@test "scm on soft0, our server, our client: disconnect by the server" { cell; }
+@test "scm on soft0, our server, our client: reject with data" { cell; }
+@test "scm on soft0, our server, our client: reject without data" { cell; }
+@test "scm on soft0, our server, our client: nobody listens" { cell; }
+@test "scm on soft0, our server, our client: our dtest" { cell; }
+@test "scm on soft0, our server, our client: the reference's dtest" { cell; }
+
+@test "scm on soft0, our server, the reference's client: open and close" { cell; }
+@test "scm on soft0, our server, the reference's client: connect" { cell; }
+@test "scm on soft0, our server, the reference's client: private data" { cell; }
+@test "scm on soft0, our server, the reference's client: send" { cell; }
+@test "scm on soft0, our server, the reference's client: RDMA write" { cell; }
+@test "scm on soft0, our server, the reference's client: RDMA read" { cell; }
+@test "scm on soft0, our server, the reference's client: disconnect by the client" { cell; }
+@test "scm on soft0, our server, the reference's client: disconnect by the server" { cell; }
+@test "scm on soft0, our server, the reference's client: reject with data" { cell; }
+@test "scm on soft0, our server, the reference's client: reject without data" { cell; }
+@test "scm on soft0, our server, the reference's client: nobody listens" { cell; }
+@test "scm on soft0, our server, the reference's client: our dtest" { cell; }
+@test "scm on soft0, our server, the reference's client: the reference's dtest" { cell; }
+
+@test "scm on soft0, the reference's server, our client: open and close" { cell; }
+@test "scm on soft0, the reference's server, our client: connect" { cell; }
+@test "scm on soft0, the reference's server, our client: private data" { cell; }
+@test "scm on soft0, the reference's server, our client: send" { cell; }
+@test "scm on soft0, the reference's server, our client: RDMA write" { cell; }
+@test "scm on soft0, the reference's server, our client: RDMA read" { cell; }
+@test "scm on soft0, the reference's server, our client: disconnect by the client" { cell; }
+@test "scm on soft0, the reference's server, our client: disconnect by the server" { cell; }
+@test "scm on soft0, the reference's server, our client: reject with data" { cell; }
+@test "scm on soft0, the reference's server, our client: reject without data" { cell; }
+@test "scm on soft0, the reference's server, our client: nobody listens" { cell; }
+@test "scm on soft0, the reference's server, our client: our dtest" { cell; }
+@test "scm on soft0, the reference's server, our client: the reference's dtest" { cell; }
+
+@test "soft0: each difference of the table is met" { every_difference_is_needed "cma on soft0" "scm on soft0"; }

@@ -21,4 +21,5 @@ mixed() {
 @test "our libdat2 with Debian's libdaplofa on rxe0" { mixed ours "$(installed libdaplofa.so.2)" cma rxe0; }
 @test "Debian's libdat2 with our libdaplofa on siw0" { mixed debian "$ours/libdaplofa.so.2" cma siw0; }
 @test "our libdat2 with Debian's libdaplofa on siw0" { mixed ours "$(installed libdaplofa.so.2)" cma siw0; }
+@test "Debian's libdat2 with our libdaploscm on rxe0" { mixed debian "$ours/libdaploscm.so.2" scm rxe0; }
 @test "our libdat2 with Debian's libdaploscm on rxe0" { mixed ours "$(installed libdaploscm.so.2)" scm rxe0; }
