@@ -59,8 +59,10 @@ DAT_RETURN check_region(const BindRequest& request) {
     return DAT_SUCCESS;
 }
 
-ibv_mw_bind_info bind_info(const BindRequest& request) {
-    if (!request.lmr) return {nullptr, 0, 0, 0};
+/// @param before what an unbinding ends. It names the region too: rdma_rxe's library looks at it
+/// whatever the length.
+ibv_mw_bind_info bind_info(const BindRequest& request, const RmrBinding& before) {
+    if (!request.lmr) return {before.lmr->region.get(), 0, 0, 0};
     return {request.lmr->region.get(), request.triplet.virtual_address,
             request.triplet.segment_length, access_flags(request)};
 }
@@ -95,11 +97,11 @@ int post_one(ibv_qp* queue_pair, ibv_send_wr& work) {
 }
 
 /// The window's type 1: one request binds, binds anew or unbinds.
-DAT_RETURN post_plain(const BindRequest& request, DAT_RMR_CONTEXT context)
+DAT_RETURN post_plain(const BindRequest& request, const RmrBinding& before, DAT_RMR_CONTEXT context)
     REQUIRES(request.ep.requests.lock) {
     ibv_mw_bind bind{};
     bind.send_flags = bind_flags(request);
-    bind.bind_info = bind_info(request);
+    bind.bind_info = bind_info(request, before);
     return with_bind_slot(request, context, [&](ibv_qp* queue_pair, std::uint64_t id) {
         bind.wr_id = id;
         return ibv_bind_mw(queue_pair, request.rmr.window.get(), &bind);
@@ -133,7 +135,7 @@ DAT_RETURN post_bind(const BindRequest& request, DAT_RMR_CONTEXT context)
     work.send_flags = bind_flags(request);
     work.bind_mw.mw = request.rmr.window.get();
     work.bind_mw.rkey = context;
-    work.bind_mw.bind_info = bind_info(request);
+    work.bind_mw.bind_info = bind_info(request, {});
     return with_bind_slot(request, context, [&](ibv_qp* queue_pair, std::uint64_t id) {
         work.wr_id = id;
         return post_one(queue_pair, work);
@@ -179,7 +181,9 @@ DAT_RETURN post_for_zone(const BindRequest& request, const RmrBinding& before,
                          DAT_RMR_CONTEXT context) REQUIRES(request.ep.requests.lock) {
     RmrTable& table = request.rmr.ia.rmr_table;
     table.replace(request.rmr, binding_of(request, context));
-    const DAT_RETURN code = post_plain(request, context);
+    const bool has_nothing_to_end = !request.lmr && !before.lmr;
+    const DAT_RETURN code =
+        has_nothing_to_end ? post_unbind(request, before) : post_plain(request, before, context);
     if (code != DAT_SUCCESS) table.replace(request.rmr, before);
     return code;
 }

@@ -46,8 +46,9 @@ void serve_private_data(Channel& channel) {
     require(arrival.local_ia_address_ptr != nullptr, "the request has the local address");
     DAT_CR_PARAM cr{};
     succeed(dat_cr_query(arrival.cr_handle, DAT_CR_FIELD_ALL, &cr), "dat_cr_query");
-    require(cr.private_data_size == 56, "a request always shows 56 bytes");
-    require(carries(static_cast<const char*>(cr.private_data), 56, kQuestion), "48 bytes arrive");
+    require(cr.private_data_size == (side.is_iwarp() ? 48 : 56), "a request shows its whole field");
+    require(carries(static_cast<const char*>(cr.private_data), cr.private_data_size, kQuestion),
+            "48 bytes arrive");
     require(cr.remote_ia_address_ptr->sa_family == AF_INET, "the peer's address is IPv4");
     DAT_EP_HANDLE ep = side.endpoint();
     succeed(dat_cr_accept(arrival.cr_handle, ep, static_cast<DAT_COUNT>(kAnswer.size()),
@@ -75,7 +76,7 @@ TEST_F(Connections, connect_and_accept_carry_48_bytes_each_way_and_the_exact_qua
     succeed(Side::connect(ep, kLargeQualifier, kQuestion), "dat_ep_connect");
     const DAT_EVENT event = side.connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
     EXPECT_EQ(Side::state(ep), DAT_EP_STATE_CONNECTED);
-    EXPECT_EQ(size_of(event), 196);
+    EXPECT_EQ(size_of(event), side.is_iwarp() ? 48 : 196);
     EXPECT_TRUE(carries(data_of(event), size_of(event), kAnswer));
     DAT_EP_PARAM parameters{};
     succeed(dat_ep_query(ep, DAT_EP_FIELD_ALL, &parameters), "dat_ep_query");
@@ -104,7 +105,7 @@ TEST_F(Connections, a_rejection_brings_its_data_and_the_endpoint_connects_after_
     DAT_EP_HANDLE ep = side.endpoint();
     succeed(Side::connect(ep, kQualifier, kQuestion), "dat_ep_connect");
     const DAT_EVENT event = side.connection_event(DAT_CONNECTION_EVENT_PEER_REJECTED, ep);
-    EXPECT_EQ(size_of(event), 148);
+    EXPECT_EQ(size_of(event), side.is_iwarp() ? 48 : 148);
     EXPECT_TRUE(carries(data_of(event), size_of(event), kAnswer));
     EXPECT_EQ(Side::state(ep), DAT_EP_STATE_DISCONNECTED);
     succeed(dat_ep_reset(ep), "dat_ep_reset");
@@ -414,7 +415,8 @@ TEST_F(Connections, a_failed_transfer_breaks_the_connection_once_on_each_side) {
     succeed(dat_ep_post_send(ep, 1, &segment, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG),
             "dat_ep_post_send");
     const DAT_EVENT failed = Side::wait(side.sends, DAT_DTO_COMPLETION_EVENT);
-    EXPECT_NE(failed.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+    const auto status = failed.event_data.dto_completion_event_data.status;
+    EXPECT_TRUE(status != DAT_DTO_SUCCESS || side.is_iwarp()) << "where sending is not all";
     DAT_EVENT ended{};
     DAT_COUNT more = 0;
     succeed(dat_evd_wait(side.connections, kMicroseconds, 1, &ended, &more), "dat_evd_wait");

@@ -61,6 +61,8 @@ void disconnect_with_work_that_waits(unsigned flags, int completions) {
     Child peer(receive_late);
     peer.channel().receive<char>();
     Side side;
+    if (side.is_iwarp())
+        GTEST_SKIP() << "an iWARP device completes what it has sent, whatever the peer makes of it";
     Buffer buffer(side, 4096);
     DAT_EP_HANDLE ep = side.connect_to(kQualifier);
     for (DAT_UINT64 i = 0; i < kMessages; ++i)
@@ -93,6 +95,8 @@ TEST_F(Disconnects, a_graceful_one_waits_with_a_full_queue_of_requests) {
     Child peer(receive_late);
     peer.channel().receive<char>();
     Side side;
+    if (side.is_iwarp())
+        GTEST_SKIP() << "an iWARP device completes what it has sent, whatever the peer makes of it";
     Buffer buffer(side, 4096);
     DAT_EP_HANDLE ep = side.endpoint();
     DAT_EP_PARAM parameters{};
@@ -188,6 +192,9 @@ TEST_F(Disconnects, the_peers_disconnect_ends_a_graceful_one_that_waits) {
 TEST_F(Disconnects, the_peers_death_ends_a_graceful_one_that_waits) {
     Waiting waiting([](Channel& channel) {
         Side side;
+        if (side.is_iwarp())
+            GTEST_SKIP()
+                << "an iWARP device completes what it has sent, whatever the peer makes of it";
         side.listen(kQualifier);
         channel.send('l');
         side.accept_next();

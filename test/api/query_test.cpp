@@ -20,9 +20,12 @@ int threads() {
     return static_cast<int>(std::distance(begin(all), end(all)));
 }
 bool is_loaded() {
-    void* library = dlopen("libdaplsoft.so.2", RTLD_LAZY | RTLD_NOLOAD);
-    if (library) dlclose(library);
-    return library != nullptr;
+    for (const char* name : {"libdaplsoft.so.2", "libdaplofa.so.2", "libdaploscm.so.2"}) {
+        void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+        if (library) dlclose(library);
+        if (library) return true;
+    }
+    return false;
 }
 
 class Query : public testing::Test {

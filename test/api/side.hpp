@@ -115,6 +115,24 @@ class Side {
         connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
         return ep;
     }
+    DAT_IA_ATTR attributes() const {
+        DAT_IA_ATTR result{};
+        succeed(dat_ia_query(ia, nullptr, DAT_IA_FIELD_ALL, &result, 0, nullptr), "dat_ia_query");
+        return result;
+    }
+    /// Memory windows.
+    bool has_rmrs() const { return attributes().max_rmrs > 0; }
+    /// Immediate data and atomic operations.
+    bool has_extensions() const { return attributes().extension_supported != DAT_EXTENSION_NONE; }
+    /// There private data is not padded, and a send or write is complete when it has been sent,
+    /// whatever the peer makes of it.
+    bool is_iwarp() const {
+        const DAT_IA_ATTR all = attributes();
+        for (DAT_COUNT i = 0; i < all.num_transport_attr; ++i)
+            if (std::string(all.transport_attr[i].name) == "OPENDAT_TRANSPORT")
+                return std::string(all.transport_attr[i].value) == "iWARP";
+        return false;
+    }
     /// Nothing more has come.
     static void expect_empty(DAT_EVD_HANDLE evd) {
         DAT_EVENT event{};

@@ -216,6 +216,8 @@ TEST_F(Transfers, AWriteWithImmediateDataIsSeenByBothSides) {
     Child child(serve_immediates);
     child.channel().receive<char>();
     Side side;
+    if (!side.has_extensions())
+        GTEST_SKIP() << "the device has neither immediate data nor atomic operations";
     const DAT_EP_HANDLE ep = side.connect_to(kQualifier);
     const Window window = child.channel().receive<Window>();
     Buffer buffer(side, 1000);
@@ -237,6 +239,8 @@ TEST_F(Transfers, AtomicsGiveTheOldValueAndChangeTheNew) {
     Child child(serve_atomics);
     child.channel().receive<char>();
     Side side;
+    if (!side.has_extensions())
+        GTEST_SKIP() << "the device has neither immediate data nor atomic operations";
     const DAT_EP_HANDLE ep = side.connect_to(kQualifier);
     const Window window = child.channel().receive<Window>();
     Buffer old_value(side, 8);
@@ -266,6 +270,8 @@ TEST_F(Transfers, AWrongKeyFailsTheWriteAndBreaksTheConnectionOnce) {
     Child child(serve_window);
     child.channel().receive<char>();
     Side side;
+    if (side.is_iwarp())
+        GTEST_SKIP() << "an iWARP device completes what it has sent, whatever the peer makes of it";
     const DAT_EP_HANDLE ep = side.connect_to(kQualifier);
     Window window = child.channel().receive<Window>();
     child.channel().send(~std::size_t{0});

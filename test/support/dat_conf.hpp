@@ -32,6 +32,11 @@ inline const char* ia_name() {
     return name ? name : "soft0";
 }
 
+/// What is promised of softverbs alone may be otherwise on a device of the kernel.
+inline bool is_soft0() {
+    return std::string(ia_name()) == "soft0";
+}
+
 /// Where both ends of the tests' connections are, in text: 127.0.0.1, or the IPv4 address that
 /// DAT_TEST_ADDRESS gives.
 inline const char* ia_address_text() {
