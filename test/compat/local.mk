@@ -9,7 +9,7 @@ compat_scripts = \
     %reldir%/drop_in.bats %reldir%/softverbs_ls.bats \
     %reldir%/containers.bats %reldir%/other_stacks.bats %reldir%/softverbs_man.bats %reldir%/pyverbs.bats
 TESTS += $(compat_scripts)
-EXTRA_DIST += %reldir%/helpers.bash %reldir%/interoperation.bash %reldir%/pyverbs_objects.py $(compat_scripts)
+EXTRA_DIST += %reldir%/helpers.bash %reldir%/dapl_programs.bash %reldir%/interoperation.bash %reldir%/pyverbs_objects.py $(compat_scripts)
 
 check_PROGRAMS += test/compat/softverbs_functions_test
 TESTS += test/compat/softverbs_functions_test
