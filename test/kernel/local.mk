@@ -2,9 +2,12 @@
 # The providers on RDMA devices of the kernel: each file runs inside a virtual machine of its own (doc/testing.md).
 # A file that stands in kernel_short_scripts too is part of the short form: one or two minutes together.
 kernel_short_scripts = %reldir%/smoke.bats
-kernel_scripts = %reldir%/machine.bats %reldir%/smoke.bats %reldir%/interoperation.bats %reldir%/combinations.bats
+kernel_scripts = %reldir%/machine.bats %reldir%/smoke.bats %reldir%/interoperation.bats %reldir%/combinations.bats \
+    %reldir%/dapl_programs.bats
 EXTRA_DIST += %reldir%/machine %reldir%/set-up %reldir%/guest-init %reldir%/guest %reldir%/run-bats %reldir%/helpers.bash \
-    %reldir%/pairings     $(kernel_scripts)
+    %reldir%/pairings %reldir%/devices.bash %reldir%/conformance %reldir%/api_tests %reldir%/conformance_rxe %reldir%/conformance_siw \
+    %reldir%/api_rxe %reldir%/api_siw %reldir%/api_scm %reldir%/differences.rxe0 %reldir%/differences.siw0 %reldir%/skipped.rxe0 \
+    %reldir%/skipped.siw0 $(kernel_scripts)
 
 # KERNEL=short: the short form.
 KERNEL ?= full
@@ -18,6 +21,6 @@ check-kernel: all $(check_LTLIBRARIES) $(check_PROGRAMS) $(check_DATA)
 	    *) echo 'check-kernel: the machine cannot be set up'; exit 1 ;; \
 	  esac; \
 	  status=0; CANNOT_RUN="$$reason" $(MAKE) check-TESTS TESTS='$(kernel_scripts_$(KERNEL))' \
-	    BATS_LOG_COMPILER='$(abs_top_srcdir)/%reldir%/run-bats' || status=$$?; \
+	    BATS_LOG_COMPILER='$(abs_top_srcdir)/%reldir%/run-bats' LOG_COMPILER='$(abs_top_srcdir)/%reldir%/run-bats' || status=$$?; \
 	  $(SUMMARY) test/kernel && exit $$status
 .PHONY: check-kernel
