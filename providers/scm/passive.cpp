@@ -36,6 +36,12 @@ support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters
         return support::failure(raw(DAT_INTERNAL_ERROR), "the EP is on another device");
     take(parameters);
     user_ = &user;
+    if (link_.has_news()) {  // it has nothing to say now, so it is going or gone
+        support::trace(support::Level::kDebug, "{} has gone before it was accepted",
+                       to_text(peer_));
+        ended(cm::Outcome::kDisconnected);
+        return {};
+    }
     ibv_gid peer_gid;
     std::memcpy(&peer_gid, request.sender.gid.data(), sizeof peer_gid);
     const auto own = manager_.port().own_end(&peer_gid);

@@ -170,6 +170,14 @@ test_api_wake_up_test_LDADD = $(dat_test_libs)
 test_api_threads_test_SOURCES = %reldir%/threads_test.cpp $(dat_test_headers)
 test_api_threads_test_LDADD = $(dat_test_libs)
 
+# Linked with libsoftverbs, libdaploscm finds the software device there.
+check_PROGRAMS += test/api/scm_test
+TESTS += test/api/scm_test
+test_api_scm_test_SOURCES = %reldir%/scm_test.cpp $(dat_test_headers)
+test_api_scm_test_LDADD = libtestmain.la .libs/libsoftverbs.so libdat2.la
+test_api_scm_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+test_api_scm_test_DEPENDENCIES = libtestmain.la libsoftverbs.la libdat2.la libdaploscm.la
+
 # What a connection costs does not grow with their number.
 TESTS += test/api/scale.bats
 EXTRA_DIST += %reldir%/scale.bats
@@ -183,4 +191,6 @@ CLEANFILES += %reldir%/dat.conf
 	    'no-such-device:nonesuch0 1'; do \
 	    printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' \
 	        "$${ia%%:*}" '$(abs_top_builddir)/.libs/libdaplsoft.so.2' "$${ia#*:}"; \
-	done >$@
+	done >$@ && \
+	printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' \
+	    scm0 '$(abs_top_builddir)/.libs/libdaploscm.so.2' 'soft0 1' >>$@
