@@ -19,8 +19,7 @@
 namespace dapl::cma {
 namespace {
 
-/// Both mean "for ever" on InfiniBand: a message that finds no receive posted waits for one.
-constexpr std::uint8_t kRetries = 7;
+/// "For ever" on InfiniBand: a message that finds no receive posted waits for one.
 constexpr std::uint8_t kReceiverNotReadyRetries = 7;
 
 std::string text_of_error(int error) {
@@ -142,7 +141,8 @@ rdma_conn_param Connection::parameters() const {
     result.responder_resources = responder_resources_;
     result.initiator_depth = initiator_depth_;
     result.flow_control = 1;
-    result.retry_count = kRetries;
+    result.retry_count =
+        static_cast<std::uint8_t>(setting_integer(support::Setting::kAckRetries));
     result.rnr_retry_count = kReceiverNotReadyRetries;
     return result;
 }
