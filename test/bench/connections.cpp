@@ -8,14 +8,8 @@
 /// Prints one `key value` per line.
 #include <arpa/inet.h>
 #include <dat2/udat.h>
-#include <poll.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,13 +19,12 @@
 #include <vector>
 
 #include "test/bench/answers.hpp"
+#include "test/bench/processes.hpp"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr DAT_TIMEOUT kPatience = 600'000'000;  // microseconds, under callgrind too
 constexpr DAT_CONN_QUAL kQualifier = 45300;
-constexpr int kServerIsStuck = 900;  // seconds
 
 /// Bytes of memory that are this process's alone, and of the arena that softverbs shares with
 /// peers.
@@ -116,21 +109,7 @@ class Side {
     std::vector<DAT_EP_HANDLE> endpoints_;
 };
 
-/// One byte through a pipe; the program ends when the other process has.
-void tell(int pipe) {
-    const char byte = 0;
-    if (write(pipe, &byte, 1) != 1) std::exit(1);
-}
-void hear(int pipe) {
-    char byte;
-    if (read(pipe, &byte, 1) == 1) return;
-    std::fprintf(stderr, "connections: the other process is gone\n");
-    std::exit(1);
-}
-
-[[noreturn]] void serve(const char* name, int count, int in, int out) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    alarm(kServerIsStuck);
+void serve(const char* name, int count, int in, int out) {
     Side side(name, count);
     side.create_endpoints();
     side.listen();
@@ -143,19 +122,6 @@ void hear(int pipe) {
     side.free_all();
     hear(in);
     side.close();
-    std::exit(0);
-}
-
-class Stopwatch {
-  public:
-    double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
-
-  private:
-    Clock::time_point begin_ = Clock::now();
-};
-
-void print_rate(const char* what, int count, const Stopwatch& watch) {
-    std::printf("%s_per_second %.0f\n", what, count / watch.seconds());
 }
 
 void measure(const char* name, sockaddr_in server, int count, int in, int out) {
@@ -193,15 +159,6 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: connections NAME ADDRESS COUNT\n");
         return 2;
     }
-    int to_server[2];
-    int to_client[2];
-    if (pipe(to_server) != 0 || pipe(to_client) != 0) return 1;
-    const pid_t child = fork();
-    if (child == 0) serve(argv[1], count, to_server[0], to_client[1]);
-    // So that the end of the server is the end of what we hear.
-    close(to_client[1]);
-    measure(argv[1], server, count, to_client[0], to_server[1]);
-    int status = 1;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+    return run_both([&](int in, int out) { measure(argv[1], server, count, in, out); },
+                    [&](int in, int out) { serve(argv[1], count, in, out); });
 }

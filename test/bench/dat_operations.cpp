@@ -4,9 +4,10 @@
 /// two endpoints of one process that are connected with each other. verbs_operations.cpp is the
 /// same without DAT. Only installed DAT headers.
 ///
-/// A batch is 8 writes of which the last alone completes.
+/// A batch is 8 writes of which the last alone completes; `each` is a write, a send and a read,
+/// which a profiler tells apart by their functions.
 ///
-/// usage: dat_operations NAME ADDRESS write|send|read|add|batch COUNT
+/// usage: dat_operations NAME ADDRESS write|send|read|add|batch|each COUNT
 #include <arpa/inet.h>
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/udat.h>
@@ -93,7 +94,7 @@ struct Loop {
         succeed(dat_ep_post_rdma_write(active, 1, &local, DAT_DTO_COOKIE{}, &remote, flags),
                 "dat_ep_post_rdma_write");
     }
-    void write() {
+    [[gnu::noinline]] void write() {
         post_write(DAT_COMPLETION_DEFAULT_FLAG);
         take_completion();
     }
@@ -101,11 +102,16 @@ struct Loop {
         for (int left = kBatch; --left > 0;) post_write(DAT_COMPLETION_SUPPRESS_FLAG);
         write();
     }
-    void read() {
+    [[gnu::noinline]] void read() {
         succeed(dat_ep_post_rdma_read(active, 1, &local, DAT_DTO_COOKIE{}, &remote,
                                       DAT_COMPLETION_DEFAULT_FLAG),
                 "dat_ep_post_rdma_read");
         take_completion();
+    }
+    void each() {
+        write();
+        send();
+        read();
     }
     void add() {
         succeed(dat_ib_post_fetch_and_add(active, 1, &local, DAT_DTO_COOKIE{}, &remote,
@@ -113,7 +119,7 @@ struct Loop {
                 "dat_ib_post_fetch_and_add");
         take_completion();
     }
-    void send() {
+    [[gnu::noinline]] void send() {
         succeed(dat_ep_post_recv(passive, 1, &local, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG),
                 "dat_ep_post_recv");
         succeed(dat_ep_post_send(active, 1, &local, DAT_DTO_COOKIE{}, DAT_COMPLETION_DEFAULT_FLAG),
@@ -135,11 +141,8 @@ struct Loop {
 const struct {
     const char* name;
     void (Loop::*operation)();
-} kOperations[] = {{"write", &Loop::write},
-                   {"send", &Loop::send},
-                   {"read", &Loop::read},
-                   {"add", &Loop::add},
-                   {"batch", &Loop::batch}};
+} kOperations[] = {{"write", &Loop::write}, {"send", &Loop::send},   {"read", &Loop::read},
+                   {"add", &Loop::add},     {"batch", &Loop::batch}, {"each", &Loop::each}};
 
 }  // namespace
 
@@ -151,7 +154,7 @@ int main(int argc, char** argv) {
         if (argc == 5 && std::strcmp(argv[3], known.name) == 0) operation = known.operation;
     if (!operation || inet_pton(AF_INET, argv[2], &self.sin_addr) != 1) {
         std::fprintf(stderr,
-                     "usage: dat_operations NAME ADDRESS write|send|read|add|batch COUNT\n");
+                     "usage: dat_operations NAME ADDRESS write|send|read|add|batch|each COUNT\n");
         return 2;
     }
     Loop loop(argv[1]);

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measured beside a peer; nothing here fails because of a time. Helper programs: no tests of their own.
-bench_programs = test/bench/connections test/bench/dat_operations test/bench/floors test/bench/verbs_operations
+bench_programs = test/bench/connections test/bench/dat_operations test/bench/floors test/bench/rdma_connections \
+    test/bench/verbs_operations test/bench/verbs_perf
 EXTRA_PROGRAMS += $(bench_programs)
-test_bench_connections_SOURCES = %reldir%/connections.cpp %reldir%/answers.hpp
+test_bench_connections_SOURCES = %reldir%/connections.cpp %reldir%/answers.hpp %reldir%/processes.hpp
 test_bench_connections_LDADD = libdat2.la
 test_bench_dat_operations_SOURCES = %reldir%/dat_operations.cpp %reldir%/answers.hpp
 test_bench_dat_operations_LDADD = libdat2.la
 test_bench_floors_SOURCES = %reldir%/floors.cpp
 test_bench_floors_LDADD = -lpthread
+test_bench_rdma_connections_SOURCES = %reldir%/rdma_connections.cpp %reldir%/processes.hpp
+test_bench_rdma_connections_LDADD = $(RDMACM_LIBS) $(IBVERBS_LIBS)
 test_bench_verbs_operations_SOURCES = %reldir%/verbs_operations.cpp
 test_bench_verbs_operations_LDADD = $(IBVERBS_LIBS)
+test_bench_verbs_perf_SOURCES = %reldir%/verbs_perf.cpp %reldir%/processes.hpp
+test_bench_verbs_perf_LDADD = libperf.la $(IBVERBS_LIBS)
 
-TESTS += %reldir%/table.bats
-EXTRA_DIST += %reldir%/bench %reldir%/compare %reldir%/table %reldir%/table.bats
+TESTS += %reldir%/table.bats %reldir%/table_kernel.bats
+EXTRA_DIST += %reldir%/bench %reldir%/compare %reldir%/runner.py %reldir%/table %reldir%/table.bats %reldir%/tables.py \
+    %reldir%/bench_kernel %reldir%/compare_kernel %reldir%/table_kernel %reldir%/table_kernel.bats
 
 # BENCH=short: one short run of each, to see that all of it works. The table stands in bench/ afterwards.
 BENCH = full
@@ -23,4 +29,10 @@ bench: all $(bench_programs)
 # And puts the table into doc/performance.md.
 bench-document: bench
 	$(abs_top_srcdir)/%reldir%/table --document bench/table.json $(abs_top_srcdir)/doc/performance.md
-.PHONY: bench bench-document
+
+# The same on a device of the kernel, in a virtual machine; the table stands in bench-kernel/.
+bench-kernel: all $(bench_programs)
+	@$(abs_top_srcdir)/%reldir%/bench_kernel '$(abs_top_builddir)' '$(BENCH)'
+bench-kernel-document: bench-kernel
+	$(abs_top_srcdir)/%reldir%/table_kernel --document bench-kernel/table.json $(abs_top_srcdir)/doc/performance.md
+.PHONY: bench bench-document bench-kernel bench-kernel-document

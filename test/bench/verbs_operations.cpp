@@ -3,7 +3,8 @@
 /// The loop of dat_operations.cpp with verbs alone: what a transfer costs below DAT. Only
 /// rdma-core's public headers.
 ///
-/// usage: verbs_operations write|send|read|add|batch COUNT
+/// usage: verbs_operations write|send|read|add|batch|each COUNT [DEVICE GID_INDEX]
+/// Without a device the first one is taken, and peers are addressed by LID.
 #include <infiniband/verbs.h>
 
 #include <chrono>
@@ -29,10 +30,14 @@ void require(bool good, const char* what) {
 }
 
 struct Loop {
-    Loop() {
+    /// @param device null for the first one. @param gid_index negative: none.
+    Loop(const char* device, int gid_index) : gid_index(gid_index) {
         ibv_device** devices = ibv_get_device_list(nullptr);
-        require(devices && devices[0], "ibv_get_device_list");
-        context = ibv_open_device(devices[0]);
+        require(devices, "ibv_get_device_list");
+        ibv_device** found = devices;
+        while (device && *found && std::strcmp(ibv_get_device_name(*found), device) != 0) ++found;
+        require(*found, "finding the device");
+        context = ibv_open_device(*found);
         require(context, "ibv_open_device");
         ibv_free_device_list(devices);
         domain = ibv_alloc_pd(context);
@@ -81,8 +86,16 @@ struct Loop {
         attributes = {};
         attributes.qp_state = IBV_QPS_RTR;
         attributes.ah_attr.dlid = port.lid;
+        if (gid_index >= 0) {
+            attributes.ah_attr.is_global = 1;
+            attributes.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(gid_index);
+            attributes.ah_attr.grh.hop_limit = 64;
+            require(ibv_query_gid(context, 1, gid_index, &attributes.ah_attr.grh.dgid) == 0,
+                    "ibv_query_gid");
+        }
         attributes.ah_attr.port_num = 1;
         attributes.path_mtu = port.active_mtu;
+        attributes.min_rnr_timer = 12;
         attributes.dest_qp_num = peer;
         attributes.max_dest_rd_atomic = 1;
         require(ibv_modify_qp(qp, &attributes,
@@ -92,6 +105,7 @@ struct Loop {
                 "ready to receive");
         attributes = {};
         attributes.qp_state = IBV_QPS_RTS;
+        attributes.timeout = 18;
         attributes.retry_cnt = attributes.rnr_retry = 7;
         attributes.max_rd_atomic = 1;
         require(ibv_modify_qp(qp, &attributes,
@@ -115,7 +129,7 @@ struct Loop {
         request.wr.rdma.rkey = region->rkey;
         require(ibv_post_send(active, &request, &bad) == 0, "ibv_post_send");
     }
-    void write() {
+    [[gnu::noinline]] void write() {
         post(IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED | IBV_SEND_INLINE);
         take_completion();
     }
@@ -123,9 +137,14 @@ struct Loop {
         for (int left = kBatch; --left > 0;) post(IBV_WR_RDMA_WRITE, IBV_SEND_INLINE);
         write();
     }
-    void read() {
+    [[gnu::noinline]] void read() {
         post(IBV_WR_RDMA_READ, IBV_SEND_SIGNALED);
         take_completion();
+    }
+    void each() {
+        write();
+        send();
+        read();
     }
     void add() {
         ibv_send_wr request{};
@@ -140,7 +159,7 @@ struct Loop {
         require(ibv_post_send(active, &request, &bad) == 0, "ibv_post_send");
         take_completion();
     }
-    void send() {
+    [[gnu::noinline]] void send() {
         ibv_recv_wr receive{};
         ibv_recv_wr* bad = nullptr;
         receive.sg_list = &local;
@@ -152,6 +171,7 @@ struct Loop {
     }
 
     alignas(8) char memory[64] = {};
+    int gid_index;
     ibv_context* context = nullptr;
     ibv_pd* domain = nullptr;
     ibv_cq* queue = nullptr;
@@ -164,23 +184,23 @@ struct Loop {
 const struct {
     const char* name;
     void (Loop::*operation)();
-} kOperations[] = {{"write", &Loop::write},
-                   {"send", &Loop::send},
-                   {"read", &Loop::read},
-                   {"add", &Loop::add},
-                   {"batch", &Loop::batch}};
+} kOperations[] = {{"write", &Loop::write}, {"send", &Loop::send},   {"read", &Loop::read},
+                   {"add", &Loop::add},     {"batch", &Loop::batch}, {"each", &Loop::each}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
     void (Loop::*operation)() = nullptr;
     for (const auto& known : kOperations)
-        if (argc == 3 && std::strcmp(argv[1], known.name) == 0) operation = known.operation;
+        if ((argc == 3 || argc == 5) && std::strcmp(argv[1], known.name) == 0)
+            operation = known.operation;
     if (!operation) {
-        std::fprintf(stderr, "usage: verbs_operations write|send|read|add|batch COUNT\n");
+        std::fprintf(
+            stderr,
+            "usage: verbs_operations write|send|read|add|batch|each COUNT [DEVICE GID_INDEX]\n");
         return 2;
     }
-    Loop loop;
+    Loop loop(argc == 5 ? argv[3] : nullptr, argc == 5 ? std::atoi(argv[4]) : -1);
     const int count = std::atoi(argv[2]);
     const Clock::time_point begin = Clock::now();
     for (int left = count; left > 0; --left) (loop.*operation)();

@@ -63,8 +63,8 @@ void Lane::create_endpoints() {
     const DAT_IA_ATTR& limits = watch_.device.attributes();
     DAT_EP_ATTR attributes{};
     attributes.service_type = DAT_SERVICE_TYPE_RC;
-    attributes.max_message_size = kLargestSize;
-    attributes.max_rdma_size = kLargestSize;
+    attributes.max_message_size = std::min<DAT_VLEN>(kLargestSize, limits.max_message_size);
+    attributes.max_rdma_size = std::min<DAT_VLEN>(kLargestSize, limits.max_rdma_size);
     attributes.qos = DAT_QOS_BEST_EFFORT;
     attributes.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
     attributes.request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;

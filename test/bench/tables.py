@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What test/bench/table and table_kernel share: measurements read, a table written as text, markdown put into a document."""
+import os
+import platform
+import sys
+import time
+
+
+def read_runs(path):
+    """Returns all values of each key, why a key is missing, and the remarks."""
+    runs, missing, remarks = {}, {}, []
+    for line in open(path, encoding="ascii"):
+        if line.startswith("#"):
+            remarks.append(line[1:].strip())
+            continue
+        key, value = line.split(None, 1)
+        if value.startswith("missing"):
+            missing[key] = value[len("missing"):].strip() or "not measured"
+        else:
+            runs.setdefault(key, []).append(float(value))
+    return runs, missing, remarks
+
+
+def machine():
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8", errors="replace")
+                  if line.startswith("model name")), platform.machine())
+    return {"processor": model, "processors": os.cpu_count(), "kernel": platform.release(),
+            "load": round(os.getloadavg()[0], 2), "time": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())}
+
+
+def number(value):
+    if value is None:
+        return "-"
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def aligned(lines, left):
+    """One text line for each list of cells; `left` are the columns that are not numbers."""
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return ["  ".join(cell.ljust(width) if i in left else cell.rjust(width)
+                      for i, (cell, width) in enumerate(zip(line, widths))).rstrip() for line in lines]
+
+
+def markdown_table(headings, lines):
+    return ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings), *("| " + " | ".join(line) + " |" for line in lines)]
+
+
+def replace_between(path, begin, end, content):
+    """Puts `content` between the two markers of a document."""
+    with open(path, encoding="utf-8") as file:
+        document = file.read()
+    if document.count(begin) != 1 or document.count(end) != 1 or document.index(begin) > document.index(end):
+        sys.exit(f"table: {path}: the markers '{begin}' and '{end}' must be there once each, in this order")
+    before, after = document.split(begin)[0], document.split(end)[1]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{before}{begin}\n{content}\n{end}{after}")

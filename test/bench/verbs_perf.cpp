@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The measurements of dat_perf with verbs alone: the same loops, depth, completions asked for,
+/// clock and histogram, without DAT. perftest differs in some of these: its writes complete one by
+/// one, its sends in another measure, and its medians are not of the same distribution.
+///
+/// usage: verbs_perf DEVICE GID_INDEX latency|bandwidth send|write|read BYTES COUNT CPU PEER_CPU
+/// Prints microseconds (half a round trip for send and write, the median), or 10^6 bytes a second.
+#include <infiniband/verbs.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "dat/tools/perf/histogram.hpp"
+#include "dat/tools/perf/ticks.hpp"
+#include "test/bench/processes.hpp"
+
+namespace {
+
+constexpr unsigned kDepth = 128;
+constexpr unsigned kReceives = 2 * kDepth;
+constexpr unsigned kSignalRate = 32;
+constexpr unsigned kBurst = 16;
+constexpr unsigned kPollsBeforeYield = 64;
+constexpr std::uint32_t kInlineBytes = 64;
+constexpr std::uint8_t kReadsAtOnce = 16;
+constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+constexpr std::uint64_t kReceive = 1ULL << 32;  ///< in wr_id; a request has how many it completes
+
+void require(bool good, const char* what) {
+    if (good) return;
+    std::fprintf(stderr, "verbs_perf: %s failed: %s\n", what, std::strerror(errno));
+    std::exit(1);
+}
+
+struct Options {
+    std::string device;
+    std::uint8_t gid_index;
+    bool latency;
+    ibv_wr_opcode operation;
+    std::uint32_t bytes;
+    std::uint64_t count;
+    int cpu, peer_cpu;
+};
+
+/// What a side tells the other one.
+struct Place {
+    std::uint32_t queue_pair, key;
+    std::uint64_t address, credit;
+    ibv_gid gid;
+};
+
+void pin_to(int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    require(sched_setaffinity(0, sizeof set, &set) == 0, "sched_setaffinity");
+}
+
+class Side {
+  public:
+    explicit Side(const Options& options)
+        : options_(options), memory_(2 * std::size_t{options.bytes} + 2 * sizeof(std::uint64_t)) {
+        open();
+        domain_ = ibv_alloc_pd(context_);
+        queue_ = ibv_create_cq(context_, kReceives + kDepth + kBurst, nullptr, nullptr, 0);
+        require(domain_ && queue_, "the first objects");
+        region_ = ibv_reg_mr(domain_, memory_.data(), memory_.size(), kAccess);
+        require(region_, "ibv_reg_mr");
+        create_queue_pair();
+        for (unsigned left = kReceives; left > 0; --left) post_receive();
+    }
+    void meet(int in, int out) {
+        Place own{pair_->qp_num, region_->rkey, address(options_.bytes), address_of_credit(0), {}};
+        require(ibv_query_gid(context_, 1, options_.gid_index, &own.gid) == 0, "ibv_query_gid");
+        require(write(out, &own, sizeof own) == sizeof own, "write");
+        require(read(in, &peer_, sizeof peer_) == sizeof peer_, "read");
+        connect();
+    }
+    /// Before a pass, and before the other side begins it.
+    void prepare(std::uint64_t count) {
+        left_ = count;
+        posted_ = received_ = 0;
+        credit(0) = 0;
+        last_byte_in() = 0;
+    }
+    void run(bool requester, perf::Histogram& ticks) {
+        if (!options_.latency) return stream(requester);
+        if (options_.operation == IBV_WR_SEND) return exchange_messages(requester, ticks);
+        if (options_.operation == IBV_WR_RDMA_WRITE) return exchange_writes(requester, ticks);
+        if (requester) one_at_a_time(ticks);
+    }
+
+  private:
+    void open() {
+        int devices = 0;
+        ibv_device** list = ibv_get_device_list(&devices);
+        for (int i = 0; list && i < devices; ++i)
+            if (options_.device == ibv_get_device_name(list[i]))
+                context_ = ibv_open_device(list[i]);
+        require(context_, "ibv_open_device");
+        ibv_free_device_list(list);
+    }
+    void create_queue_pair() {
+        ibv_qp_init_attr wanted{};
+        wanted.send_cq = wanted.recv_cq = queue_;
+        wanted.qp_type = IBV_QPT_RC;
+        wanted.cap = {kDepth + kBurst, kReceives, 1, 1, kInlineBytes};
+        pair_ = ibv_create_qp(domain_, &wanted);
+        require(pair_, "ibv_create_qp");
+        ibv_qp_attr first{};
+        first.qp_state = IBV_QPS_INIT;
+        first.port_num = 1;
+        first.qp_access_flags = kAccess;
+        require(ibv_modify_qp(
+                    pair_, &first,
+                    IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0,
+                "the initial state");
+    }
+    void connect() {
+        ibv_port_attr port{};
+        require(ibv_query_port(context_, 1, &port) == 0, "ibv_query_port");
+        ibv_qp_attr receive{};
+        receive.qp_state = IBV_QPS_RTR;
+        receive.ah_attr.is_global = 1;
+        receive.ah_attr.grh.dgid = peer_.gid;
+        receive.ah_attr.grh.sgid_index = options_.gid_index;
+        receive.ah_attr.grh.hop_limit = 64;
+        receive.ah_attr.port_num = 1;
+        receive.path_mtu = port.active_mtu;
+        receive.dest_qp_num = peer_.queue_pair;
+        receive.max_dest_rd_atomic = kReadsAtOnce;
+        receive.min_rnr_timer = 12;
+        require(ibv_modify_qp(pair_, &receive,
+                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+                                  IBV_QP_MIN_RNR_TIMER) == 0,
+                "ready to receive");
+        ibv_qp_attr send{};
+        send.qp_state = IBV_QPS_RTS;
+        send.timeout = 18;
+        send.retry_cnt = send.rnr_retry = 7;
+        send.max_rd_atomic = kReadsAtOnce;
+        require(ibv_modify_qp(pair_, &send,
+                              IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC) == 0,
+                "ready to send");
+    }
+
+    // What is sent, what comes in, the credit that comes in, the credit that goes out.
+    std::uint64_t address(std::size_t offset) const {
+        return reinterpret_cast<std::uintptr_t>(memory_.data()) + offset;
+    }
+    std::uint64_t address_of_credit(unsigned which) const {
+        return address(2 * std::size_t{options_.bytes} + which * sizeof(std::uint64_t));
+    }
+    volatile std::uint64_t& credit(unsigned which) {
+        return *reinterpret_cast<volatile std::uint64_t*>(address_of_credit(which));
+    }
+    unsigned char& last_byte_out() { return memory_[options_.bytes - 1]; }
+    volatile unsigned char& last_byte_in() { return memory_[2 * std::size_t{options_.bytes} - 1]; }
+
+    void post_receive() {
+        ibv_sge where{address(options_.bytes), options_.bytes, region_->lkey};
+        ibv_recv_wr receive{};
+        ibv_recv_wr* bad = nullptr;
+        receive.wr_id = kReceive;
+        receive.sg_list = &where;
+        receive.num_sge = 1;
+        require(ibv_post_recv(pair_, &receive, &bad) == 0, "ibv_post_recv");
+    }
+    void post_request(ibv_wr_opcode opcode, ibv_sge from, std::uint64_t to, bool signalled,
+                      std::uint64_t id) {
+        ibv_send_wr request{};
+        ibv_send_wr* bad = nullptr;
+        request.wr_id = id;
+        request.sg_list = &from;
+        request.num_sge = 1;
+        request.opcode = opcode;
+        if (signalled) request.send_flags |= IBV_SEND_SIGNALED;
+        if (from.length <= kInlineBytes && opcode != IBV_WR_RDMA_READ)
+            request.send_flags |= IBV_SEND_INLINE;
+        request.wr.rdma.remote_addr = to;
+        request.wr.rdma.rkey = peer_.key;
+        require(ibv_post_send(pair_, &request, &bad) == 0, "ibv_post_send");
+        ++outstanding_;
+    }
+    void post(bool last) {
+        const bool signalled = last || ++unsignalled_ >= kSignalRate;
+        const bool read = options_.operation == IBV_WR_RDMA_READ;
+        const std::uint64_t covered = last ? unsignalled_ + 1 : unsignalled_;
+        if (signalled) unsignalled_ = 0;
+        post_request(options_.operation,
+                     {address(read ? options_.bytes : 0), options_.bytes, region_->lkey},
+                     read ? peer_.address - options_.bytes : peer_.address, signalled, covered);
+        ++posted_;
+        --left_;
+    }
+    /// The receiver of a stream of sends says how far it is.
+    void give_credit() {
+        credit(1) = received_;
+        post_request(IBV_WR_RDMA_WRITE,
+                     {address_of_credit(1), sizeof(std::uint64_t), region_->lkey}, peer_.credit,
+                     true, 1);
+    }
+    bool has_room() {
+        if (outstanding_ >= kDepth) return false;
+        return options_.latency || options_.operation != IBV_WR_SEND ||
+               posted_ - credit(0) < kReceives;
+    }
+    /// @return how many completions were there.
+    int take() {
+        ibv_wc done[kBurst];
+        const int count = ibv_poll_cq(queue_, kBurst, done);
+        require(count >= 0, "ibv_poll_cq");
+        for (int i = 0; i < count; ++i) {
+            if (done[i].status != IBV_WC_SUCCESS) {
+                std::fprintf(stderr, "verbs_perf: %s\n", ibv_wc_status_str(done[i].status));
+                std::exit(1);
+            }
+            if (done[i].wr_id != kReceive) {
+                outstanding_ -= static_cast<unsigned>(done[i].wr_id);
+                continue;
+            }
+            post_receive();
+            ++received_;
+            if (!options_.latency && received_ % (kReceives / 4) == 0) give_credit();
+        }
+        if (count == 0 && ++empty_polls_ % kPollsBeforeYield == 0) sched_yield();
+        return count;
+    }
+    void drain() {
+        while (outstanding_ > 0) take();
+    }
+    template <class Step>
+    void timed(perf::Histogram& ticks, Step step) {
+        std::uint64_t before = perf::ticks();
+        while (left_ > 0) {
+            step();
+            const std::uint64_t after = perf::ticks();
+            ticks.add(after - before);
+            before = after;
+        }
+        drain();
+    }
+    void post_when_there_is_room() {
+        while (!has_room()) take();
+        post(left_ == 1);
+    }
+    void exchange_messages(bool requester, perf::Histogram& ticks) {
+        timed(ticks, [&] {
+            const std::uint64_t before = received_;
+            if (requester) post_when_there_is_room();
+            while (received_ == before) take();
+            if (!requester) post_when_there_is_room();
+        });
+    }
+    void exchange_writes(bool requester, perf::Histogram& ticks) {
+        timed(ticks, [&] {
+            const auto value = static_cast<unsigned char>(posted_ + 1);
+            last_byte_out() = value;
+            if (requester) post_when_there_is_room();
+            for (unsigned polls = 0; last_byte_in() != value;)
+                if (++polls % kPollsBeforeYield == 0) sched_yield();
+            std::atomic_thread_fence(std::memory_order_acquire);
+            if (!requester) post_when_there_is_room();
+        });
+    }
+    void one_at_a_time(perf::Histogram& ticks) {
+        timed(ticks, [&] {
+            post(true);
+            drain();
+        });
+    }
+    void stream(bool requester) {
+        if (!requester) {
+            if (options_.operation != IBV_WR_SEND) return;
+            while (received_ < left_) take();
+            return drain();
+        }
+        while (left_ > 0) {
+            for (unsigned burst = 0; burst < kBurst && left_ > 0 && has_room(); ++burst)
+                post(left_ == 1);
+            if (!has_room()) take();
+        }
+        drain();
+    }
+
+    const Options& options_;
+    std::vector<unsigned char> memory_;
+    ibv_context* context_ = nullptr;
+    ibv_pd* domain_ = nullptr;
+    ibv_cq* queue_ = nullptr;
+    ibv_mr* region_ = nullptr;
+    ibv_qp* pair_ = nullptr;
+    Place peer_{};
+    std::uint64_t left_ = 0;      ///< to post, or to receive, in this pass
+    std::uint64_t posted_ = 0;    ///< in this pass
+    std::uint64_t received_ = 0;  ///< in this pass
+    unsigned outstanding_ = 0;
+    unsigned unsignalled_ = 0;
+    unsigned empty_polls_ = 0;
+};
+
+/// The first pass warms up.
+template <class Pass>
+void run_passes(Side& side, std::uint64_t count, int in, int out, const Pass& pass) {
+    for (const std::uint64_t operations : {count / 5 + 1, count}) {
+        side.prepare(operations);
+        tell(out);
+        hear(in);
+        pass(operations);
+    }
+    tell(out);
+    hear(in);
+}
+
+void serve(const Options& options, int in, int out) {
+    pin_to(options.peer_cpu);
+    Side side(options);
+    side.meet(in, out);
+    run_passes(side, options.count, in, out, [&](std::uint64_t) {
+        perf::Histogram unused;
+        side.run(false, unused);
+    });
+}
+
+void measure(const Options& options, int in, int out) {
+    pin_to(options.cpu);
+    const perf::TickLength tick_length;
+    Side side(options);
+    side.meet(in, out);
+    double result = 0;
+    run_passes(side, options.count, in, out, [&](std::uint64_t operations) {
+        perf::Histogram ticks;
+        const Stopwatch watch;
+        side.run(true, ticks);
+        const double bytes = static_cast<double>(operations) * options.bytes;
+        const double ways = options.operation == IBV_WR_RDMA_READ ? 1 : 2;
+        result = options.latency ? static_cast<double>(ticks.percentile(50)) *
+                                       tick_length.nanoseconds() / 1e3 / ways
+                                 : bytes / watch.seconds() / 1e6;
+    });
+    std::printf("%.3f\n", result);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string test = argc == 9 ? argv[3] : "";
+    const std::string operation = argc == 9 ? argv[4] : "";
+    const bool known = (test == "latency" || test == "bandwidth") &&
+                       (operation == "send" || operation == "write" || operation == "read");
+    if (!known || std::atoi(argv[5]) < 1 || std::atoi(argv[6]) < 1) {
+        std::fprintf(stderr,
+                     "usage: verbs_perf DEVICE GID_INDEX latency|bandwidth send|write|read BYTES "
+                     "COUNT CPU PEER_CPU\n");
+        return 2;
+    }
+    const Options options{argv[1],
+                          static_cast<std::uint8_t>(std::atoi(argv[2])),
+                          test == "latency",
+                          operation == "send"    ? IBV_WR_SEND
+                          : operation == "write" ? IBV_WR_RDMA_WRITE
+                                                 : IBV_WR_RDMA_READ,
+                          static_cast<std::uint32_t>(std::atoi(argv[5])),
+                          static_cast<std::uint64_t>(std::atoi(argv[6])),
+                          std::atoi(argv[7]),
+                          std::atoi(argv[8])};
+    return run_both([&](int in, int out) { measure(options, in, out); },
+                    [&](int in, int out) { serve(options, in, out); });
+}
