@@ -4,12 +4,13 @@ compat_scripts = \
     %reldir%/libsoftverbs.bats \
     %reldir%/devices.bats %reldir%/pingpong.bats %reldir%/perftest.bats %reldir%/rdmacm.bats \
     %reldir%/reference_stack.bats %reldir%/dtest.bats %reldir%/dapl_programs.bats %reldir%/combinations.bats \
-    %reldir%/interoperation.bats \
+    %reldir%/interoperation.bats %reldir%/scm_wire.bats \
     %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats \
     %reldir%/drop_in.bats %reldir%/softverbs_ls.bats \
     %reldir%/containers.bats %reldir%/other_stacks.bats %reldir%/softverbs_man.bats %reldir%/pyverbs.bats
 TESTS += $(compat_scripts)
-EXTRA_DIST += %reldir%/helpers.bash %reldir%/dapl_programs.bash %reldir%/interoperation.bash %reldir%/pyverbs_objects.py $(compat_scripts)
+EXTRA_DIST += %reldir%/helpers.bash %reldir%/dapl_programs.bash %reldir%/interoperation.bash %reldir%/recorder \
+    %reldir%/pyverbs_objects.py $(compat_scripts)
 
 check_PROGRAMS += test/compat/softverbs_functions_test
 TESTS += test/compat/softverbs_functions_test

@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# What the socket manager says over its sockets, recorded between two ends on our libraries and between two on the reference's, over one
+# softverbs fabric: byte for byte the same, in the same segments.
+load helpers
+load interoperation
+
+setup_file() {
+    BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR
+    start_network
+    record ours
+    record debian
+    stop_all
+}
+setup() {
+    need_program python3
+    need_library libdat2.so.2 libdaploscm.so.2
+}
+
+stop_recorder() {
+    [ -n "${process_of[recorder]:-}" ] || return 0
+    kill "${process_of[recorder]}"
+    wait "${process_of[recorder]}" || true
+    unset 'process_of[recorder]'
+}
+
+server_and_recorder_listen() {
+    await_line server '^start: listening$'
+    stop_recorder
+    start recorder "$TOP_SRCDIR/test/compat/recorder" 46400 46300 "$BATS_FILE_TMPDIR/$recorded.record"
+    await_line recorder listening
+}
+
+# usage: record ours|debian - the conversation of interoperation_peer, whose client takes the recorder for the server: a qualifier is
+# 1000 below its port. Leaves $BATS_FILE_TMPDIR/OWNER.record and, in OWNER, what both have said.
+record() {
+    local peer=$TOP_BUILDDIR/test/compat/.libs/interoperation_peer
+    choose_stack "$1" scm soft0
+    server_stack=("${stack[@]}")
+    client_stack=("${stack[@]}")
+    recorded=$1
+    run_both "$BATS_FILE_TMPDIR/$1" "$lost_conversations" server_and_recorder_listen "$peer" ia 45300 -- "$peer" ia 45400 127.0.0.1
+    stop_recorder
+}
+
+# usage: connection NUMBER OWNER - its segments, each with its size, without what no two runs have in common: the number of the queue
+# pair (bytes 40 to 43), and in what the client sends, or a rejection sends back, the client's port (66 and 67). Up to the end: the
+# reference then answers the word of the end with the same word, into a socket that nobody reads any more.
+connection() {
+    local number direction bytes
+    while read -r number direction bytes; do
+        [ "$number" = "$1" ] && [ "$bytes" != end ] || continue
+        if [ "${#bytes}" -ge 296 ]; then
+            bytes=${bytes:0:80}QQQQQQQQ${bytes:88}
+            [ "$direction ${bytes:4:4}" = '< 0002' ] || bytes=${bytes:0:132}PPPP${bytes:136}
+        fi
+        echo "$direction $((${#bytes} / 2)) $(fold -w 32 <<<"$bytes" | tr '\n' ' ')"
+        [ "$bytes" != 0000dead ] || break
+    done <"$BATS_FILE_TMPDIR/$2.record"
+}
+
+# usage: same NUMBER SEGMENT... - the connection's segments have these directions and sizes, and are the same from both.
+same() {
+    local number=$1
+    shift
+    cat "$BATS_FILE_TMPDIR"/{ours,debian}/{server,client}.err
+    grep -q 'status 0, client with 0' "$BATS_FILE_TMPDIR/ours/statuses"
+    grep -q 'status 0, client with 0' "$BATS_FILE_TMPDIR/debian/statuses"
+    diff -u --label reference --label ours <(connection "$number" debian) <(connection "$number" ours)
+    [ "$(connection "$number" ours | cut -d ' ' -f 1,2 | xargs)" = "$*" ]
+}
+
+@test "scm over the wire: a request, an answer and the third message; the client ends the connection" {
+    same 1 '> 216' '< 216' '> 4' '> 4'
+}
+@test "scm over the wire: a connection that the server ends" { same 2 '> 216' '< 216' '> 4' '< 4'; }
+@test "scm over the wire: a rejection with data" { same 3 '> 216' '< 216'; }
+@test "scm over the wire: a rejection without data" { same 4 '> 216' '< 148'; }
