@@ -75,3 +75,14 @@ check_PROGRAMS += test/unit/scm_test
 TESTS += test/unit/scm_test
 test_unit_scm_test_SOURCES = %reldir%/scm_message_test.cpp
 test_unit_scm_test_LDADD = libtestmain.la libscm.la libdaplcore.la libsoftverbs_core.la libsupport.la
+
+# The core with the connection manager over sockets, on softverbs, all in one program; as one archive, since the two need
+# each other.
+check_LTLIBRARIES += libscm_with_core.la
+libscm_with_core_la_SOURCES =
+nodist_EXTRA_libscm_with_core_la_SOURCES = %reldir%/none.cpp
+libscm_with_core_la_LIBADD = libdaplcore.la libscm.la
+check_PROGRAMS += test/unit/scm_hostile_test
+TESTS += test/unit/scm_hostile_test
+test_unit_scm_hostile_test_SOURCES = %reldir%/scm_hostile_test.cpp test/support/process.hpp
+test_unit_scm_hostile_test_LDADD = libtestmain.la libscm_with_core.la libsoftverbs_core.la libsupport.la
