@@ -73,7 +73,7 @@ EXTRA_DIST += test/unit/providers.bats
 
 check_PROGRAMS += test/unit/scm_test
 TESTS += test/unit/scm_test
-test_unit_scm_test_SOURCES = %reldir%/scm_message_test.cpp
+test_unit_scm_test_SOURCES = %reldir%/scm_message_test.cpp %reldir%/scm_active_test.cpp test/support/process.hpp
 test_unit_scm_test_LDADD = libtestmain.la libscm.la libdaplcore.la libsoftverbs_core.la libsupport.la
 
 # The core with the connection manager over sockets, on softverbs, all in one program; as one archive, since the two need
