@@ -148,6 +148,16 @@ const char* link_text(const DeviceChoice& choice) {
     return is_roce(choice) ? "RoCE" : "InfiniBand";
 }
 
+void warn_unless_active(std::string_view ia_name, const DeviceChoice& choice) {
+    if (choice.state == IBV_PORT_ACTIVE || choice.state == IBV_PORT_ACTIVE_DEFER) return;
+    const bool fabric = choice.transport != IBV_TRANSPORT_IWARP && !is_roce(choice);
+    support::report<support::kPortNotActive>(
+        ia_name, choice.port, choice.device, to_text(choice.state),
+        fabric ? "check the cable, and that a subnet manager runs (`sminfo`)"
+               : fmt::format("`ip link set {} up`, and check the cable",
+                             interface_text(KernelView(), choice.device, choice.port)));
+}
+
 }  // namespace
 
 DeviceName device_name(std::string_view ia_params) {
@@ -165,8 +175,6 @@ DeviceName device_name(std::string_view ia_params) {
 support::Result<OpenDevice> open_device(std::string_view ia_name, std::string_view ia_params) {
     auto opened = open_and_choose(device_name(ia_params));
     if (!opened) return tell(ia_name, opened.error());
-    warn_unless_active(ia_name, opened->choice);
-    trace_choice(ia_name, opened->choice);
     return std::move(*opened);
 }
 
@@ -201,19 +209,10 @@ std::string to_text(const DeviceChoice& choice) {
     return text;
 }
 
-void trace_choice(std::string_view ia_name, const DeviceChoice& choice) {
-    if (support::trace_level() < static_cast<int>(support::Level::kDebug)) return;
-    support::trace(support::Level::kDebug, "IA {} uses {}", ia_name, to_text(choice));
-}
-
-void warn_unless_active(std::string_view ia_name, const DeviceChoice& choice) {
-    if (choice.state == IBV_PORT_ACTIVE || choice.state == IBV_PORT_ACTIVE_DEFER) return;
-    const bool fabric = choice.transport != IBV_TRANSPORT_IWARP && !is_roce(choice);
-    support::report<support::kPortNotActive>(
-        ia_name, choice.port, choice.device, to_text(choice.state),
-        fabric ? "check the cable, and that a subnet manager runs (`sminfo`)"
-               : fmt::format("`ip link set {} up`, and check the cable",
-                             interface_text(KernelView(), choice.device, choice.port)));
+void show_choice(std::string_view ia_name, const DeviceChoice& choice) {
+    warn_unless_active(ia_name, choice);
+    if (support::trace_level() >= static_cast<int>(support::Level::kDebug))
+        support::trace(support::Level::kDebug, "IA {} uses {}", ia_name, to_text(choice));
 }
 
 }  // namespace dapl::cm

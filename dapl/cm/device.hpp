@@ -43,8 +43,8 @@ struct DeviceName {
 DeviceName device_name(std::string_view ia_params);
 
 /// Opens the verbs device that ia_params name, at their port (without a number: 1), for an adapter
-/// instance. Tells the user why it cannot, once, and warns of a port that is not active: it may
-/// become so. Codes as dat_ia_open gives them.
+/// instance. Tells the user why it cannot, once. Who opens the adapter instance calls show_choice()
+/// when nothing can go wrong any more. Codes as dat_ia_open gives them.
 support::Result<OpenDevice> open_device(std::string_view ia_name, std::string_view ia_params);
 
 /// The index that the setting DAPL_GID_INDEX insists on.
@@ -55,11 +55,10 @@ std::optional<std::uint32_t> wanted_gid_index();
 tl::expected<DeviceChoice, DeviceFault> describe(ibv_context* context, std::uint8_t port,
                                                  std::optional<verbs::GidChoice> gid);
 
-/// One line, at trace level 5.
-void trace_choice(std::string_view ia_name, const DeviceChoice& choice);
-/// Warns where the port is not active.
-void warn_unless_active(std::string_view ia_name, const DeviceChoice& choice);
-/// The same line without the name of the adapter instance.
+/// What the choice is, on one line.
 std::string to_text(const DeviceChoice& choice);
+/// The same to the log, at trace level 5; and a warning where the port is not active, which is no
+/// reason not to open: it may become so.
+void show_choice(std::string_view ia_name, const DeviceChoice& choice);
 
 }  // namespace dapl::cm

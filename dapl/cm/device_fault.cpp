@@ -34,6 +34,10 @@ void report(std::string_view ia_name, const DeviceFault& fault) {
         case Cause::kInterfaceWithoutDevice:
             return support::report<support::kInterfaceWithoutDevice>(ia_name, subject, evidence,
                                                                      advice);
+        case Cause::kUnknownName:
+            return support::report<support::kUnknownDevice>(ia_name, subject, evidence, advice);
+        case Cause::kNoAddress:
+            return support::report<support::kNoIpAddress>(ia_name, subject, advice);
         case Cause::kNoRdmaCm:
             return support::report<support::kNoRdmaCm>(ia_name, evidence, advice);
     }
@@ -42,8 +46,11 @@ void report(std::string_view ia_name, const DeviceFault& fault) {
 }  // namespace
 
 tl::unexpected<support::Error> failure_of(const DeviceFault& fault) {
-    // The reference's code for an interface that has no device differs from that for all the rest.
-    const bool address = fault.cause == DeviceFault::Cause::kInterfaceWithoutDevice;
+    using Cause = DeviceFault::Cause;
+    // What the reference answers for a name that leads to no address of a device differs from what
+    // it answers for all the rest.
+    const bool address = fault.cause == Cause::kInterfaceWithoutDevice ||
+                         fault.cause == Cause::kUnknownName || fault.cause == Cause::kNoAddress;
     return support::failure(raw(address ? DAT_INVALID_ADDRESS : DAT_INTERNAL_ERROR),
                             fault.subject + ": " + fault.evidence);
 }

@@ -23,7 +23,9 @@ struct DeviceFault {
         kNoGid,
         kUnusedGidIndex,
         kInterfaceWithoutDevice,
-        kNoRdmaCm,  ///< the kernel's connection manager is not there
+        kUnknownName,  ///< neither an interface nor a device, address or host name
+        kNoAddress,    ///< of a device or an interface
+        kNoRdmaCm,     ///< the kernel's connection manager is not there
     };
     Cause cause;
     std::string subject;   ///< the device, its file, or what was looked for

@@ -115,6 +115,20 @@ std::optional<DeviceFault> why_unusable(const KernelView& view, const KernelDevi
     return file_fault(view, "/dev/infiniband/" + device.uverbs, device.name);
 }
 
+/// Of a device whose name was found.
+DeviceFault why_device_without_address(const KernelView& view, const KernelDevice& device,
+                                       int port) {
+    if (const auto fault = why_unusable(view, device)) return *fault;
+    const std::string number = std::to_string(port);
+    const auto ports = names_in(view.root + kDevices + "/" + device.name + "/ports");
+    if (port != 0 && std::find(ports.begin(), ports.end(), number) == ports.end())
+        return {Cause::kNoSuchPort, number,
+                device.name + (ports.size() == 1 ? " has port " + ports.front() + " only"
+                                                 : " has ports " + joined(ports))};
+    const std::string interface = interface_text(view, device.name, port == 0 ? 1 : port);
+    return {Cause::kNoAddress, interface + " of " + device.name, "no address", interface};
+}
+
 std::string error_text(int error) {
     return std::generic_category().message(error);
 }
@@ -187,6 +201,21 @@ DeviceFault why_no_rdma_cm(const KernelView& view, int error) {
     if (const auto fault = file_fault(view, kRdmaCm, "connections")) return *fault;
     if (error == EACCES || error == EPERM) return permission_fault(view, kRdmaCm, error);
     return {Cause::kNoRdmaCm, "", error_text(error), "see the kernel's log (`dmesg`)"};
+}
+
+DeviceFault why_no_address(const KernelView& view, const std::string& name, int port) {
+    if (const auto fault = why_no_device(view)) return *fault;
+    const std::vector<KernelDevice> devices = kernel_devices(view);
+    for (const KernelDevice& device : devices)
+        if (device.name == name) return why_device_without_address(view, device, port);
+    std::vector<std::string> names = names_in(view.root + kInterfaces);
+    if (std::find(names.begin(), names.end(), name) != names.end())
+        return {Cause::kNoAddress, name, "no address", name};
+    for (const KernelDevice& device : devices) names.push_back(device.name);
+    const bool is_address = name.find_first_not_of("0123456789abcdef.:") == std::string::npos;
+    return {Cause::kUnknownName, name, to_text(devices),
+            is_address ? "`ip address` lists the addresses that there are"
+                       : "did you mean " + nearest(name, names) + "?"};
 }
 
 DeviceFault why_no_device_behind(const KernelView& view, const std::string& interface, int error) {

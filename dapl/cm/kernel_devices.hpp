@@ -39,6 +39,9 @@ DeviceFault why_not_listed(const KernelView& view, const std::string& name,
 DeviceFault why_not_opened(const KernelView& view, const std::string& name, int error);
 /// @param error an errno value of rdma_create_event_channel.
 DeviceFault why_no_rdma_cm(const KernelView& view, int error);
+/// @param name that has led to no address of a device: an interface, a device or something unknown.
+/// @param port of a device of that name, from 1; 0: any.
+DeviceFault why_no_address(const KernelView& view, const std::string& name, int port);
 /// @param error an errno value of rdma_bind_addr to an address of the interface.
 DeviceFault why_no_device_behind(const KernelView& view, const std::string& interface, int error);
 

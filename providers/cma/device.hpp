@@ -38,6 +38,8 @@ std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name);
 /// Why rdma_cm cannot be used. Each library explains for its own devices.
 /// @param error an errno value of rdma_create_event_channel.
 cm::DeviceFault why_no_rdma_cm(int error);
+/// Why a name of dat.conf leads to no address of this machine.
+cm::DeviceFault why_no_address(const DeviceName& name);
 /// Why there is no RDMA device at an address of this machine.
 /// @param error an errno value of rdma_bind_addr.
 cm::DeviceFault why_no_device_at(const sockaddr_storage& address, int error);

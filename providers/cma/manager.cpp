@@ -62,8 +62,7 @@ void Manager::show_choice(std::string_view ia_name) const {
         gid = verbs::find_gid(*table, adapter_.port, bound_id_->route.addr.addr.ibaddr.sgid);
     const auto choice = cm::describe(adapter_.context, adapter_.port, gid);
     if (!choice) return;  // the adapter instance asks the same and knows what to answer
-    cm::warn_unless_active(ia_name, *choice);
-    cm::trace_choice(ia_name, *choice);
+    cm::show_choice(ia_name, *choice);
 }
 
 DAT_COUNT Manager::max_private_data() const {
@@ -123,12 +122,8 @@ tl::unexpected<support::Error> fail(std::string_view ia_name, const DeviceFault&
 support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
                                                        std::string_view ia_params) {
     const cma::DeviceName name = cma::parse_parameters(ia_params);
-    const std::string& device = name.device;
     const auto address = cma::address_of(name);
-    if (!address) {
-        support::report<support::kUnknownDevice>(ia_name, device);
-        return support::failure(raw(DAT_INVALID_ADDRESS), "unknown device " + device);
-    }
+    if (!address) return tell(ia_name, cma::why_no_address(name));
     const auto told_below = [before = support::thread_errors().count] {
         return support::thread_errors().count != before;
     };

@@ -46,6 +46,10 @@ cm::DeviceFault why_no_rdma_cm(int error) {
     return cm::why_no_rdma_cm(cm::KernelView(), error);
 }
 
+cm::DeviceFault why_no_address(const DeviceName& name) {
+    return cm::why_no_address(cm::KernelView(), name.device, name.port);
+}
+
 cm::DeviceFault why_no_device_at(const sockaddr_storage& address, int error) {
     return cm::why_no_device_behind(cm::KernelView(), interface_of(address), error);
 }

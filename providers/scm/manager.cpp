@@ -107,8 +107,10 @@ support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
     if (!address) return tl::unexpected(address.error());
     const auto running = EventLoop::acquire();
     if (!running) return tl::unexpected(running.error());
+    const DeviceChoice choice = device->choice;
     auto manager =
         std::make_unique<scm::Manager>(**running, scm::Port(std::move(*device), ia_name), *address);
+    show_choice(ia_name, choice);
     support::trace(support::Level::kDebug, "IA {} listens at {}", ia_name,
                    dapl::to_text(manager->adapter().address));
     return manager;

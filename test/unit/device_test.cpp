@@ -47,6 +47,14 @@ class Device : public testing::Test {
         fake::show_devices({device});
     }
     /// @return what the user reads; the open must fail with the code, and leave nothing open.
+    /// What the user reads of an open that succeeds.
+    static std::string told(const char* ia_params) {
+        testing::internal::CaptureStderr();
+        const auto opened = open_device("the-ia", ia_params);
+        EXPECT_TRUE(opened);
+        if (opened) dapl::cm::show_choice("the-ia", opened->choice);
+        return testing::internal::GetCapturedStderr();
+    }
     static std::string refusal(const char* ia_params) {
         testing::internal::CaptureStderr();
         const auto opened = open_device("the-ia", ia_params);
@@ -73,10 +81,8 @@ TEST_F(Device, is_opened_at_its_port_with_the_best_gid_and_nothing_is_said) {
 
 TEST_F(Device, the_choice_is_one_line_at_trace_level_5) {
     support::set_trace_level(5);
-    testing::internal::CaptureStderr();
-    EXPECT_TRUE(open_device("the-ia", "rxe0 1"));
     EXPECT_EQ(
-        testing::internal::GetCapturedStderr(),
+        told("rxe0 1"),
         "opendat: debug: IA the-ia uses device rxe0 port 1 (RoCE, active, MTU 1024), GID index "
         "1 (::ffff:10.0.0.1, RoCE v2: RoCE v2 before v1, routable before link-local)\n");
 }
@@ -102,9 +108,7 @@ TEST_F(Device, of_a_port_that_it_does_not_have_is_told_the_ports) {
 
 TEST_F(Device, with_a_port_that_is_down_opens_with_a_warning) {
     show_changed([](fake::ListedDevice& device) { device.state = IBV_PORT_DOWN; });
-    testing::internal::CaptureStderr();
-    EXPECT_TRUE(open_device("the-ia", "rxe0 1"));
-    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+    EXPECT_EQ(told("rxe0 1"),
               "opendat: warning: IA the-ia: port 1 of RDMA device rxe0 is down: no connection is "
               "possible until it is active; `ip link set INTERFACE up`, and check the cable "
               "[DAT248]\n");
@@ -115,9 +119,7 @@ TEST_F(Device, of_infiniband_in_state_init_is_told_of_the_subnet_manager) {
         device.state = IBV_PORT_INIT;
         device.link_layer = IBV_LINK_LAYER_INFINIBAND;
     });
-    testing::internal::CaptureStderr();
-    EXPECT_TRUE(open_device("the-ia", "rxe0 1"));
-    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+    EXPECT_EQ(told("rxe0 1"),
               "opendat: warning: IA the-ia: port 1 of RDMA device rxe0 is initialising: no "
               "connection is possible until it is active; check the cable, and that a subnet "
               "manager runs (`sminfo`) [DAT248]\n");

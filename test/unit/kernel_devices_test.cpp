@@ -155,4 +155,26 @@ TEST_F(KernelDevices, an_interface_without_one_is_told_those_that_have_one) {
     EXPECT_EQ(why_no_device_behind(view, "eth0", ENOMEM).cause, Cause::kDoesNotOpen);
 }
 
+TEST_F(KernelDevices, a_name_that_leads_to_no_address_is_a_device_an_interface_or_unknown) {
+    add_device("rxe0", "uverbs0", "eth0");
+    write("/sys/class/net/eth0/address");
+    write("/sys/class/net/dummy0/address");
+    const DeviceFault device = why_no_address(view, "rxe0", 0);
+    EXPECT_EQ(device.cause, Cause::kNoAddress);
+    EXPECT_EQ(device.subject, "eth0 of rxe0");
+    EXPECT_EQ(device.advice, "eth0");
+    EXPECT_EQ(why_no_address(view, "rxe0", 2).cause, Cause::kNoSuchPort);
+    const DeviceFault interface = why_no_address(view, "dummy0", 0);
+    EXPECT_EQ(interface.cause, Cause::kNoAddress);
+    EXPECT_EQ(interface.subject, "dummy0");
+    const DeviceFault unknown = why_no_address(view, "ethO", 0);
+    EXPECT_EQ(unknown.cause, Cause::kUnknownName);
+    EXPECT_EQ(unknown.evidence, "rxe0 (eth0)");
+    EXPECT_EQ(unknown.advice, "did you mean eth0?");
+    EXPECT_EQ(why_no_address(view, "192.0.2.1", 0).advice,
+              "`ip address` lists the addresses that there are");
+    files::remove(view.root + "/dev/infiniband/uverbs0");
+    EXPECT_EQ(why_no_address(view, "ethO", 0).cause, Cause::kNoNode);
+}
+
 }  // namespace

@@ -27,6 +27,11 @@ cm::DeviceFault why_no_rdma_cm(int error) {
     return {cm::DeviceFault::Cause::kDoesNotOpen, "soft0", std::generic_category().message(error)};
 }
 
+cm::DeviceFault why_no_address(const DeviceName& name) {
+    return {cm::DeviceFault::Cause::kUnknownName, name.device, "the software device soft0",
+            "did you mean soft0?"};
+}
+
 cm::DeviceFault why_no_device_at(const sockaddr_storage&, int error) {
     return why_no_rdma_cm(error);
 }
