@@ -34,7 +34,7 @@ struct Key {
     DAT_UINT32 minor = 0;
     bool thread_safe = false;
 
-    auto operator<=>(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): compares with 0
     static Key of(const DAT_PROVIDER_INFO& info);
     DAT_PROVIDER_INFO info() const;
 };

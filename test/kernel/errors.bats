@@ -31,6 +31,7 @@ teardown() {
     chmod 666 /dev/infiniband/rdma_cm /dev/infiniband/uverbs*
     ip link set veth0 up
     ip address replace 10.77.0.1/24 dev veth0
+    ! rdma dev show iwarp7 >/dev/null 2>&1 || rdma dev set iwarp7 name siw0
     rdma link show rxe0/1 >/dev/null 2>&1 || rdma link add rxe0 type rxe netdev veth0
     rdma link show siw0/1 >/dev/null 2>&1 || rdma link add siw0 type siw netdev veth1
     eventually port_is_active rxe0
@@ -120,8 +121,9 @@ interfaces in dat.conf, or add a device with \`rdma link add rxe_dummy0 type rxe
     opens 0x00040000 "$refused '2' is no port: rxe0 has port 1 only; correct the parameters of this IA in dat.conf [DAT247]"
     scm 'rxe0 first'
     opens 0x00040000 "$refused 'first' is no port: rxe0 has port 1 only; correct the parameters of this IA in dat.conf [DAT247]"
-    cma 'rxe0 2'
-    opens 0x00040000 "$refused '2' is no port: rxe0 has port 1 only; correct the parameters of this IA in dat.conf [DAT247]"
+    rdma dev set siw0 name iwarp7 # a name that the guest's /etc/hosts does not know too
+    cma 'iwarp7 2'
+    opens 0x00040000 "$refused '2' is no port: iwarp7 has port 1 only; correct the parameters of this IA in dat.conf [DAT247]"
 }
 
 @test "a port that is down opens with a warning, and without one when it is up again" {
