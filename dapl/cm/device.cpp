@@ -36,6 +36,7 @@ class DeviceList {
     }
     std::vector<std::string> names() const {
         std::vector<std::string> all;
+        all.reserve(static_cast<std::size_t>(count()));
         for (int i = 0; i < count(); ++i) all.emplace_back(ibv_get_device_name(list_[i]));
         return all;
     }

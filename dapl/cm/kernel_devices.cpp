@@ -49,7 +49,7 @@ std::string word_in(const std::string& file) {
 std::string uverbs_of(const KernelView& view, const std::string& device) {
     const std::string all = view.root + kUverbs;
     for (const std::string& name : names_in(all))
-        if (word_in(all + "/" + name + "/ibdev") == device) return name;
+        if (word_in(fmt::format("{}/{}/ibdev", all, name)) == device) return name;
     return {};
 }
 
@@ -58,7 +58,7 @@ std::string uverbs_of(const KernelView& view, const std::string& device) {
 std::string interface_with(const KernelView& view, const std::string& beginning) {
     const std::string all = view.root + kInterfaces;
     for (const std::string& name : names_in(all)) {
-        std::string address = word_in(all + "/" + name + "/address");
+        std::string address = word_in(fmt::format("{}/{}/address", all, name));
         std::erase(address, ':');
         if (!address.empty() && address == beginning) return name;
     }
@@ -79,7 +79,7 @@ std::vector<std::string> interfaces_of(const KernelView& view, const std::string
     const bool is_iwarp = word_in(place + "/node_type") == "4:";
     std::set<std::string> all;
     for (const std::string& number : names_in(place + "/ports")) {
-        const std::string port = place + "/ports/" + number;
+        const std::string port = fmt::format("{}/ports/{}", place, number);
         all.insert(word_in(port + "/gid_attrs/ndevs/0"));
         if (is_iwarp) all.insert(interface_of_iwarp_port(view, port));
     }
@@ -144,6 +144,7 @@ std::vector<KernelDevice> kernel_devices(const KernelView& view) {
 
 std::string to_text(const std::vector<KernelDevice>& devices) {
     std::vector<std::string> texts;
+    texts.reserve(devices.size());
     for (const KernelDevice& device : devices)
         texts.push_back(device.interfaces.empty()
                             ? device.name
@@ -152,8 +153,8 @@ std::string to_text(const std::vector<KernelDevice>& devices) {
 }
 
 std::string interface_text(const KernelView& view, const std::string& device, int port) {
-    const std::string own = word_in(view.root + kDevices + "/" + device + "/ports/" +
-                                    std::to_string(port) + "/gid_attrs/ndevs/0");
+    std::string own = word_in(view.root + kDevices + "/" + device + "/ports/" +
+                              std::to_string(port) + "/gid_attrs/ndevs/0");
     if (!own.empty()) return own;
     const std::vector<std::string> all = interfaces_of(view, device);
     return all.size() == 1 ? all.front() : "INTERFACE";
