@@ -5,7 +5,20 @@ libtestmain_la_SOURCES = %reldir%/support/tap_main.cpp
 libtestmain_la_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 libtestmain_la_LIBADD = $(GTEST_LIBS)
 
-EXTRA_DIST += %reldir%/support/summary %reldir%/support/failures
+EXTRA_DIST += %reldir%/support/summary %reldir%/support/failures %reldir%/support/outcomes
+
+# The tests whose outcome stands in doc/compatibility.md; interoperation-document runs them and puts it there.
+outcome_scripts_here = test/compat/interoperation.bats test/compat/combinations.bats
+outcome_scripts_kernel =
+OUTCOMES = $(abs_top_srcdir)/%reldir%/support/outcomes
+interoperation-document: all
+	$(MAKE) check-am check_PROGRAMS= TESTS='$(outcome_scripts_here)' || true
+	$(MAKE) check-kernel KERNEL=outcomes check_PROGRAMS= || true
+	cd $(abs_top_srcdir) && $(OUTCOMES) write doc/compatibility.md $(abs_top_builddir) \
+	  $(outcome_scripts_here) $(outcome_scripts_kernel)
+.PHONY: interoperation-document
+TESTS += %reldir%/support/outcomes.bats
+EXTRA_DIST += %reldir%/support/outcomes.bats
 
 TEST_EXTENSIONS = .bats
 TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
@@ -16,6 +29,7 @@ AM_BATS_LOG_FLAGS = --tap
 TEST_SCALE ?= 1
 AM_TESTS_ENVIRONMENT = \
     TOP_BUILDDIR='$(abs_top_builddir)'; TOP_SRCDIR='$(abs_top_srcdir)'; TEST_SCALE='$(TEST_SCALE)'; \
+    OUTCOME_SCRIPTS='$(outcome_scripts_here) $(outcome_scripts_kernel)'; export OUTCOME_SCRIPTS; \
     CC='$(CC)'; CXX='$(CXX)'; AWK='$(AWK)'; NM='$(NM)'; export TOP_BUILDDIR TOP_SRCDIR TEST_SCALE CC CXX AWK NM;
 
 include test/unit/local.mk

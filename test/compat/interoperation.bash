@@ -127,17 +127,19 @@ differences() {
 
 # What an end of ours has to say where the reference's says standard input.
 as_ours() {
-    local line on cases theirs ours reason prefix
+    local line row on cases theirs ours reason prefix table
+    mapfile -t table < <(differences)
     while IFS= read -r line; do
-        while IFS=$'\t' read -r on cases theirs ours reason; do
-            prefix=${line%%: *}
+        prefix=${line%%: *}
+        for row in "${table[@]}"; do
+            IFS=$'\t' read -r on cases theirs ours reason <<<"$row"
             # shellcheck disable=SC2053 # patterns
             if [[ "$provider on $device" == $on && $prefix == $cases && $line == "$prefix: $theirs" && -n $reason ]]; then
                 line="$prefix: $ours"
                 echo "$on"$'\t'"$cases"$'\t'"$theirs" >>"$BATS_FILE_TMPDIR/needed"
                 break
             fi
-        done < <(differences)
+        done
         echo "$line"
     done
 }

@@ -13,6 +13,7 @@ EXTRA_DIST += %reldir%/machine %reldir%/set-up %reldir%/guest-init %reldir%/gues
 KERNEL ?= full
 kernel_scripts_full = $(kernel_scripts)
 kernel_scripts_short = $(kernel_short_scripts)
+kernel_scripts_outcomes = $(outcome_scripts_kernel)
 check-kernel: all $(check_LTLIBRARIES) $(check_PROGRAMS) $(check_DATA)
 	@rm -f test/kernel/*.trs; status=0; reason=`$(abs_top_srcdir)/%reldir%/set-up` || status=$$?; \
 	  case $$status in \
