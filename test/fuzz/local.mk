@@ -45,4 +45,16 @@ test_fuzz_fuzz_private_data_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_TEST='"the connection manager over rdma_cm takes any events and private data from a peer"' \
     -DFUZZ_CORPORA='"test/fuzz/corpus/private_data"'
 endif
+check_PROGRAMS += test/fuzz/fuzz_scm_message
+test_fuzz_fuzz_scm_message_SOURCES = %reldir%/fuzz_scm_message.cpp %reldir%/input.hpp
+test_fuzz_fuzz_scm_message_LDADD = libscm.la
+if FUZZERS
+test_fuzz_fuzz_scm_message_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+else
+TESTS += test/fuzz/fuzz_scm_message
+test_fuzz_fuzz_scm_message_SOURCES += %reldir%/replay.cpp
+test_fuzz_fuzz_scm_message_CPPFLAGS = $(AM_CPPFLAGS) \
+    -DFUZZ_TEST='"the connection manager over sockets reads any bytes in any pieces"' \
+    -DFUZZ_CORPORA='"test/fuzz/corpus/scm_message"'
+endif
 EXTRA_DIST += %reldir%/corpus

@@ -412,7 +412,7 @@ TEST_F(ScmHostile, a_peer_that_goes_on_talking_after_its_request_fails_the_accep
 }
 
 TEST_F(ScmHostile, a_peer_that_never_confirms_has_its_time_and_then_fails_the_accept) {
-    setenv("DAPL_SCM_HANDSHAKE_MS", "300", 1);
+    setenv("DAPL_SCM_HANDSHAKE_MS", "4000", 1);
     serve([](Server& server) {
         const BadPeer mute;
         mute.say(good_request());
@@ -427,12 +427,12 @@ TEST_F(ScmHostile, a_peer_that_never_confirms_has_its_time_and_then_fails_the_ac
 }
 
 TEST_F(ScmHostile, a_silent_peer_is_dropped_when_its_time_is_up_and_not_before) {
-    setenv("DAPL_SCM_HANDSHAKE_MS", "300", 1);
+    setenv("DAPL_SCM_HANDSHAKE_MS", "4000", 1);
     serve([](Server&) {
         const auto begin = test::Clock::now();
         const BadPeer silent;
         require(silent.heard_until_the_end() == 0, "nothing is said to it");
-        require(test::Clock::now() - begin >= std::chrono::milliseconds(300), "it had its time");
+        require(test::Clock::now() - begin >= std::chrono::milliseconds(4000), "it had its time");
     });
 }
 
