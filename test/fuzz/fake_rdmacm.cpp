@@ -30,6 +30,16 @@ std::mutex mutex;
 std::condition_variable read_empty;
 std::vector<rdma_cm_id*> alive;
 ibv_context* device = nullptr;
+fake::Calls made{};
+int connect_error = 0;
+
+/// @param error for errno; 0: success.
+int counted(int& calls, int error = 0) {
+    const std::lock_guard guard(mutex);
+    ++calls;
+    errno = error;
+    return error ? -1 : 0;
+}
 
 Channel& channel_of(rdma_event_channel* channel) {
     return *reinterpret_cast<Channel*>(channel);
@@ -55,6 +65,15 @@ namespace fake {
 
 void bind_to(ibv_context* context) {
     device = context;
+}
+
+Calls calls() {
+    const std::lock_guard guard(mutex);
+    return made;
+}
+void refuse_connects(int error) {
+    const std::lock_guard guard(mutex);
+    connect_error = error;
 }
 
 std::vector<rdma_cm_id*> identifiers() {
@@ -144,29 +163,37 @@ int rdma_bind_addr(rdma_cm_id* id, sockaddr*) {
     bind(*id);
     return 0;
 }
-int rdma_resolve_addr(rdma_cm_id* id, sockaddr*, sockaddr* peer, int) {
+int rdma_resolve_addr(rdma_cm_id* id, sockaddr*, sockaddr* peer, int timeout) {
+    {
+        const std::lock_guard guard(mutex);
+        made.address_timeout = timeout;
+    }
     bind(*id);
     std::memcpy(&id->route.addr.dst_storage, peer,
                 peer->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
-    return 0;
+    return counted(made.resolve_addr);
 }
-int rdma_resolve_route(rdma_cm_id*, int) {
-    return 0;
+int rdma_resolve_route(rdma_cm_id*, int timeout) {
+    {
+        const std::lock_guard guard(mutex);
+        made.route_timeout = timeout;
+    }
+    return counted(made.resolve_route);
 }
 int rdma_connect(rdma_cm_id*, rdma_conn_param*) {
-    return 0;
+    return counted(made.connect, connect_error);
 }
 int rdma_listen(rdma_cm_id*, int) {
     return 0;
 }
 int rdma_accept(rdma_cm_id*, rdma_conn_param*) {
-    return 0;
+    return counted(made.accept);
 }
 int rdma_reject(rdma_cm_id*, const void*, std::uint8_t) {
-    return 0;
+    return counted(made.reject);
 }
 int rdma_disconnect(rdma_cm_id*) {
-    return 0;
+    return counted(made.disconnect);
 }
 int rdma_set_option(rdma_cm_id*, int, int, void*, std::size_t) {
     return 0;

@@ -24,4 +24,13 @@ std::vector<rdma_cm_id*> identifiers();
 void raise(rdma_cm_id& id, rdma_cm_event_type type, int status, std::span<const std::byte> data,
            bool null);
 
+/// How often the manager has called what, since the process began.
+struct Calls {
+    int resolve_addr, resolve_route, connect, accept, reject, disconnect;
+    int address_timeout, route_timeout;  ///< of the last call, in ms
+};
+Calls calls();
+/// What the next rdma_connect calls fail with; 0: they succeed.
+void refuse_connects(int error);
+
 }  // namespace fake

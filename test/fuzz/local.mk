@@ -57,4 +57,11 @@ test_fuzz_fuzz_scm_message_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_TEST='"the connection manager over sockets reads any bytes in any pieces"' \
     -DFUZZ_CORPORA='"test/fuzz/corpus/scm_message"'
 endif
+# The same parts, with the events of rdma_cm one by one.
+check_PROGRAMS += test/unit/cma_events_test
+TESTS += test/unit/cma_events_test
+test_unit_cma_events_test_SOURCES = test/unit/cma_events_test.cpp test/support/process.hpp \
+    %reldir%/fake_rdmacm.cpp %reldir%/fake_rdmacm.hpp \
+    test/unit/fake_device.cpp test/unit/fake_device.hpp providers/cma/rdma_devices.cpp
+test_unit_cma_events_test_LDADD = libtestmain.la libcma_with_core.la
 EXTRA_DIST += %reldir%/corpus
