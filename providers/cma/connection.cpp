@@ -150,11 +150,21 @@ rdma_conn_param Connection::parameters() const {
 void Connection::request_connection() {
     id_->qp = qp_;
     rdma_conn_param connection = parameters();
-    if (rdma_connect(id_.get(), &connection) == 0) return;
-    const int error = errno;
+    if (manager_.is_infiniband())
+        return requested(rdma_connect(id_.get(), &connection) == 0 ? 0 : errno);
+    connecting_ = std::make_unique<ConnectThread>(
+        manager_.loop, id_.get(), connection,
+        [this](int error) NO_THREAD_SAFETY_ANALYSIS { requested(error); });
+    if (const int error = connecting_->start()) requested(error);
+}
+
+void Connection::requested(int error) {
+    if (error == 0) return;
     const std::string answer = "rdma_connect: " + text_of_error(error);
     support::trace(support::Level::kDebug, "{}", answer);
     if (error == ECONNREFUSED) return refused(answer, {});
+    if (error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH)
+        return unreachable(answer);
     report(cm::Outcome::kLocalFailure);
 }
 
@@ -193,6 +203,7 @@ void Connection::reject(cm::PrivateData data) {
 }
 
 void Connection::disconnect() {
+    connecting_.reset();  // the kernel would let us wait for it
     rdma_disconnect(id_.get());
 }
 

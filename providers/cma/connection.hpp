@@ -5,6 +5,7 @@
 
 #include "dapl/cm/failed_try.hpp"
 #include "dapl/support/settings.hpp"
+#include "providers/cma/connect_thread.hpp"
 #include "providers/cma/manager.hpp"
 #include "providers/cma/private_data.hpp"
 
@@ -38,6 +39,8 @@ class Connection final : public cm::Connection, private EventTarget {
     void resolve_address() REQUIRES(connection_lock);
     void resolve_route() REQUIRES(connection_lock);
     void request_connection() REQUIRES(connection_lock);
+    /// @param error rdma_connect's errno, 0 for success.
+    void requested(int error) REQUIRES(connection_lock);
     /// Counts the try. @param most tries of this step, the first one included.
     bool may_retry(const Event& event, support::Setting most) REQUIRES(connection_lock);
     void address_error(const Event& event) REQUIRES(connection_lock);
@@ -62,6 +65,7 @@ class Connection final : public cm::Connection, private EventTarget {
     long tries_ = 1;
     const cm::Timer::Clock::time_point begun_ = cm::Timer::Clock::now();
     Id id_;
+    std::unique_ptr<ConnectThread> connecting_;  ///< goes before id_
 };
 
 class Listener final : public cm::Listener, private EventTarget {

@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libcma.la
 libcma_la_CPPFLAGS = $(AM_CPPFLAGS) $(IBVERBS_CFLAGS) $(RDMACM_CFLAGS)
 libcma_la_SOURCES = \
     %reldir%/conn_qual.hpp \
+    %reldir%/connect_thread.cpp %reldir%/connect_thread.hpp \
     %reldir%/connection.cpp %reldir%/connection.hpp \
     %reldir%/device.cpp %reldir%/device.hpp \
     %reldir%/event.cpp %reldir%/event.hpp \

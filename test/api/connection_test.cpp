@@ -434,7 +434,9 @@ TEST_F(Connections, an_address_of_no_machine_here_is_unreachable_and_one_message
     DAT_EP_HANDLE ep = side.endpoint();
     sockaddr_in elsewhere{};
     elsewhere.sin_family = AF_INET;
-    elsewhere.sin_addr.s_addr = htonl(0xC0000201);  // 192.0.2.1, kept for documentation
+    // Kept for documentation; where there is a network, one on it that nobody has can be given.
+    const char* nobody = getenv("DAT_TEST_NOBODY") ? getenv("DAT_TEST_NOBODY") : "192.0.2.1";
+    inet_pton(AF_INET, nobody, &elsewhere.sin_addr);
     const std::string told = captured_stderr([&] {
         succeed(dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&elsewhere), kQualifier,
                                DAT_TIMEOUT_INFINITE, 0, nullptr, DAT_QOS_BEST_EFFORT,
@@ -442,7 +444,9 @@ TEST_F(Connections, an_address_of_no_machine_here_is_unreachable_and_one_message
                 "dat_ep_connect");
         side.connection_event(DAT_CONNECTION_EVENT_UNREACHABLE, ep);
     });
-    EXPECT_NE(told.find("192.0.2.1"), std::string::npos) << told;
+    EXPECT_NE(told.find(nobody), std::string::npos) << told;
+    if (getenv("DAT_TEST_TRIES"))
+        EXPECT_NE(told.find(getenv("DAT_TEST_TRIES")), std::string::npos) << told;
     EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
     EXPECT_EQ(Side::state(ep), DAT_EP_STATE_DISCONNECTED);
     Side::expect_empty(side.connections);

@@ -9,6 +9,11 @@ EXTRA_DIST += %reldir%/machine %reldir%/set-up %reldir%/guest-init %reldir%/gues
     %reldir%/api_rxe %reldir%/api_siw %reldir%/api_scm %reldir%/differences.rxe0 %reldir%/differences.siw0 %reldir%/skipped.rxe0 \
     %reldir%/skipped.siw0 $(kernel_scripts)
 
+EXTRA_PROGRAMS += test/kernel/hanging_connect
+check_DATA += test/kernel/hanging_connect
+test_kernel_hanging_connect_SOURCES = %reldir%/hanging_connect.cpp $(dat_test_headers)
+test_kernel_hanging_connect_LDADD = $(dat_test_libs)
+
 # KERNEL=short: the short form.
 KERNEL ?= full
 kernel_scripts_full = $(kernel_scripts)
