@@ -2,7 +2,7 @@
 # The providers on RDMA devices of the kernel: each file runs inside a virtual machine of its own (doc/testing.md).
 # A file that stands in kernel_short_scripts too is part of the short form: one or two minutes together.
 kernel_short_scripts = %reldir%/smoke.bats
-kernel_scripts = %reldir%/machine.bats %reldir%/smoke.bats %reldir%/errors.bats %reldir%/interoperation.bats %reldir%/combinations.bats \
+kernel_scripts = %reldir%/machine.bats %reldir%/smoke.bats %reldir%/cma.bats %reldir%/errors.bats %reldir%/interoperation.bats %reldir%/combinations.bats \
     %reldir%/dapl_programs.bats
 EXTRA_DIST += %reldir%/machine %reldir%/set-up %reldir%/guest-init %reldir%/guest %reldir%/run-bats %reldir%/helpers.bash \
     %reldir%/pairings %reldir%/devices.bash %reldir%/conformance %reldir%/api_tests %reldir%/conformance_rxe %reldir%/conformance_siw \
