@@ -32,3 +32,55 @@ use_device() {
 fabric_is_clean() {
     true
 }
+
+# usage: use_wire debian|ours cma|scm - for a pair at the ends of the cable: ${active[@]} on rxe1 and ${passive[@]} on rxe2, which is at
+# $server_address. Needs `# machine: --wire`.
+# shellcheck disable=SC2034,SC2154 # for the tests; from ../compat/helpers
+use_wire() {
+    use_device "$1" "$2" rxe1
+    mv "$BATS_TEST_TMPDIR/dat.conf" "$BATS_TEST_TMPDIR/active.conf"
+    active=("${stack[@]/dat.conf/active.conf}")
+    use_device "$1" "$2" rxe2
+    passive=("${stack[@]}")
+}
+
+# usage: lose PERCENT active|passive... - packets that these sides send.
+lose() {
+    local percent=$1 side
+    shift
+    for side in "$@"; do
+        tc qdisc replace dev "$(interface_of "$side")" root netem loss "$percent%"
+    done
+}
+
+interface_of() {
+    [ "$1" = active ] && echo veth2 || echo veth3
+}
+
+# The active side's interface goes down, and the other one has no carrier.
+pull_plug() {
+    ip link set veth2 down
+}
+
+# With nobody left on the devices, which begin anew: rxe's queue pair for connection management may have stayed in error after it had
+# something to send while the link was down. The kernel has dropped the route of the interface that was down.
+plug_in() {
+    rdma link delete rxe1
+    rdma link delete rxe2
+    ip link set veth2 up
+    ip route replace 10.77.1.2/32 dev veth2 src 10.77.1.1 table 102
+    rdma link add rxe1 type rxe netdev veth2
+    rdma link add rxe2 type rxe netdev veth3
+}
+
+mend_wire() {
+    [ "$(cat /sys/class/net/veth2/operstate)" = up ] || plug_in
+    tc qdisc del dev veth2 root 2>/dev/null || true
+    tc qdisc del dev veth3 root 2>/dev/null || true
+}
+
+# shellcheck disable=SC2154 # from ../compat/helpers
+# usage: program_of NAME - the process that `start` has started, behind the one that bounds its time.
+program_of() {
+    pgrep -P "${process_of[$1]}"
+}

@@ -3,7 +3,7 @@
 # A file that stands in kernel_short_scripts too is part of the short form: one or two minutes together.
 kernel_short_scripts = %reldir%/smoke.bats
 kernel_scripts = %reldir%/machine.bats %reldir%/smoke.bats %reldir%/cma.bats %reldir%/errors.bats %reldir%/interoperation.bats %reldir%/combinations.bats \
-    %reldir%/dapl_programs.bats
+    %reldir%/dapl_programs.bats %reldir%/wire.bats
 EXTRA_DIST += %reldir%/machine %reldir%/set-up %reldir%/guest-init %reldir%/guest %reldir%/run-bats %reldir%/helpers.bash \
     %reldir%/pairings %reldir%/devices.bash %reldir%/conformance %reldir%/api_tests %reldir%/conformance_rxe %reldir%/conformance_siw \
     %reldir%/api_rxe %reldir%/api_siw %reldir%/api_scm %reldir%/differences.rxe0 %reldir%/differences.siw0 %reldir%/skipped.rxe0 \
@@ -30,3 +30,9 @@ check-kernel: all $(check_LTLIBRARIES) $(check_PROGRAMS) $(check_DATA)
 	    BATS_LOG_COMPILER='$(abs_top_srcdir)/%reldir%/run-bats' LOG_COMPILER='$(abs_top_srcdir)/%reldir%/run-bats' || status=$$?; \
 	  $(SUMMARY) test/kernel && exit $$status
 .PHONY: check-kernel
+
+# One side of a connection to which bad things happen: no test by itself.
+EXTRA_PROGRAMS += test/kernel/survivor
+check_DATA += test/kernel/survivor
+test_kernel_survivor_SOURCES = %reldir%/survivor.cpp
+test_kernel_survivor_LDADD = libdat2.la
