@@ -62,10 +62,9 @@ performances_pass() {
     quit_dapltest_server
 }
 
-# usage: connections_pass COUNT
 connections_pass() {
     dtestcm_passes 20 1
-    dtestcm_passes "$1" 1
+    dtestcm_passes 200 1
 }
 
 small_limits_are_reached() { limits_are_reached 20 ia pz cno evd ep rsp psp lmr rpost; }
@@ -92,8 +91,9 @@ small_limits_are_reached() { limits_are_reached 20 ia pz cno evd ep rsp psp lmr 
     has server 'IB extension not supported'
 }
 
-@test "Debian's dtestcm, 20 and 200 connections, on rxe with cma" { on_cma_rxe; connections_pass 200; }
-@test "Debian's dtestcm, 20 and 100 connections, on siw with cma" { on_cma_siw; connections_pass 100; }
+@test "Debian's dtestcm, 20 and 200 connections, on rxe with cma" { on_cma_rxe; connections_pass; }
+# Not more: siw's library takes the 145th page that a process maps for an invalid one, and then makes no queue any more.
+@test "Debian's dtestcm, 20 connections, on siw with cma" { on_cma_siw; dtestcm_passes 20 1; }
 
 @test "Debian's dtestsrq, shared receives with the event after the last one, on rxe with cma" { on_cma_rxe; dtestsrq_passes 4 5 10; }
 @test "Debian's dtestsrq, shared receives with the event after the last one, on siw with cma" { on_cma_siw; dtestsrq_passes 4 5 10; }
@@ -112,6 +112,6 @@ small_limits_are_reached() { limits_are_reached 20 ia pz cno evd ep rsp psp lmr 
 @test "our dtest, waiting and polling, on rxe with scm" { on_scm_rxe; our_messages; }
 @test "our dtest, writes ping-pong and in a stream, on rxe with scm" { on_scm_rxe; our_writes; }
 @test "Debian's dtest, waiting and polling, on rxe with scm" { on_scm_rxe; debian_messages; }
-@test "Debian's dtestcm, 20 and 200 connections, on rxe with scm" { on_scm_rxe; connections_pass 200; }
+@test "Debian's dtestcm, 20 and 200 connections, on rxe with scm" { on_scm_rxe; connections_pass; }
 @test "Debian's dapltest, sends waiting and polling, on rxe with scm" { on_scm_rxe; sends_pass; }
 @test "Debian's dapltest, all operations of 2 threads with 2 endpoints each with validation, on rxe with scm" { on_scm_rxe; mixed_passes 2; }
