@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include "dapl/address.hpp"
 #include "dapl/refusal.hpp"
@@ -29,7 +30,7 @@ std::chrono::milliseconds handshake_time() {
 Manager::Manager(cm::EventLoop& running, Port port, const sockaddr_in& address)
     : cm::Manager(running),
       arrivals(running, most_half_open(), handshake_time()),
-      accepted(running, most_half_open(), handshake_time()),
+      accepted(running, std::numeric_limits<std::size_t>::max(), handshake_time()),
       port_(std::move(port)),
       adapter_{port_.context(), port_.number(), {}},
       binds_outgoing_(setting_is_set(support::Setting::kScmBindAddress)) {

@@ -35,7 +35,9 @@ class Manager final : public cm::Manager {
     void tell_no_descriptor(int error) REQUIRES(connection_lock);
 
     HalfOpen arrivals;  ///< whose request is not there
-    HalfOpen accepted;  ///< who have not confirmed the connection
+    /// Who have not confirmed the connection. As many as the consumer has accepted: only their time
+    /// is limited.
+    HalfOpen accepted;
 
   private:
     Port port_;

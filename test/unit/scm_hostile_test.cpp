@@ -426,6 +426,23 @@ TEST_F(ScmHostile, a_peer_that_never_confirms_has_its_time_and_then_fails_the_ac
     });
 }
 
+TEST_F(ScmHostile, peers_that_the_consumer_has_accepted_are_not_dropped_for_their_number) {
+    setenv("DAPL_SCM_HALF_OPEN", "2", 1);
+    serve([](Server& server) {
+        constexpr int kMute = 6;
+        std::vector<BadPeer> mute;
+        for (int i = 0; i < kMute; ++i) {
+            mute.emplace_back().say(good_request());
+            succeed(entry::cr_accept(server.side.request(), server.side.endpoint(), 0, nullptr),
+                    "cr_accept");
+        }
+        server.serve_honest_peer();  // whose events are the only ones
+        mute.clear();
+        for (int i = 0; i < kMute; ++i)
+            server.side.expect_connection_event(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+    });
+}
+
 TEST_F(ScmHostile, a_silent_peer_is_dropped_when_its_time_is_up_and_not_before) {
     setenv("DAPL_SCM_HANDSHAKE_MS", "4000", 1);
     serve([](Server&) {
