@@ -106,6 +106,16 @@ ibv_cq* Ia::unused_queue() {
     return unused_queue_.get();
 }
 
+/// siw's library takes the 145th page that a process maps of the device (key 0x90000) for an error
+/// of the kernel's, and then makes no queue any more: one queue lies across it from the start.
+void Ia::avoid_invalid_place() {
+    constexpr std::uint32_t kSiwVendor = 0x626d74;
+    constexpr int kAcrossIt = 32768;  // entries of 32 bytes: 256 pages
+    if (device_attributes.vendor_id != kSiwVendor) return;
+    support::MutexLock lock(mutex);
+    unused_queue_.reset(ibv_create_cq(context(), kAcrossIt, nullptr, nullptr, 0));
+}
+
 namespace {
 
 void start_service(ProcessState& process) REQUIRES(process.open_mutex) {
@@ -117,6 +127,7 @@ void start_service(ProcessState& process) REQUIRES(process.open_mutex) {
 DAT_RETURN set_up(Ia& ia, DAT_COUNT async_length, Evd* shared_async, ProcessState& process)
     REQUIRES(process.open_mutex) {
     DeviceEvents::join(ia, process);
+    ia.avoid_invalid_place();
     ia.next = process.first_ia;
     process.first_ia = &ia;
     if (shared_async) {

@@ -95,6 +95,8 @@ class Ia final : public Object<Ia> {
 
     /// A queue pair needs two completion queues; this one serves the sides without an EVD.
     ibv_cq* unused_queue() EXCLUDES(mutex);
+    /// Before the first queue is made on the device.
+    void avoid_invalid_place() EXCLUDES(mutex);
 
     const NamedAttributes provider_attributes;
     const NamedAttributes transport_attributes;
