@@ -17,6 +17,10 @@ namespace {
 
 using support::Setting;
 
+/// Asking the device for its port and its GIDs takes longer than all the rest of a connection on
+/// some devices: rdma_rxe has a table of 1024 GIDs, and asks its network interface under a lock
+/// that all of the machine's interfaces share.
+constexpr std::chrono::seconds kStateHolds{1};
 /// Both sides start at it: part of the wire contract.
 constexpr std::uint32_t kFirstPacket = 1;
 constexpr std::uint16_t kFirstWithReadLimit = 7;
@@ -92,15 +96,30 @@ Port::Port(cm::OpenDevice device, std::string_view ia_name)
         settings_.ack_timer = std::max(settings_.ack_timer, attributes.local_ca_ack_delay);
 }
 
-tl::expected<OwnEnd, std::string> Port::own_end(const ibv_gid* peer) const {
-    ibv_port_attr port{};
-    if (const int error = ibv_query_port(context(), number(), &port))
+tl::expected<Port::State, std::string> Port::look() const {
+    State state{std::chrono::steady_clock::now(), {}, {}};
+    if (const int error = ibv_query_port(context(), number(), &state.port))
         return tl::unexpected(refusal("to tell its port's state", error));
-    const auto gid = verbs::choose_gid(context(), number(), cm::wanted_gid_index(), peer);
-    if (!gid) return tl::unexpected(std::string("the port has no GID to connect from"));
-    OwnEnd own{port.lid, *gid, std::min<std::uint8_t>(port.active_mtu, settings_.largest_mtu),
-               port.link_layer != IBV_LINK_LAYER_ETHERNET};
-    return own;
+    auto gids = verbs::read_gid_table(context());
+    if (!gids) return tl::unexpected(refusal("to tell its GIDs", gids.error()));
+    state.gids = std::move(*gids);
+    return state;
+}
+
+tl::expected<OwnEnd, std::string> Port::own_end(const ibv_gid* peer) const {
+    if (!state_ || std::chrono::steady_clock::now() - state_->seen > kStateHolds) {
+        auto seen = look();
+        if (!seen) return tl::unexpected(seen.error());
+        state_ = std::move(*seen);
+    }
+    const ibv_port_attr& port = state_->port;
+    const auto gid = verbs::choose_gid(state_->gids, number(), cm::wanted_gid_index(), peer);
+    if (!gid) {
+        state_.reset();  // the next connection looks again
+        return tl::unexpected(std::string("the port has no GID to connect from"));
+    }
+    return OwnEnd{port.lid, *gid, std::min<std::uint8_t>(port.active_mtu, settings_.largest_mtu),
+                  port.link_layer != IBV_LINK_LAYER_ETHERNET};
 }
 
 tl::expected<void, std::string> Port::connect(ibv_qp* qp, const OwnEnd& own, const QpAddress& peer,

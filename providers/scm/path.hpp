@@ -5,11 +5,14 @@
 
 #include <infiniband/verbs.h>
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 
 #include "dapl/cm/device.hpp"
+#include "dapl/cm/lock.hpp"
 #include "providers/scm/message.hpp"
 
 namespace dapl::scm {
@@ -53,18 +56,26 @@ class Port {
     ibv_context* context() const { return device_.context.get(); }
     std::uint8_t number() const { return device_.choice.port; }
 
-    /// As it is now: ports go up and down, and get other addresses.
+    /// As it was at most a second ago: ports go up and down, and get other addresses.
     /// @param peer the peer's GID, where it is known. @return or why there is no way.
-    tl::expected<OwnEnd, std::string> own_end(const ibv_gid* peer) const;
+    tl::expected<OwnEnd, std::string> own_end(const ibv_gid* peer) const REQUIRES(connection_lock);
     /// INIT to RTR to RTS. @return or what the device refused.
     tl::expected<void, std::string> connect(ibv_qp* qp, const OwnEnd& own, const QpAddress& peer,
                                             std::uint8_t mtu, const Reads& reads) const;
     const PathSettings& settings() const { return settings_; }
 
   private:
+    struct State {
+        std::chrono::steady_clock::time_point seen;
+        ibv_port_attr port;
+        verbs::GidTable gids;
+    };
+    tl::expected<State, std::string> look() const;
+
     cm::OpenDevice device_;
     PathSettings settings_;
     std::uint16_t p_key_index_;
+    mutable std::optional<State> state_ GUARDED_BY(connection_lock);
 };
 
 }  // namespace dapl::scm
