@@ -130,7 +130,7 @@ std::optional<sockaddr_storage> address_of(const DeviceName& name) {
     if (name.device.empty()) return std::nullopt;
     if (const auto found = own_addresses(name.device); !found.empty()) return found.front();
     if (const auto found = address_of_host(name.device, AI_NUMERICHOST)) return found;
-    if (const auto found = address_of_rdma_device(name)) return found;
+    if (is_rdma_device(name.device)) return address_of_rdma_device(name);
     return address_of_host(name.device, 0);
 }
 

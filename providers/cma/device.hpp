@@ -32,6 +32,8 @@ std::optional<sockaddr_storage> address_of(const DeviceName& name);
 /// link-local ones last.
 std::vector<sockaddr_storage> own_addresses(const std::string& interface = {});
 
+/// Whether it is the verbs name of one of the library's own devices.
+bool is_rdma_device(const std::string& name);
 /// The address of an RDMA device given by its verbs name. Each library answers for its own devices.
 std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name);
 

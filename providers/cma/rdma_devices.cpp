@@ -22,7 +22,9 @@ bool is_served_by(const DeviceName& name, sockaddr_storage address) {
     return name.device == id->verbs->device->name && (name.port == 0 || name.port == id->port_num);
 }
 
-bool is_device(const std::string& name) {
+}  // namespace
+
+bool is_rdma_device(const std::string& name) {
     int count = 0;
     const std::unique_ptr<ibv_device*, void (*)(ibv_device**)> list(ibv_get_device_list(&count),
                                                                     ibv_free_device_list);
@@ -31,12 +33,9 @@ bool is_device(const std::string& name) {
     return false;
 }
 
-}  // namespace
-
 const bool kDeviceExplainsUnreachable = false;
 
 std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name) {
-    if (!is_device(name.device)) return std::nullopt;
     for (const sockaddr_storage& address : own_addresses())
         if (is_served_by(name, address)) return address;
     return std::nullopt;

@@ -17,8 +17,11 @@
 
 namespace dapl::cma {
 /// One RDMA device of two ports.
+bool is_rdma_device(const std::string& name) {
+    return name == "made_up0";
+}
 std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name) {
-    if (name.device != "made_up0" || name.port > 2) return std::nullopt;
+    if (name.port > 2) return std::nullopt;
     sockaddr_storage address{};
     address.ss_family = name.port == 2 ? AF_INET6 : AF_INET;
     return address;

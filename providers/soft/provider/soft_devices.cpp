@@ -12,8 +12,11 @@ namespace dapl::cma {
 
 const bool kDeviceExplainsUnreachable = true;
 
-std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name) {
-    if (name.device != "soft0") return std::nullopt;
+bool is_rdma_device(const std::string& name) {
+    return name == "soft0";
+}
+
+std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName&) {
     const auto address =
         softverbs::parse_address(support::setting_text(support::Setting::kSoftverbsAddress));
     sockaddr_storage result{};
