@@ -13,7 +13,7 @@
 # The reference's socket manager hands on a request whose private data has not come yet, when the machine is busy.
 lost_conversations='Error with CONNECT REQUEST private data'
 # The reference's dtest, whose server speaks first, which iWARP forbids: where it comes too early, siw ends the connection.
-spoken_too_early='conn established: 0x4008'
+spoken_too_early='unexpected conn event : 0x4008'
 
 # -- running ----------------------------------------------------------------------------------------
 

@@ -7,6 +7,8 @@ setup() {
     need_program dtest
     need_library libdat2.so.2 libdaplofa.so.2 libdaploscm.so.2
     ours=$TOP_BUILDDIR/.libs
+    # Debian's server speaks first, which iWARP forbids: where it comes too early, siw ends the connection.
+    lost_races+='|unexpected conn event : 0x4008'
 }
 teardown() { stop_all; }
 
