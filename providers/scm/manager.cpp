@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/scm/manager.hpp"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -18,8 +20,17 @@
 namespace dapl::scm {
 namespace {
 
+constexpr rlim_t kFewestHalfOpen = 64;
+constexpr rlim_t kMostHalfOpen = 4096;
+
+/// So many that an honest burst of a process that can have the connections gets in, so few that
+/// silent peers leave the application its descriptors.
 std::size_t most_half_open() {
-    return static_cast<std::size_t>(setting_integer(support::Setting::kScmHalfOpen));
+    if (const long wanted = setting_integer(support::Setting::kScmHalfOpen))
+        return static_cast<std::size_t>(wanted);
+    rlimit descriptors{};
+    if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return kFewestHalfOpen;
+    return std::clamp<rlim_t>(descriptors.rlim_cur / 4, kFewestHalfOpen, kMostHalfOpen);
 }
 std::chrono::milliseconds handshake_time() {
     return std::chrono::milliseconds(setting_integer(support::Setting::kScmHandshakeTime));

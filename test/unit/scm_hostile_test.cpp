@@ -470,6 +470,38 @@ TEST_F(ScmHostile, of_more_silent_peers_than_the_limit_the_oldest_go) {
     });
 }
 
+/// The limit of file descriptors for a while, also of processes made meanwhile.
+class DescriptorLimit {
+  public:
+    explicit DescriptorLimit(rlim_t wanted) {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit now{wanted, before_.rlim_max};
+        is_set_ = setrlimit(RLIMIT_NOFILE, &now) == 0;
+    }
+    ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+    bool is_set() const { return is_set_; }
+
+  private:
+    rlimit before_{};
+    bool is_set_ = false;
+};
+
+TEST_F(ScmHostile, an_honest_burst_of_a_process_with_many_descriptors_is_not_dropped) {
+    const DescriptorLimit limit(4096);
+    if (!limit.is_set()) GTEST_SKIP() << "this user may not have 4096 file descriptors";
+    serve([](Server& server) {
+        const std::string told = test::captured_stderr([&] {
+            const std::vector<BadPeer> burst(600);
+            for (const BadPeer& peer : burst) {
+                peer.say(good_request());
+                succeed(entry::cr_reject(server.side.request(), 0, nullptr), "cr_reject");
+                require(peer.heard_until_the_end() == scm::kHeaderSize, "each has its answer");
+            }
+        });
+        require(told.empty(), "nothing is told: " + told);
+    });
+}
+
 /// Connects as often as asked, or as the limit allows, and keeps all of them until told to end.
 void be_silent(test::Channel& channel, int wanted) {
     rlimit limit{};
