@@ -65,14 +65,15 @@ TEST_P(VerbsResize, ACompletionQueueGrowsAndShrinksUnderLoadAndLosesNothing) {
     one.connect(first.channel());
     two.connect(second.channel());
     std::atomic<bool> done{false};
-    int resized = 0;
-    int refused = 0;
+    std::atomic<int> resized{0};
+    std::atomic<int> refused{0};
     std::thread resizer([&] {
         for (int entries = 64; !done; entries = entries == 1024 ? 64 : entries * 2) {
             ++(ibv_resize_cq(host.cq, entries) == 0 ? resized : refused);
             std::this_thread::yield();
         }
     });
+    while (resized + refused == 0) std::this_thread::yield();  // a busy machine starts it late
     int next[2] = {0, 0};
     bool in_order = true;
     for (int received = 0; received < 2 * count; ++received) {
