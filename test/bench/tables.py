@@ -24,7 +24,7 @@ def read_runs(path):
 def machine():
     model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8", errors="replace")
                   if line.startswith("model name")), platform.machine())
-    return {"processor": model, "processors": os.cpu_count(), "kernel": platform.release(),
+    return {"processor": model, "processors": os.cpu_count(), "kernel": platform.release().split("-")[0],
             "load": round(os.getloadavg()[0], 2), "time": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())}
 
 

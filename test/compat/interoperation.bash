@@ -22,7 +22,9 @@ describe_run() {
     echo "# about: OpenDAT: $(sed -n 's/^#define PACKAGE_VERSION "\(.*\)"/\1/p' "$TOP_BUILDDIR/config.h")"
     # shellcheck disable=SC2016 # dpkg's own variables
     dpkg-query -W -f '# about: ${Package}: ${Version}\n' libdapl2 dapl2-utils libibverbs1 2>/dev/null || true
-    echo "# about: Linux${1:-}: $(uname -r)"
+    local release
+    release=$(uname -r)
+    echo "# about: Linux${1:-}: ${release%%-*}"
     echo "# about: date: $(date -u +%Y-%m-%d)"
 }
 
