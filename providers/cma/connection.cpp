@@ -141,8 +141,7 @@ rdma_conn_param Connection::parameters() const {
     result.responder_resources = responder_resources_;
     result.initiator_depth = initiator_depth_;
     result.flow_control = 1;
-    result.retry_count =
-        static_cast<std::uint8_t>(setting_integer(support::Setting::kAckRetries));
+    result.retry_count = static_cast<std::uint8_t>(setting_integer(support::Setting::kAckRetries));
     result.rnr_retry_count = kReceiverNotReadyRetries;
     return result;
 }
