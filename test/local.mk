@@ -20,10 +20,11 @@ interoperation-document: all
 TESTS += %reldir%/support/outcomes.bats
 EXTRA_DIST += %reldir%/support/outcomes.bats
 
-TEST_EXTENSIONS = .bats
+TEST_EXTENSIONS = .bats .tap
 TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 LOG_DRIVER = $(TAP_DRIVER)
 BATS_LOG_DRIVER = $(TAP_DRIVER)
+TAP_LOG_DRIVER = $(TAP_DRIVER)
 BATS_LOG_COMPILER = $(BATS)
 AM_BATS_LOG_FLAGS = --tap
 TEST_SCALE ?= 1

@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
+#include <memory>
 #include <thread>
 
 #include "test/api/side.hpp"
@@ -368,7 +370,8 @@ TEST_F(EvdTest, GrowthUnderLoadLosesNothing) {
         for (int i = 0; i < messages; ++i) {
             DAT_LMR_TRIPLET none{};
             const auto try_to = [&](auto post_one) {
-                while (DAT_GET_TYPE(post_one()) == DAT_INSUFFICIENT_RESOURCES) usleep(100);
+                while (DAT_GET_TYPE(post_one()) == DAT_INSUFFICIENT_RESOURCES && !finish)
+                    usleep(100);
             };
             try_to([&] {
                 return dat_ep_post_recv(passive, 0, &none, cookie(i), DAT_COMPLETION_DEFAULT_FLAG);
@@ -380,9 +383,18 @@ TEST_F(EvdTest, GrowthUnderLoadLosesNothing) {
             }
         }
     });
+    // A failed assertion leaves the test here.
+    const auto end_threads = [&](void*) {
+        finish = true;
+        sender.join();
+        poster.join();
+    };
+    std::unique_ptr<void, decltype(end_threads)> threads(&finish, end_threads);
     int received = 0, taken = 0;
     DAT_COUNT length = query(evd).evd_qlen;
-    const DAT_COUNT largest = 16 * length;
+    DAT_IA_ATTR ia{};
+    succeed(dat_ia_query(side.ia, nullptr, DAT_IA_FIELD_ALL, &ia, 0, nullptr), "dat_ia_query");
+    const DAT_COUNT largest = std::min(16 * length, ia.max_evd_qlen);
     const auto end = Clock::now() + kDeadline;
     while (received < messages && Clock::now() < end) {
         if (received % 50 == 49 && length < largest) {
@@ -400,9 +412,7 @@ TEST_F(EvdTest, GrowthUnderLoadLosesNothing) {
         ++received;
     }
     EXPECT_EQ(received, messages);
-    sender.join();
-    finish = true;
-    poster.join();
+    threads.reset();
     while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) ++taken;
     EXPECT_EQ(taken, software);
 }

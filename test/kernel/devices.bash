@@ -5,6 +5,9 @@
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# An address that nobody has is asked for 60 s, unless told otherwise: as long as a test waits.
+export DAPL_CM_ARP_RETRY_COUNT=1
+
 # usage: name_device cma|scm DEVICE [ADDRESS] - our provider on a device of the machine, or on another address of its interface. Writes
 # $work/dat.conf with one adapter instance and names both to the programs that follow.
 name_device() {

@@ -3,10 +3,10 @@
 # A file that stands in kernel_short_scripts too is part of the short form: one or two minutes together.
 kernel_short_scripts = %reldir%/smoke.bats
 kernel_scripts = %reldir%/machine.bats %reldir%/smoke.bats %reldir%/cma.bats %reldir%/errors.bats %reldir%/interoperation.bats %reldir%/combinations.bats \
-    %reldir%/dapl_programs.bats %reldir%/wire.bats
+    %reldir%/dapl_programs.bats %reldir%/wire.bats %reldir%/conformance_rxe.tap
 EXTRA_DIST += %reldir%/machine %reldir%/set-up %reldir%/guest-init %reldir%/guest %reldir%/run-bats %reldir%/helpers.bash \
-    %reldir%/pairings %reldir%/devices.bash %reldir%/conformance %reldir%/api_tests %reldir%/conformance_rxe %reldir%/conformance_siw \
-    %reldir%/api_rxe %reldir%/api_siw %reldir%/api_scm %reldir%/differences.rxe0 %reldir%/differences.siw0 %reldir%/skipped.rxe0 \
+    %reldir%/pairings %reldir%/devices.bash %reldir%/conformance %reldir%/api_tests %reldir%/conformance_siw.tap \
+    %reldir%/api_rxe.tap %reldir%/api_siw.tap %reldir%/api_scm.tap %reldir%/differences.rxe0 %reldir%/differences.siw0 %reldir%/skipped.rxe0 \
     %reldir%/skipped.siw0 $(kernel_scripts)
 
 EXTRA_PROGRAMS += test/kernel/hanging_connect
@@ -27,7 +27,7 @@ check-kernel: all $(check_LTLIBRARIES) $(check_PROGRAMS) $(check_DATA)
 	    *) echo 'check-kernel: the machine cannot be set up'; exit 1 ;; \
 	  esac; \
 	  status=0; CANNOT_RUN="$$reason" $(MAKE) check-TESTS TESTS='$(kernel_scripts_$(KERNEL))' \
-	    BATS_LOG_COMPILER='$(abs_top_srcdir)/%reldir%/run-bats' LOG_COMPILER='$(abs_top_srcdir)/%reldir%/run-bats' || status=$$?; \
+	    BATS_LOG_COMPILER='$(abs_top_srcdir)/%reldir%/run-bats' TAP_LOG_COMPILER='$(abs_top_srcdir)/%reldir%/run-bats' || status=$$?; \
 	  { $(SUMMARY) test/kernel || test -n "$$reason"; } && exit $$status
 .PHONY: check-kernel
 
