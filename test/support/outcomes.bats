@@ -11,10 +11,12 @@ setup() {
     log=build/test/kernel/some.log
     printf '%s\n' '@test "cma on rxe0, our server, our client: connect" { cell; }' \
         '@test "cma on rxe0, our server, the reference'\''s client: connect" { cell; }' \
-        '@test "cma on rxe0, our server, our client: send" { cell; }' '@test "what is in no table" { true; }' >"$script"
-    printf '%s\n' 1..4 '# about: Linux of the machine: 6.1' 'ok 1 cma on rxe0, our server, our client: connect' \
+        '@test "cma on rxe0, our server, our client: send" { cell; }' '@test "our dtest, polling, on rxe with cma" { true; }' \
+        '@test "what is in no table" { true; }' >"$script"
+    printf '%s\n' 1..5 '# about: Linux of the machine: 6.1' 'ok 1 cma on rxe0, our server, our client: connect' \
         'not ok 2 cma on rxe0, our server, the reference'\''s client: connect in 31ms' '# (in test file some.bats)' \
-        'ok 3 cma on rxe0, our server, our client: send # skip no such device' 'ok 4 what is in no table' >"$log"
+        'ok 3 cma on rxe0, our server, our client: send # skip no such device' \
+        'ok 4 our dtest, polling, on rxe with cma' 'ok 5 what is in no table' >"$log"
     printf '%s\n' 'Before.' '<!-- outcomes: begin -->' 'old' '<!-- outcomes: end -->' 'After.' >document
 }
 
@@ -37,6 +39,12 @@ Made by `make interoperation-document`: Linux of the machine 6.1.
 |---|---|---|
 | cma on rxe0, our server, our client | ok | - |
 | cma on rxe0, our server, the reference's client | FAILED |  |
+
+**Programs on our libraries**
+
+| program | rxe with cma |
+|---|---|
+| our dtest, polling | ok |
 
 - Not run: cma on rxe0, our server, our client: send: no such device
 <!-- outcomes: end -->
