@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
+# machine: --limit 2400
 # Programs with both ends on one device of the kernel: our dtest, and Debian's dtest, dtestx, dtestcm, dtestsrq and dapltest unmodified on
 # our libdat2 and our providers. Each is judged by what it prints. Counts are small: the devices are emulated.
 load helpers
