@@ -9,7 +9,7 @@ EXTRA_DIST += %reldir%/support/summary %reldir%/support/failures %reldir%/suppor
 
 # The tests whose outcome stands in doc/compatibility.md; interoperation-document runs them and puts it there.
 outcome_scripts_here = test/compat/interoperation.bats test/compat/combinations.bats
-outcome_scripts_kernel = test/kernel/interoperation.bats test/kernel/combinations.bats
+outcome_scripts_kernel = test/kernel/interoperation.bats test/kernel/combinations.bats test/kernel/dapl_programs.bats
 OUTCOMES = $(abs_top_srcdir)/%reldir%/support/outcomes
 interoperation-document: all
 	$(MAKE) check-am check_PROGRAMS= TESTS='$(outcome_scripts_here)' || true
