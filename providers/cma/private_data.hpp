@@ -31,9 +31,9 @@ inline constexpr FieldSizes kInfiniBandFields{56, 196, 148};
 /// Room for what the consumer may give: the InfiniBand fields less the 36 bytes of the request's
 /// own header, which the interface has always taken off all three.
 inline constexpr cm::Limits kInfiniBandLimits{56, 160, 112};
-/// Kernel drivers take 256 bytes of MPA private data, and MPA version 2 puts its read limits in the
-/// first four of them; what is longer is answered by a reset connection.
-inline constexpr std::size_t kLargestMpaData = 256 - 4;
+/// Kernel drivers take less than 256 bytes of MPA private data, and MPA version 2 puts its read
+/// limits in the first four of them; what is longer is answered by a reset connection.
+inline constexpr std::size_t kLargestMpaData = 255 - 4;
 inline constexpr cm::Limits kIwarpLimits{kLargestMpaData, kLargestMpaData,
                                          kLargestMpaData - kRejectHeader.size()};
 
