@@ -2,9 +2,10 @@
 # The providers on RDMA devices of the kernel: each file runs inside a virtual machine of its own (doc/testing.md).
 # A file that stands in kernel_short_scripts too is part of the short form: one or two minutes together.
 kernel_short_scripts = %reldir%/smoke.bats
-kernel_scripts = %reldir%/machine.bats %reldir%/smoke.bats %reldir%/cma.bats %reldir%/errors.bats %reldir%/interoperation.bats %reldir%/combinations.bats \
-    %reldir%/dapl_programs.bats %reldir%/wire.bats %reldir%/conformance_rxe.tap %reldir%/api_rxe.tap %reldir%/api_scm.tap %reldir%/api_siw.tap \
-    %reldir%/conformance_siw.tap
+kernel_scripts = \
+    %reldir%/machine.bats %reldir%/smoke.bats %reldir%/cma.bats %reldir%/errors.bats %reldir%/interoperation.bats \
+    %reldir%/combinations.bats %reldir%/dapl_programs.bats %reldir%/wire.bats %reldir%/conformance_rxe.tap \
+    %reldir%/conformance_siw.tap %reldir%/api_rxe.tap %reldir%/api_siw.tap %reldir%/api_scm.tap
 EXTRA_DIST += %reldir%/machine %reldir%/set-up %reldir%/guest-init %reldir%/guest %reldir%/run-bats %reldir%/helpers.bash \
     %reldir%/pairings %reldir%/devices.bash %reldir%/conformance %reldir%/api_tests \
     %reldir%/differences.rxe0 %reldir%/differences.siw0 %reldir%/skipped.rxe0 \
