@@ -28,9 +28,12 @@ teardown() {
     rm -rf "$place/nodes" /etc/modprobe.d/errors.conf
     modprobe rdma_ucm
     chmod 755 /dev/infiniband
+    chgrp root /dev/infiniband/uverbs*
     chmod 666 /dev/infiniband/rdma_cm /dev/infiniband/uverbs*
     ip link set veth0 up
     ip address replace 10.77.0.1/24 dev veth0
+    # A link that goes down takes its IPv6 addresses along.
+    ip address replace fd77::1/64 dev veth0 nodad
     ! rdma dev show iwarp7 >/dev/null 2>&1 || rdma dev set iwarp7 name siw0
     rdma link show rxe0/1 >/dev/null 2>&1 || rdma link add rxe0 type rxe netdev veth0
     rdma link show siw0/1 >/dev/null 2>&1 || rdma link add siw0 type siw netdev veth1
