@@ -256,8 +256,9 @@ int EventLoop::plan_sleep() {
     if (sleeps_until_ <= now) sleeps_until_ = Timer::Clock::time_point::max();
     if (!timers_.empty()) sleeps_until_ = std::min(sleeps_until_, timers_.begin()->first);
     if (sleeps_until_ == Timer::Clock::time_point::max()) return -1;
+    if (sleeps_until_ <= now) return 0;  // however long ago: the difference need not fit
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(sleeps_until_ - now).count();
-    return static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX));
+    return static_cast<int>(std::min<std::int64_t>(left, INT_MAX));
 }
 
 void EventLoop::run_expired_timers() {
