@@ -9,16 +9,6 @@
 #include "providers/scm/manager.hpp"
 
 namespace dapl::scm {
-namespace {
-
-std::uint16_t port_in(const sockaddr_storage& address) {
-    sockaddr_in in{};
-    std::memcpy(&in, &address, sizeof in);
-    return ntohs(in.sin_port);
-}
-
-}  // namespace
-
 Connection::Connection(Manager& manager, Link link, const sockaddr_storage& peer, cm::User* user)
     : manager_(manager), link_(std::move(link)), peer_(peer), user_(user) {}
 
@@ -27,10 +17,10 @@ Connection::~Connection() {
 }
 
 std::uint16_t Connection::local_port() const {
-    return link_.is_open() ? port_in(own_address_of(link_.descriptor())) : 0;
+    return link_.is_open() ? dapl::port_of(own_address_of(link_.descriptor())) : 0;
 }
 std::uint16_t Connection::remote_port() const {
-    return port_in(peer_);
+    return dapl::port_of(peer_);
 }
 
 void Connection::disconnect() {
