@@ -10,4 +10,5 @@ libsupport_la_SOURCES = \
     %reldir%/mutex.hpp \
     %reldir%/result.hpp \
     %reldir%/settings.cpp %reldir%/settings.def %reldir%/settings.hpp \
-    %reldir%/thread_errors.hpp
+    %reldir%/thread_errors.hpp \
+    %reldir%/trace_ring.cpp %reldir%/trace_ring.hpp

@@ -63,16 +63,20 @@ ThreadErrors& thread_errors() {
     return errors;
 }
 
-namespace detail {
+void set_trace_level(int level) {
+    const TraceLevels levels(level);
+    opendat_trace_object.level.store(levels.level, std::memory_order_relaxed);
+    opendat_trace_object.data_path.store(levels.data_path, std::memory_order_relaxed);
+}
 
-std::atomic<int> trace_level{-1};
+namespace detail {
 
 int initial_trace_level() {
     // Stored before the setting is read: a bad value is itself reported.
     int unread = -1;
-    trace_level.compare_exchange_strong(unread, static_cast<int>(Level::kInfo));
+    opendat_trace_object.level.compare_exchange_strong(unread, static_cast<int>(Level::kInfo));
     const int level = static_cast<int>(setting_integer(Setting::kTraceLevel));
-    trace_level.store(level);
+    set_trace_level(level);
     return level;
 }
 

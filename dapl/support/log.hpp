@@ -6,17 +6,14 @@
 
 #include <fmt/core.h>
 
-#include <atomic>
 #include <string_view>
 
 #include "dapl/support/messages.hpp"
+#include "dapl/support/trace_ring.hpp"
 
 namespace support {
 
 namespace detail {
-/// Level in force; negative until the setting has been read. Hidden, so each of our libraries has
-/// its own.
-extern std::atomic<int> trace_level;
 int initial_trace_level();
 void report(const Message& message, fmt::format_args arguments);
 void trace(Level level, fmt::string_view format, fmt::format_args arguments);
@@ -27,14 +24,12 @@ constexpr int count_fields(std::string_view format) {
 }
 }  // namespace detail
 
-/// Level in force, 0 to 10: a relaxed load, so a change is seen soon, not at once.
+/// Level in force in this library, 0 to 10: a relaxed load, so a change is seen soon, not at once.
 inline int trace_level() {
-    const int level = detail::trace_level.load(std::memory_order_relaxed);
+    const int level = opendat_trace_object.level.load(std::memory_order_relaxed);
     return level >= 0 ? level : detail::initial_trace_level();
 }
-inline void set_trace_level(int level) {
-    detail::trace_level.store(level, std::memory_order_relaxed);
-}
+void set_trace_level(int level);
 
 /// Tells the user what happened, `opendat: error: TEXT; NEXT STEP [ID]` on one line of stderr. The
 /// arguments fill the text first and then the next step. Text from files or peers is an argument,

@@ -86,3 +86,9 @@ check_PROGRAMS += test/unit/scm_hostile_test
 TESTS += test/unit/scm_hostile_test
 test_unit_scm_hostile_test_SOURCES = %reldir%/scm_hostile_test.cpp test/support/process.hpp
 test_unit_scm_hostile_test_LDADD = libtestmain.la libscm_with_core.la libsoftverbs_core.la libsupport.la
+
+# The trace: what rings hold, and whose they are.
+check_PROGRAMS += test/unit/trace_test
+TESTS += test/unit/trace_test
+test_unit_trace_test_SOURCES = %reldir%/trace_ring_test.cpp test/support/process.hpp test/support/sanitizer.hpp
+test_unit_trace_test_LDADD = libtestmain.la libsupport.la

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Rings: found, made, given back and unmapped. No lock anywhere: a ring is taken by changing its
+/// owner from 0 to oneself, and its place in the object by changing that from 0 to its address.
+#include "dapl/support/trace_ring.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+
+#if defined __x86_64__
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#include "dapl/support/log.hpp"
+#include "dapl/support/settings.hpp"
+
+namespace support {
+namespace {
+
+/// A thread that has ended is still of interest: a new thread gets the ring of the one that ended
+/// first, and only when so many have ended.
+constexpr int kKeptEnded = 8;
+/// Records between two looks at the slower clocks.
+constexpr std::uint64_t kMomentInterval = 64;
+
+/// Without a destructor, which would keep the library mapped; the key below has one.
+struct ThreadRing {
+    TraceRing* ring;
+    std::uint64_t begun;  ///< what the ring says as long as it is this thread's, in this process
+    std::uint64_t mask;
+    bool refused;  ///< there is none for this thread
+};
+thread_local ThreadRing t_ring;
+
+pthread_key_t key;
+bool have_key;
+/// The library's destructor runs, at unloading, and at exit beside other threads: it unmaps nothing
+/// while somebody looks for a ring, and who finds it closed does not look.
+std::atomic<bool> closed;
+std::atomic<int> looking;
+
+std::uint64_t nanoseconds(clockid_t clock) {
+    timespec now;
+    clock_gettime(clock, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+TraceClock best_clock() {
+#if defined __x86_64__
+    // Invariant: one rate in all states of all processors (leaf 0x80000007, bit 8 of EDX).
+    unsigned eax, ebx, ecx, edx;
+    if (__get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) && edx & 1U << 8)
+        return TraceClock::kTimeStamps;
+#endif
+    return TraceClock::kMonotonic;
+}
+
+std::uint64_t ticks_of(TraceClock clock) {
+#if defined __x86_64__
+    if (clock == TraceClock::kTimeStamps) [[likely]]
+        return __rdtsc();
+#endif
+    static_cast<void>(clock);
+    return nanoseconds(CLOCK_MONOTONIC);
+}
+
+void note(TraceMoment& moment) {
+    moment.monotonic_ns.store(nanoseconds(CLOCK_MONOTONIC), std::memory_order_relaxed);
+    moment.ticks.store(trace_ticks(), std::memory_order_relaxed);
+    moment.realtime_ns.store(nanoseconds(CLOCK_REALTIME), std::memory_order_relaxed);
+}
+
+TraceRing* ring_at(int place) {
+    return reinterpret_cast<TraceRing*>(
+        opendat_trace_object.rings[place].load(std::memory_order_acquire));
+}
+
+std::size_t ring_bytes() {
+    return sizeof(TraceRing) + opendat_trace_object.ring_capacity.load() * sizeof(TraceRecord);
+}
+
+std::atomic<std::uint64_t>* words_of(TraceRing& ring) {
+    return reinterpret_cast<std::atomic<std::uint64_t>*>(&ring + 1);
+}
+
+/// @return whether it was nobody's.
+bool take(TraceRing& ring, std::uint32_t thread) {
+    std::uint32_t nobody = 0;
+    return ring.thread.compare_exchange_strong(nobody, thread, std::memory_order_acq_rel);
+}
+
+/// @return a place in the object for one ring more, or nullptr.
+TraceRing* map_ring(std::uint32_t thread) {
+    void* pages =
+        mmap(nullptr, ring_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) return nullptr;
+    auto* ring = static_cast<TraceRing*>(pages);
+    if (madvise(pages, ring_bytes(), MADV_WIPEONFORK) == 0) {
+        ring->thread.store(thread, std::memory_order_relaxed);
+        for (auto& place : opendat_trace_object.rings) {
+            std::uint64_t empty = 0;
+            if (place.load(std::memory_order_relaxed) == 0 &&
+                place.compare_exchange_strong(empty, reinterpret_cast<std::uint64_t>(pages)))
+                return ring;
+        }
+    }
+    munmap(pages, ring_bytes());
+    return nullptr;
+}
+
+struct Free {
+    TraceRing* ring = nullptr;  ///< the one that nobody has used in this process, or longest
+    int count = 0;
+};
+
+Free find_free() {
+    Free found;
+    std::uint64_t oldest = ~std::uint64_t{0};
+    for (int place = 0; place < kMaxTraceRings; ++place) {
+        TraceRing* ring = ring_at(place);
+        if (!ring) break;
+        if (ring->thread.load(std::memory_order_acquire) != 0) continue;
+        const bool fresh = ring->next.load(std::memory_order_relaxed) == 0;
+        const std::uint64_t ended = fresh ? 0 : ring->ended.load(std::memory_order_relaxed);
+        if (ended < oldest) found.ring = ring;
+        oldest = ended < oldest ? ended : oldest;
+        // One fresh ring is reason enough to map none.
+        found.count += fresh ? kKeptEnded + 1 : 1;
+    }
+    return found;
+}
+
+/// @return a ring that is the thread's now, or nullptr.
+TraceRing* take_ring(std::uint32_t thread) {
+    for (;;) {
+        Free free = find_free();
+        if (free.count <= kKeptEnded) {
+            if (TraceRing* made = map_ring(thread)) return made;
+            free = find_free();
+        }
+        if (!free.ring) return nullptr;
+        if (take(*free.ring, thread)) return free.ring;
+    }
+}
+
+void begin(TraceRing& ring, std::uint32_t thread) {
+    ring.next.store(0, std::memory_order_release);
+    ring.capacity.store(opendat_trace_object.ring_capacity.load(), std::memory_order_relaxed);
+    ring.last_thread.store(thread, std::memory_order_relaxed);
+    union {
+        char text[16];
+        std::uint64_t words[2];
+    } name = {};
+    pthread_getname_np(pthread_self(), name.text, sizeof name.text);
+    ring.name[0].store(name.words[0], std::memory_order_relaxed);
+    ring.name[1].store(name.words[1], std::memory_order_relaxed);
+    note(ring.begun);
+    note(ring.latest);
+    ring.next.store(1, std::memory_order_release);
+}
+
+/// What is read once in a process; again where two threads come first together, to the same result.
+void read_settings() {
+    if (opendat_trace_object.ring_capacity.load(std::memory_order_acquire) != 0) return;
+    trace_level();
+    opendat_trace_object.clock.store(static_cast<std::uint32_t>(best_clock()));
+    const auto records = static_cast<std::uint32_t>(setting_integer(Setting::kTraceEvents));
+    std::uint32_t unread = 0;
+    opendat_trace_object.ring_capacity.compare_exchange_strong(unread, std::bit_ceil(records));
+}
+
+ThreadRing find_ring() {
+    if (!have_key) return {nullptr, 0, 0, true};
+    read_settings();
+    const auto thread = static_cast<std::uint32_t>(gettid());
+    looking.fetch_add(1);
+    TraceRing* ring = closed.load() ? nullptr : take_ring(thread);
+    looking.fetch_sub(1);
+    if (!ring) return {nullptr, 0, 0, true};
+    begin(*ring, thread);
+    pthread_setspecific(key, ring);
+    return {ring, ring->begun.ticks.load(), ring->capacity.load() - 1, false};
+}
+
+/// A thread's first event may come from a post of a thread that can be cancelled at any moment.
+/// @return whether the thread has a ring now.
+[[gnu::noinline, gnu::cold]] bool first_event() {
+    int type, state;
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    const int error_number = errno;
+    if (!t_ring.refused) t_ring = find_ring();
+    if (t_ring.refused) opendat_trace_object.lost.fetch_add(1, std::memory_order_relaxed);
+    errno = error_number;
+    pthread_setcancelstate(state, nullptr);
+    pthread_setcanceltype(type, nullptr);
+    return !t_ring.refused;
+}
+
+/// Called at the end of each thread that has one. Events after that, from other keys' destructors,
+/// get it a new one. In a forked child the ring may be another thread's by now.
+void thread_ended(void* value) {
+    auto* ring = static_cast<TraceRing*>(value);
+    t_ring = {};
+    auto thread = static_cast<std::uint32_t>(gettid());
+    if (ring->thread.load(std::memory_order_relaxed) != thread) return;
+    ring->ended.store(trace_ticks(), std::memory_order_relaxed);
+    ring->thread.store(0, std::memory_order_release);
+}
+
+[[gnu::constructor]] void library_loaded() {
+    have_key = pthread_key_create(&key, thread_ended) == 0;
+}
+
+/// Runs when the library is unloaded and at exit, when other threads may be in our functions: their
+/// rings stay mapped, as empty pages.
+[[gnu::destructor]] void library_unloaded() {
+    closed.store(true);
+    if (have_key) pthread_key_delete(key);
+    TraceRing* own = t_ring.ring;
+    t_ring = {};
+    for (int place = 0; place < kMaxTraceRings; ++place) {
+        TraceRing* ring = ring_at(place);
+        if (!ring) break;
+        if ((ring != own && ring->thread.load() != 0) || looking.load() != 0) {
+            madvise(ring, ring_bytes(), MADV_DONTNEED);
+            continue;
+        }
+        opendat_trace_object.rings[place].store(0);
+        munmap(ring, ring_bytes());
+    }
+}
+
+}  // namespace
+
+void set_trace_side(TraceSide side) {
+    opendat_trace_object.side = static_cast<std::uint32_t>(side);
+}
+
+std::uint64_t trace_ticks() {
+    return ticks_of(
+        static_cast<TraceClock>(opendat_trace_object.clock.load(std::memory_order_relaxed)));
+}
+
+void trace_record(bool failed, TraceEvent event, std::uint32_t what, std::uint64_t object,
+                  std::uint64_t value0, std::uint64_t value1, std::uint64_t value2,
+                  std::uint64_t value3, std::uint64_t value4) {
+    ThreadRing& own = t_ring;
+    if (!own.ring || own.ring->begun.ticks.load(std::memory_order_relaxed) != own.begun)
+        [[unlikely]] {
+        if (!first_event()) return;
+    }
+    TraceRing& ring = *own.ring;
+    const std::uint64_t number = ring.next.load(std::memory_order_relaxed);
+    std::atomic<std::uint64_t>* word = words_of(ring) + (number & own.mask) * 8;
+    const bool dat = opendat_trace_object.side == static_cast<std::uint32_t>(TraceSide::kDat);
+    const auto first = static_cast<std::uint64_t>(dat ? TraceHook::kDat : TraceHook::kDapl);
+    // Released one by one: who sees one of them sees `next` as it was when this record was begun.
+    word[0].store(trace_ticks(), std::memory_order_release);
+    word[1].store((first + failed) | static_cast<std::uint64_t>(event) << 16 |
+                      static_cast<std::uint64_t>(what) << 32,
+                  std::memory_order_release);
+    word[2].store(object, std::memory_order_release);
+    word[3].store(value0, std::memory_order_release);
+    word[4].store(value1, std::memory_order_release);
+    word[5].store(value2, std::memory_order_release);
+    word[6].store(value3, std::memory_order_release);
+    word[7].store(value4, std::memory_order_release);
+    if (number % kMomentInterval == 0) [[unlikely]]
+        note(ring.latest);
+    ring.next.store(number + 1, std::memory_order_release);
+}
+
+TraceObject opendat_trace_object [[gnu::section(SUPPORT_TRACE_SECTION), gnu::used]] = {
+    .magic = {'O', 'D', 'T', 'R', 'A', 'C', 'E', '\0'},
+    .version = kTraceVersion,
+    .size = sizeof(TraceObject),
+    .level = -1,
+    .data_path = 0,
+    .listeners = 0,
+    .side = static_cast<std::uint32_t>(TraceSide::kDapl),
+    .ring_header = sizeof(TraceRing),
+    .record_size = sizeof(TraceRecord),
+    .ring_capacity = 0,
+    .clock = 0,
+    .rings_count = kMaxTraceRings,
+    .lost = 0,
+    .rings = {}};
+
+}  // namespace support
