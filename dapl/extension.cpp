@@ -9,6 +9,7 @@
 #include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/post.hpp"
+#include "dapl/trace_levels.hpp"
 
 namespace dapl::entry {
 namespace {
@@ -113,6 +114,10 @@ DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_li
             return allocate_memory(handle, arguments);
         case DAT_OPENDAT_MEMORY_FREE_OP:
             return free_memory(handle, arguments);
+        case DAT_OPENDAT_TRACE_LEVEL_QUERY_OP:
+            return query_trace_level(handle, va_arg(arguments, int*));
+        case DAT_OPENDAT_TRACE_LEVEL_MODIFY_OP:
+            return modify_trace_level(handle, va_arg(arguments, int));
         default:
             return kUnknownOperation;
     }

@@ -13,6 +13,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/csp.cpp %reldir%/csp.hpp \
     %reldir%/dat.hpp \
     %reldir%/deadline.hpp \
+    %reldir%/delayed_ack.cpp %reldir%/delayed_ack.hpp \
     %reldir%/device_events.cpp %reldir%/device_events.hpp \
     %reldir%/entry.hpp \
     %reldir%/ep.cpp %reldir%/ep.hpp \
@@ -64,6 +65,8 @@ libdaplcore_la_SOURCES = \
     %reldir%/slot_ring.hpp \
     %reldir%/srq.cpp %reldir%/srq.hpp \
     %reldir%/srq_entry.cpp \
+    %reldir%/trace_levels.cpp %reldir%/trace_levels.hpp \
+    %reldir%/trclvl_stubs.S \
     %reldir%/wake_descriptors.cpp %reldir%/wake_descriptors.hpp \
     %reldir%/work_request.hpp \
     %reldir%/verbs/gid.cpp %reldir%/verbs/gid.hpp \

@@ -3,11 +3,15 @@
 
 #include <arpa/inet.h>
 #include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_trclvl.h>
 #include <fmt/format.h>
 
 #include <cstring>
 
+#include "dapl/delayed_ack.hpp"
 #include "dapl/ia.hpp"
+#include "dapl/support/settings.hpp"
+#include "dapl/trace_levels.hpp"
 
 namespace dapl {
 namespace {
@@ -52,6 +56,16 @@ const char* truth(bool value) {
     return value ? "TRUE" : "FALSE";
 }
 
+/// Those that uDAPL on AIX has: programs look for them in either list.
+void add_vendor_extension(NamedAttributes& list, const Ia& ia) {
+    list.add(DAT_ATTR_DELAYED_ACK_SUPPORTED, has_delayed_ack(ia) ? "true" : "false");
+    list.add(DAT_ATTR_VENDOR_EXTENSION, "true");
+    list.add(DAT_ATTR_VENDOR_EXT_VERSION, "1.0");
+    if (!kAddressesPrint && !support::setting_flag(support::Setting::kDebugAttributes)) return;
+    list.add_address(DAT_ATTR_DEBUG_QUERY, address_of_trclvl_query());
+    list.add_address(DAT_ATTR_DEBUG_MODIFY, address_of_trclvl_modify());
+}
+
 const char* transport_name(const Ia& ia) {
     if (!ia.is_infiniband()) return "iWARP";
     return ia.port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? "RoCE" : "InfiniBand";
@@ -78,6 +92,7 @@ NamedAttributes describe_provider(const Ia& ia) {
     list.add(DAT_IB_ATTR_CMP_AND_SWAP, truth(atomics));
     list.add(DAT_IB_ATTR_IMMED_DATA, truth(infiniband));
     list.add("OPENDAT_THREAD_SAFE", "TRUE");
+    add_vendor_extension(list, ia);
     return list;
 }
 
@@ -95,6 +110,7 @@ NamedAttributes describe_vendor(const Ia& ia) {
     list.add("OPENDAT_VENDOR_PART_ID", fmt::format("{}", device.vendor_part_id));
     list.add("OPENDAT_FIRMWARE",
              std::string(device.fw_ver, strnlen(device.fw_ver, sizeof device.fw_ver)));
+    add_vendor_extension(list, ia);
     return list;
 }
 

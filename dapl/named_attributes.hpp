@@ -23,6 +23,8 @@ class NamedAttributes {
         values_.push_back(std::move(value));
         list_.push_back({name, values_.back().c_str()});
     }
+    /// @param value an address that is to arrive as it is; stays valid as long as the list.
+    void add_address(const char* name, const char* value) { list_.push_back({name, value}); }
     DAT_COUNT count() const { return static_cast<DAT_COUNT>(list_.size()); }
     /// As the attribute structures want it; not to be changed.
     DAT_NAMED_ATTR* list() const { return const_cast<DAT_NAMED_ATTR*>(list_.data()); }

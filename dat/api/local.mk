@@ -7,7 +7,8 @@ libdatapi_la_SOURCES = \
     %reldir%/cno.cpp %reldir%/cr.cpp %reldir%/csp.cpp %reldir%/ep.cpp %reldir%/evd.cpp \
     %reldir%/extension.cpp %reldir%/handle.cpp %reldir%/ia.cpp %reldir%/ia_open.cpp %reldir%/lmr.cpp \
     %reldir%/providers_related.cpp %reldir%/psp.cpp %reldir%/pz.cpp %reldir%/registry.cpp \
-    %reldir%/rmr.cpp %reldir%/rsp.cpp %reldir%/srq.cpp %reldir%/strerror.cpp %reldir%/transfer.cpp
+    %reldir%/rmr.cpp %reldir%/rsp.cpp %reldir%/srq.cpp %reldir%/strerror.cpp %reldir%/transfer.cpp \
+    %reldir%/trclvl.cpp
 libdatapi_la_CXXFLAGS = $(PROJECT_FLAGS) $(SANITIZER_FLAGS) -fvisibility-inlines-hidden
 libdatapi_la_LIBADD = libregistry.la
 

@@ -10,6 +10,7 @@
 #include <dat2/dat_platform_specific.h>
 #include <dat2/dat_redirection.h>
 #include <dat2/dat_registry.h>
+#include <dat2/dat_trclvl.h>
 #include <dat2/dat_vendor_specific.h>
 #include <dat2/udat.h>
 #include <dat2/udat_config.h>
@@ -131,6 +132,8 @@ static void call_functions(void) {
     ANSWERS(0x80050019, dat_srq_resize(NULL, 0));
     ANSWERS(0x80050019, dat_srq_set_lw(NULL, 0));
     ANSWERS(0x80060026, dat_strerror(0, NULL, NULL));
+    ANSWERS(0x8005000B, dat_trclvl_modify(NULL, -1, -1));
+    ANSWERS(0x8005000B, dat_trclvl_query(NULL, NULL, NULL));
     ANSWERS(0x80060025, dat_ia_open(NULL, 0, NULL, NULL));
     ANSWERS(0x8005000B, dats_get_ia_handle(NULL, &other));
 }
@@ -185,7 +188,7 @@ static void call_helpers(void) {
 int main(void) {
     printf("1..3\n");
     call_functions();
-    report(1, 85, "every function links and answers NULL");
+    report(1, 87, "every function links and answers NULL");
     call_macros();
     report(2, 33, "every macro of the extensions compiles and answers NULL");
     call_helpers();

@@ -115,6 +115,7 @@ dat_tests = \
     test/api/disconnect_test \
     test/api/endpoint_test \
     test/api/query_test \
+    test/api/trace_levels_test \
     test/api/evd_test \
     test/api/evd_scale_test \
     test/api/cno_test \
@@ -151,6 +152,8 @@ test_api_disconnect_test_SOURCES = %reldir%/disconnect_test.cpp $(dat_test_heade
 test_api_disconnect_test_LDADD = $(dat_test_libs)
 test_api_endpoint_test_SOURCES = %reldir%/endpoint_test.cpp $(dat_test_headers)
 test_api_endpoint_test_LDADD = $(dat_test_libs)
+test_api_trace_levels_test_SOURCES = %reldir%/trace_levels_test.cpp test/support/named.hpp $(dat_test_headers)
+test_api_trace_levels_test_LDADD = $(dat_test_libs)
 test_api_query_test_SOURCES = %reldir%/query_test.cpp $(dat_test_headers)
 test_api_query_test_LDADD = $(dat_test_libs) -ldl
 test_api_evd_test_SOURCES = %reldir%/evd_test.cpp $(dat_test_headers)

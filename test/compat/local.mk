@@ -7,7 +7,8 @@ compat_scripts = \
     %reldir%/interoperation.bats %reldir%/scm_wire.bats \
     %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats \
     %reldir%/drop_in.bats %reldir%/device_errors.bats %reldir%/softverbs_ls.bats \
-    %reldir%/containers.bats %reldir%/other_stacks.bats %reldir%/softverbs_man.bats %reldir%/pyverbs.bats
+    %reldir%/containers.bats %reldir%/other_stacks.bats %reldir%/softverbs_man.bats %reldir%/pyverbs.bats \
+    %reldir%/vendor_attributes.bats
 TESTS += $(compat_scripts)
 EXTRA_DIST += %reldir%/helpers.bash %reldir%/dapl_programs.bash %reldir%/interoperation.bash %reldir%/recorder \
     %reldir%/pyverbs_objects.py $(compat_scripts)
@@ -32,6 +33,11 @@ EXTRA_PROGRAMS += test/compat/open_ia
 check_DATA += test/compat/open_ia
 test_compat_open_ia_SOURCES = %reldir%/open_ia.c
 test_compat_open_ia_LDADD = libdat2.la
+
+EXTRA_PROGRAMS += test/compat/vendor_attributes
+check_DATA += test/compat/vendor_attributes
+test_compat_vendor_attributes_SOURCES = %reldir%/vendor_attributes.c
+test_compat_vendor_attributes_LDADD = libdat2.la
 
 # Stand-ins for the system's verbs libraries, and a program that uses all devices; -rpath makes libtool build shared libraries.
 EXTRA_LTLIBRARIES = test/compat/fake_ibverbs.la test/compat/fake_rdmacm.la

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file
- * What OpenDAT offers beyond DAT 2.0. Each call goes over dat_extension_op(), so that programs which
- * use it link with any DAT library: a provider that lacks an operation answers an error.
+ * What OpenDAT offers beyond DAT 2.0. Each call goes over dat_extension_op(), so that programs
+ * which use it link with any DAT library: a provider that lacks an operation answers an error.
  */
 #ifndef _DAT_OPENDAT_H_
 #define _DAT_OPENDAT_H_
@@ -16,22 +16,25 @@ extern "C" {
 /** Operations for dat_extension_op(), on an IA. */
 typedef enum dat_opendat_op {
     DAT_OPENDAT_MEMORY_ALLOC_OP = 0x4f440001, /**< DAT_VLEN size, void **address */
-    DAT_OPENDAT_MEMORY_FREE_OP = 0x4f440002   /**< void *address */
+    DAT_OPENDAT_MEMORY_FREE_OP = 0x4f440002,  /**< void *address */
+    /* Asked by libdat2 for dat2/dat_trclvl.h: */
+    DAT_OPENDAT_TRACE_LEVEL_QUERY_OP = 0x4f440003, /**< int *dapl_level */
+    DAT_OPENDAT_TRACE_LEVEL_MODIFY_OP = 0x4f440004 /**< int dapl_level */
 } DAT_OPENDAT_OP;
 
 /**
  * Memory that transfers reach best: on the software device soft0 other processes map it, so that
- * writes, reads and atomics to it, once it is registered, cost what copies in memory cost. Where the
- * device has no memory of its own to give, ordinary memory that begins on a page.
+ * writes, reads and atomics to it, once it is registered, cost what copies in memory cost. Where
+ * the device has no memory of its own to give, ordinary memory that begins on a page.
  *
  * @param size in bytes. @param address out: zeroed memory; unchanged on error. It can be used like
  *     any other, and stays until dat_opendat_memory_free() or the close of the IA.
  * @return DAT_SUCCESS; DAT_INVALID_PARAMETER with ARG2 (no size) or ARG3 (NULL);
- *     DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_MEMORY; DAT_INVALID_HANDLE. Providers without the
- *     operation answer with DAT_NOT_IMPLEMENTED or another error: use malloc() then. Thread safe.
+ *     DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_MEMORY; DAT_INVALID_HANDLE. Providers without
+ * the operation answer with DAT_NOT_IMPLEMENTED or another error: use malloc() then. Thread safe.
  */
 static __inline__ DAT_RETURN dat_opendat_memory_alloc(DAT_IA_HANDLE ia, DAT_VLEN size,
-                                                      void **address) {
+                                                      void** address) {
     return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_OPENDAT_MEMORY_ALLOC_OP, size,
                             address);
 }
@@ -43,7 +46,7 @@ static __inline__ DAT_RETURN dat_opendat_memory_alloc(DAT_IA_HANDLE ia, DAT_VLEN
  * @return DAT_SUCCESS; DAT_INVALID_PARAMETER with ARG2 for any other address; DAT_INVALID_HANDLE.
  *     Thread safe.
  */
-static __inline__ DAT_RETURN dat_opendat_memory_free(DAT_IA_HANDLE ia, void *address) {
+static __inline__ DAT_RETURN dat_opendat_memory_free(DAT_IA_HANDLE ia, void* address) {
     return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_OPENDAT_MEMORY_FREE_OP, address);
 }
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file
+ * The trace levels of the DAT library and of a provider (DAPL), read and changed while the program
+ * runs, and the named attributes of an IA and of an EP that lead there, as uDAPL on AIX has them.
+ *
+ * Where an IA has the attribute DAT_ATTR_VENDOR_EXTENSION, among the vendor attributes of
+ * DAT_IA_ATTR and among the provider-specific ones of DAT_PROVIDER_ATTR, the values of
+ * DAT_ATTR_DEBUG_QUERY and DAT_ATTR_DEBUG_MODIFY are the addresses of functions of the types below.
+ * They work as long as the IA is open, with any DAT library. Printed with %s such a value is one
+ * character.
+ */
+#ifndef _DAT_TRCLVL_H_
+#define _DAT_TRCLVL_H_
+
+#include <dat2/udat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Of an IA: "true" where the EPs have the attribute DAT_ATTR_DELAYED_ACK, else "false". */
+#define DAT_ATTR_DELAYED_ACK_SUPPORTED "delayed_ack_supported"
+/** Of an IA: "true"; it is there where the following ones are. */
+#define DAT_ATTR_VENDOR_EXTENSION "vendor_extension"
+/** Of an IA: "1.0". */
+#define DAT_ATTR_VENDOR_EXT_VERSION "vendor_ext_version"
+/** Of an IA: the address of a DAT_TRCLVL_QUERY_FUNC. */
+#define DAT_ATTR_DEBUG_QUERY "debug_query"
+/** Of an IA: the address of a DAT_TRCLVL_MODIFY_FUNC. */
+#define DAT_ATTR_DEBUG_MODIFY "debug_modify"
+/**
+ * Of an EP, provider-specific, for dat_ep_modify() with
+ * DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR | DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR: "true" and
+ * a request completes only when its data is visible in the target's memory; "false", the default.
+ */
+#define DAT_ATTR_DELAYED_ACK "delayed_ack"
+
+/** Levels go from 0 (nothing) to this; 1 errors, 3 normal, 7 detail. */
+#define DAT_TRCLVL_MAX 10
+
+typedef DAT_RETURN (*DAT_TRCLVL_QUERY_FUNC)(DAT_IA_HANDLE ia_handle, int* dat_level,
+                                            int* dapl_level);
+typedef DAT_RETURN (*DAT_TRCLVL_MODIFY_FUNC)(DAT_IA_HANDLE ia_handle, int dat_level,
+                                             int dapl_level);
+
+/**
+ * The levels in force. They belong to the libraries, not to the IA, which only says which provider
+ * is meant.
+ *
+ * @param dat_level, dapl_level out; each may be NULL. -1 where the library in question has no level
+ *     that can be asked for: it is not ours.
+ * @return DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA. Thread safe.
+ */
+extern DAT_RETURN dat_trclvl_query(DAT_IA_HANDLE ia_handle, int* dat_level, int* dapl_level);
+
+/**
+ * Changes them, for all IAs of the library and all threads, which see the change soon.
+ *
+ * @param dat_level, dapl_level 0 to DAT_TRCLVL_MAX; -1 leaves the level as it is.
+ * @return DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA; DAT_INVALID_PARAMETER with
+ * ARG2 (dat_level) or ARG3 (dapl_level); DAT_NOT_IMPLEMENTED for a level that a library which is
+ * not ours does not have. After an error both levels are as before. Thread safe.
+ */
+extern DAT_RETURN dat_trclvl_modify(DAT_IA_HANDLE ia_handle, int dat_level, int dapl_level);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
