@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Every test program and script speaks TAP, so that `make check` lists each test by its name.
 check_LTLIBRARIES += libtestmain.la
-libtestmain_la_SOURCES = %reldir%/support/tap_main.cpp
+libtestmain_la_SOURCES = %reldir%/support/tap_main.cpp %reldir%/support/quiet_fork.cpp %reldir%/support/quiet_fork.hpp
 libtestmain_la_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 libtestmain_la_LIBADD = $(GTEST_LIBS)
 

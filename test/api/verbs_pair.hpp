@@ -246,8 +246,8 @@ class Qp {
         return ibv_modify_qp(qp_, &a, IBV_QP_STATE);
     }
     void connect(const Address& peer, const Timing& timing = {}) {
-        require(ready_to_receive(peer, timing) == 0, "RTR");
-        require(ready_to_send(timing) == 0, "RTS");
+        require_done(ready_to_receive(peer, timing), "RTR");
+        require_done(ready_to_send(timing), "RTS");
     }
     /// Exchanges addresses over the channel and connects. @return the peer's address.
     Address connect(Channel& channel, const Timing& timing = {}) {
@@ -310,6 +310,9 @@ class Qp {
     }
 
   private:
+    static void require_done(int cause, const std::string& what) {
+        require(cause == 0, what + ": " + strerror(cause));
+    }
     bool is_reliable() const { return qp_->qp_type == IBV_QPT_RC; }
 
     Host& host_;

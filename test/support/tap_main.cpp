@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <string>
 
+#include "test/support/quiet_fork.hpp"
+
 namespace {
 
 /// TAP lines must not be broken: a failure's text goes out as comment lines.
@@ -63,6 +65,7 @@ extern "C" __attribute__((visibility("default"))) const char* __tsan_default_opt
 }
 
 int main(int argc, char** argv) {
+    test::fork_beside_sleepers_only();
     testing::InitGoogleTest(&argc, argv);
     testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());

@@ -5,6 +5,11 @@ TESTS += test/unit/support_test
 test_unit_support_test_SOURCES = %reldir%/support_test.cpp test/support/process.hpp
 test_unit_support_test_LDADD = libtestmain.la libsupport.la
 
+check_PROGRAMS += test/unit/quiet_fork_test
+TESTS += test/unit/quiet_fork_test
+test_unit_quiet_fork_test_SOURCES = %reldir%/quiet_fork_test.cpp test/support/process.hpp
+test_unit_quiet_fork_test_LDADD = libtestmain.la
+
 # The ABI table, as source that checks it while it is compiled.
 check_PROGRAMS += test/unit/abi_test test/unit/api_test
 TESTS += test/unit/abi_test test/unit/api_test test/unit/headers.bats

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "test/support/quiet_fork.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "test/support/sanitizer.hpp"
+
+namespace test {
+namespace {
+
+/// Tests that fork beside threads that work all the time go on after this.
+constexpr auto kPatience = std::chrono::seconds(2);
+
+/// As /proc says; the state stands behind the name, which may hold anything.
+bool is_asleep(const std::filesystem::path& thread) {
+    std::ifstream file(thread / "stat");
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const std::size_t name_end = text.rfind(')');
+    return name_end == std::string::npos || text.compare(name_end, 3, ") S") == 0;
+}
+
+bool others_are_asleep() {
+    const std::string self = std::to_string(gettid());
+    std::error_code none;
+    const std::filesystem::directory_iterator threads("/proc/self/task", none);
+    return std::all_of(begin(threads), end(threads), [&](const auto& entry) {
+        return entry.path().filename() == self || is_asleep(entry.path());
+    });
+}
+
+void wait_for_others() {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!others_are_asleep() && std::chrono::steady_clock::now() < end) usleep(100);
+}
+
+}  // namespace
+
+void fork_beside_sleepers_only() {
+    if (kAddressSanitizer) pthread_atfork(wait_for_others, nullptr, nullptr);
+}
+
+}  // namespace test
