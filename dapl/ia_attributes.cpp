@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "dapl/aix_profile.hpp"
 #include "dapl/entry.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/merging.hpp"
@@ -127,8 +128,11 @@ DAT_RETURN ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE* async, DAT_IA_ATTR_MAS
         Evd* evd = ia->async_evd();
         *async = evd ? evd->handle() : nullptr;
     }
+    const bool limited = ia->provider.profile == support::ApiProfile::kAix;
     if (ia_mask) fill(*ia, *ia_attributes);
+    if (ia_mask && limited) limit_to_aix(*ia_attributes);
     if (provider_mask) fill(*ia, *provider_attributes);
+    if (provider_mask && limited) limit_to_aix(*provider_attributes);
     return DAT_SUCCESS;
 }
 

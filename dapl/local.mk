@@ -5,6 +5,7 @@ libdaplcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(IBVERBS_CFLAGS)
 libdaplcore_la_SOURCES = \
     %reldir%/address.cpp %reldir%/address.hpp \
     %reldir%/agent_thread.cpp %reldir%/agent_thread.hpp \
+    %reldir%/aix_profile.cpp %reldir%/aix_profile.hpp \
     %reldir%/cno.cpp %reldir%/cno.hpp \
     %reldir%/cno_entry.cpp \
     %reldir%/codes.cpp %reldir%/codes.hpp \

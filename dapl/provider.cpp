@@ -8,6 +8,7 @@
 #include <cstring>
 #include <new>
 
+#include "dapl/aix_profile.hpp"
 #include "dapl/entry.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/process_state.hpp"
@@ -47,6 +48,7 @@ Entry* free_entry() {
 
 /// @return nullptr when there are too many names.
 const Provider* enter(const DAT_PROVIDER_INFO& info, const char* parameters) {
+    const support::ApiProfile profile = support::api_profile();
     const support::SpinLockGuard guard(process_state().providers_lock);
     Entry* entry = registered_as(info);
     if (!entry) entry = free_entry();
@@ -57,6 +59,8 @@ const Provider* enter(const DAT_PROVIDER_INFO& info, const char* parameters) {
     std::snprintf(provider.parameters, sizeof provider.parameters, "%s",
                   parameters ? parameters : "");
     provider.table = kProviderTable;
+    provider.profile = profile;
+    if (profile == support::ApiProfile::kAix) limit_to_aix(provider.table);
     provider.table.device_name = provider.info.ia_name;
     entry->registered = true;
     return &provider;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dapl/dat.hpp"
+#include "dapl/support/api_profile.hpp"
 
 namespace dapl {
 
@@ -13,6 +14,7 @@ struct Provider {
     DAT_PROVIDER table;  ///< first, so that a table pointer is a Provider pointer
     DAT_PROVIDER_INFO info;
     char parameters[DAT_NAME_MAX_LENGTH];  ///< ia_params of dat.conf, e.g. "eth0 0"
+    support::ApiProfile profile;           ///< the table's and the attributes'
 };
 
 inline const Provider& provider_of(const DAT_PROVIDER* table) {

@@ -2,6 +2,7 @@
 # Linked into every library of ours, hidden there.
 noinst_LTLIBRARIES += libsupport.la
 libsupport_la_SOURCES = \
+    %reldir%/api_profile.cpp %reldir%/api_profile.hpp \
     %reldir%/edit_distance.hpp \
     %reldir%/forced_unwind.hpp \
     %reldir%/guard.hpp \

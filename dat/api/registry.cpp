@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Listing providers, and what providers themselves call.
+#include "dapl/support/api_profile.hpp"
 #include "dat/api/dispatch.hpp"
 #include "dat/api/guard.hpp"
 #include "dat/registry/ia_handles.hpp"
 #include "dat/registry/lifetime.hpp"
+#include "dat/registry/provider_library.hpp"
 
 using dat::error;
+
+namespace {
+
+/// On AIX programs register no providers; providers themselves do everywhere.
+bool is_refused() {
+    return !dat::in_provider() && support::api_profile() == support::ApiProfile::kAix;
+}
+
+}  // namespace
 
 /// Providers import it, although no header of DAT 2.0 declares it.
 extern "C" DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* other);
@@ -39,6 +50,7 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entri
 DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER* provider,
                                      const DAT_PROVIDER_INFO* provider_info) {
     return dat::guarded([&]() -> DAT_RETURN {
+        if (is_refused()) return error(DAT_NOT_IMPLEMENTED);
         const auto registry = dat::registry();
         if (!provider) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
         if (!provider_info) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
@@ -53,6 +65,7 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER* provider,
 DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER* provider,
                                         const DAT_PROVIDER_INFO* provider_info) {
     return dat::guarded([&]() -> DAT_RETURN {
+        if (is_refused()) return error(DAT_NOT_IMPLEMENTED);
         const auto registry = dat::registry();
         if (!provider) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
         if (!provider_info) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);

@@ -10,6 +10,16 @@
 namespace dat {
 namespace {
 
+thread_local int depth_in_providers = 0;  // they may open others
+
+class InProvider {
+  public:
+    InProvider() { ++depth_in_providers; }
+    ~InProvider() { --depth_in_providers; }
+    InProvider(const InProvider&) = delete;
+    InProvider& operator=(const InProvider&) = delete;
+};
+
 std::string last_loader_error() {
     const char* text = dlerror();
     return text ? text : "the loader gives no reason";
@@ -31,6 +41,7 @@ tl::expected<ProviderLibrary, std::string> ProviderLibrary::load(const std::stri
     // dlopen would take the program itself.
     if (path.empty()) return tl::unexpected<std::string>("the record names no library");
     promote_self_to_global_scope();
+    const InProvider in_constructors;
     ProviderLibrary library;
     // Local scope, where the reference uses global: names of one provider (or of what it is linked
     // with) cannot be taken for those of another, nor by libraries loaded later, which would keep
@@ -49,15 +60,18 @@ tl::expected<ProviderLibrary, std::string> ProviderLibrary::load(const std::stri
 }
 
 ProviderLibrary::~ProviderLibrary() {
+    const InProvider in_destructors;
     if (handle_ && dlclose(handle_) != 0)
         support::trace(support::Level::kDebug, "dlclose: {}", last_loader_error());
 }
 
 void ProviderLibrary::init(const DAT_PROVIDER_INFO& info, const std::string& ia_params) const {
+    const InProvider called;
     init_(&info, ia_params.c_str());
 }
 
 void ProviderLibrary::fini(const DAT_PROVIDER_INFO& info) const {
+    const InProvider called;
     if (fini_) fini_(&info);
 }
 
@@ -66,6 +80,10 @@ void ProviderLibrary::swap(ProviderLibrary& other) {
     std::swap(init_, other.init_);
     std::swap(fini_, other.fini_);
     std::swap(module_, other.module_);
+}
+
+bool in_provider() {
+    return depth_in_providers > 0;
 }
 
 const void* module_of(const void* address) {

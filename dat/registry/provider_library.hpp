@@ -45,6 +45,11 @@ class ProviderLibrary {
     const void* module_ = nullptr;
 };
 
+/// @return whether this thread is loading or unloading a provider or inside its dat_provider_init
+/// or dat_provider_fini: what is registered meanwhile comes from a provider and not from the
+/// program.
+bool in_provider();
+
 /// @return the start of the executable or library that holds `address`, nullptr when none does.
 /// Takes the loader's lock, under which library constructors run: not to be called with a lock
 /// that a registry function takes.
