@@ -6,20 +6,17 @@
 ///
 /// usage: connections NAME ADDRESS COUNT     IA name, IPv4 address of the server's IA
 /// Prints one `key value` per line.
-#include <arpa/inet.h>
 #include <dat2/udat.h>
 #include <sys/stat.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "test/bench/answers.hpp"
-#include "test/bench/processes.hpp"
+#include "test/bench/connection_sequence.hpp"
 
 namespace {
 
@@ -46,56 +43,58 @@ std::size_t memory_in_use() {
 
 class Side {
   public:
-    Side(const char* name, int count) : endpoints_(count) {
+    Side(const char* name, int count, sockaddr_in server) : server_(server), endpoints_(count) {
         DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
         succeed(dat_ia_open(const_cast<char*>(name), 8, &async, &ia_), "dat_ia_open");
         succeed(dat_pz_create(ia_, &pz_), "dat_pz_create");
-        connections = evd(DAT_EVD_CONNECTION_FLAG, count);
-        requests = evd(DAT_EVD_CR_FLAG, count);
+        connections_ = evd(DAT_EVD_CONNECTION_FLAG, count);
+        requests_ = evd(DAT_EVD_CR_FLAG, count);
         transfers_ = evd(DAT_EVD_DTO_FLAG, 64);
     }
     void create_endpoints() {
         for (DAT_EP_HANDLE& ep : endpoints_)
-            succeed(dat_ep_create(ia_, pz_, transfers_, transfers_, connections, nullptr, &ep),
+            succeed(dat_ep_create(ia_, pz_, transfers_, transfers_, connections_, nullptr, &ep),
                     "dat_ep_create");
     }
     void listen() {
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-        succeed(dat_psp_create(ia_, kQualifier, requests, DAT_PSP_CONSUMER_FLAG, &psp),
+        succeed(dat_psp_create(ia_, kQualifier, requests_, DAT_PSP_CONSUMER_FLAG, &psp),
                 "dat_psp_create");
     }
     void accept_all() {
         for (DAT_EP_HANDLE ep : endpoints_) {
             const DAT_EVENT event =
-                next(requests, DAT_CONNECTION_REQUEST_EVENT, "a request", kPatience);
+                next(requests_, DAT_CONNECTION_REQUEST_EVENT, "a request", kPatience);
             succeed(dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle, ep, 0, nullptr),
                     "dat_cr_accept");
         }
+        await_all(DAT_CONNECTION_EVENT_ESTABLISHED, "established at the server");
     }
-    void connect_all(sockaddr_in server) {
+    void connect_all() {
         for (DAT_EP_HANDLE ep : endpoints_)
-            succeed(dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&server), kQualifier,
+            succeed(dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&server_), kQualifier,
                                    kPatience, 0, nullptr, DAT_QOS_BEST_EFFORT,
                                    DAT_CONNECT_DEFAULT_FLAG),
                     "dat_ep_connect");
-    }
-    void await_all(DAT_EVENT_NUMBER number, const char* what) const {
-        for (std::size_t i = 0; i < endpoints_.size(); ++i)
-            next(connections, number, what, kPatience);
+        await_all(DAT_CONNECTION_EVENT_ESTABLISHED, "established");
     }
     void disconnect_all() {
         for (DAT_EP_HANDLE ep : endpoints_)
             succeed(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect");
+    }
+    void await_disconnections() const {
+        await_all(DAT_CONNECTION_EVENT_DISCONNECTED, "disconnected");
     }
     void free_all() {
         for (DAT_EP_HANDLE ep : endpoints_) succeed(dat_ep_free(ep), "dat_ep_free");
     }
     void close() { succeed(dat_ia_close(ia_, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close"); }
 
-    DAT_EVD_HANDLE connections = DAT_HANDLE_NULL;
-    DAT_EVD_HANDLE requests = DAT_HANDLE_NULL;
-
   private:
+    void await_all(DAT_EVENT_NUMBER number, const char* what) const {
+        for (std::size_t i = 0; i < endpoints_.size(); ++i)
+            next(connections_, number, what, kPatience);
+    }
     DAT_EVD_HANDLE evd(int flags, int length) const {
         DAT_EVD_HANDLE made = DAT_HANDLE_NULL;
         succeed(
@@ -103,62 +102,30 @@ class Side {
             "dat_evd_create");
         return made;
     }
+
+    sockaddr_in server_;
     DAT_IA_HANDLE ia_ = DAT_HANDLE_NULL;
     DAT_PZ_HANDLE pz_ = DAT_HANDLE_NULL;
+    DAT_EVD_HANDLE connections_ = DAT_HANDLE_NULL;
+    DAT_EVD_HANDLE requests_ = DAT_HANDLE_NULL;
     DAT_EVD_HANDLE transfers_ = DAT_HANDLE_NULL;
     std::vector<DAT_EP_HANDLE> endpoints_;
 };
 
-void serve(const char* name, int count, int in, int out) {
-    Side side(name, count);
-    side.create_endpoints();
-    side.listen();
-    tell(out);
-    side.accept_all();
-    side.await_all(DAT_CONNECTION_EVENT_ESTABLISHED, "established at the server");
-    tell(out);
-    side.await_all(DAT_CONNECTION_EVENT_DISCONNECTED, "disconnected at the server");
-    tell(out);
-    side.free_all();
-    hear(in);
-    side.close();
-}
-
-void measure(const char* name, sockaddr_in server, int count, int in, int out) {
-    Side side(name, count);
-    const std::size_t before = memory_in_use();
-    const Stopwatch creating;
-    side.create_endpoints();
-    print_rate("endpoints_created", count, creating);
-    hear(in);
-    const Stopwatch connecting;
-    side.connect_all(server);
-    side.await_all(DAT_CONNECTION_EVENT_ESTABLISHED, "established");
-    hear(in);
-    print_rate("connections", count, connecting);
-    std::printf("bytes_per_endpoint %zu\n", (memory_in_use() - before) / count);
-    const Stopwatch disconnecting;
-    side.disconnect_all();
-    side.await_all(DAT_CONNECTION_EVENT_DISCONNECTED, "disconnected");
-    hear(in);
-    print_rate("disconnections", count, disconnecting);
-    const Stopwatch freeing;
-    side.free_all();
-    print_rate("endpoints_freed", count, freeing);
-    tell(out);
-    side.close();
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    sockaddr_in server{};
-    server.sin_family = AF_INET;
-    const int count = argc == 4 ? std::atoi(argv[3]) : 0;
-    if (count < 1 || inet_pton(AF_INET, argv[2], &server.sin_addr) != 1) {
-        std::fprintf(stderr, "usage: connections NAME ADDRESS COUNT\n");
-        return 2;
-    }
-    return run_both([&](int in, int out) { measure(argv[1], server, count, in, out); },
-                    [&](int in, int out) { serve(argv[1], count, in, out); });
+    const ConnectionOrder order = connection_order(argc, argv, 3, "connections NAME ADDRESS COUNT");
+    const auto measure = [&](int in, int out) {
+        Side side(argv[1], order.count, order.server);
+        const std::size_t before = memory_in_use();
+        measure_connections(side, order.count, in, out, [&] {
+            std::printf("bytes_per_endpoint %zu\n", (memory_in_use() - before) / order.count);
+        });
+    };
+    const auto serve = [&](int in, int out) {
+        Side side(argv[1], order.count, order.server);
+        serve_connections(side, in, out);
+    };
+    return run_both(measure, serve);
 }

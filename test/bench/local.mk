@@ -3,13 +3,13 @@
 bench_programs = test/bench/connections test/bench/dat_operations test/bench/floors test/bench/rdma_connections \
     test/bench/verbs_operations test/bench/verbs_perf
 EXTRA_PROGRAMS += $(bench_programs)
-test_bench_connections_SOURCES = %reldir%/connections.cpp %reldir%/answers.hpp %reldir%/processes.hpp
+test_bench_connections_SOURCES = %reldir%/connections.cpp %reldir%/connection_sequence.hpp %reldir%/answers.hpp %reldir%/processes.hpp
 test_bench_connections_LDADD = libdat2.la
 test_bench_dat_operations_SOURCES = %reldir%/dat_operations.cpp %reldir%/answers.hpp
 test_bench_dat_operations_LDADD = libdat2.la
 test_bench_floors_SOURCES = %reldir%/floors.cpp
 test_bench_floors_LDADD = -lpthread
-test_bench_rdma_connections_SOURCES = %reldir%/rdma_connections.cpp %reldir%/processes.hpp
+test_bench_rdma_connections_SOURCES = %reldir%/rdma_connections.cpp %reldir%/connection_sequence.hpp %reldir%/processes.hpp
 test_bench_rdma_connections_LDADD = $(RDMACM_LIBS) $(IBVERBS_LIBS)
 test_bench_verbs_operations_SOURCES = %reldir%/verbs_operations.cpp
 test_bench_verbs_operations_LDADD = $(IBVERBS_LIBS)

@@ -7,7 +7,6 @@
 ///
 /// usage: rdma_connections ADDRESS COUNT     IPv4 address of the server's RDMA device
 /// Prints one `key value` per line.
-#include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
 
 #include <cerrno>
@@ -16,7 +15,7 @@
 #include <cstring>
 #include <vector>
 
-#include "test/bench/processes.hpp"
+#include "test/bench/connection_sequence.hpp"
 
 namespace {
 
@@ -47,7 +46,7 @@ class Side {
         queue_ = ibv_create_cq(own_->verbs, 64, nullptr, nullptr, 0);
         require(queue_, "ibv_create_cq");
     }
-    void create_queue_pairs() {
+    void create_endpoints() {
         for (Connection& connection : connections_) connection.qp = create_queue_pair();
     }
     void listen() {
@@ -57,7 +56,7 @@ class Side {
                 "rdma_bind_addr");
         require(rdma_listen(listener_, 0) == 0, "rdma_listen");
     }
-    void begin_all() {
+    void connect_all() {
         sockaddr_in own = address_;
         address_.sin_port = htons(kPort);
         for (Connection& connection : connections_) {
@@ -67,23 +66,14 @@ class Side {
                                       reinterpret_cast<sockaddr*>(&address_), kPatience) == 0,
                     "rdma_resolve_addr");
         }
+        until_all(RDMA_CM_EVENT_CONNECT_RESPONSE);
     }
-    /// Answers events until each connection has had `last`.
-    void until_all(rdma_cm_event_type last) {
-        for (std::size_t had = 0; had < connections_.size();) {
-            rdma_cm_event* event = nullptr;
-            require(rdma_get_cm_event(channel_, &event) == 0, "rdma_get_cm_event");
-            rdma_cm_id* id = event->id;
-            const rdma_cm_event_type type = event->event;
-            rdma_ack_cm_event(event);
-            answer(id, type);
-            if (type == last) ++had;
-        }
-    }
+    void accept_all() { until_all(RDMA_CM_EVENT_ESTABLISHED); }
     void disconnect_all() {
         for (const Connection& connection : connections_) disconnect(connection);
     }
-    void destroy_all() {
+    void await_disconnections() { until_all(RDMA_CM_EVENT_DISCONNECTED); }
+    void free_all() {
         for (const Connection& connection : connections_) {
             rdma_destroy_id(connection.id);
             require(ibv_destroy_qp(connection.qp) == 0, "ibv_destroy_qp");
@@ -97,6 +87,18 @@ class Side {
     }
 
   private:
+    /// Answers events until each connection has had `last`.
+    void until_all(rdma_cm_event_type last) {
+        for (std::size_t had = 0; had < connections_.size();) {
+            rdma_cm_event* event = nullptr;
+            require(rdma_get_cm_event(channel_, &event) == 0, "rdma_get_cm_event");
+            rdma_cm_id* id = event->id;
+            const rdma_cm_event_type type = event->event;
+            rdma_ack_cm_event(event);
+            answer(id, type);
+            if (type == last) ++had;
+        }
+    }
     rdma_cm_id* create_id() {
         rdma_cm_id* made = nullptr;
         require(rdma_create_id(channel_, &made, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
@@ -185,53 +187,17 @@ class Side {
     ibv_cq* queue_ = nullptr;
 };
 
-void serve(sockaddr_in address, int count, int in, int out) {
-    Side side(address, count);
-    side.create_queue_pairs();
-    side.listen();
-    tell(out);
-    side.until_all(RDMA_CM_EVENT_ESTABLISHED);
-    tell(out);
-    side.until_all(RDMA_CM_EVENT_DISCONNECTED);
-    tell(out);
-    side.destroy_all();
-    hear(in);
-    side.close();
-}
-
-void measure(sockaddr_in address, int count, int in, int out) {
-    Side side(address, count);
-    const Stopwatch creating;
-    side.create_queue_pairs();
-    print_rate("endpoints_created", count, creating);
-    hear(in);
-    const Stopwatch connecting;
-    side.begin_all();
-    side.until_all(RDMA_CM_EVENT_CONNECT_RESPONSE);
-    hear(in);
-    print_rate("connections", count, connecting);
-    const Stopwatch disconnecting;
-    side.disconnect_all();
-    side.until_all(RDMA_CM_EVENT_DISCONNECTED);
-    hear(in);
-    print_rate("disconnections", count, disconnecting);
-    const Stopwatch freeing;
-    side.destroy_all();
-    print_rate("endpoints_freed", count, freeing);
-    tell(out);
-    side.close();
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    sockaddr_in server{};
-    server.sin_family = AF_INET;
-    const int count = argc == 3 ? std::atoi(argv[2]) : 0;
-    if (count < 1 || inet_pton(AF_INET, argv[1], &server.sin_addr) != 1) {
-        std::fprintf(stderr, "usage: rdma_connections ADDRESS COUNT\n");
-        return 2;
-    }
-    return run_both([&](int in, int out) { measure(server, count, in, out); },
-                    [&](int in, int out) { serve(server, count, in, out); });
+    const ConnectionOrder order = connection_order(argc, argv, 2, "rdma_connections ADDRESS COUNT");
+    const auto measure = [&](int in, int out) {
+        Side side(order.server, order.count);
+        measure_connections(side, order.count, in, out, [] {});
+    };
+    const auto serve = [&](int in, int out) {
+        Side side(order.server, order.count);
+        serve_connections(side, in, out);
+    };
+    return run_both(measure, serve);
 }
