@@ -190,14 +190,16 @@ bool is_of_side(const Ep& ep, bool receives, const ibv_wc& completion) {
     return id.index == ep.header().index && id.receive == receives;
 }
 
-DAT_EP_HANDLE take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event) {
+FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event) {
     const WorkRequestId id(completion.wr_id);
     Ep& ep =
         id.shared ? *ia.ep_numbers->find(completion.qp_num) : *pool_of(Kind::kEp).at<Ep>(id.index);
     const Taken slot = id.shared ? take_shared_slot(ep, completion)
                                  : take_slot(ep.side(id.receive).slots, id.sequence);
-    if (!id.receive && (slot.operation & Slot::kOperationMask) == DAT_DTO_BIND_MW)
-        return write_bind_event(ep, completion, slot, event) ? ep.handle() : nullptr;
+    if (!id.receive && (slot.operation & Slot::kOperationMask) == DAT_DTO_BIND_MW) {
+        if (!write_bind_event(ep, completion, slot, event)) return {};
+        return {ep.handle(), completion.status, DAT_DTO_BIND_MW};
+    }
 
     DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;
     const std::uint32_t operation = id.receive ? receive_operation(completion) : slot.operation;
@@ -218,7 +220,7 @@ DAT_EP_HANDLE take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT&
     if (operation >= DAT_DTO_EXTENSION_BASE) write_extension(completion, dto, event);
     const bool failed =
         completion.status != IBV_WC_SUCCESS && completion.status != IBV_WC_WR_FLUSH_ERR;
-    return failed ? ep.handle() : nullptr;
+    return failed ? FailedTransfer{ep.handle(), completion.status, operation} : FailedTransfer{};
 }
 
 }  // namespace dapl

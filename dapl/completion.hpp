@@ -33,8 +33,8 @@ std::uint32_t post_order(const ibv_wc& completion);
 
 /// Frees the slot of a completion that makes an event and writes that, all but evd_handle and, of
 /// one that is not an extension's, event_extension_data.
-/// @return the EP when its transfer failed (flushes not counted), else NULL.
-DAT_EP_HANDLE take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event);
+/// @return the EP and how its transfer failed (flushes not counted), else no EP.
+FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event);
 
 /// What a verbs status means to a consumer.
 DAT_DTO_COMPLETION_STATUS dto_status(ibv_wc_status status);

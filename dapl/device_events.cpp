@@ -69,7 +69,7 @@ void DeviceEvents::dispatch(const ibv_async_event& event) {
             Ep& ep = *static_cast<Ep*>(event.element.qp->qp_context);
             {
                 support::MutexLock lock(connection_lock);
-                queue_pair_failed(ep);
+                queue_pair_failed(ep, event.event_type);
             }
             post_async_event(ep.ia, DAT_ASYNC_ERROR_EP_BROKEN, ep.handle());
             break;

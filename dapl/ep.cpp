@@ -233,9 +233,11 @@ void Ep::end_queue_pair() {
     dispose(std::move(ended));
 }
 
-void break_connection(DAT_EP_HANDLE handle) {
+void break_connection(const FailedTransfer& failed) {
+    if (!failed.ep) return;
     support::MutexLock lock(connection_lock);
-    if (Ep* ep = from_handle<Ep>(handle)) transfer_failed(*ep);
+    Ep* ep = from_handle<Ep>(failed.ep);
+    if (ep) transfer_failed(*ep, {EpReason::Source::kCompletion, failed.status, failed.operation});
 }
 
 }  // namespace dapl

@@ -129,9 +129,14 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     std::uint32_t device_inline_ GUARDED_BY(connection_lock) = 0;
 };
 
-/// The consumer has taken the completion of a failed transfer of this EP, which may have been freed
-/// meanwhile.
-void break_connection(DAT_EP_HANDLE handle) EXCLUDES(connection_lock);
+/// A transfer whose completion the consumer has taken.
+struct FailedTransfer {
+    DAT_EP_HANDLE ep = nullptr;  ///< NULL: it has not failed, or was flushed
+    ibv_wc_status status = IBV_WC_SUCCESS;
+    std::uint32_t operation = 0;
+};
+/// Nothing happens where nothing has failed, or the EP has been freed meanwhile.
+void break_connection(const FailedTransfer& failed) EXCLUDES(connection_lock);
 
 /// Ends an EP with its connection, whatever its state.
 void destroy_ep(Ep& ep) EXCLUDES(connection_lock);

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "dapl/address.hpp"
 #include "dapl/cm/failed_try.hpp"
 #include "dapl/ep.hpp"
+#include "dapl/ep_end.hpp"
 #include "dapl/events.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/support/log.hpp"
@@ -34,6 +36,10 @@ EpCause undoing_accept(DAT_EP_STATE before) {
     if (before == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) return EpCause::kPassiveAcceptFailed;
     if (before == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING) return EpCause::kTentativeAcceptFailed;
     return EpCause::kAcceptFailed;
+}
+
+EpReason by_manager(cm::Outcome outcome) {
+    return {EpReason::Source::kManager, static_cast<int>(outcome)};
 }
 
 }  // namespace
@@ -91,9 +97,9 @@ void EpConnection::start_timer(DAT_TIMEOUT timeout) {
     ep_.ia.manager->loop.arm(*this, Clock::now() + std::chrono::microseconds(timeout));
 }
 
-void EpConnection::disconnect(EpCause how) {
+void EpConnection::disconnect(EpCause how, const EpReason& reason) {
     const DAT_EP_STATE before = ep_.state.get();
-    if (!ep_.state.move(how)) return;
+    if (!ep_.state.move(how, reason)) return;
     if (ep_.state.get() == DAT_EP_STATE_DISCONNECT_PENDING && ep_.requests.posted() > 0) {
         const int refused = ep_.post_marker();
         next_look_ = kFirstLook;
@@ -114,21 +120,31 @@ void EpConnection::finish_requests() {
     next_look_ = std::min(2 * next_look_, kLongestLook);
 }
 
-void EpConnection::broken() {
-    if (!ep_.state.move(EpCause::kWorkError)) return;
+void EpConnection::broken(const EpReason& reason) {
+    if (!ep_.state.move(EpCause::kWorkError, reason)) return;
     cm_->disconnect();
     ended(DAT_CONNECTION_EVENT_BROKEN);
+}
+
+void EpConnection::failed(const EpReason& reason) {
+    // Where a peer's request was at fault the peer disconnects as well, a moment earlier or later:
+    // the event is the same in both cases, and what the user is told too.
+    const bool by_peer = ep_.state.get() == DAT_EP_STATE_DISCONNECTED &&
+                         ep_.state.history().latest().cause == EpCause::kDisconnected;
+    if (!by_peer) return disconnect(EpCause::kDisconnectAbrupt, reason);
+    if (!std::exchange(told_, true)) tell_late(ep_, reason);
 }
 
 void EpConnection::forget() {
     ep_.ia.manager->loop.cancel(*this);
     cm_.reset();
+    told_ = false;
     private_data_.fill(std::byte{0});
 }
 
 void EpConnection::expired() {
     if (ep_.state.get() == DAT_EP_STATE_DISCONNECT_PENDING) return finish_requests();
-    if (!ep_.state.move(EpCause::kRefused)) return;
+    if (!ep_.state.move(EpCause::kRefused, {EpReason::Source::kTimer})) return;
     const cm::Progress progress = cm_->progress();
     const sockaddr_storage peer = cm_->peer_address();
     cm_.reset();  // the peer's request is withdrawn, a late answer finds nobody
@@ -145,12 +161,12 @@ void EpConnection::report(cm::Outcome outcome, cm::PrivateData data) {
     const DAT_EP_STATE before = ep_.state.get();
     const EpCause cause =
         outcome == cm::Outcome::kDisconnected ? EpCause::kDisconnected : EpCause::kRefused;
-    if (!ep_.state.move(cause)) return;
+    if (!ep_.state.move(cause, by_manager(outcome))) return;
     ended(event_of(outcome, before), data);
 }
 
 void EpConnection::established(cm::PrivateData data) {
-    if (!ep_.state.move(EpCause::kEstablished)) return;
+    if (!ep_.state.move(EpCause::kEstablished, by_manager(cm::Outcome::kEstablished))) return;
     ep_.ia.manager->loop.cancel(*this);
     if (active_) local_port_qual = cm_->local_port();
     if (active_ && ep_.shared) ep_.shared->begin(ep_.queue_pair());
@@ -178,6 +194,7 @@ DAT_EVENT_NUMBER EpConnection::event_of(cm::Outcome outcome, DAT_EP_STATE before
 void EpConnection::ended(DAT_EVENT_NUMBER number, cm::PrivateData data) {
     ep_.ia.manager->loop.cancel(*this);
     ep_.flush_queue_pair();
+    told_ = tell_end(ep_);
     post(number, data);
 }
 
@@ -191,16 +208,14 @@ void EpConnection::post(DAT_EVENT_NUMBER number, cm::PrivateData data) {
                           size > 0 ? private_data_.data() : nullptr);
 }
 
-void transfer_failed(Ep& ep) {
-    ep.connection.broken();
+void transfer_failed(Ep& ep, const EpReason& reason) {
+    ep.connection.broken(reason);
 }
-void queue_pair_failed(Ep& ep) {
-    // Where a peer's request was at fault the peer disconnects as well, a moment earlier or later:
-    // the event is the same in both cases.
-    ep.connection.disconnect(EpCause::kDisconnectAbrupt);
+void queue_pair_failed(Ep& ep, ibv_event_type type) {
+    ep.connection.failed({EpReason::Source::kDevice, type});
 }
 void abandon_connection(Ep& ep) {
-    ep.connection.disconnect(EpCause::kDisconnectAbrupt);
+    ep.connection.disconnect(EpCause::kDisconnectAbrupt, {EpReason::Source::kEnd});
     ep.connection.forget();
 }
 void forget_connection(Ep& ep) {

@@ -42,9 +42,11 @@ class EpConnection final : private cm::User, private cm::Timer {
     /// @param how kDisconnectGraceful: a connection goes down when everything that is posted is
     /// done, be it after the call; kDisconnectAbrupt: now. Nothing happens where the state has no
     /// such move.
-    void disconnect(EpCause how) REQUIRES(connection_lock);
-    /// A transfer or the queue pair failed: a connected EP breaks.
-    void broken() REQUIRES(connection_lock);
+    void disconnect(EpCause how, const EpReason& reason = {}) REQUIRES(connection_lock);
+    /// A transfer failed, or too many receives are held: a connected EP breaks.
+    void broken(const EpReason& reason) REQUIRES(connection_lock);
+    /// The device reports a fault of a connection whose end may have come before.
+    void failed(const EpReason& reason) REQUIRES(connection_lock);
     /// Forgets the last connection, its private data included; the EP is not connected.
     void forget() REQUIRES(connection_lock);
 
@@ -64,6 +66,7 @@ class EpConnection final : private cm::User, private cm::Timer {
 
     Ep& ep_;
     bool active_ = false;
+    bool told_ = false;  ///< the user knows of the end
     DAT_TIMEOUT timeout_ = DAT_TIMEOUT_INFINITE;
     Clock::time_point begun_{};
     Clock::duration next_look_{};  ///< while a graceful disconnect waits for the requests
@@ -73,9 +76,9 @@ class EpConnection final : private cm::User, private cm::Timer {
 
 /// The consumer has taken the completion of a failed transfer (flushes not counted): a CONNECTED
 /// EP breaks. On the consumer's thread.
-void transfer_failed(Ep& ep) REQUIRES(connection_lock);
+void transfer_failed(Ep& ep, const EpReason& reason) REQUIRES(connection_lock);
 /// The device says that the QP is in error. On the service thread, which posts the async event.
-void queue_pair_failed(Ep& ep) REQUIRES(connection_lock);
+void queue_pair_failed(Ep& ep, ibv_event_type type) REQUIRES(connection_lock);
 /// For dat_ep_free and dat_ia_close: ends the connection abruptly, whatever its state, with its
 /// event. On return no connection manager knows the EP.
 void abandon_connection(Ep& ep) REQUIRES(connection_lock);

@@ -112,14 +112,13 @@ DAT_RETURN state_error(DAT_EP_STATE state) {
     return DAT_CLASS_ERROR | DAT_INVALID_STATE | state_subtype(state);
 }
 
-bool EpState::move(EpCause cause) {
-    std::uint32_t now = value_.load(std::memory_order_acquire);
-    for (;;) {
-        const auto next = next_state(static_cast<DAT_EP_STATE>(now & kStateMask), cause);
-        if (!next) return false;
-        if (value_.compare_exchange_weak(now, value_of(*next), std::memory_order_acq_rel))
-            return true;
-    }
+bool EpState::move(EpCause cause, const EpReason& reason) {
+    const DAT_EP_STATE now = get();
+    const auto next = next_state(now, cause);
+    if (!next) return false;
+    history_.add({std::chrono::steady_clock::now(), now, *next, cause, reason});
+    value_.store(value_of(*next), std::memory_order_release);
+    return true;
 }
 
 }  // namespace dapl

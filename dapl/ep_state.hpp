@@ -19,6 +19,8 @@
 #include <optional>
 #include <span>
 
+#include "dapl/ep_history.hpp"
+
 namespace dapl {
 
 /// The states that an EP can be in, in short.
@@ -147,7 +149,9 @@ class EpState {
         return (value_.load(std::memory_order_acquire) & kTakesRequests) != 0;
     }
     /// @return false, and nothing changed, where the table has no row.
-    bool move(EpCause cause);
+    bool move(EpCause cause, const EpReason& reason = {});
+    /// With connection_lock held.
+    const EpHistory& history() const { return history_; }
 
   private:
     /// The state and, beside it, what every post asks of it.
@@ -157,6 +161,7 @@ class EpState {
         return state | (is_legal(EpCall::kPostRequest, state) ? kTakesRequests : 0);
     }
     std::atomic<std::uint32_t> value_{value_of(DAT_EP_STATE_UNCONNECTED)};
+    EpHistory history_;
 };
 
 }  // namespace dapl

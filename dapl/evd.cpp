@@ -150,8 +150,8 @@ void Evd::drain_device() {
 
 /// Something is pending. @return the EP whose transfer failed, for the caller to break when the
 /// lock is dropped.
-DAT_HANDLE Evd::take(DAT_EVENT& event) {
-    DAT_HANDLE failed = nullptr;
+FailedTransfer Evd::take(DAT_EVENT& event) {
+    FailedTransfer failed;
     if (ring_.count() > 0)
         ring_.pop(event);
     else
@@ -186,7 +186,7 @@ void Evd::keep_polled(DAT_EVD_HANDLE handle) {
 }
 
 DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
-    DAT_HANDLE failed = nullptr;
+    FailedTransfer failed;
     Ia& adapter = ia;  // the EVD may go when its lock is dropped
     {
         support::SpinLockGuard lock(lock_);
@@ -195,7 +195,7 @@ DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
         if (pending() == 0) return queue_ ? raw(DAT_QUEUE_EMPTY) : error(DAT_QUEUE_EMPTY);
         failed = take(event);
     }
-    if (failed) break_connection(failed);
+    break_connection(failed);
     tell_watermarks(adapter);
     return DAT_SUCCESS;
 }
@@ -301,6 +301,14 @@ DAT_COUNT Evd::count_receives(const Ep& ep, DAT_COUNT& span) {
     }
     span = count == 0 ? 0 : newest - oldest + 1;
     return count;
+}
+
+DAT_COUNT Evd::count_flushed(const Ep& ep) {
+    support::SpinLockGuard lock(lock_);
+    return static_cast<DAT_COUNT>(std::count_if(
+        held_.get() + held_first_, held_.get() + held_end_, [&](const ibv_wc& completion) {
+            return completion.status == IBV_WC_WR_FLUSH_ERR && is_of_side(ep, false, completion);
+        }));
 }
 
 void Evd::count_always() {

@@ -21,6 +21,7 @@
 namespace dapl {
 
 class Ep;
+struct FailedTransfer;
 class Ia;
 class Pool;
 class Srq;
@@ -62,6 +63,8 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     /// The same of an EP. @param span out: from the oldest to the newest of them, in the order in
     /// which they were posted.
     DAT_COUNT count_receives(const Ep& ep, DAT_COUNT& span) EXCLUDES(lock_);
+    /// How many requests of the EP have come back flushed and are not taken.
+    DAT_COUNT count_flushed(const Ep& ep) EXCLUDES(lock_);
     /// From now on each look at this EVD counts all that the device has: an EP with watermarks
     /// receives here.
     void count_always() EXCLUDES(lock_);
@@ -119,7 +122,7 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     int poll_device() REQUIRES(lock_);
     void drain_device() REQUIRES(lock_);
     void make_room() REQUIRES(lock_);
-    DAT_HANDLE take(DAT_EVENT& event) REQUIRES(lock_);
+    FailedTransfer take(DAT_EVENT& event) REQUIRES(lock_);
     bool arm() REQUIRES(lock_);
     bool reaches(DAT_COUNT threshold) REQUIRES(lock_);
     DAT_RETURN check_wait(DAT_COUNT threshold) REQUIRES(lock_);
@@ -127,7 +130,7 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     bool push(const DAT_EVENT& event, Cno** triggered) EXCLUDES(lock_);
     Cno* pinned_cno() REQUIRES(lock_);
     DAT_RETURN wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting& waiting,
-                        DAT_EVENT* event, DAT_COUNT* more, DAT_HANDLE* failed) EXCLUDES(lock_);
+                        DAT_EVENT* event, DAT_COUNT* more, FailedTransfer* failed) EXCLUDES(lock_);
     DAT_RETURN not_in_time(Woken woken) REQUIRES(lock_);
     void wake() EXCLUDES(lock_);
     void set_cno(Cno* cno) EXCLUDES(lock_);

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 
+#include "dapl/ep.hpp"
 #include "dapl/evd.hpp"
 #include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
@@ -107,18 +108,18 @@ DAT_RETURN Evd::wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_st
         if (refused != DAT_SUCCESS) return refused;
         set(kWaiter, true);
     }
-    DAT_HANDLE failed = nullptr;
+    FailedTransfer failed;
     DAT_RETURN code;
     {
         Waiting waiting(*this, old_cancel_state);
         code = wait_for(threshold, Deadline(timeout), waiting, event, more, &failed);
     }
-    if (failed) break_connection(failed);
+    break_connection(failed);
     return code;
 }
 
 DAT_RETURN Evd::wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting& waiting,
-                         DAT_EVENT* event, DAT_COUNT* more, DAT_HANDLE* failed) {
+                         DAT_EVENT* event, DAT_COUNT* more, FailedTransfer* failed) {
     Woken woken = deadline.at_once() ? Woken::kByTimeout : Woken::kByEvent;
     for (;;) {
         {

@@ -21,7 +21,9 @@ libdaplcore_la_SOURCES = \
     %reldir%/ep_attributes.cpp %reldir%/ep_attributes.hpp \
     %reldir%/ep_connect.cpp \
     %reldir%/ep_connection.cpp %reldir%/ep_connection.hpp \
+    %reldir%/ep_end.cpp %reldir%/ep_end.hpp \
     %reldir%/ep_entry.cpp \
+    %reldir%/ep_history.cpp %reldir%/ep_history.hpp \
     %reldir%/ep_numbers.hpp \
     %reldir%/ep_modify.cpp \
     %reldir%/ep_state.cpp %reldir%/ep_state.hpp \

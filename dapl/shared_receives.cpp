@@ -75,7 +75,7 @@ void SharedReceives::act_on_watermarks() {
     if (soft_exceeded_.exchange(false))
         post_async_event(ep_.ia, DAT_ASYNC_ERROR_EP_BROKEN, ep_.handle(),
                          DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
-    if (hard_exceeded_.exchange(false)) transfer_failed(ep_);
+    if (hard_exceeded_.exchange(false)) transfer_failed(ep_, {EpReason::Source::kWatermark});
 }
 
 void tell_watermarks(Ia& ia) {

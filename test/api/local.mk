@@ -112,6 +112,7 @@ dat_tests = \
     test/api/fork_test \
     test/api/rmr_test \
     test/api/service_points_test \
+    test/api/broken_test \
     test/api/disconnect_test \
     test/api/endpoint_test \
     test/api/query_test \
@@ -149,6 +150,8 @@ test_api_rmr_test_SOURCES = %reldir%/rmr_test.cpp $(dat_test_headers)
 test_api_rmr_test_LDADD = $(dat_test_libs)
 test_api_service_points_test_SOURCES = %reldir%/service_points_test.cpp $(dat_test_headers)
 test_api_service_points_test_LDADD = $(dat_test_libs)
+test_api_broken_test_SOURCES = %reldir%/broken_test.cpp $(dat_test_headers)
+test_api_broken_test_LDADD = $(dat_test_libs)
 test_api_disconnect_test_SOURCES = %reldir%/disconnect_test.cpp $(dat_test_headers)
 test_api_disconnect_test_LDADD = $(dat_test_libs)
 test_api_endpoint_test_SOURCES = %reldir%/endpoint_test.cpp $(dat_test_headers)
