@@ -62,6 +62,16 @@ sockaddr_storage peer_address(const sockaddr* given, sa_family_t own_family) {
     return stored(in);
 }
 
+std::optional<sockaddr_storage> ip_address(const sockaddr* address) {
+    if (address && address->sa_family == AF_INET) return stored(in_of(address));
+    if (address && address->sa_family == AF_INET6) return stored(in6_of(address));
+    return std::nullopt;
+}
+
+sockaddr_storage ip_address(const sockaddr_in& address) {
+    return stored(address);
+}
+
 bool same_host(const sockaddr_storage& a, const sockaddr_storage& b) {
     if (a.ss_family != b.ss_family) return false;
     if (a.ss_family == AF_INET) return in_of(&a).sin_addr.s_addr == in_of(&b).sin_addr.s_addr;
@@ -74,6 +84,11 @@ bool is_any_host(const sockaddr_storage& address) {
     sockaddr_storage any{};
     any.ss_family = address.ss_family;
     return same_host(address, any);
+}
+
+bool is_ipv4_loopback(const sockaddr_storage& address) {
+    return address.ss_family == AF_INET &&
+           ntohl(in_of(&address).sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
 std::uint16_t port_of(const sockaddr_storage& address) {

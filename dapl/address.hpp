@@ -3,7 +3,10 @@
 
 #include <sys/socket.h>
 
+#include <netinet/in.h>
+
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace dapl {
@@ -15,9 +18,15 @@ namespace dapl {
 /// @return AF_INET, also for an IPv4 address in IPv6 form, or AF_INET6.
 sockaddr_storage peer_address(const sockaddr* given, sa_family_t own_family);
 
+/// A copy of an address of the sockets interface; nothing unless it is AF_INET or AF_INET6.
+std::optional<sockaddr_storage> ip_address(const sockaddr* address);
+sockaddr_storage ip_address(const sockaddr_in& address);
+
 /// Same family and address; ports and the rest do not count.
 bool same_host(const sockaddr_storage& a, const sockaddr_storage& b);
 bool is_any_host(const sockaddr_storage& address);
+/// Of 127.0.0.0/8, all of which is this machine's whatever stands at its interfaces.
+bool is_ipv4_loopback(const sockaddr_storage& address);
 
 /// Of an AF_INET or AF_INET6 address, host order.
 std::uint16_t port_of(const sockaddr_storage& address);

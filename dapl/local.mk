@@ -36,6 +36,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/extension.cpp \
     %reldir%/guard.hpp \
     %reldir%/handle.cpp \
+    %reldir%/interfaces.cpp %reldir%/interfaces.hpp \
     %reldir%/ia.cpp %reldir%/ia.hpp \
     %reldir%/ia_attributes.cpp \
     %reldir%/ia_close.cpp \

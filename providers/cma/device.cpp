@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/cma/device.hpp"
 
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 
@@ -11,23 +9,11 @@
 #include <cstring>
 
 #include "dapl/address.hpp"
+#include "dapl/cm/device.hpp"
+#include "dapl/interfaces.hpp"
 
 namespace dapl::cma {
 namespace {
-
-class OwnAddresses {
-  public:
-    OwnAddresses() {
-        if (getifaddrs(&list_) != 0) list_ = nullptr;
-    }
-    ~OwnAddresses() { freeifaddrs(list_); }
-    OwnAddresses(const OwnAddresses&) = delete;
-    OwnAddresses& operator=(const OwnAddresses&) = delete;
-    const ifaddrs* first() const { return list_; }
-
-  private:
-    ifaddrs* list_ = nullptr;
-};
 
 /// IPv4 first, as programs know it; then what also peers behind a router reach.
 int rank(const sockaddr_storage& address) {
@@ -40,22 +26,6 @@ int rank(const sockaddr_storage& address) {
 void sort_by_rank(std::vector<sockaddr_storage>& addresses) {
     std::stable_sort(addresses.begin(), addresses.end(),
                      [](const auto& a, const auto& b) { return rank(a) < rank(b); });
-}
-
-std::optional<sockaddr_storage> stored(const sockaddr* address) {
-    if (!address || (address->sa_family != AF_INET && address->sa_family != AF_INET6))
-        return std::nullopt;
-    sockaddr_storage result{};
-    std::memcpy(&result, address,
-                address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-    return result;
-}
-
-/// A loopback address need not stand at an interface: 127.0.0.2 is this machine's as well.
-bool is_loopback(const sockaddr_storage& address) {
-    sockaddr_in in;
-    std::memcpy(&in, &address, sizeof in);
-    return address.ss_family == AF_INET && ntohl(in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
 /// A link-local address that names its interface is that interface's.
@@ -71,7 +41,7 @@ bool same_scope(const sockaddr_storage& wanted, const sockaddr_storage& own) {
 
 /// With the interface, where `wanted` leaves it out.
 std::optional<sockaddr_storage> if_of_this_machine(const sockaddr_storage& wanted) {
-    if (is_loopback(wanted)) return wanted;
+    if (is_ipv4_loopback(wanted)) return wanted;
     for (const sockaddr_storage& own : own_addresses())
         if (same_host(own, wanted) && same_scope(wanted, own)) return own;
     return std::nullopt;
@@ -86,7 +56,7 @@ std::optional<sockaddr_storage> address_of_host(const std::string& name, int fla
     if (getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return std::nullopt;
     std::vector<sockaddr_storage> own;
     for (const addrinfo* entry = found; entry; entry = entry->ai_next)
-        if (const auto address = stored(entry->ai_addr))
+        if (const auto address = ip_address(entry->ai_addr))
             if (const auto here = if_of_this_machine(*address)) own.push_back(*here);
     freeaddrinfo(found);
     sort_by_rank(own);
@@ -97,32 +67,23 @@ std::optional<sockaddr_storage> address_of_host(const std::string& name, int fla
 }  // namespace
 
 DeviceName parse_parameters(std::string_view ia_params) {
-    constexpr std::string_view kBlanks = " \t";
-    const auto start = ia_params.find_first_not_of(kBlanks);
-    if (start == std::string_view::npos) return {};
-    const auto end = std::min(ia_params.find_first_of(kBlanks, start), ia_params.size());
-    DeviceName name{std::string(ia_params.substr(start, end - start)), 0};
-    const auto number = std::min(ia_params.find_first_not_of(kBlanks, end), ia_params.size());
-    std::from_chars(ia_params.data() + number, ia_params.data() + ia_params.size(), name.port);
+    const auto [device, number] = cm::device_name(ia_params);
+    DeviceName name{device, 0};
+    std::from_chars(number.data(), number.data() + number.size(), name.port);
     return name;
 }
 
 std::vector<sockaddr_storage> own_addresses(const std::string& interface) {
     std::vector<sockaddr_storage> result;
-    const OwnAddresses list;
-    for (const ifaddrs* entry = list.first(); entry; entry = entry->ifa_next) {
-        if (!interface.empty() && interface != entry->ifa_name) continue;
-        if (const auto address = stored(entry->ifa_addr)) result.push_back(*address);
-    }
+    for (const InterfaceAddress& own : interface_addresses())
+        if (interface.empty() || interface == own.interface) result.push_back(own.address);
     sort_by_rank(result);
     return result;
 }
 
 std::string interface_of(const sockaddr_storage& wanted) {
-    const OwnAddresses list;
-    for (const ifaddrs* entry = list.first(); entry; entry = entry->ifa_next)
-        if (const auto own = stored(entry->ifa_addr); own && same_host(*own, wanted))
-            return entry->ifa_name;
+    for (const InterfaceAddress& own : interface_addresses())
+        if (same_host(own.address, wanted)) return own.interface;
     return {};
 }
 

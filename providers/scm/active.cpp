@@ -18,14 +18,9 @@ constexpr int kTries = 5;
 /// Doubled after each try: a listener that is about to be made, or made anew, is there soon.
 constexpr std::chrono::milliseconds kFirstPause{10};
 
-sockaddr_storage stored(const sockaddr_in& address) {
-    sockaddr_storage result{};
-    std::memcpy(&result, &address, sizeof address);
-    return result;
-}
-
-bool is_same(const sockaddr_storage& one, const sockaddr_storage& other) {
-    return std::memcmp(&one, &other, sizeof(sockaddr_in)) == 0;
+/// Both ends of a socket that the system has connected to itself.
+bool is_same_end(const sockaddr_storage& one, const sockaddr_storage& other) {
+    return same_host(one, other) && dapl::port_of(one) == dapl::port_of(other);
 }
 
 bool is_worth_another_try(int error) {
@@ -41,7 +36,7 @@ bool is_about_the_peer(int error) {
 
 ActiveConnection::ActiveConnection(Manager& manager, const sockaddr_in& peer,
                                    const cm::Parameters& parameters, cm::User& user)
-    : Connection(manager, Link(manager.loop), stored(peer), &user) {
+    : Connection(manager, Link(manager.loop), ip_address(peer), &user) {
     take(parameters);
 }
 
@@ -82,7 +77,7 @@ void ActiveConnection::go_on() {
     if (state_ == State::kHandshake) return read_reply();
     if (const int error = link_.connect_result()) return not_connected(error);
     // Where nobody listens the system may have chosen that very port for this end.
-    if (is_same(own_address_of(link_.descriptor()), peer_)) return not_connected(ECONNREFUSED);
+    if (is_same_end(own_address_of(link_.descriptor()), peer_)) return not_connected(ECONNREFUSED);
     send_request();
 }
 

@@ -2,34 +2,31 @@
 #include "providers/scm/address.hpp"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
 #include <net/if.h>
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 
+#include "dapl/address.hpp"
 #include "dapl/codes.hpp"
+#include "dapl/interfaces.hpp"
 #include "dapl/support/log.hpp"
 #include "dapl/support/settings.hpp"
 
 namespace dapl::scm {
 namespace {
 
-struct FreeInterfaces {
-    void operator()(ifaddrs* list) const { freeifaddrs(list); }
-};
-
-bool is_loopback(in_addr address) {
-    return ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
+sockaddr_in ipv4(const sockaddr_storage& address) {
+    sockaddr_in in{};
+    std::memcpy(&in, &address, sizeof in);
+    return in;
 }
 
-/// Without its port, which getifaddrs leaves 0.
-sockaddr_in without_rest(in_addr address) {
-    sockaddr_in plain{};
-    plain.sin_family = AF_INET;
-    plain.sin_addr = address;
-    return plain;
+sockaddr_in ipv4(in_addr address) {
+    sockaddr_in in{};
+    in.sin_family = AF_INET;
+    in.sin_addr = address;
+    return in;
 }
 
 support::Result<sockaddr_in> bind_address(std::string_view ia_name) {
@@ -40,7 +37,7 @@ support::Result<sockaddr_in> bind_address(std::string_view ia_name) {
     const bool is_own = std::ranges::any_of(all, [&](const Interface& interface) {
         return interface.address.sin_addr.s_addr == wanted.s_addr;
     });
-    if (is_address && (is_own || is_loopback(wanted))) return without_rest(wanted);
+    if (is_address && (is_own || is_ipv4_loopback(ip_address(ipv4(wanted))))) return ipv4(wanted);
     support::report<support::kBadBindAddress>(ia_name, text);
     return support::failure(raw(DAT_INVALID_ADDRESS), "no address of this machine: " + text);
 }
@@ -57,17 +54,9 @@ support::Result<sockaddr_in> interface_address(std::string_view ia_name) {
 
 std::vector<Interface> interfaces() {
     std::vector<Interface> all;
-    ifaddrs* list = nullptr;
-    if (getifaddrs(&list) != 0) return all;
-    const std::unique_ptr<ifaddrs, FreeInterfaces> owner(list);
-    for (const ifaddrs* entry = list; entry; entry = entry->ifa_next) {
-        if (!entry->ifa_addr || entry->ifa_addr->sa_family != AF_INET) continue;
-        if (!(entry->ifa_flags & IFF_UP)) continue;
-        sockaddr_in address{};
-        std::memcpy(&address, entry->ifa_addr, sizeof address);
-        all.push_back({entry->ifa_name, without_rest(address.sin_addr),
-                       (entry->ifa_flags & IFF_LOOPBACK) != 0});
-    }
+    for (const InterfaceAddress& own : interface_addresses())
+        if (own.address.ss_family == AF_INET && (own.flags & IFF_UP) != 0)
+            all.push_back({own.interface, ipv4(own.address), (own.flags & IFF_LOOPBACK) != 0});
     return all;
 }
 
@@ -76,7 +65,7 @@ sockaddr_in preferred_address(const std::vector<Interface>& all) {
     for (const bool wanted : {false, true})
         for (const Interface& interface : all)
             if (!interface.is_loopback && is_ib(interface) == wanted) return interface.address;
-    return without_rest({htonl(INADDR_LOOPBACK)});
+    return ipv4(in_addr{htonl(INADDR_LOOPBACK)});
 }
 
 support::Result<sockaddr_in> own_address(std::string_view ia_name) {

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The table that `make bench` prints, made from measurements that are given. Nothing is measured here.
 
+load table.bash
+
 setup() {
-    table=$TOP_SRCDIR/test/bench/table
-    command -v python3 >/dev/null || skip "python3 is not installed"
-    cat >"$BATS_TEST_TMPDIR/measurements" <<'LINES'
+    make_table table <<'LINES'
 send_latency.s 0.2
 send_latency.s 9.0
 send_latency.s 0.3
@@ -33,15 +33,6 @@ write_ns.s 70
 write_ns.reference 20
 write_ns.verbs 30
 LINES
-    "$table" "$BATS_TEST_TMPDIR/measurements" "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/printed"
-}
-
-# usage: row TITLE FILTER - holds of that row of table.json.
-row() {
-    jq -e --arg title "$1" ".rows[] | select(.title == \$title) | $2" "$BATS_TEST_TMPDIR/table.json" >/dev/null || {
-        jq --arg title "$1" '.rows[] | select(.title == $title)' "$BATS_TEST_TMPDIR/table.json"
-        false
-    }
 }
 
 @test "bench table: the median of the runs counts, beside each peer" {

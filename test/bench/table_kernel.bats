@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The table that `make bench-kernel` prints, made from measurements that are given. Nothing is measured here.
 
+load table.bash
+
 setup() {
-    table=$TOP_SRCDIR/test/bench/table_kernel
-    command -v python3 >/dev/null || skip "python3 is not installed"
-    cat >"$BATS_TEST_TMPDIR/measurements" <<'LINES'
+    make_table table_kernel <<'LINES'
 send_latency_8.cma 10
 send_latency_8.verbs 10
 send_latency_8.reference 9
@@ -22,15 +22,6 @@ connect.reference 300
 connect.scm missing libdaploscm.so.2 is not built
 # rdma-core 44, Linux 6.1
 LINES
-    "$table" "$BATS_TEST_TMPDIR/measurements" "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/printed"
-}
-
-# usage: row TITLE FILTER - holds of that row of table.json.
-row() {
-    jq -e --arg title "$1" ".rows[] | select(.title == \$title) | $2" "$BATS_TEST_TMPDIR/table.json" >/dev/null || {
-        jq --arg title "$1" '.rows[] | select(.title == $title)' "$BATS_TEST_TMPDIR/table.json"
-        false
-    }
 }
 
 @test "bench-kernel table: the ratio is the median of the rounds' ratios, not the ratio of the medians" {

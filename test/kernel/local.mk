@@ -36,5 +36,5 @@ check-kernel: all $(check_LTLIBRARIES) $(check_PROGRAMS) $(check_DATA)
 # One side of a connection to which bad things happen: no test by itself.
 EXTRA_PROGRAMS += test/kernel/survivor
 check_DATA += test/kernel/survivor
-test_kernel_survivor_SOURCES = %reldir%/survivor.cpp
+test_kernel_survivor_SOURCES = %reldir%/survivor.cpp test/support/event_names.hpp
 test_kernel_survivor_LDADD = libdat2.la

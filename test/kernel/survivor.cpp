@@ -24,7 +24,11 @@
 #include <string>
 #include <vector>
 
+#include "test/support/event_names.hpp"
+
 namespace {
+
+using test::name_of;
 
 constexpr DAT_CONN_QUAL kQualifier = 45700;
 constexpr DAT_TIMEOUT kPatience = 280'000'000;  // microseconds
@@ -60,29 +64,6 @@ void succeed(DAT_RETURN code, const char* call) {
 }
 bool exists(const char* file) {
     return access(file, F_OK) == 0;
-}
-
-std::string name_of(DAT_EVENT_NUMBER number) {
-    switch (number) {
-        case DAT_CONNECTION_EVENT_ESTABLISHED:
-            return "ESTABLISHED";
-        case DAT_CONNECTION_EVENT_PEER_REJECTED:
-            return "PEER_REJECTED";
-        case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
-            return "NON_PEER_REJECTED";
-        case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
-            return "ACCEPT_COMPLETION_ERROR";
-        case DAT_CONNECTION_EVENT_DISCONNECTED:
-            return "DISCONNECTED";
-        case DAT_CONNECTION_EVENT_BROKEN:
-            return "BROKEN";
-        case DAT_CONNECTION_EVENT_TIMED_OUT:
-            return "TIMED_OUT";
-        case DAT_CONNECTION_EVENT_UNREACHABLE:
-            return "UNREACHABLE";
-        default:
-            return std::to_string(number);
-    }
 }
 
 /// What message `number` holds: nothing of it looks like another one's.

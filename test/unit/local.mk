@@ -32,8 +32,9 @@ check_PROGRAMS += test/unit/ep_state_test test/unit/cma_test test/unit/event_loo
 TESTS += test/unit/ep_state_test test/unit/cma_test test/unit/event_loop_test
 test_unit_ep_state_test_SOURCES = %reldir%/ep_state_test.cpp dapl/ep_state.cpp
 test_unit_ep_state_test_LDADD = libtestmain.la
-test_unit_cma_test_SOURCES = %reldir%/cma_test.cpp providers/cma/device.cpp dapl/address.cpp test/support/process.hpp
-test_unit_cma_test_LDADD = libtestmain.la
+test_unit_cma_test_SOURCES = %reldir%/cma_test.cpp providers/cma/device.cpp test/support/process.hpp \
+    %reldir%/fake_device_list.cpp %reldir%/fake_device_list.hpp
+test_unit_cma_test_LDADD = libtestmain.la libdaplcore.la libsupport.la
 test_unit_event_loop_test_SOURCES = %reldir%/event_loop_test.cpp dapl/cm/event_loop.cpp dapl/cm/lock.cpp dapl/codes.cpp
 test_unit_event_loop_test_LDADD = libtestmain.la libsupport.la
 check_PROGRAMS += test/unit/fabric_test

@@ -4,7 +4,7 @@
 EXTRA_PROGRAMS += test/api/conformance/conformance
 check_DATA += test/api/conformance/conformance
 test_api_conformance_conformance_SOURCES = \
-    %reldir%/main.cpp %reldir%/rig.hpp %reldir%/rig.cpp %reldir%/row.hpp %reldir%/states.hpp %reldir%/states.cpp \
+    %reldir%/main.cpp %reldir%/rig.hpp %reldir%/rig.cpp test/support/event_names.hpp %reldir%/row.hpp %reldir%/states.hpp %reldir%/states.cpp \
     %reldir%/rows_strerror.cpp %reldir%/rows_registry.cpp %reldir%/rows_ia.cpp %reldir%/rows_handles.cpp \
     %reldir%/rows_context.cpp %reldir%/rows_ep_create.cpp %reldir%/rows_ep_query.cpp %reldir%/rows_ep_modify.cpp \
     %reldir%/rows_ep_connect.cpp %reldir%/rows_ep_end.cpp %reldir%/rows_ep_states.cpp %reldir%/rows_cr.cpp \

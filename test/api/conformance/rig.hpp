@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "test/api/side.hpp"
+#include "test/support/event_names.hpp"
 
 namespace conformance {
 
@@ -51,7 +52,7 @@ inline const char* own_or_other(const std::string& name) {
     return name == test::ia_name() ? "its-name" : "another";
 }
 
-std::string name_of(DAT_EVENT_NUMBER number);
+using test::name_of;
 std::string name_of(DAT_EP_STATE state);
 
 class Rig {

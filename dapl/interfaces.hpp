@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The addresses of this machine.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <string>
+#include <vector>
+
+namespace dapl {
+
+struct InterfaceAddress {
+    std::string interface;
+    sockaddr_storage address;  ///< AF_INET or AF_INET6, port 0
+    unsigned flags;            ///< IFF_*
+};
+
+/// Of all interfaces, up or down, in the kernel's order; none where it does not tell.
+std::vector<InterfaceAddress> interface_addresses();
+
+}  // namespace dapl
