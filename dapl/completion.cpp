@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/completion.hpp"
 
+#include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
 
+#include <cstddef>
 #include <cstring>
 
 #include "dapl/ep.hpp"
@@ -25,20 +27,28 @@ Ep* current_ep(const WorkRequestId& id) {
 void take_marker(const WorkRequestId& id, const ibv_wc& completion) {
     Ep* ep = current_ep(id);
     if (!ep) return;
-    if (id.sequence != WorkRequestId::kInvalidation)
-        ep->requests_finished.store(true, std::memory_order_release);
-    else if (completion.status != IBV_WC_SUCCESS && completion.status != IBV_WC_WR_FLUSH_ERR)
-        ep->invalidation_failed.store(true, std::memory_order_relaxed);
+    const bool failed =
+        completion.status != IBV_WC_SUCCESS && completion.status != IBV_WC_WR_FLUSH_ERR;
+    switch (id.sequence) {
+        case WorkRequestId::kInvalidation:
+            if (failed) ep->invalidation_failed.store(true, std::memory_order_relaxed);
+            return;
+        case WorkRequestId::kUnconfirmedWrite:
+            if (failed) ep->unconfirmed_status.store(completion.status, std::memory_order_relaxed);
+            return;
+        default:
+            ep->requests_finished.store(true, std::memory_order_release);
+    }
 }
 
 bool length_counts_on_error(std::uint32_t operation) {
     return operation == DAT_DTO_SEND || operation == DAT_DTO_RDMA_WRITE ||
-           operation == DAT_IB_DTO_RDMA_WRITE_IMMED;
+           operation == DAT_IB_DTO_RDMA_WRITE_IMMED || operation == DAT_IB_DTO_SEND_IMMED;
 }
 
-DAT_SEG_LENGTH request_length(const ibv_wc& completion, DAT_SEG_LENGTH posted,
+DAT_SEG_LENGTH request_length(ibv_wc_status status, DAT_SEG_LENGTH posted,
                               std::uint32_t operation) {
-    const bool counts = completion.status == IBV_WC_SUCCESS || length_counts_on_error(operation);
+    const bool counts = status == IBV_WC_SUCCESS || length_counts_on_error(operation);
     return counts ? posted : 0;
 }
 
@@ -51,16 +61,28 @@ std::uint32_t receive_operation(const ibv_wc& completion) {
     return DAT_DTO_RECEIVE;
 }
 
-DAT_IB_EXT_TYPE extension_type(std::uint32_t operation) {
+/// How the two interfaces name what an extension's event tells of: dat_ib_extensions.h, and the
+/// proposal before it (dat_extensions.h), whose name for a send with immediate data is none.
+struct ExtensionType {
+    DAT_IB_EXT_TYPE type;
+    std::uint32_t proposed;
+};
+
+ExtensionType extension_type(std::uint32_t operation) {
     switch (operation) {
         case DAT_IB_DTO_FETCH_ADD:
-            return DAT_IB_FETCH_AND_ADD;
+            return {DAT_IB_FETCH_AND_ADD, DAT_EXT_FETCH_AND_ADD_STATUS};
         case DAT_IB_DTO_CMP_SWAP:
-            return DAT_IB_CMP_AND_SWAP;
+            return {DAT_IB_CMP_AND_SWAP, DAT_EXT_CMP_AND_SWAP_STATUS};
         case DAT_IB_DTO_RDMA_WRITE_IMMED:
-            return DAT_IB_RDMA_WRITE_IMMED;
+            return {DAT_IB_RDMA_WRITE_IMMED, DAT_EXT_RDMA_WRITE_IMMED_STATUS};
+        case DAT_IB_DTO_SEND_IMMED:
+            return {DAT_IB_SEND_IMMED, 0};
+        case DAT_IB_DTO_RECV_IMMED:
+        case DAT_IB_DTO_RECV_MSG_IMMED:
+            return {DAT_IB_RDMA_WRITE_IMMED_DATA, DAT_EXT_RECV_IMMED_DATA_EVENT};
         default:
-            return DAT_IB_RDMA_WRITE_IMMED_DATA;
+            return {DAT_IB_RECV_NO_IMMED, DAT_EXT_RECV_NO_IMMED};
     }
 }
 
@@ -87,16 +109,20 @@ Taken take_shared_slot(Ep& ep, const ibv_wc& completion) {
     return {receive.cookie, 0, DAT_DTO_RECEIVE};
 }
 
-void write_extension(const ibv_wc& completion, const DAT_DTO_COMPLETION_EVENT_DATA& dto,
-                     DAT_EVENT& event) {
+void write_extension(const ibv_wc& completion, DAT_EVENT& event) {
+    DAT_EXTENSION_EVENT_DATA& proposed = event.event_data.extension_data;
+    static_assert(offsetof(DAT_EXTENSION_EVENT_DATA, type) == 32);
+    static_assert(offsetof(DAT_EXTENSION_EVENT_DATA, val) == 36);
     event.event_number = static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT);
+    const ExtensionType names = extension_type(proposed.dto.operation);
     DAT_IB_EXTENSION_EVENT_DATA extension;
     std::memset(&extension, 0, sizeof extension);
-    extension.type = extension_type(dto.operation);
-    extension.status = static_cast<DAT_IB_STATUS>(dto.status);
+    extension.type = names.type;
+    extension.status = static_cast<DAT_IB_STATUS>(proposed.dto.status);
     // Immediate data travels as the consumer gave it; verbs swaps nothing either.
-    if (extension.type == DAT_IB_RDMA_WRITE_IMMED_DATA)
-        extension.val.immed.data = completion.imm_data;
+    if (names.type == DAT_IB_RDMA_WRITE_IMMED_DATA) extension.val.immed.data = completion.imm_data;
+    proposed.type = names.proposed;
+    proposed.val.immed.data = extension.val.immed.data;
     static_assert(sizeof extension <= sizeof event.event_extension_data);
     std::memcpy(event.event_extension_data, &extension, sizeof extension);
 }
@@ -117,6 +143,14 @@ bool write_bind_event(Ep& ep, const ibv_wc& completion, const Taken& slot, DAT_E
                   : flushed ? DAT_DTO_ERR_FLUSHED
                             : DAT_RMR_OPERATION_FAILED;
     return !well && !flushed;
+}
+
+/// Of a read that confirms a write: how the write failed, if it was that.
+ibv_wc_status final_status(Ep& ep, const ibv_wc& completion, const Taken& slot) {
+    if ((slot.operation & Slot::kConfirmation) == 0) return completion.status;
+    const ibv_wc_status write =
+        ep.unconfirmed_status.exchange(IBV_WC_SUCCESS, std::memory_order_relaxed);
+    return write == IBV_WC_SUCCESS ? completion.status : write;
 }
 
 }  // namespace
@@ -201,12 +235,14 @@ FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT
         return {ep.handle(), completion.status, DAT_DTO_BIND_MW};
     }
 
+    const ibv_wc_status status = final_status(ep, completion, slot);
     DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;
-    const std::uint32_t operation = id.receive ? receive_operation(completion) : slot.operation;
+    const std::uint32_t operation =
+        id.receive ? receive_operation(completion) : slot.operation & ~Slot::kConfirmation;
     event.event_number = DAT_DTO_COMPLETION_EVENT;
     dto.ep_handle = ep.handle();
     dto.user_cookie = slot.cookie;
-    dto.status = dto_status(completion.status);
+    dto.status = dto_status(status);
     dto.operation = static_cast<DAT_DTOS>(operation);
     dto.rmr_context = 0;
     if (operation == DAT_DTO_RECEIVE_WITH_INVALIDATE) {
@@ -214,13 +250,13 @@ FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT
         ep.ia.rmr_table.invalidated(completion.invalidated_rkey);
     }
     if (!id.receive)
-        dto.transfered_length = request_length(completion, slot.length, operation);
+        dto.transfered_length = request_length(status, slot.length, operation);
     else
-        dto.transfered_length = completion.status == IBV_WC_SUCCESS ? completion.byte_len : 0;
-    if (operation >= DAT_DTO_EXTENSION_BASE) write_extension(completion, dto, event);
-    const bool failed =
-        completion.status != IBV_WC_SUCCESS && completion.status != IBV_WC_WR_FLUSH_ERR;
-    return failed ? FailedTransfer{ep.handle(), completion.status, operation} : FailedTransfer{};
+        dto.transfered_length = status == IBV_WC_SUCCESS ? completion.byte_len : 0;
+    if (operation >= DAT_DTO_EXTENSION_BASE || slot.operation == DAT_IB_DTO_RECV_IMMED)
+        write_extension(completion, event);
+    const bool failed = status != IBV_WC_SUCCESS && status != IBV_WC_WR_FLUSH_ERR;
+    return failed ? FailedTransfer{ep.handle(), status, operation} : FailedTransfer{};
 }
 
 }  // namespace dapl

@@ -91,8 +91,9 @@ DAT_DTO_COMPLETION_STATUS dto_status(ibv_wc_status status);
     Ep* ep = find_current(eps, true, id, last);
     if (!ep) return false;
     const Slot& slot = ep->receives.slots.at(id);
-    const std::uint32_t operation = slot.operation.load(std::memory_order_acquire);
-    write_plain_event(*ep, slot.cookie, operation, completion.byte_len, event);
+    if (slot.operation.load(std::memory_order_acquire) != DAT_DTO_RECEIVE) [[unlikely]]
+        return false;
+    write_plain_event(*ep, slot.cookie, DAT_DTO_RECEIVE, completion.byte_len, event);
     ep->receives.slots.release(id);
     return true;
 }

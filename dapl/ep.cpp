@@ -57,10 +57,8 @@ int initialise(const Ia& ia, ibv_qp* queue_pair) {
     attributes.qp_access_flags =
         IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
     int mask = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
-    if (ia.is_infiniband()) {
-        attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
-        mask |= IBV_QP_PKEY_INDEX;
-    }
+    if (ia.has_atomics()) attributes.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+    if (ia.is_infiniband()) mask |= IBV_QP_PKEY_INDEX;
     return ibv_modify_qp(queue_pair, &attributes, mask);
 }
 
@@ -88,6 +86,7 @@ void Ep::change(const EpParts& made_of, const DAT_EP_ATTR& wanted) {
     attributes = wanted;
     request_flags = wanted.request_completion_flags;
     invalidation_failed = false;
+    unconfirmed_status = IBV_WC_SUCCESS;
     state.move(is_complete() ? EpCause::kCompleted : EpCause::kMadeIncomplete);
 }
 

@@ -80,6 +80,8 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     std::atomic<bool> requests_finished{false};
     /// An RMR could not be invalidated, which was to come before a bind; that comes back flushed.
     std::atomic<bool> invalidation_failed{false};
+    /// How a write failed that a read was to confirm; that comes back flushed.
+    std::atomic<ibv_wc_status> unconfirmed_status{IBV_WC_SUCCESS};
     /// DAT_EP_ATTR::request_completion_flags.
     std::atomic<unsigned> request_flags{0};
 

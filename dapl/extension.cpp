@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_extension_op: the InfiniBand operations that there are, and those of OpenDAT.
+/// dat_extension_op: the InfiniBand operations that there are, those of OpenDAT, and the proposal's
+/// (dat_extensions.h).
+#include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_opendat.h>
 
 #include "dapl/codes.hpp"
 #include "dapl/entry.hpp"
+#include "dapl/ep.hpp"
 #include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/post.hpp"
@@ -18,21 +21,50 @@ constexpr DAT_RETURN kUnknownOperation = raw(DAT_NOT_IMPLEMENTED);
 /// Every adapter instance has an async EVD; nobody sees that of a query.
 constexpr DAT_COUNT kQueryAsyncLength = 1;
 
-/// What follows the operation's own numbers in the list of an atomic operation.
-void read_atomic(Request& request, va_list arguments) {
+/// Its number as an operation of dat_extension_op.
+constexpr unsigned proposed(DAT_EXT_OP operation) {
+    return unsigned{DAT_OPENDAT_PROPOSED_OP} + unsigned{operation};
+}
+
+/// Where extensions are posted. @return nullptr, with the code, when they cannot be.
+Ep* endpoint(DAT_HANDLE handle, DAT_RETURN& refused) {
+    Ep* ep = from_called_handle<Ep>(handle);
+    refused = !ep                      ? bad_handle(DAT_INVALID_HANDLE_EP)
+              : ep->ia.is_infiniband() ? kSuccess
+                                       : error(DAT_NOT_IMPLEMENTED);
+    return refused == DAT_SUCCESS ? ep : nullptr;
+}
+
+DAT_RETURN post(DAT_HANDLE handle, const Request& request, bool check_state) {
+    DAT_RETURN refused;
+    Ep* ep = endpoint(handle, refused);
+    return ep ? post_request(*ep, request, check_state) : refused;
+}
+
+/// What no device is asked: it would break the connection. @param arguments what follows the
+/// operation's own numbers.
+DAT_RETURN post_atomic(DAT_HANDLE handle, Request& request, va_list arguments) {
     request.segments = 1;
     request.local = va_arg(arguments, DAT_LMR_TRIPLET*);
     request.cookie = va_arg(arguments, DAT_DTO_COOKIE);
     request.remote = va_arg(arguments, DAT_RMR_TRIPLET*);
     request.flags = va_arg(arguments, unsigned);
+    DAT_RETURN refused;
+    Ep* ep = endpoint(handle, refused);
+    if (!ep) return refused;
+    if (!ep->ia.has_atomics()) return raw(DAT_MODEL_NOT_SUPPORTED);
+    if (request.local && request.local->segment_length != sizeof(DAT_UINT64))
+        return error(DAT_LENGTH_ERROR);
+    if (request.remote && request.remote->virtual_address % sizeof(DAT_UINT64) != 0)
+        return error(DAT_INVALID_ADDRESS);
+    return post_request(*ep, request, false);
 }
 
 DAT_RETURN fetch_and_add(DAT_HANDLE ep, va_list arguments) {
     Request request{};
     request.operation = DAT_IB_DTO_FETCH_ADD;
     request.compare_add = va_arg(arguments, DAT_UINT64);
-    read_atomic(request, arguments);
-    return post_request(ep, request, false);
+    return post_atomic(ep, request, arguments);
 }
 
 DAT_RETURN compare_and_swap(DAT_HANDLE ep, va_list arguments) {
@@ -40,8 +72,7 @@ DAT_RETURN compare_and_swap(DAT_HANDLE ep, va_list arguments) {
     request.operation = DAT_IB_DTO_CMP_SWAP;
     request.compare_add = va_arg(arguments, DAT_UINT64);
     request.swap = va_arg(arguments, DAT_UINT64);
-    read_atomic(request, arguments);
-    return post_request(ep, request, false);
+    return post_atomic(ep, request, arguments);
 }
 
 DAT_RETURN write_with_immediate(DAT_HANDLE ep, va_list arguments) {
@@ -53,7 +84,45 @@ DAT_RETURN write_with_immediate(DAT_HANDLE ep, va_list arguments) {
     request.remote = va_arg(arguments, DAT_RMR_TRIPLET*);
     request.immediate = va_arg(arguments, DAT_UINT32);
     request.flags = va_arg(arguments, unsigned);
-    return post_request(ep, request, false);
+    return post(ep, request, false);
+}
+
+DAT_RETURN send_with_immediate(DAT_HANDLE ep, va_list arguments) {
+    Request request{};
+    request.operation = DAT_IB_DTO_SEND_IMMED;
+    request.segments = va_arg(arguments, DAT_COUNT);
+    request.local = va_arg(arguments, DAT_LMR_TRIPLET*);
+    request.cookie = va_arg(arguments, DAT_DTO_COOKIE);
+    request.immediate = va_arg(arguments, DAT_UINT32);
+    request.flags = va_arg(arguments, unsigned);
+    return post(ep, request, true);
+}
+
+/// The proposal's: the number is sent when a flag says so.
+DAT_RETURN proposed_write(DAT_HANDLE ep, va_list arguments) {
+    Request request{};
+    request.segments = va_arg(arguments, DAT_COUNT);
+    request.local = va_arg(arguments, DAT_LMR_TRIPLET*);
+    request.cookie = va_arg(arguments, DAT_DTO_COOKIE);
+    request.remote = va_arg(arguments, DAT_RMR_TRIPLET*);
+    request.immediate = va_arg(arguments, DAT_UINT32);
+    const unsigned extended = va_arg(arguments, unsigned);
+    request.flags = va_arg(arguments, unsigned);
+    constexpr unsigned kKnown = DAT_EXT_WRITE_IMMED_FLAG | DAT_EXT_WRITE_CONFIRM_FLAG;
+    if (extended & ~kKnown) return bad_argument(7);
+    request.operation = DAT_IB_DTO_RDMA_WRITE_IMMED;
+    request.is_plain_write = (extended & DAT_EXT_WRITE_IMMED_FLAG) == 0;
+    request.confirms = (extended & DAT_EXT_WRITE_CONFIRM_FLAG) != 0;
+    return post(ep, request, false);
+}
+
+DAT_RETURN proposed_receive(DAT_HANDLE handle, va_list arguments) {
+    const auto segments = va_arg(arguments, DAT_COUNT);
+    auto* local = va_arg(arguments, DAT_LMR_TRIPLET*);
+    const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
+    DAT_RETURN refused;
+    Ep* ep = endpoint(handle, refused);
+    return ep ? post_immediate_receive(*ep, segments, local, cookie) : refused;
 }
 
 /// An adapter instance that nothing but these two queries knows, with its attributes.
@@ -104,6 +173,16 @@ DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_li
             return compare_and_swap(handle, arguments);
         case DAT_IB_RDMA_WRITE_IMMED_OP:
             return write_with_immediate(handle, arguments);
+        case DAT_IB_SEND_IMMED_OP:
+            return send_with_immediate(handle, arguments);
+        case proposed(DAT_EXT_RDMA_WRITE_IMMED):
+            return proposed_write(handle, arguments);
+        case proposed(DAT_EXT_RECV_IMMED):
+            return proposed_receive(handle, arguments);
+        case proposed(DAT_EXT_FETCH_AND_ADD):
+            return fetch_and_add(handle, arguments);
+        case proposed(DAT_EXT_CMP_AND_SWAP):
+            return compare_and_swap(handle, arguments);
         case DAT_IB_UD_SEND_OP:  // no endpoint is of that service type
             return bad_handle(DAT_INVALID_HANDLE_EP);
         case DAT_IB_OPEN_QUERY_OP:  // libdat2 passes the name on as the handle

@@ -49,6 +49,9 @@ class Ia final : public Object<Ia> {
     /// The sink of an RDMA read is named to the peer on iWARP, and there is room for one.
     int max_read_segments() const { return is_infiniband() ? device_attributes.max_sge : 1; }
     bool is_infiniband() const { return transport != IBV_TRANSPORT_IWARP; }
+    bool has_atomics() const {
+        return is_infiniband() && device_attributes.atomic_cap != IBV_ATOMIC_NONE;
+    }
     const cm::Adapter& adapter() const { return manager->adapter(); }
     ibv_context* context() const { return manager->adapter().context; }
     ServiceThread& service() const { return service_; }

@@ -2,6 +2,7 @@
 #include "dapl/lmr.hpp"
 
 #include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_opendat.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -42,6 +43,13 @@ void Lmr::keep_cookie() {
     given = &cookie_;
 }
 
+bool grants_atomics(unsigned asked, unsigned of_region) {
+    if (asked & DAT_IB_MEM_PRIV_REMOTE_ATOMIC) return true;
+    constexpr unsigned kWithRead =
+        DAT_MEM_PRIV_REMOTE_READ_FLAG | unsigned{DAT_OPENDAT_MEM_PRIV_ATOMIC_WITH_READ};
+    return (asked & kWithRead) == kWithRead && (of_region & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) != 0;
+}
+
 namespace entry {
 namespace {
 
@@ -51,7 +59,7 @@ unsigned access_flags(const Ia& ia, unsigned privileges) {
     if (privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) access |= IBV_ACCESS_LOCAL_WRITE;
     if (privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG) access |= IBV_ACCESS_REMOTE_READ;
     if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) access |= IBV_ACCESS_REMOTE_WRITE;
-    if (privileges & DAT_IB_MEM_PRIV_REMOTE_ATOMIC && ia.is_infiniband())
+    if (ia.has_atomics() && grants_atomics(privileges, privileges))
         access |= IBV_ACCESS_REMOTE_ATOMIC;
     if (ia.max_rmrs() > 0) access |= IBV_ACCESS_MW_BIND;
     return access;

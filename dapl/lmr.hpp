@@ -34,4 +34,8 @@ class Lmr final : public Object<Lmr>, public ListNode<Lmr> {
     char cookie_[DAT_LMR_COOKIE_SIZE];
 };
 
+/// @param asked DAT_MEM_PRIV_FLAGS of an LMR or RMR. @param of_region those of the LMR.
+/// @return whether peers may use atomic operations there, if the device has them.
+bool grants_atomics(unsigned asked, unsigned of_region);
+
 }  // namespace dapl

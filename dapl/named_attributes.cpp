@@ -75,7 +75,7 @@ const char* transport_name(const Ia& ia) {
 
 NamedAttributes describe_provider(const Ia& ia) {
     const bool infiniband = ia.is_infiniband();
-    const bool atomics = infiniband && ia.device_attributes.atomic_cap != IBV_ATOMIC_NONE;
+    const bool atomics = ia.has_atomics();
     const std::uint64_t guid = ibv_get_device_guid(ia.context()->device);
     NamedAttributes list;
     list.add("DAT_IB_PROVIDER_NAME", ia.manager->name());

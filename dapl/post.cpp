@@ -10,6 +10,7 @@
 #include "dapl/ep.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/with_slot.hpp"
+#include "dapl/work_request.hpp"
 
 namespace dapl {
 namespace {
@@ -31,9 +32,17 @@ ibv_wr_opcode opcode_of(std::uint32_t operation) {
             return IBV_WR_ATOMIC_FETCH_AND_ADD;
         case DAT_IB_DTO_CMP_SWAP:
             return IBV_WR_ATOMIC_CMP_AND_SWP;
+        case DAT_IB_DTO_SEND_IMMED:
+            return IBV_WR_SEND_WITH_IMM;
         default:
             return IBV_WR_SEND;
     }
+}
+
+ibv_wr_opcode opcode_of(const Request& request) {
+    if (request.invalidates) return IBV_WR_SEND_WITH_INV;
+    if (request.is_plain_write) return IBV_WR_RDMA_WRITE;
+    return opcode_of(request.operation);
 }
 
 /// By DAT_COMPLETION_FLAGS, those that a device knows.
@@ -47,9 +56,20 @@ constexpr auto kSendFlags = [] {
     return result;
 }();
 
+bool is_send(std::uint32_t operation) {
+    return operation == DAT_DTO_SEND || operation == DAT_IB_DTO_SEND_IMMED;
+}
+
 bool reads_memory(ibv_wr_opcode opcode) {
-    return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_INV || opcode == IBV_WR_RDMA_WRITE ||
+    return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_INV ||
+           opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE ||
            opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/// Has a number beside the data.
+bool has_number(ibv_wr_opcode opcode) {
+    return opcode == IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IBV_WR_SEND_WITH_IMM ||
+           opcode == IBV_WR_SEND_WITH_INV;
 }
 
 bool is_atomic(ibv_wr_opcode opcode) {
@@ -60,8 +80,7 @@ bool is_atomic(ibv_wr_opcode opcode) {
 [[gnu::always_inline]] inline void write_work_request(ibv_send_wr& work, const Ep& ep,
                                                       const Request& request, DAT_SEG_LENGTH length)
     REQUIRES(ep.requests.lock) {
-    const ibv_wr_opcode opcode =
-        request.invalidates ? IBV_WR_SEND_WITH_INV : opcode_of(request.operation);
+    const ibv_wr_opcode opcode = opcode_of(request);
     work.next = nullptr;
     work.sg_list = as_scatter_list(request.local);
     work.num_sge = request.segments;
@@ -70,8 +89,7 @@ bool is_atomic(ibv_wr_opcode opcode) {
     if (reads_memory(opcode) && length - 1 < ep.requests.max_inline) [[likely]]  // and is not 0
         flags |= IBV_SEND_INLINE;
     work.send_flags = flags;
-    if (opcode == IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IBV_WR_SEND_WITH_INV)
-        work.imm_data = request.immediate;
+    if (has_number(opcode)) work.imm_data = request.immediate;
     if (is_atomic(opcode)) {
         work.wr.atomic.remote_addr = request.remote->virtual_address;
         work.wr.atomic.rkey = request.remote->rmr_context;
@@ -106,21 +124,57 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     REQUIRES(ep.requests.lock) {
     if (check_state && !ep.state.takes_requests())
         return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED);
-    if (request.operation != DAT_DTO_SEND && !request.remote) return bad_argument(5);
+    if (!is_send(request.operation) && !request.remote) return bad_argument(5);
     if (request.operation == DAT_DTO_RDMA_READ && request.segments > ep.ia.max_read_segments())
         return raw(DAT_INVALID_PARAMETER);
     return check_transfer(ep, ep.requests, request.segments, request.local, length);
 }
 
+int post_send(ibv_qp* queue_pair, ibv_send_wr& work) {
+    ibv_send_wr* refused;
+    return ibv_post_send(queue_pair, &work, &refused);
+}
+
+/// An acknowledged write has reached the peer's adapter, not yet its memory. A read behind it does
+/// not overtake it, and of no bytes needs no right: the write has a slot of its own and no
+/// completion, the event comes with the read's.
+[[gnu::noinline, gnu::cold]] DAT_RETURN submit_confirmed(Ep& ep, const Request& request,
+                                                         DAT_SEG_LENGTH length)
+    REQUIRES(ep.requests.lock) {
+    const SlotRing& slots = ep.requests.slots;
+    if (slots.posted() + 2 > slots.limit()) return kOutOfMemory;
+    ibv_send_wr work;
+    write_work_request(work, ep, request, length);
+    work.send_flags &= ~unsigned{IBV_SEND_SIGNALED};
+    const DAT_RETURN refused =
+        with_room(ep.requests, request.cookie, length, request.operation,
+                  [&work](ibv_qp* queue_pair, std::uint64_t id) {
+                      work.wr_id = WorkRequestId::first_half(id, WorkRequestId::kUnconfirmedWrite);
+                      return post_send(queue_pair, work);
+                  });
+    if (refused != DAT_SUCCESS) return refused;
+    ibv_send_wr read{};
+    read.opcode = IBV_WR_RDMA_READ;
+    read.send_flags = send_flags(request.flags) & IBV_SEND_SIGNALED;
+    read.wr.rdma.remote_addr = request.remote->virtual_address;
+    read.wr.rdma.rkey = request.remote->rmr_context;
+    return with_slot(ep.requests, request.cookie, length, request.operation | Slot::kConfirmation,
+                     [&read](ibv_qp* queue_pair, std::uint64_t id) {
+                         read.wr_id = id;
+                         return post_send(queue_pair, read);
+                     });
+}
+
 [[gnu::always_inline]] inline DAT_RETURN submit(Ep& ep, const Request& request,
                                                 DAT_SEG_LENGTH length) REQUIRES(ep.requests.lock) {
+    if (request.confirms) [[unlikely]]
+        return submit_confirmed(ep, request, length);
     ibv_send_wr work;
     write_work_request(work, ep, request, length);
     return with_room(ep.requests, request.cookie, length, request.operation,
                      [&work](ibv_qp* queue_pair, std::uint64_t id) {
-                         ibv_send_wr* refused;
                          work.wr_id = id;
-                         return ibv_post_send(queue_pair, &work, &refused);
+                         return post_send(queue_pair, work);
                      });
 }
 
@@ -140,7 +194,7 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
         return false;
     support::SpinLockGuard lock(ep.requests.lock, support::SpinLockGuard::kTaken);
     if ((check_state && !ep.state.takes_requests()) ||
-        (request.operation != DAT_DTO_SEND && !request.remote) ||
+        (!is_send(request.operation) && !request.remote) ||
         !is_plain(ep.requests, request.segments, request.local)) [[unlikely]]
         return false;
     code = submit(ep, request, request.local->segment_length);
@@ -170,15 +224,14 @@ template <DAT_DTOS operation>
     return post_slowly<operation>(handle, segments, local, cookie, remote, flags);
 }
 
-[[gnu::always_inline]] inline DAT_RETURN submit_receive(Ep::Side& side, DAT_COUNT segments,
-                                                        DAT_LMR_TRIPLET* local,
-                                                        DAT_DTO_COOKIE cookie,
-                                                        DAT_SEG_LENGTH length) REQUIRES(side.lock) {
+[[gnu::always_inline]] inline DAT_RETURN submit_receive(
+    Ep::Side& side, DAT_COUNT segments, DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+    DAT_SEG_LENGTH length, std::uint32_t operation = DAT_DTO_RECEIVE) REQUIRES(side.lock) {
     ibv_recv_wr work;
     work.next = nullptr;
     work.sg_list = as_scatter_list(local);
     work.num_sge = segments;
-    return with_room(side, cookie, length, DAT_DTO_RECEIVE,
+    return with_room(side, cookie, length, operation,
                      [&work](ibv_qp* queue_pair, std::uint64_t id) {
                          work.wr_id = id;
                          return post_receive(work, [queue_pair](ibv_recv_wr& receive) {
@@ -190,13 +243,14 @@ template <DAT_DTOS operation>
 
 [[gnu::noinline, gnu::cold]] DAT_RETURN post_receive_slowly(Ep& ep, DAT_COUNT segments,
                                                             DAT_LMR_TRIPLET* local,
-                                                            DAT_DTO_COOKIE cookie) {
+                                                            DAT_DTO_COOKIE cookie,
+                                                            std::uint32_t operation) {
     if (ep.shared) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
     support::SpinLockGuard lock(ep.receives.lock);
     DAT_SEG_LENGTH length;
     const DAT_RETURN refused = check_transfer(ep, ep.receives, segments, local, length);
-    return refused == DAT_SUCCESS ? submit_receive(ep.receives, segments, local, cookie, length)
-                                  : refused;
+    if (refused != DAT_SUCCESS) return refused;
+    return submit_receive(ep.receives, segments, local, cookie, length, operation);
 }
 
 }  // namespace
@@ -218,12 +272,15 @@ DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT
     return DAT_SUCCESS;
 }
 
-DAT_RETURN post_request(DAT_EP_HANDLE handle, const Request& request, bool check_state) {
-    Ep* ep = from_called_handle<Ep>(handle);
-    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+DAT_RETURN post_request(Ep& ep, const Request& request, bool check_state) {
     DAT_RETURN code;
-    return post_plain(*ep, request, check_state, code) ? code
-                                                       : post_slowly(*ep, request, check_state);
+    return post_plain(ep, request, check_state, code) ? code
+                                                      : post_slowly(ep, request, check_state);
+}
+
+DAT_RETURN post_immediate_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
+                                  DAT_DTO_COOKIE cookie) {
+    return post_receive_slowly(ep, segments, local, cookie, DAT_IB_DTO_RECV_IMMED);
 }
 
 namespace entry {
@@ -237,13 +294,13 @@ DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT segments
                                         DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
                                         DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidate,
                                         DAT_RMR_CONTEXT context) {
-    const Ep* ep = from_handle<Ep>(handle);
+    Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     if (!ep->ia.has_windows(IBV_MW_TYPE_2)) return raw(DAT_MODEL_NOT_SUPPORTED);
     Request request{DAT_DTO_SEND, segments, local, cookie, nullptr, flags};
     request.invalidates = invalidate != DAT_FALSE;
     request.immediate = context;
-    return post_request(handle, request, true);
+    return post_request(*ep, request, true);
 }
 
 DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
@@ -268,7 +325,7 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
         if (is_plain(ep->receives, segments, local)) [[likely]]
             return submit_receive(ep->receives, segments, local, cookie, local->segment_length);
     }
-    return post_receive_slowly(*ep, segments, local, cookie);
+    return post_receive_slowly(*ep, segments, local, cookie, DAT_DTO_RECEIVE);
 }
 
 }  // namespace entry

@@ -11,6 +11,7 @@
 
 namespace dapl {
 
+class Ep;
 class Ia;
 
 /// A request on its way to the device. Lives on the stack of the call that posts it.
@@ -24,13 +25,20 @@ struct Request {
     std::uint32_t immediate = 0;    ///< or, of a send, the context to invalidate
     std::uint64_t compare_add = 0;
     std::uint64_t swap = 0;
-    bool invalidates = false;  ///< a send with invalidation
+    bool invalidates = false;     ///< a send with invalidation
+    bool is_plain_write = false;  ///< a write with immediate data, but for that
+    /// A write: it is complete only when its data has been placed at the peer.
+    bool confirms = false;
 };
 
 /// Posts any kind of request; thread safe, never blocks.
-/// @param handle as for from_called_handle(). @param check_state whether the EP has to be in a
-/// state that takes requests.
-DAT_RETURN post_request(DAT_EP_HANDLE handle, const Request& request, bool check_state);
+/// @param check_state whether the EP has to be in a state that takes requests.
+DAT_RETURN post_request(Ep& ep, const Request& request, bool check_state);
+
+/// Posts a receive that completes with an extension's event, whatever message takes it; as
+/// dat_ep_post_recv() otherwise.
+DAT_RETURN post_immediate_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
+                                  DAT_DTO_COOKIE cookie);
 
 /// @param flags DAT_COMPLETION_FLAGS. @return what a device knows of them, as ibv_send_flags.
 unsigned send_flags(unsigned flags);

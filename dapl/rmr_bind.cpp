@@ -33,7 +33,8 @@ unsigned access_flags(const BindRequest& request) {
     unsigned access = 0;
     if (privileges & DAT_MEM_PRIV_REMOTE_READ_FLAG) access |= IBV_ACCESS_REMOTE_READ;
     if (privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG) access |= IBV_ACCESS_REMOTE_WRITE;
-    if (privileges & DAT_IB_MEM_PRIV_REMOTE_ATOMIC && request.rmr.ia.is_infiniband())
+    const unsigned of_region = request.lmr ? request.lmr->parameters.mem_priv : 0;
+    if (request.rmr.ia.has_atomics() && grants_atomics(privileges, of_region))
         access |= IBV_ACCESS_REMOTE_ATOMIC;
     if (request.va_type == DAT_VA_TYPE_ZB) access |= IBV_ACCESS_ZERO_BASED;
     return access;
@@ -150,7 +151,7 @@ DAT_RETURN post_invalidation(const BindRequest& request, const RmrBinding& befor
     if (slots.posted() + 2 > slots.limit()) return kOutOfMemory;
     ibv_send_wr work = invalidation(before.context, bind_flags(request) & IBV_SEND_FENCE);
     return with_bind_slot(request, before.context, [&](ibv_qp* queue_pair, std::uint64_t id) {
-        work.wr_id = WorkRequestId::invalidation(id);
+        work.wr_id = WorkRequestId::first_half(id, WorkRequestId::kInvalidation);
         return post_one(queue_pair, work);
     });
 }

@@ -105,7 +105,7 @@ DAT_RETURN rmr_free(DAT_RMR_HANDLE rmr) {
 DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle, const DAT_RMR_TRIPLET* local,
                                     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                                     DAT_COMPLETION_FLAGS flags) {
-    const Ep* ep = from_handle<Ep>(handle);
+    Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     if (ep->ia.max_rmrs() == 0) return raw(DAT_MODEL_NOT_SUPPORTED);
     if (!local) return bad_argument(2);
@@ -116,7 +116,7 @@ DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle, const DAT_RMR_TRIPLET*
     segment.lmr_context = local->rmr_context;
     const DAT_RETURN refused = name_locally(ep->ia, segment);
     if (refused != DAT_SUCCESS) return refused;
-    return post_request(handle, {DAT_DTO_RDMA_READ, 1, &segment, cookie, remote, flags}, true);
+    return post_request(*ep, {DAT_DTO_RDMA_READ, 1, &segment, cookie, remote, flags}, true);
 }
 
 }  // namespace dapl::entry

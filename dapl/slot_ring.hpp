@@ -17,10 +17,14 @@ namespace dapl {
 struct Slot {
     static constexpr std::uint32_t kOperationMask = 0xff;
     static constexpr int kRmrShift = 8;  ///< to the index of the RMR
+    /// Of a read that confirms a write: the event is the write's.
+    static constexpr std::uint32_t kConfirmation = 1U << 31;
 
     DAT_UINT64 cookie;
     DAT_SEG_LENGTH length;  ///< sum of the segments as posted
-    /// DAT_DTOS or DAT_IB_DTOS, of a bind with the RMR above it. Written last, read first: it
+    /// DAT_DTOS or DAT_IB_DTOS, of a bind with the RMR above it; of a receive, what it was posted
+    /// for: DAT_DTO_RECEIVE, or DAT_IB_DTO_RECV_IMMED when the event is to be an extension's
+    /// whatever comes. Written last, read first: it
     /// carries the others from the poster to the taker, between whom is only a device.
     std::atomic<std::uint32_t> operation;
 };

@@ -12,8 +12,9 @@ namespace dapl {
 
 /// From the top: index of the EP or SRQ (20 bits), incarnation of the side (19), special (1),
 /// receive (1), sequence or slot (23). Of a special request no event comes: it is a marker,
-/// which is the last of an EP that ends, or the invalidation (sequence 1) before an RMR is bound
-/// anew. A special receive is on an SRQ.
+/// which is the last of an EP that ends, or the first half of a pair: the invalidation (sequence 1)
+/// before an RMR is bound anew, the write (sequence 2) before the read that confirms it. A special
+/// receive is on an SRQ.
 struct WorkRequestId {
     static constexpr std::uint32_t kIndexMask = 0xfffff;
     static constexpr std::uint32_t kIncarnationMask = 0x7ffff;
@@ -28,9 +29,10 @@ struct WorkRequestId {
                (receive ? kReceive : 0);
     }
     static constexpr std::uint32_t kInvalidation = 1;
-    /// @param id of an ordinary request of the same EP.
-    static constexpr std::uint64_t invalidation(std::uint64_t id) {
-        return (id & ~std::uint64_t{SlotRing::kSequenceMask}) | kSpecial | kInvalidation;
+    static constexpr std::uint32_t kUnconfirmedWrite = 2;
+    /// @param id of an ordinary request of the same EP. @param what one of these two.
+    static constexpr std::uint64_t first_half(std::uint64_t id, std::uint32_t what) {
+        return (id & ~std::uint64_t{SlotRing::kSequenceMask}) | kSpecial | what;
     }
     static constexpr std::uint64_t shared_base(std::uint32_t srq_index) {
         return base(srq_index, 0, true) | kSpecial;

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// dat_extension_op: operations beyond DAT's own, with arguments that only the provider knows. Two
-/// kinds of them load and unload a provider themselves: those of the open and close queries.
+/// kinds of them load and unload a provider themselves: those of the open and close queries. And
+/// dat_extension, which was proposed before it.
+#include <dat2/dat_extensions.h>
+#include <dat2/dat_opendat.h>
+
+#include <atomic>
 #include <cstdarg>
 #include <cstring>
 
 #include "dat/api/dispatch.hpp"
+#include "dat/api/extension.hpp"
 #include "dat/api/guard.hpp"
 #include "dat/registry/lease_guard.hpp"
 #include "dat/registry/lifetime.hpp"
@@ -70,7 +76,16 @@ DAT_RETURN extended(DAT_HANDLE handle, DAT_EXTENDED_OP operation, std::va_list a
 }
 
 }  // namespace
+
+/// Once: the variable is the program's to see, and it may have put something there itself.
+void tell_program_of_extensions() {
+    static std::atomic<bool> told{false};
+    if (!told.exchange(true)) __atomic_store_n(&dat_extensions, 1, __ATOMIC_RELEASE);
+}
+
 }  // namespace dat
+
+int dat_extensions = 0;
 
 DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
     // Programs that find no extensions at an IA may still try one, and expect this answer.
@@ -78,6 +93,19 @@ DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
     std::va_list arguments;
     va_start(arguments, operation);
     const DAT_RETURN code = dat::extended(handle, operation, arguments);
+    va_end(arguments);
+    return code;
+}
+
+DAT_RETURN dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...) {
+    const unsigned number = operation;
+    if (!dat::extensions_offered() || number > DAT_EXT_CMP_AND_SWAP)
+        return dat::error(DAT_NOT_IMPLEMENTED);
+    std::va_list arguments;
+    va_start(arguments, operation);
+    const DAT_RETURN code = dat::call<&DAT_PROVIDER::handle_extendedop_func>(
+        DAT_INVALID_HANDLE_EP, handle,
+        static_cast<DAT_EXTENDED_OP>(DAT_OPENDAT_PROPOSED_OP + number), arguments);
     va_end(arguments);
     return code;
 }

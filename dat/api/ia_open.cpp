@@ -7,6 +7,7 @@
 
 #include "dapl/support/log.hpp"
 #include "dat/api/dispatch.hpp"
+#include "dat/api/extension.hpp"
 #include "dat/api/guard.hpp"
 #include "dat/registry/ia_handles.hpp"
 #include "dat/registry/lease_guard.hpp"
@@ -31,8 +32,9 @@ void note_extensions(const DAT_PROVIDER& provider, DAT_IA_HANDLE provider_handle
     DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
     const DAT_RETURN code = provider.ia_query_func(provider_handle, &async, DAT_IA_FIELD_ALL,
                                                    &attributes, DAT_PROVIDER_FIELD_NONE, nullptr);
-    if (code == DAT_SUCCESS && attributes.extension_supported != DAT_EXTENSION_NONE)
-        note_extensions_offered();
+    if (code != DAT_SUCCESS || attributes.extension_supported == DAT_EXTENSION_NONE) return;
+    note_extensions_offered();
+    tell_program_of_extensions();
 }
 
 /// Providers expect to be asked for their attributes before a close: other registries find the

@@ -3,7 +3,7 @@
 # to say, so its own objects are compiled with default visibility.
 noinst_LTLIBRARIES += libdatapi.la
 libdatapi_la_SOURCES = \
-    %reldir%/dispatch.hpp %reldir%/guard.hpp \
+    %reldir%/dispatch.hpp %reldir%/extension.hpp %reldir%/guard.hpp \
     %reldir%/cno.cpp %reldir%/cr.cpp %reldir%/csp.cpp %reldir%/ep.cpp %reldir%/evd.cpp \
     %reldir%/extension.cpp %reldir%/handle.cpp %reldir%/ia.cpp %reldir%/ia_open.cpp %reldir%/lmr.cpp \
     %reldir%/providers_related.cpp %reldir%/psp.cpp %reldir%/pz.cpp %reldir%/registry.cpp \

@@ -17,7 +17,7 @@ dynamic() {
         awk '$2 != "A" { print $3 }' | LC_ALL=C sort >"$work/exported"
     diff -u "$TOP_SRCDIR/test/api/libdat2.symbols" "$work/exported"
     [ "$($NM -D --defined-only "$library" | awk '$2 == "A" { print $3 }' | sort | paste -sd ' ')" = \
-        'DAT_2.0 OPENDAT_1.0 OPENDAT_TRCLVL_1.0' ]
+        'DAT_2.0 OPENDAT_1.0 OPENDAT_EXTENSIONS_1.0 OPENDAT_TRCLVL_1.0' ]
 }
 
 @test "the soname of libdat2 is libdat2.so.2" {

@@ -680,6 +680,20 @@ typedef enum rmr_async_error_reason { DAT_RMR_OTHER_ERROR = 0 } DAT_RMR_ASYNC_ER
 
 typedef enum pz_async_error_reason { DAT_PZ_OTHER_ERROR = 0 } DAT_PZ_ASYNC_ERROR_REASON;
 
+/**
+ * Of a transfer beyond DAT's own, as the first public proposal of such transfers has it
+ * (dat_extensions.h): what the event of a DTO says, and behind it these two.
+ */
+typedef struct dat_extension_event_data {
+    DAT_DTO_COMPLETION_EVENT_DATA dto;
+    DAT_UINT32 type; /**< DAT_EXT_EVENT_TYPE; 0: none of them */
+    union {
+        struct {
+            DAT_UINT32 data; /**< as the sender gave it */
+        } immed;
+    } val;
+} DAT_EXTENSION_EVENT_DATA;
+
 /** Which member counts follows from the event's number. */
 typedef union dat_event_data {
     DAT_DTO_COMPLETION_EVENT_DATA dto_completion_event_data;
@@ -688,6 +702,7 @@ typedef union dat_event_data {
     DAT_CONNECTION_EVENT_DATA connect_event_data;
     DAT_ASYNCH_ERROR_EVENT_DATA asynch_error_event_data;
     DAT_SOFTWARE_EVENT_DATA software_event_data;
+    DAT_EXTENSION_EVENT_DATA extension_data;
 } DAT_EVENT_DATA;
 
 /** An event as dat_evd_wait() and dat_evd_dequeue() give it. */

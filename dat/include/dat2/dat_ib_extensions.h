@@ -87,6 +87,7 @@ typedef enum dat_ib_op {
     DAT_IB_STOP_COUNTERS_OP = 27,
     DAT_IB_UD_CM_FREE_OP = 28,
     DAT_IB_UD_AH_FREE_OP = 29,
+    DAT_IB_SEND_IMMED_OP = 0x4f440014, /**< of OpenDAT */
     DAT_IB_OPEN_QUERY_OP = 4096,
     DAT_IB_CLOSE_QUERY_OP = 8192
 } DAT_IB_OP;
@@ -121,7 +122,10 @@ typedef enum dat_ib_ext_type {
     DAT_IB_COLLECTIVE_REDUCE_SCATTER_STATUS = 25,
     DAT_IB_COLLECTIVE_SCAN_STATUS = 26,
     DAT_IB_COLLECTIVE_BROADCAST_STATUS = 27,
-    DAT_IB_COLLECTIVE_BARRIER_STATUS = 28
+    DAT_IB_COLLECTIVE_BARRIER_STATUS = 28,
+    /* of OpenDAT: */
+    DAT_IB_SEND_IMMED = 0x4f440001,
+    DAT_IB_RECV_NO_IMMED = 0x4f440002 /**< see dat_ep_post_recv_immed() of dat_extensions.h */
 } DAT_IB_EXT_TYPE;
 
 /** How it ended. */
@@ -147,7 +151,8 @@ typedef enum dat_ib_dtos {
     DAT_IB_DTO_SEND_UD = 13,
     DAT_IB_DTO_RECV_UD = 14,
     DAT_IB_DTO_RECV_UD_IMMED = 15,
-    DAT_IB_DTO_COLLECTIVES = 16
+    DAT_IB_DTO_COLLECTIVES = 16,
+    DAT_IB_DTO_SEND_IMMED = 0x4f440001 /**< of OpenDAT */
 } DAT_IB_DTOS;
 
 /** Kinds of objects of this extension. */
@@ -192,7 +197,7 @@ typedef struct dat_ib_extension_event_data {
     DAT_IB_EXT_TYPE type;
     DAT_IB_STATUS status;
     union {
-        DAT_IB_IMMED_DATA immed; /**< of a receive that a write with immediate data completed */
+        DAT_IB_IMMED_DATA immed; /**< of a receive that took immediate data */
     } val;
     __extension__ union {
         DAT_IB_ADDR_HANDLE remote_ah;      /**< of the datagram events */
@@ -453,9 +458,12 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  * @param add_val Number to add.
  * @param lbuf One segment of 8 bytes for the old value.
  * @param cookie Comes back in the completion.
- * @param rbuf Memory of the peer, registered with DAT_IB_MEM_PRIV_REMOTE_ATOMIC.
+ * @param rbuf 8 aligned bytes of the peer, registered with DAT_IB_MEM_PRIV_REMOTE_ATOMIC.
  * @param flgs DAT_COMPLETION_*.
  * @return DAT_SUCCESS
+ * @return DAT_LENGTH_ERROR The local segment has not 8 bytes.
+ * @return DAT_INVALID_ADDRESS The peer's address is no multiple of 8.
+ * @return DAT_MODEL_NOT_SUPPORTED (raw) The device has no atomic operations.
  * @return ... As dat_ep_post_rdma_read() and dat_extension_op().
  */
 #define dat_ib_post_fetch_and_add(ep, add_val, lbuf, cookie, rbuf, flgs)                  \
@@ -474,9 +482,12 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  * @param swap_val Number to store if equal.
  * @param lbuf One segment of 8 bytes for the old value.
  * @param cookie Comes back in the completion.
- * @param rbuf Memory of the peer, registered with DAT_IB_MEM_PRIV_REMOTE_ATOMIC.
+ * @param rbuf 8 aligned bytes of the peer, registered with DAT_IB_MEM_PRIV_REMOTE_ATOMIC.
  * @param flgs DAT_COMPLETION_*.
  * @return DAT_SUCCESS
+ * @return DAT_LENGTH_ERROR The local segment has not 8 bytes.
+ * @return DAT_INVALID_ADDRESS The peer's address is no multiple of 8.
+ * @return DAT_MODEL_NOT_SUPPORTED (raw) The device has no atomic operations.
  * @return ... As dat_ep_post_rdma_read() and dat_extension_op().
  */
 #define dat_ib_post_cmp_and_swap(ep, cmp_val, swap_val, lbuf, cookie, rbuf, flgs)        \
@@ -504,6 +515,28 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
     dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_RDMA_WRITE_IMMED_OP, (DAT_COUNT)(size), \
                      (DAT_LMR_TRIPLET*)(lbuf), (cookie), (DAT_RMR_TRIPLET*)(rbuf),       \
                      (DAT_UINT32)(idata), (DAT_COMPLETION_FLAGS)(flgs))
+
+/**
+ * Posts a send that hands its receiver a number beside the message. Not every library has it: one
+ * that has not answers DAT_NOT_IMPLEMENTED.
+ *
+ * Events on the request EVD: DAT_IB_DTO_EVENT of type DAT_IB_SEND_IMMED. On the peer's receive EVD:
+ * DAT_IB_DTO_EVENT of type DAT_IB_RDMA_WRITE_IMMED_DATA with the number in val.immed and the
+ * operation DAT_IB_DTO_RECV_MSG_IMMED.
+ *
+ * @param ep Connected EP.
+ * @param size Segments in lbuf.
+ * @param lbuf Memory to send.
+ * @param cookie Comes back in the completion.
+ * @param idata 32-bit number for the peer.
+ * @param flgs DAT_COMPLETION_*.
+ * @return DAT_SUCCESS
+ * @return ... As dat_ep_post_send() and dat_extension_op().
+ */
+#define dat_ib_post_send_immed(ep, size, lbuf, cookie, idata, flgs)                \
+    dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_SEND_IMMED_OP, (DAT_COUNT)(size), \
+                     (DAT_LMR_TRIPLET*)(lbuf), (cookie), (DAT_UINT32)(idata),      \
+                     (DAT_COMPLETION_FLAGS)(flgs))
 
 /**
  * Posts a datagram on an EP of service type DAT_IB_SERVICE_TYPE_UD.

@@ -13,14 +13,24 @@
 extern "C" {
 #endif
 
-/** Operations for dat_extension_op(), on an IA. */
+/** Operations for dat_extension_op(): on an IA, but for the last. */
 typedef enum dat_opendat_op {
     DAT_OPENDAT_MEMORY_ALLOC_OP = 0x4f440001, /**< DAT_VLEN size, void **address */
     DAT_OPENDAT_MEMORY_FREE_OP = 0x4f440002,  /**< void *address */
     /* Asked by libdat2 for dat2/dat_trclvl.h: */
     DAT_OPENDAT_TRACE_LEVEL_QUERY_OP = 0x4f440003, /**< int *dapl_level */
-    DAT_OPENDAT_TRACE_LEVEL_MODIFY_OP = 0x4f440004 /**< int dapl_level */
+    DAT_OPENDAT_TRACE_LEVEL_MODIFY_OP = 0x4f440004, /**< int dapl_level */
+    /** On an EP: plus a DAT_EXT_OP of dat_extensions.h, whose arguments follow. */
+    DAT_OPENDAT_PROPOSED_OP = 0x4f440010
+    /* 0x4f440014 is DAT_IB_SEND_IMMED_OP of dat_ib_extensions.h. */
 } DAT_OPENDAT_OP;
+
+/** A privilege for dat_lmr_create() and dat_rmr_bind(). */
+typedef enum dat_opendat_mem_priv_flags {
+    /** Beside DAT_MEM_PRIV_REMOTE_READ_FLAG: atomic operations too, where the device has them and
+     *  the region may be written on this side. */
+    DAT_OPENDAT_MEM_PRIV_ATOMIC_WITH_READ = 0x80
+} DAT_OPENDAT_MEM_PRIV_FLAGS;
 
 /**
  * Memory that transfers reach best: on the software device soft0 other processes map it, so that

@@ -131,17 +131,25 @@ Rows operation_rows() {
              r << pair.write(DAT_COMPLETION_SUPPRESS_FLAG) << pair.add(1);
              tell(r, r.event(r.side().sends));
          }},
-        {"dat_extension_op/atomic-with-a-longer-segment", "0 2",
+        {"dat_extension_op/atomic-with-a-longer-segment", "0x80080000 0 0",
          [](Rig& r) {
              Pair pair(r);
              pair.local.segment_length = 16;
              r << pair.add(1);
+             pair.local.segment_length = 8;
+             r << pair.add(1);
              tell_status(r);
          }},
-        {"dat_extension_op/atomic-misaligned", "0 7",
+        {"dat_extension_op/atomic-with-a-shorter-segment", "0x80080000",
          [](Rig& r) {
              Pair pair(r);
-             r << pair.add(1, 4);
+             pair.local.segment_length = 4;
+             r << pair.swap(1, 2);
+         }},
+        {"dat_extension_op/atomic-misaligned", "0x80120000 0 0",
+         [](Rig& r) {
+             Pair pair(r);
+             r << pair.add(1, 4) << pair.add(1);
              tell_status(r);
          }},
         {"dat_extension_op/atomic-without-the-right", "0 6",

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file
+ * Immediate data and atomic operations under the names of the first public proposal of them
+ * (OpenIB mailing list, December 2005), for programs that were written to it. New programs use
+ * dat_ib_extensions.h, which other DAT libraries have as well; what both offer, and what happens
+ * when their calls are mixed, is told in doc/extensions.md.
+ *
+ * A program that includes this header is in the proposal's mode: DAT_EXTENSION_EVENT is the number
+ * that events carry, and memory that peers may read is open to their atomic operations too, since
+ * the proposal has no privilege for those.
+ */
+#ifndef _DAT_EXTENSIONS_H_
+#define _DAT_EXTENSIONS_H_
+
+#include <dat2/udat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** 0 until the process has opened an IA that has extensions, 1 from then on. Not to be written. */
+extern int dat_extensions;
+
+/** Operations for dat_extension(). */
+typedef enum dat_ext_op {
+    DAT_EXT_RDMA_WRITE_IMMED = 0,
+    DAT_EXT_RECV_IMMED = 1,
+    DAT_EXT_FETCH_AND_ADD = 2,
+    DAT_EXT_CMP_AND_SWAP = 3
+} DAT_EXT_OP;
+
+/** What an event tells of: extension_data.type of its data. */
+typedef enum dat_ext_event_type {
+    DAT_EXT_RDMA_WRITE_IMMED_STATUS = 1, /**< a write of this side */
+    DAT_EXT_RECV_NO_IMMED = 2,           /**< a receive that took no immediate data, or failed */
+    DAT_EXT_RECV_IMMED_DATA_EVENT = 3,   /**< one that did: it is in val.immed.data */
+    DAT_EXT_RECV_IMMED_DATA_PAYLOAD = 4, /**< it is in the receive's memory; no provider has that */
+    DAT_EXT_FETCH_AND_ADD_STATUS = 5,
+    DAT_EXT_CMP_AND_SWAP_STATUS = 6
+} DAT_EXT_EVENT_TYPE;
+
+/** For dat_ep_post_rdma_write_immed(); bits. */
+typedef enum dat_ext_flags {
+    DAT_EXT_WRITE_IMMED_FLAG = 0x1,  /**< with the number; without it, a write and no more */
+    DAT_EXT_WRITE_CONFIRM_FLAG = 0x2 /**< complete only when the data has been placed at the peer */
+} DAT_EXT_FLAGS;
+
+/** Names of the attributes that say what a provider has, "TRUE" or "FALSE". */
+#define DAT_EXT_ATTR "DAT_EXTENSION_INTERFACE"
+#define DAT_EXT_ATTR_RDMA_WRITE_IMMED "DAT_EXT_RDMA_WRITE_IMMED"
+#define DAT_EXT_ATTR_RECV_IMMED "DAT_EXT_RECV_IMMED"
+#define DAT_EXT_ATTR_RECV_IMMED_EVENT "DAT_EXT_RECV_IMMED_EVENT"
+#define DAT_EXT_ATTR_RECV_IMMED_PAYLOAD "DAT_EXT_RECV_IMMED_PAYLOAD"
+#define DAT_EXT_ATTR_FETCH_AND_ADD "DAT_EXT_FETCH_AND_ADD"
+#define DAT_EXT_ATTR_CMP_AND_SWAP "DAT_EXT_CMP_AND_SWAP"
+
+/* -- the mode ------------------------------------------------------------------------ */
+
+/** The number that events carry. */
+#define DAT_EXTENSION_EVENT DAT_IB_EXTENSION_RANGE_BASE
+
+/**
+ * With remote reads also atomic operations, where the device has them and the memory may be written
+ * on this side.
+ */
+#define DAT_MEM_PRIV_REMOTE_READ_FLAG ((DAT_MEM_PRIV_FLAGS)0x82)
+#define DAT_MEM_PRIV_ALL_FLAG ((DAT_MEM_PRIV_FLAGS)0xb3)
+
+/* -- transfers ----------------------------------------------------------------------- */
+
+/**
+ * Posts a transfer. Programs use the macros below.
+ *
+ * @param handle EP.
+ * @param operation Which; what it takes follows.
+ * @return DAT_SUCCESS
+ * @return DAT_NOT_IMPLEMENTED No IA opened so far has extensions, or this one has none, or its
+ *     provider does not know the proposal.
+ * @return DAT_INVALID_HANDLE No EP.
+ * @return ... As the macros say.
+ */
+DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
+
+/**
+ * Posts a write that completes a receive of the peer and hands it a number.
+ *
+ * Events on the request EVD: DAT_EXTENSION_EVENT of type DAT_EXT_RDMA_WRITE_IMMED_STATUS. On the
+ * peer's receive EVD: DAT_EXTENSION_EVENT of type DAT_EXT_RECV_IMMED_DATA_EVENT.
+ *
+ * @param ep Connected EP.
+ * @param size Segments in lbuf.
+ * @param lbuf Memory to write from.
+ * @param cookie Comes back in the completion.
+ * @param rbuf Where to.
+ * @param idata 32-bit number for the peer.
+ * @param eflgs DAT_EXT_WRITE_*_FLAG. Without the first the peer does not notice the write. With the
+ *     second the write counts twice among the EP's requests.
+ * @param flgs DAT_COMPLETION_*.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER Unknown bits in eflgs.
+ * @return ... As dat_ep_post_rdma_write() and dat_extension().
+ */
+#define dat_ep_post_rdma_write_immed(ep, size, lbuf, cookie, rbuf, idata, eflgs, flgs)           \
+    dat_extension((DAT_EP_HANDLE)(ep), DAT_EXT_RDMA_WRITE_IMMED, (DAT_COUNT)(size),              \
+                  (DAT_LMR_TRIPLET *)(lbuf), (cookie), (DAT_RMR_TRIPLET *)(rbuf),                \
+                  (DAT_UINT32)(idata), (DAT_EXT_FLAGS)(eflgs), (DAT_COMPLETION_FLAGS)(flgs))
+
+/**
+ * Posts a receive whose completion is an event of this interface whatever it takes.
+ *
+ * Events on the receive EVD: DAT_EXTENSION_EVENT of type DAT_EXT_RECV_IMMED_DATA_EVENT, or
+ * DAT_EXT_RECV_NO_IMMED.
+ *
+ * @param ep EP without an SRQ.
+ * @param size Segments in lbuf.
+ * @param lbuf Memory for a send's data.
+ * @param cookie Comes back in the completion.
+ * @param flgs DAT_COMPLETION_*.
+ * @return DAT_SUCCESS
+ * @return ... As dat_ep_post_recv() and dat_extension().
+ */
+#define dat_ep_post_recv_immed(ep, size, lbuf, cookie, flgs)                   \
+    dat_extension((DAT_EP_HANDLE)(ep), DAT_EXT_RECV_IMMED, (DAT_COUNT)(size),  \
+                  (DAT_LMR_TRIPLET *)(lbuf), (cookie), (DAT_COMPLETION_FLAGS)(flgs))
+
+/**
+ * Posts an atomic addition to 8 aligned bytes of the peer, whose old value is stored here.
+ *
+ * Events on the request EVD: DAT_EXTENSION_EVENT of type DAT_EXT_FETCH_AND_ADD_STATUS.
+ *
+ * @param ep Connected EP.
+ * @param add_val Number to add.
+ * @param lbuf One segment of 8 bytes for the old value.
+ * @param cookie Comes back in the completion.
+ * @param rbuf 8 aligned bytes of the peer.
+ * @param flgs DAT_COMPLETION_*.
+ * @return DAT_SUCCESS
+ * @return DAT_LENGTH_ERROR The local segment has not 8 bytes.
+ * @return DAT_INVALID_ADDRESS The peer's address is no multiple of 8.
+ * @return DAT_MODEL_NOT_SUPPORTED (raw) The device has no atomic operations.
+ * @return ... As dat_ep_post_rdma_read() and dat_extension().
+ */
+#define dat_ep_post_fetch_and_add(ep, add_val, lbuf, cookie, rbuf, flgs)                \
+    dat_extension((DAT_EP_HANDLE)(ep), DAT_EXT_FETCH_AND_ADD, (DAT_UINT64)(add_val),    \
+                  (DAT_LMR_TRIPLET *)(lbuf), (cookie), (DAT_RMR_TRIPLET *)(rbuf),       \
+                  (DAT_COMPLETION_FLAGS)(flgs))
+
+/**
+ * Posts an atomic comparison with 8 aligned bytes of the peer, which are replaced if equal. Their
+ * old value is stored here.
+ *
+ * Events on the request EVD: DAT_EXTENSION_EVENT of type DAT_EXT_CMP_AND_SWAP_STATUS.
+ *
+ * @param ep Connected EP.
+ * @param cmp_val Number to compare with.
+ * @param swap_val Number to store if equal.
+ * @param lbuf One segment of 8 bytes for the old value.
+ * @param cookie Comes back in the completion.
+ * @param rbuf 8 aligned bytes of the peer.
+ * @param flgs DAT_COMPLETION_*.
+ * @return DAT_SUCCESS
+ * @return ... As dat_ep_post_fetch_and_add().
+ */
+#define dat_ep_post_cmp_and_swap(ep, cmp_val, swap_val, lbuf, cookie, rbuf, flgs)              \
+    dat_extension((DAT_EP_HANDLE)(ep), DAT_EXT_CMP_AND_SWAP, (DAT_UINT64)(cmp_val),            \
+                  (DAT_UINT64)(swap_val), (DAT_LMR_TRIPLET *)(lbuf), (cookie),                 \
+                  (DAT_RMR_TRIPLET *)(rbuf), (DAT_COMPLETION_FLAGS)(flgs))
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
