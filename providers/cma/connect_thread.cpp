@@ -14,7 +14,7 @@ ConnectThread::ConnectThread(cm::EventLoop& loop, rdma_cm_id* id, const rdma_con
                              Done done)
     : loop_(loop), id_(id), parameters_(parameters), done_(std::move(done)) {}
 
-ConnectThread::~ConnectThread() NO_THREAD_SAFETY_ANALYSIS {  // its owner holds connection_lock
+ConnectThread::~ConnectThread() {
     if (finished_ < 0) return;
     loop_.forget(finished_);
     stop();

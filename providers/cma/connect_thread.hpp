@@ -24,7 +24,7 @@ class ConnectThread final : private cm::EventSource {
     ConnectThread(cm::EventLoop& loop, rdma_cm_id* id, const rdma_conn_param& parameters,
                   Done done);
     /// Interrupts the call if it is under way: it waits for nobody.
-    ~ConnectThread();
+    ~ConnectThread() REQUIRES(connection_lock);
     ConnectThread(const ConnectThread&) = delete;
     ConnectThread& operator=(const ConnectThread&) = delete;
 

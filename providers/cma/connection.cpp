@@ -153,7 +153,7 @@ void Connection::request_connection() {
         return requested(rdma_connect(id_.get(), &connection) == 0 ? 0 : errno);
     connecting_ = std::make_unique<ConnectThread>(
         manager_.loop, id_.get(), connection,
-        [this](int error) NO_THREAD_SAFETY_ANALYSIS { requested(error); });
+        [this](int error) REQUIRES(connection_lock) { requested(error); });
     if (const int error = connecting_->start()) requested(error);
 }
 

@@ -95,7 +95,7 @@ void count_traffic(const Target& target, const RemoteRange& range) {
     target.peer->ring_doorbell();
 }
 
-void serve_hot_region(Adapter& adapter) NO_THREAD_SAFETY_ANALYSIS {
+void serve_hot_region(Adapter& adapter) REQUIRES(adapter.mutex) {
     std::atomic<std::uint32_t>& hot = adapter.view().header().hot_key;
     if (hot.load(std::memory_order_seq_cst) == 0) return;
     exchange_by_key(adapter, hot.exchange(0, std::memory_order_seq_cst), false);
