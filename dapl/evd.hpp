@@ -73,6 +73,8 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
 
     // For the entry functions.
     DAT_RETURN dequeue(DAT_EVENT* event) EXCLUDES(lock_);
+    /// Takes the handle itself: while the data path is traced it comes before all else.
+    static DAT_RETURN dequeue_traced(DAT_EVD_HANDLE handle, DAT_EVENT* event);
     /// @param timeout microseconds. @param old_cancel_state for CancellationWindow. May unwind.
     DAT_RETURN wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_state,
                     DAT_EVENT* event, DAT_COUNT* more) EXCLUDES(lock_);

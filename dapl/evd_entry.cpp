@@ -9,6 +9,7 @@
 #include "dapl/merging.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/refusal.hpp"
+#include "dapl/traced.hpp"
 
 namespace dapl {
 namespace {
@@ -148,7 +149,9 @@ DAT_RETURN evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT thresh
             if (!event) return bad_argument(4);
             if (!more) return bad_argument(5);
             Ia& ia = evd.ia;
+            const std::uint64_t id = evd.id();
             const DAT_RETURN code = evd.wait(timeout, threshold, old_cancel_state, event, more);
+            if (code == DAT_SUCCESS && support::data_path_traced()) trace_taken(id, *event);
             tell_watermarks(ia);
             return code;
         });

@@ -71,6 +71,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/srq_entry.cpp \
     %reldir%/trace_levels.cpp %reldir%/trace_levels.hpp \
     %reldir%/trclvl_stubs.S \
+    %reldir%/traced.cpp %reldir%/traced.hpp \
     %reldir%/wake_descriptors.cpp %reldir%/wake_descriptors.hpp \
     %reldir%/work_request.hpp \
     %reldir%/verbs/gid.cpp %reldir%/verbs/gid.hpp \

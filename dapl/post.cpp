@@ -9,6 +9,7 @@
 #include "dapl/entry.hpp"
 #include "dapl/ep.hpp"
 #include "dapl/ia.hpp"
+#include "dapl/traced.hpp"
 #include "dapl/with_slot.hpp"
 #include "dapl/work_request.hpp"
 
@@ -211,11 +212,48 @@ template <DAT_DTOS operation>
                        true);
 }
 
+constexpr support::TraceCall traced_call(DAT_DTOS operation) {
+    switch (operation) {
+        case DAT_DTO_RDMA_WRITE:
+            return support::TraceCall::ep_post_rdma_write;
+        case DAT_DTO_RDMA_READ:
+            return support::TraceCall::ep_post_rdma_read;
+        case DAT_DTO_RECEIVE:
+            return support::TraceCall::ep_post_recv;
+        default:
+            return support::TraceCall::ep_post_send;
+    }
+}
+
+/// While the data path is traced. @return code.
+DAT_RETURN traced_post(DAT_EP_HANDLE handle, DAT_DTOS operation, DAT_COUNT segments,
+                       const DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+                       DAT_COMPLETION_FLAGS flags, DAT_RETURN code) {
+    const std::uint64_t length = segments > 0 && local ? local->segment_length : 0;
+    support::trace_post(traced_id(handle),
+                        {traced_call(operation), cookie.as_64, length, segments, flags}, code);
+    return code;
+}
+
+template <DAT_DTOS operation>
+[[gnu::noinline, gnu::cold]] DAT_RETURN post_traced(DAT_EP_HANDLE handle, DAT_COUNT segments,
+                                                    DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+                                                    const DAT_RMR_TRIPLET* remote,
+                                                    DAT_COMPLETION_FLAGS flags) {
+    Ep* ep = from_called_handle<Ep>(handle);
+    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    const DAT_RETURN code =
+        post_slowly(*ep, {operation, segments, local, cookie, remote, flags}, true);
+    return traced_post(handle, operation, segments, local, cookie, flags, code);
+}
+
 template <DAT_DTOS operation>
 [[gnu::always_inline]] inline DAT_RETURN post(DAT_EP_HANDLE handle, DAT_COUNT segments,
                                               DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
                                               const DAT_RMR_TRIPLET* remote,
                                               DAT_COMPLETION_FLAGS flags) {
+    if (support::data_path_traced()) [[unlikely]]
+        return post_traced<operation>(handle, segments, local, cookie, remote, flags);
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     DAT_RETURN code;
@@ -251,6 +289,17 @@ template <DAT_DTOS operation>
     const DAT_RETURN refused = check_transfer(ep, ep.receives, segments, local, length);
     if (refused != DAT_SUCCESS) return refused;
     return submit_receive(ep.receives, segments, local, cookie, length, operation);
+}
+
+[[gnu::noinline, gnu::cold]] DAT_RETURN post_receive_traced(DAT_EP_HANDLE handle,
+                                                            DAT_COUNT segments,
+                                                            DAT_LMR_TRIPLET* local,
+                                                            DAT_DTO_COOKIE cookie,
+                                                            DAT_COMPLETION_FLAGS flags) {
+    Ep* ep = from_called_handle<Ep>(handle);
+    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    const DAT_RETURN code = post_receive_slowly(*ep, segments, local, cookie);
+    return traced_post(handle, DAT_DTO_RECEIVE, segments, local, cookie, flags, code);
 }
 
 }  // namespace
@@ -316,7 +365,9 @@ DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPL
 }
 
 DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
-                        DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS) {
+                        DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
+    if (support::data_path_traced()) [[unlikely]]
+        return post_receive_traced(handle, segments, local, cookie, flags);
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     if (ep->receives.lock.try_lock()) [[likely]] {

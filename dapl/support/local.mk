@@ -12,4 +12,9 @@ libsupport_la_SOURCES = \
     %reldir%/result.hpp \
     %reldir%/settings.cpp %reldir%/settings.def %reldir%/settings.hpp \
     %reldir%/thread_errors.hpp \
+    %reldir%/probes.hpp \
+    %reldir%/trace_calls.def \
+    %reldir%/trace_points.cpp %reldir%/trace_points.hpp \
+    %reldir%/trace_slots.hpp \
+    %reldir%/trace_text.cpp %reldir%/trace_text.hpp \
     %reldir%/trace_ring.cpp %reldir%/trace_ring.hpp

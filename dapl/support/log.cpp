@@ -9,6 +9,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdlib>
 #include <memory>
 
 #include "dapl/support/settings.hpp"
@@ -86,6 +87,9 @@ void report(const Message& message, fmt::format_args arguments) {
         if (thread_errors().silenced) return;
     }
     if (support::trace_level() < static_cast<int>(message.level)) return;
+    const bool failed = message.level == Level::kError;
+    trace_record(failed, TraceEvent::kMessage, static_cast<std::uint32_t>(atoi(message.id + 3)), 0,
+                 static_cast<std::uint64_t>(message.level));
     std::string format = message.text;
     if (*message.next_step) format.append("; ").append(message.next_step);
     const std::string text = one_line(fmt::vformat(format, arguments));

@@ -18,6 +18,7 @@
 #endif
 
 #include "dapl/support/log.hpp"
+#include "dapl/support/probes.hpp"
 #include "dapl/support/settings.hpp"
 
 namespace support {
@@ -244,6 +245,12 @@ void set_trace_side(TraceSide side) {
     opendat_trace_object.side = static_cast<std::uint32_t>(side);
 }
 
+std::uint16_t trace_hook(bool failed) {
+    const bool dat = opendat_trace_object.side == static_cast<std::uint32_t>(TraceSide::kDat);
+    const auto hook = static_cast<std::uint16_t>(dat ? TraceHook::kDat : TraceHook::kDapl);
+    return failed ? hook + 1 : hook;
+}
+
 std::uint64_t trace_ticks() {
     return ticks_of(
         static_cast<TraceClock>(opendat_trace_object.clock.load(std::memory_order_relaxed)));
@@ -260,11 +267,9 @@ void trace_record(bool failed, TraceEvent event, std::uint32_t what, std::uint64
     TraceRing& ring = *own.ring;
     const std::uint64_t number = ring.next.load(std::memory_order_relaxed);
     std::atomic<std::uint64_t>* word = words_of(ring) + (number & own.mask) * 8;
-    const bool dat = opendat_trace_object.side == static_cast<std::uint32_t>(TraceSide::kDat);
-    const auto first = static_cast<std::uint64_t>(dat ? TraceHook::kDat : TraceHook::kDapl);
     // Released one by one: who sees one of them sees `next` as it was when this record was begun.
     word[0].store(trace_ticks(), std::memory_order_release);
-    word[1].store((first + failed) | static_cast<std::uint64_t>(event) << 16 |
+    word[1].store(trace_hook(failed) | static_cast<std::uint64_t>(event) << 16 |
                       static_cast<std::uint64_t>(what) << 32,
                   std::memory_order_release);
     word[2].store(object, std::memory_order_release);
@@ -293,5 +298,17 @@ TraceObject opendat_trace_object [[gnu::section(SUPPORT_TRACE_SECTION), gnu::use
     .rings_count = kMaxTraceRings,
     .lost = 0,
     .rings = {}};
+
+#ifdef HAVE_SYS_SDT_H
+// The probes' semaphores are all one: the upper half of the word that the data path tests.
+static_assert(offsetof(TraceObject, listeners) == 22);
+#define SET_SEMAPHORE(name)      \
+    asm(".globl opendat_" #name  \
+        "_semaphore\n"           \
+        ".hidden opendat_" #name \
+        "_semaphore\n"           \
+        ".set opendat_" #name "_semaphore, opendat_trace_object + 22");
+OPENDAT_PROBES(SET_SEMAPHORE)
+#endif
 
 }  // namespace support

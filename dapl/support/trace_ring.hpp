@@ -147,6 +147,9 @@ void set_trace_side(TraceSide side);
     return __atomic_load_n(word, __ATOMIC_RELAXED) != 0;
 }
 
+/// The class of an event of this library.
+std::uint16_t trace_hook(bool failed);
+
 /// Writes one record into the calling thread's ring, whatever the level. About 10 ns; a thread's
 /// first one maps memory. Never waits, takes no lock, and is harmless in a signal handler (an event
 /// that it interrupts may be lost). @param failed the event is of the error class.

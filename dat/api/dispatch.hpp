@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "dapl/support/trace_slots.hpp"
 #include "dat/registry/ia_handles.hpp"
 
 namespace dat {
@@ -31,6 +32,18 @@ inline const DAT_PROVIDER* provider_of(DAT_HANDLE handle) {
     return DAT_HANDLE_TO_PROVIDER(handle);
 }
 
+/// Calls the slot between two trace records. No frame here has a cleanup: a cancellation may end
+/// the provider's function anywhere.
+template <auto function, class... Arguments>
+DAT_RETURN traced_call(const DAT_PROVIDER& provider, DAT_HANDLE handle, Arguments... arguments) {
+    constexpr support::TraceSlot slot = support::kTraceSlot<function>;
+    const std::uint64_t object = support::trace_word(handle);
+    support::trace_call_with(slot.call, object, arguments...);
+    const DAT_RETURN code = (provider.*function)(handle, arguments...);
+    support::trace_return(slot.call, slot.path, object, code, 0);
+    return code;
+}
+
 /// Calls the `function` slot of the handle's provider, or answers DAT_INVALID_HANDLE with `kind`.
 /// Whether the object is of the right kind and alive is for the provider to see.
 template <auto function, class... Arguments>
@@ -40,7 +53,11 @@ DAT_RETURN call(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... argumen
         return error(DAT_INVALID_HANDLE, kind);
     if (!(provider->*function)) [[unlikely]]
         return error(DAT_NOT_IMPLEMENTED);
-    return (provider->*function)(handle, arguments...);
+    // What is called often is traced by the provider alone.
+    if constexpr (support::kTraceSlot<function>.path == support::TracePath::kControl)
+        return traced_call<function>(*provider, handle, arguments...);
+    else
+        return (provider->*function)(handle, arguments...);
 }
 
 /// The same for a call on an IA, whose handle is an integer here and a pointer in the provider.

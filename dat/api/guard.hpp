@@ -6,6 +6,7 @@
 #include <dat2/udat.h>
 
 #include "dapl/support/guard.hpp"
+#include "dapl/support/trace_points.hpp"
 
 namespace dat {
 
@@ -17,6 +18,19 @@ DAT_RETURN guarded(const Body& body) {
     return support::guarded<DAT_RETURN>(
         body, DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES | DAT_RESOURCE_MEMORY,
         DAT_CLASS_ERROR | DAT_INTERNAL_ERROR);
+}
+
+/// The same, between two trace records. @param object what the call is about, or NULL. @param made
+/// where the call puts a handle that it makes, or nullptr.
+template <class Body>
+DAT_RETURN guarded(support::TraceCall call, DAT_HANDLE object, const DAT_HANDLE* made,
+                   const Body& body) {
+    const std::uint64_t handle = support::trace_word(object);
+    support::trace_call(call, handle, {});
+    const DAT_RETURN code = guarded(body);
+    support::trace_return(call, support::TracePath::kControl, handle, code,
+                          made && code == DAT_SUCCESS ? support::trace_word(*made) : 0);
+    return code;
 }
 
 }  // namespace dat

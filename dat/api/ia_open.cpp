@@ -121,10 +121,12 @@ DAT_RETURN close_ia(Registry& registry, DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
 }  // namespace
 }  // namespace dat
 
+using support::TraceCall;
+
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_qlen,
                         DAT_EVD_HANDLE* async_evd_handle, DAT_IA_HANDLE* ia_handle,
                         DAT_UINT32 dapl_major, DAT_UINT32 dapl_minor, DAT_BOOLEAN thread_safety) {
-    return dat::guarded([&]() -> DAT_RETURN {
+    return dat::guarded(TraceCall::ia_openv, nullptr, ia_handle, [&]() -> DAT_RETURN {
         if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
             return dat::error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
         if (!ia_handle) return dat::error(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
@@ -136,7 +138,7 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT async_evd_qlen,
 }
 
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags) {
-    return dat::guarded([&]() -> DAT_RETURN {
+    return dat::guarded(TraceCall::ia_close, ia_handle, nullptr, [&]() -> DAT_RETURN {
         const auto registry = dat::registry();
         if (!registry) return dat::error(DAT_INVALID_STATE);
         return dat::close_ia(*registry, ia_handle, close_flags);

@@ -29,13 +29,14 @@ DAT_RETURN dat_registry_providers_related(const DAT_NAME_PTR ia_name_1,
     if (!ia_name_1) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
     if (!ia_name_2) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
     if (!relationship) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-    return dat::guarded([&]() -> DAT_RETURN {
-        const auto registry = dat::registry();
-        if (!registry) return error(DAT_INVALID_STATE);
-        if (!is_listed(*registry, ia_name_1) || !is_listed(*registry, ia_name_2))
-            return error(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
-        const bool same = std::strcmp(ia_name_1, ia_name_2) == 0;
-        *relationship = same ? DAT_HA_TRUE : DAT_HA_UNKNOWN;
-        return DAT_SUCCESS;
-    });
+    return dat::guarded(
+        support::TraceCall::registry_providers_related, nullptr, nullptr, [&]() -> DAT_RETURN {
+            const auto registry = dat::registry();
+            if (!registry) return error(DAT_INVALID_STATE);
+            if (!is_listed(*registry, ia_name_1) || !is_listed(*registry, ia_name_2))
+                return error(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+            const bool same = std::strcmp(ia_name_1, ia_name_2) == 0;
+            *relationship = same ? DAT_HA_TRUE : DAT_HA_UNKNOWN;
+            return DAT_SUCCESS;
+        });
 }

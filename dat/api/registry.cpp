@@ -9,6 +9,7 @@
 #include "dat/registry/provider_library.hpp"
 
 using dat::error;
+using support::TraceCall;
 
 namespace {
 
@@ -24,7 +25,7 @@ extern "C" DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* ot
 
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entries_returned,
                                        DAT_PROVIDER_INFO*(dat_provider_list[])) {
-    return dat::guarded([&]() -> DAT_RETURN {
+    return dat::guarded(TraceCall::registry_list_providers, nullptr, nullptr, [&]() -> DAT_RETURN {
         const auto registry = dat::registry();
         if (!registry) return error(DAT_INVALID_STATE);
         if (!entries_returned) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
@@ -49,7 +50,7 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entri
 
 DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER* provider,
                                      const DAT_PROVIDER_INFO* provider_info) {
-    return dat::guarded([&]() -> DAT_RETURN {
+    return dat::guarded(TraceCall::registry_add_provider, nullptr, nullptr, [&]() -> DAT_RETURN {
         if (is_refused()) return error(DAT_NOT_IMPLEMENTED);
         const auto registry = dat::registry();
         if (!provider) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
@@ -64,7 +65,7 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER* provider,
 
 DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER* provider,
                                         const DAT_PROVIDER_INFO* provider_info) {
-    return dat::guarded([&]() -> DAT_RETURN {
+    return dat::guarded(TraceCall::registry_remove_provider, nullptr, nullptr, [&]() -> DAT_RETURN {
         if (is_refused()) return error(DAT_NOT_IMPLEMENTED);
         const auto registry = dat::registry();
         if (!provider) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);

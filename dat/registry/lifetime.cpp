@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dapl/support/guard.hpp"
+#include "dapl/support/trace_ring.hpp"
 
 namespace dat {
 namespace {
@@ -35,6 +36,7 @@ void after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
 /// DAT_OVERRIDE, its directory, its root or its user later gets the same answers from both. What is
 /// wrong with the file is told at first use (Registry::report_file_once).
 __attribute__((constructor)) void library_loaded() {
+    support::set_trace_side(support::TraceSide::kDat);
     try {
         auto* made = new std::shared_ptr<Registry>(std::make_shared<Registry>(read_conf_file()));
         support::SpinLockGuard guard(g_lock);
