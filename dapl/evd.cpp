@@ -164,9 +164,13 @@ FailedTransfer Evd::take(DAT_EVENT& event) {
 
 /// Only entry::evd_dequeue() is made of it.
 [[gnu::always_inline]] inline DAT_RETURN Evd::dequeue(DAT_EVENT* event) {
+    // Without the lock: who polls for connection events does little else, and would as a rule be
+    // stopped with the lock held when the event thread, which needs it, is to run on its processor.
+    if (detours() == kNoQueue) [[unlikely]]
+        return error(DAT_QUEUE_EMPTY);
     if (lock_.try_lock()) [[likely]] {
         support::SpinLockGuard lock(lock_, support::SpinLockGuard::kTaken);
-        if (detour_ == 0) [[likely]] {
+        if (detours() == 0) [[likely]] {
             if (ibv_poll_cq(queue_.get(), 1, &polled_) <= 0) return raw(DAT_QUEUE_EMPTY);
             if (take_plain_completion(eps_, last_eps_, polled_, *event)) [[likely]] {
                 event->evd_handle = handle();

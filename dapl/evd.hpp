@@ -106,9 +106,10 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
         kDead = 8,      ///< an async EVD that has lost events
         kCountAll = 16  ///< an EP with watermarks receives here: each look takes all there is
     };
-    bool has(unsigned detours) const REQUIRES(lock_) { return (detour_ & detours) != 0; }
-    void set(unsigned detours, bool on) REQUIRES(lock_) {
-        detour_ = on ? detour_ | detours : detour_ & ~detours;
+    unsigned detours() const { return detour_.load(std::memory_order_acquire); }
+    bool has(unsigned wanted) const REQUIRES(lock_) { return (detours() & wanted) != 0; }
+    void set(unsigned changed, bool on) REQUIRES(lock_) {
+        detour_.store(on ? detours() | changed : detours() & ~changed, std::memory_order_release);
     }
     /// After every change of the ring and of what is held.
     void note_pending() REQUIRES(lock_) { set(kPending, pending() > 0); }
@@ -142,7 +143,7 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
 
     support::Mutex control_;  ///< serialises the calls that change the CNO, the watch or the size
     support::SpinLock lock_;
-    unsigned detour_ GUARDED_BY(lock_);
+    std::atomic<unsigned> detour_;  ///< changed with lock_ held
     EventRing ring_ GUARDED_BY(lock_);
     ibv_wc polled_ GUARDED_BY(lock_);  ///< dequeue()'s alone
     LastEps last_eps_ GUARDED_BY(lock_);
