@@ -96,7 +96,7 @@ struct Taken {
 Taken take_slot(SlotRing& slots, std::uint32_t sequence) {
     const Slot& slot = slots.at(sequence);
     const std::uint32_t operation = slot.operation.load(std::memory_order_acquire);
-    Taken taken{{}, slot.length, operation};
+    Taken taken{{}, slot.length, operation & ~Slot::kSuppressed};
     taken.cookie.as_64 = slot.cookie;
     slots.release(sequence);
     return taken;

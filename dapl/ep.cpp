@@ -120,8 +120,9 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
 
 void Ep::install_sides(const ibv_qp_cap& made) {
     const std::uint32_t own_receives = shared ? 0 : attributes.max_recv_dtos;
-    install(requests, queue_pair_.get(), attributes.max_request_dtos, made.max_send_sge, false);
-    install(receives, queue_pair_.get(), own_receives, made.max_recv_sge, true);
+    install(requests, parts.request_evd, attributes.max_request_dtos, made.max_send_sge, false);
+    install(receives, parts.recv_evd, own_receives, made.max_recv_sge, true);
+    binding_base = requests.work_request_base.load(std::memory_order_relaxed);
     device_inline_ = made.max_inline_data;
     limit_inline();
 }
@@ -165,7 +166,7 @@ support::Result<void> Ep::modify(const EpParts& made_of, const DAT_EP_ATTR& want
     return renew(made_of, wanted, call);
 }
 
-void Ep::install(Side& side, ibv_qp* made, std::uint32_t slots, int segments, bool is_receive) {
+void Ep::install(Side& side, Evd* evd, std::uint32_t slots, int segments, bool is_receive) {
     // The slot of the pool counts, so that no earlier EP in it had the same number either.
     const std::uint32_t incarnation = ++header().generation & WorkRequestId::kIncarnationMask;
     support::SpinLockGuard lock(side.lock);
@@ -174,7 +175,9 @@ void Ep::install(Side& side, ibv_qp* made, std::uint32_t slots, int segments, bo
     side.max_segments = segments;
     side.max_message = ia.port_attributes.max_msg_sz;
     side.work_request_base.store(base, std::memory_order_release);
-    side.queue_pair = made;
+    side.evd = evd;
+    side.flushed = false;
+    side.queue_pair = queue_pair_.get();
 }
 
 int Ep::post_marker() {
@@ -190,24 +193,35 @@ int Ep::post_marker() {
 }
 
 void Ep::flush_queue_pair() {
-    if (!queue_pair_) return;
+    if (!queue_pair_ || requests.is_stopped()) return;
+    requests.stop();
+    receives.stop();
+    // A last request that was suppressed and went well has no completion to wait for: the marker
+    // has one. Some devices take none in the error state, so it comes before.
+    const bool is_marked = requests.posted() > 0 && post_marker() == 0;
     ibv_qp_attr error_state{};
     error_state.qp_state = IBV_QPS_ERR;
     ibv_modify_qp(queue_pair_.get(), &error_state, IBV_QP_STATE);
     if (shared)
         shared->await_last(queue_pair_.get());
-    else if (parts.recv_evd)
-        parts.recv_evd->await_flush(*this, true);
-    if (!parts.request_evd || requests.posted() == 0) return;
-    // A last request that was suppressed and went well has no completion to wait for: this one has.
-    post_marker();
-    parts.request_evd->await_flush(*this, false);
+    else
+        flush(receives, parts.recv_evd, true);
+    if (requests.posted() > 0 && !is_marked) post_marker();
+    flush(requests, parts.request_evd, false);
+}
+
+void Ep::flush(Side& side, Evd* evd, bool is_receive) {
+    if (evd) evd->await_flush(*this, is_receive);
+    support::SpinLockGuard lock(side.lock);
+    if (evd) evd->end_flush(*this, is_receive);
+    side.flushed = true;
 }
 
 void Ep::retire(Side& side, Evd* evd, bool is_receive) {
     {
         support::SpinLockGuard lock(side.lock);
         side.queue_pair = nullptr;
+        side.evd = nullptr;
         side.slots.close();
     }
     if (evd)
@@ -218,6 +232,7 @@ void Ep::retire(Side& side, Evd* evd, bool is_receive) {
 
 void Ep::retire_sides() {
     if (!queue_pair_) return;
+    binding_base = Side::kNoWorkRequests;
     retire(requests, parts.request_evd, false);
     retire(receives, parts.recv_evd, true);
 }

@@ -61,17 +61,30 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
         /// none. It differs from those of the earlier ones. Changed with the lock of the EVD held
         /// that takes this side's completions.
         std::atomic<std::uint64_t> work_request_base{kNoWorkRequests};
-        SlotRing slots;  ///< posted to with the lock held
+        SlotRing slots;                         ///< posted to with the lock held
+        Evd* evd GUARDED_BY(lock) = nullptr;    ///< takes the completions
+        bool flushed GUARDED_BY(lock) = false;  ///< the device has nothing more to say
 
         static constexpr std::uint64_t kNoWorkRequests = ~std::uint64_t{0};
         std::uint32_t posted() EXCLUDES(lock) {
             support::SpinLockGuard guard(lock);
             return slots.posted();
         }
-        /// Of what was posted last.
-        std::uint32_t last_sequence() EXCLUDES(lock) {
+        bool is_stopped() EXCLUDES(lock) {
             support::SpinLockGuard guard(lock);
-            return (slots.next_sequence() - 1) & SlotRing::kSequenceMask;
+            return slots.stopped();
+        }
+        /// The device gets nothing more; posts go to post_flushed().
+        void stop() EXCLUDES(lock) {
+            support::SpinLockGuard guard(lock);
+            slots.stop();
+        }
+        /// Posts to a side that is stopped and not full, for the core to flush: at once, or when
+        /// the device has flushed what came before.
+        void post_flushed(DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length, std::uint32_t operation)
+            REQUIRES(lock) {
+            const std::uint64_t id = slots.add(cookie.as_64, length, operation);
+            if (flushed && evd) evd->flush(id);
         }
     };
     Side requests;
@@ -106,11 +119,15 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     void limit_inline() REQUIRES(connection_lock);
     /// Lets its parts go; the queue pair has ended.
     void release_parts() REQUIRES(connection_lock) { set_parts({}); }
+    /// What RMRs that are bound to the present queue pair know it by.
+    std::atomic<std::uint64_t> binding_base{Side::kNoWorkRequests};
+
     /// Posts the marker: a write of nothing, which completes after everything that was posted
     /// before it, and which the peer does not notice. @return errno.
     int post_marker() REQUIRES(connection_lock);
     /// Puts the queue pair into the error state: every work request completes, new ones come back
-    /// flushed. On return the completions of the receives are in their EVD.
+    /// flushed, whatever the device does. On return their completions are in the EVDs; those of
+    /// shared receives are where the device is quick enough. Once is enough: more does nothing.
     void flush_queue_pair() REQUIRES(connection_lock);
     /// Ends the queue pair; completions that nobody has taken stay in the EVDs as events.
     void end_queue_pair() EXCLUDES(connection_lock);
@@ -124,9 +141,10 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     void install_sides(const ibv_qp_cap& made) REQUIRES(connection_lock);
     /// Destroying waits for the handlers of asynchronous events.
     void dispose(verbs::QueuePair ended) EXCLUDES(connection_lock);
-    void install(Side& side, ibv_qp* made, std::uint32_t slots, int segments, bool is_receive)
-        EXCLUDES(side.lock);
+    void install(Side& side, Evd* evd, std::uint32_t slots, int segments, bool is_receive)
+        REQUIRES(connection_lock) EXCLUDES(side.lock);
     void retire(Side& side, Evd* evd, bool is_receive) EXCLUDES(side.lock);
+    void flush(Side& side, Evd* evd, bool is_receive) EXCLUDES(side.lock);
     verbs::QueuePair queue_pair_ GUARDED_BY(connection_lock);
     std::uint32_t device_inline_ GUARDED_BY(connection_lock) = 0;
 };

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Events in, events out. How a waiter sleeps and is woken is in evd_wait.cpp, what changes an EVD
-/// in evd_control.cpp.
+/// in evd_control.cpp, what happens when a queue pair ends in evd_flush.cpp.
 #include "dapl/evd.hpp"
-
-#include <time.h>
 
 #include <algorithm>
 #include <bit>
@@ -27,9 +25,6 @@ constexpr int kBatch = 16;
 /// Connections and errors may come faster than the consumer expected when it chose the length.
 constexpr DAT_COUNT kProviderEvents = 65536;
 constexpr DAT_COUNT kSmallestRing = 16;
-/// Devices flush at once. One that takes no request in the error state, and so no marker, has
-/// nothing to tell where the last request was suppressed and well done: the wait has an end.
-constexpr int kFlushPolls = 200;
 
 }  // namespace
 
@@ -215,69 +210,6 @@ void Evd::keep_polled() {
 void Evd::poll_for_marker() {
     support::SpinLockGuard lock(lock_);
     drain_device();
-}
-
-void Evd::await_flush(Ep& ep, bool receives) {
-    Ep::Side& side = ep.side(receives);
-    if (side.posted() == 0) return;
-    const std::uint32_t last = side.last_sequence();
-    const auto is_last = [&](const ibv_wc& completion) {
-        return is_of_side(ep, receives, completion) &&
-               WorkRequestId(completion.wr_id).sequence == last;
-    };
-    for (int polls = 0; polls < kFlushPolls && side.posted() > 0; ++polls) {
-        {
-            support::SpinLockGuard lock(lock_);
-            drain_device();
-            ibv_wc* const end = held_.get() + held_end_;
-            if (std::find_if(held_.get() + held_first_, end, is_last) != end) return;
-            if (!receives && ep.requests_finished.load(std::memory_order_relaxed)) return;
-        }
-        const timespec pause{0, 50000};
-        nanosleep(&pause, nullptr);
-    }
-}
-
-/// Goes once through what is held, however much of it is the EP's. @return whether the ring had
-/// room for all.
-bool Evd::retire_held(Ep& ep, bool receives) {
-    int kept = held_first_;
-    bool all = true;
-    for (int i = held_first_; i < held_end_; ++i) {
-        if (is_of_side(ep, receives, held_[i]) && !ring_.full()) {
-            DAT_EVENT event;
-            std::memset(&event, 0, sizeof event);
-            take_completion(ia, held_[i], event);
-            ring_.push(event);
-            continue;
-        }
-        all = all && !is_of_side(ep, receives, held_[i]);
-        if (kept != i) held_[kept] = held_[i];
-        ++kept;
-    }
-    held_end_ = kept;
-    note_pending();
-    return all;
-}
-
-void Evd::retire(Ep& ep, bool receives) {
-    for (;;) {
-        const bool room = grow_ring();
-        support::SpinLockGuard lock(lock_);
-        drain_device();
-        if (!retire_held(ep, receives) && room) continue;
-        // What finds no room is lost.
-        ibv_wc* const end = held_.get() + held_end_;
-        const auto of_side = [&](const ibv_wc& completion) {
-            return is_of_side(ep, receives, completion);
-        };
-        held_end_ =
-            static_cast<int>(std::remove_if(held_.get() + held_first_, end, of_side) - held_.get());
-        note_pending();
-        ep.side(receives).work_request_base.store(Ep::Side::kNoWorkRequests,
-                                                  std::memory_order_release);
-        return;
-    }
 }
 
 DAT_COUNT Evd::count_receives(const Srq& srq) {

@@ -50,9 +50,14 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     /// Turns the completions that wait here for one side of an EP into events that need the EP no
     /// more; what the device reports for it later is dropped.
     void retire(Ep& ep, bool receives) EXCLUDES(lock_);
-    /// The device flushes this side of an EP: returns when the completion of the last transfer has
-    /// come, or it is plain that there is none to come.
-    void await_flush(Ep& ep, bool receives) EXCLUDES(lock_);
+    /// The device flushes this side of an EP, whose slots are stopped: returns when the completion
+    /// of the last transfer has come, or it is plain that there is none to come.
+    void await_flush(const Ep& ep, bool receives) EXCLUDES(lock_);
+    /// After that, with the lock of the side held: what the device has said nothing of is flushed
+    /// here, and what it says later is dropped.
+    void end_flush(Ep& ep, bool receives) EXCLUDES(lock_);
+    /// One more, posted after that, comes back flushed.
+    void flush(std::uint64_t wr_id) EXCLUDES(lock_);
     /// Looks what the device has done, so that the EPs hear of their markers.
     void poll_for_marker() EXCLUDES(lock_);
     /// The completion queue has announced a completion. @param reader the EVD whose waiter reads
@@ -122,6 +127,12 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     [[gnu::noinline, gnu::cold]] static DAT_RETURN dequeue_slowly(DAT_EVD_HANDLE handle,
                                                                   DAT_EVENT& event);
     bool retire_held(Ep& ep, bool receives) REQUIRES(lock_);
+    /// @return the first sequence of a stopped side of which the device has said nothing yet.
+    std::uint32_t first_unreported(const Ep& ep, bool receives) REQUIRES(lock_);
+    bool hold_flushed(std::uint64_t wr_id) REQUIRES(lock_);
+    /// @return whether there was room for all.
+    bool hold_unreported(const Ep& ep, bool receives) REQUIRES(lock_);
+    void tell_flushed(bool room) EXCLUDES(lock_);
     int poll_device() REQUIRES(lock_);
     void drain_device() REQUIRES(lock_);
     void make_room() REQUIRES(lock_);

@@ -30,6 +30,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/evd.cpp %reldir%/evd.hpp \
     %reldir%/evd_control.cpp \
     %reldir%/evd_entry.cpp \
+    %reldir%/evd_flush.cpp \
     %reldir%/evd_wait.cpp \
     %reldir%/event_ring.hpp \
     %reldir%/events.cpp %reldir%/events.hpp \

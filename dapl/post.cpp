@@ -118,7 +118,8 @@ DAT_RETURN check_transfer(const Ep& ep, Ep::Side& side, DAT_COUNT segments,
     const DAT_RETURN refused = measure(ep.ia, side.max_segments, segments, local, length);
     if (refused != DAT_SUCCESS) return refused;
     if (side.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
-    return side.slots.has_room() ? kSuccess : kOutOfMemory;
+    const bool has_room = side.slots.stopped() ? !side.slots.is_full() : side.slots.has_room();
+    return has_room ? kSuccess : kOutOfMemory;
 }
 
 DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_SEG_LENGTH& length)
@@ -148,7 +149,7 @@ int post_send(ibv_qp* queue_pair, ibv_send_wr& work) {
     write_work_request(work, ep, request, length);
     work.send_flags &= ~unsigned{IBV_SEND_SIGNALED};
     const DAT_RETURN refused =
-        with_room(ep.requests, request.cookie, length, request.operation,
+        with_room(ep.requests, request.cookie, length, request.operation | Slot::kSuppressed,
                   [&work](ibv_qp* queue_pair, std::uint64_t id) {
                       work.wr_id = WorkRequestId::first_half(id, WorkRequestId::kUnconfirmedWrite);
                       return post_send(queue_pair, work);
@@ -159,7 +160,9 @@ int post_send(ibv_qp* queue_pair, ibv_send_wr& work) {
     read.send_flags = send_flags(request.flags) & IBV_SEND_SIGNALED;
     read.wr.rdma.remote_addr = request.remote->virtual_address;
     read.wr.rdma.rkey = request.remote->rmr_context;
-    return with_slot(ep.requests, request.cookie, length, request.operation | Slot::kConfirmation,
+    const std::uint32_t operation =
+        request.operation | Slot::kConfirmation | Slot::suppression(request.flags);
+    return with_slot(ep.requests, request.cookie, length, operation,
                      [&read](ibv_qp* queue_pair, std::uint64_t id) {
                          read.wr_id = id;
                          return post_send(queue_pair, read);
@@ -172,7 +175,8 @@ int post_send(ibv_qp* queue_pair, ibv_send_wr& work) {
         return submit_confirmed(ep, request, length);
     ibv_send_wr work;
     write_work_request(work, ep, request, length);
-    return with_room(ep.requests, request.cookie, length, request.operation,
+    const std::uint32_t operation = request.operation | Slot::suppression(request.flags);
+    return with_room(ep.requests, request.cookie, length, operation,
                      [&work](ibv_qp* queue_pair, std::uint64_t id) {
                          work.wr_id = id;
                          return post_send(queue_pair, work);
@@ -184,7 +188,10 @@ int post_send(ibv_qp* queue_pair, ibv_send_wr& work) {
     support::SpinLockGuard lock(ep.requests.lock);
     DAT_SEG_LENGTH length;
     const DAT_RETURN refused = check_request(ep, request, check_state, length);
-    return refused == DAT_SUCCESS ? submit(ep, request, length) : refused;
+    if (refused != DAT_SUCCESS) return refused;
+    if (!ep.requests.slots.stopped()) return submit(ep, request, length);
+    ep.requests.post_flushed(request.cookie, length, request.operation);
+    return DAT_SUCCESS;
 }
 
 /// Posts what nearly all requests are, at once. @return false, and nothing is done, for what has to
@@ -288,7 +295,10 @@ template <DAT_DTOS operation>
     DAT_SEG_LENGTH length;
     const DAT_RETURN refused = check_transfer(ep, ep.receives, segments, local, length);
     if (refused != DAT_SUCCESS) return refused;
-    return submit_receive(ep.receives, segments, local, cookie, length, operation);
+    if (!ep.receives.slots.stopped())
+        return submit_receive(ep.receives, segments, local, cookie, length, operation);
+    ep.receives.post_flushed(cookie, length, operation);
+    return DAT_SUCCESS;
 }
 
 [[gnu::noinline, gnu::cold]] DAT_RETURN post_receive_traced(DAT_EP_HANDLE handle,

@@ -14,8 +14,8 @@ constexpr DAT_RMR_CONTEXT kKept = ~DAT_RMR_CONTEXT{0xff};
 /// The queue pair of an EP takes the bindings made through it along when it ends. EPs live in
 /// memory that stays, so that one that has gone can be asked as well.
 bool has_ended(const RmrBinding& binding) {
-    return binding.ep && binding.ep->requests.work_request_base.load(std::memory_order_acquire) !=
-                             binding.work_request_base;
+    return binding.ep &&
+           binding.ep->binding_base.load(std::memory_order_acquire) != binding.binding_base;
 }
 
 }  // namespace

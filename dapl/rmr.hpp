@@ -26,9 +26,9 @@ struct RmrBinding {
     DAT_MEM_PRIV_FLAGS privileges{};
     DAT_VA_TYPE va_type{};
     DAT_RMR_CONTEXT context = 0;
-    /// dat_rmr_create_for_ep: the EP and its queue pair (Ep::Side::work_request_base).
+    /// dat_rmr_create_for_ep: the EP and its queue pair (Ep::binding_base).
     const Ep* ep = nullptr;
-    std::uint64_t work_request_base = 0;
+    std::uint64_t binding_base = 0;
 };
 
 class Rmr final : public Object<Rmr>, public ListNode<Rmr> {

@@ -78,18 +78,18 @@ RmrBinding binding_of(const BindRequest& request, DAT_RMR_CONTEXT context) {
     binding.va_type = request.va_type;
     if (!request.rmr.is_for_ep()) return binding;
     binding.ep = &request.ep;
-    binding.work_request_base =
-        request.ep.requests.work_request_base.load(std::memory_order_relaxed);
+    binding.binding_base = request.ep.binding_base.load(std::memory_order_relaxed);
     return binding;
 }
 
 /// @param context by which take_completion() finds what the RMR is bound to. @param post as for
-/// with_slot().
+/// with_slot(). @param flags DAT_COMPLETION_FLAGS.
 template <class Post>
-DAT_RETURN with_bind_slot(const BindRequest& request, DAT_RMR_CONTEXT context, const Post& post)
-    REQUIRES(request.ep.requests.lock) {
+DAT_RETURN with_bind_slot(const BindRequest& request, DAT_RMR_CONTEXT context, unsigned flags,
+                          const Post& post) REQUIRES(request.ep.requests.lock) {
     const std::uint32_t rmr = request.rmr.header().index << Slot::kRmrShift;
-    return with_slot(request.ep.requests, request.cookie, context, DAT_DTO_BIND_MW | rmr, post);
+    const std::uint32_t operation = DAT_DTO_BIND_MW | rmr | Slot::suppression(flags);
+    return with_slot(request.ep.requests, request.cookie, context, operation, post);
 }
 
 int post_one(ibv_qp* queue_pair, ibv_send_wr& work) {
@@ -103,10 +103,11 @@ DAT_RETURN post_plain(const BindRequest& request, const RmrBinding& before, DAT_
     ibv_mw_bind bind{};
     bind.send_flags = bind_flags(request);
     bind.bind_info = bind_info(request, before);
-    return with_bind_slot(request, context, [&](ibv_qp* queue_pair, std::uint64_t id) {
-        bind.wr_id = id;
-        return ibv_bind_mw(queue_pair, request.rmr.window.get(), &bind);
-    });
+    return with_bind_slot(request, context, request.flags,
+                          [&](ibv_qp* queue_pair, std::uint64_t id) {
+                              bind.wr_id = id;
+                              return ibv_bind_mw(queue_pair, request.rmr.window.get(), &bind);
+                          });
 }
 
 ibv_send_wr invalidation(DAT_RMR_CONTEXT context, unsigned flags) {
@@ -123,10 +124,11 @@ DAT_RETURN post_unbind(const BindRequest& request, const RmrBinding& before)
     ibv_send_wr work = invalidation(before.context, bind_flags(request));
     if (!before.lmr) work.opcode = IBV_WR_RDMA_WRITE;
     const DAT_RMR_CONTEXT context = before.lmr ? before.context : request.rmr.window->rkey;
-    return with_bind_slot(request, context, [&](ibv_qp* queue_pair, std::uint64_t id) {
-        work.wr_id = id;
-        return post_one(queue_pair, work);
-    });
+    return with_bind_slot(request, context, request.flags,
+                          [&](ibv_qp* queue_pair, std::uint64_t id) {
+                              work.wr_id = id;
+                              return post_one(queue_pair, work);
+                          });
 }
 
 DAT_RETURN post_bind(const BindRequest& request, DAT_RMR_CONTEXT context)
@@ -137,10 +139,11 @@ DAT_RETURN post_bind(const BindRequest& request, DAT_RMR_CONTEXT context)
     work.bind_mw.mw = request.rmr.window.get();
     work.bind_mw.rkey = context;
     work.bind_mw.bind_info = bind_info(request, {});
-    return with_bind_slot(request, context, [&](ibv_qp* queue_pair, std::uint64_t id) {
-        work.wr_id = id;
-        return post_one(queue_pair, work);
-    });
+    return with_bind_slot(request, context, request.flags,
+                          [&](ibv_qp* queue_pair, std::uint64_t id) {
+                              work.wr_id = id;
+                              return post_one(queue_pair, work);
+                          });
 }
 
 /// A window of type 2 that is bound has to be invalidated before it is bound again: a request more,
@@ -150,10 +153,12 @@ DAT_RETURN post_invalidation(const BindRequest& request, const RmrBinding& befor
     const SlotRing& slots = request.ep.requests.slots;
     if (slots.posted() + 2 > slots.limit()) return kOutOfMemory;
     ibv_send_wr work = invalidation(before.context, bind_flags(request) & IBV_SEND_FENCE);
-    return with_bind_slot(request, before.context, [&](ibv_qp* queue_pair, std::uint64_t id) {
-        work.wr_id = WorkRequestId::first_half(id, WorkRequestId::kInvalidation);
-        return post_one(queue_pair, work);
-    });
+    return with_bind_slot(request, before.context, DAT_COMPLETION_SUPPRESS_FLAG,
+                          [&](ibv_qp* queue_pair, std::uint64_t id) {
+                              work.wr_id =
+                                  WorkRequestId::first_half(id, WorkRequestId::kInvalidation);
+                              return post_one(queue_pair, work);
+                          });
 }
 
 DAT_RETURN post_for_ep(const BindRequest& request, RmrBinding before, DAT_RMR_CONTEXT context)
@@ -197,6 +202,8 @@ DAT_RETURN post(const BindRequest& request, DAT_RMR_CONTEXT* told) {
     support::SpinLockGuard lock(request.ep.requests.lock);
     const ibv_qp* queue_pair = request.ep.requests.queue_pair;
     if (!queue_pair) return kNoQueuePair;
+    // The connection has ended meanwhile.
+    if (request.ep.requests.slots.stopped()) return state_error(request.ep.state.get());
     if (queue_pair->pd != rmr.pz.domain.get()) return bad_argument(request.lmr ? 4 : 2);
     if (request.ep.requests.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
     const RmrBinding before = rmr.ia.rmr_table.binding_of(rmr);

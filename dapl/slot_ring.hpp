@@ -15,10 +15,16 @@
 namespace dapl {
 
 struct Slot {
-    static constexpr std::uint32_t kOperationMask = 0xff;
-    static constexpr int kRmrShift = 8;  ///< to the index of the RMR
+    static constexpr std::uint32_t kOperationMask = 0x7f;
+    static constexpr std::uint32_t kSuppressed = 0x80;  ///< no event comes of it when it goes well
+    static constexpr int kRmrShift = 8;                 ///< to the index of the RMR
     /// Of a read that confirms a write: the event is the write's.
     static constexpr std::uint32_t kConfirmation = 1U << 31;
+
+    /// @param flags DAT_COMPLETION_FLAGS. @return the bit of operation.
+    static constexpr std::uint32_t suppression(unsigned flags) {
+        return (flags & DAT_COMPLETION_SUPPRESS_FLAG) * kSuppressed;
+    }
 
     DAT_UINT64 cookie;
     DAT_SEG_LENGTH length;  ///< sum of the segments as posted
@@ -46,6 +52,7 @@ class SlotRing {
         mask_ = size - 1;
         base_ = next_ = bound_ = base;
         first_ = 0;
+        stopped_ = false;
     }
 
     // For the poster.
@@ -79,17 +86,46 @@ class SlotRing {
     /// The device has it.
     void commit() { ++next_; }
 
+    /// The device gets nothing more: has_room() says no from here on, once and for all.
+    void stop() {
+        align();
+        stopped_at_ = next_sequence();
+        stopped_ = true;
+    }
+    bool stopped() const { return stopped_; }
+    // Of a stopped ring:
+    bool is_full() const { return posted() >= limit_; }
+    /// Posts what no device will see, into a ring that is not full. @return its wr_id.
+    std::uint64_t add(DAT_UINT64 cookie, DAT_SEG_LENGTH length, std::uint32_t operation) {
+        const std::uint64_t id = fill(cookie, length, operation);
+        commit();
+        align();
+        return id;
+    }
+    /// The first sequence that the device has not got.
+    std::uint32_t stopped_at() const { return stopped_at_; }
+    std::uint64_t id_of(std::uint32_t sequence) const { return base_ | sequence; }
+
     // For the taker. Any sequence is safe.
 
     const Slot& at(std::uint64_t sequence) const { return slots_[sequence & mask_]; }
+    /// The oldest not yet taken, or the next post.
+    std::uint32_t first_sequence() const {
+        return first_.load(std::memory_order_acquire) & kSequenceMask;
+    }
     /// Frees the slots up to this one.
     void release(std::uint64_t sequence) {
         first_.store(static_cast<std::uint32_t>(sequence) + 1, std::memory_order_release);
     }
 
   private:
-    bool find_room() {
+    void align() {
         if (next_ > (base_ | kSequenceMask)) next_ = base_;
+        bound_ = next_;
+    }
+    bool find_room() {
+        if (stopped_) return false;
+        align();
         const std::uint32_t waiting = posted();
         if (waiting >= limit_) return false;
         bound_ = std::min<std::uint64_t>(next_ + limit_ - waiting, (base_ | kSequenceMask) + 1);
@@ -101,6 +137,8 @@ class SlotRing {
     std::unique_ptr<Slot[]> slots_;
     std::uint32_t mask_ = 0;
     std::uint32_t limit_ = 0;
+    bool stopped_ = false;
+    std::uint32_t stopped_at_ = 0;
     std::uint64_t base_ = 0;
     std::atomic<std::uint32_t> first_{0};  ///< sequence of the oldest not yet taken
 };

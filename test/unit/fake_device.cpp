@@ -50,6 +50,7 @@ std::atomic<int> alive;
 std::atomic<int> refusal;
 std::atomic<int> polled;
 std::uint32_t next_number = 1;
+fake::Flushing flushing = fake::Flushing::kAtOnce;
 
 Cq& as_cq(ibv_cq* cq) {
     return *reinterpret_cast<Cq*>(cq);
@@ -106,7 +107,7 @@ int post_send(ibv_qp* pair, ibv_send_wr* work, ibv_send_wr**) {
     if (pair->state == IBV_QPS_INIT) return EINVAL;
     qp.requests.push_back({work->wr_id, work->opcode, work->send_flags,
                            total(work->sg_list, work->num_sge), work->imm_data});
-    if (pair->state == IBV_QPS_ERR) flush(qp);
+    if (pair->state == IBV_QPS_ERR && flushing == fake::Flushing::kAtOnce) flush(qp);
     return 0;
 }
 
@@ -114,7 +115,7 @@ int post_recv(ibv_qp* pair, ibv_recv_wr* work, ibv_recv_wr**) {
     const std::lock_guard guard(mutex);
     Qp& qp = as_qp(pair);
     qp.receives.push_back({work->wr_id, IBV_WR_SEND, 0, total(work->sg_list, work->num_sge), 0});
-    if (pair->state == IBV_QPS_ERR) flush(qp);
+    if (pair->state == IBV_QPS_ERR && flushing == fake::Flushing::kAtOnce) flush(qp);
     return 0;
 }
 
@@ -384,8 +385,11 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
 }
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int) {
     const std::lock_guard guard(mutex);
+    const bool enters = qp->state != IBV_QPS_ERR;
     qp->state = attributes->qp_state;
-    if (qp->state == IBV_QPS_ERR) flush(as_qp(qp));
+    if (qp->state == IBV_QPS_ERR &&
+        (flushing == fake::Flushing::kAtOnce || (flushing == fake::Flushing::kOnEntry && enters)))
+        flush(as_qp(qp));
     return 0;
 }
 int ibv_destroy_qp(ibv_qp* qp) {
@@ -470,6 +474,15 @@ void finish_receive(ibv_qp* qp, std::uint32_t length, ibv_wc_status status, ibv_
 
 std::uint32_t limit(ibv_srq* srq) {
     return as_srq(srq).limit;
+}
+
+void set_flushing(Flushing wanted) {
+    const std::lock_guard guard(mutex);
+    flushing = wanted;
+}
+void flush(ibv_qp* qp) {
+    const std::lock_guard guard(mutex);
+    ::flush(as_qp(qp));
 }
 
 void inject(ibv_qp* qp, std::uint64_t id, ibv_wc_status status) {

@@ -39,6 +39,12 @@ void finish_receive(ibv_qp* qp, std::uint32_t length, ibv_wc_status status = IBV
                     ibv_wc_opcode opcode = IBV_WC_RECV, std::uint32_t immediate = 0);
 /// The limit at which the SRQ is armed; 0: not.
 std::uint32_t limit(ibv_srq* srq);
+/// What a queue pair in error does with what is posted on it. kOnEntry: flushes it when it enters
+/// the state, and takes what is posted later without a word, as siw does.
+enum class Flushing { kAtOnce, kOnEntry, kNever };
+void set_flushing(Flushing flushing);
+/// Flushes what is posted now.
+void flush(ibv_qp* qp);
 /// Completes any work request id at will, on the queue of the requests.
 void inject(ibv_qp* qp, std::uint64_t id, ibv_wc_status status);
 /// Raises an asynchronous event of an adapter.
