@@ -66,6 +66,7 @@ const char* outcome_text(cm::Outcome outcome) {
 const char* operation_name(std::uint32_t operation) {
     switch (operation) {
         case DAT_DTO_SEND:
+        case DAT_IB_DTO_SEND_IMMED:
             return "a send";
         case DAT_DTO_RDMA_WRITE:
         case DAT_IB_DTO_RDMA_WRITE_IMMED:

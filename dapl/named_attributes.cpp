@@ -2,6 +2,7 @@
 #include "dapl/named_attributes.hpp"
 
 #include <arpa/inet.h>
+#include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_trclvl.h>
 #include <fmt/format.h>
@@ -66,6 +67,16 @@ void add_vendor_extension(NamedAttributes& list, const Ia& ia) {
     list.add_address(DAT_ATTR_DEBUG_MODIFY, address_of_trclvl_modify());
 }
 
+/// What the extensions were called first: dat_extensions.h.
+void add_proposed_names(NamedAttributes& list, bool immediate_data, bool atomics) {
+    list.add(DAT_EXT_ATTR_RDMA_WRITE_IMMED, truth(immediate_data));
+    list.add(DAT_EXT_ATTR_RECV_IMMED, truth(immediate_data));
+    list.add(DAT_EXT_ATTR_RECV_IMMED_EVENT, truth(immediate_data));
+    list.add(DAT_EXT_ATTR_RECV_IMMED_PAYLOAD, truth(false));
+    list.add(DAT_EXT_ATTR_FETCH_AND_ADD, truth(atomics));
+    list.add(DAT_EXT_ATTR_CMP_AND_SWAP, truth(atomics));
+}
+
 const char* transport_name(const Ia& ia) {
     if (!ia.is_infiniband()) return "iWARP";
     return ia.port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? "RoCE" : "InfiniBand";
@@ -91,6 +102,7 @@ NamedAttributes describe_provider(const Ia& ia) {
     list.add(DAT_IB_ATTR_FETCH_AND_ADD, truth(atomics));
     list.add(DAT_IB_ATTR_CMP_AND_SWAP, truth(atomics));
     list.add(DAT_IB_ATTR_IMMED_DATA, truth(infiniband));
+    add_proposed_names(list, infiniband, atomics);
     list.add("OPENDAT_THREAD_SAFE", "TRUE");
     add_vendor_extension(list, ia);
     return list;

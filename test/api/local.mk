@@ -7,6 +7,11 @@ test_api_every_function_test_SOURCES = %reldir%/every_function_test.c
 test_api_every_function_test_LDADD = libdat2.la
 test_api_related_test_SOURCES = %reldir%/related_test.c
 test_api_related_test_LDADD = libdat2.la
+# In C, and only by the first proposal of extensions.
+check_PROGRAMS += test/api/proposal_test
+TESTS += test/api/proposal_test
+test_api_proposal_test_SOURCES = %reldir%/proposal_test.c
+test_api_proposal_test_LDADD = libdat2.la
 EXTRA_DIST += %reldir%/libdat2.bats %reldir%/libdat2.symbols
 
 # The registry, with the made-up providers of test/compat/registry.
@@ -105,6 +110,7 @@ dat_tests = \
     test/api/connection_test \
     test/api/connection_codes_test \
     test/api/transfer_test \
+    test/api/extension_test \
     test/api/transport_test \
     test/api/codes_test \
     test/api/memory_test \
@@ -138,6 +144,8 @@ test_api_connection_codes_test_SOURCES = %reldir%/connection_codes_test.cpp $(da
 test_api_connection_codes_test_LDADD = $(dat_test_libs)
 test_api_transfer_test_SOURCES = %reldir%/transfer_test.cpp $(dat_test_headers)
 test_api_transfer_test_LDADD = $(dat_test_libs)
+test_api_extension_test_SOURCES = %reldir%/extension_test.cpp $(dat_test_headers)
+test_api_extension_test_LDADD = $(dat_test_libs)
 test_api_codes_test_SOURCES = %reldir%/codes_test.cpp $(dat_test_headers)
 test_api_codes_test_LDADD = $(dat_test_libs)
 test_api_memory_test_SOURCES = %reldir%/memory_test.cpp $(dat_test_headers)

@@ -49,6 +49,7 @@ std::mutex mutex;
 std::atomic<int> alive;
 std::atomic<int> refusal;
 std::atomic<int> polled;
+std::atomic<bool> has_atomics{true};
 std::uint32_t next_number = 1;
 fake::Flushing flushing = fake::Flushing::kAtOnce;
 
@@ -250,7 +251,7 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
     attributes->max_mr_size = 1ULL << 40;
     attributes->max_qp_rd_atom = 16;
     attributes->max_qp_init_rd_atom = 16;
-    attributes->atomic_cap = number == 0 ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
+    attributes->atomic_cap = number == 0 && has_atomics ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
     return 0;
 }
 
@@ -470,6 +471,10 @@ void finish_receive(ibv_qp* qp, std::uint32_t length, ibv_wc_status status, ibv_
     completion.imm_data = immediate;
     if (opcode == IBV_WC_RECV_RDMA_WITH_IMM) completion.wc_flags = IBV_WC_WITH_IMM;
     finish(as_qp(qp), true, completion);
+}
+
+void have_atomics(bool there) {
+    has_atomics = there;
 }
 
 std::uint32_t limit(ibv_srq* srq) {

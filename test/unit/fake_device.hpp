@@ -37,6 +37,8 @@ void finish_request(ibv_qp* qp, ibv_wc_status status = IBV_WC_SUCCESS);
 /// that the last one is reached.
 void finish_receive(ibv_qp* qp, std::uint32_t length, ibv_wc_status status = IBV_WC_SUCCESS,
                     ibv_wc_opcode opcode = IBV_WC_RECV, std::uint32_t immediate = 0);
+/// Whether the InfiniBand adapter has atomic operations, for IAs that are opened from now on.
+void have_atomics(bool there);
 /// The limit at which the SRQ is armed; 0: not.
 std::uint32_t limit(ibv_srq* srq);
 /// What a queue pair in error does with what is posted on it. kOnEntry: flushes it when it enters
