@@ -308,7 +308,7 @@ template <DAT_DTOS operation>
                                                             DAT_COMPLETION_FLAGS flags) {
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    const DAT_RETURN code = post_receive_slowly(*ep, segments, local, cookie);
+    const DAT_RETURN code = post_receive_slowly(*ep, segments, local, cookie, DAT_DTO_RECEIVE);
     return traced_post(handle, DAT_DTO_RECEIVE, segments, local, cookie, flags, code);
 }
 
