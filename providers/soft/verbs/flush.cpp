@@ -41,6 +41,7 @@ void QueuePair::quiesce() {
 void QueuePair::flush_sends(ibv_wc_status head_status) {
     ++wait_ticket_;
     waiting_for_ = Progress::kDone;
+    if (is_handed_over()) ++send_pending_;  // it has its completion
     if (agent_) agent_->busy = false;
     while (send_pending_ != send_posted_) {
         complete(queued(send_pending_), head_status);

@@ -24,6 +24,7 @@ softverbs_verbs_sources = \
     %reldir%/fault_points.cpp %reldir%/fault_points.def %reldir%/fault_points.hpp \
     %reldir%/flush.cpp \
     %reldir%/layout.hpp \
+    %reldir%/hand_over.cpp \
     %reldir%/memory_map.cpp %reldir%/memory_map.hpp \
     %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \
     %reldir%/memory_windows.cpp %reldir%/memory_windows.hpp \

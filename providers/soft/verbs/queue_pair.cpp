@@ -144,6 +144,7 @@ int QueuePair::publish(std::uint32_t number) {
 
 int QueuePair::destroy(QueuePair* qp) {
     Adapter& adapter = qp->adapter_;
+    qp->await_handed_over();
     {
         support::MutexLock lock(adapter.mutex);
         adapter.remove_receiver(qp);

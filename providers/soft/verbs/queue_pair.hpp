@@ -123,6 +123,14 @@ class QueuePair : public ExtendableQp {
     /// The peer's service thread has done its part of the request at the head.
     void agent_replied(const AgentMessage& answer, const Peer& peer);
 
+    /// From now on a write that the peer's service thread is to place is complete when that has got
+    /// all of it: placed before whatever follows, but not yet. Of a queue pair with an owner who
+    /// can ask for more.
+    void complete_early() EXCLUDES(send_lock_) {
+        support::SpinLockGuard lock(send_lock_);
+        completes_early_ = true;
+    }
+
     /// For ibv_qp_to_qp_ex, before anybody else knows the queue pair. @return 0 or ENOMEM.
     int make_extended();
     /// @return nullptr unless it was made with send operations that are built one by one.
@@ -189,6 +197,17 @@ class QueuePair : public ExtendableQp {
     void complete(const SendWork& work, ibv_wc_status status) REQUIRES(send_lock_);
     void drain() REQUIRES(send_lock_);
     void begin_wait(Progress reason) REQUIRES(send_lock_);
+    bool is_signalled(const SendWork& work) const {
+        return signal_all_ || (work.flags & IBV_SEND_SIGNALED) != 0;
+    }
+
+    // -- hand_over.cpp
+    /// The peer's service thread has got another chunk of the request at the head.
+    void hand_over() REQUIRES(send_lock_);
+    bool is_handed_over() const REQUIRES(send_lock_);
+    /// The same request, once its end is known. @param status 0 or an errno.
+    void conclude_handed_over(int status) REQUIRES(send_lock_) EXCLUDES(receive_lock_);
+    void await_handed_over() EXCLUDES(send_lock_);
     Deadline wait_deadline(Progress reason, bool& endless) const REQUIRES(send_lock_);
 
     // -- datagram_receive.cpp; of a datagram queue pair
@@ -240,6 +259,7 @@ class QueuePair : public ExtendableQp {
     Progress waiting_for_ GUARDED_BY(send_lock_) = Progress::kDone;
     Deadline locked_until_ GUARDED_BY(send_lock_){};  ///< kLocked is an error from then on
     std::unique_ptr<AgentOperation> agent_ GUARDED_BY(send_lock_);
+    bool completes_early_ GUARDED_BY(send_lock_) = false;
     std::unique_ptr<DatagramSender> datagrams_ GUARDED_BY(send_lock_);
 
     std::uint64_t agent_buffer_ = 0;  ///< what is left of agent_ when the queue pair goes

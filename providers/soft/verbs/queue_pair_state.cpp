@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "providers/soft/verbs/agent.hpp"
 #include "providers/soft/verbs/fault_points.hpp"
@@ -20,6 +21,7 @@ int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
     if ((mask & IBV_QP_CUR_STATE) != 0 && attributes.cur_qp_state != current) return EINVAL;
     const ibv_qp_state next = (mask & IBV_QP_STATE) != 0 ? attributes.qp_state : current;
     if (const int cause = check_modify(next, attributes, mask)) return cause;
+    if (next == IBV_QPS_RESET) await_handed_over();
     Target target;
     const bool connects = next == IBV_QPS_RTR && qp_type != IBV_QPT_UD;
     if (connects && current == IBV_QPS_INIT) {
@@ -123,6 +125,8 @@ void QueuePair::reset() {
     ++wait_ticket_;
     waiting_for_ = Progress::kDone;
     if (agent_) agent_->busy = false;
+    // A peer that still copies out of it, after all the time it was given, keeps the buffer.
+    if (agent_ && std::exchange(agent_->handed_over, false)) agent_->buffer = 0;
     send_queue().purge(*this);
     receive_queue().purge(*this);
     if (SharedReceiveQueue* shared = shared_queue()) {

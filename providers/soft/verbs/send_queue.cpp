@@ -249,8 +249,7 @@ SendWork& QueuePair::queued(std::uint32_t position) {
 
 /// Unsignalled requests complete silently when they succeed; a later completion frees their place.
 void QueuePair::complete(const SendWork& work, ibv_wc_status status) {
-    const bool signalled = signal_all_ || (work.flags & IBV_SEND_SIGNALED) != 0;
-    if (status == IBV_WC_SUCCESS && !signalled) return;
+    if (status == IBV_WC_SUCCESS && !is_signalled(work)) return;
     const Kind kind = kKinds[work.opcode];
     const bool brings_data = status == IBV_WC_SUCCESS && (kind.traits & kNeedsAnswer) != 0;
     const SendCompletion completion{work.wr_id,
@@ -313,7 +312,7 @@ Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
         locked_until_ = Clock::now() + kLockedPatience;
     waiting_for_ = reason;
     const std::uint32_t ticket = ++wait_ticket_;
-    if (reason == Progress::kAgent) return;
+    if (reason == Progress::kAgent) return hand_over();
     bool endless = false;
     const Deadline deadline = wait_deadline(reason, endless);
     if (endless) return;
@@ -342,9 +341,13 @@ void QueuePair::wait_expired(std::uint32_t ticket) {
 
 void QueuePair::agent_replied(const AgentMessage& answer, const Peer& peer) {
     support::SpinLockGuard lock(send_lock_);
-    if (!agent_ || !agent_->busy || agent_->ticket != answer.ticket) return;
-    if (!target_.peer || target_.peer.get() != &peer || state_.load() == IBV_QPS_ERR) return;
+    if (!agent_ || agent_->ticket != answer.ticket) return;
+    if (!target_.peer || target_.peer.get() != &peer) return;
     AgentOperation& operation = *agent_;
+    if (!operation.busy || state_.load() == IBV_QPS_ERR) {
+        operation.handed_over = false;
+        return;
+    }
     executing_.store(true, std::memory_order_seq_cst);
     if (answer.status == 0 && operation.kind == AgentKind::kRead) {
         const auto* buffer = adapter_.view().array<std::uint8_t>(operation.buffer, kAgentChunk);
@@ -354,20 +357,27 @@ void QueuePair::agent_replied(const AgentMessage& answer, const Peer& peer) {
     int status = answer.status;
     if (status == 0 && operation.offset < operation.plan.length) {
         status = send_agent_chunk(adapter_, target_, operation, qp_num);
-        if (status == 0) return executing_.store(false, std::memory_order_release);
+        if (status == 0) {
+            hand_over();
+            return executing_.store(false, std::memory_order_release);
+        }
         status = ESRCH;
     }
-    const SendWork& work = queued(send_pending_);
-    const Outcome outcome =
-        Executor(*this, target_, agent_, work).conclude_agent(status, answer.operands[0]);
-    if (outcome.progress != Progress::kDone) {
-        executing_.store(false, std::memory_order_release);
-        return begin_wait(outcome.progress);
+    if (operation.handed_over) {
+        conclude_handed_over(status);
+    } else {
+        const SendWork& work = queued(send_pending_);
+        const Outcome outcome =
+            Executor(*this, target_, agent_, work).conclude_agent(status, answer.operands[0]);
+        if (outcome.progress != Progress::kDone) {
+            executing_.store(false, std::memory_order_release);
+            return begin_wait(outcome.progress);
+        }
+        waiting_for_ = Progress::kDone;
+        ++send_pending_;
+        complete(work, outcome.status);
+        if (outcome.status != IBV_WC_SUCCESS) request_failed();
     }
-    waiting_for_ = Progress::kDone;
-    ++send_pending_;
-    complete(work, outcome.status);
-    if (outcome.status != IBV_WC_SUCCESS) request_failed();
     drain();
     if (state_.load() == IBV_QPS_SQD) tell_when_drained();
 }
