@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <tuple>
 
+#include "dapl/delayed_ack.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/refusal.hpp"
 #include "dapl/work_request.hpp"
@@ -28,7 +29,8 @@ ibv_qp_init_attr initial_attributes(Ep& ep, const EpParts& parts, const DAT_EP_A
     attributes.srq = ep.shared ? ep.shared->srq.queue() : nullptr;
     // One more than the consumer can post: the marker of a graceful disconnect.
     attributes.cap.max_send_wr =
-        std::min(std::max(wanted.max_request_dtos, 1) + 1, ep.ia.device_attributes.max_qp_wr);
+        std::min(std::max(slots_of_requests(wanted, is_delayed(wanted)), 1) + 1,
+                 ep.ia.device_attributes.max_qp_wr);
     attributes.cap.max_recv_wr = std::max(wanted.max_recv_dtos, 1);
     attributes.cap.max_send_sge = std::min(
         std::max({wanted.max_request_iov, wanted.max_rdma_read_iov, wanted.max_rdma_write_iov, 1}),
@@ -99,6 +101,7 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
         if (!exchanged) return refused_by_device(ia, errno, "a queue pair");
         if (const int failed = initialise(ia, exchanged.get()))
             return refused_by_device(ia, failed, "a queue pair's first state");
+        tell_device(exchanged.get(), is_delayed(wanted));
     }
     {
         support::MutexLock lock(connection_lock);
@@ -120,8 +123,15 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
 
 void Ep::install_sides(const ibv_qp_cap& made) {
     const std::uint32_t own_receives = shared ? 0 : attributes.max_recv_dtos;
-    install(requests, parts.request_evd, attributes.max_request_dtos, made.max_send_sge, false);
+    const bool delayed = is_delayed(attributes);
+    install(requests, parts.request_evd, slots_of_requests(attributes, delayed), made.max_send_sge,
+            false);
     install(receives, parts.recv_evd, own_receives, made.max_recv_sge, true);
+    if (delayed) {
+        support::SpinLockGuard lock(requests.lock);
+        requests.confirms = true;
+        requests.max_message = 0;
+    }
     binding_base = requests.work_request_base.load(std::memory_order_relaxed);
     device_inline_ = made.max_inline_data;
     limit_inline();
@@ -151,7 +161,8 @@ bool Ep::keeps_queue_pair(const EpParts& made_of, const DAT_EP_ATTR& wanted) con
     const auto device_parts = [](const EpParts& of) {
         return std::tie(of.pz, of.recv_evd, of.request_evd);
     };
-    return device_parts(made_of) == device_parts(parts) && size(wanted) == size(attributes);
+    return device_parts(made_of) == device_parts(parts) && size(wanted) == size(attributes) &&
+           is_delayed(wanted) == is_delayed(attributes);
 }
 
 support::Result<void> Ep::modify(const EpParts& made_of, const DAT_EP_ATTR& wanted, EpCall call) {
@@ -174,6 +185,7 @@ void Ep::install(Side& side, Evd* evd, std::uint32_t slots, int segments, bool i
     side.slots.reset(slots, base);
     side.max_segments = segments;
     side.max_message = ia.port_attributes.max_msg_sz;
+    side.confirms = false;
     side.work_request_base.store(base, std::memory_order_release);
     side.evd = evd;
     side.flushed = false;

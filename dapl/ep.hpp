@@ -53,7 +53,10 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     struct Side {
         support::SpinLock lock;
         int max_segments GUARDED_BY(lock) = 0;
-        std::uint32_t max_message GUARDED_BY(lock) = 0;  ///< bytes
+        /// Bytes of a transfer that is posted at once; 0 where all that have data are looked at.
+        std::uint32_t max_message GUARDED_BY(lock) = 0;
+        /// Requests that bring data complete when it is placed: the attribute delayed_ack.
+        bool confirms GUARDED_BY(lock) = false;
         /// Bytes of a send or write that the device copies at the post.
         std::uint32_t max_inline GUARDED_BY(lock) = 0;
         ibv_qp* queue_pair GUARDED_BY(lock) = nullptr;  ///< nullptr without a PZ

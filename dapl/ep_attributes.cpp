@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "dapl/delayed_ack.hpp"
 #include "dapl/ia.hpp"
 
 namespace dapl {
@@ -99,6 +100,7 @@ DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts) {
     }
     attributes.max_rdma_read_in = cut(kDefaultReads, device.max_qp_rd_atom);
     attributes.max_rdma_read_out = cut(kDefaultReads, device.max_qp_init_rd_atom);
+    set_delayed_ack(attributes, false);
     return attributes;
 }
 
@@ -119,9 +121,11 @@ support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& part
     if (negative(*asked) || asked->service_type == DAT_SERVICE_TYPE_EXTENSION_BASE)
         return support::failure(raw(DAT_INVALID_PARAMETER), "no such queue pair");
     DAT_EP_ATTR settled = *asked;
-    // There are none to choose from, and the consumer's arrays are not ours to keep.
-    settled.ep_transport_specific_count = settled.ep_provider_specific_count = 0;
-    settled.ep_transport_specific = settled.ep_provider_specific = nullptr;
+    // The consumer's arrays are not ours to keep, and may not be there: programs leave them as they
+    // are. What there is to choose, dat_ep_modify chooses.
+    settled.ep_transport_specific_count = 0;
+    settled.ep_transport_specific = nullptr;
+    set_delayed_ack(settled, false);
     default_if_zero(settled.max_message_size, standard.max_message_size);
     default_if_zero(settled.max_rdma_size, standard.max_rdma_size);
     default_if_zero(settled.max_request_iov, standard.max_request_iov);

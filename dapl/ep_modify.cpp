@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// dat_ep_modify: what may be changed, and to what.
+#include "dapl/delayed_ack.hpp"
 #include "dapl/entry.hpp"
 #include "dapl/ep.hpp"
 #include "dapl/ep_attributes.hpp"
@@ -54,6 +55,20 @@ void follow_evds(const Ia& ia, const EpParts& before, const EpParts& after,
     }
 }
 
+/// @return the attribute as it is to be.
+support::Result<bool> plan_delayed_ack(const Ep& ep, DAT_EP_PARAM_MASK mask,
+                                       const DAT_EP_ATTR& wanted, const DAT_EP_ATTR& settled)
+    REQUIRES(connection_lock) {
+    const bool changes = (mask & DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR) != 0;
+    if (!changes && !is_delayed(ep.attributes)) return false;
+    support::Result<bool> delayed = true;
+    if (changes) delayed = wanted_delayed_ack(ep.ia, wanted);
+    if (delayed && *delayed &&
+        slots_of_requests(settled, true) >= ep.ia.device_attributes.max_qp_wr)
+        return support::failure(bad_argument(3), "the device has not so many requests twice");
+    return delayed;
+}
+
 /// Checks a change. @return DAT_SUCCESS with what the EP is to be made of.
 DAT_RETURN plan(Ep& ep, EpCall call, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& wanted,
                 EpParts& new_parts, DAT_EP_ATTR& new_attributes) EXCLUDES(connection_lock) {
@@ -80,8 +95,11 @@ DAT_RETURN plan(Ep& ep, EpCall call, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM&
         return bad_argument(3);
     const auto settled = settle_attributes(ep.ia, *parts, &attributes, ep.shared != nullptr);
     if (!settled) return bad_argument(3);
+    const auto delayed = plan_delayed_ack(ep, mask, wanted.ep_attr, *settled);
+    if (!delayed) return code_of(delayed);
     new_parts = *parts;
     new_attributes = *settled;
+    set_delayed_ack(new_attributes, *delayed);
     return DAT_SUCCESS;
 }
 

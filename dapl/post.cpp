@@ -158,8 +158,10 @@ int post_send(ibv_qp* queue_pair, ibv_send_wr& work) {
     ibv_send_wr read{};
     read.opcode = IBV_WR_RDMA_READ;
     read.send_flags = send_flags(request.flags) & IBV_SEND_SIGNALED;
-    read.wr.rdma.remote_addr = request.remote->virtual_address;
-    read.wr.rdma.rkey = request.remote->rmr_context;
+    if (request.remote) {
+        read.wr.rdma.remote_addr = request.remote->virtual_address;
+        read.wr.rdma.rkey = request.remote->rmr_context;
+    }
     const std::uint32_t operation =
         request.operation | Slot::kConfirmation | Slot::suppression(request.flags);
     return with_slot(ep.requests, request.cookie, length, operation,
@@ -189,6 +191,7 @@ int post_send(ibv_qp* queue_pair, ibv_send_wr& work) {
     DAT_SEG_LENGTH length;
     const DAT_RETURN refused = check_request(ep, request, check_state, length);
     if (refused != DAT_SUCCESS) return refused;
+    request.confirms |= ep.requests.confirms && length != 0 && reads_memory(opcode_of(request));
     if (!ep.requests.slots.stopped()) return submit(ep, request, length);
     ep.requests.post_flushed(request.cookie, length, request.operation);
     return DAT_SUCCESS;

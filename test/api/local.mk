@@ -123,6 +123,7 @@ dat_tests = \
     test/api/endpoint_test \
     test/api/query_test \
     test/api/trace_levels_test \
+    test/api/delayed_ack_test \
     test/api/api_profile_test \
     test/api/evd_test \
     test/api/evd_scale_test \
@@ -168,6 +169,8 @@ test_api_trace_levels_test_SOURCES = %reldir%/trace_levels_test.cpp test/support
 test_api_trace_levels_test_LDADD = $(dat_test_libs)
 test_api_api_profile_test_SOURCES = %reldir%/api_profile_test.cpp $(dat_test_headers)
 test_api_api_profile_test_LDADD = $(dat_test_libs)
+test_api_delayed_ack_test_SOURCES = %reldir%/delayed_ack_test.cpp test/support/named.hpp $(dat_test_headers)
+test_api_delayed_ack_test_LDADD = $(dat_test_libs)
 test_api_query_test_SOURCES = %reldir%/query_test.cpp $(dat_test_headers)
 test_api_query_test_LDADD = $(dat_test_libs) -ldl
 test_api_evd_test_SOURCES = %reldir%/evd_test.cpp $(dat_test_headers)

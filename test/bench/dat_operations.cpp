@@ -5,11 +5,13 @@
 /// same without DAT. Only installed DAT headers.
 ///
 /// A batch is 8 writes of which the last alone completes; `each` is a write, a send and a read,
-/// which a profiler tells apart by their functions.
+/// which a profiler tells apart by their functions; `delayed` is a write of an endpoint with the
+/// attribute delayed_ack.
 ///
-/// usage: dat_operations NAME ADDRESS write|send|read|add|batch|each COUNT
+/// usage: dat_operations NAME ADDRESS write|send|read|add|batch|each|delayed COUNT
 #include <arpa/inet.h>
 #include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_trclvl.h>
 #include <dat2/udat.h>
 
 #include <chrono>
@@ -66,6 +68,14 @@ struct Loop {
         local.lmr_context = local_key;
         remote.virtual_address = local.virtual_address + sizeof memory / 2;
         remote.segment_length = kBytes;
+    }
+    void delay_acknowledgements() const {
+        DAT_NAMED_ATTR delayed{DAT_ATTR_DELAYED_ACK, "true"};
+        DAT_EP_PARAM parameters{};
+        parameters.ep_attr.ep_provider_specific = &delayed;
+        parameters.ep_attr.ep_provider_specific_count = 1;
+        succeed(dat_ep_modify(active, DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR, &parameters),
+                "dat_ep_modify");
     }
     void connect(sockaddr_in self) {
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
@@ -141,8 +151,9 @@ struct Loop {
 const struct {
     const char* name;
     void (Loop::*operation)();
-} kOperations[] = {{"write", &Loop::write}, {"send", &Loop::send},   {"read", &Loop::read},
-                   {"add", &Loop::add},     {"batch", &Loop::batch}, {"each", &Loop::each}};
+} kOperations[] = {{"write", &Loop::write},  {"send", &Loop::send},   {"read", &Loop::read},
+                   {"add", &Loop::add},      {"batch", &Loop::batch}, {"each", &Loop::each},
+                   {"delayed", &Loop::write}};
 
 }  // namespace
 
@@ -154,10 +165,12 @@ int main(int argc, char** argv) {
         if (argc == 5 && std::strcmp(argv[3], known.name) == 0) operation = known.operation;
     if (!operation || inet_pton(AF_INET, argv[2], &self.sin_addr) != 1) {
         std::fprintf(stderr,
-                     "usage: dat_operations NAME ADDRESS write|send|read|add|batch|each COUNT\n");
+                     "usage: dat_operations NAME ADDRESS "
+                     "write|send|read|add|batch|each|delayed COUNT\n");
         return 2;
     }
     Loop loop(argv[1]);
+    if (std::strcmp(argv[3], "delayed") == 0) loop.delay_acknowledgements();
     loop.connect(self);
     const int count = std::atoi(argv[4]);
     const Clock::time_point begin = Clock::now();

@@ -30,6 +30,7 @@ send_instructions.s 340
 send_instructions.reference 600
 send_instructions.verbs 100
 write_ns.s 70
+delayed_ns.s 140
 write_ns.reference 20
 write_ns.verbs 30
 LINES
@@ -38,6 +39,10 @@ LINES
 @test "bench table: the median of the runs counts, beside each peer" {
     row 'send/receive 8 B, one way' '.values == {"s": 0.3, "p": 1.5, "verbs": 0.25, "reference": 0.9, "peer": 0.4, "floor": null}'
     row 'send/receive 8 B, one way' '(.ratio - 0.75 | fabs) < 1e-9 and (.ratio_p - 3.75 | fabs) < 1e-9'
+}
+
+@test "bench table: delayed_ack is set against the same write without it" {
+    row 'RDMA write 8 B with delayed_ack, post and completion' '.against == "write_ns.s" and .ratio == 2 and .met == null'
 }
 
 @test "bench table: a goal is met or missed by its ratio, in its direction" {
@@ -75,7 +80,7 @@ LINES
 @test "bench table: every goal has a row, whatever was measured" {
     : >"$BATS_TEST_TMPDIR/nothing"
     "$table" "$BATS_TEST_TMPDIR/nothing" "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/printed"
-    [ "$(jq '.rows | length' "$BATS_TEST_TMPDIR/table.json")" -eq 24 ]
+    [ "$(jq '.rows | length' "$BATS_TEST_TMPDIR/table.json")" -eq 25 ]
     jq -e 'all(.rows[]; .met == null)' "$BATS_TEST_TMPDIR/table.json" >/dev/null
 }
 

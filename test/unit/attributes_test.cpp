@@ -80,6 +80,7 @@ TEST(Attributes, NameTransportVendorAndFirmware) {
     EXPECT_EQ(two.ia.firmware_version_major, 0u) << "its firmware has no number";
     EXPECT_EQ(one.vendor()["OPENDAT_FIRMWARE"], "12.34.5");
     EXPECT_EQ(one.vendor()["OPENDAT_VENDOR_ID"], "0x0002c9");
+    EXPECT_EQ(one.vendor()["delayed_ack_supported"], "false") << "nobody has shown it";
     EXPECT_EQ(one.transport()["OPENDAT_TRANSPORT"], "InfiniBand");
     EXPECT_EQ(two.transport()["OPENDAT_TRANSPORT"], "iWARP");
 }

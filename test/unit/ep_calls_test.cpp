@@ -294,6 +294,25 @@ TEST_F(EpCalls, WhatNoStateAllowsToBeModified) {
     }
 }
 
+TEST_F(EpCalls, WhereTheDeviceWasNotShownToDoItDelayedAckIsRefused) {
+    DAT_NAMED_ATTR wanted{"delayed_ack", "true"};
+    DAT_EP_PARAM parameters{};
+    parameters.ep_attr.ep_provider_specific = &wanted;
+    parameters.ep_attr.ep_provider_specific_count = 1;
+    const DAT_EP_HANDLE made = complete_ep();
+    const auto modify = [&] {
+        return entry::ep_modify(made, DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR, &parameters);
+    };
+    EXPECT_EQ(modify(), DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED);
+    wanted.value = "false";
+    EXPECT_EQ(modify(), DAT_SUCCESS);
+    DAT_EP_PARAM found{};
+    ASSERT_EQ(entry::ep_query(made, DAT_EP_FIELD_ALL, &found), DAT_SUCCESS);
+    ASSERT_EQ(found.ep_attr.ep_provider_specific_count, 1);
+    EXPECT_STREQ(found.ep_attr.ep_provider_specific[0].name, "delayed_ack");
+    EXPECT_STREQ(found.ep_attr.ep_provider_specific[0].value, "false");
+}
+
 TEST_F(EpCalls, PostingARequestInEveryState) {
     Answers answers{{kConnected, 0}, {kDisconnected, 0}};
     for (const auto& [state, unused] : kStateErrors) answers.emplace(state, 0x8007002Fu);

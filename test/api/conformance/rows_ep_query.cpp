@@ -49,9 +49,9 @@ Rows query_rows() {
              r << (p.pz_handle == nullptr) << (p.recv_evd_handle == nullptr)
                << (p.request_evd_handle == nullptr) << (p.connect_evd_handle == nullptr);
          }},
-        {"dat_ep_query/default-attributes", "0 0 16 16 16 16 4 4 4 4 0 0 0 0 0",
+        {"dat_ep_query/default-attributes", "0 0 16 16 16 16 4 4 4 4 0 0 0 0 1",
          [](Rig& r) { tell_defaults(r, query(r.endpoint()).ep_attr); }},
-        {"dat_ep_query/default-attributes-without-evds", "0 0 16 16 0 0 0 0 4 4 0 0 0 0 0",
+        {"dat_ep_query/default-attributes-without-evds", "0 0 16 16 0 0 0 0 4 4 0 0 0 0 1",
          [](Rig& r) { tell_defaults(r, query(bare(r)).ep_attr); }},
         {"dat_ep_query/default-sizes-are-the-adapter's", "yes yes",
          [](Rig& r) {

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The endpoint attribute delayed_ack: a request completes only when its data is in the target's
+// memory. The child is the target.
+#include <dat2/dat_ib_extensions.h>
+#include <gtest/gtest.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <vector>
+
+#include "test/support/named.hpp"
+
+namespace {
+
+using namespace test;
+
+constexpr DAT_CONN_QUAL kQualifier = 4715;
+constexpr std::size_t kSize = 1 << 20;
+constexpr DAT_RETURN kBadList = 0x80060027u;
+constexpr DAT_EP_PARAM_MASK kList =
+    DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR | DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR;
+
+struct Window {
+    DAT_VADDR address;
+    DAT_RMR_CONTEXT key;
+};
+
+DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
+    DAT_DTO_COOKIE result;
+    result.as_64 = value;
+    return result;
+}
+
+DAT_RETURN choose(DAT_EP_HANDLE ep, const char* value, const char* name = DAT_ATTR_DELAYED_ACK) {
+    DAT_NAMED_ATTR attribute{name, value};
+    DAT_EP_PARAM parameters{};
+    parameters.ep_attr.ep_provider_specific = &attribute;
+    parameters.ep_attr.ep_provider_specific_count = 1;
+    return dat_ep_modify(ep, kList, &parameters);
+}
+
+std::string chosen(DAT_EP_HANDLE ep) {
+    DAT_EP_PARAM parameters{};
+    succeed(dat_ep_query(ep, DAT_EP_FIELD_ALL, &parameters), "dat_ep_query");
+    const DAT_EP_ATTR& all = parameters.ep_attr;
+    return value_of(all.ep_provider_specific, all.ep_provider_specific_count, DAT_ATTR_DELAYED_ACK);
+}
+
+DAT_LMR_TRIPLET part(const Buffer& buffer, std::size_t offset, std::size_t size) {
+    DAT_LMR_TRIPLET triplet = buffer.all();
+    triplet.virtual_address += offset;
+    triplet.segment_length = static_cast<DAT_SEG_LENGTH>(size);
+    return triplet;
+}
+DAT_RMR_TRIPLET remote(const Window& window, std::size_t offset, std::size_t size) {
+    DAT_RMR_TRIPLET triplet{};
+    triplet.virtual_address = window.address + offset;
+    triplet.segment_length = static_cast<DAT_SEG_LENGTH>(size);
+    triplet.rmr_context = window.key;
+    return triplet;
+}
+
+DAT_DTO_COMPLETION_EVENT_DATA completion(DAT_EVD_HANDLE evd) {
+    return Side::wait(evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
+}
+
+struct Page {
+    char bytes[4096];
+};
+
+/// Lets `count` endpoints connect, says where its memory is, and answers each size with so many of
+/// its first bytes; 0 ends it.
+void serve(Channel& channel, int count, int receives) {
+    Side side;
+    side.listen(kQualifier);
+    Buffer buffer(side, kSize);
+    Buffer inbox(side, 4096);
+    channel.send('l');
+    for (int i = 0; i < count; ++i) {
+        const DAT_EP_HANDLE ep = side.accept_next();
+        for (int k = 0; k < receives; ++k) {
+            DAT_LMR_TRIPLET sink = inbox.all();
+            succeed(dat_ep_post_recv(ep, 1, &sink, cookie(0), DAT_COMPLETION_DEFAULT_FLAG),
+                    "dat_ep_post_recv");
+        }
+        channel.send('c');
+    }
+    channel.send(Window{buffer.all().virtual_address, buffer.remote_key});
+    while (const auto size = channel.receive<std::size_t>()) {
+        for (std::size_t at = 0; at < size; at += sizeof(Page)) {
+            Page page;
+            std::memcpy(page.bytes, buffer.bytes.data() + at, sizeof page);
+            channel.send(page);
+        }
+    }
+}
+
+/// An endpoint with a queue of its own for its requests.
+struct Requester {
+    Requester(const Side& side, Channel& channel, bool delayed) {
+        requests = side.evd(DAT_EVD_DTO_FLAG, 64);
+        succeed(dat_ep_create(side.ia, side.pz, side.receives, requests, side.connections, nullptr,
+                              &ep),
+                "dat_ep_create");
+        if (delayed) succeed(choose(ep, "true"), "dat_ep_modify");
+        succeed(Side::connect(ep, kQualifier), "dat_ep_connect");
+        side.connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
+        channel.receive<char>();
+    }
+    DAT_RETURN write(const Buffer& source, std::size_t offset, std::size_t size,
+                     const Window& window, DAT_UINT64 value,
+                     DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG) const {
+        DAT_LMR_TRIPLET local = part(source, offset, size);
+        const DAT_RMR_TRIPLET to = remote(window, offset, size);
+        return dat_ep_post_rdma_write(ep, 1, &local, cookie(value), &to, flags);
+    }
+    /// The next event is that of this request, done.
+    void expect(DAT_DTOS operation, std::size_t size, DAT_UINT64 value) const {
+        const auto dto = completion(requests);
+        EXPECT_EQ(dto.status, DAT_DTO_SUCCESS);
+        EXPECT_EQ(dto.operation, operation);
+        EXPECT_EQ(dto.ep_handle, ep);
+        EXPECT_EQ(dto.transfered_length, size);
+        EXPECT_EQ(dto.user_cookie.as_64, value);
+    }
+    DAT_EP_HANDLE ep = DAT_HANDLE_NULL;
+    DAT_EVD_HANDLE requests = DAT_HANDLE_NULL;
+};
+
+std::string bytes_of(Channel& channel, std::size_t size) {
+    std::string bytes;
+    channel.send(size);
+    while (bytes.size() < size) {
+        const auto page = channel.receive<Page>();
+        bytes.append(page.bytes, sizeof page.bytes);
+    }
+    bytes.resize(size);
+    return bytes;
+}
+
+void stop(const Child& child) {
+    child.kill(SIGSTOP);
+    int status = 0;
+    require(waitpid(child.pid(), &status, WUNTRACED) == child.pid() && WIFSTOPPED(status),
+            "the child is stopped");
+}
+
+/// What a process has in its memory, which it need not do anything for. @return false where the
+/// system does not let us look.
+bool look_at(const Child& child, DAT_VADDR address, std::string& into) {
+    iovec here{into.data(), into.size()};
+    iovec there{reinterpret_cast<void*>(address), into.size()};
+    return process_vm_readv(child.pid(), &here, 1, &there, 1, 0) ==
+           static_cast<ssize_t>(into.size());
+}
+
+/// Whether the payload goes over the peer's service thread.
+class DelayedAck : public testing::TestWithParam<bool> {
+  protected:
+    DelayedAck() {
+        if (GetParam()) setenv("SOFTVERBS_COPY", "agent", 1);
+    }
+    ~DelayedAck() override { unsetenv("SOFTVERBS_COPY"); }
+    void SetUp() override {
+        if (GetParam() && !is_soft0()) GTEST_SKIP() << "soft0 alone has an agent path";
+    }
+    static bool is_supported(const Side& side) {
+        return std::string(provider_value(side.ia, DAT_ATTR_DELAYED_ACK_SUPPORTED)) == "true";
+    }
+    TemporaryFabric fabric;
+};
+
+TEST_P(DelayedAck, IsSupportedAndOffUntilChosen) {
+    Side side;
+    const DAT_EP_HANDLE ep = side.endpoint();
+    EXPECT_EQ(chosen(ep), "false");
+    EXPECT_EQ(is_supported(side), !side.is_iwarp());
+    if (!is_supported(side)) {
+        EXPECT_EQ(choose(ep, "true"), DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED);
+        EXPECT_EQ(choose(ep, "false"), DAT_SUCCESS);
+        EXPECT_EQ(chosen(ep), "false");
+        return;
+    }
+    EXPECT_EQ(choose(ep, "true"), DAT_SUCCESS);
+    EXPECT_EQ(chosen(ep), "true");
+    DAT_EP_PARAM parameters{};
+    parameters.ep_attr.max_request_dtos = 8;
+    EXPECT_EQ(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &parameters), DAT_SUCCESS);
+    EXPECT_EQ(chosen(ep), "true") << "other changes leave it";
+    EXPECT_EQ(dat_ep_reset(ep), DAT_SUCCESS);
+    EXPECT_EQ(chosen(ep), "true");
+    EXPECT_EQ(choose(ep, "false"), DAT_SUCCESS);
+    EXPECT_EQ(chosen(ep), "false");
+}
+
+TEST_P(DelayedAck, WhatIsNoSuchAttributeIsRefused) {
+    Side side;
+    const DAT_EP_HANDLE ep = side.endpoint();
+    EXPECT_EQ(choose(ep, "maybe"), kBadList);
+    EXPECT_EQ(choose(ep, nullptr), kBadList);
+    EXPECT_EQ(choose(ep, "true", "delayed_nack"), kBadList);
+    EXPECT_EQ(choose(ep, "true", nullptr), kBadList);
+    DAT_EP_PARAM parameters{};
+    parameters.ep_attr.ep_provider_specific_count = 1;
+    EXPECT_EQ(dat_ep_modify(ep, kList, &parameters), kBadList) << "no list";
+    parameters.ep_attr.ep_provider_specific_count = -1;
+    EXPECT_EQ(dat_ep_modify(ep, kList, &parameters), kBadList);
+    EXPECT_EQ(chosen(ep), "false");
+    if (!is_supported(side)) return;
+    // It needs work requests of its own.
+    parameters = {};
+    parameters.ep_attr.max_request_dtos = side.attributes().max_dto_per_ep;
+    ASSERT_EQ(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &parameters), DAT_SUCCESS);
+    EXPECT_EQ(choose(ep, "true"), kBadList);
+    EXPECT_EQ(chosen(ep), "false");
+}
+
+TEST_P(DelayedAck, IsChosenBeforeTheConnection) {
+    Child child([](Channel& channel) { serve(channel, 1, 0); });
+    child.channel().receive<char>();
+    Side side;
+    const Requester requester(side, child.channel(), false);
+    EXPECT_EQ(DAT_GET_TYPE(choose(requester.ep, "true")), DAT_INVALID_STATE);
+    EXPECT_EQ(chosen(requester.ep), "false");
+    child.channel().receive<Window>();
+    child.channel().send(std::size_t{0});
+    EXPECT_EQ(child.wait(), 0);
+}
+
+TEST_P(DelayedAck, EachRequestHasOneEventAsEver) {
+    constexpr int kDepth = 16;  // of requests
+    Child child([](Channel& channel) { serve(channel, 1, 2); });
+    child.channel().receive<char>();
+    Side side;
+    const Requester requester(side, child.channel(), true);
+    const auto window = child.channel().receive<Window>();
+    Buffer source(side, kSize);
+    for (std::size_t at = 0; at < kSize; ++at) source.bytes[at] = static_cast<char>(at * 7 + 1);
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{4096}, kSize}) {
+        ASSERT_EQ(requester.write(source, 0, size, window, size), DAT_SUCCESS) << size;
+        requester.expect(DAT_DTO_RDMA_WRITE, size, size);
+    }
+    for (int i = 0; i < kDepth; ++i)
+        ASSERT_EQ(requester.write(source, 64 * i, 64, window, i), DAT_SUCCESS) << i;
+    EXPECT_EQ(DAT_GET_TYPE(requester.write(source, 0, 64, window, 99)), DAT_INSUFFICIENT_RESOURCES)
+        << "as many as there may be, and no more";
+    for (int i = 0; i < kDepth; ++i) requester.expect(DAT_DTO_RDMA_WRITE, 64, i);
+    // One without an event, and all other kinds.
+    ASSERT_EQ(requester.write(source, 0, 64, window, 1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+    DAT_LMR_TRIPLET local = part(source, 0, 100);
+    ASSERT_EQ(dat_ep_post_send(requester.ep, 1, &local, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
+              DAT_SUCCESS);
+    requester.expect(DAT_DTO_SEND, 100, 2);
+    DAT_RMR_TRIPLET from = remote(window, 0, 100);
+    ASSERT_EQ(dat_ep_post_rdma_read(requester.ep, 1, &local, cookie(3), &from,
+                                    DAT_COMPLETION_DEFAULT_FLAG),
+              DAT_SUCCESS);
+    requester.expect(DAT_DTO_RDMA_READ, 100, 3);
+    ASSERT_EQ(dat_ib_post_rdma_write_immed(requester.ep, 1, &local, cookie(4), &from, 0x1234,
+                                           DAT_COMPLETION_DEFAULT_FLAG),
+              DAT_SUCCESS);
+    const DAT_EVENT event =
+        Side::wait(requester.requests, static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT));
+    EXPECT_EQ(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+    EXPECT_EQ(event.event_data.dto_completion_event_data.user_cookie.as_64, 4u);
+    Side::expect_empty(requester.requests);
+    EXPECT_EQ(bytes_of(child.channel(), 1000), source.bytes.substr(0, 1000));
+    child.channel().send(std::size_t{0});
+    EXPECT_EQ(child.wait(), 0);
+}
+
+TEST_P(DelayedAck, AFailureIsToldOnceAndAsWhatItIs) {
+    Child child([](Channel& channel) { serve(channel, 1, 0); });
+    child.channel().receive<char>();
+    Side side;
+    const Requester requester(side, child.channel(), true);
+    auto window = child.channel().receive<Window>();
+    Buffer source(side, 4096);
+    ASSERT_EQ(requester.write(source, 0, 64, window, 1), DAT_SUCCESS);
+    requester.expect(DAT_DTO_RDMA_WRITE, 64, 1);
+    window.key ^= 0x5500;
+    ASSERT_EQ(requester.write(source, 0, 64, window, 2), DAT_SUCCESS);
+    const auto failed = completion(requester.requests);
+    EXPECT_EQ(failed.status, DAT_DTO_ERR_REMOTE_ACCESS);
+    EXPECT_EQ(failed.operation, DAT_DTO_RDMA_WRITE);
+    EXPECT_EQ(failed.user_cookie.as_64, 2u);
+    side.connection_event(DAT_CONNECTION_EVENT_BROKEN, requester.ep);
+    Side::expect_empty(requester.requests);
+    child.channel().send(std::size_t{0});
+    EXPECT_EQ(child.wait(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(OnTheUsualPath, DelayedAck, testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(OnTheAgentPath, DelayedAck, testing::Values(true));
+
+class AgentPath : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!is_soft0()) GTEST_SKIP() << "soft0 alone has an agent path";
+    }
+    AgentPath() { setenv("SOFTVERBS_COPY", "agent", 1); }
+    ~AgentPath() override { unsetenv("SOFTVERBS_COPY"); }
+    TemporaryFabric fabric;
+};
+
+/// Nobody can copy while the target is stopped.
+TEST_F(AgentPath, CompletesAtTheHandOverAndWithDelayedAckAtThePlacement) {
+    Child child([](Channel& channel) { serve(channel, 2, 0); });
+    child.channel().receive<char>();
+    Side side;
+    const Requester delayed(side, child.channel(), true);
+    const Requester early(side, child.channel(), false);
+    const auto window = child.channel().receive<Window>();
+    Buffer source(side, 4096);
+    source.bytes.replace(0, 2048, 2048, 'd').replace(2048, 2048, 2048, 'e');
+    stop(child);
+    ASSERT_EQ(delayed.write(source, 0, 2048, window, 1), DAT_SUCCESS);
+    ASSERT_EQ(early.write(source, 2048, 2048, window, 2), DAT_SUCCESS);
+    early.expect(DAT_DTO_RDMA_WRITE, 2048, 2);
+    Side::expect_empty(delayed.requests);
+    std::string seen(4096, '?');
+    const bool may_look = look_at(child, window.address, seen);
+    EXPECT_EQ(seen, std::string(4096, may_look ? '\0' : '?')) << "nothing has been placed";
+    source.bytes.replace(2048, 2048, 2048, 'x');  // it is complete: the memory is ours
+    child.kill(SIGCONT);
+    delayed.expect(DAT_DTO_RDMA_WRITE, 2048, 1);
+    EXPECT_EQ(look_at(child, window.address, seen), may_look);
+    EXPECT_EQ(seen.substr(0, 2048), std::string(2048, may_look ? 'd' : '?'))
+        << "placed when it is complete";
+    // A read comes behind what was posted before it.
+    Buffer sink(side, 2048);
+    DAT_LMR_TRIPLET local = sink.all();
+    const DAT_RMR_TRIPLET from = remote(window, 2048, 2048);
+    ASSERT_EQ(
+        dat_ep_post_rdma_read(early.ep, 1, &local, cookie(3), &from, DAT_COMPLETION_DEFAULT_FLAG),
+        DAT_SUCCESS);
+    early.expect(DAT_DTO_RDMA_READ, 2048, 3);
+    EXPECT_EQ(sink.bytes, std::string(2048, 'e'));
+    child.channel().send(std::size_t{0});
+    EXPECT_EQ(child.wait(), 0);
+    if (!may_look) GTEST_SKIP() << "the system lets nobody look into the child's memory";
+}
+
+TEST_F(AgentPath, AWriteThatIsCompleteArrivesThoughItsEndpointIsFreedAtOnce) {
+    Child child([](Channel& channel) { serve(channel, 2, 0); });
+    child.channel().receive<char>();
+    Side side;
+    const Requester first(side, child.channel(), false);
+    const Requester second(side, child.channel(), false);
+    const auto window = child.channel().receive<Window>();
+    Buffer source(side, 600 << 10);  // three pieces for the agent
+    source.bytes.assign(source.bytes.size(), 'w');
+    ASSERT_EQ(first.write(source, 0, source.bytes.size(), window, 1), DAT_SUCCESS);
+    first.expect(DAT_DTO_RDMA_WRITE, source.bytes.size(), 1);
+    ASSERT_EQ(dat_ep_free(first.ep), DAT_SUCCESS);
+    // What the freed endpoint used may be used again.
+    source.bytes.assign(source.bytes.size(), 'z');
+    const Window behind{window.address + source.bytes.size(), window.key};
+    ASSERT_EQ(second.write(source, 0, 4096, behind, 2), DAT_SUCCESS);
+    second.expect(DAT_DTO_RDMA_WRITE, 4096, 2);
+    EXPECT_EQ(bytes_of(child.channel(), source.bytes.size()),
+              std::string(source.bytes.size(), 'w'));
+    child.channel().send(std::size_t{0});
+    EXPECT_EQ(child.wait(), 0);
+}
+
+TEST_F(AgentPath, AStreamOfWritesArrivesInOrderAndCompletesOneByOne) {
+    constexpr int kWrites = 400;
+    Child child([](Channel& channel) { serve(channel, 1, 0); });
+    child.channel().receive<char>();
+    Side side;
+    const Requester requester(side, child.channel(), false);
+    const auto window = child.channel().receive<Window>();
+    Buffer source(side, 4096);
+    int completed = 0;
+    for (int i = 0; i < kWrites; ++i) {
+        source.bytes.assign(4096, static_cast<char>('a' + i % 26));
+        if (i - completed == 8) requester.expect(DAT_DTO_RDMA_WRITE, 64, completed++);
+        ASSERT_EQ(requester.write(source, 64 * (i % 8), 64, window, i), DAT_SUCCESS) << i;
+    }
+    while (completed < kWrites) requester.expect(DAT_DTO_RDMA_WRITE, 64, completed++);
+    Buffer sink(side, 64);
+    DAT_LMR_TRIPLET local = sink.all();
+    const DAT_RMR_TRIPLET from = remote(window, 64 * ((kWrites - 1) % 8), 64);
+    ASSERT_EQ(dat_ep_post_rdma_read(requester.ep, 1, &local, cookie(1), &from,
+                                    DAT_COMPLETION_DEFAULT_FLAG),
+              DAT_SUCCESS);
+    requester.expect(DAT_DTO_RDMA_READ, 64, 1);
+    EXPECT_EQ(sink.bytes, std::string(64, static_cast<char>('a' + (kWrites - 1) % 26)));
+    child.channel().send(std::size_t{0});
+    EXPECT_EQ(child.wait(), 0);
+}
+
+}  // namespace
