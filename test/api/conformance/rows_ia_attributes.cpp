@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // dat_ia_query: what an adapter and its provider tell of themselves.
+#include <dat2/dat_trclvl.h>
+
 #include <map>
 
 #include "test/api/conformance/row.hpp"
@@ -161,11 +163,43 @@ Rows provider_rows() {
     };
 }
 
+Rows trace_level_rows() {
+    return {
+        {"dat_trclvl_query/levels", "0 yes yes",
+         [](Rig& r) {
+             int dat = -2, dapl = -2;
+             r << EXPORTED(dat_trclvl_query)(r.ia(), &dat, &dapl);
+             r << (dat >= 0 && dat <= DAT_TRCLVL_MAX) << (dapl >= 0 && dapl <= DAT_TRCLVL_MAX);
+         }},
+        {"dat_trclvl_query/nothing-asked", "0",
+         [](Rig& r) { r << EXPORTED(dat_trclvl_query)(r.ia(), nullptr, nullptr); }},
+        {"dat_trclvl_query/ia-null", "0x8005000B",
+         [](Rig& r) { r << EXPORTED(dat_trclvl_query)(nullptr, nullptr, nullptr); }},
+        {"dat_trclvl_query/ia-other-kind", "0x8005000B",
+         [](Rig& r) { r << EXPORTED(dat_trclvl_query)(r.other_kind(), nullptr, nullptr); }},
+        {"dat_trclvl_modify/levels", "0 0 4 6",
+         [](Rig& r) {
+             int dat = -2, dapl = -2;
+             r << EXPORTED(dat_trclvl_modify)(r.ia(), 4, 6)
+               << EXPORTED(dat_trclvl_query)(r.ia(), &dat, &dapl);
+             r << dat << dapl;
+         }},
+        {"dat_trclvl_modify/both-stay", "0",
+         [](Rig& r) { r << EXPORTED(dat_trclvl_modify)(r.ia(), -1, -1); }},
+        {"dat_trclvl_modify/dat-level-11", "0x80060026",
+         [](Rig& r) { r << EXPORTED(dat_trclvl_modify)(r.ia(), 11, 3); }},
+        {"dat_trclvl_modify/dapl-level-11", "0x80060027",
+         [](Rig& r) { r << EXPORTED(dat_trclvl_modify)(r.ia(), 3, 11); }},
+        {"dat_trclvl_modify/ia-null", "0x8005000B",
+         [](Rig& r) { r << EXPORTED(dat_trclvl_modify)(nullptr, 3, 3); }},
+    };
+}
+
 }  // namespace
 
 Rows ia_attribute_rows() {
     Rows rows = argument_rows();
-    for (const Rows& more : {adapter_rows(), provider_rows()})
+    for (const Rows& more : {adapter_rows(), provider_rows(), trace_level_rows()})
         rows.insert(rows.end(), more.begin(), more.end());
     return rows;
 }
