@@ -102,7 +102,11 @@ DAT_RETURN dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...) {
     if (!dat::extensions_offered() || number > DAT_EXT_CMP_AND_SWAP)
         return dat::error(DAT_NOT_IMPLEMENTED);
     std::va_list arguments;
+    // An enumeration, which is passed as the unsigned int that it is as wide as.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wvarargs"
     va_start(arguments, operation);
+#pragma GCC diagnostic pop
     const DAT_RETURN code = dat::call<&DAT_PROVIDER::handle_extendedop_func>(
         DAT_INVALID_HANDLE_EP, handle,
         static_cast<DAT_EXTENDED_OP>(DAT_OPENDAT_PROPOSED_OP + number), arguments);
