@@ -7,3 +7,4 @@ libtools_la_SOURCES = \
     %reldir%/socket.cpp %reldir%/socket.hpp
 
 include dat/tools/perf/local.mk
+include dat/tools/trace/local.mk

@@ -5,5 +5,10 @@ TESTS += test/tools/perf_test
 test_tools_perf_test_SOURCES = %reldir%/perf_test.cpp
 test_tools_perf_test_LDADD = libtestmain.la libperf.la libtools.la libdat2.la
 
-TESTS += %reldir%/dat_perf.bats
-EXTRA_DIST += %reldir%/dat_perf.bats
+TESTS += %reldir%/dat_perf.bats %reldir%/dat_trace.bats
+EXTRA_DIST += %reldir%/dat_perf.bats %reldir%/dat_trace.bats
+
+check_PROGRAMS += test/tools/trace_test
+TESTS += test/tools/trace_test
+test_tools_trace_test_SOURCES = %reldir%/trace_test.cpp test/support/process.hpp
+test_tools_trace_test_LDADD = libtestmain.la libtracing.la libtools.la libsupport.la

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// dat_trace: what programs that use DAT did last, read from their memory, and how much they tell.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include "dat/tools/failure.hpp"
+#include "dat/tools/trace/dump_file.hpp"
+#include "dat/tools/trace/levels.hpp"
+#include "dat/tools/trace/options.hpp"
+#include "dat/tools/trace/report.hpp"
+#include "dat/tools/trace/source.hpp"
+
+namespace {
+
+using namespace tracing;
+
+int print(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return std::fflush(stdout) == 0 && !std::ferror(stdout) ? 0 : kFailureStatus;
+}
+
+int change(const Options& options) {
+    std::string text;
+    for (const std::string& target : options.targets) {
+        const auto pid = parse_pid(target);
+        if (!pid)
+            throw tools::Failure(target, "it is no number", "the number of a running process",
+                                 "see `ps -e`");
+        text += change_levels(*pid, options.dat_level, options.dapl_level);
+    }
+    return print(text);
+}
+
+int save(const Snapshot& snapshot, const std::string& path) {
+    const std::vector<std::byte> dump = to_dump(snapshot);
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    bool good = file && std::fwrite(dump.data(), 1, dump.size(), file) == dump.size();
+    if (file) good = std::fclose(file) == 0 && good;
+    if (!good)
+        throw tools::Failure(path, std::strerror(errno), "a file that can be written",
+                             "name another one");
+    return 0;
+}
+
+int show(const Options& options) {
+    std::vector<Snapshot> snapshots;
+    for (const std::string& target : options.targets) snapshots.push_back(open_target(target));
+    for (const std::string& path : options.cores) snapshots.push_back(open_file(path));
+    if (!options.save.empty()) return save(snapshots.front(), options.save);
+    const Timeline timeline = make_timeline(snapshots);
+    if (snapshots.size() > 1 && timeline.connections.empty())
+        std::fprintf(stderr,
+                     "dat_trace: no connection between these is in their traces: all events are "
+                     "shown; OPENDAT_TRACE_EVENTS makes room for more\n");
+    return print(options.json ? to_json(snapshots, timeline, options.all)
+                              : to_table(snapshots, timeline, options.all));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    int exit_status = 0;
+    const std::optional<Options> options = parse_options(argc, argv, exit_status);
+    if (!options) return exit_status;
+    try {
+        return options->changes_levels() ? change(*options) : show(*options);
+    } catch (const std::exception& failure) {
+        std::fflush(stdout);
+        std::fprintf(stderr, "dat_trace: %s\n", failure.what());
+        return kFailureStatus;
+    }
+}

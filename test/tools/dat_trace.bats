@@ -1,0 +1,152 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# dat_trace on real programs: two ends of a connection over soft0, core files, and what it says when it cannot look.
+load ../compat/helpers
+
+setup() {
+    need_program jq
+    start_network
+    use_stack ours libdaplsoft.so.2 'soft0 0'
+    dat_perf=$TOP_BUILDDIR/.libs/dat_perf
+    dat_trace=$TOP_BUILDDIR/dat_trace
+    [ ! -x "$TOP_BUILDDIR/.libs/dat_trace" ] || dat_trace=$TOP_BUILDDIR/.libs/dat_trace
+}
+teardown() { stop_all; }
+
+# usage: pid_of NAME - of the program that `start` has started, behind timeout and env.
+pid_of() {
+    local pid=${process_of[$1]} child
+    while child=$(pgrep -P "$pid" | head -n 1) && [ -n "$child" ]; do pid=$child; done
+    echo "$pid"
+}
+
+# Two ends of one connection that works until the test is over.
+start_ends() {
+    start server "${stack[@]}" "$dat_perf" -P ia
+    start client "${stack[@]}" "$dat_perf" -P ia -t latency -o send -s 8 --seconds 3000 127.0.0.1
+    eventually_alive client is_connected
+    server_pid=$(pid_of server)
+    client_pid=$(pid_of client)
+}
+is_connected() {
+    "$dat_trace" "$(pid_of client)" 2>/dev/null >"$BATS_TEST_TMPDIR/seen" &&
+        grep -q 'dat_ep_connect = 0x0' "$BATS_TEST_TMPDIR/seen"
+}
+
+# usage: traced OPTIONS... - what dat_trace prints goes to trace.out.
+traced() {
+    run_to_end trace "$dat_trace" "$@"
+    is_silent trace
+}
+
+# usage: json FILTER - holds of the document in trace.out.
+json() {
+    jq -e "$1" "$BATS_TEST_TMPDIR/trace.out" >/dev/null || { echo "the document lacks: $1"; return 1; }
+}
+
+# usage: fails STATUS PATTERN OPTIONS... - one line like this on standard error, nothing on standard output.
+fails() {
+    local wanted=$1 pattern=$2 status=0
+    shift 2
+    start trace "$@"
+    wait "${process_of[trace]}" || status=$?
+    unset 'process_of[trace]'
+    [ "$status" -eq "$wanted" ] || { echo "it ended with status $status"; return 1; }
+    [ ! -s "$BATS_TEST_TMPDIR/trace.out" ] || { echo "it wrote to standard output"; return 1; }
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/trace.err")" -eq 1 ] || { echo "not one line"; return 1; }
+    grep -qE "^dat_trace: $pattern" "$BATS_TEST_TMPDIR/trace.err" || { echo "it did not tell '$pattern'"; return 1; }
+}
+
+@test "dat_trace PID shows the levels of all libraries and the timeline of all threads of a running program" {
+    start_ends
+    traced "$client_pid"
+    has trace "^A: process $client_pid, dat_perf"
+    has trace '^   libdat2\.so\.2[.0-9]*: DAT level [0-9]+, [1-9][0-9]* threads, [1-9][0-9]* events'
+    has trace '^   libdaplsoft\.so\.2[.0-9]*: DAPL level 3, [1-9][0-9]* threads, [1-9][0-9]* events'
+    has trace '^[0-9:]{8}\.[0-9]{9} A [0-9]+ .*EP [0-9a-f]+ dat_ep_connect = 0x0'
+    traced "$client_pid" --json
+    json '.version == 1 and (.sources | length) == 1 and (.events | length) > 10'
+    json '[.events[].time_us] | . == sort'
+    json '[.events[].hook] | unique - ["0x5c3", "0x5c4", "0x5c7", "0x5c8"] == []'
+}
+
+@test "dat_trace --dapl and --dat change the levels of a running program, which then tells more" {
+    start_ends
+    traced "$client_pid" --dapl 6 --dat 5
+    has trace '^libdaplsoft\.so\.2[.0-9]*: DAPL level 3 -> 6$'
+    has trace '^libdat2\.so\.2[.0-9]*: DAT level .* -> 5$'
+    has_posts() {
+        "$dat_trace" "$client_pid" >"$BATS_TEST_TMPDIR/seen" && grep -q 'dat_ep_post_send' "$BATS_TEST_TMPDIR/seen"
+    }
+    eventually has_posts
+    traced "$client_pid" --json
+    json '[.sources[0].libraries[] | select(.side == "DAPL") | .level] == [6]'
+    json '[.sources[0].libraries[] | select(.side == "DAT") | .level] == [5]'
+}
+
+@test "dat_trace --save keeps a trace in a file" {
+    start_ends
+    traced "$client_pid" --save "$BATS_TEST_TMPDIR/client.trace"
+    [ ! -s "$BATS_TEST_TMPDIR/trace.out" ]
+    traced "$BATS_TEST_TMPDIR/client.trace" --json
+    json ".sources[0].pid == $client_pid and .sources[0].program == \"dat_perf\""
+    json 'any(.events[]; .text | test("dat_ep_connect = 0x0"))'
+}
+
+@test "dat_trace --core shows what a program did last that was killed by abort" {
+    [[ $(cat /proc/sys/kernel/core_pattern) != \|* ]] || skip "the system gives core files to a program"
+    ulimit -c unlimited 2>/dev/null || skip "no core files are allowed here"
+    # Private memory alone: what the device shares is large.
+    echo 0x31 >/proc/self/coredump_filter
+    cd "$BATS_TEST_TMPDIR"
+    start_ends
+    kill -ABRT "$client_pid"
+    wait "${process_of[client]}" || true
+    unset 'process_of[client]'
+    local files
+    files=$(find "$BATS_TEST_TMPDIR" / -maxdepth 1 -name 'core*' -type f -newer "$BATS_TEST_TMPDIR/dat.conf" 2>/dev/null | head -n 1)
+    [ -n "$files" ] || skip "the kernel has written no core file"
+    traced --core "$files" --json
+    json ".sources[0].pid == $client_pid and .sources[0].program == \"dat_perf\""
+    json 'any(.events[]; .text | test("dat_ep_connect = 0x0"))'
+    head -c 100000 "$files" >cut
+    fails 1 'core file cut: the memory of its DAT libraries is not in it: expected a whole core file; ' "$dat_trace" --core cut
+}
+
+@test "dat_trace says what is wrong: no process, no library of ours, no file, no core file, another user's process" {
+    fails 1 'process 999999: No such process: expected a process that is running; ' "$dat_trace" 999999
+    fails 1 "process $$: it has no DAT library in its memory: expected a program that uses" "$dat_trace" "$$"
+    fails 1 '/nowhere: No such file or directory: expected a core file' "$dat_trace" /nowhere
+    fails 1 '.*dat.conf: it is neither: expected a core file or a file that --save wrote; ' "$dat_trace" "$BATS_TEST_TMPDIR/dat.conf"
+    fails 1 ".*$TOP_BUILDDIR.*libdat2.so.2: it is neither: " "$dat_trace" --core "$TOP_BUILDDIR/.libs/libdat2.so.2"
+}
+
+@test "dat_trace says who may look when the kernel refuses" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can be another user"
+    command -v setpriv >/dev/null || missing "setpriv is not installed"
+    start_ends
+    cp "$dat_trace" "$BATS_TEST_TMPDIR/dat_trace"
+    chmod 755 "$BATS_TEST_TMPDIR/dat_trace"
+    local user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+    "${user[@]}" "$BATS_TEST_TMPDIR/dat_trace" --version >/dev/null 2>&1 || skip "another user cannot run programs from here"
+    fails 1 "the (program|memory|memory map) of process $client_pid: (Permission denied|Operation not permitted).*: expected a process .*; run dat_trace as " \
+        "${user[@]}" "$BATS_TEST_TMPDIR/dat_trace" "$client_pid"
+}
+
+@test "dat_trace tells wrong usage, and its options in --help and in the manual page are the same" {
+    fails 2 'a PID or a FILE is needed; dat_trace --help lists the options' "$dat_trace"
+    fails 2 '.*--dapl' "$dat_trace" 1 --dapl 11
+    fails 2 '--save takes one' "$dat_trace" 1 2 --save x
+    fails 2 'a core file has no level to change' "$dat_trace" --core x --dapl 7
+    traced --version
+    has trace '^dat_trace [0-9]'
+    [ -e "$TOP_BUILDDIR/doc/man/dat_trace.1" ] || missing "scdoc was not installed when the manual pages were built"
+    need_program mandoc
+    # scdoc puts an empty paragraph macro around each heading: that alone is let pass.
+    findings=$(mandoc -T lint -W warning "$TOP_BUILDDIR/doc/man/dat_trace.1" | grep -v 'skipping paragraph macro' || true)
+    [ -z "$findings" ] || { echo "$findings"; return 1; }
+    traced --help
+    grep -oE -- '--[a-z]+' "$BATS_TEST_TMPDIR/trace.out" | sort -u >"$BATS_TEST_TMPDIR/help"
+    mandoc -T ascii "$TOP_BUILDDIR/doc/man/dat_trace.1" | sed 's/.\x08//g' | grep -oE -- '--[a-z]+' | sort -u >"$BATS_TEST_TMPDIR/page"
+    diff "$BATS_TEST_TMPDIR/help" "$BATS_TEST_TMPDIR/page"
+}
