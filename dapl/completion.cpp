@@ -52,9 +52,12 @@ DAT_SEG_LENGTH request_length(ibv_wc_status status, DAT_SEG_LENGTH posted,
     return counts ? posted : 0;
 }
 
-/// What kind of receive it was is known only when it went well.
-std::uint32_t receive_operation(const ibv_wc& completion) {
+/// What kind of receive it was is known only when it went well. @param posted as.
+std::uint32_t receive_operation(const ibv_wc& completion, std::uint32_t posted) {
     if (completion.status != IBV_WC_SUCCESS) return DAT_DTO_RECEIVE;
+    if (posted == DAT_IB_DTO_RECV_UD)
+        return completion.wc_flags & IBV_WC_WITH_IMM ? std::uint32_t{DAT_IB_DTO_RECV_UD_IMMED}
+                                                     : posted;
     if (completion.wc_flags & IBV_WC_WITH_INV) return DAT_DTO_RECEIVE_WITH_INVALIDATE;
     if (completion.opcode == IBV_WC_RECV_RDMA_WITH_IMM) return DAT_IB_DTO_RECV_IMMED;
     if (completion.wc_flags & IBV_WC_WITH_IMM) return DAT_IB_DTO_RECV_MSG_IMMED;
@@ -81,6 +84,11 @@ ExtensionType extension_type(std::uint32_t operation) {
         case DAT_IB_DTO_RECV_IMMED:
         case DAT_IB_DTO_RECV_MSG_IMMED:
             return {DAT_IB_RDMA_WRITE_IMMED_DATA, DAT_EXT_RECV_IMMED_DATA_EVENT};
+        case DAT_IB_DTO_SEND_UD:
+            return {DAT_IB_UD_SEND, 0};
+        case DAT_IB_DTO_RECV_UD:
+        case DAT_IB_DTO_RECV_UD_IMMED:
+            return {DAT_IB_UD_RECV, 0};
         default:
             return {DAT_IB_RECV_NO_IMMED, DAT_EXT_RECV_NO_IMMED};
     }
@@ -106,7 +114,7 @@ Taken take_shared_slot(Ep& ep, const ibv_wc& completion) {
     SharedSlots::Receive receive{};
     shared_queue(completion).take(WorkRequestId(completion.wr_id).sequence, receive);
     ep.shared->taken();
-    return {receive.cookie, 0, DAT_DTO_RECEIVE};
+    return {receive.cookie, 0, ep.receive_operation()};
 }
 
 void write_extension(const ibv_wc& completion, DAT_EVENT& event) {
@@ -120,7 +128,10 @@ void write_extension(const ibv_wc& completion, DAT_EVENT& event) {
     extension.type = names.type;
     extension.status = static_cast<DAT_IB_STATUS>(proposed.dto.status);
     // Immediate data travels as the consumer gave it; verbs swaps nothing either.
-    if (names.type == DAT_IB_RDMA_WRITE_IMMED_DATA) extension.val.immed.data = completion.imm_data;
+    if (names.type == DAT_IB_RDMA_WRITE_IMMED_DATA ||
+        proposed.dto.operation == static_cast<DAT_DTOS>(DAT_IB_DTO_RECV_UD_IMMED))
+        extension.val.immed.data = completion.imm_data;
+    if (names.type == DAT_IB_UD_RECV) extension.remote_ah.qpn = completion.src_qp;
     proposed.type = names.proposed;
     proposed.val.immed.data = extension.val.immed.data;
     static_assert(sizeof extension <= sizeof event.event_extension_data);
@@ -237,8 +248,8 @@ FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT
 
     const ibv_wc_status status = final_status(ep, completion, slot);
     DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;
-    const std::uint32_t operation =
-        id.receive ? receive_operation(completion) : slot.operation & ~Slot::kConfirmation;
+    const std::uint32_t operation = id.receive ? receive_operation(completion, slot.operation)
+                                               : slot.operation & ~Slot::kConfirmation;
     event.event_number = DAT_DTO_COMPLETION_EVENT;
     dto.ep_handle = ep.handle();
     dto.user_cookie = slot.cookie;

@@ -62,6 +62,19 @@ Ep* chosen_ep(const Cr& cr, DAT_EP_HANDLE handle) REQUIRES(connection_lock) {
     return ep && &ep->ia == &cr.ia ? ep : nullptr;
 }
 
+cm::Limits limits_of(const Cr& cr) REQUIRES(connection_lock) {
+    const auto service = cr.ia.manager->datagrams();
+    return cr.connection->is_datagram() && service ? service->limits : cr.ia.manager->limits();
+}
+
+/// The EP is its consumer's again at once: it waits for nothing.
+DAT_RETURN accept_datagrams(Cr& cr, Ep& ep, cm::PrivateData data) REQUIRES(connection_lock) {
+    const auto size = static_cast<std::size_t>(cr.private_data_size);
+    const DAT_RETURN code = ep.ud->accept(cr.connection, {cr.private_data.data(), size}, data);
+    if (code == DAT_SUCCESS) ep.state.move(EpCause::kRelease);
+    return code;
+}
+
 DAT_RETURN accept(Cr& cr, DAT_EP_HANDLE ep_handle, DAT_COUNT data_size, const DAT_PVOID data)
     REQUIRES(connection_lock) {
     Ep* ep = chosen_ep(cr, ep_handle);
@@ -69,10 +82,12 @@ DAT_RETURN accept(Cr& cr, DAT_EP_HANDLE ep_handle, DAT_COUNT data_size, const DA
     if (data_size > 0 && !data) return bad_argument(4);
     const EpCall call = cr.ep ? EpCall::kAcceptOwn : EpCall::kAccept;
     if (!is_legal(call, ep->state.get())) return raw(DAT_INVALID_STATE);
-    if (!ep->is_complete()) return bad_handle(DAT_INVALID_HANDLE_EP);
-    const auto given = private_data(data_size, data, cr.ia.manager->limits().accept, 3, 4);
+    const bool suits = !ep->ud == !cr.connection->is_datagram();
+    if (!suits || !ep->is_complete()) return bad_handle(DAT_INVALID_HANDLE_EP);
+    const auto given = private_data(data_size, data, limits_of(cr).accept, 3, 4);
     if (!given) return given.error().code;
-    const DAT_RETURN code = ep->connection.accept(cr.connection, cr.conn_qual, *given);
+    const DAT_RETURN code = ep->ud ? accept_datagrams(cr, *ep, *given)
+                                   : ep->connection.accept(cr.connection, cr.conn_qual, *given);
     if (code == DAT_SUCCESS) close(cr);
     return code;
 }
@@ -138,7 +153,7 @@ DAT_RETURN cr_accept(DAT_CR_HANDLE handle, DAT_EP_HANDLE ep, DAT_COUNT data_size
 DAT_RETURN cr_reject(DAT_CR_HANDLE handle, DAT_COUNT data_size, const DAT_PVOID data) {
     return uncancelled([&](int) -> DAT_RETURN {
         return with_request(handle, [&](Cr& cr, Ep*& orphan) REQUIRES(connection_lock) {
-            const auto given = private_data(data_size, data, cr.ia.manager->limits().reject, 2, 3);
+            const auto given = private_data(data_size, data, limits_of(cr).reject, 2, 3);
             if (!given) return given.error().code;
             cr.connection->reject(*given);
             orphan = drop(cr);

@@ -22,7 +22,7 @@ ibv_qp_init_attr initial_attributes(Ep& ep, const EpParts& parts, const DAT_EP_A
     const int device_segments = ep.ia.device_attributes.max_sge;
     ibv_qp_init_attr attributes{};
     attributes.qp_context = &ep;
-    attributes.qp_type = IBV_QPT_RC;
+    attributes.qp_type = ep.ud ? IBV_QPT_UD : IBV_QPT_RC;
     attributes.send_cq =
         parts.request_evd ? parts.request_evd->completion_queue() : ep.ia.unused_queue();
     attributes.recv_cq = parts.recv_evd ? parts.recv_evd->completion_queue() : ep.ia.unused_queue();
@@ -52,7 +52,9 @@ verbs::QueuePair create(ibv_pd* domain, ibv_qp_init_attr& attributes) {
 }
 
 /// @return errno.
-int initialise(const Ia& ia, ibv_qp* queue_pair) {
+int initialise(const Ep& ep, ibv_qp* queue_pair) {
+    const Ia& ia = ep.ia;
+    if (ep.ud) return start_datagrams(ep.ud->service, ia.adapter().port, queue_pair);
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_INIT;
     attributes.port_num = ia.adapter().port;
@@ -66,9 +68,12 @@ int initialise(const Ia& ia, ibv_qp* queue_pair) {
 
 }  // namespace
 
-Ep::Ep(Ia& owner, Srq* srq)
+Ep::Ep(Ia& owner, Srq* srq, DAT_SERVICE_TYPE service)
     : ia(owner),
       shared(srq ? std::make_unique<SharedReceives>(*this, *srq) : nullptr),
+      ud(service == kDatagramService
+             ? std::make_unique<UdEndpoint>(*this, *owner.manager->datagrams())
+             : nullptr),
       parts{},
       attributes{} {}
 
@@ -83,7 +88,16 @@ void Ep::set_parts(const EpParts& made_of) {
     parts = made_of;
 }
 
+DAT_RETURN Ep::check(EpCall call) const {
+    if (!is_legal(call, state.get())) return state_error(state.get());
+    // Peers are being told where its queue pair is.
+    if (ud && call != EpCall::kReset && ud->is_exchanging())
+        return state_error(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+    return DAT_SUCCESS;
+}
+
 void Ep::change(const EpParts& made_of, const DAT_EP_ATTR& wanted) {
+    if (ud && made_of.pz != parts.pz) ud->free_addresses();
     set_parts(made_of);
     attributes = wanted;
     request_flags = wanted.request_completion_flags;
@@ -99,13 +113,14 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
         device = initial_attributes(*this, made_of, wanted);
         exchanged = create(made_of.pz->domain.get(), device);
         if (!exchanged) return refused_by_device(ia, errno, "a queue pair");
-        if (const int failed = initialise(ia, exchanged.get()))
+        if (const int failed = initialise(*this, exchanged.get()))
             return refused_by_device(ia, failed, "a queue pair's first state");
         tell_device(exchanged.get(), is_delayed(wanted));
     }
     {
         support::MutexLock lock(connection_lock);
-        if (!is_legal(call, state.get())) return support::failure(state_error(state.get()));
+        if (const DAT_RETURN illegal = check(call); illegal != DAT_SUCCESS)
+            return support::failure(illegal);
         if (shared && exchanged) ia.ep_numbers->add(exchanged->qp_num, *this);
         // With an SRQ nothing is posted before the first connection, and what the last one left was
         // flushed when it ended.
@@ -116,6 +131,7 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
         // Before posts can see the new queue pair, which takes no requests yet.
         if (call == EpCall::kReset) state.move(EpCause::kReset);
         if (queue_pair_) install_sides(device.cap);
+        if (ud) ud->renewed();
     }
     dispose(std::move(exchanged));
     return {};
@@ -123,7 +139,7 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
 
 void Ep::install_sides(const ibv_qp_cap& made) {
     const std::uint32_t own_receives = shared ? 0 : attributes.max_recv_dtos;
-    const bool delayed = is_delayed(attributes);
+    const bool delayed = !ud && is_delayed(attributes);
     install(requests, parts.request_evd, slots_of_requests(attributes, delayed), made.max_send_sge,
             false);
     install(receives, parts.recv_evd, own_receives, made.max_recv_sge, true);
@@ -133,6 +149,7 @@ void Ep::install_sides(const ibv_qp_cap& made) {
         requests.max_message = 0;
     }
     binding_base = requests.work_request_base.load(std::memory_order_relaxed);
+    if (ud && shared) shared->begin(queue_pair_.get());
     device_inline_ = made.max_inline_data;
     limit_inline();
 }
@@ -168,7 +185,8 @@ bool Ep::keeps_queue_pair(const EpParts& made_of, const DAT_EP_ATTR& wanted) con
 support::Result<void> Ep::modify(const EpParts& made_of, const DAT_EP_ATTR& wanted, EpCall call) {
     {
         support::MutexLock lock(connection_lock);
-        if (!is_legal(call, state.get())) return support::failure(state_error(state.get()));
+        if (const DAT_RETURN illegal = check(call); illegal != DAT_SUCCESS)
+            return support::failure(illegal);
         if (keeps_queue_pair(made_of, wanted)) {
             change(made_of, wanted);
             return {};
@@ -177,14 +195,20 @@ support::Result<void> Ep::modify(const EpParts& made_of, const DAT_EP_ATTR& want
     return renew(made_of, wanted, call);
 }
 
+std::uint32_t Ep::max_message(bool is_receive) const {
+    if (!ud) return ia.port_attributes.max_msg_sz;
+    return is_receive ? 0 : ia.datagram_size();
+}
+
 void Ep::install(Side& side, Evd* evd, std::uint32_t slots, int segments, bool is_receive) {
+    const std::uint32_t largest = max_message(is_receive);
     // The slot of the pool counts, so that no earlier EP in it had the same number either.
     const std::uint32_t incarnation = ++header().generation & WorkRequestId::kIncarnationMask;
     support::SpinLockGuard lock(side.lock);
     const std::uint64_t base = WorkRequestId::base(header().index, incarnation, is_receive);
     side.slots.reset(slots, base);
     side.max_segments = segments;
-    side.max_message = ia.port_attributes.max_msg_sz;
+    side.max_message = largest;
     side.confirms = false;
     side.work_request_base.store(base, std::memory_order_release);
     side.evd = evd;
@@ -193,6 +217,7 @@ void Ep::install(Side& side, Evd* evd, std::uint32_t slots, int segments, bool i
 }
 
 int Ep::post_marker() {
+    if (ud) return EINVAL;  // it could only be a message to somebody
     requests_finished.store(false, std::memory_order_relaxed);
     support::SpinLockGuard lock(requests.lock);
     ibv_send_wr marker{};

@@ -17,6 +17,7 @@
 #include "dapl/shared_receives.hpp"
 #include "dapl/slot_ring.hpp"
 #include "dapl/support/mutex.hpp"
+#include "dapl/ud_endpoint.hpp"
 #include "dapl/verbs/handles.hpp"
 
 namespace dapl {
@@ -39,11 +40,13 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
   public:
     static constexpr Kind kKind = Kind::kEp;
     /// Made of nothing: renew() makes it.
-    /// @param srq of dat_ep_create_with_srq, else nullptr. Throws std::bad_alloc.
-    explicit Ep(Ia& owner, Srq* srq = nullptr);
+    /// @param srq of dat_ep_create_with_srq, else nullptr. @param service of DAT_EP_ATTR; its
+    /// manager offers it. Throws std::bad_alloc.
+    explicit Ep(Ia& owner, Srq* srq = nullptr, DAT_SERVICE_TYPE service = DAT_SERVICE_TYPE_RC);
 
     Ia& ia;
     const std::unique_ptr<SharedReceives> shared;  ///< nullptr: receives of its own
+    const std::unique_ptr<UdEndpoint> ud;          ///< nullptr: a connected endpoint
     EpParts parts GUARDED_BY(connection_lock);
     DAT_EP_ATTR attributes GUARDED_BY(connection_lock);
     EpConnection connection GUARDED_BY(connection_lock){*this};
@@ -53,7 +56,8 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     struct Side {
         support::SpinLock lock;
         int max_segments GUARDED_BY(lock) = 0;
-        /// Bytes of a transfer that is posted at once; 0 where all that have data are looked at.
+        /// Bytes of a transfer that is posted at once; 0 where all that have data are looked at:
+        /// also the receives of a datagram endpoint, which are not those of a connection.
         std::uint32_t max_message GUARDED_BY(lock) = 0;
         /// Requests that bring data complete when it is placed: the attribute delayed_ack.
         bool confirms GUARDED_BY(lock) = false;
@@ -101,6 +105,10 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     /// DAT_EP_ATTR::request_completion_flags.
     std::atomic<unsigned> request_flags{0};
 
+    /// What a receive of it is: DAT_DTOS or DAT_IB_DTOS.
+    std::uint32_t receive_operation() const {
+        return ud ? std::uint32_t{DAT_IB_DTO_RECV_UD} : std::uint32_t{DAT_DTO_RECEIVE};
+    }
     Side& side(bool receive) { return receive ? receives : requests; }
     const Side& side(bool receive) const { return receive ? receives : requests; }
 
@@ -136,6 +144,9 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     void end_queue_pair() EXCLUDES(connection_lock);
 
   private:
+    /// @return DAT_SUCCESS, or the code of a call that is not legal now.
+    DAT_RETURN check(EpCall call) const REQUIRES(connection_lock);
+    std::uint32_t max_message(bool is_receive) const REQUIRES(connection_lock);
     void set_parts(const EpParts& made_of) REQUIRES(connection_lock);
     void change(const EpParts& made_of, const DAT_EP_ATTR& wanted) REQUIRES(connection_lock);
     bool keeps_queue_pair(const EpParts& made_of, const DAT_EP_ATTR& wanted) const

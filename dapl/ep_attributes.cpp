@@ -46,6 +46,15 @@ bool negative(const DAT_EP_ATTR& asked) {
                      asked.max_request_iov, asked.max_rdma_read_in, asked.max_rdma_read_out}) < 0;
 }
 
+/// A datagram goes in one packet, and there is nothing but datagrams.
+void limit_to_datagrams(const Ia& ia, DAT_EP_ATTR& attributes) {
+    const DAT_SEG_LENGTH largest = ia.datagram_size();
+    if (attributes.max_message_size == 0 || attributes.max_message_size > largest)
+        attributes.max_message_size = largest;
+    attributes.max_rdma_size = 0;
+    attributes.max_rdma_read_in = attributes.max_rdma_read_out = 0;
+}
+
 template <class T>
 void default_if_zero(T& value, T standard) {
     if (value == 0) value = standard;
@@ -79,12 +88,12 @@ support::Result<EpParts> find_parts(const Ia& ia, DAT_PZ_HANDLE pz, DAT_EVD_HAND
 
 /// A side without an EVD transfers nothing, so that a consumer can give the defaults back to
 /// dat_ep_create.
-DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts) {
+DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts, DAT_SERVICE_TYPE service) {
     const ibv_device_attr& device = ia.device_attributes;
     const DAT_SEG_LENGTH size = std::min(kDefaultSize, ia.port_attributes.max_msg_sz);
     const auto cut = [](DAT_COUNT wanted, int limit) { return std::min(wanted, limit); };
     DAT_EP_ATTR attributes{};
-    attributes.service_type = DAT_SERVICE_TYPE_RC;
+    attributes.service_type = service;
     attributes.max_message_size = size;
     attributes.max_rdma_size = size;
     attributes.qos = DAT_QOS_BEST_EFFORT;
@@ -101,6 +110,7 @@ DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts) {
     attributes.max_rdma_read_in = cut(kDefaultReads, device.max_qp_rd_atom);
     attributes.max_rdma_read_out = cut(kDefaultReads, device.max_qp_init_rd_atom);
     set_delayed_ack(attributes, false);
+    if (service == kDatagramService) limit_to_datagrams(ia, attributes);
     return attributes;
 }
 
@@ -118,7 +128,8 @@ support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& part
         return support::failure(bad_argument(6), "the attributes contradict the EVDs");
     if (exceeds(ia, *asked))
         return support::failure(kAboveAdapter, "the attributes exceed the adapter");
-    if (negative(*asked) || asked->service_type == DAT_SERVICE_TYPE_EXTENSION_BASE)
+    const bool is_datagram = asked->service_type == kDatagramService;
+    if (negative(*asked) || (is_datagram && !ia.manager->datagrams()))
         return support::failure(raw(DAT_INVALID_PARAMETER), "no such queue pair");
     DAT_EP_ATTR settled = *asked;
     // The consumer's arrays are not ours to keep, and may not be there: programs leave them as they
@@ -126,9 +137,13 @@ support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& part
     settled.ep_transport_specific_count = 0;
     settled.ep_transport_specific = nullptr;
     set_delayed_ack(settled, false);
+    default_if_zero(settled.max_request_iov, standard.max_request_iov);
+    if (is_datagram) {
+        limit_to_datagrams(ia, settled);
+        return settled;
+    }
     default_if_zero(settled.max_message_size, standard.max_message_size);
     default_if_zero(settled.max_rdma_size, standard.max_rdma_size);
-    default_if_zero(settled.max_request_iov, standard.max_request_iov);
     default_if_zero(settled.max_rdma_read_in, standard.max_rdma_read_in);
     default_if_zero(settled.max_rdma_read_out, standard.max_rdma_read_out);
     return settled;

@@ -13,7 +13,8 @@ support::Result<EpParts> find_parts(const Ia& ia, DAT_PZ_HANDLE pz, DAT_EVD_HAND
                                     DAT_EVD_HANDLE request_evd, DAT_EVD_HANDLE connect_evd);
 
 /// What an EP of these parts has when its consumer asks for nothing.
-DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts);
+DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts,
+                               DAT_SERVICE_TYPE service = DAT_SERVICE_TYPE_RC);
 
 /// @param asked nullptr for the defaults; zero sizes and RDMA read counts mean the defaults too.
 /// @param with_srq whether the EP takes its receives from an SRQ, where nothing may be zero.

@@ -36,12 +36,14 @@ DAT_RETURN connect(Ep& ep, const Target& target, ArgumentNumbers numbers)
     if (!ep.parts.connect_evd) return bad_handle(DAT_INVALID_HANDLE_EVD_CONN);
     if (target.timeout == 0) return bad_argument(numbers.timeout);
     if (!ep.queue_pair() || !ep.parts.connect_evd->takes(DAT_EVD_CONNECTION_FLAG)) return kNotReady;
-    if (!is_legal(EpCall::kConnect, ep.state.get())) return state_error(ep.state.get());
+    if (!ep.ud && !is_legal(EpCall::kConnect, ep.state.get())) return state_error(ep.state.get());
     if (target.quality != DAT_QOS_BEST_EFFORT || target.flags != DAT_CONNECT_DEFAULT_FLAG)
         return error(DAT_MODEL_NOT_SUPPORTED);
-    const auto data = private_data(target.data_size, target.data, ep.ia.manager->limits().connect,
-                                   numbers.data_size, numbers.data);
+    const std::size_t most = (ep.ud ? ep.ud->service.limits : ep.ia.manager->limits()).connect;
+    const auto data =
+        private_data(target.data_size, target.data, most, numbers.data_size, numbers.data);
     if (!data) return data.error().code;
+    if (ep.ud) return ep.ud->connect(target.address, target.conn_qual, target.timeout, *data);
     return ep.connection.connect(target.address, target.conn_qual, target.timeout, *data);
 }
 
@@ -104,6 +106,7 @@ DAT_RETURN ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS flags) {
     return uncancelled([&](int) -> DAT_RETURN {
         Ep* ep = from_handle<Ep>(ep_handle);
         if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+        if (ep->ud) return DAT_SUCCESS;  // it has no connection
         const bool abrupt = flags == DAT_CLOSE_ABRUPT_FLAG;
         const support::MutexLock guard(connection_lock);
         const DAT_EP_STATE state = ep->state.get();

@@ -209,16 +209,20 @@ void EpConnection::post(DAT_EVENT_NUMBER number, cm::PrivateData data) {
 }
 
 void transfer_failed(Ep& ep, const EpReason& reason) {
+    if (ep.ud) return ep.ud->failed();
     ep.connection.broken(reason);
 }
 void queue_pair_failed(Ep& ep, ibv_event_type type) {
+    if (ep.ud) return ep.ud->failed();
     ep.connection.failed({EpReason::Source::kDevice, type});
 }
 void abandon_connection(Ep& ep) {
+    if (ep.ud) return ep.ud->forget_exchanges();
     ep.connection.disconnect(EpCause::kDisconnectAbrupt, {EpReason::Source::kEnd});
     ep.connection.forget();
 }
 void forget_connection(Ep& ep) {
+    if (ep.ud) return ep.ud->forget_exchanges();
     ep.connection.forget();
 }
 

@@ -17,7 +17,7 @@ using support::MutexLock;
 
 support::Result<Ep*> make_ep(Ia& ia, const EpParts& parts, const DAT_EP_ATTR& attributes,
                              Srq* srq = nullptr) {
-    Ep* ep = make<Ep>(&ia.provider.table, ia, srq);
+    Ep* ep = make<Ep>(&ia.provider.table, ia, srq, attributes.service_type);
     const support::Result<void> renewed = ep->renew(parts, attributes, EpCall::kModifyPz);
     if (!renewed) {
         destroy(*ep);
@@ -93,7 +93,8 @@ DAT_RETURN reset(DAT_EP_HANDLE handle) {
     {
         MutexLock lock(connection_lock);
         const DAT_EP_STATE state = ep->state.get();
-        if (state == DAT_EP_STATE_UNCONNECTED) return DAT_SUCCESS;
+        const bool is_broken = ep->ud && ep->ud->is_broken();
+        if (state == DAT_EP_STATE_UNCONNECTED && !is_broken) return DAT_SUCCESS;
         if (!is_legal(EpCall::kReset, state)) return state_error(state);
         forget_connection(*ep);
         parts = ep->parts;
@@ -128,14 +129,15 @@ void query(Ep& ep, DAT_EP_PARAM& parameters) {
 void destroy_ep(Ep& ep) {
     {
         MutexLock lock(connection_lock);
-        const bool was_connected = ep.state.get() != DAT_EP_STATE_UNCONNECTED;
+        const bool was_working = ep.ud || ep.state.get() != DAT_EP_STATE_UNCONNECTED;
         abandon_connection(ep);
-        if (was_connected) ep.flush_queue_pair();
+        if (was_working) ep.flush_queue_pair();
         revoke(ep);
     }
     ep.end_queue_pair();
     {
         MutexLock lock(connection_lock);
+        if (ep.ud) ep.ud->free_addresses();
         ep.release_parts();
         ep.ia.eps.remove(ep);
     }

@@ -91,7 +91,8 @@ DAT_RETURN plan(Ep& ep, EpCall call, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM&
     merge_attributes(mask, wanted.ep_attr, attributes);
     if (attributes.recv_completion_flags & DAT_COMPLETION_SUPPRESS_FLAG)
         return raw(DAT_INVALID_PARAMETER);
-    if (mask & DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE && attributes.service_type != DAT_SERVICE_TYPE_RC)
+    if (mask & DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE &&
+        attributes.service_type != (ep.ud ? kDatagramService : DAT_SERVICE_TYPE_RC))
         return bad_argument(3);
     const auto settled = settle_attributes(ep.ia, *parts, &attributes, ep.shared != nullptr);
     if (!settled) return bad_argument(3);

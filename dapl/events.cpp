@@ -18,6 +18,13 @@ DAT_EVENT blank(DAT_EVENT_NUMBER number) {
     return event;
 }
 
+void extend(DAT_EVENT& event, DAT_IB_EVENT_NUMBER number,
+            const DAT_IB_EXTENSION_EVENT_DATA& extension) {
+    static_assert(sizeof extension <= sizeof event.event_extension_data);
+    event.event_number = static_cast<DAT_EVENT_NUMBER>(number);
+    std::memcpy(event.event_extension_data, &extension, sizeof extension);
+}
+
 }  // namespace
 
 void post_connection_event(Evd& evd, DAT_EVENT_NUMBER number, Ep& ep, DAT_COUNT private_data_size,
@@ -27,9 +34,23 @@ void post_connection_event(Evd& evd, DAT_EVENT_NUMBER number, Ep& ep, DAT_COUNT 
     evd.post_event(event);
 }
 
+void post_datagram_event(Evd& evd, DAT_IB_EVENT_NUMBER number, Ep& ep, DAT_COUNT private_data_size,
+                         DAT_PVOID private_data, const DAT_IB_EXTENSION_EVENT_DATA& extension) {
+    DAT_EVENT event = blank({});
+    event.event_data.connect_event_data = {ep.handle(), private_data_size, private_data};
+    extend(event, number, extension);
+    evd.post_event(event);
+}
+
 bool post_connection_request(Evd& evd, DAT_HANDLE service_point, DAT_IA_ADDRESS_PTR local_address,
-                             DAT_CONN_QUAL conn_qual, DAT_CR_HANDLE cr) {
+                             DAT_CONN_QUAL conn_qual, DAT_CR_HANDLE cr, bool is_datagram) {
     DAT_EVENT event = blank(DAT_CONNECTION_REQUEST_EVENT);
+    if (is_datagram) {
+        DAT_IB_EXTENSION_EVENT_DATA extension;
+        std::memset(&extension, 0, sizeof extension);
+        extension.type = DAT_IB_UD_CONNECT_REQUEST;
+        extend(event, DAT_IB_UD_CONNECTION_REQUEST_EVENT, extension);
+    }
     DAT_CR_ARRIVAL_EVENT_DATA& arrival = event.event_data.cr_arrival_event_data;
     arrival.sp_handle.psp_handle = service_point;
     arrival.local_ia_address_ptr = local_address;

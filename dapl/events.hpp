@@ -6,6 +6,8 @@
 
 #include "dapl/dat.hpp"
 
+#include <dat2/dat_ib_extensions.h>
+
 namespace dapl {
 
 class Ep;
@@ -19,7 +21,12 @@ void post_connection_event(Evd& evd, DAT_EVENT_NUMBER number, Ep& ep, DAT_COUNT 
 /// @return false when there was no room: the consumer will not know of it.
 [[nodiscard]] bool post_connection_request(Evd& evd, DAT_HANDLE service_point,
                                            DAT_IA_ADDRESS_PTR local_address,
-                                           DAT_CONN_QUAL conn_qual, DAT_CR_HANDLE cr);
+                                           DAT_CONN_QUAL conn_qual, DAT_CR_HANDLE cr,
+                                           bool is_datagram);
+/// The outcome of an exchange of a datagram endpoint.
+/// @param private_data lives until the EP is reset or freed, or dat_ib_ud_cm_free.
+void post_datagram_event(Evd& evd, DAT_IB_EVENT_NUMBER number, Ep& ep, DAT_COUNT private_data_size,
+                         DAT_PVOID private_data, const DAT_IB_EXTENSION_EVENT_DATA& extension);
 /// Goes to the async EVD of the adapter instance. @param handle what the event is about; an IA is
 /// named by the consumer's integer (consumer_handle()). @param reason DAT_*_ASYNC_ERROR_REASON of
 /// the object's kind.

@@ -13,6 +13,7 @@
 #include "dapl/ia.hpp"
 #include "dapl/post.hpp"
 #include "dapl/trace_levels.hpp"
+#include "dapl/ud_post.hpp"
 
 namespace dapl::entry {
 namespace {
@@ -183,8 +184,12 @@ DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_li
             return fetch_and_add(handle, arguments);
         case proposed(DAT_EXT_CMP_AND_SWAP):
             return compare_and_swap(handle, arguments);
-        case DAT_IB_UD_SEND_OP:  // no endpoint is of that service type
-            return bad_handle(DAT_INVALID_HANDLE_EP);
+        case DAT_IB_UD_SEND_OP:
+            return post_send_ud(handle, arguments);
+        case DAT_IB_UD_CM_FREE_OP:
+            return free_ud_exchange(handle, arguments);
+        case DAT_IB_UD_AH_FREE_OP:
+            return free_ud_address(handle, arguments);
         case DAT_IB_OPEN_QUERY_OP:  // libdat2 passes the name on as the handle
             return open_query(static_cast<DAT_NAME_PTR>(handle), arguments);
         case DAT_IB_CLOSE_QUERY_OP:

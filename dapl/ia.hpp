@@ -48,6 +48,8 @@ class Ia final : public Object<Ia> {
     int max_rmrs() const;
     /// The sink of an RDMA read is named to the peer on iWARP, and there is room for one.
     int max_read_segments() const { return is_infiniband() ? device_attributes.max_sge : 1; }
+    /// The largest datagram, in bytes: it goes in one packet.
+    std::uint32_t datagram_size() const { return 128U << port_attributes.active_mtu; }
     bool is_infiniband() const { return transport != IBV_TRANSPORT_IWARP; }
     bool has_atomics() const {
         return is_infiniband() && device_attributes.atomic_cap != IBV_ATOMIC_NONE;

@@ -73,6 +73,9 @@ libdaplcore_la_SOURCES = \
     %reldir%/trace_levels.cpp %reldir%/trace_levels.hpp \
     %reldir%/trclvl_stubs.S \
     %reldir%/traced.cpp %reldir%/traced.hpp \
+    %reldir%/ud_endpoint.cpp %reldir%/ud_endpoint.hpp \
+    %reldir%/ud_exchange.cpp %reldir%/ud_exchange.hpp \
+    %reldir%/ud_post.cpp %reldir%/ud_post.hpp \
     %reldir%/wake_descriptors.cpp %reldir%/wake_descriptors.hpp \
     %reldir%/work_request.hpp \
     %reldir%/verbs/gid.cpp %reldir%/verbs/gid.hpp \

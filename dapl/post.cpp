@@ -124,6 +124,7 @@ DAT_RETURN check_transfer(const Ep& ep, Ep::Side& side, DAT_COUNT segments,
 
 DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_SEG_LENGTH& length)
     REQUIRES(ep.requests.lock) {
+    if (ep.ud) return bad_handle(DAT_INVALID_HANDLE_EP);
     if (check_state && !ep.state.takes_requests())
         return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED);
     if (!is_send(request.operation) && !request.remote) return bad_argument(5);
@@ -298,6 +299,7 @@ template <DAT_DTOS operation>
     DAT_SEG_LENGTH length;
     const DAT_RETURN refused = check_transfer(ep, ep.receives, segments, local, length);
     if (refused != DAT_SUCCESS) return refused;
+    if (ep.ud) operation = ep.receive_operation();
     if (!ep.receives.slots.stopped())
         return submit_receive(ep.receives, segments, local, cookie, length, operation);
     ep.receives.post_flushed(cookie, length, operation);
@@ -335,6 +337,7 @@ DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT
 }
 
 DAT_RETURN post_request(Ep& ep, const Request& request, bool check_state) {
+    if (ep.ud) return bad_handle(DAT_INVALID_HANDLE_EP);
     DAT_RETURN code;
     return post_plain(ep, request, check_state, code) ? code
                                                       : post_slowly(ep, request, check_state);
@@ -342,6 +345,7 @@ DAT_RETURN post_request(Ep& ep, const Request& request, bool check_state) {
 
 DAT_RETURN post_immediate_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                                   DAT_DTO_COOKIE cookie) {
+    if (ep.ud) return bad_handle(DAT_INVALID_HANDLE_EP);
     return post_receive_slowly(ep, segments, local, cookie, DAT_IB_DTO_RECV_IMMED);
 }
 

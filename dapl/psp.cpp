@@ -18,9 +18,10 @@ struct DestroyEp {
 };
 
 /// An EP of nothing, for the consumer to complete.
-std::unique_ptr<Ep, DestroyEp> blank_ep(Ia& ia) REQUIRES(connection_lock) {
-    std::unique_ptr<Ep, DestroyEp> ep(make<Ep>(&ia.provider.table, ia));
-    ep->attributes = default_attributes(ia, {});
+std::unique_ptr<Ep, DestroyEp> blank_ep(Ia& ia, DAT_SERVICE_TYPE service)
+    REQUIRES(connection_lock) {
+    std::unique_ptr<Ep, DestroyEp> ep(make<Ep>(&ia.provider.table, ia, nullptr, service));
+    ep->attributes = default_attributes(ia, {}, service);
     ep->state.move(EpCause::kOffer);
     return ep;
 }
@@ -57,7 +58,8 @@ support::Result<Checked> check(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE evd_handl
 }  // namespace
 
 void Psp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) {
-    auto ep = flags == DAT_PSP_PROVIDER_FLAG ? blank_ep(ia) : nullptr;
+    const auto service = connection->is_datagram() ? kDatagramService : DAT_SERVICE_TYPE_RC;
+    auto ep = flags == DAT_PSP_PROVIDER_FLAG ? blank_ep(ia, service) : nullptr;
     Cr& cr = admit(std::move(connection), data, ep.get());
     if (ep) ia.eps.add(*ep.release());
     tell(handle(), cr);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/rsp.hpp"
 
+#include "dapl/address.hpp"
 #include "dapl/entry.hpp"
 #include "dapl/ep.hpp"
 #include "dapl/evd.hpp"
@@ -8,6 +9,7 @@
 #include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/pool.hpp"
+#include "dapl/support/log.hpp"
 
 namespace dapl {
 
@@ -22,6 +24,13 @@ void Rsp::reserve() {
 
 void Rsp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) {
     if (!ep_) return connection->reject({});
+    if (!ep_->ud != !connection->is_datagram()) {
+        support::trace(support::Level::kDebug,
+                       "{} asks for a {} endpoint, the one at qualifier {} is of the other kind",
+                       to_text(connection->peer_address()), ep_->ud ? "connected" : "datagram",
+                       conn_qual);
+        return;  // not taken: the peer is sent away
+    }
     Cr& cr = admit(std::move(connection), data, ep_);
     ep_->state.move(EpCause::kRequest);
     ep_ = nullptr;

@@ -70,7 +70,7 @@ Cr& ServicePoint::admit(std::unique_ptr<cm::Connection> connection, cm::PrivateD
 void ServicePoint::tell(DAT_HANDLE self, Cr& cr) {
     auto* address = const_cast<sockaddr_storage*>(&ia.adapter().address);
     if (post_connection_request(evd, self, reinterpret_cast<DAT_IA_ADDRESS_PTR>(address), conn_qual,
-                                cr.handle()))
+                                cr.handle(), cr.connection->is_datagram()))
         return;
     Ep* unused = drop(cr);
     if (!unused) return;

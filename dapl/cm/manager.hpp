@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -39,9 +40,24 @@ struct Limits {
     std::size_t connect, accept, reject;
 };
 
+/// How a manager serves datagram endpoints.
+struct DatagramService {
+    std::uint32_t queue_key;  ///< of all of them, at both ends
+    std::uint16_t p_key_index;
+    Limits limits;
+};
+
+/// Where a datagram endpoint's queue pair is.
+struct DatagramAddress {
+    ibv_ah_attr way;
+    std::uint32_t qpn;
+};
+
 /// What a side brings to a connection.
 struct Parameters {
-    ibv_qp* qp;  ///< in INIT; the manager moves it on. Outlives the Connection
+    /// In INIT; the manager moves it on. A datagram endpoint's is in RTS and stays there. Outlives
+    /// the Connection.
+    ibv_qp* qp;
     std::uint8_t responder_resources;
     std::uint8_t initiator_depth;
     PrivateData private_data;  ///< within Limits; copied before the call returns
@@ -88,6 +104,12 @@ class Connection {
     virtual void disconnect() REQUIRES(connection_lock) = 0;
     /// With the CM's port.
     virtual sockaddr_storage peer_address() const REQUIRES(connection_lock) = 0;
+    /// Of a request: whether the peer's is a datagram endpoint. Then nothing is connected, each end
+    /// only learns where the other is, and kEstablished is the last report. Such a request is
+    /// accepted with a datagram endpoint, and no other is.
+    virtual bool is_datagram() const { return false; }
+    /// Of datagram endpoints, while kEstablished is reported: the peer's.
+    virtual DatagramAddress datagram_address() const REQUIRES(connection_lock) { return {}; }
     /// Of the active side, for the message when the consumer's time is over.
     virtual Progress progress() const REQUIRES(connection_lock) {
         return {"waiting for the peer's answer", 1};
@@ -128,6 +150,8 @@ class Manager {
     virtual const char* name() const = 0;            ///< DAT_IB_PROVIDER_NAME: CMA or SCM
     virtual DAT_COUNT max_private_data() const = 0;  ///< of the provider attributes, in bytes
     virtual Limits limits() const = 0;
+    /// Nothing where the manager or the device does not serve datagram endpoints.
+    virtual std::optional<DatagramService> datagrams() const { return std::nullopt; }
 
     /// Starts a connection and returns at once. What the network finds out is reported; only what
     /// fails before anything was tried is a failure.

@@ -29,6 +29,7 @@ using MemoryWindow = std::unique_ptr<ibv_mw, Destroy<free_window>>;
 using CompletionChannel = std::unique_ptr<ibv_comp_channel, Destroy<ibv_destroy_comp_channel>>;
 using CompletionQueue = std::unique_ptr<ibv_cq, Destroy<ibv_destroy_cq>>;
 using SharedReceiveQueue = std::unique_ptr<ibv_srq, Destroy<ibv_destroy_srq>>;
+using AddressHandle = std::unique_ptr<ibv_ah, Destroy<ibv_destroy_ah>>;
 using QueuePair = std::unique_ptr<ibv_qp, Destroy<ibv_destroy_qp>>;
 
 }  // namespace verbs

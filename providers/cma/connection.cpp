@@ -49,6 +49,16 @@ sockaddr_storage stored(const sockaddr* address) {
     return result;
 }
 
+/// Where every queue pair of the software device is.
+ibv_ah_attr own_way(ibv_context* context, std::uint8_t port) {
+    ibv_port_attr attributes{};
+    ibv_query_port(context, port, &attributes);
+    ibv_ah_attr way{};
+    way.dlid = attributes.lid;
+    way.port_num = port;
+    return way;
+}
+
 /// A link-local peer whose interface the consumer has left out can only be on the IA's own.
 void lend_scope(sockaddr_storage& peer, const sockaddr_storage& own) {
     if (peer.ss_family != AF_INET6 || own.ss_family != AF_INET6) return;
@@ -64,6 +74,7 @@ Connection::Connection(const Manager& manager, const cm::Parameters& parameters,
     : manager_(manager),
       user_(&user),
       active_(true),
+      is_datagram_(parameters.qp->qp_type == IBV_QPT_UD),
       qp_(parameters.qp),
       responder_resources_(parameters.responder_resources),
       initiator_depth_(parameters.initiator_depth),
@@ -71,14 +82,17 @@ Connection::Connection(const Manager& manager, const cm::Parameters& parameters,
     std::copy_n(parameters.private_data.begin(), given_size_, given_.begin());
 }
 
-Connection::Connection(const Manager& manager, const Event& request)
+Connection::Connection(const Manager& manager, const Event& request,
+                       const std::optional<DatagramMessage>& asking)
     : manager_(manager),
       active_(false),
+      is_datagram_(asking.has_value()),
       responder_resources_(request.responder_resources),
       initiator_depth_(request.initiator_depth),
       peer_(stored(rdma_get_peer_addr(request.id))),
       id_(request.id) {
     id_->context = static_cast<EventTarget*>(this);
+    if (asking) datagram_address_ = {own_way(id_->verbs, id_->port_num), asking->qpn};
 }
 
 support::Result<void> Connection::start(const sockaddr* peer, std::uint16_t port) {
@@ -86,7 +100,8 @@ support::Result<void> Connection::start(const sockaddr* peer, std::uint16_t port
     set_port(peer_, port);
     lend_scope(peer_, manager_.adapter().address);
     rdma_cm_id* id = nullptr;
-    if (rdma_create_id(manager_.channel(), &id, static_cast<EventTarget*>(this), RDMA_PS_TCP) != 0)
+    if (rdma_create_id(manager_.channel(), &id, static_cast<EventTarget*>(this),
+                       is_datagram_ ? RDMA_PS_UDP : RDMA_PS_TCP) != 0)
         return cm::system_failure(errno, "rdma_create_id");
     id_.reset(id);
     set_type_of_service(id);
@@ -149,6 +164,14 @@ rdma_conn_param Connection::parameters() const {
 void Connection::request_connection() {
     id_->qp = qp_;
     rdma_conn_param connection = parameters();
+    if (is_datagram_) {
+        id_->qp = nullptr;  // it is ready, and not rdma_cm's to move
+        const DatagramBytes message =
+            encode({DatagramMessage::Kind::kRequest, qp_->qp_num, given()});
+        connection.private_data = message.data();
+        connection.private_data_len = static_cast<std::uint8_t>(message.size());
+        return requested(rdma_connect(id_.get(), &connection) == 0 ? 0 : errno);
+    }
     if (manager_.is_infiniband())
         return requested(rdma_connect(id_.get(), &connection) == 0 ? 0 : errno);
     connecting_ = std::make_unique<ConnectThread>(
@@ -182,6 +205,10 @@ support::Result<void> Connection::accept(const cm::Parameters& parameters, cm::U
         report(cm::Outcome::kDisconnected);
         return {};
     }
+    if (is_datagram_) {
+        accept_datagrams();
+        return {};
+    }
     id_->qp = qp_;
     rdma_conn_param connection = this->parameters();
     if (rdma_accept(id_.get(), &connection) != 0) {
@@ -191,7 +218,42 @@ support::Result<void> Connection::accept(const cm::Parameters& parameters, cm::U
     return {};
 }
 
+int Connection::answer_datagrams(DatagramMessage::Kind kind, cm::PrivateData data) {
+    const std::uint32_t qpn = qp_ ? qp_->qp_num : 0;
+    const DatagramBytes message = encode({kind, qpn, data});
+    rdma_conn_param answer{};
+    answer.private_data = message.data();
+    answer.private_data_len = static_cast<std::uint8_t>(message.size());
+    answer.qp_num = qpn;
+    return rdma_accept(id_.get(), &answer) == 0 ? 0 : errno;
+}
+
+/// Who answers hears no more: this end knows all that it will.
+void Connection::accept_datagrams() {
+    if (const int error = answer_datagrams(DatagramMessage::Kind::kAccept, given())) {
+        support::trace(support::Level::kDebug, "rdma_accept: {}", text_of_error(error));
+        return report(cm::Outcome::kLocalFailure);
+    }
+    report(cm::Outcome::kEstablished);
+}
+
+/// rdma_cm's own way to refuse carries no data: a consumer's rejection is an answer that says so.
+void Connection::datagrams_answered(const Event& event) {
+    const auto answer = decode(event.data.given());
+    if (!answer || answer->kind == DatagramMessage::Kind::kRequest || event.qkey != kDatagramKey)
+        return unreachable("the answer is no datagram endpoint's of ours");
+    if (answer->kind == DatagramMessage::Kind::kReject)
+        return report(cm::Outcome::kPeerRejected, answer->data);
+    datagram_address_ = {event.way, answer->qpn};
+    report(cm::Outcome::kEstablished, answer->data);
+}
+
 void Connection::reject(cm::PrivateData data) {
+    if (is_datagram_) {
+        if (const int error = answer_datagrams(DatagramMessage::Kind::kReject, data))
+            support::trace(support::Level::kDebug, "rdma_accept: {}", text_of_error(error));
+        return;
+    }
     std::array<std::byte, kLargestGiven> message{};
     const std::size_t size = std::min(data.size(), message.size() - kRejectHeader.size());
     std::copy(kRejectHeader.begin(), kRejectHeader.end(), message.begin());
@@ -202,6 +264,7 @@ void Connection::reject(cm::PrivateData data) {
 }
 
 void Connection::disconnect() {
+    if (is_datagram_) return;
     connecting_.reset();  // the kernel would let us wait for it
     rdma_disconnect(id_.get());
 }
@@ -268,11 +331,14 @@ void Connection::handle(const Event& event) {
             if (may_retry(event, support::Setting::kCmRouteRetries)) return resolve_route();
             return unreachable(text_of(event));
         case RDMA_CM_EVENT_ESTABLISHED:
+            if (is_datagram_) return datagrams_answered(event);
             return report(cm::Outcome::kEstablished, event.data.all());
         case RDMA_CM_EVENT_REJECTED:
             return rejected(event);
         case RDMA_CM_EVENT_UNREACHABLE:
         case RDMA_CM_EVENT_CONNECT_ERROR:
+            // Of datagrams a positive status is the peer's own answer.
+            if (is_datagram_ && event.status > 0) return refused(text_of(event), {});
             return unreachable(text_of(event));
         case RDMA_CM_EVENT_DISCONNECTED:
             rdma_disconnect(id_.get());  // the answer that the peer waits for
@@ -285,20 +351,43 @@ void Connection::handle(const Event& event) {
 }
 
 support::Result<void> Listener::start(std::uint16_t port) {
+    auto id = listen(RDMA_PS_TCP, port);
+    if (!id) return tl::unexpected(id.error());
+    id_ = std::move(*id);
+    if (!manager_.datagrams()) return {};
+    auto datagram_id = listen(RDMA_PS_UDP, port);
+    if (!datagram_id) return tl::unexpected(datagram_id.error());
+    datagram_id_ = std::move(*datagram_id);
+    return {};
+}
+
+support::Result<Id> Listener::listen(rdma_port_space space, std::uint16_t port) {
     rdma_cm_id* id = nullptr;
-    if (rdma_create_id(manager_.channel(), &id, static_cast<EventTarget*>(this), RDMA_PS_TCP) != 0)
+    if (rdma_create_id(manager_.channel(), &id, static_cast<EventTarget*>(this), space) != 0)
         return cm::system_failure(errno, "rdma_create_id");
-    id_.reset(id);
+    Id owner(id);
     sockaddr_storage address = manager_.adapter().address;
     set_port(address, port);
     if (rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&address)) != 0)
         return cm::system_failure(errno, "rdma_bind_addr");
     if (rdma_listen(id, 0) != 0) return cm::system_failure(errno, "rdma_listen");
-    return {};
+    return owner;
 }
 
 void Listener::handle(const Event& event) {
     if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) return;
+    if (event.id->ps == RDMA_PS_UDP) {
+        const auto asking = decode(event.data.given());
+        if (!asking || asking->kind != DatagramMessage::Kind::kRequest) {
+            const Id sent_away(event.id);
+            support::trace(support::Level::kDebug,
+                           "a request to resolve qualifier {} is no datagram endpoint's of ours",
+                           ntohs(rdma_get_src_port(datagram_id_.get())));
+            return;
+        }
+        user_.request(std::make_unique<Connection>(manager_, event, asking), asking->data);
+        return;
+    }
     user_.request(std::make_unique<Connection>(manager_, event), event.data.all());
 }
 

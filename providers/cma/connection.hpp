@@ -6,6 +6,7 @@
 #include "dapl/cm/failed_try.hpp"
 #include "dapl/support/settings.hpp"
 #include "providers/cma/connect_thread.hpp"
+#include "providers/cma/datagram_message.hpp"
 #include "providers/cma/manager.hpp"
 #include "providers/cma/private_data.hpp"
 
@@ -15,8 +16,9 @@ class Connection final : public cm::Connection, private EventTarget {
   public:
     /// Active side.
     Connection(const Manager& manager, const cm::Parameters& parameters, cm::User& user);
-    /// Passive side; takes the request's id.
-    Connection(const Manager& manager, const Event& request);
+    /// Passive side; takes the request's id. @param asking of a datagram endpoint.
+    Connection(const Manager& manager, const Event& request,
+               const std::optional<DatagramMessage>& asking = std::nullopt);
     ~Connection() override = default;
 
     /// @param peer AF_INET or AF_INET6. @return a failure only where not even an id can be made.
@@ -29,6 +31,10 @@ class Connection final : public cm::Connection, private EventTarget {
     cm::Progress progress() const override REQUIRES(connection_lock);
     std::uint16_t local_port() const override REQUIRES(connection_lock);
     std::uint16_t remote_port() const override REQUIRES(connection_lock);
+    bool is_datagram() const override { return is_datagram_; }
+    cm::DatagramAddress datagram_address() const override REQUIRES(connection_lock) {
+        return datagram_address_;
+    }
 
   private:
     /// Of the active side.
@@ -47,13 +53,21 @@ class Connection final : public cm::Connection, private EventTarget {
     void unreachable(const std::string& answer) REQUIRES(connection_lock);
     void refused(const std::string& answer, cm::PrivateData data) REQUIRES(connection_lock);
     void rejected(const Event& event) REQUIRES(connection_lock);
+    /// Tells the peer of this end. @return an errno value.
+    int answer_datagrams(DatagramMessage::Kind kind, cm::PrivateData data)
+        REQUIRES(connection_lock);
+    void accept_datagrams() REQUIRES(connection_lock);
+    void datagrams_answered(const Event& event) REQUIRES(connection_lock);
     void report(cm::Outcome outcome, cm::PrivateData data = {}) REQUIRES(connection_lock);
     cm::FailedTry failed_try(const std::string& answer) const REQUIRES(connection_lock);
     rdma_conn_param parameters() const;
+    cm::PrivateData given() const { return {given_.data(), given_size_}; }
 
     const Manager& manager_;
     cm::User* user_ = nullptr;  ///< none before an accept
     const bool active_;
+    const bool is_datagram_;
+    cm::DatagramAddress datagram_address_{};
     bool peer_gone_ = false;  ///< before an accept
     ibv_qp* qp_ = nullptr;
     std::uint8_t responder_resources_ = 0;
@@ -75,10 +89,12 @@ class Listener final : public cm::Listener, private EventTarget {
 
   private:
     void handle(const Event& event) override REQUIRES(connection_lock);
+    support::Result<Id> listen(rdma_port_space space, std::uint16_t port) REQUIRES(connection_lock);
 
     const Manager& manager_;
     cm::ListenUser& user_;
     Id id_;
+    Id datagram_id_;  ///< where datagram endpoints are served
 };
 
 }  // namespace dapl::cma

@@ -49,6 +49,10 @@ cm::DeviceFault why_no_device_at(const sockaddr_storage& address, int error);
 /// The interface that has this address; "" where none has.
 std::string interface_of(const sockaddr_storage& address);
 
+/// Whether the library's device serves datagram endpoints through rdma_cm: both ends of it are
+/// libraries of the same kind, since rdma_cm itself tells one end only where the other is.
+extern const bool kDeviceServesDatagrams;
+
 /// Whether the library's device tells the user itself why a peer's address cannot be found.
 extern const bool kDeviceExplainsUnreachable;
 

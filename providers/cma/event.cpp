@@ -25,6 +25,12 @@ Event::Event(const rdma_cm_event& event, bool is_infiniband)
       id(event.id),
       responder_resources(event.param.conn.responder_resources),
       initiator_depth(event.param.conn.initiator_depth) {
+    if (event.id->ps == RDMA_PS_UDP) {
+        way = event.param.ud.ah_attr;
+        qkey = event.param.ud.qkey;
+        data.assign(event.param.ud.private_data, event.param.ud.private_data_len, 0);
+        return;
+    }
     data.assign(event.param.conn.private_data, event.param.conn.private_data_len,
                 is_infiniband ? field_size(type) : 0);
 }

@@ -18,6 +18,9 @@ struct Event {
     rdma_cm_id* id;  ///< of a request: the new one, which the handler now owns
     std::uint8_t responder_resources;
     std::uint8_t initiator_depth;
+    // Of an answer to a datagram endpoint:
+    ibv_ah_attr way{};
+    std::uint32_t qkey = 0;
     ReceivedData data;
 };
 

@@ -6,6 +6,7 @@ libcma_la_SOURCES = \
     %reldir%/conn_qual.hpp \
     %reldir%/connect_thread.cpp %reldir%/connect_thread.hpp \
     %reldir%/connection.cpp %reldir%/connection.hpp \
+    %reldir%/datagram_message.cpp %reldir%/datagram_message.hpp \
     %reldir%/device.cpp %reldir%/device.hpp \
     %reldir%/event.cpp %reldir%/event.hpp \
     %reldir%/manager.cpp %reldir%/manager.hpp \

@@ -13,6 +13,7 @@
 #include "dapl/support/thread_errors.hpp"
 #include "providers/cma/conn_qual.hpp"
 #include "providers/cma/connection.hpp"
+#include "providers/cma/datagram_message.hpp"
 #include "providers/cma/device.hpp"
 #include "providers/cma/event.hpp"
 
@@ -71,6 +72,11 @@ DAT_COUNT Manager::max_private_data() const {
 
 cm::Limits Manager::limits() const {
     return is_infiniband() ? kInfiniBandLimits : kIwarpLimits;
+}
+
+std::optional<cm::DatagramService> Manager::datagrams() const {
+    if (!kDeviceServesDatagrams) return std::nullopt;
+    return cm::DatagramService{kDatagramKey, 0, kDatagramLimits};
 }
 
 support::Result<std::unique_ptr<cm::Connection>> Manager::connect(const sockaddr* peer,

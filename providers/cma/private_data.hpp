@@ -45,8 +45,11 @@ class ReceivedData {
         bytes_.fill(std::byte{0});
         const std::size_t copied = data ? std::min(size, bytes_.size()) : 0;
         if (copied > 0) std::memcpy(bytes_.data(), data, copied);
+        given_ = copied;
         size_ = std::max(copied, field_size);
     }
+    /// What came, without the zeros.
+    cm::PrivateData given() const { return {bytes_.data(), given_}; }
     bool has_reject_header() const {
         return size_ >= kRejectHeader.size() &&
                std::memcmp(bytes_.data(), kRejectHeader.data(), kRejectHeader.size()) == 0;
@@ -62,6 +65,7 @@ class ReceivedData {
   private:
     std::array<std::byte, kLargestData> bytes_{};
     std::size_t size_ = 0;
+    std::size_t given_ = 0;
 };
 
 }  // namespace dapl::cma

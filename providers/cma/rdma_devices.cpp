@@ -34,6 +34,7 @@ bool is_rdma_device(const std::string& name) {
 }
 
 const bool kDeviceExplainsUnreachable = false;
+const bool kDeviceServesDatagrams = false;
 
 std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name) {
     for (const sockaddr_storage& address : own_addresses())

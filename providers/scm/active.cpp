@@ -112,11 +112,12 @@ void ActiveConnection::read_reply() {
 
 void ActiveConnection::take_reply() {
     const Message& reply = reader_.message();
+    const bool is_datagram = own_.qp->qp_type == IBV_QPT_UD;
+    const auto data = is_datagram ? reply.given_private_data() : reply.whole_private_data();
     if (reply.operation == Operation::kConsumerReject)
-        return ended(cm::Outcome::kPeerRejected, reply.whole_private_data());
-    if (reply.operation != Operation::kReply)
-        return ended(cm::Outcome::kNonPeerRejected, reply.whole_private_data());
-    if (reply.sender.qp_type != IBV_QPT_RC) {
+        return ended(cm::Outcome::kPeerRejected, data);
+    if (reply.operation != Operation::kReply) return ended(cm::Outcome::kNonPeerRejected, data);
+    if (reply.sender.qp_type != own_.qp->qp_type) {
         tell_no_path("it has answered with a queue pair of another type");
         return ended(cm::Outcome::kLocalFailure);
     }
@@ -124,7 +125,7 @@ void ActiveConnection::take_reply() {
     if (!connect_queue_pair(own_end_, reply, mtu)) return ended(cm::Outcome::kLocalFailure);
     // A peer that has gone meanwhile is noticed as the end of the connection.
     link_.send(encode_ready_to_use());
-    established(reply.whole_private_data());
+    established(data);
 }
 
 bool ActiveConnection::try_later() {

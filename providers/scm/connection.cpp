@@ -63,7 +63,7 @@ Message Connection::offer(Operation operation, const OwnEnd& own, std::uint8_t m
     message.sender.qpn = own_.qp->qp_num;
     std::memcpy(message.sender.gid.data(), &own.gid.gid, message.sender.gid.size());
     message.sender.service_level = manager_.port().settings().service_level;
-    message.sender.qp_type = IBV_QPT_RC;
+    message.sender.qp_type = own_.qp->qp_type;
     const sockaddr_storage address = own_address_of(link_.descriptor());
     std::memcpy(&message.sender_address, &address, sizeof message.sender_address);
     message.private_data_size = own_.private_data.size();
@@ -74,6 +74,10 @@ Message Connection::offer(Operation operation, const OwnEnd& own, std::uint8_t m
 tl::expected<void, std::string> Connection::connect_queue_pair(const OwnEnd& own,
                                                                const Message& peer,
                                                                std::uint8_t mtu) {
+    if (own_.qp->qp_type == IBV_QPT_UD) {
+        datagram_address_ = {manager_.port().way_to(own, peer.sender), peer.sender.qpn};
+        return {};
+    }
     const Reads reads = common_reads(own_.responder_resources, own_.initiator_depth, peer);
     support::trace(support::Level::kDebug,
                    "queue pair {:x} to {:x} of {}: GID index {} ({}, {}), MTU code {}, reads {} in "
@@ -92,6 +96,10 @@ void Connection::tell_no_path(const std::string& cause) const {
 
 void Connection::established(cm::PrivateData data) {
     state_ = State::kConnected;
+    if (own_.qp->qp_type == IBV_QPT_UD) {
+        link_.close();
+        state_ = State::kEnded;
+    }
     user_->report(cm::Outcome::kEstablished, data);
 }
 

@@ -18,6 +18,9 @@ class Connection : public cm::Connection, protected cm::EventSource, private cm:
     sockaddr_storage peer_address() const final REQUIRES(connection_lock) { return peer_; }
     std::uint16_t local_port() const final REQUIRES(connection_lock);
     std::uint16_t remote_port() const final REQUIRES(connection_lock);
+    cm::DatagramAddress datagram_address() const final REQUIRES(connection_lock) {
+        return datagram_address_;
+    }
 
   protected:
     /// In this order.
@@ -39,9 +42,11 @@ class Connection : public cm::Connection, protected cm::EventSource, private cm:
     /// A request or reply of this side.
     Message offer(Operation operation, const OwnEnd& own, std::uint8_t mtu) const
         REQUIRES(connection_lock);
+    /// Datagram endpoints are not connected: what they need is an address.
     /// @return or what the device refuses, which the user has been told.
     tl::expected<void, std::string> connect_queue_pair(const OwnEnd& own, const Message& peer,
                                                        std::uint8_t mtu) REQUIRES(connection_lock);
+    /// Datagram endpoints need the socket no more.
     void established(cm::PrivateData data = {}) REQUIRES(connection_lock);
     /// The last report; the socket is closed first.
     void ended(cm::Outcome outcome, cm::PrivateData data = {}) REQUIRES(connection_lock);
@@ -56,6 +61,7 @@ class Connection : public cm::Connection, protected cm::EventSource, private cm:
 
   private:
     std::array<std::byte, kMaxPrivateData> given_{};
+    cm::DatagramAddress datagram_address_{};
 };
 
 }  // namespace dapl::scm

@@ -115,10 +115,10 @@ void Listener::drop(Arrival& arrival, const std::string& why) {
 
 void Listener::complete(Arrival& arrival) {
     const Message& request = arrival.request.message();
-    if (request.sender.qp_type != IBV_QPT_RC) {
+    if (request.sender.qp_type == IBV_QPT_UD && !manager_.datagrams()) {
         arrival.link.send(encode_reject(arrival.request.bytes(), arrival.request.shape(),
                                         Operation::kManagerReject, {}));
-        return drop(arrival, "it asks for a datagram endpoint, which is not offered here");
+        return drop(arrival, "it asks for a datagram endpoint, which this device does not offer");
     }
     arrival.link.unwatch();
     auto connection = std::make_unique<PassiveConnection>(manager_, std::move(arrival.link),

@@ -20,6 +20,9 @@
 namespace dapl::scm {
 namespace {
 
+/// Part of the wire contract: the messages do not carry it.
+constexpr std::uint32_t kQueueKey = 0x78654321;
+
 constexpr rlim_t kFewestHalfOpen = 64;
 constexpr rlim_t kMostHalfOpen = 4096;
 
@@ -60,6 +63,11 @@ DAT_COUNT Manager::max_private_data() const {
 
 cm::Limits Manager::limits() const {
     return {kMaxPrivateData, kMaxPrivateData, kMaxPrivateData};
+}
+
+std::optional<cm::DatagramService> Manager::datagrams() const {
+    if (adapter_.context->device->transport_type == IBV_TRANSPORT_IWARP) return std::nullopt;
+    return cm::DatagramService{kQueueKey, port_.p_key_index(), limits()};
 }
 
 support::Result<std::unique_ptr<cm::Connection>> Manager::connect(const sockaddr* peer,

@@ -18,6 +18,7 @@ class Manager final : public cm::Manager {
     const char* name() const override { return "SCM"; }
     DAT_COUNT max_private_data() const override;
     cm::Limits limits() const override;
+    std::optional<cm::DatagramService> datagrams() const override;
     support::Result<std::unique_ptr<cm::Connection>> connect(const sockaddr* peer,
                                                              std::uint64_t conn_qual,
                                                              const cm::Parameters& parameters,

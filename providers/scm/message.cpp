@@ -18,6 +18,9 @@ constexpr std::uint16_t kFirstShortHeader = 8;
 constexpr std::uint16_t kFirstWithMtu = 9;
 constexpr std::uint32_t kLargestQpn = 0xFFFFFF;
 constexpr std::uint32_t kDisconnectWord = 0xDEAD;
+constexpr std::uint32_t kFirstConsumerQpn = 2;
+constexpr std::uint16_t kFirstMulticastLid = 0xC000;
+constexpr std::uint8_t kMulticastGidPrefix = 0xFF;
 
 /// Offsets into the header; those of the address count from its own start.
 namespace at {
@@ -81,6 +84,11 @@ tl::unexpected<support::Error> refused(const std::string& what) {
 }
 
 }  // namespace
+
+bool QpAddress::is_unicast() const {
+    return qpn >= kFirstConsumerQpn && qpn < kLargestQpn && lid < kFirstMulticastLid &&
+           gid[0] != kMulticastGidPrefix;
+}
 
 Shape shape_of(std::uint16_t version) {
     return version < kFirstShortHeader ? Shape::kOld : Shape::kCurrent;
@@ -206,6 +214,9 @@ support::Result<void> Reader::read_header() {
         return refused("queue pair number " + std::to_string(message_.sender.qpn));
     if (message_.sender.qp_type != IBV_QPT_RC && message_.sender.qp_type != IBV_QPT_UD)
         return refused("queue pair type " + std::to_string(message_.sender.qp_type));
+    // A connection fails where it leads nowhere; a datagram would go where it is told.
+    if (message_.sender.qp_type == IBV_QPT_UD && !message_.sender.is_unicast())
+        return refused("the address of no datagram endpoint");
     if (message_.version >= kFirstWithMtu &&
         (message_.mtu < IBV_MTU_256 || message_.mtu > IBV_MTU_4096))
         return refused("MTU code " + std::to_string(message_.mtu));

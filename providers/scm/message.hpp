@@ -52,6 +52,10 @@ struct QpAddress {
     std::array<std::uint8_t, 16> gid{};  ///< as it stands in the GID table
     std::uint8_t service_level = 0;
     std::uint8_t qp_type = 0;  ///< verbs numbers: 2 RC, 4 UD
+
+    /// Whether it names one queue pair of a consumer: not all of a multicast group, nor one of
+    /// those by which the subnet is managed.
+    bool is_unicast() const;
 };
 
 struct Message {

@@ -18,6 +18,7 @@ class PassiveConnection final : public Connection, private HalfOpen::Member {
     support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) override
         REQUIRES(connection_lock);
     void reject(cm::PrivateData data) override REQUIRES(connection_lock);
+    bool is_datagram() const override { return request_.message().sender.qp_type == IBV_QPT_UD; }
 
   private:
     void go_on() override REQUIRES(connection_lock);

@@ -122,6 +122,21 @@ tl::expected<OwnEnd, std::string> Port::own_end(const ibv_gid* peer) const {
                   port.link_layer != IBV_LINK_LAYER_ETHERNET};
 }
 
+ibv_ah_attr Port::way_to(const OwnEnd& own, const QpAddress& peer) const {
+    ibv_ah_attr way{};
+    way.dlid = peer.lid;
+    way.sl = settings_.service_level;
+    way.port_num = number();
+    way.is_global = !own.is_infiniband || settings_.global_routing;
+    if (!way.is_global) return way;
+    static_assert(sizeof way.grh.dgid == sizeof peer.gid);
+    std::memcpy(&way.grh.dgid, peer.gid.data(), peer.gid.size());
+    way.grh.sgid_index = static_cast<std::uint8_t>(own.gid.index);
+    way.grh.hop_limit = settings_.hop_limit;
+    way.grh.traffic_class = settings_.traffic_class;
+    return way;
+}
+
 tl::expected<void, std::string> Port::connect(ibv_qp* qp, const OwnEnd& own, const QpAddress& peer,
                                               std::uint8_t mtu, const Reads& reads) const {
     ibv_qp_attr receive{};
@@ -132,18 +147,7 @@ tl::expected<void, std::string> Port::connect(ibv_qp* qp, const OwnEnd& own, con
     receive.max_dest_rd_atomic = reads.served;
     receive.min_rnr_timer = settings_.receiver_timer;
     receive.pkey_index = p_key_index_;
-    ibv_ah_attr& way = receive.ah_attr;
-    way.dlid = peer.lid;
-    way.sl = settings_.service_level;
-    way.port_num = number();
-    way.is_global = !own.is_infiniband || settings_.global_routing;
-    if (way.is_global) {
-        static_assert(sizeof way.grh.dgid == sizeof peer.gid);
-        std::memcpy(&way.grh.dgid, peer.gid.data(), peer.gid.size());
-        way.grh.sgid_index = static_cast<std::uint8_t>(own.gid.index);
-        way.grh.hop_limit = settings_.hop_limit;
-        way.grh.traffic_class = settings_.traffic_class;
-    }
+    receive.ah_attr = way_to(own, peer);
     int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
     if (p_key_index_ != 0) mask |= IBV_QP_PKEY_INDEX;

@@ -59,6 +59,9 @@ class Port {
     /// As it was at most a second ago: ports go up and down, and get other addresses.
     /// @param peer the peer's GID, where it is known. @return or why there is no way.
     tl::expected<OwnEnd, std::string> own_end(const ibv_gid* peer) const REQUIRES(connection_lock);
+    /// The way to the peer's queue pair, for an address handle.
+    ibv_ah_attr way_to(const OwnEnd& own, const QpAddress& peer) const;
+    std::uint16_t p_key_index() const { return p_key_index_; }
     /// INIT to RTR to RTS. @return or what the device refused.
     tl::expected<void, std::string> connect(ibv_qp* qp, const OwnEnd& own, const QpAddress& peer,
                                             std::uint8_t mtu, const Reads& reads) const;

@@ -198,6 +198,17 @@ test_api_scm_test_LDADD = libtestmain.la .libs/libsoftverbs.so libdat2.la
 test_api_scm_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 test_api_scm_test_DEPENDENCIES = libtestmain.la libsoftverbs.la libdat2.la libdaploscm.la
 
+# Datagram endpoints, over rdma_cm and over TCP sockets.
+check_PROGRAMS += test/api/ud_test test/api/ud_scm_test
+TESTS += test/api/ud_test test/api/ud_scm_test
+test_api_ud_test_SOURCES = %reldir%/ud_test.cpp %reldir%/ud_side.hpp $(dat_test_headers)
+test_api_ud_test_LDADD = $(dat_test_libs)
+test_api_ud_scm_test_SOURCES = %reldir%/ud_test.cpp %reldir%/ud_side.hpp $(dat_test_headers)
+test_api_ud_scm_test_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_OVER_SOCKETS
+test_api_ud_scm_test_LDADD = libtestmain.la .libs/libsoftverbs.so libdat2.la
+test_api_ud_scm_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+test_api_ud_scm_test_DEPENDENCIES = libtestmain.la libsoftverbs.la libdat2.la libdaploscm.la
+
 # What a connection costs does not grow with their number.
 TESTS += test/api/scale.bats
 EXTRA_DIST += %reldir%/scale.bats

@@ -4,7 +4,7 @@ compat_scripts = \
     %reldir%/libsoftverbs.bats \
     %reldir%/devices.bats %reldir%/pingpong.bats %reldir%/perftest.bats %reldir%/rdmacm.bats \
     %reldir%/reference_stack.bats %reldir%/dtest.bats %reldir%/dapl_programs.bats %reldir%/combinations.bats \
-    %reldir%/interoperation.bats %reldir%/scm_wire.bats \
+    %reldir%/interoperation.bats %reldir%/scm_wire.bats %reldir%/ud.bats \
     %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats \
     %reldir%/drop_in.bats %reldir%/device_errors.bats %reldir%/softverbs_ls.bats \
     %reldir%/containers.bats %reldir%/other_stacks.bats %reldir%/softverbs_man.bats %reldir%/pyverbs.bats \
@@ -28,6 +28,12 @@ EXTRA_PROGRAMS += test/compat/interoperation_peer
 check_DATA += test/compat/interoperation_peer
 test_compat_interoperation_peer_SOURCES = %reldir%/interoperation_peer.cpp
 test_compat_interoperation_peer_LDADD = libdat2.la
+
+# One end of a conversation of datagram endpoints, on either's libraries.
+EXTRA_PROGRAMS += test/compat/ud_peer
+check_DATA += test/compat/ud_peer
+test_compat_ud_peer_SOURCES = %reldir%/ud_peer.cpp
+test_compat_ud_peer_LDADD = libdat2.la
 
 EXTRA_PROGRAMS += test/compat/open_ia
 check_DATA += test/compat/open_ia

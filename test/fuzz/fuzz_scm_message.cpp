@@ -22,6 +22,8 @@ using dapl::scm::Reader;
 using test::Input;
 using test::require;
 
+constexpr std::uint8_t kUnreliableDatagram = 4;  ///< as verbs counts
+
 struct Reading {
     enum class End { kMore, kComplete, kRefused } end = End::kMore;
     std::size_t taken = 0;
@@ -83,6 +85,8 @@ void check_message(const Reader& reader, std::uint8_t kind) {
     const bool is_offer = message.operation == dapl::scm::Operation::kRequest ||
                           message.operation == dapl::scm::Operation::kReply;
     if (is_offer) require(message.sender.qpn <= 0xFFFFFF, "queue pair numbers have 24 bits");
+    if (is_offer && message.sender.qp_type == kUnreliableDatagram)
+        require(message.sender.is_unicast(), "datagrams go to one queue pair of a consumer");
     // What it says can be said again, and a rejection of it can be made.
     const auto again = dapl::scm::encode(message, reader.shape());
     Reader second = reader_of((kind & 3) == 2 && reader.shape() == dapl::scm::Shape::kOld ? 2

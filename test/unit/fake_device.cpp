@@ -403,6 +403,24 @@ int ibv_destroy_qp(ibv_qp* qp) {
     return 0;
 }
 
+int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr*) {
+    attributes->qp_state = qp->state;
+    return 0;
+}
+ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr*) {
+    if (refusal) {
+        errno = refusal;
+        return nullptr;
+    }
+    ++alive;
+    return new ibv_ah{pd->context, pd, 0};
+}
+int ibv_destroy_ah(ibv_ah* address) {
+    --alive;
+    delete address;
+    return 0;
+}
+
 ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr*) {
     if (refusal) {
         errno = refusal;

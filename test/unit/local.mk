@@ -47,7 +47,7 @@ test_unit_fabric_test_LDADD = libtestmain.la libsoftverbs_core.la libsupport.la
 check_PROGRAMS += test/unit/core_test
 TESTS += test/unit/core_test
 test_unit_core_test_SOURCES = %reldir%/data_path_test.cpp %reldir%/evd_polling_test.cpp %reldir%/evd_test.cpp \
-    %reldir%/attributes_test.cpp %reldir%/ep_calls_test.cpp %reldir%/extension_post_test.cpp %reldir%/ep_history_test.cpp %reldir%/handles_test.cpp %reldir%/service_points_test.cpp %reldir%/srq_test.cpp \
+    %reldir%/attributes_test.cpp %reldir%/cma_datagram_test.cpp providers/cma/datagram_message.cpp %reldir%/ep_calls_test.cpp %reldir%/extension_post_test.cpp %reldir%/ep_history_test.cpp %reldir%/handles_test.cpp %reldir%/service_points_test.cpp %reldir%/srq_test.cpp \
     %reldir%/rmr_test.cpp %reldir%/lock_limit_test.cpp %reldir%/flush_test.cpp test/support/process.hpp \
     test/support/sanitizer.hpp %reldir%/core_fixture.hpp %reldir%/fake_device.cpp %reldir%/fake_manager.cpp %reldir%/fake_device.hpp
 test_unit_core_test_LDADD = libtestmain.la libdaplcore.la libsupport.la

@@ -11,6 +11,7 @@
 namespace dapl::cma {
 
 const bool kDeviceExplainsUnreachable = true;
+const bool kDeviceServesDatagrams = true;
 
 bool is_rdma_device(const std::string& name) {
     return name == "soft0";

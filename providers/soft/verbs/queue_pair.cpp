@@ -143,6 +143,7 @@ int QueuePair::publish(std::uint32_t number) {
 }
 
 int QueuePair::destroy(QueuePair* qp) {
+    qp->finish_search();
     Adapter& adapter = qp->adapter_;
     qp->await_handed_over();
     {

@@ -118,6 +118,9 @@ class QueuePair : public ExtendableQp {
     void fail(ibv_event_type event);
     /// The wait that began with this ticket has lasted too long.
     void wait_expired(std::uint32_t ticket);
+    /// Before the end: an adapter would have sent a message at once, whose destination is still
+    /// being looked for here, and programs end their queue pair right after the last one.
+    void finish_search() EXCLUDES(send_lock_);
     /// A datagram queue pair asked for it (DatagramTargets).
     void destination_found(std::uint32_t number, Result<Target> found);
     /// The peer's service thread has done its part of the request at the head.

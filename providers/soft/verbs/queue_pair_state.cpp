@@ -22,6 +22,7 @@ int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
     const ibv_qp_state next = (mask & IBV_QP_STATE) != 0 ? attributes.qp_state : current;
     if (const int cause = check_modify(next, attributes, mask)) return cause;
     if (next == IBV_QPS_RESET) await_handed_over();
+    if (next == IBV_QPS_ERR || next == IBV_QPS_RESET) finish_search();
     Target target;
     const bool connects = next == IBV_QPS_RTR && qp_type != IBV_QPT_UD;
     if (connects && current == IBV_QPS_INIT) {

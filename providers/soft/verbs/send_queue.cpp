@@ -3,6 +3,8 @@
 /// The send queue: requests are carried out when they are posted. One that has to wait, and all
 /// after it, are copied into the queue; the service thread goes on when the peer kicks us, a timer
 /// runs out, or the agent answers.
+#include <time.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -323,6 +325,18 @@ Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
         support::MutexLock lock(adapter->mutex);
         if (QueuePair* qp = adapter->find_qp(number)) qp->wait_expired(ticket);
     });
+}
+
+void QueuePair::finish_search() {
+    if (qp_type != IBV_QPT_UD) return;
+    for (const Deadline end = Clock::now() + kLongestSearch; Clock::now() < end;) {
+        {
+            support::SpinLockGuard lock(send_lock_);
+            if (waiting_for_ != Progress::kUnresolved || state_.load() != IBV_QPS_RTS) return;
+        }
+        const timespec pause{0, 50000};
+        nanosleep(&pause, nullptr);
+    }
 }
 
 void QueuePair::wait_expired(std::uint32_t ticket) {

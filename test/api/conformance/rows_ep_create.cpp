@@ -200,7 +200,7 @@ Rows limit_rows() {
         attribute("quality-of-service-is-not-looked-at", "0", &DAT_EP_ATTR::qos, 1),
         attribute("soft-watermark-is-not-looked-at", "0", &DAT_EP_ATTR::srq_soft_hw, 5),
         attribute("service-type-is-not-looked-at", "0", &DAT_EP_ATTR::service_type, 9),
-        attribute("datagram-service", "0x00060000", &DAT_EP_ATTR::service_type, 1),
+        attribute("datagram-service", "0", &DAT_EP_ATTR::service_type, 1),
         attribute("transport-attributes-null", "0", &DAT_EP_ATTR::ep_transport_specific_count, 1),
     };
 }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What two datagram endpoints say to each other in rdma_cm's private data. rdma_cm tells the end
+/// that asks where the other one is, and not the other way round, pads the data with zeros, and
+/// rejects without any: a header in front of the consumer's data makes up for that.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "dapl/cm/manager.hpp"
+
+namespace dapl::cma {
+
+/// What rdma_cm gives to all queue pairs of its datagram port space.
+inline constexpr std::uint32_t kDatagramKey = 0x01234567;
+
+/// The consumer's room. rdma_cm's own is 144 bytes in a request and 136 in an answer.
+inline constexpr cm::Limits kDatagramLimits{56, 128, 112};
+
+struct DatagramMessage {
+    enum class Kind : std::uint8_t { kRequest = 1, kAccept = 2, kReject = 3 };
+    Kind kind;
+    std::uint32_t qpn;  ///< of the sender; 0 in a rejection
+    cm::PrivateData data;
+};
+
+class DatagramBytes {
+  public:
+    const std::byte* data() const { return bytes_.data(); }
+    std::size_t size() const { return size_; }
+
+  private:
+    friend DatagramBytes encode(const DatagramMessage& message);
+    static constexpr std::size_t kHeader = 8;
+    static constexpr std::size_t kMost = 136;
+    std::array<std::byte, kMost> bytes_{};
+    std::size_t size_ = kHeader;
+};
+
+/// @param message its data is within kDatagramLimits.
+DatagramBytes encode(const DatagramMessage& message);
+/// @param bytes as they came, zeros behind them. @return nothing for what is no such message; the
+/// data lies in `bytes`.
+std::optional<DatagramMessage> decode(cm::PrivateData bytes);
+
+}  // namespace dapl::cma

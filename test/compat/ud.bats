@@ -1,0 +1,127 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Datagram endpoints: our libdaploscm and the reference's in all pairings over one softverbs fabric, what they say over their sockets,
+# and the reference's dtestx, which ends in the reference's own libraries by freeing its address handles twice.
+load helpers
+load interoperation
+
+setup_file() {
+    BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR
+    start_network
+    local server client
+    for server in debian ours; do
+        for client in debian ours; do
+            converse "$server" "$client"
+        done
+    done
+    stop_all
+}
+setup() {
+    need_program dtestx python3
+    need_library libdat2.so.2 libdaploscm.so.2
+}
+teardown() { stop_all; }
+
+stop_recorder() {
+    [ -n "${process_of[recorder]:-}" ] || return 0
+    kill "${process_of[recorder]}"
+    wait "${process_of[recorder]}" || true
+    unset 'process_of[recorder]'
+}
+
+server_and_recorder_listen() {
+    await_line server '^start: listening$'
+    stop_recorder
+    start recorder "$TOP_SRCDIR/test/compat/recorder" 46400 46300 "$kept.record"
+    await_line recorder listening
+}
+
+# usage: converse SERVER CLIENT - each ours or debian; what they said is left in $BATS_FILE_TMPDIR/SERVER-CLIENT.
+converse() {
+    local peer=$TOP_BUILDDIR/test/compat/.libs/ud_peer
+    kept=$BATS_FILE_TMPDIR/$1-$2
+    choose_stack "$1" scm soft0
+    server_stack=("${stack[@]}")
+    choose_stack "$2" scm soft0
+    client_stack=("${stack[@]}")
+    run_both "$kept" "$lost_conversations|rcv ERR|0x40004" server_and_recorder_listen "$peer" ia 45300 -- "$peer" ia 45400 127.0.0.1
+    stop_recorder
+}
+
+# usage: understand SERVER CLIENT - both ends have said what they have to.
+understand() {
+    cat "$BATS_FILE_TMPDIR/$1-$2"/{server,client}.err "$BATS_FILE_TMPDIR/$1-$2/statuses"
+    diff -u --label 'the server must say' --label 'the server says' - "$BATS_FILE_TMPDIR/$1-$2/server.out" <<'LINES'
+start: listening
+request: event 0x40001, type 5, data 'a client'
+outcome: event 0x40002, type 7, data 'a client'
+received: event 0x40000, operation 14, type 9, status 0, 55 bytes: from the client
+sent: event 0x40000, operation 13, type 8, status 0, 15 bytes
+request: event 0x40001, type 5, data 'a client'
+end
+LINES
+    diff -u --label 'the client must say' --label 'the client says' - "$BATS_FILE_TMPDIR/$1-$2/client.out" <<'LINES'
+outcome: event 0x40002, type 6, data 'the server'
+sent: event 0x40000, operation 13, type 8, status 0, 15 bytes
+received: event 0x40000, operation 14, type 9, status 0, 55 bytes: from the server
+outcome: event 0x40003, type -1, data 'not again'
+end
+LINES
+}
+
+@test "datagram endpoints: the reference's server, the reference's client" { understand debian debian; }
+@test "datagram endpoints: the reference's server, our client" { understand debian ours; }
+@test "datagram endpoints: our server, the reference's client" { understand ours debian; }
+@test "datagram endpoints: our server, our client" { understand ours ours; }
+
+# usage: said OWNER - what both sockets carried, without the number of the queue pair (bytes 40 to 43) and, in what the client sends or
+# a rejection sends back, the client's port (66 and 67).
+said() {
+    local number direction bytes
+    while read -r number direction bytes; do
+        [ "$bytes" != end ] || continue
+        if [ "${#bytes}" -ge 296 ]; then
+            bytes=${bytes:0:80}QQQQQQQQ${bytes:88}
+            [ "$direction ${bytes:4:4}" = '< 0002' ] || bytes=${bytes:0:132}PPPP${bytes:136}
+        fi
+        echo "$number $direction $((${#bytes} / 2)) $(fold -w 32 <<<"$bytes" | tr '\n' ' ')"
+    done <"$BATS_FILE_TMPDIR/$1-$1.record"
+}
+
+@test "datagram endpoints over the wire: request, answer, third message, rejection, byte for byte as the reference's" {
+    diff -u --label reference --label ours <(said debian) <(said ours)
+    [ "$(said ours | cut -d ' ' -f 1-3 | xargs)" = '1 > 156 1 < 158 1 > 4 2 > 156 2 < 157' ]
+    said ours | grep -q '^1 > 156 .*' # the type of the queue pair is datagram's
+}
+
+# usage: dtestx_datagrams OPTIONS... - the reference's dtestx between two ends of the stack that was chosen. Its server gives up where a
+# message is lost, and its client where it comes too early.
+dtestx_datagrams() {
+    local program side
+    program=$(command -v dtestx)
+    server_stack=("${stack[@]}")
+    client_stack=("${stack[@]}")
+    run_both "$BATS_TEST_TMPDIR/said" "$lost_races|for receive message returned DAT_TIMEOUT_EXPIRED|Failed to connect" dtest_listens \
+        "$program" -s -P ia "$@" -- "$program" -c -P ia -h "$server_address" "$@"
+    cat "$BATS_TEST_TMPDIR"/said/{statuses,server.out,server.err,client.out,client.err}
+    for side in server client; do
+        grep 'IB extension test - UD test PASSED' "$BATS_TEST_TMPDIR/said/$side.out"
+    done
+}
+
+@test "the reference's dtestx passes on our libdaplsoft with datagram endpoints (-u)" {
+    start_network
+    use_stack ours libdaplsoft.so.2 'soft0 0'
+    server_address=127.0.0.1
+    dtestx_datagrams -u
+}
+@test "the reference's dtestx passes on our libdaploscm over softverbs with datagram endpoints (-u)" {
+    start_network
+    choose_stack ours scm soft0
+    dtestx_datagrams -u
+}
+@test "the reference's dtestx passes on our libdaploscm over softverbs with datagram endpoints at both ends (-u -m)" {
+    start_network
+    choose_stack ours scm soft0
+    dtestx_datagrams -u -m
+}
