@@ -212,6 +212,16 @@ Result<std::shared_ptr<Peer>> Process::peer_of_qpn(std::uint32_t qpn, Deadline d
     return found;
 }
 
+bool Process::owner_has_ended(std::uint32_t qpn) {
+    const std::uint32_t block = qpn >> 8;
+    if (const auto peer = known_owner(block)) return peer->gone();
+    const auto member = index_->owner_of_block(block);
+    if (!member) return member.error() == ENOENT;
+    if (const auto peer = known_peer(member->id)) return peer->gone();
+    index_->bury(*member);
+    return !index_->owner_of_block(block);
+}
+
 Process::FoundPeer Process::ask_index_for_owner(std::uint32_t block, Deadline deadline) {
     struct Waiter {
         support::Mutex mutex;

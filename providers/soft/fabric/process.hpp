@@ -73,6 +73,9 @@ class Process {
     /// @return ENOENT: nobody has that number; ECONNREFUSED: its owner is gone; ETIMEDOUT; EPROTO,
     /// EACCES (reported): it is no proper member.
     Result<std::shared_ptr<Peer>> peer_of_qpn(std::uint32_t qpn, Deadline deadline);
+    /// Whether the process that owned this QP number has ended, be it a peer of ours or not. Waits
+    /// for nobody; from any thread.
+    bool owner_has_ended(std::uint32_t qpn) EXCLUDES(mutex_);
     /// The same by member, without waiting: `found` runs on the service thread, or now if that is
     /// the caller.
     void find_peer(const MemberRef& member, FoundHandler found);

@@ -50,35 +50,16 @@ void QueuePair::deliver_datagram(const CqEntry& entry) {
     }
 }
 
-/// Until the turn that somebody has now is over. The next one sees what has changed before.
-void QueuePair::wait_for_turn() const {
-    constexpr int kTurnsBeforeDoubt = 4096;
-    const std::uint32_t holder = entry_->busy.load(std::memory_order_seq_cst);
-    Deadline end{};
-    for (int turns = 0; holder != 0 && entry_->busy.load(std::memory_order_seq_cst) == holder;
-         relax(turns)) {
-        if (turns % kTurnsBeforeDoubt != kTurnsBeforeDoubt - 1) continue;
-        if (turn_is_orphaned()) return;
-        if (end == Deadline{}) end = Clock::now() + kRequesterPatience;
-        if (Clock::now() < end) continue;
-        const auto peer = adapter_.process().peer_of_qpn(holder, Clock::now());
-        if (peer) adapter_.process().cut_off(*peer);
-        return;
-    }
-}
-
-/// Whether the process of the requester at work has ended.
-bool QueuePair::turn_is_orphaned() const {
-    if (qp_type != IBV_QPT_UD) return false;
+void QueuePair::end_orphaned_turn() {
+    if (qp_type != IBV_QPT_UD) return;
     const std::uint32_t holder = entry_->busy.load(std::memory_order_acquire);
-    if (holder == 0) return false;
-    const Result<std::shared_ptr<Peer>> peer = adapter_.process().peer_of_qpn(holder, Clock::now());
-    return peer ? (*peer)->gone() : peer.error() != ETIMEDOUT;
+    if (holder != 0 && adapter_.process().owner_has_ended(holder)) end_turn(holder);
 }
 
 /// The receive that a dead requester took and did not complete is the next one's.
-void QueuePair::end_orphaned_turn() {
+void QueuePair::end_turn(std::uint32_t holder) {
     support::SpinLockGuard lock(receive_lock_);
+    if (entry_->busy.load(std::memory_order_acquire) != holder) return;  // another thread of ours
     std::uint32_t completed = 0;
     const std::vector<std::uint32_t> waiting = receive_queue().settle_receives(
         qp_num, [&] { completed = receive_completed_.load(std::memory_order_relaxed); });
@@ -88,36 +69,10 @@ void QueuePair::end_orphaned_turn() {
     entry_->busy.store(0, std::memory_order_seq_cst);
 }
 
-/// A requester has waited long for its turn. A process that dies before it has greeted us never was
-/// a peer whose death is told, so that the holder has to be looked for.
-void QueuePair::doubt_turn() {
-    const std::uint32_t holder = entry_->busy.load(std::memory_order_acquire);
-    if (holder == 0) return;
-    Adapter* adapter = &adapter_;
-    adapter_.process().service().post(
-        [adapter, number = qp_num, holder] { look_for_holder(*adapter, number, holder); });
-}
-
-/// Service thread, without the adapter's mutex.
-void QueuePair::look_for_holder(Adapter& adapter, std::uint32_t number, std::uint32_t holder) {
-    const auto judge = [&adapter, number, holder](const Result<std::shared_ptr<Peer>>& found) {
-        const bool is_gone =
-            found ? (*found)->gone() : found.error() == ECONNREFUSED || found.error() == ENOENT;
-        if (!is_gone) return;
-        support::MutexLock lock(adapter.mutex);
-        QueuePair* qp = adapter.find_qp(number);
-        if (qp && qp->entry_->busy.load(std::memory_order_acquire) == holder)
-            qp->end_orphaned_turn();
-    };
-    const auto owner = adapter.process().index().owner_of_block(holder / kQpsPerBlock);
-    if (!owner) return judge(tl::unexpected<int>(owner.error()));
-    adapter.process().find_peer(*owner, judge);
-}
-
 bool QueuePair::datagram_peer_died(const Peer& peer) {
     datagrams_->targets().forget(peer);
     const std::uint32_t holder = entry_->busy.load(std::memory_order_acquire);
-    if (holder != 0 && ArenaView(peer.arena()).qp_index(holder) >= 0) end_orphaned_turn();
+    if (holder != 0 && ArenaView(peer.arena()).qp_index(holder) >= 0) end_turn(holder);
     return false;
 }
 

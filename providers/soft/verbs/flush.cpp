@@ -30,7 +30,7 @@ void QueuePair::enter_error(ibv_wc_status head_status) {
 /// that died is not waited for, and what it held here is taken back.
 void QueuePair::quiesce() {
     wait_for_requester();
-    if (turn_is_orphaned()) end_orphaned_turn();
+    end_orphaned_turn();
     if (target_.peer && target_.peer->gone()) {
         entry_->busy.store(0, std::memory_order_seq_cst);
         break_atomic_lock(adapter_.view().header(), qp_num);
@@ -123,7 +123,8 @@ void QueuePair::lose_sends() {
 
 void QueuePair::serve_kick() {
     const Fault fault = entry_->fault.exchange(Fault::kNone, std::memory_order_seq_cst);
-    if (qp_type == IBV_QPT_UD) doubt_turn();
+    // A requester has waited long for its turn: who has it may have died before we knew it.
+    end_orphaned_turn();
     support::SpinLockGuard lock(send_lock_);
     const ibv_qp_state state = state_.load();
     if (fault != Fault::kNone && (state == IBV_QPS_RTR || state == IBV_QPS_RTS ||

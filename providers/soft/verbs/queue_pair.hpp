@@ -173,8 +173,9 @@ class QueuePair : public ExtendableQp {
   private:
     friend class Executor;
     bool requester_busy() const EXCLUDES(requester_lock_);
-    bool requester_gone() const EXCLUDES(requester_lock_);
-    void cut_off_requester() const EXCLUDES(requester_lock_);
+    bool requester_at_work(std::uint32_t begun) const EXCLUDES(requester_lock_);
+    bool requester_gone(std::uint32_t begun) const EXCLUDES(requester_lock_);
+    std::shared_ptr<Peer> requester(std::uint32_t begun) const EXCLUDES(requester_lock_);
     explicit QueuePair(ProtectionDomain& pd);
     int set_up(const ibv_qp_init_attr& attributes);
     int allocate_receives();
@@ -217,11 +218,9 @@ class QueuePair : public ExtendableQp {
     const DatagramSlot& datagram_slot(std::uint32_t position) const;
     void describe_datagram(const CqEntry& entry, ibv_wc& wc) const;
     void deliver_datagram(const CqEntry& entry);
-    void wait_for_turn() const;
-    bool turn_is_orphaned() const;  ///< false for other types
+    /// Where the requester's process has ended. Does nothing for other types.
     void end_orphaned_turn() EXCLUDES(receive_lock_);
-    void doubt_turn();
-    static void look_for_holder(Adapter& adapter, std::uint32_t number, std::uint32_t holder);
+    void end_turn(std::uint32_t holder) EXCLUDES(receive_lock_);
     bool datagram_peer_died(const Peer& peer) REQUIRES(send_lock_) EXCLUDES(receive_lock_);
     /// In the arena: the ring of receives and what follows it.
     std::uint64_t receive_bytes() const;

@@ -121,30 +121,38 @@ void QueuePair::wait_for_producers() {
     wait_for_requester();
 }
 
+/// One that has been stopped in the middle of a request, or pretends to be at work, is cut off:
+/// whoever waits here must not for ever.
 void QueuePair::wait_for_requester() const {
-    if (qp_type == IBV_QPT_UD) return wait_for_turn();
     constexpr int kTurnsBeforeDoubt = 4096;
+    const std::uint32_t begun = entry_->busy.load(std::memory_order_seq_cst);
     Deadline end{};
-    for (int turns = 0; requester_busy(); relax(turns)) {
+    for (int turns = 0; requester_at_work(begun); relax(turns)) {
         if (turns % kTurnsBeforeDoubt != kTurnsBeforeDoubt - 1) continue;
-        if (requester_gone()) return;
+        if (requester_gone(begun)) return;
         if (end == Deadline{}) end = Clock::now() + kRequesterPatience;
-        if (Clock::now() >= end) return cut_off_requester();
+        if (Clock::now() < end) continue;
+        if (const auto peer = requester(begun)) adapter_.process().cut_off(peer);
+        return;
     }
 }
 
-/// It has been stopped in the middle of a request, or pretends to be at work: whoever waits here
-/// must not for ever.
-void QueuePair::cut_off_requester() const {
-    std::shared_ptr<Peer> peer;
-    {
-        support::SpinLockGuard lock(requester_lock_);
-        if (requester_) peer = requester_->peer;
-    }
-    if (peer) adapter_.process().cut_off(peer);
+/// Of datagrams any number of requesters take turns, the next of whom sees what has changed before:
+/// the turn counts that one had when the wait began.
+bool QueuePair::requester_at_work(std::uint32_t begun) const {
+    if (qp_type != IBV_QPT_UD) return requester_busy();
+    return begun != 0 && entry_->busy.load(std::memory_order_seq_cst) == begun;
 }
 
-bool QueuePair::requester_gone() const {
+std::shared_ptr<Peer> QueuePair::requester(std::uint32_t begun) const {
+    if (qp_type == IBV_QPT_UD)
+        return adapter_.process().peer_of_qpn(begun, Clock::now()).value_or(nullptr);
+    support::SpinLockGuard lock(requester_lock_);
+    return requester_ ? requester_->peer : nullptr;
+}
+
+bool QueuePair::requester_gone(std::uint32_t begun) const {
+    if (qp_type == IBV_QPT_UD) return adapter_.process().owner_has_ended(begun);
     support::SpinLockGuard lock(requester_lock_);
     return requester_ && requester_->peer->gone();
 }
