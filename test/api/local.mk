@@ -74,7 +74,8 @@ test_api_rdmacm_test_SOURCES = %reldir%/rdmacm_test.cpp test/unit/cm_fixture.hpp
 test_api_rdmacm_test_LDADD = $(verbs_test_libs)
 test_api_rdmacm_datagram_test_SOURCES = %reldir%/rdmacm_datagram_test.cpp test/unit/cm_fixture.hpp test/support/process.hpp
 test_api_rdmacm_datagram_test_LDADD = $(verbs_test_libs)
-test_api_verbs_pages_test_SOURCES = %reldir%/verbs_pages_test.cpp $(verbs_test_headers)
+test_api_verbs_pages_test_SOURCES = %reldir%/verbs_pages_test.cpp %reldir%/verbs_exchanged_pages_test.cpp \
+    %reldir%/verbs_used_pages_test.cpp %reldir%/verbs_pages.hpp $(verbs_test_headers)
 test_api_verbs_pages_test_LDADD = $(verbs_test_libs)
 test_api_every_verb_test_SOURCES = %reldir%/every_verb_test.cpp %reldir%/absent.hpp test/unit/cm_fixture.hpp $(verbs_test_headers)
 test_api_every_verb_test_LDADD = libtestmain.la libsoftverbs_remaining.la libsoftverbs_core.la libsupport.la

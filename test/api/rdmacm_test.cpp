@@ -247,10 +247,8 @@ TEST(RdmaCm, SharedReceivesAreRefusedWhereTheyCannotBe) {
 
 TEST(RdmaCm, OptionsOfAdaptersTravelWithTheRequestAndItsAnswer) {
     TemporaryFabric fabric;
-    EventQueue events, server_events;
-    Id listening = listener(server_events);
-    Id id(events);
-    resolve(events, id, address("127.0.0.1", port_of(listening)));
+    BothEnds both;
+    auto& [events, server_events, listening, id] = both;
     ibv_ece offer = {0x1234, 0x5678, 0};
     ASSERT_EQ(rdma_set_local_ece(id.get(), &offer), 0);
     connect(id);
@@ -284,10 +282,8 @@ TEST(RdmaCm, OptionsOfAdaptersTravelWithTheRequestAndItsAnswer) {
 
 TEST(RdmaCm, ARejectOfOptionsSaysSo) {
     TemporaryFabric fabric;
-    EventQueue events, server_events;
-    Id listening = listener(server_events);
-    Id id(events);
-    resolve(events, id, address("127.0.0.1", port_of(listening)));
+    BothEnds both;
+    auto& [events, server_events, listening, id] = both;
     connect(id);
     Id child(server_events.next(RDMA_CM_EVENT_CONNECT_REQUEST)->id);
     ASSERT_EQ(rdma_reject_ece(child.get(), "other", 5), 0);
@@ -298,10 +294,8 @@ TEST(RdmaCm, ARejectOfOptionsSaysSo) {
 
 TEST(RdmaCm, ANotificationOfDataEstablishesAConnectionBeforeItsLastMessage) {
     TemporaryFabric fabric;
-    EventQueue events, server_events;
-    Id listening = listener(server_events);
-    Id id(events);
-    resolve(events, id, address("127.0.0.1", port_of(listening)));
+    BothEnds both;
+    auto& [events, server_events, listening, id] = both;
     connect(id);
     Id child(server_events.next(RDMA_CM_EVENT_CONNECT_REQUEST)->id);
     EXPECT_EQ(rdma_notify(child.get(), IBV_EVENT_COMM_EST), -1);

@@ -152,4 +152,15 @@ inline int port_of(const Id& id) {
     return ntohs(rdma_get_src_port(id.get()));
 }
 
+/// Both ends of a connection in one process: a listener, and an identifier that is ready to
+/// connect.
+struct BothEnds {
+    BothEnds() { resolve(events, id, address("127.0.0.1", port_of(listening))); }
+
+    EventQueue events;
+    EventQueue server_events;
+    Id listening = listener(server_events);
+    Id id{events};
+};
+
 }  // namespace test

@@ -150,10 +150,8 @@ TEST(CmQueuePair, OfARejectedConnectionIsInError) {
 
 TEST(CmQueuePair, MayBeTakenThroughItsStatesByTheApplication) {
     TemporaryFabric fabric;
-    EventQueue events, server_events;
-    Id listening = listener(server_events);
-    Id id(events);
-    resolve(events, id, address("127.0.0.1", port_of(listening)));
+    BothEnds both;
+    auto& [events, server_events, listening, id] = both;
     const auto make = [](rdma_cm_id* id) {
         ibv_qp_init_attr attr = {};
         attr.cap = {4, 4, 1, 1, 0};

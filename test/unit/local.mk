@@ -61,7 +61,8 @@ test_unit_device_test_LDADD = libtestmain.la libdaplcore.la libsupport.la
 
 check_PROGRAMS += test/unit/cm_test
 TESTS += test/unit/cm_test
-test_unit_cm_test_SOURCES = %reldir%/cm_test.cpp %reldir%/cm_queue_pair_test.cpp %reldir%/cm_fixture.hpp test/support/process.hpp
+test_unit_cm_test_SOURCES = %reldir%/cm_test.cpp %reldir%/cm_addresses_test.cpp %reldir%/cm_channel_test.cpp \
+    %reldir%/cm_peer_test.cpp %reldir%/cm_queue_pair_test.cpp %reldir%/cm_fixture.hpp %reldir%/cm_server.hpp test/support/process.hpp
 test_unit_cm_test_LDADD = libtestmain.la libsoftverbs_core.la libsupport.la
 
 check_PROGRAMS += test/unit/tool_test
