@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "test/api/ud_side.hpp"
 #include "test/support/named.hpp"
 
 namespace {
@@ -214,6 +215,15 @@ TEST_P(DelayedAck, WhatIsNoSuchAttributeIsRefused) {
     parameters.ep_attr.max_request_dtos = side.attributes().max_dto_per_ep;
     ASSERT_EQ(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &parameters), DAT_SUCCESS);
     EXPECT_EQ(choose(ep, "true"), kBadList);
+    EXPECT_EQ(chosen(ep), "false");
+}
+
+TEST_P(DelayedAck, IsNotForDatagramsWhichNobodyAcknowledges) {
+    UdSide side;
+    if (side.named(DAT_IB_ATTR_UD) != "TRUE") GTEST_SKIP() << "there are no datagrams";
+    const DAT_EP_HANDLE ep = side.datagrams();
+    EXPECT_EQ(choose(ep, "true"), DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED);
+    EXPECT_EQ(choose(ep, "false"), DAT_SUCCESS);
     EXPECT_EQ(chosen(ep), "false");
 }
 
