@@ -21,7 +21,7 @@ static_assert(offsetof(DAT_LMR_TRIPLET, virtual_address) == offsetof(ibv_sge, ad
 static_assert(offsetof(DAT_LMR_TRIPLET, segment_length) == offsetof(ibv_sge, length));
 static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(ibv_sge, lkey));
 
-ibv_wr_opcode opcode_of(std::uint32_t operation) {
+[[gnu::always_inline]] inline ibv_wr_opcode opcode_of(std::uint32_t operation) {
     switch (operation) {
         case DAT_DTO_RDMA_WRITE:
             return IBV_WR_RDMA_WRITE;
@@ -40,7 +40,7 @@ ibv_wr_opcode opcode_of(std::uint32_t operation) {
     }
 }
 
-ibv_wr_opcode opcode_of(const Request& request) {
+[[gnu::always_inline]] inline ibv_wr_opcode opcode_of(const Request& request) {
     if (request.invalidates) return IBV_WR_SEND_WITH_INV;
     if (request.is_plain_write) return IBV_WR_RDMA_WRITE;
     return opcode_of(request.operation);
@@ -57,23 +57,23 @@ constexpr auto kSendFlags = [] {
     return result;
 }();
 
-bool is_send(std::uint32_t operation) {
+[[gnu::always_inline]] inline bool is_send(std::uint32_t operation) {
     return operation == DAT_DTO_SEND || operation == DAT_IB_DTO_SEND_IMMED;
 }
 
-bool reads_memory(ibv_wr_opcode opcode) {
+[[gnu::always_inline]] inline bool reads_memory(ibv_wr_opcode opcode) {
     return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_INV ||
            opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE ||
            opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
 /// Has a number beside the data.
-bool has_number(ibv_wr_opcode opcode) {
+[[gnu::always_inline]] inline bool has_number(ibv_wr_opcode opcode) {
     return opcode == IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IBV_WR_SEND_WITH_IMM ||
            opcode == IBV_WR_SEND_WITH_INV;
 }
 
-bool is_atomic(ibv_wr_opcode opcode) {
+[[gnu::always_inline]] inline bool is_atomic(ibv_wr_opcode opcode) {
     return opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
 }
 
@@ -133,7 +133,7 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     return check_transfer(ep, ep.requests, request.segments, request.local, length);
 }
 
-int post_send(ibv_qp* queue_pair, ibv_send_wr& work) {
+[[gnu::always_inline]] inline int post_send(ibv_qp* queue_pair, ibv_send_wr& work) {
     ibv_send_wr* refused;
     return ibv_post_send(queue_pair, &work, &refused);
 }
