@@ -8,4 +8,5 @@ libdaplcore_la_SOURCES += \
     %reldir%/failed_try.cpp %reldir%/failed_try.hpp \
     %reldir%/failure.hpp \
     %reldir%/lock.cpp %reldir%/lock.hpp \
-    %reldir%/manager.hpp
+    %reldir%/manager.hpp \
+    %reldir%/unlocked_step.hpp

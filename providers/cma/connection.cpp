@@ -15,6 +15,7 @@
 #include "dapl/support/settings.hpp"
 #include "providers/cma/device.hpp"
 #include "providers/cma/event.hpp"
+#include "providers/cma/queue_pair.hpp"
 
 namespace dapl::cma {
 namespace {
@@ -158,11 +159,17 @@ rdma_conn_param Connection::parameters() const {
     result.flow_control = 1;
     result.retry_count = static_cast<std::uint8_t>(setting_integer(support::Setting::kAckRetries));
     result.rnr_retry_count = kReceiverNotReadyRetries;
+    result.qp_num = qp_->qp_num;
+    result.srq = qp_->srq != nullptr;
     return result;
 }
 
+void Connection::lend_queue_pair() {
+    if (!manager_.is_infiniband()) id_->qp = qp_;
+}
+
 void Connection::request_connection() {
-    id_->qp = qp_;
+    lend_queue_pair();
     rdma_conn_param connection = parameters();
     if (is_datagram_) {
         id_->qp = nullptr;  // it is ready, and not rdma_cm's to move
@@ -209,10 +216,9 @@ support::Result<void> Connection::accept(const cm::Parameters& parameters, cm::U
         accept_datagrams();
         return {};
     }
-    id_->qp = qp_;
-    rdma_conn_param connection = this->parameters();
-    if (rdma_accept(id_.get(), &connection) != 0) {
-        support::trace(support::Level::kDebug, "rdma_accept: {}", text_of_error(errno));
+    lend_queue_pair();
+    if (const int error = answer_request()) {
+        support::trace(support::Level::kDebug, "rdma_accept: {}", text_of_error(error));
         report(cm::Outcome::kLocalFailure);
     }
     return {};
@@ -248,6 +254,31 @@ void Connection::datagrams_answered(const Event& event) {
     report(cm::Outcome::kEstablished, answer->data);
 }
 
+int Connection::answer_request() {
+    if (manager_.is_infiniband())
+        if (const int error = make_ready(id_.get(), {qp_,
+                                                     manager_.keeps_first_partition(),
+                                                     {{responder_resources_, initiator_depth_}}}))
+            return error;
+    rdma_conn_param connection = parameters();
+    return rdma_accept(id_.get(), &connection) == 0 ? 0 : errno;
+}
+
+/// The peer has accepted.
+void Connection::answered(const Event& event) {
+    rdma_cm_id* const id = id_.get();
+    const QueuePairMove move{qp_, manager_.keeps_first_partition(), std::nullopt};
+    int error = 0;
+    const bool goes_on = moving_.run([&] {
+        error = make_ready(id, move);
+        if (error == 0 && rdma_establish(id) != 0) error = errno;
+    });
+    if (!goes_on) return;
+    if (error == 0) return report(cm::Outcome::kEstablished, event.data.all());
+    rdma_reject(id, nullptr, 0);
+    unreachable("the queue pair's way to the peer: " + text_of_error(error));
+}
+
 void Connection::reject(cm::PrivateData data) {
     if (is_datagram_) {
         if (const int error = answer_datagrams(DatagramMessage::Kind::kReject, data))
@@ -266,6 +297,8 @@ void Connection::reject(cm::PrivateData data) {
 void Connection::disconnect() {
     if (is_datagram_) return;
     connecting_.reset();  // the kernel would let us wait for it
+    moving_.overtake();
+    if (qp_ && !id_->qp) set_error_state(qp_);
     rdma_disconnect(id_.get());
 }
 
@@ -330,6 +363,9 @@ void Connection::handle(const Event& event) {
         case RDMA_CM_EVENT_ROUTE_ERROR:
             if (may_retry(event, support::Setting::kCmRouteRetries)) return resolve_route();
             return unreachable(text_of(event));
+        case RDMA_CM_EVENT_CONNECT_RESPONSE:
+            if (active_ && !is_datagram_) answered(event);
+            return;
         case RDMA_CM_EVENT_ESTABLISHED:
             if (is_datagram_) return datagrams_answered(event);
             return report(cm::Outcome::kEstablished, event.data.all());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "dapl/cm/failed_try.hpp"
+#include "dapl/cm/unlocked_step.hpp"
 #include "dapl/support/settings.hpp"
 #include "providers/cma/connect_thread.hpp"
 #include "providers/cma/datagram_message.hpp"
@@ -44,7 +45,12 @@ class Connection final : public cm::Connection, private EventTarget {
     void begin(Step step) REQUIRES(connection_lock);
     void resolve_address() REQUIRES(connection_lock);
     void resolve_route() REQUIRES(connection_lock);
+    /// On iWARP librdmacm moves the queue pair where the kernel does not: at the end.
+    void lend_queue_pair() REQUIRES(connection_lock);
     void request_connection() REQUIRES(connection_lock);
+    /// @return errno, 0 for success.
+    int answer_request() REQUIRES(connection_lock);
+    void answered(const Event& event) REQUIRES(connection_lock);
     /// @param error rdma_connect's errno, 0 for success.
     void requested(int error) REQUIRES(connection_lock);
     /// Counts the try. @param most tries of this step, the first one included.
@@ -80,6 +86,7 @@ class Connection final : public cm::Connection, private EventTarget {
     const cm::Timer::Clock::time_point begun_ = cm::Timer::Clock::now();
     Id id_;
     std::unique_ptr<ConnectThread> connecting_;  ///< goes before id_
+    cm::UnlockedStep moving_;                    ///< goes first
 };
 
 class Listener final : public cm::Listener, private EventTarget {

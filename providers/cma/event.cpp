@@ -8,6 +8,7 @@ std::size_t field_size(rdma_cm_event_type type) {
     switch (type) {
         case RDMA_CM_EVENT_CONNECT_REQUEST:
             return kInfiniBandFields.request;
+        case RDMA_CM_EVENT_CONNECT_RESPONSE:
         case RDMA_CM_EVENT_ESTABLISHED:
             return kInfiniBandFields.accept;
         case RDMA_CM_EVENT_REJECTED:

@@ -10,7 +10,8 @@ libcma_la_SOURCES = \
     %reldir%/device.cpp %reldir%/device.hpp \
     %reldir%/event.cpp %reldir%/event.hpp \
     %reldir%/manager.cpp %reldir%/manager.hpp \
-    %reldir%/private_data.hpp
+    %reldir%/private_data.hpp \
+    %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp
 
 # libdaplofa.so.2: the core over rdma-core. It is not linked with libdat2: the functions that it wants from there
 # are those of the libdat2, ours or the reference's, that loads it. test/unit/providers.bats lists what stays undefined.

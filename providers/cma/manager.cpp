@@ -16,6 +16,7 @@
 #include "providers/cma/datagram_message.hpp"
 #include "providers/cma/device.hpp"
 #include "providers/cma/event.hpp"
+#include "providers/cma/queue_pair.hpp"
 
 namespace dapl::cma {
 namespace {
@@ -42,6 +43,7 @@ int Manager::bind(const sockaddr_storage& address) {
     if (!id->verbs) return ENODEV;
     adapter_.context = id->verbs;
     adapter_.port = id->port_num;
+    keeps_first_partition_ = is_infiniband() && partition_index(id) == 0;
     const support::MutexLock guard(connection_lock);
     const auto watched = loop.watch(channel_->fd, *this);
     return watched ? 0 : ENOMEM;
@@ -104,6 +106,8 @@ void Manager::ready() {
         const Event event(*original, is_infiniband());
         rdma_ack_cm_event(original);
         static_cast<EventTarget*>(event.id->context)->handle(event);
+        // Others had connection_lock meanwhile, and may have ended this manager.
+        if (event.type == RDMA_CM_EVENT_CONNECT_RESPONSE) return;
     }
 }
 

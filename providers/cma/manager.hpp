@@ -67,6 +67,9 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
 
     rdma_event_channel* channel() const { return channel_.get(); }
     bool is_infiniband() const;
+    /// Whether the state that the core gives a new queue pair is the one that rdma_cm wants for its
+    /// first: the same entry of the port's partition table.
+    bool keeps_first_partition() const { return keeps_first_partition_; }
 
   private:
     void ready() override REQUIRES(connection_lock);
@@ -75,6 +78,7 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
     cm::Adapter adapter_{};
     Channel channel_;
     Id bound_id_;  ///< keeps the device open
+    bool keeps_first_partition_ = false;
 };
 
 }  // namespace dapl::cma

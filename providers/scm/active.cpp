@@ -77,7 +77,7 @@ void ActiveConnection::go_on() {
     if (state_ == State::kHandshake) return read_reply();
     if (const int error = link_.connect_result()) return not_connected(error);
     // Where nobody listens the system may have chosen that very port for this end.
-    if (is_same_end(own_address_of(link_.descriptor()), peer_)) return not_connected(ECONNREFUSED);
+    if (is_same_end(link_.own_address(), peer_)) return not_connected(ECONNREFUSED);
     send_request();
 }
 
@@ -121,11 +121,26 @@ void ActiveConnection::take_reply() {
         tell_no_path("it has answered with a queue pair of another type");
         return ended(cm::Outcome::kLocalFailure);
     }
-    const std::uint8_t mtu = common_mtu(own_end_.mtu, reply.mtu, manager_.port().settings());
-    if (!connect_queue_pair(own_end_, reply, mtu)) return ended(cm::Outcome::kLocalFailure);
+    if (is_datagram)
+        keep_address(own_end_, reply);
+    else if (!connect_queue_pair(reply))
+        return;
     // A peer that has gone meanwhile is noticed as the end of the connection.
     link_.send(encode_ready_to_use());
     established(data);
+}
+
+/// @return false where it has failed, which is reported, or another thread has ended the
+/// connection, which may be gone.
+bool ActiveConnection::connect_queue_pair(const Message& reply) {
+    const Port& port = manager_.port();
+    const Way way = way_to(own_end_, reply, common_mtu(own_end_.mtu, reply.mtu, port.settings()));
+    tl::expected<void, std::string> connected;
+    if (!moving_.run([&] { connected = port.connect(way); })) return false;
+    if (connected) return true;
+    tell_no_path(connected.error());
+    ended(cm::Outcome::kLocalFailure);
+    return false;
 }
 
 bool ActiveConnection::try_later() {

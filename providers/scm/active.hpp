@@ -28,6 +28,7 @@ class ActiveConnection final : public Connection {
     void send_request() REQUIRES(connection_lock);
     void read_reply() REQUIRES(connection_lock);
     void take_reply() REQUIRES(connection_lock);
+    bool connect_queue_pair(const Message& reply) REQUIRES(connection_lock);
     /// Tries again, or gives up. @param error an errno value.
     void not_connected(int error) REQUIRES(connection_lock);
     void not_answered(const std::string& cause) REQUIRES(connection_lock);

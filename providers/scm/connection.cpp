@@ -17,13 +17,14 @@ Connection::~Connection() {
 }
 
 std::uint16_t Connection::local_port() const {
-    return link_.is_open() ? dapl::port_of(own_address_of(link_.descriptor())) : 0;
+    return link_.is_open() ? dapl::port_of(link_.own_address()) : 0;
 }
 std::uint16_t Connection::remote_port() const {
     return dapl::port_of(peer_);
 }
 
 void Connection::disconnect() {
+    moving_.overtake();
     if (state_ == State::kEnded) return;
     // What the receiver goes by is the end of the stream, should the word not get through.
     if (state_ == State::kConnected) link_.send(encode_disconnect());
@@ -64,20 +65,18 @@ Message Connection::offer(Operation operation, const OwnEnd& own, std::uint8_t m
     std::memcpy(message.sender.gid.data(), &own.gid.gid, message.sender.gid.size());
     message.sender.service_level = manager_.port().settings().service_level;
     message.sender.qp_type = own_.qp->qp_type;
-    const sockaddr_storage address = own_address_of(link_.descriptor());
+    const sockaddr_storage& address = link_.own_address();
     std::memcpy(&message.sender_address, &address, sizeof message.sender_address);
     message.private_data_size = own_.private_data.size();
     std::ranges::copy(own_.private_data, message.private_data.begin());
     return message;
 }
 
-tl::expected<void, std::string> Connection::connect_queue_pair(const OwnEnd& own,
-                                                               const Message& peer,
-                                                               std::uint8_t mtu) {
-    if (own_.qp->qp_type == IBV_QPT_UD) {
-        datagram_address_ = {manager_.port().way_to(own, peer.sender), peer.sender.qpn};
-        return {};
-    }
+void Connection::keep_address(const OwnEnd& own, const Message& peer) {
+    datagram_address_ = {manager_.port().way_to(own, peer.sender), peer.sender.qpn};
+}
+
+Way Connection::way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const {
     const Reads reads = common_reads(own_.responder_resources, own_.initiator_depth, peer);
     support::trace(support::Level::kDebug,
                    "queue pair {:x} to {:x} of {}: GID index {} ({}, {}), MTU code {}, reads {} in "
@@ -85,9 +84,7 @@ tl::expected<void, std::string> Connection::connect_queue_pair(const OwnEnd& own
                    own_.qp->qp_num, peer.sender.qpn, to_text(peer_), own.gid.index,
                    verbs::to_text(own.gid.gid), verbs::to_text(own.gid.reason), mtu, reads.served,
                    reads.asked);
-    auto connected = manager_.port().connect(own_.qp, own, peer.sender, mtu, reads);
-    if (!connected) tell_no_path(connected.error());
-    return connected;
+    return {own_.qp, own, peer.sender, mtu, reads};
 }
 
 void Connection::tell_no_path(const std::string& cause) const {

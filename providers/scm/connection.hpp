@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dapl/cm/manager.hpp"
+#include "dapl/cm/unlocked_step.hpp"
 #include "providers/scm/link.hpp"
 #include "providers/scm/path.hpp"
 
@@ -43,9 +44,10 @@ class Connection : public cm::Connection, protected cm::EventSource, private cm:
     Message offer(Operation operation, const OwnEnd& own, std::uint8_t mtu) const
         REQUIRES(connection_lock);
     /// Datagram endpoints are not connected: what they need is an address.
-    /// @return or what the device refuses, which the user has been told.
-    tl::expected<void, std::string> connect_queue_pair(const OwnEnd& own, const Message& peer,
-                                                       std::uint8_t mtu) REQUIRES(connection_lock);
+    void keep_address(const OwnEnd& own, const Message& peer) REQUIRES(connection_lock);
+    /// For connect() of the port.
+    Way way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const
+        REQUIRES(connection_lock);
     /// Datagram endpoints need the socket no more.
     void established(cm::PrivateData data = {}) REQUIRES(connection_lock);
     /// The last report; the socket is closed first.
@@ -58,6 +60,8 @@ class Connection : public cm::Connection, protected cm::EventSource, private cm:
     sockaddr_storage peer_;
     cm::User* user_;
     cm::Parameters own_{};  ///< its private data is given_
+
+    cm::UnlockedStep moving_;
 
   private:
     std::array<std::byte, kMaxPrivateData> given_{};

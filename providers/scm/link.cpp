@@ -48,11 +48,12 @@ void send_at_once(const Descriptor& socket) {
     set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY);
 }
 
-sockaddr_storage own_address_of(int socket) {
-    sockaddr_storage address{};
-    socklen_t size = sizeof address;
-    if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
-    return address;
+const sockaddr_storage& Link::own_address() const {
+    socklen_t size = sizeof own_address_;
+    if (own_address_.ss_family == AF_UNSPEC &&
+        getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&own_address_), &size) != 0)
+        own_address_ = {};
+    return own_address_;
 }
 
 void Link::open(Descriptor socket) {
@@ -67,6 +68,7 @@ void Link::close() {
     socket_ = Descriptor();
     sending_ = {};
     sent_ = 0;
+    own_address_ = {};
 }
 
 support::Result<void> Link::watch(cm::EventSource& source, cm::Interest interest) {

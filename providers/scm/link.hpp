@@ -34,9 +34,6 @@ class Descriptor {
 Descriptor make_socket();
 /// Messages are small and each waits for an answer: none is held back. For connections.
 void send_at_once(const Descriptor& socket);
-/// Of the socket's own end; family 0 where it has none.
-sockaddr_storage own_address_of(int socket);
-
 class Link {
   public:
     /// @param socket connected, or connecting.
@@ -49,12 +46,15 @@ class Link {
     /// The peer sees the end even where a forked process has the socket too.
     void close() REQUIRES(connection_lock);
     bool is_open() const { return static_cast<bool>(socket_); }
-    int descriptor() const { return socket_.get(); }
+    /// Of a socket that connects or is connected; family 0 where the system does not tell. Asked
+    /// once.
+    const sockaddr_storage& own_address() const REQUIRES(connection_lock);
 
     support::Result<void> watch(cm::EventSource& source, cm::Interest interest)
         REQUIRES(connection_lock);
     /// Before somebody else takes the link over.
     void unwatch() REQUIRES(connection_lock);
+    bool is_watched() const REQUIRES(connection_lock) { return watched_; }
     /// @return the error of a connect that has ended, 0 for success.
     int connect_result() const;
 
@@ -80,6 +80,7 @@ class Link {
     Bytes sending_;
     std::size_t sent_ = 0;
     bool watched_ = false;
+    mutable sockaddr_storage own_address_{};
 };
 
 }  // namespace dapl::scm

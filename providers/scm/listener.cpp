@@ -25,10 +25,9 @@ class Listener::Arrival final : private cm::EventSource, private HalfOpen::Membe
           peer_address(peer) {}
     ~Arrival() REQUIRES(connection_lock) { listener_.manager_.arrivals.leave(*this); }
 
-    /// Most requests are there already. May destroy the arrival, as ready().
+    /// Most requests are there already, and need no watch. May destroy the arrival, as ready().
     void start() REQUIRES(connection_lock) {
         listener_.manager_.arrivals.enter(*this);
-        if (!link.watch(*this, cm::Interest::kRead)) return listener_.drop(*this, "");
         ready();
     }
 
@@ -39,6 +38,8 @@ class Listener::Arrival final : private cm::EventSource, private HalfOpen::Membe
         const auto [state, cause] = link.read(request);
         switch (state) {
             case Link::State::kMore:
+                if (!link.is_watched() && !link.watch(*this, cm::Interest::kRead))
+                    listener_.drop(*this, "");
                 return;
             case Link::State::kComplete:
                 return listener_.complete(*this);

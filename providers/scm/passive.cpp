@@ -45,10 +45,17 @@ support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters
     ibv_gid peer_gid;
     std::memcpy(&peer_gid, request.sender.gid.data(), sizeof peer_gid);
     const auto own = manager_.port().own_end(&peer_gid);
-    if (!own) tell_no_path(own.error());
     const std::uint8_t mtu =
         own ? common_mtu(own->mtu, request.mtu, manager_.port().settings()) : std::uint8_t{0};
-    if (!own || !connect_queue_pair(*own, request, mtu)) {
+    using Connected = tl::expected<void, std::string>;
+    const auto connected = own.and_then([&](const OwnEnd& end) REQUIRES(connection_lock) {
+        if (own_.qp->qp_type != IBV_QPT_UD)
+            return manager_.port().connect(way_to(end, request, mtu));
+        keep_address(end, request);
+        return Connected{};
+    });
+    if (!connected) {
+        tell_no_path(connected.error());
         refuse(Operation::kManagerReject, {});
         ended(cm::Outcome::kLocalFailure);
         return {};

@@ -137,30 +137,29 @@ ibv_ah_attr Port::way_to(const OwnEnd& own, const QpAddress& peer) const {
     return way;
 }
 
-tl::expected<void, std::string> Port::connect(ibv_qp* qp, const OwnEnd& own, const QpAddress& peer,
-                                              std::uint8_t mtu, const Reads& reads) const {
+tl::expected<void, std::string> Port::connect(const Way& to) const {
     ibv_qp_attr receive{};
     receive.qp_state = IBV_QPS_RTR;
-    receive.path_mtu = static_cast<ibv_mtu>(mtu);
-    receive.dest_qp_num = peer.qpn;
+    receive.path_mtu = static_cast<ibv_mtu>(to.mtu);
+    receive.dest_qp_num = to.peer.qpn;
     receive.rq_psn = kFirstPacket;
-    receive.max_dest_rd_atomic = reads.served;
+    receive.max_dest_rd_atomic = to.reads.served;
     receive.min_rnr_timer = settings_.receiver_timer;
     receive.pkey_index = p_key_index_;
-    receive.ah_attr = way_to(own, peer);
+    receive.ah_attr = way_to(to.own, to.peer);
     int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
     if (p_key_index_ != 0) mask |= IBV_QP_PKEY_INDEX;
-    if (const int error = ibv_modify_qp(qp, &receive, mask))
+    if (const int error = ibv_modify_qp(to.qp, &receive, mask))
         return tl::unexpected(refusal("the way to the peer's queue pair", error));
     ibv_qp_attr send{};
     send.qp_state = IBV_QPS_RTS;
     send.sq_psn = kFirstPacket;
-    send.max_rd_atomic = reads.asked;
+    send.max_rd_atomic = to.reads.asked;
     send.retry_cnt = settings_.ack_retries;
     send.timeout = settings_.ack_timer;
     send.rnr_retry = settings_.receiver_retries;
-    if (const int error = ibv_modify_qp(qp, &send,
+    if (const int error = ibv_modify_qp(to.qp, &send,
                                         IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC |
                                             IBV_QP_RETRY_CNT | IBV_QP_TIMEOUT | IBV_QP_RNR_RETRY))
         return tl::unexpected(refusal("to send to the peer's queue pair", error));

@@ -48,6 +48,15 @@ struct Reads {
 Reads common_reads(std::uint8_t responder_resources, std::uint8_t initiator_depth,
                    const Message& peer);
 
+/// From a queue pair, which is in INIT, to the peer's.
+struct Way {
+    ibv_qp* qp;
+    OwnEnd own;
+    QpAddress peer;
+    std::uint8_t mtu;
+    Reads reads;
+};
+
 class Port {
   public:
     /// Tells the user of a P_Key that the port does not have.
@@ -62,9 +71,9 @@ class Port {
     /// The way to the peer's queue pair, for an address handle.
     ibv_ah_attr way_to(const OwnEnd& own, const QpAddress& peer) const;
     std::uint16_t p_key_index() const { return p_key_index_; }
-    /// INIT to RTR to RTS. @return or what the device refused.
-    tl::expected<void, std::string> connect(ibv_qp* qp, const OwnEnd& own, const QpAddress& peer,
-                                            std::uint8_t mtu, const Reads& reads) const;
+    /// INIT to RTR to RTS; may wait for the kernel, which finds the way. Needs no lock.
+    /// @return or what the device refused.
+    tl::expected<void, std::string> connect(const Way& way) const;
     const PathSettings& settings() const { return settings_; }
 
   private:

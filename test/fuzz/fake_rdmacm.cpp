@@ -32,6 +32,7 @@ std::vector<rdma_cm_id*> alive;
 ibv_context* device = nullptr;
 fake::Calls made{};
 int connect_error = 0;
+int establish_error = 0;
 
 /// @param error for errno; 0: success.
 int counted(int& calls, int error = 0) {
@@ -74,6 +75,11 @@ Calls calls() {
 void refuse_connects(int error) {
     const std::lock_guard guard(mutex);
     connect_error = error;
+}
+
+void refuse_to_establish(int error) {
+    const std::lock_guard guard(mutex);
+    establish_error = error;
 }
 
 std::vector<rdma_cm_id*> identifiers() {
@@ -188,6 +194,16 @@ int rdma_listen(rdma_cm_id*, int) {
 }
 int rdma_accept(rdma_cm_id*, rdma_conn_param*) {
     return counted(made.accept);
+}
+int rdma_establish(rdma_cm_id*) {
+    return counted(made.establish, establish_error);
+}
+/// The first entry of the port's partition table, and nothing about the way to a peer.
+int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attributes, int* mask) {
+    attributes->port_num = id->port_num;
+    attributes->pkey_index = 0;
+    *mask = IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX;
+    return 0;
 }
 int rdma_reject(rdma_cm_id*, const void*, std::uint8_t) {
     return counted(made.reject);

@@ -26,11 +26,13 @@ void raise(rdma_cm_id& id, rdma_cm_event_type type, int status, std::span<const 
 
 /// How often the manager has called what, since the process began.
 struct Calls {
-    int resolve_addr, resolve_route, connect, accept, reject, disconnect;
+    int resolve_addr, resolve_route, connect, accept, establish, reject, disconnect;
     int address_timeout, route_timeout;  ///< of the last call, in ms
 };
 Calls calls();
 /// What the next rdma_connect calls fail with; 0: they succeed.
 void refuse_connects(int error);
+/// The same for rdma_establish.
+void refuse_to_establish(int error);
 
 }  // namespace fake

@@ -37,6 +37,7 @@ class CmaEvents : public testing::Test {
     }
     ~CmaEvents() override {
         fake::refuse_connects(0);
+        fake::refuse_to_establish(0);
         for (const char* name : {"DAPL_CM_ARP_RETRY_COUNT", "DAPL_CM_ROUTE_RETRY_COUNT",
                                  "DAPL_CM_ARP_TIMEOUT_MS", "DAPL_CM_ROUTE_TIMEOUT_MS"})
             unsetenv(name);
@@ -70,7 +71,7 @@ class CmaEvents : public testing::Test {
     }
     void establish() {
         resolve();
-        raise(RDMA_CM_EVENT_ESTABLISHED);
+        raise(RDMA_CM_EVENT_CONNECT_RESPONSE);
         expect(DAT_CONNECTION_EVENT_ESTABLISHED);
     }
     void take_request() {
@@ -138,11 +139,38 @@ class CmaEventsOnIwarp : public CmaEvents {
 TEST_F(CmaEvents, active_established_is_established) {
     resolve();
     EXPECT_EQ(made(&fake::Calls::connect), 1);
-    raise(RDMA_CM_EVENT_ESTABLISHED, 0, "welcome");
+    raise(RDMA_CM_EVENT_CONNECT_RESPONSE, 0, "welcome");
+    EXPECT_EQ(made(&fake::Calls::establish), 1);
     const auto data = expect(DAT_CONNECTION_EVENT_ESTABLISHED);
     EXPECT_EQ(data.private_data_size, 196);
     EXPECT_EQ(std::memcmp(data.private_data, "welcome", 8), 0);
     EXPECT_EQ(state(), DAT_EP_STATE_CONNECTED);
+}
+
+TEST_F(CmaEvents, a_queue_pair_is_moved_once_to_each_state_on_its_way_to_a_connection) {
+    const auto moves = [] {
+        return std::array{fake::moves_to(IBV_QPS_INIT), fake::moves_to(IBV_QPS_RTR),
+                          fake::moves_to(IBV_QPS_RTS)};
+    };
+    const auto before = moves();
+    establish();
+    EXPECT_EQ(moves(), (std::array{before[0], before[1] + 1, before[2] + 1}));
+}
+
+TEST_F(CmaEvents, a_response_that_cannot_be_confirmed_is_unreachable_and_the_peer_is_told) {
+    resolve();
+    fake::refuse_to_establish(EINVAL);
+    const std::string text = told([] { raise(RDMA_CM_EVENT_CONNECT_RESPONSE); });
+    expect(DAT_CONNECTION_EVENT_UNREACHABLE);
+    EXPECT_EQ(made(&fake::Calls::reject), 1);
+    EXPECT_NE(text.find("the queue pair's way to the peer: Invalid argument"), text.npos) << text;
+}
+
+TEST_F(CmaEventsOnIwarp, active_established_is_established) {
+    resolve();
+    raise(RDMA_CM_EVENT_ESTABLISHED, 0, "welcome");
+    EXPECT_EQ(expect(DAT_CONNECTION_EVENT_ESTABLISHED).private_data_size, 7);
+    EXPECT_EQ(made(&fake::Calls::establish), 0);
 }
 
 TEST_F(CmaEvents, active_unreachable_is_unreachable) {

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -47,6 +48,7 @@ struct Srq {
 
 std::mutex mutex;
 std::atomic<int> alive;
+std::array<std::atomic<int>, IBV_QPS_UNKNOWN + 1> moves;
 std::atomic<int> refusal;
 std::atomic<int> polled;
 std::atomic<bool> has_atomics{true};
@@ -388,6 +390,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int) {
     const std::lock_guard guard(mutex);
     const bool enters = qp->state != IBV_QPS_ERR;
     qp->state = attributes->qp_state;
+    ++moves[qp->state];
     if (qp->state == IBV_QPS_ERR &&
         (flushing == fake::Flushing::kAtOnce || (flushing == fake::Flushing::kOnEntry && enters)))
         flush(as_qp(qp));
@@ -526,6 +529,10 @@ void raise(const ibv_async_event& event, int number) {
 int polls() {
     return polled;
 }
+int moves_to(ibv_qp_state state) {
+    return moves[state];
+}
+
 int objects() {
     return alive;
 }

@@ -68,6 +68,9 @@ int disconnects();
 /// How often completion queues were polled.
 int polls();
 
+/// How often queue pairs were moved to a state.
+int moves_to(ibv_qp_state state);
+
 /// Objects of the device that are alive: domains, regions, channels, queues, queue pairs.
 int objects();
 /// ibv_reg_mr, ibv_create_cq, _qp and _srq, ibv_resize_cq and everything about an SRQ fail with

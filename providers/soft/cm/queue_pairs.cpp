@@ -46,7 +46,7 @@ void fill_ready_to_send(const Identifier& id, ibv_qp_attr& attr, int& mask) {
     mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
            IBV_QP_MAX_QP_RD_ATOMIC;
     attr.timeout = kAckTimeout;
-    attr.retry_cnt = id.own.retry_count;
+    attr.retry_cnt = id.remote.retry_count;  // the requester's, for both
     attr.rnr_retry = id.remote.rnr_retry_count;
     attr.sq_psn = id.number & kPsnMask;
     attr.max_rd_atomic = id.own.initiator_depth;
