@@ -159,6 +159,7 @@ rdma_conn_param Connection::parameters() const {
     result.flow_control = 1;
     result.retry_count = static_cast<std::uint8_t>(setting_integer(support::Setting::kAckRetries));
     result.rnr_retry_count = kReceiverNotReadyRetries;
+    if (!qp_) return result;  // a step that a request, not yet accepted, is not to be told of
     result.qp_num = qp_->qp_num;
     result.srq = qp_->srq != nullptr;
     return result;
