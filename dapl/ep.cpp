@@ -249,9 +249,12 @@ void Ep::flush_queue_pair() {
 
 void Ep::flush(Side& side, Evd* evd, bool is_receive) {
     if (evd) evd->await_flush(*this, is_receive);
-    support::SpinLockGuard lock(side.lock);
-    if (evd) evd->end_flush(*this, is_receive);
-    side.flushed = true;
+    {
+        support::SpinLockGuard lock(side.lock);
+        if (evd) evd->end_flush(*this, is_receive);
+        side.flushed = true;
+    }
+    if (evd) evd->tell_flushed();
 }
 
 void Ep::retire(Side& side, Evd* evd, bool is_receive) {

@@ -87,11 +87,14 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
             slots.stop();
         }
         /// Posts to a side that is stopped and not full, for the core to flush: at once, or when
-        /// the device has flushed what came before.
-        void post_flushed(DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length, std::uint32_t operation)
+        /// the device has flushed what came before. @return the EVD to tell_flushed() when the lock
+        /// is dropped, or nullptr.
+        Evd* post_flushed(DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length, std::uint32_t operation)
             REQUIRES(lock) {
             const std::uint64_t id = slots.add(cookie.as_64, length, operation);
-            if (flushed && evd) evd->flush(id);
+            if (!flushed || !evd) return nullptr;
+            evd->flush(id);
+            return evd;
         }
     };
     Side requests;

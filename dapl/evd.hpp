@@ -58,6 +58,8 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     void end_flush(Ep& ep, bool receives) EXCLUDES(lock_);
     /// One more, posted after that, comes back flushed.
     void flush(std::uint64_t wr_id) EXCLUDES(lock_);
+    /// For after each of the two, with the lock of the side dropped.
+    void tell_flushed() EXCLUDES(lock_);
     /// Looks what the device has done, so that the EPs hear of their markers.
     void poll_for_marker() EXCLUDES(lock_);
     /// The completion queue has announced a completion. @param reader the EVD whose waiter reads
@@ -129,10 +131,8 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     bool retire_held(Ep& ep, bool receives) REQUIRES(lock_);
     /// @return the first sequence of a stopped side of which the device has said nothing yet.
     std::uint32_t first_unreported(const Ep& ep, bool receives) REQUIRES(lock_);
-    bool hold_flushed(std::uint64_t wr_id) REQUIRES(lock_);
-    /// @return whether there was room for all.
-    bool hold_unreported(const Ep& ep, bool receives) REQUIRES(lock_);
-    void tell_flushed(bool room) EXCLUDES(lock_);
+    void hold_flushed(std::uint64_t wr_id) REQUIRES(lock_);
+    void hold_unreported(const Ep& ep, bool receives) REQUIRES(lock_);
     int poll_device() REQUIRES(lock_);
     void drain_device() REQUIRES(lock_);
     void make_room() REQUIRES(lock_);
@@ -166,6 +166,7 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     DAT_COUNT length_ GUARDED_BY(lock_);  ///< as dat_evd_query gives it
     Cno* cno_ GUARDED_BY(lock_) = nullptr;
     bool armed_ GUARDED_BY(lock_) = false;
+    std::atomic<bool> lost_flush_{false};  ///< a flush found no room
     bool enabled_ GUARDED_BY(lock_) = true;
     bool waitable_ GUARDED_BY(lock_) = true;
     bool shut_down_ GUARDED_BY(lock_) = false;

@@ -4,10 +4,10 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "dapl/evd.hpp"
 #include "dapl/ia.hpp"
+#include "dapl/refusal.hpp"
 
 namespace dapl {
 
@@ -95,17 +95,6 @@ void Evd::shut_down() {
     }
 }
 
-namespace {
-
-/// Some devices cannot resize a completion queue at all.
-DAT_RETURN refused_growth(int error_number) {
-    if (error_number == ENOSYS || error_number == EOPNOTSUPP)
-        return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
-    return from_errno(error_number);
-}
-
-}  // namespace
-
 DAT_RETURN Evd::resize(DAT_COUNT length) {
     support::MutexLock control(control_);
     std::unique_ptr<ibv_wc[]> replaced;
@@ -120,7 +109,8 @@ DAT_RETURN Evd::resize(DAT_COUNT length) {
         }
     }
     const int failed = ibv_resize_cq(queue_.get(), length);
-    if (failed) return refused_growth(failed);
+    if (is_beyond_device(failed)) return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+    if (failed) return from_errno(failed);
     auto larger = std::make_unique_for_overwrite<ibv_wc[]>(queue_->cqe);
     support::SpinLockGuard lock(lock_);
     std::copy(held_.get() + held_first_, held_.get() + held_end_, larger.get());

@@ -53,55 +53,46 @@ void Evd::await_flush(const Ep& ep, bool receives) {
     }
 }
 
-/// @return whether there was room.
-bool Evd::hold_flushed(std::uint64_t id) {
+void Evd::hold_flushed(std::uint64_t id) {
     if (held_end_ == held_capacity_) make_room();
-    if (held_end_ == held_capacity_) return false;
+    if (held_end_ == held_capacity_) {
+        lost_flush_ = true;
+        return;
+    }
     ibv_wc& completion = held_[held_end_++];
     std::memset(&completion, 0, sizeof completion);
     completion.wr_id = id;
     completion.status = IBV_WC_WR_FLUSH_ERR;
     note_pending();
-    return true;
 }
 
-bool Evd::hold_unreported(const Ep& ep, bool receives) {
+void Evd::hold_unreported(const Ep& ep, bool receives) {
     const SlotRing& slots = ep.side(receives).slots;
     std::uint32_t sequence = first_unreported(ep, receives);
-    bool room = true;
     for (bool was_posted = true;; sequence = (sequence + 1) & SlotRing::kSequenceMask) {
         was_posted = was_posted && sequence != slots.stopped_at();
-        if (sequence == slots.next_sequence()) return room;
+        if (sequence == slots.next_sequence()) return;
         // What the device got may have gone well without a word.
         const std::uint32_t operation = slots.at(sequence).operation.load();
-        if (was_posted && (operation & Slot::kSuppressed)) continue;
-        room = hold_flushed(slots.id_of(sequence)) && room;
+        if (!was_posted || (operation & Slot::kSuppressed) == 0)
+            hold_flushed(slots.id_of(sequence));
     }
 }
 
 void Evd::end_flush(Ep& ep, bool receives) {
-    bool room;
-    {
-        support::SpinLockGuard lock(lock_);
-        room = hold_unreported(ep, receives);
-        ep.side(receives).work_request_base.store(Ep::Side::kNoWorkRequests,
-                                                  std::memory_order_release);
-    }
-    tell_flushed(room);
+    support::SpinLockGuard lock(lock_);
+    hold_unreported(ep, receives);
+    ep.side(receives).work_request_base.store(Ep::Side::kNoWorkRequests, std::memory_order_release);
 }
 
 void Evd::flush(std::uint64_t id) {
-    bool room;
-    {
-        support::SpinLockGuard lock(lock_);
-        drain_device();
-        room = hold_flushed(id);
-    }
-    tell_flushed(room);
+    support::SpinLockGuard lock(lock_);
+    drain_device();
+    hold_flushed(id);
 }
 
-void Evd::tell_flushed(bool room) {
-    if (!room) post_async_event(ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, handle());
+void Evd::tell_flushed() {
+    if (lost_flush_.exchange(false)) post_async_event(ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, handle());
     announced(nullptr);
 }
 

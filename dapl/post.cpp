@@ -187,14 +187,18 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
 }
 
 [[gnu::noinline, gnu::cold]] DAT_RETURN post_slowly(Ep& ep, Request request, bool check_state) {
-    // Before the state is looked at: a queue pair that replaces this one is not connected yet.
-    support::SpinLockGuard lock(ep.requests.lock);
-    DAT_SEG_LENGTH length;
-    const DAT_RETURN refused = check_request(ep, request, check_state, length);
-    if (refused != DAT_SUCCESS) return refused;
-    request.confirms |= ep.requests.confirms && length != 0 && reads_memory(opcode_of(request));
-    if (!ep.requests.slots.stopped()) return submit(ep, request, length);
-    ep.requests.post_flushed(request.cookie, length, request.operation);
+    Evd* told;
+    {
+        // Before the state is looked at: a queue pair that replaces this one is not connected yet.
+        support::SpinLockGuard lock(ep.requests.lock);
+        DAT_SEG_LENGTH length;
+        const DAT_RETURN refused = check_request(ep, request, check_state, length);
+        if (refused != DAT_SUCCESS) return refused;
+        request.confirms |= ep.requests.confirms && length != 0 && reads_memory(opcode_of(request));
+        if (!ep.requests.slots.stopped()) return submit(ep, request, length);
+        told = ep.requests.post_flushed(request.cookie, length, request.operation);
+    }
+    if (told) told->tell_flushed();
     return DAT_SUCCESS;
 }
 
@@ -295,14 +299,18 @@ template <DAT_DTOS operation>
                                                             DAT_DTO_COOKIE cookie,
                                                             std::uint32_t operation) {
     if (ep.shared) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
-    support::SpinLockGuard lock(ep.receives.lock);
-    DAT_SEG_LENGTH length;
-    const DAT_RETURN refused = check_transfer(ep, ep.receives, segments, local, length);
-    if (refused != DAT_SUCCESS) return refused;
-    if (ep.ud) operation = ep.receive_operation();
-    if (!ep.receives.slots.stopped())
-        return submit_receive(ep.receives, segments, local, cookie, length, operation);
-    ep.receives.post_flushed(cookie, length, operation);
+    Evd* told;
+    {
+        support::SpinLockGuard lock(ep.receives.lock);
+        DAT_SEG_LENGTH length;
+        const DAT_RETURN refused = check_transfer(ep, ep.receives, segments, local, length);
+        if (refused != DAT_SUCCESS) return refused;
+        if (ep.ud) operation = ep.receive_operation();
+        if (!ep.receives.slots.stopped())
+            return submit_receive(ep.receives, segments, local, cookie, length, operation);
+        told = ep.receives.post_flushed(cookie, length, operation);
+    }
+    if (told) told->tell_flushed();
     return DAT_SUCCESS;
 }
 

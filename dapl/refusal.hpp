@@ -3,6 +3,7 @@
 /// What a device or the system does not give. Each function tells the user.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 
 #include "dapl/codes.hpp"
@@ -17,6 +18,11 @@ tl::unexpected<support::Error> refused_by_system(int error_number, const char* w
 
 /// @param what the device refused, with its article.
 tl::unexpected<support::Error> refused_by_device(const Ia& ia, int error_number, const char* what);
+
+/// Some devices cannot change the size of what they have made: nothing is wrong with them.
+inline bool is_beyond_device(int error_number) {
+    return error_number == ENOSYS || error_number == EOPNOTSUPP;
+}
 
 /// A registration is told of once in a process, and only where it is the limit of locked memory
 /// that forbids it: consumers' caches try until one fails and then give others back.

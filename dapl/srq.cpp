@@ -68,15 +68,27 @@ int Srq::arm(DAT_COUNT low_watermark) {
     return ibv_modify_srq(queue_.get(), &attributes, IBV_SRQ_LIMIT);
 }
 
+/// Receives that lie complete in an EVD are not available any more, but outstanding until they are
+/// taken, as their slots are.
+DAT_COUNT Srq::count_complete() {
+    DAT_COUNT complete = 0;
+    support::MutexLock lock(ia.mutex);
+    for (Evd* evd = ia.evds.first(); evd; evd = ia.evds.after(*evd))
+        complete += evd->count_receives(*this);
+    return complete;
+}
+
 DAT_RETURN Srq::set_low_watermark(DAT_COUNT low_watermark) {
+    const DAT_COUNT complete = count_complete();
     support::MutexLock control(control_);
     {
         support::SpinLockGuard lock(lock_);
         if (low_watermark < 0 || low_watermark > limit_) return bad_argument(2);
     }
-    // A device looks at its limit when a message takes a receive, the next time. What is so
-    // already is told now.
-    const bool below = slots_.posted() < static_cast<std::uint32_t>(low_watermark);
+    // Some devices (rdma_rxe) look at their limit only when a message takes a receive, the next
+    // time. What is so already is told now.
+    const auto posted = static_cast<DAT_COUNT>(slots_.posted());
+    const bool below = std::max(posted - complete, 0) < low_watermark;
     if (const int failed = arm(below ? 0 : low_watermark))
         return refused_by_device(ia, failed, "an SRQ's low watermark").value().code;
     low_watermark_ = low_watermark;
@@ -96,8 +108,9 @@ DAT_RETURN Srq::resize(DAT_COUNT max_recv_dtos) {
     if (wanted > device_capacity_) {
         ibv_srq_attr attributes{};
         attributes.max_wr = wanted;
-        if (const int failed = ibv_modify_srq(queue_.get(), &attributes, IBV_SRQ_MAX_WR))
-            return refused_by_device(ia, failed, "a larger SRQ").value().code;
+        const int failed = ibv_modify_srq(queue_.get(), &attributes, IBV_SRQ_MAX_WR);
+        if (is_beyond_device(failed)) return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+        if (failed) return refused_by_device(ia, failed, "a larger SRQ").value().code;
         device_capacity_ = std::max(wanted, attributes.max_wr);
     }
     slots_.reserve(wanted);
@@ -107,15 +120,8 @@ DAT_RETURN Srq::resize(DAT_COUNT max_recv_dtos) {
     return DAT_SUCCESS;
 }
 
-/// Receives that lie complete in an EVD are not available any more, but outstanding until they are
-/// taken, as their slots are.
 void Srq::query(DAT_SRQ_PARAM& parameters) {
-    DAT_COUNT complete = 0;
-    {
-        support::MutexLock lock(ia.mutex);
-        for (Evd* evd = ia.evds.first(); evd; evd = ia.evds.after(*evd))
-            complete += evd->count_receives(*this);
-    }
+    const DAT_COUNT complete = count_complete();
     parameters.ia_handle = consumer_handle(ia);
     parameters.srq_state = state();
     parameters.pz_handle = pz.handle();

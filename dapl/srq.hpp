@@ -51,6 +51,7 @@ class Srq final : public Object<Srq>, public ListNode<Srq> {
     std::atomic<int> users{0};  ///< EPs that take receives from it; not freed before they are
 
   private:
+    DAT_COUNT count_complete() EXCLUDES(control_, lock_);
     /// Arms the device. @return errno.
     int arm(DAT_COUNT low_watermark);
 

@@ -191,6 +191,26 @@ TEST_F(SharedQueue, ALowWatermarkAboveWhatIsPostedIsToldAtOnce) {
     EXPECT_TRUE(empty(open.async));
 }
 
+TEST_F(SharedQueue, ALowWatermarkAboveWhatIsNotYetCompleteIsToldAtOnce) {
+    make_srq();
+    ep = connected_ep();
+    for (DAT_UINT64 i = 1; i <= 3; ++i) ASSERT_EQ(post_shared(i), DAT_SUCCESS);
+    fake::finish_receive(qp_of(ep), 1);
+    fake::finish_receive(qp_of(ep), 1);
+    ASSERT_EQ(entry::srq_set_lw(srq, 2), DAT_SUCCESS);
+    EXPECT_EQ(next_async().reason, DAT_SRQ_LOW_WATERMARK_EVENT);
+    EXPECT_EQ(fake::limit(device_queue()), 0u);
+}
+
+TEST_F(SharedQueue, ADeviceThatCannotGrowItSaysSoByTheResource) {
+    make_srq(8);
+    fake::refuse(EOPNOTSUPP);
+    EXPECT_EQ(entry::srq_resize(srq, 1000),
+              dapl::error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ));
+    fake::refuse(0);
+    EXPECT_EQ(queried().max_recv_dtos, 8);
+}
+
 TEST_F(SharedQueue, ADeviceErrorIsToldAndNoEndpointIsMadeWithTheQueueAfterwards) {
     make_srq();
     ibv_async_event event{};
