@@ -75,7 +75,9 @@ Ep::Ep(Ia& owner, Srq* srq, DAT_SERVICE_TYPE service)
              ? std::make_unique<UdEndpoint>(*this, *owner.manager->datagrams())
              : nullptr),
       parts{},
-      attributes{} {}
+      attributes{} {
+    state.endpoint = id();
+}
 
 void Ep::set_parts(const EpParts& made_of) {
     const auto count = [](const EpParts& counted, int change) {

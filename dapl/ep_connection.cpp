@@ -173,6 +173,10 @@ void EpConnection::established(cm::PrivateData data) {
     post(DAT_CONNECTION_EVENT_ESTABLISHED, data);
 }
 
+std::uint64_t EpConnection::traced_id() const {
+    return ep_.id();
+}
+
 DAT_EVENT_NUMBER EpConnection::event_of(cm::Outcome outcome, DAT_EP_STATE before) const {
     if (before == DAT_EP_STATE_COMPLETION_PENDING)
         return DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;

@@ -52,6 +52,7 @@ class EpConnection final : private cm::User, private cm::Timer {
 
   private:
     void report(cm::Outcome outcome, cm::PrivateData data) override REQUIRES(connection_lock);
+    std::uint64_t traced_id() const override;
     void expired() override REQUIRES(connection_lock);
     void finish_requests() REQUIRES(connection_lock);
     void established(cm::PrivateData data) REQUIRES(connection_lock);

@@ -7,6 +7,7 @@
 
 #include "dapl/cm/manager.hpp"
 #include "dapl/ep_state.hpp"
+#include "dapl/support/trace_text.hpp"
 
 namespace dapl {
 namespace {
@@ -130,28 +131,6 @@ std::string age_text(std::chrono::steady_clock::duration age) {
 
 }  // namespace
 
-const char* ep_state_name(DAT_EP_STATE state) {
-    static constexpr const char* kNames[] = {
-        "UNCONNECTED",
-        "UNCONFIGURED_UNCONNECTED",
-        "RESERVED",
-        "UNCONFIGURED_RESERVED",
-        "PASSIVE_CONNECTION_PENDING",
-        "UNCONFIGURED_PASSIVE",
-        "ACTIVE_CONNECTION_PENDING",
-        "TENTATIVE_CONNECTION_PENDING",
-        "UNCONFIGURED_TENTATIVE",
-        "CONNECTED",
-        "DISCONNECT_PENDING",
-        "DISCONNECTED",
-        "COMPLETION_PENDING",
-        "CONNECTED_SINGLE_PATH",
-        "CONNECTED_MULTI_PATH",
-    };
-    static_assert(std::size(kNames) == DAT_EP_STATE_CONNECTED_MULTI_PATH + 1);
-    return state < std::size(kNames) ? kNames[state] : "?";
-}
-
 std::string why_text(EpCause cause, const EpReason& reason) {
     switch (reason.source) {
         case EpReason::Source::kCall:
@@ -212,7 +191,7 @@ std::string story(const EpHistory& history, std::chrono::steady_clock::time_poin
         const EpChange& change = history.latest(back);
         if (!text.empty()) text += ", ";
         text += fmt::format("{} -> {} {} ago", why_text(change.cause, change.reason),
-                            ep_state_name(change.to), age_text(now - change.when));
+                            support::ep_state_name(change.to), age_text(now - change.when));
     }
     return text.empty() ? "nothing" : text;
 }

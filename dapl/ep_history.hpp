@@ -57,8 +57,6 @@ class EpHistory {
     std::size_t count_ = 0;
 };
 
-/// @return `ACTIVE_CONNECTION_PENDING`, ...
-const char* ep_state_name(DAT_EP_STATE state);
 /// Why the state changed: "dat_ep_connect", "remote access error of an RDMA write".
 std::string why_text(EpCause cause, const EpReason& reason);
 /// What the user does about it.

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/ep_state.hpp"
 
+#include <new>
+#include <string>
+
+#include "dapl/support/trace_points.hpp"
+
 namespace dapl {
 namespace {
 
@@ -96,6 +101,17 @@ DAT_RETURN state_subtype(DAT_EP_STATE state) {
     return DAT_NO_SUBTYPE;
 }
 
+void trace_move(std::uint64_t endpoint, DAT_EP_STATE from, DAT_EP_STATE to, EpCause cause,
+                const EpReason& reason) {
+    std::string why;
+    try {
+        why = why_text(cause, reason);
+    } catch (const std::bad_alloc&) {
+        // The number says it too, and a move is not undone for want of a text.
+    }
+    support::trace_state(endpoint, static_cast<std::uint32_t>(cause), why.c_str(), from, to);
+}
+
 }  // namespace
 
 std::span<const EpMove> ep_moves() {
@@ -116,6 +132,7 @@ bool EpState::move(EpCause cause, const EpReason& reason) {
     const DAT_EP_STATE now = get();
     const auto next = next_state(now, cause);
     if (!next) return false;
+    trace_move(endpoint, now, *next, cause, reason);
     history_.add({std::chrono::steady_clock::now(), now, *next, cause, reason});
     value_.store(value_of(*next), std::memory_order_release);
     return true;

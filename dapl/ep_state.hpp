@@ -153,6 +153,8 @@ class EpState {
     /// With connection_lock held.
     const EpHistory& history() const { return history_; }
 
+    std::uint64_t endpoint = 0;  ///< id of the EP, for the trace
+
   private:
     /// The state and, beside it, what every post asks of it.
     static constexpr std::uint32_t kStateMask = 0xff;

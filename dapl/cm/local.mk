@@ -9,4 +9,5 @@ libdaplcore_la_SOURCES += \
     %reldir%/failure.hpp \
     %reldir%/lock.cpp %reldir%/lock.hpp \
     %reldir%/manager.hpp \
+    %reldir%/traced_message.hpp \
     %reldir%/unlocked_step.hpp

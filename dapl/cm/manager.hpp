@@ -78,6 +78,8 @@ class User {
     /// @param data valid during the call only; its size is what the transport shows, padding
     /// included.
     virtual void report(Outcome outcome, PrivateData data) REQUIRES(connection_lock) = 0;
+    /// By what id the trace names the connection.
+    virtual std::uint64_t traced_id() const { return 0; }
 
   protected:
     ~User() = default;

@@ -15,6 +15,9 @@ libsupport_la_SOURCES = \
     %reldir%/probes.hpp \
     %reldir%/trace_calls.def \
     %reldir%/trace_points.cpp %reldir%/trace_points.hpp \
+    %reldir%/log_sinks.cpp %reldir%/log_sinks.hpp \
+    %reldir%/trace_dump.cpp %reldir%/trace_dump.hpp \
+    %reldir%/trace_level.cpp %reldir%/trace_level.hpp \
     %reldir%/trace_slots.hpp \
     %reldir%/trace_text.cpp %reldir%/trace_text.hpp \
     %reldir%/trace_ring.cpp %reldir%/trace_ring.hpp

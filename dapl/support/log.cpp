@@ -6,14 +6,22 @@
 #define SPDLOG_HEADER_ONLY
 #include "dapl/support/log.hpp"
 
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <syslog.h>
+
 #include <cstdlib>
 #include <memory>
+#include <system_error>
 
+#include "dapl/support/log_sinks.hpp"
 #include "dapl/support/settings.hpp"
 #include "dapl/support/thread_errors.hpp"
+#include "dapl/support/trace_dump.hpp"
+#include "dapl/support/trace_level.hpp"
 
 namespace support {
 namespace {
@@ -38,14 +46,81 @@ spdlog::level::level_enum spdlog_level(Level level) {
     return spdlog::level::err;
 }
 
+int syslog_priority(spdlog::level::level_enum level) {
+    switch (level) {
+        case spdlog::level::err:
+            return LOG_ERR;
+        case spdlog::level::warn:
+            return LOG_WARNING;
+        case spdlog::level::info:
+            return LOG_INFO;
+        default:
+            return LOG_DEBUG;
+    }
+}
+
+/// spdlog's own calls openlog() and closelog(), whose one state is the application's.
+class SyslogSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+    void sink_it_(const spdlog::details::log_msg& message) override {
+        spdlog::memory_buf_t line;
+        formatter_->format(message, line);
+        const int length = static_cast<int>(line.size());
+        syslog(LOG_USER | syslog_priority(message.level), "%.*s", length, line.data());
+    }
+    void flush_() override {}
+};
+
 /// A logger for one line. One that stays would be destroyed at exit, when other threads and other
 /// libraries' destructors may still report, and its lock could be held by a thread that a forked
-/// child does not have. Lines stay whole by the stream's own lock, which fork respects.
-void write_line(Level level, const std::string& line) {
-    spdlog::logger logger("opendat", std::make_shared<spdlog::sinks::stderr_sink_st>());
+/// child does not have. Lines stay whole by the stream's own lock, which fork respects, or the
+/// file's.
+void write_to(spdlog::sink_ptr sink, Level level, const std::string& line,
+              const char* pattern = "%n: %l: %v") {
+    spdlog::logger logger("opendat", std::move(sink));
     logger.set_level(spdlog::level::trace);  // trace_level() decides, here nothing is filtered
-    logger.set_pattern("%n: %l: %v");
+    logger.set_pattern(pattern);
     logger.log(spdlog_level(level), line);
+}
+
+void write_to_stderr(Level level, const std::string& line) {
+    write_to(std::make_shared<spdlog::sinks::stderr_sink_st>(), level, line);
+}
+
+std::string text_of(const Message& message, fmt::format_args arguments) {
+    std::string format = message.text;
+    if (*message.next_step) format.append("; ").append(message.next_step);
+    return fmt::format("{} [{}]", fmt::vformat(format, arguments), message.id);
+}
+
+/// To where it can be read, once.
+void tell_no_file(const std::string& file, int error) {
+    static std::atomic<bool> told;
+    if (told.exchange(true)) return;
+    const std::string cause = std::generic_category().message(error);
+    write_to_stderr(kNoLogFile.level, text_of(kNoLogFile, fmt::make_format_args(file, cause)));
+}
+
+/// @return false where the file cannot be written.
+bool write_to_file(const std::string& file, Level level, const std::string& line) {
+    const LogFileLock lock(file);
+    if (lock.error() != 0) {
+        tell_no_file(file, lock.error());
+        return false;
+    }
+    const auto size = static_cast<std::size_t>(setting_integer(Setting::kLogSize)) * 1024;
+    const auto count = static_cast<std::size_t>(setting_integer(Setting::kLogCount));
+    write_to(std::make_shared<spdlog::sinks::rotating_file_sink_st>(file, size, count), level, line,
+             "%Y-%m-%d %H:%M:%S.%f %P %t %l: %v");
+    return true;
+}
+
+void write_line(Level level, const std::string& line) {
+    const LogDestinations destinations = log_destinations();
+    bool to_stderr = destinations.to_stderr;
+    if (!destinations.file.empty() && !write_to_file(destinations.file, level, line))
+        to_stderr = true;
+    if (destinations.to_syslog) write_to(std::make_shared<SyslogSink>(), level, line);
+    if (to_stderr) write_to_stderr(level, line);
 }
 
 /// A control character from a file or a peer must not forge a second line or move the terminal's
@@ -76,7 +151,7 @@ int initial_trace_level() {
     // Stored before the setting is read: a bad value is itself reported.
     int unread = -1;
     opendat_trace_object.level.compare_exchange_strong(unread, static_cast<int>(Level::kInfo));
-    const int level = static_cast<int>(setting_integer(Setting::kTraceLevel));
+    const int level = level_from_settings();
     set_trace_level(level);
     return level;
 }
@@ -90,10 +165,12 @@ void report(const Message& message, fmt::format_args arguments) {
     const bool failed = message.level == Level::kError;
     trace_record(failed, TraceEvent::kMessage, static_cast<std::uint32_t>(atoi(message.id + 3)), 0,
                  static_cast<std::uint64_t>(message.level));
-    std::string format = message.text;
-    if (*message.next_step) format.append("; ").append(message.next_step);
-    const std::string text = one_line(fmt::vformat(format, arguments));
-    write_line(message.level, fmt::format("{} [{}]", text, message.id));
+    write_line(message.level, one_line(text_of(message, arguments)));
+    dump_after(message.level);
+}
+
+void write(Level level, const std::string& line) {
+    write_line(level, one_line(line));
 }
 
 void trace(Level level, fmt::string_view format, fmt::format_args arguments) {

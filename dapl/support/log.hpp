@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Telling the user (report) and the developer (trace). All of it goes to stderr. Thread safe; not
-/// to be called with a spin lock held.
+/// Telling the user (report) and the developer (trace). It goes to stderr, a file or syslog, as the
+/// settings say (OPENDAT_LOG). Thread safe; not to be called with a spin lock held.
 #pragma once
 
 #include <fmt/core.h>
 
+#include <string>
 #include <string_view>
 
 #include "dapl/support/messages.hpp"
@@ -17,6 +18,8 @@ namespace detail {
 int initial_trace_level();
 void report(const Message& message, fmt::format_args arguments);
 void trace(Level level, fmt::string_view format, fmt::format_args arguments);
+/// A line of a dump, whatever the level in force.
+void write(Level level, const std::string& line);
 constexpr int count_fields(std::string_view format) {
     int fields = 0;
     for (const char c : format) fields += c == '{';

@@ -11,6 +11,8 @@
 
 #include <bit>
 #include <cerrno>
+#include <cstring>
+#include <utility>
 
 #if defined __x86_64__
 #include <cpuid.h>
@@ -20,6 +22,7 @@
 #include "dapl/support/log.hpp"
 #include "dapl/support/probes.hpp"
 #include "dapl/support/settings.hpp"
+#include "dapl/support/trace_dump.hpp"
 
 namespace support {
 namespace {
@@ -179,7 +182,6 @@ void read_settings() {
 
 ThreadRing find_ring() {
     if (!have_key) return {nullptr, 0, 0, true};
-    read_settings();
     const auto thread = static_cast<std::uint32_t>(gettid());
     looking.fetch_add(1);
     TraceRing* ring = closed.load() ? nullptr : take_ring(thread);
@@ -190,6 +192,13 @@ ThreadRing find_ring() {
     return {ring, ring->begun.ticks.load(), ring->capacity.load() - 1, false};
 }
 
+/// Not so in a forked child: the ring that the thread had in its parent was cleared, and may be
+/// another thread's by now.
+bool has_ring() {
+    const ThreadRing& own = t_ring;
+    return own.ring && own.ring->begun.ticks.load(std::memory_order_relaxed) == own.begun;
+}
+
 /// A thread's first event may come from a post of a thread that can be cancelled at any moment.
 /// @return whether the thread has a ring now.
 [[gnu::noinline, gnu::cold]] bool first_event() {
@@ -197,7 +206,8 @@ ThreadRing find_ring() {
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     const int error_number = errno;
-    if (!t_ring.refused) t_ring = find_ring();
+    read_settings();  // a bad one is told, which is an event that gets the thread its ring
+    if (!t_ring.refused && !has_ring()) t_ring = find_ring();
     if (t_ring.refused) opendat_trace_object.lost.fetch_add(1, std::memory_order_relaxed);
     errno = error_number;
     pthread_setcancelstate(state, nullptr);
@@ -214,6 +224,41 @@ void thread_ended(void* value) {
     if (ring->thread.load(std::memory_order_relaxed) != thread) return;
     ring->ended.store(trace_ticks(), std::memory_order_relaxed);
     ring->thread.store(0, std::memory_order_release);
+}
+
+TraceRecord record_at(TraceRing& ring, std::uint64_t number, std::uint64_t capacity) {
+    const std::atomic<std::uint64_t>* word = words_of(ring) + (number & (capacity - 1)) * 8;
+    std::uint64_t copy[8];
+    for (std::uint64_t& value : copy) value = (word++)->load(std::memory_order_acquire);
+    TraceRecord record;
+    std::memcpy(&record, copy, sizeof record);
+    return record;
+}
+
+/// @return without records where the ring was not used, or another thread has got it meanwhile.
+TraceCopy copy_ring(TraceRing& ring) {
+    TraceCopy copy{};
+    const std::uint64_t next = ring.next.load(std::memory_order_acquire);
+    const std::uint64_t capacity = ring.capacity.load(std::memory_order_relaxed);
+    copy.thread = ring.last_thread.load(std::memory_order_relaxed);
+    for (int i = 0; i < 2; ++i) {
+        const std::uint64_t word = ring.name[i].load(std::memory_order_relaxed);
+        std::memcpy(copy.name + 8 * i, &word, sizeof word);
+    }
+    copy.begun_ticks = ring.begun.ticks.load(std::memory_order_acquire);
+    copy.begun_ns = ring.begun.monotonic_ns.load(std::memory_order_relaxed);
+    if (next <= 1 || capacity == 0) return copy;
+    const std::uint64_t first = next > capacity ? next - capacity : 1;
+    for (std::uint64_t number = first; number < next; ++number)
+        copy.records.push_back(record_at(ring, number, capacity));
+    const TraceWindow whole =
+        trace_window(next, ring.next.load(std::memory_order_acquire), capacity);
+    const auto overwritten = static_cast<std::ptrdiff_t>(whole.first - first);
+    copy.records.erase(copy.records.begin(), copy.records.begin() + overwritten);
+    copy.latest_ticks = trace_ticks();
+    copy.latest_ns = nanoseconds(CLOCK_MONOTONIC);
+    if (ring.begun.ticks.load(std::memory_order_acquire) != copy.begun_ticks) copy.records.clear();
+    return copy;
 }
 
 [[gnu::constructor]] void library_loaded() {
@@ -241,6 +286,21 @@ void thread_ended(void* value) {
 
 }  // namespace
 
+std::vector<TraceCopy> copy_rings() {
+    std::vector<TraceCopy> copies;
+    const struct Looking {
+        Looking() { looking.fetch_add(1); }
+        ~Looking() { looking.fetch_sub(1); }
+    } while_copying;
+    for (int place = 0; place < kMaxTraceRings && !closed.load(); ++place) {
+        TraceRing* ring = ring_at(place);
+        if (!ring) break;
+        TraceCopy copy = copy_ring(*ring);
+        if (!copy.records.empty()) copies.push_back(std::move(copy));
+    }
+    return copies;
+}
+
 void set_trace_side(TraceSide side) {
     opendat_trace_object.side = static_cast<std::uint32_t>(side);
 }
@@ -259,11 +319,9 @@ std::uint64_t trace_ticks() {
 void trace_record(bool failed, TraceEvent event, std::uint32_t what, std::uint64_t object,
                   std::uint64_t value0, std::uint64_t value1, std::uint64_t value2,
                   std::uint64_t value3, std::uint64_t value4) {
-    ThreadRing& own = t_ring;
-    if (!own.ring || own.ring->begun.ticks.load(std::memory_order_relaxed) != own.begun)
-        [[unlikely]] {
-        if (!first_event()) return;
-    }
+    if (!has_ring() && !first_event()) [[unlikely]]
+        return;
+    const ThreadRing& own = t_ring;
     TraceRing& ring = *own.ring;
     const std::uint64_t number = ring.next.load(std::memory_order_relaxed);
     std::atomic<std::uint64_t>* word = words_of(ring) + (number & own.mask) * 8;

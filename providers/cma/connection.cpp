@@ -11,6 +11,7 @@
 #include "dapl/address.hpp"
 #include "dapl/cm/failed_try.hpp"
 #include "dapl/cm/failure.hpp"
+#include "dapl/cm/traced_message.hpp"
 #include "dapl/support/log.hpp"
 #include "dapl/support/settings.hpp"
 #include "providers/cma/device.hpp"
@@ -172,6 +173,7 @@ void Connection::lend_queue_pair() {
 void Connection::request_connection() {
     lend_queue_pair();
     rdma_conn_param connection = parameters();
+    trace_sent(*this, user_, cm::message::kRequest, given_size_);
     if (is_datagram_) {
         id_->qp = nullptr;  // it is ready, and not rdma_cm's to move
         const DatagramBytes message =
@@ -213,6 +215,7 @@ support::Result<void> Connection::accept(const cm::Parameters& parameters, cm::U
         report(cm::Outcome::kDisconnected);
         return {};
     }
+    trace_sent(*this, user_, cm::message::kAccept, given_size_);
     if (is_datagram_) {
         accept_datagrams();
         return {};
@@ -290,6 +293,7 @@ void Connection::reject(cm::PrivateData data) {
     const std::size_t size = std::min(data.size(), message.size() - kRejectHeader.size());
     std::copy(kRejectHeader.begin(), kRejectHeader.end(), message.begin());
     std::copy_n(data.begin(), size, message.begin() + kRejectHeader.size());
+    trace_sent(*this, user_, cm::message::kReject, size);
     if (rdma_reject(id_.get(), message.data(),
                     static_cast<std::uint8_t>(size + kRejectHeader.size())) != 0)
         support::trace(support::Level::kDebug, "rdma_reject: {}", text_of_error(errno));
@@ -300,6 +304,7 @@ void Connection::disconnect() {
     connecting_.reset();  // the kernel would let us wait for it
     moving_.overtake();
     if (qp_ && !id_->qp) set_error_state(qp_);
+    trace_sent(*this, user_, cm::message::kDisconnect);
     rdma_disconnect(id_.get());
 }
 
@@ -353,7 +358,22 @@ void Connection::report(cm::Outcome outcome, cm::PrivateData data) {
         peer_gone_ = true;
 }
 
+const char* Connection::message_of(rdma_cm_event_type type) const {
+    switch (type) {
+        case RDMA_CM_EVENT_ESTABLISHED:
+            return active_ ? cm::message::kAccept : cm::message::kConfirm;
+        case RDMA_CM_EVENT_REJECTED:
+            return cm::message::kReject;
+        case RDMA_CM_EVENT_DISCONNECTED:
+            return cm::message::kDisconnect;
+        default:
+            return nullptr;
+    }
+}
+
 void Connection::handle(const Event& event) {
+    if (const char* message = message_of(event.type))
+        trace_received(*this, user_, message, event.data.all().size());
     switch (event.type) {
         case RDMA_CM_EVENT_ADDR_RESOLVED:
             return begin(Step::kRoute);
@@ -422,10 +442,14 @@ void Listener::handle(const Event& event) {
                            ntohs(rdma_get_src_port(datagram_id_.get())));
             return;
         }
-        user_.request(std::make_unique<Connection>(manager_, event, asking), asking->data);
+        auto connection = std::make_unique<Connection>(manager_, event, asking);
+        trace_received(*connection, nullptr, cm::message::kRequest, asking->data.size());
+        user_.request(std::move(connection), asking->data);
         return;
     }
-    user_.request(std::make_unique<Connection>(manager_, event), event.data.all());
+    auto connection = std::make_unique<Connection>(manager_, event);
+    trace_received(*connection, nullptr, cm::message::kRequest, event.data.all().size());
+    user_.request(std::move(connection), event.data.all());
 }
 
 }  // namespace dapl::cma

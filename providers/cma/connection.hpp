@@ -42,6 +42,8 @@ class Connection final : public cm::Connection, private EventTarget {
     enum class Step { kAddress, kRoute, kAnswer };
 
     void handle(const Event& event) override REQUIRES(connection_lock);
+    /// @return which message of the peer an event is, or nullptr.
+    const char* message_of(rdma_cm_event_type type) const;
     void begin(Step step) REQUIRES(connection_lock);
     void resolve_address() REQUIRES(connection_lock);
     void resolve_route() REQUIRES(connection_lock);

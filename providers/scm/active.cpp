@@ -89,6 +89,7 @@ void ActiveConnection::send_request() {
     }();
     reader_ = Reader(Reader::Expected::kReply, shape_);
     state_ = State::kHandshake;
+    trace_sent(*this, user_, cm::message::kRequest, request.private_data_size);
     if (const int error = link_.send(encode(request, shape_)))
         not_answered(std::generic_category().message(error));
 }
@@ -114,6 +115,10 @@ void ActiveConnection::take_reply() {
     const Message& reply = reader_.message();
     const bool is_datagram = own_.qp->qp_type == IBV_QPT_UD;
     const auto data = is_datagram ? reply.given_private_data() : reply.whole_private_data();
+    trace_received(
+        *this, user_,
+        reply.operation == Operation::kReply ? cm::message::kAccept : cm::message::kReject,
+        reply.private_data_size);
     if (reply.operation == Operation::kConsumerReject)
         return ended(cm::Outcome::kPeerRejected, data);
     if (reply.operation != Operation::kReply) return ended(cm::Outcome::kNonPeerRejected, data);
@@ -126,6 +131,7 @@ void ActiveConnection::take_reply() {
     else if (!connect_queue_pair(reply))
         return;
     // A peer that has gone meanwhile is noticed as the end of the connection.
+    trace_sent(*this, user_, cm::message::kConfirm);
     link_.send(encode_ready_to_use());
     established(data);
 }

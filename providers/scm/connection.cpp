@@ -27,7 +27,10 @@ void Connection::disconnect() {
     moving_.overtake();
     if (state_ == State::kEnded) return;
     // What the receiver goes by is the end of the stream, should the word not get through.
-    if (state_ == State::kConnected) link_.send(encode_disconnect());
+    if (state_ == State::kConnected) {
+        trace_sent(*this, user_, cm::message::kDisconnect);
+        link_.send(encode_disconnect());
+    }
     link_.close();
     state_ = State::kEnded;
     // From the event thread: the caller is not through with its own state.
@@ -36,7 +39,9 @@ void Connection::disconnect() {
 
 void Connection::ready() {
     if (state_ != State::kConnected) return go_on();
-    if (link_.continue_sending() != 0 || link_.has_news()) ended(cm::Outcome::kDisconnected);
+    if (link_.continue_sending() == 0 && !link_.has_news()) return;
+    trace_received(*this, user_, cm::message::kDisconnect);
+    ended(cm::Outcome::kDisconnected);
 }
 
 void Connection::expired() {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dapl/cm/manager.hpp"
+#include "dapl/cm/traced_message.hpp"
 #include "dapl/cm/unlocked_step.hpp"
 #include "providers/scm/link.hpp"
 #include "providers/scm/path.hpp"

@@ -125,6 +125,7 @@ void Listener::complete(Arrival& arrival) {
     auto connection = std::make_unique<PassiveConnection>(manager_, std::move(arrival.link),
                                                           arrival.peer_address, arrival.request);
     const Message copy = request;
+    trace_received(*connection, nullptr, cm::message::kRequest, copy.private_data_size);
     arrivals_.erase(arrival.place);
     user_.request(std::move(connection), copy.given_private_data());
 }

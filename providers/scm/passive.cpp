@@ -23,6 +23,7 @@ PassiveConnection::~PassiveConnection() {
 
 void PassiveConnection::refuse(Operation operation, cm::PrivateData data) {
     is_answered_ = true;
+    trace_sent(*this, user_, cm::message::kReject, data.size());
     link_.send(encode_reject(request_.bytes(), request_.shape(), operation, data));
 }
 
@@ -73,6 +74,7 @@ int PassiveConnection::send_reply(const OwnEnd& own, std::uint8_t mtu) {
     is_answered_ = true;
     const Bytes reply = encode(offer(Operation::kReply, own, mtu), request_.shape());
     if (!link_.watch(*this, cm::Interest::kRead)) return ENOMEM;
+    trace_sent(*this, user_, cm::message::kAccept, own_.private_data.size());
     if (const int error = link_.send(reply)) return error;
     manager_.accepted.enter(*this);
     return 0;
@@ -85,7 +87,10 @@ void PassiveConnection::go_on() {
                    : Link::Reading{Link::State::kClosed, std::generic_category().message(error)};
     if (state == Link::State::kMore) return;
     manager_.accepted.leave(*this);
-    if (state == Link::State::kComplete) return established();
+    if (state == Link::State::kComplete) {
+        trace_received(*this, user_, cm::message::kConfirm);
+        return established();
+    }
     if (state == Link::State::kRefused)
         tell_bad_peer(peer_, "it has confirmed the connection with " + cause);
     else

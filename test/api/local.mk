@@ -112,6 +112,7 @@ dat_tests = \
     test/api/connection_codes_test \
     test/api/transfer_test \
     test/api/extension_test \
+    test/api/trace_test \
     test/api/transport_test \
     test/api/codes_test \
     test/api/memory_test \
@@ -144,6 +145,8 @@ test_api_connection_test_SOURCES = %reldir%/connection_test.cpp $(dat_test_heade
 test_api_connection_test_LDADD = $(dat_test_libs)
 test_api_connection_codes_test_SOURCES = %reldir%/connection_codes_test.cpp $(dat_test_headers)
 test_api_connection_codes_test_LDADD = $(dat_test_libs)
+test_api_trace_test_SOURCES = %reldir%/trace_test.cpp test/support/trace_section.hpp $(dat_test_headers)
+test_api_trace_test_LDADD = $(dat_test_libs)
 test_api_transfer_test_SOURCES = %reldir%/transfer_test.cpp $(dat_test_headers)
 test_api_transfer_test_LDADD = $(dat_test_libs)
 test_api_extension_test_SOURCES = %reldir%/extension_test.cpp $(dat_test_headers)
@@ -226,3 +229,7 @@ CLEANFILES += %reldir%/dat.conf
 	done >$@ && \
 	printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' \
 	    scm0 '$(abs_top_builddir)/.libs/libdaploscm.so.2' 'soft0 1' >>$@
+
+# What tools find of the trace in the libraries' files.
+TESTS += test/api/trace.bats
+EXTRA_DIST += %reldir%/trace.bats

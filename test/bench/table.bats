@@ -33,6 +33,8 @@ write_ns.s 70
 delayed_ns.s 140
 write_ns.reference 20
 write_ns.verbs 30
+trace_point_off.s 0.4
+trace_point_on.s 30
 LINES
 }
 
@@ -63,6 +65,11 @@ LINES
     row 'DAT above verbs, write: of what the reference adds' 'select(.unit == "ns") | .values.reference == -10 and .met == null'
 }
 
+@test "bench table: a trace point is held against 1 ns while it is off, and against 10 ns while it is recorded" {
+    row 'trace point of a transfer, while off' '.met == true and .ratio == 0.4 and .against == "1 ns"'
+    row 'trace point of a transfer, recorded' '.met == false and .ratio == 3 and .limit == 2'
+}
+
 @test "bench table: what is missing is said, and its row is there" {
     row 'send/receive 8 B, one way' '.missing == {"send_latency.fi_shm": "fi_pingpong is not installed"}'
     row 'RDMA write 8 B, one way, target polls memory' '.met == null and .ratio == null'
@@ -80,7 +87,7 @@ LINES
 @test "bench table: every goal has a row, whatever was measured" {
     : >"$BATS_TEST_TMPDIR/nothing"
     "$table" "$BATS_TEST_TMPDIR/nothing" "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/printed"
-    [ "$(jq '.rows | length' "$BATS_TEST_TMPDIR/table.json")" -eq 25 ]
+    [ "$(jq '.rows | length' "$BATS_TEST_TMPDIR/table.json")" -eq 27 ]
     jq -e 'all(.rows[]; .met == null)' "$BATS_TEST_TMPDIR/table.json" >/dev/null
 }
 

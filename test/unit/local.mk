@@ -30,8 +30,8 @@ test_unit_api_test_SOURCES = %reldir%/extension_test.cpp %reldir%/handle_test.cp
 test_unit_api_test_LDADD = libtestmain.la libdatapi.la
 check_PROGRAMS += test/unit/ep_state_test test/unit/cma_test test/unit/event_loop_test
 TESTS += test/unit/ep_state_test test/unit/cma_test test/unit/event_loop_test
-test_unit_ep_state_test_SOURCES = %reldir%/ep_state_test.cpp dapl/ep_state.cpp
-test_unit_ep_state_test_LDADD = libtestmain.la
+test_unit_ep_state_test_SOURCES = %reldir%/ep_state_test.cpp
+test_unit_ep_state_test_LDADD = libtestmain.la libdaplcore.la libsupport.la
 test_unit_cma_test_SOURCES = %reldir%/cma_test.cpp providers/cma/device.cpp test/support/process.hpp \
     %reldir%/fake_device_list.cpp %reldir%/fake_device_list.hpp
 test_unit_cma_test_LDADD = libtestmain.la libdaplcore.la libsupport.la
@@ -101,5 +101,5 @@ test_unit_scm_hostile_test_LDADD = libtestmain.la libscm_with_core.la libsoftver
 # The trace: what rings hold, and whose they are.
 check_PROGRAMS += test/unit/trace_test
 TESTS += test/unit/trace_test
-test_unit_trace_test_SOURCES = %reldir%/trace_ring_test.cpp test/support/process.hpp test/support/sanitizer.hpp
+test_unit_trace_test_SOURCES = %reldir%/trace_ring_test.cpp %reldir%/log_sinks_test.cpp test/support/process.hpp test/support/sanitizer.hpp
 test_unit_trace_test_LDADD = libtestmain.la libsupport.la

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/support/trace_level.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "dapl/support/settings.hpp"
+#include "dapl/support/trace_ring.hpp"
+
+namespace support {
+namespace {
+
+/// Which level shows what the reference shows by these bits.
+struct Kinds {
+    std::uint32_t bits;
+    int level;
+};
+
+/// DAT_DBG_TYPE: errors; generic; static and dynamic registry; calls of providers and consumers.
+constexpr Kinds kDatKinds[] = {{0x1, 1}, {0x2, 3}, {0xc, 5}, {0xfffffff0, 7}};
+
+/// DAPL_DBG_TYPE: errors; warnings of all sorts; the version; calls, returns, callbacks and
+/// extensions; all else is about objects and connections.
+constexpr std::uint32_t kWarnings = 0x2 | 0x80 | 0x10000 | 0xf80000;
+constexpr std::uint32_t kCalls = 0x40 | 0x100 | 0x200 | 0x20000;
+constexpr std::uint32_t kVersion = 0x1000000;
+constexpr Kinds kDaplKinds[] = {{0x1, 1},
+                                {kWarnings, 2},
+                                {kVersion, 3},
+                                {~(0x1 | kWarnings | kVersion | kCalls), 5},
+                                {kCalls, 7}};
+
+int level_of(std::uint32_t bits, std::span<const Kinds> kinds) {
+    int level = 0;
+    for (const Kinds& kind : kinds)
+        if (bits & kind.bits) level = std::max(level, kind.level);
+    return level;
+}
+
+int debug_level(Setting type, std::span<const Kinds> kinds) {
+    return level_of(static_cast<std::uint32_t>(setting_integer(type)), kinds);
+}
+
+int dat_level() {
+    if (setting_is_set(Setting::kDatTraceLevel) || !setting_is_set(Setting::kDatDebugType))
+        return static_cast<int>(setting_integer(Setting::kDatTraceLevel));
+    return debug_level(Setting::kDatDebugType, kDatKinds);
+}
+
+int dapl_level() {
+    const bool by_type = setting_is_set(Setting::kDaplDebugType);
+    const bool by_level = setting_is_set(Setting::kDaplDebugLevel);
+    if (setting_is_set(Setting::kTraceLevel) || (!by_type && !by_level))
+        return static_cast<int>(setting_integer(Setting::kTraceLevel));
+    constexpr int kDetail = 7;
+    if (by_level && setting_integer(Setting::kDaplDebugLevel) > 0) return kDetail;
+    return by_type ? debug_level(Setting::kDaplDebugType, kDaplKinds)
+                   : static_cast<int>(setting_integer(Setting::kTraceLevel));
+}
+
+}  // namespace
+
+int level_from_settings() {
+    const bool dat = opendat_trace_object.side == static_cast<std::uint32_t>(TraceSide::kDat);
+    return dat ? dat_level() : dapl_level();
+}
+
+}  // namespace support

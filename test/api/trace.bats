@@ -1,0 +1,36 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# What tools find of the trace in the files of the libraries.
+
+setup() {
+    libraries=(libdat2 libdaplsoft libdaplofa libdaploscm)
+    cd "${TOP_BUILDDIR:?}" || return
+}
+
+# The notes of one library's probes: name, and whether they count their listeners.
+probes() {
+    readelf --notes ".libs/$1.so.2" |
+        awk '/Provider: opendat/ { ours = 1 } ours && /Name:/ { name = $2 }
+             ours && /Semaphore:/ { print name, ($NF ~ /[1-9a-f]/ && $NF !~ /^0x0+$/ ? "counted" : "not"); ours = 0 }'
+}
+
+@test "each library has USDT probes at the trace points, which count their listeners" {
+    grep -q '^#define HAVE_SYS_SDT_H 1' config.h || skip 'built without <sys/sdt.h>: configure has said so'
+    for library in "${libraries[@]}"; do
+        for probe in call call_return state sent received post completion event; do
+            probes "$library" | grep -qx "$probe counted" || {
+                echo "$library has no probe $probe"
+                return 1
+            }
+        done
+    done
+}
+
+@test "the trace object is found in a stripped library, and no symbol of it is exported" {
+    for library in "${libraries[@]}"; do
+        cp ".libs/$library.so.2" "$BATS_TEST_TMPDIR/stripped"
+        strip "$BATS_TEST_TMPDIR/stripped"
+        readelf --sections --wide "$BATS_TEST_TMPDIR/stripped" | grep -q ' opendat_trace  *PROGBITS'
+        [ "$(nm --dynamic ".libs/$library.so.2" | grep -c -e opendat_trace -e semaphore)" = 0 ]
+    done
+}
