@@ -30,7 +30,7 @@ start_ends() {
 }
 is_connected() {
     "$dat_trace" "$(pid_of client)" 2>/dev/null >"$BATS_TEST_TMPDIR/seen" &&
-        grep -q 'dat_ep_connect = 0x0' "$BATS_TEST_TMPDIR/seen"
+        grep -q -- '-> CONNECTED' "$BATS_TEST_TMPDIR/seen"
 }
 
 # usage: traced OPTIONS... - what dat_trace prints goes to trace.out.
@@ -70,6 +70,19 @@ fails() {
     json '[.events[].hook] | unique - ["0x5c3", "0x5c4", "0x5c7", "0x5c8"] == []'
 }
 
+@test "dat_trace PID PID prints one timeline of the two ends of a connection, each event with its connection" {
+    start_ends
+    traced "$server_pid" "$client_pid" --json
+    json 'any(.connections[]; [.ends[].source] | unique == ["A", "B"])'
+    json '[.events[].source] | unique == ["A", "B"]'
+    json 'all(.events[]; .connection != null)'
+    json '[.events[].time_us] | . == sort'
+    json '[.events[].text | test("sent request")] | index(true)'
+    json '([.events[].text | test("sent request")] | index(true)) < ([.events[].text | test("received request")] | index(true))'
+    traced "$server_pid" "$client_pid" --all --json
+    json 'any(.events[]; .connection == null)'
+}
+
 @test "dat_trace --dapl and --dat change the levels of a running program, which then tells more" {
     start_ends
     traced "$client_pid" --dapl 6 --dat 5
@@ -91,6 +104,15 @@ fails() {
     traced "$BATS_TEST_TMPDIR/client.trace" --json
     json ".sources[0].pid == $client_pid and .sources[0].program == \"dat_perf\""
     json 'any(.events[]; .text | test("dat_ep_connect = 0x0"))'
+}
+
+@test "dat_trace FILE FILE merges what was saved of the two ends" {
+    start_ends
+    traced "$server_pid" --save "$BATS_TEST_TMPDIR/server.trace"
+    traced "$client_pid" --save "$BATS_TEST_TMPDIR/client.trace"
+    traced "$BATS_TEST_TMPDIR/server.trace" "$BATS_TEST_TMPDIR/client.trace" --json
+    json 'any(.connections[]; [.ends[].source] | unique == ["A", "B"])'
+    json '[.sources[].program] == ["dat_perf", "dat_perf"]'
 }
 
 @test "dat_trace --core shows what a program did last that was killed by abort" {
