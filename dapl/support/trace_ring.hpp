@@ -140,7 +140,7 @@ extern "C" [[gnu::visibility("hidden")]] TraceObject opendat_trace_object;
 /// To be called once, when the library is loaded, by libdat2: all others are on the DAPL side.
 void set_trace_side(TraceSide side);
 
-/// Whether the points on the data path have anything to do. Two instructions.
+/// Whether the points on the data path have anything to do. A load, a test and a branch.
 [[gnu::always_inline]] inline bool data_path_traced() {
     // The two halves are one aligned word, which nobody writes as one.
     const auto* word = reinterpret_cast<const std::uint32_t*>(&opendat_trace_object.data_path);
