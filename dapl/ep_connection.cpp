@@ -109,7 +109,12 @@ void EpConnection::disconnect(EpCause how, const EpReason& reason) {
     }
     cm_->disconnect();
     if (is_pending(before)) cm_.reset();
-    if (ep_.state.get() == DAT_EP_STATE_DISCONNECTED) ended(DAT_CONNECTION_EVENT_DISCONNECTED);
+    if (ep_.state.get() != DAT_EP_STATE_DISCONNECTED) return;
+    // A peer may use the connection, and break it, before this side hears that it is established.
+    const bool unfinished =
+        before == DAT_EP_STATE_COMPLETION_PENDING && reason.source == EpReason::Source::kDevice;
+    ended(unfinished ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR
+                     : DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
 /// Nobody may be polling the EVD, so this does, at growing intervals.

@@ -360,6 +360,8 @@ void Connection::report(cm::Outcome outcome, cm::PrivateData data) {
 
 const char* Connection::message_of(rdma_cm_event_type type) const {
     switch (type) {
+        case RDMA_CM_EVENT_CONNECT_RESPONSE:
+            return active_ && !is_datagram_ ? cm::message::kAccept : nullptr;
         case RDMA_CM_EVENT_ESTABLISHED:
             return active_ ? cm::message::kAccept : cm::message::kConfirm;
         case RDMA_CM_EVENT_REJECTED:

@@ -41,15 +41,18 @@ void serve(Channel& channel, const std::function<void(const std::string&)>& chec
         channel.send('l');
         while (channel.receive<char>() == 'n') {
             DAT_EP_HANDLE ep = side.accept_next();
+            channel.send('c');
             side.connection_event(DAT_CONNECTION_EVENT_DISCONNECTED, ep);
         }
     });
     check(told);
 }
 
-/// A write to memory that the peer has not registered breaks the connection.
-void write_nowhere(Side& side, const Buffer& buffer) {
+/// A write to memory that the peer has not registered breaks the connection, which both sides know
+/// to be established by then.
+void write_nowhere(Side& side, const Buffer& buffer, Channel& server) {
     DAT_EP_HANDLE ep = side.connect_to(kQualifier);
+    server.receive<char>();
     DAT_LMR_TRIPLET local = buffer.all();
     DAT_RMR_TRIPLET target{};
     target.virtual_address = 4096;
@@ -59,7 +62,13 @@ void write_nowhere(Side& side, const Buffer& buffer) {
     succeed(dat_ep_post_rdma_write(ep, 1, &local, cookie, &target, DAT_COMPLETION_DEFAULT_FLAG),
             "dat_ep_post_rdma_write");
     Side::wait(side.sends, DAT_DTO_COMPLETION_EVENT);
-    side.connection_event(DAT_CONNECTION_EVENT_BROKEN, ep);
+    // The peer's device ends the connection as well, and what it says may come first.
+    DAT_EVENT end{};
+    DAT_COUNT more = 0;
+    succeed(dat_evd_wait(side.connections, kMicroseconds, 1, &end, &more), "the end");
+    require(end.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+                end.event_number == DAT_CONNECTION_EVENT_DISCONNECTED,
+            "the connection has broken");
 }
 
 /// @return what the client is told at so many broken connections.
@@ -70,7 +79,7 @@ std::string break_connections(Channel& server, int connections) {
         Buffer buffer(side, 64);
         for (int i = 0; i < connections; ++i) {
             server.send('n');
-            write_nowhere(side, buffer);
+            write_nowhere(side, buffer, server);
         }
     });
     server.send('e');

@@ -18,7 +18,7 @@ test_bench_verbs_operations_LDADD = $(IBVERBS_LIBS)
 test_bench_verbs_perf_SOURCES = %reldir%/verbs_perf.cpp %reldir%/processes.hpp
 test_bench_verbs_perf_LDADD = libperf.la $(IBVERBS_LIBS)
 
-TESTS += %reldir%/table.bash %reldir%/table.bats %reldir%/table_kernel.bats
+TESTS += %reldir%/table.bats %reldir%/table_kernel.bats
 EXTRA_DIST += %reldir%/bench %reldir%/compare %reldir%/runner.py %reldir%/table %reldir%/table.bash %reldir%/table.bats %reldir%/tables.py \
     %reldir%/bench_kernel %reldir%/compare_kernel %reldir%/table_kernel %reldir%/table_kernel.bats
 

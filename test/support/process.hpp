@@ -223,14 +223,22 @@ inline std::string captured_stderr(const std::function<void()>& body) {
     fflush(stderr);
     const int saved = dup(STDERR_FILENO);
     dup2(fileno(file), STDERR_FILENO);
-    body();
-    fflush(stderr);
-    dup2(saved, STDERR_FILENO);
-    close(saved);
-    std::string text(static_cast<size_t>(lseek(fileno(file), 0, SEEK_END)), '\0');
-    if (pread(fileno(file), text.data(), text.size(), 0) < 0) text.clear();
-    fclose(file);
-    return text;
+    const auto end = [&] {
+        fflush(stderr);
+        dup2(saved, STDERR_FILENO);
+        close(saved);
+        std::string text(static_cast<size_t>(lseek(fileno(file), 0, SEEK_END)), '\0');
+        if (pread(fileno(file), text.data(), text.size(), 0) < 0) text.clear();
+        fclose(file);
+        return text;
+    };
+    try {
+        body();
+    } catch (...) {
+        fputs(end().c_str(), stderr);
+        throw;
+    }
+    return end();
 }
 
 }  // namespace test

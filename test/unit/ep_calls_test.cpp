@@ -177,6 +177,19 @@ class EpCalls : public CoreTest {
     DAT_CONN_QUAL next_qualifier_ = 100;
 };
 
+TEST_F(EpCalls,
+       AnAcceptedConnectionThatTheDeviceEndsBeforeItIsEstablishedIsAnAcceptCompletionError) {
+    reach(kAccepting);
+    ibv_async_event event{};
+    event.event_type = IBV_EVENT_QP_ACCESS_ERR;
+    event.element.qp = qp();
+    fake::raise(event);
+    DAT_EVENT broken;
+    DAT_COUNT more;
+    ASSERT_EQ(entry::evd_wait(open.async, DAT_TIMEOUT_INFINITE, 1, &broken, &more), DAT_SUCCESS);
+    EXPECT_EQ(next(connect_evd).event_number, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+}
+
 TEST_F(EpCalls, ConnectInEveryState) {
     expect("ep_connect", [&](DAT_EP_HANDLE in) { return connect(in); },
            {{kUnconnected, 0},

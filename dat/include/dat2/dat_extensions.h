@@ -73,7 +73,8 @@ typedef enum dat_ext_flags {
  * Posts a transfer. Programs use the macros below.
  *
  * @param handle EP.
- * @param operation Which; what it takes follows.
+ * @param operation Which.
+ * @param ... What it takes: see the macros.
  * @return DAT_SUCCESS
  * @return DAT_NOT_IMPLEMENTED No IA opened so far has extensions, or this one has none, or its
  *     provider does not know the proposal.

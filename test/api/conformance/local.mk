@@ -10,7 +10,7 @@ test_api_conformance_conformance_SOURCES = \
     %reldir%/rows_ep_connect.cpp %reldir%/rows_ep_end.cpp %reldir%/rows_ep_states.cpp %reldir%/rows_cr.cpp \
     %reldir%/rows_post.cpp %reldir%/rows_transfer.cpp %reldir%/rows_service_points.cpp \
     %reldir%/rows_evd.cpp %reldir%/rows_evd_wait.cpp %reldir%/rows_cno.cpp %reldir%/rows_memory.cpp \
-    %reldir%/rows_rmr.cpp %reldir%/rows_srq.cpp %reldir%/rows_extension.cpp %reldir%/rows_ia_attributes.cpp
+    %reldir%/rows_rmr.cpp %reldir%/rows_srq.cpp %reldir%/rows_extension.cpp %reldir%/rows_proposal.cpp %reldir%/rows_ia_attributes.cpp
 test_api_conformance_conformance_LDADD = libdat2.la -ldl
 
 TESTS += %reldir%/answers

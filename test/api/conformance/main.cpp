@@ -39,7 +39,7 @@ Rows all_rows() {
           ep_modify_rows(), ep_connect_rows(), ep_end_rows(),    ep_state_rows(),
           post_rows(),      transfer_rows(),   cr_rows(),        service_point_rows(),
           evd_rows(),       evd_wait_rows(),   cno_rows(),       memory_rows(),
-          rmr_rows(),       srq_rows(),        extension_rows()})
+          rmr_rows(),       srq_rows(),        extension_rows(), proposal_rows()})
         rows.insert(rows.end(), more.begin(), more.end());
     return rows;
 }

@@ -47,5 +47,6 @@ Rows memory_rows();
 Rows rmr_rows();
 Rows srq_rows();
 Rows extension_rows();
+Rows proposal_rows();
 
 }  // namespace conformance
