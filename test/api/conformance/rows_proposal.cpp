@@ -2,6 +2,7 @@
 // dat_extension: the proposal's entry. What its transfers do is in test/api/extension_test.
 #include <dat2/dat_extensions.h>
 
+#include "test/api/conformance/rig.hpp"
 #include "test/api/conformance/row.hpp"
 
 namespace conformance {
