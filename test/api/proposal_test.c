@@ -17,8 +17,8 @@
 
 #define QUALIFIER 4731
 #define NUMBER 0x11223344u
-#define DEADLINE 120         /* seconds */
-#define PATIENCE 60000000    /* microseconds */
+#define DEADLINE 120      /* seconds */
+#define PATIENCE 60000000 /* microseconds */
 #define LENGTH 256
 
 /* Where the peer's memory is. */
@@ -36,19 +36,19 @@ static DAT_RMR_CONTEXT remote_key;
 static DAT_UINT64 words[LENGTH / 8];
 static int number;
 
-static void fail(const char *what) {
+static void fail(const char* what) {
     printf("# %s\n", what);
     fflush(stdout);
     exit(1);
 }
 
-static void must(DAT_RETURN code, const char *what) {
+static void must(DAT_RETURN code, const char* what) {
     if (code == DAT_SUCCESS) return;
     printf("# %s: 0x%08x\n", what, (unsigned)code);
     fail(what);
 }
 
-static void told(int good, const char *what) {
+static void told(int good, const char* what) {
     printf("%s %d - %s\n", good ? "ok" : "not ok", ++number, what);
     fflush(stdout);
 }
@@ -92,12 +92,12 @@ static DAT_RMR_TRIPLET remote(struct window window, unsigned first, unsigned len
 
 /* The proposal has no privilege for atomic operations: they come with that to read. */
 static void open_all(void) {
-    const char *name = getenv("DAT_TEST_IA");
+    const char* name = getenv("DAT_TEST_IA");
     DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
     DAT_LMR_HANDLE lmr;
     DAT_REGION_DESCRIPTION region;
     region.for_va = words;
-    must(dat_ia_open((char *)(name ? name : "soft0"), 8, &async, &ia), "dat_ia_open");
+    must(dat_ia_open((char*)(name ? name : "soft0"), 8, &async, &ia), "dat_ia_open");
     must(dat_pz_create(ia, &pz), "dat_pz_create");
     must(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof words, pz, DAT_MEM_PRIV_ALL_FLAG,
                         DAT_VA_TYPE_VA, &lmr, &key, &remote_key, NULL, NULL),
@@ -111,7 +111,7 @@ static void open_all(void) {
 
 /* @return whether the event is the proposal's and all of this is so. */
 static int is(DAT_EVENT event, DAT_EXT_EVENT_TYPE type, DAT_UINT64 of, DAT_SEG_LENGTH length) {
-    const DAT_EXTENSION_EVENT_DATA *data = &event.event_data.extension_data;
+    const DAT_EXTENSION_EVENT_DATA* data = &event.event_data.extension_data;
     int good = event.event_number == DAT_EXTENSION_EVENT && data->type == (DAT_UINT32)type &&
                data->dto.status == DAT_DTO_SUCCESS && data->dto.user_cookie.as_64 == of &&
                data->dto.transfered_length == length && data->dto.ep_handle == ep;
@@ -171,7 +171,8 @@ static int serve(int to) {
     event = next(receives);
     if (!is(event, DAT_EXT_RECV_IMMED_DATA_EVENT, 4, 8) || !carries(event)) fail("the last");
     if (next(connections).event_number != DAT_CONNECTION_EVENT_DISCONNECTED) fail("no end");
-    if (words[0] != 7 || words[12] != 5) fail("the atomic operations and the write without a number");
+    if (words[0] != 7 || words[12] != 5)
+        fail("the atomic operations and the write without a number");
     must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
     return 0;
 }
@@ -179,7 +180,7 @@ static int serve(int to) {
 /* -- this side ----------------------------------------------------------------------- */
 
 static struct window connect_to(int from) {
-    const char *text = getenv("DAT_TEST_ADDRESS");
+    const char* text = getenv("DAT_TEST_ADDRESS");
     struct sockaddr_in peer;
     struct window window;
     if (read(from, &window, sizeof window) != sizeof window) fail("the peer has ended");
@@ -209,7 +210,8 @@ static void write_and_send(struct window window) {
     words[1] = 2;
     words[2] = 3;
     told(write_to(window, 8, 16, DAT_EXT_WRITE_IMMED_FLAG), "a write with immediate data is done");
-    must(dat_ep_post_send(ep, 1, &here, cookie(1), DAT_COMPLETION_DEFAULT_FLAG), "dat_ep_post_send");
+    must(dat_ep_post_send(ep, 1, &here, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+         "dat_ep_post_send");
     told(next(sends).event_number == DAT_DTO_COMPLETION_EVENT,
          "an ordinary send meets a receive posted for immediate data");
     told(write_to(window, 10, 8, DAT_EXT_WRITE_IMMED_FLAG | DAT_EXT_WRITE_CONFIRM_FLAG),
@@ -228,18 +230,18 @@ static void add_and_swap(struct window window) {
          "dat_ep_post_fetch_and_add");
     told(is(next(sends), DAT_EXT_FETCH_AND_ADD_STATUS, 21, 8) && words[4] == 40,
          "fetch-and-add brings the old value");
-    must(dat_ep_post_cmp_and_swap(ep, 45, 7, &here, cookie(22), &there, DAT_COMPLETION_DEFAULT_FLAG),
-         "dat_ep_post_cmp_and_swap");
+    must(
+        dat_ep_post_cmp_and_swap(ep, 45, 7, &here, cookie(22), &there, DAT_COMPLETION_DEFAULT_FLAG),
+        "dat_ep_post_cmp_and_swap");
     told(is(next(sends), DAT_EXT_CMP_AND_SWAP_STATUS, 22, 8) && words[4] == 45,
          "compare-and-swap brings the old value");
     there.virtual_address += 4;
-    told(DAT_GET_TYPE(dat_ep_post_fetch_and_add(ep, 5, &here, cookie(23), &there,
-                                                DAT_COMPLETION_DEFAULT_FLAG)) ==
-             DAT_INVALID_ADDRESS,
+    told(DAT_GET_TYPE(dat_ep_post_fetch_and_add(
+             ep, 5, &here, cookie(23), &there, DAT_COMPLETION_DEFAULT_FLAG)) == DAT_INVALID_ADDRESS,
          "an address that is not aligned is refused at the post");
 }
 
-static pid_t start_peer(char **argv, int pipe_end) {
+static pid_t start_peer(char** argv, int pipe_end) {
     char text[16];
     pid_t peer = fork();
     if (peer != 0) return peer;
@@ -250,9 +252,9 @@ static pid_t start_peer(char **argv, int pipe_end) {
 }
 
 /* The library reads both variables: so they are set before it is loaded. */
-static void start_again(char **argv) {
+static void start_again(char** argv) {
     static char fabric[] = "/tmp/proposal.XXXXXX", file[4096];
-    const char *build = getenv("TOP_BUILDDIR");
+    const char* build = getenv("TOP_BUILDDIR");
     if (!getenv("DAT_OVERRIDE")) {
         snprintf(file, sizeof file, "%s/test/api/dat.conf", build ? build : ".");
         setenv("DAT_OVERRIDE", file, 1);
@@ -264,7 +266,7 @@ static void start_again(char **argv) {
     fail("execv");
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     const char *pipe_end = getenv("PROPOSAL_TEST_PIPE"), *fabric = getenv("PROPOSAL_TEST_FABRIC");
     char remove_fabric[64];
     struct window window;

@@ -50,7 +50,7 @@ struct AgentOperation {
     std::uint32_t ticket = 0;
     bool busy = false;
     bool handed_over = false;  ///< the last chunk is at the peer, and the request is complete
-    std::uint32_t slot = 0;  ///< receive that the request has taken
+    std::uint32_t slot = 0;    ///< receive that the request has taken
     bool has_slot = false;
 };
 
