@@ -71,6 +71,14 @@ struct Page {
     char bytes[4096];
 };
 
+/// ThreadSanitizer cannot see the order that the other process makes: it has heard of the
+/// completion.
+[[gnu::no_sanitize_thread]] Page page_at(const volatile char* from) {
+    Page page;
+    for (char& byte : page.bytes) byte = *from++;
+    return page;
+}
+
 /// Lets `count` endpoints connect, says where its memory is, and answers each size with so many of
 /// its first bytes; 0 ends it.
 void serve(Channel& channel, int count, int receives) {
@@ -90,11 +98,8 @@ void serve(Channel& channel, int count, int receives) {
     }
     channel.send(Window{buffer.all().virtual_address, buffer.remote_key});
     while (const auto size = channel.receive<std::size_t>()) {
-        for (std::size_t at = 0; at < size; at += sizeof(Page)) {
-            Page page;
-            std::memcpy(page.bytes, buffer.bytes.data() + at, sizeof page);
-            channel.send(page);
-        }
+        for (std::size_t at = 0; at < size; at += sizeof(Page))
+            channel.send(page_at(buffer.bytes.data() + at));
     }
 }
 
