@@ -177,6 +177,8 @@ passes_with_debian() {
     for side in server client; do
         [[ $(last_line "$side") == *"DAPL Test Complete. PASSED" ]] || { echo "$side did not pass"; return 1; }
     done
+    # Debian's server gives its address away before it listens there: our client is refused once, is told so, and tries again.
+    sed -i '/refuses the connection from .*\[DAT207\]$/d' "$BATS_TEST_TMPDIR/client.err"
     is_silent server client
 }
 
