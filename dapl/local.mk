@@ -71,7 +71,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/srq.cpp %reldir%/srq.hpp \
     %reldir%/srq_entry.cpp \
     %reldir%/trace_levels.cpp %reldir%/trace_levels.hpp \
-    %reldir%/trclvl_stubs.S \
+    %reldir%/trclvl_entries.S \
     %reldir%/traced.cpp %reldir%/traced.hpp \
     %reldir%/ud_endpoint.cpp %reldir%/ud_endpoint.hpp \
     %reldir%/ud_exchange.cpp %reldir%/ud_exchange.hpp \

@@ -13,11 +13,11 @@
 extern "C" {
 DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* other);
 
-// trclvl_stubs.S jumps here. Hidden, as the stubs are.
+// trclvl_entries.S jumps here. Hidden, as those entries are.
 DAT_RETURN opendat_trclvl_query(DAT_IA_HANDLE handle, int* dat_level, int* dapl_level);
 DAT_RETURN opendat_trclvl_modify(DAT_IA_HANDLE handle, int dat_level, int dapl_level);
-extern const char opendat_trclvl_query_stub[];
-extern const char opendat_trclvl_modify_stub[];
+extern const char opendat_trclvl_query_entry[];
+extern const char opendat_trclvl_modify_entry[];
 }
 
 namespace dapl {
@@ -50,7 +50,7 @@ bool is_level(int level) {
 
 const char* address_of_trclvl_query() {
 #if defined(__x86_64__) || defined(__aarch64__)
-    return opendat_trclvl_query_stub;
+    return opendat_trclvl_query_entry;
 #else
     return reinterpret_cast<const char*>(opendat_trclvl_query);
 #endif
@@ -58,7 +58,7 @@ const char* address_of_trclvl_query() {
 
 const char* address_of_trclvl_modify() {
 #if defined(__x86_64__) || defined(__aarch64__)
-    return opendat_trclvl_modify_stub;
+    return opendat_trclvl_modify_entry;
 #else
     return reinterpret_cast<const char*>(opendat_trclvl_modify);
 #endif

@@ -104,7 +104,7 @@ test_api_verbs_datagram_death_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_P
 test_api_verbs_datagram_death_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
 
 # Over soft0, through libdat2; most with a process at each end.
-dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp
+dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp test/support/over_sockets.hpp
 dat_test_libs = libtestmain.la libdat2.la
 dat_tests = \
     test/api/addresses_test \

@@ -7,21 +7,7 @@
 #include <map>
 
 #ifdef TEST_OVER_SOCKETS
-namespace {
-
-/// Runs before the one of test/support/dat_conf.hpp, which starts the program anew.
-[[gnu::constructor(101)]] void use_sockets() {
-    if (getenv("DAT_OVERRIDE")) return;
-    char address[32];
-    const int pid = getpid();
-    snprintf(address, sizeof address, "127.%d.%d.%d", 64 + (pid >> 16 & 63), pid >> 8 & 255,
-             pid & 255);
-    setenv("DAPL_SCM_BIND_ADDRESS", address, 1);
-    setenv("DAT_TEST_ADDRESS", address, 1);
-    setenv("DAT_TEST_IA", "scm0", 1);
-}
-
-}  // namespace
+#include "test/support/over_sockets.hpp"
 #endif
 
 #include "test/api/ud_side.hpp"

@@ -11,12 +11,12 @@
 #define FIRST_INSTRUCTION .byte 0x3c, 0 /* cmp $0, %al: "<"; flags mean nothing at a call */
 #define JUMP jmp
 #elif defined(__aarch64__)
-#define FIRST_INSTRUCTION .byte 0x30, 0, 0x80, 0xd2 /* movz x16, #1: "0"; x16 is for stubs */
+#define FIRST_INSTRUCTION .byte 0x30, 0, 0x80, 0xd2 /* movz x16, #1: "0"; x16 is for such jumps */
 #define JUMP b
 #endif
 
 #ifdef FIRST_INSTRUCTION
-.macro stub name, function
+.macro entry name, function
     .globl \name
     .hidden \name
     .type \name, %function
@@ -29,8 +29,8 @@
 .endm
 
     .text
-    stub opendat_trclvl_query_stub, opendat_trclvl_query
-    stub opendat_trclvl_modify_stub, opendat_trclvl_modify
+    entry opendat_trclvl_query_entry, opendat_trclvl_query
+    entry opendat_trclvl_modify_entry, opendat_trclvl_modify
 #endif
 
 #ifdef __x86_64__
