@@ -229,3 +229,20 @@ every_difference_is_needed() {
     cat "$BATS_TEST_TMPDIR/unneeded"
     [ ! -s "$BATS_TEST_TMPDIR/unneeded" ]
 }
+
+# Between the two ends of a conversation over sockets: what they say is kept in $record_file.
+stop_recorder() {
+    [ -n "${process_of[recorder]:-}" ] || return 0
+    kill "${process_of[recorder]}"
+    wait "${process_of[recorder]}" || true
+    unset 'process_of[recorder]'
+}
+
+# Before each try of run_both.
+server_and_recorder_listen() {
+    await_line server '^start: listening$'
+    stop_recorder
+    # shellcheck disable=SC2154 # set by who loads this
+    start recorder "$TOP_SRCDIR/test/compat/recorder" 46400 46300 "$record_file"
+    await_line recorder listening
+}

@@ -17,20 +17,6 @@ setup() {
     need_library libdat2.so.2 libdaploscm.so.2
 }
 
-stop_recorder() {
-    [ -n "${process_of[recorder]:-}" ] || return 0
-    kill "${process_of[recorder]}"
-    wait "${process_of[recorder]}" || true
-    unset 'process_of[recorder]'
-}
-
-server_and_recorder_listen() {
-    await_line server '^start: listening$'
-    stop_recorder
-    start recorder "$TOP_SRCDIR/test/compat/recorder" 46400 46300 "$BATS_FILE_TMPDIR/$recorded.record"
-    await_line recorder listening
-}
-
 # usage: record ours|debian - the conversation of interoperation_peer, whose client takes the recorder for the server: a qualifier is
 # 1000 below its port. Leaves $BATS_FILE_TMPDIR/OWNER.record and, in OWNER, what both have said.
 record() {
@@ -38,7 +24,7 @@ record() {
     choose_stack "$1" scm soft0
     server_stack=("${stack[@]}")
     client_stack=("${stack[@]}")
-    recorded=$1
+    record_file=$BATS_FILE_TMPDIR/$1.record
     run_both "$BATS_FILE_TMPDIR/$1" "$lost_conversations" server_and_recorder_listen "$peer" ia 45300 -- "$peer" ia 45400 127.0.0.1
     stop_recorder
 }

@@ -22,24 +22,11 @@ setup() {
 }
 teardown() { stop_all; }
 
-stop_recorder() {
-    [ -n "${process_of[recorder]:-}" ] || return 0
-    kill "${process_of[recorder]}"
-    wait "${process_of[recorder]}" || true
-    unset 'process_of[recorder]'
-}
-
-server_and_recorder_listen() {
-    await_line server '^start: listening$'
-    stop_recorder
-    start recorder "$TOP_SRCDIR/test/compat/recorder" 46400 46300 "$kept.record"
-    await_line recorder listening
-}
-
 # usage: converse SERVER CLIENT - each ours or debian; what they said is left in $BATS_FILE_TMPDIR/SERVER-CLIENT.
 converse() {
     local peer=$TOP_BUILDDIR/test/compat/.libs/ud_peer
     kept=$BATS_FILE_TMPDIR/$1-$2
+    record_file=$kept.record
     choose_stack "$1" scm soft0
     server_stack=("${stack[@]}")
     choose_stack "$2" scm soft0
