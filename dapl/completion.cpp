@@ -64,6 +64,19 @@ std::uint32_t receive_operation(const ibv_wc& completion, std::uint32_t posted) 
     return DAT_DTO_RECEIVE;
 }
 
+DAT_EP_COUNTERS receive_counter(std::uint32_t operation) {
+    switch (operation) {
+        case DAT_IB_DTO_RECV_IMMED:
+            return DCNT_EP_RECV_RDMA_IMM;
+        case DAT_IB_DTO_RECV_MSG_IMMED:
+            return DCNT_EP_RECV_IMM;
+        case DAT_IB_DTO_RECV_UD:
+            return DCNT_EP_RECV_UD;
+        default:
+            return DCNT_EP_RECV;
+    }
+}
+
 /// How the two interfaces name what an extension's event tells of: dat_ib_extensions.h, and the
 /// proposal before it (dat_extensions.h), whose name for a send with immediate data is none.
 struct ExtensionType {
@@ -264,6 +277,8 @@ FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT
         dto.transfered_length = request_length(status, slot.length, operation);
     else
         dto.transfered_length = status == IBV_WC_SUCCESS ? completion.byte_len : 0;
+    if (id.receive && status == IBV_WC_SUCCESS)
+        ep.counters.received(receive_counter(operation), completion.byte_len);
     if (operation >= DAT_DTO_EXTENSION_BASE || slot.operation == DAT_IB_DTO_RECV_IMMED)
         write_extension(completion, event);
     const bool failed = status != IBV_WC_SUCCESS && status != IBV_WC_WR_FLUSH_ERR;

@@ -94,6 +94,7 @@ DAT_DTO_COMPLETION_STATUS dto_status(ibv_wc_status status);
     if (slot.operation.load(std::memory_order_acquire) != DAT_DTO_RECEIVE) [[unlikely]]
         return false;
     write_plain_event(*ep, slot.cookie, DAT_DTO_RECEIVE, completion.byte_len, event);
+    ep->counters.received(DCNT_EP_RECV, completion.byte_len);
     ep->receives.slots.release(id);
     return true;
 }

@@ -88,8 +88,11 @@ DAT_RETURN accept(Cr& cr, DAT_EP_HANDLE ep_handle, DAT_COUNT data_size, const DA
     if (!given) return given.error().code;
     const DAT_RETURN code = ep->ud ? accept_datagrams(cr, *ep, *given)
                                    : ep->connection.accept(cr.connection, cr.conn_qual, *given);
-    if (code == DAT_SUCCESS) close(cr);
-    return code;
+    if (code != DAT_SUCCESS) return code;
+    cr.ia.counters.count(DCNT_IA_SP_CR_ACCEPTED);
+    cr.ia.counters.count(DCNT_IA_CM_REP_TX);
+    close(cr);
+    return DAT_SUCCESS;
 }
 
 /// Another service point of the IA has it from here on. @param orphan as drop() gives it.
@@ -156,6 +159,8 @@ DAT_RETURN cr_reject(DAT_CR_HANDLE handle, DAT_COUNT data_size, const DAT_PVOID 
             const auto given = private_data(data_size, data, limits_of(cr).reject, 2, 3);
             if (!given) return given.error().code;
             cr.connection->reject(*given);
+            cr.ia.counters.count(DCNT_IA_SP_CR_REJECTED);
+            cr.ia.counters.count(DCNT_IA_CM_USER_REJ_TX);
             orphan = drop(cr);
             return kSuccess;
         });

@@ -60,13 +60,16 @@ void DeviceEvents::dispatch(const ibv_async_event& event) {
     switch (event.event_type) {
         case IBV_EVENT_CQ_ERR: {
             auto* evd = static_cast<Evd*>(event.element.cq->cq_context);
-            if (evd) post_async_event(evd->ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, evd->handle());
+            if (!evd) break;
+            evd->ia.counters.count(DCNT_IA_ASYNC_CQ_ERROR);
+            post_async_event(evd->ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, evd->handle());
             break;
         }
         case IBV_EVENT_QP_FATAL:
         case IBV_EVENT_QP_REQ_ERR:
         case IBV_EVENT_QP_ACCESS_ERR: {
             Ep& ep = *static_cast<Ep*>(event.element.qp->qp_context);
+            ep.ia.counters.count(DCNT_IA_ASYNC_QP_ERROR);
             {
                 support::MutexLock lock(connection_lock);
                 queue_pair_failed(ep, event.event_type);
@@ -101,8 +104,10 @@ void DeviceEvents::dispatch(const ibv_async_event& event) {
 
 void DeviceEvents::tell_all(DAT_IA_ASYNC_ERROR_REASON reason) {
     support::MutexLock lock(mutex_);
-    for (Ia* ia = first_ia_; ia; ia = ia->next_on_device)
+    for (Ia* ia = first_ia_; ia; ia = ia->next_on_device) {
+        ia->counters.count(DCNT_IA_ASYNC_ERROR);
         post_async_event(*ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, consumer_handle(*ia), reason);
+    }
 }
 
 }  // namespace dapl

@@ -6,6 +6,8 @@
 
 #include "dapl/dat.hpp"
 
+#include <dat2/dat_ib_extensions.h>
+
 #include <cstdarg>
 
 namespace dapl::entry {
@@ -89,6 +91,14 @@ DAT_RETURN rmr_bind(DAT_RMR_HANDLE, DAT_LMR_HANDLE, const DAT_LMR_TRIPLET*, DAT_
                     DAT_RMR_CONTEXT*);
 DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE, const DAT_RMR_TRIPLET*, DAT_DTO_COOKIE,
                                     const DAT_RMR_TRIPLET*, DAT_COMPLETION_FLAGS);
+
+// counters.cpp
+/// @param which one, or DCNT_*_ALL_COUNTERS. @param values out: one number, or all.
+DAT_RETURN query_counters(DAT_HANDLE, int which, DAT_UINT64* values, bool reset);
+/// Prints on standard output.
+DAT_RETURN print_counters(DAT_HANDLE, int which, bool reset);
+DAT_RETURN start_counter(DAT_HANDLE, DAT_IA_COUNTER_TYPE);
+DAT_RETURN stop_counter(DAT_HANDLE, DAT_IA_COUNTER_TYPE);
 
 // extension.cpp
 DAT_RETURN handle_extendedop(DAT_HANDLE, DAT_EXTENDED_OP, va_list);

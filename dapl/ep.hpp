@@ -8,6 +8,7 @@
 
 #include "dapl/cm/lock.hpp"
 #include "dapl/codes.hpp"
+#include "dapl/counters.hpp"
 #include "dapl/ep_connection.hpp"
 #include "dapl/ep_state.hpp"
 #include "dapl/evd.hpp"
@@ -51,6 +52,7 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     DAT_EP_ATTR attributes GUARDED_BY(connection_lock);
     EpConnection connection GUARDED_BY(connection_lock){*this};
     EpState state;
+    EpCounters counters;
 
     /// One side of the queue pair. Posting takes its lock and nothing else.
     struct Side {

@@ -43,8 +43,11 @@ DAT_RETURN connect(Ep& ep, const Target& target, ArgumentNumbers numbers)
     const auto data =
         private_data(target.data_size, target.data, most, numbers.data_size, numbers.data);
     if (!data) return data.error().code;
-    if (ep.ud) return ep.ud->connect(target.address, target.conn_qual, target.timeout, *data);
-    return ep.connection.connect(target.address, target.conn_qual, target.timeout, *data);
+    const DAT_RETURN code =
+        ep.ud ? ep.ud->connect(target.address, target.conn_qual, target.timeout, *data)
+              : ep.connection.connect(target.address, target.conn_qual, target.timeout, *data);
+    if (code == DAT_SUCCESS) ep.counters.count(DCNT_EP_CONNECT);
+    return code;
 }
 
 }  // namespace
@@ -115,6 +118,7 @@ DAT_RETURN ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS flags) {
             return state_error(state);
         ep->connection.disconnect(abrupt ? EpCause::kDisconnectAbrupt
                                          : EpCause::kDisconnectGraceful);
+        ep->counters.count(DCNT_EP_DISCONNECT);
         return DAT_SUCCESS;
     });
 }

@@ -38,6 +38,30 @@ EpCause undoing_accept(DAT_EP_STATE before) {
     return EpCause::kAcceptFailed;
 }
 
+/// What an end that the connection manager reports counts as.
+DAT_IA_COUNTERS counter_of(cm::Outcome outcome, DAT_EP_STATE before) {
+    switch (outcome) {
+        case cm::Outcome::kPeerRejected:
+            return DCNT_IA_CM_USER_REJ_RX;
+        case cm::Outcome::kNonPeerRejected:
+            return DCNT_IA_CM_ERR_REFUSED;
+        case cm::Outcome::kUnreachable:
+            return DCNT_IA_CM_ERR_TIMEOUT;
+        case cm::Outcome::kDisconnected:
+            return before == DAT_EP_STATE_DISCONNECT_PENDING ? DCNT_IA_CM_DREP_RX
+                                                             : DCNT_IA_CM_DREQ_RX;
+        default:
+            return DCNT_IA_CM_ERR;
+    }
+}
+
+/// With the messages that have gone to and fro before.
+void count_established(IaCounters& counters, bool active) {
+    if (active) counters.count(DCNT_IA_CM_REP_RX);
+    counters.count(active ? DCNT_IA_CM_RTU_TX : DCNT_IA_CM_RTU_RX);
+    counters.count(active ? DCNT_IA_CM_ACTIVE_EST : DCNT_IA_CM_PASSIVE_EST);
+}
+
 EpReason by_manager(cm::Outcome outcome) {
     return {EpReason::Source::kManager, static_cast<int>(outcome)};
 }
@@ -67,6 +91,7 @@ DAT_RETURN EpConnection::connect(const sockaddr* peer, DAT_CONN_QUAL conn_qual, 
         return started.error().code;
     }
     cm_ = std::move(*started);
+    ep_.ia.counters.count(DCNT_IA_CM_REQ_TX);
     local_port_qual = cm_->local_port();
     if (is_pending(ep_.state.get())) start_timer(timeout);
     return DAT_SUCCESS;
@@ -150,6 +175,7 @@ void EpConnection::forget() {
 void EpConnection::expired() {
     if (ep_.state.get() == DAT_EP_STATE_DISCONNECT_PENDING) return finish_requests();
     if (!ep_.state.move(EpCause::kRefused, {EpReason::Source::kTimer})) return;
+    ep_.ia.counters.count(DCNT_IA_CM_ERR_TIMEOUT);
     const cm::Progress progress = cm_->progress();
     const sockaddr_storage peer = cm_->peer_address();
     cm_.reset();  // the peer's request is withdrawn, a late answer finds nobody
@@ -167,11 +193,13 @@ void EpConnection::report(cm::Outcome outcome, cm::PrivateData data) {
     const EpCause cause =
         outcome == cm::Outcome::kDisconnected ? EpCause::kDisconnected : EpCause::kRefused;
     if (!ep_.state.move(cause, by_manager(outcome))) return;
+    ep_.ia.counters.count(counter_of(outcome, before));
     ended(event_of(outcome, before), data);
 }
 
 void EpConnection::established(cm::PrivateData data) {
     if (!ep_.state.move(EpCause::kEstablished, by_manager(cm::Outcome::kEstablished))) return;
+    count_established(ep_.ia.counters, active_);
     ep_.ia.manager->loop.cancel(*this);
     if (active_) local_port_qual = cm_->local_port();
     if (active_ && ep_.shared) ep_.shared->begin(ep_.queue_pair());

@@ -25,6 +25,7 @@ support::Result<Ep*> make_ep(Ia& ia, const EpParts& parts, const DAT_EP_ATTR& at
     }
     MutexLock lock(connection_lock);
     ia.eps.add(*ep);
+    ia.counters.count(DCNT_IA_EP_CREATE);
     return ep;
 }
 
@@ -81,7 +82,9 @@ DAT_RETURN free(DAT_EP_HANDLE handle) {
         const DAT_EP_STATE state = ep->state.get();
         if (!is_legal(EpCall::kFree, state)) return state_error(state);
     }
+    Ia& ia = ep->ia;
     destroy_ep(*ep);
+    ia.counters.count(DCNT_IA_EP_FREE);
     return DAT_SUCCESS;
 }
 

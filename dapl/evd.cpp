@@ -121,7 +121,9 @@ int Evd::poll_device() {
     ibv_wc* const first = held_.get() + held_end_;
     const int polled =
         ibv_poll_cq(queue_.get(), std::min(kBatch, held_capacity_ - held_end_), first);
+    counters.count_alone(DCNT_EVD_DEQUEUE_POLL);
     if (polled <= 0) return 0;
+    counters.count_alone(DCNT_EVD_DEQUEUE_POLL_FOUND, static_cast<std::uint64_t>(polled));
     const auto dropped = [this](const ibv_wc& completion) { return !makes_event(ia, completion); };
     held_end_ += static_cast<int>(std::remove_if(first, first + polled, dropped) - first);
     return polled;
@@ -161,14 +163,20 @@ FailedTransfer Evd::take(DAT_EVENT& event) {
 [[gnu::always_inline]] inline DAT_RETURN Evd::dequeue(DAT_EVENT* event) {
     // Without the lock: who polls for connection events does little else, and would as a rule be
     // stopped with the lock held when the event thread, which needs it, is to run on its processor.
-    if (detours() == kNoQueue) [[unlikely]]
+    if (detours() == kNoQueue) [[unlikely]] {
+        counters.count(DCNT_EVD_DEQUEUE_NOT_FOUND);
         return error(DAT_QUEUE_EMPTY);
+    }
     if (lock_.try_lock()) [[likely]] {
         support::SpinLockGuard lock(lock_, support::SpinLockGuard::kTaken);
         if (detours() == 0) [[likely]] {
-            if (ibv_poll_cq(queue_.get(), 1, &polled_) <= 0) return raw(DAT_QUEUE_EMPTY);
+            if (ibv_poll_cq(queue_.get(), 1, &polled_) <= 0) {
+                counters.count_alone(kDeviceEmpty);
+                return raw(DAT_QUEUE_EMPTY);
+            }
             if (take_plain_completion(eps_, last_eps_, polled_, *event)) [[likely]] {
                 event->evd_handle = handle();
+                counters.count_alone(kFoundOnDevice);
                 return DAT_SUCCESS;
             }
             keep_polled(handle());
@@ -192,7 +200,9 @@ DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
         support::SpinLockGuard lock(lock_);
         if (has(kWaiter | kDead)) return error(DAT_INVALID_STATE);
         if (has(kCountAll) || pending() == 0) drain_device();
-        if (pending() == 0) return queue_ ? raw(DAT_QUEUE_EMPTY) : error(DAT_QUEUE_EMPTY);
+        const bool found = pending() > 0;
+        counters.count(found ? DCNT_EVD_DEQUEUE_FOUND : DCNT_EVD_DEQUEUE_NOT_FOUND);
+        if (!found) return queue_ ? raw(DAT_QUEUE_EMPTY) : error(DAT_QUEUE_EMPTY);
         failed = take(event);
     }
     break_connection(failed);
@@ -202,6 +212,8 @@ DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
 
 /// One completion was polled while nothing was held.
 void Evd::keep_polled() {
+    counters.count_alone(DCNT_EVD_DEQUEUE_POLL);
+    counters.count_alone(DCNT_EVD_DEQUEUE_POLL_FOUND);
     held_first_ = held_end_ = 0;
     if (makes_event(ia, polled_)) held_[held_end_++] = polled_;
     note_pending();

@@ -10,6 +10,7 @@
 
 #include "dapl/cno.hpp"
 #include "dapl/codes.hpp"
+#include "dapl/counters.hpp"
 #include "dapl/deadline.hpp"
 #include "dapl/event_ring.hpp"
 #include "dapl/list.hpp"
@@ -98,6 +99,7 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     const DAT_EVD_FLAGS flags;
     /// EPs, service points and adapter instances that deliver here; not freed before they are.
     std::atomic<int> users{0};
+    EvdCounters counters;
 
   private:
     class Waiting;

@@ -50,15 +50,19 @@ DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_COUNT length, DAT_CNO_HANDLE cno_
     if (!streams_merge(flags)) return bad_argument(4);
     if (!handle) return bad_argument(5);
     const support::Result<Evd*> evd = make_evd(*ia, length, cno, flags);
-    if (evd) *handle = (*evd)->handle();
-    return code_of(evd);
+    if (!evd) return code_of(evd);
+    *handle = (*evd)->handle();
+    ia->counters.count(DCNT_IA_EVD_CREATE);
+    return DAT_SUCCESS;
 }
 
 DAT_RETURN free(DAT_EVD_HANDLE handle) {
     Evd* evd = from_handle<Evd>(handle);
     if (!evd) return error(DAT_INVALID_HANDLE);
     if (evd->users > 0) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+    Ia& ia = evd->ia;
     destroy_evd(*evd);
+    ia.counters.count(DCNT_IA_EVD_FREE);
     return DAT_SUCCESS;
 }
 

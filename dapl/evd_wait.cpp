@@ -106,6 +106,7 @@ DAT_RETURN Evd::wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_st
         support::SpinLockGuard lock(lock_);
         const DAT_RETURN refused = check_wait(threshold);
         if (refused != DAT_SUCCESS) return refused;
+        counters.count_alone(DCNT_EVD_WAIT);
         set(kWaiter, true);
     }
     FailedTransfer failed;
@@ -137,9 +138,11 @@ DAT_RETURN Evd::wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting&
             }
         }
         tell_watermarks(ia);
-        if (waiting.may_sleep())
+        if (waiting.may_sleep()) {
+            counters.count(DCNT_EVD_WAIT_BLOCKED);
             woken = waiting.sleep(deadline);
-        else if (waiting.prepare_sleep())
+            if (woken == Woken::kByEvent) counters.count(DCNT_EVD_WAIT_NOTIFY);
+        } else if (waiting.prepare_sleep())
             woken = Woken::kByEvent;
         else
             return refused_by_system(errno, "a waiting thread").value().code;
@@ -171,6 +174,7 @@ void Evd::announced(const Evd* reader) {
     {
         support::SpinLockGuard lock(lock_);
         armed_ = false;
+        counters.count(DCNT_EVD_DTO_CALLBACK);
         cno = pinned_cno();
         if (cno) arm();
     }

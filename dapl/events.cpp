@@ -31,6 +31,7 @@ void post_connection_event(Evd& evd, DAT_EVENT_NUMBER number, Ep& ep, DAT_COUNT 
                            DAT_PVOID private_data) {
     DAT_EVENT event = blank(number);
     event.event_data.connect_event_data = {ep.handle(), private_data_size, private_data};
+    evd.counters.count(DCNT_EVD_CONN_CALLBACK);
     evd.post_event(event);
 }
 

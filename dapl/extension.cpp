@@ -152,7 +152,12 @@ DAT_RETURN allocate_memory(DAT_HANDLE handle, va_list arguments) {
     auto* address = va_arg(arguments, void**);
     return uncancelled([=](int) -> DAT_RETURN {
         Ia* ia = from_handle<Ia>(handle);
-        return ia ? ia->provided_memory.allocate(size, address) : bad_handle(DAT_INVALID_HANDLE_IA);
+        if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
+        const DAT_RETURN code = ia->provided_memory.allocate(size, address);
+        if (code != DAT_SUCCESS) return code;
+        ia->counters.count(DCNT_IA_MEM_ALLOC);
+        ia->counters.count(DCNT_IA_MEM_ALLOC_DATA, size);
+        return DAT_SUCCESS;
     });
 }
 
@@ -160,7 +165,10 @@ DAT_RETURN free_memory(DAT_HANDLE handle, va_list arguments) {
     void* address = va_arg(arguments, void*);
     return uncancelled([=](int) -> DAT_RETURN {
         Ia* ia = from_handle<Ia>(handle);
-        return ia ? ia->provided_memory.free(address) : bad_handle(DAT_INVALID_HANDLE_IA);
+        if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
+        const DAT_RETURN code = ia->provided_memory.free(address);
+        if (code == DAT_SUCCESS) ia->counters.count(DCNT_IA_MEM_FREE);
+        return code;
     });
 }
 
@@ -190,6 +198,19 @@ DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_li
             return free_ud_exchange(handle, arguments);
         case DAT_IB_UD_AH_FREE_OP:
             return free_ud_address(handle, arguments);
+        case DAT_IB_QUERY_COUNTERS_OP: {
+            const int which = va_arg(arguments, int);
+            auto* values = va_arg(arguments, DAT_UINT64*);
+            return query_counters(handle, which, values, va_arg(arguments, int) != 0);
+        }
+        case DAT_IB_PRINT_COUNTERS_OP: {
+            const int which = va_arg(arguments, int);
+            return print_counters(handle, which, va_arg(arguments, int) != 0);
+        }
+        case DAT_IB_START_COUNTERS_OP:
+            return start_counter(handle, static_cast<DAT_IA_COUNTER_TYPE>(va_arg(arguments, int)));
+        case DAT_IB_STOP_COUNTERS_OP:
+            return stop_counter(handle, static_cast<DAT_IA_COUNTER_TYPE>(va_arg(arguments, int)));
         case DAT_IB_OPEN_QUERY_OP:  // libdat2 passes the name on as the handle
             return open_query(static_cast<DAT_NAME_PTR>(handle), arguments);
         case DAT_IB_CLOSE_QUERY_OP:

@@ -31,6 +31,7 @@ Ia::Ia(const Provider& registered, std::unique_ptr<cm::Manager> opened, ServiceT
       device_attributes(device),
       port_attributes(port),
       transport(manager->adapter().context->device->transport_type),
+      device_counters(*manager->adapter().context, manager->adapter().port),
       provider_attributes(describe_provider(*this)),
       transport_attributes(describe_transport(*this)),
       vendor_attributes(describe_vendor(*this)),

@@ -10,7 +10,9 @@
 #include "dapl/agent_thread.hpp"
 #include "dapl/cm/manager.hpp"
 #include "dapl/cno.hpp"
+#include "dapl/counters.hpp"
 #include "dapl/cr.hpp"
+#include "dapl/device_counters.hpp"
 #include "dapl/ep.hpp"
 #include "dapl/ep_numbers.hpp"
 #include "dapl/evd.hpp"
@@ -92,6 +94,8 @@ class Ia final : public Object<Ia> {
     /// For the completion queue of a new EVD. @return empty, with errno, when the device refuses.
     /// Throws std::bad_alloc.
     std::shared_ptr<SharedChannel> completion_channel() EXCLUDES(mutex);
+    IaCounters counters;
+    DeviceCounters device_counters;
     WakeDescriptors wake_descriptors;
     ProvidedMemory provided_memory;
     std::atomic<int> queues{0};                   ///< EVDs with a completion queue

@@ -139,6 +139,7 @@ DAT_RETURN create(Ia* ia, Pz* pz, DAT_LMR_PARAM& asked, DAT_LMR_HANDLE* handle) 
     Lmr* lmr = make<Lmr>(&ia->provider.table, *ia, *pz, std::move(region), asked, memory->address);
     support::MutexLock lock(ia->mutex);
     ia->lmrs.add(*lmr);
+    ia->counters.count(DCNT_IA_LMR_CREATE);
     *handle = lmr->handle();
     return DAT_SUCCESS;
 }
@@ -156,6 +157,7 @@ DAT_RETURN free(DAT_LMR_HANDLE handle) {
         ia.lmrs.remove(*lmr);
     }
     destroy(*lmr);
+    ia.counters.count(DCNT_IA_LMR_FREE);
     return DAT_SUCCESS;
 }
 

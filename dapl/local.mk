@@ -11,10 +11,13 @@ libdaplcore_la_SOURCES = \
     %reldir%/codes.cpp %reldir%/codes.hpp \
     %reldir%/completion.cpp %reldir%/completion.hpp \
     %reldir%/cr.cpp %reldir%/cr.hpp \
+    %reldir%/counter_names.hpp \
+    %reldir%/counters.cpp %reldir%/counters.hpp \
     %reldir%/csp.cpp %reldir%/csp.hpp \
     %reldir%/dat.hpp \
     %reldir%/deadline.hpp \
     %reldir%/delayed_ack.cpp %reldir%/delayed_ack.hpp \
+    %reldir%/device_counters.cpp %reldir%/device_counters.hpp \
     %reldir%/device_events.cpp %reldir%/device_events.hpp \
     %reldir%/entry.hpp \
     %reldir%/ep.cpp %reldir%/ep.hpp \

@@ -104,6 +104,7 @@ NamedAttributes describe_provider(const Ia& ia) {
     list.add(DAT_IB_ATTR_IMMED_DATA, truth(infiniband));
     list.add(DAT_IB_ATTR_UD, truth(ia.manager->datagrams().has_value()));
     add_proposed_names(list, infiniband, atomics);
+    list.add(DAT_IB_ATTR_COUNTERS, "TRUE");
     list.add("OPENDAT_THREAD_SAFE", "TRUE");
     add_vendor_extension(list, ia);
     return list;

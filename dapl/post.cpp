@@ -165,6 +165,7 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     }
     const std::uint32_t operation =
         request.operation | Slot::kConfirmation | Slot::suppression(request.flags);
+    ep.counters.posted(request.operation, length);
     return with_slot(ep.requests, request.cookie, length, operation,
                      [&read](ibv_qp* queue_pair, std::uint64_t id) {
                          read.wr_id = id;
@@ -179,11 +180,13 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     ibv_send_wr work;
     write_work_request(work, ep, request, length);
     const std::uint32_t operation = request.operation | Slot::suppression(request.flags);
-    return with_room(ep.requests, request.cookie, length, operation,
-                     [&work](ibv_qp* queue_pair, std::uint64_t id) {
-                         work.wr_id = id;
-                         return post_send(queue_pair, work);
-                     });
+    const DAT_RETURN code = with_room(ep.requests, request.cookie, length, operation,
+                                      [&work](ibv_qp* queue_pair, std::uint64_t id) {
+                                          work.wr_id = id;
+                                          return post_send(queue_pair, work);
+                                      });
+    if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
+    return code;
 }
 
 [[gnu::noinline, gnu::cold]] DAT_RETURN post_slowly(Ep& ep, Request request, bool check_state) {
@@ -197,6 +200,7 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
         request.confirms |= ep.requests.confirms && length != 0 && reads_memory(opcode_of(request));
         if (!ep.requests.slots.stopped()) return submit(ep, request, length);
         told = ep.requests.post_flushed(request.cookie, length, request.operation);
+        ep.counters.posted(request.operation, length);
     }
     if (told) told->tell_flushed();
     return DAT_SUCCESS;
@@ -278,20 +282,22 @@ template <DAT_DTOS operation>
 }
 
 [[gnu::always_inline]] inline DAT_RETURN submit_receive(
-    Ep::Side& side, DAT_COUNT segments, DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
-    DAT_SEG_LENGTH length, std::uint32_t operation = DAT_DTO_RECEIVE) REQUIRES(side.lock) {
+    Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+    DAT_SEG_LENGTH length, std::uint32_t operation = DAT_DTO_RECEIVE) REQUIRES(ep.receives.lock) {
     ibv_recv_wr work;
     work.next = nullptr;
     work.sg_list = as_scatter_list(local);
     work.num_sge = segments;
-    return with_room(side, cookie, length, operation,
-                     [&work](ibv_qp* queue_pair, std::uint64_t id) {
-                         work.wr_id = id;
-                         return post_receive(work, [queue_pair](ibv_recv_wr& receive) {
-                             ibv_recv_wr* refused;
-                             return ibv_post_recv(queue_pair, &receive, &refused);
-                         });
-                     });
+    const DAT_RETURN code = with_room(
+        ep.receives, cookie, length, operation, [&work](ibv_qp* queue_pair, std::uint64_t id) {
+            work.wr_id = id;
+            return post_receive(work, [queue_pair](ibv_recv_wr& receive) {
+                ibv_recv_wr* refused;
+                return ibv_post_recv(queue_pair, &receive, &refused);
+            });
+        });
+    if (code == DAT_SUCCESS) ep.counters.posted(DAT_DTO_RECEIVE, length);
+    return code;
 }
 
 [[gnu::noinline, gnu::cold]] DAT_RETURN post_receive_slowly(Ep& ep, DAT_COUNT segments,
@@ -307,8 +313,9 @@ template <DAT_DTOS operation>
         if (refused != DAT_SUCCESS) return refused;
         if (ep.ud) operation = ep.receive_operation();
         if (!ep.receives.slots.stopped())
-            return submit_receive(ep.receives, segments, local, cookie, length, operation);
+            return submit_receive(ep, segments, local, cookie, length, operation);
         told = ep.receives.post_flushed(cookie, length, operation);
+        ep.counters.posted(DAT_DTO_RECEIVE, length);
     }
     if (told) told->tell_flushed();
     return DAT_SUCCESS;
@@ -399,7 +406,7 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
         support::SpinLockGuard lock(ep->receives.lock, support::SpinLockGuard::kTaken);
         // With an SRQ there is never room.
         if (is_plain(ep->receives, segments, local)) [[likely]]
-            return submit_receive(ep->receives, segments, local, cookie, local->segment_length);
+            return submit_receive(*ep, segments, local, cookie, local->segment_length);
     }
     return post_receive_slowly(*ep, segments, local, cookie, DAT_DTO_RECEIVE);
 }

@@ -77,7 +77,9 @@ DAT_RETURN psp_create(DAT_IA_HANDLE ia, DAT_CONN_QUAL conn_qual, DAT_EVD_HANDLE 
     return uncancelled([&](int) -> DAT_RETURN {
         const auto checked = check(ia, evd, flags, psp);
         if (!checked) return checked.error().code;
-        return make_psp(*checked->ia, conn_qual, *checked->evd, flags, psp);
+        const DAT_RETURN code = make_psp(*checked->ia, conn_qual, *checked->evd, flags, psp);
+        if (code == DAT_SUCCESS) checked->ia->counters.count(DCNT_IA_PSP_CREATE);
+        return code;
     });
 }
 
@@ -89,8 +91,10 @@ DAT_RETURN psp_create_any(DAT_IA_HANDLE ia, DAT_CONN_QUAL* conn_qual, DAT_EVD_HA
         if (!checked) return checked.error().code;
         return at_any_qualifier([&](DAT_CONN_QUAL candidate) {
             const DAT_RETURN code = make_psp(*checked->ia, candidate, *checked->evd, flags, psp);
-            if (code == DAT_SUCCESS) *conn_qual = candidate;
-            return code;
+            if (code != DAT_SUCCESS) return code;
+            *conn_qual = candidate;
+            checked->ia->counters.count(DCNT_IA_PSP_CREATE_ANY);
+            return kSuccess;
         });
     });
 }
@@ -111,7 +115,9 @@ DAT_RETURN psp_free(DAT_PSP_HANDLE handle) {
         const support::MutexLock guard(connection_lock);
         Psp* psp = from_handle<Psp>(handle);
         if (!psp) return bad_handle(DAT_INVALID_HANDLE_PSP);
+        Ia& ia = psp->ia;
         end(*psp);
+        ia.counters.count(DCNT_IA_PSP_FREE);
         return DAT_SUCCESS;
     });
 }

@@ -22,6 +22,7 @@ DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE* pz_handle) {
     Pz* pz = make<Pz>(&ia->provider.table, *ia, std::move(domain));
     support::MutexLock lock(ia->mutex);
     ia->pzs.add(*pz);
+    ia->counters.count(DCNT_IA_PZ_CREATE);
     *pz_handle = pz->handle();
     return DAT_SUCCESS;
 }
@@ -36,6 +37,7 @@ DAT_RETURN free(DAT_PZ_HANDLE handle) {
         ia.pzs.remove(*pz);
     }
     destroy(*pz);
+    ia.counters.count(DCNT_IA_PZ_FREE);
     return DAT_SUCCESS;
 }
 

@@ -34,6 +34,7 @@ DAT_RETURN create(DAT_PZ_HANDLE pz_handle, ibv_mw_type type, DAT_RMR_HANDLE* han
     Rmr* rmr = make<Rmr>(&ia.provider.table, *pz, std::move(window));
     support::MutexLock lock(ia.mutex);
     ia.rmrs.add(*rmr);
+    ia.counters.count(DCNT_IA_RMR_CREATE);
     *handle = rmr->handle();
     return DAT_SUCCESS;
 }
@@ -47,6 +48,7 @@ DAT_RETURN free(DAT_RMR_HANDLE handle) {
         ia.rmrs.remove(*rmr);
     }
     destroy(*rmr);
+    ia.counters.count(DCNT_IA_RMR_FREE);
     return DAT_SUCCESS;
 }
 

@@ -59,6 +59,7 @@ DAT_RETURN make_rsp(Ia& ia, DAT_CONN_QUAL conn_qual, Ep& ep, Evd& evd, DAT_RSP_H
     }
     rsp->reserve();
     *handle = rsp->handle();
+    ia.counters.count(DCNT_IA_RSP_CREATE);
     return DAT_SUCCESS;
 }
 
@@ -98,7 +99,9 @@ DAT_RETURN rsp_free(DAT_RSP_HANDLE handle) {
         const support::MutexLock guard(connection_lock);
         Rsp* rsp = from_handle<Rsp>(handle);
         if (!rsp) return bad_handle(DAT_INVALID_HANDLE_RSP);
+        Ia& ia = rsp->ia;
         end(*rsp);
+        ia.counters.count(DCNT_IA_RSP_FREE);
         return DAT_SUCCESS;
     });
 }

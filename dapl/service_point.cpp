@@ -52,6 +52,7 @@ DAT_RETURN ServicePoint::open() {
     if (!listener) return listener.error().code;
     listener_ = std::move(*listener);
     ia.service_points.add(*this);
+    ia.counters.count(DCNT_IA_CM_LISTEN);
     return DAT_SUCCESS;
 }
 
@@ -64,6 +65,8 @@ Cr& ServicePoint::admit(std::unique_ptr<cm::Connection> connection, cm::PrivateD
     Cr* cr = make<Cr>(&ia.provider.table, ia, conn_qual, std::move(connection), data);
     cr->ep = ep;
     ia.requests.add(*cr);
+    ia.counters.count(DCNT_IA_SP_CR);
+    ia.counters.count(cr->connection->is_datagram() ? DCNT_IA_CM_AH_REQ_RX : DCNT_IA_CM_REQ_RX);
     return *cr;
 }
 

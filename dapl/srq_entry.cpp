@@ -35,6 +35,7 @@ DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle, const DAT_SR
         make<Srq>(&ia->provider.table, *ia, *pz, std::move(made), *asked, device.attr.max_wr);
     support::MutexLock lock(ia->mutex);
     ia->srqs.add(*srq);
+    ia->counters.count(DCNT_IA_SRQ_CREATE);
     *handle = srq->handle();
     return DAT_SUCCESS;
 }
@@ -43,7 +44,9 @@ DAT_RETURN free(DAT_SRQ_HANDLE handle) {
     Srq* srq = from_handle<Srq>(handle);
     if (!srq) return bad_handle(DAT_INVALID_HANDLE_SRQ);
     if (srq->users > 0) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
+    Ia& ia = srq->ia;
     destroy_srq(*srq);
+    ia.counters.count(DCNT_IA_SRQ_FREE);
     return DAT_SUCCESS;
 }
 

@@ -46,6 +46,7 @@ DAT_RETURN UdExchange::connect(const sockaddr_storage& peer, DAT_CONN_QUAL conn_
         return started.error().code;
     }
     cm_ = std::move(*started);
+    ep_.ia.counters.count(DCNT_IA_CM_AH_REQ_TX);
     if (!is_over_ && timeout != DAT_TIMEOUT_INFINITE)
         ep_.ia.manager->loop.arm(*this, begun_ + std::chrono::microseconds(timeout));
     return DAT_SUCCESS;
@@ -88,6 +89,7 @@ void UdExchange::established() {
     }
     auto extension =
         blank(active_ ? DAT_IB_UD_REMOTE_AH : DAT_IB_UD_PASSIVE_REMOTE_AH, DAT_OP_SUCCESS);
+    ep_.ia.counters.count(DCNT_IA_CM_AH_RESOLVED);
     extension.remote_ah.ah = handle;
     extension.remote_ah.qpn = address.qpn;
     std::memcpy(&extension.remote_ah.ia_addr, &peer_, sizeof extension.remote_ah.ia_addr);

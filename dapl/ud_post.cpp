@@ -32,12 +32,14 @@ DAT_RETURN submit(Ep& ep, ibv_send_wr& work, DAT_DTO_COOKIE cookie, DAT_LMR_TRIP
     if (ep.requests.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
     if (ep.requests.slots.stopped()) return kNoQueuePair;  // the EP is being freed or reset
     if (length > 0 && length <= ep.requests.max_inline) work.send_flags |= IBV_SEND_INLINE;
-    return with_slot(ep.requests, cookie, length, operation,
-                     [&work](ibv_qp* queue_pair, std::uint64_t id) {
-                         ibv_send_wr* refused_work;
-                         work.wr_id = id;
-                         return ibv_post_send(queue_pair, &work, &refused_work);
-                     });
+    const DAT_RETURN code = with_slot(ep.requests, cookie, length, operation,
+                                      [&work](ibv_qp* queue_pair, std::uint64_t id) {
+                                          ibv_send_wr* refused_work;
+                                          work.wr_id = id;
+                                          return ibv_post_send(queue_pair, &work, &refused_work);
+                                      });
+    if (code == DAT_SUCCESS) ep.counters.posted(DAT_IB_DTO_SEND_UD, length);
+    return code;
 }
 
 }  // namespace

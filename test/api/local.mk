@@ -113,6 +113,7 @@ dat_tests = \
     test/api/transfer_test \
     test/api/extension_test \
     test/api/trace_test \
+    test/api/counters_test \
     test/api/transport_test \
     test/api/codes_test \
     test/api/memory_test \
@@ -151,6 +152,8 @@ test_api_transfer_test_SOURCES = %reldir%/transfer_test.cpp $(dat_test_headers)
 test_api_transfer_test_LDADD = $(dat_test_libs)
 test_api_extension_test_SOURCES = %reldir%/extension_test.cpp $(dat_test_headers)
 test_api_extension_test_LDADD = $(dat_test_libs)
+test_api_counters_test_SOURCES = %reldir%/counters_test.cpp $(dat_test_headers)
+test_api_counters_test_LDADD = $(dat_test_libs)
 test_api_codes_test_SOURCES = %reldir%/codes_test.cpp $(dat_test_headers)
 test_api_codes_test_LDADD = $(dat_test_libs)
 test_api_memory_test_SOURCES = %reldir%/memory_test.cpp $(dat_test_headers)

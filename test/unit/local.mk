@@ -103,3 +103,8 @@ check_PROGRAMS += test/unit/trace_test
 TESTS += test/unit/trace_test
 test_unit_trace_test_SOURCES = %reldir%/trace_ring_test.cpp %reldir%/log_sinks_test.cpp test/support/process.hpp test/support/sanitizer.hpp
 test_unit_trace_test_LDADD = libtestmain.la libsupport.la
+
+check_PROGRAMS += test/unit/device_counters_test
+TESTS += test/unit/device_counters_test
+test_unit_device_counters_test_SOURCES = %reldir%/device_counters_test.cpp dapl/device_counters.cpp dapl/codes.cpp
+test_unit_device_counters_test_LDADD = libtestmain.la

@@ -218,14 +218,15 @@ Rows argument_rows() {
         unknown("unknown-255", 255),
         unknown("unknown-4095", 4095),
         unknown("unknown-16384", 16384),
-        {"dat_extension_op/query-counters", "0x3FFF0000",
+        {"dat_extension_op/query-counters", "0 0",
          [](Rig& r) {
              DAT_UINT64 value = 0;
-             r << dat_ib_query_counters(r.endpoint(), 0, &value, 0);
+             r << dat_ib_query_counters(r.endpoint(), 0, &value, 0)
+               << static_cast<DAT_COUNT>(value);
          }},
-        {"dat_extension_op/print-counters", "0x3FFF0000",
-         [](Rig& r) { r << dat_ib_print_counters(r.ia(), 0, 0); }},
-        {"dat_extension_op/start-and-stop-counter", "0x3FFF0000 0x3FFF0000",
+        {"dat_extension_op/print-counters", "0x80060026",
+         [](Rig& r) { r << dat_ib_print_counters(r.ia(), -1, 0); }},
+        {"dat_extension_op/start-and-stop-counter", "0 0",
          [](Rig& r) {
              r << dat_extension_op(r.ia(), DAT_IB_START_COUNTERS_OP, 0)
                << dat_extension_op(r.ia(), DAT_IB_STOP_COUNTERS_OP, 0);

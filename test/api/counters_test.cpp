@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Counters of IAs, EPs and EVDs: each counts what its name says, in the right object, between two
+// real processes; resets, codes, and what is printed.
+#include <dat2/dat_ib_extensions.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "test/api/side.hpp"
+
+namespace {
+
+using namespace test;
+
+constexpr DAT_CONN_QUAL kQualifier = 4733;
+constexpr DAT_COMPLETION_FLAGS kDefault = DAT_COMPLETION_DEFAULT_FLAG;
+
+struct Window {
+    DAT_VADDR address;
+    DAT_RMR_CONTEXT key;
+};
+
+DAT_UINT64 counter(DAT_HANDLE handle, int which, bool reset = false) {
+    DAT_UINT64 value = ~DAT_UINT64{0};
+    succeed(dat_ib_query_counters(handle, which, &value, reset), "dat_ib_query_counters");
+    return value;
+}
+
+DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
+    DAT_DTO_COOKIE result;
+    result.as_64 = value;
+    return result;
+}
+
+void take(DAT_EVD_HANDLE evd) {
+    DAT_EVENT event{};
+    DAT_COUNT more = 0;
+    succeed(dat_evd_wait(evd, kMicroseconds, 1, &event, &more), "dat_evd_wait");
+}
+
+/// Everything that an EP counts.
+using EpValues = std::array<DAT_UINT64, DCNT_EP_ALL_COUNTERS>;
+EpValues all_of(DAT_EP_HANDLE ep) {
+    EpValues values{};
+    succeed(dat_ib_query_counters(ep, DCNT_EP_ALL_COUNTERS, values.data(), 0), "all counters");
+    return values;
+}
+
+/// What the passive side has counted at the end.
+struct Passive {
+    EpValues ep;
+    DAT_UINT64 listened, requested, accepted, answered, established;
+};
+
+/// Takes one message of each kind.
+void serve(Channel& channel) {
+    Side side;
+    side.listen(kQualifier);
+    channel.send('l');
+    const DAT_EP_HANDLE ep = side.endpoint();
+    Buffer memory(side, 64), target(side, 64);
+    DAT_LMR_TRIPLET all = memory.all();
+    for (DAT_UINT64 i = 0; i < 3; ++i)
+        succeed(dat_ep_post_recv(ep, 1, &all, cookie(i), kDefault), "dat_ep_post_recv");
+    succeed(dat_cr_accept(side.request(), ep, 0, nullptr), "dat_cr_accept");
+    side.connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
+    channel.send(Window{target.all().virtual_address, target.remote_key});
+    for (int i = 0; i < 3; ++i) take(side.receives);
+    channel.send(Passive{all_of(ep), counter(side.ia, DCNT_IA_CM_LISTEN),
+                         counter(side.ia, DCNT_IA_SP_CR), counter(side.ia, DCNT_IA_SP_CR_ACCEPTED),
+                         counter(side.ia, DCNT_IA_CM_REP_TX),
+                         counter(side.ia, DCNT_IA_CM_PASSIVE_EST)});
+    channel.receive<char>();
+}
+
+TEST(Counters, CountTransfersAndConnectionsOnBothSides) {
+    Child child(serve);
+    Channel& channel = child.channel();
+    channel.receive<char>();
+    Side side;
+    if (!side.has_extensions()) GTEST_SKIP() << "an iWARP device has no extensions";
+    const DAT_EP_HANDLE ep = side.connect_to(kQualifier);
+    const auto window = channel.receive<Window>();
+    Buffer buffer(side, 64);
+    DAT_LMR_TRIPLET local = buffer.all();
+    DAT_RMR_TRIPLET remote{};
+    remote.virtual_address = window.address;
+    remote.segment_length = 48;
+    remote.rmr_context = window.key;
+
+    local.segment_length = 40;
+    succeed(dat_ep_post_send(ep, 1, &local, cookie(1), kDefault), "a send");
+    take(side.sends);
+    local.segment_length = 24;
+    succeed(dat_ib_post_send_immed(ep, 1, &local, cookie(2), 7, kDefault), "a send with a number");
+    take(side.sends);
+    local.segment_length = 48;
+    succeed(dat_ib_post_rdma_write_immed(ep, 1, &local, cookie(3), &remote, 7, kDefault),
+            "a write with a number");
+    take(side.sends);
+    succeed(dat_ep_post_rdma_write(ep, 1, &local, cookie(4), &remote, kDefault), "a write");
+    take(side.sends);
+    succeed(dat_ep_post_rdma_read(ep, 1, &local, cookie(5), &remote, kDefault), "a read");
+    take(side.sends);
+    EXPECT_NE(dat_ep_post_rdma_write(ep, 1, &local, cookie(6), nullptr, kDefault), DAT_SUCCESS);
+
+    EpValues wanted{};
+    wanted[DCNT_EP_CONNECT] = 1;
+    wanted[DCNT_EP_POST_SEND] = 2;
+    wanted[DCNT_EP_POST_SEND_DATA] = 64;
+    wanted[DCNT_EP_POST_WRITE_IMM] = 1;
+    wanted[DCNT_EP_POST_WRITE_IMM_DATA] = 48;
+    wanted[DCNT_EP_POST_WRITE] = 1;
+    wanted[DCNT_EP_POST_WRITE_DATA] = 48;
+    wanted[DCNT_EP_POST_READ] = 1;
+    wanted[DCNT_EP_POST_READ_DATA] = 48;
+    EXPECT_EQ(all_of(ep), wanted) << "what was refused does not count";
+    EXPECT_EQ(counter(side.ia, DCNT_IA_CM_REQ_TX), 1U);
+    EXPECT_EQ(counter(side.ia, DCNT_IA_CM_REP_RX), 1U);
+    EXPECT_EQ(counter(side.ia, DCNT_IA_CM_RTU_TX), 1U);
+    EXPECT_EQ(counter(side.ia, DCNT_IA_CM_ACTIVE_EST), 1U);
+    EXPECT_EQ(counter(side.connections, DCNT_EVD_CONN_CALLBACK), 1U);
+
+    const auto passive = channel.receive<Passive>();
+    EpValues received{};
+    received[DCNT_EP_POST_RECV] = 3;
+    received[DCNT_EP_POST_RECV_DATA] = 192;
+    received[DCNT_EP_RECV] = 1;
+    received[DCNT_EP_RECV_DATA] = 40;
+    received[DCNT_EP_RECV_IMM] = 1;
+    received[DCNT_EP_RECV_IMM_DATA] = 24;
+    received[DCNT_EP_RECV_RDMA_IMM] = 1;
+    received[DCNT_EP_RECV_RDMA_IMM_DATA] = 48;
+    EXPECT_EQ(passive.ep, received);
+    EXPECT_EQ(passive.listened, 1U);
+    EXPECT_EQ(passive.requested, 1U);
+    EXPECT_EQ(passive.accepted, 1U);
+    EXPECT_EQ(passive.answered, 1U);
+    EXPECT_EQ(passive.established, 1U);
+
+    succeed(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect");
+    EXPECT_EQ(counter(ep, DCNT_EP_DISCONNECT), 1U);
+    channel.send('e');
+    EXPECT_EQ(child.wait(), 0);
+}
+
+TEST(Counters, CountTheObjectsOfAnIaAndTheirEnds) {
+    Side side;
+    EXPECT_EQ(counter(side.ia, DCNT_IA_PZ_CREATE), 1U);
+    EXPECT_EQ(counter(side.ia, DCNT_IA_EVD_CREATE), 4U) << "the async EVD is nobody's call";
+    const DAT_EP_HANDLE ep = side.endpoint();
+    const DAT_PSP_HANDLE psp = side.listen(kQualifier);
+    DAT_PSP_HANDLE any = DAT_HANDLE_NULL;
+    DAT_CONN_QUAL qualifier = 0;
+    succeed(dat_psp_create_any(side.ia, &qualifier, side.requests, DAT_PSP_CONSUMER_FLAG, &any),
+            "dat_psp_create_any");
+    DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
+    succeed(dat_pz_create(side.ia, &pz), "dat_pz_create");
+    { const Buffer memory(side); }
+    succeed(dat_pz_free(pz), "dat_pz_free");
+    succeed(dat_psp_free(psp), "dat_psp_free");
+    succeed(dat_psp_free(any), "dat_psp_free");
+    succeed(dat_ep_free(ep), "dat_ep_free");
+    const DAT_EVD_HANDLE evd = side.evd(DAT_EVD_DTO_FLAG, 8);
+    succeed(dat_evd_free(evd), "dat_evd_free");
+
+    std::array<DAT_UINT64, DCNT_IA_ALL_COUNTERS> values{};
+    succeed(dat_ib_query_counters(side.ia, DCNT_IA_ALL_COUNTERS, values.data(), 0), "all counters");
+    EXPECT_EQ(values[DCNT_IA_PZ_CREATE], 2U);
+    EXPECT_EQ(values[DCNT_IA_PZ_FREE], 1U);
+    EXPECT_EQ(values[DCNT_IA_LMR_CREATE], 1U);
+    EXPECT_EQ(values[DCNT_IA_LMR_FREE], 1U);
+    EXPECT_EQ(values[DCNT_IA_EP_CREATE], 1U);
+    EXPECT_EQ(values[DCNT_IA_EP_FREE], 1U);
+    EXPECT_EQ(values[DCNT_IA_PSP_CREATE], 1U);
+    EXPECT_EQ(values[DCNT_IA_PSP_CREATE_ANY], 1U);
+    EXPECT_EQ(values[DCNT_IA_PSP_FREE], 2U);
+    EXPECT_EQ(values[DCNT_IA_EVD_CREATE], 5U);
+    EXPECT_EQ(values[DCNT_IA_EVD_FREE], 1U);
+    EXPECT_EQ(values[DCNT_IA_CM_LISTEN], 2U);
+}
+
+TEST(Counters, CountHowAnEvdWasLookedAt) {
+    const Side side;
+    for (int i = 0; i < 3; ++i) Side::expect_empty(side.sends);
+    EXPECT_EQ(counter(side.sends, DCNT_EVD_DEQUEUE), 3U);
+    EXPECT_EQ(counter(side.sends, DCNT_EVD_DEQUEUE_NOT_FOUND), 3U);
+    EXPECT_GE(counter(side.sends, DCNT_EVD_DEQUEUE_POLL), 3U);
+    EXPECT_EQ(counter(side.sends, DCNT_EVD_DEQUEUE_FOUND), 0U);
+    EXPECT_EQ(counter(side.sends, DCNT_EVD_DEQUEUE_POLL_FOUND), 0U);
+
+    const DAT_EVD_HANDLE software = side.evd(DAT_EVD_SOFTWARE_FLAG, 8);
+    DAT_EVENT event{};
+    event.event_number = DAT_SOFTWARE_EVENT;
+    for (int i = 0; i < 2; ++i) succeed(dat_evd_post_se(software, &event), "dat_evd_post_se");
+    succeed(dat_evd_dequeue(software, &event), "dat_evd_dequeue");
+    take(software);
+    Side::expect_empty(software);
+    DAT_COUNT more = 0;
+    EXPECT_EQ(DAT_GET_TYPE(dat_evd_wait(software, 1000, 1, &event, &more)), DAT_TIMEOUT_EXPIRED);
+    EXPECT_EQ(counter(software, DCNT_EVD_DEQUEUE), 2U);
+    EXPECT_EQ(counter(software, DCNT_EVD_DEQUEUE_FOUND), 1U);
+    EXPECT_EQ(counter(software, DCNT_EVD_DEQUEUE_NOT_FOUND), 1U);
+    EXPECT_EQ(counter(software, DCNT_EVD_DEQUEUE_POLL), 0U) << "there is no device to ask";
+    EXPECT_EQ(counter(software, DCNT_EVD_WAIT), 2U);
+    EXPECT_GE(counter(software, DCNT_EVD_WAIT_BLOCKED), 1U);
+    EXPECT_EQ(counter(software, DCNT_EVD_WAIT_NOTIFY), 0U);
+}
+
+TEST(Counters, BeginAnewWhereTheyAreReset) {
+    const Side side;
+    EXPECT_EQ(counter(side.ia, DCNT_IA_EVD_CREATE, true), 4U) << "the value before";
+    EXPECT_EQ(counter(side.ia, DCNT_IA_EVD_CREATE), 0U);
+    side.evd(DAT_EVD_DTO_FLAG, 8);
+    EXPECT_EQ(counter(side.ia, DCNT_IA_EVD_CREATE), 1U);
+    EXPECT_EQ(counter(side.ia, DCNT_IA_PZ_CREATE), 1U) << "the others go on";
+    Side::expect_empty(side.sends);
+    counter(side.sends, DCNT_EVD_DEQUEUE, true);
+    EXPECT_EQ(counter(side.sends, DCNT_EVD_DEQUEUE), 0U);
+    EXPECT_EQ(counter(side.sends, DCNT_EVD_DEQUEUE_NOT_FOUND), 1U);
+}
+
+TEST(Counters, ArePrintedByNameOnStandardOutput) {
+    const Side side;
+    testing::internal::CaptureStdout();
+    const DAT_RETURN one = dat_ib_print_counters(side.ia, DCNT_IA_EVD_CREATE, 1);
+    const std::string line = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(one, DAT_SUCCESS);
+    EXPECT_EQ(line, "DCNT_IA_EVD_CREATE             4\n");
+    testing::internal::CaptureStdout();
+    const DAT_RETURN all = dat_ib_print_counters(side.sends, DCNT_EVD_ALL_COUNTERS, 0);
+    const std::string lines = testing::internal::GetCapturedStdout();
+    EXPECT_EQ(all, DAT_SUCCESS);
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), DCNT_EVD_ALL_COUNTERS);
+    EXPECT_EQ(counter(side.ia, DCNT_IA_EVD_CREATE), 0U) << "printed and reset";
+}
+
+TEST(Counters, AnswerCodesForWhatIsNotThere) {
+    const Side side;
+    DAT_UINT64 value = 0;
+    EXPECT_EQ(dat_ib_query_counters(side.pz, 0, &value, 0),
+              DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE1);
+    EXPECT_EQ(dat_ib_query_counters(side.ia, -1, &value, 0),
+              DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2);
+    EXPECT_EQ(dat_ib_query_counters(side.sends, DCNT_EVD_ALL_COUNTERS + 1, &value, 0),
+              DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2);
+    EXPECT_EQ(dat_ib_query_counters(side.ia, 0, nullptr, 0),
+              DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG3);
+    EXPECT_EQ(dat_ib_print_counters(side.ia, 1000, 0),
+              DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2);
+}
+
+TEST(Counters, OfTheDeviceAreSampledBetweenStartAndStop) {
+    const Side side;
+    EXPECT_EQ(dat_ib_start_counter(side.ia, DCNT_IA_CM), DAT_SUCCESS) << "always counted";
+    EXPECT_EQ(dat_ib_stop_counter(side.ia, DCNT_IA_CM), DAT_SUCCESS);
+    EXPECT_EQ(dat_ib_start_counter(side.sends, DCNT_IA_LNK),
+              DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
+    EXPECT_EQ(dat_ib_start_counter(side.ia, static_cast<DAT_IA_COUNTER_TYPE>(9)),
+              DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2);
+    const DAT_RETURN started = dat_ib_start_counter(side.ia, DCNT_IA_LNK);
+    if (started != DAT_SUCCESS) {
+        EXPECT_EQ(started, DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED) << "it shows none";
+    }
+    EXPECT_EQ(counter(side.ia, DCNT_IA_LNK_ERR_RCV), 0U);
+    EXPECT_EQ(dat_ib_stop_counter(side.ia, DCNT_IA_LNK), DAT_SUCCESS);
+}
+
+}  // namespace

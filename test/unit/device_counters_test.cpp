@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The counters that a device keeps, read from files as the kernel has them.
+#include "dapl/device_counters.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "dapl/codes.hpp"
+
+namespace {
+
+using dapl::DeviceCounters;
+
+class DeviceDirectory : public testing::Test {
+  protected:
+    DeviceDirectory() {
+        std::string name = std::filesystem::temp_directory_path() / "device-XXXXXX";
+        if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp failed");
+        path = name;
+        std::strncpy(device.ibdev_path, name.c_str(), sizeof device.ibdev_path - 1);
+        context.device = &device;
+    }
+    ~DeviceDirectory() override { std::filesystem::remove_all(path); }
+    void show(const std::string& file, const std::string& content) const {
+        const std::filesystem::path whole = path / file;
+        create_directories(whole.parent_path());
+        std::ofstream(whole) << content << '\n';
+    }
+
+    std::filesystem::path path;
+    ibv_device device{};
+    ibv_context context{};
+};
+
+TEST_F(DeviceDirectory, CountsWhatGrowsBetweenStartAndStopAndGoesOnWithTheNextStart) {
+    DeviceCounters counters(context, 2);
+    show("ports/2/counters/port_xmit_discards", "100");
+    show("ports/1/counters/port_xmit_discards", "9999");
+    EXPECT_EQ(counters.value(DCNT_IA_LNK_ERR_XMT_DISCARDS), 0U);
+    EXPECT_EQ(counters.start(DCNT_IA_LNK), DAT_SUCCESS);
+    show("ports/2/counters/port_xmit_discards", "103");
+    EXPECT_EQ(counters.value(DCNT_IA_LNK_ERR_XMT_DISCARDS), 3U);
+    EXPECT_EQ(counters.start(DCNT_IA_LNK), DAT_SUCCESS) << "it goes on as it is";
+    EXPECT_EQ(counters.value(DCNT_IA_LNK_ERR_XMT_DISCARDS), 3U);
+    EXPECT_EQ(counters.stop(DCNT_IA_LNK), DAT_SUCCESS);
+    show("ports/2/counters/port_xmit_discards", "110");
+    EXPECT_EQ(counters.value(DCNT_IA_LNK_ERR_XMT_DISCARDS), 3U);
+    EXPECT_EQ(counters.start(DCNT_IA_LNK), DAT_SUCCESS);
+    show("ports/2/counters/port_xmit_discards", "111");
+    EXPECT_EQ(counters.value(DCNT_IA_LNK_ERR_XMT_DISCARDS), 4U);
+    EXPECT_EQ(counters.value(DCNT_IA_LNK_WARN_XMT_WAIT), 0U) << "not shown";
+}
+
+TEST_F(DeviceDirectory, ReadsTheDiagnosticCountersOfTheDevice) {
+    DeviceCounters counters(context, 1);
+    show("diag_counters/sq_num_tree", "5");
+    EXPECT_EQ(counters.start(DCNT_IA_DIAG), DAT_SUCCESS);
+    show("diag_counters/sq_num_tree", "7");
+    EXPECT_EQ(counters.value(DCNT_IA_DIAG_ERR_SQ_TREE), 2U);
+    EXPECT_EQ(counters.start(DCNT_IA_LNK), dapl::error(DAT_MODEL_NOT_SUPPORTED))
+        << "the two groups stand alone";
+}
+
+TEST_F(DeviceDirectory, SaysSoWhereTheDeviceShowsNothingOrNonsense) {
+    DeviceCounters counters(context, 1);
+    EXPECT_EQ(counters.start(DCNT_IA_LNK), dapl::error(DAT_MODEL_NOT_SUPPORTED));
+    EXPECT_EQ(counters.stop(DCNT_IA_LNK), DAT_SUCCESS);
+    show("ports/1/counters/port_rcv_errors", "N/A (no PMA)");
+    EXPECT_EQ(counters.start(DCNT_IA_LNK), dapl::error(DAT_MODEL_NOT_SUPPORTED));
+}
+
+}  // namespace
