@@ -407,6 +407,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
 }
 
 int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr*) {
+    const std::lock_guard guard(mutex);
     attributes->qp_state = qp->state;
     return 0;
 }
@@ -528,6 +529,10 @@ void raise(const ibv_async_event& event, int number) {
 
 int polls() {
     return polled;
+}
+void connect(ibv_qp* qp) {
+    const std::lock_guard guard(mutex);
+    qp->state = IBV_QPS_RTS;
 }
 int moves_to(ibv_qp_state state) {
     return moves[state];

@@ -68,6 +68,9 @@ int disconnects();
 /// How often completion queues were polled.
 int polls();
 
+/// The queue pair is ready to send, as after a connection manager's moves, which moves_to() does
+/// not count.
+void connect(ibv_qp* qp);
 /// How often queue pairs were moved to a state.
 int moves_to(ibv_qp_state state);
 

@@ -25,7 +25,7 @@ class AgreeableConnection final : public dapl::cm::Connection {
     support::Result<void> accept(const dapl::cm::Parameters& parameters,
                                  dapl::cm::User& user) override {
         if (accept_refusal) return support::failure(accept_refusal);
-        parameters.qp->state = IBV_QPS_RTS;
+        fake::connect(parameters.qp);
         last_user = &user;
         return {};
     }
@@ -50,7 +50,7 @@ class AgreeableManager final : public dapl::cm::Manager {
     support::Result<std::unique_ptr<dapl::cm::Connection>> connect(
         const sockaddr*, std::uint64_t, const dapl::cm::Parameters& parameters,
         dapl::cm::User& user) override {
-        parameters.qp->state = IBV_QPS_RTS;
+        fake::connect(parameters.qp);
         last_user = &user;
         return std::make_unique<AgreeableConnection>();
     }
