@@ -44,15 +44,18 @@ class View {
     int count() const { return static_cast<int>(names.size()); }
     /// @return the value since the last reset. @param reset whether this is one.
     std::uint64_t take(int which, bool reset) const {
-        const std::uint64_t now = total(which);
-        const std::uint64_t before =
-            reset ? mark(which).exchange(now) : mark(which).load(std::memory_order_relaxed);
-        return now - before;
+        // Whoever sees a mark sees the counts it was made from, and so never a larger mark than
+        // count.
+        std::uint64_t before = mark(which).load(std::memory_order_acquire);
+        for (;;) {
+            const std::uint64_t now = total(which);
+            if (!reset || mark(which).compare_exchange_weak(before, now)) return now - before;
+        }
     }
 
   private:
     std::uint64_t total(int which) const {
-        if (ep_) return ep_->counters.total(which);
+        if (ep_) return ep_->counters.value(which);
         if (evd_) return evd_->counters.value(which);
         return DeviceCounters::has(which) ? ia_->device_counters.value(which)
                                           : ia_->counters.total(which);

@@ -38,10 +38,16 @@ struct IaCounters : Counters<DCNT_IA_ALL_COUNTERS> {
     CounterMarks<DCNT_IA_ALL_COUNTERS> marks{};
 };
 
-/// Those of posts are counted with the lock of the requests or receives held, those of receives
-/// that have come with the lock of the EVD.
-struct EpCounters : Counters<DCNT_EP_ALL_COUNTERS> {
+/// Requests are counted with their lock held, receives that are posted with theirs, those that have
+/// come with the lock of the EVD: by three threads, perhaps, and so each on cache lines of its own.
+struct alignas(64) EpCounters : Counters<DCNT_EP_ALL_COUNTERS + 2> {
     CounterMarks<DCNT_EP_ALL_COUNTERS> marks{};
+
+    /// @return one of those that consumers see.
+    std::uint64_t value(int which) const {
+        const bool moved = which == DCNT_EP_POST_RECV || which == DCNT_EP_POST_RECV_DATA;
+        return total(moved ? which - DCNT_EP_POST_RECV + kPostedReceives : which);
+    }
 
     /// @param operation DAT_DTOS or DAT_IB_DTOS of a request or receive that was posted.
     [[gnu::always_inline]] void posted(std::uint32_t operation, std::uint64_t bytes);
@@ -50,7 +56,12 @@ struct EpCounters : Counters<DCNT_EP_ALL_COUNTERS> {
         count_alone(which);
         count_alone(which + 1, bytes);
     }
+
+  private:
+    /// In the place of DCNT_EP_POST_RECV, which stands on the line of the sends.
+    static constexpr int kPostedReceives = DCNT_EP_ALL_COUNTERS;
 };
+static_assert(DCNT_EP_RECV % 8 == 0 && DCNT_EP_ALL_COUNTERS % 8 == 0, "begin a cache line");
 
 /// How often a look at an EVD went as nearly all do, by the shortest way: each stands for several
 /// counters that consumers see.
@@ -60,7 +71,7 @@ enum EvdWay : int {
     kEvdWays
 };
 
-/// All but DCNT_EVD_CONN_CALLBACK and DCNT_EVD_DTO_CALLBACK are counted with the EVD's lock held.
+/// Those that are counted alone are counted with the EVD's lock held.
 struct EvdCounters : Counters<kEvdWays> {
     CounterMarks<DCNT_EVD_ALL_COUNTERS> marks{};
 
@@ -80,7 +91,7 @@ inline void EpCounters::posted(std::uint32_t operation, std::uint64_t bytes) {
             break;
         case DAT_DTO_RECEIVE:
         case DAT_IB_DTO_RECV_IMMED:
-            which = DCNT_EP_POST_RECV;
+            which = kPostedReceives;
             break;
         case DAT_DTO_RDMA_WRITE:
             which = DCNT_EP_POST_WRITE;

@@ -24,7 +24,8 @@ constexpr const char* kLinkFiles[] = {
     "port_xmit_wait",
 };
 
-/// Files of the device's directory `diag_counters`, in the order of DCNT_IA_DIAG_*.
+/// Files of the device's directory `hw_counters`, of older drivers `diag_counters`, in the order of
+/// DCNT_IA_DIAG_*.
 constexpr const char* kDiagnosticFiles[] = {
     "rq_num_rae", "rq_num_oos",  "rq_num_rire", "rq_num_udsdprd", "sq_num_rae",
     "sq_num_oos", "sq_num_rire", "sq_num_rree", "sq_num_tree",
@@ -34,12 +35,11 @@ struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-bool read_number(const std::string& path, std::uint64_t& value) {
+std::optional<std::uint64_t> read_number(const std::string& path) {
     const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "re"));
     unsigned long long number;
-    if (!file || std::fscanf(file.get(), "%llu", &number) != 1) return false;
-    value = number;
-    return true;
+    if (!file || std::fscanf(file.get(), "%llu", &number) != 1) return std::nullopt;
+    return number;
 }
 
 }  // namespace
@@ -51,46 +51,55 @@ DeviceCounters::Range DeviceCounters::range_of(DAT_IA_COUNTER_TYPE group) {
     return {kFirstDiagnostic, DCNT_IA_ALL_COUNTERS};
 }
 
-bool DeviceCounters::read(int which, std::uint64_t& value) const {
+std::optional<std::uint64_t> DeviceCounters::read(int which) const {
     const std::string device = device_.device->ibdev_path;
-    if (which >= kFirstDiagnostic)
-        return read_number(device + "/diag_counters/" + kDiagnosticFiles[which - kFirstDiagnostic],
-                           value);
-    return read_number(
-        device + "/ports/" + std::to_string(port_) + "/counters/" + kLinkFiles[which - kFirst],
-        value);
+    if (which < kFirstDiagnostic)
+        return read_number(device + "/ports/" + std::to_string(port_) + "/counters/" +
+                           kLinkFiles[which - kFirst]);
+    const char* const file = kDiagnosticFiles[which - kFirstDiagnostic];
+    const auto number = read_number(device + "/hw_counters/" + file);
+    return number ? number : read_number(device + "/diag_counters/" + file);
+}
+
+bool DeviceCounters::is_running(const Range& range) {
+    for (int which = range.first; which < range.end; ++which)
+        if (sample(which).last) return true;
+    return false;
+}
+
+/// Where the device's own counter was set back from outside, what it has counted since is what it
+/// has grown by.
+void DeviceCounters::update(int which) {
+    Sample& kept = sample(which);
+    if (!kept.last) return;
+    const auto now = read(which);
+    if (!now) return;
+    kept.grown += *now >= *kept.last ? *now - *kept.last : *now;
+    kept.last = now;
 }
 
 DAT_RETURN DeviceCounters::start(DAT_IA_COUNTER_TYPE group) {
     const Range range = range_of(group);
     support::MutexLock lock(mutex_);
-    if (is_running(range.first)) return DAT_SUCCESS;
-    bool shown = false;
-    for (int which = range.first; which < range.end; ++which)
-        if (read(which, started_at_[which - kFirst])) shown = true;
-    if (!shown) return error(DAT_MODEL_NOT_SUPPORTED);
-    running_[range.first < kFirstDiagnostic ? 0 : 1] = true;
-    return DAT_SUCCESS;
+    if (is_running(range)) return DAT_SUCCESS;
+    for (int which = range.first; which < range.end; ++which) sample(which).last = read(which);
+    return is_running(range) ? kSuccess : error(DAT_MODEL_NOT_SUPPORTED);
 }
 
 DAT_RETURN DeviceCounters::stop(DAT_IA_COUNTER_TYPE group) {
     const Range range = range_of(group);
     support::MutexLock lock(mutex_);
-    if (!is_running(range.first)) return DAT_SUCCESS;
     for (int which = range.first; which < range.end; ++which) {
-        std::uint64_t now;
-        if (read(which, now)) counted_[which - kFirst] += now - started_at_[which - kFirst];
+        update(which);
+        sample(which).last.reset();
     }
-    running_[range.first < kFirstDiagnostic ? 0 : 1] = false;
     return DAT_SUCCESS;
 }
 
 std::uint64_t DeviceCounters::value(int which) {
     support::MutexLock lock(mutex_);
-    const std::uint64_t counted = counted_[which - kFirst];
-    std::uint64_t now;
-    if (!is_running(which) || !read(which, now)) return counted;
-    return counted + now - started_at_[which - kFirst];
+    update(which);
+    return sample(which).grown;
 }
 
 }  // namespace dapl

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "dapl/support/mutex.hpp"
 
@@ -21,15 +22,13 @@ class DeviceCounters {
     DeviceCounters(const ibv_context& device, int port) : device_(device), port_(port) {}
 
     /// @return whether it is one of them.
-    static bool has(int which) {
-        return which >= DCNT_IA_LNK_ERR_RCV && which < DCNT_IA_ALL_COUNTERS;
-    }
+    static bool has(int which) { return which >= kFirst && which < DCNT_IA_ALL_COUNTERS; }
     /// @return DAT_SUCCESS; DAT_MODEL_NOT_SUPPORTED where the device shows none of the group.
     /// Nothing happens where it has been started.
     DAT_RETURN start(DAT_IA_COUNTER_TYPE group) EXCLUDES(mutex_);
     /// Keeps what has been counted. Nothing happens where it has not been started.
     DAT_RETURN stop(DAT_IA_COUNTER_TYPE group) EXCLUDES(mutex_);
-    /// @return 0 before the first start, and of what the device does not show.
+    /// Never falls. @return 0 before the first start, and of what the device does not show.
     std::uint64_t value(int which) EXCLUDES(mutex_);
 
   private:
@@ -37,22 +36,23 @@ class DeviceCounters {
     static constexpr int kFirstDiagnostic = DCNT_IA_DIAG_ERR_RQ_RAE;
     static constexpr int kCount = DCNT_IA_ALL_COUNTERS - kFirst;
 
+    struct Sample {
+        std::optional<std::uint64_t> last;  ///< as the device showed it; empty: not running
+        std::uint64_t grown = 0;            ///< since the first start, less what came between
+    };
     struct Range {
         int first, end;
     };
     static Range range_of(DAT_IA_COUNTER_TYPE group);
-    /// @return whether the device shows it.
-    bool read(int which, std::uint64_t& value) const;
-    bool is_running(int which) const REQUIRES(mutex_) {
-        return running_[which < kFirstDiagnostic ? 0 : 1];
-    }
+    std::optional<std::uint64_t> read(int which) const;
+    Sample& sample(int which) REQUIRES(mutex_) { return samples_[which - kFirst]; }
+    bool is_running(const Range& range) REQUIRES(mutex_);
+    void update(int which) REQUIRES(mutex_);
 
     const ibv_context& device_;
     const int port_;
     support::Mutex mutex_;
-    bool running_[2] GUARDED_BY(mutex_) = {};
-    std::array<std::uint64_t, kCount> started_at_ GUARDED_BY(mutex_){};
-    std::array<std::uint64_t, kCount> counted_ GUARDED_BY(mutex_){};  ///< until the last stop
+    std::array<Sample, kCount> samples_ GUARDED_BY(mutex_);
 };
 
 }  // namespace dapl

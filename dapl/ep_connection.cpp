@@ -38,23 +38,6 @@ EpCause undoing_accept(DAT_EP_STATE before) {
     return EpCause::kAcceptFailed;
 }
 
-/// What an end that the connection manager reports counts as.
-DAT_IA_COUNTERS counter_of(cm::Outcome outcome, DAT_EP_STATE before) {
-    switch (outcome) {
-        case cm::Outcome::kPeerRejected:
-            return DCNT_IA_CM_USER_REJ_RX;
-        case cm::Outcome::kNonPeerRejected:
-            return DCNT_IA_CM_ERR_REFUSED;
-        case cm::Outcome::kUnreachable:
-            return DCNT_IA_CM_ERR_TIMEOUT;
-        case cm::Outcome::kDisconnected:
-            return before == DAT_EP_STATE_DISCONNECT_PENDING ? DCNT_IA_CM_DREP_RX
-                                                             : DCNT_IA_CM_DREQ_RX;
-        default:
-            return DCNT_IA_CM_ERR;
-    }
-}
-
 /// With the messages that have gone to and fro before.
 void count_established(IaCounters& counters, bool active) {
     if (active) counters.count(DCNT_IA_CM_REP_RX);
@@ -62,11 +45,31 @@ void count_established(IaCounters& counters, bool active) {
     counters.count(active ? DCNT_IA_CM_ACTIVE_EST : DCNT_IA_CM_PASSIVE_EST);
 }
 
+/// The manager answers a peer's request itself.
+void count_disconnected(IaCounters& counters, bool answered) {
+    if (answered) return counters.count(DCNT_IA_CM_DREP_RX);
+    counters.count(DCNT_IA_CM_DREQ_RX);
+    counters.count(DCNT_IA_CM_DREP_TX);
+}
+
 EpReason by_manager(cm::Outcome outcome) {
     return {EpReason::Source::kManager, static_cast<int>(outcome)};
 }
 
 }  // namespace
+
+void count_failure(IaCounters& counters, cm::Outcome outcome) {
+    switch (outcome) {
+        case cm::Outcome::kPeerRejected:
+            return counters.count(DCNT_IA_CM_USER_REJ_RX);
+        case cm::Outcome::kNonPeerRejected:
+            return counters.count(DCNT_IA_CM_ERR_REFUSED);
+        case cm::Outcome::kUnreachable:
+            return counters.count(DCNT_IA_CM_ERR_TIMEOUT);
+        default:
+            return counters.count(DCNT_IA_CM_ERR);
+    }
+}
 
 cm::Parameters EpConnection::parameters(cm::PrivateData data) {
     return {ep_.queue_pair(), limited(ep_.attributes.max_rdma_read_in),
@@ -132,8 +135,10 @@ void EpConnection::disconnect(EpCause how, const EpReason& reason) {
         support::trace(support::Level::kWarning, "EP {:x} cannot wait for its requests: {}",
                        ep_.id(), std::generic_category().message(refused));
     }
-    cm_->disconnect();
-    if (is_pending(before)) cm_.reset();
+    if (is_pending(before))
+        withdraw();
+    else
+        request_end();
     if (ep_.state.get() != DAT_EP_STATE_DISCONNECTED) return;
     // A peer may use the connection, and break it, before this side hears that it is established.
     const bool unfinished =
@@ -142,17 +147,27 @@ void EpConnection::disconnect(EpCause how, const EpReason& reason) {
                      : DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+void EpConnection::withdraw() {
+    cm_->disconnect();
+    cm_.reset();
+}
+
+void EpConnection::request_end() {
+    cm_->disconnect();
+    if (!std::exchange(end_requested_, true)) ep_.ia.counters.count(DCNT_IA_CM_DREQ_TX);
+}
+
 /// Nobody may be polling the EVD, so this does, at growing intervals.
 void EpConnection::finish_requests() {
     ep_.parts.request_evd->poll_for_marker();
-    if (ep_.requests_finished.load(std::memory_order_acquire)) return cm_->disconnect();
+    if (ep_.requests_finished.load(std::memory_order_acquire)) return request_end();
     ep_.ia.manager->loop.arm(*this, Clock::now() + next_look_);
     next_look_ = std::min(2 * next_look_, kLongestLook);
 }
 
 void EpConnection::broken(const EpReason& reason) {
     if (!ep_.state.move(EpCause::kWorkError, reason)) return;
-    cm_->disconnect();
+    request_end();
     ended(DAT_CONNECTION_EVENT_BROKEN);
 }
 
@@ -169,6 +184,7 @@ void EpConnection::forget() {
     ep_.ia.manager->loop.cancel(*this);
     cm_.reset();
     told_ = false;
+    end_requested_ = false;
     private_data_.fill(std::byte{0});
 }
 
@@ -193,7 +209,10 @@ void EpConnection::report(cm::Outcome outcome, cm::PrivateData data) {
     const EpCause cause =
         outcome == cm::Outcome::kDisconnected ? EpCause::kDisconnected : EpCause::kRefused;
     if (!ep_.state.move(cause, by_manager(outcome))) return;
-    ep_.ia.counters.count(counter_of(outcome, before));
+    if (outcome == cm::Outcome::kDisconnected)
+        count_disconnected(ep_.ia.counters, before == DAT_EP_STATE_DISCONNECT_PENDING);
+    else
+        count_failure(ep_.ia.counters, outcome);
     ended(event_of(outcome, before), data);
 }
 

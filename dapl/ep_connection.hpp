@@ -13,6 +13,7 @@
 #include "dapl/cm/event_loop.hpp"
 #include "dapl/cm/lock.hpp"
 #include "dapl/cm/manager.hpp"
+#include "dapl/counters.hpp"
 #include "dapl/ep_state.hpp"
 
 namespace dapl {
@@ -54,6 +55,8 @@ class EpConnection final : private cm::User, private cm::Timer {
     void report(cm::Outcome outcome, cm::PrivateData data) override REQUIRES(connection_lock);
     std::uint64_t traced_id() const override;
     void expired() override REQUIRES(connection_lock);
+    void withdraw() REQUIRES(connection_lock);
+    void request_end() REQUIRES(connection_lock);
     void finish_requests() REQUIRES(connection_lock);
     void established(cm::PrivateData data) REQUIRES(connection_lock);
     DAT_EVENT_NUMBER event_of(cm::Outcome outcome, DAT_EP_STATE before) const;
@@ -67,7 +70,8 @@ class EpConnection final : private cm::User, private cm::Timer {
 
     Ep& ep_;
     bool active_ = false;
-    bool told_ = false;  ///< the user knows of the end
+    bool told_ = false;           ///< the user knows of the end
+    bool end_requested_ = false;  ///< the peer is told of it
     DAT_TIMEOUT timeout_ = DAT_TIMEOUT_INFINITE;
     Clock::time_point begun_{};
     Clock::duration next_look_{};  ///< while a graceful disconnect waits for the requests
@@ -75,6 +79,8 @@ class EpConnection final : private cm::User, private cm::Timer {
     std::unique_ptr<cm::Connection> cm_;
 };
 
+/// Counts what became of a request to connect, as its connection manager reports it.
+void count_failure(IaCounters& counters, cm::Outcome outcome);
 /// The consumer has taken the completion of a failed transfer (flushes not counted): a CONNECTED
 /// EP breaks. On the consumer's thread.
 void transfer_failed(Ep& ep, const EpReason& reason) REQUIRES(connection_lock);

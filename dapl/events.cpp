@@ -40,6 +40,7 @@ void post_datagram_event(Evd& evd, DAT_IB_EVENT_NUMBER number, Ep& ep, DAT_COUNT
     DAT_EVENT event = blank({});
     event.event_data.connect_event_data = {ep.handle(), private_data_size, private_data};
     extend(event, number, extension);
+    evd.counters.count(DCNT_EVD_CONN_CALLBACK);
     evd.post_event(event);
 }
 

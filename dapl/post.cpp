@@ -165,7 +165,6 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     }
     const std::uint32_t operation =
         request.operation | Slot::kConfirmation | Slot::suppression(request.flags);
-    ep.counters.posted(request.operation, length);
     return with_slot(ep.requests, request.cookie, length, operation,
                      [&read](ibv_qp* queue_pair, std::uint64_t id) {
                          read.wr_id = id;
@@ -175,8 +174,11 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
 
 [[gnu::always_inline]] inline DAT_RETURN submit(Ep& ep, const Request& request,
                                                 DAT_SEG_LENGTH length) REQUIRES(ep.requests.lock) {
-    if (request.confirms) [[unlikely]]
-        return submit_confirmed(ep, request, length);
+    if (request.confirms) [[unlikely]] {
+        const DAT_RETURN code = submit_confirmed(ep, request, length);
+        if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
+        return code;
+    }
     ibv_send_wr work;
     write_work_request(work, ep, request, length);
     const std::uint32_t operation = request.operation | Slot::suppression(request.flags);

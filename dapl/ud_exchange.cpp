@@ -68,6 +68,7 @@ DAT_RETURN UdExchange::accept(std::unique_ptr<cm::Connection>& request, cm::Priv
 void UdExchange::report(cm::Outcome outcome, cm::PrivateData data) {
     if (is_over_) return;
     if (active_) keep(data);
+    if (outcome != cm::Outcome::kEstablished) count_failure(ep_.ia.counters, outcome);
     switch (outcome) {
         case cm::Outcome::kEstablished:
             return established();
@@ -121,6 +122,7 @@ void UdExchange::finish(DAT_IB_EVENT_NUMBER number, const DAT_IB_EXTENSION_EVENT
 
 void UdExchange::expired() {
     if (!is_over_) {
+        ep_.ia.counters.count(DCNT_IA_CM_ERR_TIMEOUT);
         const cm::Progress progress = cm_->progress();
         cm::tell_timed_out({ep_.ia.adapter().address, peer_, progress.step,
                             std::to_string(timeout_) + " us were allowed", progress.tries,

@@ -51,6 +51,41 @@ struct Couple {
     }
 };
 
+DAT_UINT64 counter(DAT_HANDLE handle, int which) {
+    DAT_UINT64 value = 0;
+    succeed(dat_ib_query_counters(handle, which, &value, 0), "dat_ib_query_counters");
+    return value;
+}
+
+TEST_F(Ud, messages_and_exchanges_of_addresses_are_counted) {
+    Couple both;
+    both.meet();
+    Buffer in(both.side), out(both.side);
+    UdSide::post_receive(both.other, in);
+    both.side.send(both.asker, out, "hello", both.to_other);
+    DAT_UINT32 from = 0;
+    require(both.side.receive(both.other, in, from) == "hello", "the message");
+    EXPECT_EQ(counter(both.asker, DCNT_EP_CONNECT), 1U);
+    EXPECT_EQ(counter(both.asker, DCNT_EP_POST_SEND_UD), 1U);
+    EXPECT_EQ(counter(both.asker, DCNT_EP_POST_SEND_UD_DATA), 5U);
+    EXPECT_EQ(counter(both.asker, DCNT_EP_POST_SEND), 0U);
+    EXPECT_EQ(counter(both.other, DCNT_EP_POST_RECV), 1U);
+    EXPECT_EQ(counter(both.other, DCNT_EP_RECV_UD), 1U);
+    EXPECT_EQ(counter(both.other, DCNT_EP_RECV_UD_DATA), DAT_UINT64{kRouteHeader + 5});
+    EXPECT_EQ(counter(both.other, DCNT_EP_RECV), 0U);
+    EXPECT_EQ(counter(both.side.ia, DCNT_IA_CM_AH_REQ_TX), 1U);
+    EXPECT_EQ(counter(both.side.ia, DCNT_IA_CM_AH_REQ_RX), 1U);
+    EXPECT_EQ(counter(both.side.ia, DCNT_IA_CM_REQ_RX), 0U);
+    EXPECT_EQ(counter(both.side.ia, DCNT_IA_CM_AH_RESOLVED), 2U) << "by both ends";
+    EXPECT_EQ(counter(both.side.connections, DCNT_EVD_CONN_CALLBACK), 2U);
+
+    succeed(Side::connect(both.asker, kQualifier), "dat_ep_connect");
+    succeed(dat_cr_reject(both.side.datagram_request(), 0, nullptr), "dat_cr_reject");
+    both.side.outcome(DAT_IB_UD_CONNECTION_REJECT_EVENT, both.asker);
+    EXPECT_EQ(counter(both.side.ia, DCNT_IA_CM_USER_REJ_TX), 1U);
+    EXPECT_EQ(counter(both.side.ia, DCNT_IA_CM_USER_REJ_RX), 1U);
+}
+
 TEST_F(Ud, two_endpoints_tell_each_other_where_they_are_and_messages_go_both_ways) {
     Child child([](Channel& channel) {
         UdSide side;

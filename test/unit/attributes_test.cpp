@@ -35,6 +35,12 @@ struct Answers {
     DAT_PROVIDER_ATTR provider{};
 };
 
+DAT_UINT64 counter(DAT_IA_HANDLE ia, int which) {
+    DAT_UINT64 value = ~DAT_UINT64{0};
+    EXPECT_EQ(entry::query_counters(ia, which, &value, false), DAT_SUCCESS);
+    return value;
+}
+
 DAT_EVENT wait(DAT_EVD_HANDLE evd) {
     DAT_EVENT event{};
     DAT_COUNT more;
@@ -220,6 +226,8 @@ TEST(AsyncEvents, OfAnAdapterGoToEveryInstanceOnItWithItsOwnHandleAndTheReason) 
     EXPECT_EQ(wait(elsewhere.async).event_data.asynch_error_event_data.dat_handle, elsewhere.ia);
     for (const fake::OpenIa* open : {&first, &same, &elsewhere})
         EXPECT_TRUE(is_empty(open->async)) << "the only event, and its own adapter's";
+    EXPECT_EQ(counter(same.ia, DCNT_IA_ASYNC_ERROR), std::size(told));
+    EXPECT_EQ(counter(elsewhere.ia, DCNT_IA_ASYNC_ERROR), 1U);
 }
 
 class EndpointEvents : public CoreTest {};
@@ -243,6 +251,10 @@ TEST_F(EndpointEvents, OfAQueuePairOrCompletionQueueNameTheObjectAndItsInstance)
     EXPECT_EQ(got.event_data.asynch_error_event_data.dat_handle, ep);
     EXPECT_EQ(got.event_data.asynch_error_event_data.reason, DAT_EP_TRANSFER_TO_ERROR);
     EXPECT_TRUE(is_empty(same.async)) << "another instance's objects are no matter of its";
+    EXPECT_EQ(counter(open.ia, DCNT_IA_ASYNC_CQ_ERROR), 1U);
+    EXPECT_EQ(counter(open.ia, DCNT_IA_ASYNC_QP_ERROR), 1U);
+    EXPECT_EQ(counter(open.ia, DCNT_IA_ASYNC_ERROR), 0U);
+    EXPECT_EQ(counter(same.ia, DCNT_IA_ASYNC_CQ_ERROR), 0U);
 }
 
 }  // namespace

@@ -54,14 +54,29 @@ TEST_F(DeviceDirectory, CountsWhatGrowsBetweenStartAndStopAndGoesOnWithTheNextSt
     EXPECT_EQ(counters.value(DCNT_IA_LNK_WARN_XMT_WAIT), 0U) << "not shown";
 }
 
-TEST_F(DeviceDirectory, ReadsTheDiagnosticCountersOfTheDevice) {
+TEST_F(DeviceDirectory, ReadsTheDiagnosticCountersOfTheDeviceInEitherPlace) {
     DeviceCounters counters(context, 1);
     show("diag_counters/sq_num_tree", "5");
+    show("hw_counters/rq_num_rae", "1");
     EXPECT_EQ(counters.start(DCNT_IA_DIAG), DAT_SUCCESS);
     show("diag_counters/sq_num_tree", "7");
+    show("hw_counters/rq_num_rae", "4");
     EXPECT_EQ(counters.value(DCNT_IA_DIAG_ERR_SQ_TREE), 2U);
+    EXPECT_EQ(counters.value(DCNT_IA_DIAG_ERR_RQ_RAE), 3U);
     EXPECT_EQ(counters.start(DCNT_IA_LNK), dapl::error(DAT_MODEL_NOT_SUPPORTED))
         << "the two groups stand alone";
+}
+
+TEST_F(DeviceDirectory, NeverFallsWhereSomebodySetsTheDevicesCountersBack) {
+    DeviceCounters counters(context, 1);
+    show("ports/1/counters/port_rcv_errors", "100");
+    EXPECT_EQ(counters.start(DCNT_IA_LNK), DAT_SUCCESS);
+    show("ports/1/counters/port_rcv_errors", "105");
+    EXPECT_EQ(counters.value(DCNT_IA_LNK_ERR_RCV), 5U);
+    show("ports/1/counters/port_rcv_errors", "2");
+    EXPECT_EQ(counters.value(DCNT_IA_LNK_ERR_RCV), 7U);
+    remove(path / "ports/1/counters/port_rcv_errors");
+    EXPECT_EQ(counters.value(DCNT_IA_LNK_ERR_RCV), 7U) << "it is not shown any more";
 }
 
 TEST_F(DeviceDirectory, SaysSoWhereTheDeviceShowsNothingOrNonsense) {
