@@ -37,6 +37,7 @@ include test/unit/local.mk
 include test/api/local.mk
 include test/api/conformance/local.mk
 include test/dtest/local.mk
+include test/dtest_ext/local.mk
 include test/tools/local.mk
 include test/compat/local.mk
 include test/compat/registry/local.mk

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the command-line tools share: how they tell of failures, their clock, the socket by which two ends meet.
+# What the command-line tools share: command lines, how they tell of failures, their clock, the socket by which two
+# ends meet.
 noinst_LTLIBRARIES += libtools.la
 libtools_la_SOURCES = \
     %reldir%/clock.hpp \
+    %reldir%/command_line.cpp %reldir%/command_line.hpp \
     %reldir%/failure.cpp %reldir%/failure.hpp \
     %reldir%/socket.cpp %reldir%/socket.hpp
 

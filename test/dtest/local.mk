@@ -8,6 +8,7 @@ libdtest_la_SOURCES = \
     %reldir%/options.cpp %reldir%/options.hpp \
     %reldir%/pattern.cpp %reldir%/pattern.hpp \
     %reldir%/record.cpp %reldir%/record.hpp \
+    %reldir%/region.cpp %reldir%/region.hpp \
     %reldir%/reference_tests.cpp %reldir%/reference_tests.hpp \
     %reldir%/session.cpp %reldir%/session.hpp \
     %reldir%/side_channel.cpp %reldir%/side_channel.hpp \

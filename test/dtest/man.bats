@@ -21,19 +21,36 @@ lint() {
 @test "dat.conf(5) is a manual page without faults" { lint "$pages/dat.conf.5"; }
 @test "dat_opendat_memory_alloc(3) is a manual page without faults" { lint "$pages/dat_opendat_memory_alloc.3"; }
 @test "dtest(1) is a manual page without faults" { lint "$pages/dtest.1"; }
+@test "dtest_ext(1) is a manual page without faults, and dtestx(1) leads there" {
+    lint "$pages/dtest_ext.1"
+    [ "$(cat "$pages/dtestx.1")" = '.so man1/dtest_ext.1' ]
+}
 
 # usage: options_of < TEXT - the options that begin a line, one a line.
 options_of() {
     sed -n 's/^ *\(-.*\)/\1/p' | sed 's/  .*//; s/=[A-Z]*//g; s/,//g' | tr ' ' '\n' | grep -E '^--?[a-zA-Z-]+$' | sort -u
 }
 
-@test "dtest --help and dtest(1) name the same options" {
+# usage: same_options PROGRAM AT_LEAST - its --help and its page name the same ones.
+same_options() {
     need_pages
-    "$TOP_BUILDDIR/dtest" --help | options_of >"$BATS_TEST_TMPDIR/help"
-    mandoc -T ascii "$pages/dtest.1" | sed 's/.\x08//g' |
+    "$TOP_BUILDDIR/$1" --help | options_of >"$BATS_TEST_TMPDIR/help"
+    mandoc -T ascii "$pages/$1.1" | sed 's/.\x08//g' |
         sed -n '/^OPTIONS/,/^OUTPUT/p' | options_of >"$BATS_TEST_TMPDIR/page"
-    [ "$(wc -l <"$BATS_TEST_TMPDIR/help")" -gt 30 ]
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/help")" -gt "$2" ]
     diff "$BATS_TEST_TMPDIR/help" "$BATS_TEST_TMPDIR/page"
+}
+
+@test "dtest --help and dtest(1) name the same options" { same_options dtest 30; }
+@test "dtest_ext --help and dtest_ext(1) name the same options" { same_options dtest_ext 20; }
+
+@test "dtest_ext has the letters that scripts written for dtestx use" {
+    for letter in q c s v u m p; do
+        "$TOP_BUILDDIR/dtest_ext" --help | grep -qE "^  -$letter, --[a-z-]+  " || { echo "-$letter"; false; }
+    done
+    for letter in U h b P; do
+        "$TOP_BUILDDIR/dtest_ext" --help | grep -qE "^  -$letter, --[a-z-]+=[A-Z]+" || { echo "-$letter"; false; }
+    done
 }
 
 @test "dtest has the letters that scripts written for other dtests use" {

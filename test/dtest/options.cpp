@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "test/dtest/options.hpp"
 
-#include <getopt.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
+
+#include "dat/tools/command_line.hpp"
 
 namespace dtest {
+
+using namespace tools;
 
 namespace {
 
 constexpr int kHelp = 1000;
 constexpr int kTimeout = 1001;
-
-struct Option {
-    int letter;  ///< or one of the values above for an option without a letter
-    const char* name;
-    const char* argument;  ///< nullptr for none
-    const char* help;
-};
 
 constexpr Option kOptions[] = {
     {'s', "server", nullptr, "run as the server (default)"},
@@ -55,53 +48,13 @@ void print_help(std::FILE* to) {
         "byte.\n"
         "Both sides take the same -b, -B, -u, -w, -W, -D, -a and -i.\n\n",
         to);
-    for (const Option& option : kOptions) {
-        char names[64];
-        const char* argument = option.argument ? option.argument : "";
-        const char* equals = option.argument ? "=" : "";
-        if (option.letter < 256) {
-            std::snprintf(names, sizeof names, "-%c, --%s%s%s", option.letter, option.name, equals,
-                          argument);
-        } else {
-            std::snprintf(names, sizeof names, "    --%s%s%s", option.name, equals, argument);
-        }
-        std::fprintf(to, "  %-26s  %s\n", names, option.help);
-    }
+    for (const Option& option : kOptions) print_option(to, option);
     std::fputs("\nExit status: 0 all passed, 1 something failed, 244 wrong usage.\n", to);
 }
 
-struct Syntax {
-    std::string letters;
-    std::vector<option> names;
-};
-
-Syntax getopt_syntax() {
-    Syntax syntax;
-    for (const Option& known : kOptions) {
-        const int has_argument = known.argument ? required_argument : no_argument;
-        syntax.names.push_back({known.name, has_argument, nullptr, known.letter});
-        if (known.letter >= 256) continue;
-        syntax.letters += static_cast<char>(known.letter);
-        if (known.argument) syntax.letters += ':';
-    }
-    syntax.names.push_back({});
-    return syntax;
-}
-
-/// @return whether `text` is a number from `minimum` to `maximum`; says so on stderr if not.
-bool parse_number(const char* option, const char* text, std::uint32_t minimum,
-                  std::uint32_t maximum, std::uint32_t& value) {
-    char* end = nullptr;
-    errno = 0;
-    const unsigned long long number = std::strtoull(text, &end, 0);
-    if (*text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && number >= minimum &&
-        number <= maximum) {
-        value = static_cast<std::uint32_t>(number);
-        return true;
-    }
-    std::fprintf(stderr, "dtest: %s: '%s' is not a number from %u to %u\n", option, text, minimum,
-                 maximum);
-    return false;
+bool take_number(const char* option, const char* text, std::uint32_t minimum, std::uint32_t maximum,
+                 std::uint32_t& value) {
+    return parse_number("dtest", option, text, minimum, maximum, value);
 }
 
 void choose_write_ping_pong(Options& options) {
@@ -126,18 +79,18 @@ bool take(Options& options, int letter, const char* value) {
             return true;
         case 'b':
             options.size_given = true;
-            return parse_number("-b", value, 1, 1 << 30, options.size);
+            return take_number("-b", value, 1, 1 << 30, options.size);
         case 'B':
-            return parse_number("-B", value, 1, 100'000'000, options.burst);
+            return take_number("-B", value, 1, 100'000'000, options.burst);
         case 'S':
-            return parse_number("-S", value, 1, 1'000'000, options.signal_rate);
+            return take_number("-S", value, 1, 1'000'000, options.signal_rate);
         case 'i':
             options.all_sizes = true;
-            return parse_number("-i", value, 1, 1 << 30, options.increment);
+            return take_number("-i", value, 1, 1 << 30, options.increment);
         case 'd':
-            return parse_number("-d", value, 0, 3600, options.delay_seconds);
+            return take_number("-d", value, 0, 3600, options.delay_seconds);
         case kTimeout:
-            return parse_number("--timeout", value, 1, 86400, options.timeout_seconds);
+            return take_number("--timeout", value, 1, 86400, options.timeout_seconds);
         case 'u':
             options.one_way = true;
             return true;
@@ -227,7 +180,7 @@ std::uint32_t Options::largest_size() const {
 }
 
 std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
-    const Syntax syntax = getopt_syntax();
+    const Syntax syntax = getopt_syntax(kOptions);
     Options options;
     exit_status = kUsageStatus;
     for (int letter; (letter = getopt_long(argc, argv, syntax.letters.c_str(), syntax.names.data(),

@@ -53,6 +53,11 @@ std::optional<Terms> decode_terms(const RecordBytes& bytes, std::size_t text_len
 }  // namespace
 
 std::string Terms::options() const {
+    if (modes & kExtensions) {
+        return format("dtest_ext -b %u%s%s, %u datagram endpoints, --rounds %u", size,
+                      modes & kDatagrams ? " -u" : "", modes & kManyServers ? " -m" : "", burst,
+                      increment);
+    }
     std::string text = format("-b %u -B %u", size, burst);
     if (modes & kOneWay) text += " -u";
     if (modes & kWriteOnly) text += " -w";

@@ -28,6 +28,8 @@ struct Terms {
     std::uint32_t increment = 0;
 
     static constexpr std::uint32_t kOneWay = 1, kWriteOnly = 2, kWritePingPong = 4, kAllSizes = 8;
+    /// The server is a dtest_ext: `burst` counts its datagram endpoints, `increment` its rounds.
+    static constexpr std::uint32_t kExtensions = 16, kDatagrams = 32, kManyServers = 64;
 
     bool operator==(const Terms&) const = default;
     /// @return the options that give these terms, for messages.

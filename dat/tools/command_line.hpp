@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Command lines by getopt, with one table from which come the parser and the help.
+#pragma once
+
+#include <getopt.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace tools {
+
+struct Option {
+    int letter;  ///< or a value of 256 and above for an option without a letter
+    const char* name;
+    const char* argument;  ///< nullptr for none
+    const char* help;
+};
+
+/// What getopt_long() takes.
+struct Syntax {
+    std::string letters;
+    std::vector<option> names;
+};
+
+/// Prints the option's line of the help.
+void print_option(std::FILE* to, const Option& option);
+void add_option(Syntax& syntax, const Option& option);
+
+template <std::size_t count>
+Syntax getopt_syntax(const Option (&options)[count]) {
+    Syntax syntax;
+    for (const Option& option : options) add_option(syntax, option);
+    syntax.names.push_back({});
+    return syntax;
+}
+
+/// @return whether `text` is a number from `minimum` to `maximum`; says so on stderr if not.
+/// @param tool, name the program and the option, for the message
+bool parse_number(const char* tool, const char* name, const char* text, std::uint32_t minimum,
+                  std::uint32_t maximum, std::uint32_t& value);
+
+}  // namespace tools
