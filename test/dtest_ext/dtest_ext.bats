@@ -16,6 +16,7 @@ connected_checks=('named attributes' 'query without an open' 'collective operati
 additional_checks=('trace levels' 'send with immediate data' 'atomic operations that are refused' 'write with immediate data and an SRQ'
     'send with immediate data and an SRQ' 'transfers of the proposal of 2005' 'atomic operations of the proposal' 'confirmed writes'
     'delayed acknowledgement')
+counter_checks=('counters of an endpoint' 'counters of immediate data and atomics' 'counters of an IA and an EVD' 'groups of counters')
 datagram_checks=('datagrams' 'datagram request that is rejected')
 additional_datagram_checks=('datagrams that are refused')
 
@@ -74,7 +75,9 @@ fails() {
 
 @test "dtest_ext over soft0: every check passes on both sides, none is left out" {
     passes
-    proved passed "${connected_checks[@]}" "${additional_checks[@]}" "${datagram_checks[@]}" "${additional_datagram_checks[@]}"
+    proved passed "${connected_checks[@]}" "${additional_checks[@]}" "${counter_checks[@]}"
+    proved passed "${datagram_checks[@]}" "${additional_datagram_checks[@]}"
+    has client '^[0-9]+ checks passed, 0 not available$'
     says_nothing_else
 }
 
@@ -115,10 +118,18 @@ fails() {
     [ "$(grep -c '^fetch and add: passed' "$BATS_TEST_TMPDIR/client.out")" -eq 3 ]
 }
 
+@test "dtest_ext -p prints the counters at the end" {
+    passes -p -u
+    has client '^DCNT_IA_EP_CREATE +[1-9]'
+    has server '^DCNT_IA_CM_AH_REQ_RX +[1-9]'
+}
+
 @test "dtest_ext over libdaploscm on softverbs: every check passes, datagrams too" {
     use_stack ours "$TOP_BUILDDIR/.libs/libdaploscm.so.2" 'soft0 1' preload
     passes
-    proved passed "${connected_checks[@]}" "${additional_checks[@]}" "${datagram_checks[@]}" "${additional_datagram_checks[@]}"
+    proved passed "${connected_checks[@]}" "${additional_checks[@]}" "${counter_checks[@]}"
+    proved passed "${datagram_checks[@]}" "${additional_datagram_checks[@]}"
+    has client '^[0-9]+ checks passed, 0 not available$'
     says_nothing_else
     passes -m -U 5
     is_silent server client
@@ -127,7 +138,7 @@ fails() {
 @test "dtest_ext over libdaplofa on softverbs: every check but datagrams, which fail where they are asked for (-u)" {
     use_stack ours "$TOP_BUILDDIR/.libs/libdaplofa.so.2" 'lo 0' preload
     passes
-    proved passed "${connected_checks[@]}" "${additional_checks[@]}"
+    proved passed "${connected_checks[@]}" "${additional_checks[@]}" "${counter_checks[@]}"
     proved 'not available' "${datagram_checks[@]}"
     says_nothing_else
     start_pair -u
@@ -140,7 +151,7 @@ fails() {
     use_stack debian "$(installed libdaplofa.so.2)" 'lo 0' preload
     passes
     proved passed "${connected_checks[@]}"
-    proved 'not available' "${additional_checks[@]}" "${datagram_checks[@]}"
+    proved 'not available' "${additional_checks[@]}" "${counter_checks[@]}" "${datagram_checks[@]}"
 }
 
 @test "dtest_ext on Debian's libdat2 and libdaploscm: what they have passes, datagrams too" {
@@ -148,7 +159,7 @@ fails() {
     use_stack debian "$(installed libdaploscm.so.2)" 'soft0 1' preload
     passes
     proved passed "${connected_checks[@]}" "${datagram_checks[@]}"
-    proved 'not available' "${additional_checks[@]}" "${additional_datagram_checks[@]}"
+    proved 'not available' "${additional_checks[@]}" "${counter_checks[@]}" "${additional_datagram_checks[@]}"
 }
 
 @test "dtest_ext on Debian's libdat2 with our libdaplsoft: all but the names of the proposal" {
