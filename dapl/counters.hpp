@@ -21,8 +21,13 @@ class Counters {
     }
     /// The same where a lock lets one thread count at a time: no locked instruction.
     [[gnu::always_inline]] void count_alone(int which, std::uint64_t amount = 1) {
+#ifdef __x86_64__
+        // What the lines below mean, in one instruction instead of three.
+        asm("addq %1, %0" : "+m"(counts_[which]) : "er"(amount) : "cc");
+#else
         counts_[which].store(counts_[which].load(std::memory_order_relaxed) + amount,
                              std::memory_order_relaxed);
+#endif
     }
     std::uint64_t total(int which) const { return counts_[which].load(std::memory_order_relaxed); }
 
