@@ -35,12 +35,33 @@ passes() {
     start_pair "$@"
     await_end client
     await_end server
+    both_say_passed
+}
+
+both_say_passed() {
     local side
     for side in server client; do
         [[ $(last_line "$side") =~ ^\ IB\ extension\ test\ -\ (immed/atomic|UD)\ test\ PASSED$ ]] ||
             { echo "the $side's last line does not say PASSED"; return 1; }
     done
     fabric_is_clean
+}
+
+# The reference's socket manager hands on datagram requests and answers whose private data has not come yet, when the machine is busy.
+lost_by_debian='private data of [0-9]+ bytes, not as sent|event 0x40004|rcv ERR|Error with CONNECT REQUEST'
+
+# usage: passes_on_debian OPTIONS... - as passes, begun again where Debian's libraries lost a race of their own.
+passes_on_debian() {
+    local attempt
+    for attempt in {1..20}; do
+        start_pair "$@"
+        wait "${process_of[client]}" || true
+        wait "${process_of[server]}" || true
+        unset 'process_of[client]' 'process_of[server]'
+        grep -qE "$lost_by_debian" "$BATS_TEST_TMPDIR"/{server,client}.err || break
+    done
+    echo "attempt $attempt"
+    both_say_passed
 }
 
 # usage: says_nothing_else - standard error has but the warning of the connection that the check of privileges breaks.
@@ -149,7 +170,7 @@ fails() {
 @test "dtest_ext on Debian's libdat2 and libdaplofa: what they have passes, what they lack is not available" {
     need_library libdat2.so.2 libdaplofa.so.2
     use_stack debian "$(installed libdaplofa.so.2)" 'lo 0' preload
-    passes
+    passes_on_debian
     proved passed "${connected_checks[@]}"
     proved 'not available' "${additional_checks[@]}" "${counter_checks[@]}" "${datagram_checks[@]}"
 }
@@ -157,7 +178,7 @@ fails() {
 @test "dtest_ext on Debian's libdat2 and libdaploscm: what they have passes, datagrams too" {
     need_library libdat2.so.2 libdaploscm.so.2
     use_stack debian "$(installed libdaploscm.so.2)" 'soft0 1' preload
-    passes
+    passes_on_debian
     proved passed "${connected_checks[@]}" "${datagram_checks[@]}"
     proved 'not available' "${additional_checks[@]}" "${counter_checks[@]}" "${additional_datagram_checks[@]}"
 }
@@ -236,7 +257,7 @@ survives_the_other() {
     start_pair --rounds 1000000
     await_line "$2" 'delayed acknowledgement: passed'
     kill -KILL "$(pgrep -P "${process_of[$1]}")"
-    fails "$2" '[a-z].*: expected .*; (look at|report)'
+    fails "$2" '[a-z].*: expected .*; [a-z]'
     wait "${process_of[$1]}" || true
     unset "process_of[$1]"
 }
