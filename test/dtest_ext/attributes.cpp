@@ -4,6 +4,7 @@
 #include "test/dtest_ext/attributes.hpp"
 
 #include <dat2/dat_trclvl.h>
+#include <dlfcn.h>
 
 #include <cstdio>
 #include <cstring>
@@ -155,6 +156,17 @@ std::string check_levels(const Context& context) {
     if (dapl_now != other || dat_now != dat) {
         throw Failure("dat_trclvl_query", format("levels %d and %d", dat_now, dapl_now),
                       format("%d and %d", dat, other), kFault);
+    }
+    // Our libdat2 has the function by its name as well.
+    const auto by_name =
+        reinterpret_cast<DAT_TRCLVL_QUERY_FUNC>(dlsym(RTLD_DEFAULT, "dat_trclvl_query"));
+    if (by_name) {
+        require_success(by_name(ia, &dat_now, &dapl_now), "dat_trclvl_query", kFault);
+        if (dapl_now != dapl || dat_now != dat) {
+            throw Failure("dat_trclvl_query by its name",
+                          format("levels %d and %d", dat_now, dapl_now),
+                          format("%d and %d", dat, dapl), kFault);
+        }
     }
     require_refusal(modify(ia, -1, DAT_TRCLVL_MAX + 1), "dat_trclvl_modify", DAT_INVALID_PARAMETER);
     return format("levels %d (DAT) and %d (DAPL); the second changed and changed back", dat, dapl);

@@ -47,13 +47,14 @@ both_say_passed() {
     fabric_is_clean
 }
 
-# The reference's socket manager hands on datagram requests and answers whose private data has not come yet, when the machine is busy.
-lost_by_debian='private data of [0-9]+ bytes, not as sent|event 0x40004|rcv ERR|Error with CONNECT REQUEST'
+# The reference's socket manager hands on datagram requests and answers whose private data has not come yet, when the machine is busy, and
+# may never tell an end that it is connected.
+lost_by_debian='private data of [0-9]+ bytes, not as sent|event 0x40004|rcv ERR|Error with CONNECT REQUEST|expected a connection event within'
 
 # usage: passes_on_debian OPTIONS... - as passes, begun again where Debian's libraries lost a race of their own.
 passes_on_debian() {
     local attempt
-    for attempt in {1..20}; do
+    for attempt in {1..8}; do
         start_pair "$@"
         wait "${process_of[client]}" || true
         wait "${process_of[server]}" || true
