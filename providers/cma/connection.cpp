@@ -121,6 +121,8 @@ void Connection::begin(Step step) {
             return resolve_route();
         case Step::kAnswer:
             return request_connection();
+        default:
+            return;
     }
 }
 
@@ -345,6 +347,9 @@ void Connection::refused(const std::string& answer, cm::PrivateData data) {
 void Connection::rejected(const Event& event) {
     support::trace(support::Level::kDebug, "connection with {}: {}", to_text(peer_),
                    text_of(event));
+    // The kernel rejects for a peer that ended before it heard that its answer had come.
+    if (step_ == Step::kEstablished) return report(cm::Outcome::kDisconnected);
+    if (step_ == Step::kEnded) return;
     if (!event.data.has_reject_header()) return refused(text_of(event), event.data.all());
     report(
         cm::Outcome::kPeerRejected,
@@ -352,6 +357,7 @@ void Connection::rejected(const Event& event) {
 }
 
 void Connection::report(cm::Outcome outcome, cm::PrivateData data) {
+    step_ = outcome == cm::Outcome::kEstablished ? Step::kEstablished : Step::kEnded;
     if (user_)
         user_->report(outcome, data);
     else if (outcome != cm::Outcome::kEstablished)

@@ -38,8 +38,8 @@ class Connection final : public cm::Connection, private EventTarget {
     }
 
   private:
-    /// Of the active side.
-    enum class Step { kAddress, kRoute, kAnswer };
+    /// The first three are the active side's.
+    enum class Step { kAddress, kRoute, kAnswer, kEstablished, kEnded };
 
     void handle(const Event& event) override REQUIRES(connection_lock);
     /// @return which message of the peer an event is, or nullptr.

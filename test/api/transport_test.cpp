@@ -126,7 +126,9 @@ void await_the_active_side(const Side& side, Channel& channel) {
     if (is_iwarp(side)) channel.meet();
 }
 
-// MPA wants the active side to send first. A DAT program need not, once both are established.
+// MPA wants the active side to send first. A DAT program need not, once both are established. Who
+// has a message may have it before its sender knows: a disconnect at once flushes the sender's
+// request.
 TEST_F(Transport, the_passive_side_may_send_first) {
     Child server([](Channel& channel) {
         serve(channel, kConnections, [&channel](Side& side, DAT_EP_HANDLE ep, Buffer&) {
@@ -135,6 +137,7 @@ TEST_F(Transport, the_passive_side_may_send_first) {
             message.bytes.assign(64, 'p');
             post_send(ep, message);
             completion(side.sends, "the passive side's send");
+            channel.meet();
         });
     });
     server.channel().receive<char>();
@@ -143,6 +146,7 @@ TEST_F(Transport, the_passive_side_may_send_first) {
         completion(side.receives, "the active side's receive");
         require(buffer.bytes == std::string(64, 'p'), "what the passive side sent");
         buffer.bytes.assign(64, ' ');
+        server.channel().meet();
     });
     EXPECT_EQ(server.wait(), 0);
 }

@@ -166,6 +166,23 @@ TEST_F(CmaEvents, a_response_that_cannot_be_confirmed_is_unreachable_and_the_pee
     EXPECT_NE(text.find("the queue pair's way to the peer: Invalid argument"), text.npos) << text;
 }
 
+TEST_F(CmaEvents, the_peers_rejection_after_a_response_that_cannot_be_confirmed_is_not_told_again) {
+    resolve();
+    fake::refuse_to_establish(EINVAL);
+    told([] { raise(RDMA_CM_EVENT_CONNECT_RESPONSE); });
+    expect(DAT_CONNECTION_EVENT_UNREACHABLE);
+    EXPECT_EQ(told([] { raise(RDMA_CM_EVENT_REJECTED, kConsumerReject); }), "");
+    expect_nothing();
+}
+
+// The kernel rejects for a peer that ended when it had answered, before the confirmation came.
+TEST_F(CmaEvents, a_rejection_of_an_established_connection_is_its_end) {
+    establish();
+    EXPECT_EQ(told([] { raise(RDMA_CM_EVENT_REJECTED, kConsumerReject); }), "");
+    expect(DAT_CONNECTION_EVENT_DISCONNECTED);
+    EXPECT_EQ(state(), DAT_EP_STATE_DISCONNECTED);
+}
+
 TEST_F(CmaEventsOnIwarp, active_established_is_established) {
     resolve();
     raise(RDMA_CM_EVENT_ESTABLISHED, 0, "welcome");
