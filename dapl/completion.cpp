@@ -254,6 +254,8 @@ FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT
         id.shared ? *ia.ep_numbers->find(completion.qp_num) : *pool_of(Kind::kEp).at<Ep>(id.index);
     const Taken slot = id.shared ? take_shared_slot(ep, completion)
                                  : take_slot(ep.side(id.receive).slots, id.sequence);
+    if (!id.receive && completion.status == IBV_WC_WR_FLUSH_ERR)
+        ep.flushed_requests.fetch_add(1, std::memory_order_relaxed);
     if (!id.receive && (slot.operation & Slot::kOperationMask) == DAT_DTO_BIND_MW) {
         if (!write_bind_event(ep, completion, slot, event)) return {};
         return {ep.handle(), completion.status, DAT_DTO_BIND_MW};

@@ -107,6 +107,8 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     std::atomic<bool> invalidation_failed{false};
     /// How a write failed that a read was to confirm; that comes back flushed.
     std::atomic<ibv_wc_status> unconfirmed_status{IBV_WC_SUCCESS};
+    /// Of this connection's requests, those that the consumer has had back flushed.
+    std::atomic<DAT_COUNT> flushed_requests{0};
     /// DAT_EP_ATTR::request_completion_flags.
     std::atomic<unsigned> request_flags{0};
 

@@ -185,6 +185,7 @@ void EpConnection::forget() {
     cm_.reset();
     told_ = false;
     end_requested_ = false;
+    ep_.flushed_requests = 0;
     private_data_.fill(std::byte{0});
 }
 

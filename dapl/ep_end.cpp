@@ -51,8 +51,7 @@ bool tell_end(Ep& ep) {
     const EpChange& end = ep.state.history().latest();
     const std::string why = why_text(end.cause, end.reason);
     Evd* const requests = ep.parts.request_evd;
-    const DAT_COUNT flushed =
-        requests && ep.requests.posted() > 0 ? requests->count_flushed(ep) : 0;
+    const DAT_COUNT flushed = requests ? requests->count_flushed(ep) : 0;
     if (is_abrupt(end, flushed)) {
         tell(ep, why, end.reason, flushed);
         return true;

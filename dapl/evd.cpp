@@ -254,10 +254,12 @@ DAT_COUNT Evd::count_receives(const Ep& ep, DAT_COUNT& span) {
 
 DAT_COUNT Evd::count_flushed(const Ep& ep) {
     support::SpinLockGuard lock(lock_);
-    return static_cast<DAT_COUNT>(std::count_if(
+    const auto held = std::count_if(
         held_.get() + held_first_, held_.get() + held_end_, [&](const ibv_wc& completion) {
             return completion.status == IBV_WC_WR_FLUSH_ERR && is_of_side(ep, false, completion);
-        }));
+        });
+    // The consumer takes them while the device flushes.
+    return ep.flushed_requests.load(std::memory_order_relaxed) + static_cast<DAT_COUNT>(held);
 }
 
 void Evd::count_always() {

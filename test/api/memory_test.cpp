@@ -169,8 +169,9 @@ TEST_F(Memory, ThatIsNotThereIsRefused) {
         EXPECT_EQ(register_at(side, at(pages), ~DAT_VLEN{0} << 12, privileges).code, 0x00030000u);
         EXPECT_EQ(register_at(side, at(beyond_the_end), 2 * kPage, privileges).code, 0x00030000u);
         // The kernel pins memory that the device only reads even where its owner may not.
-        if (privileges == kAll || test::is_soft0())
+        if (privileges == kAll || test::is_soft0()) {
             EXPECT_EQ(register_at(side, at(no_access), kPage, privileges).code, 0x00030000u);
+        }
         EXPECT_EQ(register_at(side, at(pages + 2 * kPage), kPage, privileges).code, DAT_SUCCESS);
     }
 }

@@ -67,6 +67,14 @@ class EndpointEnd : public CoreTest {
         const std::size_t begin = told.rfind('\n', at) + 1;
         return told.substr(begin, told.find('\n', at) - begin);
     }
+    /// @param event of the device, and until it is handled.
+    void break_by(const ibv_async_event& event) {
+        fake::raise(event);
+        DAT_EVENT broken;
+        DAT_COUNT more;
+        ASSERT_EQ(entry::evd_wait(open.async, DAT_TIMEOUT_INFINITE, 1, &broken, &more),
+                  DAT_SUCCESS);
+    }
     std::string told_when_failed(ibv_wc_status status) {
         connect_ep();
         for (DAT_UINT64 i = 0; i < 4; ++i) EXPECT_EQ(send(i), DAT_SUCCESS);
@@ -97,16 +105,31 @@ TEST_F(EndpointEnd, what_the_device_reports_is_told_as_the_cause) {
     ibv_async_event event{};
     event.event_type = IBV_EVENT_QP_ACCESS_ERR;
     event.element.qp = qp();
-    const std::string told = captured_stderr([&] {
-        fake::raise(event);
-        DAT_EVENT broken;
-        DAT_COUNT more;
-        ASSERT_EQ(entry::evd_wait(open.async, DAT_TIMEOUT_INFINITE, 1, &broken, &more),
-                  DAT_SUCCESS);
-    });
+    const std::string told = captured_stderr([&] { break_by(event); });
     EXPECT_NE(line_with(told, "DAT290").find("the peer asked for memory that it may not access"),
               std::string::npos)
         << told;
+}
+
+TEST_F(EndpointEnd, requests_that_the_consumer_has_had_back_flushed_are_counted_too) {
+    connect_ep();
+    for (DAT_UINT64 i = 0; i < 3; ++i) ASSERT_EQ(send(i), DAT_SUCCESS);
+    fake::flush(qp());
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(next_dto(request_evd).status, DAT_DTO_ERR_FLUSHED);
+    ibv_async_event event{};
+    event.event_type = IBV_EVENT_QP_FATAL;
+    event.element.qp = qp();
+    const std::string told = captured_stderr([&] { break_by(event); });
+    next(connect_evd);
+    EXPECT_NE(line_with(told, "DAT290").find("requests flushed: 3;"), std::string::npos) << told;
+    EXPECT_EQ(next_dto(request_evd).status, DAT_DTO_ERR_FLUSHED);
+    ASSERT_EQ(entry::ep_reset(ep), DAT_SUCCESS);
+    connect_ep();
+    const std::string anew = captured_stderr([&] {
+        EXPECT_EQ(entry::ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+        next(connect_evd);
+    });
+    EXPECT_NE(anew.find("requests flushed: 0;"), std::string::npos) << anew;
 }
 
 TEST_F(EndpointEnd, an_orderly_disconnect_is_told_from_trace_level_5_on) {
