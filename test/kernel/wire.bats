@@ -45,6 +45,25 @@ ends() {
     is_silent "$1"
 }
 
+# usage: breaks SIDE EVENT... - the same, and the user is told once how the connection broke.
+breaks() {
+    ended "$@"
+    was_told_of_the_end "$1" 1
+}
+
+# usage: was_told_of_the_end SIDE COUNT... - by as many lines as one of these, and nothing else.
+was_told_of_the_end() {
+    local file=$BATS_TEST_TMPDIR/$1.err lines count
+    lines=$(wc -l <"$file")
+    if [ "$(grep -cE "$told_of_the_end" "$file")" = "$lines" ]; then
+        for count in "${@:2}"; do [ "$lines" != "$count" ] || return 0; done
+    fi
+    echo "the $1 side was told:"
+    cat "$file"
+    return 1
+}
+told_of_the_end='^opendat: warning: the connection of EP [0-9a-f]+ with 10\.77\.1\.[12]:[0-9]+ broke: .*, requests flushed: [0-9]+; before: .*-> CONNECTED .* ago; .* \[DAT290\]$'
+
 had_events() {
     local side=$1 events
     shift
@@ -72,7 +91,9 @@ orderly_end() {
     eventually more_messages_than passive "$before"
     touch "$until"
     ends active ESTABLISHED DISCONNECTED
-    ends passive ESTABLISHED DISCONNECTED
+    ended passive ESTABLISHED DISCONNECTED
+    # Its last messages may be on their way when the disconnect comes, or not.
+    was_told_of_the_end passive 0 1
     never_failed active
     never_failed passive
 }
@@ -110,16 +131,16 @@ cable_comes_back() { # PROVIDER
 cable_is_cut() { # PROVIDER
     transfer_in_both_directions "$1"
     cut
-    ends active ESTABLISHED BROKEN
-    ends passive ESTABLISHED BROKEN
+    breaks active ESTABLISHED BROKEN
+    breaks passive ESTABLISHED BROKEN
 }
 
 # The interface is gone for the active side at once; the passive side finds out by its own transfers.
 link_goes_down() { # PROVIDER
     transfer_in_both_directions "$1"
     pull_plug
-    ends active ESTABLISHED BROKEN
-    ends passive ESTABLISHED BROKEN
+    breaks active ESTABLISHED BROKEN
+    breaks passive ESTABLISHED BROKEN
 }
 
 link_is_down_before_the_request() { # PROVIDER ACTIVE_EVENT
@@ -162,7 +183,7 @@ passive_is_killed() { # PROVIDER ACTIVE_EVENT
     kill -KILL "$(program_of passive)"
     wait "${process_of[passive]}" || true
     unset 'process_of[passive]'
-    ends active ESTABLISHED "$2"
+    breaks active ESTABLISHED "$2"
 }
 
 active_is_killed_while_idle() { # PROVIDER
