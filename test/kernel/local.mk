@@ -9,7 +9,7 @@ kernel_scripts = \
 EXTRA_DIST += %reldir%/machine %reldir%/set-up %reldir%/guest-init %reldir%/guest %reldir%/run-bats %reldir%/helpers.bash \
     %reldir%/pairings %reldir%/devices.bash %reldir%/conformance %reldir%/api_tests \
     %reldir%/differences.rxe0 %reldir%/differences.siw0 %reldir%/skipped.rxe0 \
-    %reldir%/skipped.siw0 %reldir%/skipped.scm $(kernel_scripts)
+    %reldir%/skipped.siw0 %reldir%/skipped.scm %reldir%/skipped.cma $(kernel_scripts)
 
 EXTRA_PROGRAMS += test/kernel/hanging_connect
 check_DATA += test/kernel/hanging_connect
