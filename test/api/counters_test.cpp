@@ -108,12 +108,21 @@ void serve(Channel& channel) {
                    counter(side.ia, DCNT_IA_CM_DREQ_TX), counter(side.ia, DCNT_IA_CM_RTU_RX)});
 }
 
-TEST(Counters, CountTransfersAndConnectionsOnBothSides) {
+/// They are extensions.
+class Counters : public testing::Test {
+  protected:
+    void SetUp() override {
+        Child child([](Channel& channel) { channel.send(Side().has_extensions()); });
+        if (!child.channel().receive<bool>()) GTEST_SKIP() << "the device has no extensions";
+    }
+    TemporaryFabric fabric_;
+};
+
+TEST_F(Counters, CountTransfersAndConnectionsOnBothSides) {
     Child child(serve);
     Channel& channel = child.channel();
     channel.receive<char>();
     Side side;
-    if (!side.has_extensions()) GTEST_SKIP() << "an iWARP device has no extensions";
     const DAT_EP_HANDLE ep = side.connect_to(kQualifier);
     const auto window = channel.receive<Window>();
     Buffer buffer(side, 64);
@@ -194,7 +203,7 @@ TEST(Counters, CountTransfersAndConnectionsOnBothSides) {
     EXPECT_EQ(child.wait(), 0);
 }
 
-TEST(Counters, TellRefusedRejectedAndUnansweredConnectionsApart) {
+TEST_F(Counters, TellRefusedRejectedAndUnansweredConnectionsApart) {
     const Side side;
     const DAT_EP_HANDLE ep = side.endpoint();
     succeed(Side::connect(ep, kQualifier), "dat_ep_connect");
@@ -226,7 +235,7 @@ TEST(Counters, TellRefusedRejectedAndUnansweredConnectionsApart) {
     EXPECT_EQ(counter(side.connections, DCNT_EVD_CONN_CALLBACK), 3U);
 }
 
-TEST(Counters, CountTheObjectsOfAnIaAndTheirEnds) {
+TEST_F(Counters, CountTheObjectsOfAnIaAndTheirEnds) {
     Side side;
     EXPECT_EQ(counter(side.ia, DCNT_IA_PZ_CREATE), 1U);
     EXPECT_EQ(counter(side.ia, DCNT_IA_EVD_CREATE), 4U) << "the async EVD is nobody's call";
@@ -287,7 +296,7 @@ TEST(Counters, CountTheObjectsOfAnIaAndTheirEnds) {
     EXPECT_EQ(counter(side.ia, DCNT_IA_RMR_FREE), 1U);
 }
 
-TEST(Counters, CountHowAnEvdWasLookedAt) {
+TEST_F(Counters, CountHowAnEvdWasLookedAt) {
     const Side side;
     for (int i = 0; i < 3; ++i) Side::expect_empty(side.sends);
     EXPECT_EQ(counter(side.sends, DCNT_EVD_DEQUEUE), 3U);
@@ -323,7 +332,7 @@ void await_sleeper(DAT_EVD_HANDLE evd) {
     }
 }
 
-TEST(Counters, CountWaitersThatSleepAndWhatWakesThem) {
+TEST_F(Counters, CountWaitersThatSleepAndWhatWakesThem) {
     const Side side;
     const DAT_EVD_HANDLE software = side.evd(DAT_EVD_SOFTWARE_FLAG, 8);
     std::thread waiter([software] { take(software); });
@@ -355,7 +364,7 @@ TEST(Counters, CountWaitersThatSleepAndWhatWakesThem) {
     EXPECT_EQ(counter(side.receives, DCNT_EVD_DEQUEUE), 0U) << "a wait is no dequeue";
 }
 
-TEST(Counters, LoseNothingWhereOneThreadCountsAnotherResetsAndAThirdReads) {
+TEST_F(Counters, LoseNothingWhereOneThreadCountsAnotherResetsAndAThirdReads) {
     const Side side;
     constexpr DAT_UINT64 kLooks = 20000;
     std::atomic<bool> over{false};
@@ -374,7 +383,7 @@ TEST(Counters, LoseNothingWhereOneThreadCountsAnotherResetsAndAThirdReads) {
     EXPECT_EQ(sum + counter(side.sends, DCNT_EVD_DEQUEUE), kLooks);
 }
 
-TEST(Counters, BeginAnewWhereTheyAreReset) {
+TEST_F(Counters, BeginAnewWhereTheyAreReset) {
     const Side side;
     EXPECT_EQ(counter(side.ia, DCNT_IA_EVD_CREATE, true), 4U) << "the value before";
     EXPECT_EQ(counter(side.ia, DCNT_IA_EVD_CREATE), 0U);
@@ -395,7 +404,7 @@ std::string printed_name(DAT_HANDLE handle, int which) {
     return line.substr(0, line.find(' '));
 }
 
-TEST(Counters, ArePrintedByNameOnStandardOutput) {
+TEST_F(Counters, ArePrintedByNameOnStandardOutput) {
     const Side side;
     testing::internal::CaptureStdout();
     const DAT_RETURN one = dat_ib_print_counters(side.ia, DCNT_IA_EVD_CREATE, 1);
@@ -416,7 +425,7 @@ TEST(Counters, ArePrintedByNameOnStandardOutput) {
     EXPECT_EQ(printed_name(side.sends, DCNT_EVD_DTO_CALLBACK), "DCNT_EVD_DTO_CALLBACK");
 }
 
-TEST(Counters, AnswerCodesForWhatIsNotThere) {
+TEST_F(Counters, AnswerCodesForWhatIsNotThere) {
     const Side side;
     DAT_UINT64 value = 0;
     EXPECT_EQ(dat_ib_query_counters(side.pz, 0, &value, 0),
@@ -431,7 +440,7 @@ TEST(Counters, AnswerCodesForWhatIsNotThere) {
               DAT_CLASS_ERROR | DAT_INVALID_PARAMETER | DAT_INVALID_ARG2);
 }
 
-TEST(Counters, OfTheDeviceAreSampledBetweenStartAndStop) {
+TEST_F(Counters, OfTheDeviceAreSampledBetweenStartAndStop) {
     const Side side;
     EXPECT_EQ(dat_ib_start_counter(side.ia, DCNT_IA_CM), DAT_SUCCESS) << "always counted";
     EXPECT_EQ(dat_ib_stop_counter(side.ia, DCNT_IA_CM), DAT_SUCCESS);
