@@ -141,8 +141,7 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
 /// An acknowledged write has reached the peer's adapter, not yet its memory. A read behind it does
 /// not overtake it, and of no bytes needs no right: the write has a slot of its own and no
 /// completion, the event comes with the read's.
-[[gnu::noinline, gnu::cold]] DAT_RETURN submit_confirmed(Ep& ep, const Request& request,
-                                                         DAT_SEG_LENGTH length)
+DAT_RETURN submit_confirmed(Ep& ep, const Request& request, DAT_SEG_LENGTH length)
     REQUIRES(ep.requests.lock) {
     const SlotRing& slots = ep.requests.slots;
     if (slots.posted() + 2 > slots.limit()) return kOutOfMemory;
@@ -165,20 +164,17 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     }
     const std::uint32_t operation =
         request.operation | Slot::kConfirmation | Slot::suppression(request.flags);
-    return with_slot(ep.requests, request.cookie, length, operation,
-                     [&read](ibv_qp* queue_pair, std::uint64_t id) {
-                         read.wr_id = id;
-                         return post_send(queue_pair, read);
-                     });
+    const DAT_RETURN code = with_slot(ep.requests, request.cookie, length, operation,
+                                      [&read](ibv_qp* queue_pair, std::uint64_t id) {
+                                          read.wr_id = id;
+                                          return post_send(queue_pair, read);
+                                      });
+    if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
+    return code;
 }
 
 [[gnu::always_inline]] inline DAT_RETURN submit(Ep& ep, const Request& request,
                                                 DAT_SEG_LENGTH length) REQUIRES(ep.requests.lock) {
-    if (request.confirms) [[unlikely]] {
-        const DAT_RETURN code = submit_confirmed(ep, request, length);
-        if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
-        return code;
-    }
     ibv_send_wr work;
     write_work_request(work, ep, request, length);
     const std::uint32_t operation = request.operation | Slot::suppression(request.flags);
@@ -200,7 +196,9 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
         const DAT_RETURN refused = check_request(ep, request, check_state, length);
         if (refused != DAT_SUCCESS) return refused;
         request.confirms |= ep.requests.confirms && length != 0 && reads_memory(opcode_of(request));
-        if (!ep.requests.slots.stopped()) return submit(ep, request, length);
+        if (!ep.requests.slots.stopped())
+            return request.confirms ? submit_confirmed(ep, request, length)
+                                    : submit(ep, request, length);
         told = ep.requests.post_flushed(request.cookie, length, request.operation);
         ep.counters.posted(request.operation, length);
     }
@@ -209,13 +207,14 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
 }
 
 /// Posts what nearly all requests are, at once. @return false, and nothing is done, for what has to
-/// be asked or waited for.
+/// be asked or waited for. A request that is a constant but for its arguments stays one here: its
+/// address must not be taken.
 [[gnu::always_inline]] inline bool post_plain(Ep& ep, const Request& request, bool check_state,
                                               DAT_RETURN& code) {
     if (!ep.requests.lock.try_lock()) [[unlikely]]
         return false;
     support::SpinLockGuard lock(ep.requests.lock, support::SpinLockGuard::kTaken);
-    if ((check_state && !ep.state.takes_requests()) ||
+    if (request.confirms || (check_state && !ep.state.takes_requests()) ||
         (!is_send(request.operation) && !request.remote) ||
         !is_plain(ep.requests, request.segments, request.local)) [[unlikely]]
         return false;
