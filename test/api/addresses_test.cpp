@@ -62,12 +62,6 @@ void expect_peer(DAT_EP_HANDLE ep, const Side& side, const char* which) {
     require(parameters.comm.domain == own.ss_family, std::string(which) + ": communicator");
 }
 
-DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE result;
-    result.as_64 = value;
-    return result;
-}
-
 /// Before the connection: iWARP does not wait for a receive.
 void post_receive(DAT_EP_HANDLE ep, const Buffer& to) {
     DAT_LMR_TRIPLET segment = to.all();

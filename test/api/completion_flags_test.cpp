@@ -11,12 +11,6 @@ using namespace test;
 
 constexpr DAT_CONN_QUAL kQualifier = 4720;
 
-DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE result;
-    result.as_64 = value;
-    return result;
-}
-
 /// An EP whose completions are of this mode both ways.
 DAT_EP_HANDLE endpoint_of_mode(const Side& side, DAT_COMPLETION_FLAGS mode) {
     const DAT_EP_HANDLE standard = side.endpoint();

@@ -20,21 +20,10 @@ using namespace test;
 constexpr DAT_CONN_QUAL kQualifier = 4733;
 constexpr DAT_COMPLETION_FLAGS kDefault = DAT_COMPLETION_DEFAULT_FLAG;
 
-struct Window {
-    DAT_VADDR address;
-    DAT_RMR_CONTEXT key;
-};
-
 DAT_UINT64 counter(DAT_HANDLE handle, int which, bool reset = false) {
     DAT_UINT64 value = ~DAT_UINT64{0};
     succeed(dat_ib_query_counters(handle, which, &value, reset), "dat_ib_query_counters");
     return value;
-}
-
-DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE result;
-    result.as_64 = value;
-    return result;
 }
 
 void take(DAT_EVD_HANDLE evd) {
@@ -127,10 +116,7 @@ TEST_F(Counters, CountTransfersAndConnectionsOnBothSides) {
     const auto window = channel.receive<Window>();
     Buffer buffer(side, 64);
     DAT_LMR_TRIPLET local = buffer.all();
-    DAT_RMR_TRIPLET remote{};
-    remote.virtual_address = window.address;
-    remote.segment_length = 48;
-    remote.rmr_context = window.key;
+    DAT_RMR_TRIPLET remote = window.part(48);
 
     local.segment_length = 40;
     succeed(dat_ep_post_send(ep, 1, &local, cookie(1), kDefault), "a send");

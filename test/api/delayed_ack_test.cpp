@@ -23,17 +23,6 @@ constexpr DAT_RETURN kBadList = 0x80060027u;
 constexpr DAT_EP_PARAM_MASK kList =
     DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR | DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR;
 
-struct Window {
-    DAT_VADDR address;
-    DAT_RMR_CONTEXT key;
-};
-
-DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE result;
-    result.as_64 = value;
-    return result;
-}
-
 DAT_RETURN choose(DAT_EP_HANDLE ep, const char* value, const char* name = DAT_ATTR_DELAYED_ACK) {
     DAT_NAMED_ATTR attribute{name, value};
     DAT_EP_PARAM parameters{};
@@ -53,13 +42,6 @@ DAT_LMR_TRIPLET part(const Buffer& buffer, std::size_t offset, std::size_t size)
     DAT_LMR_TRIPLET triplet = buffer.all();
     triplet.virtual_address += offset;
     triplet.segment_length = static_cast<DAT_SEG_LENGTH>(size);
-    return triplet;
-}
-DAT_RMR_TRIPLET remote(const Window& window, std::size_t offset, std::size_t size) {
-    DAT_RMR_TRIPLET triplet{};
-    triplet.virtual_address = window.address + offset;
-    triplet.segment_length = static_cast<DAT_SEG_LENGTH>(size);
-    triplet.rmr_context = window.key;
     return triplet;
 }
 
@@ -119,7 +101,7 @@ struct Requester {
                      const Window& window, DAT_UINT64 value,
                      DAT_COMPLETION_FLAGS flags = DAT_COMPLETION_DEFAULT_FLAG) const {
         DAT_LMR_TRIPLET local = part(source, offset, size);
-        const DAT_RMR_TRIPLET to = remote(window, offset, size);
+        const DAT_RMR_TRIPLET to = window.part(size, offset);
         return dat_ep_post_rdma_write(ep, 1, &local, cookie(value), &to, flags);
     }
     /// The next event is that of this request, done.
@@ -268,7 +250,7 @@ TEST_P(DelayedAck, EachRequestHasOneEventAsEver) {
     ASSERT_EQ(dat_ep_post_send(requester.ep, 1, &local, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
               DAT_SUCCESS);
     requester.expect(DAT_DTO_SEND, 100, 2);
-    DAT_RMR_TRIPLET from = remote(window, 0, 100);
+    DAT_RMR_TRIPLET from = window.part(100);
     ASSERT_EQ(dat_ep_post_rdma_read(requester.ep, 1, &local, cookie(3), &from,
                                     DAT_COMPLETION_DEFAULT_FLAG),
               DAT_SUCCESS);
@@ -347,7 +329,7 @@ TEST_F(AgentPath, CompletesAtTheHandOverAndWithDelayedAckAtThePlacement) {
     // A read comes behind what was posted before it.
     Buffer sink(side, 2048);
     DAT_LMR_TRIPLET local = sink.all();
-    const DAT_RMR_TRIPLET from = remote(window, 2048, 2048);
+    const DAT_RMR_TRIPLET from = window.part(2048, 2048);
     ASSERT_EQ(
         dat_ep_post_rdma_read(early.ep, 1, &local, cookie(3), &from, DAT_COMPLETION_DEFAULT_FLAG),
         DAT_SUCCESS);
@@ -398,7 +380,7 @@ TEST_F(AgentPath, AStreamOfWritesArrivesInOrderAndCompletesOneByOne) {
     while (completed < kWrites) requester.expect(DAT_DTO_RDMA_WRITE, 64, completed++);
     Buffer sink(side, 64);
     DAT_LMR_TRIPLET local = sink.all();
-    const DAT_RMR_TRIPLET from = remote(window, 64 * ((kWrites - 1) % 8), 64);
+    const DAT_RMR_TRIPLET from = window.part(64, 64 * ((kWrites - 1) % 8));
     ASSERT_EQ(dat_ep_post_rdma_read(requester.ep, 1, &local, cookie(1), &from,
                                     DAT_COMPLETION_DEFAULT_FLAG),
               DAT_SUCCESS);

@@ -88,11 +88,6 @@ class EvdTest : public testing::Test {
         succeed(dat_cr_accept(side.request(), passive, 0, nullptr), "dat_cr_accept");
         for (int i = 0; i < 2; ++i) Side::wait(side.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
     }
-    DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-        DAT_DTO_COOKIE result;
-        result.as_64 = value;
-        return result;
-    }
     void receive(DAT_UINT64 value) {
         DAT_LMR_TRIPLET none{};
         succeed(dat_ep_post_recv(passive, 0, &none, cookie(value), DAT_COMPLETION_DEFAULT_FLAG),

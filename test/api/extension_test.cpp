@@ -23,17 +23,6 @@ static_assert(offsetof(DAT_EXTENSION_EVENT_DATA, dto) == 0 &&
               offsetof(DAT_EXTENSION_EVENT_DATA, type) == 32 &&
               offsetof(DAT_EXTENSION_EVENT_DATA, val) == 36);
 
-DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE result;
-    result.as_64 = value;
-    return result;
-}
-
-struct Window {
-    DAT_VADDR address;
-    DAT_RMR_CONTEXT key;
-};
-
 /// What of an event both layouts say; -1 where it is none of an extension's.
 struct Seen {
     int number, operation, status, type;

@@ -25,12 +25,6 @@ struct Order {
     DAT_SEG_LENGTH length = 8;
 };
 
-DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE result;
-    result.as_64 = value;
-    return result;
-}
-
 void drain(DAT_EVD_HANDLE evd) {
     DAT_EVENT event{};
     while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) continue;

@@ -101,11 +101,6 @@ class Crowd {
     Side side;
 
   private:
-    static DAT_DTO_COOKIE cookie(std::uint64_t index) {
-        DAT_DTO_COOKIE made;
-        made.as_64 = index;
-        return made;
-    }
     Buffer buffer_;
     std::vector<DAT_EP_HANDLE> endpoints_;
 };

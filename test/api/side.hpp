@@ -27,6 +27,25 @@ inline void succeed(DAT_RETURN got, const std::string& what) {
     expect_code(got, DAT_SUCCESS, what);
 }
 
+inline DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
+    DAT_DTO_COOKIE result;
+    result.as_64 = value;
+    return result;
+}
+
+/// Memory that a peer may read and write.
+struct Window {
+    DAT_VADDR address;
+    DAT_RMR_CONTEXT key;
+    DAT_RMR_TRIPLET part(std::size_t size, std::size_t offset = 0) const {
+        DAT_RMR_TRIPLET triplet{};
+        triplet.virtual_address = address + offset;
+        triplet.segment_length = static_cast<DAT_SEG_LENGTH>(size);
+        triplet.rmr_context = key;
+        return triplet;
+    }
+};
+
 inline constexpr DAT_TIMEOUT kMicroseconds =
     std::chrono::duration_cast<std::chrono::microseconds>(kDeadline).count();
 

@@ -16,12 +16,6 @@ using namespace test;
 constexpr DAT_CONN_QUAL kQualifier = 4719;
 constexpr std::size_t kMessage = 64;
 
-DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE result;
-    result.as_64 = value;
-    return result;
-}
-
 /// What a sender says: which of its connections, and how many messages went before.
 struct Message {
     std::uint32_t connection;

@@ -28,12 +28,6 @@ int cycles() {
     return scaled(kThreadSanitizer ? 20 : 60);
 }
 
-DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE made;
-    made.as_64 = value;
-    return made;
-}
-
 /// Success, or one of the classes of refusals that another thread's call explains.
 void expect_one_of(DAT_RETURN code, std::initializer_list<DAT_RETURN> refusals,
                    const std::string& what) {

@@ -23,17 +23,6 @@ constexpr auto kAllAndAtomic = static_cast<DAT_MEM_PRIV_FLAGS>(int{DAT_MEM_PRIV_
                                                                int{DAT_IB_MEM_PRIV_REMOTE_ATOMIC});
 
 /// Memory that a peer may use, as it is told of it.
-struct Window {
-    DAT_VADDR address;
-    DAT_RMR_CONTEXT key;
-};
-
-DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE result;
-    result.as_64 = value;
-    return result;
-}
-
 void fill(std::string& bytes, unsigned seed) {
     for (char& byte : bytes) byte = static_cast<char>(seed = seed * 1103515245 + 12345);
 }

@@ -41,12 +41,6 @@ bool is_iwarp(const Side& side) {
     return named(side, "OPENDAT_TRANSPORT") == "iWARP";
 }
 
-DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE result;
-    result.as_64 = value;
-    return result;
-}
-
 DAT_DTO_COMPLETION_EVENT_DATA completion(DAT_EVD_HANDLE evd, const char* what) {
     const DAT_EVENT event = Side::wait(evd, DAT_DTO_COMPLETION_EVENT);
     const auto& data = event.event_data.dto_completion_event_data;
@@ -65,18 +59,6 @@ void post_send(DAT_EP_HANDLE ep, const Buffer& buffer) {
     succeed(dat_ep_post_send(ep, 1, &segment, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
             "dat_ep_post_send");
 }
-
-struct Window {
-    DAT_VADDR address;
-    DAT_RMR_CONTEXT key;
-    DAT_RMR_TRIPLET part(DAT_SEG_LENGTH size) const {
-        DAT_RMR_TRIPLET triplet{};
-        triplet.virtual_address = address;
-        triplet.segment_length = size;
-        triplet.rmr_context = key;
-        return triplet;
-    }
-};
 
 class Transport : public testing::Test {
   protected:

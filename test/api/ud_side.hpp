@@ -12,12 +12,6 @@ namespace test {
 
 inline constexpr DAT_COUNT kRouteHeader = sizeof(ibv_grh);
 
-inline DAT_DTO_COOKIE cookie_of(DAT_UINT64 value) {
-    DAT_DTO_COOKIE cookie{};
-    cookie.as_64 = value;
-    return cookie;
-}
-
 inline DAT_IB_EXTENSION_EVENT_DATA extension_of(const DAT_EVENT& event) {
     DAT_IB_EXTENSION_EVENT_DATA extension;
     std::memcpy(&extension, event.event_extension_data, sizeof extension);
@@ -90,7 +84,7 @@ class UdSide : public Side {
     }
     static DAT_RETURN post(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET local, DAT_IB_ADDR_HANDLE to,
                            int flags = DAT_COMPLETION_DEFAULT_FLAG) {
-        return dat_ib_post_send_ud(ep, 1, &local, &to, cookie_of(77),
+        return dat_ib_post_send_ud(ep, 1, &local, &to, cookie(77),
                                    static_cast<DAT_COMPLETION_FLAGS>(flags));
     }
     /// Sends a text and takes its completion.
@@ -110,7 +104,7 @@ class UdSide : public Side {
     }
     static void post_receive(DAT_EP_HANDLE ep, const Buffer& buffer) {
         DAT_LMR_TRIPLET local = buffer.all();
-        succeed(dat_ib_post_recv_ud(ep, 1, &local, cookie_of(5), DAT_COMPLETION_DEFAULT_FLAG),
+        succeed(dat_ib_post_recv_ud(ep, 1, &local, cookie(5), DAT_COMPLETION_DEFAULT_FLAG),
                 "dat_ib_post_recv_ud");
     }
     /// @return the text of the next message. @param from the queue pair that it came from.

@@ -226,10 +226,10 @@ TEST_F(Ud, what_a_datagram_endpoint_cannot_do_is_refused_and_what_means_nothing_
     DAT_RMR_TRIPLET remote{};
     const auto none = DAT_COMPLETION_DEFAULT_FLAG;
     DAT_EP_HANDLE ep = pair.asker;
-    EXPECT_EQ(dat_ep_post_send(ep, 1, &local, cookie_of(1), none), kBadEndpoint);
-    EXPECT_EQ(dat_ep_post_rdma_write(ep, 1, &local, cookie_of(1), &remote, none), kBadEndpoint);
-    EXPECT_EQ(dat_ep_post_rdma_read(ep, 1, &local, cookie_of(1), &remote, none), kBadEndpoint);
-    EXPECT_EQ(dat_ib_post_rdma_write_immed(ep, 1, &local, cookie_of(1), &remote, 3, none),
+    EXPECT_EQ(dat_ep_post_send(ep, 1, &local, cookie(1), none), kBadEndpoint);
+    EXPECT_EQ(dat_ep_post_rdma_write(ep, 1, &local, cookie(1), &remote, none), kBadEndpoint);
+    EXPECT_EQ(dat_ep_post_rdma_read(ep, 1, &local, cookie(1), &remote, none), kBadEndpoint);
+    EXPECT_EQ(dat_ib_post_rdma_write_immed(ep, 1, &local, cookie(1), &remote, 3, none),
               kBadEndpoint);
     DAT_EP_HANDLE connected = pair.side.endpoint();
     EXPECT_EQ(UdSide::post(connected, local, pair.to_other), kBadEndpoint);
@@ -418,7 +418,7 @@ TEST_F(Ud,
     pair.other = shared;
     Buffer in(pair.side), out(pair.side);
     DAT_LMR_TRIPLET local = in.all();
-    succeed(dat_srq_post_recv(srq, 1, &local, cookie_of(5)), "dat_srq_post_recv");
+    succeed(dat_srq_post_recv(srq, 1, &local, cookie(5)), "dat_srq_post_recv");
     pair.meet();
     pair.side.send(pair.asker, out, "shared", pair.to_other);
     DAT_UINT32 from = 0;

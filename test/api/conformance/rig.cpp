@@ -140,12 +140,6 @@ DAT_LMR_TRIPLET segment(const Buffer& buffer, DAT_SEG_LENGTH length) {
     return triplet;
 }
 
-DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE cookie{};
-    cookie.as_64 = value;
-    return cookie;
-}
-
 DAT_RMR_TRIPLET remote_segment(const Remote& remote, DAT_SEG_LENGTH length) {
     DAT_RMR_TRIPLET triplet{};
     triplet.virtual_address = remote.address;

@@ -18,6 +18,7 @@ namespace conformance {
 
 using test::Buffer;
 using test::Channel;
+using test::cookie;
 using test::Side;
 using test::succeed;
 
@@ -122,7 +123,6 @@ void tell_event(Channel& channel, DAT_EVD_HANDLE evd);
 
 /// One segment of the buffer's first `length` bytes.
 DAT_LMR_TRIPLET segment(const Buffer& buffer, DAT_SEG_LENGTH length);
-DAT_DTO_COOKIE cookie(DAT_UINT64 value);
 
 /// What a peer needs to know of a buffer to read and write it.
 struct Remote {
