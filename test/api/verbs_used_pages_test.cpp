@@ -64,20 +64,28 @@ void be_written_to(Host& host, Channel& channel, bool poll) {
     require(!is_shared(memory.data() + 4096), "private again");
 }
 
-TEST_F(UsedPages, AreExchangedOnceTrafficIsWorthItWhereWritersCanBeHeldUp) {
-    if (!may_hold_writers()) GTEST_SKIP() << "userfaultfd is not permitted here";
-    Child child([](Channel& channel) {
-        Host host;
-        Qp qp(host);
-        qp.connect(channel);
-        be_written_to(host, channel, false);
-    });
+/// A process whose memory is written to.
+/// @param poll as be_written_to() has it.
+void own_pages(Channel& channel, bool poll) {
     Host host;
     Qp qp(host);
-    qp.connect(child.channel());
-    write_until_shared(host, qp, child.channel());
-    child.channel().meet();
-    EXPECT_EQ(child.wait(), 0);
+    qp.connect(channel);
+    be_written_to(host, channel, poll);
+}
+
+void write_to(Child& owner) {
+    Host host;
+    Qp qp(host);
+    qp.connect(owner.channel());
+    write_until_shared(host, qp, owner.channel());
+    owner.channel().meet();
+    require(owner.wait() == 0, "the owner is content");
+}
+
+TEST_F(UsedPages, AreExchangedOnceTrafficIsWorthItWhereWritersCanBeHeldUp) {
+    if (!may_hold_writers()) GTEST_SKIP() << "userfaultfd is not permitted here";
+    Child owner([](Channel& channel) { own_pages(channel, false); });
+    write_to(owner);
 }
 
 TEST_F(UsedPages, AreExchangedByTheOnlyThreadOfAnOrdinaryUserWhenItPolls) {
@@ -85,18 +93,8 @@ TEST_F(UsedPages, AreExchangedByTheOnlyThreadOfAnOrdinaryUserWhenItPolls) {
     if (kThreadSanitizer) GTEST_SKIP() << "its own thread is one too many";
     Child writer([](Channel& channel) {
         drop_privileges();
-        Child owner([](Channel& inner) {
-            Host host;
-            Qp qp(host);
-            qp.connect(inner);
-            be_written_to(host, inner, true);
-        });
-        Host host;
-        Qp qp(host);
-        qp.connect(owner.channel());
-        write_until_shared(host, qp, owner.channel());
-        owner.channel().meet();
-        require(owner.wait() == 0, "the owner is content");
+        Child owner([](Channel& inner) { own_pages(inner, true); });
+        write_to(owner);
         channel.meet();
     });
     writer.channel().meet();
