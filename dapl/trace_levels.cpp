@@ -9,6 +9,7 @@
 #include "dapl/codes.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/support/log.hpp"
+#include "dapl/support/trace_level.hpp"
 
 extern "C" {
 DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* other);
@@ -23,7 +24,6 @@ extern const char opendat_trclvl_modify_entry[];
 namespace dapl {
 namespace {
 
-constexpr int kUnknown = -1;  ///< of a query; to leave a level, of a change
 /// libdat2's numbers of IAs are below; nothing is mapped there.
 constexpr std::uintptr_t kFirstAddress = 0x10000;
 
@@ -40,10 +40,6 @@ const Ia* ia_of(DAT_IA_HANDLE handle) {
 template <class Function>
 Function libdat2_function(const char* name) {
     return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-}
-
-bool is_level(int level) {
-    return level >= 0 && level <= DAT_TRCLVL_MAX;
 }
 
 }  // namespace
@@ -74,7 +70,7 @@ DAT_RETURN query_trace_level(DAT_HANDLE handle, int* level) {
 
 DAT_RETURN modify_trace_level(DAT_HANDLE handle, int level) {
     if (!from_handle<Ia>(handle)) return bad_handle(DAT_INVALID_HANDLE_IA);
-    if (!is_level(level)) return bad_argument(3);
+    if (!support::is_trace_level(level)) return bad_argument(3);
     support::set_trace_level(level);
     return DAT_SUCCESS;
 }
@@ -88,7 +84,7 @@ DAT_RETURN opendat_trclvl_query(DAT_IA_HANDLE handle, int* dat_level, int* dapl_
     const Ia* ia = ia_of(handle);
     if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
     if (dat_level) {
-        int level = kUnknown;
+        int level = support::kUnknownTraceLevel;
         // Asked for its own level only, libdat2 does not ask us.
         const auto query = libdat2_function<DAT_TRCLVL_QUERY_FUNC>("dat_trclvl_query");
         const DAT_RETURN code = query ? query(ia->handle(), &level, nullptr) : kSuccess;
@@ -101,13 +97,18 @@ DAT_RETURN opendat_trclvl_query(DAT_IA_HANDLE handle, int* dat_level, int* dapl_
 DAT_RETURN opendat_trclvl_modify(DAT_IA_HANDLE handle, int dat_level, int dapl_level) {
     const Ia* ia = ia_of(handle);
     if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
-    if (dat_level != kUnknown && !is_level(dat_level)) return bad_argument(2);
-    if (dapl_level != kUnknown && !is_level(dapl_level)) return bad_argument(3);
-    if (dat_level != kUnknown) {
+    if (dat_level != support::kUnknownTraceLevel && !support::is_trace_level(dat_level))
+        return bad_argument(2);
+    if (dapl_level != support::kUnknownTraceLevel && !support::is_trace_level(dapl_level))
+        return bad_argument(3);
+    if (dat_level != support::kUnknownTraceLevel) {
         const auto modify = libdat2_function<DAT_TRCLVL_MODIFY_FUNC>("dat_trclvl_modify");
-        const DAT_RETURN code =
-            modify ? modify(ia->handle(), dat_level, kUnknown) : error(DAT_NOT_IMPLEMENTED);
+        const DAT_RETURN code = modify
+                                    ? modify(ia->handle(), dat_level, support::kUnknownTraceLevel)
+                                    : error(DAT_NOT_IMPLEMENTED);
         if (code != DAT_SUCCESS) return code;
     }
-    return dapl_level == kUnknown ? kSuccess : entry::modify_trace_level(ia->handle(), dapl_level);
+    return dapl_level == support::kUnknownTraceLevel
+               ? kSuccess
+               : entry::modify_trace_level(ia->handle(), dapl_level);
 }

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The level that a library starts with: its own setting, else what the reference's variables ask
-/// for, else 3.
+/// The numbers of trace levels, and the level that a library starts with: its own setting, else
+/// what the reference's variables ask for, else 3.
 #pragma once
 
+#include <dat2/dat_trclvl.h>
+
 namespace support {
+
+/// dat_trclvl_query(): not known. dat_trclvl_modify(): to be left as it is.
+inline constexpr int kUnknownTraceLevel = -1;
+
+constexpr bool is_trace_level(int level) {
+    return level >= 0 && level <= DAT_TRCLVL_MAX;
+}
 
 /// Reads the environment. @return 0 to 10.
 int level_from_settings();

@@ -7,13 +7,12 @@
 #include <cstdarg>
 
 #include "dapl/support/log.hpp"
+#include "dapl/support/trace_level.hpp"
 #include "dat/api/dispatch.hpp"
 #include "dat/api/guard.hpp"
 
 namespace dat {
 namespace {
-
-constexpr int kUnknown = -1;  ///< of a query; to leave a level, of a change
 
 /// @return the table of the IA's provider; nullptr for what is no IA, be it open or of an open
 /// query, whose handle is the provider's pointer.
@@ -40,15 +39,11 @@ bool lacks_operation(DAT_RETURN code) {
     return DAT_GET_TYPE(code) == DAT_NOT_IMPLEMENTED;
 }
 
-bool is_level(int level) {
-    return level >= 0 && level <= DAT_TRCLVL_MAX;
-}
-
 DAT_RETURN query_levels(DAT_IA_HANDLE object, int* dat_level, int* dapl_level) {
     const DAT_PROVIDER* provider = provider_of_ia(object);
     if (!provider) return error(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
     if (dapl_level) {
-        int level = kUnknown;
+        int level = support::kUnknownTraceLevel;
         const DAT_RETURN code =
             ask_provider(*provider, object, DAT_OPENDAT_TRACE_LEVEL_QUERY_OP, &level);
         if (code != DAT_SUCCESS && !lacks_operation(code)) return code;
@@ -61,17 +56,17 @@ DAT_RETURN query_levels(DAT_IA_HANDLE object, int* dat_level, int* dapl_level) {
 DAT_RETURN modify_levels(DAT_IA_HANDLE object, int dat_level, int dapl_level) {
     const DAT_PROVIDER* provider = provider_of_ia(object);
     if (!provider) return error(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-    if (dat_level != kUnknown && !is_level(dat_level))
+    if (dat_level != support::kUnknownTraceLevel && !support::is_trace_level(dat_level))
         return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-    if (dapl_level != kUnknown && !is_level(dapl_level))
+    if (dapl_level != support::kUnknownTraceLevel && !support::is_trace_level(dapl_level))
         return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-    if (dapl_level != kUnknown) {
+    if (dapl_level != support::kUnknownTraceLevel) {
         const DAT_RETURN code =
             ask_provider(*provider, object, DAT_OPENDAT_TRACE_LEVEL_MODIFY_OP, dapl_level);
         if (lacks_operation(code)) return error(DAT_NOT_IMPLEMENTED);
         if (code != DAT_SUCCESS) return code;
     }
-    if (dat_level != kUnknown) support::set_trace_level(dat_level);
+    if (dat_level != support::kUnknownTraceLevel) support::set_trace_level(dat_level);
     return DAT_SUCCESS;
 }
 
