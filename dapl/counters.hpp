@@ -29,7 +29,9 @@ class Counters {
                              std::memory_order_relaxed);
 #endif
     }
-    std::uint64_t total(int which) const { return counts_[which].load(std::memory_order_relaxed); }
+    std::uint64_t total(int which) const {
+        return counts_[which].load(std::memory_order_relaxed);
+    }
 
   private:
     std::array<std::atomic<std::uint64_t>, size> counts_{};

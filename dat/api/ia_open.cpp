@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Opening and closing an IA: from its name to a provider and back.
-#include <dat2/dat_ib_extensions.h>
-
-#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
@@ -28,30 +25,16 @@ std::string code_text(DAT_RETURN code) {
     return fmt::format("{}{}{} ({:#x})", type, *subtype ? "|" : "", subtype, code);
 }
 
-/// Counters are reached by dat_extension_op also where the device has no extension (iWARP).
-bool has_counters(const DAT_PROVIDER_ATTR& attributes) {
-    const DAT_NAMED_ATTR* const first = attributes.provider_specific_attr;
-    return std::any_of(first, first + attributes.num_provider_specific_attr,
-                       [](const DAT_NAMED_ATTR& one) {
-                           return std::strcmp(one.name, DAT_IB_ATTR_COUNTERS) == 0 &&
-                                  std::strcmp(one.value, "TRUE") == 0;
-                       });
-}
-
-/// dat_extension_op is let through once an IA says that it has something for it.
+/// dat_extension_op is let through once an IA says that it has extensions.
 void note_extensions(const DAT_PROVIDER& provider, DAT_IA_HANDLE provider_handle) {
     if (!provider.ia_query_func) return;
-    constexpr DAT_PROVIDER_ATTR_MASK kNamed =
-        DAT_PROVIDER_FIELD_NUM_PROVIDER_SPECIFIC_ATTR | DAT_PROVIDER_FIELD_PROVIDER_SPECIFIC_ATTR;
     DAT_IA_ATTR attributes{};
-    DAT_PROVIDER_ATTR named{};
     DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
     const DAT_RETURN code = provider.ia_query_func(provider_handle, &async, DAT_IA_FIELD_ALL,
-                                                   &attributes, kNamed, &named);
-    if (code != DAT_SUCCESS) return;
-    const bool extensions = attributes.extension_supported != DAT_EXTENSION_NONE;
-    if (extensions || has_counters(named)) note_extensions_offered();
-    if (extensions) tell_program_of_extensions();
+                                                   &attributes, DAT_PROVIDER_FIELD_NONE, nullptr);
+    if (code != DAT_SUCCESS || attributes.extension_supported == DAT_EXTENSION_NONE) return;
+    note_extensions_offered();
+    tell_program_of_extensions();
 }
 
 /// Providers expect to be asked for their attributes before a close: other registries find the

@@ -93,6 +93,9 @@ TEST(ExtensionFirst, NothingIsPassedOnBeforeAnIaWithExtensionsWasOpened) {
     EXPECT_EQ(dat_extension_op(&object, DAT_IB_UD_SEND_OP), 0xBFFF0000u);
     EXPECT_EQ(dat_ib_close_query(&object), 0xBFFF0000u);
     EXPECT_EQ(dat_extension_op(DAT_HANDLE_NULL, DAT_IB_UD_SEND_OP), 0x8005001Bu);
+    g_arrived = {};
+    dat_ib_start_counter(&object, DCNT_IA_CM);
+    EXPECT_EQ(g_arrived.handle, &object) << "counters are the provider's, not the device's";
 }
 
 TEST_F(Extension, ArgumentsArriveAsTheMacrosPassThem) {
