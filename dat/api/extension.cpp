@@ -4,6 +4,7 @@
 /// kinds of them load and unload a provider themselves: those of the open and close queries. And
 /// dat_extension, which was proposed before it.
 #include <dat2/dat_extensions.h>
+#include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_opendat.h>
 
 #include <atomic>
