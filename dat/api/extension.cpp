@@ -96,7 +96,8 @@ int dat_extensions = 0;
 
 DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
     // Programs that find no extensions at an IA may still try one, and expect this answer.
-    if (handle && !dat::extensions_offered() && !dat::is_of_counters(operation))
+    if (handle && !dat::extensions_offered() &&
+        !(dat::is_of_counters(operation) && dat::ias_opened()))
         return dat::error(DAT_NOT_IMPLEMENTED);
     std::va_list arguments;
     va_start(arguments, operation);

@@ -90,6 +90,10 @@ void forget_all_ias() {
         if (std::atomic<DAT_IA_HANDLE>* slot = find_slot(number)) slot->store(nullptr);
 }
 
+bool ias_opened() {
+    return g_used.load(std::memory_order_relaxed) > 1;
+}
+
 bool extensions_offered() {
     return g_extensions_offered.load(std::memory_order_relaxed);
 }

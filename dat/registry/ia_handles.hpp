@@ -30,6 +30,9 @@ void forget_all_ias();
 
 inline constexpr unsigned kMaxOpenIas = 64 * 1024 - 1;
 
+/// @return whether an IA was ever opened in this process. Never goes back to false.
+bool ias_opened();
+
 /// @return whether an IA that was ever opened in this process offered extensions: only then does
 /// dat_extension_op reach a provider. Never goes back to false.
 bool extensions_offered();

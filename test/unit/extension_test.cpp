@@ -93,8 +93,11 @@ TEST(ExtensionFirst, NothingIsPassedOnBeforeAnIaWithExtensionsWasOpened) {
     EXPECT_EQ(dat_extension_op(&object, DAT_IB_UD_SEND_OP), 0xBFFF0000u);
     EXPECT_EQ(dat_ib_close_query(&object), 0xBFFF0000u);
     EXPECT_EQ(dat_extension_op(DAT_HANDLE_NULL, DAT_IB_UD_SEND_OP), 0x8005001Bu);
+    EXPECT_EQ(dat_ib_start_counter(&object, DCNT_IA_CM), 0xBFFF0000u);
+    const DAT_IA_HANDLE ia = dat::add_ia(&object);
     g_arrived = {};
-    dat_ib_start_counter(&object, DCNT_IA_CM);
+    dat_ib_start_counter(ia, DCNT_IA_CM);
+    dat::remove_ia(ia);
     EXPECT_EQ(g_arrived.handle, &object) << "counters are the provider's, not the device's";
 }
 
