@@ -5,6 +5,7 @@
 /// peer.
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <map>
 #include <tuple>
@@ -126,7 +127,8 @@ class Engine {
     void forget_unseen(Identifier& child) REQUIRES(mutex);
 
     Process& process_;
-    ibv_context* verbs_ = nullptr;
+    /// Written with shared().mutex held, read by the service thread too.
+    std::atomic<ibv_context*> verbs_{nullptr};
     ibv_pd* pd_ = nullptr;
     Clock::duration patience_{};
     std::unordered_map<std::uint32_t, Identifier*> ids_ GUARDED_BY(mutex);

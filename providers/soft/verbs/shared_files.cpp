@@ -7,17 +7,21 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace softverbs {
 namespace {
 
+bool is_file_of(const struct stat& status, const Mapping& mapping) {
+    return S_ISREG(status.st_mode) && status.st_ino == mapping.inode &&
+           status.st_dev == mapping.device;
+}
+
 bool is_file_of(int fd, const Mapping& mapping) {
     struct stat status = {};
-    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_ino == mapping.inode &&
-           status.st_dev == mapping.device;
+    return fstat(fd, &status) == 0 && is_file_of(status, mapping);
 }
 
 UniqueFd open_own(int number) {
@@ -32,12 +36,22 @@ UniqueFd open_by_path(const Mapping& mapping) {
     return place.valid() && is_file_of(place.get(), mapping) ? open_own(place.get()) : UniqueFd();
 }
 
+/// A descriptor of the application's. Another thread may close it and open something else
+/// meanwhile: what was opened is looked at again.
+UniqueFd open_if_of(int folder, const char* name, const Mapping& mapping) {
+    struct stat status = {};
+    if (fstatat(folder, name, &status, 0) != 0 || !is_file_of(status, mapping)) return {};
+    UniqueFd file(openat(folder, name, O_RDWR | O_CLOEXEC | O_NONBLOCK));
+    return file.valid() && is_file_of(file.get(), mapping) ? std::move(file) : UniqueFd();
+}
+
 /// A file without a name, as long as the application has it open.
 UniqueFd open_by_descriptor(const Mapping& mapping) {
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), &closedir);
     while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
-        const int number = atoi(entry->d_name);
-        if (entry->d_name[0] != '.' && is_file_of(number, mapping)) return open_own(number);
+        if (entry->d_name[0] == '.') continue;
+        UniqueFd file = open_if_of(dirfd(folder.get()), entry->d_name, mapping);
+        if (file.valid()) return file;
     }
     return {};
 }
