@@ -82,9 +82,8 @@ DAT_RETURN free(DAT_EP_HANDLE handle) {
         const DAT_EP_STATE state = ep->state.get();
         if (!is_legal(EpCall::kFree, state)) return state_error(state);
     }
-    Ia& ia = ep->ia;
+    ep->ia.counters.count(DCNT_IA_EP_FREE);
     destroy_ep(*ep);
-    ia.counters.count(DCNT_IA_EP_FREE);
     return DAT_SUCCESS;
 }
 

@@ -60,9 +60,8 @@ DAT_RETURN free(DAT_EVD_HANDLE handle) {
     Evd* evd = from_handle<Evd>(handle);
     if (!evd) return error(DAT_INVALID_HANDLE);
     if (evd->users > 0) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
-    Ia& ia = evd->ia;
+    evd->ia.counters.count(DCNT_IA_EVD_FREE);
     destroy_evd(*evd);
-    ia.counters.count(DCNT_IA_EVD_FREE);
     return DAT_SUCCESS;
 }
 

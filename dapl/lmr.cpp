@@ -155,9 +155,9 @@ DAT_RETURN free(DAT_LMR_HANDLE handle) {
     {
         support::MutexLock lock(ia.mutex);
         ia.lmrs.remove(*lmr);
+        ia.counters.count(DCNT_IA_LMR_FREE);
     }
     destroy(*lmr);
-    ia.counters.count(DCNT_IA_LMR_FREE);
     return DAT_SUCCESS;
 }
 

@@ -115,9 +115,8 @@ DAT_RETURN psp_free(DAT_PSP_HANDLE handle) {
         const support::MutexLock guard(connection_lock);
         Psp* psp = from_handle<Psp>(handle);
         if (!psp) return bad_handle(DAT_INVALID_HANDLE_PSP);
-        Ia& ia = psp->ia;
+        psp->ia.counters.count(DCNT_IA_PSP_FREE);
         end(*psp);
-        ia.counters.count(DCNT_IA_PSP_FREE);
         return DAT_SUCCESS;
     });
 }

@@ -35,9 +35,9 @@ DAT_RETURN free(DAT_PZ_HANDLE handle) {
     {
         support::MutexLock lock(ia.mutex);
         ia.pzs.remove(*pz);
+        ia.counters.count(DCNT_IA_PZ_FREE);
     }
     destroy(*pz);
-    ia.counters.count(DCNT_IA_PZ_FREE);
     return DAT_SUCCESS;
 }
 

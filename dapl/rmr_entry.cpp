@@ -46,9 +46,9 @@ DAT_RETURN free(DAT_RMR_HANDLE handle) {
     {
         support::MutexLock lock(ia.mutex);
         ia.rmrs.remove(*rmr);
+        ia.counters.count(DCNT_IA_RMR_FREE);
     }
     destroy(*rmr);
-    ia.counters.count(DCNT_IA_RMR_FREE);
     return DAT_SUCCESS;
 }
 

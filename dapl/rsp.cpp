@@ -99,9 +99,8 @@ DAT_RETURN rsp_free(DAT_RSP_HANDLE handle) {
         const support::MutexLock guard(connection_lock);
         Rsp* rsp = from_handle<Rsp>(handle);
         if (!rsp) return bad_handle(DAT_INVALID_HANDLE_RSP);
-        Ia& ia = rsp->ia;
+        rsp->ia.counters.count(DCNT_IA_RSP_FREE);
         end(*rsp);
-        ia.counters.count(DCNT_IA_RSP_FREE);
         return DAT_SUCCESS;
     });
 }

@@ -44,9 +44,8 @@ DAT_RETURN free(DAT_SRQ_HANDLE handle) {
     Srq* srq = from_handle<Srq>(handle);
     if (!srq) return bad_handle(DAT_INVALID_HANDLE_SRQ);
     if (srq->users > 0) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
-    Ia& ia = srq->ia;
+    srq->ia.counters.count(DCNT_IA_SRQ_FREE);
     destroy_srq(*srq);
-    ia.counters.count(DCNT_IA_SRQ_FREE);
     return DAT_SUCCESS;
 }
 
