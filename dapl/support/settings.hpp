@@ -10,6 +10,7 @@ namespace support {
 
 enum class SettingKind { kText, kPath, kInteger, kFlag };
 enum class InSetuid { kIgnored, kObeyed };
+enum class SettingScope { kForProcess, kForIa };
 
 struct SettingInfo {
     const char* name;
@@ -18,6 +19,7 @@ struct SettingInfo {
     const char* default_value;  ///< "" for unset
     long minimum, maximum;      ///< for kInteger
     InSetuid in_setuid;
+    SettingScope scope;
     const char* help;
 };
 
@@ -28,8 +30,16 @@ enum class Setting {
 };
 
 inline constexpr SettingInfo kSettings[] = {
-#define SETTING(id, name, kind, unit, value, minimum, maximum, in_setuid, help) \
-    {name, SettingKind::kind, unit, value, minimum, maximum, InSetuid::in_setuid, help},
+#define SETTING(id, name, kind, unit, value, minimum, maximum, in_setuid, scope, help) \
+    {name,                                                                             \
+     SettingKind::kind,                                                                \
+     unit,                                                                             \
+     value,                                                                            \
+     minimum,                                                                          \
+     maximum,                                                                          \
+     InSetuid::in_setuid,                                                              \
+     SettingScope::scope,                                                              \
+     help},
 #include "dapl/support/settings.def"
 #undef SETTING
 };
