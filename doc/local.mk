@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: BSD-2-Clause
 include doc/examples/local.mk
 include doc/man/local.mk
+include doc/schema/local.mk

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the command-line tools share: command lines, how they tell of failures, their clock, the socket by which two
-# ends meet.
+# What the command-line tools share: command lines (getopt_table for those whose options the reference has fixed), JSON,
+# colours, how they tell of failures, their clock, the socket by which two ends meet.
 noinst_LTLIBRARIES += libtools.la
 libtools_la_SOURCES = \
     %reldir%/clock.hpp \
-    %reldir%/command_line.cpp %reldir%/command_line.hpp \
+    %reldir%/getopt_table.cpp %reldir%/getopt_table.hpp \
     %reldir%/failure.cpp %reldir%/failure.hpp \
+    %reldir%/json.cpp %reldir%/json.hpp \
+    %reldir%/options.cpp %reldir%/options.hpp \
+    %reldir%/terminal.cpp %reldir%/terminal.hpp \
     %reldir%/socket.cpp %reldir%/socket.hpp
 
 include dat/tools/perf/local.mk

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "dat/tools/command_line.hpp"
+#include "dat/tools/getopt_table.hpp"
 
 namespace dtest {
 
@@ -15,7 +15,7 @@ namespace {
 constexpr int kHelp = 1000;
 constexpr int kTimeout = 1001;
 
-constexpr Option kOptions[] = {
+constexpr GetoptOption kOptions[] = {
     {'s', "server", nullptr, "run as the server (default)"},
     {'h', "host", "HOST",
      "run as a client of the server on HOST; the provider is then the server's"},
@@ -48,7 +48,7 @@ void print_help(std::FILE* to) {
         "byte.\n"
         "Both sides take the same -b, -B, -u, -w, -W, -D, -a and -i.\n\n",
         to);
-    for (const Option& option : kOptions) print_option(to, option);
+    for (const GetoptOption& option : kOptions) print_option(to, option);
     std::fputs("\nExit status: 0 all passed, 1 something failed, 244 wrong usage.\n", to);
 }
 

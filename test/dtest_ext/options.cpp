@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "config.h"
-#include "dat/tools/command_line.hpp"
+#include "dat/tools/getopt_table.hpp"
 
 namespace dtest_ext {
 
@@ -18,7 +18,7 @@ constexpr int kTimeout = 1002;
 constexpr int kSeed = 1003;
 constexpr int kRounds = 1004;
 
-constexpr Option kOptions[] = {
+constexpr GetoptOption kOptions[] = {
     {'s', "server", nullptr, "run as the server (default)"},
     {'c', "client", nullptr, "run as a client of the server on this machine, unless -h names one"},
     {'h', "host", "HOST",
@@ -47,7 +47,7 @@ void print_help(std::FILE* to) {
         "operations, datagrams, counters and attributes. Both sides take the same -b, -u, -U,\n"
         "-m, --seed and --rounds. The program is installed as dtestx too.\n\n",
         to);
-    for (const Option& option : kOptions) print_option(to, option);
+    for (const GetoptOption& option : kOptions) print_option(to, option);
     std::fputs("\nExit status: 0 all passed, 1 something failed, 244 wrong usage.\n", to);
 }
 

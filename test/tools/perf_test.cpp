@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "dat/tools/options.hpp"
 #include "dat/tools/perf/histogram.hpp"
 #include "dat/tools/perf/options.hpp"
 
@@ -123,7 +124,7 @@ TEST(PerfOptions, WrongUsageEndsWithStatus2) {
         testing::internal::CaptureStderr();
         EXPECT_FALSE(parse(words, status)) << words[0];
         EXPECT_NE(testing::internal::GetCapturedStderr().find("dat_perf: "), std::string::npos);
-        EXPECT_EQ(status, kUsageStatus) << words[0];
+        EXPECT_EQ(status, tools::kUsageStatus) << words[0];
     }
 }
 

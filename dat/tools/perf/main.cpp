@@ -13,6 +13,7 @@
 #include <exception>
 
 #include "dat/tools/failure.hpp"
+#include "dat/tools/options.hpp"
 #include "dat/tools/perf/cpus.hpp"
 #include "dat/tools/perf/options.hpp"
 #include "dat/tools/perf/report.hpp"
@@ -53,7 +54,7 @@ int fail(Channel& channel, const std::exception& failure, bool speaks) {
     if (speaks)
         std::fprintf(stderr, "dat_perf: %s%s\n", was_theirs ? "the other side failed: " : "",
                      text.c_str());
-    return kFailureStatus;
+    return tools::kFailureStatus;
 }
 
 int run_client(Socket socket, const Options& options) {
@@ -61,7 +62,7 @@ int run_client(Socket socket, const Options& options) {
     try {
         const Findings findings = measure(channel, options);
         options.json ? print_json(findings, options) : print_table(findings, options);
-        return std::fflush(stdout) == 0 && !std::ferror(stdout) ? 0 : kFailureStatus;
+        return tools::flush_output();
     } catch (const std::exception& failure) {
         return fail(channel, failure, true);
     }
@@ -98,7 +99,7 @@ int run_both(const Options& options) {
     waitpid(child, &child_status, 0);
     if (status == 0 && child_status != 0) {
         std::fprintf(stderr, "dat_perf: the server ended badly after the last measurement\n");
-        return kFailureStatus;
+        return tools::kFailureStatus;
     }
     return status;
 }
@@ -127,6 +128,6 @@ int main(int argc, char** argv) {
     } catch (const std::exception& failure) {
         std::fflush(stdout);
         std::fprintf(stderr, "dat_perf: %s\n", failure.what());
-        return kFailureStatus;
+        return tools::kFailureStatus;
     }
 }

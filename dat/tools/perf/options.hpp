@@ -12,9 +12,6 @@
 
 namespace perf {
 
-constexpr int kFailureStatus = 1;
-constexpr int kUsageStatus = 2;
-
 struct Options {
     std::string host;   ///< empty for a server
     bool both = false;  ///< client and server are both started here

@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "dat/tools/failure.hpp"
+#include "dat/tools/options.hpp"
 #include "dat/tools/trace/dump_file.hpp"
 #include "dat/tools/trace/levels.hpp"
 #include "dat/tools/trace/options.hpp"
@@ -19,7 +20,7 @@ using namespace tracing;
 
 int print(const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
-    return std::fflush(stdout) == 0 && !std::ferror(stdout) ? 0 : kFailureStatus;
+    return tools::flush_output();
 }
 
 int change(const Options& options) {
@@ -70,6 +71,6 @@ int main(int argc, char** argv) {
     } catch (const std::exception& failure) {
         std::fflush(stdout);
         std::fprintf(stderr, "dat_trace: %s\n", failure.what());
-        return kFailureStatus;
+        return tools::kFailureStatus;
     }
 }

@@ -9,9 +9,6 @@
 
 namespace tracing {
 
-constexpr int kFailureStatus = 1;
-constexpr int kUsageStatus = 2;
-
 struct Options {
     std::vector<std::string> targets;  ///< process ids and files
     std::vector<std::string> cores;    ///< files, whatever their names are

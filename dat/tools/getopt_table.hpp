@@ -12,7 +12,7 @@
 
 namespace tools {
 
-struct Option {
+struct GetoptOption {
     int letter;  ///< or a value of 256 and above for an option without a letter
     const char* name;
     const char* argument;  ///< nullptr for none
@@ -26,13 +26,13 @@ struct Syntax {
 };
 
 /// Prints the option's line of the help.
-void print_option(std::FILE* to, const Option& option);
-void add_option(Syntax& syntax, const Option& option);
+void print_option(std::FILE* to, const GetoptOption& option);
+void add_option(Syntax& syntax, const GetoptOption& option);
 
 template <std::size_t count>
-Syntax getopt_syntax(const Option (&options)[count]) {
+Syntax getopt_syntax(const GetoptOption (&options)[count]) {
     Syntax syntax;
-    for (const Option& option : options) add_option(syntax, option);
+    for (const GetoptOption& option : options) add_option(syntax, option);
     syntax.names.push_back({});
     return syntax;
 }

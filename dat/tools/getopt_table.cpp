@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "dat/tools/command_line.hpp"
+#include "dat/tools/getopt_table.hpp"
 
 #include <cerrno>
 #include <cstdlib>
 
 namespace tools {
 
-void print_option(std::FILE* to, const Option& option) {
+void print_option(std::FILE* to, const GetoptOption& option) {
     char names[64];
     const char* argument = option.argument ? option.argument : "";
     const char* equals = option.argument ? "=" : "";
@@ -19,7 +19,7 @@ void print_option(std::FILE* to, const Option& option) {
     std::fprintf(to, "  %-26s  %s\n", names, option.help);
 }
 
-void add_option(Syntax& syntax, const Option& option) {
+void add_option(Syntax& syntax, const GetoptOption& option) {
     const int has_argument = option.argument ? required_argument : no_argument;
     syntax.names.push_back({option.name, has_argument, nullptr, option.letter});
     if (option.letter >= 256) return;

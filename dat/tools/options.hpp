@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Command lines of the tools: a table of options, from which come the parser, the help and, by way
+/// of the help, the completion of shells. CLI11 does the work behind it and is compiled once, in
+/// options.cpp.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tools {
+
+/// Exit statuses that all tools share. Those of one tool alone begin at 3.
+inline constexpr int kFailureStatus = 1;
+inline constexpr int kUsageStatus = 2;
+
+/// Thrown by a Take for an argument that is not accepted, and by a tool for options that do not go
+/// together; parse() and usage_error() print it.
+class WrongUsage : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Takes the argument of an option, "" for a flag; called for each time that the option is given,
+/// in the order of the command line.
+using Take = std::function<void(const std::string&)>;
+
+inline constexpr int kAnyNumber = -1;
+
+struct Option {
+    const char* names;     ///< `-j,--json`, or `host` for a word that is no option
+    const char* argument;  ///< what the help calls it; nullptr for a flag
+    const char* help;      ///< one line, lower case; the default in brackets at its end
+    Take take;
+    /// For a word that is no option: how often it may be there, 1 or kAnyNumber, and whether it
+    /// must be.
+    int maximum = 1;
+    bool required = false;
+};
+
+struct Command {
+    const char* name;
+    const char* help;
+    std::vector<Option> options;
+};
+
+struct CommandLine {
+    const char* tool;
+    const char* summary;  ///< what it does, and lines of usage
+    std::vector<Option> options;
+    std::vector<Command> commands;  ///< where there are any, one must be given
+    const char* footer;             ///< the exit statuses
+};
+
+struct Parsed {
+    std::optional<int>
+        exit_status;      ///< the process is to end with it: help was printed, or what is wrong
+    std::string command;  ///< the one of CommandLine::commands that was given
+};
+
+/// Adds -h,--help and -V,--version to the table and obeys it. What is wrong is told on stderr.
+Parsed parse(const CommandLine& line, int argc, char** argv);
+/// Tells on stderr what is wrong. @return kUsageStatus
+int usage_error(const char* tool, const std::string& what);
+/// To be called when all is printed: a full disk or a closed pipe is a failure too. @return the
+/// exit status
+int flush_output();
+
+// -- targets
+// -------------------------------------------------------------------------------------------
+Take flag(bool& target);
+Take text(std::string& target);
+Take list(std::vector<std::string>& target);
+Take choice(std::string& target, std::vector<std::string> known);
+
+/// @return the number that the whole of `text` is. @throw WrongUsage unless it is within the limits
+double parse_real(const std::string& text, double least, double most);
+long long parse_integer(const std::string& text, long long least, long long most);
+
+template <class Number>
+Take number(Number& target, long long least, long long most) {
+    return [&target, least, most](const std::string& text) {
+        target = static_cast<Number>(parse_integer(text, least, most));
+    };
+}
+
+inline Take real(double& target, double least, double most) {
+    return
+        [&target, least, most](const std::string& text) { target = parse_real(text, least, most); };
+}
+
+}  // namespace tools

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the documents that the tools print with --json look like, as JSON Schema (draft 7).
+schemadir = $(pkgdatadir)/schema
+dist_schema_DATA =
