@@ -37,6 +37,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/evd_wait.cpp \
     %reldir%/event_ring.hpp \
     %reldir%/events.cpp %reldir%/events.hpp \
+    %reldir%/explain.cpp %reldir%/explain.hpp \
     %reldir%/extension.cpp \
     %reldir%/guard.hpp \
     %reldir%/handle.cpp \

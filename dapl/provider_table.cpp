@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "config.h"
 #include "dapl/entry.hpp"
+#include "dapl/explain.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/support/thread_errors.hpp"
 #include "dapl/traced.hpp"
@@ -13,7 +15,7 @@ namespace dapl {
 namespace {
 
 constexpr support::ProviderMark make_mark() {
-    support::ProviderMark mark{{}, support::thread_errors};
+    support::ProviderMark mark{{}, support::thread_errors, PACKAGE_VERSION, explain};
     std::copy(std::begin(support::kProviderMagic), std::end(support::kProviderMagic), mark.magic);
     return mark;
 }

@@ -79,23 +79,6 @@ tl::expected<std::uint8_t, DeviceFault> find_port(ibv_context* context, const De
             (ports == 1 ? " has port 1 only" : " has ports 1 to " + std::to_string(ports))});
 }
 
-std::string to_text(ibv_port_state state) {
-    switch (state) {
-        case IBV_PORT_DOWN:
-            return "down";
-        case IBV_PORT_INIT:
-            return "initialising";
-        case IBV_PORT_ARMED:
-            return "armed";
-        case IBV_PORT_ACTIVE:
-            return "active";
-        case IBV_PORT_ACTIVE_DEFER:
-            return "active, deferred";
-        default:
-            return "in state " + std::to_string(state);
-    }
-}
-
 bool is_roce(const DeviceChoice& choice) {
     return choice.link_layer == IBV_LINK_LAYER_ETHERNET;
 }
@@ -140,17 +123,8 @@ tl::expected<OpenDevice, DeviceFault> open_and_choose(const DeviceName& name) {
     return OpenDevice{std::move(*context), std::move(*choice)};
 }
 
-int bytes_of(ibv_mtu mtu) {
-    return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128 << mtu : 0;
-}
-
-const char* link_text(const DeviceChoice& choice) {
-    if (choice.transport == IBV_TRANSPORT_IWARP) return "iWARP";
-    return is_roce(choice) ? "RoCE" : "InfiniBand";
-}
-
 void warn_unless_active(std::string_view ia_name, const DeviceChoice& choice) {
-    if (choice.state == IBV_PORT_ACTIVE || choice.state == IBV_PORT_ACTIVE_DEFER) return;
+    if (is_active(choice)) return;
     const bool fabric = choice.transport != IBV_TRANSPORT_IWARP && !is_roce(choice);
     support::report<support::kPortNotActive>(
         ia_name, choice.port, choice.device, to_text(choice.state),
@@ -198,6 +172,36 @@ tl::expected<DeviceChoice, DeviceFault> describe(ibv_context* context, std::uint
                         attributes.state,
                         attributes.active_mtu,
                         gid};
+}
+
+bool is_active(const DeviceChoice& choice) {
+    return choice.state == IBV_PORT_ACTIVE || choice.state == IBV_PORT_ACTIVE_DEFER;
+}
+
+std::string to_text(ibv_port_state state) {
+    switch (state) {
+        case IBV_PORT_DOWN:
+            return "down";
+        case IBV_PORT_INIT:
+            return "initialising";
+        case IBV_PORT_ARMED:
+            return "armed";
+        case IBV_PORT_ACTIVE:
+            return "active";
+        case IBV_PORT_ACTIVE_DEFER:
+            return "active, deferred";
+        default:
+            return "in state " + std::to_string(state);
+    }
+}
+
+int bytes_of(ibv_mtu mtu) {
+    return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128 << mtu : 0;
+}
+
+const char* link_text(const DeviceChoice& choice) {
+    if (choice.transport == IBV_TRANSPORT_IWARP) return "iWARP";
+    return is_roce(choice) ? "RoCE" : "InfiniBand";
 }
 
 std::string to_text(const DeviceChoice& choice) {

@@ -55,6 +55,12 @@ std::optional<std::uint32_t> wanted_gid_index();
 tl::expected<DeviceChoice, DeviceFault> describe(ibv_context* context, std::uint8_t port,
                                                  std::optional<verbs::GidChoice> gid);
 
+bool is_active(const DeviceChoice& choice);
+std::string to_text(ibv_port_state state);
+/// @return 0 for a value that is none.
+int bytes_of(ibv_mtu mtu);
+/// iWARP, RoCE or InfiniBand.
+const char* link_text(const DeviceChoice& choice);
 /// What the choice is, on one line.
 std::string to_text(const DeviceChoice& choice);
 /// The same to the log, at trace level 5; and a warning where the port is not active, which is no

@@ -22,6 +22,7 @@
 
 #include "dapl/cm/event_loop.hpp"
 #include "dapl/cm/lock.hpp"
+#include "dapl/support/facts.hpp"
 #include "dapl/support/result.hpp"
 
 namespace dapl::cm {
@@ -154,6 +155,10 @@ class Manager {
     virtual Limits limits() const = 0;
     /// Nothing where the manager or the device does not serve datagram endpoints.
     virtual std::optional<DatagramService> datagrams() const { return std::nullopt; }
+
+    /// Tells by what choices it came to its device, port and address. Called without
+    /// connection_lock.
+    virtual void explain(const support::Facts& facts) const = 0;
 
     /// Starts a connection and returns at once. What the network finds out is reported; only what
     /// fails before anything was tried is a failure.

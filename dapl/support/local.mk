@@ -3,7 +3,9 @@
 noinst_LTLIBRARIES += libsupport.la
 libsupport_la_SOURCES = \
     %reldir%/api_profile.cpp %reldir%/api_profile.hpp \
+    %reldir%/captured_messages.hpp \
     %reldir%/edit_distance.hpp \
+    %reldir%/facts.hpp \
     %reldir%/forced_unwind.hpp \
     %reldir%/guard.hpp \
     %reldir%/log.cpp %reldir%/log.hpp \

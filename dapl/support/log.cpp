@@ -16,7 +16,9 @@
 #include <cstdlib>
 #include <memory>
 #include <system_error>
+#include <utility>
 
+#include "dapl/support/captured_messages.hpp"
 #include "dapl/support/log_sinks.hpp"
 #include "dapl/support/settings.hpp"
 #include "dapl/support/thread_errors.hpp"
@@ -86,6 +88,27 @@ void write_to_stderr(Level level, const std::string& line) {
     write_to(std::make_shared<spdlog::sinks::stderr_sink_st>(), level, line);
 }
 
+/// A control character from a file or a peer must not forge a second line or move the terminal's
+/// cursor.
+std::string one_line(std::string text) {
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    return text;
+}
+
+/// Without a destructor, which would keep the library mapped.
+thread_local CapturedMessages* g_listening = nullptr;
+
+/// The next step's arguments come behind the text's: both are formatted at once and taken apart
+/// where they meet.
+CapturedMessage captured(const Message& message, fmt::format_args arguments) {
+    constexpr char kSeam = '\0';
+    const std::string both =
+        fmt::vformat(std::string(message.text) + kSeam + message.next_step, arguments);
+    const std::size_t seam = both.rfind(kSeam);
+    return {&message, one_line(both.substr(0, seam)), one_line(both.substr(seam + 1))};
+}
+
 std::string text_of(const Message& message, fmt::format_args arguments) {
     std::string format = message.text;
     if (*message.next_step) format.append("; ").append(message.next_step);
@@ -123,20 +146,18 @@ void write_line(Level level, const std::string& line) {
     if (to_stderr) write_to_stderr(level, line);
 }
 
-/// A control character from a file or a peer must not forge a second line or move the terminal's
-/// cursor.
-std::string one_line(std::string text) {
-    for (char& c : text)
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-    return text;
-}
-
 }  // namespace
 
 ThreadErrors& thread_errors() {
     // Without a destructor, which would keep the library mapped.
     static thread_local ThreadErrors errors;
     return errors;
+}
+
+CapturedMessages::CapturedMessages() : outer_(std::exchange(g_listening, this)) {}
+
+CapturedMessages::~CapturedMessages() {
+    g_listening = outer_;
 }
 
 void set_trace_level(int level) {
@@ -161,6 +182,7 @@ void report(const Message& message, fmt::format_args arguments) {
         ++thread_errors().count;
         if (thread_errors().silenced) return;
     }
+    if (g_listening) return g_listening->add(captured(message, arguments));
     if (support::trace_level() < static_cast<int>(message.level)) return;
     const bool failed = message.level == Level::kError;
     trace_record(failed, TraceEvent::kMessage, static_cast<std::uint32_t>(atoi(message.id + 3)), 0,

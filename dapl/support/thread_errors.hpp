@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "dapl/support/facts.hpp"
+
 namespace support {
 
 /// The calling thread's, in one library. Read and written by that thread alone.
@@ -23,7 +25,12 @@ ThreadErrors& thread_errors();
 struct ProviderMark {
     char magic[16];
     ThreadErrors& (*thread_errors)();
+    const char* release;
+    /// A dry run of ia_open: makes the choices and tells them, why it would fail included; opens
+    /// the device and closes it again. Prints nothing, throws nothing. Thread safe.
+    /// @param ia_name, ia_params as dat.conf has them.
+    void (*explain)(const char* ia_name, const char* ia_params, const FactSink& sink);
 };
-inline constexpr char kProviderMagic[16] = "OpenDAT.mark.1";
+inline constexpr char kProviderMagic[16] = "OpenDAT.mark.2";
 
 }  // namespace support

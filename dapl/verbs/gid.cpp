@@ -45,6 +45,23 @@ auto rank(const ibv_gid_entry& entry, const ibv_gid* peer) {
                       is_roce(entry) && kind == AddressKind::kLinkLocal, entry.gid_index);
 }
 
+/// @return what puts `entry` behind `best`: the first in which their ranks differ.
+const char* why_behind(const ibv_gid_entry& entry, const ibv_gid_entry& best) {
+    const auto mine = rank(entry, nullptr);
+    const auto its = rank(best, nullptr);
+    if (std::get<1>(mine) != std::get<1>(its)) return "RoCE v2 comes before v1";
+    if (std::get<2>(mine) != std::get<2>(its)) return "a routable address comes before link-local";
+    return "the lower index comes first";
+}
+
+std::string why_not(const ibv_gid_entry& entry, const ibv_gid_entry& best, GidReason reason) {
+    if (reason == GidReason::kSetting) return "DAPL_GID_INDEX names another";
+    if (reason == GidReason::kBoundAddress &&
+        std::memcmp(entry.gid.raw, best.gid.raw, sizeof best.gid.raw) != 0)
+        return "it is not the IA's address";
+    return why_behind(entry, best);
+}
+
 GidReason reason_for(const ibv_gid_entry& entry, const ibv_gid* peer) {
     if (!is_roce(entry)) return GidReason::kPort;
     const bool like_peer = peer && kind_of(entry.gid) == kind_of(*peer);
@@ -110,6 +127,28 @@ std::optional<GidChoice> find_gid(const GidTable& table, std::uint8_t port, cons
     GidChoice choice = *found;
     choice.reason = GidReason::kBoundAddress;
     return choice;
+}
+
+std::vector<RankedGid> rank_gids(const GidTable& table, std::uint8_t port,
+                                 const std::optional<GidChoice>& chosen) {
+    GidTable own = of_port(table, port);
+    const auto is_chosen = [&](const ibv_gid_entry& entry) {
+        return chosen && entry.gid_index == chosen->index;
+    };
+    std::sort(own.begin(), own.end(), [&](const auto& a, const auto& b) {
+        return std::tuple(!is_chosen(a), rank(a, nullptr)) <
+               std::tuple(!is_chosen(b), rank(b, nullptr));
+    });
+    std::vector<RankedGid> ranked;
+    for (const ibv_gid_entry& entry : own) {
+        if (is_chosen(entry))
+            ranked.push_back({*chosen, true, {}});
+        else
+            ranked.push_back(
+                {verbs::chosen(entry, reason_for(entry, nullptr)), false,
+                 chosen ? why_not(entry, own.front(), chosen->reason) : "no entry was chosen"});
+    }
+    return ranked;
 }
 
 const char* to_text(ibv_gid_type type) {

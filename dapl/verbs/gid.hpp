@@ -56,6 +56,17 @@ tl::expected<GidChoice, NoGid> choose_gid(ibv_context* context, std::uint8_t por
 /// table has none.
 std::optional<GidChoice> find_gid(const GidTable& table, std::uint8_t port, const ibv_gid& gid);
 
+struct RankedGid {
+    GidChoice entry;  ///< its reason means something where it was chosen
+    bool chosen;
+    std::string why_not;  ///< "" of the chosen one
+};
+
+/// The port's entries in the order in which choose_gid() prefers them, the chosen one first.
+/// @param chosen what choose_gid() or find_gid() answered, if anything.
+std::vector<RankedGid> rank_gids(const GidTable& table, std::uint8_t port,
+                                 const std::optional<GidChoice>& chosen);
+
 const char* to_text(ibv_gid_type type);
 const char* to_text(GidReason reason);
 /// As an IPv6 address.

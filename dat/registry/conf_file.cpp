@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <system_error>
 
 #include "dapl/support/log.hpp"
@@ -56,24 +57,34 @@ std::string read_whole(const std::string& path, std::string& text) {
     return {};
 }
 
-ConfFile read_one(std::string path) {
+}  // namespace
+
+ConfFile read_conf_file(const ConfPlace& place) {
     ConfFile file;
     std::string text;
-    file.path = std::move(path);
+    file.path = place.path;
     file.unreadable = read_whole(file.path, text);
     if (file.unreadable.empty()) file.text = read_dat_conf(text);
     return file;
 }
 
-}  // namespace
+std::vector<ConfPlace> conf_places() {
+    if (support::setting_is_set(support::Setting::kDatOverride))
+        return {
+            {support::setting_text(support::Setting::kDatOverride), "environment DAT_OVERRIDE"}};
+    std::vector<ConfPlace> places{{DAT_CONF_DIRECTORY "/dat.conf", "default"}};
+    if (places.front().path != "/etc/dat.conf") places.push_back({"/etc/dat.conf", "default"});
+    return places;
+}
 
 ConfFile read_conf_file() {
-    if (support::setting_is_set(support::Setting::kDatOverride))
-        return read_one(support::setting_text(support::Setting::kDatOverride));
-    ConfFile installed = read_one(DAT_CONF_DIRECTORY "/dat.conf");
-    if (installed.unreadable.empty()) return installed;
-    ConfFile common = read_one("/etc/dat.conf");
-    return common.unreadable.empty() ? common : installed;
+    std::optional<ConfFile> first;
+    for (const ConfPlace& place : conf_places()) {
+        ConfFile file = read_conf_file(place);
+        if (file.unreadable.empty()) return file;
+        if (!first) first = std::move(file);
+    }
+    return std::move(*first);
 }
 
 void report_problems(const ConfFile& file) {

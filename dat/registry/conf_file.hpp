@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "dat/registry/dat_conf.hpp"
 
@@ -14,6 +15,15 @@ struct ConfFile {
     std::string unreadable;  ///< why it could not be read; empty when it was
     ConfText text;
 };
+
+/// A file that may be the one.
+struct ConfPlace {
+    std::string path;
+    std::string source;  ///< why it is looked at: environment DAT_OVERRIDE, default
+};
+/// In order: the first that can be read is used.
+std::vector<ConfPlace> conf_places();
+ConfFile read_conf_file(const ConfPlace& place);
 
 /// Reads DAT_OVERRIDE's file if that is set (even to nothing: then no file is found), else
 /// sysconfdir/dat.conf, and where that cannot be read /etc/dat.conf. Tells the user nothing.

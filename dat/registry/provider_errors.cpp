@@ -7,11 +7,10 @@
 #include <cstring>
 
 namespace dat {
-namespace {
 
 /// Whatever a foreign provider may keep in that field is not looked at unless it is memory of a
 /// loaded library.
-support::ThreadErrors* errors_of(const DAT_PROVIDER& provider) {
+const support::ProviderMark* mark_of(const DAT_PROVIDER& provider) {
     const void* extension = provider.extension;
     Dl_info where;
     if (!extension || reinterpret_cast<std::uintptr_t>(extension) % alignof(support::ProviderMark))
@@ -19,14 +18,13 @@ support::ThreadErrors* errors_of(const DAT_PROVIDER& provider) {
     if (!dladdr(extension, &where)) return nullptr;
     const auto* mark = static_cast<const support::ProviderMark*>(extension);
     if (std::memcmp(mark->magic, support::kProviderMagic, sizeof mark->magic) != 0) return nullptr;
-    return &mark->thread_errors();
+    return mark;
 }
 
-}  // namespace
-
-ProviderErrors::ProviderErrors(const DAT_PROVIDER& provider, bool silenced)
-    : errors_(errors_of(provider)) {
-    if (!errors_) return;
+ProviderErrors::ProviderErrors(const DAT_PROVIDER& provider, bool silenced) : errors_(nullptr) {
+    const support::ProviderMark* mark = mark_of(provider);
+    if (!mark) return;
+    errors_ = &mark->thread_errors();
     before_ = errors_->count;
     errors_->silenced = silenced;
 }

@@ -12,6 +12,9 @@
 
 namespace dat {
 
+/// @return what a provider of ours tells of itself, nullptr of any other. Thread safe.
+const support::ProviderMark* mark_of(const DAT_PROVIDER& provider);
+
 /// Watches what the provider tells from this thread while it lives. Nothing but the provider's
 /// ia_open is to be called meanwhile.
 class ProviderErrors {

@@ -70,6 +70,11 @@ void ProviderLibrary::init(const DAT_PROVIDER_INFO& info, const std::string& ia_
     init_(&info, ia_params.c_str());
 }
 
+std::string ProviderLibrary::file() const {
+    Dl_info info;
+    return dladdr(reinterpret_cast<const void*>(init_), &info) ? info.dli_fname : "";
+}
+
 void ProviderLibrary::fini(const DAT_PROVIDER_INFO& info) const {
     const InProvider called;
     if (fini_) fini_(&info);

@@ -33,6 +33,8 @@ class ProviderLibrary {
     void fini(const DAT_PROVIDER_INFO& info) const;
     /// Leaves the library mapped for the rest of the process: something in it is still in use.
     void keep_mapped() { handle_ = nullptr; }
+    /// Where the loader has found it.
+    std::string file() const;
     /// Tells registrations of this library from those of others.
     const void* module() const { return module_; }
 

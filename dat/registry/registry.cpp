@@ -25,10 +25,19 @@ DAT_PROVIDER_INFO Key::info() const {
     return info;
 }
 
+const char* why_not_offered(const ConfRecord& record) {
+    if (record.kernel) return "it is for the kernel's interface (k)";
+    return record.is_default ? nullptr : "it is marked nondefault";
+}
+
+Key key_of(const ConfRecord& record) {
+    return {record.ia_name, record.major, record.minor, record.thread_safe};
+}
+
 Registry::Registry(ConfFile file) : file_(std::move(file)) {
     for (ConfRecord& record : file_.text.records) {
-        if (record.kernel || !record.is_default) continue;
-        const Key key{record.ia_name, record.major, record.minor, record.thread_safe};
+        if (why_not_offered(record)) continue;
+        const Key key = key_of(record);
         Entry* entry = find_entry(key);
         if (!entry) {
             entry = &entries_.emplace_back();
@@ -69,8 +78,7 @@ bool Registry::is_known(const Key& key) {
 
 tl::expected<Lease, NoProvider> Registry::acquire(const Key& asked) {
     Lease lease;
-    lease.key = asked;
-    if (!is_known(asked) && !asked.thread_safe) lease.key.thread_safe = true;
+    lease.key = served_key(asked);
     lease.entry = find_entry(lease.key);
     if (lease.entry) {
         if (auto entered = enter(*lease.entry); !entered)
@@ -81,6 +89,12 @@ tl::expected<Lease, NoProvider> Registry::acquire(const Key& asked) {
     if (lease.provider) return lease;
     if (lease.entry) leave(*lease.entry);  // somebody removed it since it was loaded
     return tl::unexpected<NoProvider>(NoProvider{});
+}
+
+Key Registry::served_key(const Key& asked) {
+    Key served = asked;
+    if (!is_known(asked) && !asked.thread_safe) served.thread_safe = true;
+    return served;
 }
 
 const DAT_PROVIDER* Registry::count_open(const Key& key) {

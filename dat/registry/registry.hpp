@@ -72,6 +72,10 @@ struct NoProvider {
     std::vector<std::string> reasons;
 };
 
+/// @return why a good record of dat.conf is not offered to programs, nullptr where it is.
+const char* why_not_offered(const ConfRecord& record);
+Key key_of(const ConfRecord& record);
+
 class Registry {
   public:
     explicit Registry(ConfFile file);
@@ -83,6 +87,8 @@ class Registry {
     /// Finds or loads the provider for `asked`; a thread-safe one serves a request for one that is
     /// not, when there is no exact match.
     tl::expected<Lease, NoProvider> acquire(const Key& asked);
+    /// @return under which key acquire() looks: that thread-safe one, or the one asked for.
+    Key served_key(const Key& asked);
     /// Unloads the library when this was its last use.
     void release(const Lease& lease);
 

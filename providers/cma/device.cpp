@@ -87,12 +87,34 @@ std::string interface_of(const sockaddr_storage& wanted) {
     return {};
 }
 
-std::optional<sockaddr_storage> address_of(const DeviceName& name) {
+std::optional<AddressChoice> choose_address(const DeviceName& name) {
+    const auto as = [](NameKind kind, const std::optional<sockaddr_storage>& address) {
+        return address ? std::optional(AddressChoice{*address, kind}) : std::nullopt;
+    };
     if (name.device.empty()) return std::nullopt;
-    if (const auto found = own_addresses(name.device); !found.empty()) return found.front();
-    if (const auto found = address_of_host(name.device, AI_NUMERICHOST)) return found;
-    if (is_rdma_device(name.device)) return address_of_rdma_device(name);
-    return address_of_host(name.device, 0);
+    if (const auto found = own_addresses(name.device); !found.empty())
+        return as(NameKind::kInterface, found.front());
+    if (const auto found = address_of_host(name.device, AI_NUMERICHOST))
+        return as(NameKind::kAddress, found);
+    if (is_rdma_device(name.device)) return as(NameKind::kRdmaDevice, address_of_rdma_device(name));
+    return as(NameKind::kHostName, address_of_host(name.device, 0));
+}
+
+std::string reason_for(const AddressChoice& choice, const DeviceName& name) {
+    switch (choice.kind) {
+        case NameKind::kInterface: {
+            const std::size_t all = own_addresses(name.device).size();
+            return "the first of " + std::to_string(all) + " of the network interface " +
+                   name.device + ": IPv4 first, link-local last";
+        }
+        case NameKind::kAddress:
+            return "as it is written";
+        case NameKind::kRdmaDevice:
+            return "the first that rdma_cm binds to the RDMA device " + name.device;
+        case NameKind::kHostName:
+            return "what the name service has for " + name.device;
+    }
+    return {};
 }
 
 }  // namespace dapl::cma

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dapl/cm/device_fault.hpp"
+#include "dapl/support/facts.hpp"
 
 namespace dapl::cma {
 
@@ -21,12 +22,20 @@ struct DeviceName {
 };
 DeviceName parse_parameters(std::string_view ia_params);
 
+/// As what a name was understood.
+enum class NameKind { kInterface, kAddress, kRdmaDevice, kHostName };
+struct AddressChoice {
+    sockaddr_storage address;  ///< AF_INET or AF_INET6, port 0
+    NameKind kind;
+};
+
 /// @param name the name of an interface, an IPv4 or IPv6 address (a link-local one with or without
 /// its interface behind a percent sign), the name of an RDMA device, or a host name, all of this
 /// machine and tried in this order. Where it has several addresses IPv4 comes first, link-local
 /// ones last. Looks into the name service last; may take its time.
-/// @return AF_INET or AF_INET6, port 0.
-std::optional<sockaddr_storage> address_of(const DeviceName& name);
+std::optional<AddressChoice> choose_address(const DeviceName& name);
+/// For a fact: why choose_address() took that address.
+std::string reason_for(const AddressChoice& choice, const DeviceName& name);
 
 /// The addresses of all interfaces of this machine, or of the one that is named: IPv4 first,
 /// link-local ones last.
@@ -45,6 +54,9 @@ cm::DeviceFault why_no_address(const DeviceName& name);
 /// Why there is no RDMA device at an address of this machine.
 /// @param error an errno value of rdma_bind_addr.
 cm::DeviceFault why_no_device_at(const sockaddr_storage& address, int error);
+
+/// What else there is to tell of the library's own device. Each library answers for its own.
+void explain_own_device(const support::Facts& facts, const std::string& device);
 
 /// The interface that has this address; "" where none has.
 std::string interface_of(const sockaddr_storage& address);

@@ -8,6 +8,7 @@
 
 #include "dapl/address.hpp"
 #include "dapl/cm/device.hpp"
+#include "dapl/cm/explain_device.hpp"
 #include "dapl/cm/failure.hpp"
 #include "dapl/support/log.hpp"
 #include "dapl/support/thread_errors.hpp"
@@ -33,12 +34,12 @@ int Manager::open_channel() {
     return fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK) == 0 ? 0 : errno;
 }
 
-int Manager::bind(const sockaddr_storage& address) {
+int Manager::bind() {
     rdma_cm_id* id = nullptr;
     if (rdma_create_id(channel_.get(), &id, static_cast<EventTarget*>(this), RDMA_PS_TCP) != 0)
         return errno;
     bound_id_.reset(id);
-    adapter_.address = address;
+    adapter_.address = choice_.address;
     if (rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&adapter_.address)) != 0) return errno;
     if (!id->verbs) return ENODEV;
     adapter_.context = id->verbs;
@@ -59,13 +60,23 @@ bool Manager::is_infiniband() const {
     return adapter_.context->device->transport_type == IBV_TRANSPORT_IB;
 }
 
-void Manager::show_choice(std::string_view ia_name) const {
+std::optional<cm::DeviceChoice> Manager::device_choice() const {
     std::optional<verbs::GidChoice> gid;
     if (const auto table = verbs::read_gid_table(adapter_.context); table && is_infiniband())
         gid = verbs::find_gid(*table, adapter_.port, bound_id_->route.addr.addr.ibaddr.sgid);
-    const auto choice = cm::describe(adapter_.context, adapter_.port, gid);
-    if (!choice) return;  // the adapter instance asks the same and knows what to answer
-    cm::show_choice(ia_name, *choice);
+    auto choice = cm::describe(adapter_.context, adapter_.port, gid);
+    if (!choice) return std::nullopt;  // the adapter instance asks the same and answers for it
+    return std::move(*choice);
+}
+
+void Manager::show_choice(std::string_view ia_name) const {
+    if (const auto choice = device_choice()) cm::show_choice(ia_name, *choice);
+}
+
+void Manager::explain(const support::Facts& facts) const {
+    facts.note("address", dapl::to_text(adapter_.address), "ia_params", reason_for(choice_, name_));
+    if (const auto choice = device_choice()) cm::explain_device(facts, adapter_.context, *choice);
+    explain_own_device(facts, adapter_.context->device->name);
 }
 
 DAT_COUNT Manager::max_private_data() const {
@@ -132,18 +143,18 @@ tl::unexpected<support::Error> fail(std::string_view ia_name, const DeviceFault&
 support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
                                                        std::string_view ia_params) {
     const cma::DeviceName name = cma::parse_parameters(ia_params);
-    const auto address = cma::address_of(name);
+    const auto address = cma::choose_address(name);
     if (!address) return tell(ia_name, cma::why_no_address(name));
     const auto told_below = [before = support::thread_errors().count] {
         return support::thread_errors().count != before;
     };
     const auto running = EventLoop::acquire();
     if (!running) return tl::unexpected(running.error());
-    auto manager = std::make_unique<cma::Manager>(**running);
+    auto manager = std::make_unique<cma::Manager>(**running, name, *address);
     if (const int error = manager->open_channel())
         return fail(ia_name, cma::why_no_rdma_cm(error), told_below());
-    if (const int error = manager->bind(*address))
-        return fail(ia_name, cma::why_no_device_at(*address, error), told_below());
+    if (const int error = manager->bind())
+        return fail(ia_name, cma::why_no_device_at(address->address, error), told_below());
     manager->show_choice(ia_name);
     return manager;
 }

@@ -5,11 +5,15 @@
 
 #include <rdma/rdma_cma.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "dapl/cm/device.hpp"
 #include "dapl/cm/event_loop.hpp"
 #include "dapl/cm/manager.hpp"
+#include "providers/cma/device.hpp"
 
 namespace dapl::cma {
 
@@ -40,16 +44,18 @@ class EventTarget {
 
 class Manager final : public cm::Manager, private cm::EventSource, private EventTarget {
   public:
-    using cm::Manager::Manager;
+    Manager(cm::EventLoop& running, DeviceName name, const AddressChoice& choice)
+        : cm::Manager(running), name_(std::move(name)), choice_(choice) {}
     ~Manager() override EXCLUDES(connection_lock);
     /// First step. @return an errno value, 0 for success.
     int open_channel();
-    /// Second step: binds to the local address. @return an errno value, 0 for success.
-    int bind(const sockaddr_storage& address) EXCLUDES(connection_lock);
+    /// Second step: binds to the address that was chosen. @return an errno value, 0 for success.
+    int bind() EXCLUDES(connection_lock);
 
     /// Of a bound manager: what it runs on, for the log, and a warning where that is not usable
     /// yet.
     void show_choice(std::string_view ia_name) const;
+    void explain(const support::Facts& facts) const override;
 
     const cm::Adapter& adapter() const override { return adapter_; }
     const char* name() const override { return "CMA"; }
@@ -75,6 +81,11 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
     void ready() override REQUIRES(connection_lock);
     void handle(const Event& event) override REQUIRES(connection_lock);
 
+    /// @return nothing where the device does not answer.
+    std::optional<cm::DeviceChoice> device_choice() const;
+
+    const DeviceName name_;
+    const AddressChoice choice_;
     cm::Adapter adapter_{};
     Channel channel_;
     Id bound_id_;  ///< keeps the device open

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "dapl/cm/explain_kernel.hpp"
 #include "dapl/cm/kernel_devices.hpp"
 #include "providers/cma/device.hpp"
 #include "providers/cma/manager.hpp"
@@ -40,6 +41,10 @@ std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name) {
     for (const sockaddr_storage& address : own_addresses())
         if (is_served_by(name, address)) return address;
     return std::nullopt;
+}
+
+void explain_own_device(const support::Facts& facts, const std::string& device) {
+    cm::explain_kernel_device(facts, cm::KernelView(), device);
 }
 
 cm::DeviceFault why_no_rdma_cm(int error) {

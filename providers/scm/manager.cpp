@@ -10,6 +10,8 @@
 #include <limits>
 
 #include "dapl/address.hpp"
+#include "dapl/cm/explain_device.hpp"
+#include "dapl/cm/explain_kernel.hpp"
 #include "dapl/refusal.hpp"
 #include "dapl/support/log.hpp"
 #include "dapl/support/settings.hpp"
@@ -55,6 +57,26 @@ Manager::~Manager() {
     const support::MutexLock guard(connection_lock);
     arrivals.stop();
     accepted.stop();
+}
+
+void Manager::explain(const support::Facts& facts) const {
+    const std::string address = dapl::to_text(adapter_.address);
+    if (setting_is_set(support::Setting::kScmBindAddress))
+        cm::explain_setting(facts, "address", support::Setting::kScmBindAddress, address);
+    else if (setting_is_set(support::Setting::kScmInterface))
+        cm::explain_setting(facts, "address", support::Setting::kScmInterface, address);
+    else
+        facts.note("address", address, "default",
+                   "the first interface that is up and has an IPv4 address, ib interfaces last, "
+                   "then loopback; DAPL_SCM_NETDEV and DAPL_SCM_BIND_ADDRESS name another");
+    cm::explain_device(facts, adapter_.context, port_.choice());
+    cm::explain_setting(
+        facts, "largest_mtu", support::Setting::kIbMtu,
+        std::to_string(cm::bytes_of(static_cast<ibv_mtu>(port_.settings().largest_mtu))) +
+            " bytes");
+    cm::explain_setting(facts, "partition", support::Setting::kIbPartition,
+                        "index " + std::to_string(port_.p_key_index()));
+    cm::explain_kernel_device(facts, cm::KernelView(), port_.choice().device);
 }
 
 DAT_COUNT Manager::max_private_data() const {

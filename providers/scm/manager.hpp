@@ -16,6 +16,7 @@ class Manager final : public cm::Manager {
 
     const cm::Adapter& adapter() const override { return adapter_; }
     const char* name() const override { return "SCM"; }
+    void explain(const support::Facts& facts) const override;
     DAT_COUNT max_private_data() const override;
     cm::Limits limits() const override;
     std::optional<cm::DatagramService> datagrams() const override;

@@ -75,6 +75,7 @@ class Port {
     /// @return or what the device refused.
     tl::expected<void, std::string> connect(const Way& way) const;
     const PathSettings& settings() const { return settings_; }
+    const cm::DeviceChoice& choice() const { return device_.choice; }
 
   private:
     struct State {

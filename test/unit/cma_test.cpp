@@ -104,11 +104,11 @@ TEST(Cma, the_parameters_are_a_device_and_a_number) {
 }
 
 bool finds(const char* parameters) {
-    return dapl::cma::address_of(dapl::cma::parse_parameters(parameters)).has_value();
+    return dapl::cma::choose_address(dapl::cma::parse_parameters(parameters)).has_value();
 }
 std::string found(const char* parameters) {
-    const auto address = dapl::cma::address_of(dapl::cma::parse_parameters(parameters));
-    return address ? dapl::to_text(*address) : "nothing";
+    const auto choice = dapl::cma::choose_address(dapl::cma::parse_parameters(parameters));
+    return choice ? dapl::to_text(choice->address) : "nothing";
 }
 
 TEST(Cma, an_interface_is_found_by_its_name_and_ipv4_comes_first) {

@@ -47,6 +47,7 @@ class AgreeableManager final : public dapl::cm::Manager {
     const char* name() const override { return "FAKE"; }
     DAT_COUNT max_private_data() const override { return 56; }
     dapl::cm::Limits limits() const override { return {56, 196, 148}; }
+    void explain(const support::Facts&) const override {}
     support::Result<std::unique_ptr<dapl::cm::Connection>> connect(
         const sockaddr*, std::uint64_t, const dapl::cm::Parameters& parameters,
         dapl::cm::User& user) override {

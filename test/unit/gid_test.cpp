@@ -108,6 +108,31 @@ TEST(Gid, each_port_has_entries_of_its_own) {
     EXPECT_EQ(none.error().cause, NoGid::Cause::kEmpty);
 }
 
+TEST(Gid, the_ranking_names_for_each_entry_why_it_was_not_chosen) {
+    const auto choice = choose_gid(kRoce, 1, std::nullopt, nullptr);
+    const auto ranked = verbs::rank_gids(kRoce, 1, *choice);
+    ASSERT_EQ(ranked.size(), 6u);
+    EXPECT_TRUE(ranked[0].chosen);
+    EXPECT_EQ(ranked[0].entry.index, 3u);
+    EXPECT_EQ(ranked[0].why_not, "");
+    EXPECT_EQ(ranked[1].entry.index, 5u);
+    EXPECT_EQ(ranked[1].why_not, "the lower index comes first");
+    EXPECT_EQ(ranked[2].entry.index, 1u);
+    EXPECT_EQ(ranked[2].why_not, "a routable address comes before link-local");
+    EXPECT_EQ(ranked[3].entry.index, 2u);
+    EXPECT_EQ(ranked[3].why_not, "RoCE v2 comes before v1");
+}
+
+TEST(Gid, the_ranking_begins_with_what_was_chosen_for_another_reason) {
+    const auto set = verbs::rank_gids(kRoce, 1, *choose_gid(kRoce, 1, 0, nullptr));
+    EXPECT_EQ(set[0].entry.index, 0u);
+    EXPECT_EQ(set[1].why_not, "DAPL_GID_INDEX names another");
+    const auto bound = verbs::rank_gids(kRoce, 1, *verbs::find_gid(kRoce, 1, gid(kRoutable)));
+    EXPECT_EQ(bound[0].entry.index, 5u);
+    EXPECT_EQ(bound[1].why_not, "it is not the IA's address");
+    for (const auto& entry : verbs::rank_gids(kRoce, 1, std::nullopt)) EXPECT_FALSE(entry.chosen);
+}
+
 TEST(Gid, a_bound_address_is_found_in_its_v2_entry) {
     const auto found = verbs::find_gid(kRoce, 1, gid(kRoutable));
     ASSERT_TRUE(found);

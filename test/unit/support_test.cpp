@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "dapl/support/captured_messages.hpp"
 #include "dapl/support/log.hpp"
 #include "dapl/support/settings.hpp"
 #include "test/support/process.hpp"
@@ -50,6 +51,21 @@ TEST(Settings, nothing_that_names_a_file_directory_socket_or_library_is_obeyed_i
             EXPECT_EQ(info.in_setuid, support::InSetuid::kIgnored) << info.name;
         }
     }
+}
+
+TEST(Messages, are_kept_for_a_caller_who_listens_and_not_written_with_the_next_step_apart) {
+    const std::string written = test::captured_stderr([] {
+        const support::CapturedMessages kept;
+        support::report<support::kUnknownIa>("ia\n", "dat.conf", "soft0");
+        ASSERT_EQ(kept.all().size(), 1u);
+        EXPECT_EQ(kept.all()[0].message, &support::kUnknownIa);
+        EXPECT_EQ(kept.all()[0].text, "IA ia? cannot be opened: dat.conf has no record of it");
+        EXPECT_EQ(kept.all()[0].next_step, "the nearest name there is soft0");
+    });
+    EXPECT_EQ(written, "");
+    const std::string after = test::captured_stderr(
+        [] { support::report<support::kUnknownIa>("ia", "dat.conf", "soft0"); });
+    EXPECT_NE(after, "");
 }
 
 TEST(Messages, every_id_is_unique_and_every_error_and_warning_has_a_next_step) {

@@ -17,6 +17,7 @@
 #include "providers/soft/verbs/agent.hpp"
 #include "providers/soft/verbs/channel_wakeup.hpp"
 #include "providers/soft/verbs/completion_queue.hpp"
+#include "providers/soft/verbs/exchange_rules.hpp"
 #include "providers/soft/verbs/fault_points.hpp"
 #include "providers/soft/verbs/peer_pages.hpp"
 #include "providers/soft/verbs/queue_pair.hpp"
@@ -138,10 +139,8 @@ Adapter::Adapter(Process& process, std::unique_ptr<Arena> arena)
       receivers_(lazy_table<std::atomic<QueuePair*>>(kMaxQps)),
       receiver_cqs_(lazy_table<std::atomic<std::uint32_t>>(kMaxQps)) {
     if (own_keys_.allocate(kMaxMrs * sizeof(MrEntry)) != 0) throw std::bad_alloc();
-    const std::string copy = support::setting_text(support::Setting::kSoftverbsCopy);
-    agent_only_ = copy == "agent";
-    process_vm_only_ = copy == "process_vm";
-    unsealed_pages_ = support::setting_text(support::Setting::kSoftverbsSharedPages) == "always";
+    copy_ = copy_setting();
+    unsealed_pages_ = shared_pages_setting() == SharedPagesSetting::kAlways;
 }
 
 Adapter::~Adapter() {

@@ -18,6 +18,7 @@
 #include "dapl/support/mutex.hpp"
 #include "providers/soft/fabric/process.hpp"
 #include "providers/soft/verbs/arena.hpp"
+#include "providers/soft/verbs/copy_setting.hpp"
 #include "providers/soft/verbs/own_pages.hpp"
 
 namespace softverbs {
@@ -174,8 +175,8 @@ class Adapter {
     std::uint32_t next_pd() { return pd_serial_.fetch_add(1) + 1; }
     std::uint32_t next_channel() { return channel_serial_.fetch_add(1) + 1; }
     /// SOFTVERBS_COPY forbids process_vm.
-    bool agent_only() const { return agent_only_; }
-    bool process_vm_only() const { return process_vm_only_; }
+    bool agent_only() const { return copy_ == CopySetting::kAgent; }
+    bool process_vm_only() const { return copy_ == CopySetting::kProcessVm; }
     /// @return true once: the user is told that copies take the slow path.
     bool first_agent_use() { return !agent_told_.exchange(true); }
 
@@ -190,8 +191,7 @@ class Adapter {
 
     Process& process_;
     const std::unique_ptr<Arena> arena_;
-    bool agent_only_ = false;
-    bool process_vm_only_ = false;
+    CopySetting copy_ = CopySetting::kAuto;
     bool unsealed_pages_ = false;  ///< SOFTVERBS_SHARED_PAGES=always
     std::atomic<bool> agent_told_{false};
     /// Large tables, untouched pages of which cost nothing.

@@ -15,6 +15,7 @@ softverbs_verbs_sources = \
     %reldir%/datagram.hpp %reldir%/datagram_receive.cpp %reldir%/datagram_send.cpp \
     %reldir%/datagram_targets.cpp %reldir%/datagram_targets.hpp \
     %reldir%/device.cpp \
+    %reldir%/copy_setting.cpp %reldir%/copy_setting.hpp \
     %reldir%/exchange_rules.cpp %reldir%/exchange_rules.hpp \
     %reldir%/executor.cpp %reldir%/executor_direct.cpp %reldir%/executor.hpp \
     %reldir%/extended.hpp \

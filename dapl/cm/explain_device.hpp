@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A choice of device, port and GID as facts.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <string>
+
+#include "dapl/cm/device.hpp"
+#include "dapl/support/facts.hpp"
+#include "dapl/support/settings.hpp"
+
+namespace dapl::cm {
+
+/// @param choice as it was made on that device.
+void explain_device(const support::Facts& facts, ibv_context* context, const DeviceChoice& choice);
+
+/// A setting's value in force.
+void explain_setting(const support::Facts& facts, const char* subject, support::Setting setting,
+                     const std::string& value);
+
+}  // namespace dapl::cm

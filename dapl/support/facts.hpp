@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What a library says of the choices it would make, one fact at a time, and who listens to it. An
+/// interface between libraries of different releases, as thread_errors.hpp is: nothing is owned on
+/// the other side.
+#pragma once
+
+#include <string>
+
+namespace support {
+
+/// What a fact means for programs, from good to bad.
+enum class Standing : int { kWorks, kDegraded, kFails };
+
+/// The texts are valid while it is taken.
+struct Fact {
+    const char* subject;  ///< a word or two with underscores: device, gid_entry
+    const char* value;
+    const char* source;  ///< default, environment NAME, ia_params, a file, or whom it was asked of
+    Standing standing;
+    const char* note;  ///< the reason, and the next step where it does not work; "" for none
+};
+
+struct FactSink {
+    void (*take)(void* listener, const Fact& fact);
+    void* listener;
+};
+
+/// The side that tells. Throws std::bad_alloc.
+class Facts {
+  public:
+    explicit Facts(const FactSink& sink) : sink_(sink) {}
+
+    void add(const char* subject, const std::string& value, const std::string& source,
+             Standing standing = Standing::kWorks, const std::string& note = {}) const {
+        sink_.take(sink_.listener,
+                   {subject, value.c_str(), source.c_str(), standing, note.c_str()});
+    }
+    void note(const char* subject, const std::string& value, const std::string& source,
+              const std::string& note) const {
+        add(subject, value, source, Standing::kWorks, note);
+    }
+
+  private:
+    FactSink sink_;
+};
+
+}  // namespace support
