@@ -175,6 +175,12 @@ bool Cno::in_use() {
     return evds_ > 0 || waiters_ > 0;
 }
 
+std::optional<Cno::Look> Cno::look() {
+    if (!mutex_.try_lock()) return std::nullopt;
+    support::MutexLock lock(mutex_, support::MutexLock::kTaken);
+    return Look{waiters_, evds_, triggered_};
+}
+
 bool Cno::is_in_agent() {
     support::MutexLock lock(mutex_);
     return AgentCall::any_here(calls_);

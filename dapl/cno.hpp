@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "dapl/list.hpp"
 #include "dapl/object.hpp"
@@ -39,6 +40,12 @@ class Cno final : public Object<Cno>, public ListNode<Cno> {
     /// @return what dat_cno_modify_agent answers.
     DAT_RETURN set_agent(const DAT_OS_WAIT_PROXY_AGENT& agent) EXCLUDES(mutex_);
     void query(DAT_CNO_PARAM& parameters) EXCLUDES(mutex_);
+    struct Look {
+        int waiters, evds;
+        bool triggered;
+    };
+    /// @return nothing when another thread is at work with it just now.
+    std::optional<Look> look() EXCLUDES(mutex_);
     /// Counts the EVDs. The last one to go wakes the waiters, with a NULL EVD.
     void attach() EXCLUDES(mutex_);
     void detach() EXCLUDES(mutex_);

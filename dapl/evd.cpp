@@ -49,7 +49,7 @@ bool Evd::grow_ring() {
         support::SpinLockGuard lock(lock_);
         if (!ring_.full()) return true;
         larger = std::max(kSmallestRing, 2 * ring_.capacity());
-        if (larger > std::max(length_, kProviderEvents) * 2) return false;
+        if (larger > std::max(length_.load(), kProviderEvents) * 2) return false;
     }
     EventRing::Storage storage = EventRing::storage(larger);
     if (!storage) return false;
@@ -64,7 +64,7 @@ bool Evd::push(const DAT_EVENT& event, Cno** triggered) {
             support::SpinLockGuard lock(lock_);
             if (!ring_.full()) {
                 ring_.push(event);
-                set(kPending, true);
+                note_pending();
                 *triggered = pinned_cno();
                 return true;
             }
@@ -111,7 +111,7 @@ DAT_RETURN Evd::post_software_event(DAT_PVOID pointer) {
 }
 
 Cno* Evd::pinned_cno() {
-    Cno* cno = enabled_ ? cno_ : nullptr;
+    Cno* cno = enabled_ ? cno_.load() : nullptr;
     if (cno) cno->pin();
     return cno;
 }
@@ -274,8 +274,15 @@ void Evd::query(DAT_EVD_PARAM& parameters) {
     parameters.evd_state =
         static_cast<DAT_EVD_STATE>((enabled_ ? DAT_EVD_STATE_ENABLED : DAT_EVD_STATE_DISABLED) |
                                    (waitable_ ? DAT_EVD_STATE_WAITABLE : DAT_EVD_STATE_UNWAITABLE));
-    parameters.cno_handle = cno_ ? cno_->handle() : nullptr;
+    const Cno* cno = cno_;
+    parameters.cno_handle = cno ? cno->handle() : nullptr;
     parameters.evd_flags = flags;
+}
+
+Evd::Look Evd::look() const {
+    const unsigned found = detours();
+    return {length_.load(std::memory_order_relaxed), seen_pending_.load(std::memory_order_relaxed),
+            (found & kWaiter) != 0, (found & kDead) != 0, cno_.load(std::memory_order_relaxed)};
 }
 
 /// A look into an empty EVD leaves no trace: there would be nothing else.

@@ -92,6 +92,15 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     void set_waitable(bool waitable) EXCLUDES(lock_);
     DAT_RETURN resize(DAT_COUNT length) EXCLUDES(control_, lock_);
     void query(DAT_EVD_PARAM& parameters) EXCLUDES(lock_);
+    /// What is seen from outside without a lock: nobody who works with the EVD waits.
+    struct Look {
+        DAT_COUNT length;   ///< as dat_evd_query gives it
+        DAT_COUNT pending;  ///< events and completions that wait here; not those in the device
+        bool waited_on;     ///< a thread is in dat_evd_wait
+        bool lost_events;   ///< an async EVD that takes none any more
+        const Cno* cno;     ///< to compare with those that there are, never to follow
+    };
+    Look look() const;
     /// Sends the waiter away and returns when nobody waits and no CNO is attached any more.
     void shut_down() EXCLUDES(control_, lock_);
 
@@ -121,7 +130,11 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
         detour_.store(on ? detours() | changed : detours() & ~changed, std::memory_order_release);
     }
     /// After every change of the ring and of what is held.
-    void note_pending() REQUIRES(lock_) { set(kPending, pending() > 0); }
+    void note_pending() REQUIRES(lock_) {
+        const DAT_COUNT count = pending();
+        seen_pending_.store(count, std::memory_order_relaxed);
+        set(kPending, count > 0);
+    }
     void keep_polled() REQUIRES(lock_);
     DAT_RETURN dequeue_slowly(DAT_EVENT& event) EXCLUDES(lock_);
     // Where dequeue() goes when it finds more to do; by the handle, which it has in a register.
@@ -165,8 +178,10 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     int held_first_ GUARDED_BY(lock_) = 0;
     int held_end_ GUARDED_BY(lock_) = 0;
     int held_capacity_ GUARDED_BY(lock_) = 0;
-    DAT_COUNT length_ GUARDED_BY(lock_);  ///< as dat_evd_query gives it
-    Cno* cno_ GUARDED_BY(lock_) = nullptr;
+    // Changed with lock_ held; read without it by look() alone:
+    std::atomic<DAT_COUNT> length_;  ///< as dat_evd_query gives it
+    std::atomic<Cno*> cno_{nullptr};
+    std::atomic<DAT_COUNT> seen_pending_{0};
     bool armed_ GUARDED_BY(lock_) = false;
     std::atomic<bool> lost_flush_{false};  ///< a flush found no room
     bool enabled_ GUARDED_BY(lock_) = true;

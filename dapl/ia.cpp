@@ -13,6 +13,7 @@
 #include "dapl/guard.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/process_state.hpp"
+#include "dapl/status/server.hpp"
 #include "dapl/support/settings.hpp"
 
 namespace dapl {
@@ -121,7 +122,9 @@ namespace {
 
 void start_service(ProcessState& process) REQUIRES(process.open_mutex) {
     if (!process.agents) process.agents = new AgentThread();
-    if (!process.service) process.service = new ServiceThread();
+    if (process.service) return;
+    process.service = new ServiceThread();
+    process.status = status::Server::start(process, *process.service).release();
 }
 
 /// Makes the instance known to the process and gives it its async EVD.

@@ -8,6 +8,7 @@
 #include "dapl/ia.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/process_state.hpp"
+#include "dapl/status/server.hpp"
 
 namespace dapl {
 namespace {
@@ -139,6 +140,8 @@ void tear_down(Ia& ia, ProcessState& process) {
 
 void stop_service_if_unused(ProcessState& process) {
     if (process.first_ia) return;
+    delete process.status;
+    process.status = nullptr;
     delete process.agents;
     process.agents = nullptr;
     delete process.service;

@@ -74,6 +74,10 @@ libdaplcore_la_SOURCES = \
     %reldir%/slot_ring.hpp \
     %reldir%/srq.cpp %reldir%/srq.hpp \
     %reldir%/srq_entry.cpp \
+    %reldir%/status/ages.cpp %reldir%/status/ages.hpp \
+    %reldir%/status/document.cpp %reldir%/status/document.hpp \
+    %reldir%/status/server.cpp %reldir%/status/server.hpp \
+    %reldir%/status/snapshot.cpp %reldir%/status/snapshot.hpp \
     %reldir%/trace_levels.cpp %reldir%/trace_levels.hpp \
     %reldir%/trclvl_entries.S \
     %reldir%/traced.cpp %reldir%/traced.hpp \

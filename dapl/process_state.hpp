@@ -18,6 +18,9 @@ class AgentThread;
 class DeviceEvents;
 class Ia;
 class ServiceThread;
+namespace status {
+class Server;
+}
 
 /// @return pages that read as zero in this process now and in every forked child later.
 /// Never unmapped. Throws std::bad_alloc.
@@ -31,8 +34,9 @@ struct ProcessState {
     Ia* first_ia GUARDED_BY(open_mutex);
     DeviceEvents* first_events GUARDED_BY(open_mutex);
     ServiceThread* service GUARDED_BY(open_mutex);
-    AgentThread* agents GUARDED_BY(open_mutex);  ///< made and ended with the service
-    std::atomic<int> channels;                   ///< completion channels, of all instances
+    AgentThread* agents GUARDED_BY(open_mutex);     ///< made and ended with the service
+    status::Server* status GUARDED_BY(open_mutex);  ///< the same; nullptr where the setting is off
+    std::atomic<int> channels;                      ///< completion channels, of all instances
 };
 
 /// Throws std::bad_alloc at the first use in a process.

@@ -78,13 +78,20 @@ class SlotRing {
     std::uint64_t fill(DAT_UINT64 cookie, DAT_SEG_LENGTH length, std::uint32_t operation) {
         const std::uint64_t id = next_;
         Slot& slot = slots_[id & mask_];
-        slot.cookie = cookie;
-        slot.length = length;
+        std::atomic_ref(slot.cookie).store(cookie, std::memory_order_relaxed);
+        std::atomic_ref(slot.length).store(length, std::memory_order_relaxed);
         slot.operation.store(operation, std::memory_order_release);
         return id;
     }
     /// The device has it.
-    void commit() { ++next_; }
+    void commit() {
+#ifdef __x86_64__
+        // What the line below means, in one instruction instead of three.
+        asm("incq %0" : "+m"(next_) : : "cc");
+#else
+        std::atomic_ref(next_).store(next_ + 1, std::memory_order_relaxed);
+#endif
+    }
 
     /// The device gets nothing more: has_room() says no from here on, once and for all.
     void stop() {
@@ -92,9 +99,13 @@ class SlotRing {
         stopped_at_ = next_sequence();
         stopped_ = true;
     }
-    bool stopped() const { return stopped_; }
+    bool stopped() const {
+        return stopped_;
+    }
     // Of a stopped ring:
-    bool is_full() const { return posted() >= limit_; }
+    bool is_full() const {
+        return posted() >= limit_;
+    }
     /// Posts what no device will see, into a ring that is not full. @return its wr_id.
     std::uint64_t add(DAT_UINT64 cookie, DAT_SEG_LENGTH length, std::uint32_t operation) {
         const std::uint64_t id = fill(cookie, length, operation);
@@ -103,12 +114,18 @@ class SlotRing {
         return id;
     }
     /// The first sequence that the device has not got.
-    std::uint32_t stopped_at() const { return stopped_at_; }
-    std::uint64_t id_of(std::uint32_t sequence) const { return base_ | sequence; }
+    std::uint32_t stopped_at() const {
+        return stopped_at_;
+    }
+    std::uint64_t id_of(std::uint32_t sequence) const {
+        return base_ | sequence;
+    }
 
     // For the taker. Any sequence is safe.
 
-    const Slot& at(std::uint64_t sequence) const { return slots_[sequence & mask_]; }
+    const Slot& at(std::uint64_t sequence) const {
+        return slots_[sequence & mask_];
+    }
     /// The oldest not yet taken, or the next post.
     std::uint32_t first_sequence() const {
         return first_.load(std::memory_order_acquire) & kSequenceMask;
@@ -118,9 +135,21 @@ class SlotRing {
         first_.store(static_cast<std::uint32_t>(sequence) + 1, std::memory_order_release);
     }
 
+    // For who only looks, while posters and takers work: nobody waits. What guards reset() is held.
+
+    struct Look {
+        std::uint32_t posted;  ///< and not yet taken
+        std::uint64_t oldest;  ///< wr_id of the oldest of them
+        DAT_UINT64 cookie;
+        DAT_SEG_LENGTH length;
+        std::uint32_t operation;  ///< as in its slot
+    };
+    Look look() const;
+
   private:
     void align() {
-        if (next_ > (base_ | kSequenceMask)) next_ = base_;
+        if (next_ > (base_ | kSequenceMask))
+            std::atomic_ref(next_).store(base_, std::memory_order_relaxed);
         bound_ = next_;
     }
     bool find_room() {
@@ -132,7 +161,7 @@ class SlotRing {
         return true;
     }
 
-    std::uint64_t next_ = 0;   ///< wr_id of the next post
+    std::uint64_t next_ = 0;   ///< wr_id of the next post; written atomically, for look()
     std::uint64_t bound_ = 0;  ///< the first wr_id whose slot is not known to be free
     std::unique_ptr<Slot[]> slots_;
     std::uint32_t mask_ = 0;
@@ -142,5 +171,27 @@ class SlotRing {
     std::uint64_t base_ = 0;
     std::atomic<std::uint32_t> first_{0};  ///< sequence of the oldest not yet taken
 };
+
+inline SlotRing::Look SlotRing::look() const {
+    const auto relaxed = [](auto& value) {
+        return std::atomic_ref(value).load(std::memory_order_relaxed);
+    };
+    Look found{};
+    if (!slots_) return found;
+    constexpr int kTries = 8;
+    for (int tries = 0; tries < kTries; ++tries) {
+        const std::uint32_t first = first_.load(std::memory_order_acquire);
+        // After that, so that it is not behind it; what is posted meanwhile may make it too many.
+        const auto next = static_cast<std::uint32_t>(relaxed(const_cast<std::uint64_t&>(next_)));
+        Slot& slot = slots_[first & kSequenceMask & mask_];
+        found.posted = std::min((next - first) & kSequenceMask, mask_ + 1);
+        found.oldest = id_of(first & kSequenceMask);
+        found.operation = slot.operation.load(std::memory_order_acquire);
+        found.cookie = relaxed(slot.cookie);
+        found.length = relaxed(slot.length);
+        if (first_.load(std::memory_order_acquire) == first) break;
+    }
+    return found;
+}
 
 }  // namespace dapl

@@ -33,6 +33,13 @@ class Srq final : public Object<Srq>, public ListNode<Srq> {
     DAT_RETURN set_low_watermark(DAT_COUNT low_watermark) EXCLUDES(control_, lock_);
     void query(DAT_SRQ_PARAM& parameters) EXCLUDES(control_, lock_);
 
+    struct Look {
+        DAT_COUNT limit;  ///< receives that may be posted and not yet taken
+        DAT_COUNT posted;
+    };
+    /// Seen from outside, without a lock.
+    Look look() const { return {limit_, static_cast<DAT_COUNT>(slots_.posted())}; }
+
     /// A receive of this queue is complete: for the EVD that takes it. No lock.
     bool take(std::uint32_t slot, SharedSlots::Receive& taken) { return slots_.take(slot, taken); }
     bool peek(std::uint32_t slot, SharedSlots::Receive& found) const {
@@ -65,7 +72,8 @@ class Srq final : public Object<Srq>, public ListNode<Srq> {
 
     SharedSlots slots_;  ///< posted to with lock_ held
     support::SpinLock lock_;
-    DAT_COUNT limit_ GUARDED_BY(lock_);  ///< receives that may be posted and not yet taken
+    /// Receives that may be posted and not yet taken; changed with lock_ held.
+    std::atomic<DAT_COUNT> limit_;
     /// The watermark that dat_srq_create was given, until so many receives have been posted: below
     /// it from the start is no news. 0: nothing to arm.
     DAT_COUNT arm_at_ GUARDED_BY(lock_);

@@ -8,12 +8,16 @@ libsupport_la_SOURCES = \
     %reldir%/facts.hpp \
     %reldir%/forced_unwind.hpp \
     %reldir%/guard.hpp \
+    %reldir%/json_writer.cpp %reldir%/json_writer.hpp \
     %reldir%/log.cpp %reldir%/log.hpp \
     %reldir%/messages.def %reldir%/messages.hpp \
     %reldir%/mutex.hpp \
+    %reldir%/private_directory.cpp %reldir%/private_directory.hpp \
     %reldir%/result.hpp \
     %reldir%/settings.cpp %reldir%/settings.def %reldir%/settings.hpp \
+    %reldir%/status_socket.cpp %reldir%/status_socket.hpp \
     %reldir%/thread_errors.hpp \
+    %reldir%/unique_fd.hpp \
     %reldir%/probes.hpp \
     %reldir%/trace_calls.def \
     %reldir%/trace_points.cpp %reldir%/trace_points.hpp \

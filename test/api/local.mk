@@ -125,6 +125,7 @@ dat_tests = \
     test/api/disconnect_test \
     test/api/endpoint_test \
     test/api/query_test \
+    test/api/status_test \
     test/api/trace_levels_test \
     test/api/delayed_ack_test \
     test/api/api_profile_test \
@@ -172,6 +173,8 @@ test_api_disconnect_test_SOURCES = %reldir%/disconnect_test.cpp $(dat_test_heade
 test_api_disconnect_test_LDADD = $(dat_test_libs)
 test_api_endpoint_test_SOURCES = %reldir%/endpoint_test.cpp $(dat_test_headers)
 test_api_endpoint_test_LDADD = $(dat_test_libs)
+test_api_status_test_SOURCES = %reldir%/status_test.cpp $(dat_test_headers)
+test_api_status_test_LDADD = $(dat_test_libs)
 test_api_trace_levels_test_SOURCES = %reldir%/trace_levels_test.cpp test/support/named.hpp $(dat_test_headers)
 test_api_trace_levels_test_LDADD = $(dat_test_libs)
 test_api_api_profile_test_SOURCES = %reldir%/api_profile_test.cpp $(dat_test_headers)

@@ -111,3 +111,9 @@ check_PROGRAMS += test/unit/device_counters_test
 TESTS += test/unit/device_counters_test
 test_unit_device_counters_test_SOURCES = %reldir%/device_counters_test.cpp dapl/device_counters.cpp dapl/codes.cpp
 test_unit_device_counters_test_LDADD = libtestmain.la
+
+# What dat_stat is told.
+check_PROGRAMS += test/unit/status_test
+TESTS += test/unit/status_test
+test_unit_status_test_SOURCES = %reldir%/status_test.cpp test/support/process.hpp
+test_unit_status_test_LDADD = $(test_of_core_parts)

@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "dapl/support/private_directory.hpp"
 #include "providers/soft/fabric/result.hpp"
-
-struct sockaddr_un;
 
 namespace softverbs {
 
@@ -27,26 +26,24 @@ class Directory {
     /// The path that open() takes.
     static std::string chosen_path();
 
-    int fd() const { return fd_.get(); }
-    const std::string& path() const { return path_; }
+    int fd() const { return directory_.fd(); }
+    const std::string& path() const { return directory_.path(); }
 
     /// Non-blocking listening SOCK_SEQPACKET socket with this name, which must not exist.
     Result<UniqueFd> listen(const std::string& name) const;
     /// Non-blocking connect. @return EAGAIN when the listener's queue is full, ECONNREFUSED when
     /// nobody listens, ENOENT.
     Result<UniqueFd> connect(const std::string& name) const;
-    void remove(const std::string& name) const;
+    void remove(const std::string& name) const { directory_.remove(name); }
     /// Names of all entries, in no order.
-    std::vector<std::string> entries() const;
+    std::vector<std::string> entries() const { return directory_.entries(); }
     /// Removes every entry whose name begins so.
     void remove_all(const std::string& prefix) const;
 
   private:
-    Directory(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-    int address(const std::string& name, sockaddr_un& address, unsigned& length) const;
+    explicit Directory(support::PrivateDirectory directory) : directory_(std::move(directory)) {}
 
-    UniqueFd fd_;
-    std::string path_;
+    support::PrivateDirectory directory_;
 };
 
 }  // namespace softverbs

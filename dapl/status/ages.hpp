@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// How long things have been as they are. The data path reads no clock: who compares snapshots that
+/// were taken a second apart knows it a second less exactly.
+#pragma once
+
+#include <unordered_map>
+
+#include "dapl/status/snapshot.hpp"
+
+namespace dapl::status {
+
+/// One thread at a time.
+class Ages {
+  public:
+    /// Compares a snapshot with those before, and fills its ages in.
+    void observe(Snapshot& snapshot);
+
+  private:
+    /// A value, and when it was seen first.
+    struct Seen {
+        std::uint64_t value = 0;
+        Clock::time_point since;
+        std::uint64_t round = 0;  ///< in which it was seen last
+    };
+    /// What is watched of an object.
+    enum Aspect : std::uint64_t {
+        kTakenRequests,
+        kOldestRequest,
+        kTakenReceives,
+        kOldestReceive,
+        kLooks,
+        kRequest
+    };
+    static constexpr std::uint64_t kAspects = 8;
+    struct Key {
+        std::uint64_t object;
+        Aspect aspect;
+        bool operator==(const Key&) const = default;
+    };
+    struct Hash {
+        std::size_t operator()(const Key& key) const {
+            return std::hash<std::uint64_t>()(key.object * kAspects + key.aspect);
+        }
+    };
+    Age age_of(const Key& key, std::uint64_t value);
+    void observe_side(std::uint64_t ep, SideStatus& side, Aspect taken, Aspect oldest);
+
+    std::unordered_map<Key, Seen, Hash> seen_;
+    Clock::time_point now_;
+    std::uint64_t round_ = 0;
+};
+
+}  // namespace dapl::status

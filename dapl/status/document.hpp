@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A snapshot as the JSON document that tools get; doc/schema/dat_stat.json describes it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "dapl/status/snapshot.hpp"
+
+namespace dapl::status {
+
+/// @param library the file of this provider. @param resolution between two samples.
+std::string write_document(const Snapshot& snapshot, std::string_view library,
+                           std::chrono::milliseconds resolution);
+
+}  // namespace dapl::status

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Answers dat_stat: a socket in a directory of the user's own, served by the core's service
+/// thread, which holds no lock there and so may take those of the object tree in their order. There
+/// is one while an adapter instance is open and OPENDAT_STATUS is on.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "dapl/service_thread.hpp"
+#include "dapl/status/ages.hpp"
+#include "dapl/support/private_directory.hpp"
+
+namespace dapl::status {
+
+class Server final : private ServiceThread::Handler {
+  public:
+    /// How often the counters are looked at, and how exact ages are.
+    static constexpr std::chrono::milliseconds kResolution{1000};
+    static constexpr int kMostClients = 8;
+    /// A client that has not asked, or not read its answer, is sent away after this.
+    static constexpr std::chrono::seconds kPatience{10};
+
+    /// @return nullptr where the setting is off, and where the system or the directory refuses,
+    /// which the user is told. Throws std::bad_alloc.
+    static std::unique_ptr<Server> start(ProcessState& process, ServiceThread& service);
+    /// Not with a lock held that take_snapshot() takes without an end.
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+  private:
+    struct Client {
+        support::UniqueFd socket;
+        Clock::time_point since;
+        std::string request, answer;
+        std::size_t sent = 0;
+    };
+
+    Server(ProcessState& process, ServiceThread& service, support::PrivateDirectory directory);
+    /// @return errno.
+    int open();
+    int listen();
+    int bind_as(const std::string& name, support::UniqueFd& listener) const;
+    bool watch(int descriptor, std::uint32_t key, std::uint32_t events) const;
+    void serve() override;
+    void tick();
+    void admit();
+    Client& free_place();
+    void go_on(Client& client);
+    bool read_request(Client& client);
+    void prepare_answer(Client& client);
+    bool send_answer(Client& client) const;
+    std::size_t place_of(const Client& client) const { return &client - clients_.data(); }
+    void dismiss(Client& client);
+
+    ProcessState& process_;
+    ServiceThread& service_;
+    const support::PrivateDirectory directory_;
+    const std::string library_;
+    std::string name_;  ///< of the socket in the directory; empty before it is there
+    support::UniqueFd poll_, timer_, listener_;
+    bool listening_ = false;  ///< the listener is watched
+    std::array<Client, kMostClients> clients_;
+    Ages ages_;
+};
+
+}  // namespace dapl::status

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The state of the core in this process at one moment, in plain values: what dat_stat is told.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dapl/counters.hpp"
+#include "dapl/dat.hpp"
+#include "dapl/ep_history.hpp"
+#include "dapl/slot_ring.hpp"
+
+namespace dapl {
+struct ProcessState;
+}
+
+namespace dapl::status {
+
+using Clock = std::chrono::steady_clock;
+/// At least so long; the truth is up to the time between two samples more.
+using Age = Clock::duration;
+
+/// The requests or the receives of an EP.
+struct SideStatus {
+    SlotRing::Look work{};
+    std::uint32_t limit = 0;
+    std::uint64_t taken = 0;  ///< differs when the consumer has taken a completion meanwhile
+    std::uint64_t evd = 0;    ///< id, or 0
+    // Filled in by Ages:
+    Age idle{};        ///< nothing was taken since
+    Age oldest_age{};  ///< of the oldest that is posted
+};
+
+struct EpStatus {
+    std::uint64_t id;
+    DAT_EP_STATE state;
+    bool is_datagram;
+    sockaddr_storage peer;  ///< family 0 before the first connection
+    std::uint64_t local_port, peer_port;
+    std::uint64_t connect_evd, srq;  ///< ids, or 0
+    SideStatus requests, receives;
+    EpHistory history;
+    std::array<std::uint64_t, DCNT_EP_ALL_COUNTERS> counters;
+};
+
+struct EvdStatus {
+    std::uint64_t id;
+    DAT_EVD_FLAGS flags;
+    DAT_COUNT length;   ///< of the queue
+    DAT_COUNT pending;  ///< events that wait in the library; not completions still in the device
+    bool waited_on, lost_events;
+    std::uint64_t cno;  ///< id, or 0
+    std::array<std::uint64_t, DCNT_EVD_ALL_COUNTERS> counters;
+    Age unlooked{};  ///< nobody has asked it for events since; by Ages
+};
+
+struct CnoStatus {
+    std::uint64_t id;
+    bool known;  ///< false: another thread was at work with it
+    int waiters, evds;
+    bool triggered;
+};
+
+struct SrqStatus {
+    std::uint64_t id;
+    DAT_COUNT limit, posted;
+    int users;  ///< EPs
+    bool failed;
+};
+
+struct ServicePointStatus {
+    const char* kind;  ///< "PSP", "RSP", "CSP"
+    std::uint64_t conn_qual;
+};
+
+/// A connection request that the consumer has not answered.
+struct CrStatus {
+    std::uint64_t id, conn_qual;
+    sockaddr_storage peer;
+    Age age{};  ///< by Ages
+};
+
+struct IaStatus {
+    std::uint64_t id;
+    std::string name, device, manager;
+    int port;
+    sockaddr_storage address;
+    /// Another thread held the lock of its objects for longer than is waited; nothing below is
+    /// filled in.
+    bool busy = false;
+    std::uint64_t pzs = 0, lmrs = 0, lmr_bytes = 0, rmrs = 0;
+    std::vector<EpStatus> eps;
+    std::vector<EvdStatus> evds;
+    std::vector<CnoStatus> cnos;
+    std::vector<SrqStatus> srqs;
+    std::vector<ServicePointStatus> service_points;
+    std::vector<CrStatus> requests;
+    std::array<std::uint64_t, DCNT_IA_ALL_COUNTERS> counters{};
+};
+
+struct Snapshot {
+    Clock::time_point when;
+    /// An adapter instance was being opened or closed for longer than is waited.
+    bool busy = false;
+    std::vector<IaStatus> ias;
+};
+
+/// Takes no lock of the data path, and waits for no other one for long.
+Snapshot take_snapshot(ProcessState& process);
+
+}  // namespace dapl::status

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The socket at which dat_stat asks a process: who gets one, who may use it, when it is gone, and
+/// that no client holds the process up.
+#include <gtest/gtest.h>
+
+#include <dat2/udat.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "test/api/side.hpp"
+
+namespace test {
+namespace {
+
+using nlohmann::json;
+
+class Socket {
+  public:
+    explicit Socket(const std::string& path) : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_un where{};
+        where.sun_family = AF_UNIX;
+        strncpy(where.sun_path, path.c_str(), sizeof where.sun_path - 1);
+        error = connect(fd_, reinterpret_cast<sockaddr*>(&where), sizeof where) == 0 ? 0 : errno;
+    }
+    ~Socket() { ::close(fd_); }
+    Socket(const Socket&) = delete;
+    Socket& operator=(const Socket&) = delete;
+
+    void say(const std::string& text) const {
+        [[maybe_unused]] const ssize_t put = send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
+    }
+    /// Until the other side ends it.
+    std::string rest() const {
+        std::string all;
+        for (;;) {
+            pollfd ready{fd_, POLLIN, 0};
+            if (poll(&ready, 1, 60000) != 1) throw std::runtime_error("no answer in time");
+            char bytes[4096];
+            const ssize_t got = recv(fd_, bytes, sizeof bytes, 0);
+            if (got <= 0) return all;
+            all.append(bytes, static_cast<std::size_t>(got));
+        }
+    }
+
+    int error;
+
+  private:
+    int fd_;
+};
+
+/// Every test has a directory of its own.
+class Status : public testing::Test {
+  protected:
+    Status() {
+        setenv("OPENDAT_STATUS", "on", 1);
+        setenv("OPENDAT_STATUS_DIRECTORY", directory.c_str(), 1);
+    }
+    ~Status() override {
+        unsetenv("OPENDAT_STATUS");
+        unsetenv("OPENDAT_STATUS_DIRECTORY");
+    }
+    std::vector<std::string> sockets_of(pid_t pid) const {
+        std::vector<std::string> found;
+        std::error_code none;
+        for (const auto& entry : std::filesystem::directory_iterator(directory, none))
+            if (entry.path().filename().string().starts_with(std::to_string(pid) + "."))
+                found.push_back(entry.path());
+        return found;
+    }
+    std::string socket_of(pid_t pid) const {
+        const auto found = sockets_of(pid);
+        if (found.size() != 1) throw std::runtime_error("there is not one socket");
+        return found.front();
+    }
+    json ask(pid_t pid) const {
+        const Socket socket(socket_of(pid));
+        socket.say("status\n");
+        const std::string answer = socket.rest();
+        const auto head = answer.find('\n');
+        if (head == std::string::npos ||
+            answer.substr(0, head) != std::to_string(answer.size() - head - 1))
+            throw std::runtime_error("the head does not say how long the answer is");
+        return json::parse(answer.substr(head + 1));
+    }
+
+    TemporaryFabric fabric;
+    const std::string directory = fabric.path() + "/status";
+};
+
+TEST_F(Status, is_off_unless_it_is_asked_for) {
+    for (const char* value : {"", "0", "no", "off"}) {
+        setenv("OPENDAT_STATUS", value, 1);
+        const Side side;
+        EXPECT_FALSE(std::filesystem::exists(directory)) << value;
+    }
+}
+
+TEST_F(Status, has_one_socket_with_mode_0600_from_the_first_open_to_the_last_close) {
+    {
+        Side first;
+        Side second;
+        struct stat status;
+        ASSERT_EQ(stat(socket_of(getpid()).c_str(), &status), 0);
+        EXPECT_EQ(status.st_mode & 07777, 0600u);
+        ASSERT_EQ(stat(directory.c_str(), &status), 0);
+        EXPECT_EQ(status.st_mode & 07777, 0700u);
+        EXPECT_EQ(ask(getpid())["ias"].size(), 2u);
+        first.close();
+        EXPECT_EQ(ask(getpid())["ias"].size(), 1u);
+    }
+    EXPECT_TRUE(sockets_of(getpid()).empty());
+    const Side again;
+    EXPECT_EQ(ask(getpid())["ias"].size(), 1u);
+}
+
+TEST_F(Status, a_directory_that_others_may_enter_is_refused_and_the_adapter_opens_without) {
+    std::filesystem::create_directory(directory);
+    ASSERT_EQ(chmod(directory.c_str(), 0755), 0);
+    const std::string told = captured_stderr([] { Side(); });
+    EXPECT_NE(told.find("[DAT106]"), std::string::npos) << told;
+    EXPECT_NE(told.find("other users may enter it (mode 0755)"), std::string::npos) << told;
+    EXPECT_TRUE(std::filesystem::is_empty(directory));
+}
+
+TEST_F(Status, a_directory_of_another_user_is_refused) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
+    std::filesystem::create_directory(directory);
+    ASSERT_EQ(chmod(directory.c_str(), 0700), 0);
+    ASSERT_EQ(chown(directory.c_str(), 65534, 65534), 0);
+    const std::string told = captured_stderr([] { Side(); });
+    EXPECT_NE(told.find("it belongs to user 65534, not to 0"), std::string::npos) << told;
+}
+
+TEST_F(Status, another_user_who_gets_at_the_socket_is_sent_away_without_an_answer) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+    const Side side;
+    const std::string path = socket_of(getpid());
+    // As if the rights had been loosened by hand meanwhile.
+    ASSERT_EQ(chmod(fabric.path().c_str(), 0755), 0);
+    ASSERT_EQ(chmod(directory.c_str(), 0755), 0);
+    ASSERT_EQ(chmod(path.c_str(), 0777), 0);
+    Child stranger([&](Channel&) {
+        require(setgid(65534) == 0 && setuid(65534) == 0, "another user");
+        const Socket socket(path);
+        require(socket.error == 0, "connected");
+        socket.say("status\n");
+        require(socket.rest().empty(), "no answer");
+    });
+    EXPECT_EQ(stranger.wait(), 0);
+    EXPECT_EQ(ask(getpid())["ias"].size(), 1u);
+}
+
+TEST_F(Status, tells_what_is_posted_and_which_work_is_the_oldest) {
+    const Side side;
+    Buffer buffer(side);
+    const DAT_EP_HANDLE ep = side.endpoint();
+    DAT_LMR_TRIPLET all = buffer.all();
+    for (DAT_UINT64 value = 0x41; value < 0x44; ++value)
+        succeed(dat_ep_post_recv(ep, 1, &all, cookie(value), DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_recv");
+    const json ia = ask(getpid())["ias"][0];
+    EXPECT_EQ(ia["name"], ia_name());
+    EXPECT_EQ(ia["lmrs"], 1);
+    EXPECT_EQ(ia["lmr_bytes"], buffer.bytes.size());
+    EXPECT_EQ(ia["pzs"], 1);
+    EXPECT_EQ(ia["evds"].size(), 5u);
+    const json& told = ia["eps"][0];
+    EXPECT_EQ(told["state"], "UNCONNECTED");
+    EXPECT_EQ(told["requests"]["posted"], 0);
+    EXPECT_EQ(told["requests"]["oldest"], nullptr);
+    EXPECT_EQ(told["receives"]["posted"], 3);
+    EXPECT_EQ(told["receives"]["oldest"]["cookie"], "0x41");
+    EXPECT_EQ(told["receives"]["oldest"]["operation"], "receive");
+    EXPECT_EQ(told["counters"]["DCNT_EP_POST_RECV"], 3);
+}
+
+TEST_F(Status, tells_of_waiters_events_service_points_and_notification_objects) {
+    const Side side;
+    DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+    succeed(dat_cno_create(side.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create");
+    DAT_EVD_HANDLE software = DAT_HANDLE_NULL;
+    succeed(dat_evd_create(side.ia, 16, cno, DAT_EVD_SOFTWARE_FLAG, &software), "dat_evd_create");
+    const DAT_EVD_HANDLE waited = side.evd(DAT_EVD_SOFTWARE_FLAG, 16);
+    DAT_EVENT event{};
+    event.event_number = DAT_SOFTWARE_EVENT;
+    succeed(dat_evd_post_se(software, &event), "dat_evd_post_se");
+    side.listen(4711);
+    std::thread waiter([&] {
+        DAT_EVENT taken;
+        DAT_COUNT more;
+        dat_evd_wait(waited, DAT_TIMEOUT_INFINITE, 1, &taken, &more);
+    });
+    json ia;
+    EXPECT_TRUE(eventually([&] {
+        ia = ask(getpid())["ias"][0];
+        return std::any_of(ia["evds"].begin(), ia["evds"].end(),
+                           [](const json& evd) { return evd["waiter"] == true; });
+    }));
+    EXPECT_TRUE(std::any_of(ia["evds"].begin(), ia["evds"].end(), [&](const json& evd) {
+        return evd["waiting"] == 1 && evd["cno"] == ia["cnos"][0]["id"] &&
+               evd["streams"] == json{"software"};
+    }));
+    EXPECT_EQ(ia["cnos"][0]["evds"], 1);
+    EXPECT_EQ(ia["cnos"][0]["triggered"], true);
+    EXPECT_EQ(ia["service_points"], json::parse(R"([{"kind": "PSP", "conn_qual": 4711}])"));
+    succeed(dat_evd_post_se(waited, &event), "dat_evd_post_se");
+    waiter.join();
+}
+
+TEST_F(Status, clients_that_never_read_or_never_ask_do_not_hold_the_process_or_others_up) {
+    const Side side;
+    std::vector<DAT_EP_HANDLE> eps;
+    for (int i = 0; i < 300; ++i) eps.push_back(side.endpoint());  // more than a socket holds
+    const std::string path = socket_of(getpid());
+    std::vector<std::unique_ptr<Socket>> idle;
+    for (int i = 0; i < 40; ++i) {
+        idle.push_back(std::make_unique<Socket>(path));
+        ASSERT_EQ(idle.back()->error, 0);
+        if (i % 2 == 0) idle.back()->say("status\n");
+    }
+    EXPECT_EQ(ask(getpid())["ias"][0]["eps"].size(), 300u);
+    for (const DAT_EP_HANDLE ep : eps) succeed(dat_ep_free(ep), "dat_ep_free");
+    EXPECT_EQ(ask(getpid())["ias"][0]["eps"].size(), 0u);
+}
+
+TEST_F(Status, what_is_no_request_is_not_answered) {
+    const Side side;
+    const std::string path = socket_of(getpid());
+    const Socket unknown(path);
+    unknown.say("registry\n");
+    EXPECT_EQ(unknown.rest(), "0\n");
+    for (const std::string& text : {std::string(1000, 'x'), std::string("status\nstatus"),
+                                    std::string("status\n\nx"), std::string(70, 's') + "\n"}) {
+        const Socket socket(path);
+        socket.say(text);
+        EXPECT_EQ(socket.rest(), "") << text;
+    }
+    EXPECT_EQ(ask(getpid())["ias"].size(), 1u);
+}
+
+TEST_F(Status, a_request_in_pieces_is_answered) {
+    const Side side;
+    const Socket socket(socket_of(getpid()));
+    for (const char* part : {"sta", "tu", "s", "\n"}) {
+        socket.say(part);
+        usleep(1000);
+    }
+    EXPECT_NE(socket.rest().find("\"opendat_status\":1"), std::string::npos);
+}
+
+TEST_F(Status, a_forked_child_has_no_socket_of_its_parent_and_gets_its_own) {
+    if (kThreadSanitizer) GTEST_SKIP() << "threads after fork cannot be followed";
+    const Side side;
+    const pid_t parent = getpid();
+    Child child([&](Channel& channel) {
+        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+            std::error_code gone;
+            const std::string what = std::filesystem::read_symlink(entry.path(), gone);
+            require(!what.starts_with("anon_inode:[timerfd]"), "no timer of the parent's");
+        }
+        require(sockets_of(getpid()).empty(), "no socket before an open");
+        {
+            const Side own;
+            require(ask(getpid())["pid"] == getpid(), "its own answer");
+            require(ask(parent)["pid"] == parent, "the parent's answer");
+        }
+        require(sockets_of(getpid()).empty(), "no socket after the close");
+        channel.meet();
+    });
+    child.channel().meet();
+    EXPECT_EQ(child.wait(), 0);
+    EXPECT_EQ(ask(getpid())["pid"], getpid());
+}
+
+/// A process that opens an adapter instance, has a child, and is killed: the child must not keep
+/// the socket alive.
+TEST_F(Status, the_socket_of_a_killed_process_is_dead_and_removed_by_the_next_one) {
+    if (kThreadSanitizer) GTEST_SKIP() << "threads after fork cannot be followed";
+    Child victim([&](Channel& channel) {
+        const Side side;
+        const pid_t grandchild = fork();
+        if (grandchild == 0) {
+            pause();
+            _exit(0);
+        }
+        channel.send(grandchild);
+        pause();
+    });
+    const auto grandchild = victim.channel().receive<pid_t>();
+    const pid_t pid = victim.pid();
+    const std::string path = socket_of(pid);
+    EXPECT_EQ(Socket(path).error, 0);
+    victim.kill();
+    EXPECT_EQ(victim.wait(), 128 + SIGKILL);
+    EXPECT_EQ(Socket(path).error, ECONNREFUSED);
+    const Side next;
+    EXPECT_TRUE(sockets_of(pid).empty());
+    EXPECT_EQ(sockets_of(getpid()).size(), 1u);
+    ::kill(grandchild, SIGKILL);
+}
+
+}  // namespace
+}  // namespace test
