@@ -99,7 +99,7 @@ const char* name_of(Kind kind) {
 }
 
 void look_at_connections(Ia& ia, IaStatus& found) REQUIRES(connection_lock) {
-    for_each(ia.eps, [&](Ep& ep) REQUIRES(connection_lock) { found.eps.push_back(look_at(ep)); });
+    for (Ep* ep = ia.eps.first(); ep; ep = ia.eps.after(*ep)) found.eps.push_back(look_at(*ep));
     for_each(ia.service_points, [&](const ServicePoint& point) {
         found.service_points.push_back({name_of(point.kind), point.conn_qual});
     });
@@ -112,8 +112,8 @@ void look_at_children(Ia& ia, IaStatus& found) REQUIRES(ia.mutex) {
     found.pzs = for_each(ia.pzs, [](const Pz&) {});
     found.lmrs = for_each(ia.lmrs, [&](const Lmr& lmr) { found.lmr_bytes += lmr.region->length; });
     found.rmrs = for_each(ia.rmrs, [](const Rmr&) {});
-    for_each(ia.evds, [&](const Evd& evd)
-                          REQUIRES(ia.mutex) { found.evds.push_back(look_at(evd, ia.cnos)); });
+    for (Evd* evd = ia.evds.first(); evd; evd = ia.evds.after(*evd))
+        found.evds.push_back(look_at(*evd, ia.cnos));
     for_each(ia.cnos, [&](Cno& cno) { found.cnos.push_back(look_at(cno)); });
     for_each(ia.srqs, [&](const Srq& srq) { found.srqs.push_back(look_at(srq)); });
 }
