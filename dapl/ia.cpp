@@ -14,6 +14,7 @@
 #include "dapl/pool.hpp"
 #include "dapl/process_state.hpp"
 #include "dapl/status/server.hpp"
+#include "dapl/support/configuration_files.hpp"
 #include "dapl/support/settings.hpp"
 
 namespace dapl {
@@ -174,6 +175,7 @@ DAT_RETURN open_adapter(const Provider& provider, DAT_COUNT async_length, Evd* s
 DAT_RETURN open(const DAT_NAME_PTR name, DAT_COUNT async_length, DAT_EVD_HANDLE* async_handle,
                 DAT_IA_HANDLE* handle) {
     support::warn_about_unknown_settings();
+    support::report_configuration_once();
     if (!async_handle) return bad_argument(3);
     if (!handle) return bad_argument(4);
     const Provider* provider = find_provider(name);

@@ -13,7 +13,8 @@ ApiProfile api_profile() {
     const std::string wanted = setting_text(Setting::kApiProfile);
     if (wanted == "aix") return ApiProfile::kAix;
     if (wanted != "full" && !told.exchange(true))
-        report<kBadSettingValue>("OPENDAT_API_PROFILE", wanted, "full or aix", "full");
+        report<kBadSettingValue>(setting_label(Setting::kApiProfile), wanted, "full or aix",
+                                 "full");
     return ApiProfile::kFull;
 }
 

@@ -20,10 +20,20 @@ namespace {
 constexpr long kReferenceStderr = 1;  ///< its stdout
 constexpr long kReferenceSyslog = 2;
 
-LogDestinations by_reference() {
+Setting reference_setting() {
     const bool dat = opendat_trace_object.side == static_cast<std::uint32_t>(TraceSide::kDat);
-    const long bits =
-        setting_integer(dat ? Setting::kDatDebugDestination : Setting::kDaplDebugDestination);
+    return dat ? Setting::kDatDebugDestination : Setting::kDaplDebugDestination;
+}
+
+/// Whether the reference's name for it is set by more than ours are.
+bool reference_holds() {
+    const Setting setting = reference_setting();
+    return setting_is_set(setting) && !setting_is_superseded(setting, Setting::kLog) &&
+           !setting_is_superseded(setting, Setting::kLogFile);
+}
+
+LogDestinations by_reference() {
+    const long bits = setting_integer(reference_setting());
     const bool to_syslog = (bits & kReferenceSyslog) != 0;
     return {(bits & kReferenceStderr) != 0 || !to_syslog, to_syslog, {}};
 }
@@ -51,7 +61,8 @@ void add(std::string_view word, LogDestinations& destinations) {
     } else {
         static std::atomic<bool> told;
         if (first_time(told))
-            report<kBadSettingValue>("OPENDAT_LOG", word, "stderr, file or syslog", "stderr");
+            report<kBadSettingValue>(setting_label(Setting::kLog), word, "stderr, file or syslog",
+                                     "stderr");
         destinations.to_stderr = true;
     }
 }
@@ -59,6 +70,7 @@ void add(std::string_view word, LogDestinations& destinations) {
 }  // namespace
 
 LogDestinations log_destinations() {
+    if (reference_holds()) return by_reference();
     const std::string wanted = setting_text(Setting::kLog);
     if (wanted.empty()) {
         LogDestinations destinations{true, false, file_name()};

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The one table of settings and the only way to read the environment. Reading parses the variable
-/// each time (control path only): who needs a value on the data path keeps it in its object.
+/// The one table of settings and the only way to read the environment. Reading looks at the
+/// variable each time (control path only): who needs a value on the data path keeps it in its
+/// object. Where a value came from, and what is not obeyed, is told by
+/// dapl/support/setting_sources.hpp.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace support {
 
@@ -44,15 +47,26 @@ inline constexpr SettingInfo kSettings[] = {
 #undef SETTING
 };
 
+/// What the readers below answer comes from, in order of force: the environment; the files of
+/// opendat.yaml(5), where in one file what is said of the IA goes before what is said of all; the
+/// default. What a set-uid program is not to obey counts as not given.
+/// @param ia_name of the IA that the value is for; only settings of SettingScope::kForIa differ.
+
 /// @return whether the user gave this setting a value (even an empty one) that is obeyed here.
-bool setting_is_set(Setting setting);
+bool setting_is_set(Setting setting, std::string_view ia_name = {});
 /// @return the user's text, else the default. For kText and kPath.
-std::string setting_text(Setting setting);
-/// @return the user's number (any base that strtol knows), else the default; a value that is no
-/// number or out of range is reported once and replaced by the default. For kInteger.
-long setting_integer(Setting setting);
+std::string setting_text(Setting setting, std::string_view ia_name = {});
+/// @return the user's number (any base that strtol knows), else the default; a variable that is no
+/// number or out of range is reported once and counts as not set. For kInteger.
+long setting_integer(Setting setting, std::string_view ia_name = {});
 /// For kFlag: set to anything but "", "0", "no", "false" or "off" means true.
-bool setting_flag(Setting setting);
+bool setting_flag(Setting setting, std::string_view ia_name = {});
+/// For settings that are two ways to say the same (kSuperseding). @return whether both are set, and
+/// `setting` by something of no more force than what `by` is set by.
+bool setting_is_superseded(Setting setting, Setting by, std::string_view ia_name = {});
+
+/// For messages about a value: the name, and where it was set if that was a file.
+std::string setting_label(Setting setting, std::string_view ia_name = {});
 
 /// Warns, once per process and library, about environment variables with our own prefixes
 /// (OPENDAT_, SOFTVERBS_) that are not in the table, with the nearest name. The prefixes of the

@@ -14,6 +14,9 @@ namespace support {
 struct ThreadErrors {
     std::uint32_t count;     ///< messages of level kError so far, silenced ones included
     std::uint32_t silenced;  ///< not 0: they are counted and not printed
+    /// Not 0: the caller of this library reads the same opendat.yaml, and has told what is wrong
+    /// with it.
+    std::uint32_t configuration_told;
 };
 
 /// Lives as long as the thread and the library.

@@ -42,21 +42,25 @@ int debug_level(Setting type, std::span<const Kinds> kinds) {
     return level_of(static_cast<std::uint32_t>(setting_integer(type)), kinds);
 }
 
+/// @return whether the reference's name for it is the one to look at.
+bool holds(Setting setting, Setting level) {
+    return setting_is_set(setting) && !setting_is_superseded(setting, level);
+}
+
 int dat_level() {
-    if (setting_is_set(Setting::kDatTraceLevel) || !setting_is_set(Setting::kDatDebugType))
-        return static_cast<int>(setting_integer(Setting::kDatTraceLevel));
-    return debug_level(Setting::kDatDebugType, kDatKinds);
+    if (holds(Setting::kDatDebugType, Setting::kDatTraceLevel))
+        return debug_level(Setting::kDatDebugType, kDatKinds);
+    return static_cast<int>(setting_integer(Setting::kDatTraceLevel));
 }
 
 int dapl_level() {
-    const bool by_type = setting_is_set(Setting::kDaplDebugType);
-    const bool by_level = setting_is_set(Setting::kDaplDebugLevel);
-    if (setting_is_set(Setting::kTraceLevel) || (!by_type && !by_level))
-        return static_cast<int>(setting_integer(Setting::kTraceLevel));
     constexpr int kDetail = 7;
-    if (by_level && setting_integer(Setting::kDaplDebugLevel) > 0) return kDetail;
-    return by_type ? debug_level(Setting::kDaplDebugType, kDaplKinds)
-                   : static_cast<int>(setting_integer(Setting::kTraceLevel));
+    if (holds(Setting::kDaplDebugLevel, Setting::kTraceLevel) &&
+        setting_integer(Setting::kDaplDebugLevel) > 0)
+        return kDetail;
+    if (holds(Setting::kDaplDebugType, Setting::kTraceLevel))
+        return debug_level(Setting::kDaplDebugType, kDaplKinds);
+    return static_cast<int>(setting_integer(Setting::kTraceLevel));
 }
 
 }  // namespace

@@ -27,10 +27,13 @@ ProviderErrors::ProviderErrors(const DAT_PROVIDER& provider, bool silenced) : er
     errors_ = &mark->thread_errors();
     before_ = errors_->count;
     errors_->silenced = silenced;
+    errors_->configuration_told = 1;  // Registry::report_file_once
 }
 
 ProviderErrors::~ProviderErrors() {
-    if (errors_) errors_->silenced = 0;
+    if (!errors_) return;
+    errors_->silenced = 0;
+    errors_->configuration_told = 0;
 }
 
 }  // namespace dat

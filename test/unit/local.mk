@@ -117,3 +117,10 @@ check_PROGRAMS += test/unit/status_test
 TESTS += test/unit/status_test
 test_unit_status_test_SOURCES = %reldir%/status_test.cpp test/support/process.hpp
 test_unit_status_test_LDADD = $(test_of_core_parts)
+
+# opendat.yaml and where settings come from; linked with the reader, where libraries load it.
+check_PROGRAMS += test/unit/configuration_test
+TESTS += test/unit/configuration_test
+test_unit_configuration_test_SOURCES = %reldir%/configuration_test.cpp %reldir%/setting_sources_test.cpp \
+    %reldir%/configuration_fixture.hpp test/support/process.hpp
+test_unit_configuration_test_LDADD = libtestmain.la libyamlreader.la libsupport.la
