@@ -1,31 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/support/text_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
 
+#include "dapl/support/unique_fd.hpp"
+
 namespace support {
 namespace {
-
-class Descriptor {
-  public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() {
-        if (fd_ >= 0) close(fd_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    int get() const { return fd_; }
-
-  private:
-    int fd_;
-};
 
 tl::unexpected<Unreadable> failed(int error) {
     return tl::unexpected(Unreadable{error, std::generic_category().message(error)});
@@ -49,8 +35,8 @@ std::string distrust(const struct stat& status) {
 
 tl::expected<std::string, Unreadable> read_text_file(const std::string& path, std::size_t most,
                                                      Owner owner) {
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (file.get() < 0) return failed(errno);
+    const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file.valid()) return failed(errno);
     struct stat status;
     if (fstat(file.get(), &status) != 0) return failed(errno);
     if (!S_ISREG(status.st_mode)) return refused("it is not a regular file");
