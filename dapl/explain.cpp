@@ -67,7 +67,7 @@ void dry_run(const char* ia_name, const char* ia_params, const support::Facts& f
 }  // namespace
 
 void explain(const char* ia_name, const char* ia_params, const support::FactSink& sink) {
-    const support::Facts facts(sink);
+    const support::Facts facts(sink, ia_name);
     try {
         dry_run(ia_name, ia_params, facts);
     } catch (const std::exception& failure) {

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "dapl/cm/kernel_devices.hpp"
+#include "dapl/support/setting_sources.hpp"
 
 namespace dapl::cm {
 namespace {
@@ -29,9 +30,10 @@ void explain_gid(const support::Facts& facts, const DeviceChoice& choice,
                                           verbs::to_text(entry.gid), verbs::to_text(entry.type));
     if (!ranked.chosen)
         return facts.note("gid_entry", value, "device", "not taken: " + ranked.why_not);
-    const char* source = entry.reason == verbs::GidReason::kSetting ? "environment DAPL_GID_INDEX"
-                         : entry.reason == verbs::GidReason::kBoundAddress ? "rdma_cm"
-                                                                           : "default";
+    const std::string source = entry.reason == verbs::GidReason::kSetting
+                                   ? source_of(support::Setting::kGidIndex, facts.ia_name())
+                               : entry.reason == verbs::GidReason::kBoundAddress ? "rdma_cm"
+                                                                                 : "default";
     const Standing standing = standing_of(entry);
     std::string note = std::string("taken: ") + verbs::to_text(entry.reason);
     if (standing == Standing::kDegraded)
@@ -54,9 +56,10 @@ void explain_mtu(const support::Facts& facts, ibv_context* context, const Device
 
 }  // namespace
 
-void explain_device(const support::Facts& facts, ibv_context* context, const DeviceChoice& choice) {
-    facts.add("device", choice.device, "ia_params");
-    facts.add("port", std::to_string(choice.port), "ia_params");
+void explain_device(const support::Facts& facts, ibv_context* context, const DeviceChoice& choice,
+                    const char* source) {
+    facts.add("device", choice.device, source);
+    facts.add("port", std::to_string(choice.port), source);
     facts.add("link", link_text(choice), "device");
     facts.add("port_state", to_text(choice.state), "device",
               is_active(choice) ? Standing::kWorks : Standing::kDegraded,
@@ -73,10 +76,14 @@ void explain_device(const support::Facts& facts, ibv_context* context, const Dev
 void explain_setting(const support::Facts& facts, const char* subject, support::Setting setting,
                      const std::string& value) {
     const char* name = support::kSettings[static_cast<int>(setting)].name;
-    if (support::setting_is_set(setting))
-        facts.add(subject, value, std::string("environment ") + name);
-    else
-        facts.note(subject, value, "default", std::string("the setting is ") + name);
+    const std::string source = source_of(setting, facts.ia_name());
+    facts.note(subject, value, source, std::string("the setting is ") + name);
+}
+
+std::string source_of(support::Setting setting, const char* ia_name) {
+    const support::SettingValue value = support::setting_value(setting, ia_name);
+    if (value.origin != support::SettingOrigin::kEnvironment) return value.where;
+    return value.where + ' ' + support::kSettings[static_cast<int>(setting)].name;
 }
 
 }  // namespace dapl::cm

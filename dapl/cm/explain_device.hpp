@@ -13,9 +13,12 @@
 
 namespace dapl::cm {
 
-/// @param choice as it was made on that device.
-void explain_device(const support::Facts& facts, ibv_context* context, const DeviceChoice& choice);
+/// @param choice as it was made on that device. @param source who named device and port.
+void explain_device(const support::Facts& facts, ibv_context* context, const DeviceChoice& choice,
+                    const char* source);
 
+/// `default`, `environment NAME` or FILE:LINE.
+std::string source_of(support::Setting setting, const char* ia_name);
 /// A setting's value in force.
 void explain_setting(const support::Facts& facts, const char* subject, support::Setting setting,
                      const std::string& value);

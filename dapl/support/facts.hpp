@@ -29,7 +29,10 @@ struct FactSink {
 /// The side that tells. Throws std::bad_alloc.
 class Facts {
   public:
-    explicit Facts(const FactSink& sink) : sink_(sink) {}
+    /// @param ia_name of the IA that the facts are about; outlives the object.
+    explicit Facts(const FactSink& sink, const char* ia_name = "")
+        : sink_(sink), ia_name_(ia_name) {}
+    const char* ia_name() const { return ia_name_; }
 
     void add(const char* subject, const std::string& value, const std::string& source,
              Standing standing = Standing::kWorks, const std::string& note = {}) const {
@@ -43,6 +46,7 @@ class Facts {
 
   private:
     FactSink sink_;
+    const char* ia_name_;
 };
 
 }  // namespace support

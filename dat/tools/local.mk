@@ -7,9 +7,11 @@ libtools_la_SOURCES = \
     %reldir%/getopt_table.cpp %reldir%/getopt_table.hpp \
     %reldir%/failure.cpp %reldir%/failure.hpp \
     %reldir%/json.cpp %reldir%/json.hpp \
+    %reldir%/libraries.cpp %reldir%/libraries.hpp \
     %reldir%/options.cpp %reldir%/options.hpp \
     %reldir%/terminal.cpp %reldir%/terminal.hpp \
     %reldir%/socket.cpp %reldir%/socket.hpp
 
+include dat/tools/info/local.mk
 include dat/tools/perf/local.mk
 include dat/tools/trace/local.mk

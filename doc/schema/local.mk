@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the documents that the tools print with --json look like, as JSON Schema (draft 7).
 schemadir = $(pkgdatadir)/schema
-dist_schema_DATA =
+dist_schema_DATA = \
+    %reldir%/dat_info.json

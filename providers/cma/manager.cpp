@@ -75,7 +75,7 @@ void Manager::show_choice(std::string_view ia_name) const {
 
 void Manager::explain(const support::Facts& facts) const {
     facts.note("address", dapl::to_text(adapter_.address), "ia_params", reason_for(choice_, name_));
-    if (const auto choice = device_choice()) cm::explain_device(facts, adapter_.context, *choice);
+    if (const auto choice = device_choice()) cm::explain_device(facts, adapter_.context, *choice, "rdma_cm");
     explain_own_device(facts, adapter_.context->device->name);
 }
 

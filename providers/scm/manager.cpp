@@ -69,7 +69,7 @@ void Manager::explain(const support::Facts& facts) const {
         facts.note("address", address, "default",
                    "the first interface that is up and has an IPv4 address, ib interfaces last, "
                    "then loopback; DAPL_SCM_NETDEV and DAPL_SCM_BIND_ADDRESS name another");
-    cm::explain_device(facts, adapter_.context, port_.choice());
+    cm::explain_device(facts, adapter_.context, port_.choice(), "ia_params");
     cm::explain_setting(
         facts, "largest_mtu", support::Setting::kIbMtu,
         std::to_string(cm::bytes_of(static_cast<ibv_mtu>(port_.settings().largest_mtu))) +

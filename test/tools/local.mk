@@ -5,6 +5,8 @@ TESTS += test/tools/perf_test
 test_tools_perf_test_SOURCES = %reldir%/perf_test.cpp
 test_tools_perf_test_LDADD = libtestmain.la libperf.la libtools.la libdat2.la
 
+TESTS += %reldir%/dat_info.bats
+EXTRA_DIST += %reldir%/dat_info.bats
 TESTS += %reldir%/dat_perf.bats %reldir%/dat_trace.bats
 EXTRA_DIST += %reldir%/check-schema %reldir%/dat_perf.bats %reldir%/dat_trace.bats
 

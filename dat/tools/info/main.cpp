@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// dat_info: the IAs of this machine, and a dry run of opening one.
+#include <cstdio>
+#include <exception>
+
+#include "dat/tools/info/explanation.hpp"
+#include "dat/tools/info/listing.hpp"
+#include "dat/tools/info/options.hpp"
+#include "dat/tools/options.hpp"
+
+namespace {
+
+using namespace info;
+
+/// @return `status`, unless the output could not be written.
+int print(const std::string& text, int status) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    const int flushed = tools::flush_output();
+    return flushed != 0 ? flushed : status;
+}
+
+int explain(const Options& options) {
+    const KnownFacts facts = explain_ia(options.explain, options.thread_safe);
+    const support::Standing verdict = verdict_of(facts);
+    if (!options.json)
+        return print(to_table(facts) + to_sentence(options.explain, verdict),
+                     exit_status_of(verdict));
+    tools::Json explanation = tools::Json::object();
+    explanation.put("ia", options.explain)
+        .put("verdict", to_text(verdict))
+        .put("facts", to_json(facts));
+    tools::Json document = tools::Json::document("dat_info");
+    document.put("explanation", std::move(explanation));
+    return print(document.text(), exit_status_of(verdict));
+}
+
+int list(const Options& options) {
+    const Listing listing = list_all();
+    return print(options.json ? to_json(listing).text() : to_text(listing),
+                 all_open(listing) ? 0 : tools::kFailureStatus);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    int exit_status = 0;
+    const std::optional<Options> options = parse_options(argc, argv, exit_status);
+    if (!options) return exit_status;
+    try {
+        return options->explain.empty() ? list(*options) : explain(*options);
+    } catch (const std::exception& failure) {
+        std::fflush(stdout);
+        std::fprintf(stderr, "dat_info: %s\n", failure.what());
+        return tools::kFailureStatus;
+    }
+}

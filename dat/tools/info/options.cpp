@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dat/tools/info/options.hpp"
+
+#include "dat/tools/options.hpp"
+
+namespace info {
+namespace {
+
+tools::CommandLine command_line(Options& options) {
+    return {"dat_info",
+            "Shows the IAs that programs can open on this machine, and what decides about them.\n"
+            "  dat_info                what there is, with all limits and attributes\n"
+            "  dat_info --explain IA   a dry run of dat_ia_open: each choice and its source",
+            {{"-e,--explain", "IA", "how this IA would be opened, and why it would not",
+              tools::text(options.explain)},
+             {"-t,--threadsafe", nullptr,
+              "with --explain: as a program asks that wants a thread-safe provider",
+              tools::flag(options.thread_safe)},
+             {"-j,--json", nullptr, "print one JSON document", tools::flag(options.json)}},
+            {},
+            "Exit status: 0 works, 1 an IA cannot be opened, 2 wrong usage, 3 works, but "
+            "degraded."};
+}
+
+}  // namespace
+
+std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
+    Options options;
+    const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
+    exit_status = parsed.exit_status.value_or(0);
+    if (parsed.exit_status) return std::nullopt;
+    if (options.thread_safe && options.explain.empty()) {
+        exit_status = tools::usage_error("dat_info", "--threadsafe goes with --explain");
+        return std::nullopt;
+    }
+    return options;
+}
+
+}  // namespace info
