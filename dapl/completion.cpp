@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "dapl/completion_status.hpp"
 #include "dapl/ep.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/pool.hpp"
@@ -178,40 +179,6 @@ ibv_wc_status final_status(Ep& ep, const ibv_wc& completion, const Taken& slot) 
 }
 
 }  // namespace
-
-DAT_DTO_COMPLETION_STATUS dto_status(ibv_wc_status status) {
-    switch (status) {
-        case IBV_WC_SUCCESS:
-            return DAT_DTO_SUCCESS;
-        case IBV_WC_WR_FLUSH_ERR:
-            return DAT_DTO_ERR_FLUSHED;
-        case IBV_WC_LOC_LEN_ERR:
-            return DAT_DTO_ERR_LOCAL_LENGTH;
-        case IBV_WC_LOC_QP_OP_ERR:
-        case IBV_WC_LOC_EEC_OP_ERR:
-            return DAT_DTO_ERR_LOCAL_EP;
-        case IBV_WC_LOC_PROT_ERR:
-        case IBV_WC_LOC_ACCESS_ERR:
-        case IBV_WC_LOC_RDD_VIOL_ERR:
-            return DAT_DTO_ERR_LOCAL_PROTECTION;
-        case IBV_WC_MW_BIND_ERR:
-            return DAT_RMR_OPERATION_FAILED;
-        case IBV_WC_BAD_RESP_ERR:
-            return DAT_DTO_ERR_BAD_RESPONSE;
-        case IBV_WC_REM_ACCESS_ERR:
-            return DAT_DTO_ERR_REMOTE_ACCESS;
-        case IBV_WC_REM_INV_REQ_ERR:
-        case IBV_WC_REM_OP_ERR:
-        case IBV_WC_REM_INV_RD_REQ_ERR:
-        case IBV_WC_REM_ABORT_ERR:
-            return DAT_DTO_ERR_REMOTE_RESPONDER;
-        case IBV_WC_RNR_RETRY_EXC_ERR:
-        case IBV_WC_RESP_TIMEOUT_ERR:
-            return DAT_DTO_ERR_RECEIVER_NOT_READY;
-        default:
-            return DAT_DTO_ERR_TRANSPORT;
-    }
-}
 
 Ep* shared_receiver(const Ia& ia, const ibv_wc& completion) {
     const bool shared = WorkRequestId(completion.wr_id).shared;

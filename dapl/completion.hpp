@@ -36,9 +36,6 @@ std::uint32_t post_order(const ibv_wc& completion);
 /// @return the EP and how its transfer failed (flushes not counted), else no EP.
 FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event);
 
-/// What a verbs status means to a consumer.
-DAT_DTO_COMPLETION_STATUS dto_status(ibv_wc_status status);
-
 /// @return whether a wr_id is an ordinary one of the queue pair that this side of an EP, live or
 /// not, has now; else it is special, another EP's, or of an earlier queue pair.
 [[gnu::always_inline]] inline bool is_current(const Ep::Side& side, std::uint64_t id) {

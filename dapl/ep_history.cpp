@@ -6,6 +6,7 @@
 #include <infiniband/verbs.h>
 
 #include "dapl/cm/manager.hpp"
+#include "dapl/completion_status.hpp"
 #include "dapl/ep_state.hpp"
 #include "dapl/support/trace_text.hpp"
 
@@ -84,35 +85,6 @@ const char* operation_name(std::uint32_t operation) {
     }
 }
 
-const char* status_text(ibv_wc_status status) {
-    switch (status) {
-        case IBV_WC_LOC_LEN_ERR:
-            return "local length error";
-        case IBV_WC_LOC_QP_OP_ERR:
-            return "local queue pair error";
-        case IBV_WC_LOC_PROT_ERR:
-        case IBV_WC_LOC_ACCESS_ERR:
-            return "local protection error";
-        case IBV_WC_MW_BIND_ERR:
-            return "memory window error";
-        case IBV_WC_BAD_RESP_ERR:
-            return "bad response";
-        case IBV_WC_REM_INV_REQ_ERR:
-            return "remote refusal as invalid";
-        case IBV_WC_REM_ACCESS_ERR:
-            return "remote access error";
-        case IBV_WC_REM_OP_ERR:
-            return "remote operation error";
-        case IBV_WC_RETRY_EXC_ERR:
-        case IBV_WC_RESP_TIMEOUT_ERR:
-            return "missing acknowledgement";
-        case IBV_WC_RNR_RETRY_EXC_ERR:
-            return "missing receive";
-        default:
-            return "device error";
-    }
-}
-
 const char* event_text(ibv_event_type type) {
     switch (type) {
         case IBV_EVENT_QP_ACCESS_ERR:
@@ -142,7 +114,8 @@ std::string why_text(EpCause cause, const EpReason& reason) {
         case EpReason::Source::kTimer:
             return "the time that the program allowed is over";
         case EpReason::Source::kCompletion:
-            return fmt::format("{} of {}", status_text(static_cast<ibv_wc_status>(reason.code)),
+            return fmt::format("{} of {}",
+                               completion_status(static_cast<ibv_wc_status>(reason.code)).text,
                                operation_name(reason.operation));
         case EpReason::Source::kDevice:
             return event_text(static_cast<ibv_event_type>(reason.code));
@@ -161,25 +134,7 @@ const char* next_step_for(const EpReason& reason) {
         return reason.code == IBV_EVENT_QP_FATAL
                    ? "see whether the peer's program has ended, and the kernel's log (`dmesg`)"
                    : "see what the peer's program was told, and correct its request";
-    switch (reason.code) {
-        case IBV_WC_REM_ACCESS_ERR:
-            return "compare address, length and RMR context with what the peer has registered, and "
-                   "its LMR's privileges";
-        case IBV_WC_LOC_PROT_ERR:
-            return "compare the local segments with their LMRs: address, length, context, "
-                   "privileges, protection zone";
-        case IBV_WC_LOC_LEN_ERR:
-            return "post receives as large as the peer's messages";
-        case IBV_WC_REM_INV_REQ_ERR:
-            return "see whether the peer's receives are as large as the messages";
-        case IBV_WC_RNR_RETRY_EXC_ERR:
-            return "post receives before the peer sends";
-        case IBV_WC_RETRY_EXC_ERR:
-        case IBV_WC_RESP_TIMEOUT_ERR:
-            return "see whether the peer's program and the link to it are there";
-        default:
-            return "see what the peer's program was told, and the kernel's log (`dmesg`)";
-    }
+    return completion_status(static_cast<ibv_wc_status>(reason.code)).next_step;
 }
 
 std::string story(const EpHistory& history, std::chrono::steady_clock::time_point now) {

@@ -10,6 +10,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/cno_entry.cpp \
     %reldir%/codes.cpp %reldir%/codes.hpp \
     %reldir%/completion.cpp %reldir%/completion.hpp \
+    %reldir%/completion_status.cpp %reldir%/completion_status.hpp \
     %reldir%/cr.cpp %reldir%/cr.hpp \
     %reldir%/counter_names.hpp \
     %reldir%/counters.cpp %reldir%/counters.hpp \

@@ -16,6 +16,7 @@ libsupport_la_SOURCES = \
     %reldir%/guard.hpp \
     %reldir%/json_writer.cpp %reldir%/json_writer.hpp \
     %reldir%/log.cpp %reldir%/log.hpp \
+    %reldir%/completion_statuses.def %reldir%/dat_codes.def %reldir%/reject_reasons.def \
     %reldir%/messages.def %reldir%/messages.hpp \
     %reldir%/mutex.hpp \
     %reldir%/private_directory.cpp %reldir%/private_directory.hpp \

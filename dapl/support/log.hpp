@@ -39,6 +39,8 @@ void set_trace_level(int level);
 /// never a format.
 template <const Message& message, class... Arguments>
 void report(const Arguments&... arguments) {
+    static_assert(is_in_catalogue(message),
+                  "what is printed is in messages.def, where dat_strerror finds it");
     static_assert(detail::count_fields(message.text) + detail::count_fields(message.next_step) ==
                   sizeof...(Arguments));
     detail::report(message, fmt::make_format_args(arguments...));

@@ -33,4 +33,10 @@ inline constexpr const Message* kMessages[] = {
 #undef MESSAGE
 };
 
+constexpr bool is_in_catalogue(const Message& message) {
+    for (const Message* known : kMessages)
+        if (known == &message) return true;
+    return false;
+}
+
 }  // namespace support

@@ -14,4 +14,5 @@ libtools_la_SOURCES = \
 
 include dat/tools/info/local.mk
 include dat/tools/perf/local.mk
+include dat/tools/strerror/local.mk
 include dat/tools/trace/local.mk

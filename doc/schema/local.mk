@@ -2,4 +2,5 @@
 # What the documents that the tools print with --json look like, as JSON Schema (draft 7).
 schemadir = $(pkgdatadir)/schema
 dist_schema_DATA = \
-    %reldir%/dat_info.json
+    %reldir%/dat_info.json \
+    %reldir%/dat_strerror.json

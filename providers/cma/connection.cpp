@@ -28,11 +28,24 @@ std::string text_of_error(int error) {
     return std::generic_category().message(error);
 }
 
+/// @return " (WHAT IT MEANS)", nothing for a number that the specification does not have.
+std::string reject_reason(int number) {
+    switch (number) {
+#define REJECT_REASON(reason, name, meaning, next_step) \
+    case reason:                                        \
+        return " (" meaning ")";
+#include "dapl/support/reject_reasons.def"
+#undef REJECT_REASON
+        default:
+            return {};
+    }
+}
+
 /// What the event says: kernel and device put an errno or, in a rejection, the peer's reason there.
 std::string text_of(const Event& event) {
     const std::string name = rdma_event_str(event.type);
     if (event.status < 0) return name + ", " + text_of_error(-event.status);
-    return name + ", reason " + std::to_string(event.status);
+    return name + ", reason " + std::to_string(event.status) + reject_reason(event.status);
 }
 
 void set_type_of_service(rdma_cm_id* id) {

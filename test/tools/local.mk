@@ -14,3 +14,9 @@ check_PROGRAMS += test/tools/trace_test
 TESTS += test/tools/trace_test
 test_tools_trace_test_SOURCES = %reldir%/trace_test.cpp test/support/process.hpp
 test_tools_trace_test_LDADD = libtestmain.la libtracing.la libtools.la libsupport.la
+
+check_PROGRAMS += test/tools/catalogue_test
+TESTS += test/tools/catalogue_test %reldir%/dat_strerror.bats
+EXTRA_DIST += %reldir%/dat_strerror.bats
+test_tools_catalogue_test_SOURCES = %reldir%/catalogue_test.cpp
+test_tools_catalogue_test_LDADD = libtestmain.la libcatalogue.la
