@@ -22,7 +22,7 @@ static_assert(std::size(kStatuses) == IBV_WC_TM_RNDV_INCOMPLETE + 1);
 
 const CompletionStatus& completion_status(ibv_wc_status status) {
     const auto number = static_cast<unsigned>(status);
-    return kStatuses[number < std::size(kStatuses) ? number : IBV_WC_GENERAL_ERR];
+    return kStatuses[number < std::size(kStatuses) ? number : unsigned{IBV_WC_GENERAL_ERR}];
 }
 
 }  // namespace dapl

@@ -19,4 +19,4 @@ check_PROGRAMS += test/tools/catalogue_test
 TESTS += test/tools/catalogue_test %reldir%/dat_strerror.bats
 EXTRA_DIST += %reldir%/dat_strerror.bats
 test_tools_catalogue_test_SOURCES = %reldir%/catalogue_test.cpp
-test_tools_catalogue_test_LDADD = libtestmain.la libcatalogue.la
+test_tools_catalogue_test_LDADD = libtestmain.la libcatalogue.la $(IBVERBS_LIBS)
