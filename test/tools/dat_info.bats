@@ -141,8 +141,40 @@ holds() {
     grep -q 'DAT005' "$BATS_TEST_TMPDIR/err"
 }
 
+@test "dat_info --settings lists every setting of the table with value, source, default, unit, help and whether set-uid programs obey it" {
+    SOFTVERBS_COPY=agent DAPL_ACK_TIMER=14 info 0 --settings
+    rows=$(grep -c '^SETTING(' "$TOP_SRCDIR/dapl/support/settings.def")
+    jq -e ".settings | length == $rows" "$document"
+    jq -e '.settings[] | select(.name == "SOFTVERBS_COPY") | .value == "agent" and .source == "environment" and .default == "auto"
+        and .obeyed_in_setuid' "$document"
+    jq -e '.settings[] | select(.name == "DAPL_CM_ARP_TIMEOUT_MS") | .value == "4000" and .source == "default" and .unit == "ms"
+        and (.help | length > 0) and .minimum == 1' "$document"
+    jq -e '.settings[] | select(.name == "DAT_OVERRIDE") | .type == "path" and (.obeyed_in_setuid | not)' "$document"
+    output=$(SOFTVERBS_COPY=agent "$TOP_BUILDDIR/dat_info" --settings)
+    grep -qF 'SOFTVERBS_COPY = agent  [environment]' <<<"$output"
+    grep -qF 'not obeyed in set-uid programs' <<<"$output"
+}
+
+@test "dat_info --settings tells what was set but is not used, and why; --ia shows the values of one IA" {
+    cat >"$BATS_TEST_TMPDIR/opendat.yaml" <<'END'
+settings:
+  SOFTVERBS_COPY: process_vm
+  DAPL_ACK_TIMER: 13
+ias:
+  - ia_name: ia
+    settings:
+      DAPL_ACK_TIMER: 15
+END
+    export OPENDAT_CONFIG=$BATS_TEST_TMPDIR/opendat.yaml
+    SOFTVERBS_COPY=agent DAPL_GID_INDEX=many SOFTVERBS_KOPY=agent info 0 --settings
+    jq -e '[.unused[].name] | sort == ["DAPL_GID_INDEX", "SOFTVERBS_COPY", "SOFTVERBS_KOPY"]' "$document"
+    jq -e ".unused[] | select(.name == \"SOFTVERBS_COPY\") | .because == \"overridden\" and .where == \"$OPENDAT_CONFIG:2\"" "$document"
+    info 0 --settings --ia ia
+    jq -e ".settings[] | select(.name == \"DAPL_ACK_TIMER\") | .value == \"15\" and .source == \"$OPENDAT_CONFIG:7\"" "$document"
+}
+
 @test "dat_info refuses wrong usage with status 2" {
-    for options in --threadsafe '--explain' 'word' '--no-such'; do
+    for options in --threadsafe '--ia ia' '--explain' 'word' '--no-such'; do
         status=0
         # shellcheck disable=SC2086 # words
         "$TOP_BUILDDIR/dat_info" $options >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?

@@ -7,13 +7,14 @@ libinfo_la_SOURCES = \
     %reldir%/explanation.cpp %reldir%/explanation.hpp \
     %reldir%/explain_records.cpp %reldir%/explain_records.hpp \
     %reldir%/finding.cpp %reldir%/finding.hpp \
-    %reldir%/listing.cpp %reldir%/listing.hpp
+    %reldir%/listing.cpp %reldir%/listing.hpp \
+    %reldir%/settings.cpp %reldir%/settings.hpp
 libinfo_exports = -Wl,--dynamic-list=$(top_srcdir)/dat/tools/info/exported.list
-libinfo_programs = libinfo.la libtools.la libdatapi.la libdaplcore.la libsupport.la
+libinfo_programs = libinfo.la libtools.la libdatapi.la libdaplcore.la libyamlreader.la libsupport.la
 EXTRA_DIST += %reldir%/exported.list
 
 bin_PROGRAMS += dat_info
-dat_info_SOURCES = %reldir%/main.cpp %reldir%/options.cpp %reldir%/options.hpp
+dat_info_SOURCES = %reldir%/linked_reader.cpp %reldir%/main.cpp %reldir%/options.cpp %reldir%/options.hpp
 dat_info_LDADD = $(libinfo_programs)
 dat_info_LDFLAGS = $(AM_LDFLAGS) $(libinfo_exports)
 dat_info_DEPENDENCIES = $(libinfo_programs) %reldir%/exported.list

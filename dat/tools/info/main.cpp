@@ -7,6 +7,7 @@
 #include "dat/tools/info/explanation.hpp"
 #include "dat/tools/info/listing.hpp"
 #include "dat/tools/info/options.hpp"
+#include "dat/tools/info/settings.hpp"
 #include "dat/tools/options.hpp"
 
 namespace {
@@ -41,6 +42,16 @@ int list(const Options& options) {
                  all_open(listing) ? 0 : tools::kFailureStatus);
 }
 
+int show(const Options& options) {
+    const Settings settings = show_settings(options.ia);
+    return print(options.json ? to_json(settings).text() : to_text(settings), 0);
+}
+
+int run(const Options& options) {
+    if (options.settings) return show(options);
+    return options.explain.empty() ? list(options) : explain(options);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -48,7 +59,7 @@ int main(int argc, char** argv) {
     const std::optional<Options> options = parse_options(argc, argv, exit_status);
     if (!options) return exit_status;
     try {
-        return options->explain.empty() ? list(*options) : explain(*options);
+        return run(*options);
     } catch (const std::exception& failure) {
         std::fflush(stdout);
         std::fprintf(stderr, "dat_info: %s\n", failure.what());

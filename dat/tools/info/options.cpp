@@ -7,19 +7,33 @@ namespace info {
 namespace {
 
 tools::CommandLine command_line(Options& options) {
-    return {"dat_info",
-            "Shows the IAs that programs can open on this machine, and what decides about them.\n"
-            "  dat_info                what there is, with all limits and attributes\n"
-            "  dat_info --explain IA   a dry run of dat_ia_open: each choice and its source",
-            {{"-e,--explain", "IA", "how this IA would be opened, and why it would not",
-              tools::text(options.explain)},
-             {"-t,--threadsafe", nullptr,
-              "with --explain: as a program asks that wants a thread-safe provider",
-              tools::flag(options.thread_safe)},
-             {"-j,--json", nullptr, "print one JSON document", tools::flag(options.json)}},
-            {},
-            "Exit status: 0 works, 1 an IA cannot be opened, 2 wrong usage, 3 works, but "
-            "degraded."};
+    return {
+        "dat_info",
+        "Shows the IAs that programs can open on this machine, and what decides about them.\n"
+        "  dat_info                what there is, with all limits and attributes\n"
+        "  dat_info --explain IA   a dry run of dat_ia_open: each choice and its source\n"
+        "  dat_info --settings     each setting with value, source and default",
+        {{"-e,--explain", "IA", "how this IA would be opened, and why it would not",
+          tools::text(options.explain)},
+         {"-t,--threadsafe", nullptr,
+          "with --explain: as a program asks that wants a thread-safe provider",
+          tools::flag(options.thread_safe)},
+         {"-s,--settings", nullptr, "all settings, and what was set and is not used",
+          tools::flag(options.settings)},
+         {"-i,--ia", "IA", "with --settings: those that hold for this IA", tools::text(options.ia)},
+         {"-j,--json", nullptr, "print one JSON document", tools::flag(options.json)}},
+        {},
+        "Exit status: 0 works, 1 an IA cannot be opened, 2 wrong usage, 3 works, but "
+        "degraded."};
+}
+
+/// @return what is wrong with the options together, nullptr when nothing is.
+const char* contradiction(const Options& options) {
+    if (options.thread_safe && options.explain.empty()) return "--threadsafe goes with --explain";
+    if (options.settings && !options.explain.empty())
+        return "--settings does not go with --explain";
+    if (!options.ia.empty() && !options.settings) return "--ia goes with --settings";
+    return nullptr;
 }
 
 }  // namespace
@@ -29,8 +43,8 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
     const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
     exit_status = parsed.exit_status.value_or(0);
     if (parsed.exit_status) return std::nullopt;
-    if (options.thread_safe && options.explain.empty()) {
-        exit_status = tools::usage_error("dat_info", "--threadsafe goes with --explain");
+    if (const char* wrong = contradiction(options)) {
+        exit_status = tools::usage_error("dat_info", wrong);
         return std::nullopt;
     }
     return options;

@@ -9,6 +9,8 @@ namespace info {
 struct Options {
     std::string explain;       ///< the IA to explain; "" for none
     bool thread_safe = false;  ///< it is asked for as programs built with DAT_THREADSAFE do
+    bool settings = false;
+    std::string ia;  ///< whose settings; "" for those of all
     bool json = false;
 };
 
