@@ -20,3 +20,11 @@ TESTS += test/tools/catalogue_test %reldir%/dat_strerror.bats
 EXTRA_DIST += %reldir%/dat_strerror.bats
 test_tools_catalogue_test_SOURCES = %reldir%/catalogue_test.cpp
 test_tools_catalogue_test_LDADD = libtestmain.la libcatalogue.la $(IBVERBS_LIBS)
+
+# What dat_stat and dat_ping are tried on.
+EXTRA_PROGRAMS += test/tools/hanging_ends
+check_DATA += test/tools/hanging_ends
+test_tools_hanging_ends_SOURCES = %reldir%/hanging_ends.cpp $(dat_test_headers)
+test_tools_hanging_ends_LDADD = libdat2.la
+TESTS += %reldir%/dat_stat.bats
+EXTRA_DIST += %reldir%/dat_stat.bats

@@ -1,0 +1,257 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# dat_stat on real programs over soft0: what they tell, what hangs in them, and what it says when it cannot ask.
+load ../compat/helpers
+
+setup() {
+    need_program jq
+    start_network
+    use_stack ours libdaplsoft.so.2 'soft0 0'
+    export OPENDAT_STATUS=on OPENDAT_STATUS_DIRECTORY=$BATS_TEST_TMPDIR/status
+    built dat_stat
+    built dat_perf
+    built test/tools/hanging_ends
+}
+teardown() { stop_all; }
+
+# usage: built PROGRAM - its path goes to the variable of its name; without libtool's script, whose shell would be the process.
+built() {
+    local path=$TOP_BUILDDIR/$1 plain
+    plain=${path%/*}/.libs/${path##*/}
+    [ ! -x "$plain" ] || path=$plain
+    printf -v "${1##*/}" %s "$path"
+}
+
+# usage: start_ends KIND - two ends that hang in this way; their processes go to server_pid and client_pid.
+start_ends() {
+    start ends "${stack[@]}" DAT_TEST_IA=ia "$hanging_ends" "$1"
+    await_line ends '^ready [0-9]+ [0-9]+$'
+    read -r _ server_pid client_pid <"$BATS_TEST_TMPDIR/ends.out"
+}
+
+# usage: asked STATUS OPTIONS... - what dat_stat prints goes to stat.out; nothing to standard error.
+asked() {
+    local wanted=$1 status=0
+    shift
+    start stat "$dat_stat" "$@"
+    wait "${process_of[stat]}" || status=$?
+    unset 'process_of[stat]'
+    [ "$status" -eq "$wanted" ] || { echo "it ended with status $status"; return 1; }
+    is_silent stat
+}
+
+# usage: json FILTER - holds of the document in stat.out, which is one that the schema describes.
+json() {
+    "$TOP_SRCDIR/test/tools/check-schema" "$TOP_SRCDIR/doc/schema/dat_stat.json" <"$BATS_TEST_TMPDIR/stat.out"
+    jq -e "$1" "$BATS_TEST_TMPDIR/stat.out" >/dev/null || { echo "the document lacks: $1"; return 1; }
+}
+
+# usage: finds KIND PID - whether dat_stat --hang finds this in the process; what it printed is in stat.out.
+finds() {
+    local status=0
+    "$dat_stat" --hang --after 1 --json "$2" >"$BATS_TEST_TMPDIR/stat.out" || status=$?
+    [ "$status" -eq 3 ] && jq -e ".hangs[] | select(.kind == \"$1\" and .pid == $2)" "$BATS_TEST_TMPDIR/stat.out" >/dev/null
+}
+
+# usage: fails STATUS PATTERN COMMAND... - one line like this on standard error, nothing on standard output.
+fails() {
+    local wanted=$1 pattern=$2 status=0
+    shift 2
+    start stat "$@"
+    wait "${process_of[stat]}" || status=$?
+    unset 'process_of[stat]'
+    [ "$status" -eq "$wanted" ] || { echo "it ended with status $status"; return 1; }
+    [ ! -s "$BATS_TEST_TMPDIR/stat.out" ] || { echo "it wrote to standard output"; return 1; }
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/stat.err")" -eq 1 ] || { echo "not one line"; return 1; }
+    grep -qE "^dat_stat: $pattern" "$BATS_TEST_TMPDIR/stat.err" || { echo "it did not tell '$pattern'"; return 1; }
+}
+
+@test "dat_stat PID shows endpoints with peer and state, what is posted, the oldest request, dispatchers and service points" {
+    start_ends no-receives
+    asked 0 "$client_pid"
+    has stat "^process $client_pid, hanging_ends: libdaplsoft\.so\.2[.0-9]*, ages exact to 1\.0 s$"
+    has stat '^  IA ia: soft0 port 1, address 127\.0\.0\.1, CMA; 1 PZ, 1 LMR \(256 bytes\), 0 RMRs$'
+    has stat '^    [0-9a-f]+ +CONNECTED +127\.0\.0\.1:4711 +12/[0-9]+ +12/[0-9]+ +send 0x70 for '
+    has stat '^      dat_ep_connect -> ACTIVE_CONNECTION_PENDING .* ago, both sides connected -> CONNECTED .* ago$'
+    shows_waiter() {
+        "$dat_stat" "$client_pid" >"$BATS_TEST_TMPDIR/stat.out" &&
+            grep -qE '^    [0-9a-f]+ +transfers +0 +[0-9]+ +a thread waits$' "$BATS_TEST_TMPDIR/stat.out"
+    }
+    eventually shows_waiter
+    asked 0 "$server_pid"
+    has stat '^    PSP at qualifier 4711$'
+    asked 0 --counters "$client_pid"
+    has stat '^      DCNT_EP_POST_SEND +12$'
+}
+
+@test "dat_stat --json is the document that its schema describes, of all processes asked" {
+    start_ends no-receives
+    asked 0 --json "$server_pid" "$client_pid"
+    json '.tool == "dat_stat" and .version == 1 and (has("hangs") | not)'
+    json "[.processes[].pid] == [$server_pid, $client_pid] and all(.processes[]; .program == \"hanging_ends\")"
+    json '.processes[1].libraries[0].ias[0].eps[0] | .peer == "127.0.0.1" and .peer_port == 4711 and .requests.posted == 12'
+    json '.processes[1].libraries[0].ias[0].eps[0].requests.oldest | .cookie == "0x70" and .operation == "send" and .bytes == 256'
+    json '.processes[1].libraries[0].ias[0].eps[0].counters.DCNT_EP_POST_SEND == 12'
+    json '[.processes[0].libraries[0].ias[0].eps[0].history[].to] == ["COMPLETION_PENDING", "CONNECTED"]'
+}
+
+@test "dat_stat --prometheus prints each metric with help, type and labelled samples" {
+    start_ends no-receives
+    asked 0 --prometheus "$server_pid" "$client_pid"
+    has stat '^# HELP opendat_ep_posted_requests .+$'
+    has stat '^# TYPE opendat_ep_posted_requests gauge$'
+    has stat "^opendat_ep_posted_requests\{pid=\"$client_pid\",program=\"hanging_ends\",.*ia=\"ia\",.*peer=\"127\.0\.0\.1:4711\"\} 12$"
+    has stat '^# TYPE opendat_ep_post_send_total counter$'
+    [ "$(grep -c '^# TYPE opendat_ep_posted_requests ' "$BATS_TEST_TMPDIR/stat.out")" -eq 1 ]
+    # Nothing but comments and samples: NAME{LABELS} VALUE.
+    strange=$(grep -vE '^# (HELP|TYPE) [a-z_]+ |^[a-z_]+\{([a-z_]+="[^"]*",?)+\} [0-9.e+]+$' "$BATS_TEST_TMPDIR/stat.out" || true)
+    [ -z "$strange" ] || { echo "$strange"; return 1; }
+}
+
+@test "dat_stat --hang finds sends that wait for receives and joins the two ends, whichever is asked" {
+    start_ends no-receives
+    eventually finds no-completion "$client_pid"
+    json '.hangs[0].text | test("^EP [0-9a-f]+ \\(peer 127.0.0.1:4711\\): nothing completed for [0-9.]+ s; 12 requests posted, .* 0 receives posted there, 12 receives posted here$")'
+    json '.hangs[0].next_step | test("let the peer.s program post some")'
+    eventually finds no-receives "$server_pid"
+    json '.hangs[0].text | test("12 requests posted there, the oldest a send; 0 receives posted here$")'
+    asked 3 --hang --after 1 "$server_pid" "$client_pid"
+    has stat "^process $client_pid: EP [0-9a-f]+ \(peer 127\.0\.0\.1:4711\): nothing completed for "
+}
+
+@test "dat_stat --hang says that it does not see the other end when that tells nothing" {
+    start_ends no-receives
+    rm "$OPENDAT_STATUS_DIRECTORY/$server_pid".*
+    eventually finds no-completion "$client_pid"
+    json '.hangs[0].text | test("the other end is not seen")'
+    json '.hangs[0].next_step | test("start it with OPENDAT_STATUS=on too")'
+}
+
+@test "dat_stat --hang finds two ends that wait for each other, and tells it once" {
+    start_ends both-wait
+    eventually finds both-wait "$client_pid"
+    asked 3 --hang --after 1 "$server_pid" "$client_pid"
+    [ "$(grep -c 'both ends wait for a message from the other' "$BATS_TEST_TMPDIR/stat.out")" -eq 1 ]
+}
+
+@test "dat_stat --hang finds requests without an answer at both ends, and events that nobody takes" {
+    start_ends unanswered
+    eventually finds unanswered "$server_pid"
+    eventually finds connecting "$client_pid"
+    kill "${process_of[ends]}"
+    wait "${process_of[ends]}" || true
+    start_ends untaken
+    eventually finds untaken "$client_pid"
+}
+
+@test "dat_stat --hang ends with 0 where nothing hangs, and finds a process that is stopped" {
+    start_ends nothing
+    asked 0 --hang "$server_pid" "$client_pid"
+    has stat '^nothing has hung for 5\.0 s$'
+    asked 0 --hang --json "$client_pid"
+    json '.hangs == []'
+    kill -STOP "$server_pid"
+    eventually is_stopped "$server_pid"
+    asked 3 --hang --json "$server_pid"
+    json ".hangs[0].kind == \"stopped\" and .processes[0].stopped == true"
+    asked 0 "$server_pid"
+    has stat "^process $server_pid, hanging_ends: stopped$"
+    kill -CONT "$server_pid"
+}
+is_stopped() { grep -q '^State:[[:space:]]T' "/proc/$1/status"; }
+
+@test "dat_stat --watch shows the state again and again until the process ends" {
+    start_ends nothing
+    start watch "$dat_stat" --watch 0.1 "$client_pid"
+    shown_twice() { [ "$(grep -c "^process $client_pid" "$BATS_TEST_TMPDIR/watch.out")" -ge 2 ]; }
+    eventually shown_twice
+    kill "${process_of[ends]}"
+    local status=0
+    wait "${process_of[watch]}" || status=$?
+    unset 'process_of[watch]'
+    [ "$status" -eq 1 ]
+    grep -qE "^dat_stat: process $client_pid: " "$BATS_TEST_TMPDIR/watch.err"
+}
+
+@test "dat_stat sees a working connection of dat_perf go on, over rdma_cm and over sockets" {
+    local provider
+    for provider in libdaplsoft.so.2 libdaploscm.so.2; do
+        use_stack ours "$provider" 'soft0 1' "$([ "$provider" = libdaplsoft.so.2 ] || echo preload)"
+        start server "${stack[@]}" "$dat_perf" -P ia
+        start client "${stack[@]}" "$dat_perf" -P ia -t latency -o send -s 8 --seconds 3000 127.0.0.1
+        works() {
+            "$dat_stat" --json $(printf '%s\n' "$OPENDAT_STATUS_DIRECTORY"/*.so.* | sed -E 's,.*/([0-9]+)\..*,\1,') \
+                >"$BATS_TEST_TMPDIR/stat.out" 2>/dev/null &&
+                jq -e '[.processes[].libraries[].ias[].eps[] | select(.state == "CONNECTED" and .counters.DCNT_EP_RECV > 0)] | length == 2' \
+                    "$BATS_TEST_TMPDIR/stat.out" >/dev/null
+        }
+        eventually_alive client works
+        json '[.processes[].libraries[].ias[].eps[]] | .[0].local_port == .[1].peer_port and .[1].local_port == .[0].peer_port'
+        kill "${process_of[client]}" "${process_of[server]}"
+        wait "${process_of[client]}" "${process_of[server]}" || true
+        unset 'process_of[client]' 'process_of[server]'
+    done
+}
+
+@test "dat_stat says what is wrong and what to do: no process, no state told, wrong rights, another user's process" {
+    fails 1 'process 999999: No such process: expected a process that is running; ' "$dat_stat" 999999
+    fails 1 "process $$: it tells no state: expected .* OPENDAT_STATUS=on; start it with that" "$dat_stat" "$$"
+    start_ends nothing
+    chmod 755 "$OPENDAT_STATUS_DIRECTORY"
+    fails 1 '.*/status: other users may enter it \(mode 0755\): expected a directory that user [0-9]+ alone may enter; ' \
+        "$dat_stat" "$client_pid"
+    chmod 700 "$OPENDAT_STATUS_DIRECTORY"
+    asked 0 "$client_pid"
+    [ "$(id -u)" -eq 0 ] || skip "only root can be another user"
+    command -v setpriv >/dev/null || missing "setpriv is not installed"
+    cp "$dat_stat" "$BATS_TEST_TMPDIR/dat_stat"
+    chmod 755 "$BATS_TEST_TMPDIR/dat_stat"
+    local user=(setpriv --reuid 65534 --regid 65534 --clear-groups "$BATS_TEST_TMPDIR/dat_stat")
+    "${user[@]}" --version >/dev/null 2>&1 || skip "another user cannot run programs from here"
+    fails 1 "process $client_pid: .*Permission denied: expected a process of the user who asks; run dat_stat as user 0 or as root" \
+        "${user[@]}" "$client_pid"
+}
+
+@test "dat_stat shows those that answer where another one does not, and fails" {
+    start_ends nothing
+    local status=0
+    "$dat_stat" "$client_pid" 999999 >"$BATS_TEST_TMPDIR/stat.out" 2>"$BATS_TEST_TMPDIR/stat.err" || status=$?
+    [ "$status" -eq 1 ]
+    has stat "^process $client_pid, "
+    grep -q '^dat_stat: process 999999: ' "$BATS_TEST_TMPDIR/stat.err"
+}
+
+@test "dat_stat refuses answers that are too long, cut, no JSON, of another version, or lack something" {
+    command -v python3 >/dev/null || missing "python3 is not installed"
+    mkdir -m 700 "$OPENDAT_STATUS_DIRECTORY"
+    answers() { # usage: answers PATTERN TEXT
+        start fake python3 -c '
+import os, socket, sys
+directory, text = sys.argv[1:]
+path = f"{directory}/{os.getpid()}.fake.so.0"
+server = socket.socket(socket.AF_UNIX)
+server.bind(path + ".new"); server.listen(); os.rename(path + ".new", path)
+print("pid", os.getpid(), flush=True)
+client, _ = server.accept()
+client.recv(64); client.sendall(text.encode().decode("unicode_escape").encode()); client.close()
+' "$OPENDAT_STATUS_DIRECTORY" "$2"
+        await_line fake '^pid '
+        fails 1 "process [0-9]+: $1" "$dat_stat" "$(sed -n 's/^pid //p' "$BATS_TEST_TMPDIR/fake.out")"
+        await_end fake
+    }
+    answers 'its answer has no sensible length: ' '99999999999\n{}'
+    answers 'its answer has no sensible length: ' '-1\n{}'
+    answers 'its answer has no head: ' "$(printf 'x%.0s' {1..100})"
+    answers 'it has ended the conversation in the middle: ' '10\n{}'
+    answers 'its answer cannot be read: it is no JSON: ' '2\n{x'
+    answers 'its answer cannot be read: its version is 2, this dat_stat reads 1: ' '20\n{"opendat_status": 2}'
+    answers "its answer cannot be read: 'library' is not there: " '20\n{"opendat_status": 1}'
+    answers "its answer cannot be read: 'opendat_status' is not in an object: " '2\n[]'
+}
+
+@test "dat_stat tells wrong usage" {
+    fails 2 '.*required; dat_stat --help lists the options' "$dat_stat"
+    fails 2 '.*x' "$dat_stat" x
+    fails 2 '--prometheus goes with none of --json, --hang, --watch; ' "$dat_stat" --prometheus --json 1
+    fails 2 '--counters goes with the table alone; ' "$dat_stat" --counters --hang 1
+}
