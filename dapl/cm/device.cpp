@@ -90,7 +90,8 @@ std::string joined(const std::vector<std::uint32_t>& numbers) {
     return all;
 }
 
-DeviceFault no_gid(const DeviceChoice& choice, const verbs::NoGid& why) {
+DeviceFault no_gid(const DeviceChoice& choice, const verbs::NoGid& why,
+                   std::optional<std::uint32_t> wanted) {
     const std::string where = "port " + std::to_string(choice.port) + " of " + choice.device;
     switch (why.cause) {
         case verbs::NoGid::Cause::kUnreadable:
@@ -104,11 +105,12 @@ DeviceFault no_gid(const DeviceChoice& choice, const verbs::NoGid& why) {
         case verbs::NoGid::Cause::kUnusedIndex:
             break;
     }
-    return {Cause::kUnusedGidIndex, std::to_string(*wanted_gid_index()),
+    return {Cause::kUnusedGidIndex, std::to_string(*wanted),
             where + " has entries at " + joined(why.used)};
 }
 
-tl::expected<OpenDevice, DeviceFault> open_and_choose(const DeviceName& name) {
+tl::expected<OpenDevice, DeviceFault> open_and_choose(std::string_view ia_name,
+                                                      const DeviceName& name) {
     auto context = open_by_name(name.device);
     if (!context) return tl::unexpected(context.error());
     const auto port = find_port(context->get(), name);
@@ -116,8 +118,9 @@ tl::expected<OpenDevice, DeviceFault> open_and_choose(const DeviceName& name) {
     auto choice = describe(context->get(), *port, std::nullopt);
     if (!choice) return tl::unexpected(choice.error());
     if (choice->transport != IBV_TRANSPORT_IWARP) {
-        const auto gid = verbs::choose_gid(context->get(), *port, wanted_gid_index(), nullptr);
-        if (!gid) return tl::unexpected(no_gid(*choice, gid.error()));
+        const auto wanted = wanted_gid_index(ia_name);
+        const auto gid = verbs::choose_gid(context->get(), *port, wanted, nullptr);
+        if (!gid) return tl::unexpected(no_gid(*choice, gid.error(), wanted));
         choice->gid = *gid;
     }
     return OpenDevice{std::move(*context), std::move(*choice)};
@@ -148,13 +151,13 @@ DeviceName device_name(std::string_view ia_params) {
 }
 
 support::Result<OpenDevice> open_device(std::string_view ia_name, std::string_view ia_params) {
-    auto opened = open_and_choose(device_name(ia_params));
+    auto opened = open_and_choose(ia_name, device_name(ia_params));
     if (!opened) return tell(ia_name, opened.error());
     return std::move(*opened);
 }
 
-std::optional<std::uint32_t> wanted_gid_index() {
-    const long index = support::setting_integer(support::Setting::kGidIndex);
+std::optional<std::uint32_t> wanted_gid_index(std::string_view ia_name) {
+    const long index = support::setting_integer(support::Setting::kGidIndex, ia_name);
     if (index < 0) return std::nullopt;
     return static_cast<std::uint32_t>(index);
 }

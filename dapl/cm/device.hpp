@@ -48,7 +48,7 @@ DeviceName device_name(std::string_view ia_params);
 support::Result<OpenDevice> open_device(std::string_view ia_name, std::string_view ia_params);
 
 /// The index that the setting DAPL_GID_INDEX insists on.
-std::optional<std::uint32_t> wanted_gid_index();
+std::optional<std::uint32_t> wanted_gid_index(std::string_view ia_name);
 
 /// The state of an opened device.
 /// @param gid what is to be said of the GID: the entry that was chosen, or nothing.

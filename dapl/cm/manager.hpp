@@ -143,12 +143,15 @@ class Listener {
 class Manager {
   public:
     /// @param running an acquired event loop, released when the manager is gone.
-    explicit Manager(EventLoop& running) : loop(running) {}
+    /// @param opened_as the IA's name, for settings that IAs may have of their own.
+    explicit Manager(EventLoop& running, std::string_view opened_as = {})
+        : loop(running), ia_name(opened_as) {}
     virtual ~Manager() { EventLoop::release(); }
     Manager(const Manager&) = delete;
     Manager& operator=(const Manager&) = delete;
 
     EventLoop& loop;  ///< for the timers of its connections
+    const std::string ia_name;
     virtual const Adapter& adapter() const = 0;
     virtual const char* name() const = 0;            ///< DAT_IB_PROVIDER_NAME: CMA or SCM
     virtual DAT_COUNT max_private_data() const = 0;  ///< of the provider attributes, in bytes

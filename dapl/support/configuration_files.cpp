@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/auxv.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <optional>
@@ -99,14 +100,7 @@ const Configuration* read_once() {
 
 void report_file(const ConfigurationFile& file) {
     if (!file.not_read.empty()) return report<kConfigurationNotRead>(file.path, file.not_read);
-    std::size_t told = 0;
-    for (const ConfigurationProblem& problem : file.text.problems) {
-        if (told++ == kProblemsTold) break;
-        report<kBadConfiguration>(file.path, problem.line, problem.column, problem_text(problem),
-                                  problem_hint(problem));
-    }
-    if (file.text.problems.size() > kProblemsTold)
-        report<kMoreBadConfiguration>(file.path, file.text.problems.size() - kProblemsTold);
+    report_problems(file.path, file.text.problems);
 }
 
 }  // namespace
@@ -143,6 +137,15 @@ ConfigurationInUse::ConfigurationInUse() {
 
 ConfigurationInUse::~ConfigurationInUse() {
     --g_readers;
+}
+
+void report_problems(const std::string& path, std::span<const ConfigurationProblem> problems) {
+    for (const ConfigurationProblem& problem :
+         problems.first(std::min(problems.size(), kProblemsTold)))
+        report<kBadConfiguration>(path, problem.line, problem.column, problem_text(problem),
+                                  problem_hint(problem));
+    if (problems.size() > kProblemsTold)
+        report<kMoreBadConfiguration>(path, problems.size() - kProblemsTold);
 }
 
 void report_configuration_once() {

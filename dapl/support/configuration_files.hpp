@@ -49,6 +49,9 @@ class ConfigurationInUse {
 /// thread whose ThreadErrors say that the caller, a library of ours, has done so.
 void report_configuration_once();
 
+/// Tells the user of the first ten, and how many more there are.
+void report_problems(const std::string& path, std::span<const ConfigurationProblem> problems);
+
 /// The next setting is read from the files as they are then. No other thread may be asking for one.
 void forget_configuration();
 

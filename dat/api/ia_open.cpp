@@ -89,7 +89,7 @@ DAT_RETURN open_ia(Registry& registry, DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EV
         if (errors.told())
             count_told_failure();
         else
-            report_refused(registry, *lease, code_text(code));
+            report_refused(*lease, code_text(code));
         return code;
     }
     const DAT_PROVIDER* provider = provider_of(provider_handle);

@@ -1,70 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dat/registry/conf_file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <optional>
-#include <system_error>
+#include <utility>
 
 #include "dapl/support/log.hpp"
 #include "dapl/support/settings.hpp"
+#include "dapl/support/text_file.hpp"
 
 namespace dat {
 namespace {
 
 /// A real file has a hundred lines; this one was meant to be something else.
-constexpr off_t kMaxFileSize = 16 << 20;
-
-class Descriptor {
-  public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor() {
-        if (fd_ >= 0) close(fd_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    int get() const { return fd_; }
-
-  private:
-    int fd_;
-};
-
-std::string error_text(int error) {
-    return std::generic_category().message(error);
-}
-
-/// @return why not, empty when `text` holds the whole file.
-std::string read_whole(const std::string& path, std::string& text) {
-    // Not blocking: the path may name a pipe that nobody writes to.
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (file.get() < 0) return error_text(errno);
-    struct stat status;
-    if (fstat(file.get(), &status) != 0) return error_text(errno);
-    if (!S_ISREG(status.st_mode)) return "it is not a regular file";
-    if (status.st_size > kMaxFileSize) return "it is larger than 16 MiB";
-    text.resize(static_cast<std::size_t>(status.st_size));
-    std::size_t length = 0;
-    while (length < text.size()) {
-        const ssize_t n = read(file.get(), text.data() + length, text.size() - length);
-        if (n < 0 && errno != EINTR) return error_text(errno);
-        if (n == 0) break;
-        if (n > 0) length += static_cast<std::size_t>(n);
-    }
-    text.resize(length);
-    return {};
-}
+constexpr std::size_t kMaxFileSize = 16 << 20;
 
 }  // namespace
 
 ConfFile read_conf_file(const ConfPlace& place) {
-    ConfFile file;
-    std::string text;
-    file.path = place.path;
-    file.unreadable = read_whole(file.path, text);
-    if (file.unreadable.empty()) file.text = read_dat_conf(text);
+    ConfFile file{place.path, {}, {}};
+    const auto text = support::read_text_file(file.path, kMaxFileSize);
+    if (text)
+        file.text = read_dat_conf(*text);
+    else
+        file.unreadable = text.error().text;
     return file;
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dat/registry/dat_conf.hpp"
 
-#include <dat2/udat.h>
-
 #include <algorithm>
-#include <charconv>
-#include <iterator>
+#include <utility>
+
+#include "dat/registry/conf_fields.hpp"
 
 namespace dat {
 namespace {
@@ -63,88 +62,6 @@ class Tokens {
     std::size_t at_ = 0;
 };
 
-/// Digits only, perhaps none, to the end of the text. @return false for anything else and for
-/// numbers of more than 32 bits.
-bool read_number(std::string_view text, std::uint32_t& value) {
-    value = 0;
-    if (text.empty()) return true;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size();
-}
-
-bool read_ia_name(std::string& text, ConfRecord& record) {
-    record.ia_name = std::move(text);
-    return record.ia_name.size() < DAT_NAME_MAX_LENGTH;
-}
-
-bool read_api_version(std::string& text, ConfRecord& record) {
-    const std::size_t dot = text.find('.');
-    if (dot == std::string::npos || (text[0] != 'u' && text[0] != 'k')) return false;
-    const std::string_view view = text;
-    record.kernel = text[0] == 'k';
-    return read_number(view.substr(1, dot - 1), record.major) &&
-           read_number(view.substr(dot + 1), record.minor);
-}
-
-// Only how the text begins counts, here and in the next field: files in use have more behind it.
-bool read_thread_safety(std::string& text, ConfRecord& record) {
-    record.thread_safe = text.starts_with("threadsafe");
-    return record.thread_safe || text.starts_with("nonthreadsafe");
-}
-
-bool read_default(std::string& text, ConfRecord& record) {
-    record.is_default = text.starts_with("default");
-    return record.is_default || text.starts_with("nondefault");
-}
-
-bool read_library(std::string& text, ConfRecord& record) {
-    record.library = std::move(text);
-    return true;
-}
-
-bool are_digits(std::string_view text) {
-    return !text.empty() &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-/// Checked and dropped: nothing uses it.
-bool read_provider_version(std::string& text, ConfRecord&) {
-    const std::string_view view = text;
-    const std::size_t first = view.find('.');
-    if (first == 0 || first == std::string_view::npos) return false;
-    const std::size_t second = view.find('.', first + 1);
-    if (second == std::string_view::npos) return false;
-    return are_digits(view.substr(first + 1, second - first - 1)) &&
-           are_digits(view.substr(second + 1));
-}
-
-bool read_ia_params(std::string& text, ConfRecord& record) {
-    record.ia_params = std::move(text);
-    return true;
-}
-
-bool read_platform_params(std::string&, ConfRecord&) {
-    return true;
-}
-
-struct Field {
-    const char* name;
-    const char* accepted;
-    bool (*read)(std::string& text, ConfRecord& record);  ///< may take the text
-};
-
-constexpr Field kFields[] = {
-    {"ia_name", "a name of at most 255 bytes", read_ia_name},
-    {"api_version", "'u' or 'k', digits, '.', digits, such as u2.0", read_api_version},
-    {"thread_safety", "'threadsafe' or 'nonthreadsafe'", read_thread_safety},
-    {"default", "'default' or 'nondefault'", read_default},
-    {"lib_path", "the file name of a provider library", read_library},
-    {"provider_version", "a word, '.', digits, '.', digits, such as dapl.2.0",
-     read_provider_version},
-    {"ia_params", "a text for the provider, such as \"ib0 0\"", read_ia_params},
-    {"platform_params", "any text, such as \"\"", read_platform_params},
-};
-
 ConfProblem problem_at(int line, const Token& token, const char* field, const char* accepted,
                        std::string found) {
     if (found.size() > kMaxFound) found = found.substr(0, kMaxFound - 3) + "...";
@@ -153,6 +70,7 @@ ConfProblem problem_at(int line, const Token& token, const char* field, const ch
 
 class Reader {
   public:
+    explicit Reader(std::size_t most) : most_(most) {}
     ConfText take() { return std::move(result_); }
 
     void read_line(std::string_view line) {
@@ -162,7 +80,7 @@ class Reader {
         if (token.kind == Token::Kind::kEndOfLine) return;
         ConfRecord record;
         record.line = line_;
-        for (const Field& field : kFields) {
+        for (const ConfField& field : conf_fields()) {
             if (!read_field(field, token, record)) return;
             token = tokens.next();
         }
@@ -172,7 +90,7 @@ class Reader {
     }
 
   private:
-    bool read_field(const Field& field, Token& token, ConfRecord& record) {
+    bool read_field(const ConfField& field, Token& token, ConfRecord& record) {
         if (token.kind == Token::Kind::kEndOfLine) {
             bad(field.name, token, field.accepted, "the end of the record");
         } else if (token.kind == Token::Kind::kNotClosed) {
@@ -189,18 +107,19 @@ class Reader {
 
     void bad(const char* field, const Token& token, const char* accepted, std::string found) {
         ++result_.bad_lines;
-        if (result_.problems.size() == kMaxProblems) return;
+        if (result_.problems.size() == most_) return;
         result_.problems.push_back(problem_at(line_, token, field, accepted, std::move(found)));
     }
 
     ConfText result_;
+    std::size_t most_;
     int line_ = 0;
 };
 
 }  // namespace
 
-ConfText read_dat_conf(std::string_view text) {
-    Reader reader;
+ConfText read_dat_conf(std::string_view text, std::size_t most) {
+    Reader reader(most);
     while (!text.empty()) {
         const std::size_t newline = std::min(text.find('\n'), text.size());
         std::string_view line = text.substr(0, newline);

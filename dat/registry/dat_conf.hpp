@@ -21,8 +21,10 @@ struct ConfRecord {
     std::uint32_t minor = 0;
     bool thread_safe = false;
     bool is_default = false;
-    std::string library;    ///< for dlopen, as it stands
-    std::string ia_params;  ///< for the provider, as it stands
+    std::string library;           ///< for dlopen, as it stands
+    std::string ia_params;         ///< for the provider, as it stands
+    std::string provider_version;  ///< nothing uses it, nor the next
+    std::string platform_params;
 };
 
 /// Why a line was left out: the first thing wrong with it.
@@ -36,7 +38,7 @@ struct ConfProblem {
 
 struct ConfText {
     std::vector<ConfRecord> records;    ///< in file order
-    std::vector<ConfProblem> problems;  ///< the first kMaxProblems
+    std::vector<ConfProblem> problems;  ///< the first kMaxProblems, or as many as were asked for
     std::size_t bad_lines = 0;          ///< all of them
 };
 
@@ -44,6 +46,7 @@ inline constexpr std::size_t kMaxProblems = 10;
 inline constexpr std::size_t kMaxFound = 40;
 
 /// Any bytes are allowed. Thread safe. Throws nothing but std::bad_alloc.
-ConfText read_dat_conf(std::string_view text);
+/// @param most how many problems are wanted.
+ConfText read_dat_conf(std::string_view text, std::size_t most = kMaxProblems);
 
 }  // namespace dat

@@ -38,7 +38,8 @@ void after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
 __attribute__((constructor)) void library_loaded() {
     support::set_trace_side(support::TraceSide::kDat);
     try {
-        auto* made = new std::shared_ptr<Registry>(std::make_shared<Registry>(read_conf_file()));
+        auto* made = new std::shared_ptr<Registry>(
+            std::make_shared<Registry>(read_conf_file(), read_configured_ias()));
         support::SpinLockGuard guard(g_lock);
         g_registry = made;
     } catch (...) {

@@ -3,7 +3,9 @@
 noinst_LTLIBRARIES += libregistry.la
 libregistry_la_CPPFLAGS = $(AM_CPPFLAGS) -DDAT_CONF_DIRECTORY='"$(sysconfdir)"'
 libregistry_la_SOURCES = \
+    %reldir%/conf_fields.cpp %reldir%/conf_fields.hpp \
     %reldir%/conf_file.cpp %reldir%/conf_file.hpp \
+    %reldir%/configured_ias.cpp %reldir%/configured_ias.hpp \
     %reldir%/dat_conf.cpp %reldir%/dat_conf.hpp \
     %reldir%/ia_handles.cpp %reldir%/ia_handles.hpp \
     %reldir%/lease_guard.hpp \

@@ -52,7 +52,7 @@ void report_not_in_file(const Registry& registry, const Key& asked) {
     if (same_name != entries.end())
         report_failure<support::kOtherVersion>(asked.ia_name, version_text(asked), file.path,
                                                version_text(same_name->key));
-    else if (!file.unreadable.empty())
+    else if (!file.unreadable.empty() && entries.empty())
         report_failure<support::kNoConfFile>(asked.ia_name, file.path, file.unreadable);
     else if (entries.empty())
         report_failure<support::kNoRecords>(asked.ia_name, file.path);
@@ -78,12 +78,11 @@ void report_no_provider(const Registry& registry, const Key& asked, const NoProv
     report_failure<support::kNoProvider>(asked.ia_name, all);
 }
 
-void report_refused(const Registry& registry, const Lease& lease, const std::string& code) {
+void report_refused(const Lease& lease, const std::string& code) {
     const Candidate* record = lease.record;
     report_failure<support::kOpenRefused>(
         lease.key.ia_name,
-        record ? fmt::format("{}:{}: {} for '{}'", registry.file().path, record->line,
-                             record->library, record->ia_params)
+        record ? fmt::format("{}: {} for '{}'", record->where, record->library, record->ia_params)
                : "the program's own provider",
         code);
 }

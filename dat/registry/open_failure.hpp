@@ -22,6 +22,6 @@ bool further_failures_are_hidden();
 void count_told_failure();
 
 /// The provider's ia_open answered `code`, given by name, and has not told why.
-void report_refused(const Registry& registry, const Lease& lease, const std::string& code);
+void report_refused(const Lease& lease, const std::string& code);
 
 }  // namespace dat

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "dapl/support/configuration_files.hpp"
 #include "dapl/support/log.hpp"
 #include "dat/registry/ia_handles.hpp"
 
@@ -34,8 +35,14 @@ Key key_of(const ConfRecord& record) {
     return {record.ia_name, record.major, record.minor, record.thread_safe};
 }
 
-Registry::Registry(ConfFile file) : file_(std::move(file)) {
-    for (ConfRecord& record : file_.text.records) {
+Registry::Registry(ConfFile file, std::vector<ConfiguredIas> configured)
+    : file_(std::move(file)), configured_(std::move(configured)) {
+    for (const ConfiguredIas& ias : configured_) add_records(ias.path, ias.records);
+    add_records(file_.path, file_.text.records);
+}
+
+void Registry::add_records(const std::string& path, const std::vector<ConfRecord>& records) {
+    for (const ConfRecord& record : records) {
         if (why_not_offered(record)) continue;
         const Key key = key_of(record);
         Entry* entry = find_entry(key);
@@ -44,7 +51,7 @@ Registry::Registry(ConfFile file) : file_(std::move(file)) {
             entry->key = key;
         }
         entry->candidates.push_back(
-            {record.line, std::move(record.library), std::move(record.ia_params)});
+            {fmt::format("{}:{}", path, record.line), record.library, record.ia_params});
     }
 }
 
@@ -55,9 +62,11 @@ Registry::~Registry() {
 
 void Registry::report_file_once() {
     if (file_reported_.exchange(true)) return;
+    support::report_configuration_once();
+    for (const ConfiguredIas& ias : configured_) support::report_problems(ias.path, ias.problems);
     if (file_.unreadable.empty())
         report_problems(file_);
-    else
+    else if (entries_.empty())
         support::report<support::kConfFileUnreadable>(file_.path, file_.unreadable);
 }
 
@@ -167,8 +176,7 @@ tl::expected<void, NoProvider> Registry::load(Entry& entry) {
     for (const Candidate& candidate : entry.candidates) {
         std::string reason = try_candidate(entry, candidate);
         if (reason.empty()) return {};
-        failure.reasons.push_back(
-            fmt::format("{}:{}: {}", file_.path, candidate.line, std::move(reason)));
+        failure.reasons.push_back(fmt::format("{}: {}", candidate.where, reason));
     }
     return tl::unexpected<NoProvider>(std::move(failure));
 }
@@ -186,8 +194,8 @@ std::string Registry::try_candidate(Entry& entry, const Candidate& candidate) {
     }
     entry.library = std::move(*library);
     entry.loaded = &candidate;
-    support::trace(support::Level::kDebug, "loaded {} for {} ({}:{})", candidate.library,
-                   entry.key.ia_name, file_.path, candidate.line);
+    support::trace(support::Level::kDebug, "loaded {} for {} ({})", candidate.library,
+                   entry.key.ia_name, candidate.where);
     return {};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The two dictionaries behind dat_ia_open: what dat.conf offers (entries, fixed once the file is
-/// read) and what providers have registered (registrations).
+/// The two dictionaries behind dat_ia_open: what dat.conf and opendat.yaml offer (entries, fixed
+/// once the files are read) and what providers have registered (registrations).
 ///
 /// Thread safe. One lock guards both, and is never held while a library is loaded or a provider
 /// runs. Loading and unloading have turns instead, since two entries may name the same library: an
@@ -23,6 +23,7 @@
 
 #include "dapl/support/mutex.hpp"
 #include "dat/registry/conf_file.hpp"
+#include "dat/registry/configured_ias.hpp"
 #include "dat/registry/provider_library.hpp"
 
 namespace dat {
@@ -39,9 +40,9 @@ struct Key {
     DAT_PROVIDER_INFO info() const;
 };
 
-/// A record of dat.conf: several with one key are tried in file order.
+/// A record: several with one key are tried in order, those of opendat.yaml before dat.conf's.
 struct Candidate {
-    int line;
+    std::string where;  ///< FILE:LINE
     std::string library;
     std::string ia_params;
 };
@@ -78,7 +79,8 @@ Key key_of(const ConfRecord& record);
 
 class Registry {
   public:
-    explicit Registry(ConfFile file);
+    /// @param configured the strongest first.
+    explicit Registry(ConfFile file, std::vector<ConfiguredIas> configured = {});
     /// Forgets; unloads nothing.
     ~Registry();
     Registry(const Registry&) = delete;
@@ -98,11 +100,12 @@ class Registry {
     enum class Removal { kDone, kInUse, kUnknown };
     Removal remove(const Key& key);
 
-    /// The keys that can be opened, in file order.
+    /// The keys that can be opened, in the order of the files.
     const std::list<Entry>& entries() const { return entries_; }
     const ConfFile& file() const { return file_; }
-    /// Tells the user what is wrong with the file, when a program first makes use of it: those that
-    /// only happen to be linked with this library are not disturbed.
+    const std::vector<ConfiguredIas>& configured() const { return configured_; }
+    /// Tells the user what is wrong with the files, when a program first makes use of it: those
+    /// that only happen to be linked with this library are not disturbed.
     void report_file_once();
 
     /// Which lease an open IA has, by the consumer's number.
@@ -124,6 +127,7 @@ class Registry {
         unsigned open = 0;
     };
 
+    void add_records(const std::string& path, const std::vector<ConfRecord>& records);
     Entry* find_entry(const Key& key);
     bool is_known(const Key& key);
     tl::expected<void, NoProvider> enter(Entry& entry);
@@ -137,8 +141,9 @@ class Registry {
     bool is_registered(const Key& key) EXCLUDES(lock_);
     const DAT_PROVIDER* count_open(const Key& key) EXCLUDES(lock_);
 
-    ConfFile file_;             // constant
-    std::list<Entry> entries_;  // the list is constant, its entries are not
+    ConfFile file_;                          // constant
+    std::vector<ConfiguredIas> configured_;  // constant
+    std::list<Entry> entries_;               // the list is constant, its entries are not
     std::atomic<bool> file_reported_{false};
 
     support::Mutex lock_;  // leaf: nothing else is locked under it

@@ -48,8 +48,9 @@ std::string text_of(const Event& event) {
     return name + ", reason " + std::to_string(event.status) + reject_reason(event.status);
 }
 
-void set_type_of_service(rdma_cm_id* id) {
-    auto tos = static_cast<std::uint8_t>(setting_integer(support::Setting::kCmTypeOfService));
+void set_type_of_service(rdma_cm_id* id, std::string_view ia_name) {
+    auto tos =
+        static_cast<std::uint8_t>(setting_integer(support::Setting::kCmTypeOfService, ia_name));
     if (tos == 0) return;
     if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof tos) != 0)
         support::trace(support::Level::kWarning, "type of service {} is refused: {}", tos,
@@ -119,7 +120,7 @@ support::Result<void> Connection::start(const sockaddr* peer, std::uint16_t port
                        is_datagram_ ? RDMA_PS_UDP : RDMA_PS_TCP) != 0)
         return cm::system_failure(errno, "rdma_create_id");
     id_.reset(id);
-    set_type_of_service(id);
+    set_type_of_service(id, manager_.ia_name);
     begin(Step::kAddress);
     return {};
 }
@@ -154,14 +155,14 @@ void Connection::resolve_address() {
     sockaddr_storage own = manager_.adapter().address;
     if (own.ss_family != peer_.ss_family)
         return unreachable("one of the two is an IPv4 address, the other an IPv6 address");
-    const auto timeout = setting_integer(support::Setting::kCmArpTimeout);
+    const auto timeout = setting_integer(support::Setting::kCmArpTimeout, manager_.ia_name);
     if (rdma_resolve_addr(id_.get(), reinterpret_cast<sockaddr*>(&own),
                           reinterpret_cast<sockaddr*>(&peer_), static_cast<int>(timeout)) != 0)
         unreachable("rdma_resolve_addr: " + text_of_error(errno));
 }
 
 void Connection::resolve_route() {
-    const auto timeout = setting_integer(support::Setting::kCmRouteTimeout);
+    const auto timeout = setting_integer(support::Setting::kCmRouteTimeout, manager_.ia_name);
     if (rdma_resolve_route(id_.get(), static_cast<int>(timeout)) != 0)
         unreachable("rdma_resolve_route: " + text_of_error(errno));
 }
@@ -173,7 +174,8 @@ rdma_conn_param Connection::parameters() const {
     result.responder_resources = responder_resources_;
     result.initiator_depth = initiator_depth_;
     result.flow_control = 1;
-    result.retry_count = static_cast<std::uint8_t>(setting_integer(support::Setting::kAckRetries));
+    result.retry_count =
+        static_cast<std::uint8_t>(setting_integer(support::Setting::kAckRetries, manager_.ia_name));
     result.rnr_retry_count = kReceiverNotReadyRetries;
     if (!qp_) return result;  // a step that a request, not yet accepted, is not to be told of
     result.qp_num = qp_->qp_num;
@@ -331,7 +333,8 @@ std::uint16_t Connection::remote_port() const {
 }
 
 bool Connection::may_retry(const Event& event, support::Setting most) {
-    if (event.status != -ETIMEDOUT || tries_ >= setting_integer(most)) return false;
+    if (event.status != -ETIMEDOUT || tries_ >= setting_integer(most, manager_.ia_name))
+        return false;
     ++tries_;
     return true;
 }

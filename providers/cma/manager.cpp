@@ -75,7 +75,8 @@ void Manager::show_choice(std::string_view ia_name) const {
 
 void Manager::explain(const support::Facts& facts) const {
     facts.note("address", dapl::to_text(adapter_.address), "ia_params", reason_for(choice_, name_));
-    if (const auto choice = device_choice()) cm::explain_device(facts, adapter_.context, *choice, "rdma_cm");
+    if (const auto choice = device_choice())
+        cm::explain_device(facts, adapter_.context, *choice, "rdma_cm");
     explain_own_device(facts, adapter_.context->device->name);
 }
 
@@ -150,7 +151,7 @@ support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
     };
     const auto running = EventLoop::acquire();
     if (!running) return tl::unexpected(running.error());
-    auto manager = std::make_unique<cma::Manager>(**running, name, *address);
+    auto manager = std::make_unique<cma::Manager>(**running, ia_name, name, *address);
     if (const int error = manager->open_channel())
         return fail(ia_name, cma::why_no_rdma_cm(error), told_below());
     if (const int error = manager->bind())

@@ -44,8 +44,9 @@ class EventTarget {
 
 class Manager final : public cm::Manager, private cm::EventSource, private EventTarget {
   public:
-    Manager(cm::EventLoop& running, DeviceName name, const AddressChoice& choice)
-        : cm::Manager(running), name_(std::move(name)), choice_(choice) {}
+    Manager(cm::EventLoop& running, std::string_view opened_as, DeviceName name,
+            const AddressChoice& choice)
+        : cm::Manager(running, opened_as), name_(std::move(name)), choice_(choice) {}
     ~Manager() override EXCLUDES(connection_lock);
     /// First step. @return an errno value, 0 for success.
     int open_channel();

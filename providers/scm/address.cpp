@@ -16,6 +16,8 @@
 namespace dapl::scm {
 namespace {
 
+using support::Setting;
+
 sockaddr_in ipv4(const sockaddr_storage& address) {
     sockaddr_in in{};
     std::memcpy(&in, &address, sizeof in);
@@ -30,7 +32,7 @@ sockaddr_in ipv4(in_addr address) {
 }
 
 support::Result<sockaddr_in> bind_address(std::string_view ia_name) {
-    const std::string text = setting_text(support::Setting::kScmBindAddress);
+    const std::string text = setting_text(Setting::kScmBindAddress, ia_name);
     in_addr wanted{};
     const bool is_address = inet_pton(AF_INET, text.c_str(), &wanted) == 1;
     const auto all = interfaces();
@@ -42,8 +44,14 @@ support::Result<sockaddr_in> bind_address(std::string_view ia_name) {
     return support::failure(raw(DAT_INVALID_ADDRESS), "no address of this machine: " + text);
 }
 
+/// The address goes before the interface, unless the interface is said by something of more force.
+bool has_interface(std::string_view ia_name) {
+    return setting_is_set(Setting::kScmInterface, ia_name) &&
+           !setting_is_superseded(Setting::kScmInterface, Setting::kScmBindAddress, ia_name);
+}
+
 support::Result<sockaddr_in> interface_address(std::string_view ia_name) {
-    const std::string name = setting_text(support::Setting::kScmInterface);
+    const std::string name = setting_text(Setting::kScmInterface, ia_name);
     for (const Interface& interface : interfaces())
         if (interface.name == name) return interface.address;
     support::report<support::kNoSuchNetdev>(ia_name, name);
@@ -68,9 +76,13 @@ sockaddr_in preferred_address(const std::vector<Interface>& all) {
     return ipv4(in_addr{htonl(INADDR_LOOPBACK)});
 }
 
+bool has_bind_address(std::string_view ia_name) {
+    return setting_is_set(Setting::kScmBindAddress, ia_name) && !has_interface(ia_name);
+}
+
 support::Result<sockaddr_in> own_address(std::string_view ia_name) {
-    if (setting_is_set(support::Setting::kScmBindAddress)) return bind_address(ia_name);
-    if (setting_is_set(support::Setting::kScmInterface)) return interface_address(ia_name);
+    if (has_bind_address(ia_name)) return bind_address(ia_name);
+    if (has_interface(ia_name)) return interface_address(ia_name);
     return preferred_address(interfaces());
 }
 

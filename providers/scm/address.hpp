@@ -33,6 +33,9 @@ std::vector<Interface> interfaces();
 /// one that does, else loopback, be it down.
 sockaddr_in preferred_address(const std::vector<Interface>& all);
 
+/// Whether the user has named the address itself, and not only by DAPL_SCM_NETDEV.
+bool has_bind_address(std::string_view ia_name);
+
 /// As the settings DAPL_SCM_BIND_ADDRESS and DAPL_SCM_NETDEV have it, else preferred_address().
 /// Tells the user where they name nothing of this machine.
 support::Result<sockaddr_in> own_address(std::string_view ia_name);

@@ -30,26 +30,27 @@ constexpr rlim_t kMostHalfOpen = 4096;
 
 /// So many that an honest burst of a process that can have the connections gets in, so few that
 /// silent peers leave the application its descriptors.
-std::size_t most_half_open() {
-    if (const long wanted = setting_integer(support::Setting::kScmHalfOpen))
+std::size_t most_half_open(std::string_view ia_name) {
+    if (const long wanted = setting_integer(support::Setting::kScmHalfOpen, ia_name))
         return static_cast<std::size_t>(wanted);
     rlimit descriptors{};
     if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return kFewestHalfOpen;
     return std::clamp<rlim_t>(descriptors.rlim_cur / 4, kFewestHalfOpen, kMostHalfOpen);
 }
-std::chrono::milliseconds handshake_time() {
-    return std::chrono::milliseconds(setting_integer(support::Setting::kScmHandshakeTime));
+std::chrono::milliseconds handshake_time(std::string_view ia_name) {
+    return std::chrono::milliseconds(setting_integer(support::Setting::kScmHandshakeTime, ia_name));
 }
 
 }  // namespace
 
-Manager::Manager(cm::EventLoop& running, Port port, const sockaddr_in& address)
-    : cm::Manager(running),
-      arrivals(running, most_half_open(), handshake_time()),
-      accepted(running, std::numeric_limits<std::size_t>::max(), handshake_time()),
+Manager::Manager(cm::EventLoop& running, std::string_view opened_as, Port port,
+                 const sockaddr_in& address)
+    : cm::Manager(running, opened_as),
+      arrivals(running, most_half_open(opened_as), handshake_time(opened_as)),
+      accepted(running, std::numeric_limits<std::size_t>::max(), handshake_time(opened_as)),
       port_(std::move(port)),
       adapter_{port_.context(), port_.number(), {}},
-      binds_outgoing_(setting_is_set(support::Setting::kScmBindAddress)) {
+      binds_outgoing_(has_bind_address(opened_as)) {
     std::memcpy(&adapter_.address, &address, sizeof address);
 }
 
@@ -61,9 +62,9 @@ Manager::~Manager() {
 
 void Manager::explain(const support::Facts& facts) const {
     const std::string address = dapl::to_text(adapter_.address);
-    if (setting_is_set(support::Setting::kScmBindAddress))
+    if (has_bind_address(ia_name))
         cm::explain_setting(facts, "address", support::Setting::kScmBindAddress, address);
-    else if (setting_is_set(support::Setting::kScmInterface))
+    else if (setting_is_set(support::Setting::kScmInterface, ia_name))
         cm::explain_setting(facts, "address", support::Setting::kScmInterface, address);
     else
         facts.note("address", address, "default",
@@ -150,8 +151,8 @@ support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
     const auto running = EventLoop::acquire();
     if (!running) return tl::unexpected(running.error());
     const DeviceChoice choice = device->choice;
-    auto manager =
-        std::make_unique<scm::Manager>(**running, scm::Port(std::move(*device), ia_name), *address);
+    auto manager = std::make_unique<scm::Manager>(**running, ia_name,
+                                                  scm::Port(std::move(*device), ia_name), *address);
     show_choice(ia_name, choice);
     support::trace(support::Level::kDebug, "IA {} listens at {}", ia_name,
                    dapl::to_text(manager->adapter().address));

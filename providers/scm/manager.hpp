@@ -11,7 +11,8 @@ namespace dapl::scm {
 
 class Manager final : public cm::Manager {
   public:
-    Manager(cm::EventLoop& running, Port port, const sockaddr_in& address);
+    Manager(cm::EventLoop& running, std::string_view ia_name, Port port,
+            const sockaddr_in& address);
     ~Manager() override EXCLUDES(connection_lock);
 
     const cm::Adapter& adapter() const override { return adapter_; }

@@ -25,8 +25,8 @@ constexpr std::chrono::seconds kStateHolds{1};
 constexpr std::uint32_t kFirstPacket = 1;
 constexpr std::uint16_t kFirstWithReadLimit = 7;
 
-std::uint8_t small(Setting setting) {
-    return static_cast<std::uint8_t>(setting_integer(setting));
+std::uint8_t small(Setting setting, std::string_view ia_name) {
+    return static_cast<std::uint8_t>(setting_integer(setting, ia_name));
 }
 
 std::uint8_t mtu_of(long bytes) {
@@ -39,7 +39,7 @@ std::uint8_t mtu_of(long bytes) {
 /// such.
 std::uint16_t find_p_key(const cm::OpenDevice& device, std::string_view ia_name) {
     constexpr long kMembershipBit = 0x8000;
-    const long wanted = setting_integer(Setting::kIbPartition);
+    const long wanted = setting_integer(Setting::kIbPartition, ia_name);
     ibv_port_attr port{};
     if (wanted == 0 || ibv_query_port(device.context.get(), device.choice.port, &port) != 0)
         return 0;
@@ -60,18 +60,18 @@ std::string refusal(const char* state, int error) {
 
 }  // namespace
 
-PathSettings read_path_settings() {
+PathSettings read_path_settings(std::string_view ia_name) {
     PathSettings settings{};
-    settings.has_mtu = setting_is_set(Setting::kIbMtu);
-    settings.largest_mtu = mtu_of(setting_integer(Setting::kIbMtu));
-    settings.service_level = small(Setting::kIbServiceLevel);
-    settings.ack_retries = small(Setting::kAckRetries);
-    settings.ack_timer = small(Setting::kAckTimer);
-    settings.receiver_retries = small(Setting::kReceiverRetries);
-    settings.receiver_timer = small(Setting::kReceiverTimer);
-    settings.global_routing = setting_flag(Setting::kGlobalRouting);
-    settings.hop_limit = small(Setting::kHopLimit);
-    settings.traffic_class = small(Setting::kTrafficClass);
+    settings.has_mtu = setting_is_set(Setting::kIbMtu, ia_name);
+    settings.largest_mtu = mtu_of(setting_integer(Setting::kIbMtu, ia_name));
+    settings.service_level = small(Setting::kIbServiceLevel, ia_name);
+    settings.ack_retries = small(Setting::kAckRetries, ia_name);
+    settings.ack_timer = small(Setting::kAckTimer, ia_name);
+    settings.receiver_retries = small(Setting::kReceiverRetries, ia_name);
+    settings.receiver_timer = small(Setting::kReceiverTimer, ia_name);
+    settings.global_routing = setting_flag(Setting::kGlobalRouting, ia_name);
+    settings.hop_limit = small(Setting::kHopLimit, ia_name);
+    settings.traffic_class = small(Setting::kTrafficClass, ia_name);
     return settings;
 }
 
@@ -88,8 +88,9 @@ Reads common_reads(std::uint8_t responder_resources, std::uint8_t initiator_dept
 }
 
 Port::Port(cm::OpenDevice device, std::string_view ia_name)
-    : device_(std::move(device)),
-      settings_(read_path_settings()),
+    : ia_name_(ia_name),
+      device_(std::move(device)),
+      settings_(read_path_settings(ia_name)),
       p_key_index_(find_p_key(device_, ia_name)) {
     ibv_device_attr attributes{};
     if (ibv_query_device(context(), &attributes) == 0)
@@ -113,7 +114,8 @@ tl::expected<OwnEnd, std::string> Port::own_end(const ibv_gid* peer) const {
         state_ = std::move(*seen);
     }
     const ibv_port_attr& port = state_->port;
-    const auto gid = verbs::choose_gid(state_->gids, number(), cm::wanted_gid_index(), peer);
+    const auto gid =
+        verbs::choose_gid(state_->gids, number(), cm::wanted_gid_index(ia_name_), peer);
     if (!gid) {
         state_.reset();  // the next connection looks again
         return tl::unexpected(std::string("the port has no GID to connect from"));

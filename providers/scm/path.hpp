@@ -27,7 +27,7 @@ struct PathSettings {
     bool global_routing;
     std::uint8_t hop_limit, traffic_class;
 };
-PathSettings read_path_settings();
+PathSettings read_path_settings(std::string_view ia_name);
 
 /// What this side tells a peer of itself.
 struct OwnEnd {
@@ -85,6 +85,7 @@ class Port {
     };
     tl::expected<State, std::string> look() const;
 
+    std::string ia_name_;
     cm::OpenDevice device_;
     PathSettings settings_;
     std::uint16_t p_key_index_;

@@ -239,3 +239,6 @@ CLEANFILES += %reldir%/dat.conf
 # What tools find of the trace in the libraries' files.
 TESTS += test/api/trace.bats
 EXTRA_DIST += %reldir%/trace.bats
+
+TESTS += test/api/configuration.bats
+EXTRA_DIST += test/api/configuration.bats

@@ -6,34 +6,56 @@
 namespace info {
 namespace {
 
-using support::Standing;
+class Explainer {
+  public:
+    Explainer(const support::Facts& facts, const dat::Key& asked, const dat::Key& served,
+              const std::string& taken)
+        : facts_(facts), asked_(asked), served_(served), taken_(taken) {}
 
-std::string why_not(const dat::ConfRecord& record, const dat::Key& asked, const dat::Key& served,
-                    int taken) {
-    const dat::Key key = dat::key_of(record);
-    if (key.ia_name != asked.ia_name) return "it has another name";
-    if (const char* why = dat::why_not_offered(record)) return why;
-    if (key != served) return "it is not " + version_text(served) + ", which is looked for";
-    if (taken == 0) return "its library cannot be used";
-    return record.line < taken ? "its library cannot be used" : "an earlier record serves";
-}
-
-void explain_file(const support::Facts& facts, const dat::ConfFile& file, const dat::Key& asked,
-                  const dat::Key& served, int taken) {
-    for (const dat::ConfRecord& record : file.text.records) {
+    /// In the order in which the registry tries them.
+    void explain_record(const std::string& path, const dat::ConfRecord& record) {
+        const std::string where = fmt::format("{}:{}", path, record.line);
         const std::string value =
-            fmt::format("{}:{}: {} {} {} \"{}\"", file.path, record.line, record.ia_name,
+            fmt::format("{}: {} {} {} \"{}\"", where, record.ia_name,
                         version_text(dat::key_of(record)), record.library, record.ia_params);
-        facts.note(
-            "record", value, file.path,
-            record.line == taken ? "taken" : "not taken: " + why_not(record, asked, served, taken));
+        if (where == taken_) seen_ = true;
+        facts_.note("record", value, path,
+                    where == taken_ ? "taken" : "not taken: " + why_not(record));
     }
-    for (const dat::ConfProblem& problem : file.text.problems)
-        facts.note("bad_record", fmt::format("{}:{}:{}", file.path, problem.line, problem.column),
-                   file.path,
-                   fmt::format("not taken: {} is '{}', accepted is {}", problem.field,
-                               problem.found, problem.accepted));
-}
+
+    void explain_file(const dat::ConfFile& file) {
+        for (const dat::ConfRecord& record : file.text.records) explain_record(file.path, record);
+        for (const dat::ConfProblem& problem : file.text.problems)
+            facts_.note("bad_record",
+                        fmt::format("{}:{}:{}", file.path, problem.line, problem.column), file.path,
+                        fmt::format("not taken: {} is '{}', accepted is {}", problem.field,
+                                    problem.found, problem.accepted));
+    }
+
+    void explain_configured(const dat::ConfiguredIas& ias) {
+        facts_.note("conf_file", ias.path, "opendat.yaml", "used");
+        for (const dat::ConfRecord& record : ias.records) explain_record(ias.path, record);
+        for (const support::ConfigurationProblem& problem : ias.problems)
+            facts_.note("bad_record",
+                        fmt::format("{}:{}:{}", ias.path, problem.line, problem.column), ias.path,
+                        "not taken: " + support::problem_text(problem));
+    }
+
+  private:
+    std::string why_not(const dat::ConfRecord& record) const {
+        const dat::Key key = dat::key_of(record);
+        if (key.ia_name != asked_.ia_name) return "it has another name";
+        if (const char* why = dat::why_not_offered(record)) return why;
+        if (key != served_) return "it is not " + version_text(served_) + ", which is looked for";
+        return seen_ ? "an earlier record serves" : "its library cannot be used";
+    }
+
+    const support::Facts& facts_;
+    const dat::Key& asked_;
+    const dat::Key& served_;
+    const std::string& taken_;
+    bool seen_ = false;
+};
 
 }  // namespace
 
@@ -42,8 +64,10 @@ std::string version_text(const dat::Key& key) {
                        key.thread_safe ? "threadsafe" : "nonthreadsafe");
 }
 
-void explain_records(const support::Facts& facts, const dat::Key& asked, const dat::Key& served,
-                     int taken) {
+void explain_records(const support::Facts& facts, const dat::Registry& registry,
+                     const dat::Key& asked, const dat::Key& served, const std::string& taken) {
+    Explainer explainer(facts, asked, served, taken);
+    for (const dat::ConfiguredIas& ias : registry.configured()) explainer.explain_configured(ias);
     bool found = false;
     for (const dat::ConfPlace& place : dat::conf_places()) {
         if (found) {
@@ -55,7 +79,7 @@ void explain_records(const support::Facts& facts, const dat::Key& asked, const d
         found = file.unreadable.empty();
         facts.note("conf_file", place.path, place.source,
                    found ? "used" : "cannot be read: " + file.unreadable);
-        if (found) explain_file(facts, file, asked, served, taken);
+        if (found) explainer.explain_file(file);
     }
 }
 

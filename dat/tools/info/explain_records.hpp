@@ -9,9 +9,9 @@
 namespace info {
 
 /// @param served the key under which libdat2 looks.
-/// @param taken the record's line; 0 where none can be used.
-void explain_records(const support::Facts& facts, const dat::Key& asked, const dat::Key& served,
-                     int taken);
+/// @param taken where the record stands, FILE:LINE; "" where none can be used.
+void explain_records(const support::Facts& facts, const dat::Registry& registry,
+                     const dat::Key& asked, const dat::Key& served, const std::string& taken);
 
 /// `u2.0 nonthreadsafe`
 std::string version_text(const dat::Key& key);

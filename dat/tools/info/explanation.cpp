@@ -34,7 +34,8 @@ class Explainer {
         const support::CapturedMessages told;
         const auto lease = registry_.acquire(asked_);
         const dat::Key served = registry_.served_key(asked_);
-        explain_records(tell_, asked_, served, lease && lease->record ? lease->record->line : 0);
+        explain_records(tell_, registry_, asked_, served,
+                        lease && lease->record ? lease->record->where : "");
         if (lease) {
             explain_provider(*lease);
             registry_.release(*lease);
@@ -80,9 +81,8 @@ class Explainer {
         mark->explain(asked_.ia_name.c_str(), lease.record ? lease.record->ia_params.c_str() : "",
                       sink_);
         if (!lease.record) return;
-        const std::string place = fmt::format("{}:{}", registry_.file().path, lease.record->line);
         for (std::size_t i = first; i < facts_.size(); ++i)
-            if (facts_[i].source == "ia_params") facts_[i].source = place;
+            if (facts_[i].source == "ia_params") facts_[i].source = lease.record->where;
     }
 
     /// Records of the same key that come before the one that serves.
@@ -90,10 +90,8 @@ class Explainer {
         for (const dat::Candidate& candidate : lease.entry->candidates) {
             if (&candidate == lease.record) return;
             const auto library = dat::ProviderLibrary::load(candidate.library);
-            tell_.note(
-                "passed_over",
-                fmt::format("{}:{}: {}", registry_.file().path, candidate.line, candidate.library),
-                "loader", library ? "it registers no provider" : library.error());
+            tell_.note("passed_over", fmt::format("{}: {}", candidate.where, candidate.library),
+                       "loader", library ? "it registers no provider" : library.error());
         }
     }
 

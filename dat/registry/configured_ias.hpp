@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The IAs that opendat.yaml has beside dat.conf: the same records, field by field.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dapl/support/configuration.hpp"
+#include "dat/registry/dat_conf.hpp"
+
+namespace dat {
+
+struct ConfiguredIas {
+    std::string path;
+    std::vector<ConfRecord> records;
+    std::vector<support::ConfigurationProblem> problems;
+};
+
+/// What the entries of `ias` say. An entry that has nothing but its name (and settings) is about an
+/// IA that is described elsewhere, and no record. A bad entry is left out.
+ConfiguredIas read_configured_ias(const std::string& path,
+                                  const std::vector<support::ConfiguredIa>& entries);
+
+/// Those of this process's files, the strongest file first: none where DAT_OVERRIDE says that one
+/// file alone has the IAs.
+std::vector<ConfiguredIas> read_configured_ias();
+
+}  // namespace dat
