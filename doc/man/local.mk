@@ -10,6 +10,9 @@ manual_pages = \
     %reldir%/dat_trace.1 \
     %reldir%/dtest.1 \
     %reldir%/dtest_ext.1 \
+    %reldir%/opendat.7 \
+    %reldir%/opendat_extensions.7 \
+    %reldir%/opendat_security.7 \
     %reldir%/softverbs.1 \
     %reldir%/softverbs.7
 EXTRA_DIST += $(manual_pages:=.scd)

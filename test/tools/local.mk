@@ -28,3 +28,6 @@ test_tools_hanging_ends_SOURCES = %reldir%/hanging_ends.cpp $(dat_test_headers)
 test_tools_hanging_ends_LDADD = libdat2.la
 TESTS += %reldir%/dat_stat.bats
 EXTRA_DIST += %reldir%/dat_stat.bats
+
+TESTS += %reldir%/completion.bats %reldir%/pages.bats
+EXTRA_DIST += %reldir%/completion.bats %reldir%/pages.bats
