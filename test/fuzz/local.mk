@@ -4,7 +4,7 @@
 #   make test/fuzz/fuzz_dat_conf && test/fuzz/fuzz_dat_conf -max_total_time=1800 NEW_DIRECTORY CORPUS...
 # Otherwise each is a test that replays its corpora. The input of every finding is added to them.
 fuzz_targets = test/fuzz/fuzz_dat_conf test/fuzz/fuzz_records test/fuzz/fuzz_private_data test/fuzz/fuzz_scm_message \
-    test/fuzz/fuzz_trace
+    test/fuzz/fuzz_trace test/fuzz/fuzz_configuration
 check_PROGRAMS += $(fuzz_targets)
 if FUZZERS
 fuzz_main = %reldir%/input.hpp
@@ -21,6 +21,13 @@ test_fuzz_fuzz_dat_conf_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_dat_conf_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_TEST='"the dat.conf reader takes any bytes and reads the good lines around them"' \
     -DFUZZ_CORPORA='"test/compat/registry/corpus test/fuzz/corpus/dat_conf"'
+
+test_fuzz_fuzz_configuration_SOURCES = %reldir%/fuzz_configuration.cpp $(fuzz_main)
+test_fuzz_fuzz_configuration_LDADD = libregistry.la libyamlreader.la libsupport.la
+test_fuzz_fuzz_configuration_LDFLAGS = $(fuzz_ldflags)
+test_fuzz_fuzz_configuration_CPPFLAGS = $(AM_CPPFLAGS) \
+    -DFUZZ_TEST='"the opendat.yaml reader takes any bytes, and only values that are right"' \
+    -DFUZZ_CORPORA='"test/fuzz/corpus/configuration"'
 
 test_fuzz_fuzz_trace_SOURCES = %reldir%/fuzz_trace.cpp $(fuzz_main)
 test_fuzz_fuzz_trace_LDADD = libtracing.la libtools.la libsupport.la
