@@ -5,8 +5,9 @@ manual_pages = \
     %reldir%/dat_info.1 \
     %reldir%/dat_opendat_memory_alloc.3 \
     %reldir%/dat_perf.1 \
-    %reldir%/dat_strerror.1 \
+    %reldir%/dat_ping.1 \
     %reldir%/dat_stat.1 \
+    %reldir%/dat_strerror.1 \
     %reldir%/dat_trace.1 \
     %reldir%/dtest.1 \
     %reldir%/dtest_ext.1 \

@@ -3,5 +3,6 @@
 schemadir = $(pkgdatadir)/schema
 dist_schema_DATA = \
     %reldir%/dat_info.json \
+    %reldir%/dat_ping.json \
     %reldir%/dat_stat.json \
     %reldir%/dat_strerror.json

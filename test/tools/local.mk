@@ -21,7 +21,13 @@ EXTRA_DIST += %reldir%/dat_strerror.bats
 test_tools_catalogue_test_SOURCES = %reldir%/catalogue_test.cpp
 test_tools_catalogue_test_LDADD = libtestmain.la libcatalogue.la $(IBVERBS_LIBS)
 
-# What dat_stat and dat_ping are tried on.
+check_PROGRAMS += test/tools/ping_test
+TESTS += test/tools/ping_test %reldir%/dat_ping.bats
+EXTRA_DIST += %reldir%/dat_ping.bats
+test_tools_ping_test_SOURCES = %reldir%/ping_test.cpp
+test_tools_ping_test_LDADD = libtestmain.la libping.la libtools.la libdat2.la
+
+# What dat_stat is tried on.
 EXTRA_PROGRAMS += test/tools/hanging_ends
 check_DATA += test/tools/hanging_ends
 test_tools_hanging_ends_SOURCES = %reldir%/hanging_ends.cpp $(dat_test_headers)
