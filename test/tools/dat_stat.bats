@@ -249,6 +249,14 @@ client.recv(64); client.sendall(text.encode().decode("unicode_escape").encode())
     answers "its answer cannot be read: 'opendat_status' is not in an object: " '2\n[]'
 }
 
+@test "a provider that can be asked for its state is unloaded as any other, and leaves no socket" {
+    run_to_end unload "${stack[@]}" "$TOP_BUILDDIR/test/compat/unload" --open ia "$TOP_BUILDDIR/.libs/libdat2.so.2" \
+        "$TOP_BUILDDIR/.libs/libdaplsoft.so.2"
+    is_silent unload
+    [ -d "$OPENDAT_STATUS_DIRECTORY" ]
+    [ -z "$(ls -A "$OPENDAT_STATUS_DIRECTORY")" ]
+}
+
 @test "dat_stat tells wrong usage" {
     fails 2 '.*required; dat_stat --help lists the options' "$dat_stat"
     fails 2 '.*x' "$dat_stat" x

@@ -34,6 +34,10 @@ test_tools_hanging_ends_SOURCES = %reldir%/hanging_ends.cpp $(dat_test_headers)
 test_tools_hanging_ends_LDADD = libdat2.la
 TESTS += %reldir%/dat_stat.bats
 EXTRA_DIST += %reldir%/dat_stat.bats
+check_PROGRAMS += test/tools/stat_test
+TESTS += test/tools/stat_test
+test_tools_stat_test_SOURCES = %reldir%/stat_test.cpp
+test_tools_stat_test_LDADD = libtestmain.la libstat.la libtools.la libsupport.la
 
 TESTS += %reldir%/completion.bats %reldir%/pages.bats
 EXTRA_DIST += %reldir%/completion.bats %reldir%/pages.bats
