@@ -86,6 +86,7 @@ class Reader {
         }
         if (token.kind != Token::Kind::kEndOfLine)
             return bad("end of line", token, "nothing: a record has eight fields", token.text);
+        record.end_column = token.column;
         result_.records.push_back(std::move(record));
     }
 

@@ -12,6 +12,7 @@ libtools_la_SOURCES = \
     %reldir%/terminal.cpp %reldir%/terminal.hpp \
     %reldir%/socket.cpp %reldir%/socket.hpp
 
+include dat/tools/conf/local.mk
 include dat/tools/info/local.mk
 include dat/tools/perf/local.mk
 include dat/tools/ping/local.mk

@@ -2,6 +2,7 @@
 # The manual pages; configure says so when there is no scdoc to make them with.
 manual_pages = \
     %reldir%/dat.conf.5 \
+    %reldir%/dat_conf.1 \
     %reldir%/dat_info.1 \
     %reldir%/dat_opendat_memory_alloc.3 \
     %reldir%/dat_perf.1 \

@@ -2,6 +2,7 @@
 # What the documents that the tools print with --json look like, as JSON Schema (draft 7).
 schemadir = $(pkgdatadir)/schema
 dist_schema_DATA = \
+    %reldir%/dat_conf.json \
     %reldir%/dat_info.json \
     %reldir%/dat_ping.json \
     %reldir%/dat_stat.json \

@@ -41,3 +41,6 @@ test_tools_stat_test_LDADD = libtestmain.la libstat.la libtools.la libsupport.la
 
 TESTS += %reldir%/completion.bats %reldir%/pages.bats
 EXTRA_DIST += %reldir%/completion.bats %reldir%/pages.bats
+
+TESTS += %reldir%/dat_conf.bats
+EXTRA_DIST += %reldir%/dat_conf.bats

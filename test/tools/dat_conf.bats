@@ -1,0 +1,271 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# dat_conf as a process: checks, makes and changes dat.conf and opendat.yaml.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
+    unset DAT_OVERRIDE OPENDAT_CONFIG
+    conf=$BATS_TEST_TMPDIR/dat.conf
+    yaml=$BATS_TEST_TMPDIR/opendat.yaml
+}
+
+# usage: conf STATUS ARGUMENTS... - what is printed goes to $BATS_TEST_TMPDIR/out and err.
+conf() {
+    local wanted=$1 status=0
+    shift
+    "$TOP_BUILDDIR/dat_conf" "$@" >out 2>err || status=$?
+    [ "$status" -eq "$wanted" ] || { echo "it ended with status $status"; cat out err; return 1; }
+}
+# usage: document STATUS ARGUMENTS... - the same with --json, checked against the schema.
+document() {
+    conf "$@" --json
+    "$TOP_SRCDIR/test/tools/check-schema" "$TOP_SRCDIR/doc/schema/dat_conf.json" <out
+}
+holds() { jq -e "$1" out >/dev/null || { cat out; return 1; }; }
+says() { grep -qF -- "$1" "$2" || { cat out err; return 1; }; }
+never() { if "$@"; then echo "succeeded: $*"; return 1; fi; }
+
+write_conf() {
+    cat >"$conf" <<'END'
+# adapters of this machine
+soft0 u2.0 nonthreadsafe default libdaplsoft.so.2 dapl.2.0 "soft0 0" "" # in software
+
+# by its interface
+ofa-v2-ib0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" ""
+END
+}
+write_yaml() {
+    cat >"$yaml" <<'END'
+# adapters of this machine
+settings:
+  DAPL_ACK_RETRY: 7   # as long as it takes
+ias:
+  # in software
+  - ia_name: soft0
+    lib_path: libdaplsoft.so.2
+    ia_params: soft0 0
+    settings:
+      DAPL_ACK_RETRY: 5
+
+  # by its interface
+  - ia_name: ofa-v2-ib0
+    lib_path: libdaplofa.so.2
+    ia_params: ib0 0
+# the end
+trace:
+  level: 3
+END
+}
+
+# A machine with a RoCE device, an InfiniBand device of two ports and an iWARP device.
+make_machine() {
+    local sys=$BATS_TEST_TMPDIR/machine/sys/class/infiniband
+    mkdir -p "$sys"/rxe0/ports/1 "$sys"/mlx5_0/ports/1 "$sys"/mlx5_0/ports/2 "$sys"/mlx5_0/device/net/ib0 "$sys"/siw0/ports/1
+    echo eth0 >"$sys/rxe0/parent"
+    echo eth1 >"$sys/siw0/parent"
+    echo '1: CA' | tee "$sys/rxe0/node_type" >"$sys/mlx5_0/node_type"
+    echo '4: RNIC' >"$sys/siw0/node_type"
+}
+
+@test "dat_conf check finds nothing wrong with a good dat.conf and a good opendat.yaml" {
+    write_conf
+    write_yaml
+    conf 0 check "$conf" "$yaml"
+    [ ! -s err ]
+}
+
+@test "dat_conf check tells all problems of a dat.conf with line, column and suggestion" {
+    {
+        echo 'a u2.0 nontreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" ""'
+        echo 'b u2.0 nonthreadsafe defualt libdaplofa.so.2 dapl.2.0 "ib0 0" ""'
+        echo 'c u2.0 nonthreadsafe default libdaploaf.so.2 dapl.2.0 "ib0 0" ""'
+        echo 'd u2.0 nonthreadsafe default /nonexistent/lib.so dapl.2.0 "ib0 0" ""'
+        for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "bad$i"; done
+    } >"$conf"
+    conf 1 check "$conf"
+    [ "$(wc -l <err)" = 16 ]
+    says "$conf:1:8: thread_safety is 'nontreadsafe'" err
+    says "did you mean nonthreadsafe?" err
+    says "$conf:2:22: default is 'defualt'" err
+    says "did you mean default?" err
+    says "did you mean libdaplofa.so.2?" err
+    says "$conf:4:1: lib_path of d is '/nonexistent/lib.so', which is not there" err
+    says "$conf:16:" err
+}
+
+@test "dat_conf check tells all problems of an opendat.yaml with line, column and nearest name" {
+    printf 'settings:\n  DAPL_IB_MTUU: 1\n  DAPL_IB_SL: 99\nias:\n  - ia_name: x\n    libpath: y\ntrase: {}\n' >"$yaml"
+    conf 1 check "$yaml"
+    [ "$(wc -l <err)" = 4 ]
+    says "$yaml:2:3: 'DAPL_IB_MTUU' is no setting; did you mean DAPL_IB_MTU?" err
+    says "$yaml:3:15: DAPL_IB_SL is '99'" err
+    says "$yaml:6:5: 'libpath' is no field of an IA; did you mean lib_path?" err
+    says "$yaml:7:1: 'trase' is no section; did you mean trace?" err
+}
+
+@test "dat_conf check prints documents that fit their schema" {
+    write_conf
+    echo 'bad' >>"$conf"
+    document 1 check "$conf"
+    holds '.problems | length == 1'
+    holds '.problems[0].line == 6'
+    holds '.records | length == 2'
+}
+
+@test "dat_conf check without a file looks at those in use" {
+    write_conf
+    mkdir -p config/opendat
+    echo 'nosuch: 1' >config/opendat/opendat.yaml
+    DAT_OVERRIDE=$conf conf 1 check
+    says "$XDG_CONFIG_HOME/opendat/opendat.yaml:1:1" err
+    says "$conf: 2 IAs, 0 problems" out
+}
+
+@test "dat_conf generate puts real devices first under the names programs expect, and soft0 last" {
+    make_machine
+    document 0 generate --root "$BATS_TEST_TMPDIR/machine"
+    holds '[.records[].ia_name] == ["ofa-v2-ib0", "ofa-v2-eth0", "ofa-v2-eth1", "ofa-v2-mlx5_0-1", "ofa-v2-mlx5_0-2",
+        "ofa-v2-rxe0-1", "soft0", "ofa-v2-lo"]'
+    holds '.records[0] | .lib_path == "libdaplofa.so.2" and .ia_params == "ib0 0"'
+    holds '.records[4] | .lib_path == "libdaploscm.so.2" and .ia_params == "mlx5_0 2"'
+}
+
+@test "dat_conf generate offers soft0 alone where there are no devices, and it opens" {
+    mkdir -m 700 fabric
+    conf 0 generate --root "$BATS_TEST_TMPDIR/nothing" --output "$conf"
+    [ "$(grep -c '^[^#]' "$conf")" = 2 ]
+    conf 0 check "$conf"
+    SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/fabric LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs DAT_OVERRIDE=$conf \
+        timeout 120 "$TOP_BUILDDIR/test/compat/.libs/open_ia" ofa-v2-lo | grep -q 'ia_open: 0x00000000'
+}
+
+@test "dat_conf generate writes an opendat.yaml whose IAs open too" {
+    mkdir -m 700 fabric
+    conf 0 generate --root "$BATS_TEST_TMPDIR/nothing" --output "$yaml"
+    conf 0 check "$yaml"
+    SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/fabric LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs OPENDAT_CONFIG=$yaml \
+        timeout 120 "$TOP_BUILDDIR/test/compat/.libs/open_ia" soft0 | grep -q 'ia_open: 0x00000000'
+}
+
+@test "dat_conf add and remove of a dat.conf give the same bytes again, comments kept" {
+    write_conf
+    cp "$conf" before
+    conf 0 add ofa-v2-eth7 --library libdaplofa.so.2 --params 'eth7 0' --file "$conf"
+    [ "$(diff before "$conf" | grep -c '^[<>]')" = 1 ]
+    conf 0 list --file "$conf"
+    says 'ofa-v2-eth7' out
+    conf 0 remove ofa-v2-eth7 --file "$conf"
+    cmp before "$conf"
+}
+
+@test "dat_conf add and remove of an opendat.yaml give the same bytes again, comments kept" {
+    write_yaml
+    cp "$yaml" before
+    document 0 add ofa-v2-eth7 --library libdaplofa.so.2 --params 'eth7 0' --file "$yaml"
+    holds '.written | endswith("opendat.yaml")'
+    conf 0 check "$yaml"
+    [ "$(diff before "$yaml" | grep -c '^>')" = 3 ]
+    [ "$(diff before "$yaml" | grep -c '^<')" = 0 ]
+    conf 0 remove ofa-v2-eth7 --file "$yaml"
+    cmp before "$yaml"
+}
+
+@test "dat_conf remove of an entry takes its settings along and leaves the comments around it" {
+    write_yaml
+    conf 0 remove soft0 --file "$yaml"
+    never grep -q 'DAPL_ACK_RETRY: 5' "$yaml"
+    for comment in 'adapters of this machine' 'as long as it takes' 'in software' 'by its interface' 'the end'; do
+        grep -q "# $comment" "$yaml" || { cat "$yaml"; return 1; }
+    done
+    conf 0 check "$yaml"
+}
+
+@test "dat_conf refuses a change that it cannot make without spoiling the file" {
+    printf 'ias: [{ia_name: a, lib_path: libdaplsoft.so.2}, {ia_name: b, lib_path: libdaplsoft.so.2}]\n' >"$yaml"
+    cp "$yaml" before
+    conf 1 remove a --file "$yaml"
+    says "does not begin with '- '" err
+    cmp before "$yaml"
+}
+
+@test "dat_conf remove of an unknown IA names the nearest and changes nothing" {
+    write_conf
+    cp "$conf" before
+    conf 1 remove ofa-v2-ib1 --file "$conf"
+    says 'did you mean ofa-v2-ib0?' err
+    cmp before "$conf"
+}
+
+@test "dat_conf add refuses what the reader would not take, and what is there already" {
+    write_conf
+    cp "$conf" before
+    conf 1 add x --api two --file "$conf"
+    says "api_version is 'two'" err
+    conf 1 add soft0 --file "$conf"
+    says 'soft0 is there already' err
+    cmp before "$conf"
+}
+
+@test "dat_conf convert to YAML and back gives the same records, comments kept" {
+    write_conf
+    conf 0 convert "$conf" --output "$yaml"
+    conf 0 check "$yaml"
+    for comment in 'adapters of this machine' 'in software' 'by its interface'; do grep -q "# $comment" "$yaml"; done
+    conf 0 convert "$yaml" --output back.conf
+    grep '^[^#]' back.conf >back
+    sed 's/ # in software//' "$conf" | grep '^[^#]' | diff - back
+    for comment in 'adapters of this machine' 'in software' 'by its interface'; do grep -q "# $comment" back.conf; done
+}
+
+@test "dat_conf convert of every field that a record can have gives the same record again" {
+    printf '"a\\"b" u1.2 threadsafe nondefault "li b.so" own.1.3 "x \\"y\\" \\\\" "p: # - q"\n' >"$conf"
+    "$TOP_BUILDDIR/dat_conf" list --json --file "$conf" 2>err | jq '.records[0] | del(.file, .line)' >wanted
+    conf 0 convert "$conf" --output "$yaml"
+    "$TOP_BUILDDIR/dat_conf" list --json --file "$yaml" 2>err | jq '.records[0] | del(.file, .line)' >found
+    diff wanted found
+    conf 0 convert "$yaml"
+    says own.1.3 out
+    says 'p: # - q' out
+}
+
+@test "dat_conf convert tells what has no place in dat.conf, by its exit status too" {
+    write_yaml
+    conf 3 convert "$yaml"
+    says 'DAPL_ACK_RETRY has no place in dat.conf' err
+    says 'ofa-v2-ib0 u2.0' out
+}
+
+@test "a replaced file keeps its mode and its owner, a link stays a link, and nothing is left beside it" {
+    mkdir real
+    write_conf
+    mv "$conf" real/dat.conf
+    ln -s real/dat.conf "$conf"
+    chmod 640 real/dat.conf
+    [ "$(id -u)" -ne 0 ] || chown 65534:65534 real/dat.conf
+    owner=$(stat -c %u:%g real/dat.conf)
+    conf 0 add new --file "$conf"
+    [ -L "$conf" ]
+    [ "$(stat -c %a:%u:%g real/dat.conf)" = "640:$owner" ]
+    grep -q '^new ' real/dat.conf
+    [ "$(ls real)" = dat.conf ]
+}
+
+@test "a file that cannot be replaced stays as it is, and nothing is left beside it" {
+    [ "$(id -u)" -ne 0 ] || skip 'root may write everywhere'
+    mkdir real
+    write_conf
+    mv "$conf" real/dat.conf
+    cp real/dat.conf before
+    chmod 500 real
+    conf 1 add new --file real/dat.conf
+    cmp before real/dat.conf
+    [ "$(ls real)" = dat.conf ]
+}
+
+@test "dat_conf with wrong usage ends with status 2" {
+    conf 2 nosuch
+    conf 2 remove
+    conf 2
+}
