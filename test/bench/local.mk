@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measured beside a peer; nothing here fails because of a time. Helper programs: no tests of their own.
-bench_programs = test/bench/connections test/bench/dat_operations test/bench/floors test/bench/rdma_connections \
+bench_programs = test/bench/connections test/bench/dat_operations test/bench/floors test/bench/opens test/bench/rdma_connections \
     test/bench/trace_points test/bench/verbs_operations test/bench/verbs_perf
 EXTRA_PROGRAMS += $(bench_programs)
 test_bench_connections_SOURCES = %reldir%/connections.cpp %reldir%/connection_sequence.hpp %reldir%/answers.hpp %reldir%/processes.hpp
@@ -9,6 +9,8 @@ test_bench_dat_operations_SOURCES = %reldir%/dat_operations.cpp %reldir%/answers
 test_bench_dat_operations_LDADD = libdat2.la
 test_bench_floors_SOURCES = %reldir%/floors.cpp
 test_bench_floors_LDADD = -lpthread
+test_bench_opens_SOURCES = %reldir%/opens.cpp %reldir%/answers.hpp
+test_bench_opens_LDADD = libdat2.la
 test_bench_rdma_connections_SOURCES = %reldir%/rdma_connections.cpp %reldir%/connection_sequence.hpp %reldir%/processes.hpp
 test_bench_rdma_connections_LDADD = $(RDMACM_LIBS) $(IBVERBS_LIBS)
 test_bench_trace_points_SOURCES = %reldir%/trace_points.cpp
