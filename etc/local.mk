@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 EXTRA_DIST += %reldir%/bash-completion %reldir%/dat.conf
+dist_doc_DATA = %reldir%/opendat.yaml
 
 # One script for all tools: bash-completion looks for a file of the command's name.
 completionsdir = $(datadir)/bash-completion/completions

@@ -15,6 +15,7 @@ manual_pages = \
     %reldir%/opendat.7 \
     %reldir%/opendat_extensions.7 \
     %reldir%/opendat_security.7 \
+    %reldir%/opendat.yaml.5 \
     %reldir%/softverbs.1 \
     %reldir%/softverbs.7
 EXTRA_DIST += $(manual_pages:=.scd)

@@ -269,3 +269,25 @@ make_machine() {
     conf 2 remove
     conf 2
 }
+
+@test "the example of opendat.yaml is right, as it is and with everything in it taken up" {
+    conf 0 check "$TOP_SRCDIR/etc/opendat.yaml"
+    sed 's/^#\( .*\)/\1/' "$TOP_SRCDIR/etc/opendat.yaml" | grep -v '^ [A-Za-z/`]' >"$yaml"
+    conf 0 check "$yaml"
+    conf 0 list --file "$yaml"
+    says ofa-v2-ib0 out
+}
+
+@test "every section, short name and message of opendat.yaml stands in its page" {
+    page=$TOP_SRCDIR/doc/man/opendat.yaml.5.scd
+    for word in settings ias trace softverbs DAT903 DAT904 DAT905 \
+        $(sed -nE 's/^ *\{"(trace|softverbs)", "([a-z_]+)",.*/\2/p' "$TOP_SRCDIR/dapl/support/configuration.hpp"); do
+        grep -q "[*_]$word[*_]" "$page" || { echo "not in the page: $word"; return 1; }
+    done
+}
+
+@test "the example in the page of opendat.yaml is right" {
+    sed -n '/^# EXAMPLES/,/^# FILES/p' "$TOP_SRCDIR/doc/man/opendat.yaml.5.scd" | sed '1,/^```/d; /^```/,$d' >"$yaml"
+    [ -s "$yaml" ]
+    conf 0 check "$yaml"
+}
