@@ -124,3 +124,11 @@ TESTS += test/unit/configuration_test
 test_unit_configuration_test_SOURCES = %reldir%/configuration_test.cpp %reldir%/setting_sources_test.cpp \
     %reldir%/configuration_fixture.hpp test/support/process.hpp
 test_unit_configuration_test_LDADD = libtestmain.la libyamlreader.la libsupport.la
+
+# What set-uid programs obey.
+EXTRA_PROGRAMS += test/unit/print_settings
+check_DATA += test/unit/print_settings
+test_unit_print_settings_SOURCES = %reldir%/print_settings.cpp
+test_unit_print_settings_LDADD = libyamlreader.la libsupport.la
+TESTS += test/unit/setuid.bats
+EXTRA_DIST += test/unit/setuid.bats
