@@ -4,13 +4,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
+#include <system_error>
 
 #include "test/support/sanitizer.hpp"
 
@@ -20,21 +19,25 @@ namespace {
 /// Tests that fork beside threads that work all the time go on after this.
 constexpr auto kPatience = std::chrono::seconds(2);
 
-/// As /proc says; the state stands behind the name, which may hold anything.
+/// As /proc says; the state stands behind the name, which may hold anything. A thread that ends
+/// while it is looked at (reading says ESRCH then, which an iterator over the file would throw) is
+/// not awake.
 bool is_asleep(const std::filesystem::path& thread) {
     std::ifstream file(thread / "stat");
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    std::string text;
+    std::getline(file, text, '\0');
     const std::size_t name_end = text.rfind(')');
     return name_end == std::string::npos || text.compare(name_end, 3, ") S") == 0;
 }
 
 bool others_are_asleep() {
     const std::string self = std::to_string(gettid());
-    std::error_code none;
-    const std::filesystem::directory_iterator threads("/proc/self/task", none);
-    return std::all_of(begin(threads), end(threads), [&](const auto& entry) {
-        return entry.path().filename() == self || is_asleep(entry.path());
-    });
+    std::error_code error;
+    std::filesystem::directory_iterator thread("/proc/self/task", error);
+    for (const std::filesystem::directory_iterator end; !error && thread != end;
+         thread.increment(error))
+        if (thread->path().filename() != self && !is_asleep(thread->path())) return false;
+    return true;
 }
 
 void wait_for_others() {
