@@ -14,6 +14,7 @@ libtools_la_SOURCES = \
 
 include dat/tools/conf/local.mk
 include dat/tools/info/local.mk
+include dat/tools/doctor/local.mk
 include dat/tools/perf/local.mk
 include dat/tools/ping/local.mk
 include dat/tools/stat/local.mk

@@ -3,6 +3,7 @@
 manual_pages = \
     %reldir%/dat.conf.5 \
     %reldir%/dat_conf.1 \
+    %reldir%/dat_doctor.1 \
     %reldir%/dat_info.1 \
     %reldir%/dat_opendat_memory_alloc.3 \
     %reldir%/dat_perf.1 \

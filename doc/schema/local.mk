@@ -3,6 +3,7 @@
 schemadir = $(pkgdatadir)/schema
 dist_schema_DATA = \
     %reldir%/dat_conf.json \
+    %reldir%/dat_doctor.json \
     %reldir%/dat_info.json \
     %reldir%/dat_ping.json \
     %reldir%/dat_stat.json \

@@ -178,6 +178,8 @@ END
         status=0
         # shellcheck disable=SC2086 # words
         "$TOP_BUILDDIR/dat_info" $options >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
-        [ "$status" -eq 2 ] && [ ! -s "$BATS_TEST_TMPDIR/out" ] && [ -s "$BATS_TEST_TMPDIR/err" ]
+        [ "$status" -eq 2 ]
+        [ ! -s "$BATS_TEST_TMPDIR/out" ]
+        [ -s "$BATS_TEST_TMPDIR/err" ]
     done
 }

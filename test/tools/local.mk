@@ -44,3 +44,8 @@ EXTRA_DIST += %reldir%/completion.bats %reldir%/pages.bats
 
 TESTS += %reldir%/dat_conf.bats
 EXTRA_DIST += %reldir%/dat_conf.bats
+check_PROGRAMS += test/tools/doctor_test
+TESTS += test/tools/doctor_test %reldir%/dat_doctor.bats
+EXTRA_DIST += %reldir%/dat_doctor.bats
+test_tools_doctor_test_SOURCES = %reldir%/doctor_test.cpp
+test_tools_doctor_test_LDADD = libtestmain.la libdoctor.la $(libinfo_programs)

@@ -9,7 +9,7 @@ libinfo_la_SOURCES = \
     %reldir%/finding.cpp %reldir%/finding.hpp \
     %reldir%/listing.cpp %reldir%/listing.hpp \
     %reldir%/settings.cpp %reldir%/settings.hpp
-libinfo_exports = -Wl,--dynamic-list=$(top_srcdir)/dat/tools/info/exported.list
+libinfo_exports = -Wl,--dynamic-list=$(top_srcdir)/dat/tools/info/exported.list -Wl,-u,dat_registry_add_provider
 libinfo_programs = libinfo.la libtools.la libdatapi.la libdaplcore.la libyamlreader.la libsupport.la
 EXTRA_DIST += %reldir%/exported.list
 

@@ -20,19 +20,20 @@ constexpr const char* kPtraceScope = "/proc/sys/kernel/yama/ptrace_scope";
 
 /// Whether processes of one user may copy each other's memory decides how payload gets there.
 void explain_ptrace(const support::Facts& facts, softverbs::CopySetting copy) {
+    constexpr int kNobody = 3;
     std::ifstream file(kPtraceScope);
     int scope = 0;
     file >> scope;
-    constexpr int kRootOnly = 2;
-    if (copy == softverbs::CopySetting::kAgent || scope < kRootOnly || geteuid() == 0)
+    const bool permitted = scope == 0 || (geteuid() == 0 && scope < kNobody);
+    if (copy == softverbs::CopySetting::kAgent || permitted)
         return facts.note("ptrace_scope", std::to_string(scope), kPtraceScope, "");
     const bool only = copy == softverbs::CopySetting::kProcessVm;
     facts.add("ptrace_scope", std::to_string(scope), kPtraceScope,
               only ? support::Standing::kFails : support::Standing::kDegraded,
-              std::string("process_vm_readv is for root alone: ") +
+              std::string("process_vm_readv is refused between programs: ") +
                   (only ? "no transfer to another process is possible, "
                         : "the peer's service thread copies, which is slower, ") +
-                  "until `sysctl kernel.yama.ptrace_scope=1`");
+                  "until `sysctl kernel.yama.ptrace_scope=0`");
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What the two machines of a pair tell each other, and what does not go together.
+#pragma once
+
+#include <string>
+
+#include "dat/tools/doctor/finding.hpp"
+#include "dat/tools/doctor/link.hpp"
+#include "dat/tools/info/finding.hpp"
+
+namespace doctor {
+
+struct Side {
+    std::string release;  ///< of OpenDAT
+    std::string manager;  ///< CMA or SCM; "" where the provider does not tell
+    std::string device;
+    std::string link;  ///< RoCE, iWARP, InfiniBand
+    std::string mtu;
+    std::string gid;  ///< with its type
+    std::string address;
+    std::string boot;  ///< the kernel's id of this start of this machine
+};
+
+Side side_of(const info::KnownFacts& facts);
+/// Sends ours and receives theirs.
+Side exchange(Link& link, const Side& ours);
+/// What is empty on either side is not compared.
+void compare(const Side& ours, const Side& theirs, Findings& findings);
+
+}  // namespace doctor
