@@ -55,3 +55,13 @@ dat_strerror=$TOP_BUILDDIR/dat_strerror
         grep -vE '^dapl/(print_counters|counters)' || true)
     [ -z "$found" ] || { echo "$found"; false; }
 }
+
+@test "colours are for a terminal alone, and not where NO_COLOR is set or the terminal is dumb" {
+    need_program script
+    escape=$(printf '\033')
+    in_terminal() { env TERM=xterm "$@" script -qec "'$dat_strerror' DAT_ABORT" /dev/null; }
+    in_terminal | grep -q "$escape\\[1mDAT_ABORT"
+    never grep -q "$escape" <<<"$(in_terminal NO_COLOR=1)"
+    never grep -q "$escape" <<<"$(in_terminal TERM=dumb)"
+    never grep -q "$escape" <<<"$(env TERM=xterm "$dat_strerror" DAT_ABORT)"
+}
