@@ -110,7 +110,8 @@ void look_at_connections(Ia& ia, IaStatus& found) REQUIRES(connection_lock) {
 
 void look_at_children(Ia& ia, IaStatus& found) REQUIRES(ia.mutex) {
     found.pzs = for_each(ia.pzs, [](const Pz&) {});
-    found.lmrs = for_each(ia.lmrs, [&](const Lmr& lmr) { found.lmr_bytes += lmr.region->length; });
+    found.lmrs =
+        for_each(ia.lmrs, [&](const Lmr& lmr) { found.lmr_bytes += lmr.parameters.length; });
     found.rmrs = for_each(ia.rmrs, [](const Rmr&) {});
     for (Evd* evd = ia.evds.first(); evd; evd = ia.evds.after(*evd))
         found.evds.push_back(look_at(*evd, ia.cnos));

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -229,6 +229,55 @@ TEST_F(Status, clients_that_never_read_or_never_ask_do_not_hold_the_process_or_o
     EXPECT_EQ(ask(getpid())["ias"][0]["eps"].size(), 300u);
     for (const DAT_EP_HANDLE ep : eps) succeed(dat_ep_free(ep), "dat_ep_free");
     EXPECT_EQ(ask(getpid())["ias"][0]["eps"].size(), 0u);
+}
+
+/// Two ends in this process, which send each other messages.
+void exchange(const Side& side, DAT_EP_HANDLE from, DAT_EP_HANDLE to, int count) {
+    Buffer buffer(side);
+    DAT_LMR_TRIPLET all = buffer.all();
+    for (int i = 0; i < count; ++i) {
+        succeed(dat_ep_post_recv(to, 1, &all, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_recv");
+        succeed(dat_ep_post_send(from, 1, &all, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_send");
+        Side::wait(side.receives, DAT_DTO_COMPLETION_EVENT);
+        Side::wait(side.sends, DAT_DTO_COMPLETION_EVENT);
+    }
+}
+
+TEST_F(Status, may_be_asked_all_the_time_while_threads_transfer_make_and_end_everything) {
+    const Side side;
+    side.listen(4711);
+    const DAT_EP_HANDLE from = side.endpoint();
+    const DAT_EP_HANDLE to = side.endpoint();
+    succeed(Side::connect(from, 4711), "dat_ep_connect");
+    succeed(dat_cr_accept(side.request(), to, 0, nullptr), "dat_cr_accept");
+    for (int ends = 0; ends < 2; ++ends)
+        Side::wait(side.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
+    std::atomic<bool> done{false};
+    std::thread transferring([&] { exchange(side, from, to, scaled(300)); });
+    std::thread making([&] {
+        for (int i = 0; i < scaled(20); ++i) {
+            const Side other;
+            Buffer buffer(other);
+            DAT_LMR_TRIPLET all = buffer.all();
+            const DAT_EP_HANDLE ep = other.endpoint();
+            succeed(dat_ep_post_recv(ep, 1, &all, cookie(3), DAT_COMPLETION_DEFAULT_FLAG),
+                    "dat_ep_post_recv");
+            succeed(dat_ep_free(ep), "dat_ep_free");
+        }
+    });
+    std::thread asking([&] {
+        while (!done) {
+            const json answer = ask(getpid());
+            EXPECT_TRUE(answer["busy"] || !answer["ias"].empty());
+        }
+    });
+    transferring.join();
+    making.join();
+    done = true;
+    asking.join();
+    EXPECT_EQ(ask(getpid())["ias"].size(), 1u);
 }
 
 TEST_F(Status, what_is_no_request_is_not_answered) {
