@@ -115,6 +115,26 @@ END
     ! cat "$BATS_TEST_TMPDIR"/without.* | grep -q yaml
 }
 
+@test "libdat2 and the provider go when they are closed, although they have read a file" {
+    { echo ias:; soft_entry ia; printf 'settings: {DAPL_IB_SL: 3}\n'; } >"$user_file"
+    run -0 --separate-stderr "$TOP_BUILDDIR/test/compat/unload" --open ia "$libraries/libdat2.so.2" "$libraries/libdaplsoft.so.2"
+    [ -z "$stderr" ]
+}
+
+@test "dat_info --explain names the line of opendat.yaml that an IA and a setting come from" {
+    { echo ias:; soft_entry mine; printf 'softverbs:\n  copy: agent\n'; } >"$user_file"
+    "$TOP_BUILDDIR/dat_info" --explain mine >"$BATS_TEST_TMPDIR/out"
+    grep -A 1 "^record .*$user_file:2: mine " "$BATS_TEST_TMPDIR/out" | grep -q '^ *taken' || { cat "$BATS_TEST_TMPDIR/out"; return 1; }
+    grep -q "^copy .*$user_file:6" "$BATS_TEST_TMPDIR/out" || { cat "$BATS_TEST_TMPDIR/out"; return 1; }
+}
+
+@test "dat_info --settings shows a value with file and line, and what was set and is not used" {
+    printf 'settings:\n  DAPL_IB_SL: 3\n  DAPL_ACK_RETRY: 5\n' >"$user_file"
+    DAPL_ACK_RETRY=6 "$TOP_BUILDDIR/dat_info" --settings --json >"$BATS_TEST_TMPDIR/out"
+    grep -q "$user_file:2" "$BATS_TEST_TMPDIR/out"
+    grep -q 'environment goes before it (6)' "$BATS_TEST_TMPDIR/out" || { cat "$BATS_TEST_TMPDIR/out"; return 1; }
+}
+
 @test "a program that only happens to be linked with libdat2 is not told of a bad file" {
     printf 'settings: [\n' >"$user_file"
     run -0 --separate-stderr "$TOP_BUILDDIR/test/compat/unload" "$libraries/libdat2.so.2"

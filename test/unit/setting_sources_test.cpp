@@ -2,6 +2,9 @@
 #include "dapl/support/setting_sources.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
 
 #include "dapl/support/log.hpp"
 #include "test/support/process.hpp"
@@ -67,6 +70,20 @@ TEST_F(SettingSources, a_file_of_more_force_goes_before_what_another_says_of_one
 TEST_F(SettingSources, settings_of_an_IA_that_there_is_not_are_unused) {
     write_user_file("ias:\n- ia_name: nosuch\n  settings: {DAPL_IB_MTU: 512}\n");
     EXPECT_EQ(unused("DAPL_IB_MTU"), user_file() + ":3: unknown-ia: there is no IA nosuch\n");
+}
+
+TEST_F(SettingSources, threads_that_ask_first_all_get_the_file_s_value) {
+    write_user_file("settings: {DAPL_IB_SL: 4}\n");
+    for (int round = 0; round < test::scaled(20); ++round) {
+        support::forget_configuration();
+        std::atomic<int> right{0};
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; ++i)
+            threads.emplace_back(
+                [&] { right += support::setting_integer(Setting::kIbServiceLevel) == 4; });
+        for (std::thread& thread : threads) thread.join();
+        EXPECT_EQ(right, 4);
+    }
 }
 
 TEST_F(SettingSources, bad_values_and_unknown_names_are_unused_wherever_they_stand) {
