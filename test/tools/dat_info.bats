@@ -54,6 +54,15 @@ holds() {
     holds 'fact("passed_over") | .note | contains("libmissing.so.2: cannot open shared object file")'
 }
 
+@test "dat_info --explain names the line of opendat.yaml where an IA comes from there" {
+    unset DAT_OVERRIDE
+    export OPENDAT_CONFIG=$BATS_TEST_TMPDIR/opendat.yaml
+    printf 'ias:\n  - ia_name: from-yaml\n    lib_path: libdaplsoft.so.2\n    ia_params: soft0 0\n' >"$OPENDAT_CONFIG"
+    info 0 --explain from-yaml
+    holds "[fact(\"record\") | select(.note == \"taken\") | .value] | .[0] | startswith(\"$OPENDAT_CONFIG:2: from-yaml\")"
+    holds "fact(\"address\") | .source == \"$OPENDAT_CONFIG:2\""
+}
+
 @test "dat_info --explain says where the loader found the library and which version it is" {
     info 0 --explain ia
     holds "fact(\"library\") | .value == \"$(realpath "$TOP_BUILDDIR/.libs/libdaplsoft.so.2")\" and .source == \"environment LD_LIBRARY_PATH\""

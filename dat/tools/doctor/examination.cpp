@@ -105,11 +105,11 @@ class Examination {
         link.send("opens", opens ? "yes" : "no");
         const bool theirs_opens = link.receive("opens") == "yes";
         report_.peer = exchange(link, *report_.here);
-        compare(*report_.here, *report_.peer, report_.findings);
+        const bool match = compare(*report_.here, *report_.peer, report_.findings);
         if (!theirs_opens)
             report_.findings.add(kTransferFails, "the other machine's IA cannot be opened",
                                  "see what dat_doctor says there");
-        if (!opens || !theirs_opens) return;
+        if (!opens || !theirs_opens || !match) return;
         begin("a transfer");
         try_with_peer(report_.ia, options_.listen ? Role::kPassive : Role::kActive, std::move(link),
                       options_.seconds, report_.findings);

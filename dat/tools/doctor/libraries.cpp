@@ -88,6 +88,7 @@ std::vector<std::string> loader_directories(const View& view) {
 
 void check_installed(const View& view, const std::vector<std::string>& directories,
                      Findings& findings) {
+    std::map<std::string, std::vector<std::string>> by_places;
     for (const char* soname : kSonames) {
         std::string places;
         int count = 0;
@@ -96,11 +97,16 @@ void check_installed(const View& view, const std::vector<std::string>& directori
             if (!files::exists(view.root + directory + "/" + soname, error)) continue;
             places += (count++ == 0 ? "" : ", then ") + directory;
         }
-        if (count < 2) continue;
-        findings.add(kSeveralLibraries, fmt::format("{} is in {}", soname, places),
-                     fmt::format("remove the package of the one that is not wanted (`dpkg -S {}`, "
+        if (count > 1) by_places[places].emplace_back(soname);
+    }
+    for (const auto& [places, sonames] : by_places) {
+        std::string list;
+        for (const std::string& soname : sonames) list += (list.empty() ? "" : ", ") + soname;
+        findings.add(kSeveralLibraries,
+                     fmt::format("{} {} in {}", list, sonames.size() == 1 ? "is" : "are", places),
+                     fmt::format("remove the package of those that are not wanted (`dpkg -S {}`, "
                                  "`rpm -qf`), then ldconfig",
-                                 soname));
+                                 sonames.front()));
     }
 }
 

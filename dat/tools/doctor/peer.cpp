@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dat/tools/doctor/peer.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <fstream>
 
 #include "config.h"
@@ -50,7 +52,7 @@ Side side_of(const info::KnownFacts& facts) {
         if (fact.subject == "device") take(side.device, fact.value);
         if (fact.subject == "link") take(side.link, fact.value);
         if (fact.subject == "mtu") take(side.mtu, fact.value);
-        if (fact.subject == "gid") take(side.gid, fact.value);
+        if (fact.subject == "gid" && fact.value != "none") take(side.gid, fact.value);
         if (fact.subject == "address") take(side.address, fact.value);
     }
     return side;
@@ -63,7 +65,8 @@ Side exchange(Link& link, const Side& ours) {
     return theirs;
 }
 
-void compare(const Side& ours, const Side& theirs, Findings& findings) {
+bool compare(const Side& ours, const Side& theirs, Findings& findings) {
+    const std::size_t before = findings.all().size();
     if (differ(ours.release, theirs.release))
         findings.add(kPeerRelease, both(ours.release, theirs.release),
                      "install one release on both machines");
@@ -85,6 +88,9 @@ void compare(const Side& ours, const Side& theirs, Findings& findings) {
         (kinds || differ(type_of(ours.gid), type_of(theirs.gid))))
         findings.add(kPeerGid, both(ours.gid, theirs.gid),
                      "give both interfaces addresses of one kind, or set DAPL_GID_INDEX");
+    return std::none_of(
+        findings.all().begin() + static_cast<std::ptrdiff_t>(before), findings.all().end(),
+        [](const Finding& finding) { return finding.kind->severity == Severity::kError; });
 }
 
 }  // namespace doctor

@@ -25,7 +25,8 @@ struct Side {
 Side side_of(const info::KnownFacts& facts);
 /// Sends ours and receives theirs.
 Side exchange(Link& link, const Side& ours);
-/// What is empty on either side is not compared.
-void compare(const Side& ours, const Side& theirs, Findings& findings);
+/// What is empty on either side is not compared. Both sides come to the same.
+/// @return whether a transfer between them can be tried.
+bool compare(const Side& ours, const Side& theirs, Findings& findings);
 
 }  // namespace doctor
