@@ -264,6 +264,20 @@ TEST_F(Status, may_be_asked_all_the_time_while_threads_transfer_make_and_end_eve
             const DAT_EP_HANDLE ep = other.endpoint();
             succeed(dat_ep_post_recv(ep, 1, &all, cookie(3), DAT_COMPLETION_DEFAULT_FLAG),
                     "dat_ep_post_recv");
+            DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+            succeed(dat_cno_create(other.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create");
+            succeed(dat_evd_modify_cno(other.requests, cno), "dat_evd_modify_cno");
+            DAT_SRQ_ATTR size{};
+            size.max_recv_dtos = 4;
+            size.max_recv_iov = 1;
+            DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
+            succeed(dat_srq_create(other.ia, other.pz, &size, &srq), "dat_srq_create");
+            succeed(dat_srq_post_recv(srq, 1, &all, cookie(4)), "dat_srq_post_recv");
+            const DAT_PSP_HANDLE psp = other.listen(4712);
+            succeed(dat_psp_free(psp), "dat_psp_free");
+            succeed(dat_evd_modify_cno(other.requests, DAT_HANDLE_NULL), "dat_evd_modify_cno");
+            succeed(dat_cno_free(cno), "dat_cno_free");
+            succeed(dat_srq_free(srq), "dat_srq_free");
             succeed(dat_ep_free(ep), "dat_ep_free");
         }
     });
