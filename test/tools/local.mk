@@ -39,8 +39,13 @@ TESTS += test/tools/stat_test
 test_tools_stat_test_SOURCES = %reldir%/stat_test.cpp
 test_tools_stat_test_LDADD = libtestmain.la libstat.la libtools.la libsupport.la
 
-TESTS += %reldir%/completion.bats %reldir%/pages.bats
-EXTRA_DIST += %reldir%/completion.bats %reldir%/pages.bats
+TESTS += %reldir%/completion.bats %reldir%/pages.bats %reldir%/quickstart.bats
+EXTRA_DIST += %reldir%/completion.bats %reldir%/pages.bats %reldir%/quickstart.bats %reldir%/transcript
+
+# Runs the commands of the page again, and puts what they print into it.
+quickstart-document: all
+	TOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/%reldir%/transcript $(abs_top_srcdir)/doc/quickstart.md
+.PHONY: quickstart-document
 
 TESTS += %reldir%/dat_conf.bats
 EXTRA_DIST += %reldir%/dat_conf.bats

@@ -7,7 +7,7 @@ load ../compat/helpers
 pages=$TOP_BUILDDIR/doc/man
 
 setup() {
-    need_program mandoc
+    need_program mandoc jq
     [ -e "$pages/opendat.7" ] || missing "scdoc was not installed when the manual pages were built"
 }
 
@@ -77,15 +77,16 @@ same_options() {
         "$TOP_BUILDDIR/$tool" --nosuch >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/errors" || status=$?
         [ "$status" = 2 ] || { echo "$tool ended with $status"; false; }
         [ ! -s "$BATS_TEST_TMPDIR/out" ]
-        grep -q "^$tool: .*--nosuch.*--help" "$BATS_TEST_TMPDIR/errors" || { cat "$BATS_TEST_TMPDIR/errors"; false; }
+        # A tool with commands may miss one of them first.
+        grep -qE "^$tool: .*(--nosuch|is required).*--help" "$BATS_TEST_TMPDIR/errors" || { cat "$BATS_TEST_TMPDIR/errors"; false; }
     done
 }
 
 @test "the documents of every tool have a schema, installed with it, which says tool and version" {
     for tool in dat_conf dat_doctor dat_info dat_ping dat_stat dat_strerror; do
         schema=$TOP_SRCDIR/doc/schema/$tool.json
-        grep -q "\"const\": \"$tool\"" "$schema"
-        grep -q '"version": { "const": [1-9]' "$schema"
+        jq -e --arg tool "$tool" '.properties.tool.const == $tool and .properties.version.const >= 1 and
+            (.required | contains(["tool", "version"]))' "$schema" >/dev/null || { echo "$schema"; false; }
         grep -q "/$tool.json" "$TOP_SRCDIR/doc/schema/local.mk"
         "$TOP_BUILDDIR/$tool" --help | grep -qE '^ +(-j, ?)?--json' || "$TOP_BUILDDIR/$tool" list --help | grep -q -- --json
     done
