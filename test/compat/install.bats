@@ -33,7 +33,7 @@ all_there() {
 @test "make install puts libraries, headers, programs, pages and dat.conf in place" {
     # shellcheck disable=SC2154 # set by setup
     all_there "$libdir"/libdat2.so.2 "$libdir"/libdaplofa.so.2 "$libdir"/libdaploscm.so.2 "$libdir"/libdaplsoft.so.2 "$libdir"/libsoftverbs.so \
-        "$libdir"/pkgconfig/dat2.pc "$libdir"/pkgconfig/dat.pc "$bindir"/dtest "$bindir"/dtest_ext "$bindir"/dtestx "$bindir"/softverbs "$bindir"/dat_conf "$bindir"/dat_perf "$bindir"/dat_trace "$sysconfdir"/dat.conf
+        "$libdir"/pkgconfig/dat2.pc "$libdir"/pkgconfig/dat.pc "$bindir"/dtest "$bindir"/dtest_ext "$bindir"/dtestx "$bindir"/softverbs "$bindir"/dat_conf "$bindir"/dat_doctor "$bindir"/dat_info "$bindir"/dat_perf "$bindir"/dat_trace "$sysconfdir"/dat.conf
     # shellcheck disable=SC2154
     for header in "$TOP_SRCDIR"/dat/include/dat2/*.h; do
         cmp "$header" "$root$includedir/dat2/${header##*/}"

@@ -7,8 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "dapl/cm/device.hpp"
+#include "dapl/cm/explain_device.hpp"
+#include "dapl/support/facts.hpp"
 #include "dapl/support/log.hpp"
 #include "test/unit/fake_device_list.hpp"
 
@@ -162,6 +166,60 @@ TEST_F(Device, that_fails_to_open_is_told_with_the_systems_reason) {
               std::string(kBegin) +
                   "RDMA device rxe0 does not work: Input/output error; see `ibv_devinfo` and the "
                   "kernel's log (`dmesg`) [DAT246]\n");
+}
+
+struct Told {
+    std::string subject, value, source, note;
+    support::Standing standing;
+};
+void take(void* listener, const support::Fact& fact) {
+    static_cast<std::vector<Told>*>(listener)->push_back(
+        {fact.subject, fact.value, fact.source, fact.note, fact.standing});
+}
+
+class DryRun : public Device {
+  protected:
+    /// What is told of that subject, by the same choice that an open makes.
+    static std::vector<Told> facts(const char* subject) {
+        std::vector<Told> all;
+        const auto opened = open_device("the-ia", "rxe0 1");
+        EXPECT_TRUE(opened);
+        if (!opened) return all;
+        const support::Facts tell({take, &all}, "the-ia");
+        dapl::cm::explain_device(tell, opened->context.get(), opened->choice, "ia_params");
+        std::erase_if(all, [&](const Told& told) { return told.subject != subject; });
+        return all;
+    }
+};
+
+TEST_F(DryRun, tells_the_gid_that_an_open_takes_and_why_it_takes_no_other) {
+    const auto taken = facts("gid");
+    ASSERT_EQ(taken.size(), 1u);
+    EXPECT_EQ(taken[0].value, "index 1: ::ffff:10.0.0.1 (RoCE v2)");
+    EXPECT_EQ(taken[0].source, "default");
+    EXPECT_EQ(taken[0].standing, support::Standing::kWorks);
+    const auto others = facts("gid_entry");
+    ASSERT_EQ(others.size(), 1u);
+    EXPECT_EQ(others[0].value, "index 0: fe80::1 (RoCE v2)");
+    EXPECT_EQ(others[0].note, "not taken: a routable address comes before link-local");
+}
+
+TEST_F(DryRun, tells_that_the_environment_has_named_a_gid_which_reaches_less) {
+    setenv("DAPL_GID_INDEX", "0", 1);
+    const auto taken = facts("gid");
+    ASSERT_EQ(taken.size(), 1u);
+    EXPECT_EQ(taken[0].source, "environment DAPL_GID_INDEX");
+    EXPECT_EQ(taken[0].standing, support::Standing::kDegraded);
+    EXPECT_NE(taken[0].note.find("its own network segment only"), std::string::npos);
+}
+
+TEST_F(DryRun, calls_an_ia_degraded_whose_port_is_not_active) {
+    EXPECT_EQ(facts("port_state")[0].standing, support::Standing::kWorks);
+    show_changed([](fake::ListedDevice& device) { device.state = IBV_PORT_DOWN; });
+    const auto state = facts("port_state");
+    ASSERT_EQ(state.size(), 1u);
+    EXPECT_EQ(state[0].value, "down");
+    EXPECT_EQ(state[0].standing, support::Standing::kDegraded);
 }
 
 }  // namespace
