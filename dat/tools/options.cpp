@@ -62,15 +62,25 @@ bool parse_whole(const std::string& text, Number& value) {
     return error == std::errc() && stop == end;
 }
 
-}  // namespace
-
 int usage_error(const char* tool, const std::string& what) {
     std::cerr << tool << ": " << what << "; " << tool << " --help lists the options\n";
     return kUsageStatus;
 }
 
+}  // namespace
+
 int flush_output() {
     return std::fflush(stdout) == 0 && !std::ferror(stdout) ? 0 : kFailureStatus;
+}
+
+int run(const char* tool, const std::function<int()>& work, int failure_status) {
+    try {
+        return work();
+    } catch (const std::exception& failure) {
+        std::fflush(stdout);
+        std::fprintf(stderr, "%s: %s\n", tool, failure.what());
+        return failure_status;
+    }
 }
 
 Parsed parse(const CommandLine& line, int argc, char** argv) {
@@ -84,6 +94,7 @@ Parsed parse(const CommandLine& line, int argc, char** argv) {
     if (!line.commands.empty()) app.require_subcommand(1);
     try {
         app.parse(argc, argv);
+        if (line.check) line.check();
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() != 0) return {usage_error(line.tool, error.what()), ""};
         app.exit(error);

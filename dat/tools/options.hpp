@@ -18,7 +18,7 @@ inline constexpr int kFailureStatus = 1;
 inline constexpr int kUsageStatus = 2;
 
 /// Thrown by a Take for an argument that is not accepted, and by a tool for options that do not go
-/// together; parse() and usage_error() print it.
+/// together; parse() prints it.
 class WrongUsage : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -52,6 +52,9 @@ struct CommandLine {
     std::vector<Option> options;
     std::vector<Command> commands;  ///< where there are any, one must be given
     const char* footer;             ///< the exit statuses
+    /// What must hold for the options together; throws WrongUsage where it does not. Called once
+    /// all are there.
+    std::function<void()> check = {};
 };
 
 struct Parsed {
@@ -62,11 +65,12 @@ struct Parsed {
 
 /// Adds -h,--help and -V,--version to the table and obeys it. What is wrong is told on stderr.
 Parsed parse(const CommandLine& line, int argc, char** argv);
-/// Tells on stderr what is wrong. @return kUsageStatus
-int usage_error(const char* tool, const std::string& what);
 /// To be called when all is printed: a full disk or a closed pipe is a failure too. @return the
 /// exit status
 int flush_output();
+/// Does a tool's work, and tells on stderr what it throws. @return what it returns, else
+/// `failure_status`
+int run(const char* tool, const std::function<int()>& work, int failure_status = kFailureStatus);
 
 // -- targets
 // -------------------------------------------------------------------------------------------

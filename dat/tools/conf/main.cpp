@@ -300,11 +300,5 @@ int main(int argc, char** argv) {
     options.params = "soft0 0";
     const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
     if (parsed.exit_status) return *parsed.exit_status;
-    try {
-        return run(parsed.command, options);
-    } catch (const std::exception& failure) {
-        std::fflush(stdout);
-        std::fprintf(stderr, "dat_conf: %s\n", failure.what());
-        return tools::kFailureStatus;
-    }
+    return tools::run("dat_conf", [&] { return run(parsed.command, options); });
 }

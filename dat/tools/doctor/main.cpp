@@ -23,11 +23,5 @@ int main(int argc, char** argv) {
     int exit_status = 0;
     const std::optional<doctor::Options> options = doctor::parse_options(argc, argv, exit_status);
     if (!options) return exit_status;
-    try {
-        return run(*options);
-    } catch (const std::exception& failure) {
-        std::fflush(stdout);
-        std::fprintf(stderr, "dat_doctor: %s\n", failure.what());
-        return tools::kFailureStatus;
-    }
+    return tools::run("dat_doctor", [&] { return run(*options); });
 }

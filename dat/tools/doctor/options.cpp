@@ -17,6 +17,11 @@ tools::Take process(std::vector<std::string>& target) {
     };
 }
 
+void check(const Options& options) {
+    if (options.listen && !options.host.empty())
+        throw tools::WrongUsage("--listen does not go with a HOST");
+}
+
 tools::CommandLine command_line(Options& options) {
     return {
         "dat_doctor",
@@ -37,7 +42,8 @@ tools::CommandLine command_line(Options& options) {
          {"-j,--json", nullptr, "print one JSON document", tools::flag(options.json)}},
         {},
         "Exit status: 0 nothing is wrong, 1 something would fail, 2 wrong usage, 3 warnings "
-        "only."};
+        "only.",
+        [&options] { check(options); }};
 }
 
 }  // namespace
@@ -46,12 +52,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
     Options options;
     const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
     exit_status = parsed.exit_status.value_or(0);
-    if (parsed.exit_status) return std::nullopt;
-    if (options.listen && !options.host.empty()) {
-        exit_status = tools::usage_error("dat_doctor", "--listen does not go with a HOST");
-        return std::nullopt;
-    }
-    return options;
+    return parsed.exit_status ? std::nullopt : std::optional(options);
 }
 
 }  // namespace doctor

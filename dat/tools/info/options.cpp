@@ -6,6 +6,15 @@
 namespace info {
 namespace {
 
+void check(const Options& options) {
+    if (options.thread_safe && options.explain.empty())
+        throw tools::WrongUsage("--threadsafe goes with --explain");
+    if (options.settings && !options.explain.empty())
+        throw tools::WrongUsage("--settings does not go with --explain");
+    if (!options.ia.empty() && !options.settings)
+        throw tools::WrongUsage("--ia goes with --settings");
+}
+
 tools::CommandLine command_line(Options& options) {
     return {
         "dat_info",
@@ -24,16 +33,8 @@ tools::CommandLine command_line(Options& options) {
          {"-j,--json", nullptr, "print one JSON document", tools::flag(options.json)}},
         {},
         "Exit status: 0 works, 1 an IA cannot be opened, 2 wrong usage, 3 works, but "
-        "degraded."};
-}
-
-/// @return what is wrong with the options together, nullptr when nothing is.
-const char* contradiction(const Options& options) {
-    if (options.thread_safe && options.explain.empty()) return "--threadsafe goes with --explain";
-    if (options.settings && !options.explain.empty())
-        return "--settings does not go with --explain";
-    if (!options.ia.empty() && !options.settings) return "--ia goes with --settings";
-    return nullptr;
+        "degraded.",
+        [&options] { check(options); }};
 }
 
 }  // namespace
@@ -42,12 +43,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
     Options options;
     const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
     exit_status = parsed.exit_status.value_or(0);
-    if (parsed.exit_status) return std::nullopt;
-    if (const char* wrong = contradiction(options)) {
-        exit_status = tools::usage_error("dat_info", wrong);
-        return std::nullopt;
-    }
-    return options;
+    return parsed.exit_status ? std::nullopt : std::optional(options);
 }
 
 }  // namespace info

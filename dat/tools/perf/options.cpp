@@ -169,11 +169,9 @@ void add_output(Rows& rows, Options& options) {
                  {"--json", nullptr, "print one JSON document", tools::flag(options.json)}});
 }
 
-/// @return what is wrong with the options together, nullptr when nothing is.
-const char* contradiction(const Options& options) {
-    if (options.both && !options.host.empty()) return "--both takes no HOST";
-    if (!options.both && !options.peer_cpus.empty()) return "--peer-cpu needs --both";
-    return nullptr;
+void check(const Options& options) {
+    if (options.both && !options.host.empty()) throw WrongUsage("--both takes no HOST");
+    if (!options.both && !options.peer_cpus.empty()) throw WrongUsage("--peer-cpu needs --both");
 }
 
 void finish(Options& options) {
@@ -244,14 +242,11 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
          "  dat_perf --both [OPTION]...   both, on this machine",
          std::move(rows),
          {},
-         "Exit status: 0 measured, 1 something failed, 2 wrong usage."},
+         "Exit status: 0 measured, 1 something failed, 2 wrong usage.",
+         [&options] { check(options); }},
         argc, argv);
     exit_status = parsed.exit_status.value_or(0);
     if (parsed.exit_status) return std::nullopt;
-    if (const char* wrong = contradiction(options)) {
-        exit_status = tools::usage_error("dat_perf", wrong);
-        return std::nullopt;
-    }
     finish(options);
     return options;
 }

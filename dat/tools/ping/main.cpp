@@ -20,6 +20,13 @@ struct Options {
     bool listen = false;
 };
 
+void check(const Options& options) {
+    if (options.listen == !options.wishes.target.empty())
+        throw tools::WrongUsage("either --listen or a HOST is needed");
+    if (options.listen && options.wishes.json)
+        throw tools::WrongUsage("--json goes with a HOST alone");
+}
+
 tools::CommandLine command_line(Options& options) {
     constexpr double kDay = 86400;
     Wishes& wishes = options.wishes;
@@ -49,14 +56,8 @@ tools::CommandLine command_line(Options& options) {
          {"--json", nullptr, "print the summary as a JSON document", tools::flag(wishes.json)}},
         {},
         "Exit status: 0 answers came, 1 none did (with -c and -w: not all), 2 error, wrong usage "
-        "included."};
-}
-
-void check(const Options& options) {
-    if (options.listen == !options.wishes.target.empty())
-        throw tools::WrongUsage("either --listen or a HOST is needed");
-    if (options.listen && options.wishes.json)
-        throw tools::WrongUsage("--json goes with a HOST alone");
+        "included.",
+        [&options] { check(options); }};
 }
 
 void end_at_signals() {
@@ -66,7 +67,6 @@ void end_at_signals() {
 }
 
 int run(const Options& options) {
-    check(options);
     end_at_signals();
     const Wishes& wishes = options.wishes;
     const int status =
@@ -80,13 +80,6 @@ int main(int argc, char** argv) {
     Options options;
     const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
     if (parsed.exit_status) return *parsed.exit_status;
-    try {
-        return run(options);
-    } catch (const tools::WrongUsage& error) {
-        return tools::usage_error("dat_ping", error.what());
-    } catch (const std::exception& failure) {
-        std::fflush(stdout);
-        std::fprintf(stderr, "dat_ping: %s\n", failure.what());
-        return kErrorStatus;
-    }
+    return tools::run(
+        "dat_ping", [&] { return run(options); }, kErrorStatus);
 }

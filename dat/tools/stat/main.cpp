@@ -21,12 +21,24 @@ using namespace stat_tool;
 constexpr int kHangStatus = 3;
 
 struct Options {
-    std::vector<std::string> words;
     std::vector<pid_t> pids;
     bool json = false, prometheus = false, hang = false, counters = false;
     double watch = 0;  ///< seconds; 0: once
     double after = 5;
 };
+
+tools::Take process(std::vector<pid_t>& target) {
+    return [&target](const std::string& text) {
+        target.push_back(static_cast<pid_t>(tools::parse_integer(text, 1, 1 << 30)));
+    };
+}
+
+void check(const Options& options) {
+    if (options.prometheus && (options.json || options.hang || options.watch > 0))
+        throw tools::WrongUsage("--prometheus goes with none of --json, --hang, --watch");
+    if (options.counters && (options.json || options.prometheus || options.hang))
+        throw tools::WrongUsage("--counters goes with the table alone");
+}
 
 tools::CommandLine command_line(Options& options) {
     return {
@@ -36,7 +48,7 @@ tools::CommandLine command_line(Options& options) {
         "  dat_stat PID...             adapter instances, endpoints, dispatchers\n"
         "  dat_stat --hang PID [PID]   what does not go on, seen from both ends where both are "
         "asked",
-        {{"pid", "PID", "number of a process", tools::list(options.words), tools::kAnyNumber, true},
+        {{"pid", "PID", "number of a process", process(options.pids), tools::kAnyNumber, true},
          {"--hang", nullptr, "look for what hangs instead", tools::flag(options.hang)},
          {"--after", "SECONDS", "how long a thing must last to hang [5]",
           tools::real(options.after, 0, 86400)},
@@ -48,16 +60,8 @@ tools::CommandLine command_line(Options& options) {
           tools::flag(options.prometheus)}},
         {},
         "Exit status: 0 nothing hangs, 1 something failed, 2 wrong usage, 3 something hangs "
-        "(--hang)."};
-}
-
-void check(Options& options) {
-    for (const std::string& word : options.words)
-        options.pids.push_back(static_cast<pid_t>(tools::parse_integer(word, 1, 1 << 30)));
-    if (options.prometheus && (options.json || options.hang || options.watch > 0))
-        throw tools::WrongUsage("--prometheus goes with none of --json, --hang, --watch");
-    if (options.counters && (options.json || options.prometheus || options.hang))
-        throw tools::WrongUsage("--counters goes with the table alone");
+        "(--hang).",
+        [&options] { check(options); }};
 }
 
 void tell(const std::exception& failure) {
@@ -146,13 +150,5 @@ int main(int argc, char** argv) {
     Options options;
     const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
     if (parsed.exit_status) return *parsed.exit_status;
-    try {
-        check(options);
-        return show(options);
-    } catch (const tools::WrongUsage& error) {
-        return tools::usage_error("dat_stat", error.what());
-    } catch (const std::exception& failure) {
-        tell(failure);
-        return tools::kFailureStatus;
-    }
+    return tools::run("dat_stat", [&] { return show(options); });
 }

@@ -18,6 +18,11 @@ struct Options {
     bool json = false;
 };
 
+void check(const Options& options) {
+    if (options.words.empty() != options.list)
+        throw tools::WrongUsage("either CODE|NAME|MESSAGE-ID or --list is needed");
+}
+
 tools::CommandLine command_line(Options& options) {
     return {"dat_strerror",
             "Explains the codes, events and messages of DAT: what they mean, likely causes, what "
@@ -32,7 +37,8 @@ tools::CommandLine command_line(Options& options) {
              {"--json", nullptr, "print one JSON document (doc/schema/dat_strerror.json)",
               tools::flag(options.json)}},
             {},
-            "Exit status: 0 explained, 1 something is unknown, 2 wrong usage."};
+            "Exit status: 0 explained, 1 something is unknown, 2 wrong usage.",
+            [&options] { check(options); }};
 }
 
 std::string code_text(const Entry& entry) {
@@ -109,8 +115,5 @@ int main(int argc, char** argv) {
     Options options;
     const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
     if (parsed.exit_status) return *parsed.exit_status;
-    if (options.words.empty() != options.list)
-        return tools::usage_error("dat_strerror",
-                                  "either CODE|NAME|MESSAGE-ID or --list is needed");
-    return explain(options);
+    return tools::run("dat_strerror", [&] { return explain(options); });
 }

@@ -66,11 +66,6 @@ int main(int argc, char** argv) {
     int exit_status = 0;
     const std::optional<Options> options = parse_options(argc, argv, exit_status);
     if (!options) return exit_status;
-    try {
-        return options->changes_levels() ? change(*options) : show(*options);
-    } catch (const std::exception& failure) {
-        std::fflush(stdout);
-        std::fprintf(stderr, "dat_trace: %s\n", failure.what());
-        return tools::kFailureStatus;
-    }
+    return tools::run(
+        "dat_trace", [&] { return options->changes_levels() ? change(*options) : show(*options); });
 }

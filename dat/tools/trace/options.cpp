@@ -14,6 +14,21 @@ tools::Take level(std::optional<int>& target) {
     };
 }
 
+void check(const Options& options) {
+    const auto require = [](bool good, const char* what) {
+        if (!good) throw tools::WrongUsage(what);
+    };
+    const std::size_t targets = options.targets.size() + options.cores.size();
+    require(targets > 0, "a PID or a FILE is needed");
+    require(options.save.empty() || targets == 1, "--save takes one PID or FILE");
+    require(!options.changes_levels() || options.cores.empty(),
+            "a core file has no level to change");
+    require(!options.changes_levels() || (options.save.empty() && !options.json && !options.all),
+            "--dat and --dapl go with process ids alone");
+    require(options.save.empty() || (!options.json && !options.all),
+            "--save goes with neither --json nor --all");
+}
+
 tools::CommandLine command_line(Options& options) {
     return {
         "dat_trace",
@@ -35,21 +50,8 @@ tools::CommandLine command_line(Options& options) {
           tools::flag(options.all)},
          {"--json", nullptr, "print one JSON document", tools::flag(options.json)}},
         {},
-        "Exit status: 0 done, 1 something failed, 2 wrong usage."};
-}
-
-/// @return what is wrong with the options together, nullptr when nothing is.
-const char* contradiction(const Options& options) {
-    const std::size_t targets = options.targets.size() + options.cores.size();
-    if (targets == 0) return "a PID or a FILE is needed";
-    if (!options.save.empty() && targets != 1) return "--save takes one PID or FILE";
-    if (options.changes_levels() && !options.cores.empty())
-        return "a core file has no level to change";
-    if (options.changes_levels() && (!options.save.empty() || options.json || options.all))
-        return "--dat and --dapl go with process ids alone";
-    if (!options.save.empty() && (options.json || options.all))
-        return "--save goes with neither --json nor --all";
-    return nullptr;
+        "Exit status: 0 done, 1 something failed, 2 wrong usage.",
+        [&options] { check(options); }};
 }
 
 }  // namespace
@@ -58,12 +60,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
     Options options;
     const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
     exit_status = parsed.exit_status.value_or(0);
-    if (parsed.exit_status) return std::nullopt;
-    if (const char* wrong = contradiction(options)) {
-        exit_status = tools::usage_error("dat_trace", wrong);
-        return std::nullopt;
-    }
-    return options;
+    return parsed.exit_status ? std::nullopt : std::optional(options);
 }
 
 }  // namespace tracing
