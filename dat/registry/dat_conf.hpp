@@ -14,7 +14,7 @@ namespace dat {
 
 /// One good line. Kernel and nondefault records are read too; the registry leaves them out.
 struct ConfRecord {
-    int line = 0;  ///< from 1
+    int line = 0;        ///< from 1
     int end_column = 0;  ///< of dat.conf: where a comment behind the record would begin, from 1
     std::string ia_name;
     bool kernel = false;

@@ -28,7 +28,8 @@ EXTRA_DIST += %reldir%/abi.awk %reldir%/abi.tsv %reldir%/headers.bats
 test_unit_api_test_SOURCES = %reldir%/extension_test.cpp %reldir%/handle_test.cpp \
     %reldir%/strerror_test.cpp
 test_unit_api_test_LDADD = libtestmain.la libdatapi.la
-# Of the core only the objects that a test names: without optimisation each has templates of std::string for whoever asks first.
+# Of the core only the objects that a test names: where a template of std::string was not inlined, an object has it for whoever asks
+# first, unless the standard library is asked before it.
 test_of_core_parts = libtestmain.la -lstdc++ libdaplcore.la libsupport.la
 
 check_PROGRAMS += test/unit/ep_state_test test/unit/cma_test test/unit/event_loop_test
@@ -88,7 +89,7 @@ EXTRA_DIST += test/unit/providers.bats
 check_PROGRAMS += test/unit/scm_test
 TESTS += test/unit/scm_test
 test_unit_scm_test_SOURCES = %reldir%/scm_message_test.cpp %reldir%/scm_active_test.cpp test/support/process.hpp
-test_unit_scm_test_LDADD = libtestmain.la libscm.la libdaplcore.la libsoftverbs_core.la libsupport.la
+test_unit_scm_test_LDADD = libtestmain.la -lstdc++ libscm.la libdaplcore.la libsoftverbs_core.la libsupport.la
 
 # The core with the connection manager over sockets, on softverbs, all in one program; as one archive, since the two need
 # each other.
