@@ -62,6 +62,14 @@ bool parse_whole(const std::string& text, Number& value) {
     return error == std::errc() && stop == end;
 }
 
+/// An argument that nobody knows is told before a command that is missing: it may be that one,
+/// misspelled.
+std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
+    const auto unknown = app.remaining();
+    if (error.get_name() != "RequiredError" || unknown.empty()) return error.what();
+    return "there is no " + unknown.front();
+}
+
 int usage_error(const char* tool, const std::string& what) {
     std::cerr << tool << ": " << what << "; " << tool << " --help lists the options\n";
     return kUsageStatus;
@@ -96,7 +104,8 @@ Parsed parse(const CommandLine& line, int argc, char** argv) {
         app.parse(argc, argv);
         if (line.check) line.check();
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() != 0) return {usage_error(line.tool, error.what()), ""};
+        if (error.get_exit_code() != 0)
+            return {usage_error(line.tool, what_is_wrong(app, error)), ""};
         app.exit(error);
         return {std::cout.flush() ? 0 : kFailureStatus, ""};
     } catch (const WrongUsage& error) {

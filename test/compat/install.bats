@@ -33,6 +33,7 @@ all_there() {
 @test "make install puts libraries, headers, programs, pages and dat.conf in place" {
     # shellcheck disable=SC2154 # set by setup
     all_there "$libdir"/libdat2.so.2 "$libdir"/libdaplofa.so.2 "$libdir"/libdaploscm.so.2 "$libdir"/libdaplsoft.so.2 "$libdir"/libsoftverbs.so \
+        "$libdir"/opendat/libopendat-yaml.so \
         "$libdir"/pkgconfig/dat2.pc "$libdir"/pkgconfig/dat.pc "$bindir"/dtest "$bindir"/dtest_ext "$bindir"/dtestx "$bindir"/softverbs "$bindir"/dat_conf "$bindir"/dat_doctor "$bindir"/dat_info "$bindir"/dat_perf "$bindir"/dat_trace "$sysconfdir"/dat.conf
     # shellcheck disable=SC2154
     for header in "$TOP_SRCDIR"/dat/include/dat2/*.h; do
@@ -40,6 +41,8 @@ all_there() {
     done
     if [ -e "$TOP_BUILDDIR/doc/man/dtest.1" ]; then
         [ -n "$(find "$root" -path '*/man5/dat.conf.5')" ]
+        [ -n "$(find "$root" -path '*/man5/opendat.yaml.5')" ]
+        [ -n "$(find "$root" -path '*/man1/dat_conf.1')" ]
         [ -n "$(find "$root" -path '*/man1/dtest.1')" ]
         [ -n "$(find "$root" -path '*/man1/dtest_ext.1')" ]
         [ -n "$(find "$root" -path '*/man1/dtestx.1')" ]
@@ -75,6 +78,16 @@ all_there() {
         sh "$TOP_SRCDIR/test/dtest/demo" "$root$prefix" -b 1000 -B 20
     [[ $(tail -n 1 "$BATS_TEST_TMPDIR/demo.out") == "demo: PASSED: "* ]]
     is_silent demo
+}
+
+@test "an installed tree works from its own place: its libraries find the module that reads opendat.yaml" {
+    printf 'ias:\n  - {ia_name: mine, lib_path: %s/libdaplsoft.so.2, ia_params: soft0 0}\n' "$root$libdir" >"$BATS_TEST_TMPDIR/opendat.yaml"
+    mkdir -m 700 "$BATS_TEST_TMPDIR/own_fabric"
+    env -u DAT_OVERRIDE "LD_LIBRARY_PATH=$root$libdir" "OPENDAT_CONFIG=$BATS_TEST_TMPDIR/opendat.yaml" \
+        "SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/own_fabric" timeout 120 "$TOP_BUILDDIR/test/compat/.libs/open_ia" mine \
+        >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err"
+    grep -q '^ia_open: 0x00000000' "$BATS_TEST_TMPDIR/out" || { cat "$BATS_TEST_TMPDIR/err"; return 1; }
+    [ ! -s "$BATS_TEST_TMPDIR/err" ] || { cat "$BATS_TEST_TMPDIR/err"; return 1; }
 }
 
 @test "an installed tree works from its own place: softverbs run finds the library beside it" {
