@@ -176,5 +176,22 @@ TEST_P(VerbsThreads, WhatIsPostedWhileAQueuePairFailsHasOneCompletionEach) {
     for (int life = 0; life < scaled(50) && !HasFailure(); ++life) post_into_the_end(host);
 }
 
+/// Both are allowed in every state, also in one that another thread, or the peer, has brought about
+/// a moment ago.
+TEST_P(VerbsThreads, AResetAndAFailureThatMeetBothSucceed) {
+    Host host;
+    Qp qp(host);
+    Crew crew;
+    for (const ibv_qp_state state : {IBV_QPS_RESET, IBV_QPS_ERR})
+        crew.add([&qp, state] {
+            ibv_qp_attr attributes{};
+            attributes.qp_state = state;
+            for (int i = 0; i < scaled(20000); ++i)
+                require(ibv_modify_qp(qp.get(), &attributes, IBV_QP_STATE) == 0,
+                        "the state is set");
+        });
+    crew.join();
+}
+
 }  // namespace
 }  // namespace test
