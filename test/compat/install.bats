@@ -51,6 +51,20 @@ all_there() {
     fi
 }
 
+@test "make install puts every page, the schemas of the tools' documents, and the completion of bash in place" {
+    for page in "$TOP_BUILDDIR"/doc/man/*.[1-9]; do
+        [ -n "$(find "$root" -name "${page##*/}")" ] || { echo "${page##*/}"; false; }
+    done
+    for schema in "$TOP_SRCDIR"/doc/schema/*.json; do
+        [ -n "$(find "$root$prefix/share" -path "*/opendat/schema/${schema##*/}")" ] || { echo "$schema"; false; }
+    done
+    completions=$root$prefix/share/bash-completion/completions
+    for tool in $(sed -n 's/^complete -F _opendat //p' "$TOP_SRCDIR/etc/bash-completion"); do
+        # shellcheck disable=SC2154
+        [ -x "$root$bindir/$tool" ] && grep -q "^complete .*$tool" "$completions/$tool" || { echo "$tool"; false; }
+    done
+}
+
 @test "make install makes the links that linker and programs look for" {
     for library in libdat2 libdaplofa libdaploscm libdaplsoft; do
         file=$root$libdir/$library.so.2
