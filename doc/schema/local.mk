@@ -5,6 +5,8 @@ dist_schema_DATA = \
     %reldir%/dat_conf.json \
     %reldir%/dat_doctor.json \
     %reldir%/dat_info.json \
+    %reldir%/dat_perf.json \
     %reldir%/dat_ping.json \
     %reldir%/dat_stat.json \
-    %reldir%/dat_strerror.json
+    %reldir%/dat_strerror.json \
+    %reldir%/dat_trace.json

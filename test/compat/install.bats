@@ -60,7 +60,7 @@ all_there() {
     done
     completions=$root$prefix/share/bash-completion/completions
     for tool in $(sed -n 's/^complete -F _opendat //p' "$TOP_SRCDIR/etc/bash-completion"); do
-        # shellcheck disable=SC2154
+        # shellcheck disable=SC2154 # set by setup
         [ -x "$root$bindir/$tool" ] && grep -q "^complete .*$tool" "$completions/$tool" || { echo "$tool"; false; }
     done
 }

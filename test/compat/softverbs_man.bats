@@ -11,18 +11,9 @@ setup() {
     [ -e "$pages/softverbs.1" ] || missing "scdoc was not installed when the manual pages were built"
 }
 
-# scdoc puts an empty paragraph macro around each heading: that alone is let pass.
-lint() {
-    findings=$(mandoc -T lint -W warning "$1" | grep -v 'skipping paragraph macro' || true)
-    [ -z "$findings" ] || { echo "$findings"; false; }
-}
-
 text_of() {
     mandoc -T ascii "$pages/$1" | sed 's/.\x08//g'
 }
-
-@test "softverbs(1) is a manual page without faults" { lint "$pages/softverbs.1"; }
-@test "softverbs(7) is a manual page without faults" { lint "$pages/softverbs.7"; }
 
 @test "softverbs --help, that of each command, and softverbs(1) name the same options" {
     for command in "" run ls clean; do

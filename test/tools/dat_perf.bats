@@ -133,7 +133,7 @@ operations='send write write-immediate read fetch-add compare-swap'
     fails perf 1 '(the other side failed: )?dat_opendat_memory_alloc: no [0-9]+ bytes from this provider.s library: .*--memory ordinary'
 }
 
-@test "dat_perf --json: the keys are those that dat_perf(1) describes" {
+@test "dat_perf --json: the keys are those that dat_perf(1) and the schema describe" {
     need_program mandoc
     [ -e "$TOP_BUILDDIR/doc/man/dat_perf.1" ] || missing "scdoc was not installed when the manual pages were built"
     measures -t latency,rate -o write -s 8 --json
@@ -142,30 +142,9 @@ operations='send write write-immediate read fetch-add compare-swap'
     sed -n '/^# JSON/,/^# EXIT/p' "$TOP_SRCDIR/doc/man/dat_perf.1.scd" | grep -v 'dat.conf' | grep -oE '\*[a-z0-9_.]+\*' | tr -d '*' |
         sort -u >"$BATS_TEST_TMPDIR/described"
     diff "$BATS_TEST_TMPDIR/keys" "$BATS_TEST_TMPDIR/described"
-    json '.schema == "dat_perf" and .schema_version == 1'
+    json '.tool == "dat_perf" and .version == 1'
+    "$TOP_SRCDIR/test/tools/check-schema" "$TOP_SRCDIR/doc/schema/dat_perf.json" <"$BATS_TEST_TMPDIR/perf.out"
     json 'all(.results[]; (.size | type) == "number" and (.seconds | type) == "number" and (.test | type) == "string")'
-}
-
-# usage: options_of < TEXT - the options that begin a line, one a line.
-options_of() {
-    grep -oE '^ *-.*' | sed 's/^ *//; s/  .*//; s/=[A-Z]*//g; s/ [A-Z.]*//g; s/,/ /g' | tr ' ' '\n' |
-        grep -E '^--?[a-zA-Z-]+$' | sort -u
-}
-
-@test "dat_perf --help and dat_perf(1) name the same options, and the page is without faults" {
-    need_program mandoc
-    page=$TOP_BUILDDIR/doc/man/dat_perf.1
-    [ -e "$page" ] || missing "scdoc was not installed when the manual pages were built"
-    findings=$(mandoc -T lint -W warning "$page" | grep -v 'skipping paragraph macro' || true)
-    [ -z "$findings" ] || { echo "$findings"; false; }
-    run_to_end help "${stack[@]}" "$dat_perf" --help
-    is_silent help
-    options_of <"$BATS_TEST_TMPDIR/help.out" >"$BATS_TEST_TMPDIR/help"
-    mandoc -T ascii "$page" | sed 's/.\x08//g' | sed -n '/^OPTIONS/,/^OUTPUT/p' | options_of >"$BATS_TEST_TMPDIR/page"
-    [ "$(wc -l <"$BATS_TEST_TMPDIR/help")" -gt 30 ]
-    diff "$BATS_TEST_TMPDIR/help" "$BATS_TEST_TMPDIR/page"
-    run_to_end version "${stack[@]}" "$dat_perf" --version
-    has version '^dat_perf [0-9]+\.[0-9]+'
 }
 
 @test "dat_perf: wrong usage is told on standard error, with status 2" {

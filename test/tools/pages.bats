@@ -83,7 +83,7 @@ same_options() {
 }
 
 @test "the documents of every tool have a schema, installed with it, which says tool and version" {
-    for tool in dat_conf dat_doctor dat_info dat_ping dat_stat dat_strerror; do
+    for tool in dat_conf dat_doctor dat_info dat_perf dat_ping dat_stat dat_strerror dat_trace; do
         schema=$TOP_SRCDIR/doc/schema/$tool.json
         jq -e --arg tool "$tool" '.properties.tool.const == $tool and .properties.version.const >= 1 and
             (.required | contains(["tool", "version"]))' "$schema" >/dev/null || { echo "$schema"; false; }

@@ -153,7 +153,7 @@ void print_table(const Findings& findings, const Options& options) {
 }
 
 void print_json(const Findings& findings, const Options& options) {
-    std::printf("{\n  \"schema\": \"dat_perf\", \"schema_version\": %d,\n", kSchemaVersion);
+    std::printf("{\n  \"tool\": \"dat_perf\", \"version\": %d,\n", kSchemaVersion);
     std::printf("  \"provider\": %s, \"provider_name\": %s,\n", quoted(options.provider).c_str(),
                 quoted(findings.provider_name).c_str());
     std::printf("  \"threads\": %u, \"endpoints\": %u, \"depth\": %u, \"signal_rate\": %u,\n",
