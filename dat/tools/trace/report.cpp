@@ -152,7 +152,8 @@ std::string to_table(std::span<const Snapshot> snapshots, const Timeline& timeli
 
 std::string to_json(std::span<const Snapshot> snapshots, const Timeline& timeline, bool all) {
     const bool chosen = is_about_connections(snapshots, timeline, all);
-    std::string text = fmt::format("{{\"tool\":\"dat_trace\",\"version\":{},\"sources\":[", kJsonVersion);
+    std::string text =
+        fmt::format("{{\"tool\":\"dat_trace\",\"version\":{},\"sources\":[", kJsonVersion);
     for (std::size_t i = 0; i < snapshots.size(); ++i)
         text += fmt::format(
             "{}{{\"name\":\"{}\",\"source\":{},\"program\":{},\"host\":{},\"pid\":{},"

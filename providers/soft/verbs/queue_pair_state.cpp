@@ -32,7 +32,8 @@ int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
         target = std::move(*bound);
     }
     support::SpinLockGuard lock(send_lock_);
-    // The queue pair may have failed meanwhile, which does not stand in the way of what is allowed in every state.
+    // The queue pair may have failed meanwhile, which does not stand in the way of what is allowed
+    // in every state.
     const bool always_allowed = next == IBV_QPS_ERR || next == IBV_QPS_RESET;
     if (!always_allowed && state_.load() != current) return EINVAL;
     apply(next, attributes, mask);
