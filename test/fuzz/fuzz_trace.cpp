@@ -27,6 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const char c : table)
         test::require(c == '\n' || (c >= 0x20 && c < 0x7f), "nothing moves the terminal's cursor");
     const std::string json = tracing::to_json(snapshots, timeline, false);
-    test::require(json.starts_with(R"({"tool":"dat_trace","version":1,)"), "the document has its version");
+    test::require(json.starts_with(R"({"tool":"dat_trace","version":1,)"),
+                  "the document has its version");
     return 0;
 }
