@@ -258,3 +258,17 @@ prints() {
     IFS= read -r -u 9 line && { echo "$1 printed more: '$line'"; return 1; }
     exec 9<&-
 }
+
+# usage: refuses NAME PROGRAM STATUS PATTERN COMMAND... - the command ends so, with one line like this on standard error, behind the
+# program's name, and nothing on standard output.
+refuses() {
+    local name=$1 program=$2 wanted=$3 pattern=$4 status=0
+    shift 4
+    start "$name" "$@"
+    wait "${process_of[$name]}" || status=$?
+    unset "process_of[$name]"
+    [ "$status" -eq "$wanted" ] || { echo "it ended with status $status"; return 1; }
+    [ ! -s "$BATS_TEST_TMPDIR/$name.out" ] || { echo "it wrote to standard output"; return 1; }
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/$name.err")" -eq 1 ] || { echo "not one line"; return 1; }
+    grep -qE "^$program: $pattern" "$BATS_TEST_TMPDIR/$name.err" || { echo "it did not tell '$pattern'"; return 1; }
+}

@@ -54,17 +54,7 @@ finds() {
 }
 
 # usage: fails STATUS PATTERN COMMAND... - one line like this on standard error, nothing on standard output.
-fails() {
-    local wanted=$1 pattern=$2 status=0
-    shift 2
-    start stat "$@"
-    wait "${process_of[stat]}" || status=$?
-    unset 'process_of[stat]'
-    [ "$status" -eq "$wanted" ] || { echo "it ended with status $status"; return 1; }
-    [ ! -s "$BATS_TEST_TMPDIR/stat.out" ] || { echo "it wrote to standard output"; return 1; }
-    [ "$(wc -l <"$BATS_TEST_TMPDIR/stat.err")" -eq 1 ] || { echo "not one line"; return 1; }
-    grep -qE "^dat_stat: $pattern" "$BATS_TEST_TMPDIR/stat.err" || { echo "it did not tell '$pattern'"; return 1; }
-}
+fails() { refuses stat dat_stat "$@"; }
 
 @test "dat_stat PID shows endpoints with peer and state, what is posted, the oldest request, dispatchers and service points" {
     start_ends no-receives

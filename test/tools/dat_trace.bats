@@ -46,17 +46,7 @@ json() {
 }
 
 # usage: fails STATUS PATTERN OPTIONS... - one line like this on standard error, nothing on standard output.
-fails() {
-    local wanted=$1 pattern=$2 status=0
-    shift 2
-    start trace "$@"
-    wait "${process_of[trace]}" || status=$?
-    unset 'process_of[trace]'
-    [ "$status" -eq "$wanted" ] || { echo "it ended with status $status"; return 1; }
-    [ ! -s "$BATS_TEST_TMPDIR/trace.out" ] || { echo "it wrote to standard output"; return 1; }
-    [ "$(wc -l <"$BATS_TEST_TMPDIR/trace.err")" -eq 1 ] || { echo "not one line"; return 1; }
-    grep -qE "^dat_trace: $pattern" "$BATS_TEST_TMPDIR/trace.err" || { echo "it did not tell '$pattern'"; return 1; }
-}
+fails() { refuses trace dat_trace "$@"; }
 
 @test "dat_trace PID shows the levels of all libraries and the timeline of all threads of a running program" {
     start_ends

@@ -2,7 +2,6 @@
 /// @file
 /// dat_doctor: what is wrong with one machine, or between two.
 #include <cstdio>
-#include <exception>
 
 #include "dat/tools/doctor/examination.hpp"
 #include "dat/tools/options.hpp"
@@ -20,8 +19,8 @@ int run(const doctor::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    int exit_status = 0;
-    const std::optional<doctor::Options> options = doctor::parse_options(argc, argv, exit_status);
-    if (!options) return exit_status;
-    return tools::run("dat_doctor", [&] { return run(*options); });
+    doctor::Options options;
+    const tools::Parsed parsed = tools::parse(doctor::command_line(options), argc, argv);
+    if (parsed.exit_status) return *parsed.exit_status;
+    return tools::run("dat_doctor", [&] { return run(options); });
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dat/tools/doctor/options.hpp"
 
-#include "dat/tools/options.hpp"
-
 namespace doctor {
 namespace {
 
@@ -21,6 +19,8 @@ void check(const Options& options) {
     if (options.listen && !options.host.empty())
         throw tools::WrongUsage("--listen does not go with a HOST");
 }
+
+}  // namespace
 
 tools::CommandLine command_line(Options& options) {
     return {
@@ -44,15 +44,6 @@ tools::CommandLine command_line(Options& options) {
         "Exit status: 0 nothing is wrong, 1 something would fail, 2 wrong usage, 3 warnings "
         "only.",
         [&options] { check(options); }};
-}
-
-}  // namespace
-
-std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
-    Options options;
-    const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
-    exit_status = parsed.exit_status.value_or(0);
-    return parsed.exit_status ? std::nullopt : std::optional(options);
 }
 
 }  // namespace doctor

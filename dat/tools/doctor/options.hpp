@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "dat/tools/options.hpp"
 
 namespace doctor {
 
@@ -17,7 +18,7 @@ struct Options {
     bool json = false;
 };
 
-/// @param exit_status of the process where there is nothing to do.
-std::optional<Options> parse_options(int argc, char** argv, int& exit_status);
+/// What fills them.
+tools::CommandLine command_line(Options& options);
 
 }  // namespace doctor

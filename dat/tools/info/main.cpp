@@ -2,7 +2,6 @@
 /// @file
 /// dat_info: the IAs of this machine, and a dry run of opening one.
 #include <cstdio>
-#include <exception>
 
 #include "dat/tools/info/explanation.hpp"
 #include "dat/tools/info/listing.hpp"
@@ -55,8 +54,8 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    int exit_status = 0;
-    const std::optional<Options> options = parse_options(argc, argv, exit_status);
-    if (!options) return exit_status;
-    return tools::run("dat_info", [&] { return run(*options); });
+    Options options;
+    const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
+    if (parsed.exit_status) return *parsed.exit_status;
+    return tools::run("dat_info", [&] { return run(options); });
 }

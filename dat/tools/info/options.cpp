@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dat/tools/info/options.hpp"
 
-#include "dat/tools/options.hpp"
-
 namespace info {
 namespace {
 
@@ -14,6 +12,8 @@ void check(const Options& options) {
     if (!options.ia.empty() && !options.settings)
         throw tools::WrongUsage("--ia goes with --settings");
 }
+
+}  // namespace
 
 tools::CommandLine command_line(Options& options) {
     return {
@@ -35,15 +35,6 @@ tools::CommandLine command_line(Options& options) {
         "Exit status: 0 works, 1 an IA cannot be opened, 2 wrong usage, 3 works, but "
         "degraded.",
         [&options] { check(options); }};
-}
-
-}  // namespace
-
-std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
-    Options options;
-    const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
-    exit_status = parsed.exit_status.value_or(0);
-    return parsed.exit_status ? std::nullopt : std::optional(options);
 }
 
 }  // namespace info

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <optional>
 #include <string>
+
+#include "dat/tools/options.hpp"
 
 namespace info {
 
@@ -14,7 +15,7 @@ struct Options {
     bool json = false;
 };
 
-/// @param exit_status of the process where there is nothing to do.
-std::optional<Options> parse_options(int argc, char** argv, int& exit_status);
+/// What fills them.
+tools::CommandLine command_line(Options& options);
 
 }  // namespace info

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 
 #include "dat/tools/failure.hpp"
 #include "dat/tools/options.hpp"
@@ -63,9 +62,9 @@ int show(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    int exit_status = 0;
-    const std::optional<Options> options = parse_options(argc, argv, exit_status);
-    if (!options) return exit_status;
-    return tools::run(
-        "dat_trace", [&] { return options->changes_levels() ? change(*options) : show(*options); });
+    Options options;
+    const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
+    if (parsed.exit_status) return *parsed.exit_status;
+    return tools::run("dat_trace",
+                      [&] { return options.changes_levels() ? change(options) : show(options); });
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dat/tools/trace/options.hpp"
 
-#include "dat/tools/options.hpp"
-
 namespace tracing {
 namespace {
 
@@ -29,6 +27,8 @@ void check(const Options& options) {
             "--save goes with neither --json nor --all");
 }
 
+}  // namespace
+
 tools::CommandLine command_line(Options& options) {
     return {
         "dat_trace",
@@ -52,15 +52,6 @@ tools::CommandLine command_line(Options& options) {
         {},
         "Exit status: 0 done, 1 something failed, 2 wrong usage.",
         [&options] { check(options); }};
-}
-
-}  // namespace
-
-std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
-    Options options;
-    const tools::Parsed parsed = tools::parse(command_line(options), argc, argv);
-    exit_status = parsed.exit_status.value_or(0);
-    return parsed.exit_status ? std::nullopt : std::optional(options);
 }
 
 }  // namespace tracing

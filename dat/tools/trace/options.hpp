@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "dat/tools/options.hpp"
+
 namespace tracing {
 
 struct Options {
@@ -21,8 +23,7 @@ struct Options {
     bool changes_levels() const { return dat_level || dapl_level; }
 };
 
-/// Parses the command line. A wrong one is explained on stderr.
-/// @return the options, or nothing when the process shall exit with `exit_status`.
-std::optional<Options> parse_options(int argc, char** argv, int& exit_status);
+/// What fills them.
+tools::CommandLine command_line(Options& options);
 
 }  // namespace tracing
