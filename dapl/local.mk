@@ -91,3 +91,4 @@ libdaplcore_la_SOURCES = \
     %reldir%/verbs/handles.hpp
 
 include dapl/cm/local.mk
+include dapl/memory/local.mk

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// dat_stat --registrations: the tables of the registration broker, read where they are. No process
+/// is asked, and none waits.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "dapl/memory/broker.hpp"
+
+namespace stat_tool {
+
+/// All tables of this user. @param failed becomes true where one cannot be read, which is told.
+std::vector<dapl::memory::TableStatus> read_tables(bool& failed);
+
+/// @param pids whose slots alone are shown; empty: all.
+std::string registrations_table(const std::vector<dapl::memory::TableStatus>& tables,
+                                const std::vector<pid_t>& pids);
+std::string registrations_json(const std::vector<dapl::memory::TableStatus>& tables,
+                               const std::vector<pid_t>& pids);
+
+}  // namespace stat_tool
