@@ -5,5 +5,6 @@ dat2include_HEADERS = \
     %reldir%/dat2/dat.h %reldir%/dat2/dat_error.h %reldir%/dat2/dat_extensions.h \
     %reldir%/dat2/dat_ib_extensions.h %reldir%/dat2/dat_opendat.h \
     %reldir%/dat2/dat_platform_specific.h %reldir%/dat2/dat_redirection.h %reldir%/dat2/dat_registry.h \
+    %reldir%/dat2/dat_reg_extensions.h %reldir%/dat2/dat_reg_policy.h \
     %reldir%/dat2/dat_trclvl.h %reldir%/dat2/dat_vendor_specific.h %reldir%/dat2/udat.h %reldir%/dat2/udat_config.h \
     %reldir%/dat2/udat_redirection.h %reldir%/dat2/udat_vendor_specific.h

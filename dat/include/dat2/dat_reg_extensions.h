@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/**
+ * @file
+ * Registrations as a resource that processes share and that can be taken back: see
+ * dat_registration(7). The calls need an IA that was opened with the registration broker
+ * (OPENDAT_REGISTRATIONS); the named attribute DAT_REG_ATTR says whether it was. Each call goes
+ * over dat_extension_op(), so that programs which use it link with any DAT library: where there is
+ * no broker it answers DAT_NOT_IMPLEMENTED or, by other implementations, another error.
+ *
+ * A registration has an entry in the table of its adapter. It is of one of three classes. When
+ * others need entries, one of class DAT_REG_CLASS_RDMA is announced to go (DAT_REG_ANNOUNCED_EVENT)
+ * and goes when the grace period is over, whatever its owner does; one of DAT_REG_CLASS_MESSAGING
+ * goes at once while it is not posted; one of DAT_REG_CLASS_PINNED stays. The LMR of a registration
+ * that has gone stays too: it is freed as any other, or registered again with dat_reg_lmr_renew().
+ * A transfer that names it is refused before the device sees it.
+ *
+ * All calls are thread safe. Those that may block say so.
+ */
+#ifndef _DAT_REG_EXTENSIONS_H_
+#define _DAT_REG_EXTENSIONS_H_
+
+#include <dat2/udat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** 100 * major + 10 * minor + step of the interface below: 1.0.0. */
+#define DAT_REG_EXTENSION_VERSION 100
+
+/**
+ * Named attributes of the provider. The first one's value is DAT_REG_EXTENSION_VERSION in decimal,
+ * or "FALSE" for an IA without the broker; the others are there with the broker alone.
+ */
+#define DAT_REG_ATTR "DAT_REG_EXTENSION"
+#define DAT_REG_ATTR_MODE "DAT_REG_MODE"         /**< on, transparent, per-io */
+#define DAT_REG_ATTR_WAIT "DAT_REG_WAIT"         /**< creations that wait: TRUE */
+#define DAT_REG_ATTR_UPCALLS "DAT_REG_UPCALLS"   /**< events tell of revocation: TRUE */
+#define DAT_REG_ATTR_ENFORCED "DAT_REG_ENFORCED" /**< the device ends what an owner does not: TRUE, FALSE */
+
+/** Operations for dat_extension_op(). */
+typedef enum dat_reg_op {
+    /* On an IA. */
+    DAT_REG_LMR_CREATE_WAIT_OP = 0x4f440020,  /**< const DAT_REG_LMR_PARAM *, DAT_TIMEOUT, then out:
+                                                   DAT_LMR_HANDLE *, DAT_LMR_CONTEXT *,
+                                                   DAT_RMR_CONTEXT * */
+    DAT_REG_LMR_CREATE_ASYNC_OP = 0x4f440021, /**< const DAT_REG_LMR_PARAM *, DAT_PVOID cookie,
+                                                   DAT_REG_TICKET * */
+    DAT_REG_TICKET_CANCEL_OP = 0x4f440022,    /**< DAT_REG_TICKET */
+    DAT_REG_EVD_ATTACH_OP = 0x4f440023,       /**< DAT_EVD_HANDLE */
+    DAT_REG_QUERY_OP = 0x4f440024,            /**< DAT_REG_STATISTICS * */
+    DAT_REG_POLICY_MODIFY_OP = 0x4f440025,    /**< const char * */
+    /* On an LMR. */
+    DAT_REG_LMR_ACCEPT_OP = 0x4f440028,    /**< nothing */
+    DAT_REG_LMR_OFFER_OP = 0x4f440029,     /**< DAT_LMR_HANDLE */
+    DAT_REG_LMR_REFUSE_OP = 0x4f44002a,    /**< DAT_UINT64 us */
+    DAT_REG_LMR_BEGIN_USE_OP = 0x4f44002b, /**< DAT_UINT64 us */
+    DAT_REG_LMR_END_USE_OP = 0x4f44002c,   /**< nothing */
+    DAT_REG_LMR_TOUCH_OP = 0x4f44002d,     /**< nothing */
+    DAT_REG_LMR_RENEW_OP = 0x4f44002e,     /**< DAT_TIMEOUT, then out: DAT_LMR_CONTEXT *,
+                                                DAT_RMR_CONTEXT * */
+    DAT_REG_LMR_QUERY_OP = 0x4f44002f      /**< DAT_REG_LMR_STATUS * */
+} DAT_REG_OP;
+
+/** What may be taken back, and how. */
+typedef enum dat_reg_class {
+    DAT_REG_CLASS_RDMA = 0,      /**< goes with notice */
+    DAT_REG_CLASS_MESSAGING = 1, /**< goes at once, while no receive or send of it is posted */
+    DAT_REG_CLASS_PINNED = 2     /**< stays */
+} DAT_REG_CLASS;
+
+/** State of a registration. */
+typedef enum dat_reg_state {
+    DAT_REG_STATE_ACTIVE = 1,
+    DAT_REG_STATE_ANNOUNCED = 2, /**< goes when the grace period is over */
+    DAT_REG_STATE_GONE = 3       /**< of it only the LMR is left */
+} DAT_REG_STATE;
+
+/** What dat_lmr_create() is told, and the class. */
+typedef struct dat_reg_lmr_param {
+    DAT_MEM_TYPE mem_type;
+    DAT_REGION_DESCRIPTION region_desc;
+    DAT_VLEN length; /**< bytes */
+    DAT_PZ_HANDLE pz_handle;
+    DAT_MEM_PRIV_FLAGS mem_priv;
+    DAT_VA_TYPE va_type;
+    DAT_REG_CLASS reg_class;
+} DAT_REG_LMR_PARAM;
+
+/** A creation that waits. 0 is none. */
+typedef DAT_UINT64 DAT_REG_TICKET;
+
+/** Of dat_reg_lmr_query(). */
+typedef struct dat_reg_lmr_status {
+    DAT_REG_STATE state;
+    DAT_REG_CLASS reg_class;
+    DAT_UINT64 remaining; /**< us until it goes, when it is announced; else 0 */
+    DAT_UINT64 use_count; /**< uses ever begun, by posts and by dat_reg_lmr_begin_use() */
+    DAT_UINT32 busy;      /**< uses that have not ended */
+} DAT_REG_LMR_STATUS;
+
+/** Of dat_reg_query(): the adapter's table, and what this process has of it. */
+typedef struct dat_reg_statistics {
+    DAT_UINT64 capacity_entries;
+    DAT_UINT64 capacity_bytes; /**< 0: no limit */
+    DAT_UINT64 used_entries;   /**< by all processes */
+    DAT_UINT64 used_bytes;
+    DAT_UINT64 waiting_entries; /**< creations of all processes that wait */
+    DAT_UINT64 own_entries;     /**< of this process, as all below */
+    DAT_UINT64 own_bytes;
+    DAT_UINT64 granted;  /**< ever, as all below */
+    DAT_UINT64 refused;  /**< creations that got no entry */
+    DAT_UINT64 revoked;  /**< registrations taken back */
+    DAT_UINT64 released; /**< given back when they were announced */
+    DAT_UINT64 grace;    /**< us: the grace period */
+    char policy[64];     /**< its name, with a NUL */
+} DAT_REG_STATISTICS;
+
+/* -- events -------------------------------------------------------------------------- */
+
+/** Events on the EVD of dat_reg_evd_attach(), in DAT_EVENT::event_number. */
+typedef enum dat_reg_event_number {
+    DAT_REG_ANNOUNCED_EVENT = 0x40100, /**< lmr_handle goes in `remaining`: answer, or let it go */
+    DAT_REG_REVOKED_EVENT = 0x40101,   /**< lmr_handle has lost its registration */
+    DAT_REG_GRANTED_EVENT = 0x40102,   /**< ticket has become lmr_handle */
+    DAT_REG_REFUSED_EVENT = 0x40103,   /**< ticket will not: reason */
+    DAT_REG_PRESSURE_EVENT = 0x40104   /**< others wait: window is what is left for messages */
+} DAT_REG_EVENT_NUMBER;
+
+/** What event_extension_data of these events holds; members that an event does not name are 0. */
+typedef struct dat_reg_event_data {
+    DAT_LMR_HANDLE lmr_handle;
+    DAT_UINT64 remaining; /**< us that were left of the grace period when the event was made */
+    DAT_REG_TICKET ticket;
+    DAT_PVOID cookie;            /**< of dat_reg_lmr_create_async() */
+    DAT_LMR_CONTEXT lmr_context; /**< of a grant, as the next */
+    DAT_RMR_CONTEXT rmr_context;
+    DAT_UINT64 window; /**< registrations of class DAT_REG_CLASS_MESSAGING left to this process */
+    DAT_RETURN reason; /**< of a refusal: what dat_reg_lmr_create_wait() would have returned */
+} DAT_REG_EVENT_DATA;
+
+/** @param event of one of the numbers above. @return its data, in the event. */
+static __inline__ const DAT_REG_EVENT_DATA *dat_reg_event_data(const DAT_EVENT *event) {
+    return (const DAT_REG_EVENT_DATA *)(const void *)event->event_extension_data;
+}
+
+/**
+ * Has the upcalls of an IA delivered as events. Until then, and after a detachment, the library
+ * answers announcements itself: it lets go what is not in use.
+ *
+ * Events on the EVD: DAT_REG_*_EVENT, as long as it is attached.
+ *
+ * @param ia Opened with the broker.
+ * @param evd EVD of the IA with DAT_EVD_SOFTWARE_FLAG; DAT_HANDLE_NULL detaches. It cannot be freed
+ *     while it is attached.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE ia or evd is none, or they do not belong together.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 evd takes no software events.
+ * @return DAT_NOT_IMPLEMENTED The IA has no broker; likewise of all calls below.
+ */
+static __inline__ DAT_RETURN dat_reg_evd_attach(DAT_IA_HANDLE ia, DAT_EVD_HANDLE evd) {
+    return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_REG_EVD_ATTACH_OP, evd);
+}
+
+/* -- creation ------------------------------------------------------------------------ */
+
+/**
+ * Creates an LMR; waits for an entry where there is none. Who waits is served in fair order, and
+ * not passed by others. May block.
+ *
+ * @param ia Opened with the broker.
+ * @param param What is registered, and its class.
+ * @param timeout us; 0 does not wait, DAT_TIMEOUT_INFINITE waits as long as it takes.
+ * @param lmr Out: the LMR, to be freed with dat_lmr_free().
+ * @param lmr_context Out, may be NULL: for local segments.
+ * @param rmr_context Out, may be NULL: for peers.
+ * @return DAT_SUCCESS
+ * @return DAT_TIMEOUT_EXPIRED There was no entry in time.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION There will be none: what is pinned
+ *     and refused leaves no room, or the policy does not admit it. Also where the device refuses.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 param is NULL or holds what dat_lmr_create() does
+ *     not take, or its class is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 lmr is NULL.
+ * @return DAT_INVALID_HANDLE ia or the PZ is none.
+ */
+static __inline__ DAT_RETURN dat_reg_lmr_create_wait(DAT_IA_HANDLE ia,
+                                                     const DAT_REG_LMR_PARAM *param,
+                                                     DAT_TIMEOUT timeout, DAT_LMR_HANDLE *lmr,
+                                                     DAT_LMR_CONTEXT *lmr_context,
+                                                     DAT_RMR_CONTEXT *rmr_context) {
+    return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_REG_LMR_CREATE_WAIT_OP, param,
+                            timeout, lmr, lmr_context, rmr_context);
+}
+
+/**
+ * Asks for an LMR, which is created when there is an entry for it.
+ *
+ * Events on the attached EVD: DAT_REG_GRANTED_EVENT with LMR and contexts, or
+ * DAT_REG_REFUSED_EVENT; one of the two unless the ticket is cancelled.
+ *
+ * @param ia Opened with the broker, with an EVD attached.
+ * @param param As for dat_reg_lmr_create_wait(); copied.
+ * @param cookie Comes back in the event.
+ * @param ticket Out: names the request.
+ * @return DAT_SUCCESS The request waits, or its event is there already.
+ * @return DAT_INVALID_STATE No EVD is attached.
+ * @return DAT_INSUFFICIENT_RESOURCES As for dat_reg_lmr_create_wait(); no event comes.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 ticket is NULL.
+ * @return ... As dat_reg_lmr_create_wait().
+ */
+static __inline__ DAT_RETURN dat_reg_lmr_create_async(DAT_IA_HANDLE ia,
+                                                      const DAT_REG_LMR_PARAM *param,
+                                                      DAT_PVOID cookie, DAT_REG_TICKET *ticket) {
+    return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_REG_LMR_CREATE_ASYNC_OP, param,
+                            cookie, ticket);
+}
+
+/**
+ * Takes a request back.
+ *
+ * @param ia The IA that it was made on.
+ * @param ticket Of dat_reg_lmr_create_async().
+ * @return DAT_SUCCESS No event comes for it.
+ * @return DAT_INVALID_STATE It is granted or refused already: its event is there or on the way.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 There is no such ticket.
+ */
+static __inline__ DAT_RETURN dat_reg_ticket_cancel(DAT_IA_HANDLE ia, DAT_REG_TICKET ticket) {
+    return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_REG_TICKET_CANCEL_OP, ticket);
+}
+
+/**
+ * Registers again what an LMR has lost. Its memory, class and privileges are what they were, and so
+ * is its lmr_context; its rmr_context is another one: peers that hold the old one get an error.
+ * May block.
+ *
+ * @param lmr In state DAT_REG_STATE_GONE; one that stands is left as it is.
+ * @param timeout As for dat_reg_lmr_create_wait().
+ * @param lmr_context Out, may be NULL.
+ * @param rmr_context Out, may be NULL.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ * @return ... As dat_reg_lmr_create_wait().
+ */
+static __inline__ DAT_RETURN dat_reg_lmr_renew(DAT_LMR_HANDLE lmr, DAT_TIMEOUT timeout,
+                                               DAT_LMR_CONTEXT *lmr_context,
+                                               DAT_RMR_CONTEXT *rmr_context) {
+    return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_RENEW_OP, timeout,
+                            lmr_context, rmr_context);
+}
+
+/* -- answers to an announcement ------------------------------------------------------ */
+
+/**
+ * Lets an announced registration go at once.
+ *
+ * Events on the attached EVD: DAT_REG_REVOKED_EVENT when it has gone.
+ *
+ * @param lmr In state DAT_REG_STATE_ANNOUNCED.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_STATE It is not announced, or in use: end its uses first.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ */
+static __inline__ DAT_RETURN dat_reg_lmr_accept(DAT_LMR_HANDLE lmr) {
+    return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_ACCEPT_OP);
+}
+
+/**
+ * Has another registration go in the place of one that is announced, with the same deadline.
+ *
+ * @param lmr In state DAT_REG_STATE_ANNOUNCED; active again on success.
+ * @param other Of the same IA, active, not pinned, at least as long.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_STATE lmr is not announced.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 other is not what it has to be.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ */
+static __inline__ DAT_RETURN dat_reg_lmr_offer(DAT_LMR_HANDLE lmr, DAT_LMR_HANDLE other) {
+    return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_OFFER_OP, other);
+}
+
+/**
+ * Keeps an announced registration for a while. It counts as pinned meanwhile: requests that could
+ * be served with it alone are told so.
+ *
+ * @param lmr In state DAT_REG_STATE_ANNOUNCED; active again on success.
+ * @param time us before which it is not announced again; ~0: it is pinned.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_STATE lmr is not announced.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ */
+static __inline__ DAT_RETURN dat_reg_lmr_refuse(DAT_LMR_HANDLE lmr, DAT_UINT64 time) {
+    return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_REFUSE_OP, time);
+}
+
+/* -- use ----------------------------------------------------------------------------- */
+
+/**
+ * Says that something uses a registration that no post of this process shows: a peer's transfer, or
+ * one that is about to be asked for. Posts of this process begin and end a use themselves.
+ *
+ * @param lmr Any.
+ * @param expected us that the use is expected to last.
+ * @return DAT_SUCCESS dat_reg_lmr_end_use() has to follow.
+ * @return DAT_INVALID_STATE The registration has gone, or goes before a use of this length ends.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ */
+static __inline__ DAT_RETURN dat_reg_lmr_begin_use(DAT_LMR_HANDLE lmr, DAT_UINT64 expected) {
+    return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_BEGIN_USE_OP, expected);
+}
+
+/**
+ * Ends a use that dat_reg_lmr_begin_use() began.
+ *
+ * @param lmr The same.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_STATE There is no such use.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ */
+static __inline__ DAT_RETURN dat_reg_lmr_end_use(DAT_LMR_HANDLE lmr) {
+    return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_END_USE_OP);
+}
+
+/**
+ * Counts as a use that is over at once: the registration is one of the last that goes.
+ *
+ * @param lmr Any.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_STATE The registration has gone.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ */
+static __inline__ DAT_RETURN dat_reg_lmr_touch(DAT_LMR_HANDLE lmr) {
+    return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_TOUCH_OP);
+}
+
+/* -- queries ------------------------------------------------------------------------- */
+
+/**
+ * Tells how a registration stands. It may change the moment after.
+ *
+ * @param lmr Any.
+ * @param status Out.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 status is NULL.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ */
+static __inline__ DAT_RETURN dat_reg_lmr_query(DAT_LMR_HANDLE lmr, DAT_REG_LMR_STATUS *status) {
+    return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_QUERY_OP, status);
+}
+
+/**
+ * Tells how the adapter's table stands.
+ *
+ * @param ia Opened with the broker.
+ * @param statistics Out.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 statistics is NULL.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia is none.
+ */
+static __inline__ DAT_RETURN dat_reg_query(DAT_IA_HANDLE ia, DAT_REG_STATISTICS *statistics) {
+    return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_REG_QUERY_OP, statistics);
+}
+
+/**
+ * Gives the table another policy, for all processes that share it.
+ *
+ * @param ia Opened with the broker.
+ * @param policy none, static-quota, random, lru, lfu, clock or weighted-fair-lru.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 There is no policy of this name.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia is none.
+ */
+static __inline__ DAT_RETURN dat_reg_policy_modify(DAT_IA_HANDLE ia, const char *policy) {
+    return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_REG_POLICY_MODIFY_OP, policy);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
