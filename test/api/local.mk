@@ -43,6 +43,7 @@ verbs_tests = \
     test/api/verbs_kill_test \
     test/api/verbs_hostile_test \
     test/api/verbs_fault_points_test \
+    test/api/verbs_end_registration_test \
     test/api/verbs_scale_test \
     test/api/verbs_threads_test \
     test/api/verbs_unreliable_test \
@@ -91,6 +92,9 @@ test_api_verbs_kill_test_LDADD = $(verbs_test_libs)
 test_api_verbs_fault_points_test_SOURCES = %reldir%/verbs_fault_points_test.cpp $(fault_test_headers)
 test_api_verbs_fault_points_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
 test_api_verbs_fault_points_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
+test_api_verbs_end_registration_test_SOURCES = %reldir%/verbs_end_registration_test.cpp $(verbs_test_headers)
+test_api_verbs_end_registration_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+test_api_verbs_end_registration_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
 test_api_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)
 test_api_verbs_scale_test_LDADD = $(verbs_test_libs)
 test_api_verbs_threads_test_SOURCES = %reldir%/verbs_threads_test.cpp $(verbs_test_headers)

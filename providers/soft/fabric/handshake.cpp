@@ -23,10 +23,9 @@ namespace {
 constexpr auto kBacklogRetry = std::chrono::milliseconds(2);
 constexpr auto kDescriptorRetry = std::chrono::milliseconds(100);
 
-/// Memory of a peer is checked before it is mapped. What could be cut short would kill us with
-/// SIGBUS, and so would huge pages, which a hole in the file may take away for good.
-/// @return what is wrong with it, "" when nothing is.
-std::string fault_of(int fd, std::uint64_t size, const std::string& what) {
+}  // namespace
+
+std::string fault_of_memory(int fd, std::uint64_t size, const std::string& what) {
     struct stat status = {};
     struct statfs system = {};
     const int seals = fcntl(fd, F_GET_SEALS);
@@ -37,8 +36,6 @@ std::string fault_of(int fd, std::uint64_t size, const std::string& what) {
         return what + " not as long as it says";
     return {};
 }
-
-}  // namespace
 
 void Process::find_peer(const MemberRef& member, FoundHandler found) {
     if (!service_.on_service_thread()) {
@@ -185,9 +182,9 @@ Result<std::shared_ptr<Peer>> Process::make_peer(const Handshake& handshake, Mes
     const Hello& hello = *message.as<Hello>();
     const bool has_pages = hello.pages_size != 0;
     if (message.fds.size() != (has_pages ? 3 : 2)) return tl::unexpected(EMFILE);
-    std::string fault = fault_of(message.fds[0].get(), hello.arena_size, "an arena that is");
+    std::string fault = fault_of_memory(message.fds[0].get(), hello.arena_size, "an arena that is");
     if (fault.empty() && has_pages)
-        fault = fault_of(message.fds[2].get(), hello.pages_size, "a page file that is");
+        fault = fault_of_memory(message.fds[2].get(), hello.pages_size, "a page file that is");
     if (fault.empty() && !is_event_counter(message.fds[1].get())) fault = "a doorbell that is none";
     if (!fault.empty()) {
         support::report<support::kPeerGarbage>(handshake.pid, fault);

@@ -4,6 +4,7 @@
 /// Service thread only.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "providers/soft/fabric/process.hpp"
@@ -24,6 +25,11 @@ struct Hello {
     std::uint64_t pages_size;  ///< bytes of the page file, the third descriptor; 0: there is none
 };
 static_assert(sizeof(Hello) == 40);
+
+/// Memory of a peer is checked before it is mapped. What could be cut short would kill us with
+/// SIGBUS, and so would huge pages, which a hole in the file may take away for good.
+/// @return what is wrong with it, beginning with `what`; "" when nothing is.
+std::string fault_of_memory(int fd, std::uint64_t size, const std::string& what);
 
 struct Process::Handshake {
     UniqueFd link;

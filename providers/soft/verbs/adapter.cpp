@@ -134,11 +134,13 @@ void Adapter::leave(std::shared_ptr<Adapter> adapter) {
 Adapter::Adapter(Process& process, std::unique_ptr<Arena> arena)
     : process_(process),
       arena_(std::move(arena)),
+      view_(arena_->view()),
       block_of_(lazy_table<std::uint16_t>(65536)),
       qps_(lazy_table<std::atomic<QueuePair*>>(kMaxQps)),
       receivers_(lazy_table<std::atomic<QueuePair*>>(kMaxQps)),
       receiver_cqs_(lazy_table<std::atomic<std::uint32_t>>(kMaxQps)) {
     if (own_keys_.allocate(kMaxMrs * sizeof(MrEntry)) != 0) throw std::bad_alloc();
+    view_.header().agent_copying = reinterpret_cast<std::uintptr_t>(&agent_copying);
     copy_ = copy_setting();
     unsealed_pages_ = shared_pages_setting() == SharedPagesSetting::kAlways;
 }

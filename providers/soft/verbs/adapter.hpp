@@ -84,7 +84,7 @@ class Adapter {
 
     Process& process() { return process_; }
     Arena& arena() { return *arena_; }
-    ArenaView view() const { return arena_->view(); }
+    ArenaView view() const { return view_; }
 
     /// Lock of the tables: objects are added, removed, and visited by the service thread under it.
     support::Mutex mutex;
@@ -136,10 +136,15 @@ class Adapter {
     void return_mr(std::uint32_t index) REQUIRES(mutex) { mrs_.put(index); }
 
     /// What our own keys permit, as we made them; the copies in the arena are for peers, any of
-    /// whom may write there. Written as those are; a key whose entry's `kind` is a window's may
-    /// have been ended by a peer, which only the arena tells.
+    /// whom may write there. Written as those are; a key may have been ended by a peer, which only
+    /// the arena tells.
     MrEntry& own_key(std::uint32_t key) const {
         return reinterpret_cast<MrEntry*>(own_keys_.get())[key >> kKeyIndexShift];
+    }
+
+    /// Whether no other process has ended this key of a region of ours (MrEntry::ended).
+    bool stands(std::uint32_t key) const {
+        return view_.mr(key).ended.load(std::memory_order_seq_cst) != key;
     }
 
     /// Which windows are bound to which regions. A leaf lock.
@@ -191,6 +196,7 @@ class Adapter {
 
     Process& process_;
     const std::unique_ptr<Arena> arena_;
+    const ArenaView view_;
     CopySetting copy_ = CopySetting::kAuto;
     bool unsealed_pages_ = false;  ///< SOFTVERBS_SHARED_PAGES=always
     std::atomic<bool> agent_told_{false};

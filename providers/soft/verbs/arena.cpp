@@ -69,6 +69,7 @@ std::unique_ptr<Arena> Arena::create() {
     header.size = kArenaSize;
     header.nonce_address = reinterpret_cast<std::uintptr_t>(&header.nonce);
     if (getrandom(&header.nonce, sizeof header.nonce, 0) != sizeof header.nonce) return nullptr;
+    header.owner = getpid();
     header.magic = kArenaMagic;
     return arena;
 }

@@ -60,6 +60,7 @@ int CompletionQueue::allocate(std::uint32_t size, std::uint32_t channel_id) {
     header_->overrun = 0;
     header_->deferred_wakes = 0;
     header_->channel = channel_id;
+    header_->lock = reinterpret_cast<std::uintptr_t>(&lock_);
     header_->ring = place->encode();
     header_->live.store(1, std::memory_order_release);
     SendCompletions::Storage storage = SendCompletions::storage(size);

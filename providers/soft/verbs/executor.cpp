@@ -342,6 +342,13 @@ Outcome Executor::begin_agent(AgentKind kind, std::uint32_t access) {
     return {Progress::kAgent, IBV_WC_SUCCESS};
 }
 
+bool Executor::may_go_on() {
+    const bool brings_data = work_.opcode == IBV_WR_RDMA_READ ||
+                             work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+                             work_.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+    return plan_local(brings_data ? IBV_ACCESS_LOCAL_WRITE : 0);
+}
+
 /// Only arena memory is touched from here on, and the queue pair at the other end may have changed
 /// its state while the agent worked.
 Outcome Executor::conclude_agent(int status, std::uint64_t found) {
@@ -351,6 +358,7 @@ Outcome Executor::conclude_agent(int status, std::uint64_t found) {
 Outcome Executor::conclude(int status, std::uint64_t found) {
     AgentOperation& operation = *agent_;
     operation.busy = false;
+    if (!may_go_on()) return done(IBV_WC_LOC_PROT_ERR);
     plan_ = operation.plan;
     slot_ = operation.slot;
     has_slot_ = operation.has_slot;

@@ -39,7 +39,11 @@ class Executor {
         : qp_(qp), target_(target), agent_(agent), work_(work) {}
 
     Outcome run();
-    /// After the agent's last chunk. @param status 0 or an errno. @param found of an atomic.
+    /// Whether the local memory may still be used: another process may have ended its registration
+    /// while the agent worked.
+    bool may_go_on();
+    /// After the agent's last chunk, or before where it may not go on. @param status 0 or an errno.
+    /// @param found of an atomic.
     Outcome conclude_agent(int status, std::uint64_t found);
 
   private:

@@ -17,7 +17,7 @@
 
 namespace softverbs {
 
-inline constexpr std::uint64_t kArenaMagic = 0x334e455241565346;  // "FSVAREN3"
+inline constexpr std::uint64_t kArenaMagic = 0x344e455241565346;  // "FSVAREN4"
 /// Sparse; pages are allocated in chunks as objects need them.
 inline constexpr std::uint64_t kArenaSize = std::uint64_t{16} << 30;
 
@@ -77,6 +77,9 @@ struct alignas(64) QpEntry {
     std::atomic<Fault> fault;
     /// The owner exchanges pages: a requester, busy when it looks, comes again when it is kicked.
     std::atomic<std::uint32_t> paused;
+    /// Written by the owner, on the control path: where in its memory the word of the lock stands
+    /// that it holds while it carries out a request (end_registration.cpp).
+    std::uint64_t send_lock;
 };
 static_assert(sizeof(QpEntry) == 192);
 
@@ -139,6 +142,7 @@ struct alignas(64) CqHeader {
     std::atomic<std::uint32_t> live;  ///< generation; 0 while free
     std::uint32_t channel;            ///< id of the completion channel; 0: none
     std::atomic<std::uint64_t> ring;  ///< RingPlace of CqClaim[], CqEntry[]
+    std::uint64_t lock;  ///< as QpEntry::send_lock: held by the owner while it takes completions
     /// How far the consumer of each ring has come. A producer may still be at work in the ring
     /// before.
     alignas(64) std::atomic<std::uint64_t> heads[2];
@@ -210,19 +214,23 @@ enum class PageReason : std::uint8_t {
 /// A memory region or a bound memory window. Nothing but `key` changes while the key is not 0, nor
 /// while a requester that has seen it may still be at work; what says which pages are shared also
 /// changes while all queue pairs are paused. A window of type 2 is also unbound by its queue pair's
-/// requester, who swaps the key for 0.
+/// requester, who swaps the key for 0; a region and its windows by who ends the registration.
 struct alignas(64) MrEntry {
     std::atomic<std::uint32_t> key;  ///< 0 while free or unbound
     std::uint32_t pd;
     std::uint32_t access;
-    std::uint32_t reserved;
-    std::uint64_t address;  ///< in the owner's address space
+    std::uint32_t last_key;  ///< that the entry was given, valid or not
+    std::uint64_t address;   ///< in the owner's address space
     std::uint64_t length;
     std::uint64_t iova;  ///< what remote addresses and local segments are relative to
     KeyKind kind;
     std::uint32_t qp_num;         ///< kQueuePairsWindow: through which it was bound,
     std::uint32_t qp_generation;  ///< and QpEntry::generation then
     PageReason reason;
+    std::uint32_t region;  ///< of a window: key of the region that it is bound to
+    /// Key of a region that another process has ended (end_registration.hpp): no longer its owner's
+    /// either, who forgets it when he deregisters it.
+    std::atomic<std::uint32_t> ended;
     /// Bytes [shared_begin, shared_end) are on path S, the rest on path P; a page never has both,
     /// in all regions of its owner.
     alignas(64) std::uint64_t shared_begin;
@@ -251,6 +259,9 @@ struct ArenaHeader {
     std::uint64_t size;
     std::uint64_t nonce;          ///< random
     std::uint64_t nonce_address;  ///< of `nonce` in the owner: shows whether process_vm reaches it
+    /// As QpEntry::send_lock: not 0 while the owner's service thread copies for a requester.
+    std::uint64_t agent_copying;
+    std::int32_t owner;  ///< process id, as the owner itself knows it
     std::atomic<std::uint32_t> qp_blocks[kMaxQpBlocks];  ///< number of the block + 1
     /// Held while an atomic operation runs: number of the queue pair it runs for.
     alignas(64) std::atomic<std::uint32_t> atomic_lock;

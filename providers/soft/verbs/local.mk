@@ -14,6 +14,8 @@ softverbs_verbs_sources = \
     %reldir%/context.hpp \
     %reldir%/datagram.hpp %reldir%/datagram_receive.cpp %reldir%/datagram_send.cpp \
     %reldir%/datagram_targets.cpp %reldir%/datagram_targets.hpp \
+    %reldir%/end_registration.cpp providers/soft/end_registration.hpp \
+    %reldir%/foreign_arena.cpp %reldir%/foreign_arena.hpp \
     %reldir%/device.cpp \
     %reldir%/copy_setting.cpp %reldir%/copy_setting.hpp \
     %reldir%/exchange_rules.cpp %reldir%/exchange_rules.hpp \

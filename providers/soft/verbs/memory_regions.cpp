@@ -79,8 +79,9 @@ int check_request(const Registration& request) {
 /// A key that the region's entry of the table has not had for long.
 std::uint32_t new_key(const MemoryRegion& mr, Adapter& adapter) {
     MrEntry& entry = adapter.view().mr(mr.index << kKeyIndexShift);
-    entry.reserved = next_key(entry.reserved, mr.index, adapter.view().header().nonce);
-    return entry.reserved;
+    entry.last_key = next_key(entry.last_key, mr.index, adapter.view().header().nonce);
+    entry.ended.store(0, std::memory_order_seq_cst);
+    return entry.last_key;
 }
 
 /// Fills the region's entry of the table and makes it known.
@@ -100,6 +101,8 @@ void publish(MemoryRegion& mr, const Registration& request, std::uint32_t key) {
     mr.placement.write_to(entry);
     entry.traffic.store(0, std::memory_order_relaxed);
     entry.key.store(key, std::memory_order_seq_cst);
+    // One that is kept may have been ended just now.
+    if (!adapter.stands(key)) entry.key.store(0, std::memory_order_seq_cst);
     mr.request = request;
     mr.context = request.pd->context;
     mr.pd = request.pd;
@@ -188,7 +191,8 @@ Registration changed(const MemoryRegion& mr, int flags, ProtectionDomain* pd, vo
 }
 
 /// All that can fail comes before the region is touched: a failure leaves it as it is. Peers go on
-/// with the key that they have where only the rights change, as programs expect of adapters.
+/// with the key that they have where only the rights change, as programs expect of adapters; not
+/// where another process has ended it.
 int reregister(MemoryRegion& mr, const Registration& request) {
     if (request.pd->context != mr.context) return EINVAL;
     if (const int cause = check_request(request)) return cause;
@@ -198,7 +202,8 @@ int reregister(MemoryRegion& mr, const Registration& request) {
     if (const int cause = withdraw(mr)) return cause;
     Adapter& adapter = *Context::of(mr.context).adapter;
     support::MutexLock lock(adapter.mutex);
-    publish(mr, request, only_rights ? mr.rkey : new_key(mr, adapter));
+    const bool keeps_key = only_rights && adapter.stands(mr.rkey);
+    publish(mr, request, keeps_key ? mr.rkey : new_key(mr, adapter));
     return 0;
 }
 

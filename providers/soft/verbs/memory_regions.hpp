@@ -93,11 +93,15 @@ inline CheckedRange check_remote_key(ArenaView arena, std::uint32_t key, const A
     return check_remote_entry(arena.mr(key), key, access, address, length);
 }
 
-/// The same two for keys of our own, by what we know of them (Adapter::own_key).
+/// The same two for keys of our own, by what we know of them (Adapter::own_key), unless somebody
+/// has ended them.
 inline CheckedRange check_own_key(const Adapter& adapter, std::uint32_t key, std::uint32_t pd,
                                   std::uint32_t access, std::uint64_t address,
                                   std::uint64_t length) {
-    return check_entry(adapter.own_key(key), key, pd, access, address, length);
+    const MrEntry& entry = adapter.own_key(key);
+    if (key == 0 || entry.key.load(std::memory_order_seq_cst) != key) return {};
+    if (entry.kind != KeyKind::kRegion || !adapter.stands(key)) return {};
+    return check_range(entry, key, pd, access, address, length);
 }
 inline CheckedRange check_own_remote_key(const Adapter& adapter, std::uint32_t key,
                                          const Access& access, std::uint64_t address,

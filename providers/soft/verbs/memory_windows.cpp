@@ -67,8 +67,10 @@ bool may_bind(const MemoryWindow& window, const QueuePair& qp, const SendWork& w
     return window.type == IBV_MW_TYPE_1 || (!is_bound(window) && work.bind_length != 0);
 }
 
-bool fits_region(const MemoryRegion& region, const MrEntry& entry, const SendWork& work) {
+bool fits_region(const Adapter& adapter, const MemoryRegion& region, const SendWork& work) {
+    const MrEntry& entry = adapter.own_key(work.bind_region);
     if (entry.key.load(std::memory_order_seq_cst) != work.bind_region) return false;
+    if (!adapter.stands(work.bind_region)) return false;
     if ((entry.access & IBV_ACCESS_MW_BIND) == 0) return false;
     if ((work.bind_access & ~(kWindowRights | kOfNoMeaning)) != 0) return false;
     const bool changes = (work.bind_access & kWindowChanges) != 0;
@@ -85,7 +87,7 @@ bool check_bind(Adapter& adapter, const QueuePair& qp, const SendWork& work, Bin
     if (work.bind_length == 0) return true;
     binding.region = adapter.key_owners.region(work.bind_region);
     if (!binding.region || binding.region->pd != qp.pd) return false;
-    return fits_region(*binding.region, adapter.own_key(work.bind_region), work);
+    return fits_region(adapter, *binding.region, work);
 }
 
 /// Whoever unbinds a window does so alone.
@@ -118,6 +120,7 @@ void write_entry(const Binding& binding, const QueuePair& qp, const SendWork& wo
     own.key.store(work.rkey, std::memory_order_seq_cst);
     MrEntry& entry = window.entry();
     copy_terms(entry, own);
+    entry.region = work.bind_region;
     binding.region->placement.write_to(entry);
     entry.key.store(work.rkey, std::memory_order_seq_cst);
 }
@@ -147,11 +150,11 @@ MemoryWindow* MemoryWindow::create(ProtectionDomain& pd, ibv_mw_type type) {
     }
     MrEntry& entry = adapter.view().mr(*index << kKeyIndexShift);
     // The part that the window keeps for its life differs from that of the entry's last user.
-    const std::uint32_t last = entry.reserved | kTag;
-    entry.reserved = next_key(entry.reserved ? last : 0, *index, adapter.view().header().nonce);
+    const std::uint32_t last = entry.last_key | kTag;
+    entry.last_key = next_key(entry.last_key ? last : 0, *index, adapter.view().header().nonce);
     window->context = pd.context;
     window->pd = &pd;
-    window->rkey = entry.reserved;
+    window->rkey = entry.last_key;
     window->handle = *index;
     window->type = type;
     {

@@ -137,6 +137,7 @@ int QueuePair::publish(std::uint32_t number) {
     entry_->consumed = 0;
     entry_->waiting = 0;
     entry_->paused = 0;
+    entry_->send_lock = reinterpret_cast<std::uintptr_t>(&send_lock_);
     entry_->fault = Fault::kNone;
     entry_->qp_num.store(number, std::memory_order_release);
     return 0;

@@ -363,12 +363,16 @@ void QueuePair::agent_replied(const AgentMessage& answer, const Peer& peer) {
         return;
     }
     executing_.store(true, std::memory_order_seq_cst);
-    if (answer.status == 0 && operation.kind == AgentKind::kRead) {
+    int status = answer.status;
+    // What is handed over needs no memory of ours any more.
+    const bool goes_on = operation.handed_over ||
+                         Executor(*this, target_, agent_, queued(send_pending_)).may_go_on();
+    if (!goes_on) status = EACCES;
+    if (status == 0 && operation.kind == AgentKind::kRead) {
         const auto* buffer = adapter_.view().array<std::uint8_t>(operation.buffer, kAgentChunk);
         scatter(operation.plan.locals(), buffer, operation.offset, operation.under_way);
     }
     operation.offset += operation.under_way;
-    int status = answer.status;
     if (status == 0 && operation.offset < operation.plan.length) {
         status = send_agent_chunk(adapter_, target_, operation, qp_num);
         if (status == 0) {
