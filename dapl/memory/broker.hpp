@@ -69,7 +69,7 @@ struct Terms {
 
 /// What this process is.
 struct Member {
-    std::uint32_t share = 1;  ///< weight against other processes
+    std::uint32_t share = 1;  ///< weight against other processes; 0: it only leads
 };
 
 struct Wanted {
@@ -153,6 +153,7 @@ class Broker {
 
     // -- entries
     /// Takes an entry if there is room and nobody waits for it. Never blocks but for the lock.
+    /// Refused with kTimedOut when it would have to wait.
     tl::expected<SlotId, Refusal> try_take(const Wanted& wanted);
     /// Queues for one; kGranted or kRefused follows as an upcall. Refused at once: see Refusal.
     tl::expected<Ticket, Refusal> queue(const Wanted& wanted);
@@ -190,12 +191,14 @@ class Broker {
     void wake();
     void set_enforcement(Enforce enforce, void* context);
 
-    /// Another policy for the whole table. @return false: unknown.
+    /// Takes the lease, whoever has it: for one whose only duty it is.
+    void lead();
+    /// Another policy for the whole table. @return false: it cannot be had; told on stderr.
     bool set_policy(const std::string& name);
     TableStatus status() const;
     const Terms& terms() const;
 
-    struct State;  ///< table.hpp
+    struct State;  ///< state.hpp
 
   private:
     explicit Broker(std::unique_ptr<State> state);

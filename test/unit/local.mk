@@ -133,3 +133,10 @@ test_unit_print_settings_SOURCES = %reldir%/print_settings.cpp
 test_unit_print_settings_LDADD = libyamlreader.la libsupport.la
 TESTS += test/unit/setuid.bats
 EXTRA_DIST += test/unit/setuid.bats
+
+# The registration broker: several members in one process, and real ones that die.
+check_PROGRAMS += test/unit/registration_test
+TESTS += test/unit/registration_test
+test_unit_registration_test_SOURCES = %reldir%/registration_table_test.cpp \
+    %reldir%/registration_fixture.hpp test/support/process.hpp test/support/sanitizer.hpp
+test_unit_registration_test_LDADD = libtestmain.la libregistrations.la libsupport.la

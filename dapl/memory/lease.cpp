@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Who makes the decisions.
+#include "dapl/memory/fault_points.hpp"
+#include "dapl/memory/state.hpp"
+
+namespace dapl::memory {
+namespace {
+
+/// A holder that is needed (is_busy) and does nothing for so long has lost the lease: it is
+/// stopped, or has no thread for it. Losing it costs nothing: all decisions are made with the table
+/// locked.
+constexpr Time kPatience = 100'000'000;
+/// A heart that beats more often than this belongs to one who lives.
+constexpr Time kSurelyAlive = 10'000'000;
+
+bool has_lost_it(const State& state, Time time) REQUIRES(state.lock) {
+    const Lease& lease = state.table.header->lease;
+    if (!state.table.is_live(lease.process)) return true;
+    const ProcessRow& holder = state.table.processes[lease.process];
+    if (holder.generation != lease.generation) return true;
+    const Time silence = time > lease.heartbeat ? time - lease.heartbeat : 0;
+    if (silence < kSurelyAlive) return false;
+    return (silence > kPatience && is_busy(state)) || !is_alive({holder.pid, holder.start});
+}
+
+}  // namespace
+
+bool is_leader(const State& state) {
+    const Lease& lease = state.table.header->lease;
+    return lease.process == state.process && lease.generation == state.generation;
+}
+
+bool is_busy(const State& state) {
+    const Header& header = *state.table.header;
+    return header.sums.waiting_entries != 0 || header.leaving.first != kNone;
+}
+
+bool hold_lease(State& state, Time time) {
+    Lease& lease = state.table.header->lease;
+    if (!is_leader(state)) {
+        if (!has_lost_it(state, time)) return false;
+        lease = {state.process, state.generation, time};
+        fault_point(FaultPoint::kLeaseTaken);
+    }
+    lease.heartbeat = time;
+    return true;
+}
+
+void ring(State& state, std::uint32_t process) {
+    std::atomic<std::uint32_t>& doorbell = state.table.processes[process].doorbell;
+    doorbell.fetch_add(1, std::memory_order_release);
+    state.lock.wake_later(doorbell);
+}
+
+void ring_leader(State& state) {
+    const Lease& lease = state.table.header->lease;
+    if (state.table.is_live(lease.process)) ring(state, lease.process);
+}
+
+}  // namespace dapl::memory

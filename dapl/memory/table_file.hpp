@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The file of a table: made, found, checked and mapped. Members come and go under a lock of the
+/// directory, so that nobody joins a file that somebody removes; and each keeps a shared lock of
+/// the file, which the kernel takes back when it dies: a file that can be locked alone is nobody's.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "dapl/memory/table.hpp"
+#include "dapl/support/private_directory.hpp"
+#include "dapl/support/result.hpp"
+#include "dapl/support/unique_fd.hpp"
+
+namespace dapl::memory {
+
+/// One process at a time comes or goes.
+/// @return what keeps the others out until it is closed; invalid where somebody else does not let
+/// go.
+support::UniqueFd lock_directory(const support::PrivateDirectory& directory);
+
+class TableFile {
+  public:
+    /// Opens and joins the table of an adapter; makes it where there is none that anybody uses.
+    /// The directory's lock has to be held. Tells the user what is wrong.
+    static support::Result<std::unique_ptr<TableFile>> join(
+        const support::PrivateDirectory& directory, const std::string& adapter, const Terms& terms);
+    /// To look at. Tells nobody.
+    static tl::expected<std::unique_ptr<TableFile>, std::string> look(
+        const support::PrivateDirectory& directory, const std::string& adapter);
+
+    ~TableFile();
+    TableFile(const TableFile&) = delete;
+    TableFile& operator=(const TableFile&) = delete;
+
+    const Table& table() const { return table_; }
+    /// Removes the file where nobody else uses it. The directory's lock has to be held.
+    void remove_if_last(const support::PrivateDirectory& directory, const std::string& adapter);
+    /// In a forked child, which has no such mapping: forgets it.
+    void abandon();
+
+  private:
+    TableFile(support::UniqueFd fd, void* base, std::uint64_t size)
+        : fd_(std::move(fd)), base_(base), size_(size) {}
+    static tl::expected<std::unique_ptr<TableFile>, std::string> map(support::UniqueFd fd);
+    static tl::expected<std::unique_ptr<TableFile>, std::string> check(support::UniqueFd fd);
+    static tl::expected<support::UniqueFd, std::string> make(
+        const support::PrivateDirectory& directory, const std::string& adapter, const Terms& terms);
+
+    support::UniqueFd fd_;
+    void* base_;
+    std::uint64_t size_;
+    Table table_;
+};
+
+/// @return whether it may be part of a file's name.
+bool is_file_name(const std::string& adapter);
+/// Prefix of the files of tables.
+inline constexpr const char* kFilePrefix = "registrations-";
+
+}  // namespace dapl::memory

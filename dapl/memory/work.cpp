@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// One round of whoever looks after the table.
+#include <algorithm>
+
+#include "dapl/memory/fault_points.hpp"
+#include "dapl/memory/state.hpp"
+
+namespace dapl::memory {
+namespace {
+
+/// The holder's heart while it is needed; well below the patience of the others.
+constexpr Time kBeat = 20'000'000;
+/// Who does not hold the lease looks so often whether somebody does, while that matters.
+constexpr Time kLook = 50'000'000;
+
+void forget_orphans(State& state) {
+    std::vector<Ticket> orphans;
+    {
+        const support::MutexLock guard(state.orphans_mutex);
+        if (state.orphans.empty()) return;
+        orphans.swap(state.orphans);
+    }
+    if (!state.lock.acquire()) {
+        const support::MutexLock guard(state.orphans_mutex);
+        state.orphans.insert(state.orphans.end(), orphans.begin(), orphans.end());
+        return;
+    }
+    const TableGuard guard(state.lock, TableGuard::kTaken);
+    for (const Ticket& ticket : orphans)
+        if (auto result = outcome(state, ticket, true); result && *result)
+            free_slot(state.table, (*result)->index);
+}
+
+/// The device ends what is overdue. @return what surely has ended.
+std::vector<Overdue> enforce(const State& state, std::vector<Overdue> overdue) {
+    const Enforce end = state.enforce.load(std::memory_order_acquire);
+    if (!end) return {};
+    void* const context = state.enforce_context.load(std::memory_order_relaxed);
+    std::erase_if(overdue, [&](const Overdue& one) { return !end(context, one.pid, one.key); });
+    if (!overdue.empty()) fault_point(FaultPoint::kEnforced);
+    return overdue;
+}
+
+/// They are no entries any more; their slots stay until their owners know.
+void mark_ended(State& state, const std::vector<Overdue>& ended) REQUIRES(state.lock) {
+    for (const Overdue& one : ended) {
+        const SlotRecord& slot = state.table.slots[one.slot.index];
+        if (slot.generation != one.slot.generation || slot.ended ||
+            state.table.state(one.slot.index) == SlotState::kFree)
+            continue;
+        change_slot(state.table, one.slot.index,
+                    [](SlotRecord& record, SlotUse&) { record.ended = 1; });
+    }
+}
+
+Time next_round(const State& state, Time time) REQUIRES(state.lock) {
+    const Table& table = state.table;
+    if (!is_busy(state)) return kNever;
+    Time next = std::min(time + kBeat, table.header->refusals_end);
+    table.leaving().each([&](std::uint32_t slot) {
+        const Time deadline = table.uses[slot].deadline.load(std::memory_order_relaxed);
+        if (deadline > time) next = std::min(next, deadline);
+    });
+    return next;
+}
+
+}  // namespace
+
+Time Broker::work() {
+    State& state = *state_;
+    if (!state.is_here()) return kNever;
+    forget_orphans(state);
+    const Time time = now();
+    std::vector<Overdue> overdue;
+    bool leads = false, busy = false;
+    if (!state.lock.acquire()) return time + kLook;
+    {
+        const TableGuard guard(state.lock, TableGuard::kTaken);
+        busy = is_busy(state);
+        leads = hold_lease(state, time);
+    }
+    if (busy) reclaim_dead(state);
+    if (!leads) return busy ? time + kLook : kNever;
+    if (!state.lock.acquire()) return time + kLook;
+    {
+        const TableGuard guard(state.lock, TableGuard::kTaken);
+        if (!is_leader(state)) return time + kLook;
+        end_refusals(state, time);
+        overdue = revoke_what_is_due(state, time);
+        serve(state);
+        reap(state, time);
+        if (overdue.empty() || !state.enforce.load(std::memory_order_relaxed))
+            return next_round(state, time);
+    }
+    const std::vector<Overdue> ended = enforce(state, std::move(overdue));
+    if (!state.lock.acquire()) return time + kLook;
+    const TableGuard guard(state.lock, TableGuard::kTaken);
+    mark_ended(state, ended);
+    if (is_leader(state)) serve(state);
+    return next_round(state, now());
+}
+
+}  // namespace dapl::memory
