@@ -137,6 +137,23 @@ EXTRA_DIST += test/unit/setuid.bats
 # The registration broker: several members in one process, and real ones that die.
 check_PROGRAMS += test/unit/registration_test
 TESTS += test/unit/registration_test
-test_unit_registration_test_SOURCES = %reldir%/registration_table_test.cpp \
+test_unit_registration_test_SOURCES = %reldir%/registration_table_test.cpp %reldir%/registration_queue_test.cpp \
+    %reldir%/registration_upcalls_test.cpp %reldir%/registration_policy_test.cpp \
     %reldir%/registration_fixture.hpp test/support/process.hpp test/support/sanitizer.hpp
 test_unit_registration_test_LDADD = libtestmain.la libregistrations.la libsupport.la
+# A policy of a shared object, and three that are refused.
+check_LTLIBRARIES += test/unit/registration_policy_example.la test/unit/registration_policy_old.la \
+    test/unit/registration_policy_empty.la test/unit/registration_no_policy.la
+policy_module_flags = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere
+test_unit_registration_policy_example_la_SOURCES = %reldir%/registration_policy_example.c
+test_unit_registration_policy_example_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default
+test_unit_registration_policy_example_la_LDFLAGS = $(policy_module_flags)
+test_unit_registration_policy_old_la_SOURCES = %reldir%/registration_policy_example.c
+test_unit_registration_policy_old_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default -DPOLICY_VERSION=99
+test_unit_registration_policy_old_la_LDFLAGS = $(policy_module_flags)
+test_unit_registration_policy_empty_la_SOURCES = %reldir%/registration_policy_example.c
+test_unit_registration_policy_empty_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default -DPOLICY_NONE
+test_unit_registration_policy_empty_la_LDFLAGS = $(policy_module_flags)
+test_unit_registration_no_policy_la_SOURCES = %reldir%/registration_policy_example.c
+test_unit_registration_no_policy_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default -Ddat_reg_policy=another_name
+test_unit_registration_no_policy_la_LDFLAGS = $(policy_module_flags)

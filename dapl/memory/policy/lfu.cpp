@@ -9,17 +9,19 @@
 namespace dapl::memory::policy {
 namespace {
 
+constexpr std::uint64_t kAnyNumber = 1 << 30;
+
 std::uint32_t choose(void* dice, const DAT_REG_POLICY_TABLE*, std::uint32_t,
                      const DAT_REG_POLICY_PROCESS*, std::uint32_t, DAT_REG_POLICY_SLOT* slots,
                      std::uint32_t slot_count, std::uint64_t entries, std::uint64_t bytes,
                      std::uint32_t* victims) {
     std::uint64_t most = 0;
     for (std::uint32_t i = 0; i < slot_count; ++i) most = std::max(most, slots[i].use_count);
+    if (most == 0) most = kAnyNumber;
     std::vector<Ranked> order;
     for (std::uint32_t i = 0; i < slot_count; ++i) {
-        const std::uint64_t uses = slots[i].has_statistics || most == ~std::uint64_t{0}
-                                       ? slots[i].use_count
-                                       : static_cast<Dice*>(dice)->below(most + 1);
+        const std::uint64_t uses =
+            slots[i].has_statistics ? slots[i].use_count : static_cast<Dice*>(dice)->below(most);
         order.push_back({uses, i, slots[i].busy});
     }
     sort(order);
