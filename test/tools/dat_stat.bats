@@ -247,7 +247,68 @@ client.recv(64); client.sendall(text.encode().decode("unicode_escape").encode())
     [ -z "$(ls -A "$OPENDAT_STATUS_DIRECTORY")" ]
 }
 
+# usage: hold NAME CAPACITY [CLASS BYTES]... - a process with entries of a table; its number goes to holder_pid.
+hold() {
+    export OPENDAT_REGISTRATION_DIRECTORY=$BATS_TEST_TMPDIR/registrations
+    built test/tools/entry_holder
+    start "$1" "$entry_holder" "${@:2}"
+    await_line "$1" '^ready [0-9]+$'
+    read -r _ holder_pid <"$BATS_TEST_TMPDIR/$1.out"
+}
+
+@test "dat_stat --registrations shows capacity, policy, owners, waiters and what is on its way out" {
+    export OPENDAT_REGISTRATION_DIRECTORY=$BATS_TEST_TMPDIR/registrations
+    asked 0 --registrations
+    has stat '^no process of this user has shared its registrations \(OPENDAT_REGISTRATIONS\)$'
+    hold one 4 rdma 4096 rdma 4096 pinned 100
+    local one=$holder_pid
+    asked 0 --registrations
+    has stat '^registrations of soft0-test: 3 of 4 entries, 8292 bytes of no limit; 0 wait$'
+    has stat '^  policy lru, grace period 3600000000 us; nothing is taken back ahead of need$'
+    has stat '^  so far: granted [0-9]+, refused 0, announced 0, taken back 0, of the dead 0$'
+    has stat "^  process $one: 3 entries, 8292 bytes, share 1; waits for 0 \\(0 bytes\\); .*\$"
+    has stat '^    3 active$'
+    hold two 4 rdma 50 rdma 70
+    announces() {
+        "$dat_stat" --registrations >"$BATS_TEST_TMPDIR/stat.out" && grep -q 'announced, 4096 bytes' "$BATS_TEST_TMPDIR/stat.out"
+    }
+    eventually announces
+    has stat '^registrations of soft0-test: 4 of 4 entries, 8342 bytes of no limit; 1 wait$'
+    has stat '^  so far: granted 4, refused 0, announced [1-9], taken back 0, of the dead 0$'
+    has stat '^    slot [0-9]+: rdma, announced, 4096 bytes, busy 0, goes in [0-9.]+ (s|min|h)$'
+    has stat "^  process $holder_pid: 1 entries, 50 bytes, share 1; waits for 1 \\(70 bytes\\); .*\$"
+    asked 0 --registrations "$one"
+    if grep "process $holder_pid" "$BATS_TEST_TMPDIR/stat.out"; then return 1; fi
+}
+
+@test "dat_stat --registrations --json is the document that its schema describes, also of processes that are stopped" {
+    hold one 4 rdma 4096 messaging 8192 pinned 100
+    kill -STOP "$holder_pid"
+    eventually is_stopped "$holder_pid"
+    asked 0 --registrations --json
+    kill -CONT "$holder_pid"
+    json '.processes == [] and (.registrations | length) == 1'
+    json '.registrations[0] | .adapter == "soft0-test" and .capacity_entries == 4 and .entries == 3 and .bytes == 12388'
+    json ".registrations[0].processes | length == 1 and .[0].pid == $holder_pid and .[0].entries == 3 and .[0].program == null"
+    json '[.registrations[0].slots[].class] | sort == ["messaging", "pinned", "rdma"]'
+    json 'all(.registrations[0].slots[]; .state == "active" and .busy == 0 and .goes_in_ns == null)'
+    asked 0 --registrations --json 1
+    json '.registrations[0] | .entries == 3 and .processes == [] and .slots == []'
+}
+
+@test "dat_stat --registrations tells of a table that it cannot read, and shows the others" {
+    hold one 4 rdma 4096
+    printf 'garbage' >"$OPENDAT_REGISTRATION_DIRECTORY/registrations-broken"
+    chmod 600 "$OPENDAT_REGISTRATION_DIRECTORY/registrations-broken"
+    local status=0
+    "$dat_stat" --registrations >"$BATS_TEST_TMPDIR/stat.out" 2>"$BATS_TEST_TMPDIR/stat.err" || status=$?
+    [ "$status" -eq 1 ]
+    has stat '^registrations of soft0-test: 1 of 4 entries'
+    grep -qE '^dat_stat: the registrations of broken cannot be read: ' "$BATS_TEST_TMPDIR/stat.err"
+}
+
 @test "dat_stat tells wrong usage" {
+    fails 2 '--registrations goes with none of --prometheus, --hang, --counters; ' "$dat_stat" --registrations --hang
     fails 2 '.*required; dat_stat --help lists the options' "$dat_stat"
     fails 2 '.*x' "$dat_stat" x
     fails 2 '--prometheus goes with none of --json, --hang, --watch; ' "$dat_stat" --prometheus --json 1

@@ -32,12 +32,16 @@ EXTRA_PROGRAMS += test/tools/hanging_ends
 check_DATA += test/tools/hanging_ends
 test_tools_hanging_ends_SOURCES = %reldir%/hanging_ends.cpp $(dat_test_headers)
 test_tools_hanging_ends_LDADD = libdat2.la
+EXTRA_PROGRAMS += test/tools/entry_holder
+check_DATA += test/tools/entry_holder
+test_tools_entry_holder_SOURCES = %reldir%/entry_holder.cpp
+test_tools_entry_holder_LDADD = libregistrations.la libsupport.la
 TESTS += %reldir%/dat_stat.bats
 EXTRA_DIST += %reldir%/dat_stat.bats
 check_PROGRAMS += test/tools/stat_test
 TESTS += test/tools/stat_test
 test_tools_stat_test_SOURCES = %reldir%/stat_test.cpp
-test_tools_stat_test_LDADD = libtestmain.la libstat.la libtools.la libsupport.la
+test_tools_stat_test_LDADD = libtestmain.la libstat.la libregistrations.la libtools.la libsupport.la
 
 TESTS += %reldir%/completion.bats %reldir%/pages.bats %reldir%/quickstart.bats
 EXTRA_DIST += %reldir%/completion.bats %reldir%/pages.bats %reldir%/quickstart.bats %reldir%/transcript

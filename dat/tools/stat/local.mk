@@ -5,10 +5,11 @@ libstat_la_SOURCES = \
     %reldir%/client.cpp %reldir%/client.hpp \
     %reldir%/hang.cpp %reldir%/hang.hpp \
     %reldir%/prometheus.cpp %reldir%/prometheus.hpp \
+    %reldir%/registrations.cpp %reldir%/registrations.hpp \
     %reldir%/state.cpp %reldir%/state.hpp \
     %reldir%/state_json.cpp %reldir%/state_json.hpp \
     %reldir%/table.cpp %reldir%/table.hpp
 
 bin_PROGRAMS += dat_stat
 dat_stat_SOURCES = %reldir%/main.cpp
-dat_stat_LDADD = libstat.la libtools.la libsupport.la
+dat_stat_LDADD = libstat.la libregistrations.la libtools.la libsupport.la

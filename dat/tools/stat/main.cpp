@@ -11,6 +11,7 @@
 #include "dat/tools/stat/client.hpp"
 #include "dat/tools/stat/hang.hpp"
 #include "dat/tools/stat/prometheus.hpp"
+#include "dat/tools/stat/registrations.hpp"
 #include "dat/tools/stat/state_json.hpp"
 #include "dat/tools/stat/table.hpp"
 
@@ -22,7 +23,7 @@ constexpr int kHangStatus = 3;
 
 struct Options {
     std::vector<pid_t> pids;
-    bool json = false, prometheus = false, hang = false, counters = false;
+    bool json = false, prometheus = false, hang = false, counters = false, registrations = false;
     double watch = 0;  ///< seconds; 0: once
     double after = 5;
 };
@@ -36,6 +37,10 @@ tools::Take process(std::vector<pid_t>& target) {
 void check(const Options& options) {
     if (options.prometheus && (options.json || options.hang || options.watch > 0))
         throw tools::WrongUsage("--prometheus goes with none of --json, --hang, --watch");
+    if (options.registrations && (options.prometheus || options.hang || options.counters))
+        throw tools::WrongUsage(
+            "--registrations goes with none of --prometheus, --hang, --counters");
+    if (options.pids.empty() && !options.registrations) throw tools::WrongUsage("pid is required");
     if (options.counters && (options.json || options.prometheus || options.hang))
         throw tools::WrongUsage("--counters goes with the table alone");
 }
@@ -47,12 +52,16 @@ tools::CommandLine command_line(Options& options) {
         "They have to be started with OPENDAT_STATUS=on in their environment.\n"
         "  dat_stat PID...             adapter instances, endpoints, dispatchers\n"
         "  dat_stat --hang PID [PID]   what does not go on, seen from both ends where both are "
-        "asked",
-        {{"pid", "PID", "number of a process", process(options.pids), tools::kAnyNumber, true},
+        "asked\n"
+        "  dat_stat --registrations    the entries that processes share, whoever tells his state",
+        {{"pid", "PID", "number of a process", process(options.pids), tools::kAnyNumber, false},
          {"--hang", nullptr, "look for what hangs instead", tools::flag(options.hang)},
          {"--after", "SECONDS", "how long a thing must last to hang [5]",
           tools::real(options.after, 0, 86400)},
          {"-c,--counters", nullptr, "show the counters too", tools::flag(options.counters)},
+         {"-r,--registrations", nullptr,
+          "show the tables of shared registrations, of all processes or of these",
+          tools::flag(options.registrations)},
          {"-w,--watch", "SECONDS", "again and again, until the processes end",
           tools::real(options.watch, 0.1, 86400)},
          {"--json", nullptr, "print a JSON document", tools::flag(options.json)},
@@ -114,8 +123,19 @@ std::string show_hangs(const Options& options, const std::vector<Process>& proce
     return options.json ? to_json(processes, findings) : to_text(findings, limit_ms);
 }
 
+int show_registrations(const Options& options) {
+    bool failed = false;
+    const auto tables = read_tables(failed);
+    const auto told = ask_others({});
+    const std::string text = options.json ? registrations_json(tables, options.pids, told)
+                                          : registrations_table(tables, options.pids, told);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return tools::flush_output() != 0 || failed ? tools::kFailureStatus : 0;
+}
+
 /// @return the exit status.
 int show_once(const Options& options) {
+    if (options.registrations) return show_registrations(options);
     bool failed = false;
     auto processes = ask_all(options.pids, failed);
     // Somebody who opens or closes holds the locks for a moment; who hangs holds them still.

@@ -11,7 +11,6 @@
 
 #include "dapl/memory/directory.hpp"
 #include "dat/tools/json.hpp"
-#include "dat/tools/stat/state.hpp"
 #include "dat/tools/terminal.hpp"
 
 namespace stat_tool {
@@ -84,22 +83,42 @@ std::string reaper_text(const memory::Terms& terms) {
                        terms.high);
 }
 
-void add_process(std::string& to, const ProcessStatus& process, const TableStatus& table) {
+/// @return nullptr where the process tells nothing.
+const Process* find_told(std::int32_t pid, const std::vector<Process>& told) {
+    const auto found = std::find_if(told.begin(), told.end(),
+                                    [pid](const Process& process) { return process.pid == pid; });
+    return found == told.end() ? nullptr : &*found;
+}
+
+template <class Visit>
+void each_ia(const Process* process, Visit visit) {
+    if (!process) return;
+    for (const Library& library : process->libraries)
+        for (const Ia& ia : library.ias) visit(ia);
+}
+
+void add_process(std::string& to, const ProcessStatus& process, const TableStatus& table,
+                 const Process* told) {
     line(to,
-         "  process {}: {} entries, {} bytes, share {}; waits for {} ({} bytes); granted {}, "
+         "  process {}{}: {} entries, {} bytes, share {}; waits for {} ({} bytes); granted {}, "
          "refused {}, taken back {}, given back {}{}",
-         process.pid, process.entries, process.bytes, process.share, process.waiting_entries,
-         process.waiting_bytes, process.granted, process.refused, process.revoked, process.released,
+         process.pid, told ? ", " + told->program : std::string(), process.entries, process.bytes,
+         process.share, process.waiting_entries, process.waiting_bytes, process.granted,
+         process.refused, process.revoked, process.released,
          process.holds_lease ? "; decides for all" : "");
     std::string states;
     for (const SlotState state : kStates) {
-        const auto count = std::count_if(
-            table.slots.begin(), table.slots.end(), [&](const SlotStatus& slot) {
+        const auto count =
+            std::count_if(table.slots.begin(), table.slots.end(), [&](const SlotStatus& slot) {
                 return slot.process == process.process && slot.state == state;
             });
-        if (count > 0) states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count, name_of(state));
+        if (count > 0)
+            states += fmt::format("{}{} {}", states.empty() ? "" : ", ", count, name_of(state));
     }
     if (!states.empty()) line(to, "    {}", states);
+    each_ia(told, [&to](const Ia& ia) {
+        line(to, "    IA {}: {} LMRs ({} bytes), {} RMRs", ia.name, ia.lmrs, ia.lmr_bytes, ia.rmrs);
+    });
 }
 
 /// Those that are on their way out.
@@ -112,10 +131,22 @@ void add_leaving(std::string& to, const SlotStatus& slot) {
              : std::string());
 }
 
-tools::Json process_json(const ProcessStatus& process) {
-    return std::move(tools::Json::object()
-                         .put("pid", process.pid)
-                         .put("share", process.share)
+tools::Json process_json(const ProcessStatus& process, const Process* told) {
+    tools::Json ias = tools::Json::array();
+    each_ia(told, [&ias](const Ia& ia) {
+        ias.add(std::move(tools::Json::object()
+                              .put("name", ia.name)
+                              .put("lmrs", ia.lmrs)
+                              .put("lmr_bytes", ia.lmr_bytes)
+                              .put("rmrs", ia.rmrs)));
+    });
+    tools::Json json = tools::Json::object();
+    json.put("pid", process.pid);
+    if (told)
+        json.put("program", told->program);
+    else
+        json.put("program", nullptr);
+    return std::move(json.put("share", process.share)
                          .put("entries", process.entries)
                          .put("bytes", process.bytes)
                          .put("waiting_entries", process.waiting_entries)
@@ -124,7 +155,8 @@ tools::Json process_json(const ProcessStatus& process) {
                          .put("refused", process.refused)
                          .put("revoked", process.revoked)
                          .put("released", process.released)
-                         .put("holds_lease", process.holds_lease));
+                         .put("holds_lease", process.holds_lease)
+                         .put("ias", std::move(ias)));
 }
 
 tools::Json slot_json(const SlotStatus& slot) {
@@ -143,10 +175,12 @@ tools::Json slot_json(const SlotStatus& slot) {
     return json;
 }
 
-tools::Json table_json(const TableStatus& table, const std::vector<pid_t>& pids) {
+tools::Json table_json(const TableStatus& table, const std::vector<pid_t>& pids,
+                       const std::vector<Process>& told) {
     tools::Json processes = tools::Json::array();
     for (const ProcessStatus& process : table.processes)
-        if (is_wanted(process.pid, pids)) processes.add(process_json(process));
+        if (is_wanted(process.pid, pids))
+            processes.add(process_json(process, find_told(process.pid, told)));
     tools::Json slots = tools::Json::array();
     for (const SlotStatus& slot : table.slots)
         if (is_wanted(slot.pid, pids)) slots.add(slot_json(slot));
@@ -190,7 +224,7 @@ std::vector<TableStatus> read_tables(bool& failed) {
 }
 
 std::string registrations_table(const std::vector<TableStatus>& tables,
-                                const std::vector<pid_t>& pids) {
+                                const std::vector<pid_t>& pids, const std::vector<Process>& told) {
     std::string text;
     for (const TableStatus& table : tables) {
         const memory::Terms& terms = table.terms;
@@ -205,7 +239,7 @@ std::string registrations_table(const std::vector<TableStatus>& tables,
              table.reclaimed_from_dead);
         for (const ProcessStatus& process : table.processes) {
             if (!is_wanted(process.pid, pids)) continue;
-            add_process(text, process, table);
+            add_process(text, process, table, find_told(process.pid, told));
             for (const SlotStatus& slot : table.slots)
                 if (slot.process == process.process) add_leaving(text, slot);
         }
@@ -216,10 +250,10 @@ std::string registrations_table(const std::vector<TableStatus>& tables,
 }
 
 std::string registrations_json(const std::vector<TableStatus>& tables,
-                               const std::vector<pid_t>& pids) {
+                               const std::vector<pid_t>& pids, const std::vector<Process>& told) {
     tools::Json document = tools::Json::document("dat_stat");
     tools::Json list = tools::Json::array();
-    for (const TableStatus& table : tables) list.add(table_json(table, pids));
+    for (const TableStatus& table : tables) list.add(table_json(table, pids, told));
     document.put("processes", tools::Json::array()).put("registrations", std::move(list));
     return document.text();
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A process with entries of an adapter's table, for those who look at the table: entry_holder
+// CAPACITY [CLASS BYTES]... takes one entry for each pair, says "ready PID" and holds them until it
+// is killed, gives nothing up. Those that there is no room for it waits for.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "dapl/memory/broker.hpp"
+#include "dapl/memory/directory.hpp"
+
+namespace {
+
+using namespace dapl::memory;
+
+Class class_of(const char* name) {
+    if (std::strcmp(name, "messaging") == 0) return Class::kMessaging;
+    return std::strcmp(name, "pinned") == 0 ? Class::kPinned : Class::kRdma;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 2) return 2;
+    Terms terms;
+    terms.entries = std::strtoull(argv[1], nullptr, 10);
+    terms.grace = 3'600'000'000'000;
+    terms.policy = "lru";
+    const auto broker = Broker::join(directory_path(geteuid()), "soft0-test", terms, {});
+    if (!broker) return 1;
+    for (int i = 2; i + 1 < argc; i += 2) {
+        const Wanted wanted{class_of(argv[i]), std::strtoull(argv[i + 1], nullptr, 10)};
+        if (!(*broker)->try_take(wanted) && !(*broker)->queue(wanted)) return 1;
+    }
+    std::printf("ready %d\n", getpid());
+    std::fflush(stdout);
+    for (;;) (*broker)->sleep((*broker)->work());
+}
