@@ -32,7 +32,13 @@ int main(int argc, char** argv) {
     if (!broker) return 1;
     for (int i = 2; i + 1 < argc; i += 2) {
         const Wanted wanted{class_of(argv[i]), std::strtoull(argv[i + 1], nullptr, 10)};
-        if (!(*broker)->try_take(wanted) && !(*broker)->queue(wanted)) return 1;
+        if (const auto slot = (*broker)->try_take(wanted)) {
+            // What was never used could not be asked for before the grace period is over.
+            (*broker)->use(*slot).last_use = now();
+            (*broker)->use(*slot).use_count = 1;
+        } else if (!(*broker)->queue(wanted)) {
+            return 1;
+        }
     }
     std::printf("ready %d\n", getpid());
     std::fflush(stdout);
