@@ -9,6 +9,7 @@
 
 #include "dapl/delayed_ack.hpp"
 #include "dapl/ia.hpp"
+#include "dapl/memory/completion.hpp"
 #include "dapl/refusal.hpp"
 #include "dapl/work_request.hpp"
 
@@ -270,6 +271,7 @@ void Ep::retire(Side& side, Evd* evd, bool is_receive) {
         evd->retire(*this, is_receive);
     else
         side.work_request_base.store(Side::kNoWorkRequests, std::memory_order_release);
+    if (ia.registrations) memory::end_uses(ia, side.slots);
 }
 
 void Ep::retire_sides() {

@@ -13,6 +13,8 @@
 #include "dapl/ep.hpp"
 #include "dapl/events.hpp"
 #include "dapl/ia.hpp"
+#include "dapl/memory/completion.hpp"
+#include "dapl/memory/entry.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/traced.hpp"
 #include "dapl/work_request.hpp"
@@ -148,10 +150,13 @@ void Evd::drain_device() {
 
 /// Something is pending. @return the EP whose transfer failed, for the caller to break when the
 /// lock is dropped.
+template <bool brokered>
 FailedTransfer Evd::take(DAT_EVENT& event) {
     FailedTransfer failed;
     if (ring_.count() > 0)
         ring_.pop(event);
+    else if constexpr (brokered)
+        failed = memory::take_completion(ia, held_[held_first_++], event);
     else
         failed = take_completion(ia, held_[held_first_++], event);
     event.evd_handle = handle();
@@ -159,7 +164,11 @@ FailedTransfer Evd::take(DAT_EVENT& event) {
     return failed;
 }
 
-/// Only entry::evd_dequeue() is made of it.
+template FailedTransfer Evd::take<false>(DAT_EVENT& event);
+template FailedTransfer Evd::take<true>(DAT_EVENT& event);
+
+/// Only the two evd_dequeue() are made of it.
+template <bool brokered>
 [[gnu::always_inline]] inline DAT_RETURN Evd::dequeue(DAT_EVENT* event) {
     // Without the lock: who polls for connection events does little else, and would as a rule be
     // stopped with the lock held when the event thread, which needs it, is to run on its processor.
@@ -174,7 +183,12 @@ FailedTransfer Evd::take(DAT_EVENT& event) {
                 counters.count_alone(kDeviceEmpty);
                 return raw(DAT_QUEUE_EMPTY);
             }
-            if (take_plain_completion(eps_, last_eps_, polled_, *event)) [[likely]] {
+            bool is_plain;
+            if constexpr (brokered)
+                is_plain = memory::take_plain_completion(eps_, last_eps_, polled_, *event);
+            else
+                is_plain = take_plain_completion(eps_, last_eps_, polled_, *event);
+            if (is_plain) [[likely]] {
                 event->evd_handle = handle();
                 counters.count_alone(kFoundOnDevice);
                 return DAT_SUCCESS;
@@ -182,17 +196,19 @@ FailedTransfer Evd::take(DAT_EVENT& event) {
             keep_polled(handle());
         }
     }
-    return dequeue_slowly(handle(), *event);
+    return dequeue_slowly<brokered>(handle(), *event);
 }
 
+template <bool brokered>
 DAT_RETURN Evd::dequeue_slowly(DAT_EVD_HANDLE handle, DAT_EVENT& event) {
-    return object_of<Evd>(handle).dequeue_slowly(event);
+    return object_of<Evd>(handle).dequeue_slowly<brokered>(event);
 }
 
 void Evd::keep_polled(DAT_EVD_HANDLE handle) {
     object_of<Evd>(handle).keep_polled();
 }
 
+template <bool brokered>
 DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
     FailedTransfer failed;
     Ia& adapter = ia;  // the EVD may go when its lock is dropped
@@ -203,7 +219,7 @@ DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
         const bool found = pending() > 0;
         counters.count(found ? DCNT_EVD_DEQUEUE_FOUND : DCNT_EVD_DEQUEUE_NOT_FOUND);
         if (!found) return queue_ ? raw(DAT_QUEUE_EMPTY) : error(DAT_QUEUE_EMPTY);
-        failed = take(event);
+        failed = take<brokered>(event);
     }
     break_connection(failed);
     tell_watermarks(adapter);
@@ -286,13 +302,14 @@ Evd::Look Evd::look() const {
 }
 
 /// A look into an empty EVD leaves no trace: there would be nothing else.
+template <bool brokered>
 [[gnu::noinline, gnu::cold]] DAT_RETURN Evd::dequeue_traced(DAT_EVD_HANDLE handle,
                                                             DAT_EVENT* event) {
     Evd* evd = from_called_handle<Evd>(handle);
     if (!evd) return error(DAT_INVALID_HANDLE);
     if (!event) return bad_argument(2);
     const std::uint64_t id = evd->id();  // the EVD may go meanwhile
-    const DAT_RETURN code = evd->dequeue_slowly(*event);
+    const DAT_RETURN code = evd->dequeue_slowly<brokered>(*event);
     if (code == DAT_SUCCESS) trace_taken(id, *event);
     return code;
 }
@@ -301,11 +318,26 @@ namespace entry {
 
 DAT_RETURN evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT* event) {
     if (support::data_path_traced()) [[unlikely]]
-        return Evd::dequeue_traced(handle, event);
+        return Evd::dequeue_traced<false>(handle, event);
     Evd* evd = from_called_handle<Evd>(handle);
     if (!evd) return error(DAT_INVALID_HANDLE);
-    return event ? evd->dequeue(event) : bad_argument(2);
+    return event ? evd->dequeue<false>(event) : bad_argument(2);
 }
 
 }  // namespace entry
+
+namespace memory::entry {
+
+DAT_RETURN evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT* event) {
+    Evd* evd = from_called_handle<Evd>(handle);
+    if (!evd) return error(DAT_INVALID_HANDLE);
+    if (!event) return bad_argument(2);
+    Registrations& registrations = *evd->ia.registrations;  // the EVD may go meanwhile
+    const DAT_RETURN code = support::data_path_traced() ? Evd::dequeue_traced<true>(handle, event)
+                                                        : evd->dequeue<true>(event);
+    registrations.settle();
+    return code;
+}
+
+}  // namespace memory::entry
 }  // namespace dapl

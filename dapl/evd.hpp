@@ -79,11 +79,15 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     bool takes(unsigned streams) const { return (flags & streams) != 0; }
     ibv_cq* completion_queue() const { return queue_.get(); }
 
-    // For the entry functions.
+    // For the entry functions. @tparam brokered of an adapter instance with the registration
+    // broker: a completion that becomes an event ends its uses, and gets its cookie back.
+    template <bool brokered>
     DAT_RETURN dequeue(DAT_EVENT* event) EXCLUDES(lock_);
     /// Takes the handle itself: while the data path is traced it comes before all else.
+    template <bool brokered>
     static DAT_RETURN dequeue_traced(DAT_EVD_HANDLE handle, DAT_EVENT* event);
     /// @param timeout microseconds. @param old_cancel_state for CancellationWindow. May unwind.
+    template <bool brokered>
     DAT_RETURN wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_state,
                     DAT_EVENT* event, DAT_COUNT* more) EXCLUDES(lock_);
     DAT_RETURN post_software_event(DAT_PVOID pointer) EXCLUDES(lock_);
@@ -136,11 +140,13 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
         set(kPending, count > 0);
     }
     void keep_polled() REQUIRES(lock_);
+    template <bool brokered>
     DAT_RETURN dequeue_slowly(DAT_EVENT& event) EXCLUDES(lock_);
     // Where dequeue() goes when it finds more to do; by the handle, which it has in a register.
     /// The lock is held.
     [[gnu::noinline, gnu::cold]] static void keep_polled(DAT_EVD_HANDLE handle)
         NO_THREAD_SAFETY_ANALYSIS;
+    template <bool brokered>
     [[gnu::noinline, gnu::cold]] static DAT_RETURN dequeue_slowly(DAT_EVD_HANDLE handle,
                                                                   DAT_EVENT& event);
     bool retire_held(Ep& ep, bool receives) REQUIRES(lock_);
@@ -151,6 +157,7 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     int poll_device() REQUIRES(lock_);
     void drain_device() REQUIRES(lock_);
     void make_room() REQUIRES(lock_);
+    template <bool brokered>
     FailedTransfer take(DAT_EVENT& event) REQUIRES(lock_);
     bool arm() REQUIRES(lock_);
     bool reaches(DAT_COUNT threshold) REQUIRES(lock_);
@@ -158,6 +165,7 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     bool grow_ring() EXCLUDES(lock_);
     bool push(const DAT_EVENT& event, Cno** triggered) EXCLUDES(lock_);
     Cno* pinned_cno() REQUIRES(lock_);
+    template <bool brokered>
     DAT_RETURN wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting& waiting,
                         DAT_EVENT* event, DAT_COUNT* more, FailedTransfer* failed) EXCLUDES(lock_);
     DAT_RETURN not_in_time(Woken woken) REQUIRES(lock_);

@@ -6,6 +6,8 @@
 #include "dapl/evd.hpp"
 #include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
+#include "dapl/memory/entry.hpp"
+#include "dapl/memory/registrations.hpp"
 #include "dapl/merging.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/refusal.hpp"
@@ -70,6 +72,25 @@ template <class Body>
 DAT_RETURN with_evd(DAT_EVD_HANDLE handle, const Body& body) {
     Evd* evd = from_handle<Evd>(handle);
     return evd ? body(*evd) : error(DAT_INVALID_HANDLE);
+}
+
+/// @tparam brokered as for Evd::wait().
+template <bool brokered>
+DAT_RETURN wait_on(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+                   DAT_EVENT* event, DAT_COUNT* more) {
+    return uncancelled([=](int old_cancel_state) {
+        return with_evd(handle, [=](Evd& evd) {
+            if (!event) return bad_argument(4);
+            if (!more) return bad_argument(5);
+            Ia& ia = evd.ia;
+            const std::uint64_t id = evd.id();
+            const DAT_RETURN code = evd.wait<brokered>(timeout, threshold, old_cancel_state, event, more);
+            if (code == DAT_SUCCESS && support::data_path_traced()) trace_taken(id, *event);
+            tell_watermarks(ia);
+            if constexpr (brokered) ia.registrations->settle();
+            return code;
+        });
+    });
 }
 
 }  // namespace
@@ -147,18 +168,7 @@ DAT_RETURN evd_disable(DAT_EVD_HANDLE handle) {
 
 DAT_RETURN evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                     DAT_EVENT* event, DAT_COUNT* more) {
-    return uncancelled([=](int old_cancel_state) {
-        return with_evd(handle, [=](Evd& evd) {
-            if (!event) return bad_argument(4);
-            if (!more) return bad_argument(5);
-            Ia& ia = evd.ia;
-            const std::uint64_t id = evd.id();
-            const DAT_RETURN code = evd.wait(timeout, threshold, old_cancel_state, event, more);
-            if (code == DAT_SUCCESS && support::data_path_traced()) trace_taken(id, *event);
-            tell_watermarks(ia);
-            return code;
-        });
-    });
+    return wait_on<false>(handle, timeout, threshold, event, more);
 }
 
 DAT_RETURN evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT length) {
@@ -190,4 +200,13 @@ DAT_RETURN evd_clear_unwaitable(DAT_EVD_HANDLE handle) {
 }
 
 }  // namespace entry
+
+namespace memory::entry {
+
+DAT_RETURN evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+                    DAT_EVENT* event, DAT_COUNT* more) {
+    return wait_on<true>(handle, timeout, threshold, event, more);
+}
+
+}  // namespace memory::entry
 }  // namespace dapl

@@ -13,6 +13,7 @@
 #include "dapl/evd.hpp"
 #include "dapl/events.hpp"
 #include "dapl/ia.hpp"
+#include "dapl/memory/completion.hpp"
 #include "dapl/work_request.hpp"
 
 namespace dapl {
@@ -105,7 +106,10 @@ bool Evd::retire_held(Ep& ep, bool receives) {
         if (is_of_side(ep, receives, held_[i]) && !ring_.full()) {
             DAT_EVENT event;
             std::memset(&event, 0, sizeof event);
-            take_completion(ia, held_[i], event);
+            if (ia.registrations)
+                memory::take_completion(ia, held_[i], event);
+            else
+                take_completion(ia, held_[i], event);
             ring_.push(event);
             continue;
         }

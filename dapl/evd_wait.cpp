@@ -100,6 +100,7 @@ bool Evd::arm() {
     return true;
 }
 
+template <bool brokered>
 DAT_RETURN Evd::wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_state,
                      DAT_EVENT* event, DAT_COUNT* more) {
     {
@@ -113,12 +114,13 @@ DAT_RETURN Evd::wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_st
     DAT_RETURN code;
     {
         Waiting waiting(*this, old_cancel_state);
-        code = wait_for(threshold, Deadline(timeout), waiting, event, more, &failed);
+        code = wait_for<brokered>(threshold, Deadline(timeout), waiting, event, more, &failed);
     }
     break_connection(failed);
     return code;
 }
 
+template <bool brokered>
 DAT_RETURN Evd::wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting& waiting,
                          DAT_EVENT* event, DAT_COUNT* more, FailedTransfer* failed) {
     Woken woken = deadline.at_once() ? Woken::kByTimeout : Woken::kByEvent;
@@ -127,7 +129,7 @@ DAT_RETURN Evd::wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting&
             support::SpinLockGuard lock(lock_);
             if (has(kDead) || shut_down_ || !waitable_) return error(DAT_INVALID_STATE);
             if (reaches(threshold) || (woken == Woken::kByEvent && arm() && reaches(threshold))) {
-                *failed = take(*event);
+                *failed = take<brokered>(*event);
                 *more = pending();
                 return DAT_SUCCESS;
             }
@@ -148,6 +150,9 @@ DAT_RETURN Evd::wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting&
             return refused_by_system(errno, "a waiting thread").value().code;
     }
 }
+
+template DAT_RETURN Evd::wait<false>(DAT_TIMEOUT, DAT_COUNT, int, DAT_EVENT*, DAT_COUNT*);
+template DAT_RETURN Evd::wait<true>(DAT_TIMEOUT, DAT_COUNT, int, DAT_EVENT*, DAT_COUNT*);
 
 /// @return DAT_SUCCESS for a signal that this kind of EVD does not notice.
 DAT_RETURN Evd::not_in_time(Woken woken) {

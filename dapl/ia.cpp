@@ -11,6 +11,7 @@
 #include "dapl/device_events.hpp"
 #include "dapl/entry.hpp"
 #include "dapl/guard.hpp"
+#include "dapl/memory/client.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/process_state.hpp"
 #include "dapl/status/server.hpp"
@@ -129,19 +130,21 @@ void start_service(ProcessState& process) REQUIRES(process.open_mutex) {
 }
 
 /// Makes the instance known to the process and gives it its async EVD.
-DAT_RETURN set_up(Ia& ia, DAT_COUNT async_length, Evd* shared_async, ProcessState& process)
-    REQUIRES(process.open_mutex) {
+/// @param mode what it does with registrations.
+DAT_RETURN set_up(Ia& ia, DAT_COUNT async_length, Evd* shared_async, memory::Mode mode,
+                  ProcessState& process) REQUIRES(process.open_mutex) {
     DeviceEvents::join(ia, process);
     ia.avoid_invalid_place();
     ia.next = process.first_ia;
     process.first_ia = &ia;
     if (shared_async) {
         ia.set_async_evd(shared_async);
-        return DAT_SUCCESS;
+    } else {
+        const support::Result<Evd*> async = make_evd(ia, async_length, nullptr, DAT_EVD_ASYNC_FLAG);
+        if (!async) return code_of(async);
+        ia.set_async_evd(*async);
     }
-    const support::Result<Evd*> async = make_evd(ia, async_length, nullptr, DAT_EVD_ASYNC_FLAG);
-    if (async) ia.set_async_evd(*async);
-    return code_of(async);
+    return mode == memory::Mode::kOff ? kSuccess : memory::Client::join(ia, mode, process);
 }
 
 DAT_RETURN open_adapter(const Provider& provider, DAT_COUNT async_length, Evd* shared_async,
@@ -157,11 +160,13 @@ DAT_RETURN open_adapter(const Provider& provider, DAT_COUNT async_length, Evd* s
     if (const int failed = ibv_query_port(adapter.context, adapter.port, &port))
         return from_errno(failed);
     start_service(process);
-    Ia* ia = make<Ia>(&provider.table, provider, std::move(*manager), *process.service,
+    const memory::Mode mode = memory::mode_of(provider.info.ia_name);
+    const Provider& serving = mode == memory::Mode::kOff ? provider : *provider.brokered;
+    Ia* ia = make<Ia>(&serving.table, serving, std::move(*manager), *process.service,
                       *process.agents, device, port);
     DAT_RETURN code = kOutOfMemory;
     try {
-        code = set_up(*ia, async_length, shared_async, process);
+        code = set_up(*ia, async_length, shared_async, mode, process);
     } catch (const std::bad_alloc&) {
         // as code says
     }

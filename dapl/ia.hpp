@@ -35,6 +35,9 @@
 namespace dapl {
 
 class DeviceEvents;
+namespace memory {
+class Registrations;
+}
 
 /// Lock order: ProcessState::open_mutex, an IA's mutex, connection_lock, the locks of the objects.
 class Ia final : public Object<Ia> {
@@ -110,6 +113,9 @@ class Ia final : public Object<Ia> {
     const NamedAttributes provider_attributes;
     const NamedAttributes transport_attributes;
     const NamedAttributes vendor_attributes;
+
+    /// Where the instance was opened with the registration broker (dapl/memory); else nullptr.
+    memory::Registrations* registrations = nullptr;
 
     Ia* next = nullptr;              ///< of the process, guarded by ProcessState::open_mutex
     DeviceEvents* events = nullptr;  ///< shared with the other instances on the same device

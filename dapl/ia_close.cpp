@@ -6,6 +6,7 @@
 #include "dapl/entry.hpp"
 #include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
+#include "dapl/memory/client.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/process_state.hpp"
 #include "dapl/status/server.hpp"
@@ -118,18 +119,21 @@ DAT_RETURN close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags) {
 /// memory, then events.
 void tear_down(Ia& ia, ProcessState& process) {
     revoke(ia);
+    if (ia.registrations) ia.registrations->close();
     close_service_points(ia);
     close_requests(ia);
     end_endpoints(ia);
     end_all(ia, &Ia::srqs, destroy_srq);
     end_plainly(ia, &Ia::rmrs);
     end_plainly(ia, &Ia::lmrs);
+    if (ia.registrations) ia.registrations->release_all();
     end_plainly(ia, &Ia::pzs);
     DeviceEvents::leave(ia, process);
     ia.set_async_evd(nullptr);
     withdraw_async_evds(ia, process);
     end_all(ia, &Ia::evds, destroy_evd);
     end_all(ia, &Ia::cnos, destroy_cno);
+    if (ia.registrations) memory::Client::leave(ia, process);
     for (Ia** link = &process.first_ia; *link; link = &(*link)->next) {
         if (*link != &ia) continue;
         *link = ia.next;

@@ -50,7 +50,6 @@ bool grants_atomics(unsigned asked, unsigned of_region) {
     return (asked & kWithRead) == kWithRead && (of_region & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) != 0;
 }
 
-namespace entry {
 namespace {
 
 /// Local reading is always granted.
@@ -64,11 +63,6 @@ unsigned access_flags(const Ia& ia, unsigned privileges) {
     if (ia.max_rmrs() > 0) access |= IBV_ACCESS_MW_BIND;
     return access;
 }
-
-struct Memory {
-    void* address;
-    DAT_VLEN length;
-};
 
 support::Result<Memory> memory_of(const Ia& ia, const DAT_LMR_PARAM& asked) {
     const DAT_REGION_DESCRIPTION& region = asked.region_desc;
@@ -104,8 +98,17 @@ verbs::MemoryRegion register_with(unsigned access, const Pz& pz, const Memory& m
         ibv_reg_mr_iova2(pz.domain.get(), memory.address, memory.length, 0, access));
 }
 
-/// @return empty when the device refuses, for whatever reason: consumers' registration caches give
-/// regions back and try again.
+}  // namespace
+
+support::Result<Memory> check_lmr(const Ia* ia, const Pz* pz, const DAT_LMR_PARAM& asked,
+                                  const DAT_LMR_HANDLE* handle) {
+    if (!ia) return support::failure(bad_handle(DAT_INVALID_HANDLE_IA), "adapter instance");
+    if (!pz || &pz->ia != ia)
+        return support::failure(bad_handle(DAT_INVALID_HANDLE_PZ), "protection zone");
+    if (!handle) return support::failure(bad_argument(7), "handle");
+    return memory_of(*ia, asked);
+}
+
 verbs::MemoryRegion register_memory(const Pz& pz, const Memory& memory,
                                     const DAT_LMR_PARAM& asked) {
     // Some devices (siw) count the pages of a region that goes round the address space wrongly.
@@ -119,28 +122,43 @@ verbs::MemoryRegion register_memory(const Pz& pz, const Memory& memory,
     return register_with(without_windows, pz, memory, asked);
 }
 
+Lmr& add_lmr(Pz& pz, verbs::MemoryRegion region, const Memory& memory, DAT_LMR_PARAM& asked) {
+    Ia& ia = pz.ia;
+    const bool zero_based = is_zero_based(ia, asked.va_type);
+    asked.length = memory.length;
+    asked.lmr_context = region->lkey;
+    asked.rmr_context = region->rkey;
+    asked.registered_size = memory.length;
+    asked.registered_address = zero_based ? 0 : reinterpret_cast<DAT_VADDR>(memory.address);
+    Lmr* lmr = make<Lmr>(&ia.provider.table, ia, pz, std::move(region), asked, memory.address);
+    support::MutexLock lock(ia.mutex);
+    ia.lmrs.add(*lmr);
+    ia.counters.count(DCNT_IA_LMR_CREATE);
+    return *lmr;
+}
+
+void remove_lmr(Lmr& lmr) {
+    Ia& ia = lmr.ia;
+    {
+        support::MutexLock lock(ia.mutex);
+        ia.lmrs.remove(lmr);
+        ia.counters.count(DCNT_IA_LMR_FREE);
+    }
+    destroy(lmr);
+}
+
+namespace entry {
+namespace {
+
 DAT_RETURN create(Ia* ia, Pz* pz, DAT_LMR_PARAM& asked, DAT_LMR_HANDLE* handle) {
-    if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
-    if (!pz || &pz->ia != ia) return bad_handle(DAT_INVALID_HANDLE_PZ);
-    if (!handle) return bad_argument(7);
-    const support::Result<Memory> memory = memory_of(*ia, asked);
+    const support::Result<Memory> memory = check_lmr(ia, pz, asked, handle);
     if (!memory) return code_of(memory);
     verbs::MemoryRegion region = register_memory(*pz, *memory, asked);
     if (!region) {
         registration_refused(*ia, errno, memory->length);
         return raw(DAT_INSUFFICIENT_RESOURCES);
     }
-    const bool zero_based = is_zero_based(*ia, asked.va_type);
-    asked.length = memory->length;
-    asked.lmr_context = region->lkey;
-    asked.rmr_context = region->rkey;
-    asked.registered_size = memory->length;
-    asked.registered_address = zero_based ? 0 : reinterpret_cast<DAT_VADDR>(memory->address);
-    Lmr* lmr = make<Lmr>(&ia->provider.table, *ia, *pz, std::move(region), asked, memory->address);
-    support::MutexLock lock(ia->mutex);
-    ia->lmrs.add(*lmr);
-    ia->counters.count(DCNT_IA_LMR_CREATE);
-    *handle = lmr->handle();
+    *handle = add_lmr(*pz, std::move(region), *memory, asked).handle();
     return DAT_SUCCESS;
 }
 
@@ -152,12 +170,7 @@ DAT_RETURN free(DAT_LMR_HANDLE handle) {
     // The device has the last word: a bind that failed may have left an older one in place.
     if (ibv_dereg_mr(lmr->region.get()) != 0) return raw(DAT_INVALID_STATE);
     static_cast<void>(lmr->region.release());
-    {
-        support::MutexLock lock(ia.mutex);
-        ia.lmrs.remove(*lmr);
-        ia.counters.count(DCNT_IA_LMR_FREE);
-    }
-    destroy(*lmr);
+    remove_lmr(*lmr);
     return DAT_SUCCESS;
 }
 

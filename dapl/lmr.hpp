@@ -9,6 +9,7 @@
 #include "dapl/list.hpp"
 #include "dapl/object.hpp"
 #include "dapl/pz.hpp"
+#include "dapl/support/result.hpp"
 #include "dapl/verbs/handles.hpp"
 
 namespace dapl {
@@ -33,6 +34,24 @@ class Lmr final : public Object<Lmr>, public ListNode<Lmr> {
 
     char cookie_[DAT_LMR_COOKIE_SIZE];
 };
+
+/// A piece of this process's memory.
+struct Memory {
+    void* address;
+    DAT_VLEN length;
+};
+
+/// What dat_lmr_create checks before the device is asked. @return what it is to register.
+support::Result<Memory> check_lmr(const Ia* ia, const Pz* pz, const DAT_LMR_PARAM& asked,
+                                  const DAT_LMR_HANDLE* handle);
+/// @return empty, with errno, when the device refuses, for whatever reason: consumers' registration
+/// caches give regions back and try again.
+verbs::MemoryRegion register_memory(const Pz& pz, const Memory& memory, const DAT_LMR_PARAM& asked);
+/// Makes the LMR of a registration; its contexts are the device's. Throws std::bad_alloc.
+/// @param asked out: complete.
+Lmr& add_lmr(Pz& pz, verbs::MemoryRegion region, const Memory& memory, DAT_LMR_PARAM& asked);
+/// Ends it, with its registration, if that has not ended yet.
+void remove_lmr(Lmr& lmr);
 
 /// @param asked DAT_MEM_PRIV_FLAGS of an LMR or RMR. @param of_region those of the LMR.
 /// @return whether peers may use atomic operations there, if the device has them.

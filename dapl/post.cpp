@@ -359,6 +359,11 @@ DAT_RETURN post_request(Ep& ep, const Request& request, bool check_state) {
                                                       : post_slowly(ep, request, check_state);
 }
 
+DAT_RETURN post_plain_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
+                              DAT_DTO_COOKIE cookie) {
+    return post_receive_slowly(ep, segments, local, cookie, DAT_DTO_RECEIVE);
+}
+
 DAT_RETURN post_immediate_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                                   DAT_DTO_COOKIE cookie) {
     if (ep.ud) return bad_handle(DAT_INVALID_HANDLE_EP);

@@ -35,6 +35,10 @@ struct Request {
 /// @param check_state whether the EP has to be in a state that takes requests.
 DAT_RETURN post_request(Ep& ep, const Request& request, bool check_state);
 
+/// The same of an ordinary receive.
+DAT_RETURN post_plain_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
+                              DAT_DTO_COOKIE cookie);
+
 /// Posts a receive that completes with an extension's event, whatever message takes it; as
 /// dat_ep_post_recv() otherwise.
 DAT_RETURN post_immediate_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,

@@ -18,6 +18,9 @@ class AgentThread;
 class DeviceEvents;
 class Ia;
 class ServiceThread;
+namespace memory {
+class Client;
+}
 namespace status {
 class Server;
 }
@@ -36,6 +39,7 @@ struct ProcessState {
     ServiceThread* service GUARDED_BY(open_mutex);
     AgentThread* agents GUARDED_BY(open_mutex);     ///< made and ended with the service
     status::Server* status GUARDED_BY(open_mutex);  ///< the same; nullptr where the setting is off
+    memory::Client* first_client GUARDED_BY(open_mutex);
     std::atomic<int> channels;                      ///< completion channels, of all instances
 };
 

@@ -10,6 +10,7 @@
 
 #include "dapl/aix_profile.hpp"
 #include "dapl/entry.hpp"
+#include "dapl/memory/entry.hpp"
 #include "dapl/pool.hpp"
 #include "dapl/process_state.hpp"
 #include "dapl/support/log.hpp"
@@ -25,6 +26,7 @@ constexpr int kMostNames = 64;
 /// knows what its parent had registered, and starts with a free lock.
 struct Entry {
     Provider provider;
+    Provider brokered;
     bool registered;
 };
 Entry entries[kMostNames];
@@ -62,6 +64,12 @@ const Provider* enter(const DAT_PROVIDER_INFO& info, const char* parameters) {
     provider.profile = profile;
     if (profile == support::ApiProfile::kAix) limit_to_aix(provider.table);
     provider.table.device_name = provider.info.ia_name;
+    provider.brokered = &entry->brokered;
+    entry->brokered = provider;
+    entry->brokered.brokered = nullptr;
+    memory::decorate(entry->brokered.table);
+    if (profile == support::ApiProfile::kAix) limit_to_aix(entry->brokered.table);
+    entry->brokered.table.device_name = entry->brokered.info.ia_name;
     entry->registered = true;
     return &provider;
 }
@@ -115,5 +123,7 @@ EXPORTED void dat_provider_fini(const DAT_PROVIDER_INFO* info) {
 
 EXPORTED DAT_RETURN dapl_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP operation,
                                     va_list arguments) {
-    return dapl::entry::handle_extendedop(handle, operation, arguments);
+    const dapl::Header* header = dapl::live_header(handle);
+    return header ? header->provider.load()->handle_extendedop_func(handle, operation, arguments)
+                  : dapl::entry::handle_extendedop(handle, operation, arguments);
 }

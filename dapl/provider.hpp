@@ -15,6 +15,9 @@ struct Provider {
     DAT_PROVIDER_INFO info;
     char parameters[DAT_NAME_MAX_LENGTH];  ///< ia_params of dat.conf, e.g. "eth0 0"
     support::ApiProfile profile;           ///< the table's and the attributes'
+    /// The same name with the table of adapter instances that are opened with the registration
+    /// broker; nullptr: it is that.
+    const Provider* brokered;
 };
 
 inline const Provider& provider_of(const DAT_PROVIDER* table) {

@@ -21,7 +21,7 @@ bool has_ended(const RmrBinding& binding) {
 }  // namespace
 
 Rmr::Rmr(Pz& zone, verbs::MemoryWindow made)
-    : ia(zone.ia), pz(zone), window(std::move(made)), kept(window->rkey & kKept) {
+    : ia(zone.ia), pz(zone), window(std::move(made)), kept_(window->rkey & kKept) {
     ia.rmr_table.add(*this);
     ++pz.users;
 }
@@ -30,6 +30,24 @@ Rmr::~Rmr() {
     ia.rmr_table.remove(*this);
     window.reset();  // unbinds it; before its zone may go
     --pz.users;
+}
+
+bool Rmr::renew_window() {
+    verbs::MemoryWindow exchanged(ibv_alloc_mw(pz.domain.get(), window->type));
+    if (!exchanged) return false;
+    {
+        support::SpinLockGuard lock(posting);
+        ia.rmr_table.rename(*this, exchanged->rkey);
+        window.swap(exchanged);
+    }
+    return true;  // the old one goes, and its binding with it
+}
+
+bool unbind_all(Ia& ia, const Lmr& lmr) {
+    support::MutexLock lock(ia.mutex);
+    for (Rmr* rmr = ia.rmrs.first(); rmr; rmr = ia.rmrs.after(*rmr))
+        if (ia.rmr_table.binding_of(*rmr).lmr == &lmr && !rmr->renew_window()) return false;
+    return true;
 }
 
 std::uint32_t RmrTable::bucket_of(DAT_RMR_CONTEXT context) {
@@ -42,22 +60,38 @@ void RmrTable::add(Rmr& rmr) {
     auto buckets = std::make_unique<Rmr*[]>(kBuckets);
     support::SpinLockGuard lock(lock_);
     if (!buckets_) buckets_.swap(buckets);
-    Rmr*& first = buckets_[bucket_of(rmr.kept)];
+    link(rmr);
+}
+
+void RmrTable::link(Rmr& rmr) {
+    Rmr*& first = buckets_[bucket_of(rmr.kept_)];
     rmr.next_in_bucket_ = first;
     first = &rmr;
+}
+
+void RmrTable::unlink(Rmr& rmr) {
+    Rmr** link = &buckets_[bucket_of(rmr.kept_)];
+    while (*link != &rmr) link = &(*link)->next_in_bucket_;
+    *link = rmr.next_in_bucket_;
 }
 
 void RmrTable::remove(Rmr& rmr) {
     support::SpinLockGuard lock(lock_);
     set(rmr, {});
-    Rmr** link = &buckets_[bucket_of(rmr.kept)];
-    while (*link != &rmr) link = &(*link)->next_in_bucket_;
-    *link = rmr.next_in_bucket_;
+    unlink(rmr);
+}
+
+void RmrTable::rename(Rmr& rmr, DAT_RMR_CONTEXT context) {
+    support::SpinLockGuard lock(lock_);
+    set(rmr, {});
+    unlink(rmr);
+    rmr.kept_ = context & kKept;
+    link(rmr);
 }
 
 Rmr* RmrTable::find_locked(DAT_RMR_CONTEXT context) {
     Rmr* rmr = buckets_ ? buckets_[bucket_of(context)] : nullptr;
-    while (rmr && rmr->kept != (context & kKept)) rmr = rmr->next_in_bucket_;
+    while (rmr && rmr->kept_ != (context & kKept)) rmr = rmr->next_in_bucket_;
     return rmr;
 }
 

@@ -43,11 +43,15 @@ class Rmr final : public Object<Rmr>, public ListNode<Rmr> {
     Pz& pz;
     verbs::MemoryWindow window;  ///< its rkey changes with `posting` held
     support::SpinLock posting;   ///< one bind at a time. Before the lock of an EP's side
-    const DAT_RMR_CONTEXT kept;  ///< what all its contexts have in common
+
+    /// Invalidates it for good, whatever it is bound to: the device gives it a new identity.
+    /// @return false when the device does not. Its IA's mutex is held.
+    bool renew_window();
 
   private:
     friend class RmrTable;
     RmrBinding binding_;             ///< RmrTable::lock_
+    DAT_RMR_CONTEXT kept_;           ///< what all its contexts have in common. RmrTable::lock_
     Rmr* next_in_bucket_ = nullptr;  ///< RmrTable::lock_
 };
 
@@ -59,6 +63,9 @@ class RmrTable {
     /// Throws std::bad_alloc.
     void add(Rmr& rmr) EXCLUDES(lock_);
     void remove(Rmr& rmr) EXCLUDES(lock_);
+
+    /// Its contexts are this one and what follows it; it is bound to nothing.
+    void rename(Rmr& rmr, DAT_RMR_CONTEXT context) EXCLUDES(lock_);
 
     /// @return what it is bound to now: `lmr` is nullptr when that has ended.
     RmrBinding binding_of(Rmr& rmr) EXCLUDES(lock_);
@@ -78,6 +85,8 @@ class RmrTable {
   private:
     static constexpr std::uint32_t kBuckets = 4096;
     static std::uint32_t bucket_of(DAT_RMR_CONTEXT context);
+    void link(Rmr& rmr) REQUIRES(lock_);
+    void unlink(Rmr& rmr) REQUIRES(lock_);
     Rmr* find_locked(DAT_RMR_CONTEXT context) REQUIRES(lock_);
     RmrBinding& current(Rmr& rmr) REQUIRES(lock_);
     void set(Rmr& rmr, const RmrBinding& next) REQUIRES(lock_);
@@ -85,5 +94,13 @@ class RmrTable {
     support::SpinLock lock_;
     std::unique_ptr<Rmr*[]> buckets_ GUARDED_BY(lock_);
 };
+
+/// Ends the bindings of all RMRs to an LMR, so that its registration can end: peers get a remote
+/// access error. @return false when the device does not let one go.
+bool unbind_all(Ia& ia, const Lmr& lmr);
+
+/// For a read into memory that an RMR's context names. @param segment afterwards named by the
+/// context of the LMR behind it; unchanged where the context is no RMR's.
+DAT_RETURN name_locally(Ia& ia, DAT_LMR_TRIPLET& segment);
 
 }  // namespace dapl

@@ -13,7 +13,27 @@
 #include "dapl/post.hpp"
 #include "dapl/rmr.hpp"
 
-namespace dapl::entry {
+namespace dapl {
+
+DAT_RETURN name_locally(Ia& ia, DAT_LMR_TRIPLET& segment) {
+    RmrBinding binding;
+    const RmrTable::Found found = ia.rmr_table.find(segment.lmr_context, binding);
+    if (found == RmrTable::Found::kNone) return DAT_SUCCESS;
+    if (found == RmrTable::Found::kUnbound) return bad_argument(2);
+    const bool zero_based = binding.va_type == DAT_VA_TYPE_ZB;
+    const DAT_VADDR first = zero_based ? 0 : binding.triplet.virtual_address;
+    const DAT_VADDR offset = segment.virtual_address - first;
+    if (offset > binding.triplet.segment_length ||
+        segment.segment_length > binding.triplet.segment_length - offset)
+        return bad_argument(2);
+    if (!(binding.privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
+        return error(DAT_PRIVILEGES_VIOLATION);
+    segment.virtual_address = binding.triplet.virtual_address + offset;
+    segment.lmr_context = binding.triplet.lmr_context;
+    return DAT_SUCCESS;
+}
+
+namespace entry {
 namespace {
 
 bool is_unknown(int error_number) {
@@ -49,25 +69,6 @@ DAT_RETURN free(DAT_RMR_HANDLE handle) {
         ia.counters.count(DCNT_IA_RMR_FREE);
     }
     destroy(*rmr);
-    return DAT_SUCCESS;
-}
-
-/// @param segment names memory by an RMR's context; afterwards by its LMR's.
-DAT_RETURN name_locally(Ia& ia, DAT_LMR_TRIPLET& segment) {
-    RmrBinding binding;
-    const RmrTable::Found found = ia.rmr_table.find(segment.lmr_context, binding);
-    if (found == RmrTable::Found::kNone) return DAT_SUCCESS;
-    if (found == RmrTable::Found::kUnbound) return bad_argument(2);
-    const bool zero_based = binding.va_type == DAT_VA_TYPE_ZB;
-    const DAT_VADDR first = zero_based ? 0 : binding.triplet.virtual_address;
-    const DAT_VADDR offset = segment.virtual_address - first;
-    if (offset > binding.triplet.segment_length ||
-        segment.segment_length > binding.triplet.segment_length - offset)
-        return bad_argument(2);
-    if (!(binding.privileges & DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
-        return error(DAT_PRIVILEGES_VIOLATION);
-    segment.virtual_address = binding.triplet.virtual_address + offset;
-    segment.lmr_context = binding.triplet.lmr_context;
     return DAT_SUCCESS;
 }
 
@@ -121,4 +122,5 @@ DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle, const DAT_RMR_TRIPLET*
     return post_request(*ep, {DAT_DTO_RDMA_READ, 1, &segment, cookie, remote, flags}, true);
 }
 
-}  // namespace dapl::entry
+}  // namespace entry
+}  // namespace dapl
