@@ -12,6 +12,9 @@
 #include "dapl/memory/directory.hpp"
 #include "dapl/process_state.hpp"
 #include "dapl/support/settings.hpp"
+#include "providers/soft/end_registration.hpp"
+
+extern "C" [[gnu::weak]] decltype(softverbs_end_registration) softverbs_end_registration;
 
 namespace dapl::memory {
 namespace {
@@ -29,6 +32,11 @@ std::string adapter_name(const Ia& ia) {
     return fmt::format("{}-{:016x}", ibv_get_device_name(ia.context()->device), guid);
 }
 
+/// Of an owner that does not do so itself: stopped, or hung.
+bool end_registration(void*, std::int32_t pid, std::uint32_t key) {
+    return softverbs_end_registration(pid, key);
+}
+
 }  // namespace
 
 Client::Client(std::string adapter, std::unique_ptr<Broker> broker)
@@ -39,6 +47,10 @@ Client::Client(std::string adapter, std::unique_ptr<Broker> broker)
     const bool started = pthread_create(&thread_, nullptr, run, this) == 0;
     pthread_sigmask(SIG_SETMASK, &old, nullptr);
     if (!started) throw std::bad_alloc();
+}
+
+bool Client::is_enforced() {
+    return softverbs_end_registration != nullptr;
 }
 
 Client::~Client() {
@@ -60,6 +72,7 @@ DAT_RETURN Client::join(Ia& ia, Mode mode, ProcessState& process) {
                          terms_of(name, static_cast<std::uint64_t>(ia.device_attributes.max_mr)),
                          Member{share});
         if (!broker) return broker.error().code;
+        if (is_enforced()) (*broker)->set_enforcement(end_registration, nullptr);
         client = new Client(adapter, std::move(*broker));
         client->next_ = process.first_client;
         process.first_client = client;

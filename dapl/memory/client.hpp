@@ -37,6 +37,8 @@ class Client {
     static void leave(Ia& ia, ProcessState& process);
 
     Broker& broker() { return *broker_; }
+    /// Whether the device ends registrations of owners that do not.
+    static bool is_enforced();
 
     /// From now on what happens to the slot is this registration's. What has happened before is
     /// made up for by the caller, who looks at the slot's state after this.

@@ -44,3 +44,21 @@ check_LTLIBRARIES += libregistrations_faulty.la
 libregistrations_faulty_la_SOURCES = $(registrations_sources)
 libregistrations_faulty_la_LIBADD = -ldl
 libregistrations_faulty_la_CPPFLAGS = $(AM_CPPFLAGS) -DREGISTRATION_FAULT_POINTS
+
+# What a process makes of it: part of the core.
+libdaplcore_la_SOURCES += \
+    %reldir%/client.cpp %reldir%/client.hpp \
+    %reldir%/completion.cpp %reldir%/completion.hpp \
+    %reldir%/consumer_answers.cpp \
+    %reldir%/entry.hpp \
+    %reldir%/entry_extension.cpp \
+    %reldir%/entry_lmr.cpp \
+    %reldir%/entry_post.cpp \
+    %reldir%/entry_registration.cpp \
+    %reldir%/entry_table.cpp \
+    %reldir%/mode.cpp %reldir%/mode.hpp \
+    %reldir%/registration.hpp \
+    %reldir%/registrations.cpp %reldir%/registrations.hpp \
+    %reldir%/revocation.cpp \
+    %reldir%/use_records.cpp %reldir%/use_records.hpp \
+    %reldir%/uses.hpp

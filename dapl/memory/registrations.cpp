@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Registrations made, named, made again and freed. How they are taken away is in revocation.cpp,
-/// what the consumer says to it in answers.cpp.
+/// what the consumer says to it in consumer_answers.cpp.
 #include "dapl/memory/registrations.hpp"
 
 #include <algorithm>
@@ -165,7 +165,7 @@ void Registrations::stand(Registration& made, SlotId slot, const ibv_mr& region)
     made.use.store(&broker.use(slot), std::memory_order_relaxed);
     client.bind(slot, *this, made);
     // What comes back is let go by this process as soon as it can be: nobody ends it by force.
-    if (!made.comes_back) broker.name(slot, region.rkey);
+    if (!made.comes_back) broker.name(slot, region.lkey);
     const bool per_io = made.comes_back && mode == Mode::kPerIo;
     if (per_io) in_window_.fetch_add(1, std::memory_order_relaxed);
     made.goes_when_idle.store(per_io, std::memory_order_seq_cst);

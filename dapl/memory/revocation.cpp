@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dapl/evd.hpp"
+#include "dapl/guard.hpp"
 #include "dapl/ia.hpp"
 #include "dapl/memory/client.hpp"
 #include "dapl/memory/registrations.hpp"
