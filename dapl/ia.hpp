@@ -116,6 +116,7 @@ class Ia final : public Object<Ia> {
 
     /// Where the instance was opened with the registration broker (dapl/memory); else nullptr.
     memory::Registrations* registrations = nullptr;
+    bool is_brokered() const { return !provider.brokered; }
 
     Ia* next = nullptr;              ///< of the process, guarded by ProcessState::open_mutex
     DeviceEvents* events = nullptr;  ///< shared with the other instances on the same device

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_reg_extensions.h>
 #include <dat2/dat_trclvl.h>
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 
 #include "dapl/delayed_ack.hpp"
 #include "dapl/ia.hpp"
+#include "dapl/memory/client.hpp"
 #include "dapl/support/settings.hpp"
 #include "dapl/trace_levels.hpp"
 
@@ -77,6 +79,16 @@ void add_proposed_names(NamedAttributes& list, bool immediate_data, bool atomics
     list.add(DAT_EXT_ATTR_CMP_AND_SWAP, truth(atomics));
 }
 
+/// Of dat_reg_extensions.h.
+void add_registrations(NamedAttributes& list, const Ia& ia) {
+    if (!ia.is_brokered()) return list.add(DAT_REG_ATTR, truth(false));
+    list.add(DAT_REG_ATTR, fmt::format("{}", DAT_REG_EXTENSION_VERSION));
+    list.add(DAT_REG_ATTR_MODE, memory::name_of(memory::mode_of(ia.provider.info.ia_name)));
+    list.add(DAT_REG_ATTR_WAIT, truth(true));
+    list.add(DAT_REG_ATTR_UPCALLS, truth(true));
+    list.add(DAT_REG_ATTR_ENFORCED, truth(memory::Client::is_enforced()));
+}
+
 const char* transport_name(const Ia& ia) {
     if (!ia.is_infiniband()) return "iWARP";
     return ia.port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? "RoCE" : "InfiniBand";
@@ -106,6 +118,7 @@ NamedAttributes describe_provider(const Ia& ia) {
     add_proposed_names(list, infiniband, atomics);
     list.add(DAT_IB_ATTR_COUNTERS, "TRUE");
     list.add("OPENDAT_THREAD_SAFE", "TRUE");
+    add_registrations(list, ia);
     add_vendor_extension(list, ia);
     return list;
 }

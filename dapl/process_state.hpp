@@ -40,7 +40,7 @@ struct ProcessState {
     AgentThread* agents GUARDED_BY(open_mutex);     ///< made and ended with the service
     status::Server* status GUARDED_BY(open_mutex);  ///< the same; nullptr where the setting is off
     memory::Client* first_client GUARDED_BY(open_mutex);
-    std::atomic<int> channels;                      ///< completion channels, of all instances
+    std::atomic<int> channels;  ///< completion channels, of all instances
 };
 
 /// Throws std::bad_alloc at the first use in a process.

@@ -66,7 +66,7 @@ support::Result<std::unique_ptr<Broker>> Broker::join(const std::string& path,
     if (!is_file_name(adapter)) return cannot_use(path, "'" + adapter + "' is no name of a file");
     auto directory = support::PrivateDirectory::open(path);
     if (!directory) return cannot_use(path, directory.error().why);
-    const support::UniqueFd door = lock_directory(*directory);
+    const DirectoryLock door(*directory);
     if (!door.valid()) return cannot_use(path, "another process holds its lock");
     auto file = TableFile::join(*directory, adapter, terms);
     if (!file) return tl::unexpected(file.error());
@@ -89,7 +89,7 @@ Broker::~Broker() {
         abandon();
         return;
     }
-    const support::UniqueFd door = lock_directory(state.directory);
+    const DirectoryLock door(state.directory);
     if (state.lock.acquire()) {
         const TableGuard guard(state.lock, TableGuard::kTaken);
         clear_process(state, state.process);

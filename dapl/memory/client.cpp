@@ -67,10 +67,9 @@ DAT_RETURN Client::join(Ia& ia, Mode mode, ProcessState& process) {
     if (!client) {
         const auto share =
             static_cast<std::uint32_t>(support::setting_integer(Setting::kRegistrationShare, name));
-        auto broker =
-            Broker::join(directory_path(geteuid()), adapter,
-                         terms_of(name, static_cast<std::uint64_t>(ia.device_attributes.max_mr)),
-                         Member{share});
+        auto broker = Broker::join(
+            directory_path(geteuid()), adapter,
+            terms_of(name, static_cast<std::uint64_t>(ia.device_attributes.max_mr)), Member{share});
         if (!broker) return broker.error().code;
         if (is_enforced()) (*broker)->set_enforcement(end_registration, nullptr);
         client = new Client(adapter, std::move(*broker));
@@ -78,8 +77,8 @@ DAT_RETURN Client::join(Ia& ia, Mode mode, ProcessState& process) {
         process.first_client = client;
     }
     ++client->users_;
-    const auto patience = static_cast<Time>(
-        support::setting_integer(Setting::kRegistrationWait, name));
+    const auto patience =
+        static_cast<Time>(support::setting_integer(Setting::kRegistrationWait, name));
     ia.registrations = new Registrations(ia, *client, mode, patience * kPerMillisecond);
     MutexLock lock(client->lock_);
     client->members_.push_back(ia.registrations);

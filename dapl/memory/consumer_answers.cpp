@@ -45,8 +45,7 @@ DAT_RETURN Registrations::offer(Registration& announced, Registration& other) {
     SlotId offered;
     {
         MutexLock lock(other.mutex);
-        const bool stands =
-            other.standing.load(std::memory_order_relaxed) == Standing::kStanding;
+        const bool stands = other.standing.load(std::memory_order_relaxed) == Standing::kStanding;
         if (stands && other.kind != Class::kPinned) offered = other.slot;
     }
     {

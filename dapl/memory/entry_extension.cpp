@@ -73,13 +73,13 @@ DAT_RETURN write_with_immediate(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_lis
     const auto immediate = va_arg(arguments, DAT_UINT32);
     const auto flags = va_arg(arguments, unsigned);
     // The proposal's has one more.
-    const bool extended = operation == static_cast<DAT_EXTENDED_OP>(proposed(DAT_EXT_RDMA_WRITE_IMMED));
+    const bool extended =
+        operation == static_cast<DAT_EXTENDED_OP>(proposed(DAT_EXT_RDMA_WRITE_IMMED));
     const unsigned more = extended ? va_arg(arguments, unsigned) : 0;
-    return with_uses(ep, segments, local, cookie,
-                     [=](DAT_LMR_TRIPLET* named, DAT_DTO_COOKIE number) {
-                         return forward(ep, operation, segments, named, number, remote, immediate,
-                                        flags, more);
-                     });
+    return with_uses(
+        ep, segments, local, cookie, [=](DAT_LMR_TRIPLET* named, DAT_DTO_COOKIE number) {
+            return forward(ep, operation, segments, named, number, remote, immediate, flags, more);
+        });
 }
 
 DAT_RETURN send_with_immediate(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list arguments) {

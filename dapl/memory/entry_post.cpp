@@ -140,8 +140,7 @@ DAT_RETURN srq_free(DAT_SRQ_HANDLE handle) {
     Registrations& registrations = *srq->ia.registrations;
     const DAT_RETURN code = dapl::entry::srq_free(handle);
     if (code != DAT_SUCCESS) return code;
-    registrations.records.end_all_of(
-        srq, [&](Registration& used) { registrations.end_use(used); });
+    registrations.records.end_all_of(srq, [&](Registration& used) { registrations.end_use(used); });
     registrations.settle();
     return DAT_SUCCESS;
 }

@@ -3,9 +3,9 @@
 /// The operations of dat2/dat_reg_extensions.h.
 #include <dat2/dat_reg_extensions.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <cstring>
-#include <unistd.h>
 
 #include "dapl/evd.hpp"
 #include "dapl/guard.hpp"
@@ -182,8 +182,8 @@ DAT_RETURN lmr_op(const Lmr& lmr, unsigned operation, int old_cancel_state, va_l
 
 DAT_RETURN registration_op(DAT_HANDLE handle, DAT_EXTENDED_OP extended, va_list arguments) {
     const unsigned operation = extended;
-    const bool of_ia = operation >= DAT_REG_LMR_CREATE_WAIT_OP &&
-                       operation <= DAT_REG_POLICY_MODIFY_OP;
+    const bool of_ia =
+        operation >= DAT_REG_LMR_CREATE_WAIT_OP && operation <= DAT_REG_POLICY_MODIFY_OP;
     const bool of_lmr = operation >= DAT_REG_LMR_ACCEPT_OP && operation <= DAT_REG_LMR_QUERY_OP;
     if (!of_ia && !of_lmr) return error(DAT_NOT_IMPLEMENTED);
     return uncancelled([&](int old_cancel_state) -> DAT_RETURN {

@@ -11,13 +11,26 @@ namespace dapl::memory {
 
 using support::Setting;
 
+namespace {
+constexpr struct {
+    const char* name;
+    Mode mode;
+} kModes[] = {{"off", Mode::kOff},
+              {"on", Mode::kOn},
+              {"transparent", Mode::kTransparent},
+              {"per-io", Mode::kPerIo}};
+}  // namespace
+
+const char* name_of(Mode mode) {
+    return kModes[static_cast<int>(mode)].name;
+}
+
 Mode mode_of(const std::string& ia_name) {
     static std::atomic<bool> told{false};
     const std::string wanted = support::setting_text(Setting::kRegistrations, ia_name);
-    if (wanted == "on") return Mode::kOn;
-    if (wanted == "transparent") return Mode::kTransparent;
-    if (wanted == "per-io") return Mode::kPerIo;
-    if (!wanted.empty() && wanted != "off" && !told.exchange(true))
+    for (const auto& known : kModes)
+        if (wanted == known.name) return known.mode;
+    if (!wanted.empty() && !told.exchange(true))
         support::report<support::kBadSettingValue>(
             support::setting_label(Setting::kRegistrations, ia_name), wanted,
             "off, on, transparent or per-io", "off");

@@ -19,6 +19,9 @@ enum class Mode {
 /// @param ia_name whose setting. A word that is no mode is told once and means kOff.
 Mode mode_of(const std::string& ia_name);
 
+/// @return the word for it.
+const char* name_of(Mode mode);
+
 /// As the settings of an IA say. @param device_entries what its device has.
 Terms terms_of(const std::string& ia_name, std::uint64_t device_entries);
 

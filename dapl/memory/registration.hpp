@@ -37,13 +37,13 @@ struct Registration {
     // The data path's.
     std::atomic<DAT_LMR_CONTEXT> context{0};  ///< 0: of no LMR
     std::atomic<Standing> standing{Standing::kFree};
-    std::atomic<std::uint32_t> busy{0};      ///< uses begun and not ended, of earlier LMRs too
-    std::atomic<std::uint32_t> key{0};       ///< the device's local key
-    std::atomic<SlotUse*> use{nullptr};      ///< what other processes see of it
-    std::atomic<Time> deadline{kNever};      ///< of the announcement
+    std::atomic<std::uint32_t> busy{0};   ///< uses begun and not ended, of earlier LMRs too
+    std::atomic<std::uint32_t> key{0};    ///< the device's local key
+    std::atomic<SlotUse*> use{nullptr};   ///< what other processes see of it
+    std::atomic<Time> deadline{kNever};   ///< of the announcement
     std::atomic<bool> comes_back{false};  ///< registered again at the next post
     std::atomic<bool> goes_when_idle{false};
-    std::atomic<bool> listed{false};              ///< among those to give up
+    std::atomic<bool> listed{false};  ///< among those to give up
     Registration* next_listed = nullptr;
 
     // With the mutex held. It comes before an IA's mutex and the locks of the objects.
@@ -53,8 +53,8 @@ struct Registration {
     Class kind GUARDED_BY(mutex) = Class::kRdma;
     DAT_RMR_CONTEXT remote_context GUARDED_BY(mutex) = 0;  ///< as the consumer was told it
     std::uint32_t explicit_uses GUARDED_BY(mutex) = 0;     ///< dat_reg_lmr_begin_use
-    std::uint32_t generation = 0;  ///< of the context; who allocates it
-    std::uint32_t index = 0;  ///< its own
+    std::uint32_t generation = 0;                          ///< of the context; who allocates it
+    std::uint32_t index = 0;                               ///< its own
 
     // Nearly exact: what the table shows is for who chooses, never for what is safe.
     void show_busy(std::uint32_t count) {
@@ -67,9 +67,9 @@ struct Registration {
         timespec coarse;
         clock_gettime(CLOCK_MONOTONIC_COARSE, &coarse);
         constexpr Time kNanoseconds = 1000000000;
-        seen->last_use.store(static_cast<Time>(coarse.tv_sec) * kNanoseconds +
-                                 static_cast<Time>(coarse.tv_nsec),
-                             std::memory_order_relaxed);
+        seen->last_use.store(
+            static_cast<Time>(coarse.tv_sec) * kNanoseconds + static_cast<Time>(coarse.tv_nsec),
+            std::memory_order_relaxed);
         seen->use_count.store(seen->use_count.load(std::memory_order_relaxed) + 1,
                               std::memory_order_relaxed);
     }

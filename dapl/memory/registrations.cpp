@@ -259,8 +259,7 @@ DAT_RETURN Registrations::begin_slowly(Registration& used, DAT_VLEN length, std:
         end_use(used);
         if (standing == Standing::kFree || !comes_back)
             return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE);
-        const DAT_RETURN code =
-            uncancelled([&](int) { return restore(used, {now() + patience}); });
+        const DAT_RETURN code = uncancelled([&](int) { return restore(used, {now() + patience}); });
         if (code != DAT_SUCCESS)
             return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
         used.begin();

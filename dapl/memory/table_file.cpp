@@ -120,13 +120,16 @@ bool is_file_name(const std::string& adapter) {
                        [](unsigned char c) { return c > ' ' && c < 127 && c != '/'; });
 }
 
-UniqueFd lock_directory(const PrivateDirectory& directory) {
-    UniqueFd fd(openat(directory.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    for (const Time end = now() + kDoorPatience;; usleep(500)) {
-        if (fd.valid() && flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
-        if (!fd.valid() || (errno != EWOULDBLOCK && errno != EINTR) || now() > end)
-            return UniqueFd();
+DirectoryLock::DirectoryLock(const PrivateDirectory& directory)
+    : fd_(openat(directory.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    for (const Time end = now() + kDoorPatience; fd_.valid(); usleep(500)) {
+        if (flock(fd_.get(), LOCK_EX | LOCK_NB) == 0) return;
+        if ((errno != EWOULDBLOCK && errno != EINTR) || now() > end) fd_.reset();
     }
+}
+
+DirectoryLock::~DirectoryLock() {
+    if (fd_.valid()) flock(fd_.get(), LOCK_UN);
 }
 
 tl::expected<std::unique_ptr<TableFile>, std::string> TableFile::map(UniqueFd fd) {

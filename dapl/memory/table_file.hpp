@@ -15,10 +15,20 @@
 
 namespace dapl::memory {
 
-/// One process at a time comes or goes.
-/// @return what keeps the others out until it is closed; invalid where somebody else does not let
-/// go.
-support::UniqueFd lock_directory(const support::PrivateDirectory& directory);
+/// One process at a time comes or goes: keeps the others out while it lives. A child that is forked
+/// meanwhile has a copy of the descriptor, so that closing it would not do.
+class DirectoryLock {
+  public:
+    explicit DirectoryLock(const support::PrivateDirectory& directory);
+    ~DirectoryLock();
+    DirectoryLock(const DirectoryLock&) = delete;
+    DirectoryLock& operator=(const DirectoryLock&) = delete;
+    /// @return false where somebody else does not let go.
+    bool valid() const { return fd_.valid(); }
+
+  private:
+    support::UniqueFd fd_;
+};
 
 class TableFile {
   public:

@@ -52,10 +52,9 @@ UseNumber UseRecords::add(DAT_UINT64 cookie, Registration* const* used, int coun
         more = index;
     }
     Record& first = *at(more);
-    first.cookie = cookie;
+    first.cookie.store(cookie, std::memory_order_relaxed);
     // Only the first of a chain stands for the transfer; odd, and never 0 after a wrap.
-    const std::uint32_t generation =
-        (first.generation.load(std::memory_order_relaxed) + 1) | 1;
+    const std::uint32_t generation = (first.generation.load(std::memory_order_relaxed) + 1) | 1;
     first.generation.store(generation, std::memory_order_release);
     return number(more, generation);
 }
@@ -64,7 +63,7 @@ DAT_UINT64 UseRecords::cookie_of(UseNumber wanted) const {
     const Record* record = at(static_cast<std::uint32_t>(wanted));
     const auto generation = static_cast<std::uint32_t>(wanted >> 32);
     if (!record || record->generation.load(std::memory_order_acquire) != generation) return 0;
-    return record->cookie;
+    return record->cookie.load(std::memory_order_relaxed);
 }
 
 }  // namespace dapl::memory

@@ -52,7 +52,7 @@ class UseRecords {
     struct Record {
         std::atomic<std::uint32_t> generation{1};  ///< odd while it stands for a transfer
         std::int32_t count;
-        DAT_UINT64 cookie;
+        std::atomic<DAT_UINT64> cookie;
         std::atomic<const void*> queue{nullptr};
         std::array<Registration*, kInline> used;
         std::uint32_t more;  ///< index of the record with the other registrations, or kNone

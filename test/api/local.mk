@@ -246,3 +246,7 @@ EXTRA_DIST += %reldir%/trace.bats
 
 TESTS += test/api/configuration.bats
 EXTRA_DIST += test/api/configuration.bats
+
+# The tests of the API with the registration broker.
+TESTS += test/api/registrations.bats
+EXTRA_DIST += test/api/registrations.bats

@@ -1,0 +1,49 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# What programs may expect of DAT holds on adapter instances with the registration broker too: the tests of the API once
+# more, in its modes, with the table of their own.
+
+setup() {
+    export SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/fabric OPENDAT_REGISTRATION_DIRECTORY=$BATS_TEST_TMPDIR/tables
+    mkdir -m 700 "$SOFTVERBS_FABRIC"
+    told=$BATS_TEST_TMPDIR/told
+}
+
+# usage: passes MODE PROGRAM... - each test of the programs; a program that reads no setting would have made no table.
+passes() {
+    export OPENDAT_REGISTRATIONS=$1
+    shift
+    for program in "$@"; do
+        timeout 600 "$TOP_BUILDDIR/test/api/$program" >"$told" 2>&1 || { echo "$program:"; cat "$told"; return 1; }
+        grep -q '^ok 1 ' "$told" || { echo "$program:"; cat "$told"; return 1; }
+    done
+    [ -d "$OPENDAT_REGISTRATION_DIRECTORY" ]
+}
+
+# usage: long PROGRAM... - prints them in the long run.
+long() { [ "${TEST_SCALE:-1}" = 1 ] || echo "$@"; }
+
+# shellcheck disable=SC2046 # lists of words
+@test "with registrations accounted, transfers, extensions and their completions are what they are without" {
+    passes on transfer_test extension_test completion_flags_test $(long delayed_ack_test disconnect_test)
+}
+
+# shellcheck disable=SC2046
+@test "with registrations accounted, memory regions and windows are what they are without" {
+    passes on memory_test rmr_test codes_test $(long status_test trace_test)
+}
+
+# shellcheck disable=SC2046
+@test "with registrations accounted, shared receives, datagrams and endpoints are what they are without" {
+    passes on srq_test endpoint_test ud_test $(long fork_test threads_test)
+}
+
+# shellcheck disable=SC2046
+@test "in transparent mode transfers, extensions, windows and shared receives are what they are without" {
+    passes transparent transfer_test extension_test rmr_test srq_test $(long completion_flags_test memory_test ud_test fork_test)
+}
+
+# shellcheck disable=SC2046
+@test "with registrations for each transfer, transfers, extensions, windows and shared receives are what they are without" {
+    passes per-io transfer_test extension_test rmr_test srq_test $(long completion_flags_test memory_test ud_test)
+}
