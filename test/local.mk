@@ -44,4 +44,5 @@ include test/compat/local.mk
 include test/compat/registry/local.mk
 include test/fuzz/local.mk
 include test/bench/local.mk
+include test/bench/registration/local.mk
 include test/kernel/local.mk

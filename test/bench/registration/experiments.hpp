@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The experiments, one function each (doc/registration.md says what they are about).
+#pragma once
+
+#include "test/bench/registration/results.hpp"
+
+namespace registration {
+
+void newcomers(const Run& run);  ///< R1
+void waiting(const Run& run);    ///< R4
+void policies(const Run& run);   ///< R5
+
+}  // namespace registration

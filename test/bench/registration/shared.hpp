@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Memory that the processes of an experiment share, and the checker that runs along in it.
+#pragma once
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+#include "dapl/memory/broker.hpp"
+
+namespace registration {
+
+using dapl::memory::kNever;
+using dapl::memory::now;
+using dapl::memory::Time;
+
+inline constexpr Time kMicrosecond = 1000, kMillisecond = 1000 * kMicrosecond,
+                      kSecond = 1000 * kMillisecond;
+
+inline double in_us(Time time) {
+    return static_cast<double>(time) / 1e3;
+}
+
+/// An object of zeros that children made after it share.
+template <class Object>
+class Shared {
+  public:
+    Shared()
+        : object_(static_cast<Object*>(mmap(nullptr, sizeof(Object), PROT_READ | PROT_WRITE,
+                                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+        if (object_ == MAP_FAILED) throw std::bad_alloc();
+    }
+    ~Shared() { munmap(object_, sizeof(Object)); }
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+    Object* operator->() const { return object_; }
+    Object& operator*() const { return *object_; }
+
+  private:
+    Object* const object_;
+};
+
+/// Who has which entry, as their owners know it. Independent of the table, so that an entry which
+/// the table loses, or has twice, is found.
+struct Ledger {
+    static constexpr std::size_t kMost = 1 << 16;
+    std::atomic<std::uint64_t> held, most_held, taken, wrong;
+    std::atomic<std::uint64_t> asked, granted, refused;  ///< waiters and what became of them
+    std::atomic<std::int32_t> owners[kMost];
+
+    /// Before the entry is used.
+    void enter(std::uint32_t slot, std::int32_t pid) {
+        std::int32_t nobody = 0;
+        taken.fetch_add(1);
+        std::atomic<std::int32_t>& owner = owners[slot % kMost];
+        if (!owner.compare_exchange_strong(nobody, pid)) {
+            // The table may know before us that its owner is dead.
+            const bool inherited = is_dead(nobody) && owner.compare_exchange_strong(nobody, pid);
+            held.fetch_sub(inherited);
+            wrong.fetch_add(!inherited);
+        }
+        const std::uint64_t count = held.fetch_add(1) + 1;
+        for (std::uint64_t most = most_held;
+             most < count && !most_held.compare_exchange_weak(most, count);)
+            continue;
+    }
+    /// Before the entry is given back.
+    void leave(std::uint32_t slot, std::int32_t pid) {
+        if (!owners[slot % kMost].compare_exchange_strong(pid, 0)) wrong.fetch_add(1);
+        held.fetch_sub(1);
+    }
+    /// All that a dead process had.
+    void bury(std::int32_t pid) {
+        for (std::atomic<std::int32_t>& owner : owners) {
+            std::int32_t expected = pid;
+            if (owner.load() == pid && owner.compare_exchange_strong(expected, 0))
+                held.fetch_sub(1);
+        }
+    }
+    static bool is_dead(std::int32_t pid) {
+        const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+        if (fd < 0) return true;
+        pollfd ended{fd, POLLIN, 0};
+        const bool dead = poll(&ended, 1, 0) == 1;
+        close(fd);
+        return dead;
+    }
+    std::uint64_t unserved() const { return asked - granted - refused; }
+};
+
+/// Numbers that processes gather together.
+struct Samples {
+    static constexpr std::size_t kMost = 1 << 20;
+    std::atomic<std::uint64_t> count;
+    float values[kMost];
+
+    void add(double value) {
+        const std::uint64_t place = count.fetch_add(1);
+        if (place < kMost) values[place] = static_cast<float>(value);
+    }
+    std::vector<double> all() const {
+        const std::uint64_t there = count < kMost ? count.load() : kMost;
+        return {values, values + there};
+    }
+};
+
+}  // namespace registration
