@@ -157,3 +157,14 @@ test_unit_registration_policy_empty_la_LDFLAGS = $(policy_module_flags)
 test_unit_registration_no_policy_la_SOURCES = %reldir%/registration_policy_example.c
 test_unit_registration_no_policy_la_CFLAGS = $(AM_CFLAGS) -fvisibility=default -Ddat_reg_policy=another_name
 test_unit_registration_no_policy_la_LDFLAGS = $(policy_module_flags)
+check_PROGRAMS += test/unit/registration_stress_test
+TESTS += test/unit/registration_stress_test
+registration_worker_headers = %reldir%/registration_fixture.hpp %reldir%/registration_checker.hpp \
+    %reldir%/registration_worker.hpp test/support/process.hpp test/support/sanitizer.hpp
+test_unit_registration_stress_test_SOURCES = %reldir%/registration_stress_test.cpp $(registration_worker_headers)
+test_unit_registration_stress_test_LDADD = libtestmain.la libregistrations.la libsupport.la
+check_PROGRAMS += test/unit/registration_death_test
+TESTS += test/unit/registration_death_test
+test_unit_registration_death_test_SOURCES = %reldir%/registration_death_test.cpp $(registration_worker_headers)
+test_unit_registration_death_test_CPPFLAGS = $(AM_CPPFLAGS) -DREGISTRATION_FAULT_POINTS
+test_unit_registration_death_test_LDADD = libtestmain.la libregistrations_faulty.la libsupport.la
