@@ -22,7 +22,7 @@ DAT_RETURN create(Ia* ia, const DAT_LMR_PARAM& parameters, int old_cancel_state,
     const bool waits = registrations.mode != Mode::kOn;
     const Time until = waits ? now() + registrations.patience : 0;
     const DAT_RETURN code = registrations.create({pz, *memory, parameters, Class::kRdma},
-                                                 {until, old_cancel_state}, lmr);
+                                                 {until, old_cancel_state, true}, lmr);
     // Registration caches know one answer only.
     const bool lacking = DAT_GET_TYPE(code) == DAT_INSUFFICIENT_RESOURCES ||
                          DAT_GET_TYPE(code) == DAT_TIMEOUT_EXPIRED;

@@ -28,6 +28,17 @@ constexpr unsigned kRemote = DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE
 constexpr Time kExpectedBegin = 200000;
 constexpr Time kExpectedPerByte = 1;
 
+tl::expected<SlotId, Refusal> wait_for(Broker& broker, const Wanted& wanted, const Wait& wait) {
+    constexpr timespec kPause{0, 1000000};
+    for (;;) {
+        const CancellationWindow window(wait.cancel_state);
+        auto slot = broker.take(wanted, wait.until);
+        const bool again = !slot && wait.insists && slot.error() == Refusal::kImpossible;
+        if (!again || now() >= wait.until) return slot;
+        nanosleep(&kPause, nullptr);
+    }
+}
+
 /// An entry that is given back unless it is used.
 class HeldEntry {
   public:
@@ -100,13 +111,7 @@ tl::expected<SlotId, DAT_RETURN> Registrations::take(const Wanted& wanted, bool 
         in_window_.load(std::memory_order_relaxed) >= window_.load(std::memory_order_relaxed))
         return tl::unexpected(error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION));
     Broker& broker = client.broker();
-    tl::expected<SlotId, Refusal> slot;
-    if (wait.until == 0) {
-        slot = broker.try_take(wanted);
-    } else {
-        const CancellationWindow window(wait.cancel_state);
-        slot = broker.take(wanted, wait.until);
-    }
+    auto slot = wait.until == 0 ? broker.try_take(wanted) : wait_for(broker, wanted, wait);
     if (!slot) return tl::unexpected(code_of(slot.error()));
     return *slot;
 }
@@ -164,8 +169,9 @@ void Registrations::stand(Registration& made, SlotId slot, const ibv_mr& region)
     made.deadline.store(kNever, std::memory_order_relaxed);
     made.use.store(&broker.use(slot), std::memory_order_relaxed);
     client.bind(slot, *this, made);
-    // What comes back is let go by this process as soon as it can be: nobody ends it by force.
-    if (!made.comes_back) broker.name(slot, region.lkey);
+    // What comes back, and messages' buffers, this process lets go as soon as they are idle: nobody
+    // ends them by force.
+    if (!made.comes_back && made.kind != Class::kMessaging) broker.name(slot, region.lkey);
     const bool per_io = made.comes_back && mode == Mode::kPerIo;
     if (per_io) in_window_.fetch_add(1, std::memory_order_relaxed);
     made.goes_when_idle.store(per_io, std::memory_order_seq_cst);
@@ -259,7 +265,9 @@ DAT_RETURN Registrations::begin_slowly(Registration& used, DAT_VLEN length, std:
         end_use(used);
         if (standing == Standing::kFree || !comes_back)
             return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE);
-        const DAT_RETURN code = uncancelled([&](int) { return restore(used, {now() + patience}); });
+        const DAT_RETURN code = uncancelled([&](int) {
+            return restore(used, {now() + patience, PTHREAD_CANCEL_DISABLE, true});
+        });
         if (code != DAT_SUCCESS)
             return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
         used.begin();

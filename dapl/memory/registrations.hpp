@@ -46,6 +46,8 @@ struct Wait {
     Time until;  ///< 0: not at all
     /// The caller's: with PTHREAD_CANCEL_ENABLE waiting is a cancellation point.
     int cancel_state = PTHREAD_CANCEL_DISABLE;
+    /// Also where it seems in vain: what is in use now may be idle soon, and is refused meanwhile.
+    bool insists = false;
 };
 
 /// @return what a call answers that got no entry.

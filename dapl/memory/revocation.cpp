@@ -107,8 +107,15 @@ bool Registrations::serve_announced(Registration& announced) {
         }
     }
     if (asked) return true;  // the consumer answers, or the deadline comes
-    if (!let_go(announced)) return false;
-    if (!announced.comes_back) tell_revoked(announced);
+    if (let_go(announced)) {
+        if (!announced.comes_back) tell_revoked(announced);
+        return true;
+    }
+    // So that another one is chosen, and this one later again.
+    Broker& broker = client.broker();
+    const bool lent_later = mode == Mode::kTransparent && announced.comes_back;
+    if (!lent_later || !broker.refuse(announced.slot, now() + broker.terms().grace)) return false;
+    stay(announced);
     return true;
 }
 

@@ -140,7 +140,8 @@ dat_tests = \
     test/api/completion_flags_test \
     test/api/scale_test \
     test/api/wake_up_test \
-    test/api/threads_test
+    test/api/threads_test \
+    test/api/registration_test
 check_PROGRAMS += $(dat_tests)
 TESTS += $(dat_tests)
 test_api_addresses_test_SOURCES = %reldir%/addresses_test.cpp $(dat_test_headers)
@@ -203,6 +204,9 @@ test_api_wake_up_test_SOURCES = %reldir%/wake_up_test.cpp $(dat_test_headers)
 test_api_wake_up_test_LDADD = $(dat_test_libs)
 test_api_threads_test_SOURCES = %reldir%/threads_test.cpp $(dat_test_headers)
 test_api_threads_test_LDADD = $(dat_test_libs)
+registration_test_headers = test/api/registration_side.hpp test/support/named.hpp $(dat_test_headers)
+test_api_registration_test_SOURCES = %reldir%/registration_test.cpp $(registration_test_headers)
+test_api_registration_test_LDADD = $(dat_test_libs)
 
 # Linked with libsoftverbs, libdaploscm finds the software device there.
 check_PROGRAMS += test/api/scm_test
