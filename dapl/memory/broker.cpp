@@ -124,7 +124,7 @@ void Broker::lead() {
     State& state = *state_;
     if (!state.is_here() || !state.lock.acquire()) return;
     const TableGuard guard(state.lock, TableGuard::kTaken);
-    state.table.header->lease = {state.process, state.generation, now()};
+    state.table.header->lease = {state.process, state.generation, now(), 0};
 }
 
 const Terms& Broker::terms() const {

@@ -14,14 +14,25 @@ constexpr Time kPatience = 100'000'000;
 /// A heart that beats more often than this belongs to one who lives.
 constexpr Time kSurelyAlive = 10'000'000;
 
+Time since(Time time, Time event) {
+    return time > event ? time - event : 0;
+}
+
+/// For how long it has been needed and has done nothing.
+Time silence(const State& state, Time time) REQUIRES(state.lock) {
+    const Lease& lease = state.table.header->lease;
+    if (lease.called != 0) return since(time, lease.called);
+    return is_busy(state) ? since(time, lease.heartbeat) : 0;
+}
+
 bool has_lost_it(const State& state, Time time) REQUIRES(state.lock) {
     const Lease& lease = state.table.header->lease;
     if (!state.table.is_live(lease.process)) return true;
     const ProcessRow& holder = state.table.processes[lease.process];
     if (holder.generation != lease.generation) return true;
-    const Time silence = time > lease.heartbeat ? time - lease.heartbeat : 0;
-    if (silence < kSurelyAlive) return false;
-    return (silence > kPatience && is_busy(state)) || !is_alive({holder.pid, holder.start});
+    if (since(time, lease.heartbeat) < kSurelyAlive) return false;
+    if (silence(state, time) > kPatience) return true;
+    return !is_alive({holder.pid, holder.start});
 }
 
 }  // namespace
@@ -40,10 +51,11 @@ bool hold_lease(State& state, Time time) {
     Lease& lease = state.table.header->lease;
     if (!is_leader(state)) {
         if (!has_lost_it(state, time)) return false;
-        lease = {state.process, state.generation, time};
+        lease = {state.process, state.generation, time, 0};
         fault_point(FaultPoint::kLeaseTaken);
     }
     lease.heartbeat = time;
+    lease.called = 0;
     return true;
 }
 

@@ -37,8 +37,7 @@ tl::expected<Ticket, Refusal> add_ticket(State& state, const Wanted& wanted, boo
     const std::uint32_t index = table.free_tickets().first();
     if (index == kNone || state.row().tickets >= kTicketsOfOne)
         return tl::unexpected(Refusal::kNoSlots);
-    // The holder of the lease has had nothing to do: its patience begins now.
-    if (!is_busy(state)) table.header->lease.heartbeat = now();
+    if (table.header->lease.called == 0) table.header->lease.called = now();
     detach_ticket(table, index);
     TicketRow& ticket = table.tickets[index];
     ticket.process = state.process;

@@ -106,6 +106,7 @@ struct alignas(64) ProcessRow {
 struct Lease {
     std::uint32_t process, generation;  ///< row; kNone: nobody's
     Time heartbeat;
+    Time called;  ///< by the first one who waits and has had no answer yet; 0: by nobody
 };
 
 /// Ever.

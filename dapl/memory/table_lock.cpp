@@ -2,7 +2,6 @@
 #include "dapl/memory/table_lock.hpp"
 
 #include <time.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
