@@ -13,11 +13,8 @@
 
 #include "dapl/memory/broker.hpp"
 #include "dapl/memory/registrations.hpp"
+#include "dapl/process_state.hpp"
 #include "dapl/support/mutex.hpp"
-
-namespace dapl {
-struct ProcessState;
-}
 
 namespace dapl::memory {
 
@@ -32,9 +29,9 @@ class Client {
   public:
     /// Gives the adapter instance its Registrations. Tells the user what is wrong. @return codes
     /// for dat_ia_open.
-    static DAT_RETURN join(Ia& ia, Mode mode, ProcessState& process);
+    static DAT_RETURN join(Ia& ia, Mode mode, ProcessState& process) REQUIRES(process.open_mutex);
     /// Takes them away, after Registrations::release_all().
-    static void leave(Ia& ia, ProcessState& process);
+    static void leave(Ia& ia, ProcessState& process) REQUIRES(process.open_mutex);
 
     Broker& broker() { return *broker_; }
     /// Whether the device ends registrations of owners that do not.

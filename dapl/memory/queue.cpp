@@ -130,7 +130,7 @@ void refuse_what_is_impossible(State& state) {
     if (entries == header.told_entries && bytes == header.told_bytes) return;
     for (std::uint32_t i = 0; i < table.rows(); ++i) {
         if (!table.is_live(i)) continue;
-        table.waiting(i).each([&](std::uint32_t ticket) {
+        table.waiting(i).each([&](std::uint32_t ticket) REQUIRES(state.lock) {
             if (is_impossible(table, table.tickets[ticket].bytes))
                 refuse(state, ticket, Refusal::kImpossible);
         });
