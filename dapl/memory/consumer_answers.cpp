@@ -36,9 +36,7 @@ DAT_RETURN Registrations::accept(Registration& announced) {
     MutexLock lock(announced.mutex);
     if (announced.standing.load(std::memory_order_relaxed) != Standing::kAnnounced)
         return error(DAT_INVALID_STATE);
-    if (!let_go(announced)) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
-    tell_revoked(announced);
-    return DAT_SUCCESS;
+    return let_go(announced) ? kSuccess : error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 }
 
 DAT_RETURN Registrations::offer(Registration& announced, Registration& other) {

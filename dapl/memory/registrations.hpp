@@ -152,6 +152,7 @@ class Registrations {
     void catch_up(Registration& made, SlotId slot);
     void stay(Registration& kept) REQUIRES(kept.mutex);
     bool deregister(Registration& gone) REQUIRES(gone.mutex);
+    bool take_away(Registration& gone) REQUIRES(gone.mutex);
     bool let_go(Registration& idle) REQUIRES(idle.mutex);
     void give_entry_back(Registration& gone) REQUIRES(gone.mutex);
     bool serve_announced(Registration& announced) REQUIRES(announced.mutex);

@@ -47,6 +47,14 @@ void Registrations::give_entry_back(Registration& gone) {
         window_.store(window + 1, std::memory_order_relaxed);
 }
 
+/// The consumer hears of it before anybody gets the entry.
+bool Registrations::take_away(Registration& gone) {
+    if (!deregister(gone)) return false;
+    if (!gone.comes_back) tell_revoked(gone);
+    give_entry_back(gone);
+    return true;
+}
+
 /// @return false, and it stands as before, when something uses it.
 bool Registrations::let_go(Registration& idle) {
     const Standing before = idle.standing.load(std::memory_order_relaxed);
@@ -57,9 +65,7 @@ bool Registrations::let_go(Registration& idle) {
         return false;
     }
     if (before == Standing::kAnnounced) client.broker().accept(idle.slot);
-    if (!deregister(idle)) return false;
-    give_entry_back(idle);
-    return true;
+    return take_away(idle);
 }
 
 bool Registrations::serve(Registration& registration, SlotId slot) {
@@ -107,10 +113,7 @@ bool Registrations::serve_announced(Registration& announced) {
         }
     }
     if (asked) return true;  // the consumer answers, or the deadline comes
-    if (let_go(announced)) {
-        if (!announced.comes_back) tell_revoked(announced);
-        return true;
-    }
+    if (let_go(announced)) return true;
     // So that another one is chosen, and this one later again.
     Broker& broker = client.broker();
     const bool lent_later = mode == Mode::kTransparent && announced.comes_back;
@@ -125,18 +128,12 @@ bool Registrations::serve_revoked(Registration& revoked) {
     const bool waits = revoked.comes_back || revoked.kind == Class::kMessaging;
     if (waits) {
         revoked.goes_when_idle.store(true, std::memory_order_seq_cst);
-        if (!let_go(revoked)) {
-            if (!revoked.comes_back)
-                revoked.standing.store(Standing::kGone, std::memory_order_seq_cst);
-            return false;
-        }
-    } else {
-        revoked.standing.store(Standing::kGone, std::memory_order_seq_cst);
-        if (!deregister(revoked)) return false;
-        give_entry_back(revoked);
+        if (let_go(revoked)) return true;
+        if (!revoked.comes_back) revoked.standing.store(Standing::kGone, std::memory_order_seq_cst);
+        return false;
     }
-    if (!revoked.comes_back) tell_revoked(revoked);
-    return true;
+    revoked.standing.store(Standing::kGone, std::memory_order_seq_cst);
+    return take_away(revoked);
 }
 
 void Registrations::tell_revoked(Registration& gone) {
@@ -163,7 +160,7 @@ void Registrations::let_listed_go() {
             if (!idle->mutex.try_lock()) continue;  // who has it looks itself
             support::MutexLock lock(idle->mutex, support::MutexLock::kTaken);
             if (!idle->slot || !idle->lmr || !idle->goes_when_idle.load()) continue;
-            if (let_go(*idle) && !idle->comes_back) tell_revoked(*idle);
+            let_go(*idle);
         }
         return kSuccess;
     });

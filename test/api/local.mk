@@ -141,6 +141,7 @@ dat_tests = \
     test/api/scale_test \
     test/api/wake_up_test \
     test/api/threads_test \
+    test/api/registration_data_test \
     test/api/registration_test
 check_PROGRAMS += $(dat_tests)
 TESTS += $(dat_tests)
@@ -205,6 +206,8 @@ test_api_wake_up_test_LDADD = $(dat_test_libs)
 test_api_threads_test_SOURCES = %reldir%/threads_test.cpp $(dat_test_headers)
 test_api_threads_test_LDADD = $(dat_test_libs)
 registration_test_headers = test/api/registration_side.hpp test/support/named.hpp $(dat_test_headers)
+test_api_registration_data_test_SOURCES = %reldir%/registration_data_test.cpp $(registration_test_headers)
+test_api_registration_data_test_LDADD = $(dat_test_libs)
 test_api_registration_test_SOURCES = %reldir%/registration_test.cpp $(registration_test_headers)
 test_api_registration_test_LDADD = $(dat_test_libs)
 
