@@ -3,6 +3,8 @@
 /// Who waits. The order: the process first that was granted something longest ago, and of its
 /// requests the oldest. The next in order is never passed by another that would fit, so that large
 /// ones are served too.
+#include <vector>
+
 #include "dapl/memory/fault_points.hpp"
 #include "dapl/memory/state.hpp"
 
@@ -128,13 +130,14 @@ void refuse_what_is_impossible(State& state) {
     const std::uint64_t entries = header.sums.pinned_entries + header.sums.refused_entries;
     const std::uint64_t bytes = header.sums.pinned_bytes + header.sums.refused_bytes;
     if (entries == header.told_entries && bytes == header.told_bytes) return;
+    std::vector<std::uint32_t> hopeless;
     for (std::uint32_t i = 0; i < table.rows(); ++i) {
         if (!table.is_live(i)) continue;
-        table.waiting(i).each([&](std::uint32_t ticket) REQUIRES(state.lock) {
-            if (is_impossible(table, table.tickets[ticket].bytes))
-                refuse(state, ticket, Refusal::kImpossible);
+        table.waiting(i).each([&](std::uint32_t ticket) {
+            if (is_impossible(table, table.tickets[ticket].bytes)) hopeless.push_back(ticket);
         });
     }
+    for (const std::uint32_t ticket : hopeless) refuse(state, ticket, Refusal::kImpossible);
     header.told_entries = entries;
     header.told_bytes = bytes;
 }
