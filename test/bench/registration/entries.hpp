@@ -77,6 +77,8 @@ class Entries {
     bool give_back(int region);
 
     bool has(int region);
+    /// Says that the region has just been used and is still in use, which is not so.
+    void pretend(int region);
     /// Whether it has one that nobody has asked for.
     bool stands(int region);
     Broker& broker() { return *broker_; }

@@ -10,5 +10,7 @@ namespace registration {
 void newcomers(const Run& run);  ///< R1
 void waiting(const Run& run);    ///< R4
 void policies(const Run& run);   ///< R5
+void liars(const Run& run);      ///< R6
+void classes(const Run& run);    ///< R8
 
 }  // namespace registration

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the registration broker is worth (doc/registration.md). Helper programs: no tests of their own.
-EXTRA_PROGRAMS += test/bench/registration/registration_experiments
+EXTRA_PROGRAMS += test/bench/registration/registration_experiments test/bench/registration/pin_down_cache
+test_bench_registration_pin_down_cache_SOURCES = %reldir%/pin_down_cache.c
+test_bench_registration_pin_down_cache_LDADD = libdat2.la
 test_bench_registration_registration_experiments_SOURCES = \
+    %reldir%/classes.cpp \
     %reldir%/entries.cpp %reldir%/entries.hpp \
     %reldir%/experiments.hpp %reldir%/main.cpp \
+    %reldir%/liars.cpp \
     %reldir%/newcomers.cpp \
     %reldir%/policies.cpp \
     %reldir%/results.cpp %reldir%/results.hpp \
@@ -17,3 +21,18 @@ test_bench_registration_registration_recovery_SOURCES = %reldir%/recovery.cpp %r
     %reldir%/results.cpp %reldir%/results.hpp %reldir%/shared.hpp test/support/process.hpp
 test_bench_registration_registration_recovery_CPPFLAGS = $(AM_CPPFLAGS) -DREGISTRATION_FAULT_POINTS
 test_bench_registration_registration_recovery_LDADD = libregistrations_faulty.la libsupport.la -lpthread
+
+EXTRA_DIST += %reldir%/document.py %reldir%/plots.py %reldir%/run.py
+registration_programs = test/bench/registration/registration_experiments test/bench/registration/registration_recovery \
+    test/bench/registration/pin_down_cache test/bench/dat_operations
+
+# REGISTRATION_EXPERIMENTS: some of R1 to R11, all unless given; `short` among them: short runs, to see that all of it works.
+REGISTRATION_EXPERIMENTS =
+registration-experiments: all $(registration_programs)
+	@PYTHONDONTWRITEBYTECODE=1 $(abs_top_srcdir)/%reldir%/run.py '$(abs_top_builddir)' '$(abs_top_builddir)/registration-results' \
+	    $(REGISTRATION_EXPERIMENTS)
+
+# And puts claims, tables and pictures into doc/registration.md.
+registration-document: registration-experiments
+	$(abs_top_srcdir)/%reldir%/document.py '$(abs_top_builddir)/registration-results' $(abs_top_srcdir)/doc/registration.md
+.PHONY: registration-experiments registration-document

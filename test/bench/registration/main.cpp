@@ -19,9 +19,7 @@ struct Known {
     void (*run)(const Run&);
 };
 constexpr Known kExperiments[] = {
-    {"R1", newcomers},
-    {"R4", waiting},
-    {"R5", policies},
+    {"R1", newcomers}, {"R4", waiting}, {"R5", policies}, {"R6", liars}, {"R8", classes},
 };
 
 bool is_wanted(const char* id, int argc, char** argv) {
