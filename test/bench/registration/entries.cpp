@@ -66,6 +66,12 @@ int Entries::region_of(SlotId slot) const {
 /// Idle, it goes now; in use, when the use ends or the deadline comes.
 void Entries::announced(const Upcall& upcall) {
     if (!manners_.answers) return;
+    if (manners_.answer_delay) {
+        const Time delay = manners_.answer_delay();
+        const timespec pause{static_cast<time_t>(delay / kSecond),
+                             static_cast<long>(delay % kSecond)};
+        nanosleep(&pause, nullptr);
+    }
     const int other = manners_.alternative ? manners_.alternative() : -1;
     const std::lock_guard guard(mutex_);
     const int region = region_of(upcall.slot);

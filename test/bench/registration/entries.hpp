@@ -52,7 +52,8 @@ struct Manners {
     std::function<int()> alternative = {};  ///< a region to give up instead; -1: none
     /// Until when what is announced shall not be asked for; 0: it may go.
     std::function<Time()> refusal = {};
-    bool named = false;  ///< its entries can be ended by the device
+    std::function<Time()> answer_delay = {};  ///< how long announcements are left lying
+    bool named = false;                       ///< its entries can be ended by the device
     Class kind = Class::kRdma;
     std::uint32_t share = 1;
     std::uint64_t region_bytes = 4096;

@@ -6,17 +6,25 @@ test_bench_registration_pin_down_cache_LDADD = libdat2.la
 test_bench_registration_registration_experiments_SOURCES = \
     %reldir%/classes.cpp \
     %reldir%/entries.cpp %reldir%/entries.hpp \
-    %reldir%/experiments.hpp %reldir%/main.cpp \
+    %reldir%/experiments.hpp \
+    %reldir%/flow.cpp %reldir%/flow.hpp \
+    %reldir%/grace.cpp \
+    %reldir%/hoarder.cpp \
+    %reldir%/main.cpp \
     %reldir%/liars.cpp \
     %reldir%/newcomers.cpp \
     %reldir%/policies.cpp \
     %reldir%/results.cpp %reldir%/results.hpp \
     %reldir%/shared.hpp test/support/process.hpp \
-    %reldir%/waiting.cpp
-test_bench_registration_registration_experiments_LDADD = libregistrations.la libsupport.la -lpthread
+    %reldir%/waiting.cpp \
+    %reldir%/ways.cpp test/api/side.hpp test/support/dat_conf.hpp
+test_bench_registration_registration_experiments_LDADD = libdat2.la libregistrations.la libsupport.la -lpthread
 
 # R7 ends processes at the table's fault points.
 EXTRA_PROGRAMS += test/bench/registration/registration_recovery
+check_DATA += test/bench/registration/registration_recovery
+TESTS += %reldir%/recovery.bats
+EXTRA_DIST += %reldir%/recovery.bats
 test_bench_registration_registration_recovery_SOURCES = %reldir%/recovery.cpp %reldir%/entries.cpp %reldir%/entries.hpp \
     %reldir%/results.cpp %reldir%/results.hpp %reldir%/shared.hpp test/support/process.hpp
 test_bench_registration_registration_recovery_CPPFLAGS = $(AM_CPPFLAGS) -DREGISTRATION_FAULT_POINTS

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A process that writes from regions of its own to memory of another process, through DAT over
+/// soft0, for experiments in which data moves. What arrives is compared with what was sent.
+#pragma once
+
+#include <dat2/dat_reg_extensions.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "test/api/side.hpp"
+#include "test/bench/registration/results.hpp"
+#include "test/bench/registration/shared.hpp"
+
+namespace registration {
+
+/// How an IA is opened: OPENDAT_REGISTRATIONS and its like, of this process.
+struct Settings {
+    std::string directory, mode, policy = "weighted-fair-lru";
+    int entries = 0, grace_us = 10000, wait_ms = 20000, low = 0, high = 0;
+    void apply() const;
+};
+
+/// Where others write to: one connection and one part of its memory for each of them. It takes no
+/// part in the sharing.
+class Sink {
+  public:
+    Sink(int writers, std::size_t bytes);
+    /// To be called in the process of the writer. @return its part.
+    test::Window window(int writer);
+    static DAT_CONN_QUAL qualifier(int writer) {
+        return 46100 + static_cast<DAT_CONN_QUAL>(writer);
+    }
+    /// Memory of a writer's part, which all processes see.
+    std::uint8_t* memory(int writer) const {
+        return memory_ + static_cast<std::size_t>(writer) * bytes_;
+    }
+    void end();
+
+  private:
+    void serve(test::Channel& channel, int writers) const;
+    const std::size_t bytes_;
+    std::uint8_t* memory_ = nullptr;
+    std::vector<test::Window> windows_;
+    std::unique_ptr<test::Child> child_;
+};
+
+class Writer {
+  public:
+    /// @param bytes of each region.
+    Writer(Sink& sink, int self, int regions, std::size_t bytes);
+    ~Writer();
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+
+    bool is_registered(int region) const {
+        return lmrs_[static_cast<std::size_t>(region)] != DAT_HANDLE_NULL;
+    }
+    /// Registers a region by the call that every program knows. @return its code.
+    DAT_RETURN create(int region);
+    /// The same, waiting. @param timeout us.
+    DAT_RETURN create_wait(int region, DAT_TIMEOUT timeout,
+                           DAT_REG_CLASS kind = DAT_REG_CLASS_RDMA);
+    void free(int region);
+    /// Writes the region to the sink and waits. @return whether the device did it.
+    /// @param code of the post; DAT_SUCCESS where it was made.
+    bool write(int region, DAT_RETURN& code);
+    /// Whether the sink has what the region holds.
+    bool arrived(int region) const;
+
+    test::Side side;
+    std::vector<DAT_LMR_HANDLE> lmrs_;
+
+  private:
+    std::uint8_t* memory(int region) const {
+        return memory_ + static_cast<std::size_t>(region) * bytes_;
+    }
+
+    Sink& sink_;
+    const int self_;
+    const std::size_t bytes_;
+    std::uint8_t* memory_ = nullptr;
+    std::size_t all_bytes_;
+    std::vector<DAT_LMR_CONTEXT> keys_;
+    test::Window window_{};
+    DAT_EP_HANDLE ep_ = DAT_HANDLE_NULL;
+    DAT_UINT64 posted_ = 0;
+};
+
+}  // namespace registration

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// R2: one process registers as much as it can and uses nothing of it; another one writes from a
+/// working set of nine tenths of the table.
+#include <random>
+
+#include "test/bench/registration/entries.hpp"
+#include "test/bench/registration/experiments.hpp"
+#include "test/bench/registration/flow.hpp"
+
+namespace registration {
+namespace {
+
+constexpr int kCapacity = 128;
+constexpr int kWorkingSet = kCapacity * 9 / 10;
+constexpr std::size_t kBytes = 16384;
+
+struct State {
+    std::atomic<int> stop;
+    std::atomic<std::uint64_t> ios, misses, wrong, failed;
+    std::atomic<int> busy_has, idle_has;
+    std::atomic<std::uint64_t> busy_ns;
+};
+
+void be_idle(Sink& sink, State& state, const Settings& settings, test::Channel& channel) {
+    settings.apply();
+    Writer writer(sink, 0, kCapacity, kBytes);
+    channel.send('j');
+    channel.receive<char>();
+    int has = 0;
+    while (has < kCapacity && writer.create_wait(has, 0) == DAT_SUCCESS) {
+        DAT_RETURN code{};
+        if (writer.write(has, code)) ++has;
+    }
+    state.idle_has = has;
+    channel.send('h');
+    channel.receive_whenever<char>();
+}
+
+void be_busy(Sink& sink, State& state, const Settings& settings, test::Channel& channel,
+             Time length) {
+    settings.apply();
+    Writer writer(sink, 1, kWorkingSet, kBytes);
+    channel.send('j');
+    channel.receive_whenever<char>();
+    std::vector<int> order;  // what is registered, the region used last at the end
+    const auto touch = [&](int region) {
+        std::erase(order, region);
+        order.push_back(region);
+    };
+    std::mt19937 random(1);
+    const Time begin = now();
+    while (now() < begin + length) {
+        const bool counts = now() > begin + length / 4;
+        const int region = static_cast<int>(random() % kWorkingSet);
+        if (!writer.is_registered(region)) {
+            state.misses += counts;
+            // More than the process may have is its own oldest registration's place.
+            for (DAT_TIMEOUT patience = 50000; writer.create_wait(region, patience) != DAT_SUCCESS;
+                 patience = 0) {
+                if (order.empty()) break;
+                writer.free(order.front());
+                order.erase(order.begin());
+            }
+            if (!writer.is_registered(region)) {
+                ++state.failed;
+                continue;
+            }
+        }
+        DAT_RETURN code{};
+        if (!writer.write(region, code)) {
+            // Taken back: it is registered again when it is needed.
+            writer.free(region);
+            std::erase(order, region);
+            continue;
+        }
+        touch(region);
+        state.wrong += !writer.arrived(region);
+        state.ios += counts;
+    }
+    state.busy_ns = (now() - begin) * 3 / 4;
+    state.busy_has = static_cast<int>(order.size());
+}
+
+struct Found {
+    double rate, busy_part;
+};
+
+Found run_policy(Experiment& experiment, Csv& csv, const std::string& policy) {
+    Shared<State> state;
+    const TableDirectory directory;
+    Settings settings;
+    settings.directory = directory.path();
+    settings.mode = "on";
+    settings.policy = policy;
+    settings.entries = kCapacity;
+    settings.grace_us = 2000;
+    Sink sink(2, kBytes);
+    test::Child idle([&](test::Channel& channel) { be_idle(sink, *state, settings, channel); });
+    idle.channel().receive<char>();
+    const Time length = static_cast<Time>(experiment.run.seconds(5) * 1e9);
+    test::Child busy(
+        [&](test::Channel& channel) { be_busy(sink, *state, settings, channel, length); });
+    busy.channel().receive<char>();
+    idle.channel().send('g');
+    idle.channel().receive<char>();
+    busy.channel().send('g');
+    test::require(busy.wait(120s) == 0, "the busy process ends well");
+    idle.channel().send('e');
+    test::require(idle.wait() == 0, "the idle process ends well");
+    sink.end();
+    const double rate = static_cast<double>(state->ios) * 1e9 / static_cast<double>(state->busy_ns);
+    const double part = static_cast<double>(state->busy_has) / kCapacity;
+    csv.row("%s,%d,%d,%.0f,%.1f,%.3f", policy.c_str(), state->idle_has.load(),
+            state->busy_has.load(), rate,
+            1000.0 * static_cast<double>(state->misses) / static_cast<double>(state->ios + 1),
+            part);
+    experiment.check((policy + ": what each transfer brought").c_str(), state->ios, state->wrong);
+    return {rate, part};
+}
+
+}  // namespace
+
+void hoarder(const Run& run) {
+    Experiment experiment(run, "R2");
+    Csv csv = experiment.csv(
+        "", "policy,idle_took,busy_entries,ios_per_second,registrations_per_1000,busy_part");
+    const Found none = run_policy(experiment, csv, "none");
+    const Found quota = run_policy(experiment, csv, "static-quota");
+    const Found lru = run_policy(experiment, csv, "lru");
+    const Found fair = run_policy(experiment, csv, "weighted-fair-lru");
+    experiment.claim(
+        "what nobody uses goes to who needs it: lru gives the busy one nearly its working set",
+        lru.busy_part > 0.8,
+        "it has %.0f %% of the table; none %.0f %%, static-quota %.0f %%, weighted-fair-lru %.0f "
+        "%%",
+        100 * lru.busy_part, 100 * none.busy_part, 100 * quota.busy_part, 100 * fair.busy_part);
+    experiment.claim("it gets more done than under a static quota", lru.rate > 1.05 * quota.rate,
+                     "lru %.0f I/Os a second, static-quota %.0f, weighted-fair-lru %.0f, none %.0f",
+                     lru.rate, quota.rate, fair.rate, none.rate);
+}
+
+}  // namespace registration
