@@ -53,7 +53,8 @@ struct Table {
 
 /// Where a thread sleeps that waits for a ticket's state to change.
 inline std::atomic<std::uint32_t>& sleeping_place(TicketRow& ticket) {
-    return *static_cast<std::atomic<std::uint32_t>*>(static_cast<void*>(&ticket.state));
+    void* const place = &ticket.state;
+    return *static_cast<std::atomic<std::uint32_t>*>(place);
 }
 
 /// The parts of a table in memory. @param base nullptr: only the size is asked for.
