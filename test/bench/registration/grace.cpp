@@ -162,6 +162,7 @@ void grace(const Run& run) {
         "%.1f, %.1f, %.1f ms",
         longest[0].p99 / 1e3, longest[1].p99 / 1e3, longest[2].p99 / 1e3, shortest[0].p99 / 1e3,
         shortest[1].p99 / 1e3, shortest[2].p99 / 1e3);
+    take_from_under_traffic(experiment);
 }
 
 }  // namespace registration

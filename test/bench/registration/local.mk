@@ -16,6 +16,7 @@ test_bench_registration_registration_experiments_SOURCES = \
     %reldir%/policies.cpp \
     %reldir%/results.cpp %reldir%/results.hpp \
     %reldir%/shared.hpp test/support/process.hpp \
+    %reldir%/taken.cpp \
     %reldir%/waiting.cpp \
     %reldir%/ways.cpp test/api/side.hpp test/support/dat_conf.hpp
 test_bench_registration_registration_experiments_LDADD = libdat2.la libregistrations.la libsupport.la -lpthread

@@ -27,9 +27,6 @@ class Bench:
     def __init__(self, build, results, short):
         self.build, self.results, self.short = build, results, short
         self.here = tempfile.mkdtemp(prefix="registration-")
-        self.programs = os.path.join(build, "test/bench/registration/.libs")
-        if not os.path.exists(os.path.join(self.programs, "pin_down_cache")):
-            self.programs = os.path.join(build, "test/bench/registration")
         conf = os.path.join(self.here, "dat.conf")
         with open(conf, "w") as file:
             file.write('soft0 u2.0 nonthreadsafe default %s/.libs/libdaplsoft.so.2 dapl.2.0 "soft0 0" ""\n' % build)
@@ -53,7 +50,10 @@ class Bench:
         return found
 
     def program(self, name):
-        return os.path.join(self.programs, name)
+        """The program itself, not libtool's script in front of it, which chooses libraries."""
+        folder = os.path.join(self.build, "test/bench")
+        plain = os.path.join(folder, os.path.dirname(name), ".libs", os.path.basename(name))
+        return plain if os.path.exists(plain) else os.path.join(folder, name)
 
     def run(self, *command):
         if subprocess.run(command, env=self.environment, timeout=600).returncode != 0:
@@ -103,7 +103,7 @@ def unmodified(bench):
         begin = time.monotonic()
         copies = []
         for copy in range(2):
-            copies.append(subprocess.Popen([bench.program("pin_down_cache"), "soft0", str(46001 + copy), str(cache), str(regions),
+            copies.append(subprocess.Popen([bench.program("registration/pin_down_cache"), "soft0", str(46001 + copy), str(cache), str(regions),
                                             str(count)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         told = []
         for copy in copies:
@@ -130,9 +130,7 @@ def unmodified(bench):
 
 def cost(bench):
     """R11: the same loop of writes through DAT, without the broker and with it."""
-    program = os.path.join(bench.build, "test/bench/.libs/dat_operations")
-    if not os.path.exists(program):
-        program = os.path.join(bench.build, "test/bench/dat_operations")
+    program = bench.program("dat_operations")
     claims = Claims(bench, "R11")
     file, writer = table(bench, "R11", ["mode", "instructions", "ns_median", "ns_least"])
     modes = ["off", "on", "transparent"]
@@ -192,13 +190,13 @@ def main():
         for one in wanted:
             begin = time.monotonic()
             if one == "R7":
-                bench.run(bench.program("registration_recovery"), *options, results)
+                bench.run(bench.program("registration/registration_recovery"), *options, results)
             elif one == "R10":
                 unmodified(bench)
             elif one == "R11":
                 cost(bench)
             else:
-                bench.run(bench.program("registration_experiments"), *options, results, one)
+                bench.run(bench.program("registration/registration_experiments"), *options, results, one)
             plots.draw(results, one)
             print("%s: took %.0f s" % (one, time.monotonic() - begin), flush=True)
     finally:
