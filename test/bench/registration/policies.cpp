@@ -24,6 +24,7 @@ constexpr int kRegret = 400;   ///< I/Os after which a lost region may be needed
 struct State {
     Ledger ledger;
     std::atomic<std::uint64_t> ios, hits, regretted, failed;
+    std::atomic<int> done;  ///< processes that have made all that counts
 };
 
 struct Way {
@@ -77,10 +78,12 @@ void work(State& state, const std::string& directory, const Terms& terms, const 
     self = &entries;
     entries.on_loss = [&](int region) { lost[static_cast<std::size_t>(region)] = io.load(); };
     Workload workload(seed);
-    for (io = 0; io < count; ++io) {
+    // Who is done goes on, so that the other one does not have the table to itself.
+    for (io = 0; state.done < kProcesses; ++io) {
+        state.done += io == count;
         const int region = workload.next();
         const auto place = static_cast<std::size_t>(region);
-        const bool counts = io >= count / 10;  // the table is full by then
+        const bool counts = io >= count / 10 && io < count;  // the table is full by then
         state.ios += counts;
         if (entries.begin_use(region)) {
             state.hits += counts;

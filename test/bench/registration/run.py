@@ -36,6 +36,8 @@ class Bench:
                                 LD_LIBRARY_PATH=os.path.join(build, ".libs"))
         for name in [name for name in self.environment if name.startswith("OPENDAT_REG")]:
             del self.environment[name]
+        # That peers are refused is what is to be seen here.
+        self.environment["OPENDAT_LOG_FILE"] = os.path.join(self.here, "messages")
         self.failed = False
 
     def close(self):
