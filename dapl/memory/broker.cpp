@@ -63,6 +63,18 @@ Broker::Broker(std::unique_ptr<State> state) : state_(std::move(state)) {}
 support::Result<std::unique_ptr<Broker>> Broker::join(const std::string& path,
                                                       const std::string& adapter,
                                                       const Terms& terms, const Member& member) {
+    return join_as(path, adapter, &terms, member);
+}
+
+support::Result<std::unique_ptr<Broker>> Broker::join_existing(const std::string& path,
+                                                               const std::string& adapter,
+                                                               const Member& member) {
+    return join_as(path, adapter, nullptr, member);
+}
+
+support::Result<std::unique_ptr<Broker>> Broker::join_as(const std::string& path,
+                                                         const std::string& adapter,
+                                                         const Terms* terms, const Member& member) {
     if (!is_file_name(adapter)) return cannot_use(path, "'" + adapter + "' is no name of a file");
     auto directory = support::PrivateDirectory::open(path);
     if (!directory) return cannot_use(path, directory.error().why);
@@ -70,7 +82,8 @@ support::Result<std::unique_ptr<Broker>> Broker::join(const std::string& path,
     if (!door.valid()) return cannot_use(path, "another process holds its lock");
     auto file = TableFile::join(*directory, adapter, terms);
     if (!file) return tl::unexpected(file.error());
-    auto state = std::make_unique<State>(std::move(*directory), adapter, std::move(*file));
+    auto state =
+        std::make_unique<State>(std::move(*directory), adapter, std::move(*file), member.daemon);
     state->self = this_process();
     reclaim_dead(*state);
     if (!state->lock.acquire()) return support::failure(error(DAT_INTERNAL_ERROR), "lock");
@@ -124,7 +137,7 @@ void Broker::lead() {
     State& state = *state_;
     if (!state.is_here() || !state.lock.acquire()) return;
     const TableGuard guard(state.lock, TableGuard::kTaken);
-    state.table.header->lease = {state.process, state.generation, now(), 0};
+    if (!is_leader(state)) take_lease(state, now());
 }
 
 const Terms& Broker::terms() const {

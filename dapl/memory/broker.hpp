@@ -70,6 +70,8 @@ struct Terms {
 /// What this process is.
 struct Member {
     std::uint32_t share = 1;  ///< weight against other processes; 0: it only leads
+    /// Where dat_regd listens, which shares out among users; empty: it is not asked.
+    std::string daemon = {};
 };
 
 struct Wanted {
@@ -146,6 +148,10 @@ class Broker {
     static support::Result<std::unique_ptr<Broker>> join(const std::string& directory,
                                                          const std::string& adapter,
                                                          const Terms& terms, const Member& member);
+    /// Joins a table that others use. @return nothing where there is none; it is not made.
+    static support::Result<std::unique_ptr<Broker>> join_existing(const std::string& directory,
+                                                                  const std::string& adapter,
+                                                                  const Member& member);
     /// Gives back everything that is still held: the caller has deregistered it.
     ~Broker();
     /// In a child after fork: forgets the table, and changes nothing of its parent's.
@@ -201,6 +207,10 @@ class Broker {
     struct State;  ///< state.hpp
 
   private:
+    static support::Result<std::unique_ptr<Broker>> join_as(const std::string& directory,
+                                                            const std::string& adapter,
+                                                            const Terms* terms,
+                                                            const Member& member);
     explicit Broker(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
 };

@@ -67,9 +67,10 @@ DAT_RETURN Client::join(Ia& ia, Mode mode, ProcessState& process) {
     if (!client) {
         const auto share =
             static_cast<std::uint32_t>(support::setting_integer(Setting::kRegistrationShare, name));
-        auto broker = Broker::join(
-            directory_path(geteuid()), adapter,
-            terms_of(name, static_cast<std::uint64_t>(ia.device_attributes.max_mr)), Member{share});
+        auto broker =
+            Broker::join(directory_path(geteuid()), adapter,
+                         terms_of(name, static_cast<std::uint64_t>(ia.device_attributes.max_mr)),
+                         Member{share, support::setting_text(Setting::kRegdSocket)});
         if (!broker) return broker.error().code;
         if (is_enforced()) (*broker)->set_enforcement(end_registration, nullptr);
         client = new Client(adapter, std::move(*broker));

@@ -47,11 +47,18 @@ bool is_busy(const State& state) {
     return header.sums.waiting_entries != 0 || header.leaving.first != kNone;
 }
 
+void take_lease(State& state, Time time) {
+    Header& header = *state.table.header;
+    header.lease = {state.process, state.generation, time, 0};
+    // Until this one has heard of a budget.
+    header.limit_entries = header.limit_bytes = regd::kUnlimited;
+}
+
 bool hold_lease(State& state, Time time) {
     Lease& lease = state.table.header->lease;
     if (!is_leader(state)) {
         if (!has_lost_it(state, time)) return false;
-        lease = {state.process, state.generation, time, 0};
+        take_lease(state, time);
         fault_point(FaultPoint::kLeaseTaken);
     }
     lease.heartbeat = time;

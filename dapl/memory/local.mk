@@ -5,6 +5,7 @@ registrations_sources = \
     %reldir%/accounting.cpp %reldir%/accounting.hpp \
     %reldir%/answers.cpp \
     %reldir%/broker.cpp %reldir%/broker.hpp \
+    %reldir%/budget.cpp \
     %reldir%/directory.cpp %reldir%/directory.hpp \
     %reldir%/fault_points.cpp %reldir%/fault_points.def %reldir%/fault_points.hpp \
     %reldir%/futex.cpp %reldir%/futex.hpp \
@@ -25,6 +26,8 @@ registrations_sources = \
     %reldir%/queue.cpp \
     %reldir%/reaper.cpp \
     %reldir%/reclaim.cpp \
+    %reldir%/regd/link.cpp %reldir%/regd/link.hpp \
+    %reldir%/regd/message.cpp %reldir%/regd/message.hpp \
     %reldir%/repair.cpp %reldir%/repair.hpp \
     %reldir%/state.hpp \
     %reldir%/status.cpp \

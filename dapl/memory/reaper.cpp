@@ -117,25 +117,31 @@ void reap_for_waiters(State& state, Time time) REQUIRES(state.lock) {
 
 }  // namespace
 
-std::vector<Overdue> revoke_what_is_due(State& state, Time time) {
+void revoke_what_is_due(State& state, Time time) {
     const Table& table = state.table;
-    std::vector<Overdue> overdue;
     std::vector<std::uint32_t> due;
     table.leaving().each([&](std::uint32_t index) {
-        if (table.uses[index].deadline.load(std::memory_order_relaxed) <= time)
+        if (table.state(index) == SlotState::kAnnounced &&
+            table.uses[index].deadline.load(std::memory_order_relaxed) <= time)
             due.push_back(index);
     });
-    for (const std::uint32_t index : due) {
-        if (table.state(index) == SlotState::kAnnounced)
-            revoke(state, index, table.uses[index].deadline.load(std::memory_order_relaxed));
+    for (const std::uint32_t index : due)
+        revoke(state, index, table.uses[index].deadline.load(std::memory_order_relaxed));
+}
+
+std::vector<Overdue> overdue(State& state, Time time) {
+    const Table& table = state.table;
+    std::vector<Overdue> found;
+    if (!state.enforce.load(std::memory_order_relaxed)) return found;
+    table.leaving().each([&](std::uint32_t index) {
         const SlotRecord& slot = table.slots[index];
+        if (table.state(index) == SlotState::kAnnounced || !slot.named || slot.ended) return;
+        if (table.uses[index].deadline.load(std::memory_order_relaxed) > time) return;
         // What is ours our own thread deregisters.
-        if (slot.named && !slot.ended && slot.process != state.process &&
-            table.is_live(slot.process))
-            overdue.push_back(
-                {{index, slot.generation}, table.processes[slot.process].pid, slot.key});
-    }
-    return overdue;
+        if (slot.process == state.process || !table.is_live(slot.process)) return;
+        found.push_back({{index, slot.generation}, table.processes[slot.process].pid, slot.key});
+    });
+    return found;
 }
 
 void serve(State& state) {

@@ -14,18 +14,22 @@
 #include "dapl/memory/broker.hpp"
 #include "dapl/memory/policy.hpp"
 #include "dapl/memory/process_identity.hpp"
+#include "dapl/memory/regd/link.hpp"
 #include "dapl/memory/table_file.hpp"
 #include "dapl/memory/table_lock.hpp"
 
 namespace dapl::memory {
 
 struct Broker::State {
-    State(support::PrivateDirectory place, std::string name, std::unique_ptr<TableFile> opened)
+    State(support::PrivateDirectory place, std::string name, std::unique_ptr<TableFile> opened,
+          const std::string& daemon)
         : directory(std::move(place)),
           adapter(std::move(name)),
           file(std::move(opened)),
           table(file->table()),
-          lock(table, adapter) {}
+          lock(table, adapter),
+          asks_daemon(!daemon.empty()),
+          link(daemon) {}
 
     const support::PrivateDirectory directory;
     const std::string adapter;
@@ -42,6 +46,9 @@ struct Broker::State {
     std::atomic<Enforce> enforce{nullptr};
     std::atomic<void*> enforce_context{nullptr};
     PolicyInForce policy GUARDED_BY(lock);
+    const bool asks_daemon;
+    support::Mutex link_mutex;  ///< before the table's lock
+    regd::Link link GUARDED_BY(link_mutex);
 
     ProcessRow& row() const { return table.processes[process]; }
     /// Tickets of threads that went away while the lock could not be had.
@@ -85,6 +92,7 @@ std::vector<std::uint32_t> choose(State& state, Time time, std::uint32_t benefic
                                   std::uint64_t entries, std::uint64_t bytes) REQUIRES(state.lock);
 
 // -- lease.cpp
+void take_lease(State& state, Time time) REQUIRES(state.lock);
 bool is_leader(const State& state) REQUIRES(state.lock);
 /// Whether somebody waits or something goes away: then the holder's heart has to beat.
 bool is_busy(const State& state) REQUIRES(state.lock);
@@ -92,13 +100,15 @@ bool is_busy(const State& state) REQUIRES(state.lock);
 bool hold_lease(State& state, Time time) REQUIRES(state.lock);
 
 // -- reaper.cpp: what the holder of the lease does
-/// Slots whose time has come, and which the device should end.
+/// A slot whose time has come, and which the device should end.
 struct Overdue {
     SlotId slot;
     std::int32_t pid;
     std::uint32_t key;
 };
-std::vector<Overdue> revoke_what_is_due(State& state, Time time) REQUIRES(state.lock);
+void revoke_what_is_due(State& state, Time time) REQUIRES(state.lock);
+/// For whoever can have the device end them, which the holder of the lease need not be.
+std::vector<Overdue> overdue(State& state, Time time) REQUIRES(state.lock);
 void serve(State& state) REQUIRES(state.lock);
 /// Announces as much as is waited for and not coming yet, and works ahead.
 void reap(State& state, Time time) REQUIRES(state.lock);
@@ -112,6 +122,11 @@ void end_refusals(State& state, Time time) REQUIRES(state.lock);
 void reclaim_dead(State& state) EXCLUDES(state.lock);
 /// Frees everything that a process has, and its row.
 void clear_process(State& state, std::uint32_t process) REQUIRES(state.lock);
+
+// -- budget.cpp. Both take the locks that they need
+/// Tells dat_regd what this user has and wants, and obeys its budget. For the holder of the lease.
+void consult_daemon(State& state, Time time) EXCLUDES(state.lock);
+bool has_daemon(State& state) EXCLUDES(state.lock);
 
 /// What stands in a table.
 TableStatus status_of(const Table& table);

@@ -183,12 +183,14 @@ tl::expected<std::unique_ptr<TableFile>, std::string> TableFile::check(UniqueFd 
 
 support::Result<std::unique_ptr<TableFile>> TableFile::join(const PrivateDirectory& directory,
                                                             const std::string& adapter,
-                                                            const Terms& terms) {
+                                                            const Terms* terms) {
     auto fd = open_file(directory, adapter);
     if (!fd) return cannot_use(directory, adapter, fd.error());
     // Whoever uses it holds a shared lock: what dead processes left is replaced, whatever is in it.
-    if (!fd->valid() || flock(fd->get(), LOCK_EX | LOCK_NB) == 0)
-        fd = make(directory, adapter, terms);
+    if (!fd->valid() || flock(fd->get(), LOCK_EX | LOCK_NB) == 0) {
+        if (!terms) return support::failure(error(DAT_NAME_NOT_FOUND), "nobody uses it");
+        fd = make(directory, adapter, *terms);
+    }
     if (!fd) return cannot_use(directory, adapter, fd.error());
     if (flock(fd->get(), LOCK_SH | LOCK_NB) != 0)
         return cannot_use(directory, adapter, strerror(errno));

@@ -34,8 +34,9 @@ class TableFile {
   public:
     /// Opens and joins the table of an adapter; makes it where there is none that anybody uses.
     /// The directory's lock has to be held. Tells the user what is wrong.
+    /// @param terms nullptr: none is made, and that there is none is not told.
     static support::Result<std::unique_ptr<TableFile>> join(
-        const support::PrivateDirectory& directory, const std::string& adapter, const Terms& terms);
+        const support::PrivateDirectory& directory, const std::string& adapter, const Terms* terms);
     /// To look at. Tells nobody.
     static tl::expected<std::unique_ptr<TableFile>, std::string> look(
         const support::PrivateDirectory& directory, const std::string& adapter);

@@ -33,13 +33,13 @@ void forget_orphans(State& state) {
 }
 
 /// The device ends what is overdue. @return what surely has ended.
-std::vector<Overdue> enforce(const State& state, std::vector<Overdue> overdue) {
+std::vector<Overdue> enforce(const State& state, std::vector<Overdue> late) {
     const Enforce end = state.enforce.load(std::memory_order_acquire);
-    if (!end) return {};
+    if (!end || late.empty()) return {};
     void* const context = state.enforce_context.load(std::memory_order_relaxed);
-    std::erase_if(overdue, [&](const Overdue& one) { return !end(context, one.pid, one.key); });
-    if (!overdue.empty()) fault_point(FaultPoint::kEnforced);
-    return overdue;
+    std::erase_if(late, [&](const Overdue& one) { return !end(context, one.pid, one.key); });
+    if (!late.empty()) fault_point(FaultPoint::kEnforced);
+    return late;
 }
 
 /// They are no entries any more; their slots stay until their owners know.
@@ -65,6 +65,14 @@ Time next_round(const State& state, Time time) REQUIRES(state.lock) {
     return next;
 }
 
+Time decide(State& state, Time time) REQUIRES(state.lock) {
+    end_refusals(state, time);
+    revoke_what_is_due(state, time);
+    serve(state);
+    reap(state, time);
+    return next_round(state, time);
+}
+
 }  // namespace
 
 Time Broker::work() {
@@ -72,7 +80,6 @@ Time Broker::work() {
     if (!state.is_here()) return kNever;
     forget_orphans(state);
     const Time time = now();
-    std::vector<Overdue> overdue;
     bool leads = false, busy = false;
     if (!state.lock.acquire()) return time + kLook;
     {
@@ -81,24 +88,26 @@ Time Broker::work() {
         leads = hold_lease(state, time);
     }
     if (busy) reclaim_dead(state);
-    if (!leads) return busy ? time + kLook : kNever;
-    if (!state.lock.acquire()) return time + kLook;
+    consult_daemon(state, time);
+    if (!leads && !busy) return kNever;
+    std::vector<Overdue> late;
+    Time next = time + kLook;
+    if (!state.lock.acquire()) return next;
     {
         const TableGuard guard(state.lock, TableGuard::kTaken);
-        if (!is_leader(state)) return time + kLook;
-        end_refusals(state, time);
-        overdue = revoke_what_is_due(state, time);
-        serve(state);
-        reap(state, time);
-        if (overdue.empty() || !state.enforce.load(std::memory_order_relaxed))
-            return next_round(state, time);
+        if (leads && is_leader(state)) next = decide(state, time);
+        late = overdue(state, time);
     }
-    const std::vector<Overdue> ended = enforce(state, std::move(overdue));
-    if (!state.lock.acquire()) return time + kLook;
+    if (leads && has_daemon(state)) next = std::min(next, time + kLook);
+    const std::vector<Overdue> ended = enforce(state, std::move(late));
+    if (ended.empty() || !state.lock.acquire()) return next;
     const TableGuard guard(state.lock, TableGuard::kTaken);
     mark_ended(state, ended);
-    if (is_leader(state)) serve(state);
-    return next_round(state, now());
+    if (is_leader(state))
+        serve(state);
+    else
+        ring_leader(state);
+    return std::min(next, time + kLook);
 }
 
 }  // namespace dapl::memory

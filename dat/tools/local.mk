@@ -17,6 +17,7 @@ include dat/tools/info/local.mk
 include dat/tools/doctor/local.mk
 include dat/tools/perf/local.mk
 include dat/tools/ping/local.mk
+include dat/tools/regd/local.mk
 include dat/tools/stat/local.mk
 include dat/tools/strerror/local.mk
 include dat/tools/trace/local.mk

@@ -58,3 +58,9 @@ TESTS += test/tools/doctor_test %reldir%/dat_doctor.bats
 EXTRA_DIST += %reldir%/dat_doctor.bats
 test_tools_doctor_test_SOURCES = %reldir%/doctor_test.cpp
 test_tools_doctor_test_LDADD = libtestmain.la libdoctor.la $(libinfo_programs)
+
+# dat_regd, in processes of the test.
+check_PROGRAMS += test/tools/regd_test
+TESTS += test/tools/regd_test
+test_tools_regd_test_SOURCES = %reldir%/regd_test.cpp test/unit/registration_fixture.hpp test/support/process.hpp
+test_tools_regd_test_LDADD = libtestmain.la libregd.la libregistrations.la libtools.la libsupport.la

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// dat_regd: who gets how much, what it takes from whom, and that everybody goes on without it.
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "dapl/memory/regd/link.hpp"
+#include "dat/tools/regd/leader.hpp"
+#include "dat/tools/regd/server.hpp"
+#include "dat/tools/regd/status.hpp"
+#include "test/unit/registration_fixture.hpp"
+
+namespace registration {
+namespace {
+
+using dapl::memory::regd::Amount;
+using dapl::memory::regd::Message;
+using regd_tool::Arbiter;
+using Numbers = std::vector<std::uint64_t>;
+
+TEST(RegdArbiter, GivesEachWhatItsWeightEntitlesItTo) {
+    EXPECT_EQ(regd_tool::share_out(12, {100, 100}, {1, 1}), (Numbers{6, 6}));
+    EXPECT_EQ(regd_tool::share_out(12, {100, 100}, {1, 3}), (Numbers{3, 9}));
+}
+
+TEST(RegdArbiter, SharesOutWhatOthersLeave) {
+    EXPECT_EQ(regd_tool::share_out(12, {2, 100, 100}, {1, 1, 1}), (Numbers{2, 5, 5}));
+    EXPECT_EQ(regd_tool::share_out(12, {0, 0, 100}, {1, 1, 1}), (Numbers{0, 0, 12}));
+    EXPECT_EQ(regd_tool::share_out(12, {0, 0}, {1, 2}), (Numbers{4, 8}))
+        << "nobody wants it: to all";
+}
+
+TEST(RegdArbiter, LosesNothingOfTheCapacity) {
+    for (std::uint64_t capacity = 0; capacity < 40; ++capacity) {
+        const Numbers given = regd_tool::share_out(capacity, {3, 50, 50, 7}, {1, 2, 3, 1});
+        std::uint64_t sum = 0;
+        for (const std::uint64_t one : given) sum += one;
+        EXPECT_EQ(sum, capacity);
+    }
+}
+
+Message report(std::uint64_t used, std::uint64_t wanted, std::uint64_t obeyed) {
+    Message message = dapl::memory::regd::make(regd::Kind::kReport, kAdapter);
+    message.capacity = {8, 0};
+    message.used = {used, 0};
+    message.wanted = {wanted, 0};
+    message.budget = {obeyed, regd::kUnlimited};
+    return message;
+}
+
+TEST(RegdArbiter, AUserGetsNoMoreBeforeAnotherHasComeDown) {
+    Arbiter arbiter({});
+    auto orders = arbiter.report(1, 100, 10, report(8, 5, regd::kUnlimited));
+    ASSERT_EQ(orders.size(), 1u);
+    EXPECT_EQ(orders[0].budget.budget.entries, 8u);
+    orders = arbiter.report(2, 200, 20, report(0, 5, regd::kUnlimited));
+    ASSERT_EQ(orders.size(), 2u);
+    EXPECT_EQ(orders[0].client, 1u);
+    EXPECT_EQ(orders[0].budget.budget.entries, 4u) << "recalled";
+    EXPECT_EQ(orders[1].budget.budget.entries, 0u) << "nothing is free yet";
+    EXPECT_EQ(arbiter.adapters().at(kAdapter).recalls, 1u);
+    orders = arbiter.report(2, 200, 20, report(0, 5, 0));
+    EXPECT_TRUE(orders.empty());
+    orders = arbiter.report(1, 100, 10, report(6, 5, 4));
+    ASSERT_EQ(orders.size(), 1u) << "six are still used";
+    EXPECT_EQ(orders[0].budget.budget.entries, 2u);
+    orders = arbiter.report(1, 100, 10, report(4, 5, 4));
+    ASSERT_EQ(orders.size(), 1u);
+    EXPECT_EQ(orders[0].client, 2u);
+    EXPECT_EQ(orders[0].budget.budget.entries, 4u);
+}
+
+TEST(RegdArbiter, WhatAUserHasWhomNobodySpeaksForCountsForAWhile) {
+    Arbiter arbiter({});
+    arbiter.report(1, 100, 10, report(6, 0, 8));
+    arbiter.report(2, 200, 20, report(0, 8, 0));
+    arbiter.leave(1, 1000);
+    auto orders = arbiter.report(2, 200, 20, report(0, 8, 0));
+    ASSERT_EQ(orders.size(), 1u);
+    EXPECT_EQ(orders[0].budget.budget.entries, 2u);
+    EXPECT_TRUE(arbiter.forget(1001).empty());
+    orders = arbiter.forget(1000 + 60 * kSecond);
+    ASSERT_EQ(orders.size(), 1u);
+    EXPECT_EQ(orders[0].budget.budget.entries, 8u);
+}
+
+TEST(RegdArbiter, TheAdministratorsCapacityAndWeightsHold) {
+    regd_tool::Rules rules;
+    rules.capacity = {4, 0};
+    rules.weights[200] = 3;
+    Arbiter arbiter(rules);
+    arbiter.report(1, 100, 10, report(0, 8, 0));
+    arbiter.report(2, 200, 20, report(0, 8, 0));
+    arbiter.report(1, 100, 10, report(0, 8, 1));
+    arbiter.report(2, 200, 20, report(0, 8, 3));
+    const auto& users = arbiter.adapters().at(kAdapter).users;
+    EXPECT_EQ(users[0].budget.entries, 1u);
+    EXPECT_EQ(users[1].budget.entries, 3u);
+}
+
+TEST(RegdMessage, OnlyWhatCanBeIsTaken) {
+    using dapl::memory::regd::parse;
+    const Message good = report(1, 2, 3);
+    EXPECT_TRUE(parse(&good, sizeof good));
+    EXPECT_FALSE(parse(&good, sizeof good - 1));
+    EXPECT_FALSE(parse(&good, 0));
+    const auto refused = [&](auto change) {
+        Message bad = good;
+        change(bad);
+        return !parse(&bad, sizeof bad);
+    };
+    EXPECT_TRUE(refused([](Message& m) { m.magic ^= 1; }));
+    EXPECT_TRUE(refused([](Message& m) { m.kind = static_cast<regd::Kind>(77); }));
+    EXPECT_TRUE(refused([](Message& m) { m.adapter[0] = '\0'; }));
+    EXPECT_TRUE(refused([](Message& m) { m.adapter[0] = '/'; }));
+    EXPECT_TRUE(refused([](Message& m) { memset(m.adapter, 'a', sizeof m.adapter); }));
+    EXPECT_TRUE(refused([](Message& m) { m.capacity.entries = 0; }));
+    EXPECT_TRUE(refused([](Message& m) { m.capacity.entries = 1u << 20; }));
+    EXPECT_TRUE(refused([](Message& m) { m.used.bytes = ~std::uint64_t{0}; }));
+    EXPECT_TRUE(refused([](Message& m) { m.wanted.entries = ~std::uint64_t{0}; }));
+    EXPECT_TRUE(refused([](Message& m) { m.budget.entries = 1u << 20; }));
+    EXPECT_TRUE(refused([](Message& m) { m.grace = ~std::uint64_t{0}; }));
+}
+
+/// A daemon in a process of its own.
+class Daemon {
+  public:
+    Daemon(const std::string& socket, const std::string& directory) : socket_(socket) {
+        start(directory);
+    }
+    void start(const std::string& directory) {
+        child_ = std::make_unique<Child>([&, directory](Channel& channel) {
+            regd_tool::Server server(socket_, {});
+            regd_tool::Leaders leaders(directory, socket_);
+            channel.send('r');
+            server.run(channel.input(), [&] { leaders.look(); });
+        });
+        child_->channel().receive<char>();
+    }
+    /// As SIGTERM does. @return the exit status.
+    int stop() {
+        child_->channel().send('s');
+        return child_->wait();
+    }
+    void kill() {
+        child_->kill();
+        child_->wait();
+    }
+    pid_t pid() const { return child_->pid(); }
+
+  private:
+    const std::string socket_;
+    std::unique_ptr<Child> child_;
+};
+
+#define SKIP_UNDER_THREAD_SANITIZER \
+    if (test::kThreadSanitizer) GTEST_SKIP() << "ThreadSanitizer cannot follow threads after fork"
+
+bool leads(const TableStatus& status, pid_t pid) {
+    return std::any_of(status.processes.begin(), status.processes.end(),
+                       [&](const auto& one) { return one.pid == pid && one.holds_lease; });
+}
+
+TEST(Regd, LeadsTheTablesOfItsOwnUserAndLeavesWhenNobodyElseIsThere) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    const Place place;
+    Daemon daemon(place.path() + "/socket", place.path());
+    {
+        auto broker = place.join(terms(2));
+        EXPECT_TRUE(eventually([&] { return leads(broker->status(), daemon.pid()); }));
+        take(*broker);
+        auto other = place.join(terms(2));
+        broker->use(take(*other)).use_count = 1;
+        EXPECT_TRUE(broker->queue({}));
+        // The daemon decides, not this thread, which only fetches.
+        EXPECT_TRUE(eventually([&] { return broker->next() || other->next(); }));
+    }
+    EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(place.file()); }));
+    EXPECT_EQ(daemon.stop(), 0);
+    EXPECT_TRUE(std::filesystem::is_empty(place.path())) << "the socket is removed";
+}
+
+TEST(Regd, AfterItsKillSomebodyElseLeadsAndItLeadsAgainOnceItIsBack) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    const Place place;
+    Daemon daemon(place.path() + "/socket", place.path());
+    auto broker = place.join(terms(1));
+    EXPECT_TRUE(eventually([&] { return leads(broker->status(), daemon.pid()); }));
+    daemon.kill();
+    const SlotId slot = take(*broker);
+    ASSERT_TRUE(broker->queue({}));
+    broker->release(slot);
+    EXPECT_TRUE(eventually([&] {
+        broker->work();
+        const auto upcall = broker->next();
+        return upcall && upcall->kind == Upcall::Kind::kGranted;
+    }));
+    EXPECT_TRUE(leads(broker->status(), getpid()));
+    daemon.start(place.path());
+    EXPECT_TRUE(eventually([&] { return leads(broker->status(), daemon.pid()); }));
+}
+
+TEST(Regd, TellsWhoReportsHowMuchItMayUse) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    const Place place, elsewhere;
+    const std::string socket = place.path() + "/socket";
+    Daemon daemon(socket, elsewhere.path());
+    auto broker = *Broker::join(place.path(), kAdapter, terms(5), Member{1, socket});
+    take(*broker);
+    EXPECT_TRUE(eventually([&] {
+        broker->work();
+        const auto rows = regd_tool::ask_status(socket);
+        return rows.size() == 1 && rows[0].used.entries == 1 && rows[0].budget.entries == 5 &&
+               rows[0].connected;
+    }));
+    const Message row = regd_tool::ask_status(socket).at(0);
+    EXPECT_STREQ(row.adapter, kAdapter);
+    EXPECT_EQ(row.user, geteuid());
+    EXPECT_EQ(row.process, getpid());
+    EXPECT_EQ(row.capacity.entries, 5u);
+    broker.reset();
+    EXPECT_TRUE(eventually([&] { return regd_tool::ask_status(socket).at(0).connected == 0; }));
+}
+
+TEST(Regd, ASecondOneAtTheSameSocketIsRefused) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    const Place place;
+    Daemon daemon(place.path() + "/socket", place.path());
+    EXPECT_THROW(regd_tool::Server(place.path() + "/socket", {}), std::runtime_error);
+    EXPECT_NO_THROW(regd_tool::ask_status(place.path() + "/socket"));
+}
+
+TEST(Regd, GarbageAndTooManyConnectionsHurtNobodyElse) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    const Place place;
+    const std::string socket = place.path() + "/socket";
+    Daemon daemon(socket, place.path());
+    for (const size_t size : {size_t{1}, sizeof(Message), sizeof(Message) + 1, size_t{4096}}) {
+        auto fd = dapl::memory::regd::connect_to(socket);
+        ASSERT_TRUE(fd);
+        const std::string garbage(size, 'x');
+        send(fd->get(), garbage.data(), size, MSG_NOSIGNAL);
+        char byte;
+        EXPECT_TRUE(eventually([&] { return recv(fd->get(), &byte, 1, 0) == 0; })) << size;
+    }
+    {
+        std::vector<support::UniqueFd> many;
+        for (int i = 0; i < 200; ++i)
+            if (auto fd = dapl::memory::regd::connect_to(socket)) many.push_back(std::move(*fd));
+        EXPECT_GE(many.size(), 64u);
+    }
+    EXPECT_TRUE(eventually([&] {
+        try {
+            return regd_tool::ask_status(socket).empty();
+        } catch (const std::runtime_error&) {
+            return false;
+        }
+    }));
+    EXPECT_EQ(daemon.stop(), 0);
+}
+
+/// A process of a user that wants all of a table, and gives back what it is asked for. Says how
+/// much it has whenever it is asked.
+void greedy(Channel& channel, uid_t user, const std::string& socket) {
+    if (user != 0) test::require(setgid(user) == 0 && setuid(user) == 0, "another user");
+    const Place place;
+    auto broker =
+        *Broker::join(place.path(), kAdapter, terms(8, "lru", kMillisecond), Member{1, socket});
+    std::atomic<bool> stop{false};
+    std::mutex mutex;
+    std::vector<SlotId> held;
+    std::thread agent([&] {
+        while (!stop) {
+            while (const auto upcall = broker->next()) {
+                const bool goes = upcall->kind == Upcall::Kind::kRevoke ||
+                                  upcall->kind == Upcall::Kind::kAnnounced;
+                const std::lock_guard guard(mutex);
+                if (goes && std::erase(held, upcall->slot)) broker->release(upcall->slot);
+            }
+            broker->sleep(broker->work());
+        }
+    });
+    std::thread taker([&] {
+        while (!stop)
+            if (auto slot = broker->take({}, now() + 20 * kMillisecond)) {
+                broker->use(*slot).use_count = 1;
+                const std::lock_guard guard(mutex);
+                held.push_back(*slot);
+            }
+    });
+    while (channel.receive_whenever<char>() == '?') channel.send(broker->status().entries);
+    stop = true;
+    taker.join();
+    broker->wake();
+    agent.join();
+}
+
+TEST(Regd, SharesOutAmongUsersAndEverybodyGoesOnWhenItIsKilled) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    if (geteuid() != 0) GTEST_SKIP() << "only root can be two users";
+    constexpr uid_t kOther = 65534;
+    const Place place;
+    ASSERT_EQ(chmod(place.path().c_str(), 0755), 0);  // both users connect
+    const std::string socket = place.path() + "/socket";
+    Daemon daemon(socket, "/nonexistent");
+    Child ours([&](Channel& channel) { greedy(channel, 0, socket); });
+    Child theirs([&](Channel& channel) { greedy(channel, kOther, socket); });
+    const auto has = [](Child& child) {
+        child.channel().send('?');
+        return child.channel().receive<std::uint64_t>();
+    };
+    const auto shared_out = [&] {
+        const auto rows = regd_tool::ask_status(socket);
+        return rows.size() == 2 && rows[0].budget.entries == 4 && rows[1].budget.entries == 4 &&
+               has(ours) == 4 && has(theirs) == 4;
+    };
+    EXPECT_TRUE(eventually(shared_out));
+    Child stranger([&](Channel&) {
+        test::require(setgid(kOther) == 0 && setuid(kOther) == 0, "another user");
+        const auto rows = regd_tool::ask_status(socket);
+        test::require(rows.size() == 1 && rows[0].user == kOther, "others' use is not told");
+    });
+    EXPECT_EQ(stranger.wait(), 0);
+    daemon.kill();
+    EXPECT_TRUE(eventually([&] { return has(ours) == 8 && has(theirs) == 8; }))
+        << "without a daemon each user has his table";
+    daemon.start("/nonexistent");
+    EXPECT_TRUE(eventually(shared_out)) << "they have connected again";
+    for (Child* child : {&ours, &theirs}) child->channel().send('.');
+    EXPECT_EQ(ours.wait(), 0);
+    EXPECT_EQ(theirs.wait(), 0);
+}
+
+}  // namespace
+}  // namespace registration
