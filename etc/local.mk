@@ -4,7 +4,7 @@ dist_doc_DATA = %reldir%/opendat.yaml
 
 # One script for all tools: bash-completion looks for a file of the command's name.
 completionsdir = $(datadir)/bash-completion/completions
-completed_tools = dat_conf dat_doctor dat_info dat_perf dat_ping dat_stat dat_strerror dat_trace dtest dtest_ext dtestx softverbs
+completed_tools = dat_conf dat_doctor dat_info dat_perf dat_ping dat_regd dat_stat dat_strerror dat_trace dtest dtest_ext dtestx softverbs
 install-data-local: install-completions
 install-completions:
 	$(MKDIR_P) '$(DESTDIR)$(completionsdir)'

@@ -8,6 +8,7 @@ manual_pages = \
     %reldir%/dat_opendat_memory_alloc.3 \
     %reldir%/dat_perf.1 \
     %reldir%/dat_ping.1 \
+    %reldir%/dat_regd.8 \
     %reldir%/dat_registration.7 \
     %reldir%/dat_stat.1 \
     %reldir%/dat_strerror.1 \

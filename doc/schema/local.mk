@@ -7,6 +7,7 @@ dist_schema_DATA = \
     %reldir%/dat_info.json \
     %reldir%/dat_perf.json \
     %reldir%/dat_ping.json \
+    %reldir%/dat_regd.json \
     %reldir%/dat_stat.json \
     %reldir%/dat_strerror.json \
     %reldir%/dat_trace.json

@@ -4,7 +4,7 @@
 #   make test/fuzz/fuzz_dat_conf && test/fuzz/fuzz_dat_conf -max_total_time=1800 NEW_DIRECTORY CORPUS...
 # Otherwise each is a test that replays its corpora. The input of every finding is added to them.
 fuzz_targets = test/fuzz/fuzz_dat_conf test/fuzz/fuzz_records test/fuzz/fuzz_private_data test/fuzz/fuzz_scm_message \
-    test/fuzz/fuzz_trace test/fuzz/fuzz_configuration
+    test/fuzz/fuzz_trace test/fuzz/fuzz_configuration test/fuzz/fuzz_regd
 check_PROGRAMS += $(fuzz_targets)
 if FUZZERS
 fuzz_main = %reldir%/input.hpp
@@ -63,6 +63,13 @@ test_fuzz_fuzz_scm_message_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_scm_message_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_TEST='"the connection manager over sockets reads any bytes in any pieces"' \
     -DFUZZ_CORPORA='"test/fuzz/corpus/scm_message"'
+
+test_fuzz_fuzz_regd_SOURCES = %reldir%/fuzz_regd.cpp $(fuzz_main)
+test_fuzz_fuzz_regd_LDADD = libregd.la libregistrations.la libsupport.la
+test_fuzz_fuzz_regd_LDFLAGS = $(fuzz_ldflags)
+test_fuzz_fuzz_regd_CPPFLAGS = $(AM_CPPFLAGS) \
+    -DFUZZ_TEST='"dat_regd takes any messages from its clients and gives nobody more than there is"' \
+    -DFUZZ_CORPORA='"test/fuzz/corpus/regd"'
 
 # The same parts, with the events of rdma_cm one by one.
 check_PROGRAMS += test/unit/cma_events_test

@@ -22,16 +22,17 @@ options_of() {
 # usage: commands_of TOOL - those that its --help names.
 commands_of() { "$TOP_BUILDDIR/$1" --help | sed -nE '/^Subcommands/,/^$/s/^  ([a-z][a-z-]*) .*/\1/p'; }
 
-# usage: same_options TOOL AT_LEAST
+# usage: same_options TOOL AT_LEAST [SECTION]
 same_options() {
+    local page=$pages/$1.${3:-1}
     {
         "$TOP_BUILDDIR/$1" --help
         for command in $(commands_of "$1"); do "$TOP_BUILDDIR/$1" "$command" --help; done
     } | options_of >"$BATS_TEST_TMPDIR/help"
-    text_of "$pages/$1.1" | sed -nE '/^[A-Z ]*OPTIONS/,/^EXIT STATUS/p' | options_of >"$BATS_TEST_TMPDIR/page"
+    text_of "$page" | sed -nE '/^[A-Z ]*OPTIONS/,/^EXIT STATUS/p' | options_of >"$BATS_TEST_TMPDIR/page"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/help")" -ge "$2" ]
     diff "$BATS_TEST_TMPDIR/help" "$BATS_TEST_TMPDIR/page"
-    for command in $(commands_of "$1"); do text_of "$pages/$1.1" | grep -qE "(^| )$command( |$)" || { echo "$command"; false; }; done
+    for command in $(commands_of "$1"); do text_of "$page" | grep -qE "(^| )$command( |$)" || { echo "$command"; false; }; done
 }
 
 @test "every manual page is without faults" {
@@ -48,7 +49,7 @@ same_options() {
 
 @test "every manual page that a page of ours refers to as ours is there" {
     for page in "$pages"/*.[1-9]; do
-        text_of "$page" | grep -oE '\b(dat_[a-z]+\(1\)|dtest[a-z_]*\(1\)|softverbs\([17]\)|opendat[a-z_.]*\([57]\)|dat\.conf\(5\))' | sort -u
+        text_of "$page" | grep -oE '\b(dat_[a-z]+\([178]\)|dtest[a-z_]*\(1\)|softverbs\([17]\)|opendat[a-z_.]*\([57]\)|dat\.conf\(5\))' | sort -u
     done | sort -u | sed -E 's/\((.)\)/.\1/' | while read -r name; do
         [ -e "$pages/$name" ] || { echo "$name is not there"; false; }
     done
@@ -65,12 +66,13 @@ same_options() {
 @test "dat_info --help and dat_info(1) name the same options" { same_options dat_info 8; }
 @test "dat_perf --help and dat_perf(1) name the same options" { same_options dat_perf 30; }
 @test "dat_ping --help and dat_ping(1) name the same options" { same_options dat_ping 8; }
+@test "dat_regd --help and dat_regd(8) name the same options" { same_options dat_regd 8 8; }
 @test "dat_stat --help and dat_stat(1) name the same options" { same_options dat_stat 6; }
 @test "dat_strerror --help and dat_strerror(1) name the same options" { same_options dat_strerror 7; }
 @test "dat_trace --help and dat_trace(1) name the same options" { same_options dat_trace 10; }
 
 @test "every tool prints its version, its help on stdout, and ends with 2 for an option that it does not have" {
-    for tool in dat_conf dat_doctor dat_info dat_perf dat_ping dat_stat dat_strerror dat_trace; do
+    for tool in dat_conf dat_doctor dat_info dat_perf dat_ping dat_regd dat_stat dat_strerror dat_trace; do
         [ "$("$TOP_BUILDDIR/$tool" --version)" = "$tool $("$TOP_BUILDDIR/dat_trace" --version | cut -d ' ' -f 2)" ]
         "$TOP_BUILDDIR/$tool" --help | grep -q '^Exit status: 0 '
         status=0
@@ -83,7 +85,7 @@ same_options() {
 }
 
 @test "the documents of every tool have a schema, installed with it, which says tool and version" {
-    for tool in dat_conf dat_doctor dat_info dat_perf dat_ping dat_stat dat_strerror dat_trace; do
+    for tool in dat_conf dat_doctor dat_info dat_perf dat_ping dat_regd dat_stat dat_strerror dat_trace; do
         schema=$TOP_SRCDIR/doc/schema/$tool.json
         jq -e --arg tool "$tool" '.properties.tool.const == $tool and .properties.version.const >= 1 and
             (.required | contains(["tool", "version"]))' "$schema" >/dev/null || { echo "$schema"; false; }

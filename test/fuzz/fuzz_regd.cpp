@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What clients may say to dat_regd: any bytes, in any order, and end at any time. What is taken
+/// says only what can be, and nobody is given more than there is.
+///
+/// Input: steps, of a byte that says which client and what it does: the lower three bits are its
+/// number; then 0x08 it ends; 0x10 time passes; 0x20 a good report of which the next bytes (offset,
+/// value) change one; else the bytes of a message follow.
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "dat/tools/regd/arbiter.hpp"
+#include "test/fuzz/input.hpp"
+
+namespace {
+
+using regd_tool::Arbiter;
+using regd_tool::Kind;
+using regd_tool::Message;
+using test::Input;
+using test::require;
+
+Message good_report() {
+    Message message = dapl::memory::regd::make(Kind::kReport, "adapter0");
+    message.capacity = {16, 1 << 20};
+    message.used = {4, 4096};
+    message.wanted = {2, 2048};
+    message.budget = {8, 1 << 19};
+    message.grace = 1000;
+    return message;
+}
+
+void check(const Arbiter& arbiter, const std::vector<Arbiter::Order>& orders) {
+    for (const auto& order : orders) {
+        const auto adapter = arbiter.adapters().find(order.budget.adapter);
+        require(adapter != arbiter.adapters().end(), "the adapter is known");
+        require(order.budget.budget.entries <= adapter->second.capacity.entries,
+                "a budget is no more than there is");
+        require(dapl::memory::regd::parse(&order.budget, sizeof order.budget).has_value(),
+                "the daemon's own messages are taken");
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    Input input(data, size);
+    Arbiter arbiter({});
+    while (!input.empty()) {
+        const std::uint8_t step = input.byte();
+        const std::uint64_t client = (step & 7) + 1;
+        if (step & 0x08) {
+            arbiter.leave(client, step);
+            continue;
+        }
+        if (step & 0x10) {
+            check(arbiter, arbiter.forget(step & 0x80 ? ~std::uint64_t{0} : 0));
+            continue;
+        }
+        Message message = good_report();
+        std::size_t length = sizeof message;
+        if (step & 0x20) {
+            const std::size_t offset = std::size_t{input.byte()} * 2;
+            const std::uint8_t value = input.byte();
+            if (offset < sizeof message) reinterpret_cast<std::uint8_t*>(&message)[offset] = value;
+            } else {
+            const auto bytes = input.bytes(sizeof message);
+            std::memcpy(&message, bytes.data(), bytes.size());
+            length = bytes.size();
+            }
+        const auto parsed = dapl::memory::regd::parse(&message, length);
+        if (!parsed || parsed->kind != Kind::kReport) continue;
+        require(std::strlen(parsed->adapter) < dapl::memory::regd::kAdapterRoom, "names end");
+        check(arbiter, arbiter.report(client, static_cast<uid_t>(client % 3), 1, *parsed));
+    }
+    return 0;
+}
