@@ -8,6 +8,7 @@ Each experiment leaves RN.csv, RN.claims (verdict, claim, numbers) and RN.svg. E
 something wrong; that a claim is refuted is a result.
 """
 import csv
+import json
 import os
 import re
 import shutil
@@ -66,10 +67,11 @@ class Bench:
 class Claims:
     """As Experiment in results.hpp."""
 
-    def __init__(self, bench, name):
+    def __init__(self, bench, name, more=False):
         self.name = name
-        self.file = open(os.path.join(bench.results, name + ".claims"), "w")
-        self.file.write("verdict\tclaim\tnumbers\n")
+        self.file = open(os.path.join(bench.results, name + ".claims"), "a" if more else "w")
+        if not more:
+            self.file.write("verdict\tclaim\tnumbers\n")
 
     def claim(self, statement, shown, numbers):
         verdict = "shown" if shown else "refuted"
@@ -92,6 +94,75 @@ def table(bench, name, columns):
     return file, writer
 
 
+def cache_programs(bench, environment, cache, regions, count):
+    """Two copies of the program with a pin-down cache, under way."""
+    command = [bench.program("registration/pin_down_cache"), "soft0"]
+    return [subprocess.Popen(command + [str(46001 + copy), str(cache), str(regions), str(count)], env=environment,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for copy in range(2)]
+
+
+def outputs_of(copies):
+    """What they say in the end. One that hangs is killed."""
+    told = []
+    for copy in copies:
+        try:
+            told.append(copy.communicate(timeout=120))
+        except subprocess.TimeoutExpired:
+            copy.kill()
+            told.append((copy.communicate()[0], "killed: it hung"))
+    return told
+
+
+def lease_holder(bench, environment):
+    """Process id of who makes the decisions; None: nobody, or no table."""
+    told = subprocess.run([os.path.join(bench.build, "dat_stat"), "--registrations", "--json"], env=environment, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=60)
+    tables = json.loads(told.stdout or '{"registrations": []}')["registrations"]
+    return next((process["pid"] for table in tables for process in table["processes"] if process["holds_lease"]), None)
+
+
+def until(condition, seconds=20.0):
+    """@return how long it took, None when it did not come true."""
+    begin = time.monotonic()
+    while time.monotonic() < begin + seconds:
+        if condition():
+            return time.monotonic() - begin
+        time.sleep(0.002)
+    return None
+
+
+def daemon(bench):
+    """R7: dat_regd makes the decisions for two programs, and is killed in the middle."""
+    claims = Claims(bench, "R7", more=True)
+    file, writer = table(bench, "R7-daemon", ["round", "held_lease", "passed_on_ms", "finished"])
+    passed, finished, missed = [], 0, 0
+    rounds = 2 if bench.short else 5
+    for number in range(rounds):
+        environment = bench.tables(MODE="transparent", ENTRIES=96, GRACE=2000, LOW=0, HIGH=0, WAIT=20000, POLICY="lru")
+        environment["OPENDAT_REGD_SOCKET"] = os.path.join(bench.here, "regd.%d" % number)
+        regd = subprocess.Popen([os.path.join(bench.build, "dat_regd")], env=environment, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+        copies = cache_programs(bench, environment, 64, 200, 60000)
+        held = until(lambda: lease_holder(bench, environment) == regd.pid)
+        regd.kill()
+        regd.wait()
+        after = until(lambda: lease_holder(bench, environment) not in (None, regd.pid)) if held is not None else None
+        told = outputs_of(copies)
+        done = sum(copy.returncode == 0 for copy in copies)
+        missed += sum("brought something else" in message for _, message in told)
+        finished += done
+        if after is not None:
+            passed.append(after * 1e3)
+        writer.writerow([number, int(held is not None), "" if after is None else "%.1f" % (after * 1e3), done])
+    file.close()
+    claims.check(bench, "programs of which dat_regd was killed: what their transfers brought", 2 * rounds, missed)
+    claims.claim("when dat_regd is killed the others make the decisions, and all programs finish",
+                 finished == 2 * rounds and len(passed) == rounds,
+                 "%d of %d programs finished; the lease had passed on after %.0f ms by the median, %.0f ms at most, of %d deaths"
+                 % (finished, 2 * rounds, statistics.median(passed or [0]), max(passed or [0]), len(passed)))
+    claims.close()
+
+
 def unmodified(bench):
     """R10: two copies of a program with a pin-down cache, and fewer entries than the two caches together."""
     entries, cache, regions = 96, 64, 200
@@ -103,17 +174,8 @@ def unmodified(bench):
     for way, settings in [("today", dict(MODE="on", POLICY="none")), ("transparent", dict(MODE="transparent", WAIT=20000))]:
         environment = bench.tables(ENTRIES=entries, GRACE=5000, LOW=0, HIGH=0, **settings)
         begin = time.monotonic()
-        copies = []
-        for copy in range(2):
-            copies.append(subprocess.Popen([bench.program("registration/pin_down_cache"), "soft0", str(46001 + copy), str(cache), str(regions),
-                                            str(count)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-        told = []
-        for copy in copies:
-            try:
-                told.append(copy.communicate(timeout=120))
-            except subprocess.TimeoutExpired:
-                copy.kill()
-                told.append((copy.communicate()[0], "killed: it hung"))
+        copies = cache_programs(bench, environment, cache, regions, count)
+        told = outputs_of(copies)
         for number, (copy, (out, message)) in enumerate(zip(copies, told)):
             numbers = re.search(r"transfers (\d+) misses (\d+)", out)
             transfers, misses = numbers.groups() if numbers else ("", "")
@@ -193,6 +255,7 @@ def main():
             begin = time.monotonic()
             if one == "R7":
                 bench.run(bench.program("registration/registration_recovery"), *options, results)
+                daemon(bench)
             elif one == "R10":
                 unmodified(bench)
             elif one == "R11":
