@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dapl/memory/fault_points.hpp"
+#include "dapl/memory/repair.hpp"
 
 namespace dapl::memory {
 namespace {
@@ -36,6 +37,7 @@ void add_slot(const Table& table, std::uint32_t index, std::uint64_t sign) {
 
 void add_ticket(const Table& table, std::uint32_t index, std::uint64_t sign) {
     const TicketRow& ticket = table.tickets[index];
+    if (ticket.process >= kProcesses) return;
     for (Sums* sums : {&table.header->sums, &table.processes[ticket.process].sums}) {
         sums->waiting_entries += sign;
         sums->waiting_bytes += sign * ticket.bytes;
@@ -46,8 +48,16 @@ std::uint32_t next_generation(std::uint32_t generation) {
     return generation + 1 == 0 ? 1 : generation + 1;
 }
 
-bool slot_is_left(const Table& table) {
-    return table.free_slots().first() != kNone || table.touched() < table.slot_count;
+/// A slot that nobody has; kNone: none is left. Where the list says otherwise than the slot,
+/// somebody has written over one of them.
+std::uint32_t left_slot(const Table& table) {
+    const std::uint32_t first = table.free_slots().first();
+    if (first != kNone && (first >= table.touched() || table.state(first) != SlotState::kFree)) {
+        repair(table);
+        return table.free_slots().first();
+    }
+    if (first != kNone) return first;
+    return table.touched() < table.slot_count ? table.touched() : kNone;
 }
 
 }  // namespace
@@ -71,6 +81,7 @@ void detach_ticket(const Table& table, std::uint32_t index) {
         case TicketState::kFree:
             return table.free_tickets().remove(index);
         case TicketState::kWaiting:
+            if (table.tickets[index].process >= kProcesses) return;
             add_ticket(table, index, ~std::uint64_t{0});
             return table.waiting(table.tickets[index].process).remove(index);
         default:
@@ -83,6 +94,7 @@ void attach_ticket(const Table& table, std::uint32_t index) {
         case TicketState::kFree:
             return table.free_tickets().push_back(index);
         case TicketState::kWaiting:
+            if (table.tickets[index].process >= kProcesses) return;
             add_ticket(table, index, 1);
             return table.waiting(table.tickets[index].process).push_back(index);
         default:
@@ -92,11 +104,12 @@ void attach_ticket(const Table& table, std::uint32_t index) {
 
 SlotId take_slot(const Table& table, std::uint32_t process, const Wanted& wanted,
                  std::uint32_t ticket) {
-    std::uint32_t index = table.free_slots().first();
-    if (index != kNone)
+    const std::uint32_t index = left_slot(table);
+    if (index == kNone) return {};
+    if (index < table.touched())
         table.free_slots().remove(index);
     else
-        index = table.header->touched++;
+        table.header->touched = index + 1;
     SlotRecord& slot = table.slots[index];
     slot = {.links = {kNone, kNone},
             .generation = next_generation(slot.generation),
@@ -133,9 +146,11 @@ void free_slot(const Table& table, std::uint32_t slot) {
 
 void free_ticket(const Table& table, std::uint32_t index) {
     TicketRow& ticket = table.tickets[index];
-    drop_upcall(table, ticket.process, table.node_of_ticket(index));
     detach_ticket(table, index);
-    --table.processes[ticket.process].tickets;
+    if (ticket.process < kProcesses) {
+        drop_upcall(table, ticket.process, table.node_of_ticket(index));
+        --table.processes[ticket.process].tickets;
+    }
     ticket.generation = next_generation(ticket.generation);
     ticket.state.store(TicketState::kFree, std::memory_order_release);
     attach_ticket(table, index);
@@ -161,7 +176,7 @@ void drop_upcall(const Table& table, std::uint32_t process, std::uint32_t index)
 bool has_room(const Table& table, std::uint64_t bytes) {
     const Header& header = *table.header;
     if (header.sums.entries >= std::min(header.limit_entries, table.capacity_entries)) return false;
-    if (!slot_is_left(table)) return false;
+    if (left_slot(table) == kNone) return false;
     const std::uint64_t limit = table.capacity_bytes == 0
                                     ? header.limit_bytes
                                     : std::min(header.limit_bytes, table.capacity_bytes);

@@ -137,7 +137,9 @@ void refuse_what_is_impossible(State& state) {
             if (is_impossible(table, table.tickets[ticket].bytes)) hopeless.push_back(ticket);
         });
     }
-    for (const std::uint32_t ticket : hopeless) refuse(state, ticket, Refusal::kImpossible);
+    for (const std::uint32_t ticket : hopeless)
+        if (table.is_live(table.tickets[ticket].process))
+            refuse(state, ticket, Refusal::kImpossible);
     header.told_entries = entries;
     header.told_bytes = bytes;
 }

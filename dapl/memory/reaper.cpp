@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dapl/memory/fault_points.hpp"
+#include "dapl/memory/repair.hpp"
 #include "dapl/memory/state.hpp"
 
 namespace dapl::memory {
@@ -35,6 +36,7 @@ Need available(const Table& table) {
 void announce(State& state, std::uint32_t index, Time deadline) REQUIRES(state.lock) {
     const Table& table = state.table;
     const std::uint32_t owner = table.slots[index].process;
+    if (!table.is_live(owner)) return;
     ++table.header->counts.announced;
     push_upcall(table, owner, table.node_of_slot(index), Upcall::Kind::kAnnounced);
     change_slot(table, index, [&](SlotRecord&, SlotUse& use) {
@@ -49,6 +51,7 @@ void announce(State& state, std::uint32_t index, Time deadline) REQUIRES(state.l
 void revoke(State& state, std::uint32_t index, Time deadline) REQUIRES(state.lock) {
     const Table& table = state.table;
     const std::uint32_t owner = table.slots[index].process;
+    if (!table.is_live(owner)) return;
     ++table.header->counts.revoked;
     ++table.processes[owner].revoked;
     push_upcall(table, owner, table.node_of_slot(index), Upcall::Kind::kRevoke);
@@ -87,6 +90,13 @@ void take_back(State& state, const std::vector<std::uint32_t>& victims, Time tim
             pressed.push_back(owner);
     }
     for (const std::uint32_t process : pressed) press(state, process);
+}
+
+/// Whether a ticket that stands in a queue belongs there. Where it does not, somebody has written
+/// over one of them.
+bool is_sound(const Table& table, const TicketRow& ticket) {
+    return table.is_live(ticket.process) &&
+           ticket.state.load(std::memory_order_relaxed) == TicketState::kWaiting;
 }
 
 std::vector<std::uint32_t> turns(State& state) REQUIRES(state.lock) {
@@ -146,8 +156,15 @@ std::vector<Overdue> overdue(State& state, Time time) {
 
 void serve(State& state) {
     refuse_what_is_impossible(state);
+    bool repaired = false;
     for (std::uint32_t next; (next = next_in_order(state)) != kNone;) {
         const TicketRow& ticket = state.table.tickets[next];
+        if (!is_sound(state.table, ticket)) {
+            if (repaired) return;
+            repair(state.table);
+            repaired = true;
+            continue;
+        }
         if (auto why = objection(state, ticket.process, {ticket.kind, ticket.bytes})) {
             refuse(state, next, *why);
             continue;

@@ -12,6 +12,8 @@ namespace {
 /// A process may die after it has changed the table and before it wakes us.
 constexpr Time kLongestSleep = 500'000'000;
 
+constexpr std::uint32_t kKinds = 1 + static_cast<std::uint32_t>(Upcall::Kind::kPressure);
+
 /// What a slot has to tell; nothing where it is not so any more.
 std::optional<Upcall> of_slot(const Table& table, std::uint32_t index, Upcall::Kind kind) {
     const SlotState wanted =
@@ -40,8 +42,9 @@ std::optional<Upcall> of_ticket(const Table& table, std::uint32_t index, Upcall:
 
 std::optional<Upcall> fetch(State& state, std::uint32_t node) REQUIRES(state.lock) {
     const Table& table = state.table;
-    if (table.upcalls[node].pending == 0) {  // overwritten
+    if (table.upcalls[node].pending - 1 >= kKinds) {  // overwritten
         table.upcalls_of(state.process).remove(node);
+        table.upcalls[node].pending = 0;
         return std::nullopt;
     }
     const auto kind = static_cast<Upcall::Kind>(table.upcalls[node].pending - 1);

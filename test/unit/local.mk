@@ -138,7 +138,7 @@ EXTRA_DIST += test/unit/setuid.bats
 check_PROGRAMS += test/unit/registration_test
 TESTS += test/unit/registration_test
 test_unit_registration_test_SOURCES = %reldir%/registration_table_test.cpp %reldir%/registration_queue_test.cpp \
-    %reldir%/registration_upcalls_test.cpp %reldir%/registration_policy_test.cpp \
+    %reldir%/registration_upcalls_test.cpp %reldir%/registration_policy_test.cpp %reldir%/registration_corrupt_test.cpp \
     %reldir%/registration_fixture.hpp test/support/process.hpp test/support/sanitizer.hpp
 test_unit_registration_test_LDADD = libtestmain.la libregistrations.la libsupport.la
 # A policy of a shared object, and three that are refused.
