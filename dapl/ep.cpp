@@ -76,7 +76,9 @@ Ep::Ep(Ia& owner, Srq* srq, DAT_SERVICE_TYPE service)
              ? std::make_unique<UdEndpoint>(*this, *owner.manager->datagrams())
              : nullptr),
       parts{},
-      attributes{} {
+      attributes{},
+      request_uses(owner.registrations ? std::make_unique<memory::SideUses>() : nullptr),
+      receive_uses(owner.registrations ? std::make_unique<memory::SideUses>() : nullptr) {
     state.endpoint = id();
 }
 
@@ -204,6 +206,14 @@ std::uint32_t Ep::max_message(bool is_receive) const {
 }
 
 void Ep::install(Side& side, Evd* evd, std::uint32_t slots, int segments, bool is_receive) {
+    memory::SideUses* const used = uses(is_receive);
+    if (!used) return install_slots(side, evd, slots, segments, is_receive);
+    support::SpinLockGuard lock(used->lock);
+    used->reset(slots);
+    install_slots(side, evd, slots, segments, is_receive);
+}
+
+void Ep::install_slots(Side& side, Evd* evd, std::uint32_t slots, int segments, bool is_receive) {
     const std::uint32_t largest = max_message(is_receive);
     // The slot of the pool counts, so that no earlier EP in it had the same number either.
     const std::uint32_t incarnation = ++header().generation & WorkRequestId::kIncarnationMask;
@@ -271,7 +281,7 @@ void Ep::retire(Side& side, Evd* evd, bool is_receive) {
         evd->retire(*this, is_receive);
     else
         side.work_request_base.store(Side::kNoWorkRequests, std::memory_order_release);
-    if (ia.registrations) memory::end_uses(ia, side.slots);
+    if (ia.registrations) memory::end_uses(*this, is_receive);
 }
 
 void Ep::retire_sides() {

@@ -13,6 +13,7 @@
 #include "dapl/ep_state.hpp"
 #include "dapl/evd.hpp"
 #include "dapl/list.hpp"
+#include "dapl/memory/side_uses.hpp"
 #include "dapl/object.hpp"
 #include "dapl/pz.hpp"
 #include "dapl/shared_receives.hpp"
@@ -164,10 +165,20 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     void dispose(verbs::QueuePair ended) EXCLUDES(connection_lock);
     void install(Side& side, Evd* evd, std::uint32_t slots, int segments, bool is_receive)
         REQUIRES(connection_lock) EXCLUDES(side.lock);
+    void install_slots(Side& side, Evd* evd, std::uint32_t slots, int segments, bool is_receive)
+        REQUIRES(connection_lock) EXCLUDES(side.lock);
     void retire(Side& side, Evd* evd, bool is_receive) EXCLUDES(side.lock);
     void flush(Side& side, Evd* evd, bool is_receive) EXCLUDES(side.lock);
     verbs::QueuePair queue_pair_ GUARDED_BY(connection_lock);
     std::uint32_t device_inline_ GUARDED_BY(connection_lock) = 0;
+
+  public:
+    /// With the registration broker; else nullptr.
+    const std::unique_ptr<memory::SideUses> request_uses;
+    const std::unique_ptr<memory::SideUses> receive_uses;
+    memory::SideUses* uses(bool receive) const {
+        return receive ? receive_uses.get() : request_uses.get();
+    }
 };
 
 /// A transfer whose completion the consumer has taken.

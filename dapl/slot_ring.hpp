@@ -73,6 +73,12 @@ class SlotRing {
     std::uint32_t next_sequence() const {
         return static_cast<std::uint32_t>(next_) & kSequenceMask;
     }
+    /// The same where another may stop the ring.
+    std::uint32_t upcoming_sequence() const {
+        auto& next = const_cast<std::uint64_t&>(next_);
+        return static_cast<std::uint32_t>(std::atomic_ref(next).load(std::memory_order_relaxed)) &
+               kSequenceMask;
+    }
     /// Fills the slot of the next post, before the device gets it: the completion may be taken
     /// before the post returns. @return its wr_id.
     std::uint64_t fill(DAT_UINT64 cookie, DAT_SEG_LENGTH length, std::uint32_t operation) {

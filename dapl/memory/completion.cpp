@@ -16,28 +16,20 @@ DAT_UINT64 end_shared_use(Registrations& registrations, const ibv_wc& completion
 
 FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event) {
     const WorkRequestId id(completion.wr_id);
-    Registrations& registrations = *ia.registrations;
-    DAT_UINT64 cookie;
-    if (id.shared) {
-        cookie = end_shared_use(registrations, completion);
-    } else {
-        const Ep& ep = *pool_of(Kind::kEp).at<Ep>(id.index);
-        cookie = end_uses_up_to(registrations, ep.side(id.receive).slots, id.sequence);
+    if (!id.shared) {
+        end_uses_up_to(*pool_of(Kind::kEp).at<Ep>(id.index), id.receive, id.sequence);
+        return dapl::take_completion(ia, completion, event);
     }
+    const DAT_UINT64 cookie = end_shared_use(*ia.registrations, completion);
     const FailedTransfer failed = dapl::take_completion(ia, completion, event);
-    if (event.event_number == DAT_RMR_BIND_COMPLETION_EVENT)
-        event.event_data.rmr_completion_event_data.user_cookie.as_64 = cookie;
-    else
-        event.event_data.dto_completion_event_data.user_cookie.as_64 = cookie;
+    event.event_data.dto_completion_event_data.user_cookie.as_64 = cookie;
     return failed;
 }
 
-void end_uses(const Ia& ia, const SlotRing& slots) {
-    std::uint32_t next = slots.first_sequence();
-    for (std::uint32_t left = slots.posted(); left > 0; --left) {
-        ia.registrations->end(slots.at(next).cookie);
-        next = (next + 1) & SlotRing::kSequenceMask;
-    }
+void end_uses(Ep& ep, bool receive) {
+    SideUses& uses = *ep.uses(receive);
+    support::SpinLockGuard lock(uses.lock);
+    for (std::uint32_t i = 0; i < uses.size(); ++i) end_entry(*ep.ia.registrations, uses.take(i));
 }
 
 }  // namespace dapl::memory

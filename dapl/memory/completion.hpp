@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Completions of adapter instances with the broker: the slots of the core hold the numbers of use
-/// records in place of cookies (use_records.hpp). All with the lock of the EVD held, except where
-/// said.
+/// Completions of adapter instances with the broker: what a transfer used stands beside its slot
+/// (side_uses.hpp), of a shared receive in a record whose number its slot holds in place of the
+/// cookie (use_records.hpp). All with the lock of the EVD held, except where said.
 #pragma once
 
 #include "dapl/completion.hpp"
@@ -15,26 +15,31 @@ namespace dapl::memory {
 /// As dapl::take_completion().
 FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event);
 
-/// The transfers of a queue pair that has ended, of which no event will come. No lock is needed.
-void end_uses(const Ia& ia, const SlotRing& slots);
+/// The transfers of a queue pair that has ended, of which no event will come. No lock is held that
+/// posts take.
+void end_uses(Ep& ep, bool receive);
+
+[[gnu::always_inline]] inline void end_entry(Registrations& registrations, SideUses::Entry entry) {
+    if (!entry) return;
+    if (entry & 1)
+        registrations.end(entry >> 1);
+    else
+        registrations.end_use(*reinterpret_cast<Registration*>(entry));
+}
 
 /// Ends the uses of a transfer that has completed, and of those before it that were suppressed.
-/// @return its cookie.
-[[gnu::always_inline]] inline DAT_UINT64 end_uses_up_to(Registrations& registrations,
-                                                        const SlotRing& slots, std::uint64_t id) {
+[[gnu::always_inline]] inline void end_uses_up_to(Ep& ep, bool receive, std::uint64_t id) {
+    SideUses& uses = *ep.uses(receive);
+    Registrations& registrations = *ep.ia.registrations;
+    const SlotRing& slots = ep.side(receive).slots;
     const auto sequence = static_cast<std::uint32_t>(id) & SlotRing::kSequenceMask;
-    const UseNumber own = slots.at(sequence).cookie;
-    const DAT_UINT64 cookie = registrations.records.cookie_of(own);
     std::uint32_t next = slots.first_sequence();
-    while (next != sequence) {
-        // Written before the one that has completed, by posters who held the side's lock.
-        const Slot& before = slots.at(next);
-        static_cast<void>(before.operation.load(std::memory_order_acquire));
-        registrations.end(before.cookie);
-        next = (next + 1) & SlotRing::kSequenceMask;
+    for (;; next = (next + 1) & SlotRing::kSequenceMask) {
+        // Written after the entry, by a poster who held the side's lock.
+        static_cast<void>(slots.at(next).operation.load(std::memory_order_acquire));
+        end_entry(registrations, uses.take(next));
+        if (next == sequence) return;
     }
-    registrations.end(own);
-    return cookie;
 }
 
 /// As dapl::take_plain_completion().
@@ -51,8 +56,9 @@ void end_uses(const Ia& ia, const SlotRing& slots);
     const Slot& slot = slots.at(id);
     const std::uint32_t operation = slot.operation.load(std::memory_order_acquire);
     if (receive ? operation != DAT_DTO_RECEIVE : operation > DAT_DTO_RDMA_READ) return false;
-    const DAT_UINT64 cookie = end_uses_up_to(*ep->ia.registrations, slots, id);
-    write_plain_event(*ep, cookie, operation, receive ? completion.byte_len : slot.length, event);
+    end_uses_up_to(*ep, receive, id);
+    write_plain_event(*ep, slot.cookie, operation, receive ? completion.byte_len : slot.length,
+                      event);
     if (receive) ep->counters.received(DCNT_EP_RECV, completion.byte_len);
     slots.release(id);
     return true;

@@ -29,17 +29,16 @@ DAT_RETURN forward(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
     return code;
 }
 
-/// @param post is given the segments and the cookie for the core.
+/// @param post is given the segments as the device names them.
 template <class Post>
-DAT_RETURN with_uses(DAT_HANDLE handle, DAT_COUNT segments, const DAT_LMR_TRIPLET* local,
-                     DAT_DTO_COOKIE cookie, const Post& post) {
-    const Ep* ep = from_handle<Ep>(handle);
+DAT_RETURN with_uses(DAT_HANDLE handle, bool receive, DAT_COUNT segments,
+                     const DAT_LMR_TRIPLET* local, const Post& post) {
+    Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     Uses uses(*ep->ia.registrations);
     const DAT_RETURN refused = uses.begin(segments, local);
     if (refused != DAT_SUCCESS) return refused;
-    return uses.post(cookie.as_64, nullptr,
-                     [&](DAT_DTO_COOKIE number) { return post(uses.local(), number); });
+    return uses.post(*ep, receive, [&] { return post(uses.local()); });
 }
 
 DAT_RETURN fetch_and_add(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list arguments) {
@@ -48,8 +47,8 @@ DAT_RETURN fetch_and_add(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list argum
     const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
     auto* remote = va_arg(arguments, DAT_RMR_TRIPLET*);
     const auto flags = va_arg(arguments, unsigned);
-    return with_uses(ep, 1, local, cookie, [=](DAT_LMR_TRIPLET* named, DAT_DTO_COOKIE number) {
-        return forward(ep, operation, add, named, number, remote, flags);
+    return with_uses(ep, false, 1, local, [=](DAT_LMR_TRIPLET* named) {
+        return forward(ep, operation, add, named, cookie, remote, flags);
     });
 }
 
@@ -60,8 +59,8 @@ DAT_RETURN compare_and_swap(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list ar
     const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
     auto* remote = va_arg(arguments, DAT_RMR_TRIPLET*);
     const auto flags = va_arg(arguments, unsigned);
-    return with_uses(ep, 1, local, cookie, [=](DAT_LMR_TRIPLET* named, DAT_DTO_COOKIE number) {
-        return forward(ep, operation, compare, swap, named, number, remote, flags);
+    return with_uses(ep, false, 1, local, [=](DAT_LMR_TRIPLET* named) {
+        return forward(ep, operation, compare, swap, named, cookie, remote, flags);
     });
 }
 
@@ -76,10 +75,9 @@ DAT_RETURN write_with_immediate(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_lis
     const bool extended =
         operation == static_cast<DAT_EXTENDED_OP>(proposed(DAT_EXT_RDMA_WRITE_IMMED));
     const unsigned more = extended ? va_arg(arguments, unsigned) : 0;
-    return with_uses(
-        ep, segments, local, cookie, [=](DAT_LMR_TRIPLET* named, DAT_DTO_COOKIE number) {
-            return forward(ep, operation, segments, named, number, remote, immediate, flags, more);
-        });
+    return with_uses(ep, false, segments, local, [=](DAT_LMR_TRIPLET* named) {
+        return forward(ep, operation, segments, named, cookie, remote, immediate, flags, more);
+    });
 }
 
 DAT_RETURN send_with_immediate(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list arguments) {
@@ -88,20 +86,18 @@ DAT_RETURN send_with_immediate(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list
     const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
     const auto immediate = va_arg(arguments, DAT_UINT32);
     const auto flags = va_arg(arguments, unsigned);
-    return with_uses(ep, segments, local, cookie,
-                     [=](DAT_LMR_TRIPLET* named, DAT_DTO_COOKIE number) {
-                         return forward(ep, operation, segments, named, number, immediate, flags);
-                     });
+    return with_uses(ep, false, segments, local, [=](DAT_LMR_TRIPLET* named) {
+        return forward(ep, operation, segments, named, cookie, immediate, flags);
+    });
 }
 
 DAT_RETURN receive(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list arguments) {
     const auto segments = va_arg(arguments, DAT_COUNT);
     auto* local = va_arg(arguments, DAT_LMR_TRIPLET*);
     const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
-    return with_uses(ep, segments, local, cookie,
-                     [=](DAT_LMR_TRIPLET* named, DAT_DTO_COOKIE number) {
-                         return forward(ep, operation, segments, named, number);
-                     });
+    return with_uses(ep, true, segments, local, [=](DAT_LMR_TRIPLET* named) {
+        return forward(ep, operation, segments, named, cookie);
+    });
 }
 
 DAT_RETURN send_datagram(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list arguments) {
@@ -110,10 +106,9 @@ DAT_RETURN send_datagram(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list argum
     auto* to = va_arg(arguments, DAT_IB_ADDR_HANDLE*);
     const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
     const auto flags = va_arg(arguments, unsigned);
-    return with_uses(ep, segments, local, cookie,
-                     [=](DAT_LMR_TRIPLET* named, DAT_DTO_COOKIE number) {
-                         return forward(ep, operation, segments, named, to, number, flags);
-                     });
+    return with_uses(ep, false, segments, local, [=](DAT_LMR_TRIPLET* named) {
+        return forward(ep, operation, segments, named, to, cookie, flags);
+    });
 }
 
 }  // namespace

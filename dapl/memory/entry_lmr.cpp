@@ -67,12 +67,12 @@ DAT_RETURN lmr_free(DAT_LMR_HANDLE handle) {
 DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr_handle, const DAT_LMR_TRIPLET* triplet,
                     DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep_handle,
                     DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT* context) {
-    const auto bind = [&](DAT_RMR_COOKIE carried) {
+    const auto bind = [&] {
         return dapl::entry::rmr_bind(rmr, lmr_handle, triplet, privileges, va_type, ep_handle,
-                                     carried, flags, context);
+                                     cookie, flags, context);
     };
-    const Ep* ep = from_handle<Ep>(ep_handle);
-    if (!ep || !ep->ia.registrations) return bind(cookie);  // which says what is wrong
+    Ep* ep = from_handle<Ep>(ep_handle);
+    if (!ep || !ep->ia.registrations) return bind();  // which says what is wrong
     Registrations& registrations = *ep->ia.registrations;
     const bool binds = triplet && triplet->segment_length != 0;
     const Lmr* lmr = binds ? from_handle<Lmr>(lmr_handle) : nullptr;
@@ -80,7 +80,7 @@ DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr_handle, const DAT_LMR
     Uses uses(registrations);
     const DAT_RETURN refused = bound ? uses.begin(*bound) : kSuccess;
     if (refused != DAT_SUCCESS) return refused;
-    return uses.post(cookie.as_64, nullptr, bind);
+    return uses.post(*ep, false, bind);
 }
 
 }  // namespace dapl::memory::entry

@@ -32,11 +32,10 @@ DAT_RETURN traced(DAT_EP_HANDLE handle, support::TraceCall call, const Request& 
     Uses uses(*ep->ia.registrations);
     DAT_RETURN code = uses.begin(request.segments, request.local);
     if (code == DAT_SUCCESS)
-        code = uses.post(request.cookie.as_64, nullptr, [&](DAT_DTO_COOKIE number) {
-            Request carried = request;
-            carried.local = uses.local();
-            carried.cookie = number;
-            return post_request(*ep, carried, true);
+        code = uses.post(*ep, false, [&] {
+            Request named = request;
+            named.local = uses.local();
+            return post_request(*ep, named, true);
         });
     return traced(handle, call, request, code);
 }
@@ -70,9 +69,8 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
     Uses uses(*ep->ia.registrations);
     DAT_RETURN code = uses.begin(segments, local);
     if (code == DAT_SUCCESS)
-        code = uses.post(cookie.as_64, nullptr, [&](DAT_DTO_COOKIE number) {
-            return post_plain_receive(*ep, segments, uses.local(), number);
-        });
+        code = uses.post(*ep, true,
+                         [&] { return post_plain_receive(*ep, segments, uses.local(), cookie); });
     return traced(handle, support::TraceCall::ep_post_recv,
                   {DAT_DTO_RECEIVE, segments, local, cookie, nullptr, flags}, code);
 }
@@ -81,13 +79,13 @@ DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT segments
                                         DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
                                         DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidate,
                                         DAT_RMR_CONTEXT context) {
-    const Ep* ep = from_handle<Ep>(handle);
+    Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     Uses uses(*ep->ia.registrations);
     const DAT_RETURN refused = uses.begin(segments, local);
     if (refused != DAT_SUCCESS) return refused;
-    return uses.post(cookie.as_64, nullptr, [&](DAT_DTO_COOKIE number) {
-        return dapl::entry::ep_post_send_with_invalidate(handle, segments, uses.local(), number,
+    return uses.post(*ep, false, [&] {
+        return dapl::entry::ep_post_send_with_invalidate(handle, segments, uses.local(), cookie,
                                                          flags, invalidate, context);
     });
 }
@@ -116,8 +114,8 @@ DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle, const DAT_RMR_TRIPLET*
     Uses uses(registrations);
     const DAT_RETURN refused = uses.begin(1, &segment);
     if (refused != DAT_SUCCESS) return refused;
-    return uses.post(cookie.as_64, nullptr, [&](DAT_DTO_COOKIE number) {
-        return post_request(*ep, {DAT_DTO_RDMA_READ, 1, uses.local(), number, remote, flags}, true);
+    return uses.post(*ep, false, [&] {
+        return post_request(*ep, {DAT_DTO_RDMA_READ, 1, uses.local(), cookie, remote, flags}, true);
     });
 }
 
@@ -128,7 +126,7 @@ DAT_RETURN srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIP
     Uses uses(*srq->ia.registrations);
     const DAT_RETURN refused = uses.begin(segments, local);
     if (refused != DAT_SUCCESS) return refused;
-    return uses.post(cookie.as_64, srq, [&](DAT_DTO_COOKIE number) {
+    return uses.post_shared(cookie.as_64, srq, [&](DAT_DTO_COOKIE number) {
         return srq->post(segments, uses.local(), number);
     });
 }

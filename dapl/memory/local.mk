@@ -63,5 +63,6 @@ libdaplcore_la_SOURCES += \
     %reldir%/registration.hpp \
     %reldir%/registrations.cpp %reldir%/registrations.hpp \
     %reldir%/revocation.cpp \
+    %reldir%/side_uses.hpp \
     %reldir%/use_records.cpp %reldir%/use_records.hpp \
     %reldir%/uses.hpp

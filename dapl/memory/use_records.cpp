@@ -54,7 +54,8 @@ UseNumber UseRecords::add(DAT_UINT64 cookie, Registration* const* used, int coun
     Record& first = *at(more);
     first.cookie.store(cookie, std::memory_order_relaxed);
     // Only the first of a chain stands for the transfer; odd, and never 0 after a wrap.
-    const std::uint32_t generation = (first.generation.load(std::memory_order_relaxed) + 1) | 1;
+    const std::uint32_t generation =
+        ((first.generation.load(std::memory_order_relaxed) + 1) | 1) & kGenerations;
     first.generation.store(generation, std::memory_order_release);
     return number(more, generation);
 }

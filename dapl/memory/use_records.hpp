@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a transfer on its way uses: the registrations of its segments, and the consumer's cookie.
-/// The core carries a record's number where it otherwise carries the cookie; when a completion
-/// becomes an event, the cookie comes back and the uses end.
+/// What a transfer on its way uses, where it is more than one registration (side_uses.hpp), or a
+/// shared receive: the core carries the record's number where it otherwise carries the cookie, and
+/// when the completion becomes an event, the cookie comes back and the uses end.
 #pragma once
 
 #include <array>
@@ -16,8 +16,7 @@ namespace dapl::memory {
 
 struct Registration;
 
-/// Number of a record, with a generation: one that has ended is known for it, so that two slots of
-/// the core may carry the same (a request and what has to go before it).
+/// Number of a record, 63 bits, with a generation: one that has ended is known for it.
 using UseNumber = std::uint64_t;
 inline constexpr UseNumber kNoUse = 0;
 
@@ -48,6 +47,7 @@ class UseRecords {
     static constexpr std::uint32_t kPerChunk = 256;
     static constexpr std::uint32_t kChunks = 4096;
     static constexpr std::uint32_t kNone = ~0U;
+    static constexpr std::uint32_t kGenerations = ~0U >> 1;
 
     struct Record {
         std::atomic<std::uint32_t> generation{1};  ///< odd while it stands for a transfer
@@ -84,10 +84,9 @@ void UseRecords::end(UseNumber ended_number, const Ended& ended) {
     const auto index = static_cast<std::uint32_t>(ended_number);
     auto generation = static_cast<std::uint32_t>(ended_number >> 32);
     Record* record = at(index);
-    // Who counts the generation on owns the record: a poster that was refused and the taker of
-    // another completion may meet here.
+    // Who counts the generation on owns the record.
     if (!record || (generation & 1) == 0 ||
-        !record->generation.compare_exchange_strong(generation, generation + 1,
+        !record->generation.compare_exchange_strong(generation, (generation + 1) & kGenerations,
                                                     std::memory_order_acq_rel))
         return;
     finish(index, ended);

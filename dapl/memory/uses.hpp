@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "dapl/memory/registrations.hpp"
+#include "dapl/memory/completion.hpp"
 
 namespace dapl::memory {
 
@@ -46,17 +46,41 @@ class Uses {
     }
     DAT_LMR_TRIPLET* local() { return local_; }
 
-    /// Posts with a record in the place of the cookie. @param post is given the record's number.
+    /// Posts to a side of an endpoint. @param post hands the transfer to the core.
     template <class Post>
-    DAT_RETURN post(DAT_UINT64 cookie, const void* queue, const Post& post) {
+    DAT_RETURN post(Ep& ep, bool receive, const Post& post) {
+        SideUses::Entry entry = 0;
+        if (count_ == 1) [[likely]] {
+            entry = reinterpret_cast<SideUses::Entry>(used_[0]);
+        } else if (count_ > 1) {
+            const UseNumber number = registrations_.records.add(0, used_, count_);
+            if (number == kNoUse) return kOutOfMemory;
+            entry = number << 1 | 1;
+        }
+        count_ = 0;  // they are the entry's
+        SideUses& uses = *ep.uses(receive);
+        const SlotRing& slots = ep.side(receive).slots;
+        support::SpinLockGuard lock(uses.lock);
+        const std::uint32_t sequence = slots.upcoming_sequence();
+        uses.set(sequence, entry);
+        const DAT_RETURN code = post();
+        // Of a pair the first may be on its way: then the entry goes with that.
+        if (code != DAT_SUCCESS && slots.upcoming_sequence() == sequence) [[unlikely]] {
+            uses.set(sequence, 0);
+            end_entry(registrations_, entry);
+        }
+        return code;
+    }
+    /// Posts to an SRQ, with a record in the place of the cookie, whose number `post` is given.
+    template <class Post>
+    DAT_RETURN post_shared(DAT_UINT64 cookie, const void* queue, const Post& post) {
         const UseNumber number = registrations_.records.add(cookie, used_, count_, queue);
         if (number == kNoUse) return kOutOfMemory;
         count_ = 0;  // they are the record's
         DAT_DTO_COOKIE carried;
         carried.as_64 = number;
         const DAT_RETURN code = post(carried);
-        if (code != DAT_SUCCESS) [[unlikely]]
-            registrations_.end(number);
+        if (code != DAT_SUCCESS) registrations_.end(number);
         return code;
     }
 

@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "dapl/ia.hpp"
-#include "dapl/memory/registrations.hpp"
 #include "dapl/process_state.hpp"
 
 namespace dapl::status {
@@ -33,11 +32,9 @@ std::uint64_t for_each(const List<T>& list, const Each& each) {
     return count;
 }
 
-SideStatus look_at(const Ep& ep, const Ep::Side& side, DAT_COUNT limit, const Evd* evd) {
+SideStatus look_at(const Ep::Side& side, DAT_COUNT limit, const Evd* evd) {
     SideStatus found;
     found.work = side.slots.look();
-    if (ep.ia.registrations)
-        found.work.cookie = ep.ia.registrations->records.cookie_of(found.work.cookie);
     found.limit = static_cast<std::uint32_t>(limit);
     found.taken = found.work.oldest;
     found.evd = id_or_none(evd);
@@ -53,8 +50,8 @@ EpStatus look_at(Ep& ep) REQUIRES(connection_lock) {
     found.local_port = ep.connection.local_port_qual;
     found.peer_port = ep.connection.remote_port_qual;
     found.connect_evd = id_or_none(ep.parts.connect_evd);
-    found.requests = look_at(ep, ep.requests, ep.attributes.max_request_dtos, ep.parts.request_evd);
-    found.receives = look_at(ep, ep.receives, ep.attributes.max_recv_dtos, ep.parts.recv_evd);
+    found.requests = look_at(ep.requests, ep.attributes.max_request_dtos, ep.parts.request_evd);
+    found.receives = look_at(ep.receives, ep.attributes.max_recv_dtos, ep.parts.recv_evd);
     found.history = ep.state.history();
     for (int which = 0; which < DCNT_EP_ALL_COUNTERS; ++which)
         found.counters[which] = ep.counters.value(which);
