@@ -89,6 +89,15 @@ void want(const Settings& settings, test::Channel& channel) {
     channel.receive_whenever<char>();
 }
 
+/// All of its threads, and before anybody asks it for anything: one that is stopped while it has
+/// the table locked holds up everybody, which the library tells after 5 s.
+void stop(const test::Child& child) {
+    int status = 0;
+    child.kill(SIGSTOP);
+    test::require(waitpid(child.pid(), &status, WUNTRACED) == child.pid() && WIFSTOPPED(status),
+                  "a process is stopped");
+}
+
 struct Outcome {
     double waited_us = -1;
     bool untouched = false;
@@ -108,10 +117,11 @@ Outcome take_away(Owner way, Time grace) {
     peer.channel().receive<char>();
     test::Child other([&](test::Channel& channel) { want(settings, channel); });
     other.channel().receive<char>();
-    if (way == Owner::kIsStopped) owner.kill(SIGSTOP);
+    if (way == Owner::kIsStopped) stop(owner);
     other.channel().send('g');
     Outcome outcome;
     outcome.waited_us = other.channel().receive<double>();
+    if (outcome.waited_us < 0) return outcome;
     std::fill(std::begin(region->bytes), std::end(region->bytes), kGuard);
     peer.channel().receive<char>();
     outcome.untouched = std::all_of(std::begin(region->bytes), std::end(region->bytes),
