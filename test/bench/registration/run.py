@@ -166,7 +166,7 @@ def daemon(bench):
 def unmodified(bench):
     """R10: two copies of a program with a pin-down cache, and fewer entries than the two caches together."""
     entries, cache, regions = 96, 64, 200
-    count = 400 if bench.short else 3000
+    count = 4000 if bench.short else 60000
     claims = Claims(bench, "R10")
     file, writer = table(bench, "R10", ["way", "copy", "status", "transfers", "misses", "seconds", "message"])
     outcomes = {}
