@@ -42,6 +42,7 @@ void own(std::uint8_t* memory, const Settings& settings, test::Channel& channel)
     side.listen(kQualifier);
     channel.send(window);
     side.accept_next();
+    channel.send('a');
     channel.receive_whenever<char>();
 }
 
@@ -114,6 +115,7 @@ Outcome take_away(Owner way, Time grace) {
     test::Child owner([&](test::Channel& channel) { own(region->bytes, settings, channel); });
     test::Child peer([](test::Channel& channel) { write_without_end(channel); });
     peer.channel().send(owner.channel().receive<test::Window>());
+    owner.channel().receive<char>();
     peer.channel().receive<char>();
     test::Child other([&](test::Channel& channel) { want(settings, channel); });
     other.channel().receive<char>();
