@@ -2,7 +2,7 @@
 // What becomes of data when registrations are taken away: over soft0, with a process at each end.
 #include <gtest/gtest.h>
 
-#include <thread>
+#include <memory>
 
 #include "test/api/registration_side.hpp"
 
@@ -21,7 +21,7 @@ DAT_DTO_COMPLETION_EVENT_DATA completion(DAT_EVD_HANDLE evd) {
     return Side::wait(evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
 }
 
-/// Serves one connection whose peer uses `keys` bytes of windows; the test goes on by the channel.
+/// Serves one connection; the test goes on by the channel.
 void begin_serving(Side& side, Channel& channel, DAT_EP_HANDLE& ep) {
     side.listen(kQualifier);
     channel.send('l');

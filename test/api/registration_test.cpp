@@ -2,7 +2,7 @@
 // Registrations that wait and that are taken back (dat2/dat_reg_extensions.h), over soft0.
 #include <gtest/gtest.h>
 
-#include <thread>
+#include <filesystem>
 
 #include "test/api/registration_side.hpp"
 #include "test/support/named.hpp"
@@ -47,6 +47,31 @@ TEST(Registration, WithoutTheBrokerEveryCallSaysThatThereIsNone) {
     const DAT_PROVIDER_ATTR all = provider_attributes(side.ia);
     EXPECT_STREQ(value_of(all.provider_specific_attr, all.num_provider_specific_attr, DAT_REG_ATTR),
                  "FALSE");
+}
+
+std::ptrdiff_t entries_of(const std::string& directory) {
+    std::error_code none;
+    return std::distance(std::filesystem::directory_iterator(directory, none),
+                         std::filesystem::directory_iterator());
+}
+
+TEST(Registration, OffMakesNeitherAThreadNorAFileAndOnMakesOneOfEach) {
+    RegistrationTable table(8, kNoHurry, "off");
+    const std::string directory = getenv("OPENDAT_REGISTRATION_DIRECTORY");
+    std::ptrdiff_t threads;
+    {
+        const Side side;
+        threads = entries_of("/proc/self/task");
+        EXPECT_FALSE(std::filesystem::exists(directory));
+    }
+    table.set("OPENDAT_REGISTRATIONS", "on");
+    {
+        const Side side;
+        // A thread that was joined may be listed for a moment.
+        EXPECT_TRUE(eventually([&] { return entries_of("/proc/self/task") == threads + 1; }));
+        EXPECT_EQ(entries_of(directory), 1);
+    }
+    EXPECT_EQ(entries_of(directory), 0) << "the last one removes the table";
 }
 
 TEST(Registration, NamedAttributesTellVersionModeAndFeatures) {
