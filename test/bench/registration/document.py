@@ -41,10 +41,9 @@ def main():
         picture = "\n\n![%s](registration/%s.svg)" % (name, name) if os.path.exists(os.path.join(results, name + ".svg")) else ""
         text = re.sub(r"<!-- %s -->.*?<!-- /%s -->" % (name, name),
                       lambda _: "<!-- %s -->\n%s%s\n<!-- /%s -->" % (name, found, picture, name), text, flags=re.S)
-        for kind in ("csv", "svg"):
-            source = os.path.join(results, "%s.%s" % (name, kind))
-            if os.path.exists(source):
-                shutil.copyfile(source, os.path.join(beside, "%s.%s" % (name, kind)))
+        for file in os.listdir(results):
+            if re.fullmatch(name + r"(-\w+)?\.(csv|svg)", file):
+                shutil.copyfile(os.path.join(results, file), os.path.join(beside, file))
     with open(page, "w") as file:
         file.write(text)
 
