@@ -452,11 +452,21 @@ TEST_P(VerbsEndRegistration, TheOwnersChildrenAreNotTheOwner) {
         Host host(small());
         Qp qp(host);
         qp.connect(channel);
-        Child forked([](Channel& inner) { inner.receive_whenever<char>(); });
-        channel.send(forked.pid());
+        int ends[2];
+        require(pipe(ends) == 0, "a pipe");
+        const pid_t forked = fork();
+        if (forked == 0) {
+            // Other threads may have held any lock: nothing but system calls.
+            char byte;
+            close(ends[1]);
+            while (read(ends[0], &byte, 1) > 0) continue;
+            _exit(0);
+        }
+        close(ends[0]);
+        channel.send(forked);
         channel.receive<char>();
-        forked.channel().send('.');
-        require(forked.wait() == 0, "the child ends");
+        close(ends[1]);
+        require(waitpid(forked, nullptr, 0) == forked, "the child ends");
     });
     Requester peer(owner);
     const auto forked = owner.channel().receive<pid_t>();
@@ -473,11 +483,11 @@ TEST_P(VerbsEndRegistration, AnotherUsersRegistrationsAreLeftAlone) {
     if (geteuid() != 0) GTEST_SKIP() << "needs two users";
     constexpr uid_t kNobody = 65534;
     Child owner(own);
-    Requester peer(owner);
     Child stranger([&](Channel& channel) {
+        const auto theirs = channel.receive<std::uint32_t>();
         require(setresuid(kNobody, kNobody, kNobody) == 0, "another user");
         prctl(PR_SET_DUMPABLE, 1);
-        require(!softverbs_end_registration(owner.pid(), peer.at.rkey), "refused");
+        require(!softverbs_end_registration(owner.pid(), theirs), "refused");
         unsetenv("SOFTVERBS_FABRIC");
         char directory[] = "/tmp/softverbs-test-XXXXXX";
         require(mkdtemp(directory) != nullptr, "a fabric of its own");
@@ -497,6 +507,8 @@ TEST_P(VerbsEndRegistration, AnotherUsersRegistrationsAreLeftAlone) {
         }
         std::filesystem::remove_all(directory);
     });
+    Requester peer(owner);
+    stranger.channel().send(peer.at.rkey);
     const auto key = stranger.channel().receive<std::uint32_t>();
     EXPECT_FALSE(softverbs_end_registration(stranger.pid(), key));
     stranger.channel().send('.');
@@ -559,10 +571,9 @@ void own_and_tell(Channel& channel) {
 
 TEST_P(VerbsEndRegistration, WhileARequesterIsInTheMiddleItIsNotSure) {
     if (kThreadSanitizer) GTEST_SKIP() << "it allows no threads after a fork";
-    Host keep_fabric(small());
-    Child owner(own_and_tell);
+    Child owner(own_and_tell), requester(stop_in_a_write);
     const std::uint32_t key = key_of(owner);
-    Child requester(stop_in_a_write);
+    Host member(small());  // who can tell whether a requester lives
     relay(owner, requester);
     requester.channel().receive<std::uint32_t>();
     wait_until_stopped(requester);
@@ -579,10 +590,9 @@ TEST_P(VerbsEndRegistration, WhileARequesterIsInTheMiddleItIsNotSure) {
 
 TEST_P(VerbsEndRegistration, ARequesterThatDiedInTheMiddleIsNotWaitedFor) {
     if (kThreadSanitizer) GTEST_SKIP() << "it allows no threads after a fork";
-    Host keep_fabric(small());
-    Child owner(own_and_tell);
+    Child owner(own_and_tell), requester(stop_in_a_write);
     const std::uint32_t key = key_of(owner);
-    Child requester(stop_in_a_write);
+    Host member(small());  // who can tell whether a requester lives
     relay(owner, requester);
     requester.channel().receive<std::uint32_t>();
     wait_until_stopped(requester);
