@@ -33,10 +33,11 @@ inline constexpr std::uint32_t kTickets = 8192;
 inline constexpr std::uint32_t kTicketsOfOne = 2048;
 inline constexpr std::size_t kNameRoom = 256;
 
-static_assert(sizeof(SlotUse) == 64 && alignof(SlotUse) == 64, "one cache line for the data path");
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
-              std::atomic<std::uint32_t>::is_always_lock_free &&
-              std::atomic<SlotState>::is_always_lock_free);
+static_assert(sizeof(SlotUse) == 64, "the data path's part of a slot is one cache line");
+static_assert(alignof(SlotUse) == 64, "the data path's part of a slot is one cache line");
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
+static_assert(std::atomic<SlotState>::is_always_lock_free);
 
 /// What slots add up to, of one process or of all.
 struct Sums {
