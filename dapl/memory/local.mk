@@ -2,16 +2,16 @@
 # The registration broker: its table, its policies. Knows neither verbs nor the core, so that tools link it too.
 noinst_LTLIBRARIES += libregistrations.la
 registrations_sources = \
-    %reldir%/accounting.cpp %reldir%/accounting.hpp \
-    %reldir%/answers.cpp \
-    %reldir%/broker.cpp %reldir%/broker.hpp \
-    %reldir%/budget.cpp \
+    %reldir%/table/accounting.cpp %reldir%/table/accounting.hpp \
+    %reldir%/table/answers.cpp \
+    %reldir%/table/broker.cpp %reldir%/broker.hpp \
+    %reldir%/table/budget.cpp \
     %reldir%/directory.cpp %reldir%/directory.hpp \
-    %reldir%/fault_points.cpp %reldir%/fault_points.def %reldir%/fault_points.hpp \
-    %reldir%/futex.cpp %reldir%/futex.hpp \
-    %reldir%/lease.cpp \
-    %reldir%/list.hpp \
-    %reldir%/policy.cpp %reldir%/policy.hpp \
+    %reldir%/table/fault_points.cpp %reldir%/table/fault_points.def %reldir%/table/fault_points.hpp \
+    %reldir%/table/futex.cpp %reldir%/table/futex.hpp \
+    %reldir%/table/lease.cpp \
+    %reldir%/table/list.hpp \
+    %reldir%/table/policy.cpp %reldir%/table/policy.hpp \
     %reldir%/policy/clock.cpp \
     %reldir%/policy/common.cpp \
     %reldir%/policy/lfu.cpp \
@@ -21,23 +21,23 @@ registrations_sources = \
     %reldir%/policy/random.cpp \
     %reldir%/policy/static_quota.cpp \
     %reldir%/policy/weighted_fair_lru.cpp \
-    %reldir%/policy_calls.cpp \
-    %reldir%/process_identity.cpp %reldir%/process_identity.hpp \
-    %reldir%/queue.cpp \
-    %reldir%/reaper.cpp \
-    %reldir%/reclaim.cpp \
+    %reldir%/table/policy_calls.cpp \
+    %reldir%/table/process_identity.cpp %reldir%/table/process_identity.hpp \
+    %reldir%/table/queue.cpp \
+    %reldir%/table/reaper.cpp \
+    %reldir%/table/reclaim.cpp \
     %reldir%/regd/link.cpp %reldir%/regd/link.hpp \
     %reldir%/regd/message.cpp %reldir%/regd/message.hpp \
-    %reldir%/repair.cpp %reldir%/repair.hpp \
-    %reldir%/state.hpp \
-    %reldir%/status.cpp \
-    %reldir%/table.cpp %reldir%/table.hpp \
-    %reldir%/table_file.cpp %reldir%/table_file.hpp \
-    %reldir%/table_layout.hpp \
-    %reldir%/table_lock.cpp %reldir%/table_lock.hpp \
-    %reldir%/take.cpp \
-    %reldir%/upcalls.cpp \
-    %reldir%/work.cpp
+    %reldir%/table/repair.cpp %reldir%/table/repair.hpp \
+    %reldir%/table/state.hpp \
+    %reldir%/table/status.cpp \
+    %reldir%/table/table.cpp %reldir%/table/table.hpp \
+    %reldir%/table/table_file.cpp %reldir%/table/table_file.hpp \
+    %reldir%/table/table_layout.hpp \
+    %reldir%/table/table_lock.cpp %reldir%/table/table_lock.hpp \
+    %reldir%/table/take.cpp \
+    %reldir%/table/upcalls.cpp \
+    %reldir%/table/work.cpp
 libregistrations_la_SOURCES = $(registrations_sources)
 libregistrations_la_LIBADD = -ldl
 libdaplcore_la_LIBADD = libregistrations.la

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the posted transfers of one side of an endpoint use, beside the core's slots (slot_ring.hpp)
-/// and found by the same sequence.
+/// What the posted transfers of one side of an endpoint use, beside the core's slots
+/// (slot_ring.hpp) and found by the same sequence.
 #pragma once
 
 #include <atomic>

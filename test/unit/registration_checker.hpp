@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <new>
 
-#include "dapl/memory/process_identity.hpp"
+#include "dapl/memory/table/process_identity.hpp"
 #include "test/unit/registration_fixture.hpp"
 
 namespace registration {

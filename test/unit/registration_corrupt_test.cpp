@@ -8,7 +8,7 @@
 
 #include <random>
 
-#include "dapl/memory/table.hpp"
+#include "dapl/memory/table/table.hpp"
 #include "test/unit/registration_fixture.hpp"
 
 namespace registration {

@@ -5,7 +5,7 @@
 /// stopped.
 #include <algorithm>
 
-#include "dapl/memory/fault_points.hpp"
+#include "dapl/memory/table/fault_points.hpp"
 #include "test/unit/registration_worker.hpp"
 
 namespace registration {
@@ -15,7 +15,7 @@ constexpr std::uint32_t kEntries = 8;
 
 const char* const kNames[] = {
 #define FAULT_POINT(name) #name,
-#include "dapl/memory/fault_points.def"
+#include "dapl/memory/table/fault_points.def"
 #undef FAULT_POINT
 };
 

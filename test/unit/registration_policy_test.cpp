@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "dapl/memory/policy.hpp"
+#include "dapl/memory/table/policy.hpp"
 #include "test/unit/registration_fixture.hpp"
 
 namespace registration {

@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "dapl/memory/table_file.hpp"
-#include "dapl/memory/table_layout.hpp"
+#include "dapl/memory/table/table_file.hpp"
+#include "dapl/memory/table/table_layout.hpp"
 
 namespace dapl::memory::regd {
 namespace {

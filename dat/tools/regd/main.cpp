@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "dapl/memory/directory.hpp"
-#include "dapl/memory/table_layout.hpp"
+#include "dapl/memory/table/table_layout.hpp"
 #include "dapl/support/settings.hpp"
 #include "dat/tools/options.hpp"
 #include "dat/tools/regd/leader.hpp"

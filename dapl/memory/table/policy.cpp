@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "dapl/memory/policy.hpp"
+#include "dapl/memory/table/policy.hpp"
 
 #include <dlfcn.h>
 #include <fmt/core.h>

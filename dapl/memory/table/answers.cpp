@@ -3,8 +3,8 @@
 /// What the owner of a registration answers to an announcement.
 #include <algorithm>
 
-#include "dapl/memory/fault_points.hpp"
-#include "dapl/memory/state.hpp"
+#include "dapl/memory/table/fault_points.hpp"
+#include "dapl/memory/table/state.hpp"
 
 namespace dapl::memory {
 namespace {

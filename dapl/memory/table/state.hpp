@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "dapl/memory/accounting.hpp"
 #include "dapl/memory/broker.hpp"
-#include "dapl/memory/policy.hpp"
-#include "dapl/memory/process_identity.hpp"
 #include "dapl/memory/regd/link.hpp"
-#include "dapl/memory/table_file.hpp"
-#include "dapl/memory/table_lock.hpp"
+#include "dapl/memory/table/accounting.hpp"
+#include "dapl/memory/table/policy.hpp"
+#include "dapl/memory/table/process_identity.hpp"
+#include "dapl/memory/table/table_file.hpp"
+#include "dapl/memory/table/table_lock.hpp"
 
 namespace dapl::memory {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "dapl/memory/table_file.hpp"
+#include "dapl/memory/table/table_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -13,10 +13,10 @@
 #include <cstring>
 
 #include "dapl/codes.hpp"
-#include "dapl/memory/futex.hpp"
-#include "dapl/memory/process_identity.hpp"
-#include "dapl/memory/repair.hpp"
-#include "dapl/memory/table_lock.hpp"
+#include "dapl/memory/table/futex.hpp"
+#include "dapl/memory/table/process_identity.hpp"
+#include "dapl/memory/table/repair.hpp"
+#include "dapl/memory/table/table_lock.hpp"
 #include "dapl/support/log.hpp"
 
 namespace dapl::memory {

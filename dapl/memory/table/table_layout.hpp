@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "dapl/memory/broker.hpp"
-#include "dapl/memory/list.hpp"
+#include "dapl/memory/table/list.hpp"
 
 namespace dapl::memory {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "dapl/memory/accounting.hpp"
+#include "dapl/memory/table/accounting.hpp"
 
 #include <algorithm>
 
-#include "dapl/memory/fault_points.hpp"
-#include "dapl/memory/repair.hpp"
+#include "dapl/memory/table/fault_points.hpp"
+#include "dapl/memory/table/repair.hpp"
 
 namespace dapl::memory {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "dapl/memory/table.hpp"
+#include "dapl/memory/table/table.hpp"
 #include "dapl/support/mutex.hpp"
 
 namespace dapl::memory {

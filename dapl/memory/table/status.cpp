@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "dapl/codes.hpp"
-#include "dapl/memory/state.hpp"
+#include "dapl/memory/table/state.hpp"
 
 namespace dapl::memory {
 namespace {

@@ -9,7 +9,7 @@ namespace dapl::memory {
 
 enum class FaultPoint : unsigned {
 #define FAULT_POINT(name) name,
-#include "dapl/memory/fault_points.def"
+#include "dapl/memory/table/fault_points.def"
 #undef FAULT_POINT
     kCount
 };

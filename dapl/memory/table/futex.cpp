@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "dapl/memory/futex.hpp"
+#include "dapl/memory/table/futex.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

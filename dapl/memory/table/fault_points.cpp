@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "dapl/memory/fault_points.hpp"
+#include "dapl/memory/table/fault_points.hpp"
 
 #if defined(REGISTRATION_FAULT_POINTS)
 namespace dapl::memory {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "dapl/memory/table.hpp"
+#include "dapl/memory/table/table.hpp"
 #include "dapl/support/private_directory.hpp"
 #include "dapl/support/result.hpp"
 #include "dapl/support/unique_fd.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "dapl/memory/table.hpp"
+#include "dapl/memory/table/table.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "dapl/memory/table_layout.hpp"
+#include "dapl/memory/table/table_layout.hpp"
 
 namespace dapl::memory {
 

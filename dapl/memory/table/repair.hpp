@@ -3,7 +3,7 @@
 /// After a process has died with the table locked.
 #pragma once
 
-#include "dapl/memory/table.hpp"
+#include "dapl/memory/table/table.hpp"
 
 namespace dapl::memory {
 

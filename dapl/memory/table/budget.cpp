@@ -3,7 +3,7 @@
 /// What dat_regd leaves to this user of an adapter that other users have too.
 #include <algorithm>
 
-#include "dapl/memory/state.hpp"
+#include "dapl/memory/table/state.hpp"
 
 namespace dapl::memory {
 namespace {

@@ -4,9 +4,9 @@
 /// and takes back as much as is waited for.
 #include <algorithm>
 
-#include "dapl/memory/fault_points.hpp"
-#include "dapl/memory/repair.hpp"
-#include "dapl/memory/state.hpp"
+#include "dapl/memory/table/fault_points.hpp"
+#include "dapl/memory/table/repair.hpp"
+#include "dapl/memory/table/state.hpp"
 
 namespace dapl::memory {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "dapl/memory/repair.hpp"
+#include "dapl/memory/table/repair.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include "dapl/memory/accounting.hpp"
-#include "dapl/memory/futex.hpp"
+#include "dapl/memory/table/accounting.hpp"
+#include "dapl/memory/table/futex.hpp"
 
 namespace dapl::memory {
 namespace {

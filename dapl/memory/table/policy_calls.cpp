@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "dapl/memory/state.hpp"
+#include "dapl/memory/table/state.hpp"
 
 namespace dapl::memory {
 namespace {

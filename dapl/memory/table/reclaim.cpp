@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// What dead processes left.
-#include "dapl/memory/fault_points.hpp"
-#include "dapl/memory/state.hpp"
+#include "dapl/memory/table/fault_points.hpp"
+#include "dapl/memory/table/state.hpp"
 #include "dapl/support/log.hpp"
 
 namespace dapl::memory {

@@ -3,8 +3,8 @@
 /// What the table tells a process, and how its agent thread sleeps until then.
 #include <algorithm>
 
-#include "dapl/memory/futex.hpp"
-#include "dapl/memory/state.hpp"
+#include "dapl/memory/table/futex.hpp"
+#include "dapl/memory/table/state.hpp"
 
 namespace dapl::memory {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "dapl/memory/table_lock.hpp"
+#include "dapl/memory/table/table_lock.hpp"
 
 #include <time.h>
 
@@ -9,9 +9,9 @@
 #include <new>
 #include <utility>
 
-#include "dapl/memory/fault_points.hpp"
-#include "dapl/memory/futex.hpp"
-#include "dapl/memory/repair.hpp"
+#include "dapl/memory/table/fault_points.hpp"
+#include "dapl/memory/table/futex.hpp"
+#include "dapl/memory/table/repair.hpp"
 #include "dapl/support/log.hpp"
 
 namespace dapl::memory {

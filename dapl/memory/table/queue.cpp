@@ -5,8 +5,8 @@
 /// ones are served too.
 #include <vector>
 
-#include "dapl/memory/fault_points.hpp"
-#include "dapl/memory/state.hpp"
+#include "dapl/memory/table/fault_points.hpp"
+#include "dapl/memory/table/state.hpp"
 
 namespace dapl::memory {
 namespace {

@@ -3,8 +3,8 @@
 /// One round of whoever looks after the table.
 #include <algorithm>
 
-#include "dapl/memory/fault_points.hpp"
-#include "dapl/memory/state.hpp"
+#include "dapl/memory/table/fault_points.hpp"
+#include "dapl/memory/table/state.hpp"
 
 namespace dapl::memory {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "dapl/memory/process_identity.hpp"
+#include "dapl/memory/table/process_identity.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>

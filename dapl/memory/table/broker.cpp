@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "dapl/codes.hpp"
-#include "dapl/memory/fault_points.hpp"
-#include "dapl/memory/state.hpp"
+#include "dapl/memory/table/fault_points.hpp"
+#include "dapl/memory/table/state.hpp"
 #include "dapl/support/log.hpp"
 
 namespace dapl::memory {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "dapl/memory/table.hpp"
+#include "dapl/memory/table/table.hpp"
 
 namespace dapl::memory {
 

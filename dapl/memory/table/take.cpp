@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "dapl/memory/fault_points.hpp"
-#include "dapl/memory/futex.hpp"
-#include "dapl/memory/state.hpp"
+#include "dapl/memory/table/fault_points.hpp"
+#include "dapl/memory/table/futex.hpp"
+#include "dapl/memory/table/state.hpp"
 
 namespace dapl::memory {
 namespace {
