@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "dapl/ia.hpp"
 #include "dapl/memory/directory.hpp"
@@ -78,23 +79,34 @@ DAT_RETURN Client::join(Ia& ia, Mode mode, ProcessState& process) {
         process.first_client = client;
     }
     ++client->users_;
-    const auto patience =
-        static_cast<Time>(support::setting_integer(Setting::kRegistrationWait, name));
-    ia.registrations = new Registrations(ia, *client, mode, patience * kPerMillisecond);
-    MutexLock lock(client->lock_);
-    client->members_.push_back(ia.registrations);
-    return DAT_SUCCESS;
+    try {
+        const auto patience =
+            static_cast<Time>(support::setting_integer(Setting::kRegistrationWait, name));
+        ia.registrations = new Registrations(ia, *client, mode, patience * kPerMillisecond);
+        MutexLock lock(client->lock_);
+        client->members_.push_back(ia.registrations);
+        return DAT_SUCCESS;
+    } catch (const std::bad_alloc&) {
+        // With Registrations the adapter instance leaves as any other.
+        if (!ia.registrations) dismiss(*client, process);
+        throw;
+    }
+}
+
+/// One user fewer.
+void Client::dismiss(Client& client, ProcessState& process) {
+    if (--client.users_ > 0) return;
+    Client** link = &process.first_client;
+    while (*link != &client) link = &(*link)->next_;
+    *link = client.next_;
+    delete &client;
 }
 
 void Client::leave(Ia& ia, ProcessState& process) {
     Client& client = ia.registrations->client;
     delete ia.registrations;
     ia.registrations = nullptr;
-    if (--client.users_ > 0) return;
-    Client** link = &process.first_client;
-    while (*link != &client) link = &(*link)->next_;
-    *link = client.next_;
-    delete &client;
+    dismiss(client, process);
 }
 
 void Client::bind(SlotId slot, Registrations& of, Registration& registration) {
@@ -162,16 +174,29 @@ void* Client::run(void* self) {
 }
 
 void Client::loop() {
-    while (!stopping_.load()) {
-        bool watches;
-        {
-            MutexLock lock(serving);
-            while (const auto upcall = broker_->next()) carry_out(*upcall);
-            watches = serve_watched();
+    bool missed = false;
+    while (!stopping_.load()) try {
+            bool watches;
+            {
+                MutexLock lock(serving);
+                if (std::exchange(missed, false)) watch_all();
+                while (const auto upcall = broker_->next()) carry_out(*upcall);
+                watches = serve_watched();
+            }
+            const Time due = broker_->work();
+            broker_->sleep(watches ? std::min(due, now() + kNextLook) : due);
+        } catch (const std::bad_alloc&) {
+            // What was asked meanwhile is asked of all once there is memory again.
+            missed = true;
+            broker_->sleep(now() + kNextLook);
         }
-        const Time due = broker_->work();
-        broker_->sleep(watches ? std::min(due, now() + kNextLook) : due);
-    }
+}
+
+void Client::watch_all() {
+    MutexLock lock(lock_);
+    watched_.clear();
+    watched_.reserve(owners_.size());
+    for (const auto& [slot, owner] : owners_) watched_.push_back(owner);
 }
 
 void Client::carry_out(const Upcall& upcall) {

@@ -63,12 +63,14 @@ class Client {
         Registration* registration;
         SlotId slot;
     };
+    static void dismiss(Client& client, ProcessState& process) REQUIRES(process.open_mutex);
     static void* run(void* self);
     void loop();
     void carry_out(const Upcall& upcall) REQUIRES(serving) EXCLUDES(lock_);
     bool owner_of(SlotId slot, Owner& owner) EXCLUDES(lock_);
     void answer(const Upcall& upcall) REQUIRES(serving) EXCLUDES(lock_);
     void press(std::uint64_t window) REQUIRES(serving) EXCLUDES(lock_);
+    void watch_all() REQUIRES(serving) EXCLUDES(lock_);
     bool serve_watched() REQUIRES(serving) EXCLUDES(lock_);
 
     const std::string adapter_;

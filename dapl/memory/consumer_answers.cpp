@@ -3,6 +3,7 @@
 /// What the consumer says to announcements, asks and waits for (dat2/dat_reg_extensions.h), and the
 /// events that it gets.
 #include <cstring>
+#include <new>
 
 #include "dapl/evd.hpp"
 #include "dapl/ia.hpp"
@@ -159,7 +160,11 @@ void Registrations::granted(const PendingCreate& pending, const Ticket& ticket, 
     DAT_REG_EVENT_DATA data{};
     data.ticket = number_of(ticket);
     data.cookie = pending.cookie;
-    data.reason = create_with(pending.asked, slot, &data.lmr_handle);
+    try {
+        data.reason = create_with(pending.asked, slot, &data.lmr_handle);
+    } catch (const std::bad_alloc&) {
+        data.reason = kOutOfMemory;
+    }
     if (data.reason != DAT_SUCCESS) return tell(DAT_REG_REFUSED_EVENT, data);
     const DAT_LMR_PARAM& made = object_of<Lmr>(data.lmr_handle).parameters;
     data.lmr_context = made.lmr_context;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <new>
 
 #include "dapl/evd.hpp"
@@ -39,19 +40,29 @@ tl::expected<SlotId, Refusal> wait_for(Broker& broker, const Wanted& wanted, con
     }
 }
 
-/// An entry that is given back unless it is used.
+/// An entry, known to the client as this registration's, that is given back unless it is used.
 class HeldEntry {
   public:
-    HeldEntry(Broker& broker, SlotId slot) : broker_(broker), slot_(slot) {}
+    HeldEntry(Client& client, SlotId slot, Registrations& of, Registration& registration)
+        : client_(client), slot_(slot) {
+        try {
+            client.bind(slot, of, registration);
+        } catch (const std::bad_alloc&) {
+            client.broker().release(slot);
+            throw;
+        }
+    }
     ~HeldEntry() {
-        if (slot_) broker_.release(slot_);
+        if (!slot_) return;
+        client_.unbind(slot_);
+        client_.broker().release(slot_);
     }
     HeldEntry(const HeldEntry&) = delete;
     HeldEntry& operator=(const HeldEntry&) = delete;
     void keep() { slot_ = {}; }
 
   private:
-    Broker& broker_;
+    Client& client_;
     SlotId slot_;
 };
 
@@ -100,6 +111,17 @@ Registration* Registrations::allocate() {
     return &found;
 }
 
+/// @return nullptr, with the entry given back, where there is none.
+Registration* Registrations::place_for(SlotId slot) {
+    try {
+        if (Registration* place = allocate()) return place;
+    } catch (const std::bad_alloc&) {
+        // As below.
+    }
+    client.broker().release(slot);
+    return nullptr;
+}
+
 void Registrations::give_back(Registration& unused) {
     support::SpinLockGuard lock(lock_);
     free_.insert(free_.begin(), unused.index);
@@ -125,22 +147,19 @@ DAT_RETURN Registrations::create(Asked asked, const Wait& wait, DAT_LMR_HANDLE* 
 }
 
 DAT_RETURN Registrations::create_with(const Asked& asked, SlotId slot, DAT_LMR_HANDLE* handle) {
-    HeldEntry entry(client.broker(), slot);
+    Registration* made = place_for(slot);
+    if (!made) return kOutOfMemory;
+    const auto end_place = [this](Registration* unused) { give_back(*unused); };
+    std::unique_ptr<Registration, decltype(end_place)> place(made, end_place);
+    HeldEntry entry(client, slot, *this, *made);
     DAT_LMR_PARAM parameters = asked.parameters;
     verbs::MemoryRegion region = register_memory(*asked.pz, asked.memory, parameters);
     if (!region) {
         registration_refused(ia, errno, asked.memory.length);
         return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
     }
-    Registration* made = allocate();
-    if (!made) return kOutOfMemory;
-    Lmr* lmr;
-    try {
-        lmr = &add_lmr(*asked.pz, std::move(region), asked.memory, parameters);
-    } catch (const std::bad_alloc&) {
-        give_back(*made);
-        throw;
-    }
+    Lmr* lmr = &add_lmr(*asked.pz, std::move(region), asked.memory, parameters);
+    place.release();
     entry.keep();
     *handle = lmr->handle();
     const bool remote = (parameters.mem_priv & kRemote) != 0;
@@ -168,7 +187,6 @@ void Registrations::stand(Registration& made, SlotId slot, const ibv_mr& region)
     made.key.store(region.lkey, std::memory_order_relaxed);
     made.deadline.store(kNever, std::memory_order_relaxed);
     made.use.store(&broker.use(slot), std::memory_order_relaxed);
-    client.bind(slot, *this, made);
     // What comes back, and messages' buffers, this process lets go as soon as they are idle: nobody
     // ends them by force.
     if (!made.comes_back && made.kind != Class::kMessaging) broker.name(slot, region.lkey);
@@ -231,7 +249,7 @@ DAT_RETURN Registrations::restore(Registration& gone, const Wait& wait) {
     const Memory memory{lmr.address, lmr.parameters.length};
     const auto slot = take({gone.kind, memory.length}, gone.comes_back, wait);
     if (!slot) return slot.error();
-    HeldEntry entry(client.broker(), *slot);
+    HeldEntry entry(client, *slot, *this, gone);
     verbs::MemoryRegion region = register_memory(lmr.pz, memory, lmr.parameters);
     if (!region) {
         registration_refused(ia, errno, memory.length);

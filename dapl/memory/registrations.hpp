@@ -141,6 +141,7 @@ class Registrations {
     static constexpr std::uint32_t kChunks = (kContextIndexMask + 1) / kPerChunk;
 
     Registration* allocate() EXCLUDES(lock_);
+    Registration* place_for(SlotId slot) EXCLUDES(lock_);
     void give_back(Registration& unused) EXCLUDES(lock_);
     Registration* at(std::uint32_t index) const {
         return &chunks_[index / kPerChunk].load(std::memory_order_acquire)[index % kPerChunk];
