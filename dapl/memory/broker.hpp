@@ -85,7 +85,7 @@ enum class Refusal {
     kTimedOut,
     kNoSlots,    ///< more tickets wait than the queue holds
     kCancelled,  ///< by cancel()
-    kBroken      ///< the table cannot be used any more; told on stderr
+    kBroken      ///< the table cannot be used any more; the user was told
 };
 
 /// A place in the queue.

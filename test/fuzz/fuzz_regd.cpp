@@ -64,11 +64,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             const std::size_t offset = std::size_t{input.byte()} * 2;
             const std::uint8_t value = input.byte();
             if (offset < sizeof message) reinterpret_cast<std::uint8_t*>(&message)[offset] = value;
-            } else {
+        } else {
             const auto bytes = input.bytes(sizeof message);
             std::memcpy(&message, bytes.data(), bytes.size());
             length = bytes.size();
-            }
+        }
         const auto parsed = dapl::memory::regd::parse(&message, length);
         if (!parsed || parsed->kind != Kind::kReport) continue;
         require(std::strlen(parsed->adapter) < dapl::memory::regd::kAdapterRoom, "names end");

@@ -10,19 +10,19 @@
  * arrives. Prints "transfers N misses M" at the end; exit status 1 with a line on stderr where a
  * call fails.
  */
+#include <arpa/inet.h>
 #include <dat2/udat.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <arpa/inet.h>
 
 enum { BYTES = 8192 };
 
 static DAT_IA_HANDLE ia;
 static DAT_PZ_HANDLE pz;
 
-static void must(DAT_RETURN code, const char *call) {
+static void must(DAT_RETURN code, const char* call) {
     const char *major = "?", *minor = "?";
     if (code == DAT_SUCCESS) return;
     dat_strerror(code, &major, &minor);
@@ -30,8 +30,8 @@ static void must(DAT_RETURN code, const char *call) {
     exit(1);
 }
 
-static DAT_LMR_HANDLE reg(void *memory, DAT_MEM_PRIV_FLAGS privileges, DAT_LMR_CONTEXT *local,
-                          DAT_RMR_CONTEXT *remote) {
+static DAT_LMR_HANDLE reg(void* memory, DAT_MEM_PRIV_FLAGS privileges, DAT_LMR_CONTEXT* local,
+                          DAT_RMR_CONTEXT* remote) {
     DAT_REGION_DESCRIPTION region;
     DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
     DAT_VLEN size = 0;
@@ -50,7 +50,7 @@ static DAT_EVD_HANDLE evd(int flags) {
     return made;
 }
 
-static void await(DAT_EVD_HANDLE queue, DAT_EVENT_NUMBER number, DAT_EVENT *event) {
+static void await(DAT_EVD_HANDLE queue, DAT_EVENT_NUMBER number, DAT_EVENT* event) {
     DAT_COUNT more = 0;
     must(dat_evd_wait(queue, 60000000, 1, event, &more), "dat_evd_wait");
     if (event->event_number == number) return;
@@ -85,17 +85,17 @@ static DAT_EP_HANDLE connect_with_self(DAT_CONN_QUAL qualifier, DAT_EVD_HANDLE t
 }
 
 struct region {
-    unsigned char *memory;
+    unsigned char* memory;
     DAT_LMR_HANDLE lmr;
     DAT_LMR_CONTEXT key;
     unsigned long last_use; /* 0: not in the cache */
 };
 
-static struct region *regions;
+static struct region* regions;
 static long region_count, cached, misses;
 
 static void evict_oldest(void) {
-    struct region *oldest = NULL;
+    struct region* oldest = NULL;
     long i;
     for (i = 0; i < region_count; ++i)
         if (regions[i].last_use != 0 && (!oldest || regions[i].last_use < oldest->last_use))
@@ -105,7 +105,7 @@ static void evict_oldest(void) {
     --cached;
 }
 
-static void look_up(struct region *region, long cache, unsigned long time) {
+static void look_up(struct region* region, long cache, unsigned long time) {
     if (region->last_use == 0) {
         DAT_RMR_CONTEXT unused;
         ++misses;
@@ -116,7 +116,7 @@ static void look_up(struct region *region, long cache, unsigned long time) {
     region->last_use = time;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     static unsigned char sink[BYTES];
     DAT_EVD_HANDLE async = DAT_HANDLE_NULL, transfers;
     DAT_EP_HANDLE ep;
@@ -147,7 +147,7 @@ int main(int argc, char **argv) {
     for (i = 0; i < count; ++i) {
         DAT_LMR_TRIPLET from;
         DAT_DTO_COOKIE cookie;
-        struct region *region;
+        struct region* region;
         seed = seed * 1103515245 + 12345;
         region = &regions[(seed >> 16) % (unsigned)region_count];
         look_up(region, cache, (unsigned long)i + 1);
