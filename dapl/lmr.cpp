@@ -147,6 +147,32 @@ void remove_lmr(Lmr& lmr) {
     destroy(lmr);
 }
 
+namespace {
+template <class T>
+void give(T* wanted, T value) {
+    if (wanted) *wanted = value;
+}
+}  // namespace
+
+void LmrOutputs::fill(const DAT_LMR_PARAM& made) const {
+    give(lmr_context, made.lmr_context);
+    give(rmr_context, made.rmr_context);
+    give(registered_length, made.registered_size);
+    give(registered_address, made.registered_address);
+}
+
+DAT_LMR_PARAM lmr_inputs(DAT_MEM_TYPE type, const DAT_REGION_DESCRIPTION& region, DAT_VLEN length,
+                         DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type) {
+    DAT_LMR_PARAM asked{};
+    asked.mem_type = type;
+    asked.region_desc = region;
+    asked.length = length;
+    asked.pz_handle = pz;
+    asked.mem_priv = privileges;
+    asked.va_type = va_type;
+    return asked;
+}
+
 namespace entry {
 namespace {
 
@@ -172,11 +198,6 @@ DAT_RETURN free(DAT_LMR_HANDLE handle) {
     static_cast<void>(lmr->region.release());
     remove_lmr(*lmr);
     return DAT_SUCCESS;
-}
-
-template <class T>
-void give(T* wanted, T value) {
-    if (wanted) *wanted = value;
 }
 
 /// Whether these can be pieces of memory at all. Which registration they belong to is not looked
@@ -205,20 +226,11 @@ DAT_RETURN lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTIO
                       DAT_VA_TYPE va_type, DAT_LMR_HANDLE* lmr, DAT_LMR_CONTEXT* lmr_context,
                       DAT_RMR_CONTEXT* rmr_context, DAT_VLEN* registered_length,
                       DAT_VADDR* registered_address) {
-    DAT_LMR_PARAM asked{};
-    asked.mem_type = type;
-    asked.region_desc = region;
-    asked.length = length;
-    asked.pz_handle = pz;
-    asked.mem_priv = privileges;
-    asked.va_type = va_type;
+    DAT_LMR_PARAM asked = lmr_inputs(type, region, length, pz, privileges, va_type);
     const DAT_RETURN code = uncancelled(
         [&](int) { return create(from_handle<Ia>(ia), from_handle<Pz>(pz), asked, lmr); });
     if (code != DAT_SUCCESS) return code;
-    give(lmr_context, asked.lmr_context);
-    give(rmr_context, asked.rmr_context);
-    give(registered_length, asked.registered_size);
-    give(registered_address, asked.registered_address);
+    LmrOutputs{lmr_context, rmr_context, registered_length, registered_address}.fill(asked);
     return DAT_SUCCESS;
 }
 

@@ -41,6 +41,17 @@ struct Memory {
     DAT_VLEN length;
 };
 
+/// The outputs of dat_lmr_create, each of which may be NULL.
+struct LmrOutputs {
+    DAT_LMR_CONTEXT* lmr_context;
+    DAT_RMR_CONTEXT* rmr_context;
+    DAT_VLEN* registered_length;
+    DAT_VADDR* registered_address;
+    void fill(const DAT_LMR_PARAM& made) const;
+};
+/// The inputs of dat_lmr_create, as dat_lmr_query tells them.
+DAT_LMR_PARAM lmr_inputs(DAT_MEM_TYPE type, const DAT_REGION_DESCRIPTION& region, DAT_VLEN length,
+                         DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type);
 /// What dat_lmr_create checks before the device is asked. @return what it is to register.
 support::Result<Memory> check_lmr(const Ia* ia, const Pz* pz, const DAT_LMR_PARAM& asked,
                                   const DAT_LMR_HANDLE* handle);

@@ -8,11 +8,6 @@
 namespace dapl::memory::entry {
 namespace {
 
-template <class T>
-void give(T* wanted, T value) {
-    if (wanted) *wanted = value;
-}
-
 DAT_RETURN create(Ia* ia, const DAT_LMR_PARAM& parameters, int old_cancel_state,
                   DAT_LMR_HANDLE* lmr) {
     Pz* pz = from_handle<Pz>(parameters.pz_handle);
@@ -36,22 +31,13 @@ DAT_RETURN lmr_create(DAT_IA_HANDLE handle, DAT_MEM_TYPE type, DAT_REGION_DESCRI
                       DAT_VA_TYPE va_type, DAT_LMR_HANDLE* lmr, DAT_LMR_CONTEXT* lmr_context,
                       DAT_RMR_CONTEXT* rmr_context, DAT_VLEN* registered_length,
                       DAT_VADDR* registered_address) {
-    DAT_LMR_PARAM asked{};
-    asked.mem_type = type;
-    asked.region_desc = region;
-    asked.length = length;
-    asked.pz_handle = pz;
-    asked.mem_priv = privileges;
-    asked.va_type = va_type;
+    const DAT_LMR_PARAM asked = lmr_inputs(type, region, length, pz, privileges, va_type);
     const DAT_RETURN code = uncancelled([&](int old_cancel_state) {
         return create(from_handle<Ia>(handle), asked, old_cancel_state, lmr);
     });
     if (code != DAT_SUCCESS) return code;
-    const DAT_LMR_PARAM& made = object_of<Lmr>(*lmr).parameters;
-    give(lmr_context, made.lmr_context);
-    give(rmr_context, made.rmr_context);
-    give(registered_length, made.registered_size);
-    give(registered_address, made.registered_address);
+    LmrOutputs{lmr_context, rmr_context, registered_length, registered_address}.fill(
+        object_of<Lmr>(*lmr).parameters);
     return DAT_SUCCESS;
 }
 
