@@ -8,3 +8,13 @@ dat2include_HEADERS = \
     %reldir%/dat2/dat_reg_extensions.h %reldir%/dat2/dat_reg_policy.h \
     %reldir%/dat2/dat_trclvl.h %reldir%/dat2/dat_vendor_specific.h %reldir%/dat2/udat.h %reldir%/dat2/udat_config.h \
     %reldir%/dat2/udat_redirection.h %reldir%/dat2/udat_vendor_specific.h
+
+# The path of other platforms' headers.
+datincludedir = $(includedir)/dat
+datinclude_HEADERS = \
+    %reldir%/dat/dat.h %reldir%/dat/dat_error.h %reldir%/dat/dat_extensions.h \
+    %reldir%/dat/dat_ib_extensions.h %reldir%/dat/dat_opendat.h \
+    %reldir%/dat/dat_platform_specific.h %reldir%/dat/dat_redirection.h %reldir%/dat/dat_registry.h \
+    %reldir%/dat/dat_reg_extensions.h %reldir%/dat/dat_reg_policy.h \
+    %reldir%/dat/dat_trclvl.h %reldir%/dat/dat_vendor_specific.h %reldir%/dat/udat.h %reldir%/dat/udat_config.h \
+    %reldir%/dat/udat_redirection.h %reldir%/dat/udat_vendor_specific.h

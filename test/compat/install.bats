@@ -19,6 +19,8 @@ setup() {
         printf -v "$name" %s "$(sed -n "s/^$name *= *//p" "$TOP_BUILDDIR/Makefile" |
             sed "s|\${exec_prefix}|$exec_prefix|; s|\${prefix}|$prefix|")"
     done
+    # shellcheck disable=SC2154
+    tree=(-I"$root$includedir" -L"$root$libdir")
 }
 teardown() { stop_all; }
 
@@ -38,6 +40,7 @@ all_there() {
     # shellcheck disable=SC2154
     for header in "$TOP_SRCDIR"/dat/include/dat2/*.h; do
         cmp "$header" "$root$includedir/dat2/${header##*/}"
+        [ -s "$root$includedir/dat/${header##*/}" ]
     done
     if [ -e "$TOP_BUILDDIR/doc/man/dtest.1" ]; then
         [ -n "$(find "$root" -path '*/man5/dat.conf.5')" ]
@@ -127,4 +130,45 @@ all_there() {
     echo '# ours' >>"$root$sysconfdir/dat.conf"
     env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$root" install-data >/dev/null 2>&1
     [ "$(tail -n 1 "$root$sysconfdir/dat.conf")" = '# ours' ]
+}
+
+# usage: builds_and_runs "COMPILER OPTIONS" ARGUMENT... - links test/compat/header_path.c against the installed tree and runs it there.
+builds_and_runs() {
+    local compiler=$1
+    shift
+    # shellcheck disable=SC2086 # a list of words
+    $compiler -Wall -Wextra -Werror "$@" -o "$BATS_TEST_TMPDIR/program"
+    mkdir -pm 700 "$BATS_TEST_TMPDIR/fabric"
+    [ "$(env "LD_LIBRARY_PATH=$root$libdir" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" "SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/fabric" \
+        timeout 60 "$BATS_TEST_TMPDIR/program" 2>&1)" = works ]
+}
+
+@test "a program that includes <dat/udat.h> compiles as with <dat2/udat.h>, in C and in C++, and runs, linked with -ldat and with -ldat2" {
+    program=$TOP_SRCDIR/test/compat/header_path.c
+    for library in -ldat -ldat2; do
+        for header in dat/udat.h dat2/udat.h; do
+            builds_and_runs "$CC -std=c99" -pedantic "-DUDAT=<$header>" "$program" "${tree[@]}" "$library"
+        done
+    done
+    builds_and_runs "$CXX -std=c++11" '-DUDAT=<dat/udat.h>' -x c++ "$program" -x none "${tree[@]}" -ldat
+}
+
+@test "a program may include each header by <dat/...> and by <dat2/...>, in C and in C++" {
+    program=$TOP_SRCDIR/test/compat/header_path.c
+    builds_and_runs "$CC -std=c99" -DBOTH "$program" "${tree[@]}" -ldat2
+    builds_and_runs "$CXX -std=c++20" -DBOTH -x c++ "$program" -x none "${tree[@]}" -ldat2
+    for header in "$TOP_SRCDIR"/dat/include/dat2/*.h; do
+        printf '#include <dat/%s>\n#include <dat2/%s>\n#include <dat/%s>\n' "${header##*/}" "${header##*/}" "${header##*/}"
+    done >"$BATS_TEST_TMPDIR/all.c"
+    $CC -std=c99 -Wall -Wextra -Werror -I"$root$includedir" -fsyntax-only "$BATS_TEST_TMPDIR/all.c"
+}
+
+@test "pkg-config dat and dat2 give what links a program with the installed tree" {
+    need_program pkg-config
+    for package in dat dat2; do
+        # The paths of a tree that is not in its place.
+        read -ra flags <<<"$(PKG_CONFIG_LIBDIR=$root$libdir/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
+            PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 pkg-config --cflags --libs "$package")"
+        builds_and_runs "$CC" "-DUDAT=<$package/udat.h>" "$TOP_SRCDIR/test/compat/header_path.c" "${flags[@]}"
+    done
 }

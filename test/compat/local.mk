@@ -68,7 +68,7 @@ check_DATA += test/compat/unload
 test_compat_unload_SOURCES = %reldir%/unload.c
 test_compat_unload_LDADD = -ldl
 TESTS += %reldir%/libraries.bats %reldir%/install.bats
-EXTRA_DIST += %reldir%/libraries.bats %reldir%/install.bats %reldir%/library-facts %reldir%/golden
+EXTRA_DIST += %reldir%/libraries.bats %reldir%/install.bats %reldir%/header_path.c %reldir%/library-facts %reldir%/golden
 
 # What a newcomer meets first.
 TESTS += %reldir%/bootstrap.bats %reldir%/readme.bats

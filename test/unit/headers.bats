@@ -47,6 +47,18 @@ each_header_alone() {
     done
 }
 
+@test "each header has its namesake on the path <dat/...>, which brings it alone, in C and in C++" {
+    for header in "$headers"/dat2/*.h; do
+        name=${header##*/}
+        guard=$(sed -n 's/^#define \(_[A-Z_]*_H_\)$/\1/p' "$header")
+        for compiler in "$CC -std=c99 -x c" "$CXX -std=c++20 -x c++"; do
+            printf '#include <dat/%s>\n#ifndef %s\n#error brings another header\n#endif\nextern int some_declaration;\n' "$name" "$guard" |
+                compiles "$compiler"
+        done
+    done
+    [ "$(cd "$headers/dat" && echo *.h)" = "$(cd "$headers/dat2" && echo *.h)" ]
+}
+
 # $1: language of abi.awk; $2: compiler.
 each_header_brings_its_rows() {
     local header rows=0
