@@ -1,0 +1,190 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The programs of doc/examples, each as its head says, between real processes over soft0.
+load ../compat/helpers
+
+examples=$TOP_BUILDDIR/doc/examples
+
+setup() {
+    start_network
+    use_stack ours libdaplsoft.so.2 'soft0 0'
+}
+teardown() { stop_all; }
+
+# usage: example NAME - its path, without libtool's script in front of it.
+example() {
+    if [ -x "$examples/.libs/$1" ]; then echo "$examples/.libs/$1"; else echo "$examples/$1"; fi
+}
+
+# usage: start_example PROCESS EXAMPLE ARGS...
+start_example() {
+    local process=$1 program
+    program=$(example "$2")
+    shift 2
+    start "$process" "${stack[@]}" "$program" ia "$@"
+}
+
+# usage: serve EXAMPLE ARGS... - the process `server`, at a free port that $port holds then.
+serve() {
+    start_example server "$@"
+    await_line server '^listening on port [0-9]+$'
+    port=$(sed -n 's/^listening on port //p' "$BATS_TEST_TMPDIR/server.out")
+}
+
+# usage: ends PROCESS EXAMPLE ARGS... - well, and without a word on standard error.
+ends() {
+    start_example "$@"
+    await_end "$1"
+    is_silent "$1"
+}
+
+# usage: stop_server - ends it as its user would. The process is `timeout`'s child.
+stop_server() {
+    pkill -TERM -P "${process_of[server]}"
+    await_end server
+    is_silent server
+}
+
+@test "ping_pong: a thousand messages go there and come back as they were, short and long" {
+    for bytes in 1 64 4096; do
+        serve ping_pong server 0
+        ends client ping_pong client 127.0.0.1 "$port" 1000 "$bytes"
+        has client "^1000 round trips of $bytes bytes, [0-9.]+ us each$"
+        await_end server
+        is_silent server
+    done
+    fabric_is_clean
+}
+
+@test "write_immediate: a file is the same after its way through immediate data, whatever its length" {
+    for bytes in 0 1 16383 16384 16385 1000000; do
+        head -c "$bytes" /dev/urandom >"$BATS_TEST_TMPDIR/file"
+        serve write_immediate server 0 "$BATS_TEST_TMPDIR/copy"
+        ends client write_immediate client 127.0.0.1 "$port" "$BATS_TEST_TMPDIR/file"
+        has client "^$((bytes / 16384 + 1)) blocks$"
+        await_end server
+        is_silent server
+        cmp "$BATS_TEST_TMPDIR/file" "$BATS_TEST_TMPDIR/copy"
+    done
+    fabric_is_clean
+}
+
+@test "event_loop: one thread serves clients one after the other and beside each other, until SIGTERM" {
+    serve event_loop 0
+    ends first ping_pong client 127.0.0.1 "$port" 10
+    for client in 1 2 3 4; do start_example "client$client" ping_pong client 127.0.0.1 "$port" 300; done
+    for client in 1 2 3 4; do await_end "client$client"; done
+    is_silent client1 client2 client3 client4
+    stop_server
+    fabric_is_clean
+}
+
+@test "event_loop: a client that is killed in the middle takes nobody along" {
+    serve event_loop 0
+    start_example victim ping_pong client 127.0.0.1 "$port" 100000000
+    ends client ping_pong client 127.0.0.1 "$port" 100
+    pkill -KILL -P "${process_of[victim]}"
+    ends client ping_pong client 127.0.0.1 "$port" 100
+    stop_server
+}
+
+@test "srq_server: four clients share one pool of receives, and each gets its own answers" {
+    serve srq_server 0 4
+    for client in 1 2 3 4; do start_example "client$client" ping_pong client 127.0.0.1 "$port" 500 $((client * 100)); done
+    for client in 1 2 3 4; do await_end "client$client"; done
+    is_silent client1 client2 client3 client4
+    await_end server
+    is_silent server
+    has server '^2000 messages through 64 receives$'
+    fabric_is_clean
+}
+
+# usage: ask - who serves us, as a process id
+ask() {
+    ends client prefork_server client 127.0.0.1 "$port"
+    sed -n 's/^served by process //p' "$BATS_TEST_TMPDIR/client.out"
+}
+
+@test "prefork_server: its workers serve in turn, and one that is killed is replaced" {
+    serve prefork_server 0 2
+    first=$(ask)
+    second=$(ask)
+    third=$(ask)
+    [ -n "$first" ] && [ "$first" != "$second" ] && [ "$first" = "$third" ]
+    kill -KILL "$second"
+    eventually replaced
+    stop_server
+    fabric_gets_clean
+}
+# The turn of a worker that is dead and not yet replaced fails.
+replaced() {
+    start_example client prefork_server client 127.0.0.1 "$port"
+    wait "${process_of[client]}" || return
+    local server
+    server=$(sed -n 's/^served by process //p' "$BATS_TEST_TMPDIR/client.out")
+    [ -n "$server" ] && [ "$server" != "$first" ] && [ "$server" != "$second" ]
+}
+
+@test "registration_upcalls: a cache that fills the table gives up what others need, the least served first" {
+    export OPENDAT_REGISTRATIONS=on OPENDAT_REGISTRATION_ENTRIES=16 OPENDAT_REGISTRATION_GRACE=20000
+    mkfifo "$BATS_TEST_TMPDIR/input"
+    start cache "${stack[@]}" sh -c "exec '$(example registration_upcalls)' ia cache <'$BATS_TEST_TMPDIR/input'"
+    exec 7>"$BATS_TEST_TMPDIR/input"
+    await_line cache '^1?[0-9] registered$'
+    ends borrower registration_upcalls borrow 4
+    has borrower '^got 4$'
+    has cache '^(offered|let go) the one that has served 0 times$'
+    exec 7>&-
+    await_end cache
+    is_silent cache
+}
+
+@test "the same work in verbs and in DAT: both add, and each client finds the other's server" {
+    verbs=(env "LD_PRELOAD=$softverbs" "$examples/verbs_add")
+    serve dat_add server 0
+    ends client dat_add client 127.0.0.1 "$port" 2 3
+    [ "$(output_of client)" = '2 + 3 = 5' ]
+    await_end server
+    is_silent server
+
+    serve dat_add server 0
+    run_to_end client "${verbs[@]}" client 127.0.0.1 "$port" 18446744073709551615 1
+    [ "$(output_of client)" = '18446744073709551615 + 1 = 0' ]
+    await_end server
+    is_silent client server
+
+    start server "${verbs[@]}" server 7471
+    await_line server '^listening on port 7471$'
+    ends client dat_add client 127.0.0.1 7471 4294967295 1
+    [ "$(output_of client)" = '4294967295 + 1 = 4294967296' ]
+    await_end server
+    fabric_is_clean
+}
+
+@test "each example says how it is used, and tells a failed call with its codes" {
+    count=0
+    for source in "$TOP_SRCDIR"/doc/examples/*.c; do
+        name=$(basename "$source" .c)
+        status=0
+        "${stack[@]}" "$(example "$name")" 2>"$BATS_TEST_TMPDIR/usage" || status=$?
+        [ "$status" -eq 2 ] || { echo "$name without arguments: status $status"; false; }
+        grep -q "^usage: $name " "$BATS_TEST_TMPDIR/usage" || { echo "$name"; false; }
+        count=$((count + 1))
+    done
+    [ "$count" -ge 8 ]
+    status=0
+    "${stack[@]}" "$(example ping_pong)" other server 0 2>"$BATS_TEST_TMPDIR/failure" || status=$?
+    [ "$status" -eq 1 ]
+    grep -q '^dat_ia_open.*: DAT_PROVIDER_NOT_FOUND' "$BATS_TEST_TMPDIR/failure"
+}
+
+# What `pkg-config --cflags --libs dat2` gives stands in the installed dat2.pc; test/compat/install.bats looks at that.
+@test "each example is one file and example.h, and compiles without a warning" {
+    for source in "$TOP_SRCDIR"/doc/examples/*.c; do
+        libraries=-ldat2
+        [ "$(basename "$source")" != verbs_add.c ] || libraries='-lrdmacm -libverbs'
+        # shellcheck disable=SC2086 # a list of words
+        ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -I"$TOP_SRCDIR/dat/include" -L"$TOP_BUILDDIR/.libs" "$source" $libraries \
+            -o "$BATS_TEST_TMPDIR/example"
+    done
+}
