@@ -172,6 +172,20 @@ DAT_RETURN free_memory(DAT_HANDLE handle, va_list arguments) {
     });
 }
 
+DAT_RETURN find_by_context(DAT_HANDLE handle, va_list arguments) {
+    const auto context = va_arg(arguments, DAT_LMR_CONTEXT);
+    auto* found = va_arg(arguments, DAT_LMR_HANDLE*);
+    return uncancelled([=](int) -> DAT_RETURN {
+        Ia* ia = from_handle<Ia>(handle);
+        if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
+        if (!found) return bad_argument(3);
+        Lmr* lmr = find_lmr(*ia, context);
+        if (!lmr) return bad_argument(2);
+        *found = lmr->handle();
+        return DAT_SUCCESS;
+    });
+}
+
 }  // namespace
 
 DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_list arguments) {
@@ -223,6 +237,8 @@ DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_li
             return query_trace_level(handle, va_arg(arguments, int*));
         case DAT_OPENDAT_TRACE_LEVEL_MODIFY_OP:
             return modify_trace_level(handle, va_arg(arguments, int));
+        case DAT_OPENDAT_LMR_FIND_OP:
+            return find_by_context(handle, arguments);
         default:
             return kUnknownOperation;
     }

@@ -126,7 +126,7 @@ Lmr& add_lmr(Pz& pz, verbs::MemoryRegion region, const Memory& memory, DAT_LMR_P
     Ia& ia = pz.ia;
     const bool zero_based = is_zero_based(ia, asked.va_type);
     asked.length = memory.length;
-    asked.lmr_context = region->lkey;
+    if (asked.lmr_context == 0) asked.lmr_context = region->lkey;
     asked.rmr_context = region->rkey;
     asked.registered_size = memory.length;
     asked.registered_address = zero_based ? 0 : reinterpret_cast<DAT_VADDR>(memory.address);
@@ -145,6 +145,13 @@ void remove_lmr(Lmr& lmr) {
         ia.counters.count(DCNT_IA_LMR_FREE);
     }
     destroy(lmr);
+}
+
+Lmr* find_lmr(Ia& ia, DAT_LMR_CONTEXT context) {
+    support::MutexLock lock(ia.mutex);
+    Lmr* lmr = ia.lmrs.first();
+    while (lmr && lmr->parameters.lmr_context != context) lmr = ia.lmrs.after(*lmr);
+    return lmr;
 }
 
 namespace {

@@ -58,11 +58,14 @@ support::Result<Memory> check_lmr(const Ia* ia, const Pz* pz, const DAT_LMR_PARA
 /// @return empty, with errno, when the device refuses, for whatever reason: consumers' registration
 /// caches give regions back and try again.
 verbs::MemoryRegion register_memory(const Pz& pz, const Memory& memory, const DAT_LMR_PARAM& asked);
-/// Makes the LMR of a registration; its contexts are the device's. Throws std::bad_alloc.
-/// @param asked out: complete.
+/// Makes the LMR of a registration. Throws std::bad_alloc.
+/// @param asked in: an lmr_context that is not 0 stays, else it is the device's; out: complete.
 Lmr& add_lmr(Pz& pz, verbs::MemoryRegion region, const Memory& memory, DAT_LMR_PARAM& asked);
 /// Ends it, with its registration, if that has not ended yet.
 void remove_lmr(Lmr& lmr);
+
+/// @return the LMR of the adapter instance that dat_lmr_create() gave this context; nullptr: none.
+Lmr* find_lmr(Ia& ia, DAT_LMR_CONTEXT context);
 
 /// @param asked DAT_MEM_PRIV_FLAGS of an LMR or RMR. @param of_region those of the LMR.
 /// @return whether peers may use atomic operations there, if the device has them.

@@ -152,7 +152,9 @@ DAT_RETURN Registrations::create_with(const Asked& asked, SlotId slot, DAT_LMR_H
     const auto end_place = [this](Registration* unused) { give_back(*unused); };
     std::unique_ptr<Registration, decltype(end_place)> place(made, end_place);
     HeldEntry entry(client, slot, *this, *made);
+    const DAT_LMR_CONTEXT context = made->generation << kContextIndexBits | made->index;
     DAT_LMR_PARAM parameters = asked.parameters;
+    parameters.lmr_context = context;
     verbs::MemoryRegion region = register_memory(*asked.pz, asked.memory, parameters);
     if (!region) {
         registration_refused(ia, errno, asked.memory.length);
@@ -170,8 +172,6 @@ DAT_RETURN Registrations::create_with(const Asked& asked, SlotId slot, DAT_LMR_H
         made->comes_back = mode != Mode::kOn && !remote && asked.kind != Class::kPinned;
         made->remote_context = parameters.rmr_context;
         made->explicit_uses = 0;
-        const DAT_LMR_CONTEXT context = made->generation << kContextIndexBits | made->index;
-        lmr->parameters.lmr_context = context;
         stand(*made, slot, *lmr->region);
         made->context.store(context, std::memory_order_release);
     }

@@ -68,10 +68,11 @@ DAT_RETURN close_query(DAT_HANDLE handle, DAT_EXTENDED_OP operation, std::va_lis
     });
 }
 
-/// What the provider itself counts, whatever the device can do (iWARP: no extension).
-bool is_of_counters(DAT_EXTENDED_OP operation) {
+/// What the provider itself counts and keeps, whatever the device can do (iWARP: no extension).
+bool is_of_provider(DAT_EXTENDED_OP operation) {
     return operation == DAT_IB_QUERY_COUNTERS_OP || operation == DAT_IB_PRINT_COUNTERS_OP ||
-           operation == DAT_IB_START_COUNTERS_OP || operation == DAT_IB_STOP_COUNTERS_OP;
+           operation == DAT_IB_START_COUNTERS_OP || operation == DAT_IB_STOP_COUNTERS_OP ||
+           operation == DAT_OPENDAT_LMR_FIND_OP;
 }
 
 DAT_RETURN extended(DAT_HANDLE handle, DAT_EXTENDED_OP operation, std::va_list arguments) {
@@ -97,7 +98,7 @@ int dat_extensions = 0;
 DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
     // Programs that find no extensions at an IA may still try one, and expect this answer.
     if (handle && !dat::extensions_offered() &&
-        !(dat::is_of_counters(operation) && dat::ias_opened()))
+        !(dat::is_of_provider(operation) && dat::ias_opened()))
         return dat::error(DAT_NOT_IMPLEMENTED);
     std::va_list arguments;
     va_start(arguments, operation);

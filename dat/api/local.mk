@@ -20,7 +20,7 @@ libdat2_la_LDFLAGS = $(AM_LDFLAGS) $(NO_UNDEFINED) -version-info 2:0:0 \
     -Wl,--version-script=$(srcdir)/%reldir%/libdat2.map
 libdat2_la_DEPENDENCIES = libdatapi.la %reldir%/libdat2.map
 EXTRA_DIST += %reldir%/libdat2.map
-pkgconfig_DATA += %reldir%/dat2.pc %reldir%/dat.pc
+pkgconfig_DATA += %reldir%/dat2.pc %reldir%/dat.pc %reldir%/dat-1.2.pc
 
 # Programs link with -ldat2 or, as of old, with -ldat.
 install-exec-hook:

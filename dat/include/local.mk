@@ -18,3 +18,11 @@ datinclude_HEADERS = \
     %reldir%/dat/dat_reg_extensions.h %reldir%/dat/dat_reg_policy.h \
     %reldir%/dat/dat_trclvl.h %reldir%/dat/dat_vendor_specific.h %reldir%/dat/udat.h %reldir%/dat/udat_config.h \
     %reldir%/dat/udat_redirection.h %reldir%/dat/udat_vendor_specific.h
+
+# The interface of DAT 1.2 over that of DAT 2.0, for programs compiled with the flags of dat-1.2.pc.
+dat12includedir = $(includedir)/dat-1.2/dat
+dat12include_HEADERS = \
+    %reldir%/dat-1.2/dat/dat.h %reldir%/dat-1.2/dat/dat_error.h %reldir%/dat-1.2/dat/dat_platform_specific.h \
+    %reldir%/dat-1.2/dat/dat_redirection.h %reldir%/dat-1.2/dat/dat_registry.h \
+    %reldir%/dat-1.2/dat/dat_vendor_specific.h %reldir%/dat-1.2/dat/udat.h %reldir%/dat-1.2/dat/udat_config.h \
+    %reldir%/dat-1.2/dat/udat_redirection.h %reldir%/dat-1.2/dat/udat_vendor_specific.h

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The manual pages; configure says so when there is no scdoc to make them with.
 manual_pages = \
+    %reldir%/dat-1.2.7 \
     %reldir%/dat.conf.5 \
     %reldir%/dat_conf.1 \
     %reldir%/dat_doctor.1 \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What memory can be registered, as what, and what transfers may then do with it. The two ends of
 // each connection are one process's, but where memory is shared between two.
+#include <dat2/dat_opendat.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -223,6 +224,28 @@ TEST_F(Memory, OfAnLmrIsRegisteredAgainWithItsOwnZoneAndPrivileges) {
     EXPECT_STREQ(target, source);
     EXPECT_EQ(write(from, elsewhere, 18), DAT_DTO_ERR_REMOTE_ACCESS) << "a zone of its own";
     EXPECT_EQ(register_at(side, memory, 0, kAll, DAT_MEM_TYPE_LMR).code, 0x8005000Du) << "freed";
+}
+
+constexpr DAT_RETURN kInvalidArgument = DAT_CLASS_ERROR | DAT_INVALID_PARAMETER;
+
+TEST_F(Memory, IsFoundByTheContextOfItsLmrUntilThatIsFreed) {
+    DAT_LMR_HANDLE found = DAT_HANDLE_NULL;
+    DAT_LMR_CONTEXT gone = 0;
+    {
+        const Buffer first(side), second(side);
+        for (const Buffer* each : {&first, &second}) {
+            ASSERT_EQ(dat_opendat_lmr_find(side.ia, each->local_key, &found), DAT_SUCCESS);
+            EXPECT_EQ(found, each->lmr);
+        }
+        EXPECT_EQ(dat_opendat_lmr_find(side.ia, first.local_key, nullptr),
+                  kInvalidArgument | DAT_INVALID_ARG3);
+        EXPECT_EQ(dat_opendat_lmr_find(side.pz, first.local_key, &found),
+                  DAT_CLASS_ERROR | DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_IA);
+        gone = first.local_key;
+    }
+    const DAT_LMR_HANDLE before = found;
+    EXPECT_EQ(dat_opendat_lmr_find(side.ia, gone, &found), kInvalidArgument | DAT_INVALID_ARG2);
+    EXPECT_EQ(found, before);
 }
 
 TEST_F(Memory, OfAnLmrOrInAZoneOfAnotherAdapterInstanceIsRefused) {

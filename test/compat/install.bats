@@ -36,11 +36,14 @@ all_there() {
     # shellcheck disable=SC2154 # set by setup
     all_there "$libdir"/libdat2.so.2 "$libdir"/libdaplofa.so.2 "$libdir"/libdaploscm.so.2 "$libdir"/libdaplsoft.so.2 "$libdir"/libsoftverbs.so \
         "$libdir"/opendat/libopendat-yaml.so \
-        "$libdir"/pkgconfig/dat2.pc "$libdir"/pkgconfig/dat.pc "$bindir"/dtest "$bindir"/dtest_ext "$bindir"/dtestx "$bindir"/softverbs "$bindir"/dat_conf "$bindir"/dat_doctor "$bindir"/dat_info "$bindir"/dat_perf "$bindir"/dat_trace "$sysconfdir"/dat.conf
+        "$libdir"/pkgconfig/dat2.pc "$libdir"/pkgconfig/dat.pc "$libdir"/pkgconfig/dat-1.2.pc "$bindir"/dtest "$bindir"/dtest_ext "$bindir"/dtestx "$bindir"/softverbs "$bindir"/dat_conf "$bindir"/dat_doctor "$bindir"/dat_info "$bindir"/dat_perf "$bindir"/dat_trace "$sysconfdir"/dat.conf
     # shellcheck disable=SC2154
     for header in "$TOP_SRCDIR"/dat/include/dat2/*.h; do
         cmp "$header" "$root$includedir/dat2/${header##*/}"
         [ -s "$root$includedir/dat/${header##*/}" ]
+    done
+    for header in "$TOP_SRCDIR"/dat/include/dat-1.2/dat/*.h; do
+        cmp "$header" "$root$includedir/dat-1.2/dat/${header##*/}"
     done
     if [ -e "$TOP_BUILDDIR/doc/man/dtest.1" ]; then
         [ -n "$(find "$root" -path '*/man5/dat.conf.5')" ]
@@ -132,6 +135,12 @@ all_there() {
     [ "$(tail -n 1 "$root$sysconfdir/dat.conf")" = '# ours' ]
 }
 
+# usage: flags_of PACKAGE - into the list of that name, with the paths of a tree that is not in its place.
+flags_of() {
+    read -ra flags <<<"$(PKG_CONFIG_LIBDIR=$root$libdir/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
+        PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 pkg-config --cflags --libs "$1")"
+}
+
 # usage: builds_and_runs "COMPILER OPTIONS" ARGUMENT... - links test/compat/header_path.c against the installed tree and runs it there.
 builds_and_runs() {
     local compiler=$1
@@ -166,9 +175,16 @@ builds_and_runs() {
 @test "pkg-config dat and dat2 give what links a program with the installed tree" {
     need_program pkg-config
     for package in dat dat2; do
-        # The paths of a tree that is not in its place.
-        read -ra flags <<<"$(PKG_CONFIG_LIBDIR=$root$libdir/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
-            PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 pkg-config --cflags --libs "$package")"
+        flags_of "$package"
         builds_and_runs "$CC" "-DUDAT=<$package/udat.h>" "$TOP_SRCDIR/test/compat/header_path.c" "${flags[@]}"
     done
+}
+
+@test "pkg-config dat-1.2 gives what builds a program of DAT 1.2 with the installed tree, and it runs" {
+    need_program pkg-config
+    flags_of dat-1.2
+    $CC -std=gnu99 -Wall -Wextra -Werror "$TOP_SRCDIR/test/api/dat_1_2_test.c" "${flags[@]}" -o "$BATS_TEST_TMPDIR/program"
+    env "LD_LIBRARY_PATH=$root$libdir" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" timeout 120 "$BATS_TEST_TMPDIR/program" >"$BATS_TEST_TMPDIR/out"
+    grep -q '^ok 1 ' "$BATS_TEST_TMPDIR/out" && grep -q '^1\.\.' "$BATS_TEST_TMPDIR/out"
+    [ "$(grep -c '^not ok\|^#' "$BATS_TEST_TMPDIR/out")" = 0 ] || { cat "$BATS_TEST_TMPDIR/out"; false; }
 }

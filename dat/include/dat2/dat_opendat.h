@@ -20,6 +20,7 @@ typedef enum dat_opendat_op {
     /* Asked by libdat2 for dat2/dat_trclvl.h: */
     DAT_OPENDAT_TRACE_LEVEL_QUERY_OP = 0x4f440003, /**< int *dapl_level */
     DAT_OPENDAT_TRACE_LEVEL_MODIFY_OP = 0x4f440004, /**< int dapl_level */
+    DAT_OPENDAT_LMR_FIND_OP = 0x4f440005, /**< DAT_LMR_CONTEXT context, DAT_LMR_HANDLE *lmr */
     /** On an EP: plus a DAT_EXT_OP of dat_extensions.h, whose arguments follow. */
     DAT_OPENDAT_PROPOSED_OP = 0x4f440010
     /* 0x4f440014 is DAT_IB_SEND_IMMED_OP of dat_ib_extensions.h. */
@@ -58,6 +59,21 @@ static __inline__ DAT_RETURN dat_opendat_memory_alloc(DAT_IA_HANDLE ia, DAT_VLEN
  */
 static __inline__ DAT_RETURN dat_opendat_memory_free(DAT_IA_HANDLE ia, void* address) {
     return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_OPENDAT_MEMORY_FREE_OP, address);
+}
+
+/**
+ * Tells the LMR that a context names, for programs which keep contexts alone. What it takes grows
+ * with the number of LMRs of the IA.
+ *
+ * @param ia The IA. @param context as dat_lmr_create() gave it on the same IA.
+ * @param lmr out; unchanged on error.
+ * @return DAT_SUCCESS; DAT_INVALID_PARAMETER with ARG2 (no LMR of the IA has this context) or ARG3
+ *     (NULL); DAT_INVALID_HANDLE. Providers without the operation answer with DAT_NOT_IMPLEMENTED
+ *     or another error. Thread safe, but for an LMR that is freed meanwhile.
+ */
+static __inline__ DAT_RETURN dat_opendat_lmr_find(DAT_IA_HANDLE ia, DAT_LMR_CONTEXT context,
+                                                  DAT_LMR_HANDLE* lmr) {
+    return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_OPENDAT_LMR_FIND_OP, context, lmr);
 }
 
 #ifdef __cplusplus
