@@ -20,8 +20,8 @@ test_bench_verbs_operations_LDADD = $(IBVERBS_LIBS)
 test_bench_verbs_perf_SOURCES = %reldir%/verbs_perf.cpp %reldir%/processes.hpp
 test_bench_verbs_perf_LDADD = libperf.la $(IBVERBS_LIBS)
 
-TESTS += %reldir%/table.bats %reldir%/table_kernel.bats
-EXTRA_DIST += %reldir%/bench %reldir%/compare %reldir%/runner.py %reldir%/table %reldir%/table.bash %reldir%/table.bats %reldir%/tables.py \
+TESTS += %reldir%/curves.bats %reldir%/table.bats %reldir%/table_kernel.bats
+EXTRA_DIST += %reldir%/bench %reldir%/compare %reldir%/curves %reldir%/curves.bats %reldir%/panels.py %reldir%/runner.py %reldir%/sweeps.py %reldir%/table %reldir%/table.bash %reldir%/table.bats %reldir%/tables.py \
     %reldir%/bench_kernel %reldir%/compare_kernel %reldir%/table_kernel %reldir%/table_kernel.bats
 
 # BENCH=short: one short run of each, to see that all of it works. The table stands in bench/ afterwards.
@@ -30,9 +30,11 @@ BENCH_CONNECTIONS = 2000
 bench: all $(bench_programs)
 	@$(abs_top_srcdir)/%reldir%/bench '$(abs_top_builddir)' '$(BENCH_CONNECTIONS)' '$(BENCH)'
 
-# And puts the table into doc/performance.md.
+# And puts the table into doc/performance.md, the curves of doc/guides/tuning.md beside it.
 bench-document: bench
 	$(abs_top_srcdir)/%reldir%/table --document bench/table.json $(abs_top_srcdir)/doc/performance.md
+	$(MKDIR_P) $(abs_top_srcdir)/doc/performance
+	cp bench/*.svg bench/curves.csv $(abs_top_srcdir)/doc/performance
 
 # The same on a device of the kernel, in a virtual machine; the table stands in bench-kernel/.
 bench-kernel: all $(bench_programs)

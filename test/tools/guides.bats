@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The guides: what they name exists, what they show compiles, what was generated is up to date.
+load ../compat/helpers
+
+guides=$TOP_SRCDIR/doc/guides
+
+@test "there is a guide for each kind of reader, and the README leads to it" {
+    for guide in guides/from-libibverbs guides/from-dapl guides/porting-an-mpi guides/troubleshooting guides/tuning architecture; do
+        [ -s "$TOP_SRCDIR/doc/$guide.md" ]
+        grep -qF "](doc/$guide.md)" "$TOP_SRCDIR/README.md" || { echo "README.md does not name doc/$guide.md"; false; }
+    done
+}
+
+# usage: anchors_of FILE - those of its headings, as they are made by the usual renderers
+anchors_of() {
+    sed -nE '/^```/,/^```/d; s/^#+ +//p' "$1" | tr 'A-Z' 'a-z' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+@test "each link of README, guides and documents leads to a file that is there, and to a heading in it" {
+    count=0
+    while IFS=$'\t' read -r page link; do
+        target=${link%%#*}
+        file=$TOP_SRCDIR/$page
+        [ -z "$target" ] || file=$TOP_SRCDIR/$(dirname "$page")/$target
+        [ -e "$file" ] || { echo "$page: $link"; false; }
+        case $link in
+            *'#'*) anchors_of "$file" | grep -qxF -- "${link#*#}" || { echo "$page: no heading for $link"; false; } ;;
+        esac
+        count=$((count + 1))
+    done < <(cd "$TOP_SRCDIR" && find README.md CONTRIBUTING.md doc -name '*.md' -print0 | xargs -0 awk '
+        /^```/ { code = !code }
+        !code { line = $0
+            while (match(line, /\]\([^)]+\)/)) {
+                link = substr(line, RSTART + 2, RLENGTH - 3)
+                if (link !~ /^[a-z]+:/) print FILENAME "\t" link
+                line = substr(line, RSTART + RLENGTH)
+            }
+        }')
+    [ "$count" -ge 60 ]
+}
+
+# Each is a body of a function: what it needs beside DAT's headers stands in its arguments.
+@test "each piece of C in the guides compiles without a warning" {
+    count=0
+    for guide in "$guides"/*.md; do
+        awk -v base="$BATS_TEST_TMPDIR/$(basename "$guide" .md)" '/^```c$/ { out = base "." ++n ".part"; next } /^```/ { out = "" } out { print >out }' "$guide"
+    done
+    for part in "$BATS_TEST_TMPDIR"/*.part; do
+        {
+            cat <<'HEAD'
+#include <arpa/inet.h>
+#include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_opendat.h>
+#include <dat2/dat_reg_extensions.h>
+int part(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EP_HANDLE ep, DAT_EP_HANDLE other_ep, DAT_EVD_HANDLE transfers,
+         DAT_EVD_HANDLE connections, char* buffer, DAT_LMR_CONTEXT lmr_context, DAT_RMR_CONTEXT rmr_context, DAT_LMR_HANDLE lmr,
+         DAT_IA_ADDRESS_PTR peer_address, DAT_UINT64 peer_qualifier, DAT_UINT32 rank, DAT_EVENT event, DAT_COUNT more);
+int part(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EP_HANDLE ep, DAT_EP_HANDLE other_ep, DAT_EVD_HANDLE transfers,
+         DAT_EVD_HANDLE connections, char* buffer, DAT_LMR_CONTEXT lmr_context, DAT_RMR_CONTEXT rmr_context, DAT_LMR_HANDLE lmr,
+         DAT_IA_ADDRESS_PTR peer_address, DAT_UINT64 peer_qualifier, DAT_UINT32 rank, DAT_EVENT event, DAT_COUNT more) {
+HEAD
+            cat "$part"
+            echo 'return 0; }'
+        } >"$part.c"
+        ${CC:-cc} -std=gnu11 -Wall -Wextra -Werror -Wno-unused-parameter -I"$TOP_SRCDIR/dat/include" -fsyntax-only "$part.c" ||
+            { echo "$part"; cat "$part"; false; }
+        count=$((count + 1))
+    done
+    [ "$count" -ge 5 ]
+}
+
+# usage: words PATTERN - those of all guides, each once
+words() { cat "$guides"/*.md "$TOP_SRCDIR"/doc/examples/*.md | grep -oE "$1" | sort -u; }
+
+@test "each constant, function, setting and tool that a guide names exists" {
+    cat "$TOP_SRCDIR"/dat/include/dat2/*.h "$TOP_SRCDIR"/dapl/support/*.def "$TOP_SRCDIR"/dat/tools/strerror/events.def \
+        "$TOP_SRCDIR"/providers/soft/*.h* "$TOP_SRCDIR/doc/man/softverbs.7.scd" "$TOP_SRCDIR/doc/registration.md" |
+        grep -oE '[A-Za-z_][A-Za-z0-9_]+' | sort -u >"$BATS_TEST_TMPDIR/names"
+    ls "$TOP_SRCDIR/doc/man" "$TOP_SRCDIR/doc/examples" | sed 's/\..*//' >>"$BATS_TEST_TMPDIR/names"
+    unknown=$(words '\b(DAT|DAPL|OPENDAT|SOFTVERBS)_[A-Z0-9_]*[A-Z0-9]\b|\bdat_[a-z_]*[a-z]\b' | grep -vxF -f "$BATS_TEST_TMPDIR/names" || true)
+    [ -z "$unknown" ] || { echo "unknown: $unknown"; false; }
+}
+
+@test "each option that a guide gives to a tool is in the tool's --help" {
+    count=0
+    while read -r tool option; do
+        "$TOP_BUILDDIR/$tool" --help | grep -qE -- "(^|[ ,])$option([ ,]|$)" || { echo "$tool $option"; false; }
+        count=$((count + 1))
+    done < <(cat "$guides"/*.md | grep -oE '(dat_(conf|doctor|info|perf|ping|stat|strerror|trace)|softverbs) [^`|#;]*' |
+        awk '{ for (i = 2; i <= NF; ++i) if ($i ~ /^--?[a-z]+$/) print $1, $i }' | sort -u)
+    [ "$count" -ge 10 ]
+}
+
+@test "the messages of the guide by symptom are those of the catalogue, each under a heading" {
+    need_program python3
+    "$TOP_BUILDDIR/dat_strerror" --list --json >"$BATS_TEST_TMPDIR/catalogue.json"
+    "$guides/messages" "$BATS_TEST_TMPDIR/catalogue.json" "$guides/troubleshooting.md" | diff "$guides/troubleshooting.md" - ||
+        { echo "make troubleshooting-document mends it"; false; }
+}
+
+@test "the page on how the code is built has a place for each of its folders" {
+    count=0
+    while read -r folder; do
+        grep -qF "\`$folder/\`" "$TOP_SRCDIR/doc/architecture.md" || { echo "doc/architecture.md does not name $folder/"; false; }
+        count=$((count + 1))
+    done < <(cd "$TOP_SRCDIR" && find dat dapl providers -name '*.[ch]*' -printf '%h\n' | sort -u)
+    [ "$count" -ge 20 ]
+}
