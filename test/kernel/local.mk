@@ -3,7 +3,7 @@
 # A file that stands in kernel_short_scripts too is part of the short form: one or two minutes together.
 kernel_short_scripts = %reldir%/smoke.bats
 kernel_scripts = \
-    %reldir%/machine.bats %reldir%/smoke.bats %reldir%/cma.bats %reldir%/errors.bats %reldir%/interoperation.bats \
+    %reldir%/machine.bats %reldir%/smoke.bats %reldir%/cma.bats %reldir%/errors.bats %reldir%/examples.bats %reldir%/interoperation.bats \
     %reldir%/combinations.bats %reldir%/dapl_programs.bats %reldir%/wire.bats %reldir%/conformance_rxe.tap \
     %reldir%/conformance_siw.tap %reldir%/api_rxe.tap %reldir%/api_siw.tap %reldir%/api_scm.tap
 EXTRA_DIST += %reldir%/machine %reldir%/set-up %reldir%/guest-init %reldir%/guest %reldir%/run-bats %reldir%/helpers.bash \

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The programs of doc/examples, each as its head says, between real processes over soft0.
 load ../compat/helpers
-
-examples=$TOP_BUILDDIR/doc/examples
+load examples.bash
 
 setup() {
     start_network
@@ -11,44 +10,10 @@ setup() {
 }
 teardown() { stop_all; }
 
-# usage: example NAME - its path, without libtool's script in front of it.
-example() {
-    if [ -x "$examples/.libs/$1" ]; then echo "$examples/.libs/$1"; else echo "$examples/$1"; fi
-}
-
-# usage: start_example PROCESS EXAMPLE ARGS...
-start_example() {
-    local process=$1 program
-    program=$(example "$2")
-    shift 2
-    start "$process" "${stack[@]}" "$program" ia "$@"
-}
-
-# usage: serve EXAMPLE ARGS... - the process `server`, at a free port that $port holds then.
-serve() {
-    start_example server "$@"
-    await_line server '^listening on port [0-9]+$'
-    port=$(sed -n 's/^listening on port //p' "$BATS_TEST_TMPDIR/server.out")
-}
-
-# usage: ends PROCESS EXAMPLE ARGS... - well, and without a word on standard error.
-ends() {
-    start_example "$@"
-    await_end "$1"
-    is_silent "$1"
-}
-
-# usage: stop_server - ends it as its user would. The process is `timeout`'s child.
-stop_server() {
-    pkill -TERM -P "${process_of[server]}"
-    await_end server
-    is_silent server
-}
-
 @test "ping_pong: a thousand messages go there and come back as they were, short and long" {
     for bytes in 1 64 4096; do
         serve ping_pong server 0
-        ends client ping_pong client 127.0.0.1 "$port" 1000 "$bytes"
+        ends client ping_pong client "$server_address" "$port" 1000 "$bytes"
         has client "^1000 round trips of $bytes bytes, [0-9.]+ us each$"
         await_end server
         is_silent server
@@ -60,7 +25,7 @@ stop_server() {
     for bytes in 0 1 16383 16384 16385 1000000; do
         head -c "$bytes" /dev/urandom >"$BATS_TEST_TMPDIR/file"
         serve write_immediate server 0 "$BATS_TEST_TMPDIR/copy"
-        ends client write_immediate client 127.0.0.1 "$port" "$BATS_TEST_TMPDIR/file"
+        ends client write_immediate client "$server_address" "$port" "$BATS_TEST_TMPDIR/file"
         has client "^$((bytes / 16384 + 1)) blocks$"
         await_end server
         is_silent server
@@ -71,8 +36,8 @@ stop_server() {
 
 @test "event_loop: one thread serves clients one after the other and beside each other, until SIGTERM" {
     serve event_loop 0
-    ends first ping_pong client 127.0.0.1 "$port" 10
-    for client in 1 2 3 4; do start_example "client$client" ping_pong client 127.0.0.1 "$port" 300; done
+    ends first ping_pong client "$server_address" "$port" 10
+    for client in 1 2 3 4; do start_example "client$client" ping_pong client "$server_address" "$port" 300; done
     for client in 1 2 3 4; do await_end "client$client"; done
     is_silent client1 client2 client3 client4
     stop_server
@@ -81,16 +46,16 @@ stop_server() {
 
 @test "event_loop: a client that is killed in the middle takes nobody along" {
     serve event_loop 0
-    start_example victim ping_pong client 127.0.0.1 "$port" 100000000
-    ends client ping_pong client 127.0.0.1 "$port" 100
+    start_example victim ping_pong client "$server_address" "$port" 100000000
+    ends client ping_pong client "$server_address" "$port" 100
     pkill -KILL -P "${process_of[victim]}"
-    ends client ping_pong client 127.0.0.1 "$port" 100
+    ends client ping_pong client "$server_address" "$port" 100
     stop_server
 }
 
 @test "srq_server: four clients share one pool of receives, and each gets its own answers" {
     serve srq_server 0 4
-    for client in 1 2 3 4; do start_example "client$client" ping_pong client 127.0.0.1 "$port" 500 $((client * 100)); done
+    for client in 1 2 3 4; do start_example "client$client" ping_pong client "$server_address" "$port" 500 $((client * 100)); done
     for client in 1 2 3 4; do await_end "client$client"; done
     is_silent client1 client2 client3 client4
     await_end server
@@ -101,7 +66,7 @@ stop_server() {
 
 # usage: ask - who serves us, as a process id
 ask() {
-    ends client prefork_server client 127.0.0.1 "$port"
+    ends client prefork_server client "$server_address" "$port"
     sed -n 's/^served by process //p' "$BATS_TEST_TMPDIR/client.out"
 }
 
@@ -118,7 +83,7 @@ ask() {
 }
 # The turn of a worker that is dead and not yet replaced fails.
 replaced() {
-    start_example client prefork_server client 127.0.0.1 "$port"
+    start_example client prefork_server client "$server_address" "$port"
     wait "${process_of[client]}" || return
     local server
     server=$(sed -n 's/^served by process //p' "$BATS_TEST_TMPDIR/client.out")
@@ -142,20 +107,20 @@ replaced() {
 @test "the same work in verbs and in DAT: both add, and each client finds the other's server" {
     verbs=(env "LD_PRELOAD=$softverbs" "$examples/verbs_add")
     serve dat_add server 0
-    ends client dat_add client 127.0.0.1 "$port" 2 3
+    ends client dat_add client "$server_address" "$port" 2 3
     [ "$(output_of client)" = '2 + 3 = 5' ]
     await_end server
     is_silent server
 
     serve dat_add server 0
-    run_to_end client "${verbs[@]}" client 127.0.0.1 "$port" 18446744073709551615 1
+    run_to_end client "${verbs[@]}" client "$server_address" "$port" 18446744073709551615 1
     [ "$(output_of client)" = '18446744073709551615 + 1 = 0' ]
     await_end server
     is_silent client server
 
     start server "${verbs[@]}" server 7471
     await_line server '^listening on port 7471$'
-    ends client dat_add client 127.0.0.1 7471 4294967295 1
+    ends client dat_add client "$server_address" 7471 4294967295 1
     [ "$(output_of client)" = '4294967295 + 1 = 4294967296' ]
     await_end server
     fabric_is_clean

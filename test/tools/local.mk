@@ -44,7 +44,7 @@ test_tools_stat_test_SOURCES = %reldir%/stat_test.cpp
 test_tools_stat_test_LDADD = libtestmain.la libstat.la libregistrations.la libtools.la libsupport.la
 
 TESTS += %reldir%/completion.bats %reldir%/examples.bats %reldir%/guides.bats %reldir%/pages.bats %reldir%/quickstart.bats
-EXTRA_DIST += %reldir%/completion.bats %reldir%/examples.bats %reldir%/guides.bats %reldir%/pages.bats %reldir%/quickstart.bats %reldir%/transcript
+EXTRA_DIST += %reldir%/completion.bats %reldir%/examples.bash %reldir%/examples.bats %reldir%/guides.bats %reldir%/pages.bats %reldir%/quickstart.bats %reldir%/transcript
 
 # Runs the commands of the page again, and puts what they print into it.
 quickstart-document: all
