@@ -3,13 +3,19 @@
  * @file
  * The DAT 2.0 interface: types, events and functions. Programs include <dat2/udat.h>.
  *
- * Comments name each function's arguments and codes. A line "@return TYPE|SUBTYPE when" is a code
- * with its class bit (DAT_CLASS_ERROR); "(raw)" behind it means without. Types that no line names
- * can come from the device. "is none" means NULL, closed or freed, or an object of another kind.
+ * Comments name each function's arguments and codes, and the manual page of each function, of
+ * section 3, is made of its comment. A line "@return TYPE|SUBTYPE when" is a code with its class
+ * bit (DAT_CLASS_ERROR); "(raw)" behind it means without. Types that no line names can come from
+ * the device. "is no EP" means NULL, freed, or an object of another kind; "is no open IA" closed,
+ * too.
  *
  * Any function may be called from any thread at any time unless its comment says otherwise. The
  * caller makes sure that an object is not in use when it is freed. Only dat_evd_wait() and
  * dat_cno_wait() wait for a peer.
+ *
+ * @source uDAPL 2.0 of the DAT Collaborative, the clause of the call's name. Where an answer is not
+ *     that of the reference implementation, dapl 2.1.10, "Call by call" in doc/compatibility.md
+ *     says so, and why.
  */
 #ifndef _UDAT_H_
 #include <dat2/udat.h> /* declares what this file builds on, then includes it */
@@ -730,8 +736,11 @@ typedef struct dat_provider_info {
  *
  * On failure the caller's variables stay as they were, and one message on stderr says why.
  *
- * @param ia_name Name in dat.conf, at most 255 characters.
- * @param async_evd_qlen Events that the async EVD must hold; used when one is made.
+ * Events on the async EVD, as long as the IA is open: DAT_ASYNC_ERROR_EVD_OVERFLOW of an EVD,
+ * DAT_ASYNC_ERROR_EP_BROKEN of an EP or an SRQ, DAT_ASYNC_ERROR_IA_CATASTROPHIC of the IA.
+ *
+ * @param ia_name Name in dat.conf, a string of at most 255 characters.
+ * @param async_evd_qlen Number of events that the async EVD must hold; used when one is made.
  * @param async_evd_handle In: DAT_HANDLE_NULL to have an async EVD made, or the async EVD of
  *     another open IA of the device to share it. Out: the async EVD in use.
  * @param ia_handle Out: the IA.
@@ -751,6 +760,7 @@ typedef struct dat_provider_info {
  * @return DAT_INTERNAL_ERROR (raw) The device is not there.
  * @return DAT_INVALID_ADDRESS (raw) The device's network address cannot be found.
  * @return DAT_INVALID_STATE The library is being unloaded.
+ * @return DAT_INSUFFICIENT_RESOURCES No descriptor is left (RLIMIT_NOFILE).
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
  */
 DAT_RETURN DAT_API dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_qlen,
@@ -759,13 +769,18 @@ DAT_RETURN DAT_API dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_
                                 DAT_BOOLEAN is_thread_safe);
 
 /**
- * Opens an interface adapter as dat_ia_openv() does, with the version and thread safety of
- * udat_config.h.
+ * Opens an interface adapter by its name, as dat_ia_openv() does with the version and thread safety
+ * of udat_config.h: 2.0, and DAT_THREADSAFE, which a program may define before it includes the
+ * header.
+ *
+ * Events: As dat_ia_openv().
  *
  * @param ia_name As for dat_ia_openv().
  * @param async_evd_qlen As for dat_ia_openv().
  * @param async_evd_handle As for dat_ia_openv().
  * @param ia_handle As for dat_ia_openv().
+ * @return DAT_SUCCESS
+ * @return ... As dat_ia_openv().
  */
 #define dat_ia_open(ia_name, async_evd_qlen, async_evd_handle, ia_handle)                         \
     dat_ia_openv((ia_name), (async_evd_qlen), (async_evd_handle), (ia_handle), DAT_VERSION_MAJOR, \
@@ -776,13 +791,13 @@ DAT_RETURN DAT_API dat_ia_openv(const DAT_NAME_PTR ia_name, DAT_COUNT async_evd_
  *
  * @param ia_handle The IA.
  * @param async_evd_handle Out: the async EVD of the IA. May be NULL.
- * @param ia_attr_mask DAT_IA_FIELD_*; any bit fills the whole structure.
- * @param ia_attr Out; what it points at stays valid until the IA is closed. May be NULL when the
- *     mask is 0.
- * @param provider_attr_mask DAT_PROVIDER_FIELD_*; any bit fills the whole structure.
- * @param provider_attr Out; as ia_attr.
+ * @param ia_attr_mask DAT_IA_FIELD_*, bits; any bit fills the whole structure.
+ * @param ia_attr Out: one structure; what it points at stays valid until the IA is closed. May be
+ *     NULL when the mask is 0.
+ * @param provider_attr_mask DAT_PROVIDER_FIELD_*, bits; any bit fills the whole structure.
+ * @param provider_attr Out: one structure, as ia_attr.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 ia_attr_mask has an unknown bit.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 ia_attr is NULL and its mask is not 0.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 provider_attr is NULL and its mask is not 0.
@@ -800,10 +815,10 @@ DAT_RETURN DAT_API dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE* async_e
  * @param close_flags DAT_CLOSE_ABRUPT_FLAG: connections are cut and all objects are freed.
  *     DAT_CLOSE_GRACEFUL_FLAG: refused while objects exist.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 close_flags is neither.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_IA_IN_USE Graceful, and there are objects besides the
- *     async EVD.
+ *     async EVD; or an agent closes the IA of its own CNO.
  */
 DAT_RETURN DAT_API dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags);
 
@@ -811,10 +826,11 @@ DAT_RETURN DAT_API dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_f
  * Lists what dat.conf offers, in file order, one entry for each name, version and thread safety.
  * Which of them can be opened only dat_ia_open() finds out.
  *
- * @param max_to_return Room in the list; 0 asks for the number of entries.
- * @param entries_returned Out: entries filled; with max_to_return 0 the number of entries there
- *     are.
- * @param dat_provider_list Pointers to structures of the caller, which are filled.
+ * @param max_to_return Number of pointers in the list; 0 asks for the number of entries.
+ * @param entries_returned Out: number of entries filled; with max_to_return 0 the number of entries
+ *     there are.
+ * @param dat_provider_list Array of max_to_return pointers to structures of the caller, which are
+ *     filled. May be NULL when max_to_return is 0.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG1 max_to_return is 0; the number has been stored.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 entries_returned is NULL.
@@ -831,10 +847,10 @@ DAT_RETURN DAT_API dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUN
  * Gives an object a word of the program's own. It is 0 until then.
  *
  * @param dat_handle Any object; an IA by its integer.
- * @param context The word.
+ * @param context The word, of 64 bits.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 dat_handle is NULL, or the integer of no open IA.
- * @return DAT_INVALID_HANDLE The object is of a kind without context, or none.
+ * @return DAT_INVALID_HANDLE dat_handle is no object.
  */
 DAT_RETURN DAT_API dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context);
 
@@ -842,11 +858,11 @@ DAT_RETURN DAT_API dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT c
  * Reads the word that dat_set_consumer_context() stored.
  *
  * @param dat_handle As for dat_set_consumer_context().
- * @param context Out.
+ * @param context Out: the word.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 context is NULL.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 dat_handle is NULL, or the integer of no open IA.
- * @return DAT_INVALID_HANDLE The object is of a kind without context, or none.
+ * @return DAT_INVALID_HANDLE dat_handle is no object.
  */
 DAT_RETURN DAT_API dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT* context);
 
@@ -854,10 +870,11 @@ DAT_RETURN DAT_API dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT* 
  * Tells what kind of object a handle names.
  *
  * @param dat_handle As for dat_set_consumer_context().
- * @param handle_type Out; must not be NULL.
+ * @param handle_type Out: DAT_HANDLE_TYPE_*.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 dat_handle is NULL, or the integer of no open IA.
- * @return DAT_INVALID_HANDLE The object is of a kind without context, or none.
+ * @return DAT_INVALID_HANDLE dat_handle is no object.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 handle_type is NULL.
  */
 DAT_RETURN DAT_API dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE* handle_type);
 
@@ -868,24 +885,32 @@ DAT_RETURN DAT_API dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE* h
  *
  * @param evd_handle The EVD.
  * @param evd_param_mask Ignored: all members are filled.
- * @param evd_param Out.
+ * @param evd_param Out: one structure.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE evd_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST evd_handle is NULL.
+ * @return DAT_INVALID_HANDLE evd_handle is no EVD, and not NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 evd_param is NULL.
  */
 DAT_RETURN DAT_API dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK evd_param_mask,
                                  DAT_EVD_PARAM* evd_param);
 
 /**
- * Changes how many events an EVD can hold. Events inside stay.
+ * Lets an EVD hold more events. Those inside stay.
+ *
+ * States: No thread waits at the EVD.
  *
  * @param evd_handle The EVD.
- * @param evd_qlen New number of events.
- * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE evd_handle is none.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 evd_qlen is not positive, or above max_evd_qlen of
+ * @param evd_qlen Number of events that it must hold, from its present length to max_evd_qlen of
  *     the IA.
- * @return DAT_INVALID_STATE More events are inside than would have room.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST evd_handle is NULL.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 evd_handle is no EVD, and not NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 evd_qlen is below the present length, or above
+ *     max_evd_qlen of the IA.
+ * @return DAT_INVALID_STATE A thread waits, evd_qlen is negative, or more events are inside than it
+ *     says.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY evd_qlen is 0.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_TEVD The device cannot make its queue so long.
  */
 DAT_RETURN DAT_API dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_qlen);
 
@@ -893,10 +918,13 @@ DAT_RETURN DAT_API dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_qlen)
  * Puts a software event into an EVD, for the program itself. Only the pointer in the event's
  * software_event_data travels.
  *
+ * Events on the EVD: DAT_SOFTWARE_EVENT.
+ *
  * @param evd_handle The EVD.
- * @param event Its event_number must be DAT_SOFTWARE_EVENT.
+ * @param event One event; its event_number must be DAT_SOFTWARE_EVENT. Copied.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE evd_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST evd_handle is NULL.
+ * @return DAT_INVALID_HANDLE evd_handle is no EVD, and not NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG1 The EVD lacks DAT_EVD_SOFTWARE_FLAG.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 event is NULL or of another number.
  * @return DAT_QUEUE_FULL No room; an async event DAT_ASYNC_ERROR_EVD_OVERFLOW follows.
@@ -904,14 +932,18 @@ DAT_RETURN DAT_API dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_qlen)
 DAT_RETURN DAT_API dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT* event);
 
 /**
- * Takes the oldest event without waiting. Works in a disabled and in an unwaitable EVD too.
+ * Takes the oldest event without waiting.
+ *
+ * States: Any; the EVD may be disabled and unwaitable. No thread waits at it.
  *
  * @param evd_handle The EVD.
- * @param event Out.
+ * @param event Out: the event; untouched when there is none.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE evd_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST evd_handle is NULL.
+ * @return DAT_INVALID_HANDLE evd_handle is no EVD, and not NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 event is NULL.
- * @return DAT_QUEUE_EMPTY There is none. Raw for an EVD that takes DTO or bind completions.
+ * @return DAT_QUEUE_EMPTY There is none.
+ * @return DAT_QUEUE_EMPTY (raw) The same, of an EVD that takes DTO or bind completions.
  * @return DAT_INVALID_STATE A thread is in dat_evd_wait(), or events were lost (the queue was
  *     full).
  */
@@ -922,7 +954,8 @@ DAT_RETURN DAT_API dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT* event);
  *
  * @param evd_handle The EVD.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE evd_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST evd_handle is NULL.
+ * @return DAT_INVALID_HANDLE evd_handle is no EVD, and not NULL.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EVD_IN_USE An EP, service point or IA still uses it.
  */
 DAT_RETURN DAT_API dat_evd_free(DAT_EVD_HANDLE evd_handle);
@@ -941,21 +974,27 @@ DAT_RETURN DAT_API dat_evd_free(DAT_EVD_HANDLE evd_handle);
  * @param request_evd_handle Where all other completions go; may be the same.
  * @param connect_evd_handle Where connection events go.
  * @param ep_attr NULL for defaults. Zero members mean defaults too; what dat_ep_query() tells is
- *     accepted here.
+ *     accepted here. max_recv_dtos and max_request_dtos are numbers of transfers, max_message_size
+ *     and max_rdma_size bytes, max_recv_iov and max_request_iov segments of one transfer. The
+ *     defaults are 16 transfers, 4 segments and 4 reads each way, or what the device has if that is
+ *     less.
  * @param ep_handle Out: the EP.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_CONN connect_evd_handle is none, or lacks
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is no PZ of the IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_CONN connect_evd_handle is no EVD, or lacks
  *     DAT_EVD_CONNECTION_FLAG.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_RECV recv_evd_handle is none, or lacks
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_RECV recv_evd_handle is no EVD, or lacks
  *     DAT_EVD_DTO_FLAG.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST request_evd_handle is none, or lacks
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST request_evd_handle is no EVD, or lacks
  *     DAT_EVD_DTO_FLAG.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG7 ep_handle is NULL.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 The attributes contradict each other or the EVDs;
- *     raw when they are above the IA's limits.
- * @return DAT_INSUFFICIENT_RESOURCES The device has no queue pair left; raw.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 The attributes contradict each other or the EVDs,
+ *     or ep_attr is misaligned.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 (raw) The attributes are above the IA's limits.
+ * @return DAT_INVALID_PARAMETER (raw) A number is negative, or the service type is none that the
+ *     provider has.
+ * @return DAT_INSUFFICIENT_RESOURCES (raw) The device has no queue pair left.
  */
 DAT_RETURN DAT_API dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
                                  DAT_EVD_HANDLE recv_evd_handle, DAT_EVD_HANDLE request_evd_handle,
@@ -970,13 +1009,13 @@ DAT_RETURN DAT_API dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handl
  * @param recv_evd_handle As for dat_ep_create().
  * @param request_evd_handle As for dat_ep_create().
  * @param connect_evd_handle As for dat_ep_create().
- * @param srq_handle The queue.
+ * @param srq_handle The SRQ.
  * @param ep_attr As for dat_ep_create(), but no number of transfers or segments may be 0;
  *     srq_soft_hw is the soft high watermark, 0: none.
  * @param ep_handle Out: the EP.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is no SRQ of the IA.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_SRQ_ERROR The device has given the SRQ up.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG8 ep_handle is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 (raw) No receive EVD, a 0 in ep_attr, or a size
@@ -994,10 +1033,10 @@ DAT_RETURN DAT_API dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE
  * Tells an endpoint's state, addresses, objects and attributes.
  *
  * @param ep_handle The EP.
- * @param ep_param_mask DAT_EP_FIELD_*; any bit fills the whole structure, 0 writes nothing.
- * @param ep_param Out; its addresses stay valid until the EP is freed.
+ * @param ep_param_mask DAT_EP_FIELD_*, bits; any bit fills the whole structure, 0 writes nothing.
+ * @param ep_param Out: one structure; its addresses stay valid until the EP is freed.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 ep_param is NULL.
  */
 DAT_RETURN DAT_API dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
@@ -1009,46 +1048,64 @@ DAT_RETURN DAT_API dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_pa
  * attributes. Where the change needs another queue pair (PZ, receive and request EVD, DTO and
  * segment counts), receives that are posted come back with DAT_DTO_ERR_FLUSHED.
  *
+ * Events on the receive EVD: DAT_DTO_COMPLETION_EVENT of each receive that comes back.
+ *
+ * States: UNCONNECTED, TENTATIVE_CONNECTION_PENDING, UNCONFIGURED_RESERVED, UNCONFIGURED_PASSIVE,
+ * UNCONFIGURED_TENTATIVE; RESERVED, but for the PZ. An EP of the UNCONFIGURED states that is given
+ * what it lacked (PZ, connect EVD) takes the state of the same name without the word.
+ *
  * @param ep_handle The EP.
- * @param ep_param_mask DAT_EP_FIELD_* of what is to change.
- * @param ep_param The new values.
+ * @param ep_param_mask DAT_EP_FIELD_* of what is to change, bits.
+ * @param ep_param One structure with the new values; read only where the mask says so.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The mask names the IA, the state, the communicator
  *     or an address: these cannot be set.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 A value is bad, or an SRQ other than the EP's.
- * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* Not UNCONNECTED, RESERVED (but for the PZ),
- *     TENTATIVE, or one of their UNCONFIGURED companions.
+ * @return DAT_INVALID_PARAMETER (raw) The service type is none that the provider has.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is in another state, which the subtype
+ *     names.
  */
 DAT_RETURN DAT_API dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
                                  const DAT_EP_PARAM* ep_param);
 
 /**
- * Starts a connection to a service point and returns at once.
+ * Starts a connection to a service point. It returns at once; what becomes of the connection an
+ * event tells.
  *
- * Events on the connect EVD: DAT_CONNECTION_EVENT_ESTABLISHED with the private data of the
- * acceptor, or one of ..._PEER_REJECTED (with the private data of the refusal),
- * ..._NON_PEER_REJECTED, ..._UNREACHABLE, ..._TIMED_OUT, ..._BROKEN.
+ * Events on the connect EVD, one of: DAT_CONNECTION_EVENT_ESTABLISHED with the private data of the
+ * acceptor; DAT_CONNECTION_EVENT_PEER_REJECTED with that of the refusal;
+ * DAT_CONNECTION_EVENT_NON_PEER_REJECTED, where nobody listens; DAT_CONNECTION_EVENT_UNREACHABLE;
+ * DAT_CONNECTION_EVENT_TIMED_OUT; DAT_CONNECTION_EVENT_BROKEN.
+ *
+ * States: UNCONNECTED; of a datagram EP any. From a successful call on the EP is
+ * ACTIVE_CONNECTION_PENDING, with the event CONNECTED, or DISCONNECTED when it tells of a failure.
+ * After an error of the call it is as before.
  *
  * @param ep_handle The EP.
- * @param remote_ia_address Socket address of the peer's IA; copied.
- * @param remote_conn_qual What the peer's service point listens on.
- * @param timeout Microseconds until ..._TIMED_OUT, or DAT_TIMEOUT_INFINITE.
- * @param private_data_size Bytes, at most max_private_data_size of the provider.
- * @param private_data For the peer; copied. May be NULL when the size is 0.
+ * @param remote_ia_address Socket address of the peer's IA, a struct sockaddr of AF_INET or
+ *     AF_INET6; its port does not matter. Copied.
+ * @param remote_conn_qual Qualifier that the peer's service point listens on, 64 bits in host
+ *     order.
+ * @param timeout Microseconds until DAT_CONNECTION_EVENT_TIMED_OUT, or DAT_TIMEOUT_INFINITE.
+ * @param private_data_size Number of bytes, 0 to max_private_data_size of the provider.
+ * @param private_data Bytes for the peer, in its connection request; copied. May be NULL when their
+ *     number is 0.
  * @param qos DAT_QOS_BEST_EFFORT.
  * @param connect_flags DAT_CONNECT_DEFAULT_FLAG.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 remote_ia_address is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 timeout is 0.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 private_data_size is negative or too large.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 private_data is NULL and its size is not 0.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 private_data is NULL and private_data_size is not
+ *     0.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_CONN The EP has no connect EVD.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no PZ, or its connect EVD
  *     lacks DAT_EVD_CONNECTION_FLAG.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is not UNCONNECTED.
- * @return DAT_MODEL_NOT_SUPPORTED Other qos or flags.
+ * @return DAT_MODEL_NOT_SUPPORTED qos or connect_flags are others than these.
+ * @return DAT_INVALID_ADDRESS (raw) The provider has no way to this address.
  */
 DAT_RETURN DAT_API dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
                                   DAT_CONN_QUAL remote_conn_qual, DAT_TIMEOUT timeout,
@@ -1059,6 +1116,11 @@ DAT_RETURN DAT_API dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR re
  * Connects to the peer of another endpoint, as dat_ep_connect() with that one's address and
  * qualifier.
  *
+ * Events: As dat_ep_connect().
+ *
+ * States: Of ep_handle UNCONNECTED, of dup_ep_handle CONNECTED; from then on as for
+ * dat_ep_connect().
+ *
  * @param ep_handle The EP.
  * @param dup_ep_handle An EP that is CONNECTED.
  * @param timeout As for dat_ep_connect().
@@ -1066,10 +1128,11 @@ DAT_RETURN DAT_API dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR re
  * @param private_data As for dat_ep_connect().
  * @param qos As for dat_ep_connect().
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle or dup_ep_handle is no EP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 timeout is 0.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 private_data_size is negative or too large.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 private_data is NULL and its size is not 0.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 private_data is NULL and private_data_size is not
+ *     0.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* dup_ep_handle is not CONNECTED, or ep_handle not
  *     UNCONNECTED.
  * @return ... As dat_ep_connect().
@@ -1081,44 +1144,56 @@ DAT_RETURN DAT_API dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup
 /**
  * Connects to a common service point.
  *
- * Events: as dat_ep_connect().
+ * Events: As dat_ep_connect().
+ *
+ * States: As for dat_ep_connect().
  *
  * @param ep_handle The EP.
- * @param remote_ia_address Address and port, family AF_INET.
+ * @param remote_ia_address Socket address of the peer's CSP, family AF_INET, with its port in
+ *     network order. Copied.
  * @param timeout As for dat_ep_connect().
  * @param private_data_size As for dat_ep_connect().
  * @param private_data As for dat_ep_connect().
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 remote_ia_address is NULL.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_ADDRESS|DAT_INVALID_ADDRESS_MALFORMED remote_ia_address is not AF_INET, or
  *     has no port.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 timeout is 0.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 private_data_size is negative or too large.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 private_data is NULL and its size is not 0.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 private_data is NULL and private_data_size is not
+ *     0.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no common service points.
- * @return ... As dat_ep_connect().
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_CONN The EP has no connect EVD.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no PZ, or its connect EVD
+ *     lacks DAT_EVD_CONNECTION_FLAG.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is not UNCONNECTED.
+ * @return DAT_INVALID_ADDRESS (raw) The provider has no way to this address.
  */
 DAT_RETURN DAT_API dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
                                          DAT_IA_ADDRESS_PTR remote_ia_address, DAT_TIMEOUT timeout,
                                          DAT_COUNT private_data_size, const DAT_PVOID private_data);
 
 /**
- * Ends a connection, or gives up one that is being made. Gracefully: the requests that are posted
- * are done first, while the EP is DISCONNECT_PENDING and takes no more; the call does not wait for
- * them. Where the peer never lets them finish, an abrupt disconnect, the peer's own or an error
- * ends it. Work that is posted when the connection goes down completes with DAT_DTO_ERR_FLUSHED.
+ * Disconnects an endpoint: ends its connection, or gives up one that is being made. Gracefully: the
+ * requests that are posted are done first, while the EP is DISCONNECT_PENDING and takes no more;
+ * the call does not wait for them. Where the peer never lets them finish, an abrupt disconnect, the
+ * peer's own or an error ends it. Work that is posted when the connection goes down completes with
+ * DAT_DTO_ERR_FLUSHED.
  *
  * Events on the connect EVD: DAT_CONNECTION_EVENT_DISCONNECTED, once, on both sides.
+ *
+ * States: CONNECTED, ACTIVE_CONNECTION_PENDING, COMPLETION_PENDING; abruptly also
+ * DISCONNECT_PENDING. In DISCONNECTED, and for a datagram EP, the call does nothing. Afterwards the
+ * EP is DISCONNECTED, or DISCONNECT_PENDING until a graceful disconnect is done.
  *
  * @param ep_handle The EP.
  * @param close_flags DAT_CLOSE_ABRUPT_FLAG or DAT_CLOSE_GRACEFUL_FLAG.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 Graceful, and the EP is in DISCONNECT_PENDING
  *     already.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP has no connection and none is being made.
- *     DISCONNECTED is success.
  */
 DAT_RETURN DAT_API dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS close_flags);
 
@@ -1127,11 +1202,11 @@ DAT_RETURN DAT_API dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS cl
  * names say the opposite: 0 means idle.
  *
  * @param ep_handle The EP.
- * @param ep_state Out. May be NULL.
- * @param recv_idle Out: receives whose completion was not taken yet. May be NULL.
- * @param request_idle Out: requests whose completion was not taken yet. May be NULL.
+ * @param ep_state Out: DAT_EP_STATE_*. May be NULL.
+ * @param recv_idle Out: number of receives whose completion was not taken yet. May be NULL.
+ * @param request_idle Out: number of requests whose completion was not taken yet. May be NULL.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  */
 DAT_RETURN DAT_API dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE* ep_state,
                                      DAT_BOOLEAN* recv_idle, DAT_BOOLEAN* request_idle);
@@ -1140,30 +1215,33 @@ DAT_RETURN DAT_API dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE* ep_s
  * Tells how many receive buffers an endpoint with SRQ holds.
  *
  * @param ep_handle The EP.
- * @param nbufs_allocated Out: receives that messages have taken and whose events the consumer has
- *     not. May be NULL.
- * @param bufs_alloc_span Out: how many were posted from the oldest to the newest of them. May be
- *     NULL.
+ * @param nbufs_allocated Out: number of receives that messages have taken and whose events the
+ *     consumer has not. May be NULL.
+ * @param bufs_alloc_span Out: number of receives that were posted from the oldest to the newest of
+ *     them. May be NULL.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  */
 DAT_RETURN DAT_API dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT* nbufs_allocated,
                                      DAT_COUNT* bufs_alloc_span);
 
 /**
- * Limits how many buffers an endpoint takes from its SRQ.
- *
- * @param ep_handle The EP.
- * Events: DAT_ASYNC_ERROR_EP_BROKEN with reason DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT on the async EVD,
- * once for each setting; DAT_CONNECTION_EVENT_BROKEN. Receives are counted as by
+ * Limits how many receives an endpoint takes from its SRQ. They are counted as by
  * dat_ep_recv_query(), whenever the consumer waits on the receive EVD or dequeues from it. A
  * watermark that has acted is off until it is set again.
  *
- * @param soft_high_watermark When it holds more than these, at once perhaps, there is the event;
+ * Events on the async EVD: DAT_ASYNC_ERROR_EP_BROKEN with reason DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT,
+ * once for each setting. On the connect EVD: DAT_CONNECTION_EVENT_BROKEN.
+ *
+ * States: The EP has an SRQ.
+ *
+ * @param ep_handle The EP.
+ * @param soft_high_watermark Number of receives. When the EP holds more, perhaps already now, there
+ *     is the async event; DAT_WATERMARK_INFINITE: never.
+ * @param hard_high_watermark Number of receives. When the EP holds more the connection is broken;
  *     DAT_WATERMARK_INFINITE: never.
- * @param hard_high_watermark When it holds more than these the connection is broken.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 soft_high_watermark is negative.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 hard_high_watermark is negative or below the soft.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_RECV_WATERMARK The EP has no SRQ, or holds more
@@ -1173,23 +1251,31 @@ DAT_RETURN DAT_API dat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_
                                         DAT_COUNT hard_high_watermark);
 
 /**
- * Makes a disconnected endpoint usable again, UNCONNECTED and without posted work. Completions not
- * taken yet stay in their EVD.
+ * Makes a disconnected endpoint usable again, without posted work. Completions not taken yet stay
+ * in their EVD.
+ *
+ * States: DISCONNECTED; afterwards the EP is UNCONNECTED. In UNCONNECTED the call does nothing.
  *
  * @param ep_handle The EP.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is neither DISCONNECTED nor UNCONNECTED.
  */
 DAT_RETURN DAT_API dat_ep_reset(DAT_EP_HANDLE ep_handle);
 
 /**
- * Frees an endpoint; a connection is ended as by an abrupt dat_ep_disconnect(). Events that name it
+ * Frees an endpoint. A connection is ended as by an abrupt dat_ep_disconnect(). Events that name it
  * stay in their EVDs.
+ *
+ * Events on the connect EVD, when there was a connection: DAT_CONNECTION_EVENT_DISCONNECTED, on
+ * both sides.
+ *
+ * States: All but RESERVED, PASSIVE_CONNECTION_PENDING, TENTATIVE_CONNECTION_PENDING and the
+ * UNCONFIGURED ones.
  *
  * @param ep_handle The EP.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is in RESERVED,
  *     PASSIVE_CONNECTION_PENDING or TENTATIVE_CONNECTION_PENDING.
  */
@@ -1204,45 +1290,55 @@ DAT_RETURN DAT_API dat_ep_free(DAT_EP_HANDLE ep_handle);
  * Events on the request EVD: DAT_DTO_COMPLETION_EVENT with the cookie, unless suppressed. Errors
  * always complete.
  *
+ * States: CONNECTED; DISCONNECTED, where the work completes at once with DAT_DTO_ERR_FLUSHED.
+ *
  * @param ep_handle The EP.
- * @param num_segments Segments in local_iov, at most max_request_iov of the EP; 0 sends an empty
- *     message.
- * @param local_iov Memory to send, registered in the EP's PZ. May be NULL when there are no
- *     segments.
- * @param user_cookie Comes back in the completion.
- * @param completion_flags DAT_COMPLETION_*: suppress the completion, wake a peer that waits for
- *     solicited events, or wait for earlier reads.
+ * @param num_segments Number of segments in local_iov, at most max_request_iov of the EP; 0 sends
+ *     an empty message.
+ * @param local_iov Array of num_segments segments (address, length in bytes, lmr_context) of memory
+ *     to send, registered in the EP's PZ. May be NULL when num_segments is 0.
+ * @param user_cookie 64 bits that come back in the completion.
+ * @param completion_flags DAT_COMPLETION_*, bits: suppress the completion, wake a peer that waits
+ *     for solicited events, or wait for earlier reads.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
- * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_UNCONNECTED The EP is neither CONNECTED nor
- *     DISCONNECTED (then the work is flushed).
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_UNCONNECTED The EP is in another state, whichever.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The request queue is full:
  *     max_request_dtos are posted and not taken.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 num_segments is negative or above the limit.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 local_iov is NULL and there are segments.
+ * @return DAT_INVALID_PARAMETER (raw) num_segments is negative or above the limit.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 local_iov is NULL and num_segments is not 0.
+ * @return DAT_LENGTH_ERROR (raw) The segments are together longer than any message may be.
+ * @return DAT_INTERNAL_ERROR (raw) The EP has no request EVD.
  */
 DAT_RETURN DAT_API dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                     DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE user_cookie,
                                     DAT_COMPLETION_FLAGS completion_flags);
 
 /**
- * Posts a receive for one message of the peer. It may be posted in any state.
+ * Posts a receive for one message of the peer.
+ *
+ * States: Any, also before the EP is connected. In DISCONNECTED it completes at once with
+ * DAT_DTO_ERR_FLUSHED.
  *
  * Events on the receive EVD: DAT_DTO_COMPLETION_EVENT with the cookie and the length received.
  *
  * @param ep_handle The EP.
- * @param num_segments Segments in local_iov, at most max_recv_iov of the EP.
- * @param local_iov Memory to fill, registered with DAT_MEM_PRIV_LOCAL_WRITE_FLAG in the EP's PZ; at
- *     least as large as the message.
- * @param user_cookie Comes back in the completion.
+ * @param num_segments Number of segments in local_iov, at most max_recv_iov of the EP; 0 takes an
+ *     empty message.
+ * @param local_iov Array of num_segments segments of memory to fill, registered with
+ *     DAT_MEM_PRIV_LOCAL_WRITE_FLAG in the EP's PZ; together at least as long as the message.
+ * @param user_cookie 64 bits that come back in the completion.
  * @param completion_flags DAT_COMPLETION_DEFAULT_FLAG.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The receive queue is full: max_recv_dtos
  *     are posted and not taken.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_SRQ_IN_USE The EP takes its receives from an SRQ.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 num_segments is negative or above the limit.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 local_iov is NULL and there are segments.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no PZ yet.
+ * @return DAT_INVALID_PARAMETER (raw) num_segments is negative or above the limit.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 local_iov is NULL and num_segments is not 0.
+ * @return DAT_LENGTH_ERROR (raw) The segments are together longer than any message may be.
+ * @return DAT_INTERNAL_ERROR (raw) The EP has no receive EVD.
  */
 DAT_RETURN DAT_API dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                     DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE user_cookie,
@@ -1252,17 +1348,22 @@ DAT_RETURN DAT_API dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segme
  * Posts a write into the peer's memory. Nothing completes at the peer; its bytes are placed in
  * order, so that who sees the last one sees all.
  *
- * Events on the request EVD: DAT_DTO_COMPLETION_EVENT, as for dat_ep_post_send().
+ * Events: As dat_ep_post_send().
+ *
+ * States: As for dat_ep_post_send().
  *
  * @param ep_handle The EP.
- * @param num_segments Segments in local_iov, at most max_rdma_write_iov of the EP.
- * @param local_iov Memory to write from.
- * @param user_cookie Comes back in the completion.
- * @param remote_iov Where to: address and rmr_context in the peer. The length is that of the local
- *     segments.
+ * @param num_segments Number of segments in local_iov, at most max_request_iov of the EP; 0 writes
+ *     nothing.
+ * @param local_iov Array of num_segments segments (address, length in bytes, lmr_context) of memory
+ *     to write from, registered in the EP's PZ. May be NULL when num_segments is 0.
+ * @param user_cookie As for dat_ep_post_send().
+ * @param remote_iov One segment to write to: virtual_address and rmr_context in the peer, which has
+ *     registered it with DAT_MEM_PRIV_REMOTE_WRITE_FLAG. Its segment_length is not read: as many
+ *     bytes are written as the local segments have.
  * @param completion_flags As for dat_ep_post_send().
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 remote_iov is NULL.
  * @return ... As dat_ep_post_send().
  */
@@ -1274,17 +1375,23 @@ DAT_RETURN DAT_API dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num
 /**
  * Posts a read of the peer's memory. Nothing completes at the peer.
  *
- * Events on the request EVD: DAT_DTO_COMPLETION_EVENT, as for dat_ep_post_send().
+ * Events: As dat_ep_post_send().
+ *
+ * States: As for dat_ep_post_send().
  *
  * @param ep_handle The EP.
- * @param num_segments Segments in local_iov, at most max_rdma_read_iov of the EP.
- * @param local_iov Memory to fill, registered with DAT_MEM_PRIV_LOCAL_WRITE_FLAG.
- * @param user_cookie Comes back in the completion.
- * @param remote_iov Where from: address and rmr_context in the peer. The length is that of the
- *     local segments.
+ * @param num_segments Number of segments in local_iov, at most max_request_iov of the EP and
+ *     max_iov_segments_per_rdma_read of the IA; 0 reads nothing.
+ * @param local_iov Array of num_segments segments (address, length in bytes, lmr_context) of memory
+ *     to fill, registered with DAT_MEM_PRIV_LOCAL_WRITE_FLAG in the EP's PZ. May be NULL when
+ *     num_segments is 0.
+ * @param user_cookie As for dat_ep_post_send().
+ * @param remote_iov One segment to read from: virtual_address and rmr_context in the peer, which
+ *     has registered it with DAT_MEM_PRIV_REMOTE_READ_FLAG. Its segment_length is not read: as many
+ *     bytes come as the local segments have.
  * @param completion_flags As for dat_ep_post_send().
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 remote_iov is NULL.
  * @return ... As dat_ep_post_send().
  */
@@ -1299,16 +1406,20 @@ DAT_RETURN DAT_API dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_
  * receive completes as DAT_DTO_RECEIVE_WITH_INVALIDATE and names the context. Any other context
  * fails the send (DAT_DTO_ERR_REMOTE_ACCESS) and breaks the connection.
  *
+ * Events: As dat_ep_post_send().
+ *
+ * States: As for dat_ep_post_send().
+ *
  * @param ep_handle The EP.
  * @param num_segments As for dat_ep_post_send().
  * @param local_iov As for dat_ep_post_send().
  * @param user_cookie As for dat_ep_post_send().
  * @param completion_flags As for dat_ep_post_send().
- * @param invalidate_flag DAT_TRUE to invalidate.
- * @param rmr_context What to invalidate.
- * @return DAT_SUCCESS, and what dat_ep_post_send() returns.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @param invalidate_flag DAT_TRUE to invalidate; with DAT_FALSE the call is dat_ep_post_send().
+ * @param rmr_context The peer's context to invalidate, in host order.
+ * @return DAT_SUCCESS
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The adapter has no memory windows of this kind.
+ * @return ... As dat_ep_post_send().
  */
 DAT_RETURN DAT_API dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
                                                     DAT_LMR_TRIPLET* local_iov,
@@ -1318,20 +1429,29 @@ DAT_RETURN DAT_API dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT
                                                     DAT_RMR_CONTEXT rmr_context);
 
 /**
- * Posts a read into a remote memory region of this side.
+ * Posts a read of the peer's memory into a remote memory region of this side.
+ *
+ * Events: As dat_ep_post_send().
+ *
+ * States: As for dat_ep_post_send().
  *
  * @param ep_handle The EP.
- * @param local_iov Memory to fill, by its RMR context.
+ * @param local_iov One segment to fill: address, length in bytes, and the context that
+ *     dat_rmr_bind() gave.
  * @param user_cookie As for dat_ep_post_send().
  * @param remote_iov As for dat_ep_post_rdma_read().
  * @param completion_flags As for dat_ep_post_send().
- * @return DAT_SUCCESS, and what dat_ep_post_rdma_read() returns.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
+ * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 local_iov is NULL, its RMR is not bound under this
  *     context, or it reaches beyond what the RMR is bound to.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 remote_iov is NULL.
  * @return DAT_PRIVILEGES_VIOLATION The RMR is bound without remote write.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The adapter has no memory windows.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_UNCONNECTED The EP is in another state, whichever.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The request queue is full:
+ *     max_request_dtos are posted and not taken.
+ * @return DAT_INTERNAL_ERROR (raw) The EP has no request EVD.
  */
 DAT_RETURN DAT_API dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
                                                 const DAT_RMR_TRIPLET* local_iov,
@@ -1348,36 +1468,39 @@ DAT_RETURN DAT_API dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
  * Events on the EVD: DAT_CONNECTION_REQUEST_EVENT with the CR, this PSP and the qualifier.
  *
  * @param ia_handle The IA.
- * @param conn_qual What peers connect to; all 64 bits count.
+ * @param conn_qual Qualifier that peers connect to, in host order; all 64 bits count.
  * @param evd_handle EVD with DAT_EVD_CR_FLAG.
  * @param psp_flags DAT_PSP_CONSUMER_FLAG: the program brings the EP when it accepts.
  *     DAT_PSP_PROVIDER_FLAG: each request brings one without PZ and EVDs (dat_cr_query(),
  *     local_ep_handle), which dat_ep_modify() completes before it is accepted.
  * @param psp_handle Out: the PSP.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_CR evd_handle is none, or lacks
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_CR evd_handle is no EVD of the IA, or lacks
  *     DAT_EVD_CR_FLAG.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 psp_handle is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 psp_flags is unknown.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) DAT_PSP_PROVIDER_FLAG, and the provider makes no EPs.
- * @return DAT_CONN_QUAL_IN_USE Somebody listens there: this IA (with the class bit), or another
- *     (raw).
+ * @return DAT_CONN_QUAL_IN_USE A PSP of this IA listens there.
+ * @return DAT_CONN_QUAL_IN_USE (raw) Somebody else does.
  */
 DAT_RETURN DAT_API dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
                                   DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
                                   DAT_PSP_HANDLE* psp_handle);
 
 /**
- * Listens on a free qualifier below 65536 that the provider chooses.
+ * Listens on a free qualifier below 65536 that the provider chooses. In all else it is
+ * dat_psp_create().
+ *
+ * Events: As dat_psp_create().
  *
  * @param ia_handle The IA.
- * @param conn_qual Out: the qualifier.
+ * @param conn_qual Out: the qualifier, in host order.
  * @param evd_handle As for dat_psp_create().
  * @param psp_flags As for dat_psp_create().
  * @param psp_handle Out: the PSP.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 conn_qual is NULL.
  * @return DAT_CONN_QUAL_UNAVAILABLE (raw) None is free.
  * @return ... As dat_psp_create().
@@ -1391,9 +1514,9 @@ DAT_RETURN DAT_API dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL* co
  *
  * @param psp_handle The PSP.
  * @param psp_param_mask Ignored: all members are filled.
- * @param psp_param Out.
+ * @param psp_param Out: one structure.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PSP psp_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PSP psp_handle is no PSP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 psp_param is NULL.
  */
 DAT_RETURN DAT_API dat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK psp_param_mask,
@@ -1404,7 +1527,7 @@ DAT_RETURN DAT_API dat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK p
  *
  * @param psp_handle The PSP.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PSP psp_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PSP psp_handle is no PSP.
  */
 DAT_RETURN DAT_API dat_psp_free(DAT_PSP_HANDLE psp_handle);
 
@@ -1415,15 +1538,19 @@ DAT_RETURN DAT_API dat_psp_free(DAT_PSP_HANDLE psp_handle);
  *
  * Events on the EVD: DAT_CONNECTION_REQUEST_EVENT, once.
  *
+ * States: The EP is UNCONNECTED; then RESERVED, from the request on PASSIVE_CONNECTION_PENDING. One
+ * without PZ or connect EVD is UNCONFIGURED_RESERVED and UNCONFIGURED_PASSIVE in their place until
+ * dat_ep_modify() gives it both.
+ *
  * @param ia_handle The IA.
  * @param conn_qual As for dat_psp_create().
- * @param ep_handle An EP that is UNCONNECTED.
+ * @param ep_handle The EP.
  * @param evd_handle EVD with DAT_EVD_CR_FLAG.
  * @param rsp_handle Out: the RSP.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_CR evd_handle is none, or lacks
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP of the IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_CR evd_handle is no EVD of the IA, or lacks
  *     DAT_EVD_CR_FLAG.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 rsp_handle is NULL.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is not UNCONNECTED.
@@ -1440,20 +1567,22 @@ DAT_RETURN DAT_API dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qu
  *
  * @param rsp_handle The RSP.
  * @param rsp_param_mask Ignored: all members are filled.
- * @param rsp_param Out.
+ * @param rsp_param Out: one structure.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RSP rsp_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RSP rsp_handle is no RSP.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 rsp_param is NULL.
  */
 DAT_RETURN DAT_API dat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param_mask,
                                  DAT_RSP_PARAM* rsp_param);
 
 /**
- * Frees an RSP. Its EP is UNCONNECTED again if no request has come.
+ * Frees an RSP.
+ *
+ * States: Its EP is UNCONNECTED again if no request has come.
  *
  * @param rsp_handle The RSP.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RSP rsp_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RSP rsp_handle is no RSP.
  */
 DAT_RETURN DAT_API dat_rsp_free(DAT_RSP_HANDLE rsp_handle);
 
@@ -1467,15 +1596,15 @@ DAT_RETURN DAT_API dat_rsp_free(DAT_RSP_HANDLE rsp_handle);
  *
  * @param ia_handle The IA.
  * @param comm Socket domain, type and protocol: AF_INET, SOCK_STREAM, 0 or IPPROTO_TCP.
- * @param ia_address Address of the IA, or INADDR_ANY, and port. With port 0 a free one is chosen;
- *     dat_csp_query() tells which.
+ * @param ia_address Socket address: family AF_INET, address of the IA or INADDR_ANY, port in
+ *     network order. With port 0 a free one is chosen; dat_csp_query() tells which.
  * @param evd_handle EVD with DAT_EVD_CR_FLAG.
  * @param csp_handle Out: the CSP.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 comm is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 ia_address is NULL.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_CR evd_handle is none, or lacks
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_CR evd_handle is no EVD of the IA, or lacks
  *     DAT_EVD_CR_FLAG.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 csp_handle is NULL.
  * @return DAT_COMM_NOT_SUPPORTED There are no such addresses.
@@ -1495,20 +1624,21 @@ DAT_RETURN DAT_API dat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM* comm,
  *
  * @param csp_handle The CSP.
  * @param csp_param_mask Ignored: all members are filled.
- * @param csp_param Out.
+ * @param csp_param Out: one structure.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CSP csp_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CSP csp_handle is no CSP.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 csp_param is NULL.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no common service points.
  */
 DAT_RETURN DAT_API dat_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK csp_param_mask,
                                  DAT_CSP_PARAM* csp_param);
 
 /**
- * Frees a CSP.
+ * Stops listening on a socket address. Requests that have arrived can still be answered.
  *
  * @param csp_handle The CSP.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CSP csp_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CSP csp_handle is no CSP.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider has no common service points.
  */
 DAT_RETURN DAT_API dat_csp_free(DAT_CSP_HANDLE csp_handle);
@@ -1518,10 +1648,10 @@ DAT_RETURN DAT_API dat_csp_free(DAT_CSP_HANDLE csp_handle);
  *
  * @param cr_handle The CR.
  * @param cr_param_mask Ignored: all members are filled.
- * @param cr_param Out; address and private data stay valid until the request is accepted or
- *     rejected.
+ * @param cr_param Out: one structure; address and private data (private_data_size bytes) stay valid
+ *     until the request is accepted or rejected.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CR cr_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CR cr_handle is no CR.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 cr_param is NULL.
  */
 DAT_RETURN DAT_API dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask,
@@ -1532,53 +1662,62 @@ DAT_RETURN DAT_API dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_pa
  * rejected.
  *
  * Events on the EP's connect EVD: DAT_CONNECTION_EVENT_ESTABLISHED without private data, or
- * ..._ACCEPT_COMPLETION_ERROR when the peer has gone. The peer's first message may be there before
- * it.
+ * DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR when the peer has gone. The peer's first message may
+ * be there before it.
+ *
+ * States: The EP is UNCONNECTED; one that came with the CR PASSIVE_CONNECTION_PENDING or
+ * TENTATIVE_CONNECTION_PENDING. It has a PZ and a connect EVD. Then it is COMPLETION_PENDING, with
+ * the event CONNECTED or DISCONNECTED.
  *
  * @param cr_handle The CR.
- * @param ep_handle EP that is UNCONNECTED and has a PZ and a connect EVD; for a CR with an EP of
- *     its own (dat_cr_query(), local_ep_handle) that one or DAT_HANDLE_NULL.
- * @param private_data_size Bytes, at most max_private_data_size of the provider.
- * @param private_data For the peer, in its ESTABLISHED event; copied. May be NULL when the size is
- *     0.
+ * @param ep_handle The EP to connect; for a CR with an EP of its own (dat_cr_query(),
+ *     local_ep_handle) that one or DAT_HANDLE_NULL.
+ * @param private_data_size Number of bytes, 0 to max_private_data_size of the provider.
+ * @param private_data Bytes for the peer, in its DAT_CONNECTION_EVENT_ESTABLISHED; copied. May be
+ *     NULL when their number is 0.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CR cr_handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none, is not the CR's own, or lacks
- *     PZ or connect EVD.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CR cr_handle is no CR.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP, is not the CR's own, or
+ *     lacks PZ or connect EVD.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 private_data_size is negative or too large.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 private_data is NULL and its size is not 0.
- * @return DAT_INVALID_STATE (raw) The EP is not UNCONNECTED.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 private_data is NULL and private_data_size is not
+ *     0.
+ * @return DAT_INVALID_STATE (raw) The EP is in another state.
  */
 DAT_RETURN DAT_API dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
                                  DAT_COUNT private_data_size, const DAT_PVOID private_data);
 
 /**
  * Refuses a connection request. The CR is gone when the call succeeds, and with it the EP that a
- * provider-flag PSP made for it; that of an RSP is UNCONNECTED again. The peer gets
- * DAT_CONNECTION_EVENT_PEER_REJECTED.
+ * provider-flag PSP made for it; that of an RSP is UNCONNECTED again.
+ *
+ * Events on the connect EVD of the peer: DAT_CONNECTION_EVENT_PEER_REJECTED with the private data.
  *
  * @param cr_handle The CR.
- * @param private_data_size Bytes, at most max_private_data_size of the provider.
- * @param private_data For the peer, in that event; copied. May be NULL when the size is 0.
+ * @param private_data_size Number of bytes, 0 to max_private_data_size of the provider.
+ * @param private_data Bytes for the peer, in that event; copied. May be NULL when their number is
+ *     0.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CR cr_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CR cr_handle is no CR.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 private_data_size is negative or too large.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 private_data is NULL and its size is not 0.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 private_data is NULL and private_data_size is not
+ *     0.
  */
 DAT_RETURN DAT_API dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
                                  const DAT_PVOID private_data);
 
 /**
- * Hands a connection request to another service point of the IA, whose EVD gets a
- * DAT_CONNECTION_REQUEST_EVENT with a new CR. This CR is gone, as after dat_cr_reject(), but that
- * the peer notices nothing.
+ * Hands a connection request to another service point of the IA. This CR is gone, as after
+ * dat_cr_reject(), but that the peer notices nothing.
+ *
+ * Events on the EVD of that service point: DAT_CONNECTION_REQUEST_EVENT with a new CR.
  *
  * @param cr_handle The CR.
- * @param conn_qual Of that service point.
+ * @param conn_qual Qualifier of that service point, in host order.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CR cr_handle is none.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 No service point of the IA takes requests there: none
- *     listens, or it is an RSP that has had its request.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CR cr_handle is no CR.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 No service point of the IA takes requests there:
+ *     none listens, or it is an RSP that has had its request.
  * @return DAT_NOT_IMPLEMENTED The provider does not have it.
  */
 DAT_RETURN DAT_API dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL conn_qual);
@@ -1591,9 +1730,9 @@ DAT_RETURN DAT_API dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL conn_qu
  * @param ia_handle The IA.
  * @param pz_handle Out: the PZ.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 pz_handle is NULL.
- * @return DAT_INSUFFICIENT_RESOURCES The device has none left.
+ * @return DAT_INSUFFICIENT_RESOURCES (raw) The device has none left.
  */
 DAT_RETURN DAT_API dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE* pz_handle);
 
@@ -1602,9 +1741,9 @@ DAT_RETURN DAT_API dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE* pz_hand
  *
  * @param pz_handle The PZ.
  * @param pz_param_mask Ignored: all members are filled.
- * @param pz_param Out.
+ * @param pz_param Out: one structure.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is no PZ.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 pz_param is NULL.
  */
 DAT_RETURN DAT_API dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask,
@@ -1615,7 +1754,7 @@ DAT_RETURN DAT_API dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_pa
  *
  * @param pz_handle The PZ.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is no PZ.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_PZ_IN_USE An EP, LMR, RMR or SRQ is in it.
  */
 DAT_RETURN DAT_API dat_pz_free(DAT_PZ_HANDLE pz_handle);
@@ -1625,7 +1764,7 @@ DAT_RETURN DAT_API dat_pz_free(DAT_PZ_HANDLE pz_handle);
  *
  * @param lmr_handle The LMR.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr_handle is no LMR.
  * @return DAT_INVALID_STATE (raw) An RMR is bound to it.
  */
 DAT_RETURN DAT_API dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
@@ -1634,12 +1773,13 @@ DAT_RETURN DAT_API dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
  * Makes what the CPU wrote visible to reads of peers, on machines where it is not by itself.
  *
  * @param ia_handle The IA.
- * @param local_segments Memory concerned.
- * @param num_segments How many segments.
+ * @param local_segments Array of num_segments segments (address, length in bytes) of the memory
+ *     concerned.
+ * @param num_segments Number of segments in local_segments.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 local_segments is NULL although there are some, or
- *     one goes beyond the end of the address space.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 local_segments is NULL and num_segments is not 0,
+ *     or one goes beyond the end of the address space.
  */
 DAT_RETURN DAT_API dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
                                           const DAT_LMR_TRIPLET* local_segments,
@@ -1649,12 +1789,13 @@ DAT_RETURN DAT_API dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
  * Makes what peers wrote visible to the CPU, on machines where it is not by itself.
  *
  * @param ia_handle The IA.
- * @param local_segments Memory concerned.
- * @param num_segments How many segments.
+ * @param local_segments Array of num_segments segments (address, length in bytes) of the memory
+ *     concerned.
+ * @param num_segments Number of segments in local_segments.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 local_segments is NULL although there are some, or
- *     one goes beyond the end of the address space.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 local_segments is NULL and num_segments is not 0,
+ *     or one goes beyond the end of the address space.
  */
 DAT_RETURN DAT_API dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
                                            const DAT_LMR_TRIPLET* local_segments,
@@ -1667,7 +1808,7 @@ DAT_RETURN DAT_API dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
  * @param pz_handle The PZ.
  * @param rmr_handle Out: the RMR.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is no PZ.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 rmr_handle is NULL.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION The adapter has no more.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The adapter has no memory windows (max_rmrs is 0).
@@ -1681,7 +1822,8 @@ DAT_RETURN DAT_API dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE* rmr_h
  *
  * @param pz_handle The PZ.
  * @param rmr_handle Out: the RMR.
- * @return DAT_SUCCESS, and what dat_rmr_create() returns.
+ * @return DAT_SUCCESS
+ * @return ... As dat_rmr_create().
  */
 DAT_RETURN DAT_API dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE* rmr_handle);
 
@@ -1689,10 +1831,10 @@ DAT_RETURN DAT_API dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE
  * Tells what an RMR is bound to.
  *
  * @param rmr_handle The RMR.
- * @param rmr_param_mask All members are filled, whatever it says.
- * @param rmr_param Out.
+ * @param rmr_param_mask DAT_RMR_FIELD_*, bits. All members are filled, whatever it says.
+ * @param rmr_param Out: one structure.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RMR rmr_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RMR rmr_handle is no RMR.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The triplet is asked for, and the RMR is not
  *     bound.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 rmr_param is NULL.
@@ -1708,25 +1850,30 @@ DAT_RETURN DAT_API dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK r
  * dat_rmr_create_for_ep() is bound anew without having been unbound. One that fails breaks the
  * connection and leaves the RMR unbound.
  *
+ * States: The EP is CONNECTED. An RMR of dat_rmr_create_for_ep() is unbound, or bound for this EP.
+ *
  * @param rmr_handle The RMR.
  * @param lmr_handle Registered memory. Not looked at when unbinding.
- * @param lmr_triplet The part of it.
- * @param mem_priv What peers may do there. The local privileges mean nothing here.
- * @param va_type Whether peers count addresses from 0.
- * @param ep_handle A CONNECTED EP, which orders the bind with its transfers.
- * @param user_cookie Comes back in the completion.
- * @param completion_flags DAT_COMPLETION_*.
- * @param rmr_context Out: what peers name the memory by; another one after each bind. May be NULL.
+ * @param lmr_triplet One segment, the part of it: address, length in bytes (0 unbinds),
+ *     lmr_context.
+ * @param mem_priv DAT_MEM_PRIV_*, bits: what peers may do there. The local privileges mean nothing
+ *     here.
+ * @param va_type DAT_VA_TYPE_VA; DAT_VA_TYPE_ZB: peers count addresses from 0.
+ * @param ep_handle The EP, which orders the bind with its transfers.
+ * @param user_cookie 64 bits that come back in the completion.
+ * @param completion_flags DAT_COMPLETION_*, bits, as for dat_ep_post_send().
+ * @param rmr_context Out: what peers name the memory by, 32 bits in host order; another one after
+ *     each bind. May be NULL.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RMR rmr_handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RMR rmr_handle is no RMR.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr_handle is no LMR.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The part is not all inside the LMR, or names
  *     another one; unbinding: the EP is in another PZ than the RMR.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lmr_triplet is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 LMR, EP and RMR are not in one PZ; or
  *     completion_flags suppress what the EP's request_completion_flags do not.
- * @return DAT_INVALID_STATE|state of the EP It is not CONNECTED.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is not CONNECTED.
  * @return DAT_INVALID_STATE The RMR is bound for another EP.
  * @return DAT_PRIVILEGES_VIOLATION Peers shall write to an LMR without local write.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The EP has no free request.
@@ -1742,21 +1889,26 @@ DAT_RETURN DAT_API dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_ha
  *
  * @param rmr_handle The RMR.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RMR rmr_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RMR rmr_handle is no RMR.
  */
 DAT_RETURN DAT_API dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
 
 /* -- shared receive queues ----------------------------------------------------------- */
 
 /**
- * Makes a queue of receives that several endpoints share.
+ * Makes a shared receive queue: receives for messages to any of several endpoints.
+ *
+ * Events on the async EVD: DAT_ASYNC_ERROR_EP_BROKEN with reason DAT_SRQ_LOW_WATERMARK_EVENT, once,
+ * when fewer receives are posted than the low watermark says.
  *
  * @param ia_handle The IA.
  * @param pz_handle Zone of the memory in its receives.
- * @param srq_attr How many receives it holds, of how many segments, and when to warn.
+ * @param srq_attr max_recv_dtos: number of receives that it holds, 1 to max_recv_per_srq of the IA;
+ *     max_recv_iov: segments of each; low_watermark: as for dat_srq_set_lw(), 0 for none.
  * @param srq_handle Out: the SRQ.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is no PZ of the IA.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 srq_attr is NULL, or its low watermark negative.
  * @return DAT_INSUFFICIENT_RESOURCES (raw) No receives at all, or more than the IA's limits.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 srq_handle is NULL.
@@ -1770,9 +1922,9 @@ DAT_RETURN DAT_API dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
  *
  * @param srq_handle The SRQ.
  * @param srq_param_mask Ignored: all members are filled.
- * @param srq_param Out.
+ * @param srq_param Out: one structure.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is no SRQ.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 srq_param is NULL.
  */
 DAT_RETURN DAT_API dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK srq_param_mask,
@@ -1784,12 +1936,16 @@ DAT_RETURN DAT_API dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK s
  * Events on that endpoint's receive EVD: DAT_DTO_COMPLETION_EVENT.
  *
  * @param srq_handle The SRQ.
- * @param num_segments Segments in local_iov, at most max_recv_iov of the SRQ.
- * @param local_iov Memory to fill.
- * @param user_cookie Comes back in the completion.
+ * @param num_segments Number of segments in local_iov, at most max_recv_iov of the SRQ.
+ * @param local_iov Array of num_segments segments (address, length in bytes, lmr_context) of memory
+ *     to fill, registered with DAT_MEM_PRIV_LOCAL_WRITE_FLAG in the SRQ's PZ.
+ * @param user_cookie 64 bits that come back in the completion.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is none.
- * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The queue is full.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is no SRQ.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The queue is full: max_recv_dtos are
+ *     posted and not taken.
+ * @return DAT_INVALID_PARAMETER (raw) num_segments is negative or above the limit.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 local_iov is NULL and num_segments is not 0.
  */
 DAT_RETURN DAT_API dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
                                      DAT_LMR_TRIPLET* local_iov, DAT_DTO_COOKIE user_cookie);
@@ -1798,20 +1954,24 @@ DAT_RETURN DAT_API dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_se
  * Changes how many receives an SRQ can hold.
  *
  * @param srq_handle The SRQ.
- * @param max_recv_dtos New number, above the low watermark.
+ * @param max_recv_dtos New number of receives, above the low watermark.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is no SRQ.
  * @return DAT_INVALID_STATE More are posted, or the number is not above the low watermark.
+ * @return DAT_INSUFFICIENT_RESOURCES (raw) The number is above max_recv_per_srq of the IA.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_SRQ The device cannot make its queue so long.
  */
 DAT_RETURN DAT_API dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT max_recv_dtos);
 
 /**
  * Sets the number of receives below which an async event warns, once.
  *
+ * Events: As dat_srq_create().
+ *
  * @param srq_handle The SRQ.
- * @param low_watermark The number.
+ * @param low_watermark Number of receives, at most max_recv_dtos of the SRQ; 0: no event.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is no SRQ.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 low_watermark is negative or above the SRQ's size.
  */
 DAT_RETURN DAT_API dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
@@ -1821,7 +1981,7 @@ DAT_RETURN DAT_API dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_water
  *
  * @param srq_handle The SRQ.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_SRQ srq_handle is no SRQ.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_SRQ_IN_USE An EP takes receives from it.
  */
 DAT_RETURN DAT_API dat_srq_free(DAT_SRQ_HANDLE srq_handle);
@@ -1835,22 +1995,17 @@ typedef int DAT_EXTENDED_OP;
 #define DAT_CLOSE_EXTENSION_BASE 0x2000
 
 /**
- * Calls an operation of an extension. Programs use the macros of the extension's header.
+ * Calls an operation of an extension. Programs use the macros of the extension's header. What an
+ * operation answers besides stands with its macro.
  *
  * @param handle Object that the operation works on; an IA by its integer.
  * @param operation With the bit DAT_OPEN_EXTENSION_BASE a query by name: the arguments are a name,
  *     where the handle goes, and more. With DAT_CLOSE_EXTENSION_BASE the end of one.
  * @param ... The operation's arguments, of exactly the types it expects.
  * @return DAT_SUCCESS
- * @return DAT_NOT_IMPLEMENTED A handle is given, and no IA opened so far has extensions. Raw: the
- *     provider lacks the operation.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 handle is NULL, or the integer of no open IA.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA The end of a query: handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_ARG3 A query by name: the name is NULL.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG1 A query by name: the name is longer than 255
- *     characters.
- * @return DAT_PROVIDER_NOT_FOUND|DAT_NAME_NOT_REGISTERED A query by name: no such name, or no
- *     provider for it.
+ * @return DAT_NOT_IMPLEMENTED A handle is given, and no IA opened so far has extensions.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider lacks the operation.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 The handle is NULL, or the integer of no open IA.
  */
 DAT_RETURN DAT_API dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...);
 
@@ -1858,9 +2013,9 @@ DAT_RETURN DAT_API dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation
  * Names a return code. The strings are constants.
  *
  * @param return_value Any code; its class bits do not matter.
- * @param major_message Out: name of the type, "unknown error" if it has none.
- * @param minor_message Out: name of the subtype, "" for none, "unknown minor error" if it has no
- *     name. May be NULL.
+ * @param major_message Out: name of the type; the string "unknown error" if it has none.
+ * @param minor_message Out: name of the subtype; an empty string for none, "unknown minor error" if
+ *     it has no name. May be NULL.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER (raw) Type or subtype has no name.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 major_message is NULL.

@@ -9,6 +9,9 @@
  * A program that includes this header is in the proposal's mode: DAT_EXTENSION_EVENT is the number
  * that events carry, and memory that peers may read is open to their atomic operations too, since
  * the proposal has no privilege for those.
+ *
+ * @source The first public proposal of extensions to DAT, on the mailing list of OpenIB in December
+ *     2005; doc/extensions.md.
  */
 #ifndef _DAT_EXTENSIONS_H_
 #define _DAT_EXTENSIONS_H_
@@ -70,16 +73,17 @@ typedef enum dat_ext_flags {
 /* -- transfers ----------------------------------------------------------------------- */
 
 /**
- * Posts a transfer. Programs use the macros below.
+ * Posts a transfer of the proposal. Programs use its macros: dat_ep_post_rdma_write_immed(),
+ * dat_ep_post_recv_immed(), dat_ep_post_fetch_and_add() and dat_ep_post_cmp_and_swap().
  *
- * @param handle EP.
- * @param operation Which.
- * @param ... What it takes: see the macros.
+ * @param handle The EP.
+ * @param operation DAT_EXT_*: what is posted.
+ * @param ... What the operation takes, of exactly the types that its macro passes on.
  * @return DAT_SUCCESS
- * @return DAT_NOT_IMPLEMENTED No IA opened so far has extensions, or this one has none, or its
- *     provider does not know the proposal.
- * @return DAT_INVALID_HANDLE No EP.
- * @return ... As the macros say.
+ * @return DAT_NOT_IMPLEMENTED No IA opened so far has extensions, or this one has none, or there is
+ *     no such operation.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider does not know the proposal.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP handle is no EP.
  */
 DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
 
@@ -89,18 +93,26 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
  * Events on the request EVD: DAT_EXTENSION_EVENT of type DAT_EXT_RDMA_WRITE_IMMED_STATUS. On the
  * peer's receive EVD: DAT_EXTENSION_EVENT of type DAT_EXT_RECV_IMMED_DATA_EVENT.
  *
- * @param ep Connected EP.
- * @param size Segments in lbuf.
- * @param lbuf Memory to write from.
- * @param cookie Comes back in the completion.
- * @param rbuf Where to.
- * @param idata 32-bit number for the peer.
- * @param eflgs DAT_EXT_WRITE_*_FLAG. Without the first the peer does not notice the write. With the
- *     second the write counts twice among the EP's requests.
- * @param flgs DAT_COMPLETION_*.
+ * States: CONNECTED; DISCONNECTED, where the work completes at once as flushed. In others the
+ * device refuses.
+ *
+ * @param ep The EP.
+ * @param size As for dat_ib_post_rdma_write_immed().
+ * @param lbuf As for dat_ib_post_rdma_write_immed().
+ * @param cookie As for dat_ib_post_rdma_write_immed().
+ * @param rbuf As for dat_ib_post_rdma_write_immed().
+ * @param idata As for dat_ib_post_rdma_write_immed().
+ * @param eflgs DAT_EXT_WRITE_IMMED_FLAG, without which the peer does not notice the write, and
+ *     DAT_EXT_WRITE_CONFIRM_FLAG, with which it completes only when the data has been placed at the
+ *     peer, and counts twice among the EP's requests; bits.
+ * @param flgs As for dat_ib_post_rdma_write_immed().
  * @return DAT_SUCCESS
- * @return DAT_INVALID_PARAMETER Unknown bits in eflgs.
- * @return ... As dat_ep_post_rdma_write() and dat_extension().
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG7 eflgs has unknown bits.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lbuf is NULL and size is not 0.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 rbuf is NULL.
+ * @return DAT_INVALID_PARAMETER (raw) size is negative or above the limit; or the EP was never
+ *     connected and the device refuses.
+ * @return ... As dat_ib_post_rdma_write_immed().
  */
 #define dat_ep_post_rdma_write_immed(ep, size, lbuf, cookie, rbuf, idata, eflgs, flgs)           \
     dat_extension((DAT_EP_HANDLE)(ep), DAT_EXT_RDMA_WRITE_IMMED, (DAT_COUNT)(size),              \
@@ -113,12 +125,19 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
  * Events on the receive EVD: DAT_EXTENSION_EVENT of type DAT_EXT_RECV_IMMED_DATA_EVENT, or
  * DAT_EXT_RECV_NO_IMMED.
  *
- * @param ep EP without an SRQ.
- * @param size Segments in lbuf.
- * @param lbuf Memory for a send's data.
- * @param cookie Comes back in the completion.
- * @param flgs DAT_COMPLETION_*.
+ * States: As for dat_ep_post_recv().
+ *
+ * @param ep The EP, without an SRQ.
+ * @param size Number of segments in lbuf, at most max_recv_iov of the EP.
+ * @param lbuf Array of `size` segments (address, length in bytes, lmr_context) of memory for a
+ *     send's data.
+ * @param cookie 64 bits that come back in the completion.
+ * @param flgs DAT_COMPLETION_DEFAULT_FLAG.
  * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lbuf is NULL and size is not 0.
+ * @return DAT_INVALID_PARAMETER (raw) size is negative or above the limit.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP.
+ * @return DAT_NOT_IMPLEMENTED No IA opened so far has extensions, or this one has none (iWARP).
  * @return ... As dat_ep_post_recv() and dat_extension().
  */
 #define dat_ep_post_recv_immed(ep, size, lbuf, cookie, flgs)                   \
@@ -130,17 +149,23 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
  *
  * Events on the request EVD: DAT_EXTENSION_EVENT of type DAT_EXT_FETCH_AND_ADD_STATUS.
  *
- * @param ep Connected EP.
- * @param add_val Number to add.
- * @param lbuf One segment of 8 bytes for the old value.
- * @param cookie Comes back in the completion.
- * @param rbuf 8 aligned bytes of the peer.
- * @param flgs DAT_COMPLETION_*.
+ * States: CONNECTED; DISCONNECTED, where the work completes at once as flushed. In others the
+ * device refuses.
+ *
+ * @param ep The EP.
+ * @param add_val As for dat_ib_post_fetch_and_add().
+ * @param lbuf As for dat_ib_post_fetch_and_add().
+ * @param cookie As for dat_ib_post_fetch_and_add().
+ * @param rbuf One segment of the peer: virtual_address, a multiple of 8, and rmr_context. The peer
+ *     has registered it with DAT_MEM_PRIV_REMOTE_READ_FLAG of this header.
+ * @param flgs As for dat_ib_post_rdma_write_immed().
  * @return DAT_SUCCESS
  * @return DAT_LENGTH_ERROR The local segment has not 8 bytes.
  * @return DAT_INVALID_ADDRESS The peer's address is no multiple of 8.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The device has no atomic operations.
- * @return ... As dat_ep_post_rdma_read() and dat_extension().
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lbuf is NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 rbuf is NULL.
+ * @return ... As dat_ib_post_fetch_and_add().
  */
 #define dat_ep_post_fetch_and_add(ep, add_val, lbuf, cookie, rbuf, flgs)                \
     dat_extension((DAT_EP_HANDLE)(ep), DAT_EXT_FETCH_AND_ADD, (DAT_UINT64)(add_val),    \
@@ -153,15 +178,20 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
  *
  * Events on the request EVD: DAT_EXTENSION_EVENT of type DAT_EXT_CMP_AND_SWAP_STATUS.
  *
- * @param ep Connected EP.
- * @param cmp_val Number to compare with.
- * @param swap_val Number to store if equal.
- * @param lbuf One segment of 8 bytes for the old value.
- * @param cookie Comes back in the completion.
- * @param rbuf 8 aligned bytes of the peer.
- * @param flgs DAT_COMPLETION_*.
+ * States: CONNECTED; DISCONNECTED, where the work completes at once as flushed. In others the
+ * device refuses.
+ *
+ * @param ep The EP.
+ * @param cmp_val As for dat_ib_post_cmp_and_swap().
+ * @param swap_val As for dat_ib_post_cmp_and_swap().
+ * @param lbuf As for dat_ib_post_fetch_and_add().
+ * @param cookie As for dat_ib_post_fetch_and_add().
+ * @param rbuf As for dat_ep_post_fetch_and_add().
+ * @param flgs As for dat_ib_post_rdma_write_immed().
  * @return DAT_SUCCESS
- * @return ... As dat_ep_post_fetch_and_add().
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lbuf is NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 rbuf is NULL.
+ * @return ... As dat_ib_post_cmp_and_swap().
  */
 #define dat_ep_post_cmp_and_swap(ep, cmp_val, swap_val, lbuf, cookie, rbuf, flgs)              \
     dat_extension((DAT_EP_HANDLE)(ep), DAT_EXT_CMP_AND_SWAP, (DAT_UINT64)(cmp_val),            \

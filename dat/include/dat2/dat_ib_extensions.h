@@ -6,6 +6,9 @@
  * lists among its named attributes (provider_specific_attr of DAT_PROVIDER_ATTR), what it lacks it
  * answers with DAT_NOT_IMPLEMENTED. The IA's extension_supported and extension_version say whether
  * and up to where.
+ *
+ * @source The InfiniBand extensions of the reference implementation, dapl 2.1.10, in version 2.0.9,
+ *     on the extension interface of uDAPL 2.0 (dat_extension_op()).
  */
 #ifndef _DAT_IB_EXTENSIONS_H_
 #define _DAT_IB_EXTENSIONS_H_
@@ -410,10 +413,11 @@ typedef struct dat_ib_collective_group {
 /**
  * Names a return code, those of the extensions too.
  *
- * @param value The code.
- * @param message Out: name of its type; a constant.
+ * @param value Any code.
+ * @param message Out: name of its type, a constant string.
  * @return DAT_SUCCESS
- * @return ... As dat_strerror().
+ * @return DAT_INVALID_PARAMETER (raw) The type has no name.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 message is NULL.
  */
 static __inline__ DAT_RETURN DAT_API dat_strerror_extension(DAT_IB_RETURN value,
                                                             const char** message) {
@@ -427,8 +431,8 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_extension(DAT_IB_RETURN value,
 /**
  * Names the status of an extension event.
  *
- * @param value The status.
- * @param message Out: its name; a constant.
+ * @param value DAT_IB_STATUS of an event.
+ * @param message Out: its name, a constant string; must not be NULL.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER (raw) The status has no name.
  */
@@ -454,17 +458,31 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  *
  * Events on the request EVD: DAT_IB_DTO_EVENT of type DAT_IB_FETCH_AND_ADD.
  *
- * @param ep Connected EP.
- * @param add_val Number to add.
- * @param lbuf One segment of 8 bytes for the old value.
- * @param cookie Comes back in the completion.
- * @param rbuf 8 aligned bytes of the peer, registered with DAT_IB_MEM_PRIV_REMOTE_ATOMIC.
- * @param flgs DAT_COMPLETION_*.
+ * States: CONNECTED; DISCONNECTED, where the work completes at once as flushed. In others the
+ * device refuses.
+ *
+ * @param ep The EP.
+ * @param add_val Number of 64 bits to add.
+ * @param lbuf One segment of 8 bytes for the old value, in host order, registered with
+ *     DAT_MEM_PRIV_LOCAL_WRITE_FLAG in the EP's PZ.
+ * @param cookie 64 bits that come back in the completion.
+ * @param rbuf One segment of the peer: virtual_address, a multiple of 8, and rmr_context. The peer
+ *     has registered it with DAT_IB_MEM_PRIV_REMOTE_ATOMIC.
+ * @param flgs DAT_COMPLETION_*, bits, as for dat_ep_post_send().
  * @return DAT_SUCCESS
  * @return DAT_LENGTH_ERROR The local segment has not 8 bytes.
  * @return DAT_INVALID_ADDRESS The peer's address is no multiple of 8.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The device has no atomic operations.
- * @return ... As dat_ep_post_rdma_read() and dat_extension_op().
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lbuf is NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 rbuf is NULL.
+ * @return DAT_INVALID_PARAMETER (raw) The EP was never connected, and the device refuses.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP, or one for datagrams.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no PZ yet.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The request queue is full:
+ *     max_request_dtos are posted and not taken.
+ * @return DAT_INTERNAL_ERROR (raw) The EP has no request EVD.
+ * @return DAT_NOT_IMPLEMENTED No IA opened so far has extensions, or this one has none (iWARP).
+ * @return ... As dat_extension_op().
  */
 #define dat_ib_post_fetch_and_add(ep, add_val, lbuf, cookie, rbuf, flgs)                  \
     dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_FETCH_AND_ADD_OP, (DAT_UINT64)(add_val), \
@@ -477,18 +495,24 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  *
  * Events on the request EVD: DAT_IB_DTO_EVENT of type DAT_IB_CMP_AND_SWAP.
  *
- * @param ep Connected EP.
- * @param cmp_val Number to compare with.
- * @param swap_val Number to store if equal.
- * @param lbuf One segment of 8 bytes for the old value.
- * @param cookie Comes back in the completion.
- * @param rbuf 8 aligned bytes of the peer, registered with DAT_IB_MEM_PRIV_REMOTE_ATOMIC.
- * @param flgs DAT_COMPLETION_*.
+ * States: CONNECTED; DISCONNECTED, where the work completes at once as flushed. In others the
+ * device refuses.
+ *
+ * @param ep The EP.
+ * @param cmp_val Number of 64 bits to compare with.
+ * @param swap_val Number of 64 bits to store if equal.
+ * @param lbuf As for dat_ib_post_fetch_and_add().
+ * @param cookie As for dat_ib_post_fetch_and_add().
+ * @param rbuf As for dat_ib_post_fetch_and_add().
+ * @param flgs As for dat_ib_post_fetch_and_add().
  * @return DAT_SUCCESS
  * @return DAT_LENGTH_ERROR The local segment has not 8 bytes.
  * @return DAT_INVALID_ADDRESS The peer's address is no multiple of 8.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The device has no atomic operations.
- * @return ... As dat_ep_post_rdma_read() and dat_extension_op().
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lbuf is NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 rbuf is NULL.
+ * @return DAT_INVALID_PARAMETER (raw) The EP was never connected, and the device refuses.
+ * @return ... As dat_ib_post_fetch_and_add().
  */
 #define dat_ib_post_cmp_and_swap(ep, cmp_val, swap_val, lbuf, cookie, rbuf, flgs)        \
     dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_CMP_AND_SWAP_OP, (DAT_UINT64)(cmp_val), \
@@ -501,15 +525,31 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  * Events on the request EVD: DAT_IB_DTO_EVENT of type DAT_IB_RDMA_WRITE_IMMED. On the peer's
  * receive EVD: DAT_IB_DTO_EVENT of type DAT_IB_RDMA_WRITE_IMMED_DATA with the number in val.immed.
  *
- * @param ep Connected EP.
- * @param size Segments in lbuf.
- * @param lbuf Memory to write from.
- * @param cookie Comes back in the completion.
- * @param rbuf Where to.
- * @param idata 32-bit number for the peer.
- * @param flgs DAT_COMPLETION_*.
+ * States: CONNECTED; DISCONNECTED, where the work completes at once as flushed. In others the
+ * device refuses.
+ *
+ * @param ep The EP.
+ * @param size Number of segments in lbuf, at most max_request_iov of the EP.
+ * @param lbuf Array of `size` segments (address, length in bytes, lmr_context) of memory to write
+ *     from. May be NULL when size is 0.
+ * @param cookie 64 bits that come back in the completion.
+ * @param rbuf One segment to write to: virtual_address and rmr_context in the peer, which has
+ *     registered it with DAT_MEM_PRIV_REMOTE_WRITE_FLAG.
+ * @param idata Number of 32 bits for the peer, which finds the same number on any machine.
+ * @param flgs DAT_COMPLETION_*, bits, as for dat_ep_post_send().
  * @return DAT_SUCCESS
- * @return ... As dat_ep_post_rdma_write() and dat_extension_op().
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lbuf is NULL and size is not 0.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 rbuf is NULL.
+ * @return DAT_INVALID_PARAMETER (raw) size is negative or above the limit; or the EP was never
+ *     connected and the device refuses.
+ * @return DAT_LENGTH_ERROR (raw) The segments are together longer than any message may be.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP, or one for datagrams.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no PZ yet.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The request queue is full:
+ *     max_request_dtos are posted and not taken.
+ * @return DAT_INTERNAL_ERROR (raw) The EP has no request EVD.
+ * @return DAT_NOT_IMPLEMENTED No IA opened so far has extensions, or this one has none (iWARP).
+ * @return ... As dat_extension_op().
  */
 #define dat_ib_post_rdma_write_immed(ep, size, lbuf, cookie, rbuf, idata, flgs)          \
     dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_RDMA_WRITE_IMMED_OP, (DAT_COUNT)(size), \
@@ -524,14 +564,28 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  * DAT_IB_DTO_EVENT of type DAT_IB_RDMA_WRITE_IMMED_DATA with the number in val.immed and the
  * operation DAT_IB_DTO_RECV_MSG_IMMED.
  *
- * @param ep Connected EP.
- * @param size Segments in lbuf.
- * @param lbuf Memory to send.
- * @param cookie Comes back in the completion.
- * @param idata 32-bit number for the peer.
- * @param flgs DAT_COMPLETION_*.
+ * States: As for dat_ep_post_send().
+ *
+ * @param ep The EP.
+ * @param size Number of segments in lbuf, at most max_request_iov of the EP.
+ * @param lbuf Array of `size` segments (address, length in bytes, lmr_context) of memory to send.
+ *     May be NULL when size is 0.
+ * @param cookie 64 bits that come back in the completion.
+ * @param idata Number of 32 bits for the peer, which finds the same number on any machine.
+ * @param flgs DAT_COMPLETION_*, bits, as for dat_ep_post_send().
  * @return DAT_SUCCESS
- * @return ... As dat_ep_post_send() and dat_extension_op().
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lbuf is NULL and size is not 0.
+ * @return DAT_INVALID_PARAMETER (raw) size is negative or above the limit.
+ * @return DAT_LENGTH_ERROR (raw) The segments are together longer than any message may be.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_UNCONNECTED The EP is in another state, whichever.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP, or one for datagrams.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no PZ yet.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The request queue is full:
+ *     max_request_dtos are posted and not taken.
+ * @return DAT_INTERNAL_ERROR (raw) The EP has no request EVD.
+ * @return DAT_NOT_IMPLEMENTED No IA opened so far has extensions, or this one has none (iWARP).
+ * @return ... As dat_extension_op().
+ * @source OpenDAT, on the extension interface of uDAPL 2.0 (dat_extension_op()).
  */
 #define dat_ib_post_send_immed(ep, size, lbuf, cookie, idata, flgs)                \
     dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_SEND_IMMED_OP, (DAT_COUNT)(size), \
@@ -543,14 +597,24 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  *
  * Events on the request EVD: DAT_IB_DTO_EVENT of type DAT_IB_UD_SEND.
  *
- * @param ep Datagram EP.
- * @param segments Segments in lbuf.
- * @param lbuf Memory to send.
- * @param ah_ptr The peer, from a datagram connection event.
- * @param cookie Comes back in the completion.
- * @param flgs DAT_COMPLETION_*.
+ * @param ep The EP, one for datagrams.
+ * @param segments Number of segments in lbuf, at most max_request_iov of the EP.
+ * @param lbuf Array of `segments` segments (address, length in bytes, lmr_context) of memory to
+ *     send; together at most max_message_size of the EP.
+ * @param ah_ptr The peer, one structure, as a datagram connection event told it.
+ * @param cookie 64 bits that come back in the completion.
+ * @param flgs DAT_COMPLETION_*, bits, as for dat_ep_post_send().
  * @return DAT_SUCCESS
- * @return ... As dat_ep_post_send() and dat_extension_op().
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP, or not one for datagrams.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lbuf is NULL and segments is not 0.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 ah_ptr is NULL or names no peer.
+ * @return DAT_INVALID_PARAMETER (raw) segments is negative or above the limit.
+ * @return DAT_LENGTH_ERROR (raw) The message is longer than a datagram may be.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The request queue is full:
+ *     max_request_dtos are posted and not taken.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no PZ yet.
+ * @return DAT_INTERNAL_ERROR (raw) The EP has no request EVD.
+ * @return ... As dat_extension_op().
  */
 #define dat_ib_post_send_ud(ep, segments, lbuf, ah_ptr, cookie, flgs)                   \
     dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_SEND_OP, (DAT_COUNT)(segments),     \
@@ -560,9 +624,12 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
 /**
  * Frees what is left of a datagram EP's connection to one peer. Its address handle stays usable.
  *
- * @param ep Datagram EP.
- * @param cm The context of the ESTABLISHED event.
+ * @param ep The EP, one for datagrams.
+ * @param cm Context of the event DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED, 64 bits.
  * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The EP has no such connection.
+ * @return DAT_NOT_IMPLEMENTED (raw) ep is not one for datagrams.
  * @return ... As dat_extension_op().
  */
 #define dat_ib_ud_cm_free(ep, cm) \
@@ -571,31 +638,40 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
 /**
  * Frees an address handle, after the last send with it and before its EP.
  *
- * @param ep Datagram EP.
- * @param ah The address handle.
+ * @param ep The EP, one for datagrams.
+ * @param ah The address handle, one structure.
  * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP, or not one for datagrams.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 ah is NULL, or no address handle of the EP.
  * @return ... As dat_extension_op().
  */
 #define dat_ib_ud_ah_free(ep, ah) \
     dat_extension_op((DAT_EP_HANDLE)(ep), DAT_IB_UD_AH_FREE_OP, (DAT_IB_ADDR_HANDLE*)(ah))
 
-/** Posts a receive on a datagram EP. */
+/** Posts a receive on a datagram EP. The message lies behind 40 bytes that the device fills. */
 #define dat_ib_post_recv_ud dat_ep_post_recv
 
 /* -- queries without an open --------------------------------------------------------- */
 
 /**
- * Asks for attributes by name, without opening the IA for use. The handle is good for
+ * Asks for the attributes of an IA by its name, without opening it for use. The handle is good for
  * dat_ib_close_query() only.
  *
- * @param name Name in dat.conf.
- * @param ia_handle Out.
- * @param ia_mask As for dat_ia_query().
- * @param ia_attr As for dat_ia_query().
- * @param prov_mask As for dat_ia_query().
- * @param prov_attr As for dat_ia_query().
+ * @param name Name in dat.conf, a string of at most 255 characters.
+ * @param ia_handle Out: the handle of the query.
+ * @param ia_mask DAT_IA_FIELD_*, bits; any bit fills the whole structure.
+ * @param ia_attr Out: one structure; what it points at stays valid until dat_ib_close_query(). May
+ *     be NULL when ia_mask is 0.
+ * @param prov_mask DAT_PROVIDER_FIELD_*, bits; any bit fills the whole structure.
+ * @param prov_attr Out: one structure, as ia_attr. May be NULL when prov_mask is 0.
  * @return DAT_SUCCESS
- * @return ... As dat_extension_op().
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 ia_mask has an unknown bit.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 ia_handle is NULL, or ia_attr is and ia_mask is
+ *     not 0.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 prov_attr is NULL and prov_mask is not 0.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_ARG3 name is NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG1 name is longer than 255 characters.
+ * @return ... As dat_extension_op() and dat_ia_openv().
  */
 #define dat_ib_open_query(name, ia_handle, ia_mask, ia_attr, prov_mask, prov_attr)   \
     dat_extension_op((DAT_HANDLE)(NULL), DAT_IB_OPEN_QUERY_OP, (DAT_NAME_PTR)(name), \
@@ -604,10 +680,11 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_PROVIDER_ATTR*)(prov_attr))
 
 /**
- * Ends a query; what the attributes point at is gone then.
+ * Ends a query of dat_ib_open_query(); what the attributes point at is gone then.
  *
- * @param ia_handle From dat_ib_open_query().
+ * @param ia_handle The handle of the query, from dat_ib_open_query().
  * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no such handle.
  * @return ... As dat_extension_op().
  */
 #define dat_ib_close_query(ia_handle) \
@@ -616,13 +693,18 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
 /* -- counters ------------------------------------------------------------------------ */
 
 /**
- * Reads a counter of an IA, EP or EVD, or all of them.
+ * Reads counters of an object: one of an IA, EP or EVD, or all of them.
  *
- * @param dat_handle The object.
- * @param cntr DCNT_*; DCNT_IA_ALL_COUNTERS and the like for all.
- * @param p_cntrs_out Out: one number, or as many as there are.
- * @param reset Not 0: set to 0 afterwards.
+ * @param dat_handle The IA, EP or EVD.
+ * @param cntr DCNT_IA_*, DCNT_EP_* or DCNT_EVD_*, by the kind of object: one of them, or all with
+ *     DCNT_IA_ALL_COUNTERS, DCNT_EP_ALL_COUNTERS or DCNT_EVD_ALL_COUNTERS.
+ * @param p_cntrs_out Out: a number of 64 bits, or for all an array of as many as the constant for
+ *     all says. Those whose names end in DATA count bytes.
+ * @param reset Not 0: the counters are set to 0 as they are read.
  * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The object has no such counter.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 p_cntrs_out is NULL.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 dat_handle is no IA, EP or EVD.
  * @return ... As dat_extension_op().
  */
 #define dat_ib_query_counters(dat_handle, cntr, p_cntrs_out, reset)                   \
@@ -630,23 +712,32 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_UINT64*)(p_cntrs_out), (int)(reset))
 
 /**
- * Prints a counter of an IA, EP or EVD, or all of them.
+ * Prints counters of an object: one of an IA, EP or EVD, or all of them, on stdout, each with its
+ * name on a line.
  *
- * @param dat_handle The object.
+ * @param dat_handle The IA, EP or EVD.
  * @param cntr As for dat_ib_query_counters().
- * @param reset Not 0: set to 0 afterwards.
+ * @param reset As for dat_ib_query_counters().
  * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The object has no such counter.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 dat_handle is no IA, EP or EVD.
+ * @return DAT_INTERNAL_ERROR It cannot be written to stdout.
  * @return ... As dat_extension_op().
  */
 #define dat_ib_print_counters(dat_handle, cntr, reset) \
     dat_extension_op((DAT_HANDLE)(dat_handle), DAT_IB_PRINT_COUNTERS_OP, (int)(cntr), (int)(reset))
 
 /**
- * Starts sampling counters of the port or the device.
+ * Starts counters of the port or of the device, which dat_ib_query_counters() then reads beside the
+ * others.
  *
  * @param dat_handle The IA.
- * @param type DAT_IA_COUNTER_TYPE.
+ * @param type DCNT_IA_LNK, the port's, or DCNT_IA_DIAG, the device's. With DCNT_IA_CM nothing is
+ *     done: what a provider counts itself is counted always.
  * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA dat_handle is no IA.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 type is none of these.
+ * @return DAT_MODEL_NOT_SUPPORTED The device has no such counters.
  * @return ... As dat_extension_op().
  */
 #define dat_ib_start_counter(dat_handle, type)                           \
@@ -654,11 +745,14 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_IA_COUNTER_TYPE)(type))
 
 /**
- * Ends dat_ib_start_counter().
+ * Stops counters that dat_ib_start_counter() has started; they keep their values.
  *
  * @param dat_handle The IA.
- * @param type DAT_IA_COUNTER_TYPE.
+ * @param type DCNT_IA_LNK, the port's, or DCNT_IA_DIAG, the device's. With DCNT_IA_CM nothing is
+ *     done: what a provider counts itself is counted always.
  * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA dat_handle is no IA.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 type is none of these.
  * @return ... As dat_extension_op().
  */
 #define dat_ib_stop_counter(dat_handle, type) \
@@ -673,19 +767,56 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
 
 /* -- collective operations ----------------------------------------------------------- */
 
-/** Makes this process's address for groups; members exchange them on their own. */
+/**
+ * Makes this process's address for groups. The members exchange their addresses on their own.
+ *
+ * @param ia_handle The IA.
+ * @param progress_func Function that the provider calls while it waits for others, or NULL.
+ * @param member Out: the address, of member_size bytes, which belongs to the provider.
+ * @param member_size Out: number of bytes of the address.
+ * @return DAT_SUCCESS
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_create_member(ia_handle, progress_func, member, member_size) \
     dat_extension_op((DAT_IA_HANDLE)(ia_handle), DAT_IB_COLLECTIVE_CREATE_MEMBER_OP,   \
                      (void*)(progress_func), (DAT_IB_COLLECTIVE_MEMBER*)(member),      \
                      (DAT_UINT32*)(member_size))
 
-/** Frees such an address. */
+/**
+ * Frees an address of dat_ib_collective_create_member().
+ *
+ * @param ia_handle The IA.
+ * @param member The address.
+ * @return DAT_SUCCESS
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_free_member(ia_handle, member)                           \
     dat_extension_op((DAT_IA_HANDLE)(ia_handle), DAT_IB_COLLECTIVE_FREE_MEMBER_OP, \
                      (DAT_IB_COLLECTIVE_MEMBER)(member))
 
 /**
- * Makes a group of members. Event: DAT_IB_COLLECTIVE_EVENT of type DAT_IB_COLLECTIVE_CREATE_DATA.
+ * Makes a group of members.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type DAT_IB_COLLECTIVE_CREATE_DATA,
+ * whose coll.handle is the group.
+ *
+ * @param members Array of group_size pointers to the addresses of all members, in the order of
+ *     their ranks.
+ * @param group_size Number of members.
+ * @param self Rank of this process, from 0.
+ * @param group_id Number of the group, the same at all members.
+ * @param group_info Who of them is on this machine, one structure.
+ * @param evd EVD for the events of the group, with DAT_IB_EVD_EXTENSION_FLAG.
+ * @param pd PZ of the memory that the group uses.
+ * @param user_context 64 bits that come back in the event.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
  */
 #define dat_ib_collective_create_group(members, group_size, self, group_id, group_info, evd, pd, \
                                        user_context)                                             \
@@ -695,21 +826,68 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_IB_COLLECTIVE_GROUP*)(group_info), (DAT_PZ_HANDLE)(pd),                \
                      (DAT_CONTEXT)(user_context))
 
-/** Frees a group; operations under way end. */
+/**
+ * Frees a group; operations under way end.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @return DAT_SUCCESS
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_free_group(coll_handle) \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_FREE_GROUP_OP)
 
-/** Sets the group's clock. */
+/**
+ * Sets the clock of a group.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type
+ * DAT_IB_COLLECTIVE_CLOCK_SET_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param clock_value The time, 64 bits.
+ * @param user_context 64 bits that come back in the event.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_set_clock(coll_handle, clock_value, user_context)                   \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_SET_CLOCK_OP, \
                      (DAT_UINT64)(clock_value), (DAT_CONTEXT)(user_context))
 
-/** Reads the group's clock. */
+/**
+ * Reads the clock of a group.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param clock_value Out: the time, 64 bits.
+ * @return DAT_SUCCESS
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_read_clock(coll_handle, clock_value)                                 \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_READ_CLOCK_OP, \
                      (DAT_UINT64*)(clock_value))
 
-/** The root's buffer is divided among the members. */
+/**
+ * Divides a buffer of the root among the members.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type DAT_IB_COLLECTIVE_SCATTER_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param sendbuf At the root: the parts of all members, in the order of their ranks.
+ * @param sendsize Bytes of each part.
+ * @param recvbuf Out: memory for the own part.
+ * @param recvsize Bytes of the own part.
+ * @param root Rank of the root, from 0, the same at all members.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_scatter(coll_handle, sendbuf, sendsize, recvbuf, recvsize, root,  \
                                   user_context, flags)                                      \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_SCATTER_OP, \
@@ -717,7 +895,26 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_RANK)(root),                 \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 
-/** The same with parts of different size. */
+/**
+ * Divides a buffer of the root among the members, in parts of different size.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type
+ * DAT_IB_COLLECTIVE_SCATTERV_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param sendbuf At the root: the parts of all members.
+ * @param sendsizes At the root: array of the bytes of each part, by rank.
+ * @param displs At the root: array of the offsets of the parts in sendbuf, by rank.
+ * @param recvbuf Out: memory for the own part.
+ * @param recvsize Bytes of the own part.
+ * @param root Rank of the root, from 0, the same at all members.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_scatterv(coll_handle, sendbuf, sendsizes, displs, recvbuf, recvsize,    \
                                    root, user_context, flags)                                     \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_SCATTERV_OP,      \
@@ -725,7 +922,25 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_PVOID)(recvbuf), (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_RANK)(root), \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 
-/** The root collects a part from each member. */
+/**
+ * Collects at the root a part from each member.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type DAT_IB_COLLECTIVE_GATHER_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param sendbuf The own part.
+ * @param sendsize Bytes of the own part.
+ * @param recvbuf Out, at the root: memory for the parts of all members, in the order of their
+ *     ranks.
+ * @param recvsize Bytes of each part.
+ * @param root Rank of the root, from 0, the same at all members.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_gather(coll_handle, sendbuf, sendsize, recvbuf, recvsize, root,  \
                                  user_context, flags)                                      \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_GATHER_OP, \
@@ -733,7 +948,25 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_COUNT)(recvsize), (DAT_IB_COLLECTIVE_RANK)(root),                \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 
-/** The same with parts of different size. */
+/**
+ * Collects at the root a part of different size from each member.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type DAT_IB_COLLECTIVE_GATHERV_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param sendbuf The own part.
+ * @param sendsize Bytes of the own part.
+ * @param recvbufs Out, at the root: memory for the parts of all members.
+ * @param recvsizes At the root: array of the bytes of each part, by rank.
+ * @param displs At the root: array of the offsets of the parts in recvbufs, by rank.
+ * @param root Rank of the root, from 0, the same at all members.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_gatherv(coll_handle, sendbuf, sendsize, recvbufs, recvsizes, displs, \
                                   root, user_context, flags)                                   \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_GATHERV_OP,    \
@@ -742,7 +975,24 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_IB_COLLECTIVE_RANK)(root), (DAT_CONTEXT)(user_context),              \
                      (DAT_COMPLETION_FLAGS)(flags))
 
-/** Each member collects a part from each. */
+/**
+ * Collects at each member a part from each.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type
+ * DAT_IB_COLLECTIVE_ALLGATHER_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param sendbuf The own part.
+ * @param sendsize Bytes of the own part.
+ * @param recvbuf Out: memory for the parts of all members, in the order of their ranks.
+ * @param recvsize Bytes of each part.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_allgather(coll_handle, sendbuf, sendsize, recvbuf, recvsize,        \
                                     user_context, flags)                                      \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLGATHER_OP, \
@@ -750,7 +1000,25 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_COUNT)(recvsize), (DAT_CONTEXT)(user_context),                      \
                      (DAT_COMPLETION_FLAGS)(flags))
 
-/** The same with parts of different size. */
+/**
+ * Collects at each member a part of different size from each.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type
+ * DAT_IB_COLLECTIVE_ALLGATHERV_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param sendbuf The own part.
+ * @param sendsize Bytes of the own part.
+ * @param recvbuf Out: memory for the parts of all members.
+ * @param recvsizes Array of the bytes of each part, by rank.
+ * @param displs Array of the offsets of the parts in recvbuf, by rank.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_allgatherv(coll_handle, sendbuf, sendsize, recvbuf, recvsizes, displs, \
                                      user_context, flags)                                        \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLGATHERV_OP,   \
@@ -758,7 +1026,24 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_COUNT*)(recvsizes), (DAT_COUNT*)(displs), (DAT_CONTEXT)(user_context), \
                      (DAT_COMPLETION_FLAGS)(flags))
 
-/** Each member sends a part to each. */
+/**
+ * Sends from each member a part to each.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type
+ * DAT_IB_COLLECTIVE_ALLTOALL_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param sendbuf The parts for all members, in the order of their ranks.
+ * @param sendsize Bytes of each part that is sent.
+ * @param recvbuf Out: memory for the parts from all members, in the order of their ranks.
+ * @param recvsize Bytes of each part that comes.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_alltoall(coll_handle, sendbuf, sendsize, recvbuf, recvsize,        \
                                    user_context, flags)                                      \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLTOALL_OP, \
@@ -766,7 +1051,26 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_COUNT)(recvsize), (DAT_CONTEXT)(user_context),                     \
                      (DAT_COMPLETION_FLAGS)(flags))
 
-/** The same with parts of different size. */
+/**
+ * Sends from each member a part of different size to each.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type
+ * DAT_IB_COLLECTIVE_ALLTOALLV_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param sendbuf The parts for all members.
+ * @param sendsizes Array of the bytes of each part that is sent, by rank.
+ * @param senddispls Array of the offsets of the parts in sendbuf, by rank.
+ * @param recvbuf Out: memory for the parts from all members.
+ * @param recvsizes Array of the bytes of each part that comes, by rank.
+ * @param recvdispls Array of the offsets of the parts in recvbuf, by rank.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_alltoallv(coll_handle, sendbuf, sendsizes, senddispls, recvbuf,     \
                                     recvsizes, recvdispls, user_context, flags)               \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLTOALLV_OP, \
@@ -774,7 +1078,26 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_PVOID)(recvbuf), (DAT_COUNT*)(recvsizes), (DAT_COUNT*)(recvdispls), \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 
-/** The root gets the members' values combined by an operation. */
+/**
+ * Combines the values of all members, for the root.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type DAT_IB_COLLECTIVE_REDUCE_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param sendbuf The own values.
+ * @param sendsize Size of sendbuf.
+ * @param recvbuf Out, at the root: memory for the result.
+ * @param recvsize Size of recvbuf.
+ * @param op DAT_IB_COLLECTIVE_REDUCE_OP_*: how values are combined.
+ * @param type DAT_IB_COLLECTIVE_TYPE_*: what the values are.
+ * @param root Rank of the root, from 0, the same at all members.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_reduce(coll_handle, sendbuf, sendsize, recvbuf, recvsize, op, type, \
                                  root, user_context, flags)                                   \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_REDUCE_OP,    \
@@ -783,7 +1106,26 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_IB_COLLECTIVE_RANK)(root),     \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 
-/** All members get the combined values. */
+/**
+ * Combines the values of all members, for all.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type
+ * DAT_IB_COLLECTIVE_ALLREDUCE_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param sendbuf The own values.
+ * @param sendsize Size of sendbuf.
+ * @param recvbuf Out: memory for the result.
+ * @param recvsize Size of recvbuf.
+ * @param op DAT_IB_COLLECTIVE_REDUCE_OP_*: how values are combined.
+ * @param type DAT_IB_COLLECTIVE_TYPE_*: what the values are.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_allreduce(coll_handle, sendbuf, sendsize, recvbuf, recvsize, op, type, \
                                     user_context, flags)                                         \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_ALLREDUCE_OP,    \
@@ -792,7 +1134,26 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_CONTEXT)(user_context),           \
                      (DAT_COMPLETION_FLAGS)(flags))
 
-/** Each member gets its part of the combined values. */
+/**
+ * Combines the values of all members, a part of the result for each.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type
+ * DAT_IB_COLLECTIVE_REDUCE_SCATTER_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param sendbuf The own values.
+ * @param sendsize Size of sendbuf.
+ * @param recvbuf Out: memory for the own part of the result.
+ * @param recvsizes Array of the sizes of the parts, by rank.
+ * @param op DAT_IB_COLLECTIVE_REDUCE_OP_*: how values are combined.
+ * @param type DAT_IB_COLLECTIVE_TYPE_*: what the values are.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_reduce_scatter(coll_handle, sendbuf, sendsize, recvbuf, recvsizes, op,   \
                                          type, user_context, flags)                                \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_REDUCE_SCATTER_OP, \
@@ -801,7 +1162,25 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_CONTEXT)(user_context),             \
                      (DAT_COMPLETION_FLAGS)(flags))
 
-/** Each member gets the values combined up to its own rank. */
+/**
+ * Combines the values of the members up to the own rank.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type DAT_IB_COLLECTIVE_SCAN_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param sendbuf The own values.
+ * @param sendsize Size of sendbuf.
+ * @param recvbuf Out: memory for the result.
+ * @param recvsize Size of recvbuf.
+ * @param op DAT_IB_COLLECTIVE_REDUCE_OP_*: how values are combined.
+ * @param type DAT_IB_COLLECTIVE_TYPE_*: what the values are.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_scan(coll_handle, sendbuf, sendsize, recvbuf, recvsize, op, type, \
                                user_context, flags)                                         \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_SCAN_OP,    \
@@ -810,13 +1189,41 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
                      (DAT_IB_COLLECTIVE_DATA_TYPE)(type), (DAT_CONTEXT)(user_context),      \
                      (DAT_COMPLETION_FLAGS)(flags))
 
-/** The root's buffer goes to all members. */
+/**
+ * Sends a buffer of the root to all members.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type
+ * DAT_IB_COLLECTIVE_BROADCAST_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param buf At the root: memory to send. Out, at the others: memory to receive.
+ * @param size Bytes of buf, the same at all members.
+ * @param root Rank of the root, from 0, the same at all members.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_broadcast(coll_handle, buf, size, root, user_context, flags)        \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_BROADCAST_OP, \
                      (DAT_PVOID)(buf), (DAT_COUNT)(size), (DAT_IB_COLLECTIVE_RANK)(root),     \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))
 
-/** Completes when all members have called it. */
+/**
+ * Waits, without blocking, for all members of a group: completes when all have called it.
+ *
+ * Events on the EVD of the group: DAT_IB_COLLECTIVE_EVENT of type DAT_IB_COLLECTIVE_BARRIER_STATUS.
+ *
+ * @param coll_handle The group, of the event of its creation.
+ * @param user_context 64 bits that come back in the event.
+ * @param flags DAT_COMPLETION_*, bits.
+ * @return DAT_SUCCESS The operation has begun.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider has no collective operations. No provider of
+ *     OpenDAT has.
+ * @return ... As dat_extension_op().
+ */
 #define dat_ib_collective_barrier(coll_handle, user_context, flags)                         \
     dat_extension_op((DAT_IB_COLLECTIVE_HANDLE)(coll_handle), DAT_IB_COLLECTIVE_BARRIER_OP, \
                      (DAT_CONTEXT)(user_context), (DAT_COMPLETION_FLAGS)(flags))

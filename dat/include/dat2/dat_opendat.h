@@ -3,6 +3,8 @@
  * @file
  * What OpenDAT offers beyond DAT 2.0. Each call goes over dat_extension_op(), so that programs
  * which use it link with any DAT library: a provider that lacks an operation answers an error.
+ *
+ * @source OpenDAT, on the extension interface of uDAPL 2.0 (dat_extension_op()).
  */
 #ifndef _DAT_OPENDAT_H_
 #define _DAT_OPENDAT_H_
@@ -34,15 +36,23 @@ typedef enum dat_opendat_mem_priv_flags {
 } DAT_OPENDAT_MEM_PRIV_FLAGS;
 
 /**
- * Memory that transfers reach best: on the software device soft0 other processes map it, so that
- * writes, reads and atomics to it, once it is registered, cost what copies in memory cost. Where
- * the device has no memory of its own to give, ordinary memory that begins on a page.
+ * Gives memory that transfers reach best: on the software device soft0 other processes map it, so
+ * that writes, reads and atomics to it, once it is registered, cost what copies in memory cost, and
+ * no system call. Where the device has no memory of its own to give, it is ordinary memory.
  *
- * @param size in bytes. @param address out: zeroed memory; unchanged on error. It can be used like
- *     any other, and stays until dat_opendat_memory_free() or the close of the IA.
- * @return DAT_SUCCESS; DAT_INVALID_PARAMETER with ARG2 (no size) or ARG3 (NULL);
- *     DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_MEMORY; DAT_INVALID_HANDLE. Providers without
- * the operation answer with DAT_NOT_IMPLEMENTED or another error: use malloc() then. Thread safe.
+ * It can be used like any other, and stays until dat_opendat_memory_free() or the close of the IA.
+ * A program that gets an error here should use malloc(3): providers of other implementations lack
+ * the operation.
+ *
+ * @param ia An open IA.
+ * @param size Bytes, at least 1.
+ * @param address Out: memory that begins on a page and is filled with zeros; untouched on error.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 size is 0.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 address is NULL.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY There is not so much memory.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 ia is no open IA.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_opendat_memory_alloc(DAT_IA_HANDLE ia, DAT_VLEN size,
                                                       void** address) {
@@ -51,11 +61,16 @@ static __inline__ DAT_RETURN dat_opendat_memory_alloc(DAT_IA_HANDLE ia, DAT_VLEN
 }
 
 /**
- * Gives it back. What is registered of it is to be freed with dat_lmr_free() before.
+ * Gives memory of dat_opendat_memory_alloc() back. What is registered of it is to be freed with
+ * dat_lmr_free() before.
  *
- * @param address as dat_opendat_memory_alloc() gave it on the same IA.
- * @return DAT_SUCCESS; DAT_INVALID_PARAMETER with ARG2 for any other address; DAT_INVALID_HANDLE.
- *     Thread safe.
+ * @param ia The IA that it came from.
+ * @param address Where the memory begins.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 address is none that dat_opendat_memory_alloc()
+ *     has given on this IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 ia is no open IA.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_opendat_memory_free(DAT_IA_HANDLE ia, void* address) {
     return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_OPENDAT_MEMORY_FREE_OP, address);
@@ -63,13 +78,16 @@ static __inline__ DAT_RETURN dat_opendat_memory_free(DAT_IA_HANDLE ia, void* add
 
 /**
  * Tells the LMR that a context names, for programs which keep contexts alone. What it takes grows
- * with the number of LMRs of the IA.
+ * with the number of LMRs of the IA. No other thread may free the LMR meanwhile.
  *
- * @param ia The IA. @param context as dat_lmr_create() gave it on the same IA.
- * @param lmr out; unchanged on error.
- * @return DAT_SUCCESS; DAT_INVALID_PARAMETER with ARG2 (no LMR of the IA has this context) or ARG3
- *     (NULL); DAT_INVALID_HANDLE. Providers without the operation answer with DAT_NOT_IMPLEMENTED
- *     or another error. Thread safe, but for an LMR that is freed meanwhile.
+ * @param ia The IA.
+ * @param context What dat_lmr_create() gave as lmr_context on the same IA.
+ * @param lmr Out: the LMR; untouched on error.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 No LMR of the IA has this context.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lmr is NULL.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 ia is no open IA.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_opendat_lmr_find(DAT_IA_HANDLE ia, DAT_LMR_CONTEXT context,
                                                   DAT_LMR_HANDLE* lmr) {

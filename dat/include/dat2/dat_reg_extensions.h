@@ -15,6 +15,9 @@
  * A transfer that names it is refused before the device sees it.
  *
  * All calls are thread safe. Those that may block say so.
+ *
+ * @source OpenDAT, on the extension interface of uDAPL 2.0 (dat_extension_op());
+ *     dat_registration(7).
  */
 #ifndef _DAT_REG_EXTENSIONS_H_
 #define _DAT_REG_EXTENSIONS_H_
@@ -139,24 +142,32 @@ typedef struct dat_reg_event_data {
     DAT_RETURN reason; /**< of a refusal: what dat_reg_lmr_create_wait() would have returned */
 } DAT_REG_EVENT_DATA;
 
-/** @param event of one of the numbers above. @return its data, in the event. */
+/**
+ * Finds the data of a registration event.
+ *
+ * @param event One event whose number is of DAT_REG_EVENT_NUMBER.
+ * @return Its data, one structure, inside the event.
+ */
 static __inline__ const DAT_REG_EVENT_DATA *dat_reg_event_data(const DAT_EVENT *event) {
     return (const DAT_REG_EVENT_DATA *)(const void *)event->event_extension_data;
 }
 
 /**
- * Has the upcalls of an IA delivered as events. Until then, and after a detachment, the library
- * answers announcements itself: it lets go what is not in use.
+ * Attaches an EVD for the upcalls of an IA, which come as events from then on. Until then, and
+ * after a detachment, the library answers announcements itself: it lets go what is not in use.
  *
- * Events on the EVD: DAT_REG_*_EVENT, as long as it is attached.
+ * Events on the EVD, as long as it is attached: DAT_REG_ANNOUNCED_EVENT, DAT_REG_REVOKED_EVENT,
+ * DAT_REG_GRANTED_EVENT, DAT_REG_REFUSED_EVENT, DAT_REG_PRESSURE_EVENT; dat_reg_event_data() finds
+ * what they tell.
  *
- * @param ia Opened with the broker.
+ * @param ia The IA, opened with the broker.
  * @param evd EVD of the IA with DAT_EVD_SOFTWARE_FLAG; DAT_HANDLE_NULL detaches. It cannot be freed
  *     while it is attached.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE ia or evd is none, or they do not belong together.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 ia is no open IA, or evd no EVD of it.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 evd takes no software events.
- * @return DAT_NOT_IMPLEMENTED The IA has no broker; likewise of all calls below.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_evd_attach(DAT_IA_HANDLE ia, DAT_EVD_HANDLE evd) {
     return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_REG_EVD_ATTACH_OP, evd);
@@ -165,15 +176,15 @@ static __inline__ DAT_RETURN dat_reg_evd_attach(DAT_IA_HANDLE ia, DAT_EVD_HANDLE
 /* -- creation ------------------------------------------------------------------------ */
 
 /**
- * Creates an LMR; waits for an entry where there is none. Who waits is served in fair order, and
+ * Creates an LMR, waiting for an entry where there is none. Who waits is served in fair order, and
  * not passed by others. May block.
  *
- * @param ia Opened with the broker.
- * @param param What is registered, and its class.
- * @param timeout us; 0 does not wait, DAT_TIMEOUT_INFINITE waits as long as it takes.
+ * @param ia The IA, opened with the broker.
+ * @param param What is registered, as for dat_lmr_create(), and its class; one structure.
+ * @param timeout Microseconds; 0 does not wait, DAT_TIMEOUT_INFINITE waits as long as it takes.
  * @param lmr Out: the LMR, to be freed with dat_lmr_free().
- * @param lmr_context Out, may be NULL: for local segments.
- * @param rmr_context Out, may be NULL: for peers.
+ * @param lmr_context Out: what local segments name it by. May be NULL.
+ * @param rmr_context Out: what peers name it by, in host order. May be NULL.
  * @return DAT_SUCCESS
  * @return DAT_TIMEOUT_EXPIRED There was no entry in time.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION There will be none: what is pinned
@@ -181,7 +192,12 @@ static __inline__ DAT_RETURN dat_reg_evd_attach(DAT_IA_HANDLE ia, DAT_EVD_HANDLE
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 param is NULL or holds what dat_lmr_create() does
  *     not take, or its class is none.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 lmr is NULL.
- * @return DAT_INVALID_HANDLE ia or the PZ is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ The PZ is none of the IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR The memory is that of another LMR, which is
+ *     none of the IA.
+ * @return DAT_INTERRUPTED_CALL The thread was cancelled, or the IA closed, while it waited.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_lmr_create_wait(DAT_IA_HANDLE ia,
                                                      const DAT_REG_LMR_PARAM *param,
@@ -198,15 +214,21 @@ static __inline__ DAT_RETURN dat_reg_lmr_create_wait(DAT_IA_HANDLE ia,
  * Events on the attached EVD: DAT_REG_GRANTED_EVENT with LMR and contexts, or
  * DAT_REG_REFUSED_EVENT; one of the two unless the ticket is cancelled.
  *
- * @param ia Opened with the broker, with an EVD attached.
+ * @param ia The IA, opened with the broker, with an EVD attached.
  * @param param As for dat_reg_lmr_create_wait(); copied.
- * @param cookie Comes back in the event.
- * @param ticket Out: names the request.
+ * @param cookie Pointer that comes back in the event.
+ * @param ticket Out: a number of 64 bits that names the request, never 0.
  * @return DAT_SUCCESS The request waits, or its event is there already.
  * @return DAT_INVALID_STATE No EVD is attached.
- * @return DAT_INSUFFICIENT_RESOURCES As for dat_reg_lmr_create_wait(); no event comes.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION The table has no room for another
+ *     request; no event comes.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 As for dat_reg_lmr_create_wait().
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 ticket is NULL.
- * @return ... As dat_reg_lmr_create_wait().
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ The PZ is none of the IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR The memory is that of another LMR, which is
+ *     none of the IA.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_lmr_create_async(DAT_IA_HANDLE ia,
                                                       const DAT_REG_LMR_PARAM *param,
@@ -216,13 +238,17 @@ static __inline__ DAT_RETURN dat_reg_lmr_create_async(DAT_IA_HANDLE ia,
 }
 
 /**
- * Takes a request back.
+ * Takes back a request of dat_reg_lmr_create_async().
  *
  * @param ia The IA that it was made on.
- * @param ticket Of dat_reg_lmr_create_async().
+ * @param ticket Number of the request, of dat_reg_lmr_create_async().
  * @return DAT_SUCCESS No event comes for it.
- * @return DAT_INVALID_STATE It is granted or refused already: its event is there or on the way.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 There is no such ticket.
+ * @return DAT_INVALID_STATE There is none: it is granted or refused already, and its event is there
+ *     or on the way.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 There is a request of this number, but of another
+ *     IA.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_ticket_cancel(DAT_IA_HANDLE ia, DAT_REG_TICKET ticket) {
     return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_REG_TICKET_CANCEL_OP, ticket);
@@ -233,13 +259,19 @@ static __inline__ DAT_RETURN dat_reg_ticket_cancel(DAT_IA_HANDLE ia, DAT_REG_TIC
  * is its lmr_context; its rmr_context is another one: peers that hold the old one get an error.
  * May block.
  *
- * @param lmr In state DAT_REG_STATE_GONE; one that stands is left as it is.
+ * States: DAT_REG_STATE_GONE; a registration that stands is left as it is.
+ *
+ * @param lmr The LMR.
  * @param timeout As for dat_reg_lmr_create_wait().
- * @param lmr_context Out, may be NULL.
- * @param rmr_context Out, may be NULL.
+ * @param lmr_context Out: the same as before. May be NULL.
+ * @param rmr_context Out: the new one. May be NULL.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
- * @return ... As dat_reg_lmr_create_wait().
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is no LMR.
+ * @return DAT_TIMEOUT_EXPIRED There was no entry in time.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION As for dat_reg_lmr_create_wait().
+ * @return DAT_INTERRUPTED_CALL The thread was cancelled, or the IA closed, while it waited.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_lmr_renew(DAT_LMR_HANDLE lmr, DAT_TIMEOUT timeout,
                                                DAT_LMR_CONTEXT *lmr_context,
@@ -255,10 +287,15 @@ static __inline__ DAT_RETURN dat_reg_lmr_renew(DAT_LMR_HANDLE lmr, DAT_TIMEOUT t
  *
  * Events on the attached EVD: DAT_REG_REVOKED_EVENT when it has gone.
  *
- * @param lmr In state DAT_REG_STATE_ANNOUNCED.
+ * States: DAT_REG_STATE_ANNOUNCED; then DAT_REG_STATE_GONE.
+ *
+ * @param lmr The LMR.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_STATE It is not announced, or in use: end its uses first.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ * @return DAT_INVALID_STATE It is not announced.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_IN_USE It is in use: end its uses first.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is no LMR.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_lmr_accept(DAT_LMR_HANDLE lmr) {
     return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_ACCEPT_OP);
@@ -267,26 +304,36 @@ static __inline__ DAT_RETURN dat_reg_lmr_accept(DAT_LMR_HANDLE lmr) {
 /**
  * Has another registration go in the place of one that is announced, with the same deadline.
  *
- * @param lmr In state DAT_REG_STATE_ANNOUNCED; active again on success.
- * @param other Of the same IA, active, not pinned, at least as long.
+ * States: DAT_REG_STATE_ANNOUNCED; then DAT_REG_STATE_ACTIVE again.
+ *
+ * @param lmr The LMR.
+ * @param other Another LMR of the same IA, in state DAT_REG_STATE_ACTIVE, not pinned, at least as
+ *     long.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_STATE lmr is not announced.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 other is not what it has to be.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is no LMR.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_lmr_offer(DAT_LMR_HANDLE lmr, DAT_LMR_HANDLE other) {
     return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_OFFER_OP, other);
 }
 
 /**
- * Keeps an announced registration for a while. It counts as pinned meanwhile: requests that could
- * be served with it alone are told so.
+ * Keeps an announced registration for a while. It counts as pinned meanwhile: requests that  * be
+ * served with it alone are told so.
  *
- * @param lmr In state DAT_REG_STATE_ANNOUNCED; active again on success.
- * @param time us before which it is not announced again; ~0: it is pinned.
+ * States: DAT_REG_STATE_ANNOUNCED; then DAT_REG_STATE_ACTIVE again.
+ *
+ *
+ * @param lmr The LMR.
+ * @param time Microseconds before which it is not announced again; with all bits set it is pinned.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_STATE lmr is not announced.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is no LMR.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_lmr_refuse(DAT_LMR_HANDLE lmr, DAT_UINT64 time) {
     return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_REFUSE_OP, time);
@@ -298,11 +345,14 @@ static __inline__ DAT_RETURN dat_reg_lmr_refuse(DAT_LMR_HANDLE lmr, DAT_UINT64 t
  * Says that something uses a registration that no post of this process shows: a peer's transfer, or
  * one that is about to be asked for. Posts of this process begin and end a use themselves.
  *
- * @param lmr Any.
- * @param expected us that the use is expected to last.
+ * @param lmr The LMR.
+ * @param expected Microseconds that the use is expected to last.
  * @return DAT_SUCCESS dat_reg_lmr_end_use() has to follow.
- * @return DAT_INVALID_STATE The registration has gone, or goes before a use of this length ends.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_FREE The registration has gone.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_IN_USE It goes before a use of this length ends.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is no LMR.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_lmr_begin_use(DAT_LMR_HANDLE lmr, DAT_UINT64 expected) {
     return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_BEGIN_USE_OP, expected);
@@ -311,22 +361,26 @@ static __inline__ DAT_RETURN dat_reg_lmr_begin_use(DAT_LMR_HANDLE lmr, DAT_UINT6
 /**
  * Ends a use that dat_reg_lmr_begin_use() began.
  *
- * @param lmr The same.
+ * @param lmr The LMR.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_STATE There is no such use.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is no LMR.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_lmr_end_use(DAT_LMR_HANDLE lmr) {
     return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_END_USE_OP);
 }
 
 /**
- * Counts as a use that is over at once: the registration is one of the last that goes.
+ * Counts as a use of a registration that is over at once: it is one of the last that go.
  *
- * @param lmr Any.
+ * @param lmr The LMR.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_STATE The registration has gone.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_FREE The registration has gone.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is no LMR.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_lmr_touch(DAT_LMR_HANDLE lmr) {
     return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_TOUCH_OP);
@@ -337,11 +391,13 @@ static __inline__ DAT_RETURN dat_reg_lmr_touch(DAT_LMR_HANDLE lmr) {
 /**
  * Tells how a registration stands. It may change the moment after.
  *
- * @param lmr Any.
- * @param status Out.
+ * @param lmr The LMR.
+ * @param status Out: one structure.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 status is NULL.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is no LMR.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_lmr_query(DAT_LMR_HANDLE lmr, DAT_REG_LMR_STATUS *status) {
     return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_QUERY_OP, status);
@@ -350,11 +406,12 @@ static __inline__ DAT_RETURN dat_reg_lmr_query(DAT_LMR_HANDLE lmr, DAT_REG_LMR_S
 /**
  * Tells how the adapter's table stands.
  *
- * @param ia Opened with the broker.
- * @param statistics Out.
+ * @param ia The IA, opened with the broker.
+ * @param statistics Out: one structure.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 statistics is NULL.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia is none.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_query(DAT_IA_HANDLE ia, DAT_REG_STATISTICS *statistics) {
     return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_REG_QUERY_OP, statistics);
@@ -363,11 +420,14 @@ static __inline__ DAT_RETURN dat_reg_query(DAT_IA_HANDLE ia, DAT_REG_STATISTICS 
 /**
  * Gives the table another policy, for all processes that share it.
  *
- * @param ia Opened with the broker.
- * @param policy none, static-quota, random, lru, lfu, clock or weighted-fair-lru.
+ * @param ia The IA, opened with the broker.
+ * @param policy Its name, a string: none, static-quota, random, lru, lfu, clock or
+ *     weighted-fair-lru.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 There is no policy of this name.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 There is no policy of this name, or policy is
+ *     NULL.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
  */
 static __inline__ DAT_RETURN dat_reg_policy_modify(DAT_IA_HANDLE ia, const char *policy) {
     return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_REG_POLICY_MODIFY_OP, policy);

@@ -7,6 +7,8 @@
  *
  * The functions are called by one thread at a time, in the process that holds the reaper's lease,
  * with the table locked: they must not block, call DAT or keep a pointer that they are given.
+ *
+ * @source OpenDAT; dat_registration(7).
  */
 #ifndef _DAT_REG_POLICY_H_
 #define _DAT_REG_POLICY_H_
@@ -88,7 +90,15 @@ typedef struct dat_reg_policy {
                        uint64_t bytes, uint32_t *victims);
 } DAT_REG_POLICY;
 
-/** What a shared object with a policy exports. @return the policy, which stays as it is. */
+/**
+ * Gives the registration broker a policy. A shared object with a policy exports a function of this
+ * name; libraries of OpenDAT have none.
+ *
+ * Threads: The broker calls it, in one thread at a time, when it loads the shared object.
+ *
+ * @return The policy, one structure, which has to stay as it is while the object is loaded; NULL
+ *     for none, which the broker reports.
+ */
 const DAT_REG_POLICY *dat_reg_policy(void);
 
 #ifdef __cplusplus

@@ -5,6 +5,9 @@
  *
  * libdat2 loads the library that dat.conf names, calls its dat_provider_init(), which registers a
  * table of functions (struct dat_provider), and calls dat_provider_fini() after the last close.
+ *
+ * @source uDAPL 2.0 of the DAT Collaborative, the registry; who calls what, and when, as in the
+ *     reference implementation, dapl 2.1.10.
  */
 #ifndef _DAT_REGISTRY_H_
 #define _DAT_REGISTRY_H_
@@ -53,8 +56,8 @@ typedef enum dat_ha_relationship {
  * Makes a table of functions known under a name, version and thread safety. Called by a provider
  * from its dat_provider_init().
  *
- * @param provider The table; it must stay until it is removed, with no slot NULL.
- * @param provider_info Name, version and thread safety; copied.
+ * @param provider The table; one, which must stay until it is removed, with no slot NULL.
+ * @param provider_info Name, version and thread safety, one structure; copied.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG1 provider is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 provider_info is NULL.
@@ -67,8 +70,8 @@ DAT_RETURN DAT_API dat_registry_add_provider(const DAT_PROVIDER* provider,
 /**
  * Takes back dat_registry_add_provider(). Called by a provider from its dat_provider_fini().
  *
- * @param provider The table.
- * @param provider_info Name, version and thread safety.
+ * @param provider The table that was registered.
+ * @param provider_info Name, version and thread safety, one structure.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG1 provider is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 provider_info is NULL.
@@ -83,9 +86,9 @@ DAT_RETURN DAT_API dat_registry_remove_provider(const DAT_PROVIDER* provider,
  * Tells whether one IA can stand in for another. dat.conf says nothing about that: an IA is related
  * to itself, of two others it is not known.
  *
- * @param ia_name_1 Name in dat.conf.
- * @param ia_name_2 Name in dat.conf.
- * @param relationship Out.
+ * @param ia_name_1 Name in dat.conf, a string of at most 255 characters.
+ * @param ia_name_2 Name in dat.conf, a string of at most 255 characters.
+ * @param relationship Out: DAT_HA_TRUE for one IA with itself, else DAT_HA_UNKNOWN.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG1 ia_name_1 is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 ia_name_2 is NULL.

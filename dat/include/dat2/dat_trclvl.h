@@ -9,6 +9,8 @@
  * DAT_ATTR_DEBUG_QUERY and DAT_ATTR_DEBUG_MODIFY are the addresses of functions of the types below.
  * They work as long as the IA is open, with any DAT library. Printed with %s such a value is one
  * character.
+ *
+ * @source uDAPL of AIX, which has these two calls; see doc/aix.md.
  */
 #ifndef _DAT_TRCLVL_H_
 #define _DAT_TRCLVL_H_
@@ -45,22 +47,30 @@ typedef DAT_RETURN (*DAT_TRCLVL_MODIFY_FUNC)(DAT_IA_HANDLE ia_handle, int dat_le
                                              int dapl_level);
 
 /**
- * The levels in force. They belong to the libraries, not to the IA, which only says which provider
- * is meant.
+ * Tells the trace levels in force. They belong to the libraries, not to the IA, which only says
+ * which provider is meant.
  *
- * @param dat_level, dapl_level out; each may be NULL. -1 where the library in question has no level
- *     that can be asked for: it is not ours.
- * @return DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA. Thread safe.
+ * @param ia_handle An IA of the provider.
+ * @param dat_level Out: level of libdat2, 0 to DAT_TRCLVL_MAX; -1 where the library has none that
+ *     can be asked for: it is not ours. May be NULL.
+ * @param dapl_level Out: level of the provider, likewise. May be NULL.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
  */
 extern DAT_RETURN dat_trclvl_query(DAT_IA_HANDLE ia_handle, int* dat_level, int* dapl_level);
 
 /**
- * Changes them, for all IAs of the library and all threads, which see the change soon.
+ * Changes trace levels, for all IAs of the library and all threads, which see the change soon.
+ * After an error both levels are as before.
  *
- * @param dat_level, dapl_level 0 to DAT_TRCLVL_MAX; -1 leaves the level as it is.
- * @return DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA; DAT_INVALID_PARAMETER with
- * ARG2 (dat_level) or ARG3 (dapl_level); DAT_NOT_IMPLEMENTED for a level that a library which is
- * not ours does not have. After an error both levels are as before. Thread safe.
+ * @param ia_handle An IA of the provider.
+ * @param dat_level Level of libdat2, 0 to DAT_TRCLVL_MAX; -1 leaves it as it is.
+ * @param dapl_level Level of the provider, likewise.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 dat_level is none of these.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 dapl_level is none of these.
+ * @return DAT_NOT_IMPLEMENTED The provider is not ours, and has no level.
  */
 extern DAT_RETURN dat_trclvl_modify(DAT_IA_HANDLE ia_handle, int dat_level, int dapl_level);
 

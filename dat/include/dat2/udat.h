@@ -3,6 +3,10 @@
  * @file
  * The user-space DAT 2.0 interface; the header that programs include. What kernel and user space
  * have in common is in dat.h, which this file includes.
+ *
+ * @source uDAPL 2.0 of the DAT Collaborative, the clause of the call's name. Where an answer is not
+ *     that of the reference implementation, dapl 2.1.10, "Call by call" in doc/compatibility.md
+ *     says so, and why.
  */
 #ifndef _UDAT_H_
 #define _UDAT_H_
@@ -321,22 +325,26 @@ struct dat_provider_attr {
  *     another LMR of this IA, with a zone and privileges of its own; either may be freed first.
  *     DAT_MEM_TYPE_SHARED_VIRTUAL: memory that several processes have mapped; each registers it for
  *     itself, under the same name.
- * @param region_description Address of the memory, the other LMR, or address and name (copied).
- * @param length Bytes; ignored for DAT_MEM_TYPE_LMR.
+ * @param region_description By mem_type: address of the memory (for_va); the other LMR
+ *     (for_lmr_handle); address, and name of DAT_LMR_COOKIE_SIZE bytes, which is copied
+ *     (for_shared_memory).
+ * @param length Number of bytes; neither it nor the address need be aligned. Ignored for
+ *     DAT_MEM_TYPE_LMR.
  * @param pz_handle Zone whose EPs may use it.
- * @param mem_priv DAT_MEM_PRIV_*. Local read is always granted; remote write and atomics need local
- *     write.
+ * @param mem_priv DAT_MEM_PRIV_*, bits. Local read is always granted; remote write and atomics need
+ *     local write.
  * @param va_type DAT_VA_TYPE_VA; DAT_VA_TYPE_ZB where the IA's zb_supported says so.
  * @param lmr_handle Out: the LMR.
- * @param lmr_context Out: what local segments name it by. May be NULL.
- * @param rmr_context Out: what peers name it by. May be NULL.
- * @param registered_length Out: bytes registered. May be NULL.
- * @param registered_address Out: where they begin. May be NULL.
+ * @param lmr_context Out: what local segments name it by, a number of 32 bits. May be NULL.
+ * @param rmr_context Out: what peers name it by, a number of 32 bits in host order, to be sent to
+ *     them. May be NULL.
+ * @param registered_length Out: bytes registered, those asked for. May be NULL.
+ * @param registered_address Out: the address where they begin. May be NULL.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ pz_handle is no PZ of the IA.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR mem_type is DAT_MEM_TYPE_LMR and the other LMR
- *     is none.
+ *     is no LMR of the IA.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 mem_type is unknown.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 mem_type is DAT_MEM_TYPE_SHARED_VIRTUAL and the
  *     name is NULL.
@@ -356,9 +364,9 @@ DAT_RETURN DAT_API dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type
  *
  * @param lmr_handle The LMR.
  * @param lmr_param_mask Ignored: all members are filled.
- * @param lmr_param Out.
+ * @param lmr_param Out: one structure.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr_handle is no LMR.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lmr_param is NULL.
  */
 DAT_RETURN DAT_API dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param_mask,
@@ -368,19 +376,24 @@ DAT_RETURN DAT_API dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK l
  * Makes an event dispatcher: a queue of events of one or several kinds.
  *
  * @param ia_handle The IA.
- * @param evd_min_qlen Events that it must hold. dat_evd_query() tells what it does hold.
+ * @param evd_min_qlen Number of events that it must hold, 1 to max_evd_qlen of the IA.
+ *     dat_evd_query() tells what it does hold.
  * @param cno_handle CNO to trigger when events come, or DAT_HANDLE_NULL.
- * @param evd_flags Kinds of events, DAT_EVD_*; which go together the provider's
- *     evd_stream_merging_supported tells.
- * @param evd_handle Out: the EVD; must not be NULL.
+ * @param evd_flags Kinds of events, DAT_EVD_*, bits; which go together the provider's
+ *     evd_stream_merging_supported tells. An EP's receive and request EVD need DAT_EVD_DTO_FLAG,
+ *     its connect EVD DAT_EVD_CONNECTION_FLAG, a service point's DAT_EVD_CR_FLAG.
+ *     DAT_EVD_ASYNC_FLAG goes with no other, nor alone: dat_ia_open() makes such EVDs.
+ * @param evd_handle Out: the EVD, enabled and waitable.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 evd_min_qlen is not positive.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 These kinds do not go together.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 evd_handle is NULL.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is no CNO.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_TEVD evd_min_qlen is above max_evd_qlen of the
  *     IA.
  * @return DAT_INSUFFICIENT_RESOURCES No descriptor is left (RLIMIT_NOFILE).
+ * @return DAT_INSUFFICIENT_RESOURCES (raw) The device has no completion queue left.
  */
 DAT_RETURN DAT_API dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
                                   DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
@@ -392,8 +405,9 @@ DAT_RETURN DAT_API dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qle
  * @param evd_handle The EVD.
  * @param cno_handle The CNO, or DAT_HANDLE_NULL.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE evd_handle is none.
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST evd_handle is NULL.
+ * @return DAT_INVALID_HANDLE evd_handle is no EVD, and not NULL.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is no CNO.
  */
 DAT_RETURN DAT_API dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_handle);
 
@@ -401,61 +415,78 @@ DAT_RETURN DAT_API dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE 
  * Takes the oldest event, waiting until enough are there. One thread at a time may wait at an EVD.
  * A cancellation point while it waits.
  *
+ * States: The EVD is waitable, DAT_EVD_STATE_WAITABLE. It may be disabled.
+ *
  * @param evd_handle The EVD.
  * @param timeout Microseconds; 0 does not wait, DAT_TIMEOUT_INFINITE waits for ever.
- * @param threshold Events that must be there to end the wait: 1, or up to the queue length where
- *     the EVD allows it.
- * @param event Out.
- * @param nmore Out: events left inside, also after a timeout.
+ * @param threshold Number of events that must be there to end the wait, 1 to the queue's length.
+ * @param event Out: the event; untouched when there is none.
+ * @param nmore Out: number of events left inside, also after the time is out.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE evd_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST evd_handle is NULL.
+ * @return DAT_INVALID_HANDLE evd_handle is no EVD, and not NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 threshold is not positive or too large.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG4 event is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 nmore is NULL.
- * @return DAT_TIMEOUT_EXPIRED Not enough events came in time. Raw for an EVD that takes DTO or bind
- *     completions and has no CNO.
- * @return DAT_INTERRUPTED_CALL (raw) A signal came.
+ * @return DAT_TIMEOUT_EXPIRED Not enough events came in time.
+ * @return DAT_TIMEOUT_EXPIRED (raw) The same, of an EVD that takes DTO or bind completions and has
+ *     no CNO.
+ * @return DAT_INTERRUPTED_CALL (raw) A signal came, at an EVD that takes DTO or bind completions
+ *     and has no CNO. At others the wait goes on.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EVD_UNWAITABLE The EVD is unwaitable.
- * @return DAT_INVALID_STATE Another thread waits, it was made unwaitable meanwhile, or events were
- *     lost.
+ * @return DAT_INVALID_STATE Another thread waits, it was made unwaitable or freed meanwhile, or
+ *     events were lost because the queue was full.
  * @return DAT_INSUFFICIENT_RESOURCES No descriptor is left to sleep on (RLIMIT_NOFILE).
  */
 DAT_RETURN DAT_API dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                                 DAT_EVENT* event, DAT_COUNT* nmore);
 
 /**
- * Lets events trigger the CNO again. What is inside already does not.
+ * Lets the events of an EVD trigger its CNO again. What is inside already does not.
+ *
+ * States: Any; afterwards the EVD is DAT_EVD_STATE_ENABLED.
  *
  * @param evd_handle The EVD.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE evd_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST evd_handle is NULL.
+ * @return DAT_INVALID_HANDLE evd_handle is no EVD, and not NULL.
  */
 DAT_RETURN DAT_API dat_evd_enable(DAT_EVD_HANDLE evd_handle);
 
 /**
- * Keeps events from triggering the CNO. Waiting and taking events go on.
+ * Keeps the events of an EVD from triggering its CNO. Waiting and taking events go on.
+ *
+ * States: Any; afterwards the EVD is DAT_EVD_STATE_DISABLED.
  *
  * @param evd_handle The EVD.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE evd_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST evd_handle is NULL.
+ * @return DAT_INVALID_HANDLE evd_handle is no EVD, and not NULL.
  */
 DAT_RETURN DAT_API dat_evd_disable(DAT_EVD_HANDLE evd_handle);
 
 /**
- * Ends a wait at the EVD and refuses further ones.
+ * Makes an EVD unwaitable: a wait at it ends, and further ones are refused. Events can be taken
+ * with dat_evd_dequeue().
+ *
+ * States: Any; afterwards the EVD is DAT_EVD_STATE_UNWAITABLE.
  *
  * @param evd_handle The EVD.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE evd_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST evd_handle is NULL.
+ * @return DAT_INVALID_HANDLE evd_handle is no EVD, and not NULL.
  */
 DAT_RETURN DAT_API dat_evd_set_unwaitable(DAT_EVD_HANDLE evd_handle);
 
 /**
- * Allows waiting again.
+ * Allows waiting at an EVD again.
+ *
+ * States: Any; afterwards the EVD is DAT_EVD_STATE_WAITABLE.
  *
  * @param evd_handle The EVD.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE evd_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST evd_handle is NULL.
+ * @return DAT_INVALID_HANDLE evd_handle is no EVD, and not NULL.
  */
 DAT_RETURN DAT_API dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
 
@@ -466,11 +497,13 @@ DAT_RETURN DAT_API dat_evd_clear_unwaitable(DAT_EVD_HANDLE evd_handle);
  * @param ia_handle The IA.
  * @param agent Function to call for a trigger, once; DAT_OS_WAIT_PROXY_AGENT_NULL for none. It is
  *     called in the thread of a dat_evd_post_se(), for all other events in a thread of the
- * provider; it may call any function, also free its EVD and its CNO, but not close its own IA.
- * @param cno_handle Out: the CNO; must not be NULL.
+ *     provider; it may call any function, also free its EVD and its CNO, but not close its own IA.
+ * @param cno_handle Out: the CNO.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
- * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 cno_handle is NULL.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short, or no thread can be
+ *     started for the agent.
  */
 DAT_RETURN DAT_API dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
                                   DAT_CNO_HANDLE* cno_handle);
@@ -481,13 +514,13 @@ DAT_RETURN DAT_API dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGE
  * be polled only, not read, and goes with the CNO. Such a CNO has no agent.
  *
  * @param ia_handle The IA.
- * @param file_descriptor Out: the descriptor.
+ * @param file_descriptor Out: the descriptor, with close-on-exec.
  * @param cno_handle Out: the CNO.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no open IA.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 file_descriptor is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 cno_handle is NULL.
- * @return DAT_INSUFFICIENT_RESOURCES No descriptor is left.
+ * @return DAT_INSUFFICIENT_RESOURCES No descriptor is left (RLIMIT_NOFILE).
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider does not have it.
  */
 DAT_RETURN DAT_API dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD* file_descriptor,
@@ -499,7 +532,7 @@ DAT_RETURN DAT_API dat_cno_fd_create(DAT_IA_HANDLE ia_handle, DAT_FD* file_descr
  * @param cno_handle The CNO.
  * @param agent As for dat_cno_create().
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is no CNO.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG1 The CNO was made by dat_cno_fd_create().
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_CNO_DEAD Its IA is being closed.
  */
@@ -510,9 +543,9 @@ DAT_RETURN DAT_API dat_cno_modify_agent(DAT_CNO_HANDLE cno_handle, DAT_OS_WAIT_P
  *
  * @param cno_handle The CNO.
  * @param cno_param_mask Ignored: all members are filled.
- * @param cno_param Out.
+ * @param cno_param Out: one structure.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is no CNO.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 cno_param is NULL.
  */
 DAT_RETURN DAT_API dat_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK cno_param_mask,
@@ -524,10 +557,12 @@ DAT_RETURN DAT_API dat_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK c
  *
  * @param cno_handle The CNO.
  * @param timeout Microseconds; 0 does not wait, DAT_TIMEOUT_INFINITE waits for ever.
- * @param evd_handle Out: the EVD that triggered, DAT_HANDLE_NULL when there is none any more. Its
- *     events may be gone already.
+ * @param evd_handle Out: the EVD that triggered; DAT_HANDLE_NULL when there is none any more, or
+ *     the time is out. Its events may be gone already.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is NULL.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO (raw) cno_handle is no CNO, and not NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 evd_handle is NULL.
  * @return DAT_QUEUE_EMPTY (raw) Nothing triggered in time.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_CNO_DEAD The CNO was freed meanwhile.
  */
@@ -540,7 +575,7 @@ DAT_RETURN DAT_API dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
  * @param cno_handle The CNO.
  * @param evd_handle Out: as for dat_cno_wait().
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is no CNO.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 evd_handle is NULL.
  * @return DAT_QUEUE_EMPTY (raw) Nothing has triggered.
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The provider does not have it.
@@ -552,7 +587,7 @@ DAT_RETURN DAT_API dat_cno_trigger(DAT_CNO_HANDLE cno_handle, DAT_EVD_HANDLE* ev
  *
  * @param cno_handle The CNO.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is none.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is no CNO.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_CNO_IN_USE EVDs are attached or a thread waits.
  */
 DAT_RETURN DAT_API dat_cno_free(DAT_CNO_HANDLE cno_handle);
