@@ -6,7 +6,6 @@ manual_pages = \
     %reldir%/dat_conf.1 \
     %reldir%/dat_doctor.1 \
     %reldir%/dat_info.1 \
-    %reldir%/dat_opendat_memory_alloc.3 \
     %reldir%/dat_perf.1 \
     %reldir%/dat_ping.1 \
     %reldir%/dat_regd.8 \
@@ -31,4 +30,24 @@ $(manual_pages): %: %.scd Makefile
 # The program's other name.
 %reldir%/dtestx.1: Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && echo '.so man1/dtest_ext.1' >$@
+endif
+
+# Section 3: a page for each call, from its comment in the headers and the table of doc/thread-safety.md; how many there are the
+# script knows. In a folder of its own, so that `man -M doc/man` finds them in the build directory.
+EXTRA_DIST += %reldir%/calls doc/thread-safety.md
+if HAVE_PERL
+call_pagesdir = $(mandir)/man3
+CLEANFILES += %reldir%/calls.stamp %reldir%/man3/*.3
+%reldir%/calls.stamp: %reldir%/calls $(dat2include_HEADERS) doc/thread-safety.md Makefile
+	$(AM_V_GEN)$(MKDIR_P) %reldir%/man3 && rm -f %reldir%/man3/*.3 && \
+	  $(PERL) $(srcdir)/%reldir%/calls write $(srcdir) %reldir%/man3 $(RELEASE_DATE) && touch $@
+all-local: %reldir%/calls.stamp
+install-data-local: install-call-pages
+install-call-pages: %reldir%/calls.stamp
+	$(MKDIR_P) '$(DESTDIR)$(call_pagesdir)' && $(INSTALL_DATA) %reldir%/man3/*.3 '$(DESTDIR)$(call_pagesdir)'
+uninstall-local: uninstall-call-pages
+uninstall-call-pages:
+	pages=$$($(PERL) $(srcdir)/%reldir%/calls list $(srcdir)) && \
+	  { test ! -d '$(DESTDIR)$(call_pagesdir)' || { cd '$(DESTDIR)$(call_pagesdir)' && rm -f $$pages; }; }
+.PHONY: install-call-pages uninstall-call-pages
 endif

@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # The manual pages, as built: each without faults, each tool's page with the options of its --help, no link to a page of ours that
-# is not there.
+# is not there; and one for each call, made from the headers.
 load ../compat/helpers
 
 pages=$TOP_BUILDDIR/doc/man
+calls=$pages/man3
 
 setup() {
     need_program mandoc jq
@@ -92,4 +93,138 @@ same_options() {
         grep -q "/$tool.json" "$TOP_SRCDIR/doc/schema/local.mk"
         "$TOP_BUILDDIR/$tool" --help | grep -qE '^ +(-j, ?)?--json' || "$TOP_BUILDDIR/$tool" list --help | grep -q -- --json
     done
+}
+
+# -- a page for each call --------------------------------------------------------------------------
+
+need_call_pages() { [ -e "$pages/calls.stamp" ] || missing "perl was not installed when the manual pages were built"; }
+
+# usage: call_pages - the names of the pages, one a line.
+call_pages() { (cd "$calls" && printf '%s\n' dat_*.3) | sed 's/\.3$//' | LC_ALL=C sort; }
+
+# usage: same_names WANTED IS - files with one name a line.
+same_names() { diff "$1" "$2" || { echo "< has no page, > is no call"; false; }; }
+
+# A copy of what the pages are made of, with something wrong: $1 is a header that is added.
+sources_with() {
+    work=$BATS_TEST_TMPDIR/sources
+    mkdir -p "$work/dat/include/dat2" "$work/doc" "$BATS_TEST_TMPDIR/out"
+    cp "$TOP_SRCDIR"/dat/include/dat2/*.h "$work/dat/include/dat2"
+    cp "$TOP_SRCDIR/doc/thread-safety.md" "$work/doc"
+    chmod -R u+w "$work"
+    printf '%s\n' "$1" >"$work/dat/include/dat2/dat_added.h"
+}
+
+# usage: is_refused HEADER WHY - the script makes no pages of a source with this header, and says why.
+is_refused() {
+    sources_with "$1"
+    run perl "$TOP_SRCDIR/doc/man/calls" write "$work" "$BATS_TEST_TMPDIR/out" 2026-11-23
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == "calls: "*"$2" ]]
+}
+
+# usage: header COMMENT DECLARATION
+header() { printf '/**\n * @file\n * @source Nowhere.\n */\n\n/**\n%s\n */\n%s' "$1" "$2"; }
+
+@test "every function that libdat2 exports has a page of section 3" {
+    need_call_pages
+    need_program nm
+    # dats_get_ia_handle is between libdat2 and its providers: no header declares it.
+    nm -D --defined-only "$TOP_BUILDDIR/.libs/libdat2.so.2" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' |
+        grep -vx dats_get_ia_handle | LC_ALL=C sort >"$BATS_TEST_TMPDIR/exported"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/exported")" -ge 84 ]
+    call_pages | LC_ALL=C comm -23 "$BATS_TEST_TMPDIR/exported" - >"$BATS_TEST_TMPDIR/without"
+    cat "$BATS_TEST_TMPDIR/without"
+    [ ! -s "$BATS_TEST_TMPDIR/without" ]
+}
+
+@test "every function, inline function and macro of the headers has a page of section 3, and there are no others" {
+    need_call_pages
+    cat "$TOP_SRCDIR"/dat/include/dat2/*.h |
+        grep -oE '^(#define |(extern |static __inline__ )?(DAT_RETURN( DAT_API)?|const [A-Z_]+) \*?)dat_[a-z0-9_]+' |
+        grep -oE '[a-z0-9_]+$' | LC_ALL=C sort -u >"$BATS_TEST_TMPDIR/declared"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/declared")" -ge 145 ]
+    call_pages >"$BATS_TEST_TMPDIR/pages"
+    same_names "$BATS_TEST_TMPDIR/declared" "$BATS_TEST_TMPDIR/pages"
+    perl "$TOP_SRCDIR/doc/man/calls" list "$TOP_SRCDIR" | sed 's/\.3$//' >"$BATS_TEST_TMPDIR/listed"
+    diff "$BATS_TEST_TMPDIR/listed" "$BATS_TEST_TMPDIR/pages"
+}
+
+@test "every call's page says what it does, its arguments, what it returns, what threads may do, and where it comes from" {
+    need_call_pages
+    for section in NAME SYNOPSIS DESCRIPTION 'RETURN VALUES' 'THREAD SAFETY' 'SEE ALSO' STANDARDS; do
+        without=$(grep -L "^\.Sh $section\$" "$calls"/*.3 || true)
+        [ -z "$without" ] || { echo "no $section: $without"; false; }
+    done
+    # All but other names of a call, and calls without arguments.
+    without=$(grep -L '^\.Sh ARGUMENTS$' "$calls"/*.3 | xargs grep -LE '^\.(Fd #define|Fn dat_reg_policy void)' || true)
+    [ -z "$without" ] || { echo "no ARGUMENTS: $without"; false; }
+    # Codes with their numbers.
+    grep -q '^\.It Dv DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EP Pq 0x8005000C$' "$calls/dat_ep_free.3"
+    grep -q '^\.It Dv DAT_QUEUE_EMPTY Pq 0x000D0000 , No raw$' "$calls/dat_cno_wait.3"
+}
+
+@test "every call's page is without faults" {
+    need_call_pages
+    # Whether other pages are there is asked below: mandoc looks for them among those of the system.
+    findings=$(mandoc -T lint "$calls"/*.3 | grep -v 'STYLE: referenced manual not found' || true)
+    [ -z "$findings" ] || { echo "$findings"; false; }
+}
+
+@test "every page that a call's page refers to is there, or is one of the system" {
+    need_call_pages
+    cat "$calls"/*.3 | sed -nE 's/.*\.?\bXr (\( )?([^ ]+) ([1-9]).*/\2.\3/p' | sort -u | while read -r name; do
+        case $name in
+            poll.2 | malloc.3) ;;
+            *.3) [ -e "$calls/$name" ] || { echo "$name is not there"; false; } ;;
+            *) [ -e "$pages/$name" ] || { echo "$name is not there"; false; } ;;
+        esac
+    done
+}
+
+@test "every page of section 3 that another page refers to is there" {
+    need_call_pages
+    for page in "$pages"/*.[1-9]; do text_of "$page" | grep -oE '\bdat_[a-z0-9_]+\(3\)' || true; done |
+        sort -u | sed 's/(3)//' | while read -r name; do [ -e "$calls/$name.3" ] || { echo "$name is not there"; false; }; done
+}
+
+@test "the pages of calls are the same wherever and whenever they are made" {
+    need_call_pages
+    mkdir "$BATS_TEST_TMPDIR/again"
+    date=$(sed -n 's/^RELEASE_DATE = //p' "$TOP_BUILDDIR/Makefile")
+    (cd "$TOP_SRCDIR" && TZ=Pacific/Kiritimati LC_ALL=C doc/man/calls write . "$BATS_TEST_TMPDIR/again" "$date")
+    diff -r "$calls" "$BATS_TEST_TMPDIR/again"
+}
+
+@test "no pages are made where a call has no comment" {
+    is_refused "$(printf '/**\n * @file\n * @source Nowhere.\n */\nDAT_RETURN DAT_API dat_added(DAT_COUNT number);')" \
+        'dat_added.h: dat_added: no comment'
+}
+
+@test "no pages are made where an argument is not described, or one is that the call has not" {
+    is_refused "$(header ' * Adds.
+ *
+ * @return DAT_SUCCESS' 'DAT_RETURN DAT_API dat_ep_added(DAT_COUNT number);')" 'dat_ep_added: argument number is not described'
+    is_refused "$(header ' * Adds.
+ *
+ * @param number How many.
+ * @param text What.
+ * @return DAT_SUCCESS' '#define dat_ep_added(number) dat_ep_post((DAT_COUNT)(number))')" 'dat_ep_added: it has no argument text'
+}
+
+@test "no pages are made where what a call returns is not told, or a code has no explanation" {
+    is_refused "$(header ' * Adds.' 'DAT_RETURN DAT_API dat_ep_added(void);')" 'dat_ep_added: no @return'
+    is_refused "$(header ' * Adds.
+ *
+ * @return DAT_INVALID_HANDLE' 'DAT_RETURN DAT_API dat_ep_added(void);')" 'dat_ep_added: DAT_INVALID_HANDLE: not described'
+}
+
+@test "no pages are made where a comment names a constant that no header has, or doc/thread-safety.md lacks the call" {
+    is_refused "$(header ' * Adds, as DAT_EVD_DTO_FLAGGE says.
+ *
+ * @return DAT_SUCCESS' 'DAT_RETURN DAT_API dat_ep_added(void);')" 'dat_ep_added: no header has DAT_EVD_DTO_FLAGGE'
+    is_refused "$(header ' * Adds.
+ *
+ * @return DAT_SUCCESS' 'DAT_RETURN DAT_API dat_added(void);')" 'dat_added: not in "Call by call" of doc/thread-safety.md'
 }
