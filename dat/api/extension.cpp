@@ -68,11 +68,12 @@ DAT_RETURN close_query(DAT_HANDLE handle, DAT_EXTENDED_OP operation, std::va_lis
     });
 }
 
-/// What the provider itself counts and keeps, whatever the device can do (iWARP: no extension).
+/// What the provider itself counts and keeps, whatever the device can do (iWARP: no extension): the
+/// counters, and all of OpenDAT's numbers, of which it answers those that post by itself.
 bool is_of_provider(DAT_EXTENDED_OP operation) {
     return operation == DAT_IB_QUERY_COUNTERS_OP || operation == DAT_IB_PRINT_COUNTERS_OP ||
            operation == DAT_IB_START_COUNTERS_OP || operation == DAT_IB_STOP_COUNTERS_OP ||
-           operation == DAT_OPENDAT_LMR_FIND_OP;
+           operation >> 16 == DAT_OPENDAT_MEMORY_ALLOC_OP >> 16;
 }
 
 DAT_RETURN extended(DAT_HANDLE handle, DAT_EXTENDED_OP operation, std::va_list arguments) {

@@ -253,7 +253,12 @@ TEST(RegistrationData, AContextThatIsNoneOrOfAFreedRegionFailsTheTransferAsOnThe
             "dat_ep_post_rdma_write");
     captured_stderr([&] {
         const auto failed = completion(side.sends);
-        EXPECT_EQ(failed.status, DAT_DTO_ERR_LOCAL_PROTECTION);
+        // rdma_rxe calls a key that it does not have an error of the queue pair.
+        if (is_soft0()) {
+            EXPECT_EQ(failed.status, DAT_DTO_ERR_LOCAL_PROTECTION);
+        } else {
+            EXPECT_NE(failed.status, DAT_DTO_SUCCESS);
+        }
         EXPECT_EQ(failed.user_cookie.as_64, 9u);
     });
 }
