@@ -46,3 +46,4 @@ include test/fuzz/local.mk
 include test/bench/local.mk
 include test/bench/registration/local.mk
 include test/kernel/local.mk
+include test/packages/local.mk

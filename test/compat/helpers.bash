@@ -189,9 +189,9 @@ run_dapl_pair() {
     shift
     for attempt in {1..20}; do
         status=0
-        start server "${stack[@]}" "$program" -s -P ia "$@"
+        start server "${stack[@]}" "$program" -s -P "${adapter:-ia}" "$@"
         await_port server 15828
-        start client "${stack[@]}" "$program" -P ia -h "$server_address" "$@"
+        start client "${stack[@]}" "$program" -P "${adapter:-ia}" -h "$server_address" "$@"
         wait "${process_of[client]}" || status=$?
         grep -qE "$lost_races" "$BATS_TEST_TMPDIR"/{client.out,client.err,server.err} || break
         kill "${process_of[server]}" 2>/dev/null || true
