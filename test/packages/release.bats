@@ -5,13 +5,14 @@
 setup() {
     cd "$TOP_SRCDIR" || return
     version=$(sed -n 's/^VERSION *= *//p' "$TOP_BUILDDIR/Makefile")
+    date=$(sed -n 's/^RELEASE_DATE *= *//p' "$TOP_BUILDDIR/Makefile")
     commands=$(sed -n 's/^ \{4,\}//p' doc/releasing.md)
 }
 
-@test "the newest entry of the changelog is of the version that is built, and has a date and points" {
+@test "the newest entry of the changelog has the version and the date that the manual pages have, and points" {
     newest=$(grep -m 1 '^## ' CHANGELOG.md)
     echo "$newest"
-    [[ $newest =~ ^"## $version ("[0-9]{4}-[0-9]{2}-[0-9]{2}\)$ ]]
+    [ "$newest" = "## $version ($date)" ]
     [ "$(sed -n '/^## /,$p' CHANGELOG.md | grep -c '^- ')" -ge 5 ]
 }
 
