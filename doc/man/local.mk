@@ -41,13 +41,16 @@ CLEANFILES += %reldir%/calls.stamp %reldir%/man3/*.3
 %reldir%/calls.stamp: %reldir%/calls $(dat2include_HEADERS) doc/thread-safety.md Makefile
 	$(AM_V_GEN)$(MKDIR_P) %reldir%/man3 && rm -f %reldir%/man3/*.3 && \
 	  $(PERL) $(srcdir)/%reldir%/calls write $(srcdir) %reldir%/man3 $(RELEASE_DATE) && touch $@
-all-local: %reldir%/calls.stamp
-install-data-local: install-call-pages
+made_call_pages = %reldir%/calls.stamp
+installed_call_pages = install-call-pages
+uninstalled_call_pages = uninstall-call-pages
 install-call-pages: %reldir%/calls.stamp
 	$(MKDIR_P) '$(DESTDIR)$(call_pagesdir)' && $(INSTALL_DATA) %reldir%/man3/*.3 '$(DESTDIR)$(call_pagesdir)'
-uninstall-local: uninstall-call-pages
 uninstall-call-pages:
 	pages=$$($(PERL) $(srcdir)/%reldir%/calls list $(srcdir)) && \
 	  { test ! -d '$(DESTDIR)$(call_pagesdir)' || { cd '$(DESTDIR)$(call_pagesdir)' && rm -f $$pages; }; }
-.PHONY: install-call-pages uninstall-call-pages
 endif
+all-local: $(made_call_pages)
+install-data-local: $(installed_call_pages)
+uninstall-local: $(uninstalled_call_pages)
+.PHONY: $(installed_call_pages) $(uninstalled_call_pages)

@@ -74,3 +74,28 @@ install_tree() {
         [[ $output == *'ok 3 - '* && $output != *'not ok'* ]]
     done
 }
+
+# A provider of the tests, whose IA says that it has no extensions, as those of iWARP devices do.
+@test "of an IA without extensions the provider is asked for OpenDAT's own operations, and for no others" {
+    [ -e "$TOP_BUILDDIR/test/compat/registry/.libs/fake_provider.so" ]
+    echo "ia u2.0 nonthreadsafe default $TOP_BUILDDIR/test/compat/registry/.libs/fake_provider.so dapl.2.0 \"\" \"\"" >"$work/dat.conf"
+    cat >"$work/operations.c" <<'CODE'
+#include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_opendat.h>
+#include <dat2/dat_reg_extensions.h>
+#include <stdio.h>
+int main(void) {
+    const int operations[] = {DAT_OPENDAT_MEMORY_ALLOC_OP, DAT_OPENDAT_TRACE_LEVEL_QUERY_OP, DAT_REG_QUERY_OP, DAT_IB_QUERY_COUNTERS_OP,
+                              DAT_IB_FETCH_AND_ADD_OP, DAT_IB_UD_SEND_OP, 0x4f450001};
+    DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+    DAT_IA_HANDLE ia;
+    if (dat_ia_open("ia", 8, &async, &ia)) return 1;
+    for (unsigned i = 0; i < sizeof operations / sizeof *operations; ++i)
+        printf("%d %#x\n", operations[i], dat_extension_op(ia, operations[i]));
+    return 0;
+}
+CODE
+    $CC -Wall -I"$TOP_SRCDIR/dat/include" "$work/operations.c" -o "$work/operations" -L"$TOP_BUILDDIR/.libs" -ldat2
+    DAT_OVERRIDE=$work/dat.conf LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs "$work/operations" >"$work/answers"
+    [ "$(awk '{ print $2 }' "$work/answers" | tr '\n' ' ')" = '0 0 0 0 0xbfff0000 0xbfff0000 0xbfff0000 ' ] || { cat "$work/answers"; false; }
+}
