@@ -5,6 +5,7 @@ manual_pages = \
     %reldir%/dat.conf.5 \
     %reldir%/dat_conf.1 \
     %reldir%/dat_doctor.1 \
+    %reldir%/dat_hpp.7 \
     %reldir%/dat_info.1 \
     %reldir%/dat_perf.1 \
     %reldir%/dat_ping.1 \

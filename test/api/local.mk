@@ -118,6 +118,7 @@ dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp test/support/over
 dat_test_libs = libtestmain.la libdat2.la
 dat_tests = \
     test/api/addresses_test \
+    test/api/cpp_layer_test \
     test/api/connection_test \
     test/api/connection_codes_test \
     test/api/transfer_test \
@@ -153,6 +154,8 @@ check_PROGRAMS += $(dat_tests)
 TESTS += $(dat_tests)
 test_api_addresses_test_SOURCES = %reldir%/addresses_test.cpp $(dat_test_headers)
 test_api_addresses_test_LDADD = $(dat_test_libs)
+test_api_cpp_layer_test_SOURCES = %reldir%/cpp_layer_test.cpp $(dat_test_headers)
+test_api_cpp_layer_test_LDADD = $(dat_test_libs)
 test_api_transport_test_SOURCES = %reldir%/transport_test.cpp $(dat_test_headers)
 test_api_transport_test_LDADD = $(dat_test_libs)
 test_api_connection_test_SOURCES = %reldir%/connection_test.cpp $(dat_test_headers)

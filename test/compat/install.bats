@@ -42,6 +42,9 @@ all_there() {
         cmp "$header" "$root$includedir/dat2/${header##*/}"
         [ -s "$root$includedir/dat/${header##*/}" ]
     done
+    for header in dat2/dat.hpp dat/dat.hpp $(cd "$TOP_SRCDIR/dat/include" && echo dat2/dat/*.hpp); do
+        cmp "$TOP_SRCDIR/dat/include/$header" "$root$includedir/$header"
+    done
     for header in "$TOP_SRCDIR"/dat/include/dat-1.2/dat/*.h; do
         cmp "$header" "$root$includedir/dat-1.2/dat/${header##*/}"
     done

@@ -12,7 +12,7 @@ test_unit_quiet_fork_test_LDADD = libtestmain.la
 
 # The ABI table, as source that checks it while it is compiled.
 check_PROGRAMS += test/unit/abi_test test/unit/api_test
-TESTS += test/unit/abi_test test/unit/api_test test/unit/headers.bats test/unit/dat_1_2.bats
+TESTS += test/unit/abi_test test/unit/api_test test/unit/headers.bats test/unit/dat_1_2.bats test/unit/cpp_layer.bats
 test_unit_abi_test_SOURCES = %reldir%/abi_test.cpp
 nodist_test_unit_abi_test_SOURCES = %reldir%/abi_c.c %reldir%/abi_cxx.cpp
 test_unit_abi_test_LDADD = libtestmain.la
@@ -23,7 +23,7 @@ test_unit_abi_test_LDADD = libtestmain.la
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(AWK) -v language=cxx -f $(srcdir)/test/unit/abi.awk \
 	    $(srcdir)/test/unit/abi.tsv >$@.new && mv $@.new $@
 CLEANFILES += %reldir%/abi_c.c %reldir%/abi_cxx.cpp
-EXTRA_DIST += %reldir%/abi.awk %reldir%/abi.tsv %reldir%/headers.bats %reldir%/dat_1_2.bats
+EXTRA_DIST += %reldir%/abi.awk %reldir%/abi.tsv %reldir%/headers.bats %reldir%/dat_1_2.bats %reldir%/cpp_layer.bats %reldir%/cpp_layer_cost.cpp
 
 test_unit_api_test_SOURCES = %reldir%/extension_test.cpp %reldir%/handle_test.cpp \
     %reldir%/strerror_test.cpp
