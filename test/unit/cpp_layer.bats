@@ -161,6 +161,8 @@ is_refused() {
     awk '/^\*\*EXAMPLE|^# EXAMPLE/ { wanted = 1 } /^```$/ { if (inside) exit; if (wanted) { inside = 1; next } } inside' \
         "$TOP_SRCDIR/doc/man/dat_hpp.7.scd" >"$work/example.cpp"
     [ "$(wc -l <"$work/example.cpp")" -ge 20 ]
+    # The page would lose them.
+    [ "$(grep -c '\\' "$work/example.cpp")" = 0 ]
     # shellcheck disable=SC2086
     ${compilers[0]} $strict -I"$headers" "$work/example.cpp" -o "$work/example" -L"$TOP_BUILDDIR/.libs" -ldat2
     run on_soft0 "$work/example"
