@@ -32,6 +32,7 @@ AM_TESTS_ENVIRONMENT = \
     TOP_BUILDDIR='$(abs_top_builddir)'; TOP_SRCDIR='$(abs_top_srcdir)'; TEST_SCALE='$(TEST_SCALE)'; \
     XDG_CONFIG_HOME='$(abs_top_builddir)/test/no-configuration'; export XDG_CONFIG_HOME; \
     OUTCOME_SCRIPTS='$(outcome_scripts_here) $(outcome_scripts_kernel)'; export OUTCOME_SCRIPTS; \
+    COMPAT_SCRIPTS='$(compat_scripts)'; export COMPAT_SCRIPTS; \
     CC='$(CC)'; CXX='$(CXX)'; AWK='$(AWK)'; NM='$(NM)'; export TOP_BUILDDIR TOP_SRCDIR TEST_SCALE CC CXX AWK NM;
 
 include test/unit/local.mk

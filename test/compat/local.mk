@@ -73,3 +73,13 @@ EXTRA_DIST += %reldir%/libraries.bats %reldir%/install.bats %reldir%/header_path
 # What a newcomer meets first.
 TESTS += %reldir%/bootstrap.bats %reldir%/readme.bats
 EXTRA_DIST += %reldir%/bootstrap.bats %reldir%/readme.bats
+
+# What foreign programs ran, and the binary interface beside the reference's, into doc/compatibility.md: with the tables of
+# interoperation-document all that is measured there.
+TESTS += %reldir%/compatibility.bats
+EXTRA_DIST += %reldir%/compatibility %reldir%/compatibility.bats
+compatibility-document: interoperation-document
+	$(MAKE) check-am check_PROGRAMS= TESTS='$(filter-out $(outcome_scripts_here),$(compat_scripts))' || true
+	cd $(abs_top_srcdir) && for part in programs symbols types; do \
+	  %reldir%/compatibility write $$part doc/compatibility.md $(abs_top_builddir) $(compat_scripts) || exit; done
+.PHONY: compatibility-document
