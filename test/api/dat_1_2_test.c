@@ -6,18 +6,16 @@
  */
 #include <dat/udat.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "test/api/c_program.h"
 
 #if DAT_VERSION_MAJOR != 1 || DAT_VERSION_MINOR != 2
 #error "these are not the headers of DAT 1.2"
 #endif
 
 #define QUALIFIER 4712
-#define DEADLINE 120      /* seconds */
-#define PATIENCE 60000000 /* microseconds */
 #define LENGTH 4096
 #define HALF (LENGTH / 2)
 
@@ -34,38 +32,6 @@ static DAT_PZ_HANDLE pz;
 static DAT_EVD_HANDLE requests, connections, transfers;
 static DAT_EP_HANDLE active, passive;
 static struct region source, target;
-static int number;
-
-static void fail(const char* what) {
-    printf("# %s\n", what);
-    fflush(stdout);
-    exit(1);
-}
-
-static void must(DAT_RETURN code, const char* what) {
-    if (code == DAT_SUCCESS) return;
-    printf("# %s: 0x%08x\n", what, (unsigned)code);
-    fail(what);
-}
-
-static void told(int good, const char* what) {
-    printf("%s %d - %s\n", good ? "ok" : "not ok", ++number, what);
-    fflush(stdout);
-}
-
-static DAT_EVENT next(DAT_EVD_HANDLE evd) {
-    DAT_EVENT event;
-    DAT_COUNT more;
-    must(dat_evd_wait(evd, PATIENCE, 1, &event, &more), "dat_evd_wait");
-    return event;
-}
-
-static DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE result;
-    result.as_64 = value;
-    return result;
-}
-
 /* -- what there is before a connection ----------------------------------------------- */
 
 static void register_region(struct region* region) {

@@ -10,12 +10,12 @@ test_api_related_test_LDADD = libdat2.la
 # In C, and only by the first proposal of extensions.
 check_PROGRAMS += test/api/proposal_test
 TESTS += test/api/proposal_test
-test_api_proposal_test_SOURCES = %reldir%/proposal_test.c
+test_api_proposal_test_SOURCES = %reldir%/proposal_test.c %reldir%/c_program.h
 test_api_proposal_test_LDADD = libdat2.la
 # In C, and only by DAT 1.2.
 check_PROGRAMS += test/api/dat_1_2_test
 TESTS += test/api/dat_1_2_test
-test_api_dat_1_2_test_SOURCES = %reldir%/dat_1_2_test.c
+test_api_dat_1_2_test_SOURCES = %reldir%/dat_1_2_test.c %reldir%/c_program.h
 test_api_dat_1_2_test_CPPFLAGS = -I$(top_srcdir)/dat/include/dat-1.2 $(AM_CPPFLAGS)
 test_api_dat_1_2_test_LDADD = libdat2.la
 EXTRA_DIST += %reldir%/libdat2.bats %reldir%/libdat2.symbols

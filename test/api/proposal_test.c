@@ -9,16 +9,14 @@
 #include <dat2/dat_extensions.h>
 #include <netinet/in.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "test/api/c_program.h"
+
 #define QUALIFIER 4731
 #define NUMBER 0x11223344u
-#define DEADLINE 120      /* seconds */
-#define PATIENCE 60000000 /* microseconds */
 #define LENGTH 256
 
 /* Where the peer's memory is. */
@@ -34,42 +32,10 @@ static DAT_EP_HANDLE ep;
 static DAT_LMR_CONTEXT key;
 static DAT_RMR_CONTEXT remote_key;
 static DAT_UINT64 words[LENGTH / 8];
-static int number;
-
-static void fail(const char* what) {
-    printf("# %s\n", what);
-    fflush(stdout);
-    exit(1);
-}
-
-static void must(DAT_RETURN code, const char* what) {
-    if (code == DAT_SUCCESS) return;
-    printf("# %s: 0x%08x\n", what, (unsigned)code);
-    fail(what);
-}
-
-static void told(int good, const char* what) {
-    printf("%s %d - %s\n", good ? "ok" : "not ok", ++number, what);
-    fflush(stdout);
-}
-
-static DAT_EVENT next(DAT_EVD_HANDLE evd) {
-    DAT_EVENT event;
-    DAT_COUNT more;
-    must(dat_evd_wait(evd, PATIENCE, 1, &event, &more), "dat_evd_wait");
-    return event;
-}
-
 static DAT_EVD_HANDLE queue(DAT_EVD_FLAGS flags) {
     DAT_EVD_HANDLE made;
     must(dat_evd_create(ia, 16, DAT_HANDLE_NULL, flags, &made), "dat_evd_create");
     return made;
-}
-
-static DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
-    DAT_DTO_COOKIE result;
-    result.as_64 = value;
-    return result;
 }
 
 static DAT_LMR_TRIPLET local(unsigned first, unsigned length) {

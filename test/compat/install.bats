@@ -187,7 +187,7 @@ builds_and_runs() {
 @test "pkg-config dat-1.2 gives what builds a program of DAT 1.2 with the installed tree, and it runs" {
     need_program pkg-config
     flags_of dat-1.2
-    $CC -std=gnu99 -Wall -Wextra -Werror "$TOP_SRCDIR/test/api/dat_1_2_test.c" "${flags[@]}" -o "$BATS_TEST_TMPDIR/program"
+    $CC -std=gnu99 -Wall -Wextra -Werror -iquote "$TOP_SRCDIR" "$TOP_SRCDIR/test/api/dat_1_2_test.c" "${flags[@]}" -o "$BATS_TEST_TMPDIR/program"
     env "LD_LIBRARY_PATH=$root$libdir" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" timeout 120 "$BATS_TEST_TMPDIR/program" >"$BATS_TEST_TMPDIR/out"
     grep -q '^ok 1 ' "$BATS_TEST_TMPDIR/out" && grep -q '^1\.\.' "$BATS_TEST_TMPDIR/out"
     [ "$(grep -c '^not ok\|^#' "$BATS_TEST_TMPDIR/out")" = 0 ] || { cat "$BATS_TEST_TMPDIR/out"; false; }
