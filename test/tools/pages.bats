@@ -165,6 +165,22 @@ header() { printf '/**\n * @file\n * @source Nowhere.\n */\n\n/**\n%s\n */\n%s' 
     grep -q '^\.It Dv DAT_QUEUE_EMPTY Pq 0x000D0000 , No raw$' "$calls/dat_cno_wait.3"
 }
 
+@test "every code that test/api/conformance wants of a call stands on the call's page" {
+    need_call_pages
+    # What an extension's operation answers stands on the page of its macro; "keeps" is what the free of the other object answers.
+    CONFORMANCE_SCRATCH=$BATS_TEST_TMPDIR "$TOP_BUILDDIR/test/api/conformance/conformance" list |
+        awk -F '\t' '$2 ~ /^0x[0-9A-F]+$/ && $1 !~ /^dat_extension_op\/|\/keeps-/ { sub(/\/.*/, "", $1); print $1, $2 }' |
+        sort -u >"$BATS_TEST_TMPDIR/wanted"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/wanted")" -ge 200 ]
+    while read -r call code; do
+        grep -q "^\.It .* Pq $code" "$calls/$call.3" && continue
+        # One for each state of an EP.
+        [[ $code = 0x800700* ]] && grep -q '^\.It Dv DAT_INVALID_STATE | DAT_INVALID_STATE_EP_\*$' "$calls/$call.3" && continue
+        echo "$call: $code"
+        return 1
+    done <"$BATS_TEST_TMPDIR/wanted"
+}
+
 @test "every call's page is without faults" {
     need_call_pages
     # Whether other pages are there is asked below: mandoc looks for them among those of the system.

@@ -1020,6 +1020,7 @@ DAT_RETURN DAT_API dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handl
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG8 ep_handle is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 (raw) No receive EVD, a 0 in ep_attr, or a size
  *     above the IA's.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 ep_attr is misaligned.
  * @return ... As dat_ep_create().
  */
 DAT_RETURN DAT_API dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
@@ -1877,6 +1878,7 @@ DAT_RETURN DAT_API dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK r
  * @return DAT_INVALID_STATE The RMR is bound for another EP.
  * @return DAT_PRIVILEGES_VIOLATION Peers shall write to an LMR without local write.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The EP has no free request.
+ * @return DAT_INTERNAL_ERROR (raw) The EP has no request EVD.
  */
 DAT_RETURN DAT_API dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
                                 const DAT_LMR_TRIPLET* lmr_triplet, DAT_MEM_PRIV_FLAGS mem_priv,

@@ -112,7 +112,13 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 rbuf is NULL.
  * @return DAT_INVALID_PARAMETER (raw) size is negative or above the limit; or the EP was never
  *     connected and the device refuses.
- * @return ... As dat_ib_post_rdma_write_immed().
+ * @return DAT_LENGTH_ERROR (raw) The segments are together longer than any message may be.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP, or one for datagrams.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no PZ yet.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The request queue is full:
+ *     max_request_dtos are posted and not taken.
+ * @return DAT_INTERNAL_ERROR (raw) The EP has no request EVD.
+ * @return ... As dat_extension().
  */
 #define dat_ep_post_rdma_write_immed(ep, size, lbuf, cookie, rbuf, idata, eflgs, flgs)           \
     dat_extension((DAT_EP_HANDLE)(ep), DAT_EXT_RDMA_WRITE_IMMED, (DAT_COUNT)(size),              \
@@ -137,7 +143,6 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lbuf is NULL and size is not 0.
  * @return DAT_INVALID_PARAMETER (raw) size is negative or above the limit.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP.
- * @return DAT_NOT_IMPLEMENTED No IA opened so far has extensions, or this one has none (iWARP).
  * @return ... As dat_ep_post_recv() and dat_extension().
  */
 #define dat_ep_post_recv_immed(ep, size, lbuf, cookie, flgs)                   \
@@ -165,7 +170,13 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
  * @return DAT_MODEL_NOT_SUPPORTED (raw) The device has no atomic operations.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lbuf is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 rbuf is NULL.
- * @return ... As dat_ib_post_fetch_and_add().
+ * @return DAT_INVALID_PARAMETER (raw) The EP was never connected, and the device refuses.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP, or one for datagrams.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no PZ yet.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The request queue is full:
+ *     max_request_dtos are posted and not taken.
+ * @return DAT_INTERNAL_ERROR (raw) The EP has no request EVD.
+ * @return ... As dat_extension().
  */
 #define dat_ep_post_fetch_and_add(ep, add_val, lbuf, cookie, rbuf, flgs)                \
     dat_extension((DAT_EP_HANDLE)(ep), DAT_EXT_FETCH_AND_ADD, (DAT_UINT64)(add_val),    \
@@ -191,7 +202,7 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 lbuf is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 rbuf is NULL.
- * @return ... As dat_ib_post_cmp_and_swap().
+ * @return ... As dat_ep_post_fetch_and_add().
  */
 #define dat_ep_post_cmp_and_swap(ep, cmp_val, swap_val, lbuf, cookie, rbuf, flgs)              \
     dat_extension((DAT_EP_HANDLE)(ep), DAT_EXT_CMP_AND_SWAP, (DAT_UINT64)(cmp_val),            \

@@ -414,10 +414,9 @@ typedef struct dat_ib_collective_group {
  * Names a return code, those of the extensions too.
  *
  * @param value Any code.
- * @param message Out: name of its type, a constant string.
+ * @param message Out: name of its type, a constant string; must not be NULL.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER (raw) The type has no name.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 message is NULL.
  */
 static __inline__ DAT_RETURN DAT_API dat_strerror_extension(DAT_IB_RETURN value,
                                                             const char** message) {
@@ -671,7 +670,15 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 prov_attr is NULL and prov_mask is not 0.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_ARG3 name is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG1 name is longer than 255 characters.
- * @return ... As dat_extension_op() and dat_ia_openv().
+ * @return DAT_PROVIDER_NOT_FOUND|DAT_NAME_NOT_REGISTERED No record of dat.conf fits, or none of
+ *     those that fit gave a provider.
+ * @return DAT_NOT_IMPLEMENTED The provider has no extensions.
+ * @return DAT_NOT_IMPLEMENTED (raw) The provider lacks the operation.
+ * @return DAT_INTERNAL_ERROR (raw) The device is not there.
+ * @return DAT_INVALID_ADDRESS (raw) The device's network address cannot be found.
+ * @return DAT_INSUFFICIENT_RESOURCES No descriptor is left (RLIMIT_NOFILE).
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY Memory is short.
+ * @return DAT_INVALID_STATE The library is being unloaded.
  */
 #define dat_ib_open_query(name, ia_handle, ia_mask, ia_attr, prov_mask, prov_attr)   \
     dat_extension_op((DAT_HANDLE)(NULL), DAT_IB_OPEN_QUERY_OP, (DAT_NAME_PTR)(name), \
@@ -685,7 +692,8 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  * @param ia_handle The handle of the query, from dat_ib_open_query().
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA ia_handle is no such handle.
- * @return ... As dat_extension_op().
+ * @return DAT_NOT_IMPLEMENTED No IA opened so far has extensions, and there was no query.
+ * @return DAT_INVALID_STATE The library is being unloaded.
  */
 #define dat_ib_close_query(ia_handle) \
     dat_extension_op((DAT_HANDLE)(ia_handle), DAT_IB_CLOSE_QUERY_OP)
@@ -705,6 +713,7 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The object has no such counter.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 p_cntrs_out is NULL.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 dat_handle is no IA, EP or EVD.
+ * @return DAT_NOT_IMPLEMENTED No IA has been opened so far.
  * @return ... As dat_extension_op().
  */
 #define dat_ib_query_counters(dat_handle, cntr, p_cntrs_out, reset)                   \
@@ -722,6 +731,7 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 The object has no such counter.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 dat_handle is no IA, EP or EVD.
  * @return DAT_INTERNAL_ERROR It cannot be written to stdout.
+ * @return DAT_NOT_IMPLEMENTED No IA has been opened so far.
  * @return ... As dat_extension_op().
  */
 #define dat_ib_print_counters(dat_handle, cntr, reset) \
@@ -738,6 +748,7 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA dat_handle is no IA.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 type is none of these.
  * @return DAT_MODEL_NOT_SUPPORTED The device has no such counters.
+ * @return DAT_NOT_IMPLEMENTED No IA has been opened so far.
  * @return ... As dat_extension_op().
  */
 #define dat_ib_start_counter(dat_handle, type)                           \
@@ -753,6 +764,7 @@ static __inline__ DAT_RETURN DAT_API dat_strerror_ext_status(DAT_IB_STATUS value
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_IA dat_handle is no IA.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 type is none of these.
+ * @return DAT_NOT_IMPLEMENTED No IA has been opened so far.
  * @return ... As dat_extension_op().
  */
 #define dat_ib_stop_counter(dat_handle, type) \

@@ -195,7 +195,7 @@ static __inline__ DAT_RETURN dat_reg_evd_attach(DAT_IA_HANDLE ia, DAT_EVD_HANDLE
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_PZ The PZ is none of the IA.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR The memory is that of another LMR, which is
  *     none of the IA.
- * @return DAT_INTERRUPTED_CALL The thread was cancelled, or the IA closed, while it waited.
+ * @return DAT_INTERNAL_ERROR The table cannot be used any more; a message on stderr says so.
  * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
  * @return ... As dat_extension_op().
  */
@@ -215,7 +215,8 @@ static __inline__ DAT_RETURN dat_reg_lmr_create_wait(DAT_IA_HANDLE ia,
  * DAT_REG_REFUSED_EVENT; one of the two unless the ticket is cancelled.
  *
  * @param ia The IA, opened with the broker, with an EVD attached.
- * @param param As for dat_reg_lmr_create_wait(); copied.
+ * @param param What is registered, as for dat_lmr_create(), and its class; one structure, which is
+ *     copied.
  * @param cookie Pointer that comes back in the event.
  * @param ticket Out: a number of 64 bits that names the request, never 0.
  * @return DAT_SUCCESS The request waits, or its event is there already.
@@ -256,8 +257,8 @@ static __inline__ DAT_RETURN dat_reg_ticket_cancel(DAT_IA_HANDLE ia, DAT_REG_TIC
 
 /**
  * Registers again what an LMR has lost. Its memory, class and privileges are what they were, and so
- * is its lmr_context; its rmr_context is another one: peers that hold the old one get an error.
- * May block.
+ * is its lmr_context; its rmr_context is another one: peers that hold the old one get an error. May
+ * block.
  *
  * States: DAT_REG_STATE_GONE; a registration that stands is left as it is.
  *
@@ -268,8 +269,9 @@ static __inline__ DAT_RETURN dat_reg_ticket_cancel(DAT_IA_HANDLE ia, DAT_REG_TIC
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is no LMR.
  * @return DAT_TIMEOUT_EXPIRED There was no entry in time.
- * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION As for dat_reg_lmr_create_wait().
- * @return DAT_INTERRUPTED_CALL The thread was cancelled, or the IA closed, while it waited.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION There will be none, or the device
+ *     refuses.
+ * @return DAT_INTERNAL_ERROR The table cannot be used any more; a message on stderr says so.
  * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
  * @return ... As dat_extension_op().
  */

@@ -63,6 +63,7 @@ typedef enum dat_ha_relationship {
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 provider_info is NULL.
  * @return DAT_PROVIDER_ALREADY_REGISTERED There is one of that name, version and thread safety.
  * @return DAT_INVALID_STATE The library is being unloaded.
+ * @return DAT_NOT_IMPLEMENTED A program calls it, not a provider, and OPENDAT_API_PROFILE says aix.
  */
 DAT_RETURN DAT_API dat_registry_add_provider(const DAT_PROVIDER* provider,
                                              const DAT_PROVIDER_INFO* provider_info);
@@ -78,6 +79,7 @@ DAT_RETURN DAT_API dat_registry_add_provider(const DAT_PROVIDER* provider,
  * @return DAT_PROVIDER_IN_USE An IA is open.
  * @return DAT_PROVIDER_NOT_FOUND|DAT_NAME_NOT_REGISTERED There is none.
  * @return DAT_INVALID_STATE The library is being unloaded.
+ * @return DAT_NOT_IMPLEMENTED A program calls it, not a provider, and OPENDAT_API_PROFILE says aix.
  */
 DAT_RETURN DAT_API dat_registry_remove_provider(const DAT_PROVIDER* provider,
                                                 const DAT_PROVIDER_INFO* provider_info);

@@ -350,7 +350,8 @@ struct dat_provider_attr {
  *     name is NULL.
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG7 lmr_handle is NULL.
  * @return DAT_INSUFFICIENT_RESOURCES (raw) The device refuses: not mapped, not writable as asked,
- *     no room or too long.
+ *     no room or too long. Or the registration broker, where there is one (dat_registration(7)),
+ *     has no entry.
  */
 DAT_RETURN DAT_API dat_lmr_create(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
                                   DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
@@ -431,8 +432,9 @@ DAT_RETURN DAT_API dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE 
  * @return DAT_TIMEOUT_EXPIRED Not enough events came in time.
  * @return DAT_TIMEOUT_EXPIRED (raw) The same, of an EVD that takes DTO or bind completions and has
  *     no CNO.
- * @return DAT_INTERRUPTED_CALL (raw) A signal came, at an EVD that takes DTO or bind completions
- *     and has no CNO. At others the wait goes on.
+ * @return DAT_INTERRUPTED_CALL (raw) A signal came, at an EVD that takes completions (DTO, bind or
+ *     extension) and has no CNO. At others the wait goes on.
+ * @return DAT_INTERNAL_ERROR (raw) The system refuses to wait.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EVD_UNWAITABLE The EVD is unwaitable.
  * @return DAT_INVALID_STATE Another thread waits, it was made unwaitable or freed meanwhile, or
  *     events were lost because the queue was full.
