@@ -33,6 +33,14 @@ $(manual_pages): %: %.scd Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && echo '.so man1/dtest_ext.1' >$@
 endif
 
+EXTRA_DIST += %reldir%/settings
+if HAVE_PERL
+man_MANS += %reldir%/opendat_settings.7
+CLEANFILES += %reldir%/opendat_settings.7
+%reldir%/opendat_settings.7: %reldir%/settings dapl/support/settings.def Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(PERL) $(srcdir)/%reldir%/settings $(srcdir) $(RELEASE_DATE) >$@.new && mv $@.new $@
+endif
+
 # Section 3: a page for each call, from its comment in the headers and the table of doc/thread-safety.md; how many there are the
 # script knows. In a folder of its own, so that `man -M doc/man` finds them in the build directory.
 EXTRA_DIST += %reldir%/calls doc/thread-safety.md

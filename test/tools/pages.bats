@@ -95,6 +95,23 @@ same_options() {
     done
 }
 
+@test "opendat_settings(7) has every setting with its default and is without faults" {
+    [ -s "$pages/opendat_settings.7" ] || missing "perl was not installed when the manual pages were built"
+    findings=$(mandoc -T lint "$pages/opendat_settings.7" | grep -v 'STYLE: referenced manual not found' || true)
+    [ -z "$findings" ] || { echo "$findings"; false; }
+    "$TOP_BUILDDIR/dat_info" --settings | sed -nE 's/^([A-Z_]+) = .*/\1/p' | sort >"$BATS_TEST_TMPDIR/settings"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/settings")" -ge 50 ]
+    sed -n 's/^\.It Ev //p' "$pages/opendat_settings.7" | sort | diff "$BATS_TEST_TMPDIR/settings" -
+    awk '/^\.It Ev / { name = $3; next } /^\./ { name = "" } name { text[name] = text[name] " " $0 }
+        END { for (name in text) print name text[name] }' "$pages/opendat_settings.7" | sed 's/\\-/-/g' >"$BATS_TEST_TMPDIR/text"
+    "$TOP_BUILDDIR/dat_info" --settings | awk '/^[A-Z]/ { name = $1 } $1 == "default" { sub(/;.*/, ""); print name, $2 }' |
+        while read -r name default; do
+        text=$(grep "^$name " "$BATS_TEST_TMPDIR/text")
+        [ "$default" != '(none)' ] || default='Not set by default'
+        [[ ${text,,} = *"${default,,}"[.\;]* ]] || { echo "$name: $default: $text"; false; }
+    done
+}
+
 # -- a page for each call --------------------------------------------------------------------------
 
 need_call_pages() { [ -e "$pages/calls.stamp" ] || missing "perl was not installed when the manual pages were built"; }

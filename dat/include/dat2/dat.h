@@ -2005,7 +2005,8 @@ typedef int DAT_EXTENDED_OP;
  *     where the handle goes, and more. With DAT_CLOSE_EXTENSION_BASE the end of one.
  * @param ... The operation's arguments, of exactly the types it expects.
  * @return DAT_SUCCESS
- * @return DAT_NOT_IMPLEMENTED A handle is given, and no IA opened so far has extensions.
+ * @return DAT_NOT_IMPLEMENTED No IA opened so far has extensions; of counters and operations of
+ *     OpenDAT: no IA has been opened so far.
  * @return DAT_NOT_IMPLEMENTED (raw) The provider lacks the operation.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 The handle is NULL, or the integer of no open IA.
  */
