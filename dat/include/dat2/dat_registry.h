@@ -56,7 +56,7 @@ typedef enum dat_ha_relationship {
  * Makes a table of functions known under a name, version and thread safety. Called by a provider
  * from its dat_provider_init().
  *
- * @param provider The table; one, which must stay until it is removed, with no slot NULL.
+ * @param provider The table, one structure, which must stay until it is removed; no slot is NULL.
  * @param provider_info Name, version and thread safety, one structure; copied.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG1 provider is NULL.
