@@ -83,9 +83,8 @@ enum class Refusal {
     kImpossible,  ///< what is pinned and refused leaves no room, however long one waits
     kQuota,       ///< the policy does not admit it
     kTimedOut,
-    kNoSlots,    ///< more tickets wait than the queue holds
-    kCancelled,  ///< by cancel()
-    kBroken      ///< the table cannot be used any more; the user was told
+    kNoSlots,  ///< more tickets wait than the queue holds
+    kBroken    ///< the table cannot be used any more; the user was told
 };
 
 /// A place in the queue.

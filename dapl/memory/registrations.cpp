@@ -72,8 +72,6 @@ DAT_RETURN code_of(Refusal why) {
     switch (why) {
         case Refusal::kTimedOut:
             return error(DAT_TIMEOUT_EXPIRED);
-        case Refusal::kCancelled:
-            return error(DAT_INTERRUPTED_CALL);
         case Refusal::kBroken:
             return error(DAT_INTERNAL_ERROR);
         default:
