@@ -54,7 +54,7 @@ finds() {
 @test "a member at another place, a larger type and a changed prototype are found" {
     what=$("$compatibility" needs) || missing "not there: $what"
     mkdir -p "$BATS_TEST_TMPDIR"/tree/{dat,test/compat,test/support,test/unit,doc}
-    cp "$compatibility" "$BATS_TEST_TMPDIR/tree/test/compat"
+    cp "$compatibility" "${compatibility%/*}/binary_interface.py" "$BATS_TEST_TMPDIR/tree/test/compat"
     cp test/support/outcomes "$BATS_TEST_TMPDIR/tree/test/support"
     cp test/unit/abi.tsv "$BATS_TEST_TMPDIR/tree/test/unit"
     compatibility=$BATS_TEST_TMPDIR/tree/test/compat/compatibility
