@@ -9,4 +9,7 @@ EXTRA_DIST += %reldir%/build %reldir%/control %reldir%/copyright %reldir%/libdat
 # From the distribution, as who has only that would: into deb/ in the build directory.
 deb: dist
 	$(abs_top_srcdir)/%reldir%/build $(distdir).tar.xz deb
-.PHONY: deb
+clean-local: clean-deb
+clean-deb:
+	rm -rf deb
+.PHONY: deb clean-deb
