@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define DEADLINE 120      /* seconds */
 #define PATIENCE 60000000 /* microseconds */
@@ -43,6 +44,23 @@ static DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
     DAT_DTO_COOKIE result;
     result.as_64 = value;
     return result;
+}
+
+/* Starts the program anew with the libraries just built and a fabric of its own, whose directory
+ * the variable `own` of the environment names then. The library reads the other two variables, so
+ * they are set before it is loaded. */
+static void start_again(char** argv, const char* own) {
+    static char fabric[] = "/tmp/c_program.XXXXXX", file[4096];
+    const char* build = getenv("TOP_BUILDDIR");
+    if (!getenv("DAT_OVERRIDE")) {
+        snprintf(file, sizeof file, "%s/test/api/dat.conf", build ? build : ".");
+        setenv("DAT_OVERRIDE", file, 1);
+    }
+    if (!mkdtemp(fabric)) fail("mkdtemp");
+    setenv("SOFTVERBS_FABRIC", fabric, 1);
+    setenv(own, fabric, 1);
+    execv("/proc/self/exe", argv);
+    fail("execv");
 }
 
 #endif

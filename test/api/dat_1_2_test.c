@@ -263,28 +263,13 @@ static int has_windows(void) {
     return attributes.max_rmrs > 0;
 }
 
-/* The library reads both variables: so they are set before it is loaded. */
-static void start_again(char** argv) {
-    static char fabric[] = "/tmp/dat_1_2.XXXXXX", file[4096];
-    const char* build = getenv("TOP_BUILDDIR");
-    if (!getenv("DAT_OVERRIDE")) {
-        snprintf(file, sizeof file, "%s/test/api/dat.conf", build ? build : ".");
-        setenv("DAT_OVERRIDE", file, 1);
-    }
-    if (!mkdtemp(fabric)) fail("mkdtemp");
-    setenv("SOFTVERBS_FABRIC", fabric, 1);
-    setenv("DAT_1_2_TEST_FABRIC", fabric, 1);
-    execv("/proc/self/exe", argv);
-    fail("execv");
-}
-
 int main(int argc, char** argv) {
     const char* fabric = getenv("DAT_1_2_TEST_FABRIC");
     char remove_fabric[64];
     DAT_PSP_HANDLE psp;
     (void)argc;
     alarm(DEADLINE);
-    if (!fabric) start_again(argv);
+    if (!fabric) start_again(argv, "DAT_1_2_TEST_FABRIC");
     open_all();
     check_attributes();
     check_open();

@@ -217,21 +217,6 @@ static pid_t start_peer(char** argv, int pipe_end) {
     _exit(127);
 }
 
-/* The library reads both variables: so they are set before it is loaded. */
-static void start_again(char** argv) {
-    static char fabric[] = "/tmp/proposal.XXXXXX", file[4096];
-    const char* build = getenv("TOP_BUILDDIR");
-    if (!getenv("DAT_OVERRIDE")) {
-        snprintf(file, sizeof file, "%s/test/api/dat.conf", build ? build : ".");
-        setenv("DAT_OVERRIDE", file, 1);
-    }
-    if (!mkdtemp(fabric)) fail("mkdtemp");
-    setenv("SOFTVERBS_FABRIC", fabric, 1);
-    setenv("PROPOSAL_TEST_FABRIC", fabric, 1);
-    execv("/proc/self/exe", argv);
-    fail("execv");
-}
-
 int main(int argc, char** argv) {
     const char *pipe_end = getenv("PROPOSAL_TEST_PIPE"), *fabric = getenv("PROPOSAL_TEST_FABRIC");
     char remove_fabric[64];
@@ -241,7 +226,7 @@ int main(int argc, char** argv) {
     (void)argc;
     alarm(DEADLINE);
     if (pipe_end) return serve(atoi(pipe_end));
-    if (!fabric) start_again(argv);
+    if (!fabric) start_again(argv, "PROPOSAL_TEST_FABRIC");
     if (pipe(ends) != 0) fail("pipe");
     peer = start_peer(argv, ends[1]);
     close(ends[1]);
