@@ -70,10 +70,6 @@ exchange() {
         sh "$BATS_TEST_TMPDIR/relay.pl" "$BATS_TEST_TMPDIR/back" "$BATS_TEST_TMPDIR/there" "$tool" "$2"
 }
 
-never() {
-    ! "$@"
-}
-
 ends_with() { # NAME STATUS
     local status=0
     wait "${process_of[$1]}" || status=$?

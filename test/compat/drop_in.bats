@@ -12,10 +12,6 @@ setup() {
 }
 teardown() { stop_all; }
 
-never() {
-    ! "$@"
-}
-
 drop_in() {
     "$tool" run --drop-in sh -c 'echo "${LD_LIBRARY_PATH%%:*}"'
 }

@@ -35,6 +35,9 @@ need_library() {
     done
 }
 
+# usage: never COMMAND... - it fails. `! COMMAND` alone fails no test.
+never() { if "$@"; then echo "succeeded: $*"; return 1; fi; }
+
 # usage: eventually COMMAND... - tries until it succeeds or the deadline has passed.
 eventually() {
     local end=$((SECONDS + deadline_seconds))

@@ -20,10 +20,6 @@ setup() {
 teardown() { stop_all; }
 
 
-never() {
-    ! "$@"
-}
-
 reached() {
     [ "$(grep -cx "$1" "$log")" -eq "$2" ] || { echo "$1 did not reach the system $2 times:"; cat "$log"; return 1; }
 }

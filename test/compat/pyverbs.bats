@@ -14,14 +14,6 @@ setup() {
 }
 teardown() { stop_all; }
 
-# usage: never COMMAND... - "! command" in the middle of a test does not fail it.
-never() {
-    if "$@"; then
-        echo "unexpected: $*"
-        return 1
-    fi
-}
-
 # usage: objects WHAT
 objects() {
     run_to_end script env LD_PRELOAD="$softverbs" "$python" "$TOP_SRCDIR/test/compat/pyverbs_objects.py" "$1"

@@ -8,10 +8,6 @@ tool=$TOP_BUILDDIR/softverbs
 setup() { start_network; }
 teardown() { stop_all; }
 
-never() {
-    ! "$@"
-}
-
 # usage: field EXPRESSION - of the JSON on standard input, as Perl reads it into $_.
 field() {
     perl -MJSON::PP -e 'local $/; $_ = decode_json(<STDIN>); my $found = eval $ARGV[0]; die $@ if $@; print "$found\n"' "$1"

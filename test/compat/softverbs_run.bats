@@ -8,10 +8,6 @@ teardown() { stop_all; }
 
 tool=$TOP_BUILDDIR/softverbs
 
-never() {
-    ! "$@"
-}
-
 # usage: fails_with STATUS COMMAND... - and says why on standard error alone; what it says is in $said.
 fails_with() {
     local wanted=$1 status=0

@@ -19,10 +19,6 @@ reaches() {
     works test/api/addresses_test "$1"
     is_silent program
 }
-# usage: never COMMAND... - it fails.
-never() {
-    if "$@"; then echo "unexpected success: $*"; return 1; fi
-}
 link_local_of() {
     ip -6 -o address show dev "$1" scope link | awk '{ sub("/.*", "", $4); print $4 }'
 }

@@ -30,8 +30,6 @@ setup() {
 }
 teardown() { stop_all; }
 
-never() { if "$@"; then echo "succeeded: $*"; return 1; fi; }
-
 # usage: debian_archive - where apt of this machine finds this release of Debian: its address and its name.
 debian_archive() {
     # shellcheck disable=SC2016 # apt's variables

@@ -24,8 +24,6 @@ setup() {
 }
 teardown() { stop_all; }
 
-never() { if "$@"; then echo "succeeded: $*"; return 1; fi; }
-
 # usage: in_copy COMMAND... - there, on all processors; what it says is shown where it fails.
 in_copy() {
     (cd "${directory:-$work/copy/made}" && env -u DESTDIR PATH="$work/tools:$PATH" MAKEFLAGS="-j$(nproc)" "$@") >"$work/said" 2>&1 3>&- ||

@@ -12,8 +12,6 @@ setup_file() {
         sysconfdir=/etc install >"$BATS_FILE_TMPDIR/install.log" 2>&1 || { tail -n 20 "$BATS_FILE_TMPDIR/install.log"; return 1; }
 }
 
-never() { if "$@"; then echo "succeeded: $*"; return 1; fi; }
-
 # usage: files_of LIST... - the files of the installed tree that the lists name.
 files_of() {
     local pattern path

@@ -4,10 +4,6 @@
 bats_require_minimum_version 1.5.0
 load ../compat/helpers
 
-never() {
-    if "$@"; then return 1; fi
-}
-
 dat_strerror=$TOP_BUILDDIR/dat_strerror
 
 @test "dat_strerror explains what a failed call returned and what a library printed, each with what to do" {
