@@ -3,9 +3,7 @@
 
 Keys are `WORK@X.STACK`; test/bench/curves draws them.
 """
-import re
-
-from runner import MEGA, Failed
+from runner import MEGA
 
 SIZES = ["8", "64", "512", "4K", "32K", "256K", "2M"]
 DEPTHS = [1, 2, 4, 8, 16, 32, 64, 128]
@@ -21,8 +19,7 @@ def value_of(result):
 
 def over_sizes(bench, stack, test, operations):
     def measure():
-        memory = "best" if stack == "s" and "register" not in operations else "ordinary"
-        for result in bench.perf_results(stack, memory, "-t", test, "-o", operations, "-s", ",".join(SIZES)):
+        for result in bench.perf_results(stack, "-t", test, "-o", operations, "-s", ",".join(SIZES)):
             bench.record(f"{result['operation'].replace('-', '_')}_{test}@{result['size']}.{stack}", value_of(result))
     name = operations.split(",", maxsplit=1)[0].replace("-", "_")
     bench.attempt([f"{name}_{test}@8.{stack}"], stack != "reference", measure)
@@ -32,8 +29,7 @@ def over_depths(bench, stack, work, options_of):
     """`options_of` gives the options for each of DEPTHS."""
     for depth in DEPTHS:
         def measure(depth=depth):
-            (result,) = bench.perf_results(stack, "best" if stack == "s" else "ordinary", "-t", "rate", "-o", "write", "-s", "8",
-                                           *options_of(depth))
+            (result,) = bench.perf_results(stack, "-t", "rate", "-o", "write", "-s", "8", *options_of(depth))
             bench.record(f"{work}@{depth}.{stack}", value_of(result))
         bench.attempt([f"{work}@{depth}.{stack}"], stack != "reference", measure)
 
@@ -43,13 +39,7 @@ def perftest(bench, work, program, column, scale=1.0):
     wanted = {bytes_of(size) for size in SIZES}
 
     def measure():
-        port = bench.free_port()
-        command = [program, "-p", str(port), "-F", "-a", "-n", "100" if bench.short else "1000"]
-        output = bench.pair(command, [*command, "127.0.0.1"], port, {"LD_PRELOAD": bench.softverbs})
-        lines = [line.split() for line in re.findall(r"^ *\d+ +\d+ +[0-9.]+.*$", output, re.M)]
-        if not lines:
-            raise Failed(program + " printed no result")
-        for line in lines:
+        for line in bench.perftest_results(program, ["-a", "-n", "100" if bench.short else "1000"]):
             if int(line[0]) in wanted:
                 bench.record(f"{work}@{line[0]}.verbs", float(line[column]) * scale)
     bench.attempt([f"{work}@8.verbs"], False, measure)

@@ -30,16 +30,22 @@ instructions() {
     objdump -d --no-show-raw-insn --disassemble="$1" "$work/cost" | grep -E '^ +[0-9a-f]+:' | grep -vcE '\s(nop|nopl|nopw|cs nopw|data16|xchg +%ax,%ax)'
 }
 
+# usage: costs_no_more COUNT LEAST - by what COUNT tells of a function; of one in C at least LEAST, else it counts nothing.
+costs_no_more() {
+    local operation in_c in_layer
+    for operation in $operations; do
+        in_c=$("$1" "c_$operation")
+        in_layer=$("$1" "layer_$operation")
+        echo "$compiler: $operation: $in_c in C, $in_layer in the layer"
+        [ "$in_c" -ge "$2" ]
+        [ "$in_layer" -le "$in_c" ]
+    done
+}
+
 @test "at no cost: each call of the layer on the data path compiles to no more instructions than the C call, with each compiler" {
     for compiler in "${compilers[@]}"; do
         build_cost "$compiler"
-        for operation in $operations; do
-            in_c=$(instructions "c_$operation")
-            in_layer=$(instructions "layer_$operation")
-            echo "$compiler: $operation: $in_c in C, $in_layer in the layer"
-            [ "$in_c" -ge 10 ]
-            [ "$in_layer" -le "$in_c" ]
-        done
+        costs_no_more instructions 10
     done
 }
 
@@ -56,13 +62,7 @@ executed() {
             { cat "$work/out" "$work/errors"; false; }
         grep -qx works "$work/out"
         callgrind_annotate --threshold=100 "$work/callgrind" >"$work/profile"
-        for operation in $operations; do
-            in_c=$(executed "c_$operation")
-            in_layer=$(executed "layer_$operation")
-            echo "$compiler: $operation: $in_c in C, $in_layer in the layer"
-            [ "$in_c" -ge 500 ]
-            [ "$in_layer" -le "$in_c" ]
-        done
+        costs_no_more executed 500
     done
 }
 
