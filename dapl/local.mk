@@ -3,92 +3,98 @@
 noinst_LTLIBRARIES += libdaplcore.la
 libdaplcore_la_CPPFLAGS = $(AM_CPPFLAGS) $(IBVERBS_CFLAGS)
 libdaplcore_la_SOURCES = \
-    %reldir%/address.cpp %reldir%/address.hpp \
-    %reldir%/agent_thread.cpp %reldir%/agent_thread.hpp \
-    %reldir%/aix_profile.cpp %reldir%/aix_profile.hpp \
-    %reldir%/cno.cpp %reldir%/cno.hpp \
-    %reldir%/cno_entry.cpp \
-    %reldir%/codes.cpp %reldir%/codes.hpp \
-    %reldir%/completion.cpp %reldir%/completion.hpp \
-    %reldir%/completion_status.cpp %reldir%/completion_status.hpp \
-    %reldir%/cr.cpp %reldir%/cr.hpp \
-    %reldir%/counter_names.hpp \
-    %reldir%/counters.cpp %reldir%/counters.hpp \
-    %reldir%/csp.cpp %reldir%/csp.hpp \
-    %reldir%/dat.hpp \
-    %reldir%/deadline.hpp \
-    %reldir%/delayed_ack.cpp %reldir%/delayed_ack.hpp \
-    %reldir%/device_counters.cpp %reldir%/device_counters.hpp \
-    %reldir%/device_events.cpp %reldir%/device_events.hpp \
-    %reldir%/entry.hpp \
-    %reldir%/ep.cpp %reldir%/ep.hpp \
-    %reldir%/ep_attributes.cpp %reldir%/ep_attributes.hpp \
-    %reldir%/ep_connect.cpp \
-    %reldir%/ep_connection.cpp %reldir%/ep_connection.hpp \
-    %reldir%/ep_end.cpp %reldir%/ep_end.hpp \
-    %reldir%/ep_entry.cpp \
-    %reldir%/ep_history.cpp %reldir%/ep_history.hpp \
-    %reldir%/ep_numbers.hpp \
-    %reldir%/ep_modify.cpp \
-    %reldir%/ep_state.cpp %reldir%/ep_state.hpp \
-    %reldir%/evd.cpp %reldir%/evd.hpp \
-    %reldir%/evd_control.cpp \
-    %reldir%/evd_entry.cpp \
-    %reldir%/evd_flush.cpp \
-    %reldir%/evd_wait.cpp \
-    %reldir%/event_ring.hpp \
-    %reldir%/events.cpp %reldir%/events.hpp \
-    %reldir%/explain.cpp %reldir%/explain.hpp \
-    %reldir%/extension.cpp \
-    %reldir%/guard.hpp \
-    %reldir%/handle.cpp \
-    %reldir%/interfaces.cpp %reldir%/interfaces.hpp \
-    %reldir%/ia.cpp %reldir%/ia.hpp \
-    %reldir%/ia_attributes.cpp \
-    %reldir%/ia_close.cpp \
-    %reldir%/list.hpp \
-    %reldir%/lmr.cpp %reldir%/lmr.hpp \
-    %reldir%/locked_memory.cpp %reldir%/locked_memory.hpp \
-    %reldir%/merging.hpp \
-    %reldir%/named_attributes.cpp %reldir%/named_attributes.hpp \
-    %reldir%/object.hpp \
-    %reldir%/pool.cpp %reldir%/pool.hpp \
-    %reldir%/rmr.cpp %reldir%/rmr.hpp \
-    %reldir%/rmr_bind.cpp \
-    %reldir%/rmr_entry.cpp \
-    %reldir%/with_slot.hpp \
-    %reldir%/post.cpp %reldir%/post.hpp \
-    %reldir%/private_data.hpp \
-    %reldir%/process_state.hpp \
-    %reldir%/provided_memory.cpp %reldir%/provided_memory.hpp \
-    %reldir%/provider.cpp %reldir%/provider.hpp \
-    %reldir%/provider_table.cpp \
-    %reldir%/psp.cpp %reldir%/psp.hpp \
-    %reldir%/pz.cpp %reldir%/pz.hpp \
-    %reldir%/refusal.cpp %reldir%/refusal.hpp \
-    %reldir%/rsp.cpp %reldir%/rsp.hpp \
-    %reldir%/service_point.cpp %reldir%/service_point.hpp \
-    %reldir%/service_thread.cpp %reldir%/service_thread.hpp \
-    %reldir%/shared_channel.cpp %reldir%/shared_channel.hpp \
-    %reldir%/shared_receives.cpp %reldir%/shared_receives.hpp \
-    %reldir%/shared_slots.hpp \
-    %reldir%/slot_ring.hpp \
-    %reldir%/srq.cpp %reldir%/srq.hpp \
-    %reldir%/srq_entry.cpp \
+    %reldir%/adapter/ia.cpp %reldir%/adapter/ia.hpp \
+    %reldir%/adapter/provided_memory.cpp %reldir%/adapter/provided_memory.hpp \
+    %reldir%/adapter/refusal.cpp %reldir%/adapter/refusal.hpp \
+    %reldir%/adapter/service_thread.cpp %reldir%/adapter/service_thread.hpp \
+    %reldir%/adapter/wake_descriptors.cpp %reldir%/adapter/wake_descriptors.hpp \
+    %reldir%/base/codes.cpp %reldir%/base/codes.hpp \
+    %reldir%/base/counter_names.hpp \
+    %reldir%/base/counters.cpp %reldir%/base/counters.hpp \
+    %reldir%/base/dat.hpp \
+    %reldir%/base/deadline.hpp \
+    %reldir%/base/guard.hpp \
+    %reldir%/base/list.hpp \
+    %reldir%/base/merging.hpp \
+    %reldir%/base/object.hpp \
+    %reldir%/base/pool.cpp %reldir%/base/pool.hpp \
+    %reldir%/base/process_state.hpp \
+    %reldir%/cm/private_data.hpp \
+    %reldir%/ep/completion_status.cpp %reldir%/ep/completion_status.hpp \
+    %reldir%/ep/delayed_ack.cpp %reldir%/ep/delayed_ack.hpp \
+    %reldir%/ep/device_failure.cpp %reldir%/ep/device_failure.hpp \
+    %reldir%/ep/ep.cpp %reldir%/ep/ep.hpp \
+    %reldir%/ep/ep_attributes.cpp %reldir%/ep/ep_attributes.hpp \
+    %reldir%/ep/ep_connect.cpp \
+    %reldir%/ep/ep_connection.cpp %reldir%/ep/ep_connection.hpp \
+    %reldir%/ep/ep_end.cpp %reldir%/ep/ep_end.hpp \
+    %reldir%/ep/ep_entry.cpp \
+    %reldir%/ep/ep_history.cpp %reldir%/ep/ep_history.hpp \
+    %reldir%/ep/ep_modify.cpp \
+    %reldir%/ep/ep_numbers.hpp \
+    %reldir%/ep/ep_state.cpp %reldir%/ep/ep_state.hpp \
+    %reldir%/ia/extension.cpp \
+    %reldir%/ep/post.cpp %reldir%/ep/post.hpp \
+    %reldir%/ep/post_limit.cpp %reldir%/ep/post_limit.hpp \
+    %reldir%/ep/rmr_bind.cpp \
+    %reldir%/ep/shared_receives.cpp %reldir%/ep/shared_receives.hpp \
+    %reldir%/ep/shared_slots.hpp \
+    %reldir%/ep/slot_ring.hpp \
+    %reldir%/ep/srq.cpp %reldir%/ep/srq.hpp \
+    %reldir%/ep/srq_entry.cpp \
+    %reldir%/ep/with_slot.hpp \
+    %reldir%/ep/work_request.hpp \
+    %reldir%/evd/agent_thread.cpp %reldir%/evd/agent_thread.hpp \
+    %reldir%/evd/cno.cpp %reldir%/evd/cno.hpp \
+    %reldir%/evd/cno_entry.cpp \
+    %reldir%/evd/completion.cpp %reldir%/evd/completion.hpp \
+    %reldir%/evd/evd.cpp %reldir%/evd/evd.hpp \
+    %reldir%/evd/evd_control.cpp \
+    %reldir%/evd/evd_entry.cpp \
+    %reldir%/evd/evd_flush.cpp \
+    %reldir%/evd/evd_wait.cpp \
+    %reldir%/evd/event_ring.hpp \
+    %reldir%/evd/events.cpp %reldir%/evd/events.hpp \
+    %reldir%/evd/held_completions.cpp %reldir%/evd/held_completions.hpp \
+    %reldir%/evd/shared_channel.cpp %reldir%/evd/shared_channel.hpp \
+    %reldir%/ia/counters_entry.cpp \
+    %reldir%/ia/describe.cpp %reldir%/ia/describe.hpp \
+    %reldir%/ia/device_events.cpp %reldir%/ia/device_events.hpp \
+    %reldir%/ia/ia_attributes.cpp \
+    %reldir%/ia/ia_close.cpp %reldir%/ia/ia_close.hpp \
+    %reldir%/ia/ia_open.cpp \
+    %reldir%/ia/trace_levels.cpp %reldir%/ia/trace_levels.hpp \
+    %reldir%/ia/trclvl_entries.S \
+    %reldir%/provider/library.hpp \
+    %reldir%/listen/cr.cpp %reldir%/listen/cr.hpp \
+    %reldir%/listen/csp.cpp %reldir%/listen/csp.hpp \
+    %reldir%/listen/psp.cpp %reldir%/listen/psp.hpp \
+    %reldir%/listen/rsp.cpp %reldir%/listen/rsp.hpp \
+    %reldir%/listen/service_point.cpp %reldir%/listen/service_point.hpp \
+    %reldir%/memory/lmr.cpp %reldir%/memory/lmr.hpp \
+    %reldir%/memory/pz.cpp %reldir%/memory/pz.hpp \
+    %reldir%/memory/rmr.cpp %reldir%/memory/rmr.hpp \
+    %reldir%/memory/rmr_entry.cpp \
+    %reldir%/provider/aix_profile.cpp %reldir%/provider/aix_profile.hpp \
+    %reldir%/provider/entry.hpp \
+    %reldir%/provider/explain.cpp %reldir%/provider/explain.hpp \
+    %reldir%/provider/handle.cpp \
+    %reldir%/provider/named_attributes.hpp \
+    %reldir%/provider/provider.cpp %reldir%/provider/provider.hpp \
+    %reldir%/provider/provider_table.cpp \
+    %reldir%/provider/traced.cpp %reldir%/provider/traced.hpp \
     %reldir%/status/ages.cpp %reldir%/status/ages.hpp \
     %reldir%/status/document.cpp %reldir%/status/document.hpp \
     %reldir%/status/server.cpp %reldir%/status/server.hpp \
     %reldir%/status/snapshot.cpp %reldir%/status/snapshot.hpp \
-    %reldir%/trace_levels.cpp %reldir%/trace_levels.hpp \
-    %reldir%/trclvl_entries.S \
-    %reldir%/traced.cpp %reldir%/traced.hpp \
-    %reldir%/ud_endpoint.cpp %reldir%/ud_endpoint.hpp \
-    %reldir%/ud_exchange.cpp %reldir%/ud_exchange.hpp \
-    %reldir%/ud_post.cpp %reldir%/ud_post.hpp \
-    %reldir%/wake_descriptors.cpp %reldir%/wake_descriptors.hpp \
-    %reldir%/work_request.hpp \
+    %reldir%/ep/ud_endpoint.cpp %reldir%/ep/ud_endpoint.hpp \
+    %reldir%/ep/ud_exchange.cpp %reldir%/ep/ud_exchange.hpp \
+    %reldir%/ep/ud_post.cpp %reldir%/ep/ud_post.hpp \
+    %reldir%/verbs/device_extensions.cpp %reldir%/verbs/device_extensions.hpp \
     %reldir%/verbs/gid.cpp %reldir%/verbs/gid.hpp \
-    %reldir%/verbs/handles.hpp
+    %reldir%/verbs/handles.hpp \
+    %reldir%/verbs/subnet.cpp %reldir%/verbs/subnet.hpp
 
+include device/local.mk
 include dapl/cm/local.mk
-include dapl/memory/local.mk
+include broker/local.mk

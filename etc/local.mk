@@ -1,18 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
-EXTRA_DIST += %reldir%/bash-completion %reldir%/dat.conf
+completion_scripts = %reldir%/completion/opendat.bash %reldir%/completion/opendat.zsh %reldir%/completion/opendat.fish
+EXTRA_DIST += $(completion_scripts) %reldir%/loader-cache %reldir%/dat.conf
 dist_doc_DATA = %reldir%/opendat.yaml
+suppressionsdir = $(pkgdatadir)/suppressions
+dist_suppressions_DATA = %reldir%/suppressions/tsan.supp %reldir%/suppressions/valgrind.supp
 
-# One script for all tools: bash-completion looks for a file of the command's name.
+# One script for all tools: bash-completion and fish look for a file of the command's name. Those for zsh and fish ask bash's.
 completionsdir = $(datadir)/bash-completion/completions
+zshcompletionsdir = $(datadir)/zsh/site-functions
+fishcompletionsdir = $(datadir)/fish/vendor_completions.d
 completed_tools = dat_conf dat_doctor dat_info dat_perf dat_ping dat_regd dat_stat dat_strerror dat_trace dtest dtest_ext dtestx softverbs
 install-data-local: install-completions
-install-completions:
-	$(MKDIR_P) '$(DESTDIR)$(completionsdir)'
-	$(INSTALL_DATA) '$(srcdir)/etc/bash-completion' '$(DESTDIR)$(completionsdir)/opendat'
-	for tool in $(completed_tools); do $(LN_S) -f opendat '$(DESTDIR)$(completionsdir)'/$$tool || exit; done
+install-completions: $(completion_scripts)
+	$(MKDIR_P) '$(DESTDIR)$(completionsdir)' '$(DESTDIR)$(zshcompletionsdir)' '$(DESTDIR)$(fishcompletionsdir)'
+	$(INSTALL_DATA) '$(srcdir)/etc/completion/opendat.bash' '$(DESTDIR)$(completionsdir)/opendat'
+	sed 's|[@]completionsdir[@]|$(completionsdir)|' '$(srcdir)/etc/completion/opendat.zsh' >'$(DESTDIR)$(zshcompletionsdir)/_opendat'
+	sed 's|[@]completionsdir[@]|$(completionsdir)|' '$(srcdir)/etc/completion/opendat.fish' >'$(DESTDIR)$(fishcompletionsdir)/opendat.fish'
+	for tool in $(completed_tools); do \
+	  $(LN_S) -f opendat '$(DESTDIR)$(completionsdir)'/$$tool && \
+	  $(LN_S) -f opendat.fish '$(DESTDIR)$(fishcompletionsdir)'/$$tool.fish || exit; done
 uninstall-local: uninstall-completions
 uninstall-completions:
-	for tool in opendat $(completed_tools); do rm -f '$(DESTDIR)$(completionsdir)'/$$tool; done
+	for tool in opendat $(completed_tools); do \
+	  rm -f '$(DESTDIR)$(completionsdir)'/$$tool '$(DESTDIR)$(fishcompletionsdir)'/$$tool.fish; done
+	rm -f '$(DESTDIR)$(zshcompletionsdir)/_opendat'
 .PHONY: install-completions uninstall-completions
 
 # The file is the administrator's: one that is there stays as it is, and is removed only unchanged.

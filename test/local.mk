@@ -5,7 +5,7 @@ libtestmain_la_SOURCES = %reldir%/support/tap_main.cpp %reldir%/support/quiet_fo
 libtestmain_la_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 libtestmain_la_LIBADD = $(GTEST_LIBS)
 
-EXTRA_DIST += %reldir%/support/summary %reldir%/support/failures %reldir%/support/outcomes
+EXTRA_DIST += %reldir%/cross/set-up %reldir%/support/summary %reldir%/support/failures %reldir%/support/outcomes
 
 # The tests whose outcome stands in doc/compatibility.md; interoperation-document runs them and puts it there.
 outcome_scripts_here = test/compat/interoperation.bats test/compat/combinations.bats
@@ -17,8 +17,8 @@ interoperation-document: all
 	cd $(abs_top_srcdir) && $(OUTCOMES) write doc/compatibility.md $(abs_top_builddir) \
 	  $(outcome_scripts_here) $(outcome_scripts_kernel)
 .PHONY: interoperation-document
-TESTS += %reldir%/support/outcomes.bats
-EXTRA_DIST += %reldir%/support/outcomes.bats
+TESTS += %reldir%/support/outcomes.bats %reldir%/support/layers.bats
+EXTRA_DIST += %reldir%/support/outcomes.bats %reldir%/support/layers.bats %reldir%/support/layers %reldir%/support/cycles
 
 TEST_EXTENSIONS = .bats .tap
 TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
@@ -35,7 +35,17 @@ AM_TESTS_ENVIRONMENT = \
     COMPAT_SCRIPTS='$(compat_scripts)'; export COMPAT_SCRIPTS; \
     CC='$(CC)'; CXX='$(CXX)'; AWK='$(AWK)'; NM='$(NM)'; export TOP_BUILDDIR TOP_SRCDIR TEST_SCALE CC CXX AWK NM;
 
-include test/unit/local.mk
+test_of_core_parts = libtestmain.la libdaplcore.la libsupport.la $(IBVERBS_LIBS)
+without_libdat2 = test/support/without_libdat2.cpp
+include test/support/local.mk
+include test/dat/local.mk
+include test/registry/local.mk
+include test/device/local.mk
+include test/dapl/local.mk
+include test/broker/local.mk
+include test/cma/local.mk
+include test/scm/local.mk
+include test/softverbs/local.mk
 include test/api/local.mk
 include test/api/conformance/local.mk
 include test/dtest/local.mk

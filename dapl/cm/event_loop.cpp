@@ -11,10 +11,12 @@
 #include <cerrno>
 #include <climits>
 #include <exception>
+#include <memory>
 #include <new>
 
 #include "dapl/cm/failure.hpp"
-#include "dapl/support/log.hpp"
+#include "support/base/limits.hpp"
+#include "support/log/log.hpp"
 
 namespace dapl::cm {
 namespace {
@@ -57,16 +59,23 @@ std::uint32_t epoll_events(Interest interest) {
 
 }  // namespace
 
+namespace {
+
+tl::unexpected<support::Error> start_failure(int error_number) {
+    const char* const what = "the thread of connection events";
+    support::report_limit(error_number, what);
+    return support::failure(error(DAT_INSUFFICIENT_RESOURCES), what);
+}
+
+}  // namespace
+
 support::Result<EventLoop*> EventLoop::acquire() {
     Shared& state = shared();
     const support::MutexLock guard(state.lock);
     if (!state.loop) {
-        auto* loop = new EventLoop;
-        if (const auto started = loop->start(); !started) {
-            delete loop;
-            return tl::unexpected(started.error());
-        }
-        state.loop = loop;
+        std::unique_ptr<EventLoop> loop(new EventLoop);
+        if (const auto started = loop->start(); !started) return tl::unexpected(started.error());
+        state.loop = loop.release();
     }
     ++state.users;
     return state.loop;
@@ -89,19 +98,18 @@ EventLoop::~EventLoop() {
 support::Result<void> EventLoop::start() {
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
     wake_up_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (epoll_ < 0 || wake_up_ < 0) return system_failure(errno, "event thread's descriptors");
+    if (epoll_ < 0 || wake_up_ < 0) return start_failure(errno);
     epoll_event interest{};
     interest.events = EPOLLIN;
     interest.data.u64 = kWakeUp;
-    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_up_, &interest) != 0)
-        return system_failure(errno, "epoll_ctl");
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_up_, &interest) != 0) return start_failure(errno);
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int error = pthread_create(&thread_, nullptr, thread_main, this);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (error != 0) return system_failure(error, "event thread");
+    if (error != 0) return start_failure(error);
     pthread_setname_np(thread_, "dapl-cm");
     return {};
 }
@@ -187,9 +195,12 @@ int EventLoop::add(Watched& watched) {
 support::Result<void> EventLoop::watch(int descriptor, EventSource& source, Interest interest) {
     Watched& watched = sources_.try_emplace(descriptor, *this, descriptor, source).first->second;
     watched.interest = interest;
-    // So that a rest needs no memory.
-    arm(watched, Timer::Clock::time_point::max());
-    cancel(watched);
+    try {
+        reserve(watched);  // for its rests
+    } catch (const std::bad_alloc&) {
+        sources_.erase(descriptor);
+        throw;
+    }
     if (const int error = add(watched)) {
         sources_.erase(descriptor);
         return system_failure(error, "epoll_ctl");
@@ -240,6 +251,12 @@ void EventLoop::arm(Timer& timer, Timer::Clock::time_point deadline) {
     if (deadline >= sleeps_until_ || in_call_) return;
     sleeps_until_ = deadline;
     wake();
+}
+
+void EventLoop::reserve(Timer& timer) {
+    if (timer.armed_ || timer.entry_) return;
+    arm(timer, Timer::Clock::time_point::max());
+    cancel(timer);
 }
 
 void EventLoop::cancel(Timer& timer) {

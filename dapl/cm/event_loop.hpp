@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "dapl/cm/lock.hpp"
-#include "dapl/support/result.hpp"
+#include "support/base/result.hpp"
 
 namespace dapl::cm {
 
@@ -72,6 +72,8 @@ class EventLoop {
     /// Arms the timer, anew if it is armed already.
     void arm(Timer& timer, Timer::Clock::time_point deadline) REQUIRES(connection_lock);
     void cancel(Timer& timer) REQUIRES(connection_lock);
+    /// From here on arm() needs no memory for this timer. Throws std::bad_alloc.
+    void reserve(Timer& timer) REQUIRES(connection_lock);
 
     EventLoop(const EventLoop&) = delete;
     EventLoop& operator=(const EventLoop&) = delete;
@@ -120,6 +122,21 @@ class EventLoop {
     /// When the thread looks at the timers again by itself.
     Timer::Clock::time_point sleeps_until_ GUARDED_BY(connection_lock) =
         Timer::Clock::time_point::max();
+};
+
+/// Releases an acquired loop.
+class LoopHold {
+  public:
+    explicit LoopHold(EventLoop& acquired) : loop_(&acquired) {}
+    LoopHold(LoopHold&& other) noexcept : loop_(std::exchange(other.loop_, nullptr)) {}
+    LoopHold& operator=(LoopHold&&) = delete;
+    ~LoopHold() {
+        if (loop_) EventLoop::release();
+    }
+    EventLoop& loop() const { return *loop_; }
+
+  private:
+    EventLoop* loop_;
 };
 
 }  // namespace dapl::cm

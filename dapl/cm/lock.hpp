@@ -6,7 +6,7 @@
 /// waits for a peer runs under it. Posts and polls never take it: they read the EP's atomic state.
 #pragma once
 
-#include "dapl/support/mutex.hpp"
+#include "support/thread/mutex.hpp"
 
 namespace dapl {
 

@@ -22,8 +22,8 @@
 
 #include "dapl/cm/event_loop.hpp"
 #include "dapl/cm/lock.hpp"
-#include "dapl/support/facts.hpp"
-#include "dapl/support/result.hpp"
+#include "support/base/facts.hpp"
+#include "support/base/result.hpp"
 
 namespace dapl::cm {
 
@@ -52,6 +52,12 @@ struct DatagramService {
 struct DatagramAddress {
     ibv_ah_attr way;
     std::uint32_t qpn;
+};
+
+/// RDMA reads and atomic operations under way at a time.
+struct Reads {
+    std::uint8_t served;  ///< for the peer
+    std::uint8_t asked;   ///< of the peer
 };
 
 /// What a side brings to a connection.
@@ -142,14 +148,18 @@ class Listener {
 /// connection_lock; no Connection or Listener of it is left then.
 class Manager {
   public:
-    /// @param running an acquired event loop, released when the manager is gone.
+    /// @param running released when the manager is gone.
     /// @param opened_as the IA's name, for settings that IAs may have of their own.
-    explicit Manager(EventLoop& running, std::string_view opened_as = {})
-        : loop(running), ia_name(opened_as) {}
-    virtual ~Manager() { EventLoop::release(); }
+    explicit Manager(LoopHold running, std::string_view opened_as = {})
+        : hold_(std::move(running)), loop(hold_.loop()), ia_name(opened_as) {}
+    virtual ~Manager() = default;
     Manager(const Manager&) = delete;
     Manager& operator=(const Manager&) = delete;
 
+  private:
+    const LoopHold hold_;
+
+  public:
     EventLoop& loop;  ///< for the timers of its connections
     const std::string ia_name;
     virtual const Adapter& adapter() const = 0;
@@ -176,12 +186,5 @@ class Manager {
                                                               ListenUser& user)
         REQUIRES(connection_lock) = 0;
 };
-
-/// Opens the adapter that ia_params of dat.conf name, with this library's own kind of manager.
-/// Called without connection_lock. Tells the user once why it fails, where the code alone does not
-/// say it; codes as dat_ia_open gives them.
-support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
-                                                       std::string_view ia_params)
-    EXCLUDES(connection_lock);
 
 }  // namespace dapl::cm

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "dapl/cm/manager.hpp"
-#include "dapl/support/trace_points.hpp"
+#include "support/trace/trace_points.hpp"
 
 namespace dapl::cm {
 

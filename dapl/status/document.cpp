@@ -7,12 +7,12 @@
 
 #include <algorithm>
 
-#include "dapl/address.hpp"
-#include "dapl/counter_names.hpp"
-#include "dapl/ep_state.hpp"
-#include "dapl/support/json_writer.hpp"
-#include "dapl/support/status_socket.hpp"
-#include "dapl/support/trace_text.hpp"
+#include "dapl/base/counter_names.hpp"
+#include "dapl/ep/ep_state.hpp"
+#include "device/address.hpp"
+#include "support/base/json_writer.hpp"
+#include "support/trace/status_socket.hpp"
+#include "support/trace/trace_text.hpp"
 
 namespace dapl::status {
 namespace {

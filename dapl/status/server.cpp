@@ -15,9 +15,10 @@
 #include <cstring>
 
 #include "dapl/status/document.hpp"
-#include "dapl/support/log.hpp"
-#include "dapl/support/settings.hpp"
-#include "dapl/support/status_socket.hpp"
+#include "support/base/limits.hpp"
+#include "support/log/log.hpp"
+#include "support/settings/settings.hpp"
+#include "support/trace/status_socket.hpp"
 
 namespace dapl::status {
 namespace {
@@ -65,22 +66,23 @@ bool is_of_owner(int socket) {
            (other.uid == geteuid() || other.uid == 0);
 }
 
+/// Programs go on without.
+std::nullptr_t refuse(const std::string& path, int error, const std::string& why) {
+    if (!support::report_limit(error, "the socket that dat_stat asks", path))
+        support::report<support::kNoStatus>(path, why);
+    return nullptr;
+}
+
 }  // namespace
 
 std::unique_ptr<Server> Server::start(ProcessState& process, ServiceThread& service) {
     if (!support::setting_flag(support::Setting::kStatus)) return nullptr;
     const std::string path = status_socket::directory_path(geteuid());
     auto directory = support::PrivateDirectory::open(path);
-    if (!directory) {
-        support::report<support::kNoStatus>(path, directory.error().why);
-        return nullptr;
-    }
+    if (!directory) return refuse(path, directory.error().error, directory.error().why);
     status_socket::remove_stale(*directory);
     std::unique_ptr<Server> server(new Server(process, service, std::move(*directory)));
-    if (const int error = server->open()) {
-        support::report<support::kNoStatus>(path, strerror(error));
-        return nullptr;
-    }
+    if (const int error = server->open()) return refuse(path, error, strerror(error));
     return server;
 }
 

@@ -9,9 +9,9 @@
 #include <memory>
 #include <string>
 
-#include "dapl/service_thread.hpp"
+#include "dapl/adapter/service_thread.hpp"
 #include "dapl/status/ages.hpp"
-#include "dapl/support/private_directory.hpp"
+#include "support/base/private_directory.hpp"
 
 namespace dapl::status {
 

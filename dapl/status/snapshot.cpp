@@ -3,8 +3,17 @@
 
 #include <time.h>
 
-#include "dapl/ia.hpp"
-#include "dapl/process_state.hpp"
+#include "dapl/adapter/ia.hpp"
+#include "dapl/base/process_state.hpp"
+#include "dapl/ep/ep.hpp"
+#include "dapl/ep/srq.hpp"
+#include "dapl/evd/cno.hpp"
+#include "dapl/evd/evd.hpp"
+#include "dapl/listen/cr.hpp"
+#include "dapl/listen/service_point.hpp"
+#include "dapl/memory/lmr.hpp"
+#include "dapl/memory/pz.hpp"
+#include "dapl/memory/rmr.hpp"
 
 namespace dapl::status {
 namespace {
@@ -98,43 +107,99 @@ const char* name_of(Kind kind) {
     return kind == Kind::kRsp ? "RSP" : "CSP";
 }
 
-void look_at_connections(Ia& ia, IaStatus& found) REQUIRES(connection_lock) {
-    for (Ep* ep = ia.eps.first(); ep; ep = ia.eps.after(*ep)) found.eps.push_back(look_at(*ep));
-    for_each(ia.service_points, [&](const ServicePoint& point) {
-        found.service_points.push_back({name_of(point.kind), point.conn_qual});
-    });
-    for_each(ia.requests, [&](const Cr& cr) {
-        found.requests.push_back({cr.id(), cr.conn_qual, cr.remote_address});
-    });
-}
+/// A list that is filled while a lock is held which calls of DAT take. The consumer's malloc() may
+/// make such a call, so room is made before; what finds none is counted.
+template <class T>
+class Filling {
+  public:
+    explicit Filling(std::vector<T>& items) : items_(items) {}
+    void begin() {
+        items_.clear();
+        wanted_ = 0;
+    }
+    void add(const T& item) {
+        if (wanted_++ < items_.capacity()) items_.push_back(item);
+    }
+    /// With the lock dropped. @return whether all found room; makes more where not.
+    bool is_complete() {
+        if (wanted_ <= items_.capacity()) return true;
+        items_.reserve(2 * wanted_);
+        return false;
+    }
 
-void look_at_children(Ia& ia, IaStatus& found) REQUIRES(ia.mutex) {
-    found.pzs = for_each(ia.pzs, [](const Pz&) {});
-    found.lmrs =
-        for_each(ia.lmrs, [&](const Lmr& lmr) { found.lmr_bytes += lmr.parameters.length; });
-    found.rmrs = for_each(ia.rmrs, [](const Rmr&) {});
-    for (Evd* evd = ia.evds.first(); evd; evd = ia.evds.after(*evd))
-        found.evds.push_back(look_at(*evd, ia.cnos));
-    for_each(ia.cnos, [&](Cno& cno) { found.cnos.push_back(look_at(cno)); });
-    for_each(ia.srqs, [&](const Srq& srq) { found.srqs.push_back(look_at(srq)); });
+  private:
+    std::vector<T>& items_;
+    std::size_t wanted_ = 0;
+};
+
+class Connections {
+  public:
+    explicit Connections(IaStatus& found)
+        : eps_(found.eps), points_(found.service_points), requests_(found.requests) {}
+    void look(Ia& ia) REQUIRES(connection_lock) {
+        eps_.begin(), points_.begin(), requests_.begin();
+        for (Ep* ep = ia.eps.first(); ep; ep = ia.eps.after(*ep)) eps_.add(look_at(*ep));
+        for_each(ia.service_points, [&](const ServicePoint& point) {
+            points_.add({name_of(point.kind), point.conn_qual});
+        });
+        for_each(ia.requests, [&](const Cr& cr) {
+            requests_.add({cr.id(), cr.conn_qual, cr.remote_address});
+        });
+    }
+    bool is_complete() {
+        const bool eps = eps_.is_complete(), points = points_.is_complete();
+        return requests_.is_complete() && eps && points;
+    }
+
+  private:
+    Filling<EpStatus> eps_;
+    Filling<ServicePointStatus> points_;
+    Filling<CrStatus> requests_;
+};
+
+class Children {
+  public:
+    explicit Children(IaStatus& found)
+        : found_(found), evds_(found.evds), cnos_(found.cnos), srqs_(found.srqs) {}
+    void look(Ia& ia) REQUIRES(ia.mutex) {
+        evds_.begin(), cnos_.begin(), srqs_.begin();
+        found_.lmr_bytes = 0;
+        found_.pzs = for_each(ia.pzs, [](const Pz&) {});
+        found_.lmrs =
+            for_each(ia.lmrs, [&](const Lmr& lmr) { found_.lmr_bytes += lmr.parameters.length; });
+        found_.rmrs = for_each(ia.rmrs, [](const Rmr&) {});
+        for (Evd* evd = ia.evds.first(); evd; evd = ia.evds.after(*evd))
+            evds_.add(look_at(*evd, ia.cnos));
+        for_each(ia.cnos, [&](Cno& cno) { cnos_.add(look_at(cno)); });
+        for_each(ia.srqs, [&](const Srq& srq) { srqs_.add(look_at(srq)); });
+    }
+    bool is_complete() {
+        const bool evds = evds_.is_complete(), cnos = cnos_.is_complete();
+        return srqs_.is_complete() && evds && cnos;
+    }
+
+  private:
+    IaStatus& found_;
+    Filling<EvdStatus> evds_;
+    Filling<CnoStatus> cnos_;
+    Filling<SrqStatus> srqs_;
+};
+
+/// @return false when another thread has held the lock for too long.
+template <class Lists>
+bool fill(Ia& ia, support::Mutex& mutex, Lists lists) NO_THREAD_SAFETY_ANALYSIS {
+    do {
+        if (!lock_soon(mutex)) return false;
+        lists.look(ia);
+        mutex.unlock();
+    } while (!lists.is_complete());
+    return true;
 }
 
 /// The lists of connections and of the other objects, one after the other: each lock for a moment.
 void fill(Ia& ia, IaStatus& found) {
-    if (!lock_soon(ia.mutex)) {
-        found.busy = true;
-        return;
-    }
-    {
-        support::MutexLock lock(ia.mutex, support::MutexLock::kTaken);
-        look_at_children(ia, found);
-    }
-    if (!lock_soon(connection_lock)) {
-        found.busy = true;
-        return;
-    }
-    support::MutexLock lock(connection_lock, support::MutexLock::kTaken);
-    look_at_connections(ia, found);
+    found.busy =
+        !fill(ia, ia.mutex, Children(found)) || !fill(ia, connection_lock, Connections(found));
 }
 
 IaStatus look_at(Ia& ia) {

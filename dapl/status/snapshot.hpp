@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "dapl/counters.hpp"
-#include "dapl/dat.hpp"
-#include "dapl/ep_history.hpp"
-#include "dapl/slot_ring.hpp"
+#include "dapl/base/counters.hpp"
+#include "dapl/base/dat.hpp"
+#include "dapl/ep/ep_history.hpp"
+#include "dapl/ep/slot_ring.hpp"
 
 namespace dapl {
 struct ProcessState;

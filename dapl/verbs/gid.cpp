@@ -37,20 +37,25 @@ GidChoice chosen(const ibv_gid_entry& entry, GidReason reason) {
     return {entry.gid_index, entry.gid, static_cast<ibv_gid_type>(entry.gid_type), reason};
 }
 
+bool is_on_peers_link(const ibv_gid_entry& entry, const GidPeer& peer) {
+    return is_roce(entry) && peer.on_first_link && entry.gid_index == 0;
+}
+
 /// Less is better. InfiniBand's entries are all alike: the first is the port's own.
-auto rank(const ibv_gid_entry& entry, const ibv_gid* peer) {
+auto rank(const ibv_gid_entry& entry, const GidPeer& peer) {
     const AddressKind kind = kind_of(entry.gid);
-    return std::tuple(is_roce(entry) && peer && kind != kind_of(*peer),
+    const bool is_other_kind = is_roce(entry) && peer.gid && kind != kind_of(*peer.gid);
+    return std::tuple(is_other_kind, !is_on_peers_link(entry, peer),
                       entry.gid_type == IBV_GID_TYPE_ROCE_V1,
                       is_roce(entry) && kind == AddressKind::kLinkLocal, entry.gid_index);
 }
 
 /// @return what puts `entry` behind `best`: the first in which their ranks differ.
 const char* why_behind(const ibv_gid_entry& entry, const ibv_gid_entry& best) {
-    const auto mine = rank(entry, nullptr);
-    const auto its = rank(best, nullptr);
-    if (std::get<1>(mine) != std::get<1>(its)) return "RoCE v2 comes before v1";
-    if (std::get<2>(mine) != std::get<2>(its)) return "a routable address comes before link-local";
+    const auto mine = rank(entry, {});
+    const auto its = rank(best, {});
+    if (std::get<2>(mine) != std::get<2>(its)) return "RoCE v2 comes before v1";
+    if (std::get<3>(mine) != std::get<3>(its)) return "a routable address comes before link-local";
     return "the lower index comes first";
 }
 
@@ -62,9 +67,10 @@ std::string why_not(const ibv_gid_entry& entry, const ibv_gid_entry& best, GidRe
     return why_behind(entry, best);
 }
 
-GidReason reason_for(const ibv_gid_entry& entry, const ibv_gid* peer) {
+GidReason reason_for(const ibv_gid_entry& entry, const GidPeer& peer) {
     if (!is_roce(entry)) return GidReason::kPort;
-    const bool like_peer = peer && kind_of(entry.gid) == kind_of(*peer);
+    if (is_on_peers_link(entry, peer)) return GidReason::kOnPeersLink;
+    const bool like_peer = peer.gid && kind_of(entry.gid) == kind_of(*peer.gid);
     return like_peer ? GidReason::kLikePeer : GidReason::kBest;
 }
 
@@ -90,7 +96,7 @@ tl::expected<GidTable, int> read_gid_table(ibv_context* context) {
 
 tl::expected<GidChoice, NoGid> choose_gid(const GidTable& table, std::uint8_t port,
                                           std::optional<std::uint32_t> wanted,
-                                          const ibv_gid* peer) {
+                                          const GidPeer& peer) {
     const GidTable own = of_port(table, port);
     NoGid none{NoGid::Cause::kEmpty, 0, {}};
     for (const ibv_gid_entry& entry : own) none.used.push_back(entry.gid_index);
@@ -98,7 +104,7 @@ tl::expected<GidChoice, NoGid> choose_gid(const GidTable& table, std::uint8_t po
     if (!wanted) {
         const auto best = std::min_element(
             own.begin(), own.end(),
-            [peer](const auto& a, const auto& b) { return rank(a, peer) < rank(b, peer); });
+            [&](const auto& a, const auto& b) { return rank(a, peer) < rank(b, peer); });
         return chosen(*best, reason_for(*best, peer));
     }
     const auto named = std::find_if(own.begin(), own.end(), [&](const ibv_gid_entry& entry) {
@@ -111,7 +117,7 @@ tl::expected<GidChoice, NoGid> choose_gid(const GidTable& table, std::uint8_t po
 
 tl::expected<GidChoice, NoGid> choose_gid(ibv_context* context, std::uint8_t port,
                                           std::optional<std::uint32_t> wanted,
-                                          const ibv_gid* peer) {
+                                          const GidPeer& peer) {
     const auto table = read_gid_table(context);
     if (!table) return tl::unexpected(NoGid{NoGid::Cause::kUnreadable, table.error(), {}});
     return choose_gid(*table, port, wanted, peer);
@@ -122,11 +128,16 @@ std::optional<GidChoice> find_gid(const GidTable& table, std::uint8_t port, cons
     std::erase_if(same, [&](const ibv_gid_entry& entry) {
         return std::memcmp(entry.gid.raw, gid.raw, sizeof gid.raw) != 0;
     });
-    const auto found = choose_gid(same, port, std::nullopt, nullptr);
+    const auto found = choose_gid(same, port, std::nullopt, {});
     if (!found) return std::nullopt;
     GidChoice choice = *found;
     choice.reason = GidReason::kBoundAddress;
     return choice;
+}
+
+unsigned first_interface(const GidTable& table, std::uint8_t port) {
+    const GidTable own = of_port(table, port);
+    return own.empty() || own.front().gid_index != 0 ? 0 : own.front().ndev_ifindex;
 }
 
 std::vector<RankedGid> rank_gids(const GidTable& table, std::uint8_t port,
@@ -136,8 +147,7 @@ std::vector<RankedGid> rank_gids(const GidTable& table, std::uint8_t port,
         return chosen && entry.gid_index == chosen->index;
     };
     std::sort(own.begin(), own.end(), [&](const auto& a, const auto& b) {
-        return std::tuple(!is_chosen(a), rank(a, nullptr)) <
-               std::tuple(!is_chosen(b), rank(b, nullptr));
+        return std::tuple(!is_chosen(a), rank(a, {})) < std::tuple(!is_chosen(b), rank(b, {}));
     });
     std::vector<RankedGid> ranked;
     for (const ibv_gid_entry& entry : own) {
@@ -145,7 +155,7 @@ std::vector<RankedGid> rank_gids(const GidTable& table, std::uint8_t port,
             ranked.push_back({*chosen, true, {}});
         else
             ranked.push_back(
-                {verbs::chosen(entry, reason_for(entry, nullptr)), false,
+                {verbs::chosen(entry, reason_for(entry, {})), false,
                  chosen ? why_not(entry, own.front(), chosen->reason) : "no entry was chosen"});
     }
     return ranked;
@@ -167,6 +177,8 @@ const char* to_text(GidReason reason) {
     switch (reason) {
         case GidReason::kSetting:
             return "as DAPL_GID_INDEX says";
+        case GidReason::kOnPeersLink:
+            return "the first, as the peer is on its link";
         case GidReason::kLikePeer:
             return "an address of the peer's kind";
         case GidReason::kBest:

@@ -17,6 +17,7 @@ namespace verbs {
 
 enum class GidReason {
     kSetting,      ///< the user named the index
+    kOnPeersLink,  ///< entry 0, as the peer is on the link of its interface
     kLikePeer,     ///< the best of those that are addresses of the peer's kind
     kBest,         ///< RoCE v2 before v1, routable before link-local, then the lowest index
     kPort,         ///< no RoCE: the port's own identity, the first there is
@@ -42,15 +43,22 @@ using GidTable = std::vector<ibv_gid_entry>;
 /// @return the entries of all ports, or an errno value.
 tl::expected<GidTable, int> read_gid_table(ibv_context* context);
 
+/// The reference speaks from entry 0 of the table, whoever its peer is. The facts here let it be
+/// reached: RoCE connects only addresses of one kind, link-local ones only on one link.
+struct GidPeer {
+    const ibv_gid* gid = nullptr;  ///< nullptr while it is not known
+    bool on_first_link = false;    ///< the link of entry 0's interface leads to the peer
+};
+
 /// @param wanted the index that the user insists on, if any.
-/// @param peer the GID of the other end, where it is known; else nullptr. A passive side that
-/// answers with an address of the same kind can be reached by a peer that always uses its first
-/// entry.
 tl::expected<GidChoice, NoGid> choose_gid(const GidTable& table, std::uint8_t port,
-                                          std::optional<std::uint32_t> wanted, const ibv_gid* peer);
+                                          std::optional<std::uint32_t> wanted, const GidPeer& peer);
 /// The same, with the table as it is now. Reads it by system calls.
 tl::expected<GidChoice, NoGid> choose_gid(ibv_context* context, std::uint8_t port,
-                                          std::optional<std::uint32_t> wanted, const ibv_gid* peer);
+                                          std::optional<std::uint32_t> wanted, const GidPeer& peer);
+
+/// @return the index of the network interface behind entry 0 of a port; 0 where there is none.
+unsigned first_interface(const GidTable& table, std::uint8_t port);
 
 /// @return the entry of an address that is already chosen, RoCE v2 before v1; nothing where the
 /// table has none.

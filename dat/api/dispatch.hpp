@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "dapl/support/trace_slots.hpp"
 #include "dat/registry/ia_handles.hpp"
+#include "support/trace/trace_slots.hpp"
 
 namespace dat {
 
@@ -44,13 +44,18 @@ DAT_RETURN traced_call(const DAT_PROVIDER& provider, DAT_HANDLE handle, Argument
     return code;
 }
 
-/// Calls the `function` slot of the handle's provider, or answers DAT_INVALID_HANDLE with `kind`.
-/// Whether the object is of the right kind and alive is for the provider to see.
+/// @param handle as the program gave it. @return DAT_INVALID_HANDLE with `kind`; a handle from
+/// before a fork is reported, once.
+[[gnu::cold]] DAT_RETURN no_provider(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle,
+                                     support::TraceCall call);
+
+/// @param given what the program gave, where that is not the object's own handle.
 template <auto function, class... Arguments>
-DAT_RETURN call(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... arguments) {
+DAT_RETURN call_object(DAT_RETURN_SUBTYPE kind, DAT_HANDLE given, DAT_HANDLE handle,
+                       Arguments... arguments) {
     const DAT_PROVIDER* provider = provider_of(handle);
     if (!provider) [[unlikely]]
-        return error(DAT_INVALID_HANDLE, kind);
+        return no_provider(kind, given, support::kTraceSlot<function>.call);
     if (!(provider->*function)) [[unlikely]]
         return error(DAT_NOT_IMPLEMENTED);
     // What is called often is traced by the provider alone.
@@ -60,17 +65,25 @@ DAT_RETURN call(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... argumen
         return (provider->*function)(handle, arguments...);
 }
 
+/// Calls the `function` slot of the handle's provider, or answers DAT_INVALID_HANDLE with `kind`.
+/// Whether the object is of the right kind and alive is for the provider to see.
+template <auto function, class... Arguments>
+DAT_RETURN call(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... arguments) {
+    return call_object<function>(kind, handle, handle, arguments...);
+}
+
 /// The same for a call on an IA, whose handle is an integer here and a pointer in the provider.
 template <auto function, class... Arguments>
 DAT_RETURN call_ia(DAT_IA_HANDLE ia_handle, Arguments... arguments) {
-    return call<function>(DAT_INVALID_HANDLE_IA, provider_ia(ia_handle), arguments...);
+    return call_object<function>(DAT_INVALID_HANDLE_IA, ia_handle, provider_ia(ia_handle),
+                                 arguments...);
 }
 
 /// The same for calls that take a handle of any kind.
 template <auto function, class... Arguments>
 DAT_RETURN call_any(DAT_HANDLE handle, Arguments... arguments) {
     const DAT_HANDLE object = is_ia_number(handle) ? provider_ia(handle) : handle;
-    return call<function>(DAT_INVALID_HANDLE1, object, arguments...);
+    return call_object<function>(DAT_INVALID_HANDLE1, handle, object, arguments...);
 }
 
 }  // namespace dat

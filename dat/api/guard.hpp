@@ -5,8 +5,8 @@
 
 #include <dat2/udat.h>
 
-#include "dapl/support/guard.hpp"
-#include "dapl/support/trace_points.hpp"
+#include "support/base/guard.hpp"
+#include "support/trace/trace_points.hpp"
 
 namespace dat {
 

@@ -5,7 +5,6 @@
 #include <new>
 #include <string>
 
-#include "dapl/support/log.hpp"
 #include "dat/api/dispatch.hpp"
 #include "dat/api/extension.hpp"
 #include "dat/api/guard.hpp"
@@ -14,6 +13,7 @@
 #include "dat/registry/lifetime.hpp"
 #include "dat/registry/open_failure.hpp"
 #include "dat/registry/provider_errors.hpp"
+#include "support/log/log.hpp"
 
 namespace dat {
 namespace {
@@ -74,6 +74,7 @@ DAT_RETURN open_ia(Registry& registry, DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EV
     const auto lease = registry.acquire(asked);
     if (!lease) {
         report_no_provider(registry, asked, lease.error());
+        if (lease.error().limit != 0) return error(DAT_INSUFFICIENT_RESOURCES);
         return error(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
     }
     LeaseGuard guard(registry, *lease);
@@ -89,7 +90,7 @@ DAT_RETURN open_ia(Registry& registry, DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EV
         if (errors.told())
             count_told_failure();
         else
-            report_refused(*lease, code_text(code));
+            report_refused(*lease, code, code_text(code));
         return code;
     }
     const DAT_PROVIDER* provider = provider_of(provider_handle);
@@ -108,8 +109,9 @@ DAT_RETURN open_ia(Registry& registry, DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EV
 DAT_RETURN close_ia(Registry& registry, DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags) {
     const DAT_IA_HANDLE provider_handle = provider_ia(ia);
     const DAT_PROVIDER* provider = provider_of(provider_handle);
-    const std::optional<Lease> lease = registry.lease_of(ia);
-    if (!provider || !lease) return error(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+    const std::shared_ptr<const Lease> lease = registry.lease_of(ia);
+    if (!provider || !lease)
+        return no_provider(DAT_INVALID_HANDLE_IA, ia, support::TraceCall::ia_close);
     check_attributes(*provider, provider_handle, lease->key);
     const DAT_RETURN code = provider->ia_close_func(provider_handle, flags);
     // Of two threads that close the same IA, the one that takes the number out gives the lease

@@ -6,7 +6,7 @@ libdatapi_la_SOURCES = \
     %reldir%/dispatch.hpp %reldir%/extension.hpp %reldir%/guard.hpp \
     %reldir%/cno.cpp %reldir%/cr.cpp %reldir%/csp.cpp %reldir%/ep.cpp %reldir%/evd.cpp \
     %reldir%/extension.cpp %reldir%/handle.cpp %reldir%/ia.cpp %reldir%/ia_open.cpp %reldir%/lmr.cpp \
-    %reldir%/providers_related.cpp %reldir%/psp.cpp %reldir%/pz.cpp %reldir%/registry.cpp \
+    %reldir%/no_provider.cpp %reldir%/providers_related.cpp %reldir%/psp.cpp %reldir%/pz.cpp %reldir%/registry.cpp \
     %reldir%/rmr.cpp %reldir%/rsp.cpp %reldir%/srq.cpp %reldir%/strerror.cpp %reldir%/transfer.cpp \
     %reldir%/trclvl.cpp
 libdatapi_la_CXXFLAGS = $(PROJECT_FLAGS) $(SANITIZER_FLAGS) -fvisibility-inlines-hidden
@@ -25,6 +25,7 @@ pkgconfig_DATA += %reldir%/dat2.pc %reldir%/dat.pc %reldir%/dat-1.2.pc
 # Programs link with -ldat2 or, as of old, with -ldat.
 install-exec-hook:
 	cd '$(DESTDIR)$(libdir)' && rm -f libdat.so && $(LN_S) libdat2.so.2 libdat.so
+	@test -n '$(DESTDIR)' || sh '$(srcdir)/etc/loader-cache' '$(libdir)'
 
 uninstall-hook:
 	rm -f '$(DESTDIR)$(libdir)/libdat.so'

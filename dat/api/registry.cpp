@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Listing providers, and what providers themselves call.
-#include "dapl/support/api_profile.hpp"
 #include "dat/api/dispatch.hpp"
 #include "dat/api/guard.hpp"
 #include "dat/registry/ia_handles.hpp"
 #include "dat/registry/lifetime.hpp"
 #include "dat/registry/provider_library.hpp"
+#include "support/settings/api_profile.hpp"
 
 using dat::error;
 using support::TraceCall;
@@ -32,6 +32,7 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entri
         if (!dat_provider_list && max_to_return != 0)
             return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
         registry->report_file_once();
+        registry->report_no_entries();
         *entries_returned = 0;
         if (max_to_return == 0) {  // the way to ask for the number
             *entries_returned = static_cast<DAT_COUNT>(registry->entries().size());

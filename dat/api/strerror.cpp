@@ -15,7 +15,7 @@ struct Name {
 constexpr Name kTypes[] = {
 #define TYPE(code, ...) {code, #code},
 #define SUBTYPE(...)
-#include "dapl/support/dat_codes.def"
+#include "support/base/dat_codes.def"
 #undef TYPE
 #undef SUBTYPE
 };
@@ -23,7 +23,7 @@ constexpr Name kTypes[] = {
 constexpr Name kSubtypes[] = {
 #define TYPE(...)
 #define SUBTYPE(code, ...) {code, #code},
-#include "dapl/support/dat_codes.def"
+#include "support/base/dat_codes.def"
 #undef TYPE
 #undef SUBTYPE
 };

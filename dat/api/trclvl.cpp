@@ -6,10 +6,10 @@
 
 #include <cstdarg>
 
-#include "dapl/support/log.hpp"
-#include "dapl/support/trace_level.hpp"
 #include "dat/api/dispatch.hpp"
 #include "dat/api/guard.hpp"
+#include "support/log/log.hpp"
+#include "support/trace/trace_level.hpp"
 
 namespace dat {
 namespace {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The public headers: names, values and layout are fixed from outside; test/unit/abi.tsv checks them.
+# The public headers: names, values and layout are fixed from outside; test/dat/abi.tsv checks them.
 dat2includedir = $(includedir)/dat2
 dat2include_HEADERS = \
     %reldir%/dat2/dat.h %reldir%/dat2/dat_error.h %reldir%/dat2/dat_extensions.h \
@@ -34,3 +34,26 @@ dat12include_HEADERS = \
     %reldir%/dat-1.2/dat/dat_redirection.h %reldir%/dat-1.2/dat/dat_registry.h \
     %reldir%/dat-1.2/dat/dat_vendor_specific.h %reldir%/dat-1.2/dat/udat.h %reldir%/dat-1.2/dat/udat_config.h \
     %reldir%/dat-1.2/dat/udat_redirection.h %reldir%/dat-1.2/dat/udat_vendor_specific.h
+
+# The same as a prefix, for programs whose configure asks where uDAPL is installed and puts PREFIX/include first: links to what is
+# installed, of 1.2 where both have a header.
+dat12prefix = $(prefix)/dat-1.2
+dat12_libraries = libdat.so libdat2.so libdat2.so.2
+# usage: $(call dat12_links,DIRECTORY,WHERE THEY LEAD,NAMES)
+dat12_links = cd '$(DESTDIR)$(dat12prefix)/$(1)' && \
+	there=`realpath -ms --relative-to='$(DESTDIR)$(dat12prefix)/$(1)' '$(DESTDIR)$(2)'` && \
+	for name in $(3); do ln -sfT "$$there/$${name\#\#*/}" "$${name\#\#*/}" || exit; done
+install-data-local: install-dat-1.2-prefix
+install-dat-1.2-prefix:
+	$(MKDIR_P) '$(DESTDIR)$(dat12prefix)/include/dat' '$(DESTDIR)$(dat12prefix)/lib'
+	@$(call dat12_links,include/dat,$(datincludedir),$(datinclude_HEADERS))
+	@$(call dat12_links,include/dat,$(dat12includedir),$(dat12include_HEADERS))
+	@$(call dat12_links,include,$(includedir),dat2)
+	@$(call dat12_links,lib,$(libdir),$(dat12_libraries))
+uninstall-local: uninstall-dat-1.2-prefix
+uninstall-dat-1.2-prefix:
+	@cd '$(DESTDIR)$(dat12prefix)' 2>/dev/null || exit 0; \
+	for name in $(datinclude_HEADERS) $(dat12include_HEADERS); do rm -f "include/dat/$${name##*/}"; done; \
+	for name in $(dat12_libraries); do rm -f "lib/$$name"; done; rm -f include/dat2; \
+	rmdir include/dat include lib 2>/dev/null; cd / && rmdir '$(DESTDIR)$(dat12prefix)' 2>/dev/null || :
+.PHONY: install-dat-1.2-prefix uninstall-dat-1.2-prefix

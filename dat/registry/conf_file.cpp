@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "dapl/support/log.hpp"
-#include "dapl/support/settings.hpp"
-#include "dapl/support/text_file.hpp"
+#include "support/base/text_file.hpp"
+#include "support/log/log.hpp"
+#include "support/settings/settings.hpp"
 
 namespace dat {
 namespace {

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "dapl/support/configuration_files.hpp"
-#include "dapl/support/setting_values.hpp"
-#include "dapl/support/settings.hpp"
 #include "dat/registry/conf_fields.hpp"
+#include "support/settings/configuration_files.hpp"
+#include "support/settings/setting_values.hpp"
+#include "support/settings/settings.hpp"
 
 namespace dat {
 namespace {

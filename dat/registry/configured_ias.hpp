@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "dapl/support/configuration.hpp"
 #include "dat/registry/dat_conf.hpp"
+#include "support/settings/configuration.hpp"
 
 namespace dat {
 

@@ -15,16 +15,25 @@ constexpr std::uintptr_t kBlocks = (kMaxOpenIas + 1) / kBlockSize;
 
 struct Block {
     std::atomic<DAT_IA_HANDLE> slots[kBlockSize] = {};
+    std::atomic<bool> open_before_fork[kBlockSize] = {};
 };
 
 std::atomic<Block*> g_blocks[kBlocks];
 /// All integers in use lie below it; it only grows.
 std::atomic<std::uintptr_t> g_used{1};
 std::atomic<bool> g_extensions_offered{false};
+std::atomic<bool> g_any_open_before_fork{false};
+
 std::atomic<DAT_IA_HANDLE>* find_slot(std::uintptr_t number) {
     if (number == 0 || number > kMaxOpenIas) return nullptr;
     Block* block = g_blocks[number / kBlockSize].load(std::memory_order_acquire);
     return block ? &block->slots[number % kBlockSize] : nullptr;
+}
+
+/// The number has a slot.
+std::atomic<bool>& open_before_fork(std::uintptr_t number) {
+    Block* block = g_blocks[number / kBlockSize].load(std::memory_order_acquire);
+    return block->open_before_fork[number % kBlockSize];
 }
 
 std::atomic<DAT_IA_HANDLE>* find_or_make_slot(std::uintptr_t number) {
@@ -87,7 +96,17 @@ bool remove_ia(DAT_IA_HANDLE ia) {
 void forget_all_ias() {
     const std::uintptr_t used = g_used.load(std::memory_order_relaxed);
     for (std::uintptr_t number = 1; number < used; ++number)
-        if (std::atomic<DAT_IA_HANDLE>* slot = find_slot(number)) slot->store(nullptr);
+        if (std::atomic<DAT_IA_HANDLE>* slot = find_slot(number); slot && slot->exchange(nullptr)) {
+            open_before_fork(number) = true;
+            g_any_open_before_fork = true;
+        }
+}
+
+bool made_before_fork(DAT_HANDLE handle) {
+    if (!g_any_open_before_fork.load(std::memory_order_relaxed)) return false;
+    const std::uintptr_t number = number_of(handle);
+    if (number > kMaxOpenIas) return number % alignof(void*) == 0;
+    return find_slot(number) && open_before_fork(number);
 }
 
 bool ias_opened() {

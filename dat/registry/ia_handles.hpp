@@ -28,6 +28,10 @@ bool remove_ia(DAT_IA_HANDLE ia);
 /// In the child of a fork: no handle of the parent names an IA. Only for the fork handler.
 void forget_all_ias();
 
+/// @param handle one that leads to no provider. @return whether the process is a forked child, and
+/// this was an open IA of its parent, or an object beside one.
+bool made_before_fork(DAT_HANDLE handle);
+
 inline constexpr unsigned kMaxOpenIas = 64 * 1024 - 1;
 
 /// @return whether an IA was ever opened in this process. Never goes back to false.

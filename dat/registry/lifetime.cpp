@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "dapl/support/guard.hpp"
-#include "dapl/support/trace_ring.hpp"
+#include "support/base/guard.hpp"
+#include "support/trace/trace_ring.hpp"
 
 namespace dat {
 namespace {

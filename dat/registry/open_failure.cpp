@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 
-#include "dapl/support/edit_distance.hpp"
-#include "dapl/support/log.hpp"
+#include "support/base/edit_distance.hpp"
+#include "support/base/limits.hpp"
+#include "support/log/log.hpp"
 
 namespace dat {
 namespace {
@@ -43,6 +45,12 @@ std::string nearest_name(const std::list<Entry>& entries, const std::string& nam
     return std::min_element(entries.begin(), entries.end(), nearer)->key.ia_name;
 }
 
+void report_unreadable(const Registry& registry, const Key& asked) {
+    if (!registry.tells_unreadable_file()) return count_failure([] {});
+    const ConfFile& file = registry.file();
+    report_failure<support::kNoConfFile>(asked.ia_name, file.path, file.unreadable);
+}
+
 void report_not_in_file(const Registry& registry, const Key& asked) {
     const std::list<Entry>& entries = registry.entries();
     const ConfFile& file = registry.file();
@@ -53,7 +61,7 @@ void report_not_in_file(const Registry& registry, const Key& asked) {
         report_failure<support::kOtherVersion>(asked.ia_name, version_text(asked), file.path,
                                                version_text(same_name->key));
     else if (!file.unreadable.empty() && entries.empty())
-        report_failure<support::kNoConfFile>(asked.ia_name, file.path, file.unreadable);
+        report_unreadable(registry, asked);
     else if (entries.empty())
         report_failure<support::kNoRecords>(asked.ia_name, file.path);
     else
@@ -73,18 +81,23 @@ void count_told_failure() {
 
 void report_no_provider(const Registry& registry, const Key& asked, const NoProvider& failure) {
     if (failure.reasons.empty()) return report_not_in_file(registry, asked);
+    if (failure.limit != 0)
+        return count_failure(
+            [&] { support::report_limit(failure.limit, "the library of IA " + asked.ia_name); });
     std::string all;
     for (const std::string& reason : failure.reasons) all += (all.empty() ? "" : " | ") + reason;
     report_failure<support::kNoProvider>(asked.ia_name, all);
 }
 
-void report_refused(const Lease& lease, const std::string& code) {
+void report_refused(const Lease& lease, DAT_RETURN code, const std::string& code_text) {
+    if (DAT_GET_TYPE(code) == DAT_INSUFFICIENT_RESOURCES)
+        return count_failure([&] { support::report_limit(ENOMEM, "IA " + lease.key.ia_name); });
     const Candidate* record = lease.record;
     report_failure<support::kOpenRefused>(
         lease.key.ia_name,
         record ? fmt::format("{}: {} for '{}'", record->where, record->library, record->ia_params)
                : "the program's own provider",
-        code);
+        code_text);
 }
 
 }  // namespace dat

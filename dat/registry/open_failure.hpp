@@ -21,7 +21,7 @@ bool further_failures_are_hidden();
 /// The provider has told why it did not open the IA.
 void count_told_failure();
 
-/// The provider's ia_open answered `code`, given by name, and has not told why.
-void report_refused(const Lease& lease, const std::string& code);
+/// The provider's ia_open answered `code`, `code_text` by name, and has not told why.
+void report_refused(const Lease& lease, DAT_RETURN code, const std::string& code_text);
 
 }  // namespace dat

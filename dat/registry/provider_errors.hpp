@@ -8,7 +8,7 @@
 // needs udat.h before it
 #include <dat2/dat_registry.h>
 
-#include "dapl/support/thread_errors.hpp"
+#include "support/thread/thread_errors.hpp"
 
 namespace dat {
 

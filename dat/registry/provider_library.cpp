@@ -5,12 +5,12 @@
 
 #include <utility>
 
-#include "dapl/support/log.hpp"
+#include "support/log/log.hpp"
 
 namespace dat {
 namespace {
 
-thread_local int depth_in_providers = 0;  // they may open others
+[[gnu::tls_model("initial-exec")]] thread_local int depth_in_providers = 0;  // they may open others
 
 class InProvider {
   public:

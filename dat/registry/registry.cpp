@@ -2,13 +2,17 @@
 #include "dat/registry/registry.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <new>
 #include <utility>
 
-#include "dapl/support/configuration_files.hpp"
-#include "dapl/support/log.hpp"
 #include "dat/registry/ia_handles.hpp"
+#include "support/base/limits.hpp"
+#include "support/base/made_node.hpp"
+#include "support/log/log.hpp"
+#include "support/settings/configuration_files.hpp"
+#include "support/settings/settings.hpp"
 
 namespace dat {
 
@@ -63,11 +67,15 @@ Registry::~Registry() {
 void Registry::report_file_once() {
     if (file_reported_.exchange(true)) return;
     support::report_configuration_once();
+    support::warn_about_unknown_settings(support::SettingsOf::kRegistry);
     for (const ConfiguredIas& ias : configured_) support::report_problems(ias.path, ias.problems);
-    if (file_.unreadable.empty())
-        report_problems(file_);
-    else if (entries_.empty())
-        support::report<support::kConfFileUnreadable>(file_.path, file_.unreadable);
+    if (file_.unreadable.empty()) report_problems(file_);
+}
+
+void Registry::report_no_entries() {
+    if (file_.unreadable.empty() || !entries_.empty() || unreadable_told_by_open_) return;
+    if (unreadable_told_by_list_.exchange(true)) return;
+    support::report<support::kConfFileUnreadable>(file_.path, file_.unreadable);
 }
 
 Entry* Registry::find_entry(const Key& key) {
@@ -174,8 +182,10 @@ void Registry::leave(Entry& entry) {
 tl::expected<void, NoProvider> Registry::load(Entry& entry) {
     NoProvider failure;
     for (const Candidate& candidate : entry.candidates) {
+        errno = 0;
         std::string reason = try_candidate(entry, candidate);
         if (reason.empty()) return {};
+        if (support::is_limit(errno)) failure.limit = errno;
         failure.reasons.push_back(fmt::format("{}: {}", candidate.where, reason));
     }
     return tl::unexpected<NoProvider>(std::move(failure));
@@ -207,6 +217,7 @@ void Registry::unload(ProviderLibrary library, const Entry& entry) {
 /// @return false when some of it is open, under another key than that of `unloading`.
 bool Registry::forget_registrations(const void* module, const Entry& unloading) {
     bool all = true;
+    Registrations gone;
     support::MutexLock guard(lock_);
     for (auto it = registrations_.begin(); it != registrations_.end();) {
         const bool theirs = module && it->second.module == module;
@@ -218,39 +229,50 @@ bool Registry::forget_registrations(const void* module, const Entry& unloading) 
              (holder->state == Entry::State::kLoaded && holder->library.module() == module));
         const bool open = it->second.open > 0;
         if (theirs && !held && open) all = false;
-        it = theirs && !held && !open ? registrations_.erase(it) : std::next(it);
+        const auto next = std::next(it);
+        if (theirs && !held && !open) gone.insert(registrations_.extract(it));
+        it = next;
     }
     return all;
 }
 
 bool Registry::add(const Key& key, const DAT_PROVIDER* provider, const void* module) {
+    auto made = support::made_node<Registrations>(key, Registration{provider, module});
+    Registrations::insert_return_type done;
     support::MutexLock guard(lock_);
-    return registrations_.try_emplace(key, Registration{provider, module}).second;
+    done = registrations_.insert(std::move(made));
+    return done.inserted;
 }
 
 Registry::Removal Registry::remove(const Key& key) {
+    Registrations::node_type gone;
     support::MutexLock guard(lock_);
     const auto found = registrations_.find(key);
     if (found == registrations_.end()) return Removal::kUnknown;
     if (found->second.open > 0) return Removal::kInUse;
-    registrations_.erase(found);
+    gone = registrations_.extract(found);
     return Removal::kDone;
 }
 
 void Registry::keep(DAT_IA_HANDLE ia, Lease lease) {
+    auto made = support::made_node<Leases>(ia, std::make_shared<const Lease>(std::move(lease)));
+    Leases::node_type before;
     support::MutexLock guard(lock_);
-    leases_.insert_or_assign(ia, std::move(lease));
+    before = leases_.extract(ia);
+    leases_.insert(std::move(made));
 }
 
-std::optional<Lease> Registry::lease_of(DAT_IA_HANDLE ia) {
+std::shared_ptr<const Lease> Registry::lease_of(DAT_IA_HANDLE ia) {
     support::MutexLock guard(lock_);
     const auto found = leases_.find(ia);
-    return found == leases_.end() ? std::nullopt : std::optional<Lease>(found->second);
+    return found == leases_.end() ? nullptr : found->second;
 }
 
 bool Registry::forget(DAT_IA_HANDLE ia) {
+    Leases::node_type gone;
     support::MutexLock guard(lock_);
-    if (leases_.erase(ia) == 0) return false;
+    gone = leases_.extract(ia);
+    if (gone.empty()) return false;
     remove_ia(ia);
     return true;
 }
@@ -263,7 +285,8 @@ void Registry::before_fork() NO_THREAD_SAFETY_ANALYSIS {
 
 void Registry::after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
     forget_all_ias();
-    leases_.clear();
+    Leases gone;
+    gone.swap(leases_);
     for (auto& [key, registration] : registrations_) registration.open = 0;
     for (Entry& entry : entries_) {
         entry.users = 0;

@@ -16,15 +16,16 @@
 #include <compare>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "dapl/support/mutex.hpp"
 #include "dat/registry/conf_file.hpp"
 #include "dat/registry/configured_ias.hpp"
 #include "dat/registry/provider_library.hpp"
+#include "support/thread/mutex.hpp"
 
 namespace dat {
 
@@ -71,6 +72,7 @@ struct Lease {
 /// Why there is no lease: one text for each candidate tried, none when nothing has that key.
 struct NoProvider {
     std::vector<std::string> reasons;
+    int limit = 0;  ///< errno, where a limit of the system was what kept a library from loading
 };
 
 /// @return why a good record of dat.conf is not offered to programs, nullptr where it is.
@@ -107,10 +109,18 @@ class Registry {
     /// Tells the user what is wrong with the files, when a program first makes use of it: those
     /// that only happen to be linked with this library are not disturbed.
     void report_file_once();
+    /// The program asks for the list of IAs: tells why it is empty if the file cannot be read,
+    /// unless a failed open has told it.
+    void report_no_entries();
+    /// For a failed open, which names its IA. @return false where the list has told the cause.
+    bool tells_unreadable_file() const {
+        unreadable_told_by_open_ = true;
+        return !unreadable_told_by_list_;
+    }
 
     /// Which lease an open IA has, by the consumer's number.
     void keep(DAT_IA_HANDLE ia, Lease lease);
-    std::optional<Lease> lease_of(DAT_IA_HANDLE ia);
+    std::shared_ptr<const Lease> lease_of(DAT_IA_HANDLE ia);
     /// The number names no IA from now on. @return whether it still did.
     bool forget(DAT_IA_HANDLE ia);
 
@@ -145,13 +155,18 @@ class Registry {
     std::vector<ConfiguredIas> configured_;  // constant
     std::list<Entry> entries_;               // the list is constant, its entries are not
     std::atomic<bool> file_reported_{false};
+    std::atomic<bool> unreadable_told_by_list_{false};
+    mutable std::atomic<bool> unreadable_told_by_open_{false};
 
     support::Mutex lock_;  // leaf: nothing else is locked under it
     support::CondVar changed_;
     bool changing_ GUARDED_BY(lock_) = false;   ///< some entry is kChanging
     pthread_t changer_ GUARDED_BY(lock_) = {};  ///< who does it
-    std::map<Key, Registration> registrations_ GUARDED_BY(lock_);
-    std::map<DAT_IA_HANDLE, Lease> leases_ GUARDED_BY(lock_);
+    // Nodes are made and destroyed without the lock (made_node.hpp).
+    using Registrations = std::map<Key, Registration>;
+    using Leases = std::map<DAT_IA_HANDLE, std::shared_ptr<const Lease>>;
+    Registrations registrations_ GUARDED_BY(lock_);
+    Leases leases_ GUARDED_BY(lock_);
 };
 
 }  // namespace dat

@@ -22,22 +22,24 @@ manual_pages = \
     %reldir%/opendat.yaml.5 \
     %reldir%/softverbs.1 \
     %reldir%/softverbs.7
-EXTRA_DIST += $(manual_pages:=.scd)
+EXTRA_DIST += $(manual_pages:=.scd) %reldir%/finish.awk
 if HAVE_SCDOC
 man_MANS += $(manual_pages) %reldir%/dtestx.1
 CLEANFILES += $(manual_pages) %reldir%/dtestx.1
-$(manual_pages): %: %.scd Makefile
-	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed 's|@sysconfdir@|$(sysconfdir)|g' $< | $(SCDOC) >$@.new && mv $@.new $@
+# In brackets, so that config.status leaves it alone.
+$(manual_pages): %: %.scd %reldir%/finish.awk Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed 's|[@]sysconfdir[@]|$(sysconfdir)|g; s|[@]pkgdatadir[@]|$(pkgdatadir)|g' $< | $(SCDOC) >$@.new && \
+	  $(AWK) -f $(srcdir)/%reldir%/finish.awk $@.new >$@.finished && rm $@.new && mv $@.finished $@
 # The program's other name.
-%reldir%/dtestx.1: Makefile
-	$(AM_V_GEN)$(MKDIR_P) $(@D) && echo '.so man1/dtest_ext.1' >$@
+%reldir%/dtestx.1: %reldir%/dtest_ext.1
+	$(AM_V_GEN)cp %reldir%/dtest_ext.1 $@
 endif
 
 EXTRA_DIST += %reldir%/settings
 if HAVE_PERL
 man_MANS += %reldir%/opendat_settings.7
 CLEANFILES += %reldir%/opendat_settings.7
-%reldir%/opendat_settings.7: %reldir%/settings dapl/support/settings.def Makefile
+%reldir%/opendat_settings.7: %reldir%/settings support/settings/settings.def Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(PERL) $(srcdir)/%reldir%/settings $(srcdir) $(RELEASE_DATE) >$@.new && mv $@.new $@
 endif
 

@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <memory>
 
-#include "dapl/address.hpp"
-#include "dapl/cm/device.hpp"
-#include "dapl/interfaces.hpp"
+#include "device/address.hpp"
+#include "device/device.hpp"
+#include "device/interfaces.hpp"
 
 namespace dapl::cma {
 namespace {
@@ -54,11 +55,11 @@ std::optional<sockaddr_storage> address_of_host(const std::string& name, int fla
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
     if (getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return std::nullopt;
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
     std::vector<sockaddr_storage> own;
     for (const addrinfo* entry = found; entry; entry = entry->ai_next)
         if (const auto address = ip_address(entry->ai_addr))
             if (const auto here = if_of_this_machine(*address)) own.push_back(*here);
-    freeaddrinfo(found);
     sort_by_rank(own);
     if (own.empty()) return std::nullopt;
     return own.front();
@@ -87,7 +88,7 @@ std::string interface_of(const sockaddr_storage& wanted) {
     return {};
 }
 
-std::optional<AddressChoice> choose_address(const DeviceName& name) {
+std::optional<AddressChoice> choose_address(const DeviceName& name, const Devices& devices) {
     const auto as = [](NameKind kind, const std::optional<sockaddr_storage>& address) {
         return address ? std::optional(AddressChoice{*address, kind}) : std::nullopt;
     };
@@ -96,7 +97,8 @@ std::optional<AddressChoice> choose_address(const DeviceName& name) {
         return as(NameKind::kInterface, found.front());
     if (const auto found = address_of_host(name.device, AI_NUMERICHOST))
         return as(NameKind::kAddress, found);
-    if (is_rdma_device(name.device)) return as(NameKind::kRdmaDevice, address_of_rdma_device(name));
+    if (devices.is_rdma_device(name.device))
+        return as(NameKind::kRdmaDevice, devices.address_of(name));
     return as(NameKind::kHostName, address_of_host(name.device, 0));
 }
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "dapl/cm/device_fault.hpp"
-#include "dapl/support/facts.hpp"
+#include "device/device_fault.hpp"
+#include "support/base/facts.hpp"
 
 namespace dapl::cma {
 
@@ -21,6 +21,32 @@ struct DeviceName {
     int port;  ///< of an RDMA device given by its verbs name, from 1; 0: any. Else without meaning
 };
 DeviceName parse_parameters(std::string_view ia_params);
+
+/// A library's own devices: those of rdma-core (rdma_devices.cpp), or softverbs'
+/// (providers/soft). The manager gets them when it is opened.
+struct Devices {
+    /// Whether it is the verbs name of one of them.
+    bool (*is_rdma_device)(const std::string& name);
+    /// The address of a device given by its verbs name.
+    std::optional<sockaddr_storage> (*address_of)(const DeviceName& name);
+    /// Reports what else there is to know of a device.
+    void (*explain)(const support::Facts& facts, const std::string& device);
+
+    /// Why rdma_cm cannot be used.
+    /// @param error an errno value of rdma_create_event_channel.
+    cm::DeviceFault (*why_no_rdma_cm)(int error);
+    /// Why a name of dat.conf leads to no address of this machine.
+    cm::DeviceFault (*why_no_address)(const DeviceName& name);
+    /// Why there is no RDMA device at an address of this machine.
+    /// @param error an errno value of rdma_bind_addr.
+    cm::DeviceFault (*why_no_device_at)(const sockaddr_storage& address, int error);
+
+    /// They serve datagram endpoints through rdma_cm: both ends of it are libraries of the same
+    /// kind, since rdma_cm itself tells one end only where the other is.
+    bool serve_datagrams;
+    /// They tell the user themselves why a peer's address cannot be found.
+    bool explain_unreachable;
+};
 
 /// As what a name was understood.
 enum class NameKind { kInterface, kAddress, kRdmaDevice, kHostName };
@@ -33,7 +59,7 @@ struct AddressChoice {
 /// its interface behind a percent sign), the name of an RDMA device, or a host name, all of this
 /// machine and tried in this order. Where it has several addresses IPv4 comes first, link-local
 /// ones last. Looks into the name service last; may take its time.
-std::optional<AddressChoice> choose_address(const DeviceName& name);
+std::optional<AddressChoice> choose_address(const DeviceName& name, const Devices& devices);
 /// For a fact: why choose_address() took that address.
 std::string reason_for(const AddressChoice& choice, const DeviceName& name);
 
@@ -41,31 +67,7 @@ std::string reason_for(const AddressChoice& choice, const DeviceName& name);
 /// link-local ones last.
 std::vector<sockaddr_storage> own_addresses(const std::string& interface = {});
 
-/// Whether it is the verbs name of one of the library's own devices.
-bool is_rdma_device(const std::string& name);
-/// The address of an RDMA device given by its verbs name. Each library answers for its own devices.
-std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name);
-
-/// Why rdma_cm cannot be used. Each library explains for its own devices.
-/// @param error an errno value of rdma_create_event_channel.
-cm::DeviceFault why_no_rdma_cm(int error);
-/// Why a name of dat.conf leads to no address of this machine.
-cm::DeviceFault why_no_address(const DeviceName& name);
-/// Why there is no RDMA device at an address of this machine.
-/// @param error an errno value of rdma_bind_addr.
-cm::DeviceFault why_no_device_at(const sockaddr_storage& address, int error);
-
-/// What else there is to tell of the library's own device. Each library answers for its own.
-void explain_own_device(const support::Facts& facts, const std::string& device);
-
 /// The interface that has this address; "" where none has.
 std::string interface_of(const sockaddr_storage& address);
-
-/// Whether the library's device serves datagram endpoints through rdma_cm: both ends of it are
-/// libraries of the same kind, since rdma_cm itself tells one end only where the other is.
-extern const bool kDeviceServesDatagrams;
-
-/// Whether the library's device tells the user itself why a peer's address cannot be found.
-extern const bool kDeviceExplainsUnreachable;
 
 }  // namespace dapl::cma

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/cma/event.hpp"
 
+#include "dapl/cm/failure.hpp"
+
 namespace dapl::cma {
 namespace {
 
@@ -18,7 +20,26 @@ std::size_t field_size(rdma_cm_event_type type) {
     }
 }
 
+/// @return " (WHAT IT MEANS)", nothing for a number that the specification does not have.
+std::string reject_reason(int number) {
+    switch (number) {
+#define REJECT_REASON(reason, name, meaning, next_step) \
+    case reason:                                        \
+        return " (" meaning ")";
+#include "support/base/reject_reasons.def"
+#undef REJECT_REASON
+        default:
+            return {};
+    }
+}
+
 }  // namespace
+
+std::string to_text(const Event& event) {
+    const std::string name = rdma_event_str(event.type);
+    if (event.status < 0) return name + ", " + cm::text_of_error(-event.status);
+    return name + ", reason " + std::to_string(event.status) + reject_reason(event.status);
+}
 
 Event::Event(const rdma_cm_event& event, bool is_infiniband)
     : type(event.event),

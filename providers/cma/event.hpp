@@ -6,6 +6,8 @@
 
 #include <rdma/rdma_cma.h>
 
+#include <string>
+
 #include "providers/cma/private_data.hpp"
 
 namespace dapl::cma {
@@ -23,5 +25,8 @@ struct Event {
     std::uint32_t qkey = 0;
     ReceivedData data;
 };
+
+/// The event's name with the error or the reason that kernel and device put there.
+std::string to_text(const Event& event);
 
 }  // namespace dapl::cma

@@ -3,23 +3,27 @@
 noinst_LTLIBRARIES += libcma.la
 libcma_la_CPPFLAGS = $(AM_CPPFLAGS) $(IBVERBS_CFLAGS) $(RDMACM_CFLAGS)
 libcma_la_SOURCES = \
+    %reldir%/active.cpp %reldir%/active.hpp \
     %reldir%/conn_qual.hpp \
     %reldir%/connect_thread.cpp %reldir%/connect_thread.hpp \
     %reldir%/connection.cpp %reldir%/connection.hpp \
     %reldir%/datagram_message.cpp %reldir%/datagram_message.hpp \
+    %reldir%/datagrams.cpp %reldir%/datagrams.hpp \
     %reldir%/device.cpp %reldir%/device.hpp \
     %reldir%/event.cpp %reldir%/event.hpp \
+    %reldir%/listener.cpp %reldir%/listener.hpp \
     %reldir%/manager.cpp %reldir%/manager.hpp \
+    %reldir%/passive.cpp %reldir%/passive.hpp \
     %reldir%/private_data.hpp \
     %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp
 
 # libdaplofa.so.2: the core over rdma-core. It is not linked with libdat2: the functions that it wants from there
-# are those of the libdat2, ours or the reference's, that loads it. test/unit/providers.bats lists what stays undefined.
+# are those of the libdat2, ours or the reference's, that loads it. test/registry/providers.bats lists what stays undefined.
 lib_LTLIBRARIES += libdaplofa.la
 EXTRA_DIST += %reldir%/libdaplofa.map
 libdaplofa_la_CPPFLAGS = $(libcma_la_CPPFLAGS)
-libdaplofa_la_SOURCES = %reldir%/rdma_devices.cpp
-libdaplofa_la_LIBADD = libdaplcore.la libcma.la libsupport.la $(RDMACM_LIBS) $(IBVERBS_LIBS)
-libdaplofa_la_DEPENDENCIES = libdaplcore.la libcma.la libsupport.la %reldir%/libdaplofa.map
+libdaplofa_la_SOURCES = %reldir%/library.cpp %reldir%/rdma_devices.cpp %reldir%/rdma_devices.hpp
+libdaplofa_la_LIBADD = libcma.la libdaplcore.la libsupport.la $(RDMACM_LIBS) $(IBVERBS_LIBS)
+libdaplofa_la_DEPENDENCIES = libcma.la libdaplcore.la libsupport.la %reldir%/libdaplofa.map
 libdaplofa_la_LDFLAGS = $(AM_LDFLAGS) -version-number 2:0:0 \
     -Wl,--version-script=$(top_srcdir)/%reldir%/libdaplofa.map

@@ -6,18 +6,17 @@
 #include <cerrno>
 #include <system_error>
 
-#include "dapl/address.hpp"
-#include "dapl/cm/device.hpp"
-#include "dapl/cm/explain_device.hpp"
 #include "dapl/cm/failure.hpp"
-#include "dapl/support/log.hpp"
-#include "dapl/support/thread_errors.hpp"
+#include "device/address.hpp"
+#include "device/device.hpp"
+#include "device/explain_device.hpp"
 #include "providers/cma/conn_qual.hpp"
-#include "providers/cma/connection.hpp"
-#include "providers/cma/datagram_message.hpp"
+#include "providers/cma/datagrams.hpp"
 #include "providers/cma/device.hpp"
-#include "providers/cma/event.hpp"
+#include "providers/cma/listener.hpp"
 #include "providers/cma/queue_pair.hpp"
+#include "support/log/log.hpp"
+#include "support/thread/thread_errors.hpp"
 
 namespace dapl::cma {
 namespace {
@@ -77,7 +76,7 @@ void Manager::explain(const support::Facts& facts) const {
     facts.note("address", dapl::to_text(adapter_.address), "ia_params", reason_for(choice_, name_));
     if (const auto choice = device_choice())
         cm::explain_device(facts, adapter_.context, *choice, "rdma_cm");
-    explain_own_device(facts, adapter_.context->device->name);
+    devices.explain(facts, adapter_.context->device->name);
 }
 
 DAT_COUNT Manager::max_private_data() const {
@@ -89,18 +88,33 @@ cm::Limits Manager::limits() const {
 }
 
 std::optional<cm::DatagramService> Manager::datagrams() const {
-    if (!kDeviceServesDatagrams) return std::nullopt;
+    if (!devices.serve_datagrams) return std::nullopt;
     return cm::DatagramService{kDatagramKey, 0, kDatagramLimits};
+}
+
+support::Result<Id> Manager::make_id(EventTarget& target, rdma_port_space space) const {
+    rdma_cm_id* id = nullptr;
+    if (rdma_create_id(channel_.get(), &id, &target, space) != 0)
+        return cm::system_failure(errno, "rdma_create_id");
+    return Id(id);
 }
 
 support::Result<std::unique_ptr<cm::Connection>> Manager::connect(const sockaddr* peer,
                                                                   std::uint64_t conn_qual,
                                                                   const cm::Parameters& parameters,
                                                                   cm::User& user) {
-    auto connection = std::make_unique<Connection>(*this, parameters, user);
-    if (const auto started = connection->start(peer, port_of(conn_qual)); !started)
-        return tl::unexpected(started.error());
-    return connection;
+    const auto begin = [](auto connection, rdma_port_space space) REQUIRES(
+                           connection_lock) -> support::Result<std::unique_ptr<cm::Connection>> {
+        if (const auto started = connection->start(space); !started)
+            return tl::unexpected(started.error());
+        return connection;
+    };
+    const std::uint16_t port = port_of(conn_qual);
+    if (parameters.qp->qp_type == IBV_QPT_UD)
+        return begin(std::make_unique<ActiveDatagrams>(*this, peer, port, parameters, user),
+                     RDMA_PS_UDP);
+    return begin(std::make_unique<ActiveConnection>(*this, peer, port, parameters, user),
+                 RDMA_PS_TCP);
 }
 
 support::Result<std::unique_ptr<cm::Listener>> Manager::listen(std::uint64_t conn_qual,
@@ -117,7 +131,13 @@ void Manager::ready() {
         if (rdma_get_cm_event(channel_.get(), &original) != 0) return;
         const Event event(*original, is_infiniband());
         rdma_ack_cm_event(original);
-        static_cast<EventTarget*>(event.id->context)->handle(event);
+        auto* const target = static_cast<EventTarget*>(event.id->context);
+        try {
+            target->handle(event);
+        } catch (const std::bad_alloc&) {
+            target->give_up(event);
+            throw;
+        }
         // Others had connection_lock meanwhile, and may have ended this manager.
         if (event.type == RDMA_CM_EVENT_CONNECT_RESPONSE) return;
     }
@@ -126,38 +146,38 @@ void Manager::ready() {
 void Manager::handle(const Event& event) {
     if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL)
         support::report<support::kDeviceRemoved>(adapter_.context->device->name,
-                                                 to_text(adapter_.address));
+                                                 dapl::to_text(adapter_.address));
 }
 
-}  // namespace dapl::cma
-
-namespace dapl::cm {
 namespace {
 
 /// @param told a software device below has told the user what is wrong.
-tl::unexpected<support::Error> fail(std::string_view ia_name, const DeviceFault& fault, bool told) {
-    return told ? failure_of(fault) : tell(ia_name, fault);
+tl::unexpected<support::Error> fail(std::string_view ia_name, const cm::DeviceFault& fault,
+                                    bool told) {
+    return told ? cm::failure_of(fault) : cm::tell(ia_name, fault);
 }
 
 }  // namespace
 
-support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
-                                                       std::string_view ia_params) {
-    const cma::DeviceName name = cma::parse_parameters(ia_params);
-    const auto address = cma::choose_address(name);
-    if (!address) return tell(ia_name, cma::why_no_address(name));
+support::Result<std::unique_ptr<cm::Manager>> open_manager(const Devices& devices,
+                                                           std::string_view ia_name,
+                                                           std::string_view ia_params) {
+    const DeviceName name = parse_parameters(ia_params);
+    const auto address = choose_address(name, devices);
+    if (!address) return cm::tell(ia_name, devices.why_no_address(name));
     const auto told_below = [before = support::thread_errors().count] {
         return support::thread_errors().count != before;
     };
-    const auto running = EventLoop::acquire();
+    const auto running = cm::EventLoop::acquire();
     if (!running) return tl::unexpected(running.error());
-    auto manager = std::make_unique<cma::Manager>(**running, ia_name, name, *address);
+    cm::LoopHold hold(**running);
+    auto manager = std::make_unique<Manager>(std::move(hold), ia_name, devices, name, *address);
     if (const int error = manager->open_channel())
-        return fail(ia_name, cma::why_no_rdma_cm(error), told_below());
+        return fail(ia_name, devices.why_no_rdma_cm(error), told_below());
     if (const int error = manager->bind())
-        return fail(ia_name, cma::why_no_device_at(address->address, error), told_below());
+        return fail(ia_name, devices.why_no_device_at(address->address, error), told_below());
     manager->show_choice(ia_name);
     return manager;
 }
 
-}  // namespace dapl::cm
+}  // namespace dapl::cma

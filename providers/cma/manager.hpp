@@ -10,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
-#include "dapl/cm/device.hpp"
 #include "dapl/cm/event_loop.hpp"
 #include "dapl/cm/manager.hpp"
+#include "device/device.hpp"
 #include "providers/cma/device.hpp"
 
 namespace dapl::cma {
@@ -37,6 +37,8 @@ struct Event;
 class EventTarget {
   public:
     virtual void handle(const Event& event) REQUIRES(connection_lock) = 0;
+    /// handle() ran out of memory.
+    virtual void give_up(const Event& event) REQUIRES(connection_lock) = 0;
 
   protected:
     ~EventTarget() = default;
@@ -44,9 +46,12 @@ class EventTarget {
 
 class Manager final : public cm::Manager, private cm::EventSource, private EventTarget {
   public:
-    Manager(cm::EventLoop& running, std::string_view opened_as, DeviceName name,
+    Manager(cm::LoopHold running, std::string_view opened_as, const Devices& own, DeviceName name,
             const AddressChoice& choice)
-        : cm::Manager(running, opened_as), name_(std::move(name)), choice_(choice) {}
+        : cm::Manager(std::move(running), opened_as),
+          devices(own),
+          name_(std::move(name)),
+          choice_(choice) {}
     ~Manager() override EXCLUDES(connection_lock);
     /// First step. @return an errno value, 0 for success.
     int open_channel();
@@ -72,7 +77,9 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
                                                           cm::ListenUser& user) override
         REQUIRES(connection_lock);
 
-    rdma_event_channel* channel() const { return channel_.get(); }
+    const Devices& devices;
+    /// A new id whose events go to the target.
+    support::Result<Id> make_id(EventTarget& target, rdma_port_space space) const;
     bool is_infiniband() const;
     /// Whether the state that the core gives a new queue pair is the one that rdma_cm wants for its
     /// first: the same entry of the port's partition table.
@@ -81,6 +88,7 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
   private:
     void ready() override REQUIRES(connection_lock);
     void handle(const Event& event) override REQUIRES(connection_lock);
+    void give_up(const Event&) override REQUIRES(connection_lock) {}
 
     /// @return nothing where the device does not answer.
     std::optional<cm::DeviceChoice> device_choice() const;
@@ -92,5 +100,11 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
     Id bound_id_;  ///< keeps the device open
     bool keeps_first_partition_ = false;
 };
+
+/// Library::open_manager, for a library that has these devices, which live as long as it.
+support::Result<std::unique_ptr<cm::Manager>> open_manager(const Devices& devices,
+                                                           std::string_view ia_name,
+                                                           std::string_view ia_params)
+    EXCLUDES(connection_lock);
 
 }  // namespace dapl::cma

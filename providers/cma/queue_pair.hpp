@@ -9,18 +9,14 @@
 #include <cstdint>
 #include <optional>
 
+#include "dapl/cm/manager.hpp"
+
 namespace dapl::cma {
 
-/// What a side serves and asks where rdma_cm does not know it yet: before an accept.
-struct Reads {
-    std::uint8_t served;
-    std::uint8_t asked;
-};
-
 struct QueuePairMove {
-    ibv_qp* qp;       ///< in INIT
-    bool keeps_init;  ///< INIT is as rdma_cm wants it
-    std::optional<Reads> reads;
+    ibv_qp* qp;                      ///< in INIT
+    bool keeps_init;                 ///< INIT is as rdma_cm wants it
+    std::optional<cm::Reads> reads;  ///< where rdma_cm does not know them: before an accept
 };
 
 /// INIT if need be, RTR, RTS. May wait for the kernel, which finds the way to the peer.

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The devices of rdma-core. Which interface a device serves is asked of rdma_cm itself, which will
 // be the one to use it: the GID tables in sysfs do not name it on iWARP and on InfiniBand.
+#include "providers/cma/rdma_devices.hpp"
+
 #include <rdma/rdma_cma.h>
 
 #include <cstring>
 #include <memory>
 
-#include "dapl/cm/explain_kernel.hpp"
-#include "dapl/cm/kernel_devices.hpp"
-#include "providers/cma/device.hpp"
+#include "device/explain_kernel.hpp"
+#include "device/kernel_devices.hpp"
 #include "providers/cma/manager.hpp"
 
 namespace dapl::cma {
@@ -23,8 +24,6 @@ bool is_served_by(const DeviceName& name, sockaddr_storage address) {
     return name.device == id->verbs->device->name && (name.port == 0 || name.port == id->port_num);
 }
 
-}  // namespace
-
 bool is_rdma_device(const std::string& name) {
     int count = 0;
     const std::unique_ptr<ibv_device*, void (*)(ibv_device**)> list(ibv_get_device_list(&count),
@@ -34,16 +33,13 @@ bool is_rdma_device(const std::string& name) {
     return false;
 }
 
-const bool kDeviceExplainsUnreachable = false;
-const bool kDeviceServesDatagrams = false;
-
 std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name) {
     for (const sockaddr_storage& address : own_addresses())
         if (is_served_by(name, address)) return address;
     return std::nullopt;
 }
 
-void explain_own_device(const support::Facts& facts, const std::string& device) {
+void explain(const support::Facts& facts, const std::string& device) {
     cm::explain_kernel_device(facts, cm::KernelView(), device);
 }
 
@@ -58,5 +54,18 @@ cm::DeviceFault why_no_address(const DeviceName& name) {
 cm::DeviceFault why_no_device_at(const sockaddr_storage& address, int error) {
     return cm::why_no_device_behind(cm::KernelView(), interface_of(address), error);
 }
+
+}  // namespace
+
+const Devices kRdmaDevices = {
+    .is_rdma_device = is_rdma_device,
+    .address_of = address_of_rdma_device,
+    .explain = explain,
+    .why_no_rdma_cm = why_no_rdma_cm,
+    .why_no_address = why_no_address,
+    .why_no_device_at = why_no_device_at,
+    .serve_datagrams = false,
+    .explain_unreachable = false,
+};
 
 }  // namespace dapl::cma

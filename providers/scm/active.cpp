@@ -3,12 +3,12 @@
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 
-#include "dapl/address.hpp"
-#include "dapl/refusal.hpp"
-#include "dapl/support/log.hpp"
+#include "dapl/adapter/refusal.hpp"
+#include "dapl/cm/failure.hpp"
+#include "device/address.hpp"
 #include "providers/scm/manager.hpp"
+#include "support/log/log.hpp"
 
 namespace dapl::scm {
 namespace {
@@ -37,11 +37,11 @@ bool is_about_the_peer(int error) {
 ActiveConnection::ActiveConnection(Manager& manager, const sockaddr_in& peer,
                                    const cm::Parameters& parameters, cm::User& user)
     : Connection(manager, Link(manager.loop), ip_address(peer), &user) {
-    take(parameters);
+    take(parameters, kMaxPrivateData);
 }
 
 support::Result<void> ActiveConnection::start() {
-    const auto own = manager_.port().own_end(nullptr);
+    const auto own = manager_.port().own_end(peer_, nullptr);
     if (!own) {
         tell_no_path(own.error());
         return support::failure(raw(DAT_INTERNAL_ERROR), own.error());
@@ -55,7 +55,7 @@ support::Result<void> ActiveConnection::start() {
     }
     if (!is_about_the_peer(error)) return refused_by_system(error, "a connection");
     cm::tell_unreachable(failed_try(error));
-    return support::failure(raw(DAT_INVALID_ADDRESS), std::generic_category().message(error));
+    return support::failure(raw(DAT_INVALID_ADDRESS), cm::text_of_error(error));
 }
 
 int ActiveConnection::try_once() {
@@ -91,12 +91,11 @@ void ActiveConnection::send_request() {
     state_ = State::kHandshake;
     trace_sent(*this, user_, cm::message::kRequest, request.private_data_size);
     if (const int error = link_.send(encode(request, shape_)))
-        not_answered(std::generic_category().message(error));
+        not_answered(cm::text_of_error(error));
 }
 
 void ActiveConnection::read_reply() {
-    if (const int error = link_.continue_sending())
-        return not_answered(std::generic_category().message(error));
+    if (const int error = link_.continue_sending()) return not_answered(cm::text_of_error(error));
     const auto [state, cause] = link_.read(reader_);
     switch (state) {
         case Link::State::kMore:
@@ -163,7 +162,7 @@ void ActiveConnection::waited() {
 
 void ActiveConnection::not_connected(int error) {
     support::trace(support::Level::kDebug, "try {} to connect to {}: {}", tries_, to_text(peer_),
-                   std::generic_category().message(error));
+                   cm::text_of_error(error));
     if (is_worth_another_try(error) && try_later()) return;
     if (error == ECONNREFUSED) {
         cm::tell_refused(failed_try(error));
@@ -178,12 +177,8 @@ cm::Progress ActiveConnection::progress() const {
 }
 
 cm::FailedTry ActiveConnection::failed_try(int error) const {
-    return {manager_.adapter().address,
-            peer_,
-            kConnecting,
-            std::generic_category().message(error),
-            tries_,
-            cm::Timer::Clock::now() - started_};
+    return {manager_.adapter().address, peer_,  kConnecting,
+            cm::text_of_error(error),   tries_, cm::Timer::Clock::now() - started_};
 }
 
 void ActiveConnection::not_answered(const std::string& cause) {
@@ -195,10 +190,5 @@ void ActiveConnection::not_answered(const std::string& cause) {
     support::report<support::kPeerHangsUp>(to_text(peer_), tries_, cause);
     ended(cm::Outcome::kLocalFailure);
 }
-
-support::Result<void> ActiveConnection::accept(const cm::Parameters&, cm::User&) {
-    return support::failure(raw(DAT_INTERNAL_ERROR), "no request");
-}
-void ActiveConnection::reject(cm::PrivateData) {}
 
 }  // namespace dapl::scm

@@ -15,9 +15,6 @@ class ActiveConnection final : public Connection {
     /// @return a failure only where no try can be made at all.
     support::Result<void> start() REQUIRES(connection_lock);
 
-    support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) override
-        REQUIRES(connection_lock);
-    void reject(cm::PrivateData data) override REQUIRES(connection_lock);
     cm::Progress progress() const override REQUIRES(connection_lock);
 
   private:

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "dapl/address.hpp"
-#include "dapl/codes.hpp"
-#include "dapl/interfaces.hpp"
-#include "dapl/support/log.hpp"
-#include "dapl/support/settings.hpp"
+#include "dapl/base/codes.hpp"
+#include "device/address.hpp"
+#include "device/interfaces.hpp"
+#include "support/log/log.hpp"
+#include "support/settings/settings.hpp"
 
 namespace dapl::scm {
 namespace {

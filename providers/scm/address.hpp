@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "dapl/support/result.hpp"
+#include "support/base/result.hpp"
 
 namespace dapl::scm {
 

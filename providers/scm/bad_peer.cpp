@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-#include "dapl/address.hpp"
-#include "dapl/support/log.hpp"
+#include "device/address.hpp"
+#include "support/log/log.hpp"
 
 namespace dapl::scm {
 namespace {

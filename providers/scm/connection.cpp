@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "dapl/address.hpp"
-#include "dapl/support/log.hpp"
+#include "device/address.hpp"
 #include "providers/scm/manager.hpp"
+#include "support/log/log.hpp"
 
 namespace dapl::scm {
+
 Connection::Connection(Manager& manager, Link link, const sockaddr_storage& peer, cm::User* user)
-    : manager_(manager), link_(std::move(link)), peer_(peer), user_(user) {}
+    : cm::Side(peer, user), manager_(manager), link_(std::move(link)) {}
 
 Connection::~Connection() {
     manager_.loop.cancel(*this);
@@ -53,13 +54,6 @@ void Connection::wait(Clock::duration time) {
     manager_.loop.arm(*this, Clock::now() + time);
 }
 
-void Connection::take(const cm::Parameters& parameters) {
-    const std::size_t size = std::min(parameters.private_data.size(), given_.size());
-    std::copy_n(parameters.private_data.begin(), size, given_.begin());
-    own_ = parameters;
-    own_.private_data = cm::PrivateData(given_.data(), size);
-}
-
 Message Connection::offer(Operation operation, const OwnEnd& own, std::uint8_t mtu) const {
     Message message;
     message.operation = operation;
@@ -82,7 +76,7 @@ void Connection::keep_address(const OwnEnd& own, const Message& peer) {
 }
 
 Way Connection::way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const {
-    const Reads reads = common_reads(own_.responder_resources, own_.initiator_depth, peer);
+    const cm::Reads reads = common_reads(own_.responder_resources, own_.initiator_depth, peer);
     support::trace(support::Level::kDebug,
                    "queue pair {:x} to {:x} of {}: GID index {} ({}, {}), MTU code {}, reads {} in "
                    "and {} out",

@@ -4,7 +4,7 @@
 /// established the socket carries nothing, and whatever happens to it is the end.
 #pragma once
 
-#include "dapl/cm/manager.hpp"
+#include "dapl/cm/side.hpp"
 #include "dapl/cm/traced_message.hpp"
 #include "dapl/cm/unlocked_step.hpp"
 #include "providers/scm/link.hpp"
@@ -14,15 +14,11 @@ namespace dapl::scm {
 
 class Manager;
 
-class Connection : public cm::Connection, protected cm::EventSource, private cm::Timer {
+class Connection : public cm::Side, protected cm::EventSource, private cm::Timer {
   public:
     void disconnect() final REQUIRES(connection_lock);
-    sockaddr_storage peer_address() const final REQUIRES(connection_lock) { return peer_; }
     std::uint16_t local_port() const final REQUIRES(connection_lock);
     std::uint16_t remote_port() const final REQUIRES(connection_lock);
-    cm::DatagramAddress datagram_address() const final REQUIRES(connection_lock) {
-        return datagram_address_;
-    }
 
   protected:
     /// In this order.
@@ -40,7 +36,6 @@ class Connection : public cm::Connection, protected cm::EventSource, private cm:
     virtual void waited() REQUIRES(connection_lock) = 0;
     void wait(Clock::duration time) REQUIRES(connection_lock);
 
-    void take(const cm::Parameters& parameters) REQUIRES(connection_lock);
     /// A request or reply of this side.
     Message offer(Operation operation, const OwnEnd& own, std::uint8_t mtu) const
         REQUIRES(connection_lock);
@@ -58,15 +53,7 @@ class Connection : public cm::Connection, protected cm::EventSource, private cm:
     Manager& manager_;
     State state_ = State::kOpening;
     Link link_;
-    sockaddr_storage peer_;
-    cm::User* user_;
-    cm::Parameters own_{};  ///< its private data is given_
-
     cm::UnlockedStep moving_;
-
-  private:
-    std::array<std::byte, kMaxPrivateData> given_{};
-    cm::DatagramAddress datagram_address_{};
 };
 
 }  // namespace dapl::scm

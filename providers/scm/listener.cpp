@@ -7,13 +7,13 @@
 #include <cstring>
 #include <system_error>
 
-#include "dapl/address.hpp"
+#include "dapl/adapter/refusal.hpp"
 #include "dapl/cm/failure.hpp"
-#include "dapl/refusal.hpp"
-#include "dapl/support/log.hpp"
+#include "device/address.hpp"
 #include "providers/scm/bad_peer.hpp"
 #include "providers/scm/manager.hpp"
 #include "providers/scm/passive.hpp"
+#include "support/log/log.hpp"
 
 namespace dapl::scm {
 

@@ -18,10 +18,9 @@ libscm_la_SOURCES = \
 # libdaploscm.so.2: the core over rdma-core's verbs alone. As to libdat2, see providers/cma/local.mk.
 lib_LTLIBRARIES += libdaploscm.la
 EXTRA_DIST += %reldir%/libdaploscm.map
-libdaploscm_la_SOURCES =
-# Nothing of its own: named so that it is linked as C++.
-nodist_EXTRA_libdaploscm_la_SOURCES = %reldir%/none.cpp
-libdaploscm_la_LIBADD = libdaplcore.la libscm.la libsupport.la $(IBVERBS_LIBS)
-libdaploscm_la_DEPENDENCIES = libdaplcore.la libscm.la libsupport.la %reldir%/libdaploscm.map
+libdaploscm_la_CPPFLAGS = $(libscm_la_CPPFLAGS)
+libdaploscm_la_SOURCES = %reldir%/library.cpp
+libdaploscm_la_LIBADD = libscm.la libdaplcore.la libsupport.la $(IBVERBS_LIBS)
+libdaploscm_la_DEPENDENCIES = libscm.la libdaplcore.la libsupport.la %reldir%/libdaploscm.map
 libdaploscm_la_LDFLAGS = $(AM_LDFLAGS) -version-number 2:0:0 \
     -Wl,--version-script=$(top_srcdir)/%reldir%/libdaploscm.map

@@ -9,15 +9,15 @@
 #include <cstring>
 #include <limits>
 
-#include "dapl/address.hpp"
-#include "dapl/cm/explain_device.hpp"
-#include "dapl/cm/explain_kernel.hpp"
-#include "dapl/refusal.hpp"
-#include "dapl/support/log.hpp"
-#include "dapl/support/settings.hpp"
+#include "dapl/adapter/refusal.hpp"
+#include "device/address.hpp"
+#include "device/explain_device.hpp"
+#include "device/explain_kernel.hpp"
 #include "providers/scm/active.hpp"
 #include "providers/scm/address.hpp"
 #include "providers/scm/listener.hpp"
+#include "support/log/log.hpp"
+#include "support/settings/settings.hpp"
 
 namespace dapl::scm {
 namespace {
@@ -43,11 +43,11 @@ std::chrono::milliseconds handshake_time(std::string_view ia_name) {
 
 }  // namespace
 
-Manager::Manager(cm::EventLoop& running, std::string_view opened_as, Port port,
+Manager::Manager(cm::LoopHold running, std::string_view opened_as, Port port,
                  const sockaddr_in& address)
-    : cm::Manager(running, opened_as),
-      arrivals(running, most_half_open(opened_as), handshake_time(opened_as)),
-      accepted(running, std::numeric_limits<std::size_t>::max(), handshake_time(opened_as)),
+    : cm::Manager(std::move(running), opened_as),
+      arrivals(loop, most_half_open(opened_as), handshake_time(opened_as)),
+      accepted(loop, std::numeric_limits<std::size_t>::max(), handshake_time(opened_as)),
       port_(std::move(port)),
       adapter_{port_.context(), port_.number(), {}},
       binds_outgoing_(has_bind_address(opened_as)) {
@@ -134,29 +134,26 @@ void Manager::tell_no_descriptor(int error) {
     [[maybe_unused]] const auto told = refused_by_system(error, "a peer that connects");
 }
 
-}  // namespace dapl::scm
-
-namespace dapl::cm {
-
-support::Result<std::unique_ptr<Manager>> open_manager(std::string_view ia_name,
-                                                       std::string_view ia_params) {
-    auto device = open_device(ia_name, ia_params);
+support::Result<std::unique_ptr<cm::Manager>> open_manager(std::string_view ia_name,
+                                                           std::string_view ia_params) {
+    auto device = cm::open_device(ia_name, ia_params);
     if (!device) return tl::unexpected(device.error());
     if (device->choice.transport == IBV_TRANSPORT_IWARP) {
         support::report<support::kIwarpNeedsRdmaCm>(ia_name, device->choice.device);
         return support::failure(raw(DAT_INVALID_ADDRESS), "an iWARP device");
     }
-    const auto address = scm::own_address(ia_name);
+    const auto address = own_address(ia_name);
     if (!address) return tl::unexpected(address.error());
-    const auto running = EventLoop::acquire();
+    const auto running = cm::EventLoop::acquire();
     if (!running) return tl::unexpected(running.error());
-    const DeviceChoice choice = device->choice;
-    auto manager = std::make_unique<scm::Manager>(**running, ia_name,
-                                                  scm::Port(std::move(*device), ia_name), *address);
-    show_choice(ia_name, choice);
+    const cm::DeviceChoice choice = device->choice;
+    cm::LoopHold hold(**running);
+    auto manager = std::make_unique<Manager>(std::move(hold), ia_name,
+                                             Port(std::move(*device), ia_name), *address);
+    cm::show_choice(ia_name, choice);
     support::trace(support::Level::kDebug, "IA {} listens at {}", ia_name,
                    dapl::to_text(manager->adapter().address));
     return manager;
 }
 
-}  // namespace dapl::cm
+}  // namespace dapl::scm

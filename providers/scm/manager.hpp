@@ -11,8 +11,7 @@ namespace dapl::scm {
 
 class Manager final : public cm::Manager {
   public:
-    Manager(cm::EventLoop& running, std::string_view ia_name, Port port,
-            const sockaddr_in& address);
+    Manager(cm::LoopHold running, std::string_view ia_name, Port port, const sockaddr_in& address);
     ~Manager() override EXCLUDES(connection_lock);
 
     const cm::Adapter& adapter() const override { return adapter_; }
@@ -48,5 +47,10 @@ class Manager final : public cm::Manager {
     bool binds_outgoing_;
     bool told_no_descriptor_ GUARDED_BY(connection_lock) = false;
 };
+
+/// Library::open_manager.
+support::Result<std::unique_ptr<cm::Manager>> open_manager(std::string_view ia_name,
+                                                           std::string_view ia_params)
+    EXCLUDES(connection_lock);
 
 }  // namespace dapl::scm

@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-#include "dapl/codes.hpp"
+#include "dapl/base/codes.hpp"
 
 namespace dapl::scm {
 namespace {

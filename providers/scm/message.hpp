@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <span>
 
-#include "dapl/support/result.hpp"
+#include "support/base/result.hpp"
 
 namespace dapl::scm {
 

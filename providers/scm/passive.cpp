@@ -2,13 +2,13 @@
 #include "providers/scm/passive.hpp"
 
 #include <cstring>
-#include <system_error>
 
-#include "dapl/address.hpp"
-#include "dapl/codes.hpp"
-#include "dapl/support/log.hpp"
+#include "dapl/base/codes.hpp"
+#include "dapl/cm/failure.hpp"
+#include "device/address.hpp"
 #include "providers/scm/bad_peer.hpp"
 #include "providers/scm/manager.hpp"
+#include "support/log/log.hpp"
 
 namespace dapl::scm {
 
@@ -35,7 +35,7 @@ support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters
     const Message& request = request_.message();
     if (parameters.qp->context != manager_.adapter().context)
         return support::failure(raw(DAT_INTERNAL_ERROR), "the EP is on another device");
-    take(parameters);
+    take(parameters, kMaxPrivateData);
     user_ = &user;
     if (link_.has_news()) {  // it has nothing to say now, so it is going or gone
         support::trace(support::Level::kDebug, "{} has gone before it was accepted",
@@ -45,7 +45,7 @@ support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters
     }
     ibv_gid peer_gid;
     std::memcpy(&peer_gid, request.sender.gid.data(), sizeof peer_gid);
-    const auto own = manager_.port().own_end(&peer_gid);
+    const auto own = manager_.port().own_end(peer_, &peer_gid);
     const std::uint8_t mtu =
         own ? common_mtu(own->mtu, request.mtu, manager_.port().settings()) : std::uint8_t{0};
     using Connected = tl::expected<void, std::string>;
@@ -64,7 +64,7 @@ support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters
     state_ = State::kHandshake;
     if (const int error = send_reply(*own, mtu)) {
         support::trace(support::Level::kDebug, "{} has gone before it was accepted: {}",
-                       to_text(peer_), std::generic_category().message(error));
+                       to_text(peer_), cm::text_of_error(error));
         ended(cm::Outcome::kDisconnected);
     }
     return {};
@@ -82,9 +82,9 @@ int PassiveConnection::send_reply(const OwnEnd& own, std::uint8_t mtu) {
 
 void PassiveConnection::go_on() {
     const int error = link_.continue_sending();
-    const auto [state, cause] =
-        error == 0 ? link_.read(ready_to_use_)
-                   : Link::Reading{Link::State::kClosed, std::generic_category().message(error)};
+    const auto [state, cause] = error == 0
+                                    ? link_.read(ready_to_use_)
+                                    : Link::Reading{Link::State::kClosed, cm::text_of_error(error)};
     if (state == Link::State::kMore) return;
     manager_.accepted.leave(*this);
     if (state == Link::State::kComplete) {

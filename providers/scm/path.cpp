@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include "dapl/support/log.hpp"
-#include "dapl/support/settings.hpp"
+#include "support/log/log.hpp"
+#include "support/settings/settings.hpp"
 
 namespace dapl::scm {
 namespace {
@@ -80,8 +80,8 @@ std::uint8_t common_mtu(std::uint8_t own, std::uint8_t peer, const PathSettings&
     return settings.has_mtu ? own : std::min<std::uint8_t>(own, IBV_MTU_2048);
 }
 
-Reads common_reads(std::uint8_t responder_resources, std::uint8_t initiator_depth,
-                   const Message& peer) {
+cm::Reads common_reads(std::uint8_t responder_resources, std::uint8_t initiator_depth,
+                       const Message& peer) {
     // Older peers do not say how many they serve.
     if (peer.version < kFirstWithReadLimit) return {responder_resources, initiator_depth};
     return {responder_resources, std::min(initiator_depth, peer.read_limit)};
@@ -98,29 +98,32 @@ Port::Port(cm::OpenDevice device, std::string_view ia_name)
 }
 
 tl::expected<Port::State, std::string> Port::look() const {
-    State state{std::chrono::steady_clock::now(), {}, {}};
+    State state{std::chrono::steady_clock::now(), {}, {}, {}};
     if (const int error = ibv_query_port(context(), number(), &state.port))
         return tl::unexpected(refusal("to tell its port's state", error));
     auto gids = verbs::read_gid_table(context());
     if (!gids) return tl::unexpected(refusal("to tell its GIDs", gids.error()));
     state.gids = std::move(*gids);
+    state.first_link = verbs::subnets_of(verbs::first_interface(state.gids, number()));
     return state;
 }
 
-tl::expected<OwnEnd, std::string> Port::own_end(const ibv_gid* peer) const {
+tl::expected<OwnEnd, std::string> Port::own_end(const sockaddr_storage& address,
+                                                const ibv_gid* gid) const {
     if (!state_ || std::chrono::steady_clock::now() - state_->seen > kStateHolds) {
         auto seen = look();
         if (!seen) return tl::unexpected(seen.error());
         state_ = std::move(*seen);
     }
     const ibv_port_attr& port = state_->port;
-    const auto gid =
+    const verbs::GidPeer peer{gid, verbs::contains(state_->first_link, address)};
+    const auto own =
         verbs::choose_gid(state_->gids, number(), cm::wanted_gid_index(ia_name_), peer);
-    if (!gid) {
+    if (!own) {
         state_.reset();  // the next connection looks again
         return tl::unexpected(std::string("the port has no GID to connect from"));
     }
-    return OwnEnd{port.lid, *gid, std::min<std::uint8_t>(port.active_mtu, settings_.largest_mtu),
+    return OwnEnd{port.lid, *own, std::min<std::uint8_t>(port.active_mtu, settings_.largest_mtu),
                   port.link_layer != IBV_LINK_LAYER_ETHERNET};
 }
 

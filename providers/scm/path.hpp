@@ -11,8 +11,10 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "dapl/cm/device.hpp"
 #include "dapl/cm/lock.hpp"
+#include "dapl/cm/manager.hpp"
+#include "dapl/verbs/subnet.hpp"
+#include "device/device.hpp"
 #include "providers/scm/message.hpp"
 
 namespace dapl::scm {
@@ -41,12 +43,8 @@ struct OwnEnd {
 std::uint8_t common_mtu(std::uint8_t own, std::uint8_t peer, const PathSettings& settings);
 
 /// What the smaller of both sides allows.
-struct Reads {
-    std::uint8_t served;  ///< at a time, for the peer
-    std::uint8_t asked;   ///< at a time, of the peer
-};
-Reads common_reads(std::uint8_t responder_resources, std::uint8_t initiator_depth,
-                   const Message& peer);
+cm::Reads common_reads(std::uint8_t responder_resources, std::uint8_t initiator_depth,
+                       const Message& peer);
 
 /// From a queue pair, which is in INIT, to the peer's.
 struct Way {
@@ -54,7 +52,7 @@ struct Way {
     OwnEnd own;
     QpAddress peer;
     std::uint8_t mtu;
-    Reads reads;
+    cm::Reads reads;
 };
 
 class Port {
@@ -66,8 +64,10 @@ class Port {
     std::uint8_t number() const { return device_.choice.port; }
 
     /// As it was at most a second ago: ports go up and down, and get other addresses.
-    /// @param peer the peer's GID, where it is known. @return or why there is no way.
-    tl::expected<OwnEnd, std::string> own_end(const ibv_gid* peer) const REQUIRES(connection_lock);
+    /// @param address of the peer's host. @param gid the peer's, nullptr while it is not known.
+    /// @return or why there is no way.
+    tl::expected<OwnEnd, std::string> own_end(const sockaddr_storage& address,
+                                              const ibv_gid* gid) const REQUIRES(connection_lock);
     /// The way to the peer's queue pair, for an address handle.
     ibv_ah_attr way_to(const OwnEnd& own, const QpAddress& peer) const;
     std::uint16_t p_key_index() const { return p_key_index_; }
@@ -82,6 +82,7 @@ class Port {
         std::chrono::steady_clock::time_point seen;
         ibv_port_attr port;
         verbs::GidTable gids;
+        std::vector<verbs::Subnet> first_link;  ///< the subnets of entry 0's interface
     };
     tl::expected<State, std::string> look() const;
 

@@ -6,14 +6,15 @@ noinst_LTLIBRARIES += libsoftverbs_base.la libsoftverbs_core.la
 libsoftverbs_core_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=default -fno-visibility-inlines-hidden -fno-semantic-interposition
 libsoftverbs_core_la_SOURCES =
 libsoftverbs_core_la_LIBADD = libsoftverbs_base.la
-# Fabric and connection manager: all but providers/soft/verbs.
+# Fabric and connection manager: all but providers/soft/softverbs/verbs.
 libsoftverbs_base_la_CXXFLAGS = $(libsoftverbs_core_la_CXXFLAGS)
 libsoftverbs_base_la_SOURCES =
-include providers/soft/fabric/local.mk
-include providers/soft/verbs/local.mk
-include providers/soft/cm/local.mk
-include providers/soft/export/local.mk
-include providers/soft/passthrough/local.mk
-include providers/soft/provider/local.mk
-include providers/soft/tool/local.mk
-include_HEADERS = %reldir%/softverbs.h
+include providers/soft/softverbs/fabric/local.mk
+include providers/soft/softverbs/verbs/local.mk
+include providers/soft/softverbs/cm/local.mk
+include providers/soft/softverbs/export/local.mk
+include providers/soft/softverbs/passthrough/local.mk
+include providers/soft/local-provider.mk
+include providers/soft/softverbs/heap/local.mk
+include tools/softverbs/local.mk
+include_HEADERS = %reldir%/softverbs/softverbs.h

@@ -34,7 +34,8 @@ class NotificationObject {
     }
     void set_again() {
         DAT_EVD_HANDLE evd;
-        succeed(dat_cno_wait(cno, 0, &evd), "the trigger is left for a wait");
+        dat_cno_wait(cno, 0,
+                     &evd);  // the trigger is left for a wait, if the agent has left the event
         succeed(dat_cno_modify_agent(cno, agent()), "dat_cno_modify_agent");
     }
     DAT_OS_WAIT_PROXY_AGENT agent() { return {this, call}; }
@@ -185,7 +186,10 @@ TEST_F(Cno, AnAgentMayMoveItsEvdWhileAnotherThreadDoes) {
     const int wanted = scaled(20);
     const auto end = Clock::now() + kDeadline;
     while (notified.calls < wanted && Clock::now() < end) {
+        const int before = notified.calls;
         loop.transfer();
+        // The agent is called for an event that is still there, and if the EVD is here just now.
+        eventually([&] { return notified.calls != before; }, 2ms);
         Side::wait(side.receives, DAT_DTO_COMPLETION_EVENT);
         Side::wait(side.sends, DAT_DTO_COMPLETION_EVENT);
     }
@@ -253,6 +257,186 @@ TEST_F(Cno, FreeingANotificationObjectWaitsForItsAgentInAnotherThread) {
     freer.join();
 }
 
+/// EVDs of every kind on one CNO, for a consumer that takes what waits in the EVD it is told, and
+/// waits again.
+class Collected {
+  public:
+    Collected(const Side& side, bool all) {
+        succeed(dat_cno_create(side.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create");
+        if (!all) return;
+        for (DAT_EVD_HANDLE evd : {side.requests, side.connections, side.receives, side.sends})
+            attach(evd);
+    }
+    void attach(DAT_EVD_HANDLE evd) const {
+        succeed(dat_evd_modify_cno(evd, cno), "dat_evd_modify_cno");
+    }
+    /// What the next trigger names. @throws when no trigger comes.
+    DAT_EVD_HANDLE triggered() const {
+        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+        succeed(dat_cno_wait(cno, kMicroseconds, &evd), "dat_cno_wait");
+        return evd;
+    }
+    void expect_quiet() const {
+        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+        EXPECT_EQ(dat_cno_wait(cno, 0, &evd), kEmpty) << "no trigger without an event";
+    }
+    /// Takes events until this one comes. Each trigger names an EVD that has one.
+    void take_until(DAT_EVENT_NUMBER number) const {
+        for (bool found = false; !found;) {
+            const DAT_EVD_HANDLE evd = triggered();
+            DAT_EVENT event{};
+            int count = 0;
+            for (; dat_evd_dequeue(evd, &event) == DAT_SUCCESS; ++count)
+                found = found || event.event_number == number;
+            EXPECT_GT(count, 0) << "the EVD that triggered is empty";
+        }
+    }
+    DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+};
+
+TEST_F(Cno, ARefusedConnectionIsHeardOfBehindTheEndOfItsQueuePair) {
+    Side side;
+    const Collected collected(side, true);
+    const std::string told = captured_stderr([&] {
+        for (int round = 0; round < scaled(10); ++round) {
+            const DAT_EP_HANDLE ep = side.endpoint();
+            succeed(Side::connect(ep, kQualifier), "dat_ep_connect");
+            collected.take_until(DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+            collected.expect_quiet();
+            succeed(dat_ep_free(ep), "dat_ep_free");
+            collected.expect_quiet();
+        }
+    });
+    EXPECT_NE(told.find("DAT207"), std::string::npos) << told;
+}
+
+TEST_F(Cno, AConnectionThatThePeerEndsIsHeardOfWithWorkPostedAndWithout) {
+    for (const int receives : {0, 1}) {
+        Child child([](Channel& channel) {
+            Side side;
+            side.listen(kQualifier);
+            channel.meet();
+            const DAT_EP_HANDLE ep = side.accept_next();
+            channel.meet();
+            succeed(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect");
+            channel.meet();
+        });
+        Side side;
+        const Collected collected(side, true);
+        Buffer buffer(side);
+        DAT_LMR_TRIPLET all = buffer.all();
+        const DAT_EP_HANDLE ep = side.endpoint();
+        child.channel().meet();
+        for (int i = 0; i < receives; ++i)
+            succeed(dat_ep_post_recv(ep, 1, &all, {}, DAT_COMPLETION_DEFAULT_FLAG), "receive");
+        succeed(Side::connect(ep, kQualifier), "dat_ep_connect");
+        collected.take_until(DAT_CONNECTION_EVENT_ESTABLISHED);
+        child.channel().meet();
+        if (receives > 0) collected.take_until(DAT_DTO_COMPLETION_EVENT);
+        collected.take_until(DAT_CONNECTION_EVENT_DISCONNECTED);
+        collected.expect_quiet();
+        child.channel().meet();
+        EXPECT_EQ(child.wait(), 0);
+    }
+}
+
+TEST_F(Cno, EachTransferIsHeardOf) {
+    Side side;
+    Loop loop(side);
+    const Collected collected(side, true);
+    for (int round = 0; round < scaled(200); ++round) {
+        loop.transfer();
+        for (int taken = 0; taken < 2;) {
+            const DAT_EVD_HANDLE evd = collected.triggered();
+            DAT_EVENT event{};
+            while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) ++taken;
+        }
+    }
+    collected.expect_quiet();
+}
+
+class Triggers : public Cno {
+  protected:
+    Triggers() : collected(side, false), a(make()), b(make()) {}
+    DAT_EVD_HANDLE make() {
+        const DAT_EVD_HANDLE evd = side.evd(DAT_EVD_SOFTWARE_FLAG, 8);
+        collected.attach(evd);
+        return evd;
+    }
+    static void drain(DAT_EVD_HANDLE evd) {
+        DAT_EVENT event{};
+        while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) continue;
+    }
+    Side side;
+    Collected collected;
+    DAT_EVD_HANDLE a, b;
+};
+
+TEST_F(Triggers, OfAnEvdThatHasBeenDrainedDoesNotHideAnother) {
+    post(a);
+    post(b);
+    drain(a);
+    EXPECT_EQ(collected.triggered(), b);
+    collected.expect_quiet();
+    post(a);
+    EXPECT_EQ(collected.triggered(), a) << "it triggers again";
+}
+
+TEST_F(Triggers, OfAnEvdThatIsFreedGoWithIt) {
+    post(a);
+    post(b);
+    succeed(dat_evd_free(a), "dat_evd_free");
+    EXPECT_EQ(collected.triggered(), b);
+    collected.expect_quiet();
+}
+
+TEST_F(Triggers, ThatNobodyTookMoveWithTheEvd) {
+    post(a);
+    const Collected other(side, false);
+    succeed(dat_evd_modify_cno(a, other.cno), "dat_evd_modify_cno");
+    EXPECT_EQ(other.triggered(), a);
+    collected.expect_quiet();
+    drain(a);
+    other.expect_quiet();
+}
+
+TEST_F(Triggers, AreNotLostWhileTheEvdMovesBetweenTwo) {
+    const Collected other(side, false);
+    std::atomic<bool> finish{false};
+    std::thread mover([&] {
+        for (bool there = true; !finish; there = !there)
+            succeed(dat_evd_modify_cno(a, there ? other.cno : collected.cno), "dat_evd_modify_cno");
+    });
+    for (int round = 0; round < scaled(500); ++round) {
+        post(a);
+        DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+        const bool heard = eventually([&] {
+            return dat_cno_wait(collected.cno, 0, &evd) == DAT_SUCCESS ||
+                   dat_cno_wait(other.cno, 0, &evd) == DAT_SUCCESS;
+        });
+        EXPECT_TRUE(heard);
+        if (!heard) break;
+        EXPECT_EQ(evd, a);
+        drain(a);
+    }
+    finish = true;
+    mover.join();
+}
+
+TEST_F(Triggers, ThatNobodyTookDoNotKeepAnAgentFromBeingCalled) {
+    DAT_EVD_HANDLE called_for = DAT_HANDLE_NULL;
+    NotificationObject notified(side, [&](DAT_EVD_HANDLE evd) { called_for = evd; });
+    notified.attach(a);
+    notified.attach(b);
+    post(a);
+    EXPECT_EQ(called_for, a);
+    drain(a);
+    succeed(dat_cno_modify_agent(notified.cno, notified.agent()), "dat_cno_modify_agent");
+    post(b);
+    EXPECT_EQ(notified.calls, 2);
+    EXPECT_EQ(called_for, b);
+}
+
 /// Whether a poll() finds the descriptor ready.
 bool is_ready(DAT_FD descriptor, int timeout = 0) {
     pollfd polled{descriptor, POLLIN, 0};
@@ -289,6 +473,19 @@ TEST_F(DescriptorTest, IsReadyFromATriggerOnUntilThatIsTaken) {
         EXPECT_EQ(dat_cno_trigger(cno, &triggered), kEmpty);
         EXPECT_EQ(triggered, DAT_HANDLE_NULL);
     }
+}
+
+TEST_F(DescriptorTest, StaysReadyUntilEachEvdThatTriggeredHasBeenNamed) {
+    DAT_EVD_HANDLE second = DAT_HANDLE_NULL;
+    succeed(dat_evd_create(side.ia, 8, cno, DAT_EVD_SOFTWARE_FLAG, &second), "dat_evd_create");
+    post(evd);
+    post(second);
+    for (const DAT_EVD_HANDLE expected : {evd, second}) {
+        EXPECT_TRUE(is_ready(descriptor));
+        EXPECT_EQ(dat_cno_trigger(cno, &triggered), DAT_SUCCESS);
+        EXPECT_EQ(triggered, expected);
+    }
+    EXPECT_FALSE(is_ready(descriptor));
 }
 
 TEST_F(DescriptorTest, WakesAPollForConnectionsAndCompletions) {

@@ -140,3 +140,11 @@ END
     run -0 --separate-stderr "$TOP_BUILDDIR/test/compat/unload" "$libraries/libdat2.so.2"
     [ -z "$stderr" ]
 }
+
+@test "misspelt variables with the reference's prefixes are told once each, with the nearest setting, although two libraries read the environment" {
+    { echo ias:; soft_entry mine; } >"$user_file"
+    DAT_OVERIDE=x DAPL_ACK_TIMERS=20 DAPL_UCM_RETRY=3 DAT_HOME=/tmp opens mine
+    tells 'environment variable DAT_OVERIDE is no setting of ours; did you mean DAT_OVERRIDE? [DAT901]'
+    tells 'environment variable DAPL_ACK_TIMERS is no setting of ours; did you mean DAPL_ACK_TIMER? [DAT901]'
+    [ "$(wc -l <"$told")" = 2 ]
+}

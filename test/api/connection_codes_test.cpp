@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 
 #include "test/api/side.hpp"
+#include "test/support/threads.hpp"
 
 namespace {
 
@@ -240,11 +239,6 @@ bool is_mapped(const char* library) {
     return false;
 }
 
-auto threads() {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/task"),
-                         std::filesystem::directory_iterator());
-}
-
 TEST(OpeningAnAdapter, and_closing_it_leaves_neither_the_library_nor_a_thread) {
     TemporaryFabric fabric;
     const auto before = threads();
@@ -255,8 +249,7 @@ TEST(OpeningAnAdapter, and_closing_it_leaves_neither_the_library_nor_a_thread) {
         EXPECT_TRUE(is_mapped("libdaplsoft"));
         side.close();
         EXPECT_FALSE(is_mapped("libdaplsoft"));
-        // A joined thread may be seen for a moment.
-        EXPECT_TRUE(eventually([&] { return threads() == before; }, 5s));
+        EXPECT_EQ(threads(), before);
     }
 }
 

@@ -116,11 +116,11 @@ TEST_F(EvdScale, WhoLeavesASharedChannelPassesItOnAlsoToAnEvdWithANotificationOb
         }
         for (std::size_t i = 1; i < loops.size(); i += 2) loops[i].transfer();
         for (std::thread& waiter : waiters) waiter.join();
-        for (const Loop& loop : loops) Side::wait(loop.sends, DAT_DTO_COMPLETION_EVENT);
         DAT_EVD_HANDLE triggered = DAT_HANDLE_NULL;
         if (round % 2) {
             EXPECT_EQ(dat_cno_wait(cno, kMicroseconds, &triggered), DAT_SUCCESS);
         }
+        for (const Loop& loop : loops) Side::wait(loop.sends, DAT_DTO_COMPLETION_EVENT);
         while (dat_cno_trigger(cno, &triggered) == DAT_SUCCESS) {
         }
     }
@@ -175,7 +175,13 @@ TEST_F(EvdScale, WhoeverLeavesASharedChannelByTimeOutOrCancellationLeavesItToAno
 
 void ignore(int) {}
 
-TEST_F(EvdScale, ASignalEndsTheWaitOfAThreadThatAnotherReadsTheChannelFor) {
+struct EndWaits {
+    EndWaits() { setenv("OPENDAT_SIGNALS_END_WAITS", "1", 1); }
+    ~EndWaits() { unsetenv("OPENDAT_SIGNALS_END_WAITS"); }
+};
+class EvdScaleWithSignals : EndWaits, public EvdScale {};
+
+TEST_F(EvdScaleWithSignals, ASignalEndsTheWaitOfAThreadThatAnotherReadsTheChannelFor) {
     struct sigaction action {
     }, old{};
     action.sa_handler = ignore;

@@ -231,12 +231,78 @@ TEST_F(EvdTest, SettingAnEvdUnwaitableSendsItsWaiterAwayAtOnce) {
 
 void ignore(int) {}
 
-TEST_F(EvdTest, ASignalEndsAWaitOnACompletionQueueOnly) {
-    struct sigaction action {
-    }, old{};
-    action.sa_handler = ignore;
-    action.sa_flags = SA_RESTART;
-    ASSERT_EQ(sigaction(SIGUSR1, &action, &old), 0);
+/// An EVD of each kind that the reference waits on in another manner.
+class Signals : public EvdTest {
+  protected:
+    Signals() {
+        struct sigaction action {};
+        action.sa_handler = ignore;
+        action.sa_flags = SA_RESTART;
+        sigaction(SIGUSR1, &action, &old_);
+        succeed(dat_cno_create(side.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create");
+        succeed(dat_evd_modify_cno(noticed, cno), "dat_evd_modify_cno");
+    }
+    ~Signals() override { sigaction(SIGUSR1, &old_, nullptr); }
+    static void send_signals(pthread_t to) {
+        for (int i = 0; i < 20; ++i) {
+            pthread_kill(to, SIGUSR1);
+            sched_yield();
+        }
+    }
+    void expect_goes_on(DAT_EVD_HANDLE evd) {
+        Waiter waiter(evd, DAT_TIMEOUT_INFINITE);
+        send_signals(waiter.native());
+        EXPECT_FALSE(waiter.is_done());
+        EXPECT_EQ(post(evd, 9), DAT_SUCCESS);
+        EXPECT_EQ(waiter.code(), DAT_SUCCESS);
+    }
+
+    const DAT_EVD_HANDLE software = side.evd(DAT_EVD_SOFTWARE_FLAG, 8);
+    const DAT_EVD_HANDLE completions = side.evd(kSoftwareAndDto, 8);
+    const DAT_EVD_HANDLE noticed = side.evd(kSoftwareAndDto, 8);
+    DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
+
+  private:
+    struct sigaction old_ {};
+};
+
+TEST_F(Signals, EndNoWaitWhateverTheEvdIsFor) {
+    for (const DAT_EVD_HANDLE evd : {software, completions, noticed}) expect_goes_on(evd);
+}
+
+TEST_F(Signals, DoNotProlongAWait) {
+    for (const DAT_EVD_HANDLE evd : {software, completions, noticed}) {
+        const auto start = Clock::now();
+        Waiter waiter(evd, 50000);
+        EXPECT_TRUE(eventually([&] {
+            if (!waiter.is_done()) pthread_kill(waiter.native(), SIGUSR1);
+            return waiter.is_done();
+        }));
+        EXPECT_EQ(waiter.code(), evd == completions ? kPlainTimeout : kTimeout);
+        EXPECT_GE(Clock::now() - start, 50ms);
+    }
+}
+
+TEST_F(Signals, EndNoWaitForATrigger) {
+    DAT_EVD_HANDLE triggered = DAT_HANDLE_NULL;
+    std::atomic<DAT_RETURN> code{~0u};
+    std::thread thread([&] { code = dat_cno_wait(cno, DAT_TIMEOUT_INFINITE, &triggered); });
+    send_signals(thread.native_handle());
+    EXPECT_EQ(code, ~0u);
+    EXPECT_EQ(post(noticed), DAT_SUCCESS);
+    thread.join();
+    EXPECT_EQ(code, DAT_SUCCESS);
+    EXPECT_EQ(triggered, noticed);
+}
+
+/// With the adapter instance opened under the setting.
+struct EndWaits {
+    EndWaits() { setenv("OPENDAT_SIGNALS_END_WAITS", "1", 1); }
+    ~EndWaits() { unsetenv("OPENDAT_SIGNALS_END_WAITS"); }
+};
+class SignalsThatEndWaits : EndWaits, public Signals {};
+
+TEST_F(SignalsThatEndWaits, DoSoOnACompletionQueueOnly) {
     {
         Waiter waiter(side.receives, DAT_TIMEOUT_INFINITE);
         EXPECT_TRUE(eventually([&] {
@@ -246,22 +312,7 @@ TEST_F(EvdTest, ASignalEndsAWaitOnACompletionQueueOnly) {
         EXPECT_EQ(waiter.code(), kInterrupted);
         EXPECT_EQ(waiter.more, 0);
     }
-    const DAT_EVD_HANDLE software = side.evd(DAT_EVD_SOFTWARE_FLAG, 8);
-    DAT_CNO_HANDLE cno;
-    succeed(dat_cno_create(side.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create");
-    const DAT_EVD_HANDLE noticed = side.evd(kSoftwareAndDto, 8);
-    succeed(dat_evd_modify_cno(noticed, cno), "dat_evd_modify_cno");
-    for (const DAT_EVD_HANDLE evd : {software, noticed}) {
-        Waiter waiter(evd, DAT_TIMEOUT_INFINITE);
-        for (int i = 0; i < 20; ++i) {
-            pthread_kill(waiter.native(), SIGUSR1);
-            sched_yield();
-        }
-        EXPECT_FALSE(waiter.is_done());
-        EXPECT_EQ(post(evd, 9), DAT_SUCCESS);
-        EXPECT_EQ(waiter.code(), DAT_SUCCESS);
-    }
-    sigaction(SIGUSR1, &old, nullptr);
+    for (const DAT_EVD_HANDLE evd : {software, noticed}) expect_goes_on(evd);
 }
 
 TEST_F(EvdTest, ADisabledOneTriggersNothingAndWaitsAndGivesOn) {
@@ -341,6 +392,34 @@ TEST_F(EvdTest, ACompletionQueueThatTheDeviceOverrunsIsNamedAndKeepsWhatItHas) {
         const auto& dto = event.event_data.dto_completion_event_data;
         ASSERT_EQ(dto.user_cookie.as_64, static_cast<DAT_UINT64>(i));
         ASSERT_EQ(dto.status, DAT_DTO_SUCCESS);
+    }
+}
+
+TEST_F(EvdTest, LengthsInAnyOrderAreAcceptedThoughTheDeviceRoundsUp) {
+    for (const unsigned flags : {unsigned{DAT_EVD_SOFTWARE_FLAG}, unsigned{DAT_EVD_DTO_FLAG},
+                                 unsigned{DAT_EVD_CONNECTION_FLAG}, unsigned{kSoftwareAndDto}}) {
+        const DAT_EVD_HANDLE evd = side.evd(static_cast<DAT_EVD_FLAGS>(flags), 8);
+        for (const DAT_COUNT length : {16, 64, 128, 256, 100, 1, 16}) {
+            EXPECT_EQ(dat_evd_resize(evd, length), DAT_SUCCESS) << flags << ' ' << length;
+            EXPECT_GE(query(evd).evd_qlen, length);
+        }
+    }
+}
+
+TEST_F(EvdTest, ALengthBelowThePendingCompletionsIsRefusedAndLosesNone) {
+    const DAT_EVD_HANDLE evd = side.evd(DAT_EVD_DTO_FLAG, 8);
+    connect(evd, side.sends, 16);
+    constexpr DAT_COUNT kMessages = 5;
+    for (DAT_COUNT i = 0; i < kMessages; ++i) receive(static_cast<DAT_UINT64>(i));
+    for (DAT_COUNT i = 0; i < kMessages; ++i)
+        send(i + 1 < kMessages ? DAT_COMPLETION_SUPPRESS_FLAG : DAT_COMPLETION_DEFAULT_FLAG);
+    Side::wait(side.sends, DAT_DTO_COMPLETION_EVENT);
+    EXPECT_EQ(dat_evd_resize(evd, kMessages - 1), kInvalidState);
+    EXPECT_EQ(dat_evd_resize(evd, kMessages), DAT_SUCCESS);
+    for (DAT_COUNT i = 0; i < kMessages; ++i) {
+        ASSERT_EQ(wait(evd, test::kMicroseconds), DAT_SUCCESS);
+        EXPECT_EQ(event.event_data.dto_completion_event_data.user_cookie.as_64,
+                  static_cast<DAT_UINT64>(i));
     }
 }
 

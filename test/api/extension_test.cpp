@@ -148,15 +148,6 @@ struct Requester {
         channel.send('p');
         channel.receive<char>();
     }
-    /// After a request that failed; whichever is first, its completion that is taken here or the
-    /// peer's end of the connection.
-    void expect_over() const {
-        const DAT_EVENT event = next(side.connections);
-        require(event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
-                    event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED,
-                "the connection is over");
-        Side::expect_empty(side.connections);
-    }
     void end(Child& child) {
         channel.send(char{0});
         succeed(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
@@ -258,7 +249,7 @@ TEST_F(Extensions, SuppressedOnesAreSilentWhenTheyGoWellAndTellTheirFailure) {
     succeed(at.write_number(3, DAT_COMPLETION_SUPPRESS_FLAG), "a suppressed write that fails");
     expect(at.sent(3), {DAT_IB_DTO_EVENT, DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_DTO_ERR_REMOTE_ACCESS,
                         DAT_IB_RDMA_WRITE_IMMED, DAT_EXT_RDMA_WRITE_IMMED_STATUS, 0, 48, true});
-    at.expect_over();
+    at.side.broken(at.ep);
 }
 
 TEST_F(Extensions, AConfirmedWriteThatIsRefusedHasOneEventWithTheCause) {
@@ -269,7 +260,7 @@ TEST_F(Extensions, AConfirmedWriteThatIsRefusedHasOneEventWithTheCause) {
     succeed(at.write_confirmed(1), "a confirmed write that fails");
     expect(at.sent(1), {DAT_IB_DTO_EVENT, DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_DTO_ERR_REMOTE_ACCESS,
                         DAT_IB_RDMA_WRITE_IMMED, DAT_EXT_RDMA_WRITE_IMMED_STATUS, 0, 48, true});
-    at.expect_over();
+    at.side.broken(at.ep);
     Side::expect_empty(at.side.sends);
 }
 

@@ -150,10 +150,19 @@ void expect_all_dead(const Server& server) {
     is_dead(dat_ia_close(side.ia, DAT_CLOSE_ABRUPT_FLAG), "ia_close");
 }
 
-TEST_F(Fork, AWorkerKnowsNoneOfItsParentsHandlesAndBeginsAnew) {
+/// That is one line, of the first use.
+void expect_told_of_use_after_fork(const std::string& told) {
+    require(told.find("dat_ep_post_send") != std::string::npos, "the call is named: " + told);
+    require(told.find("made before fork()") != std::string::npos, "and the cause: " + told);
+    const std::size_t id = told.find("[DAT011]");
+    require(id != std::string::npos, "with the message's id: " + told);
+    require(told.find("[DAT", id + 1) == std::string::npos, "once: " + told);
+}
+
+TEST_F(Fork, AWorkerKnowsNoneOfItsParentsHandlesIsToldSoOnceAndBeginsAnew) {
     Server server;
     Child worker([&](Channel&) {
-        expect_all_dead(server);
+        expect_told_of_use_after_fork(captured_stderr([&] { expect_all_dead(server); }));
         const Side mine;
         require(mine.ia == server.side.ia, "the first adapter instance of a process is number 1");
         mine.listen(kWorker);
@@ -167,6 +176,37 @@ TEST_F(Fork, AWorkerKnowsNoneOfItsParentsHandlesAndBeginsAnew) {
     exchange(server.side, server.ep, server.client);
     server.client.channel().send('e');
     EXPECT_EQ(server.client.wait(), 0);
+}
+
+TEST_F(Fork, AnAdapterInstanceOfTheParentsIsToldToBeFromBeforeTheFork) {
+    const Side side;
+    Child child([&](Channel&) {
+        const std::string told = captured_stderr([&] {
+            for (int twice = 0; twice < 2; ++twice) {
+                DAT_PZ_HANDLE pz;
+                expect_code(dat_pz_create(side.ia, &pz), 0x8005000B, "dat_pz_create");
+            }
+            DAT_PZ_HANDLE pz;
+            expect_code(dat_pz_create(DAT_HANDLE_NULL, &pz), 0x8005000B, "of no IA");
+        });
+        require(told.find("dat_pz_create answers") != std::string::npos &&
+                    told.find("made before fork()") != std::string::npos,
+                "the call and the cause are told: " + told);
+    });
+    EXPECT_EQ(child.wait(), 0);
+}
+
+TEST_F(Fork, ABadHandleOfTheChildsOwnIsNotTakenForOneFromBeforeTheFork) {
+    Child child([](Channel&) {
+        const Side side;
+        const std::string told = captured_stderr([&] {
+            DAT_PZ_HANDLE pz;
+            for (DAT_HANDLE bad : {DAT_HANDLE_NULL, reinterpret_cast<DAT_HANDLE>(77)})
+                expect_code(dat_pz_create(bad, &pz), 0x8005000B, "dat_pz_create");
+        });
+        require(told.empty(), "nothing is told: " + told);
+    });
+    EXPECT_EQ(child.wait(), 0);
 }
 
 TEST_F(Fork, APreForkingServersWorkersServeClientsOfTheirOwnWhileTheParentServesIts) {

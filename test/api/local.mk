@@ -12,6 +12,11 @@ check_PROGRAMS += test/api/proposal_test
 TESTS += test/api/proposal_test
 test_api_proposal_test_SOURCES = %reldir%/proposal_test.c %reldir%/c_program.h
 test_api_proposal_test_LDADD = libdat2.la
+check_PROGRAMS += test/api/proposal_udat_test
+TESTS += test/api/proposal_udat_test
+test_api_proposal_udat_test_SOURCES = %reldir%/proposal_test.c %reldir%/c_program.h
+test_api_proposal_udat_test_CPPFLAGS = $(AM_CPPFLAGS) -DDAT_EXT_PRIVILEGES
+test_api_proposal_udat_test_LDADD = libdat2.la
 # In C, and only by DAT 1.2.
 check_PROGRAMS += test/api/dat_1_2_test
 TESTS += test/api/dat_1_2_test
@@ -26,95 +31,8 @@ TESTS += test/api/registry_test
 test_api_registry_test_SOURCES = %reldir%/registry_test.cpp test/support/process.hpp
 test_api_registry_test_LDADD = libtestmain.la -ldl
 
-# Verbs between real processes.
-verbs_test_headers = test/api/verbs_pair.hpp test/support/process.hpp
-verbs_test_libs = libtestmain.la libsoftverbs_core.la libsupport.la
-verbs_tests = \
-    test/api/verbs_transfer_test \
-    test/api/verbs_order_test \
-    test/api/verbs_errors_test \
-    test/api/verbs_shared_receive_test \
-    test/api/verbs_events_test \
-    test/api/verbs_completions_test \
-    test/api/verbs_resize_test \
-    test/api/verbs_windows_test \
-    test/api/verbs_extended_test \
-    test/api/verbs_memory_test \
-    test/api/rdmacm_test \
-    test/api/rdmacm_datagram_test \
-    test/api/verbs_pages_test \
-    test/api/every_verb_test \
-    test/api/every_operation_test \
-    test/api/verbs_death_test \
-    test/api/verbs_kill_test \
-    test/api/verbs_hostile_test \
-    test/api/verbs_fault_points_test \
-    test/api/verbs_end_registration_test \
-    test/api/verbs_scale_test \
-    test/api/verbs_threads_test \
-    test/api/verbs_unreliable_test \
-    test/api/verbs_datagram_test \
-    test/api/verbs_datagram_death_test
-check_PROGRAMS += $(verbs_tests)
-TESTS += $(verbs_tests)
-test_api_verbs_transfer_test_SOURCES = %reldir%/verbs_transfer_test.cpp $(verbs_test_headers)
-test_api_verbs_transfer_test_LDADD = $(verbs_test_libs)
-test_api_verbs_order_test_SOURCES = %reldir%/verbs_order_test.cpp $(verbs_test_headers)
-test_api_verbs_order_test_LDADD = $(verbs_test_libs)
-test_api_verbs_errors_test_SOURCES = %reldir%/verbs_errors_test.cpp $(verbs_test_headers)
-test_api_verbs_errors_test_LDADD = $(verbs_test_libs)
-test_api_verbs_shared_receive_test_SOURCES = %reldir%/verbs_shared_receive_test.cpp $(verbs_test_headers)
-test_api_verbs_shared_receive_test_LDADD = $(verbs_test_libs)
-test_api_verbs_events_test_SOURCES = %reldir%/verbs_events_test.cpp $(verbs_test_headers)
-test_api_verbs_events_test_LDADD = $(verbs_test_libs)
-test_api_verbs_completions_test_SOURCES = %reldir%/verbs_completions_test.cpp $(verbs_test_headers)
-test_api_verbs_completions_test_LDADD = $(verbs_test_libs)
-test_api_verbs_resize_test_SOURCES = %reldir%/verbs_resize_test.cpp $(verbs_test_headers)
-test_api_verbs_resize_test_LDADD = $(verbs_test_libs)
-test_api_verbs_windows_test_SOURCES = %reldir%/verbs_windows_test.cpp $(verbs_test_headers)
-test_api_verbs_windows_test_LDADD = $(verbs_test_libs)
-test_api_verbs_extended_test_SOURCES = %reldir%/verbs_extended_test.cpp $(verbs_test_headers)
-test_api_verbs_extended_test_LDADD = $(verbs_test_libs)
-test_api_verbs_memory_test_SOURCES = %reldir%/verbs_memory_test.cpp $(verbs_test_headers)
-test_api_verbs_memory_test_LDADD = $(verbs_test_libs)
-test_api_rdmacm_test_SOURCES = %reldir%/rdmacm_test.cpp test/unit/cm_fixture.hpp test/support/process.hpp
-test_api_rdmacm_test_LDADD = $(verbs_test_libs)
-test_api_rdmacm_datagram_test_SOURCES = %reldir%/rdmacm_datagram_test.cpp test/unit/cm_fixture.hpp test/support/process.hpp
-test_api_rdmacm_datagram_test_LDADD = $(verbs_test_libs)
-test_api_verbs_pages_test_SOURCES = %reldir%/verbs_pages_test.cpp %reldir%/verbs_exchanged_pages_test.cpp \
-    %reldir%/verbs_used_pages_test.cpp %reldir%/verbs_pages.hpp $(verbs_test_headers)
-test_api_verbs_pages_test_LDADD = $(verbs_test_libs)
-test_api_every_verb_test_SOURCES = %reldir%/every_verb_test.cpp %reldir%/absent.hpp test/unit/cm_fixture.hpp $(verbs_test_headers)
-test_api_every_verb_test_LDADD = libtestmain.la libsoftverbs_remaining.la libsoftverbs_core.la libsupport.la
-test_api_every_operation_test_SOURCES = %reldir%/every_operation_test.cpp %reldir%/absent.hpp $(verbs_test_headers)
-test_api_every_operation_test_LDADD = $(verbs_test_libs)
-test_api_verbs_death_test_SOURCES = %reldir%/verbs_death_test.cpp $(verbs_test_headers)
-test_api_verbs_death_test_LDADD = $(verbs_test_libs)
-fault_test_headers = test/api/fault_survivor.hpp test/api/fault_traffic.hpp $(verbs_test_headers)
-test_api_verbs_hostile_test_SOURCES = %reldir%/verbs_hostile_test.cpp test/support/raw_member.hpp $(verbs_test_headers)
-test_api_verbs_hostile_test_LDADD = $(verbs_test_libs)
-test_api_verbs_kill_test_SOURCES = %reldir%/verbs_kill_test.cpp $(fault_test_headers)
-test_api_verbs_kill_test_LDADD = $(verbs_test_libs)
-test_api_verbs_fault_points_test_SOURCES = %reldir%/verbs_fault_points_test.cpp $(fault_test_headers)
-test_api_verbs_fault_points_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
-test_api_verbs_fault_points_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
-test_api_verbs_end_registration_test_SOURCES = %reldir%/verbs_end_registration_test.cpp $(verbs_test_headers)
-test_api_verbs_end_registration_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
-test_api_verbs_end_registration_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
-test_api_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)
-test_api_verbs_scale_test_LDADD = $(verbs_test_libs)
-test_api_verbs_threads_test_SOURCES = %reldir%/verbs_threads_test.cpp $(verbs_test_headers)
-test_api_verbs_threads_test_LDADD = $(verbs_test_libs)
-test_api_verbs_unreliable_test_SOURCES = %reldir%/verbs_unreliable_test.cpp $(verbs_test_headers)
-test_api_verbs_unreliable_test_LDADD = $(verbs_test_libs)
-test_api_verbs_datagram_test_SOURCES = %reldir%/verbs_datagram_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
-test_api_verbs_datagram_test_LDADD = $(verbs_test_libs)
-test_api_verbs_datagram_death_test_SOURCES = %reldir%/verbs_datagram_death_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
-test_api_verbs_datagram_death_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
-test_api_verbs_datagram_death_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
-
 # Over soft0, through libdat2; most with a process at each end.
-dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp test/support/over_sockets.hpp
+dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp test/support/over_sockets.hpp test/support/threads.hpp
 dat_test_libs = libtestmain.la libdat2.la
 dat_tests = \
     test/api/addresses_test \
@@ -123,7 +41,6 @@ dat_tests = \
     test/api/connection_codes_test \
     test/api/transfer_test \
     test/api/extension_test \
-    test/api/trace_test \
     test/api/counters_test \
     test/api/transport_test \
     test/api/codes_test \
@@ -133,10 +50,12 @@ dat_tests = \
     test/api/rmr_test \
     test/api/service_points_test \
     test/api/broken_test \
+    test/api/failure_cause_test \
     test/api/disconnect_test \
     test/api/endpoint_test \
     test/api/query_test \
     test/api/status_test \
+    test/api/registration_cache_test \
     test/api/trace_levels_test \
     test/api/delayed_ack_test \
     test/api/api_profile_test \
@@ -144,12 +63,15 @@ dat_tests = \
     test/api/evd_scale_test \
     test/api/cno_test \
     test/api/srq_test \
+    test/api/post_limit_test \
     test/api/completion_flags_test \
     test/api/scale_test \
     test/api/wake_up_test \
     test/api/threads_test \
     test/api/registration_data_test \
-    test/api/registration_test
+    test/api/registration_test \
+    test/api/failing_calls_test \
+    test/api/limits_test
 check_PROGRAMS += $(dat_tests)
 TESTS += $(dat_tests)
 test_api_addresses_test_SOURCES = %reldir%/addresses_test.cpp $(dat_test_headers)
@@ -162,8 +84,6 @@ test_api_connection_test_SOURCES = %reldir%/connection_test.cpp $(dat_test_heade
 test_api_connection_test_LDADD = $(dat_test_libs)
 test_api_connection_codes_test_SOURCES = %reldir%/connection_codes_test.cpp $(dat_test_headers)
 test_api_connection_codes_test_LDADD = $(dat_test_libs)
-test_api_trace_test_SOURCES = %reldir%/trace_test.cpp test/support/trace_section.hpp $(dat_test_headers)
-test_api_trace_test_LDADD = $(dat_test_libs)
 test_api_transfer_test_SOURCES = %reldir%/transfer_test.cpp $(dat_test_headers)
 test_api_transfer_test_LDADD = $(dat_test_libs)
 test_api_extension_test_SOURCES = %reldir%/extension_test.cpp $(dat_test_headers)
@@ -184,12 +104,17 @@ test_api_service_points_test_SOURCES = %reldir%/service_points_test.cpp $(dat_te
 test_api_service_points_test_LDADD = $(dat_test_libs)
 test_api_broken_test_SOURCES = %reldir%/broken_test.cpp $(dat_test_headers)
 test_api_broken_test_LDADD = $(dat_test_libs)
+test_api_failure_cause_test_SOURCES = %reldir%/failure_cause_test.cpp $(dat_test_headers)
+test_api_failure_cause_test_LDADD = $(dat_test_libs)
 test_api_disconnect_test_SOURCES = %reldir%/disconnect_test.cpp $(dat_test_headers)
 test_api_disconnect_test_LDADD = $(dat_test_libs)
 test_api_endpoint_test_SOURCES = %reldir%/endpoint_test.cpp $(dat_test_headers)
 test_api_endpoint_test_LDADD = $(dat_test_libs)
 test_api_status_test_SOURCES = %reldir%/status_test.cpp $(dat_test_headers)
 test_api_status_test_LDADD = $(dat_test_libs)
+test_api_registration_cache_test_SOURCES = %reldir%/registration_cache_test.cpp test/support/registration_cache.cpp \
+    test/support/registration_cache.hpp test/support/malloc_hooks.hpp $(dat_test_headers)
+test_api_registration_cache_test_LDADD = $(dat_test_libs)
 test_api_trace_levels_test_SOURCES = %reldir%/trace_levels_test.cpp test/support/named.hpp $(dat_test_headers)
 test_api_trace_levels_test_LDADD = $(dat_test_libs)
 test_api_api_profile_test_SOURCES = %reldir%/api_profile_test.cpp $(dat_test_headers)
@@ -206,6 +131,8 @@ test_api_cno_test_SOURCES = %reldir%/cno_test.cpp $(dat_test_headers)
 test_api_cno_test_LDADD = $(dat_test_libs)
 test_api_srq_test_SOURCES = %reldir%/srq_test.cpp $(dat_test_headers)
 test_api_srq_test_LDADD = $(dat_test_libs)
+test_api_post_limit_test_SOURCES = %reldir%/post_limit_test.cpp $(dat_test_headers)
+test_api_post_limit_test_LDADD = $(dat_test_libs)
 test_api_completion_flags_test_SOURCES = %reldir%/completion_flags_test.cpp $(dat_test_headers)
 test_api_completion_flags_test_LDADD = $(dat_test_libs)
 test_api_scale_test_SOURCES = %reldir%/scale_test.cpp $(dat_test_headers)
@@ -219,6 +146,13 @@ test_api_registration_data_test_SOURCES = %reldir%/registration_data_test.cpp $(
 test_api_registration_data_test_LDADD = $(dat_test_libs)
 test_api_registration_test_SOURCES = %reldir%/registration_test.cpp $(registration_test_headers)
 test_api_registration_test_LDADD = $(dat_test_libs)
+
+test_api_failing_calls_test_SOURCES = %reldir%/failing_calls_test.cpp %reldir%/failing_calls.hpp \
+    %reldir%/failures_life.hpp $(dat_test_headers)
+test_api_failing_calls_test_LDADD = $(dat_test_libs) -ldl
+test_api_failing_calls_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+test_api_limits_test_SOURCES = %reldir%/limits_test.cpp %reldir%/failures_life.hpp $(dat_test_headers)
+test_api_limits_test_LDADD = $(dat_test_libs)
 
 # Linked with libsoftverbs, libdaploscm finds the software device there.
 check_PROGRAMS += test/api/scm_test
@@ -255,6 +189,18 @@ CLEANFILES += %reldir%/dat.conf
 	done >$@ && \
 	printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' \
 	    scm0 '$(abs_top_builddir)/.libs/libdaploscm.so.2' 'soft0 1' >>$@
+
+# Under which locks the libraries allocate; -rpath makes libtool build a shared library.
+TESTS += test/api/locks.bats test/api/registration_cache.bats
+EXTRA_DIST += test/api/locks.bats test/api/registration_cache.bats
+check_LTLIBRARIES += test/support/lock_watch.la
+test_support_lock_watch_la_SOURCES = test/support/lock_watch.cpp test/support/malloc_hooks.hpp
+test_support_lock_watch_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nonexistent
+check_LTLIBRARIES += test/support/registration_cache.la
+test_support_registration_cache_la_SOURCES = test/support/registration_cache.cpp test/support/registration_cache.hpp \
+    test/support/malloc_hooks.hpp
+test_support_registration_cache_la_CXXFLAGS = $(AM_CXXFLAGS)  # objects of its own
+test_support_registration_cache_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nonexistent
 
 # What tools find of the trace in the libraries' files.
 TESTS += test/api/trace.bats

@@ -165,7 +165,6 @@ TEST_F(Memory, ThatIsNotThereIsRefused) {
         EXPECT_EQ(register_at(side, at(nullptr), kPage, privileges).code, 0x00030000u);
         EXPECT_EQ(register_at(side, at(pages + kPage), kPage, privileges).code, 0x00030000u);
         EXPECT_EQ(register_at(side, at(pages), 3 * kPage, privileges).code, 0x00030000u) << "hole";
-        EXPECT_EQ(register_at(side, at(pages), 0, privileges).code, 0x00030000u) << "no length";
         EXPECT_EQ(register_at(side, at(pages), ~DAT_VLEN{0}, privileges).code, 0x00030000u);
         EXPECT_EQ(register_at(side, at(pages), ~DAT_VLEN{0} << 12, privileges).code, 0x00030000u);
         EXPECT_EQ(register_at(side, at(beyond_the_end), 2 * kPage, privileges).code, 0x00030000u);

@@ -3,10 +3,17 @@
  * @file
  * A program written to the first public proposal of extensions and to nothing after it: only
  * dat_extensions.h, its names and its layout of events. It starts itself again as the peer that
- * serves, so that two processes are at work.
+ * serves, so that two processes are at work. With DAT_EXT_PRIVILEGES <dat/udat.h> alone brings it
+ * all.
  */
 #include <arpa/inet.h>
+#ifdef DAT_EXT_PRIVILEGES
+#include <dat/udat.h>
+#define WRITE_IMMED dat_ep_post_write_immed
+#else
 #include <dat2/dat_extensions.h>
+#define WRITE_IMMED dat_ep_post_rdma_write_immed
+#endif
 #include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
@@ -164,8 +171,8 @@ static int write_to(struct window window, unsigned first, unsigned length, int f
     static DAT_UINT64 count = 10;
     DAT_LMR_TRIPLET here = local(0, length);
     DAT_RMR_TRIPLET there = remote(window, first, length);
-    must(dat_ep_post_rdma_write_immed(ep, 1, &here, cookie(++count), &there, NUMBER, flags,
-                                      DAT_COMPLETION_DEFAULT_FLAG),
+    must(WRITE_IMMED(ep, 1, &here, cookie(++count), &there, NUMBER, flags,
+                     DAT_COMPLETION_DEFAULT_FLAG),
          "dat_ep_post_rdma_write_immed");
     return is(next(sends), DAT_EXT_RDMA_WRITE_IMMED_STATUS, count, length);
 }

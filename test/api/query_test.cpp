@@ -4,9 +4,8 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
 #include "test/api/side.hpp"
+#include "test/support/threads.hpp"
 
 namespace {
 
@@ -15,10 +14,6 @@ using namespace test;
 constexpr auto kAllOfIa = DAT_IA_FIELD_ALL;
 constexpr auto kAllOfProvider = DAT_PROVIDER_FIELD_ALL;
 
-int threads() {
-    const std::filesystem::directory_iterator all("/proc/self/task");
-    return static_cast<int>(std::distance(begin(all), end(all)));
-}
 bool is_loaded() {
     for (const char* name : {"libdaplsoft.so.2", "libdaplofa.so.2", "libdaploscm.so.2"}) {
         void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);

@@ -45,3 +45,9 @@ costs_the_same_among_many() {
     use_stack ours "$TOP_BUILDDIR/.libs/libdaploscm.so.2" 'soft0 1' preload
     costs_the_same_among_many
 }
+
+@test "a connection whose receives come back flushed, with nobody to consume the events, costs the same among many as among few" {
+    export CONNECTIONS_RECEIVES=8
+    use_stack ours "$TOP_BUILDDIR/.libs/libdaplsoft.so.2" 'soft0 1'
+    costs_the_same_among_many
+}

@@ -114,6 +114,18 @@ class Side {
         require(event.event_data.connect_event_data.ep_handle == ep, "the event is about the EP");
         return event;
     }
+    /// The end of the EP's connection after a request that failed. Both sides end it then: the
+    /// event is that of the completion taken here, or of the peer's end, whichever is first.
+    void broken(DAT_EP_HANDLE ep) const {
+        DAT_EVENT event{};
+        DAT_COUNT more = 0;
+        succeed(dat_evd_wait(connections, kMicroseconds, 1, &event, &more), "dat_evd_wait");
+        require(event.event_number == DAT_CONNECTION_EVENT_BROKEN ||
+                    event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED,
+                "the connection is over");
+        require(event.event_data.connect_event_data.ep_handle == ep, "the event is about the EP");
+        expect_empty(connections);
+    }
     DAT_CR_HANDLE request() const {
         return wait(requests, DAT_CONNECTION_REQUEST_EVENT)
             .event_data.cr_arrival_event_data.cr_handle;

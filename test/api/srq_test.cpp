@@ -329,7 +329,7 @@ TEST_F(SharedReceives, AnEndpointTellsWhatItHoldsAndItsWatermarksAct) {
     await_sent(child);
     DAT_EP_HANDLE from;
     side.take(from, false);
-    side.connection_event(DAT_CONNECTION_EVENT_BROKEN, eps[1]);
+    side.broken(eps[1]);
     EXPECT_EQ(Side::state(eps[1]), DAT_EP_STATE_DISCONNECTED);
     EXPECT_EQ(Side::state(eps[0]), DAT_EP_STATE_CONNECTED);
 }
@@ -476,6 +476,15 @@ TEST_F(SharedReceiveCodes, ResizeAndLowWatermarkAreChecked) {
     EXPECT_EQ(dat_srq_resize(side.srq, 3), 0x80070000u) << "not above the low watermark";
     EXPECT_EQ(dat_srq_resize(side.srq, 40), DAT_SUCCESS);
     side.expect_room(37);
+}
+
+TEST_F(SharedReceiveCodes, SizesInAnyOrderFromWhatIsPostedAreAccepted) {
+    side.post_first(3);
+    for (const DAT_COUNT size : {16, 64, 128, 256, 100, 3, 16}) {
+        EXPECT_EQ(dat_srq_resize(side.srq, size), DAT_SUCCESS) << size;
+        EXPECT_EQ(side.query().max_recv_dtos, size);
+    }
+    side.expect_room(13);
 }
 
 TEST_F(SharedReceiveCodes, EndpointsAreMadeWithChecksInsteadOfCrashes) {

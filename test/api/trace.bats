@@ -17,7 +17,7 @@ probes() {
 @test "each library has USDT probes at the trace points, which count their listeners" {
     grep -q '^#define HAVE_SYS_SDT_H 1' config.h || skip 'built without <sys/sdt.h>: configure has said so'
     for library in "${libraries[@]}"; do
-        for probe in call call_return state sent received post completion event; do
+        for probe in call call_return state sent received post completion event trigger trigger_taken; do
             probes "$library" | grep -qx "$probe counted" || {
                 echo "$library has no probe $probe"
                 return 1

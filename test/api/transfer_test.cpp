@@ -273,9 +273,8 @@ TEST_F(Transfers, AWrongKeyFailsTheWriteAndBreaksTheConnectionOnce) {
     const auto dto = completion(side.sends);
     EXPECT_EQ(dto.status, DAT_DTO_ERR_REMOTE_ACCESS) << "errors complete though suppressed";
     EXPECT_EQ(dto.user_cookie.as_64, 1u);
-    side.connection_event(DAT_CONNECTION_EVENT_BROKEN, ep);
+    side.broken(ep);
     EXPECT_EQ(Side::state(ep), DAT_EP_STATE_DISCONNECTED);
-    Side::expect_empty(side.connections);
     EXPECT_EQ(child.wait(), 0) << "the peer is told";
 }
 

@@ -5,11 +5,15 @@
 /// program runs on whatever stack DAT_OVERRIDE and the dynamic linker give it.
 ///
 /// usage: connections NAME ADDRESS COUNT     IA name, IPv4 address of the server's IA
+/// With CONNECTIONS_RECEIVES=N in the environment each endpoint posts N receives, which come back
+/// flushed when it ends, and nobody consumes their events.
 /// Prints one `key value` per line.
 #include <dat2/udat.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -49,12 +53,18 @@ class Side {
         succeed(dat_pz_create(ia_, &pz_), "dat_pz_create");
         connections_ = evd(DAT_EVD_CONNECTION_FLAG, count);
         requests_ = evd(DAT_EVD_CR_FLAG, count);
-        transfers_ = evd(DAT_EVD_DTO_FLAG, 64);
+        if (const char* receives = std::getenv("CONNECTIONS_RECEIVES"))
+            receives_ = std::atoi(receives);
+        transfers_ = evd(DAT_EVD_DTO_FLAG, std::max(64, count * receives_));
     }
     void create_endpoints() {
-        for (DAT_EP_HANDLE& ep : endpoints_)
+        for (DAT_EP_HANDLE& ep : endpoints_) {
             succeed(dat_ep_create(ia_, pz_, transfers_, transfers_, connections_, nullptr, &ep),
                     "dat_ep_create");
+            for (int i = 0; i < receives_; ++i)
+                succeed(dat_ep_post_recv(ep, 0, nullptr, {}, DAT_COMPLETION_DEFAULT_FLAG),
+                        "dat_ep_post_recv");
+        }
     }
     void listen() {
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
@@ -104,6 +114,7 @@ class Side {
     }
 
     sockaddr_in server_;
+    int receives_ = 0;
     DAT_IA_HANDLE ia_ = DAT_HANDLE_NULL;
     DAT_PZ_HANDLE pz_ = DAT_HANDLE_NULL;
     DAT_EVD_HANDLE connections_ = DAT_HANDLE_NULL;

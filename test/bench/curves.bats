@@ -10,19 +10,19 @@ draw() {
 
 @test "bench curves: the median of each point, by work and stack, in the order of sizes" {
     draw <<'LINES'
-send_latency@4096.s 3
-send_latency@8.s 0.5
-send_latency@8.s 9
-send_latency@8.s 0.3
+send_latency@4096.provided 3
+send_latency@8.provided 0.5
+send_latency@8.provided 9
+send_latency@8.provided 0.3
 send_latency@8.verbs 0.2
 write_bandwidth@64.reference 700
-send_latency.s 0.3
+send_latency.provided 0.3
 write_latency@8.reference missing libdapl2 is not installed
 LINES
     diff - "$BATS_TEST_TMPDIR/drawn/curves.csv" <<'LINES'
 work,stack,x,median
-send_latency,path S,8,0.5
-send_latency,path S,4096,3
+send_latency,provided memory,8,0.5
+send_latency,provided memory,4096,3
 send_latency,verbs alone,8,0.2
 write_bandwidth,reference,64,700
 LINES
@@ -30,17 +30,17 @@ LINES
 
 @test "bench curves: a picture for each group of works that was measured, and none of those that were not" {
     draw <<'LINES'
-send_latency@8.s 0.5
-send_latency@64.s 0.6
-rate_by_depth@1.s 1000000
-rate_by_depth@128.s 9000000
-send_latency.s 0.3
-blocking_latency.s 30
+send_latency@8.provided 0.5
+send_latency@64.provided 0.6
+rate_by_depth@1.provided 1000000
+rate_by_depth@128.provided 9000000
+send_latency.provided 0.3
+blocking_latency.provided 30
 LINES
     cd "$BATS_TEST_TMPDIR/drawn"
     [ "$(echo *.svg)" = 'latency.svg queue.svg waiting.svg' ]
     for picture in *.svg; do python3 -c "import sys, xml.dom.minidom as x; x.parse(sys.argv[1])" "$picture"; done
-    grep -q '>path S<' latency.svg
+    grep -q '>provided memory<' latency.svg
     grep -q '>requests under way<' queue.svg
     grep -q '>blocking<' waiting.svg
 }
@@ -51,7 +51,8 @@ LINES
     drawn=$(cd ../performance && printf '%s\n' *.svg | grep -v '^table\.svg$' | sort)
     [ "$shown" = "$drawn" ]
     head -n 1 ../performance/curves.csv | grep -qx 'work,stack,x,median'
-    sed 's/,\([^,]*\),\([^,]*\)$/@\1 \2/; 1d; s/,path S@/@s@/; s/,path P@/@p@/; s/,reference@/@reference@/; s/,verbs alone@/@verbs@/' \
+    sed 's/,\([^,]*\),\([^,]*\)$/@\1 \2/; 1d; s/,provided memory@/@provided@/; s/,shared heap@/@heap@/
+        s/,ordinary memory@/@ordinary@/; s/,reference@/@reference@/; s/,verbs alone@/@verbs@/' \
         ../performance/curves.csv | sed -E 's/^(\w+)@(\w+)@([0-9]+) /\1@\3.\2 /' | draw
     for picture in latency bandwidth queue registration; do
         cmp "$BATS_TEST_TMPDIR/drawn/$picture.svg" "../performance/$picture.svg"

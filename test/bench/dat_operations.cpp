@@ -15,10 +15,12 @@
 #include <dat2/udat.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
+#include <memory>
 
 #include "test/bench/answers.hpp"
 
@@ -30,6 +32,7 @@ constexpr DAT_TIMEOUT kPatience = 60'000'000;  // microseconds
 constexpr DAT_CONN_QUAL kQualifier = 45301;
 constexpr DAT_SEG_LENGTH kBytes = 8;
 constexpr int kBatch = 8;
+constexpr std::size_t kMemory = 64;  // bytes; the second half is the target
 constexpr auto kAllAndAtomic = static_cast<DAT_MEM_PRIV_FLAGS>(int{DAT_MEM_PRIV_ALL_FLAG} |
                                                                int{DAT_IB_MEM_PRIV_REMOTE_ATOMIC});
 
@@ -54,19 +57,19 @@ struct Loop {
     }
     void register_memory() {
         DAT_REGION_DESCRIPTION region{};
-        region.for_va = memory;
+        region.for_va = memory.get();
         DAT_VLEN size = 0;
         DAT_VADDR address = 0;
         DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
         DAT_LMR_CONTEXT local_key = 0;
         succeed(
-            dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof memory, pz, kAllAndAtomic,
+            dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, kMemory, pz, kAllAndAtomic,
                            DAT_VA_TYPE_VA, &lmr, &local_key, &remote.rmr_context, &size, &address),
             "dat_lmr_create");
-        local.virtual_address = reinterpret_cast<DAT_VADDR>(memory);
+        local.virtual_address = reinterpret_cast<DAT_VADDR>(memory.get());
         local.segment_length = kBytes;
         local.lmr_context = local_key;
-        remote.virtual_address = local.virtual_address + sizeof memory / 2;
+        remote.virtual_address = local.virtual_address + kMemory / 2;
         remote.segment_length = kBytes;
     }
     void delay_acknowledgements() const {
@@ -138,7 +141,8 @@ struct Loop {
         take_completion();
     }
 
-    alignas(8) char memory[64] = {};
+    // From the heap, so that a preloaded one decides the kind of memory.
+    std::unique_ptr<std::uint64_t[]> memory = std::make_unique<std::uint64_t[]>(kMemory / 8);
     DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
     DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
     DAT_EVD_HANDLE connections, requests, transfers;

@@ -7,7 +7,8 @@ from runner import MEGA
 
 SIZES = ["8", "64", "512", "4K", "32K", "256K", "2M"]
 DEPTHS = [1, 2, 4, 8, 16, 32, 64, 128]
-STACKS = ("s", "p", "reference")
+PROGRAMS_MEMORY = ("heap", "ordinary", "reference")  # where a program registers what it has allocated itself
+STACKS = ("provided", *PROGRAMS_MEMORY)
 
 
 def value_of(result):
@@ -53,9 +54,10 @@ def measure(bench):
     for stack in STACKS:
         over_sizes(bench, stack, "latency", "send,write")
         over_sizes(bench, stack, "bandwidth", "write")
-        over_sizes(bench, stack, "latency", "register,register-write")
         over_depths(bench, stack, "rate_by_depth", lambda depth: ["--depth", str(depth), "--signal-rate", str(min(depth, 32))])
         over_depths(bench, stack, "rate_by_signals", lambda rate: ["--depth", "128", "--signal-rate", str(rate)])
+    for stack in PROGRAMS_MEMORY:
+        over_sizes(bench, stack, "latency", "register,register-write")
     perftest(bench, "send_latency", "ib_send_lat", 4)
     perftest(bench, "write_latency", "ib_write_lat", 4)
     perftest(bench, "write_bandwidth", "ib_write_bw", 3, MEGA)

@@ -2,7 +2,6 @@
 """What test/bench/table and table_kernel share: measurements read, a table written as text, markdown put into a document."""
 import os
 import platform
-import sys
 import time
 
 
@@ -43,14 +42,3 @@ def aligned(lines, left):
 
 def markdown_table(headings, lines):
     return ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings), *("| " + " | ".join(line) + " |" for line in lines)]
-
-
-def replace_between(path, begin, end, content):
-    """Puts `content` between the two markers of a document."""
-    with open(path, encoding="utf-8") as file:
-        document = file.read()
-    if document.count(begin) != 1 or document.count(end) != 1 or document.index(begin) > document.index(end):
-        sys.exit(f"table: {path}: the markers '{begin}' and '{end}' must be there once each, in this order")
-    before, after = document.split(begin)[0], document.split(end)[1]
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{before}{begin}\n{content}\n{end}{after}")

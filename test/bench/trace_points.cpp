@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "dapl/support/log.hpp"
-#include "dapl/support/trace_points.hpp"
+#include "support/log/log.hpp"
+#include "support/trace/trace_points.hpp"
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 namespace {
 
@@ -20,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t kBytes = 8;
 constexpr int kEntries = 64;
 constexpr int kBatch = 8;
+constexpr std::size_t kMemory = 64;  // bytes; the second half is the target
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                         IBV_ACCESS_REMOTE_ATOMIC;
 
@@ -42,13 +44,13 @@ struct Loop {
         ibv_free_device_list(devices);
         domain = ibv_alloc_pd(context);
         queue = ibv_create_cq(context, kEntries, nullptr, nullptr, 0);
-        region = ibv_reg_mr(domain, memory, sizeof memory, kAccess);
+        region = ibv_reg_mr(domain, memory.get(), kMemory, kAccess);
         require(domain && queue && region, "the first objects");
         active = make_queue_pair();
         passive = make_queue_pair();
         connect(active, passive->qp_num);
         connect(passive, active->qp_num);
-        local.addr = reinterpret_cast<std::uintptr_t>(memory);
+        local.addr = reinterpret_cast<std::uintptr_t>(memory.get());
         local.length = kBytes;
         local.lkey = region->lkey;
     }
@@ -125,7 +127,7 @@ struct Loop {
         request.num_sge = 1;
         request.opcode = opcode;
         request.send_flags = flags;
-        request.wr.rdma.remote_addr = local.addr + sizeof memory / 2;
+        request.wr.rdma.remote_addr = local.addr + kMemory / 2;
         request.wr.rdma.rkey = region->rkey;
         require(ibv_post_send(active, &request, &bad) == 0, "ibv_post_send");
     }
@@ -153,7 +155,7 @@ struct Loop {
         request.num_sge = 1;
         request.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
         request.send_flags = IBV_SEND_SIGNALED;
-        request.wr.atomic.remote_addr = local.addr + sizeof memory / 2;
+        request.wr.atomic.remote_addr = local.addr + kMemory / 2;
         request.wr.atomic.rkey = region->rkey;
         request.wr.atomic.compare_add = 1;
         require(ibv_post_send(active, &request, &bad) == 0, "ibv_post_send");
@@ -170,7 +172,8 @@ struct Loop {
         take_completion();
     }
 
-    alignas(8) char memory[64] = {};
+    // From the heap, so that a preloaded one decides the kind of memory.
+    std::unique_ptr<std::uint64_t[]> memory = std::make_unique<std::uint64_t[]>(kMemory / 8);
     int gid_index;
     ibv_context* context = nullptr;
     ibv_pd* domain = nullptr;

@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "dat/tools/perf/histogram.hpp"
-#include "dat/tools/perf/ticks.hpp"
 #include "test/bench/processes.hpp"
+#include "tools/perf/histogram.hpp"
+#include "tools/perf/ticks.hpp"
 
 namespace {
 

@@ -87,8 +87,8 @@ def symbols(build):
 # ---- types ----------------------------------------------------------------------------------------------------------
 
 def known_types():
-    """Returns (kind, name) of what test/unit/abi.tsv has: the promise, made from the reference's headers."""
-    with open(os.path.join(SOURCES, "test/unit/abi.tsv"), encoding="utf-8") as file:
+    """Returns (kind, name) of what test/dat/abi.tsv has: the promise, made from the reference's headers."""
+    with open(os.path.join(SOURCES, "test/dat/abi.tsv"), encoding="utf-8") as file:
         rows = [line.split("\t") for line in file]
     return [(row[0], row[1]) for row in rows if row[0] in ("struct", "union", "enum", "typedef", "prototype")]
 

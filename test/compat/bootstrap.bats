@@ -36,7 +36,7 @@ stand_in() { # NAME DIRECTORY SCRIPT
     stand_in apt-get "$tools" "echo \"apt-get \$*\" >>'$tree/asked'"
     stand_in env "$tools" 'while [ "${1#*=}" != "$1" ]; do shift; done; exec "$@"'
     stand_in grep "$tools" "exec $(command -v grep) \"\$@\""
-    stand_in sudo "$tools" 'exec "$@"'
+    stand_in sudo "$tools" '[ "$1" = -v ] || exec "$@"'
     PATH=$tools run "$tree/bootstrap" </dev/null
     echo "$output"
     cat "$tree/asked"
@@ -44,6 +44,30 @@ stand_in() { # NAME DIRECTORY SCRIPT
     [[ $output == *"installing libspdlog-dev"* ]]
     grep -q 'apt-get install -y .*libspdlog-dev' "$tree/asked"
     never grep -q 'apt-get install.*libibverbs-dev' "$tree/asked"
+}
+
+@test "bootstrap without root and sudo names the packages to ask for, and installs none" {
+    stand_in dpkg-query "$tools" 'case $* in *libspdlog-dev*) ;; *) echo install ok installed ;; esac'
+    stand_in apt-get "$tools" "echo \"apt-get \$*\" >>'$tree/asked'"
+    rm "$tools/id"
+    stand_in id "$tools" 'echo 1000'
+    stand_in grep "$tools" "exec $(command -v grep) \"\$@\""
+    PATH=$tools run "$tree/bootstrap" </dev/null
+    echo "$output"
+    [ "$status" = 1 ]
+    [[ $output == *"Ask an administrator to run:"*"apt-get install --no-install-recommends libspdlog-dev"*"--no-packages"* ]]
+    [ ! -e "$tree/asked" ]
+    # Nor where sudo refuses.
+    stand_in sudo "$tools" 'exit 1'
+    PATH=$tools run "$tree/bootstrap" </dev/null
+    [ "$status" = 1 ]
+    [[ $output == *"apt-get install --no-install-recommends libspdlog-dev"* ]]
+    [ ! -e "$tree/asked" ]
+}
+
+@test "bootstrap says how long the first build takes" {
+    PATH=$tools run "$tree/bootstrap" --no-packages
+    [[ $output == *"the first build takes about "*" minutes with "*" processors"* ]]
 }
 
 @test "bootstrap run again configures nothing and only makes" {

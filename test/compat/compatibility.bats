@@ -53,10 +53,10 @@ finds() {
 
 @test "a member at another place, a larger type and a changed prototype are found" {
     what=$("$compatibility" needs) || missing "not there: $what"
-    mkdir -p "$BATS_TEST_TMPDIR"/tree/{dat,test/compat,test/support,test/unit,doc}
+    mkdir -p "$BATS_TEST_TMPDIR"/tree/{dat,test/compat,test/support,test/dat,doc}
     cp "$compatibility" "${compatibility%/*}/binary_interface.py" "$BATS_TEST_TMPDIR/tree/test/compat"
     cp test/support/outcomes "$BATS_TEST_TMPDIR/tree/test/support"
-    cp test/unit/abi.tsv "$BATS_TEST_TMPDIR/tree/test/unit"
+    cp test/dat/abi.tsv "$BATS_TEST_TMPDIR/tree/test/dat"
     compatibility=$BATS_TEST_TMPDIR/tree/test/compat/compatibility
     for change in 's/^( *DAT_COUNT +)max_recv_dtos;/\1swapped;/' 's/^typedef DAT_UINT32 +DAT_TIMEOUT;/typedef DAT_UINT64 DAT_TIMEOUT;/' \
         's/^(.*dat_pz_free *\( *)(DAT_PZ_HANDLE)/\1DAT_COUNT, \2/'; do

@@ -12,17 +12,7 @@ setup() {
     export SOFTVERBS_FABRIC=$fabric
     enter_network=()
     network_process=
-    contain=()
-    local flags
-    # Where user name spaces are permitted each container has its own, in which we are root.
-    for flags in "--user --map-root-user --pid --fork --mount-proc --net" "--pid --fork --mount-proc --net"; do
-        # shellcheck disable=SC2086 # a list of words
-        unshare $flags --kill-child true 2>/dev/null || continue
-        # shellcheck disable=SC2206
-        contain=(unshare $flags --kill-child)
-        break
-    done
-    [ "${#contain[@]}" -gt 0 ] || skip "name spaces of processes are not permitted here"
+    find_containers
     need_program perl ibv_rc_pingpong
 }
 teardown() { stop_all; }

@@ -188,7 +188,8 @@ limits_are_reached() {
             esac
         done
     )
-    is_silent limits
+    # Which limit refused the post is told; nothing else is.
+    never grep -vE ' max_recv_dtos is 16, .* \[DAT115\]$' "$BATS_TEST_TMPDIR/limits.err"
     fabric_is_clean
 }
 
@@ -203,8 +204,8 @@ feature_passes() {
         printf '%s\n' "Server Name: $(address)" "Server Net Address: $(address)"
         for ((case = 0; case < $2; case++)); do
             echo "[[:space:]]*Function feature: .* case: $case"
-            # Memory of no length: the test's own expectation names another code than the reference answers.
-            [ "$1.$case" != mem.2 ] || printf '%s\n' 'DAT_GET_TYPE.* failed in file .*' 'Error = 196608, DAT_INSUFFICIENT_RESOURCES'
+            # Memory of no length, which is the device's affair: the test's own expectation names a code that no device answers.
+            [ "$1.$case" != mem.2 ] || printf '%s\n' 'DAT_GET_TYPE.* failed in file .*' 'Error = (0, DAT_SUCCESS|196608, DAT_INSUFFICIENT_RESOURCES)'
             [ "$1.$case" != queryinfo.9 ] || [ -z "${without_memory_windows:-}" ] ||
                 printf '%s\n' 'rc == DAT_SUCCESS failed in file .*' 'Error = 589824, DAT_MODEL_NOT_SUPPORTED'
             if [ "$1.$case" = queryinfo.5 ]; then echo 'Result: UNSUPP'; else echo 'Result: PASS'; fi

@@ -69,6 +69,21 @@ start_network() {
     flock -w 600 8
 }
 
+# The command that starts another one in a container, in name spaces of its own, goes to the array `contain`; the test is skipped
+# where there are none. Where user name spaces are permitted each container has its own, in which we are root.
+find_containers() {
+    local flags
+    contain=()
+    for flags in "--user --map-root-user --pid --fork --mount-proc --net" "--pid --fork --mount-proc --net"; do
+        # shellcheck disable=SC2086 # a list of words
+        unshare $flags --kill-child true 2>/dev/null || continue
+        # shellcheck disable=SC2206
+        contain=(unshare $flags --kill-child)
+        return
+    done
+    skip "name spaces of processes are not permitted here"
+}
+
 # usage: start NAME COMMAND... - in the background, in the test's network; its output goes to $BATS_TEST_TMPDIR/NAME.out, .err.
 start() {
     local name=$1

@@ -60,7 +60,7 @@ all_there() {
     fi
 }
 
-@test "make install puts every page, the schemas of the tools' documents, and the completion of bash in place" {
+@test "make install puts every page, the schemas of the tools' documents, and the completion of bash, zsh and fish in place" {
     for page in "$TOP_BUILDDIR"/doc/man/*.[1-9] "$TOP_BUILDDIR"/doc/man/man3/*.3; do
         [ -e "$page" ] || continue # without scdoc or perl there are none
         [ -n "$(find "$root" -name "${page##*/}")" ] || { echo "${page##*/}"; false; }
@@ -69,10 +69,47 @@ all_there() {
         [ -n "$(find "$root$prefix/share" -path "*/opendat/schema/${schema##*/}")" ] || { echo "$schema"; false; }
     done
     completions=$root$prefix/share/bash-completion/completions
-    for tool in $(sed -n 's/^complete -F _opendat //p' "$TOP_SRCDIR/etc/bash-completion"); do
+    for tool in $(sed -n 's/^complete -F _opendat //p' "$TOP_SRCDIR/etc/completion/opendat.bash"); do
         # shellcheck disable=SC2154 # set by setup
         [ -x "$root$bindir/$tool" ] && grep -q "^complete .*$tool" "$completions/$tool" || { echo "$tool"; false; }
+        grep -q "^for tool in .*$tool.*" "$root$prefix/share/fish/vendor_completions.d/$tool.fish"
+        grep -q "^#compdef .*$tool" "$root$prefix/share/zsh/site-functions/_opendat"
     done
+    never grep -rn '@completionsdir@' "$root$prefix/share/fish" "$root$prefix/share/zsh"
+}
+
+# usage: loader_cache DIRECTORIES CACHED... - the step of make install, with an ldconfig that looks in these directories, may change
+# nothing, and has these in its cache.
+loader_cache() {
+    printf '#!/bin/sh\ncase $* in -p) echo "%s" ;; *-N*) printf "%%s: (from x)\\n" %s ;; *) exit 1 ;; esac\n' "${*:2}" "$1" >"$BATS_TEST_TMPDIR/ldconfig"
+    chmod +x "$BATS_TEST_TMPDIR/ldconfig"
+    run env LDCONFIG="$BATS_TEST_TMPDIR/ldconfig" sh "$TOP_SRCDIR/etc/loader-cache" /usr/local/lib
+    [ "$status" = 0 ]
+}
+
+@test "make install makes the loader's cache, or tells the one command that is left" {
+    grep -q "etc/loader-cache' '\$(libdir)'" "$TOP_SRCDIR/dat/api/local.mk"
+    loader_cache '/usr/local/lib /lib' 'libdat2.so.2 (libc6,x86-64) => /usr/local/lib/libdat2.so.2'
+    [ -z "$output" ]
+    loader_cache '/usr/local/lib /lib'
+    [[ $output == *": ldconfig" ]]
+    loader_cache '/lib'
+    [[ $output == *"echo /usr/local/lib >/etc/ld.so.conf.d/opendat.conf && ldconfig"*"export LD_LIBRARY_PATH=/usr/local/lib" ]]
+}
+
+@test "make install-strip installs libraries and programs without symbols for debuggers, and they work" {
+    need_program readelf
+    stripped=$BATS_TEST_TMPDIR/stripped
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$stripped" install-strip >"$BATS_TEST_TMPDIR/log" 2>&1 ||
+        { tail -n 20 "$BATS_TEST_TMPDIR/log"; false; }
+    for file in "$stripped$libdir"/*.so.?.*.* "$stripped$libdir"/opendat/*.so "$stripped$bindir"/*; do
+        readelf -SW "$file" | grep -qE '\.(debug_info|symtab) ' && { echo "$file is not stripped"; false; }
+        [ "$(stat -c %s "$file")" -lt 8000000 ] || { echo "$file is large"; false; }
+    done
+    # What dat_trace and probes look for stays.
+    readelf -SW "$stripped$libdir/libdat2.so.2" | grep -q ' opendat_trace '
+    run env LD_LIBRARY_PATH="$stripped$libdir" DAT_OVERRIDE="$stripped$sysconfdir/dat.conf" SOFTVERBS_FABRIC="$BATS_TEST_TMPDIR" "$stripped$bindir/dat_info"
+    [[ $output == *soft0* ]] || { echo "$output"; false; }
 }
 
 @test "make install makes the links that linker and programs look for" {
@@ -100,7 +137,7 @@ all_there() {
     mkdir "$BATS_TEST_TMPDIR/work"
     run_to_end demo env -u LD_LIBRARY_PATH "TMPDIR=$BATS_TEST_TMPDIR/work" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" \
         sh "$TOP_SRCDIR/test/dtest/demo" "$root$prefix" -b 1000 -B 20
-    [[ $(tail -n 1 "$BATS_TEST_TMPDIR/demo.out") == "demo: PASSED: "* ]]
+    grep -q '^demo: PASSED: ' "$BATS_TEST_TMPDIR/demo.out"
     is_silent demo
 }
 
@@ -191,4 +228,27 @@ builds_and_runs() {
     env "LD_LIBRARY_PATH=$root$libdir" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" timeout 120 "$BATS_TEST_TMPDIR/program" >"$BATS_TEST_TMPDIR/out"
     grep -q '^ok 1 ' "$BATS_TEST_TMPDIR/out" && grep -q '^1\.\.' "$BATS_TEST_TMPDIR/out"
     [ "$(grep -c '^not ok\|^#' "$BATS_TEST_TMPDIR/out")" = 0 ] || { cat "$BATS_TEST_TMPDIR/out"; false; }
+}
+
+@test "PREFIX/dat-1.2 can be given as the prefix of uDAPL: its include and lib build a program of DAT 1.2, which runs" {
+    own=$root$prefix/dat-1.2
+    for header in "$TOP_SRCDIR"/dat/include/dat-1.2/dat/*.h; do cmp "$header" "$own/include/dat/${header##*/}"; done
+    for header in "$TOP_SRCDIR"/dat/include/dat/*.h; do [ -e "$own/include/dat/${header##*/}" ]; done
+    cmp "$TOP_SRCDIR/dat/include/dat2/udat.h" "$own/include/dat2/udat.h"
+    # As configure scripts do it for --with-udapl=PREFIX.
+    $CC -std=gnu99 -Wall -Wextra -Werror "-I$own/include" -iquote "$TOP_SRCDIR" "$TOP_SRCDIR/test/api/dat_1_2_test.c" \
+        "-L$own/lib" -ldat "-Wl,-rpath,$own/lib" -o "$BATS_TEST_TMPDIR/program"
+    env "LD_LIBRARY_PATH=$root$libdir" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" timeout 120 "$BATS_TEST_TMPDIR/program" >"$BATS_TEST_TMPDIR/out"
+    grep -q '^ok 1 ' "$BATS_TEST_TMPDIR/out" && ! grep -q '^not ok\|^#' "$BATS_TEST_TMPDIR/out" || { cat "$BATS_TEST_TMPDIR/out"; false; }
+}
+
+@test "PREFIX/dat-1.2 goes with make uninstall, but for what others have put there" {
+    elsewhere=$BATS_TEST_TMPDIR/elsewhere
+    for others in '' yes; do
+        env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$elsewhere" install-dat-1.2-prefix
+        [ -z "$others" ] || : >"$elsewhere$prefix/dat-1.2/lib/other"
+        env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$elsewhere" uninstall-dat-1.2-prefix
+        [ "$(find "$elsewhere$prefix" -path '*/dat-1.2*' -not -type d)" = "${others:+$elsewhere$prefix/dat-1.2/lib/other}" ]
+    done
+    rm "$elsewhere$prefix/dat-1.2/lib/other"
 }

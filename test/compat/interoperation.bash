@@ -76,8 +76,6 @@ run_pairing() {
     server_stack=("${stack[@]}")
     choose_stack "$4" "$1" "$2"
     client_stack=("${stack[@]}")
-    # The reference's socket manager knows the first entry of the GID table only: a peer that speaks first has to use that one too.
-    [ "$1-$3-$4" != scm-debian-ours ] || client_stack+=(DAPL_GID_INDEX=0)
     run_both "$kept/conversation" "$lost_conversations" peer_listens "${peer[@]}" -- "${peer[@]}" "$server_address"
     dtest=$TOP_BUILDDIR/.libs/dtest
     run_both "$kept/our dtest" "$lost_conversations" dtest_listens "$dtest" -s "${options[@]}" -- \

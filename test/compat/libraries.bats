@@ -25,6 +25,11 @@ as_golden() {
 @test "libdat2 exports, imports and needs what its list says" { as_golden libdat2.so.2; }
 @test "libsoftverbs exports, imports and needs what its list says" { as_golden libsoftverbs.so; }
 
+@test "libsoftverbs-heap exports, imports and needs what its list says" {
+    [ -e "$libraries/libsoftverbs-heap.so" ] || skip "it was built without jemalloc"
+    as_golden libsoftverbs-heap.so
+}
+
 @test "libdaplsoft exports the three names of a provider, and imports three of libdat2" { as_golden libdaplsoft.so.2; }
 @test "libdaplofa exports the three names of a provider, and imports three of libdat2" { as_golden libdaplofa.so.2; }
 @test "libdaploscm exports the three names of a provider, and imports three of libdat2" { as_golden libdaploscm.so.2; }

@@ -9,9 +9,19 @@ compat_scripts = \
     %reldir%/drop_in.bats %reldir%/device_errors.bats %reldir%/softverbs_ls.bats \
     %reldir%/containers.bats %reldir%/other_stacks.bats %reldir%/softverbs_man.bats %reldir%/pyverbs.bats \
     %reldir%/vendor_attributes.bats
+if SHARED_HEAP
+compat_scripts += %reldir%/shared_heap.bats
+endif
 TESTS += $(compat_scripts)
 EXTRA_DIST += %reldir%/helpers.bash %reldir%/dapl_programs.bash %reldir%/interoperation.bash %reldir%/recorder \
-    %reldir%/pyverbs_objects.py $(compat_scripts)
+    %reldir%/pyverbs_objects.py %reldir%/shared_heap.bats $(compat_scripts)
+
+# A program with an allocator of its own.
+EXTRA_PROGRAMS += test/compat/own_malloc
+check_DATA += test/compat/own_malloc
+test_compat_own_malloc_SOURCES = %reldir%/own_malloc.c
+test_compat_own_malloc_CFLAGS = $(AM_CFLAGS) -fno-builtin
+test_compat_own_malloc_LDADD = $(IBVERBS_LIBS)
 
 check_PROGRAMS += test/compat/softverbs_functions_test
 TESTS += test/compat/softverbs_functions_test
@@ -47,9 +57,9 @@ test_compat_vendor_attributes_LDADD = libdat2.la
 
 # Stand-ins for the system's verbs libraries, and a program that uses all devices; -rpath makes libtool build shared libraries.
 EXTRA_LTLIBRARIES = test/compat/fake_ibverbs.la test/compat/fake_rdmacm.la
-EXTRA_PROGRAMS += test/compat/both_devices test/compat/dlopen_verbs
+EXTRA_PROGRAMS += test/compat/both_devices test/compat/freed_lists test/compat/open_at_exit test/compat/dlopen_verbs
 check_DATA += test/compat/fake_ibverbs.la test/compat/fake_rdmacm.la test/compat/both_devices \
-    test/compat/dlopen_verbs
+    test/compat/freed_lists test/compat/open_at_exit test/compat/dlopen_verbs
 fake_ldflags = $(AM_LDFLAGS) -module -avoid-version -rpath /nonexistent
 test_compat_fake_ibverbs_la_SOURCES = %reldir%/fake_ibverbs.cpp %reldir%/fake_system.hpp
 test_compat_fake_ibverbs_la_LDFLAGS = $(fake_ldflags) -Wl,--version-script=$(srcdir)/%reldir%/fake_ibverbs.map
@@ -60,6 +70,10 @@ test_compat_dlopen_verbs_SOURCES = %reldir%/dlopen_verbs.c
 test_compat_dlopen_verbs_LDADD = -ldl
 test_compat_both_devices_SOURCES = %reldir%/both_devices.cpp
 test_compat_both_devices_LDADD = $(IBVERBS_LIBS) $(RDMACM_LIBS)
+test_compat_open_at_exit_SOURCES = %reldir%/open_at_exit.cpp
+test_compat_open_at_exit_LDADD = $(IBVERBS_LIBS)
+test_compat_freed_lists_SOURCES = %reldir%/freed_lists.cpp
+test_compat_freed_lists_LDADD = $(IBVERBS_LIBS) $(RDMACM_LIBS)
 
 # What our libraries look like from outside.
 # No test itself: check_PROGRAMS are all run as such.
@@ -69,6 +83,14 @@ test_compat_unload_SOURCES = %reldir%/unload.c
 test_compat_unload_LDADD = -ldl
 TESTS += %reldir%/libraries.bats %reldir%/install.bats
 EXTRA_DIST += %reldir%/libraries.bats %reldir%/install.bats %reldir%/header_path.c %reldir%/library-facts %reldir%/golden
+
+# Programs built with sanitizers, and valgrind. The script compiles sanitized.c itself.
+TESTS += %reldir%/sanitizers.bats
+EXTRA_DIST += %reldir%/sanitizers.bats %reldir%/sanitized.c
+
+# The script compiles fabric_listener.c itself.
+TESTS += %reldir%/fabric_listener.bats
+EXTRA_DIST += %reldir%/fabric_listener.bats %reldir%/fabric_listener.c
 
 # What a newcomer meets first.
 TESTS += %reldir%/bootstrap.bats %reldir%/readme.bats

@@ -44,6 +44,19 @@ LINES
     fabric_is_clean
 }
 
+@test "lists survive what programs do with rdma-core's: free(), another order, memory of their own in them" {
+    lists=$TOP_BUILDDIR/test/compat/freed_lists
+    run_to_end alone env MALLOC_CHECK_=3 "$tool" run "$lists"
+    has alone '^every list was freed$'
+    run_to_end both env MALLOC_CHECK_=3 LD_LIBRARY_PATH="$system" "$tool" run "$lists"
+    has both '^every list was freed$'
+    is_silent alone
+    is_silent both
+    # free() leaves the system's devices alone; the system's own function has the other list.
+    reached ibv_get_device_list 2
+    reached ibv_free_device_list 1
+}
+
 @test "SOFTVERBS_CM=system: rdma_cm is the system's alone" {
     run_to_end both env LD_LIBRARY_PATH="$system" "$tool" run --cm system "$both"
     has both "^event channel: the system's$"

@@ -110,6 +110,19 @@ lists_stopped() {
         [ "$(grep -c '^  queue pair' "$BATS_TEST_TMPDIR/ls.out")" -eq 1 ]
 }
 
+@test "softverbs ls: a program that returned from main with the device open is not counted among the dead" {
+    for when in '' afterwards; do
+        run_to_end program "$tool" run "$TOP_BUILDDIR/test/compat/open_at_exit" $when
+        has program '^open$'
+        run_to_end ls "$tool" ls
+        prints ls <<<"fabric $fabric: 0 processes"
+        run_to_end clean "$tool" clean --dry-run
+        prints clean <<<'nothing to remove'
+        is_silent program ls clean
+    done
+    has program '^destroyed: 0$'
+}
+
 @test "softverbs clean: removes what a killed process left, says what, and touches nothing of the living" {
     start_pair
     eventually ready_pairs

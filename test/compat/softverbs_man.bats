@@ -19,14 +19,14 @@ text_of() {
     for command in "" run ls clean; do
         # shellcheck disable=SC2086 # none, or a word
         "$tool" $command --help
-    done | sed -nE 's/^ +(--[a-z-]+).*/\1/p' | sort -u >"$BATS_TEST_TMPDIR/help"
-    text_of softverbs.1 | sed -n '/^OPTIONS/,/^OUTPUT/s/^ \+\(--[a-z-]\+\).*/\1/p' | sort -u >"$BATS_TEST_TMPDIR/page"
+    done | sed -nE 's/^ +(-[a-zA-Z], )?(--[a-z-]+).*/\2/p' | sort -u >"$BATS_TEST_TMPDIR/help"
+    text_of softverbs.1 | sed -n '/^OPTIONS/,/^OUTPUT/s/^ \+\(-[a-zA-Z], \)\?\(--[a-z-]\+\).*/\2/p' | sort -u >"$BATS_TEST_TMPDIR/page"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/help")" -ge 7 ]
     diff "$BATS_TEST_TMPDIR/help" "$BATS_TEST_TMPDIR/page"
 }
 
 @test "softverbs(7) lists each SOFTVERBS_ setting, and no other" {
-    sed -nE 's/^SETTING\([A-Za-z]+, "(SOFTVERBS_[A-Z_]+)".*/\1/p' "$TOP_SRCDIR/dapl/support/settings.def" | sort >"$BATS_TEST_TMPDIR/table"
+    sed -nE 's/^SETTING\([A-Za-z]+, "(SOFTVERBS_[A-Z_]+)".*/\1/p' "$TOP_SRCDIR/support/settings/settings.def" | sort >"$BATS_TEST_TMPDIR/table"
     text_of softverbs.7 | sed -nE '/^SETTINGS/,/^CONTAINERS/s/^ +(SOFTVERBS_[A-Z_]+)$/\1/p' | sort >"$BATS_TEST_TMPDIR/page"
     [ -s "$BATS_TEST_TMPDIR/table" ]
     diff "$BATS_TEST_TMPDIR/table" "$BATS_TEST_TMPDIR/page"

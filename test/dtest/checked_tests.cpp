@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "dat/tools/failure.hpp"
 #include "test/dtest/pattern.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest {
 

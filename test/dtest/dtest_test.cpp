@@ -2,6 +2,7 @@
 /// @file
 /// The parts of dtest that decide whether a transfer was right, and those that read what a peer
 /// sent or a user typed.
+#include <arpa/inet.h>
 #include <getopt.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -11,11 +12,11 @@
 #include <random>
 #include <vector>
 
-#include "dat/tools/failure.hpp"
 #include "test/dtest/options.hpp"
 #include "test/dtest/pattern.hpp"
 #include "test/dtest/record.hpp"
 #include "test/dtest/side_channel.hpp"
+#include "tools/common/failure.hpp"
 
 namespace {
 
@@ -138,6 +139,31 @@ TEST(DtestRecord, AnAddressOfLidAndQpnIsAnIpv6Form) {
     const sockaddr_storage address = got.address();
     EXPECT_EQ(address.ss_family, AF_INET6);
     EXPECT_EQ(reinterpret_cast<const sockaddr_in6&>(address).sin6_port, 0x1234);
+}
+
+TEST(DtestRecord, AnIpv6AddressIsReachedWithoutTheServersInterface) {
+    sockaddr_in6 server{};
+    server.sin6_family = AF_INET6;
+    server.sin6_scope_id = 7;
+    ASSERT_EQ(inet_pton(AF_INET6, "fe80::1", &server.sin6_addr), 1);
+    const Record sent = record_for(reinterpret_cast<const sockaddr*>(&server), std::string(55, 'p'),
+                                   *kRecord.terms);
+    const Record got = decode_record(encode_record(sent));
+    EXPECT_EQ(*got.terms, *kRecord.terms);
+    const sockaddr_storage address = got.address();
+    ASSERT_EQ(address.ss_family, AF_INET6);
+    const auto& in6 = reinterpret_cast<const sockaddr_in6&>(address);
+    EXPECT_TRUE(IN6_ARE_ADDR_EQUAL(&in6.sin6_addr, &server.sin6_addr));
+    EXPECT_EQ(in6.sin6_scope_id, 0u);
+}
+
+TEST(DtestRecord, AnIpv6AddressTakesRoomOfTheProvidersName) {
+    Record record = kRecord;
+    record.ipv6 = in6addr_loopback;
+    record.provider.assign(55, 'p');
+    EXPECT_EQ(decode_record(encode_record(record)).provider, record.provider);
+    record.provider.assign(56, 'p');
+    EXPECT_THROW(encode_record(record), tools::Failure);
 }
 
 TEST(DtestRecord, RefusesWhatIsNoRecord) {

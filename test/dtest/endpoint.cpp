@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "dat/tools/failure.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest {
 
@@ -59,13 +59,8 @@ void Endpoint::open(const std::string& provider) {
     std::string name = provider;
     const DAT_RETURN code =
         timed("open", [&] { return dat_ia_open(name.data(), 8, &async_evd_, &ia_); });
-    if (code != DAT_SUCCESS) {
-        ia_ = DAT_HANDLE_NULL;
-        throw Failure(
-            "dat_ia_open " + provider, code_name(code), "DAT_SUCCESS",
-            "check that dat.conf (DAT_OVERRIDE names another one) has a line for it whose library "
-            "and device are there; see dat.conf(5)");
-    }
+    if (code != DAT_SUCCESS) ia_ = DAT_HANDLE_NULL;
+    tools::require_open(code, provider);
     query();
 }
 

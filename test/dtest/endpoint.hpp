@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "dat/tools/clock.hpp"
 #include "test/dtest/options.hpp"
 #include "test/dtest/region.hpp"
+#include "tools/common/clock.hpp"
 
 namespace dtest {
 

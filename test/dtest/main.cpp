@@ -33,7 +33,7 @@ void run(Options& options) {
                                                     : run_reference_tests(endpoint, options);
     endpoint.disconnect(!options.server(), patience(options, 0));
     endpoint.close();
-    print_table(results);
+    print_table(results, options.one_way);
     print_result_lines(results, options, endpoint.empty_polls());
     if (options.times) print_step_times(results, endpoint.times());
 }

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "dat/tools/getopt_table.hpp"
+#include "config.h"
+#include "tools/common/getopt_table.hpp"
 
 namespace dtest {
 
@@ -14,12 +15,14 @@ namespace {
 
 constexpr int kHelp = 1000;
 constexpr int kTimeout = 1001;
+constexpr int kIa = 1002;
 
 constexpr GetoptOption kOptions[] = {
     {'s', "server", nullptr, "run as the server (default)"},
     {'h', "host", "HOST",
      "run as a client of the server on HOST; the provider is then the server's"},
-    {'P', "provider", "NAME", "provider, as named in dat.conf (default soft0)"},
+    {'P', "provider", "IA", "provider, as named in dat.conf (default soft0)"},
+    {kIa, "ia", "IA", "the same, as other tools call it"},
     {'b', "buffer-length", "N", "bytes of a transfer (default 4194304; 1 with -W alone)"},
     {'B', "burst", "N", "number of RDMA writes (default 1000)"},
     {'S', "signal-rate", "N", "ask for a completion every N RDMA writes (default 10)"},
@@ -36,6 +39,7 @@ constexpr GetoptOption kOptions[] = {
     {'v', "verbose", nullptr, "print each step"},
     {'U', "usage", nullptr, "print this text and exit with status 244"},
     {kTimeout, "timeout", "SECONDS", "give up when the peer stands still for so long (default 30)"},
+    {'V', "version", nullptr, "print the version"},
     {kHelp, "help", nullptr, "print this text"},
 };
 
@@ -74,6 +78,7 @@ bool take(Options& options, int letter, const char* value) {
             options.host = value;
             return !options.host.empty();
         case 'P':
+        case kIa:
             options.provider = value;
             options.provider_given = true;
             return true;
@@ -188,6 +193,11 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
         if (letter == kHelp || letter == 'U') {
             print_help(stdout);
             if (letter == kHelp) exit_status = 0;
+            return std::nullopt;
+        }
+        if (letter == 'V') {
+            std::puts("dtest " PACKAGE_VERSION);
+            exit_status = 0;
             return std::nullopt;
         }
         if (!take(options, letter, optarg)) {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "dat/tools/failure.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest {
 
@@ -16,6 +16,12 @@ namespace {
 
 constexpr std::size_t kTermsOffset = 104;
 constexpr char kTermsMark[] = {'O', 'D', 'T', '1'};
+/// The address lies in front of the terms, and the mark says so.
+constexpr char kTermsMarkWithIpv6[] = {'O', 'D', 'T', '2'};
+constexpr std::size_t kIpv6Offset = kTermsOffset - sizeof(in6_addr);
+constexpr std::size_t kNumbersSize = sizeof "0000:00000000:00000000:00000000:" - 1;
+constexpr std::size_t kMaxProviderNameBesideIpv6 = kIpv6Offset - kNumbersSize - 1;
+static_assert(kMaxProviderNameBesideIpv6 == 55);
 
 Failure bad_record(const std::string& found) {
     return Failure("server's record", found, "LID:QPN:SCOPE:IPV4:PROVIDER in 128 bytes",
@@ -40,14 +46,19 @@ std::uint32_t take_hex(const char*& text, unsigned digits) {
     return value;
 }
 
-std::optional<Terms> decode_terms(const RecordBytes& bytes, std::size_t text_length) {
-    const char* from = bytes.data() + kTermsOffset;
-    if (text_length >= kTermsOffset || std::memcmp(from, kTermsMark, sizeof kTermsMark) != 0) {
-        return std::nullopt;
-    }
+bool is_marked(const RecordBytes& bytes, const char (&mark)[sizeof kTermsMark]) {
+    return std::memcmp(bytes.data() + kTermsOffset, mark, sizeof mark) == 0;
+}
+
+/// @param text_length of the text in front.
+void decode_rest(const RecordBytes& bytes, std::size_t text_length, Record& record) {
+    const bool has_ipv6 = is_marked(bytes, kTermsMarkWithIpv6);
+    if (text_length >= (has_ipv6 ? kIpv6Offset : kTermsOffset)) return;
+    if (!has_ipv6 && !is_marked(bytes, kTermsMark)) return;
     std::uint32_t words[4];
-    std::memcpy(words, from + sizeof kTermsMark, sizeof words);
-    return Terms{ntohl(words[0]), ntohl(words[1]), ntohl(words[2]), ntohl(words[3])};
+    std::memcpy(words, bytes.data() + kTermsOffset + sizeof kTermsMark, sizeof words);
+    record.terms = Terms{ntohl(words[0]), ntohl(words[1]), ntohl(words[2]), ntohl(words[3])};
+    if (has_ipv6) std::memcpy(&record.ipv6, bytes.data() + kIpv6Offset, sizeof record.ipv6);
 }
 
 }  // namespace
@@ -79,17 +90,20 @@ sockaddr_storage Record::address() const {
         in6.sin6_family = AF_INET6;
         in6.sin6_port = lid;
         in6.sin6_flowinfo = qpn;
-        in6.sin6_scope_id = ntohl(scope);
+        if (has_ib_form()) in6.sin6_scope_id = ntohl(scope);
+        in6.sin6_addr = ipv6;
         std::memcpy(&storage, &in6, sizeof in6);
     }
     return storage;
 }
 
 RecordBytes encode_record(const Record& record) {
-    if (record.provider.empty() || record.provider.size() > kMaxProviderName) {
+    const bool has_ipv6 = record.terms && record.has_ipv6();
+    const std::size_t room = has_ipv6 ? kMaxProviderNameBesideIpv6 : kMaxProviderName;
+    if (record.provider.empty() || record.provider.size() > room) {
         throw Failure("server's record",
                       "provider name of " + std::to_string(record.provider.size()) + " bytes",
-                      "1 to 63, the room that every dtest has",
+                      format("1 to %zu, the room that every dtest has", room),
                       "give the provider a shorter name in dat.conf");
     }
     RecordBytes bytes{};
@@ -99,9 +113,11 @@ RecordBytes encode_record(const Record& record) {
         const Terms& terms = *record.terms;
         const std::uint32_t words[4] = {htonl(terms.modes), htonl(terms.size), htonl(terms.burst),
                                         htonl(terms.increment)};
-        std::memcpy(bytes.data() + kTermsOffset, kTermsMark, sizeof kTermsMark);
+        std::memcpy(bytes.data() + kTermsOffset, has_ipv6 ? kTermsMarkWithIpv6 : kTermsMark,
+                    sizeof kTermsMark);
         std::memcpy(bytes.data() + kTermsOffset + sizeof kTermsMark, words, sizeof words);
     }
+    if (has_ipv6) std::memcpy(bytes.data() + kIpv6Offset, &record.ipv6, sizeof record.ipv6);
     return bytes;
 }
 
@@ -122,11 +138,11 @@ Record decode_record(const RecordBytes& bytes) {
         if (c <= ' ' || c > '~')
             throw bad_record(format("byte 0x%02x in the provider's name", c & 0xff));
     }
-    if (record.ipv4 == 0 && (record.lid == 0 || record.qpn == 0)) {
-        throw bad_record("neither an IPv4 address nor LID and QPN");
+    decode_rest(bytes, static_cast<std::size_t>(static_cast<const char*>(end) - bytes.data()),
+                record);
+    if (record.ipv4 == 0 && !record.has_ib_form() && !record.has_ipv6()) {
+        throw bad_record("neither an IPv4 or IPv6 address nor LID and QPN");
     }
-    record.terms =
-        decode_terms(bytes, static_cast<std::size_t>(static_cast<const char*>(end) - bytes.data()));
     return record;
 }
 
@@ -141,6 +157,7 @@ Record record_for(const sockaddr* address, const std::string& provider, const Te
         record.lid = in6->sin6_port;
         record.qpn = in6->sin6_flowinfo;
         record.scope = htonl(in6->sin6_scope_id);
+        record.ipv6 = in6->sin6_addr;
     } else {
         throw Failure("dat_ia_query", format("ia_address_ptr of family %d", address->sa_family),
                       "AF_INET or AF_INET6", "check the provider's line in dat.conf");

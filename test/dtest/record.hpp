@@ -3,7 +3,7 @@
 /// The 128 bytes that a dtest server sends over the TCP side channel: where it is and on which
 /// provider, as text that every dtest understands (`LID:QPN:SCOPE:IPV4:PROVIDER`, hexadecimal), and
 /// in the bytes behind the text, which other dtests do not read, the options that both sides must
-/// share.
+/// share, and an IPv6 address.
 #pragma once
 
 #include <netinet/in.h>
@@ -43,12 +43,16 @@ struct Record {
     std::uint32_t ipv4 = 0;
     std::string provider;
     std::optional<Terms> terms;  ///< absent when the server is not a dtest of this kind
+    in6_addr ipv6{};  ///< all zero where there is none; a GID where there are LID and QPN
 
-    /// @return the address to connect to. Port (IPv6 form: the LID) is as in the record.
+    bool has_ib_form() const { return lid != 0 && qpn != 0; }
+    bool has_ipv6() const { return !IN6_IS_ADDR_UNSPECIFIED(&ipv6); }
+    /// @return the address to connect to. The interface of a link-local one is left to this
+    /// machine.
     sockaddr_storage address() const;
 };
 
-/// @throws Failure when the provider's name does not fit.
+/// @throws Failure when the provider's name does not fit: 63 bytes, or 55 beside an IPv6 address.
 RecordBytes encode_record(const Record& record);
 /// Checks every byte: they come from a peer. @throws Failure on anything unexpected.
 Record decode_record(const RecordBytes& bytes);

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "dat/tools/failure.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest {
 

@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "dat/tools/failure.hpp"
 #include "test/dtest/side_channel.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest {
 
@@ -86,9 +86,7 @@ void say(const char* text) {
 }
 
 void require_established(const DAT_EVENT& event, const char* call) {
-    if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED) return;
-    throw Failure(call, event_name(event.event_number), "DAT_CONNECTION_EVENT_ESTABLISHED",
-                  "look at the other side's messages; both must use the same kind of provider");
+    tools::require_established(event.event_number, call);
 }
 
 // -- server

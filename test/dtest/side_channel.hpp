@@ -3,8 +3,8 @@
 /// The record that a client gets from its server over TCP, before anything of DAT.
 #pragma once
 
-#include "dat/tools/socket.hpp"
 #include "test/dtest/record.hpp"
+#include "tools/common/socket.hpp"
 
 namespace dtest {
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
 
 namespace dtest {
 
@@ -29,41 +30,56 @@ const char* name(Operation operation) {
     return "?";
 }
 
-/// One way of a round trip counts as one transfer.
-double latency_us(const Result& result) {
-    return result.total_us / result.count / (is_ping_pong(result.operation) ? 2 : 1);
+bool is_write(Operation operation) {
+    return operation == Operation::kWrite || operation == Operation::kWriteImmediate;
+}
+
+/// Transfers that the time is divided by. One way of a round trip counts as one, and where both
+/// sides write at the same time, the other side's count too, as the reference has it.
+std::uint32_t transfers(const Result& result, bool one_way) {
+    const bool two = is_ping_pong(result.operation) || (is_write(result.operation) && !one_way);
+    return two ? result.count * 2 : result.count;
+}
+
+double latency_us(const Result& result, bool one_way) {
+    return result.total_us / transfers(result, one_way);
 }
 
 /// Bytes per microsecond are megabytes per second.
-double bandwidth(const Result& result) {
-    return result.size / latency_us(result);
+double bandwidth(const Result& result, bool one_way) {
+    return result.size / latency_us(result, one_way);
 }
 
 void print_ping_pong(int pid, const Result& result) {
     std::printf("%d: %s PingPong: (%u x %u) Total %6.2f us: latency %3.2f us, BW %4.2f MB/s\n", pid,
                 result.operation == Operation::kWritePingPong ? "RDMA write" : "Message",
-                result.count, result.size, result.total_us, latency_us(result), bandwidth(result));
+                result.count, result.size, result.total_us, latency_us(result, true),
+                bandwidth(result, true));
 }
 
 void print_write(int pid, const Result& result, bool one_way, unsigned long empty_polls) {
-    const std::uint32_t messages = one_way ? result.count : result.count * 2;
+    const std::uint32_t messages = transfers(result, one_way);
     std::printf(
         "\n%d: RDMA write (%s): Total=%6.2f usec, itime=%6.2f us, poll=%lu, %u x %u, %4.2f "
         "MB/sec\n",
         pid, one_way ? "uni-direction" : "bi-direction", result.total_us,
-        result.total_us / messages, empty_polls, messages, result.size,
-        result.size * (messages / result.total_us));
+        latency_us(result, one_way), empty_polls, messages, result.size,
+        bandwidth(result, one_way));
 }
 
 }  // namespace
 
-void print_table(const std::vector<Result>& results) {
+void print_table(const std::vector<Result>& results, bool one_way) {
     if (results.empty()) return;
-    std::printf("\n%12s  %-26s %10s %14s %12s\n", "size (bytes)", "operation", "count",
+    std::printf("\n%12s  %-36s %7s %14s %12s\n", "size (bytes)", "operation", "count",
                 "latency (us)", "MB/s");
     for (const Result& result : results) {
-        std::printf("%12u  %-26s %10u %14.2f %12.6g\n", result.size, name(result.operation),
-                    result.count, latency_us(result), bandwidth(result));
+        const bool both = is_write(result.operation) && !one_way;
+        const std::string operation =
+            std::string(name(result.operation)) + (both ? ", both ways" : "");
+        std::printf("%12u  %-36s %7u %14.2f %12.2f\n", result.size, operation.c_str(),
+                    both ? transfers(result, one_way) : result.count, latency_us(result, one_way),
+                    bandwidth(result, one_way));
     }
 }
 
@@ -83,7 +99,7 @@ void print_step_times(const std::vector<Result>& results, const StepTimes& steps
     for (const Result& result : results) {
         if (result.operation != Operation::kRead) continue;
         std::printf("%d: RDMA read:   Total=%10.2f usec,   %u bursts, itime=%10.2f usec\n", pid,
-                    result.total_us, result.count, latency_us(result));
+                    result.total_us, result.count, latency_us(result, true));
     }
     double total = 0;
     for (const auto& [step, microseconds] : steps) {

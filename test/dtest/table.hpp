@@ -20,7 +20,8 @@ struct Result {
     double total_us;      ///< without filling and checking
 };
 
-void print_table(const std::vector<Result>& results);
+/// @param one_way of RDMA writes; else both sides' are counted, as in the lines of results
+void print_table(const std::vector<Result>& results, bool one_way);
 /// @param empty_polls how often polling found nothing
 void print_result_lines(const std::vector<Result>& results, const Options& options,
                         unsigned long empty_polls);

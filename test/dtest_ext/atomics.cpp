@@ -4,8 +4,8 @@
 #include <cstring>
 #include <set>
 
-#include "dat/tools/failure.hpp"
 #include "test/dtest_ext/connection.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 

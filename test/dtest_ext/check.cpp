@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "dat/tools/failure.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "dat/tools/failure.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 
@@ -89,9 +89,7 @@ void Connection::establish() {
                         "dat_ep_connect", "check that the server's address can be reached");
     }
     const DAT_EVENT event = wait_event(context_, connection_evd_, "connection event");
-    if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED) return;
-    throw Failure("connection", event_name(event.event_number), "DAT_CONNECTION_EVENT_ESTABLISHED",
-                  "look at the other side's messages; both must use the same kind of provider");
+    tools::require_established(event.event_number, "connection");
 }
 
 void Connection::connect(unsigned receives) {

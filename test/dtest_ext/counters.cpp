@@ -3,8 +3,8 @@
 /// Counters of IAs, endpoints and EVDs.
 #include <cstdio>
 
-#include "dat/tools/failure.hpp"
 #include "test/dtest_ext/immediate.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "dat/tools/failure.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Datagrams between endpoints of the client and one or more of the server.
-#include "dat/tools/failure.hpp"
 #include "test/dtest_ext/datagram_endpoint.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "dat/tools/failure.hpp"
 #include "test/dtest_ext/connection.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 

@@ -3,8 +3,8 @@
 
 #include <dat2/dat_trclvl.h>
 
-#include "dat/tools/failure.hpp"
 #include "test/dtest_ext/connection.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 
@@ -33,13 +33,8 @@ Device::Device(const Options& options)
     : slot_bytes_(std::max<std::size_t>(options.size, kSmallestSlot)) {
     std::string name = options.provider;
     const DAT_RETURN code = dat_ia_open(name.data(), 8, &async_evd_, &ia_);
-    if (code != DAT_SUCCESS) {
-        ia_ = DAT_HANDLE_NULL;
-        throw Failure(
-            "dat_ia_open " + name, code_name(code), "DAT_SUCCESS",
-            "check that dat.conf (DAT_OVERRIDE names another one) has a line for it whose library "
-            "and device are there; see dat.conf(5)");
-    }
+    if (code != DAT_SUCCESS) ia_ = DAT_HANDLE_NULL;
+    tools::require_open(code, name);
     require_success(dat_ia_query(ia_, nullptr, DAT_IA_FIELD_ALL, &ia_attributes_,
                                  DAT_PROVIDER_FIELD_ALL, &provider_attributes_),
                     "dat_ia_query", kFault);

@@ -3,9 +3,9 @@
 /// Waiting for events and looking at them, and what is sent.
 #include <cstring>
 
-#include "dat/tools/failure.hpp"
 #include "test/dtest/pattern.hpp"
 #include "test/dtest_ext/connection.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 

@@ -2,7 +2,7 @@
 /// @file
 /// Numbers beside the data: with writes, with sends, and when both meet the same receives.
 #include "test/dtest_ext/immediate.hpp"
-#include "dat/tools/failure.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 

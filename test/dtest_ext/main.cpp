@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <exception>
 
-#include "dat/tools/failure.hpp"
 #include "test/dtest_ext/attributes.hpp"
 #include "test/dtest_ext/check.hpp"
+#include "tools/common/failure.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "config.h"
-#include "dat/tools/getopt_table.hpp"
+#include "tools/common/getopt_table.hpp"
 
 namespace dtest_ext {
 
@@ -13,7 +13,7 @@ using namespace tools;
 namespace {
 
 constexpr int kHelp = 1000;
-constexpr int kVersion = 1001;
+constexpr int kIa = 1001;
 constexpr int kTimeout = 1002;
 constexpr int kSeed = 1003;
 constexpr int kRounds = 1004;
@@ -23,7 +23,8 @@ constexpr GetoptOption kOptions[] = {
     {'c', "client", nullptr, "run as a client of the server on this machine, unless -h names one"},
     {'h', "host", "HOST",
      "run as a client of the server on HOST; the provider is then the server's"},
-    {'P', "provider", "NAME", "provider, as named in dat.conf (default soft0)"},
+    {'P', "provider", "IA", "provider, as named in dat.conf (default soft0)"},
+    {kIa, "ia", "IA", "the same, as other tools call it"},
     {'b', "buffer-length", "N", "bytes of the largest transfer (default 4096)"},
     {'u', "datagrams", nullptr, "datagram endpoints only"},
     {'U', "datagram-endpoints", "N", "the client's datagram endpoints (default 4)"},
@@ -34,7 +35,7 @@ constexpr GetoptOption kOptions[] = {
     {kSeed, "seed", "N", "what every number and byte that is sent derives from (default 1)"},
     {kRounds, "rounds", "N", "go through all checks so often (default 1)"},
     {kTimeout, "timeout", "SECONDS", "give up when the peer stands still for so long (default 60)"},
-    {kVersion, "version", nullptr, "print the version"},
+    {'V', "version", nullptr, "print the version"},
     {kHelp, "help", nullptr, "print this text"},
 };
 
@@ -68,6 +69,7 @@ bool take(Options& options, int letter, const char* value) {
             options.host = value;
             return !options.host.empty();
         case 'P':
+        case kIa:
             options.provider = value;
             options.provider_given = true;
             return true;
@@ -120,9 +122,9 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
     exit_status = kUsageStatus;
     for (int letter; (letter = getopt_long(argc, argv, syntax.letters.c_str(), syntax.names.data(),
                                            nullptr)) != -1;) {
-        if (letter == kHelp || letter == kVersion) {
+        if (letter == kHelp || letter == 'V') {
             if (letter == kHelp) print_help(stdout);
-            if (letter == kVersion) std::puts("dtest_ext " PACKAGE_VERSION);
+            if (letter == 'V') std::puts("dtest_ext " PACKAGE_VERSION);
             exit_status = 0;
             return std::nullopt;
         }

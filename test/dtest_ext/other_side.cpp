@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "dat/tools/failure.hpp"
 #include "test/dtest/side_channel.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 

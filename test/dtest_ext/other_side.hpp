@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <string>
 
-#include "dat/tools/socket.hpp"
 #include "test/dtest/record.hpp"
 #include "test/dtest_ext/options.hpp"
+#include "tools/common/socket.hpp"
 
 namespace dtest_ext {
 

@@ -7,8 +7,8 @@
 
 #include <cstring>
 
-#include "dat/tools/failure.hpp"
 #include "test/dtest_ext/immediate.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Immediate data that meets the receives of a shared receive queue (SRQ).
-#include "dat/tools/failure.hpp"
 #include "test/dtest_ext/immediate.hpp"
+#include "tools/common/failure.hpp"
 
 namespace dtest_ext {
 

@@ -12,6 +12,9 @@
 #include <deque>
 #include <mutex>
 
+#include "providers/cma/manager.hpp"
+#include "providers/cma/rdma_devices.hpp"
+
 namespace {
 
 /// The bytes are of the exact size, so that the address sanitizer sees a read behind their end.
@@ -63,6 +66,12 @@ void bind(rdma_cm_id& id) {
 }  // namespace
 
 namespace fake {
+
+const dapl::Library kRdmaLibrary = {[](std::string_view ia_name, std::string_view ia_params) {
+                                        return dapl::cma::open_manager(dapl::cma::kRdmaDevices,
+                                                                       ia_name, ia_params);
+                                    },
+                                    {}};
 
 void bind_to(ibv_context* context) {
     device = context;

@@ -10,7 +10,12 @@
 #include <span>
 #include <vector>
 
+#include "dapl/provider/library.hpp"
+
 namespace fake {
+
+/// The library whose connection manager is the one over rdma_cm.
+extern const dapl::Library kRdmaLibrary;
 
 /// What rdma_bind_addr finds behind the next addresses.
 void bind_to(ibv_context* context);

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string>
 
-#include "dapl/support/configuration.hpp"
-#include "dapl/support/setting_values.hpp"
 #include "dat/registry/configured_ias.hpp"
+#include "support/settings/configuration.hpp"
+#include "support/settings/setting_values.hpp"
 #include "test/fuzz/input.hpp"
 
 namespace {

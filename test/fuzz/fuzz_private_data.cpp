@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "dapl/cm/lock.hpp"
-#include "dapl/entry.hpp"
+#include "dapl/provider/entry.hpp"
+#include "test/dapl/fake_device.hpp"
 #include "test/fuzz/fake_rdmacm.hpp"
 #include "test/fuzz/input.hpp"
-#include "test/unit/fake_device.hpp"
 
 namespace {
 
@@ -60,7 +60,7 @@ struct Sent {
 /// An adapter with a service point, made once; everything else lives for one input.
 class Adapter {
   public:
-    explicit Adapter(int number) : open_(number, "lo 0") {
+    explicit Adapter(int number) : open_(number, "lo 0", fake::kRdmaLibrary) {
         succeed(entry::pz_create(open_.ia, &pz_));
         transfers_ = evd(DAT_EVD_DTO_FLAG);
         connections_ = evd(DAT_EVD_CONNECTION_FLAG);

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-#include "providers/soft/fabric/process.hpp"
+#include "providers/soft/softverbs/fabric/process.hpp"
 #include "test/fuzz/input.hpp"
 #include "test/support/process.hpp"
 #include "test/support/raw_member.hpp"

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <vector>
 
-#include "dat/tools/regd/arbiter.hpp"
 #include "test/fuzz/input.hpp"
+#include "tools/regd/arbiter.hpp"
 
 namespace {
 
@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
         const auto parsed = dapl::memory::regd::parse(&message, length);
         if (!parsed || parsed->kind != Kind::kReport) continue;
-        require(std::strlen(parsed->adapter) < dapl::memory::regd::kAdapterRoom, "names end");
+        require(std::strlen(parsed->adapter) < dapl::memory::kNameRoom, "names end");
         check(arbiter, arbiter.report(client, static_cast<uid_t>(client % 3), 1, *parsed));
     }
     return 0;

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "dat/tools/failure.hpp"
-#include "dat/tools/trace/report.hpp"
-#include "dat/tools/trace/source.hpp"
-#include "dat/tools/trace/timeline.hpp"
 #include "test/fuzz/input.hpp"
+#include "tools/common/failure.hpp"
+#include "tools/trace/report.hpp"
+#include "tools/trace/source.hpp"
+#include "tools/trace/timeline.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::span bytes(reinterpret_cast<const std::byte*>(data), size);

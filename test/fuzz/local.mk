@@ -43,15 +43,12 @@ test_fuzz_fuzz_records_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_TEST='"the software device takes any records from a peer"' \
     -DFUZZ_CORPORA='"test/fuzz/corpus/records"'
 
-# One archive: the core and the manager need each other.
-check_LTLIBRARIES += libcma_with_core.la
-libcma_with_core_la_SOURCES =
-libcma_with_core_la_LIBADD = libdaplcore.la libcma.la libsupport.la
+cma_libs = libcma.la libdaplcore.la libsupport.la
 fake_rdmacm = %reldir%/fake_rdmacm.cpp %reldir%/fake_rdmacm.hpp \
-    test/unit/fake_device.cpp test/unit/fake_device.hpp providers/cma/rdma_devices.cpp
+    test/dapl/fake_device.cpp test/dapl/fake_device.hpp providers/cma/rdma_devices.cpp providers/cma/rdma_devices.hpp
 
 test_fuzz_fuzz_private_data_SOURCES = %reldir%/fuzz_private_data.cpp $(fake_rdmacm) $(fuzz_main)
-test_fuzz_fuzz_private_data_LDADD = libcma_with_core.la
+test_fuzz_fuzz_private_data_LDADD = $(cma_libs)
 test_fuzz_fuzz_private_data_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_private_data_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_TEST='"the connection manager over rdma_cm takes any events and private data from a peer"' \
@@ -71,9 +68,4 @@ test_fuzz_fuzz_regd_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_TEST='"dat_regd takes any messages from its clients and gives nobody more than there is"' \
     -DFUZZ_CORPORA='"test/fuzz/corpus/regd"'
 
-# The same parts, with the events of rdma_cm one by one.
-check_PROGRAMS += test/unit/cma_events_test
-TESTS += test/unit/cma_events_test
-test_unit_cma_events_test_SOURCES = test/unit/cma_events_test.cpp test/support/process.hpp $(fake_rdmacm)
-test_unit_cma_events_test_LDADD = libtestmain.la libcma_with_core.la
 EXTRA_DIST += %reldir%/corpus

@@ -16,6 +16,7 @@ on_scm_rxe() { use_device ours scm rxe0; }
 our_dtest_passes() {
     local side
     start server "${stack[@]}" "$TOP_BUILDDIR/.libs/dtest" -s -P ia "$@"
+    await_port server 15828  # a client that has to wait for long says so
     start client "${stack[@]}" "$TOP_BUILDDIR/.libs/dtest" -h "$server_address" "$@"
     await_end client
     await_end server

@@ -192,7 +192,7 @@ nobody; join the group audio (\`usermod -aG audio nobody\`) and log in anew [DAT
     opens 0x00040000 "$refused /dev/infiniband/uverbs0: No such file or directory; it is needed for rxe0; $remedy"
 }
 
-# ib_uverbs cannot be taken away: rdma_rxe and siw need it (test/unit/kernel_devices_test.cpp has that case).
+# ib_uverbs cannot be taken away: rdma_rxe and siw need it (test/device/kernel_devices_test.cpp has that case).
 @test "the kernel module rdma_ucm that is not loaded: scm does without it" {
     printf 'install %s /bin/false\n' rdma_ucm >/etc/modprobe.d/errors.conf
     modprobe -r rdma_ucm

@@ -62,7 +62,7 @@ was_told_of_the_end() {
     cat "$file"
     return 1
 }
-told_of_the_end='^opendat: warning: the connection of EP [0-9a-f]+ with 10\.77\.1\.[12]:[0-9]+ broke: .*, requests flushed: [0-9]+; before: .*-> CONNECTED .* ago; .* \[DAT290\]$'
+told_of_the_end='^opendat: warning: the connection of EP [0-9a-f]+ \(handle 0x[0-9a-f]+\) with 10\.77\.1\.[12]:[0-9]+ broke: .*, requests flushed: [0-9]+; before: .*-> CONNECTED .* ago; .* \[DAT290\]$'
 
 had_events() {
     local side=$1 events

@@ -9,6 +9,7 @@ debian=$TOP_SRCDIR/etc/debian
 setup_file() {
     export root=$BATS_FILE_TMPDIR/root
     env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$root" prefix=/usr libdir=/usr/lib/triplet \
+        dat12prefix=/usr/lib/triplet/dat-1.2 \
         sysconfdir=/etc install >"$BATS_FILE_TMPDIR/install.log" 2>&1 || { tail -n 20 "$BATS_FILE_TMPDIR/install.log"; return 1; }
 }
 

@@ -49,28 +49,32 @@ bool eventually(Condition condition, Clock::duration within = kDeadline) {
     return true;
 }
 
-/// A directory for one test's fabric, named to all libraries of this process and its children;
-/// removed at the end.
-class TemporaryFabric {
+/// A directory of one test. The process that made it removes it at the end.
+class TemporaryDirectory {
   public:
-    TemporaryFabric() {
-        std::string name = std::filesystem::temp_directory_path() / "fabric-XXXXXX";
+    TemporaryDirectory() {
+        std::string name = std::filesystem::temp_directory_path() / "opendat-test-XXXXXX";
         if (!mkdtemp(name.data())) throw std::runtime_error("mkdtemp failed");
         path_ = name;
-        setenv("SOFTVERBS_FABRIC", path_.c_str(), 1);
     }
-    ~TemporaryFabric() {
+    ~TemporaryDirectory() {
         if (getpid() != owner_) return;
         std::error_code ignored;
         std::filesystem::remove_all(path_, ignored);
     }
-    TemporaryFabric(const TemporaryFabric&) = delete;
-    TemporaryFabric& operator=(const TemporaryFabric&) = delete;
+    TemporaryDirectory(const TemporaryDirectory&) = delete;
+    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
     const std::string& path() const { return path_; }
 
   private:
     std::string path_;
     pid_t owner_ = getpid();
+};
+
+/// One test's fabric, named to all libraries of this process and its children.
+class TemporaryFabric : public TemporaryDirectory {
+  public:
+    TemporaryFabric() { setenv("SOFTVERBS_FABRIC", path().c_str(), 1); }
 };
 
 /// Both directions of a byte stream between a test and its child, made before the fork. Values are

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "providers/soft/fabric/handshake.hpp"
-#include "providers/soft/verbs/layout.hpp"
+#include "providers/soft/softverbs/fabric/handshake.hpp"
+#include "providers/soft/softverbs/verbs/layout.hpp"
 
 namespace test {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "dapl/support/trace_ring.hpp"
+#include "support/trace/trace_ring.hpp"
 
 namespace test {
 

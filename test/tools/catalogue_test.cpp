@@ -3,6 +3,7 @@
 /// The catalogue of dat_strerror: nothing that a user can be told is missing.
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
 
 #include <algorithm>
 #include <fstream>
@@ -11,8 +12,9 @@
 #include <sstream>
 #include <string>
 
-#include "dapl/support/messages.hpp"
-#include "dat/tools/strerror/catalogue.hpp"
+#include "support/base/messages.hpp"
+#include "tools/doctor/finding.hpp"
+#include "tools/strerror/catalogue.hpp"
 
 namespace {
 
@@ -28,7 +30,7 @@ const Entry* find(const std::string& kind, const std::string& name) {
 
 /// Names and values of one enum, from the table that the headers are checked against.
 std::map<std::string, long> enumerators(const std::string& tag) {
-    std::ifstream table(std::string(getenv("TOP_SRCDIR")) + "/test/unit/abi.tsv");
+    std::ifstream table(std::string(getenv("TOP_SRCDIR")) + "/test/dat/abi.tsv");
     std::map<std::string, long> result;
     for (std::string line; std::getline(table, line);) {
         std::istringstream fields(line);
@@ -121,13 +123,76 @@ TEST(LookUp, ASmallNumberIsShownAsEachKindThatItCanBe) {
     std::set<std::string> kinds;
     for (const Entry& entry : look_up("10")) kinds.insert(entry.kind);
     EXPECT_EQ(kinds, (std::set<std::string>{"subtype", "completion status", "DTO status",
-                                            "reject reason"}));
+                                            "reject reason", "rdma_cm event"}));
 }
 
 TEST(LookUp, TakesNamesInAnyCaseAndMessagesByTheirIdOrWhole) {
     EXPECT_EQ(first_name("dat_invalid_handle_ep"), "DAT_INVALID_HANDLE_EP");
     EXPECT_EQ(first_name("DAT240"), "DAT240");
     EXPECT_EQ(first_name("opendat: error: IA x cannot be opened [DAT240]"), "DAT240");
+}
+
+TEST(Catalogue, HasEveryFindingOfTheDoctor) {
+    for (const doctor::Kind* kind : doctor::kCatalogue) {
+        const Entry* entry = find("finding", kind->id);
+        ASSERT_NE(entry, nullptr) << kind->id;
+        EXPECT_EQ(entry->meaning, kind->title);
+        EXPECT_EQ(first_name(kind->id), kind->id);
+    }
+}
+
+TEST(Catalogue, HasEveryEventOfRdmaCmByNameAndNumber) {
+    for (int event = RDMA_CM_EVENT_ADDR_RESOLVED; event <= RDMA_CM_EVENT_TIMEWAIT_EXIT; ++event) {
+        const auto& all = explaining::catalogue();
+        EXPECT_EQ(std::count_if(all.begin(), all.end(),
+                                [&](const Entry& entry) {
+                                    return entry.kind == "rdma_cm event" && entry.code == event;
+                                }),
+                  1)
+            << event;
+    }
+    EXPECT_EQ(first_name("RDMA_CM_EVENT_REJECTED"), "RDMA_CM_EVENT_REJECTED");
+}
+
+TEST(LookUp, TakesTheTextsOfVerbsStatuses) {
+    for (int status = IBV_WC_SUCCESS; status <= IBV_WC_GENERAL_ERR; ++status) {
+        const char* text = ibv_wc_status_str(static_cast<ibv_wc_status>(status));
+        const auto found = look_up(text);
+        ASSERT_EQ(found.size(), 1u) << text;
+        EXPECT_EQ(found[0].code, status) << text;
+    }
+}
+
+TEST(LookUp, TakesACodePairAsOneWord) {
+    for (const char* word :
+         {"DAT_INVALID_PARAMETER DAT_INVALID_ARG3", "DAT_INVALID_PARAMETER:DAT_INVALID_ARG3",
+          "DAT_INVALID_PARAMETER DAT_INVALID_ARG3 (0x00040003)"}) {
+        const auto found = look_up(word);
+        ASSERT_GE(found.size(), 2u) << word;
+        EXPECT_EQ(found[0].name, "DAT_INVALID_PARAMETER") << word;
+        EXPECT_EQ(found[1].name, "DAT_INVALID_ARG3") << word;
+    }
+    EXPECT_TRUE(look_up("DAT_INVALID_PARAMETER nonsense").empty());
+}
+
+TEST(LookUp, TakesTheTextsThatUsersSearchFor) {
+    const std::pair<const char*, const char*> texts[] = {
+        {"open_hca: getaddr_netdev failed", "open_hca: getaddr_netdev failed"},
+        {"n1:CMA:2c4a: 74 us: open_hca: getaddr_netdev ERROR:No such device",
+         "open_hca: getaddr_netdev failed"},
+        {"MPI startup(): dapl fabric is not available and fallback fabric is not enabled",
+         "dapl fabric is not available"},
+        {"./prog: error while loading shared libraries: libdat.so.1: cannot open shared object "
+         "file: No such file or directory",
+         "libdat.so.1: cannot open shared object file"},
+        {"DAT: library load failure: libdaplcma.so.1", "DAT: library load failure"},
+        {"mlx5_0", "no record for mlx5, irdma or mana devices"},
+        {"irdma0", "no record for mlx5, irdma or mana devices"},
+        {"mana_0", "no record for mlx5, irdma or mana devices"},
+        {"Is ib0 configured?", "ib0: No such device"},
+        {"ib0: No such device", "ib0: No such device"},
+    };
+    for (const auto& [text, name] : texts) EXPECT_EQ(first_name(text), name) << text;
 }
 
 TEST(LookUp, KnowsNothingOfNonsenseAndNamesWhatIsNear) {

@@ -1,12 +1,18 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Completion of the tools' command lines in bash.
+# Completion of the tools' command lines in bash, zsh and fish.
 load ../compat/helpers
+
+setup() {
+    export PATH="$TOP_BUILDDIR:$PATH" DAT_OVERRIDE="$BATS_TEST_TMPDIR/dat.conf"
+    printf 'soft0 u2.0 threadsafe default libdaplsoft.so.2 dapl.2.0 "soft0 0" ""\n' >"$DAT_OVERRIDE"
+}
+teardown() { stop_all; }
 
 # usage: completed WORD... - what bash offers for the last word.
 completed() {
-    env PATH="$TOP_BUILDDIR:$PATH" DAT_OVERRIDE="$BATS_TEST_TMPDIR/dat.conf" bash -c '
-        . "$TOP_SRCDIR/etc/bash-completion"
+    bash -c '
+        . "$TOP_SRCDIR/etc/completion/opendat.bash"
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
         _opendat "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
         printf "%s\n" "${COMPREPLY[@]}"' completion "$@"
@@ -33,8 +39,11 @@ offers() {
 }
 
 @test "every tool is completed, and offers all options that its --help names" {
-    tools=$(sed -n 's/^complete -F _opendat //p' "$TOP_SRCDIR/etc/bash-completion")
+    tools=$(sed -n 's/^ *complete -F _opendat //p' "$TOP_SRCDIR/etc/completion/opendat.bash")
     [ "$(wc -w <<<"$tools")" -ge 10 ]
+    for script in opendat.zsh opendat.fish; do
+        grep -qE "^(#compdef|for tool in) $tools$" "$TOP_SRCDIR/etc/completion/$script" || { echo "$script has others"; false; }
+    done
     for tool in $tools; do
         [ -x "$TOP_BUILDDIR/$tool" ] || continue
         "$TOP_BUILDDIR/$tool" --help | grep -oE '^ +(-[A-Za-z0-9], ?)?--[a-z0-9-]+' | grep -oE -e '--[a-z0-9-]+' | sort -u >"$BATS_TEST_TMPDIR/help"
@@ -50,9 +59,85 @@ offers() {
 }
 
 @test "an argument is completed by what it is: files, adapters of dat.conf" {
-    printf 'soft0 u2.0 threadsafe default libdaplsoft.so.2 dapl.2.0 "soft0 0" ""\n' >"$BATS_TEST_TMPDIR/dat.conf"
     touch "$BATS_TEST_TMPDIR/some.core"
     offers dat_trace --core "$BATS_TEST_TMPDIR/some" -- "$BATS_TEST_TMPDIR/some.core"
-    offers dat_perf --provider so -- soft0
+    offers dat_perf --ia so -- soft0
+    offers dat_perf --ia = so -- soft0
+    offers dat_perf --ia = -- soft0
+    offers dtest --provider so -- soft0
     offers dat_info --explain so -- soft0
+    offers dat_conf remove so -- soft0
+}
+
+@test "the words that an argument can be are those that the tool accepts, also behind a comma" {
+    for option in --test --operation --completion --direction --memory; do
+        "$TOP_BUILDDIR/dat_perf" "$option" nosuch 2>&1 | sed -E "s/.* is not one of: //; s/;.*//; s/, /\n/g" | sort >"$BATS_TEST_TMPDIR/accepted"
+        completed dat_perf "$option" '' >"$BATS_TEST_TMPDIR/offered"
+        [ "$(wc -l <"$BATS_TEST_TMPDIR/offered")" -ge 2 ]
+        diff "$BATS_TEST_TMPDIR/accepted" "$BATS_TEST_TMPDIR/offered"
+    done
+    offers dat_perf -o write, -- write,compare-swap write,fetch-add write,read write,register write,register-write write,send write,write-immediate
+    offers dat_perf --memory o -- ordinary
+    offers softverbs run --cm s -- soft0 system
+}
+
+@test "softverbs run completes programs, and what follows is the program's" {
+    completed softverbs run ibv_rc_ping >"$BATS_TEST_TMPDIR/offered"
+    completed softverbs run --cm soft0 mkf | grep -qx mkfifo
+    completed softverbs run --cm = soft0 mkf | grep -qx mkfifo
+    touch "$BATS_TEST_TMPDIR/argument"
+    offers softverbs run mkfifo "$BATS_TEST_TMPDIR/arg" -- "$BATS_TEST_TMPDIR/argument"
+}
+
+@test "dat_stat completes the processes that answer, dat_trace those that have loaded OpenDAT" {
+    start_network
+    use_stack ours libdaplsoft.so.2 'soft0 0'
+    export OPENDAT_STATUS_DIRECTORY=$BATS_TEST_TMPDIR/status
+    start answering "${stack[@]}" OPENDAT_STATUS=on "$TOP_BUILDDIR/.libs/dat_ping" --listen -i ia
+    start silent "${stack[@]}" OPENDAT_STATUS=off "$TOP_BUILDDIR/.libs/dat_ping" --listen -i ia -p 45999
+    await_line answering '^listening at '
+    await_line silent '^listening at '
+    answering=$(pgrep -P "${process_of[answering]}") silent=$(pgrep -P "${process_of[silent]}")
+    offers dat_stat "$answering" -- "$answering"
+    offers dat_stat "$silent" -- ''
+    offers dat_trace "$silent" -- "$silent"
+    offers dat_doctor --pid "$answering" -- "$answering"
+}
+
+# usage: shell_script NAME - the script as installed, asking bash's in a folder of the test.
+shell_script() {
+    cp "$TOP_SRCDIR/etc/completion/opendat.bash" "$BATS_TEST_TMPDIR/opendat"
+    sed "s|@completionsdir@|$BATS_TEST_TMPDIR|" "$TOP_SRCDIR/etc/completion/opendat.$1"
+}
+
+@test "fish offers options, words, adapters, files and programs" {
+    need_program fish
+    mkdir -p "$BATS_TEST_TMPDIR/home" && export HOME=$BATS_TEST_TMPDIR/home XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/home
+    shell_script fish >"$BATS_TEST_TMPDIR/opendat.fish"
+    touch "$BATS_TEST_TMPDIR/some.core"
+    fish_offers() { fish -c "source $BATS_TEST_TMPDIR/opendat.fish; complete -C '$1'" | cut -f 1 | sort >"$BATS_TEST_TMPDIR/offered"; printf '%s\n' "${@:2}" | diff - "$BATS_TEST_TMPDIR/offered"; }
+    fish_offers 'dat_perf --si' --signal-rate --size
+    fish_offers 'dat_perf --memory o' ordinary
+    fish_offers 'dat_perf --test latency,ba' latency,bandwidth
+    fish_offers 'dat_info --explain s' soft0
+    fish_offers 'dat_info --explain=s' --explain=soft0
+    fish_offers "dat_trace --core $BATS_TEST_TMPDIR/some" "$BATS_TEST_TMPDIR/some.core"
+    fish_offers 'softverbs run mkfif' mkfifo
+}
+
+@test "zsh offers options, words, adapters, files and programs" {
+    need_program zsh
+    shell_script zsh >"$BATS_TEST_TMPDIR/_opendat"
+    # The widget's own calls, as functions that print.
+    zsh_offers() {
+        zsh -f -c 'compadd() { print -l -- "${(@P)2}" }; _files() { print FILES }; fpath=($1 $fpath); autoload -U _opendat
+            words=("${@[2,-1]}"); CURRENT=$#words; _opendat' zsh "$BATS_TEST_TMPDIR" "$@"
+    }
+    [ "$(zsh_offers dat_perf --si)" = $'--signal-rate\n--size' ]
+    [ "$(zsh_offers dat_perf --memory o)" = ordinary ]
+    [ "$(zsh_offers dat_perf --test latency,ba)" = latency,bandwidth ]
+    [ "$(zsh_offers dat_info --explain s)" = soft0 ]
+    [ "$(zsh_offers dat_trace --core x)" = FILES ]
+    [ "$(zsh_offers softverbs run mkfif)" = mkfifo ]
+    [ "$(zsh_offers softverbs run mkfifo x)" = FILES ]
 }

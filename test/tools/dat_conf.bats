@@ -7,6 +7,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
     export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
     unset DAT_OVERRIDE OPENDAT_CONFIG
+    export LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs
     conf=$BATS_TEST_TMPDIR/dat.conf
     yaml=$BATS_TEST_TMPDIR/opendat.yaml
 }
@@ -72,8 +73,73 @@ make_machine() {
 @test "dat_conf check finds nothing wrong with a good dat.conf and a good opendat.yaml" {
     write_conf
     write_yaml
-    conf 0 check "$conf" "$yaml"
+    make_machine
+    conf 0 check "$conf" --root "$BATS_TEST_TMPDIR/machine"
     [ ! -s err ]
+    conf 0 check "$yaml" --root "$BATS_TEST_TMPDIR/machine"
+    [ ! -s err ]
+    conf 0 check --anywhere "$conf" "$yaml"
+    [ ! -s err ]
+}
+
+@test "dat_conf check finds missing libraries, names that are there twice, and records that no program can open" {
+    {
+        echo 'a u2.0 nonthreadsafe default libdaplsoft.so.2 dapl.2.0 "soft0 0" ""'
+        echo 'b u2.0 nonthreadsafe default libnosuch.so.7 dapl.2.0 "soft0 0" ""'
+        echo 'a u2.0 nonthreadsafe default libdaplsoft.so.2 dapl.2.0 "soft0 1" ""'
+        echo 'c k2.0 nonthreadsafe default libdaplsoft.so.2 dapl.2.0 "soft0 0" ""'
+        echo 'd u2.0 nonthreadsafe nondefault libdaplsoft.so.2 dapl.2.0 "soft0 0" ""'
+        echo 'e u3.0 nonthreadsafe default libdaplsoft.so.2 dapl.2.0 "soft0 0" ""'
+        echo 'a u2.0 threadsafe default libdaplsoft.so.2 dapl.2.0 "soft0 0" ""'
+    } >"$conf"
+    conf 1 check "$conf"
+    [ "$(wc -l <err)" = 5 ] || { cat err; false; }
+    says "$conf:2:1: lib_path of b is 'libnosuch.so.7', which cannot be loaded: libnosuch.so.7: cannot open shared object file" err
+    says "$conf:3:1: a is in $conf:1 too: this record is used only where the library of that one cannot be loaded" err
+    says "$conf:4:1: c k2.0 can be opened by no program: it is for programs of the kernel" err
+    says "$conf:5:1: d u2.0 can be opened by no program: it is marked nondefault" err
+    says "$conf:6:1: e u3.0 can be opened by no program: no program asks for this API version" err
+    document 1 check "$conf"
+    holds '.problems | length == 5'
+    conf 0 check --anywhere "$conf"
+}
+
+@test "dat_conf check finds devices that are not on this machine, and says which are" {
+    make_machine
+    mkdir -p machine/sys/class/net/eth9
+    {
+        echo 'a u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib1 0" ""'
+        echo 'b u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "eth9 0" ""'
+        echo 'c u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "mlx5_0 3" ""'
+        echo 'd u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "10.0.0.1 0" ""'
+        echo 'e u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "mlx5_0 1" ""'
+        echo 'f u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "rxe0 1" ""'
+    } >"$conf"
+    conf 1 check "$conf" --root "$BATS_TEST_TMPDIR/machine"
+    [ "$(wc -l <err)" = 3 ] || { cat err; false; }
+    says "$conf:1:1: device of a is 'ib1', which is not on this machine (RDMA devices: mlx5_0 (ib0), rxe0 (eth0), siw0 (eth1))" err
+    says "$conf:2:1: device of b is 'eth9', which is not an interface of an RDMA device" err
+    says "$conf:3:1: device of c is 'mlx5_0', which is not on this machine" err
+}
+
+@test "dat_conf add names file and record, and asks before it writes the system's file" {
+    write_conf
+    conf 0 add new --file "$conf"
+    says "$conf: adding new u2.0 nonthreadsafe default libdaplsoft.so.2" out
+    # Without --file and DAT_OVERRIDE it is the system's: nobody answers here.
+    conf 1 add new-one </dev/null
+    says "This is the system's file, which all programs read. Write it? [y/N]" err
+    says '--yes writes without a question' err
+    says 'nothing is changed' out
+    echo n | conf 1 add new-one
+    says 'nothing is changed' out
+    unshare -rm sh -c 'mount -t tmpfs none /etc' 2>/dev/null || skip "no name spaces here"
+    # shellcheck disable=SC2016 # the inner shell's
+    unshare -rm sh -c 'mount -t tmpfs none /etc && echo y | "$0" add new-one --file /etc/dat.conf && "$0" add new-two --yes --file /etc/dat.conf &&
+        cat /etc/dat.conf' "$TOP_BUILDDIR/dat_conf" >out 2>err </dev/null
+    says 'Write it?' err
+    [ "$(grep -c '^new-' out)" = 2 ]
+    [ "$(grep -c 'Write it?' err)" = 1 ]
 }
 
 @test "dat_conf check tells all problems of a dat.conf with line, column and suggestion" {
@@ -84,7 +150,7 @@ make_machine() {
         echo 'd u2.0 nonthreadsafe default /nonexistent/lib.so dapl.2.0 "ib0 0" ""'
         for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "bad$i"; done
     } >"$conf"
-    conf 1 check "$conf"
+    conf 1 check --anywhere "$conf"
     [ "$(wc -l <err)" = 16 ]
     says "$conf:1:8: thread_safety is 'nontreadsafe'" err
     says "did you mean nonthreadsafe?" err
@@ -108,7 +174,7 @@ make_machine() {
 @test "dat_conf check prints documents that fit their schema" {
     write_conf
     echo 'bad' >>"$conf"
-    document 1 check "$conf"
+    document 1 check --anywhere "$conf"
     holds '.problems | length == 1'
     holds '.problems[0].line == 6'
     holds '.records | length == 2'
@@ -118,7 +184,7 @@ make_machine() {
     write_conf
     mkdir -p config/opendat
     echo 'nosuch: 1' >config/opendat/opendat.yaml
-    DAT_OVERRIDE=$conf conf 1 check
+    DAT_OVERRIDE=$conf conf 1 check --anywhere
     says "$XDG_CONFIG_HOME/opendat/opendat.yaml:1:1" err
     says "$conf: 2 IAs, 0 problems" out
 }
@@ -144,7 +210,7 @@ make_machine() {
 @test "dat_conf generate writes an opendat.yaml whose IAs open too" {
     mkdir -m 700 fabric
     conf 0 generate --root "$BATS_TEST_TMPDIR/nothing" --output "$yaml"
-    conf 0 check "$yaml"
+    conf 0 check --anywhere "$yaml"
     SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/fabric LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs OPENDAT_CONFIG=$yaml \
         timeout 120 "$TOP_BUILDDIR/test/compat/.libs/open_ia" soft0 | grep -q 'ia_open: 0x00000000'
 }
@@ -165,7 +231,7 @@ make_machine() {
     cp "$yaml" before
     document 0 add ofa-v2-eth7 --library libdaplofa.so.2 --params 'eth7 0' --file "$yaml"
     holds '.written | endswith("opendat.yaml")'
-    conf 0 check "$yaml"
+    conf 0 check --anywhere "$yaml"
     [ "$(diff before "$yaml" | grep -c '^>')" = 3 ]
     [ "$(diff before "$yaml" | grep -c '^<')" = 0 ]
     conf 0 remove ofa-v2-eth7 --file "$yaml"
@@ -179,7 +245,7 @@ make_machine() {
     for comment in 'adapters of this machine' 'as long as it takes' 'in software' 'by its interface' 'the end'; do
         grep -q "# $comment" "$yaml" || { cat "$yaml"; return 1; }
     done
-    conf 0 check "$yaml"
+    conf 0 check --anywhere "$yaml"
 }
 
 @test "dat_conf refuses a change that it cannot make without spoiling the file" {
@@ -211,7 +277,7 @@ make_machine() {
 @test "dat_conf convert to YAML and back gives the same records, comments kept" {
     write_conf
     conf 0 convert "$conf" --output "$yaml"
-    conf 0 check "$yaml"
+    conf 0 check --anywhere "$yaml"
     for comment in 'adapters of this machine' 'in software' 'by its interface'; do grep -q "# $comment" "$yaml"; done
     conf 0 convert "$yaml" --output back.conf
     grep '^[^#]' back.conf >back
@@ -228,6 +294,54 @@ make_machine() {
     conf 0 convert "$yaml"
     says own.1.3 out
     says 'p: # - q' out
+}
+
+write_other_ages() {
+    cat >"$conf" <<'END'
+# of another age
+OpenIB-cma u1.2 nonthreadsafe default /usr/lib64/libdaplcma.so.1 dapl.1.2 "ib0 0" "" # its interface
+OpenIB-mthca0-1 u1.2 nonthreadsafe default libdaplscm.so.1 dapl.1.2 "mthca0 1" ""
+hca0 u2.0 nonthreadsafe default /usr/lib/libdapl/libdapl2.a(shr_64.o) IBM.1.1 "/dev/iba0 1 ib1" " "
+ibd0 u1.2 nonthreadsafe default udapl_tavor.so.1 SUNW.1.0 "" "driver_name=tavor"
+soft0 u1.2 nonthreadsafe default libdaplsoft.so.2 dapl.1.2 "soft0 0" ""
+mine u1.2 nonthreadsafe default own.so own.1.2 "x 0" ""
+today u2.0 nonthreadsafe default libdaplsoft.so.2 dapl.2.0 "soft0 0" ""
+END
+}
+
+@test "dat_conf check names records of uDAPL 1.2, AIX and Solaris, each with what has to change" {
+    write_other_ages
+    document 1 check --anywhere "$conf"
+    holds '[.problems[].line] == [2, 3, 4, 5, 6]'
+    conf 1 check --anywhere "$conf"
+    says "$conf:2:1: OpenIB-cma is a record of uDAPL 1.2: u1.2 becomes u2.0, /usr/lib64/libdaplcma.so.1 becomes libdaplofa.so.2; \`dat_conf convert" err
+    says 'hca0 is a record of AIX: /usr/lib/libdapl/libdapl2.a(shr_64.o) becomes libdaplofa.so.2, "/dev/iba0 1 ib1" becomes "ib1 0"' err
+    says 'ibd0 is a record of Solaris: u1.2 becomes u2.0, udapl_tavor.so.1 becomes libdaplofa.so.2, "" becomes "ibd0 0"' err
+    says 'soft0 is a record of uDAPL 1.2: u1.2 becomes u2.0;' err
+}
+
+@test "dat_conf convert makes records of today of those of other ages, in dat.conf and in YAML, comments kept, and they open" {
+    write_other_ages
+    conf 0 convert "$conf" --output "$conf"
+    diff - "$conf" <<'END'
+# of another age
+OpenIB-cma u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" "" # its interface
+OpenIB-mthca0-1 u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "mthca0 1" ""
+hca0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib1 0" ""
+ibd0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ibd0 0" ""
+soft0 u2.0 nonthreadsafe default libdaplsoft.so.2 dapl.1.2 "soft0 0" ""
+mine u1.2 nonthreadsafe default own.so own.1.2 "x 0" ""
+today u2.0 nonthreadsafe default libdaplsoft.so.2 dapl.2.0 "soft0 0" ""
+END
+    conf 0 check --anywhere "$conf"
+    mkdir -m 700 fabric
+    SOFTVERBS_FABRIC=$PWD/fabric LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs DAT_OVERRIDE=$conf \
+        timeout 120 "$TOP_BUILDDIR/test/compat/.libs/open_ia" soft0 | grep -q 'ia_open: 0x00000000'
+    write_other_ages
+    conf 0 convert "$conf" --output "$yaml"
+    conf 0 check --anywhere "$yaml"
+    conf 0 convert "$yaml"
+    says 'hca0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib1 0" ""' out
 }
 
 @test "dat_conf convert tells what has no place in dat.conf, by its exit status too" {
@@ -271,9 +385,9 @@ make_machine() {
 }
 
 @test "the example of opendat.yaml is right, as it is and with everything in it taken up" {
-    conf 0 check "$TOP_SRCDIR/etc/opendat.yaml"
+    conf 0 check --anywhere "$TOP_SRCDIR/etc/opendat.yaml"
     sed 's/^#\( .*\)/\1/' "$TOP_SRCDIR/etc/opendat.yaml" | grep -v '^ [A-Za-z/`]' >"$yaml"
-    conf 0 check "$yaml"
+    conf 0 check --anywhere "$yaml"
     conf 0 list --file "$yaml"
     says ofa-v2-ib0 out
 }
@@ -281,7 +395,7 @@ make_machine() {
 @test "every section, short name and message of opendat.yaml stands in its page" {
     page=$TOP_SRCDIR/doc/man/opendat.yaml.5.scd
     for word in settings ias trace softverbs DAT903 DAT904 DAT905 \
-        $(sed -nE 's/^ *\{"(trace|softverbs)", "([a-z_]+)",.*/\2/p' "$TOP_SRCDIR/dapl/support/configuration.hpp"); do
+        $(sed -nE 's/^ *\{"(trace|softverbs)", "([a-z_]+)",.*/\2/p' "$TOP_SRCDIR/support/settings/configuration.hpp"); do
         grep -q "[*_]$word[*_]" "$page" || { echo "not in the page: $word"; return 1; }
     done
 }
@@ -289,5 +403,5 @@ make_machine() {
 @test "the example in the page of opendat.yaml is right" {
     sed -n '/^# EXAMPLES/,/^# FILES/p' "$TOP_SRCDIR/doc/man/opendat.yaml.5.scd" | sed '1,/^```/d; /^```/,$d' >"$yaml"
     [ -s "$yaml" ]
-    conf 0 check "$yaml"
+    conf 0 check --anywhere "$yaml"
 }

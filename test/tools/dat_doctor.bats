@@ -73,7 +73,7 @@ serve() {
     need_program perl
     cat >"$BATS_TEST_TMPDIR/serve.pl" <<'PERL'
 use IO::Socket::INET;
-my $listener = IO::Socket::INET->new(Listen => 1, LocalPort => 45311, ReuseAddr => 1) or die "listen: $!";
+my $listener = IO::Socket::INET->new(Listen => 1, LocalPort => 45312, ReuseAddr => 1) or die "listen: $!";
 my $socket = $listener->accept or die "accept: $!";
 print $socket $ARGV[0];
 $socket->flush;
@@ -81,7 +81,7 @@ while (sysread $socket, my $bytes, 4096) {}
 PERL
     start server perl "$BATS_TEST_TMPDIR/serve.pl" "$1"
 }
-facts=$'opens yes\nrelease 9.9.9\nmanager CMA\ndevice soft0\nlink InfiniBand\nmtu 4096 bytes\ngid \naddress \nboot \n'
+facts=$'opens yes\nrelease 9.9.9\nmanager CMA\ndevice soft0\nlink InfiniBand\nmtu 4096 bytes\ngid \naddress \nboot \nfabric \n'
 
 @test "dat_doctor finds a transfer that fails, with what was expected of the other side" {
     serve "${facts}failed its cable is cut"$'\n'
@@ -108,6 +108,57 @@ facts=$'opens yes\nrelease 9.9.9\nmanager CMA\ndevice soft0\nlink InfiniBand\nmt
         grep -q '^dat_doctor: receive from the other side' "$BATS_TEST_TMPDIR/doctor.err"
         wait "${process_of[server]}" || true
     done
+}
+
+@test "dat_doctor as a pair: two sides with separate fabrics are told so, and make no transfer" {
+    mkdir -m 700 "$BATS_TEST_TMPDIR/separate"
+    start listener "${stack[@]}" "$doctor" --json --listen
+    start doctor "${stack[@]}" SOFTVERBS_FABRIC="$BATS_TEST_TMPDIR/separate" "$doctor" --json 127.0.0.1
+    ended doctor
+    [ "$status" -eq 1 ]
+    ended listener
+    for side in doctor listener; do
+        holds "$side" "[.findings[] | select(.severity == \"error\") | .id] == [\"DOC-056\"]"
+        holds "$side" ".findings[] | select(.id == \"DOC-056\") |
+            (.evidence | contains(\"$BATS_TEST_TMPDIR/separate (device\") and contains(\"$fabric (device\")) and (.mend | contains(\"SOFTVERBS_FABRIC\"))"
+        holds "$side" '(.checks | index("a transfer")) == null'
+    done
+}
+
+@test "dat_doctor --listen ends when its client has failed, or has no IA" {
+    # The client says that it has failed while the listener waits for the connection.
+    need_program perl
+    cat >"$BATS_TEST_TMPDIR/client.pl" <<'PERL'
+use IO::Socket::INET;
+my ($last, $socket) = $ARGV[1];
+until ($socket = IO::Socket::INET->new("127.0.0.1:45312")) { select undef, undef, undef, 0.05 }
+print $socket $ARGV[0];
+$socket->flush;
+while (<$socket>) { last if /^at / }
+print $socket $last;
+PERL
+    for last in $'failed its cable is cut\n' ''; do
+        start listener "${stack[@]}" "$doctor" --json --listen --timeout 3000
+        run_to_end client perl "$BATS_TEST_TMPDIR/client.pl" "$facts" "$last"
+        ended listener
+        [ "$status" -eq 1 ]
+        holds listener ".findings[] | select(.id == \"DOC-060\") | .evidence | contains(\"the other side: ${last:+its cable is cut}\")"
+    done
+    : >"$BATS_TEST_TMPDIR/empty.conf"
+    start listener "${stack[@]}" "$doctor" --json --listen --timeout 3000
+    start doctor "${stack[@]}" DAT_OVERRIDE="$BATS_TEST_TMPDIR/empty.conf" "$doctor" --json 127.0.0.1
+    ended doctor
+    ended listener
+    holds listener '.findings[] | select(.id == "DOC-060") | .evidence == "the other machine'"'"'s IA cannot be opened"'
+}
+
+@test "dat_doctor shows what libraries print by the ids of their messages, never their lines" {
+    serve "${facts}at 45000 0200b2d07f0000010000000000000000"$'\n'
+    start doctor "${stack[@]}" "$doctor" --json --timeout 20 127.0.0.1
+    ended doctor
+    [ "$status" -eq 1 ]
+    holds doctor 'all(.findings[].evidence; contains("opendat:") or contains(" | ") | not)'
+    holds doctor '.findings[] | select(.id == "DOC-060") | .evidence | contains("expected") and test("the libraries report DAT[0-9]{3}")'
 }
 
 @test "dat_doctor without any IA says so" {
@@ -178,5 +229,5 @@ PERL
 
 @test "dat_doctor(1) has every finding of the catalogue" {
     while read -r id; do grep -q "^\*$id\* " "$TOP_SRCDIR/doc/man/dat_doctor.1.scd" || false; done \
-        < <(grep -oE 'DOC-[0-9]{3}' "$TOP_SRCDIR/dat/tools/doctor/findings.def")
+        < <(grep -oE 'DOC-[0-9]{3}' "$TOP_SRCDIR/tools/doctor/findings.def")
 }

@@ -87,9 +87,9 @@ holds() {
     holds "fact(\"fabric\") | .value == \"$fabric\" and .source == \"environment SOFTVERBS_FABRIC\""
     holds 'fact("device_address") | .value == "127.0.0.1" and .source == "default"'
     holds 'fact("copy") | .value == "agent" and .source == "environment SOFTVERBS_COPY"'
-    printf 'settings:\n  SOFTVERBS_SHARED_PAGES: never\n' >"$BATS_TEST_TMPDIR/opendat.yaml"
+    printf 'settings:\n  SOFTVERBS_PLACEMENT: direct\n' >"$BATS_TEST_TMPDIR/opendat.yaml"
     OPENDAT_CONFIG=$BATS_TEST_TMPDIR/opendat.yaml info 0 --explain ia
-    holds "fact(\"shared_pages\") | .value == \"never\" and .source == \"$BATS_TEST_TMPDIR/opendat.yaml:2\""
+    holds "fact(\"placement\") | .value == \"direct\" and .source == \"$BATS_TEST_TMPDIR/opendat.yaml:2\""
 }
 
 @test "dat_info --explain: a record for thread-safe programs serves others, and not the other way round" {
@@ -135,10 +135,30 @@ holds() {
         and .provider_attributes.OPENDAT_THREAD_SAFE == "TRUE" and .transport_attributes.OPENDAT_TRANSPORT == "InfiniBand"
         and (.vendor_attributes | has("OPENDAT_VENDOR_ID"))' "$document"
     local output
-    output=$("$TOP_BUILDDIR/dat_info")
+    output=$("$TOP_BUILDDIR/dat_info" --verbose)
     grep -qE '^other  u2.0 nonthreadsafe' <<<"$output"
     grep -qE '^    max_eps +[1-9]' <<<"$output"
     grep -qE '^    DAT_IB_DEVICE_NAME +soft0' <<<"$output"
+}
+
+@test "dat_info shows flags and enumerations by their names" {
+    local output
+    output=$("$TOP_BUILDDIR/dat_info" -v 2>/dev/null) || true
+    grep -qE '^    lmr_mem_types_supported +DAT_MEM_TYPE_VIRTUAL( \| DAT_MEM_TYPE_[A-Z_]+)*$' <<<"$output"
+    grep -qE '^    completion_flags_supported +DAT_COMPLETION_[A-Z_]+' <<<"$output"
+    for name in iov_ownership_on_return dat_qos_supported ep_creator pz_support rmr_scope_supported ha_loadbalancing; do
+        grep -qE "^    $name +DAT_[A-Z_]+" <<<"$output" || { echo "$name"; grep "$name" <<<"$output"; false; }
+    done
+}
+
+@test "dat_info has one line for each IA, unless it is asked for all" {
+    sed -i '/^bad/d;/^ia/d' "$DAT_OVERRIDE"
+    echo 'broken u2.0 nonthreadsafe default libmissing.so.2 dapl.2.0 "soft0 0" ""' >>"$DAT_OVERRIDE"
+    "$TOP_BUILDDIR/dat_info" >"$BATS_TEST_TMPDIR/out" 2>/dev/null || true
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/out")" -eq 8 ] || { cat "$BATS_TEST_TMPDIR/out"; false; }
+    grep -qE '^other +u2.0 +soft0 +127\.0\.0\.1 +InfiniBand$' "$BATS_TEST_TMPDIR/out"
+    grep -qE '^safe +u2.0 threadsafe +soft0 +127\.0\.0\.1 +InfiniBand$' "$BATS_TEST_TMPDIR/out"
+    grep -qE '^broken +u2.0 +cannot be opened: .*`dat_info --explain broken` tells why$' "$BATS_TEST_TMPDIR/out"
 }
 
 @test "dat_info: an IA that cannot be opened is shown as such, with status 1 and what to ask next" {
@@ -152,7 +172,7 @@ holds() {
 
 @test "dat_info --settings lists every setting of the table with value, source, default, unit, help and whether set-uid programs obey it" {
     SOFTVERBS_COPY=agent DAPL_ACK_TIMER=14 info 0 --settings
-    rows=$(grep -c '^SETTING(' "$TOP_SRCDIR/dapl/support/settings.def")
+    rows=$(grep -c '^SETTING(' "$TOP_SRCDIR/support/settings/settings.def")
     jq -e ".settings | length == $rows" "$document"
     jq -e '.settings[] | select(.name == "SOFTVERBS_COPY") | .value == "agent" and .source == "environment" and .default == "auto"
         and .obeyed_in_setuid' "$document"

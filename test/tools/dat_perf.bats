@@ -123,6 +123,74 @@ operations='send write write-immediate read fetch-add compare-swap'
     [ "$(awk '$2 == "us" && $4 ~ /^#*$/ { sum += $3 } END { print sum }' "$BATS_TEST_TMPDIR/perf.out")" -eq 20 ]
 }
 
+# usage: interrupt OPTIONS... - Ctrl-C, once a line like the first option is in perf.out; what is printed goes to perf.out and perf.err.
+interrupt() {
+    local status=0 line=$1
+    shift
+    start perf "${stack[@]}" "$dat_perf" --both -i ia "$@"
+    if [ -n "$line" ]; then await_line perf "$line"; else eventually_alive perf both_connected; fi
+    kill -INT "$(pgrep -P "${process_of[perf]}")"
+    wait "${process_of[perf]}" || status=$?
+    unset 'process_of[perf]'
+    [ "$status" -eq 130 ] || { echo "it ended with status $status"; return 1; }
+    grep -qE '^dat_perf: interrupted after [0-9]+ of [0-9]+ measurements$' "$BATS_TEST_TMPDIR/perf.err"
+}
+both_connected() { [ "$(grep -c softverbs-arena "/proc/$(pgrep -P "${process_of[perf]}")/maps")" -ge 2 ]; }
+
+@test "dat_perf prints each row when it has it, and after Ctrl-C ends with those that it has" {
+    interrupt '^send +8 B polling ' --test latency -o send,write -s 8,16,32,64 --seconds 1
+    rows=$(grep -cE '^(send|write) ' "$BATS_TEST_TMPDIR/perf.out")
+    [ "$rows" -ge 1 ] && [ "$rows" -lt 8 ]
+    grep -q "^dat_perf: interrupted after $rows of 8 measurements$" "$BATS_TEST_TMPDIR/perf.err"
+    # In the middle of one that would last for minutes, and as a document.
+    for options in '--test latency -o send' '--test latency -o write' '--test rate -o write' '--test latency -o send -c blocking'; do
+        # shellcheck disable=SC2086 # words
+        interrupt '' $options -s 8 -n 1000000000 -w 1 --json
+        json '.results == []'
+    done
+    fabric_is_clean
+}
+
+@test "dat_perf draws its results (--plot): a panel for each test, a line for each operation" {
+    need_program python3
+    measures --test latency,bandwidth -o write,read -s 8-64 --plot "$BATS_TEST_TMPDIR/plot.svg"
+    python3 - "$BATS_TEST_TMPDIR/plot.svg" <<'END'
+import sys, xml.etree.ElementTree as tree
+root = tree.parse(sys.argv[1]).getroot()
+name = "{http://www.w3.org/2000/svg}"
+lines = [path.get("d") for path in root.iter(name + "path") if path.get("class") == "line"]
+assert len(lines) == 4 and all(line.count("L") == 3 for line in lines), lines
+texts = [text.text for text in root.iter(name + "text")]
+assert "latency, median, us" in texts and "bandwidth, MB/s" in texts and texts.count("read") == 2, texts
+END
+    start perf "${stack[@]}" "$dat_perf" --both "${few[@]}" --test rate -o write -s 8 --plot /nonexistent/plot.svg
+    status=0
+    wait "${process_of[perf]}" || status=$?
+    unset 'process_of[perf]'
+    [ "$status" = 1 ]
+    grep -q '^dat_perf: write /nonexistent/plot.svg: No such file' "$BATS_TEST_TMPDIR/perf.err"
+}
+
+@test "dat_perf shows on a terminal how far it is, unless --quiet" {
+    need_program script
+    terminal() { run_to_end perf script -qec "env ${stack[*]} TERM=xterm $dat_perf --both -i ia --test latency -o write,read -s 8 --seconds 0.01 $*" /dev/null; }
+    terminal
+    grep -qE '1 of 2: latency of write, 8 B, about [0-9]+ s left' "$BATS_TEST_TMPDIR/perf.out"
+    grep -qE '2 of 2: latency of read, 8 B' "$BATS_TEST_TMPDIR/perf.out"
+    terminal --quiet
+    never grep -q '1 of 2' "$BATS_TEST_TMPDIR/perf.out"
+}
+
+@test "dat_perf: a client that finds no server says that it is waiting, and for what" {
+    start client "${stack[@]}" "$dat_perf" "${few[@]}" --test rate -o write -s 8 127.0.0.1
+    eventually_alive client grep -q '^dat_perf: waiting for the server at 127.0.0.1 TCP port 15829 (Connection refused); dat_perf without a HOST starts one there$' \
+        "$BATS_TEST_TMPDIR/client.err"
+    start server "${stack[@]}" "$dat_perf" -i ia
+    await_end client
+    await_end server
+    has client '^write +8 B polling '
+}
+
 @test "dat_perf on Debian's DAT stack: the same program measures it" {
     need_library libdat2.so.2 libdaplofa.so.2
     use_stack debian "$(installed libdaplofa.so.2)" 'lo 0' preload
@@ -157,7 +225,7 @@ operations='send write write-immediate read fetch-add compare-swap'
 
 @test "dat_perf: an unknown provider is told once, by the call, the code and the next step" {
     start perf "${stack[@]}" "$dat_perf" --both -P nosuch
-    fails perf 1 'dat_ia_open nosuch: DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED .*expected DAT_SUCCESS; .*dat\.conf'
+    fails perf 1 'dat_ia_open nosuch: DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED .*expected DAT_SUCCESS; see the message before'
 }
 
 @test "dat_perf: a client tells that the server could not open its provider, and why" {

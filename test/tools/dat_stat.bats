@@ -307,9 +307,66 @@ hold() {
     grep -qE '^dat_stat: the registrations of broken cannot be read: ' "$BATS_TEST_TMPDIR/stat.err"
 }
 
+# usage: ids FILE... - of all objects in documents of dat_stat, one a line.
+ids() { jq -r '.processes[].libraries[].ias[] | .id, (.eps, .evds, .cnos, .srqs)[].id' "$@"; }
+
+# usage: no_id_comes_twice COUNT FILE... - at least so many ids, all different.
+no_id_comes_twice() {
+    local count=$1 twice
+    shift
+    [ "$(ids "$@" | wc -l)" -ge "$count" ] || { echo "fewer than $count ids"; return 1; }
+    twice=$(ids "$@" | sort | uniq -d)
+    [ -z "$twice" ] || { echo "ids of more than one object:" $twice; return 1; }
+}
+
+@test "objects of three provider libraries in one process have different ids" {
+    need_library libibverbs.so.1 librdmacm.so.1
+    built test/tools/open_adapters
+    {
+        echo "cma u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 \"lo 0\" \"\""
+        echo "scm u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 \"soft0 1\" \"\""
+        echo "soft u2.0 nonthreadsafe default libdaplsoft.so.2 dapl.2.0 \"soft0 1\" \"\""
+    } >"$BATS_TEST_TMPDIR/dat.conf"
+    # shellcheck disable=SC2154
+    start adapters "${stack[@]}" LD_PRELOAD="$softverbs" DAPL_SCM_NETDEV=lo "$open_adapters" cma scm soft
+    await_line adapters '^ready [0-9]+$'
+    asked 0 --json "$(sed 's/^ready //' "$BATS_TEST_TMPDIR/adapters.out")"
+    json '[.processes[].libraries[].library] | length == 3'
+    no_id_comes_twice 18 "$BATS_TEST_TMPDIR/stat.out"
+}
+
+@test "objects of two containers whose processes have the same pids have different ids" {
+    find_containers
+    built test/tools/open_adapters
+    local side
+    for side in one other; do
+        mkdir -m 700 "$BATS_TEST_TMPDIR/$side.status"
+        # shellcheck disable=SC2016 # for the shell inside
+        start "$side" "${contain[@]}" "${stack[@]}" OPENDAT_STATUS_DIRECTORY="$BATS_TEST_TMPDIR/$side.status" sh -c '
+            ip link set lo up
+            "$1" ia >"$3.started" & until grep -q ^ready "$3.started"; do kill -0 $! || exit; sleep 0.05; done
+            "$2" --json $! >"$3.json" && echo answered && wait' \
+            sh "$open_adapters" "$dat_stat" "$BATS_TEST_TMPDIR/$side"
+        await_line "$side" '^answered$'
+    done
+    [ "$(jq -s 'map(.processes[0].pid) | unique | length' "$BATS_TEST_TMPDIR"/{one,other}.json)" -eq 1 ]
+    no_id_comes_twice 12 "$BATS_TEST_TMPDIR"/{one,other}.json
+}
+
+@test "dat_stat without arguments lists the programs that answer, and says where there is none" {
+    start empty "$dat_stat"
+    await_end empty
+    grep -q '^dat_stat: no program of this user answers; .*OPENDAT_STATUS=on$' "$BATS_TEST_TMPDIR/empty.err"
+    start_ends no-receives
+    asked 0
+    diff <(printf '%s\n' "$server_pid 1 ia" "$client_pid 1 ia" | sort) \
+        <(sed 1d "$BATS_TEST_TMPDIR/stat.out" | awk '{ print $1, $3, $4 }' | sort)
+    asked 0 --json
+    json ".processes | map(.pid) | sort == ([$server_pid, $client_pid] | sort)"
+}
+
 @test "dat_stat tells wrong usage" {
     fails 2 '--registrations goes with none of --prometheus, --hang, --counters; ' "$dat_stat" --registrations --hang
-    fails 2 '.*required; dat_stat --help lists the options' "$dat_stat"
     fails 2 '.*x' "$dat_stat" x
     fails 2 '--prometheus goes with none of --json, --hang, --watch; ' "$dat_stat" --prometheus --json 1
     fails 2 '--counters goes with the table alone; ' "$dat_stat" --counters --hang 1

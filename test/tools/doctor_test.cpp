@@ -9,11 +9,12 @@
 #include <fstream>
 #include <set>
 
-#include "dat/tools/doctor/ia.hpp"
-#include "dat/tools/doctor/libraries.hpp"
-#include "dat/tools/doctor/machine.hpp"
-#include "dat/tools/doctor/peer.hpp"
-#include "dat/tools/doctor/report.hpp"
+#include "test/support/process.hpp"
+#include "tools/doctor/ia.hpp"
+#include "tools/doctor/libraries.hpp"
+#include "tools/doctor/machine.hpp"
+#include "tools/doctor/peer.hpp"
+#include "tools/doctor/report.hpp"
 
 namespace {
 
@@ -22,11 +23,7 @@ namespace files = std::filesystem;
 
 class Machine : public testing::Test {
   protected:
-    Machine() {
-        char name[] = "/tmp/doctor-XXXXXX";
-        view_.root = mkdtemp(name);
-    }
-    ~Machine() override { files::remove_all(view_.root); }
+    Machine() { view_.root = directory_.path(); }
 
     void write(const std::string& path, const std::string& text) const {
         files::create_directories(files::path(view_.root + path).parent_path());
@@ -59,6 +56,7 @@ class Machine : public testing::Test {
     }
 
     using Ids = std::vector<std::string>;
+    test::TemporaryDirectory directory_;
     View view_;
     Findings findings_;
 };
@@ -80,6 +78,28 @@ TEST(DoctorCatalogue, the_exit_status_is_0_for_nothing_3_for_warnings_and_1_for_
     EXPECT_EQ(findings.exit_status(), 3);
     findings.add(kTransferFails, "e", "m");
     EXPECT_EQ(findings.exit_status(), 1);
+}
+
+TEST_F(Machine, a_device_that_no_record_names_is_found) {
+    add_device();
+    check_records(view_, {{"soft0", "libdaplsoft.so.2", "soft0 0"}}, findings_);
+    EXPECT_EQ(ids(), Ids{"DOC-005"});
+    EXPECT_TRUE(evidence_has("rxe0 (eth0)"));
+    EXPECT_TRUE(mend_has("dat_conf generate"));
+    findings_ = {};
+    for (const char* params : {"eth0 0", "rxe0 1", "10.0.0.1 0"})
+        check_records(view_, {{"ia", "libdaplofa.so.2", params}}, findings_);
+    EXPECT_EQ(ids(), Ids());
+}
+
+TEST_F(Machine, a_record_whose_interface_was_renamed_is_found) {
+    add_device();
+    const Record good{"good", "libdaplofa.so.2", "eth0 0"};
+    check_records(view_, {good, {"old", "libdaplofa.so.2", "ib0 0"}}, findings_);
+    EXPECT_EQ(ids(), Ids{"DOC-006"});
+    EXPECT_TRUE(evidence_has("old names ib0; there are rxe0 (eth0)"));
+    EXPECT_TRUE(evidence_has("open_hca: getaddr_netdev failed"));
+    EXPECT_TRUE(mend_has("ip link"));
 }
 
 TEST_F(Machine, without_rdma_devices_or_with_usable_ones_has_nothing_wrong_with_its_device_files) {
@@ -290,6 +310,17 @@ TEST_F(Machine, the_two_of_a_pair_are_compared) {
     EXPECT_EQ(ids().back(), "DOC-055");
 }
 
+TEST_F(Machine, two_fabrics_of_one_machine_are_found_by_what_they_are_not_by_their_paths) {
+    Side here, there;
+    here.boot = there.boot = "a";
+    here.fabric = "/dev/shm/softverbs-0 (device 5, inode 7)";
+    there.fabric = "/mnt/fabric (device 5, inode 7)";
+    EXPECT_TRUE(compare(here, there, findings_));
+    there.fabric = "/dev/shm/softverbs-0 (device 9, inode 7)";
+    EXPECT_FALSE(compare(here, there, findings_));
+    EXPECT_EQ(ids(), Ids{"DOC-056"});
+}
+
 class DoctorLink : public testing::Test {
   protected:
     DoctorLink() {
@@ -313,7 +344,7 @@ TEST_F(DoctorLink, refuses_a_line_without_an_end) {
 }
 
 TEST_F(DoctorLink, refuses_a_line_of_another_kind) {
-    EXPECT_NE(failure("to 1 2\n").find("'to': expected 'at'"), std::string::npos);
+    EXPECT_NE(failure("to 1 2\n").find("something else: expected 'at'"), std::string::npos);
 }
 
 TEST_F(DoctorLink, passes_on_the_other_sides_failure_made_printable) {

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "dapl/memory/broker.hpp"
-#include "dapl/memory/directory.hpp"
+#include "broker/broker.hpp"
+#include "broker/directory.hpp"
 
 namespace {
 

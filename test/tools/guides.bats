@@ -74,8 +74,8 @@ HEAD
 words() { cat "$guides"/*.md "$TOP_SRCDIR"/doc/examples/*.md | grep -oE "$1" | sort -u; }
 
 @test "each constant, function, setting and tool that a guide names exists" {
-    cat "$TOP_SRCDIR"/dat/include/dat2/*.h "$TOP_SRCDIR"/dapl/support/*.def "$TOP_SRCDIR"/dat/tools/strerror/events.def \
-        "$TOP_SRCDIR"/providers/soft/*.h* "$TOP_SRCDIR/doc/man/softverbs.7.scd" "$TOP_SRCDIR/doc/registration.md" |
+    cat "$TOP_SRCDIR"/dat/include/dat2/*.h "$TOP_SRCDIR"/support/*/*.def "$TOP_SRCDIR"/tools/strerror/events.def \
+        "$TOP_SRCDIR"/providers/soft/softverbs/*.h* "$TOP_SRCDIR/doc/man/softverbs.7.scd" "$TOP_SRCDIR/doc/registration.md" |
         grep -oE '[A-Za-z_][A-Za-z0-9_]+' | sort -u >"$BATS_TEST_TMPDIR/names"
     ls "$TOP_SRCDIR/doc/man" "$TOP_SRCDIR/doc/examples" | sed 's/\..*//' >>"$BATS_TEST_TMPDIR/names"
     unknown=$(words '\b(DAT|DAPL|OPENDAT|SOFTVERBS)_[A-Z0-9_]*[A-Z0-9]\b|\bdat_[a-z_]*[a-z]\b' | grep -vxF -f "$BATS_TEST_TMPDIR/names" || true)
@@ -104,6 +104,6 @@ words() { cat "$guides"/*.md "$TOP_SRCDIR"/doc/examples/*.md | grep -oE "$1" | s
     while read -r folder; do
         grep -qF "\`$folder/\`" "$TOP_SRCDIR/doc/architecture.md" || { echo "doc/architecture.md does not name $folder/"; false; }
         count=$((count + 1))
-    done < <(cd "$TOP_SRCDIR" && find dat dapl providers -name '*.[ch]*' -printf '%h\n' | sort -u)
+    done < <(cd "$TOP_SRCDIR" && find broker dapl dat device providers support tools -name '*.[ch]*' -printf '%h\n' | sort -u)
     [ "$count" -ge 20 ]
 }

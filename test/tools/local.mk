@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The command-line tools of dat/tools.
+# The command-line tools of tools.
 check_PROGRAMS += test/tools/perf_test
 TESTS += test/tools/perf_test
 test_tools_perf_test_SOURCES = %reldir%/perf_test.cpp
@@ -32,6 +32,10 @@ EXTRA_PROGRAMS += test/tools/hanging_ends
 check_DATA += test/tools/hanging_ends
 test_tools_hanging_ends_SOURCES = %reldir%/hanging_ends.cpp $(dat_test_headers)
 test_tools_hanging_ends_LDADD = libdat2.la
+EXTRA_PROGRAMS += test/tools/open_adapters
+check_DATA += test/tools/open_adapters
+test_tools_open_adapters_SOURCES = %reldir%/open_adapters.cpp $(dat_test_headers)
+test_tools_open_adapters_LDADD = libdat2.la
 EXTRA_PROGRAMS += test/tools/entry_holder
 check_DATA += test/tools/entry_holder
 test_tools_entry_holder_SOURCES = %reldir%/entry_holder.cpp
@@ -43,8 +47,8 @@ TESTS += test/tools/stat_test
 test_tools_stat_test_SOURCES = %reldir%/stat_test.cpp
 test_tools_stat_test_LDADD = libtestmain.la libstat.la libregistrations.la libtools.la libsupport.la
 
-TESTS += %reldir%/completion.bats %reldir%/examples.bats %reldir%/guides.bats %reldir%/pages.bats %reldir%/quickstart.bats
-EXTRA_DIST += %reldir%/completion.bats %reldir%/examples.bash %reldir%/examples.bats %reldir%/guides.bats %reldir%/pages.bats %reldir%/quickstart.bats %reldir%/transcript
+TESTS += %reldir%/completion.bats %reldir%/examples.bats %reldir%/guides.bats %reldir%/pages.bats %reldir%/quickstart.bats %reldir%/vocabulary.bats
+EXTRA_DIST += %reldir%/completion.bats %reldir%/examples.bash %reldir%/examples.bats %reldir%/guides.bats %reldir%/pages.bats %reldir%/quickstart.bats %reldir%/transcript %reldir%/vocabulary.bats
 
 # Runs the commands of the page again, and puts what they print into it.
 quickstart-document: all
@@ -62,7 +66,7 @@ test_tools_doctor_test_LDADD = libtestmain.la libdoctor.la $(libinfo_programs)
 # dat_regd, in processes of the test.
 check_PROGRAMS += test/tools/regd_test
 TESTS += test/tools/regd_test
-test_tools_regd_test_SOURCES = %reldir%/regd_test.cpp test/unit/registration_fixture.hpp test/support/process.hpp
+test_tools_regd_test_SOURCES = %reldir%/regd_test.cpp test/broker/registration_fixture.hpp test/support/process.hpp
 test_tools_regd_test_LDADD = libtestmain.la libregd.la libregistrations.la libtools.la libsupport.la
 EXTRA_PROGRAMS += test/tools/regd_client
 check_DATA += test/tools/regd_client
@@ -70,3 +74,8 @@ test_tools_regd_client_SOURCES = %reldir%/regd_client.cpp
 test_tools_regd_client_LDADD = libregistrations.la libsupport.la
 TESTS += %reldir%/dat_regd.bats
 EXTRA_DIST += %reldir%/dat_regd.bats
+
+check_PROGRAMS += test/tools/tool_test
+TESTS += test/tools/tool_test
+test_tools_tool_test_SOURCES = %reldir%/tool_test.cpp test/softverbs/fabric_fixture.hpp test/support/process.hpp
+test_tools_tool_test_LDADD = libtestmain.la libsoftverbs_tool.la libsoftverbs_core.la libsupport.la

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "dat/tools/options.hpp"
-#include "dat/tools/perf/histogram.hpp"
-#include "dat/tools/perf/options.hpp"
+#include "tools/common/options.hpp"
+#include "tools/perf/histogram.hpp"
+#include "tools/perf/options.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "dat/tools/ping/message.hpp"
-#include "dat/tools/ping/statistics.hpp"
+#include "tools/ping/message.hpp"
+#include "tools/ping/statistics.hpp"
 
 namespace ping {
 namespace {

@@ -4,7 +4,7 @@
 /// dat_regd, until it is killed.
 #include <unistd.h>
 
-#include "dapl/memory/broker.hpp"
+#include "broker/broker.hpp"
 
 int main(int argc, char** argv) {
     using namespace dapl::memory;

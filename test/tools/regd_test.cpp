@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// dat_regd: who gets how much, what it takes from whom, and that everybody goes on without it.
+#include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <future>
 #include <mutex>
 #include <thread>
 
-#include "dapl/memory/regd/link.hpp"
-#include "dat/tools/regd/leader.hpp"
-#include "dat/tools/regd/server.hpp"
-#include "dat/tools/regd/status.hpp"
-#include "test/unit/registration_fixture.hpp"
+#include "broker/regd/link.hpp"
+#include "test/broker/registration_fixture.hpp"
+#include "tools/regd/leader.hpp"
+#include "tools/regd/server.hpp"
+#include "tools/regd/status.hpp"
 
 namespace registration {
 namespace {
@@ -102,6 +105,26 @@ TEST(RegdArbiter, TheAdministratorsCapacityAndWeightsHold) {
     EXPECT_EQ(users[1].budget.entries, 3u);
 }
 
+TEST(RegdArbiter, OneUsersMadeUpAdaptersKeepNobodyElseOut) {
+    Arbiter arbiter({});
+    Message made_up = report(0, 1, regd::kUnlimited);
+    for (int i = 0; i < 10000; ++i) {
+        snprintf(made_up.adapter, sizeof made_up.adapter, "made_up%d", i);
+        arbiter.report(1, 100, 10, made_up);
+    }
+    EXPECT_EQ(arbiter.adapters().size(), 64u);
+    EXPECT_TRUE(arbiter.report(1, 100, 10, report(1, 1, regd::kUnlimited)).empty());
+    const auto orders = arbiter.report(2, 200, 20, report(1, 1, regd::kUnlimited));
+    ASSERT_EQ(orders.size(), 1u);
+    EXPECT_EQ(orders[0].budget.budget.entries, 8u);
+    snprintf(made_up.adapter, sizeof made_up.adapter, "made_up%d", 0);
+    EXPECT_EQ(arbiter.report(2, 200, 20, made_up).size(), 2u) << "those of others are not his";
+    EXPECT_TRUE(arbiter.report(1, 100, 10, made_up).empty());
+    arbiter.leave(1, 0);
+    arbiter.forget(60 * kSecond);
+    EXPECT_FALSE(arbiter.report(3, 100, 10, report(1, 1, regd::kUnlimited)).empty());
+}
+
 TEST(RegdMessage, OnlyWhatCanBeIsTaken) {
     using dapl::memory::regd::parse;
     const Message good = report(1, 2, 3);
@@ -129,12 +152,13 @@ TEST(RegdMessage, OnlyWhatCanBeIsTaken) {
 /// A daemon in a process of its own.
 class Daemon {
   public:
-    Daemon(const std::string& socket, const std::string& directory) : socket_(socket) {
+    Daemon(const std::string& socket, const std::string& directory, regd_tool::Rules rules = {})
+        : socket_(socket), rules_(std::move(rules)) {
         start(directory);
     }
     void start(const std::string& directory) {
         child_ = std::make_unique<Child>([&, directory](Channel& channel) {
-            regd_tool::Server server(socket_, {});
+            regd_tool::Server server(socket_, rules_);
             regd_tool::Leaders leaders(directory, socket_);
             channel.send('r');
             server.run(channel.input(), [&] { leaders.look(); });
@@ -154,6 +178,7 @@ class Daemon {
 
   private:
     const std::string socket_;
+    const regd_tool::Rules rules_;
     std::unique_ptr<Child> child_;
 };
 
@@ -234,6 +259,28 @@ TEST(Regd, ASecondOneAtTheSameSocketIsRefused) {
     EXPECT_NO_THROW(regd_tool::ask_status(place.path() + "/socket"));
 }
 
+TEST(Regd, OneThatHasManyToAcceptIsThereAndIsWaitedFor) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    const Place place;
+    const std::string socket = place.path() + "/socket";
+    Daemon daemon(socket, place.path());
+    ASSERT_EQ(kill(daemon.pid(), SIGSTOP), 0);
+    {
+        std::vector<support::UniqueFd> many;
+        auto fd = dapl::memory::regd::connect_to(socket);
+        for (; fd && many.size() < 1000; fd = dapl::memory::regd::connect_to(socket))
+            many.push_back(std::move(*fd));
+        ASSERT_FALSE(fd);
+        ASSERT_EQ(fd.error(), EAGAIN);
+        EXPECT_THROW(regd_tool::Server(socket, {}), std::runtime_error);
+    }
+    auto asked = std::async(std::launch::async, [&] { return regd_tool::ask_status(socket); });
+    EXPECT_EQ(asked.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+    ASSERT_EQ(kill(daemon.pid(), SIGCONT), 0);
+    EXPECT_NO_THROW(asked.get());
+    EXPECT_EQ(daemon.stop(), 0);
+}
+
 TEST(Regd, GarbageAndTooManyConnectionsHurtNobodyElse) {
     SKIP_UNDER_THREAD_SANITIZER;
     const Place place;
@@ -260,6 +307,74 @@ TEST(Regd, GarbageAndTooManyConnectionsHurtNobodyElse) {
             return false;
         }
     }));
+    EXPECT_EQ(daemon.stop(), 0);
+}
+
+TEST(Regd, TheStatusHasEveryRowHoweverManyThereAreAndASlowReaderDelaysNobody) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    constexpr int kRows = 3000;
+    const Place place;
+    const std::string socket = place.path() + "/socket";
+    regd_tool::Rules rules;
+    rules.adapters_per_user = kRows;
+    Daemon daemon(socket, "/nonexistent", rules);
+    auto reporter = dapl::memory::regd::connect_to(socket);
+    ASSERT_TRUE(reporter);
+    fcntl(reporter->get(), F_SETFL, 0);
+    Message message = report(1, 0, regd::kUnlimited);
+    for (int i = 0; i < kRows; ++i) {
+        snprintf(message.adapter, sizeof message.adapter, "adapter%04d", i);
+        ASSERT_EQ(send(reporter->get(), &message, sizeof message, MSG_NOSIGNAL),
+                  static_cast<ssize_t>(sizeof message));
+        Message budget;
+        ASSERT_EQ(recv(reporter->get(), &budget, sizeof budget, 0),
+                  static_cast<ssize_t>(sizeof budget));
+    }
+    auto slow = dapl::memory::regd::connect_to(socket);
+    ASSERT_TRUE(slow);
+    const Message question = dapl::memory::regd::make(regd::Kind::kStatus);
+    ASSERT_EQ(send(slow->get(), &question, sizeof question, 0),
+              static_cast<ssize_t>(sizeof question));
+    for (int round = 0; round < 3; ++round) {
+        const auto rows = regd_tool::ask_status(socket);
+        ASSERT_EQ(rows.size(), static_cast<std::size_t>(kRows));
+        for (int i = 0; i < kRows; ++i) ASSERT_EQ(rows[i].adapter, fmt::format("adapter{:04}", i));
+    }
+    fcntl(slow->get(), F_SETFL, 0);
+    int rows = 0;
+    for (Message row{}; row.kind != regd::Kind::kEnd; ++rows)
+        ASSERT_EQ(recv(slow->get(), &row, sizeof row, 0), static_cast<ssize_t>(sizeof row));
+    EXPECT_EQ(rows, kRows + 1);
+    EXPECT_EQ(daemon.stop(), 0);
+}
+
+TEST(Regd, EightUsersWithAllTheirConnectionsKeepANinthNotOut) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    if (geteuid() != 0) GTEST_SKIP() << "only root can be many users";
+    constexpr uid_t kFirst = 60000;
+    const Place place;
+    ASSERT_EQ(chmod(place.path().c_str(), 0755), 0);
+    const std::string socket = place.path() + "/socket";
+    Daemon daemon(socket, "/nonexistent");
+    std::vector<std::unique_ptr<Child>> users;
+    for (uid_t user = kFirst; user < kFirst + 8; ++user) {
+        users.push_back(std::make_unique<Child>([&, user](Channel& channel) {
+            test::require(setgid(user) == 0 && setuid(user) == 0, "another user");
+            std::vector<support::UniqueFd> all;
+            for (int i = 0; i < 64; ++i) {
+                auto fd = dapl::memory::regd::connect_to(socket);
+                while (!fd && fd.error() == EAGAIN) fd = dapl::memory::regd::connect_to(socket);
+                test::require(fd.has_value(), "a connection");
+                all.push_back(std::move(*fd));
+            }
+            channel.send('r');
+            channel.receive_whenever<char>();
+        }));
+        users.back()->channel().receive<char>();
+    }
+    EXPECT_NO_THROW(regd_tool::ask_status(socket));
+    for (auto& user : users) user->channel().send('.');
+    for (auto& user : users) EXPECT_EQ(user->wait(), 0);
     EXPECT_EQ(daemon.stop(), 0);
 }
 

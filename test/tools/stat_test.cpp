@@ -3,11 +3,11 @@
 /// What dat_stat makes of the states of processes.
 #include <gtest/gtest.h>
 
-#include "dat/tools/stat/hang.hpp"
-#include "dat/tools/stat/prometheus.hpp"
-#include "dat/tools/stat/state.hpp"
-#include "dat/tools/stat/state_json.hpp"
-#include "dat/tools/stat/table.hpp"
+#include "tools/stat/hang.hpp"
+#include "tools/stat/prometheus.hpp"
+#include "tools/stat/state.hpp"
+#include "tools/stat/state_json.hpp"
+#include "tools/stat/table.hpp"
 
 namespace stat_tool {
 namespace {

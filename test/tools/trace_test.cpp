@@ -12,17 +12,17 @@
 #include <map>
 #include <thread>
 
-#include "dapl/support/log.hpp"
-#include "dat/tools/failure.hpp"
-#include "dat/tools/trace/core_file.hpp"
-#include "dat/tools/trace/dump_file.hpp"
-#include "dat/tools/trace/levels.hpp"
-#include "dat/tools/trace/machine.hpp"
-#include "dat/tools/trace/process.hpp"
-#include "dat/tools/trace/report.hpp"
-#include "dat/tools/trace/source.hpp"
-#include "dat/tools/trace/timeline.hpp"
+#include "support/log/log.hpp"
 #include "test/support/process.hpp"
+#include "tools/common/failure.hpp"
+#include "tools/trace/core_file.hpp"
+#include "tools/trace/dump_file.hpp"
+#include "tools/trace/levels.hpp"
+#include "tools/trace/machine.hpp"
+#include "tools/trace/process.hpp"
+#include "tools/trace/report.hpp"
+#include "tools/trace/source.hpp"
+#include "tools/trace/timeline.hpp"
 
 namespace {
 
@@ -32,7 +32,7 @@ using support::TraceRecord;
 using test::Channel;
 using test::Child;
 
-constexpr std::uint64_t kObject = 0x1a2b00500000003;
+constexpr std::uint64_t kObject = 0x1a2b50000003;
 
 void tell(std::uint64_t value) {
     support::trace_record(false, TraceEvent::kCall, 29, kObject, value);

@@ -895,18 +895,18 @@ DAT_RETURN DAT_API dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK e
                                  DAT_EVD_PARAM* evd_param);
 
 /**
- * Lets an EVD hold more events. Those inside stay.
+ * Changes how many events an EVD holds at least. Those inside stay. An EVD that takes completions
+ * keeps the queue of the device when fewer are asked for, so dat_evd_query may give a larger number.
  *
  * States: No thread waits at the EVD.
  *
  * @param evd_handle The EVD.
- * @param evd_qlen Number of events that it must hold, from its present length to max_evd_qlen of
- *     the IA.
+ * @param evd_qlen Number of events that it must hold, from the number inside to max_evd_qlen of the
+ *     IA.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EVD_REQUEST evd_handle is NULL.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 evd_handle is no EVD, and not NULL.
- * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 evd_qlen is below the present length, or above
- *     max_evd_qlen of the IA.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 evd_qlen is above max_evd_qlen of the IA.
  * @return DAT_INVALID_STATE A thread waits, evd_qlen is negative, or more events are inside than it
  *     says.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY evd_qlen is 0.
@@ -1766,7 +1766,7 @@ DAT_RETURN DAT_API dat_pz_free(DAT_PZ_HANDLE pz_handle);
  * @param lmr_handle The LMR.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr_handle is no LMR.
- * @return DAT_INVALID_STATE (raw) An RMR is bound to it.
+ * @return DAT_INVALID_STATE (raw) An RMR is bound, or a stopped peer is using it: call again later.
  */
 DAT_RETURN DAT_API dat_lmr_free(DAT_LMR_HANDLE lmr_handle);
 

@@ -23,11 +23,16 @@
 #ifndef _DAT_HPP_
 #define _DAT_HPP_
 
+// In the place of hundreds of errors. The first compilers with C++20 give it a number in between.
+#if __cplusplus <= 201703L
+#error "<dat2/dat.hpp> needs C++20: compile with -std=c++20, or use the C calls of <dat2/udat.h>"
+#else
 #include <dat2/dat/connection.hpp>
 #include <dat2/dat/ep.hpp>
 #include <dat2/dat/evd.hpp>
 #include <dat2/dat/ia.hpp>
 #include <dat2/dat/memory.hpp>
 #include <dat2/dat/result.hpp>
+#endif
 
 #endif

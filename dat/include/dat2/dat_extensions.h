@@ -6,9 +6,10 @@
  * dat_ib_extensions.h, which other DAT libraries have as well; what both offer, and what happens
  * when their calls are mixed, is told in doc/extensions.md.
  *
- * A program that includes this header is in the proposal's mode: DAT_EXTENSION_EVENT is the number
- * that events carry, and memory that peers may read is open to their atomic operations too, since
- * the proposal has no privilege for those.
+ * DAT_EXTENSION_EVENT is the number that events carry. A program that includes this header is in
+ * the proposal's mode: memory that peers may read is open to their atomic operations too, since the
+ * proposal has no privilege for those. <dat/udat.h> brings the calls without the mode, and with it
+ * where DAT_EXT_PRIVILEGES is defined.
  *
  * @source The first public proposal of extensions to DAT, on the mailing list of OpenIB in December
  *     2005; doc/extensions.md.
@@ -58,17 +59,8 @@ typedef enum dat_ext_flags {
 #define DAT_EXT_ATTR_FETCH_AND_ADD "DAT_EXT_FETCH_AND_ADD"
 #define DAT_EXT_ATTR_CMP_AND_SWAP "DAT_EXT_CMP_AND_SWAP"
 
-/* -- the mode ------------------------------------------------------------------------ */
-
 /** The number that events carry. */
 #define DAT_EXTENSION_EVENT DAT_IB_EXTENSION_RANGE_BASE
-
-/**
- * With remote reads also atomic operations, where the device has them and the memory may be written
- * on this side.
- */
-#define DAT_MEM_PRIV_REMOTE_READ_FLAG ((DAT_MEM_PRIV_FLAGS)0x82)
-#define DAT_MEM_PRIV_ALL_FLAG ((DAT_MEM_PRIV_FLAGS)0xb3)
 
 /* -- transfers ----------------------------------------------------------------------- */
 
@@ -124,6 +116,8 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
     dat_extension((DAT_EP_HANDLE)(ep), DAT_EXT_RDMA_WRITE_IMMED, (DAT_COUNT)(size),              \
                   (DAT_LMR_TRIPLET *)(lbuf), (cookie), (DAT_RMR_TRIPLET *)(rbuf),                \
                   (DAT_UINT32)(idata), (DAT_EXT_FLAGS)(eflgs), (DAT_COMPLETION_FLAGS)(flgs))
+/** Another name of the same call. */
+#define dat_ep_post_write_immed dat_ep_post_rdma_write_immed
 
 /**
  * Posts a receive whose completion is an event of this interface whatever it takes.
@@ -213,4 +207,16 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
 }
 #endif
 
+#endif
+
+/* -- the mode, which may come after the calls ---------------------------------------- */
+
+#if !defined(_DAT_EXTENSION_CALLS_ONLY) && !defined(_DAT_EXTENSIONS_MODE)
+#define _DAT_EXTENSIONS_MODE
+/**
+ * With remote reads also atomic operations, where the device has them and the memory may be written
+ * on this side.
+ */
+#define DAT_MEM_PRIV_REMOTE_READ_FLAG ((DAT_MEM_PRIV_FLAGS)0x82)
+#define DAT_MEM_PRIV_ALL_FLAG ((DAT_MEM_PRIV_FLAGS)0xb3)
 #endif

@@ -414,7 +414,8 @@ DAT_RETURN DAT_API dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE 
 
 /**
  * Takes the oldest event, waiting until enough are there. One thread at a time may wait at an EVD.
- * A cancellation point while it waits.
+ * A cancellation point while it waits. When a signal's handler has run the wait goes on, with the
+ * time that is left.
  *
  * States: The EVD is waitable, DAT_EVD_STATE_WAITABLE. It may be disabled.
  *
@@ -432,8 +433,8 @@ DAT_RETURN DAT_API dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE 
  * @return DAT_TIMEOUT_EXPIRED Not enough events came in time.
  * @return DAT_TIMEOUT_EXPIRED (raw) The same, of an EVD that takes DTO or bind completions and has
  *     no CNO.
- * @return DAT_INTERRUPTED_CALL (raw) A signal came, at an EVD that takes completions (DTO, bind or
- *     extension) and has no CNO. At others the wait goes on.
+ * @return DAT_INTERRUPTED_CALL (raw) A signal came, OPENDAT_SIGNALS_END_WAITS is set, and the EVD
+ *     takes completions (DTO, bind or extension) and has no CNO.
  * @return DAT_INTERNAL_ERROR (raw) The system refuses to wait.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EVD_UNWAITABLE The EVD is unwaitable.
  * @return DAT_INVALID_STATE Another thread waits, it was made unwaitable or freed meanwhile, or
@@ -555,12 +556,17 @@ DAT_RETURN DAT_API dat_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK c
 
 /**
  * Waits until an EVD of the CNO gets an event. Several threads may wait. A cancellation point while
- * it waits.
+ * it waits. When a signal's handler has run the wait goes on, with the time that is left.
+ *
+ * Each EVD with an event is named once, in the order in which they triggered, whatever number of
+ * events it has got meanwhile; one whose events are gone, or that has left the CNO, is not named.
+ * Dequeue from the EVD until it is empty. DAT lets one trigger stand for several EVDs, and other
+ * implementations name the first one only: a portable program looks at every EVD of the CNO.
  *
  * @param cno_handle The CNO.
  * @param timeout Microseconds; 0 does not wait, DAT_TIMEOUT_INFINITE waits for ever.
  * @param evd_handle Out: the EVD that triggered; DAT_HANDLE_NULL when there is none any more, or
- *     the time is out. Its events may be gone already.
+ *     the time is out. Another thread may take its events first.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO cno_handle is NULL.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_CNO (raw) cno_handle is no CNO, and not NULL.

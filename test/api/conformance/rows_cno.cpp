@@ -63,14 +63,16 @@ Rows wait_rows() {
                          n.tell();
                      }
                  }),
-        notified("dat_cno_wait/triggers-merge-the-first-is-named", "0 b 0x000D0000 none",
+        notified("dat_cno_wait/each-evd-with-an-event-is-named", "0 b 0 a 0x000D0000 none",
                  [](Notified& n) {
                      post(n.b);
                      post(n.a);
+                     post(n.b);
+                     n.tell();
                      n.tell();
                      n.tell();
                  }),
-        notified("dat_cno_wait/event-taken-before", "0 0 a",
+        notified("dat_cno_wait/event-taken-before", "0 0x000D0000 none",
                  [](Notified& n) {
                      DAT_EVENT event{};
                      post(n.a);

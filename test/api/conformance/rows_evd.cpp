@@ -299,7 +299,7 @@ Rows resize_rows() {
              r << dat_evd_resize(evd, twice) << (query().evd_qlen >= twice);
          },
          kResize},
-        {"dat_evd_resize/smaller", "0x80060026 8",
+        {"dat_evd_resize/smaller", "0 4",
          [](Rig& r) {
              evd = r.evd(DAT_EVD_SOFTWARE_FLAG);
              r << dat_evd_resize(evd, 4) << query().evd_qlen;

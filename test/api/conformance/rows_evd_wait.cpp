@@ -215,13 +215,13 @@ Rows waiter_rows() {
              for (int i = 0; i < 3; ++i) post(evd);
              r << waiter.code();
          }},
-        {"dat_evd_wait/signal-among-completions", "0x00130000",
+        {"dat_evd_wait/signal-among-completions", "0x000F0000",
          [](Rig& r) {
              struct sigaction action {};
              action.sa_handler = [](int) {};
              sigaction(SIGUSR1, &action, nullptr);
              const DAT_EVD_HANDLE evd = r.evd(DAT_EVD_DTO_FLAG);
-             auto& waiter = *new Waiter(evd, test::kMicroseconds);
+             auto& waiter = *new Waiter(evd, 200000);
              // It may not sleep yet: until it is woken.
              bool done = false;
              DAT_RETURN code = 0;

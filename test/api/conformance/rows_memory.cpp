@@ -68,7 +68,7 @@ Rows create_rows() {
              r << with(r) << with.registered_length
                << (with.registered_address == reinterpret_cast<DAT_VADDR>(memory + 5));
          }},
-        registering("length-0", "0x00030000", {.length = 0}),
+        registering("length-0", "0", {.length = 0}),
         registering("length-1", "0", {.length = 1}),
         registering("length-65536", "0", {.length = 65536}),
         registering("length-too-big", "0x00030000", {.length = DAT_VLEN{1} << 40}),

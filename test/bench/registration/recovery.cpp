@@ -9,7 +9,7 @@
 #include <cstring>
 #include <random>
 
-#include "dapl/memory/table/fault_points.hpp"
+#include "broker/table/fault_points.hpp"
 #include "test/bench/registration/entries.hpp"
 #include "test/bench/registration/results.hpp"
 #include "test/support/process.hpp"
@@ -23,7 +23,7 @@ using dapl::memory::FaultPoint;
 constexpr int kCapacity = 16;
 constexpr const char* kNames[] = {
 #define FAULT_POINT(name) #name,
-#include "dapl/memory/table/fault_points.def"
+#include "broker/table/fault_points.def"
 #undef FAULT_POINT
 };
 constexpr unsigned kPoints = static_cast<unsigned>(FaultPoint::kCount);

@@ -13,7 +13,7 @@
 #include <new>
 #include <vector>
 
-#include "dapl/memory/broker.hpp"
+#include "broker/broker.hpp"
 
 namespace registration {
 

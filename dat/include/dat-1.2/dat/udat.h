@@ -14,6 +14,15 @@
 #include <dat2/dat_opendat.h>
 #include <dat2/udat.h>
 
+/* As <dat/udat.h> of DAT 2.0 does it. */
+#ifdef DAT_EXT_PRIVILEGES
+#include <dat2/dat_extensions.h>
+#else
+#define _DAT_EXTENSION_CALLS_ONLY
+#include <dat2/dat_extensions.h>
+#undef _DAT_EXTENSION_CALLS_ONLY
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

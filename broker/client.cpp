@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "broker/client.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "broker/directory.hpp"
+#include "dapl/adapter/ia.hpp"
+#include "dapl/base/process_state.hpp"
+#include "support/settings/settings.hpp"
+
+namespace dapl::memory {
+namespace {
+
+using support::MutexLock;
+using support::Setting;
+
+/// How often is looked whether what could not go is idle now.
+constexpr Time kNextLook = 1000000;
+constexpr Time kPerMillisecond = 1000000;
+
+/// Adapters are told apart by their GUID too: that of soft0 is its fabric's.
+std::string adapter_name(const Ia& ia) {
+    const std::uint64_t guid = ibv_get_device_guid(ia.context()->device);
+    return fmt::format("{}-{:016x}", ibv_get_device_name(ia.context()->device), guid);
+}
+
+/// Of an owner that does not do so itself: stopped, or hung.
+bool end_registration(void* by_device, std::int32_t pid, std::uint32_t key) {
+    return reinterpret_cast<decltype(verbs::DeviceExtensions::end_registration)>(by_device)(pid,
+                                                                                            key);
+}
+
+}  // namespace
+
+Client::Client(std::string adapter, std::unique_ptr<Broker> broker)
+    : adapter_(std::move(adapter)), broker_(std::move(broker)) {
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    const bool started = pthread_create(&thread_, nullptr, run, this) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    if (!started) throw std::bad_alloc();
+}
+
+Client::~Client() {
+    stopping_.store(true);
+    broker_->wake();
+    pthread_join(thread_, nullptr);
+}
+
+DAT_RETURN Client::join(Ia& ia, Mode mode, ProcessState& process) {
+    const std::string name = ia.provider.info.ia_name;
+    const std::string adapter = adapter_name(ia);
+    Client* client = process.first_client;
+    while (client && client->adapter_ != adapter) client = client->next_;
+    if (!client) {
+        const auto share =
+            static_cast<std::uint32_t>(support::setting_integer(Setting::kRegistrationShare, name));
+        auto broker =
+            Broker::join(directory_path(geteuid()), adapter,
+                         terms_of(name, static_cast<std::uint64_t>(ia.device_attributes.max_mr)),
+                         Member{share, support::setting_text(Setting::kRegdSocket)});
+        if (!broker) return broker.error().code;
+        if (const auto by_device = ia.provider.library.device.end_registration)
+            (*broker)->set_enforcement(end_registration, reinterpret_cast<void*>(by_device));
+        client = new Client(adapter, std::move(*broker));
+        client->next_ = process.first_client;
+        process.first_client = client;
+    }
+    ++client->users_;
+    try {
+        const auto patience =
+            static_cast<Time>(support::setting_integer(Setting::kRegistrationWait, name));
+        ia.registrations = new Registrations(ia, *client, mode, patience * kPerMillisecond);
+        MutexLock lock(client->lock_);
+        client->members_.push_back(ia.registrations);
+        return DAT_SUCCESS;
+    } catch (const std::bad_alloc&) {
+        // With Registrations the adapter instance leaves as any other.
+        if (!ia.registrations) dismiss(*client, process);
+        throw;
+    }
+}
+
+/// One user fewer.
+void Client::dismiss(Client& client, ProcessState& process) {
+    if (--client.users_ > 0) return;
+    Client** link = &process.first_client;
+    while (*link != &client) link = &(*link)->next_;
+    *link = client.next_;
+    delete &client;
+}
+
+void Client::leave(Ia& ia, ProcessState& process) {
+    Client& client = ia.registrations->client;
+    delete ia.registrations;
+    ia.registrations = nullptr;
+    dismiss(client, process);
+}
+
+void Client::bind(SlotId slot, Registrations& of, Registration& registration) {
+    MutexLock lock(lock_);
+    owners_[slot.index] = {&of, &registration, slot};
+}
+
+void Client::unbind(SlotId slot) {
+    MutexLock lock(lock_);
+    owners_.erase(slot.index);
+}
+
+void Client::watch(Registrations& of, Registration& registration, SlotId slot) {
+    {
+        MutexLock lock(lock_);
+        watched_.push_back({&of, &registration, slot});
+    }
+    broker_->wake();
+}
+
+/// The answer may be there before queue() returns: it is looked for with the lock held.
+tl::expected<Ticket, Refusal> Client::queue(const PendingCreate& wanted) {
+    MutexLock lock(lock_);
+    auto ticket = broker_->queue({wanted.asked.kind, wanted.asked.memory.length});
+    if (ticket) {
+        ++wanted.asked.pz->users;
+        pending_.insert_or_assign(ticket->index, std::make_pair(*ticket, wanted));
+    }
+    return ticket;
+}
+
+DAT_RETURN Client::cancel(const Ticket& ticket, const Registrations& of) {
+    MutexLock lock(lock_);
+    const auto found = pending_.find(ticket.index);
+    if (found == pending_.end() || !(found->second.first == ticket))
+        return error(DAT_INVALID_STATE);
+    if (found->second.second.of != &of) return bad_argument(2);
+    if (!broker_->cancel(ticket)) return error(DAT_INVALID_STATE);
+    --found->second.second.asked.pz->users;
+    pending_.erase(found);
+    return DAT_SUCCESS;
+}
+
+void Client::forget(Registrations& closing) {
+    MutexLock served(serving);
+    MutexLock lock(lock_);
+    std::erase(members_, &closing);
+    std::erase_if(watched_, [&](const Owner& owner) { return owner.of == &closing; });
+    for (auto next = pending_.begin(); next != pending_.end();) {
+        auto& [ticket, pending] = next->second;
+        if (pending.of != &closing) {
+            ++next;
+            continue;
+        }
+        // One that was granted meanwhile gives its entry back when the answer is read.
+        --pending.asked.pz->users;
+        pending.of = nullptr;
+        next = broker_->cancel(ticket) ? pending_.erase(next) : std::next(next);
+    }
+}
+
+void* Client::run(void* self) {
+    static_cast<Client*>(self)->loop();
+    return nullptr;
+}
+
+void Client::loop() {
+    bool missed = false;
+    while (!stopping_.load()) try {
+            bool watches;
+            {
+                MutexLock lock(serving);
+                if (std::exchange(missed, false)) watch_all();
+                while (const auto upcall = broker_->next()) carry_out(*upcall);
+                watches = serve_watched();
+            }
+            const Time due = broker_->work();
+            broker_->sleep(watches ? std::min(due, now() + kNextLook) : due);
+        } catch (const std::bad_alloc&) {
+            // What was asked meanwhile is asked of all once there is memory again.
+            missed = true;
+            broker_->sleep(now() + kNextLook);
+        }
+}
+
+void Client::watch_all() {
+    MutexLock lock(lock_);
+    watched_.clear();
+    watched_.reserve(owners_.size());
+    for (const auto& [slot, owner] : owners_) watched_.push_back(owner);
+}
+
+void Client::carry_out(const Upcall& upcall) {
+    switch (upcall.kind) {
+        case Upcall::Kind::kAnnounced:
+        case Upcall::Kind::kRevoke: {
+            // Of a slot whose registration is being made, who makes it catches up.
+            Owner owner{};
+            if (owner_of(upcall.slot, owner) && !owner.of->serve(*owner.registration, owner.slot)) {
+                MutexLock lock(lock_);
+                watched_.push_back(owner);
+            }
+            return;
+        }
+        case Upcall::Kind::kGranted:
+        case Upcall::Kind::kRefused:
+            return answer(upcall);
+        case Upcall::Kind::kPressure:
+            return press(upcall.window);
+    }
+}
+
+bool Client::owner_of(SlotId slot, Owner& owner) {
+    MutexLock lock(lock_);
+    const auto found = owners_.find(slot.index);
+    if (found == owners_.end() || !(found->second.slot == slot)) return false;
+    owner = found->second;
+    return true;
+}
+
+void Client::answer(const Upcall& upcall) {
+    Ticket ticket;
+    PendingCreate pending{};
+    {
+        MutexLock lock(lock_);
+        const auto found = pending_.find(upcall.ticket.index);
+        if (found == pending_.end() || !(found->second.first == upcall.ticket)) {
+            if (upcall.kind == Upcall::Kind::kGranted) broker_->release(upcall.slot);
+            return;
+        }
+        ticket = found->second.first;
+        pending = found->second.second;
+        pending_.erase(found);
+    }
+    if (!pending.of) {
+        if (upcall.kind == Upcall::Kind::kGranted) broker_->release(upcall.slot);
+        return;
+    }
+    if (upcall.kind == Upcall::Kind::kGranted)
+        pending.of->granted(pending, ticket, upcall.slot);
+    else
+        pending.of->refused(pending, ticket, upcall.why);
+    --pending.asked.pz->users;
+}
+
+void Client::press(std::uint64_t window) {
+    std::vector<Registrations*> members;
+    {
+        MutexLock lock(lock_);
+        members = members_;
+    }
+    for (Registrations* member : members) member->pressed(window);
+}
+
+bool Client::serve_watched() {
+    std::vector<Owner> watched;
+    {
+        MutexLock lock(lock_);
+        watched.swap(watched_);
+    }
+    std::erase_if(watched, [](const Owner& owner) {
+        return owner.of->serve(*owner.registration, owner.slot);
+    });
+    MutexLock lock(lock_);
+    watched_.insert(watched_.end(), watched.begin(), watched.end());
+    return !watched_.empty();
+}
+
+}  // namespace dapl::memory

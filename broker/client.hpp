@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// This process's membership in an adapter's table, shared by the adapter instances that are open
+/// on the device, with the one thread that carries out what the table asks of the process.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "broker/broker.hpp"
+#include "broker/registrations.hpp"
+#include "dapl/base/process_state.hpp"
+#include "support/thread/mutex.hpp"
+
+namespace dapl::memory {
+
+/// A registration that was asked for and not yet granted.
+struct PendingCreate {
+    Registrations* of;
+    Asked asked;
+    DAT_PVOID cookie;
+};
+
+class Client {
+  public:
+    /// Gives the adapter instance its Registrations. Tells the user what is wrong. @return codes
+    /// for dat_ia_open.
+    static DAT_RETURN join(Ia& ia, Mode mode, ProcessState& process) REQUIRES(process.open_mutex);
+    /// Takes them away, after Registrations::release_all().
+    static void leave(Ia& ia, ProcessState& process) REQUIRES(process.open_mutex);
+
+    Broker& broker() { return *broker_; }
+
+    /// From now on what happens to the slot is this registration's. What has happened before is
+    /// made up for by the caller, who looks at the slot's state after this.
+    void bind(SlotId slot, Registrations& of, Registration& registration) EXCLUDES(lock_);
+    void unbind(SlotId slot) EXCLUDES(lock_);
+    /// The registration is looked at again until it can go.
+    void watch(Registrations& of, Registration& registration, SlotId slot) EXCLUDES(lock_);
+
+    /// Queues, and keeps what is to be made. @return as Broker::queue().
+    tl::expected<Ticket, Refusal> queue(const PendingCreate& wanted) EXCLUDES(lock_);
+    /// @return as dat_reg_ticket_cancel().
+    DAT_RETURN cancel(const Ticket& ticket, const Registrations& of) EXCLUDES(lock_);
+
+    /// Nothing more is carried out for them on return.
+    void forget(Registrations& closing) EXCLUDES(serving, lock_);
+
+    /// Held while something is carried out.
+    support::Mutex serving;
+
+  private:
+    Client(std::string adapter, std::unique_ptr<Broker> broker);
+    ~Client();
+    struct Owner {
+        Registrations* of;
+        Registration* registration;
+        SlotId slot;
+    };
+    static void dismiss(Client& client, ProcessState& process) REQUIRES(process.open_mutex);
+    static void* run(void* self);
+    void loop();
+    void carry_out(const Upcall& upcall) REQUIRES(serving) EXCLUDES(lock_);
+    bool owner_of(SlotId slot, Owner& owner) EXCLUDES(lock_);
+    void answer(const Upcall& upcall) REQUIRES(serving) EXCLUDES(lock_);
+    void press(std::uint64_t window) REQUIRES(serving) EXCLUDES(lock_);
+    void watch_all() REQUIRES(serving) EXCLUDES(lock_);
+    bool serve_watched() REQUIRES(serving) EXCLUDES(lock_);
+
+    const std::string adapter_;
+    const std::unique_ptr<Broker> broker_;
+    int users_ = 0;           ///< guarded by ProcessState::open_mutex
+    Client* next_ = nullptr;  ///< the same
+    pthread_t thread_;
+    std::atomic<bool> stopping_{false};
+
+    support::Mutex lock_;  ///< after all others but the broker's own
+    std::vector<Registrations*> members_ GUARDED_BY(lock_);
+    std::unordered_map<std::uint32_t, Owner> owners_ GUARDED_BY(lock_);  ///< by slot index
+    std::unordered_map<std::uint32_t, std::pair<Ticket, PendingCreate>> pending_ GUARDED_BY(lock_);
+    std::vector<Owner> watched_ GUARDED_BY(lock_);
+};
+
+}  // namespace dapl::memory

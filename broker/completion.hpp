@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Completions of adapter instances with the broker: what a transfer used stands beside its slot
+/// (side_uses.hpp), of a shared receive in a record whose number its slot holds in place of the
+/// cookie (use_records.hpp). All with the lock of the EVD held, except where said.
+#pragma once
+
+#include "broker/registrations.hpp"
+#include "dapl/adapter/ia.hpp"
+#include "dapl/ep/ep.hpp"
+#include "dapl/evd/completion.hpp"
+
+namespace dapl::memory {
+
+/// As dapl::take_completion().
+FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event);
+
+/// The transfers of a queue pair that has ended, of which no event will come. No lock is held that
+/// posts take.
+void end_uses(Ep& ep, bool receive);
+
+[[gnu::always_inline]] inline void end_entry(Registrations& registrations, SideUses::Entry entry) {
+    if (!entry) return;
+    if (entry & 1)
+        registrations.end(entry >> 1);
+    else
+        registrations.end_use(*reinterpret_cast<Registration*>(entry));
+}
+
+/// Ends the uses of a transfer that has completed, and of those before it that were suppressed.
+[[gnu::always_inline]] inline void end_uses_up_to(Ep& ep, bool receive, std::uint64_t id) {
+    SideUses& uses = *ep.uses(receive);
+    Registrations& registrations = *ep.ia.registrations;
+    const SlotRing& slots = ep.side(receive).slots;
+    const auto sequence = static_cast<std::uint32_t>(id) & SlotRing::kSequenceMask;
+    std::uint32_t next = slots.first_sequence();
+    for (;; next = (next + 1) & SlotRing::kSequenceMask) {
+        // Written after the entry, by a poster who held the side's lock.
+        static_cast<void>(slots.at(next).operation.load(std::memory_order_acquire));
+        end_entry(registrations, uses.take(next));
+        if (next == sequence) return;
+    }
+}
+
+/// As dapl::take_plain_completion().
+[[gnu::always_inline]] inline bool take_plain_completion(const Pool& eps, LastEps& last,
+                                                         const ibv_wc& completion,
+                                                         DAT_EVENT& event) {
+    if (completion.status != IBV_WC_SUCCESS) return false;
+    const std::uint64_t id = completion.wr_id;
+    const bool receive = (id & WorkRequestId::kReceive) != 0;
+    if (receive && (completion.opcode != IBV_WC_RECV || completion.wc_flags != 0)) return false;
+    Ep* ep = find_current(eps, receive, id, receive ? last.receiver : last.requester);
+    if (!ep) return false;
+    SlotRing& slots = ep->side(receive).slots;
+    const Slot& slot = slots.at(id);
+    const std::uint32_t operation = slot.operation.load(std::memory_order_acquire);
+    if (receive ? operation != DAT_DTO_RECEIVE : operation > DAT_DTO_RDMA_READ) return false;
+    end_uses_up_to(*ep, receive, id);
+    write_plain_event(*ep, slot.cookie, operation, receive ? completion.byte_len : slot.length,
+                      event);
+    if (receive) ep->counters.received(DCNT_EP_RECV, completion.byte_len);
+    slots.release(id);
+    return true;
+}
+
+}  // namespace dapl::memory

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The registration broker: its table, its policies. Knows neither verbs nor the core, so that tools link it too.
+noinst_LTLIBRARIES += libregistrations.la
+registrations_sources = \
+    %reldir%/table/accounting.cpp %reldir%/table/accounting.hpp \
+    %reldir%/table/answers.cpp \
+    %reldir%/table/broker.cpp %reldir%/broker.hpp \
+    %reldir%/table/budget.cpp \
+    %reldir%/adapter_name.hpp %reldir%/directory.cpp %reldir%/directory.hpp \
+    %reldir%/table/fault_points.cpp %reldir%/table/fault_points.def %reldir%/table/fault_points.hpp \
+    %reldir%/table/futex.cpp %reldir%/table/futex.hpp \
+    %reldir%/table/lease.cpp \
+    %reldir%/table/list.hpp \
+    %reldir%/table/policy.cpp %reldir%/table/policy.hpp \
+    %reldir%/policy/clock.cpp \
+    %reldir%/policy/common.cpp \
+    %reldir%/policy/lfu.cpp \
+    %reldir%/policy/lru.cpp \
+    %reldir%/policy/none.cpp \
+    %reldir%/policy/policies.hpp \
+    %reldir%/policy/random.cpp \
+    %reldir%/policy/static_quota.cpp \
+    %reldir%/policy/weighted_fair_lru.cpp \
+    %reldir%/table/policy_calls.cpp \
+    %reldir%/table/process_identity.cpp %reldir%/table/process_identity.hpp \
+    %reldir%/table/queue.cpp \
+    %reldir%/table/reaper.cpp \
+    %reldir%/table/reclaim.cpp \
+    %reldir%/regd/link.cpp %reldir%/regd/link.hpp \
+    %reldir%/regd/message.cpp %reldir%/regd/message.hpp \
+    %reldir%/table/repair.cpp %reldir%/table/repair.hpp \
+    %reldir%/table/state.hpp \
+    %reldir%/table/status.cpp \
+    %reldir%/table/table.cpp %reldir%/table/table.hpp \
+    %reldir%/table/table_file.cpp %reldir%/table/table_file.hpp \
+    %reldir%/table/table_layout.hpp \
+    %reldir%/table/table_lock.cpp %reldir%/table/table_lock.hpp \
+    %reldir%/table/take.cpp \
+    %reldir%/table/upcalls.cpp \
+    %reldir%/table/work.cpp
+libregistrations_la_SOURCES = $(registrations_sources)
+libregistrations_la_LIBADD = -ldl
+libdaplcore_la_LIBADD = libregistrations.la
+
+# The same with fault points, for tests that end processes there.
+check_LTLIBRARIES += libregistrations_faulty.la
+libregistrations_faulty_la_SOURCES = $(registrations_sources)
+libregistrations_faulty_la_LIBADD = -ldl
+libregistrations_faulty_la_CPPFLAGS = $(AM_CPPFLAGS) -DREGISTRATION_FAULT_POINTS
+
+# What a process makes of it: part of the core.
+libdaplcore_la_SOURCES += \
+    %reldir%/client.cpp %reldir%/client.hpp \
+    %reldir%/completion.cpp %reldir%/completion.hpp \
+    %reldir%/consumer_answers.cpp \
+    %reldir%/entry.hpp \
+    %reldir%/entry_extension.cpp \
+    %reldir%/entry_lmr.cpp \
+    %reldir%/entry_post.cpp \
+    %reldir%/entry_registration.cpp \
+    %reldir%/entry_table.cpp \
+    %reldir%/mode.cpp %reldir%/mode.hpp \
+    %reldir%/registration.hpp \
+    %reldir%/registrations.cpp %reldir%/registrations.hpp \
+    %reldir%/revocation.cpp \
+    %reldir%/side_uses.hpp \
+    %reldir%/use_records.cpp %reldir%/use_records.hpp \
+    %reldir%/uses.hpp

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "broker/regd/link.hpp"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace dapl::memory::regd {
+namespace {
+
+constexpr Time kBetweenTries = 500'000'000;
+/// A report that says the same again is a sign of life.
+constexpr Time kBetweenReports = 1'000'000'000;
+
+bool is_trusted(int socket) {
+    ucred server{};
+    socklen_t size = sizeof server;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &server, &size) != 0) return false;
+    return server.uid == 0 || server.uid == geteuid();
+}
+
+}  // namespace
+
+tl::expected<support::UniqueFd, int> connect_to(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) return tl::unexpected(ENAMETOOLONG);
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    support::UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!fd.valid()) return tl::unexpected(errno);
+    if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+        return tl::unexpected(errno);
+    if (!is_trusted(fd.get())) return tl::unexpected(ECONNREFUSED);
+    return fd;
+}
+
+void Link::connect(Time time) {
+    if (path_.empty() || time < next_try_) return;
+    next_try_ = time + kBetweenTries;
+    auto fd = connect_to(path_);
+    if (!fd) return;
+    socket_ = std::move(*fd);
+    budget_ = {kUnlimited, kUnlimited};
+    last_report_ = 0;
+}
+
+void Link::close() {
+    socket_.reset();
+}
+
+void Link::send(const Message& report, Time time) {
+    if (last_report_ != 0 && report == reported_ && time < last_report_ + kBetweenReports) return;
+    const ssize_t sent = ::send(socket_.get(), &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) return close();
+    if (sent != static_cast<ssize_t>(sizeof report)) return;
+    reported_ = report;
+    last_report_ = time;
+}
+
+void Link::receive() {
+    // One more than a message has, so that a longer one is not taken for one.
+    char bytes[sizeof(Message) + 1];
+    while (connected()) {
+        const ssize_t size = recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0 && errno == EAGAIN) return;
+        if (size <= 0) return close();
+        const auto message = parse(bytes, static_cast<std::size_t>(size));
+        if (!message || message->kind != Kind::kBudget) return close();
+        budget_ = message->budget;
+    }
+}
+
+std::optional<Amount> Link::exchange(const Message& report, Time time) {
+    if (!connected()) connect(time);
+    if (!connected()) return std::nullopt;
+    Message message = report;
+    message.budget = budget_;
+    send(message, time);
+    receive();
+    if (!connected()) return std::nullopt;
+    return budget_;
+}
+
+}  // namespace dapl::memory::regd

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The way of a process to dat_regd, where there is one.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "broker/broker.hpp"
+#include "broker/regd/message.hpp"
+#include "support/base/unique_fd.hpp"
+
+namespace dapl::memory::regd {
+
+/// Non-blocking. @return an errno value, or ECONNREFUSED for a server of somebody else than root or
+/// this user.
+tl::expected<support::UniqueFd, int> connect_to(const std::string& path);
+
+/// Used by one thread at a time. Never blocks.
+class Link {
+  public:
+    /// @param path empty: there is no daemon.
+    explicit Link(std::string path) : path_(std::move(path)) {}
+    /// Connects where that is due, tells the daemon what has changed, hears what it says.
+    /// @return the budget; nothing where nobody is connected.
+    std::optional<Amount> exchange(const Message& report, Time time);
+    void close();
+    bool connected() const { return socket_.valid(); }
+
+  private:
+    void connect(Time time);
+    void send(const Message& report, Time time);
+    void receive();
+
+    const std::string path_;
+    support::UniqueFd socket_;
+    Time next_try_ = 0, last_report_ = 0;
+    Message reported_{};
+    Amount budget_{kUnlimited, kUnlimited};
+};
+
+}  // namespace dapl::memory::regd

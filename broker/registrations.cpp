@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Registrations made, named, made again and freed. How they are taken away is in revocation.cpp,
+/// what the consumer says to it in consumer_answers.cpp.
+#include "broker/registrations.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <new>
+
+#include "broker/client.hpp"
+#include "dapl/adapter/ia.hpp"
+#include "dapl/adapter/refusal.hpp"
+#include "dapl/base/guard.hpp"
+#include "dapl/evd/evd.hpp"
+#include "dapl/memory/rmr.hpp"
+
+namespace dapl::memory {
+namespace {
+
+constexpr std::uint64_t kNoWindow = ~std::uint64_t{0};
+
+/// What a peer may do, or a window may let it do.
+constexpr unsigned kRemote = DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG |
+                             unsigned{DAT_IB_MEM_PRIV_REMOTE_ATOMIC};
+
+/// How long a transfer that is posted here is expected to take: until it begins, and for each byte.
+constexpr Time kExpectedBegin = 200000;
+constexpr Time kExpectedPerByte = 1;
+
+tl::expected<SlotId, Refusal> wait_for(Broker& broker, const Wanted& wanted, const Wait& wait) {
+    constexpr timespec kPause{0, 1000000};
+    for (;;) {
+        const CancellationWindow window(wait.cancel_state);
+        auto slot = broker.take(wanted, wait.until);
+        const bool again = !slot && wait.insists && slot.error() == Refusal::kImpossible;
+        if (!again || now() >= wait.until) return slot;
+        nanosleep(&kPause, nullptr);
+    }
+}
+
+/// An entry, known to the client as this registration's, that is given back unless it is used.
+class HeldEntry {
+  public:
+    HeldEntry(Client& client, SlotId slot, Registrations& of, Registration& registration)
+        : client_(client), slot_(slot) {
+        try {
+            client.bind(slot, of, registration);
+        } catch (const std::bad_alloc&) {
+            client.broker().release(slot);
+            throw;
+        }
+    }
+    ~HeldEntry() {
+        if (!slot_) return;
+        client_.unbind(slot_);
+        client_.broker().release(slot_);
+    }
+    HeldEntry(const HeldEntry&) = delete;
+    HeldEntry& operator=(const HeldEntry&) = delete;
+    void keep() { slot_ = {}; }
+
+  private:
+    Client& client_;
+    SlotId slot_;
+};
+
+}  // namespace
+
+DAT_RETURN code_of(Refusal why) {
+    switch (why) {
+        case Refusal::kTimedOut:
+            return error(DAT_TIMEOUT_EXPIRED);
+        case Refusal::kBroken:
+            return error(DAT_INTERNAL_ERROR);
+        default:
+            return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+    }
+}
+
+Registrations::Registrations(Ia& owner, Client& membership, Mode opened, Time longest)
+    : ia(owner), client(membership), mode(opened), patience(longest), window_(kNoWindow) {}
+
+Registrations::~Registrations() {
+    for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+}
+
+Registration* Registrations::allocate() {
+    support::SpinLockGuard lock(lock_);
+    std::uint32_t index;
+    if (!free_.empty()) {
+        index = free_.back();
+        free_.pop_back();
+    } else {
+        index = made_;
+        if (index > kContextIndexMask) return nullptr;
+        if (index % kPerChunk == 0) {
+            free_.reserve(made_ + kPerChunk);  // so that give_back() never fails
+            auto* chunk = new Registration[kPerChunk];
+            for (std::uint32_t i = 0; i < kPerChunk; ++i) chunk[i].index = index + i;
+            chunks_[index / kPerChunk].store(chunk, std::memory_order_release);
+        }
+        ++made_;
+    }
+    Registration& found = *at(index);
+    constexpr std::uint32_t kGenerations = 1U << (32 - kContextIndexBits);
+    found.generation = found.generation % (kGenerations - 1) + 1;
+    return &found;
+}
+
+/// @return nullptr, with the entry given back, where there is none.
+Registration* Registrations::place_for(SlotId slot) {
+    try {
+        if (Registration* place = allocate()) return place;
+    } catch (const std::bad_alloc&) {
+        // As below.
+    }
+    client.broker().release(slot);
+    return nullptr;
+}
+
+void Registrations::give_back(Registration& unused) {
+    support::SpinLockGuard lock(lock_);
+    free_.insert(free_.begin(), unused.index);
+}
+
+tl::expected<SlotId, DAT_RETURN> Registrations::take(const Wanted& wanted, bool counts,
+                                                     const Wait& wait) {
+    if (counts && mode == Mode::kPerIo &&
+        in_window_.load(std::memory_order_relaxed) >= window_.load(std::memory_order_relaxed))
+        return tl::unexpected(error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION));
+    Broker& broker = client.broker();
+    auto slot = wait.until == 0 ? broker.try_take(wanted) : wait_for(broker, wanted, wait);
+    if (!slot) return tl::unexpected(code_of(slot.error()));
+    return *slot;
+}
+
+/// What peers may use stays in the modes in which nobody would tell them.
+DAT_RETURN Registrations::create(Asked asked, const Wait& wait, DAT_LMR_HANDLE* lmr) {
+    const bool remote = (asked.parameters.mem_priv & kRemote) != 0;
+    if (mode != Mode::kOn && remote && asked.kind == Class::kRdma) asked.kind = Class::kPinned;
+    const auto slot = take({asked.kind, asked.memory.length}, false, wait);
+    return slot ? create_with(asked, *slot, lmr) : slot.error();
+}
+
+DAT_RETURN Registrations::create_with(const Asked& asked, SlotId slot, DAT_LMR_HANDLE* handle) {
+    Registration* made = place_for(slot);
+    if (!made) return kOutOfMemory;
+    const auto end_place = [this](Registration* unused) { give_back(*unused); };
+    std::unique_ptr<Registration, decltype(end_place)> place(made, end_place);
+    HeldEntry entry(client, slot, *this, *made);
+    const DAT_LMR_CONTEXT context = made->generation << kContextIndexBits | made->index;
+    DAT_LMR_PARAM parameters = asked.parameters;
+    parameters.lmr_context = context;
+    verbs::MemoryRegion region = register_memory(*asked.pz, asked.memory, parameters);
+    if (!region) {
+        registration_refused(ia, errno, asked.memory.length);
+        return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+    }
+    Lmr* lmr = &add_lmr(*asked.pz, std::move(region), asked.memory, parameters);
+    static_cast<void>(place.release());
+    entry.keep();
+    *handle = lmr->handle();
+    const bool remote = (parameters.mem_priv & kRemote) != 0;
+    {
+        support::MutexLock lock(made->mutex);
+        made->lmr = lmr;
+        made->kind = asked.kind;
+        made->comes_back = mode != Mode::kOn && !remote && asked.kind != Class::kPinned;
+        made->remote_context = parameters.rmr_context;
+        made->explicit_uses = 0;
+        stand(*made, slot, *lmr->region);
+        made->context.store(context, std::memory_order_release);
+    }
+    catch_up(*made, slot);
+    if (mode == Mode::kPerIo) settle();
+    return DAT_SUCCESS;
+}
+
+/// The registration is on the device, and has an entry.
+void Registrations::stand(Registration& made, SlotId slot, const ibv_mr& region) {
+    Broker& broker = client.broker();
+    made.slot = slot;
+    made.key.store(region.lkey, std::memory_order_relaxed);
+    made.deadline.store(kNever, std::memory_order_relaxed);
+    made.use.store(&broker.use(slot), std::memory_order_relaxed);
+    // What comes back, and messages' buffers, this process lets go as soon as they are idle: nobody
+    // ends them by force.
+    if (!made.comes_back && made.kind != Class::kMessaging) broker.name(slot, region.lkey);
+    const bool per_io = made.comes_back && mode == Mode::kPerIo;
+    if (per_io) in_window_.fetch_add(1, std::memory_order_relaxed);
+    made.goes_when_idle.store(per_io, std::memory_order_seq_cst);
+    made.standing.store(Standing::kStanding, std::memory_order_seq_cst);
+    if (per_io && made.busy.load(std::memory_order_seq_cst) == 0) list(made);
+}
+
+/// What was asked of the slot before anybody knew whose it is.
+void Registrations::catch_up(Registration& made, SlotId slot) {
+    const SlotState state = client.broker().use(slot).state.load(std::memory_order_acquire);
+    if (state != SlotState::kActive) client.watch(*this, made, slot);
+}
+
+DAT_RETURN Registrations::free(DAT_LMR_HANDLE handle) {
+    Lmr* lmr = from_handle<Lmr>(handle);
+    Registration* found = lmr ? of(*lmr) : nullptr;
+    if (!found) return bad_handle(DAT_INVALID_HANDLE_LMR);
+    {
+        support::MutexLock lock(found->mutex);
+        if (found->lmr != lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
+        if (ia.rmr_table->is_bound_to(*lmr)) return raw(DAT_INVALID_STATE);
+        // The device has the last word, as without the broker.
+        if (lmr->region && ibv_dereg_mr(lmr->region.get()) != 0) return raw(DAT_INVALID_STATE);
+        static_cast<void>(lmr->region.release());
+        found->context.store(0, std::memory_order_release);
+        found->standing.store(Standing::kFree, std::memory_order_seq_cst);
+        give_entry_back(*found);
+        found->lmr = nullptr;
+    }
+    remove_lmr(*lmr);
+    give_back(*found);
+    return DAT_SUCCESS;
+}
+
+/// Not on a path that anybody is in a hurry on.
+Registration* Registrations::of_remote_context(DAT_RMR_CONTEXT context) {
+    std::uint32_t made;
+    {
+        support::SpinLockGuard lock(lock_);
+        made = made_;
+    }
+    for (std::uint32_t index = 0; index < made; ++index) {
+        Registration& candidate = *at(index);
+        support::MutexLock lock(candidate.mutex);
+        if (candidate.lmr && candidate.remote_context == context) return &candidate;
+    }
+    return nullptr;
+}
+
+DAT_RETURN Registrations::restore(Registration& gone, const Wait& wait) {
+    support::MutexLock lock(gone.mutex);
+    if (!gone.lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
+    if (gone.standing.load(std::memory_order_relaxed) != Standing::kGone) return DAT_SUCCESS;
+    // Gone for the consumer, but somebody uses it still.
+    if (gone.slot) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+    Lmr& lmr = *gone.lmr;
+    const Memory memory{lmr.address, lmr.parameters.length};
+    const auto slot = take({gone.kind, memory.length}, gone.comes_back, wait);
+    if (!slot) return slot.error();
+    HeldEntry entry(client, *slot, *this, gone);
+    verbs::MemoryRegion region = register_memory(lmr.pz, memory, lmr.parameters);
+    if (!region) {
+        registration_refused(ia, errno, memory.length);
+        return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+    }
+    entry.keep();
+    lmr.region = std::move(region);
+    // What comes back keeps the name that the program has: nobody else has one.
+    if (!gone.comes_back) gone.remote_context = lmr.parameters.rmr_context = lmr.region->rkey;
+    stand(gone, *slot, *lmr.region);
+    catch_up(gone, *slot);
+    return DAT_SUCCESS;
+}
+
+DAT_RETURN Registrations::begin_slowly(Registration& used, DAT_VLEN length, std::uint32_t& key) {
+    for (;;) {
+        const Standing standing = used.standing.load(std::memory_order_seq_cst);
+        const bool comes_back = used.comes_back.load(std::memory_order_relaxed);
+        if (standing == Standing::kAnnounced) {
+            const Time end = now() + kExpectedBegin + length * kExpectedPerByte;
+            if (!comes_back && end > used.deadline.load(std::memory_order_relaxed)) {
+                end_use(used);
+                return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+            }
+        }
+        if (standing == Standing::kStanding || standing == Standing::kAnnounced) {
+            used.count_use();
+            key = used.key.load(std::memory_order_relaxed);
+            return DAT_SUCCESS;
+        }
+        end_use(used);
+        if (standing == Standing::kFree || !comes_back)
+            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE);
+        const DAT_RETURN code = uncancelled([&](int) {
+            return restore(used, {now() + patience, PTHREAD_CANCEL_DISABLE, true});
+        });
+        if (code != DAT_SUCCESS)
+            return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+        used.begin();
+    }
+}
+
+}  // namespace dapl::memory

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The registrations of one adapter instance that was opened with the broker: the virtual contexts,
+/// what becomes of a registration that is taken away, and what its consumer is told.
+///
+/// Lock order: ProcessState::open_mutex, Client::serving, a Registration's mutex, then an IA's
+/// mutex, connection_lock and the locks of the objects; those of this class, the client's and the
+/// broker's own are the last. Who already holds connection_lock or an object's lock (a completion
+/// that becomes an event) only counts.
+#pragma once
+
+#include <dat2/dat_reg_extensions.h>
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <vector>
+
+#include "broker/broker.hpp"
+#include "broker/mode.hpp"
+#include "broker/registration.hpp"
+#include "broker/use_records.hpp"
+#include "dapl/base/codes.hpp"
+#include "dapl/memory/lmr.hpp"
+
+namespace dapl {
+class Evd;
+class Ia;
+}  // namespace dapl
+
+namespace dapl::memory {
+
+class Client;
+struct PendingCreate;
+
+/// What dat_lmr_create was asked, with all checked that can be checked without an entry.
+struct Asked {
+    Pz* pz;
+    Memory memory;
+    DAT_LMR_PARAM parameters;
+    Class kind;
+};
+
+/// How long a call waits for an entry.
+struct Wait {
+    Time until;  ///< 0: not at all
+    /// The caller's: with PTHREAD_CANCEL_ENABLE waiting is a cancellation point.
+    int cancel_state = PTHREAD_CANCEL_DISABLE;
+    /// Also where it seems in vain: what is in use now may be idle soon, and is refused meanwhile.
+    bool insists = false;
+};
+
+/// @return what a call answers that got no entry.
+DAT_RETURN code_of(Refusal why);
+
+class Registrations {
+  public:
+    /// @param patience how long a plain call may wait for an entry, in ns. Throws std::bad_alloc.
+    Registrations(Ia& owner, Client& membership, Mode opened, Time patience);
+    ~Registrations();
+    Registrations(const Registrations&) = delete;
+    Registrations& operator=(const Registrations&) = delete;
+
+    Ia& ia;
+    Client& client;
+    const Mode mode;
+    const Time patience;
+    UseRecords records;
+
+    // -- the data path: no lock, unless something is gone or announced
+
+    /// @return the one that a consumer's context names, or nullptr.
+    Registration* find(DAT_LMR_CONTEXT context) const {
+        const std::uint32_t index = context & kContextIndexMask;
+        Registration* chunk = chunks_[index / kPerChunk].load(std::memory_order_acquire);
+        if (!chunk || context == 0) return nullptr;
+        Registration& found = chunk[index % kPerChunk];
+        return found.context.load(std::memory_order_acquire) == context ? &found : nullptr;
+    }
+    /// Begins a use for a transfer of `length` bytes. @return DAT_SUCCESS, with what the device
+    /// calls it; else the code of the post, and no use has begun. Waits for what comes back.
+    DAT_RETURN begin_use(Registration& used, DAT_VLEN length, std::uint32_t& key) {
+        if (used.begin() == Standing::kStanding) [[likely]] {
+            used.count_use();
+            key = used.key.load(std::memory_order_relaxed);
+            return DAT_SUCCESS;
+        }
+        return begin_slowly(used, length, key);
+    }
+    void end_use(Registration& used) {
+        if (used.end() && used.goes_when_idle.load(std::memory_order_seq_cst)) list(used);
+    }
+    void end(UseNumber number) {
+        records.end(number, [this](Registration& used) { end_use(used); });
+    }
+    /// Lets go what goes when it is idle. No lock is held.
+    void settle() {
+        if (listed_.load(std::memory_order_relaxed)) [[unlikely]]
+            let_listed_go();
+    }
+
+    // -- the control path
+
+    /// Takes an entry and registers.
+    DAT_RETURN create(Asked asked, const Wait& wait, DAT_LMR_HANDLE* lmr);
+    DAT_RETURN free(DAT_LMR_HANDLE lmr);
+    /// @return the one of an LMR of this adapter instance.
+    Registration* of(const Lmr& lmr) const { return find(lmr.parameters.lmr_context); }
+    /// @return the one whose LMR the consumer was told this remote context of, or nullptr.
+    Registration* of_remote_context(DAT_RMR_CONTEXT context) EXCLUDES(lock_);
+    /// Registers again what is gone. @return DAT_SUCCESS also for what stands.
+    DAT_RETURN restore(Registration& gone, const Wait& wait);
+
+    // Answers and questions (dat_reg_extensions.h).
+    DAT_RETURN accept(Registration& announced);
+    DAT_RETURN offer(Registration& announced, Registration& other);
+    DAT_RETURN refuse(Registration& announced, DAT_UINT64 microseconds);
+    DAT_RETURN begin_explicit_use(Registration& used, DAT_UINT64 microseconds);
+    DAT_RETURN end_explicit_use(Registration& used);
+    DAT_RETURN touch(Registration& used);
+    void query(Registration& asked, DAT_REG_LMR_STATUS& status);
+    void attach(Evd* evd) EXCLUDES(evd_lock_);
+    DAT_RETURN create_later(const Asked& asked, DAT_PVOID cookie, DAT_REG_TICKET* ticket);
+    DAT_RETURN cancel(DAT_REG_TICKET ticket);
+
+    // For the client's thread, with Client::serving held.
+    /// Does what the state of the slot asks for. @return whether nothing is left to be done; else
+    /// it is to be called again.
+    bool serve(Registration& registration, SlotId slot);
+    void granted(const PendingCreate& pending, const Ticket& ticket, SlotId slot);
+    void refused(const PendingCreate& pending, const Ticket& ticket, Refusal why);
+    void pressed(std::uint64_t window);
+
+    /// Before the LMRs go with their adapter instance: nobody is served any more.
+    void close();
+    /// After that: gives their entries back.
+    void release_all();
+
+  private:
+    static constexpr std::uint32_t kPerChunk = 256;
+    static constexpr std::uint32_t kChunks = (kContextIndexMask + 1) / kPerChunk;
+
+    Registration* allocate() EXCLUDES(lock_);
+    Registration* place_for(SlotId slot) EXCLUDES(lock_);
+    void give_back(Registration& unused) EXCLUDES(lock_);
+    Registration* at(std::uint32_t index) const {
+        return &chunks_[index / kPerChunk].load(std::memory_order_acquire)[index % kPerChunk];
+    }
+    DAT_RETURN begin_slowly(Registration& used, DAT_VLEN length, std::uint32_t& key);
+    tl::expected<SlotId, DAT_RETURN> take(const Wanted& wanted, bool counts, const Wait& wait);
+    DAT_RETURN create_with(const Asked& asked, SlotId slot, DAT_LMR_HANDLE* lmr);
+    void stand(Registration& made, SlotId slot, const ibv_mr& region) REQUIRES(made.mutex);
+    void catch_up(Registration& made, SlotId slot);
+    void stay(Registration& kept) REQUIRES(kept.mutex);
+    bool deregister(Registration& gone) REQUIRES(gone.mutex);
+    bool take_away(Registration& gone) REQUIRES(gone.mutex);
+    bool let_go(Registration& idle) REQUIRES(idle.mutex);
+    void give_entry_back(Registration& gone) REQUIRES(gone.mutex);
+    bool serve_announced(Registration& announced) REQUIRES(announced.mutex);
+    bool serve_revoked(Registration& revoked) REQUIRES(revoked.mutex);
+    void tell(DAT_REG_EVENT_NUMBER number, const DAT_REG_EVENT_DATA& data) EXCLUDES(evd_lock_);
+    void tell_revoked(Registration& gone) REQUIRES(gone.mutex);
+    bool has_handler() const { return evd_.load(std::memory_order_acquire) != nullptr; }
+    void list(Registration& idle);
+    void let_listed_go();
+
+    std::array<std::atomic<Registration*>, kChunks> chunks_{};
+    std::atomic<Registration*> listed_{nullptr};
+    /// kPerIo: how many may be registered for transfers at once, and how many are.
+    std::atomic<std::uint64_t> window_;
+    std::atomic<std::uint64_t> in_window_{0};
+    std::atomic<Time> pressed_at_{0};
+    support::SpinLock lock_;
+    std::uint32_t made_ GUARDED_BY(lock_) = 0;
+    std::vector<std::uint32_t> free_ GUARDED_BY(lock_);
+    support::Mutex evd_lock_;
+    std::atomic<Evd*> evd_{nullptr};  ///< changed with evd_lock_ held; counts as a user of it
+};
+
+}  // namespace dapl::memory

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// How a registration is taken away: announced, given up when it is idle, gone at the deadline.
+#include <algorithm>
+
+#include "broker/client.hpp"
+#include "broker/registrations.hpp"
+#include "dapl/adapter/ia.hpp"
+#include "dapl/base/guard.hpp"
+#include "dapl/evd/evd.hpp"
+#include "dapl/memory/rmr.hpp"
+
+namespace dapl::memory {
+namespace {
+
+/// How long after the last sign of pressure a per-io window grows again.
+constexpr Time kRelief = 100000000;
+
+std::uint64_t microseconds_until(Time deadline) {
+    const Time present = now();
+    return deadline > present ? (deadline - present) / 1000 : 0;
+}
+
+}  // namespace
+
+/// Windows go first: a peer that holds one gets a remote access error, and some devices deregister
+/// nothing that has any.
+bool Registrations::deregister(Registration& gone) {
+    Lmr& lmr = *gone.lmr;
+    if (!unbind_all(ia, lmr)) return false;
+    if (lmr.region && ibv_dereg_mr(lmr.region.get()) != 0) return false;
+    static_cast<void>(lmr.region.release());
+    return true;
+}
+
+void Registrations::give_entry_back(Registration& gone) {
+    if (!gone.slot) return;
+    gone.use.store(nullptr, std::memory_order_relaxed);
+    client.unbind(gone.slot);
+    client.broker().release(gone.slot);
+    gone.slot = {};
+    if (!gone.comes_back || mode != Mode::kPerIo) return;
+    in_window_.fetch_sub(1, std::memory_order_relaxed);
+    const std::uint64_t window = window_.load(std::memory_order_relaxed);
+    if (window != ~std::uint64_t{0} &&
+        now() - pressed_at_.load(std::memory_order_relaxed) > kRelief)
+        window_.store(window + 1, std::memory_order_relaxed);
+}
+
+/// The consumer hears of it before anybody gets the entry.
+bool Registrations::take_away(Registration& gone) {
+    if (!deregister(gone)) return false;
+    if (!gone.comes_back) tell_revoked(gone);
+    give_entry_back(gone);
+    return true;
+}
+
+/// @return false, and it stands as before, when something uses it.
+bool Registrations::let_go(Registration& idle) {
+    const Standing before = idle.standing.load(std::memory_order_relaxed);
+    idle.standing.store(Standing::kGone, std::memory_order_seq_cst);
+    const bool bound = idle.comes_back && ia.rmr_table->is_bound_to(*idle.lmr);
+    if (idle.busy.load(std::memory_order_seq_cst) != 0 || bound) {
+        idle.standing.store(before, std::memory_order_seq_cst);
+        return false;
+    }
+    if (before == Standing::kAnnounced) client.broker().accept(idle.slot);
+    return take_away(idle);
+}
+
+bool Registrations::serve(Registration& registration, SlotId slot) {
+    // One that is being made again waits for an entry with its mutex held, which may be one that
+    // this thread is to fetch.
+    if (!registration.mutex.try_lock()) return false;
+    support::MutexLock lock(registration.mutex, support::MutexLock::kTaken);
+    if (!(registration.slot == slot) || !registration.lmr) return true;
+    const SlotUse& use = client.broker().use(slot);
+    switch (use.state.load(std::memory_order_acquire)) {
+        case SlotState::kAnnounced:
+            return serve_announced(registration);
+        case SlotState::kReleased:
+        case SlotState::kRevoked:
+            return serve_revoked(registration);
+        default:
+            break;
+    }
+    if (registration.standing.load(std::memory_order_relaxed) == Standing::kAnnounced)
+        stay(registration);
+    return true;
+}
+
+/// It was announced, and is not to go any more.
+void Registrations::stay(Registration& kept) {
+    kept.goes_when_idle.store(kept.comes_back && mode == Mode::kPerIo, std::memory_order_seq_cst);
+    kept.deadline.store(kNever, std::memory_order_relaxed);
+    kept.standing.store(Standing::kStanding, std::memory_order_seq_cst);
+}
+
+bool Registrations::serve_announced(Registration& announced) {
+    const bool first = announced.standing.load(std::memory_order_relaxed) == Standing::kStanding;
+    const bool asked = has_handler() && !announced.comes_back;
+    if (first) {
+        const Time deadline = client.broker().use(announced.slot).deadline.load();
+        announced.deadline.store(deadline, std::memory_order_relaxed);
+        if (!asked) announced.goes_when_idle.store(true, std::memory_order_seq_cst);
+        announced.standing.store(Standing::kAnnounced, std::memory_order_seq_cst);
+        if (mode == Mode::kPerIo) pressed(in_window_.load(std::memory_order_relaxed) / 2);
+        if (asked) {
+            DAT_REG_EVENT_DATA data{};
+            data.lmr_handle = announced.lmr->handle();
+            data.remaining = microseconds_until(deadline);
+            tell(DAT_REG_ANNOUNCED_EVENT, data);
+        }
+    }
+    if (asked) return true;  // the consumer answers, or the deadline comes
+    if (let_go(announced)) return true;
+    // So that another one is chosen, and this one later again.
+    Broker& broker = client.broker();
+    const bool lent_later = mode == Mode::kTransparent && announced.comes_back;
+    if (!lent_later || !broker.refuse(announced.slot, now() + broker.terms().grace)) return false;
+    stay(announced);
+    return true;
+}
+
+/// What comes back, and messages' buffers while they are posted, go when they are idle; all else
+/// goes now.
+bool Registrations::serve_revoked(Registration& revoked) {
+    const bool waits = revoked.comes_back || revoked.kind == Class::kMessaging;
+    if (waits) {
+        revoked.goes_when_idle.store(true, std::memory_order_seq_cst);
+        if (let_go(revoked)) return true;
+        if (!revoked.comes_back) revoked.standing.store(Standing::kGone, std::memory_order_seq_cst);
+        return false;
+    }
+    revoked.standing.store(Standing::kGone, std::memory_order_seq_cst);
+    return take_away(revoked);
+}
+
+void Registrations::tell_revoked(Registration& gone) {
+    DAT_REG_EVENT_DATA data{};
+    data.lmr_handle = gone.lmr->handle();
+    tell(DAT_REG_REVOKED_EVENT, data);
+}
+
+void Registrations::list(Registration& idle) {
+    if (idle.listed.exchange(true, std::memory_order_acq_rel)) return;
+    Registration* first = listed_.load(std::memory_order_relaxed);
+    do {
+        idle.next_listed = first;
+    } while (!listed_.compare_exchange_weak(first, &idle, std::memory_order_release,
+                                            std::memory_order_relaxed));
+}
+
+void Registrations::let_listed_go() {
+    uncancelled([this](int) {
+        Registration* next = listed_.exchange(nullptr, std::memory_order_acquire);
+        while (Registration* idle = next) {
+            next = idle->next_listed;
+            idle->listed.store(false, std::memory_order_release);
+            if (!idle->mutex.try_lock()) continue;  // who has it looks itself
+            support::MutexLock lock(idle->mutex, support::MutexLock::kTaken);
+            if (!idle->slot || !idle->lmr || !idle->goes_when_idle.load()) continue;
+            let_go(*idle);
+        }
+        return kSuccess;
+    });
+}
+
+void Registrations::pressed(std::uint64_t window) {
+    if (mode == Mode::kPerIo) {
+        pressed_at_.store(now(), std::memory_order_relaxed);
+        window_.store(std::max<std::uint64_t>(window, 1), std::memory_order_relaxed);
+    }
+    DAT_REG_EVENT_DATA data{};
+    data.window = window;
+    tell(DAT_REG_PRESSURE_EVENT, data);
+}
+
+void Registrations::close() {
+    client.forget(*this);
+    attach(nullptr);
+}
+
+void Registrations::release_all() {
+    std::uint32_t made;
+    {
+        support::SpinLockGuard lock(lock_);
+        made = made_;
+    }
+    for (std::uint32_t index = 0; index < made; ++index) {
+        Registration& left = *at(index);
+        support::MutexLock lock(left.mutex);
+        left.lmr = nullptr;
+        give_entry_back(left);
+    }
+}
+
+}  // namespace dapl::memory

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Places where tests end a process (fault_points.def). In the libraries they are empty functions:
+/// nothing is compiled for them. The build of this folder that tests link with
+/// (libregistrations_faulty.la) calls a function of the test there.
+#pragma once
+
+namespace dapl::memory {
+
+enum class FaultPoint : unsigned {
+#define FAULT_POINT(name) name,
+#include "broker/table/fault_points.def"
+#undef FAULT_POINT
+    kCount
+};
+
+#if defined(REGISTRATION_FAULT_POINTS)
+/// Set by a test; nullptr: nothing happens.
+extern void (*at_fault_point)(FaultPoint);
+inline void fault_point(FaultPoint point) {
+    if (at_fault_point) at_fault_point(point);
+}
+#else
+[[gnu::always_inline]] inline void fault_point(FaultPoint) {}
+#endif
+
+}  // namespace dapl::memory

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Who makes the decisions.
+#include "broker/table/fault_points.hpp"
+#include "broker/table/state.hpp"
+
+namespace dapl::memory {
+namespace {
+
+/// A holder that is needed (is_busy) and does nothing for so long has lost the lease: it is
+/// stopped, or has no thread for it. Losing it costs nothing: all decisions are made with the table
+/// locked.
+constexpr Time kPatience = 100'000'000;
+/// A heart that beats more often than this belongs to one who lives.
+constexpr Time kSurelyAlive = 10'000'000;
+
+Time since(Time time, Time event) {
+    return time > event ? time - event : 0;
+}
+
+/// For how long it has been needed and has done nothing.
+Time silence(const State& state, Time time) REQUIRES(state.lock) {
+    const Lease& lease = state.table.header->lease;
+    if (lease.called != 0) return since(time, lease.called);
+    return is_busy(state) ? since(time, lease.heartbeat) : 0;
+}
+
+bool has_lost_it(const State& state, Time time) REQUIRES(state.lock) {
+    const Lease& lease = state.table.header->lease;
+    if (!state.table.is_live(lease.process)) return true;
+    const ProcessRow& holder = state.table.processes[lease.process];
+    if (holder.generation != lease.generation) return true;
+    if (since(time, lease.heartbeat) < kSurelyAlive) return false;
+    if (silence(state, time) > kPatience) return true;
+    return !is_alive({holder.pid, holder.start});
+}
+
+}  // namespace
+
+bool is_leader(const State& state) {
+    const Lease& lease = state.table.header->lease;
+    return lease.process == state.process && lease.generation == state.generation;
+}
+
+bool is_busy(const State& state) {
+    const Header& header = *state.table.header;
+    return header.sums.waiting_entries != 0 || header.leaving.first != kNone;
+}
+
+void take_lease(State& state, Time time) {
+    Header& header = *state.table.header;
+    header.lease = {state.process, state.generation, time, 0};
+    // Until this one has heard of a budget.
+    header.limit_entries = header.limit_bytes = regd::kUnlimited;
+}
+
+bool hold_lease(State& state, Time time) {
+    Lease& lease = state.table.header->lease;
+    if (!is_leader(state)) {
+        if (!has_lost_it(state, time)) return false;
+        take_lease(state, time);
+        fault_point(FaultPoint::kLeaseTaken);
+    }
+    lease.heartbeat = time;
+    lease.called = 0;
+    return true;
+}
+
+void ring(State& state, std::uint32_t process) {
+    std::atomic<std::uint32_t>& doorbell = state.table.processes[process].doorbell;
+    doorbell.fetch_add(1, std::memory_order_release);
+    state.lock.wake_later(doorbell);
+}
+
+void ring_leader(State& state) {
+    const Lease& lease = state.table.header->lease;
+    if (state.table.is_live(lease.process)) ring(state, lease.process);
+}
+
+}  // namespace dapl::memory

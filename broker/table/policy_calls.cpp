@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The policy's view of a table, and what its answers mean. Policies are told of copies, and what
+/// they answer is checked.
+#include <algorithm>
+#include <cstring>
+
+#include "broker/table/state.hpp"
+
+namespace dapl::memory {
+namespace {
+
+DAT_REG_POLICY_TABLE view_of_table(const Table& table, Time time) {
+    const Header& header = *table.header;
+    return {.now = time,
+            .capacity_entries = std::min(table.capacity_entries, header.limit_entries),
+            .capacity_bytes = table.capacity_bytes,
+            .used_entries = header.sums.entries,
+            .used_bytes = header.sums.bytes,
+            .shares = header.shares};
+}
+
+DAT_REG_POLICY_PROCESS view_of_process(const Table& table, std::uint32_t process) {
+    const ProcessRow& row = table.processes[process];
+    return {.process = process,
+            .share = std::max(row.share, 1u),
+            .used_entries = row.sums.entries,
+            .used_bytes = row.sums.bytes,
+            .waiting_entries = row.sums.waiting_entries,
+            .waiting_bytes = row.sums.waiting_bytes};
+}
+
+/// Whether a slot may be asked for. One whose owner has not used it yet has a grace period for
+/// that, or else those who wait would take it from each other without end.
+bool is_candidate(const Table& table, std::uint32_t index, Time time) {
+    const SlotRecord& slot = table.slots[index];
+    const SlotUse& use = table.uses[index];
+    if (table.state(index) != SlotState::kActive || slot.ended || slot.refused_until != 0)
+        return false;
+    if (slot.ticket != kNone || !table.is_live(slot.process)) return false;
+    switch (slot.kind) {
+        case Class::kRdma:
+            return use.use_count.load(std::memory_order_relaxed) != 0 ||
+                   use.last_use.load(std::memory_order_relaxed) != 0 ||
+                   time - slot.made >= table.grace;
+        case Class::kMessaging:
+            return use.busy.load(std::memory_order_relaxed) == 0;
+        default:
+            return false;
+    }
+}
+
+DAT_REG_POLICY_SLOT view_of_slot(const Table& table, std::uint32_t index) {
+    const SlotRecord& slot = table.slots[index];
+    const SlotUse& use = table.uses[index];
+    const std::uint64_t last_use = use.last_use.load(std::memory_order_relaxed);
+    const std::uint64_t use_count = use.use_count.load(std::memory_order_relaxed);
+    return {.slot = index,
+            .process = slot.process,
+            .length = slot.length,
+            .last_use = last_use != 0 ? last_use : slot.made,
+            .use_count = use_count,
+            .busy = use.busy.load(std::memory_order_relaxed),
+            .has_statistics = last_use != 0 || use_count != 0,
+            .reference = slot.reference};
+}
+
+const Policy& policy_of(State& state) REQUIRES(state.lock) {
+    const Header& header = *state.table.header;
+    return state.policy.of({header.policy, strnlen(header.policy, kNameRoom)},
+                           header.policy_generation);
+}
+
+/// Each place once, and only places that there are.
+std::vector<std::uint32_t> checked(const std::vector<std::uint32_t>& victims, std::uint32_t count,
+                                   const std::vector<DAT_REG_POLICY_SLOT>& slots) {
+    std::vector<std::uint32_t> chosen;
+    std::vector<bool> seen(slots.size());
+    for (std::uint32_t i = 0; i < count && i < victims.size(); ++i) {
+        const std::uint32_t place = victims[i];
+        if (place >= slots.size() || seen[place]) continue;
+        seen[place] = true;
+        chosen.push_back(slots[place].slot);
+    }
+    return chosen;
+}
+
+}  // namespace
+
+bool admits(State& state, std::uint32_t process, std::uint64_t bytes) {
+    const Policy& policy = policy_of(state);
+    if (!policy.functions().admit) return true;
+    const DAT_REG_POLICY_TABLE table = view_of_table(state.table, now());
+    const DAT_REG_POLICY_PROCESS one = view_of_process(state.table, process);
+    return policy.functions().admit(policy.state(), &table, &one, bytes) != 0;
+}
+
+std::vector<std::uint32_t> choose(State& state, Time time, std::uint32_t beneficiary,
+                                  std::uint64_t entries, std::uint64_t bytes) {
+    const Table& table = state.table;
+    const Policy& policy = policy_of(state);
+    if (!policy.functions().choose) return {};
+    std::vector<DAT_REG_POLICY_SLOT> slots;
+    for (std::uint32_t i = 0; i < table.touched(); ++i)
+        if (is_candidate(table, i, time)) slots.push_back(view_of_slot(table, i));
+    if (slots.empty()) return {};
+    std::vector<DAT_REG_POLICY_PROCESS> processes;
+    for (std::uint32_t i = 0; i < table.rows(); ++i)
+        if (table.is_live(i)) processes.push_back(view_of_process(table, i));
+    const DAT_REG_POLICY_TABLE whole = view_of_table(table, time);
+    std::vector<std::uint32_t> victims(slots.size());
+    const std::uint32_t count = policy.functions().choose(
+        policy.state(), &whole, beneficiary, processes.data(),
+        static_cast<std::uint32_t>(processes.size()), slots.data(),
+        static_cast<std::uint32_t>(slots.size()), entries, bytes, victims.data());
+    for (const DAT_REG_POLICY_SLOT& slot : slots) table.slots[slot.slot].reference = slot.reference;
+    return checked(victims, count, slots);
+}
+
+}  // namespace dapl::memory

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What the holder of the lease does: moves announcements past their deadline on, serves the queue,
+/// and takes back as much as is waited for.
+#include <algorithm>
+
+#include "broker/table/fault_points.hpp"
+#include "broker/table/repair.hpp"
+#include "broker/table/state.hpp"
+
+namespace dapl::memory {
+namespace {
+
+struct Need {
+    std::uint64_t entries, bytes;
+    bool nothing() const { return entries == 0 && bytes == 0; }
+};
+
+std::uint64_t less(std::uint64_t from, std::uint64_t what) {
+    return from > what ? from - what : 0;
+}
+
+/// What is free already or on its way.
+Need available(const Table& table) {
+    const Header& header = *table.header;
+    const Sums& sums = header.sums;
+    const std::uint64_t entries = std::min(header.limit_entries, table.capacity_entries);
+    const std::uint64_t limit = table.capacity_bytes == 0
+                                    ? header.limit_bytes
+                                    : std::min(header.limit_bytes, table.capacity_bytes);
+    return {less(entries + sums.coming_entries, sums.entries),
+            limit == ~std::uint64_t{0} ? limit : less(limit + sums.coming_bytes, sums.bytes)};
+}
+
+/// To its owner, with notice.
+void announce(State& state, std::uint32_t index, Time deadline) REQUIRES(state.lock) {
+    const Table& table = state.table;
+    const std::uint32_t owner = table.slots[index].process;
+    if (!table.is_live(owner)) return;
+    ++table.header->counts.announced;
+    push_upcall(table, owner, table.node_of_slot(index), Upcall::Kind::kAnnounced);
+    change_slot(table, index, [&](SlotRecord&, SlotUse& use) {
+        use.deadline.store(deadline, std::memory_order_relaxed);
+        use.state.store(SlotState::kAnnounced, std::memory_order_release);
+        fault_point(FaultPoint::kAnnounced);
+    });
+    ring(state, owner);
+}
+
+/// To its owner: at once.
+void revoke(State& state, std::uint32_t index, Time deadline) REQUIRES(state.lock) {
+    const Table& table = state.table;
+    const std::uint32_t owner = table.slots[index].process;
+    if (!table.is_live(owner)) return;
+    ++table.header->counts.revoked;
+    ++table.processes[owner].revoked;
+    push_upcall(table, owner, table.node_of_slot(index), Upcall::Kind::kRevoke);
+    change_slot(table, index, [&](SlotRecord&, SlotUse& use) {
+        use.deadline.store(deadline, std::memory_order_relaxed);
+        use.state.store(SlotState::kRevoked, std::memory_order_release);
+        fault_point(FaultPoint::kRevoked);
+    });
+    ring(state, owner);
+}
+
+/// Tells flow control how many messaging buffers are left to it.
+void press(State& state, std::uint32_t process) REQUIRES(state.lock) {
+    const Table& table = state.table;
+    std::uint64_t left = 0;
+    for (std::uint32_t i = 0; i < table.touched(); ++i)
+        left += table.state(i) == SlotState::kActive && table.slots[i].process == process &&
+                table.slots[i].kind == Class::kMessaging;
+    table.processes[process].window = left;
+    push_upcall(table, process, table.node_of_process(process), Upcall::Kind::kPressure);
+    ring(state, process);
+}
+
+void take_back(State& state, const std::vector<std::uint32_t>& victims, Time time)
+    REQUIRES(state.lock) {
+    const Time deadline = time + state.table.grace;
+    std::vector<std::uint32_t> pressed;
+    for (const std::uint32_t slot : victims) {
+        const std::uint32_t owner = state.table.slots[slot].process;
+        if (state.table.slots[slot].kind != Class::kMessaging) {
+            announce(state, slot, deadline);
+            continue;
+        }
+        revoke(state, slot, deadline);
+        if (std::find(pressed.begin(), pressed.end(), owner) == pressed.end())
+            pressed.push_back(owner);
+    }
+    for (const std::uint32_t process : pressed) press(state, process);
+}
+
+/// Whether a ticket that stands in a queue belongs there. Where it does not, somebody has written
+/// over one of them.
+bool is_sound(const Table& table, const TicketRow& ticket) {
+    return table.is_live(ticket.process) &&
+           ticket.state.load(std::memory_order_relaxed) == TicketState::kWaiting;
+}
+
+std::vector<std::uint32_t> turns(State& state) REQUIRES(state.lock) {
+    const Table& table = state.table;
+    std::vector<std::uint32_t> waiting;
+    for (std::uint32_t i = 0; i < table.rows(); ++i)
+        if (table.is_live(i) && table.waiting(i).first() != kNone) waiting.push_back(i);
+    std::sort(waiting.begin(), waiting.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return is_before(table, a, b); });
+    return waiting;
+}
+
+/// For those who wait, in their order: what is on its way goes to the first of them.
+void reap_for_waiters(State& state, Time time) REQUIRES(state.lock) {
+    const Table& table = state.table;
+    Need wanted{0, 0};
+    for (const std::uint32_t process : turns(state)) {
+        const Sums& sums = table.processes[process].sums;
+        wanted.entries += sums.waiting_entries;
+        wanted.bytes += sums.waiting_bytes;
+        const Need there = available(table);
+        const Need need{std::min(less(wanted.entries, there.entries), sums.waiting_entries),
+                        std::min(less(wanted.bytes, there.bytes), sums.waiting_bytes)};
+        if (need.nothing()) continue;
+        take_back(state, choose(state, time, process, need.entries, need.bytes), time);
+    }
+}
+
+}  // namespace
+
+void revoke_what_is_due(State& state, Time time) {
+    const Table& table = state.table;
+    std::vector<std::uint32_t> due;
+    table.leaving().each([&](std::uint32_t index) {
+        if (table.state(index) == SlotState::kAnnounced &&
+            table.uses[index].deadline.load(std::memory_order_relaxed) <= time)
+            due.push_back(index);
+    });
+    for (const std::uint32_t index : due)
+        revoke(state, index, table.uses[index].deadline.load(std::memory_order_relaxed));
+}
+
+std::vector<Overdue> overdue(State& state, Time time) {
+    const Table& table = state.table;
+    std::vector<Overdue> found;
+    if (!state.enforce.load(std::memory_order_relaxed)) return found;
+    table.leaving().each([&](std::uint32_t index) {
+        const SlotRecord& slot = table.slots[index];
+        if (table.state(index) == SlotState::kAnnounced || !slot.named || slot.ended) return;
+        if (table.uses[index].deadline.load(std::memory_order_relaxed) > time) return;
+        // What is ours our own thread deregisters.
+        if (slot.process == state.process || !table.is_live(slot.process)) return;
+        found.push_back({{index, slot.generation}, table.processes[slot.process].pid, slot.key});
+    });
+    return found;
+}
+
+void serve(State& state) {
+    refuse_what_is_impossible(state);
+    bool repaired = false;
+    for (std::uint32_t next; (next = next_in_order(state)) != kNone;) {
+        const TicketRow& ticket = state.table.tickets[next];
+        if (!is_sound(state.table, ticket)) {
+            if (repaired) return;
+            repair(state.table);
+            repaired = true;
+            continue;
+        }
+        if (auto why = objection(state, ticket.process, {ticket.kind, ticket.bytes})) {
+            refuse(state, next, *why);
+            continue;
+        }
+        if (!has_room(state.table, ticket.bytes)) return;
+        grant(state, next);
+        refuse_what_is_impossible(state);
+    }
+}
+
+void reap(State& state, Time time) {
+    const Table& table = state.table;
+    const Header& header = *table.header;
+    if (header.sums.waiting_entries != 0) reap_for_waiters(state, time);
+    const std::uint64_t limit = std::min(header.limit_entries, table.capacity_entries);
+    const std::uint64_t there = less(available(table).entries, header.sums.waiting_entries);
+    // Of a smaller limit than what is used nobody may be waiting yet.
+    const std::uint64_t above = less(header.sums.entries, limit + header.sums.coming_entries);
+    const std::uint64_t ahead = there < header.low ? header.high - there : 0;
+    if (above + ahead != 0) take_back(state, choose(state, time, kNone, above + ahead, 0), time);
+}
+
+}  // namespace dapl::memory

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What dead processes left.
+#include "broker/table/fault_points.hpp"
+#include "broker/table/state.hpp"
+#include "support/log/log.hpp"
+
+namespace dapl::memory {
+namespace {
+
+/// Between two looks at all processes.
+constexpr Time kPause = 5'000'000;
+
+struct Suspect {
+    std::uint32_t process, generation;
+    ProcessIdentity identity;
+};
+
+/// Those to look at; none where somebody has just looked.
+std::vector<Suspect> suspects(State& state) REQUIRES(state.lock) {
+    const Table& table = state.table;
+    const Time time = now();
+    std::vector<Suspect> found;
+    if (time - table.header->looked_for_dead < kPause && time > table.header->looked_for_dead)
+        return found;
+    table.header->looked_for_dead = time;
+    for (std::uint32_t i = 0; i < table.rows(); ++i) {
+        const ProcessRow& row = table.processes[i];
+        if (table.is_live(i) && i != state.process)
+            found.push_back({i, row.generation, {row.pid, row.start}});
+    }
+    return found;
+}
+
+}  // namespace
+
+void clear_process(State& state, std::uint32_t process) {
+    const Table& table = state.table;
+    for (std::uint32_t i = 0; i < table.touched(); ++i) {
+        if (table.state(i) == SlotState::kFree || table.slots[i].process != process) continue;
+        free_slot(table, i);
+        fault_point(process == state.process ? FaultPoint::kLeaving : FaultPoint::kReclaimed);
+    }
+    for (std::uint32_t i = 0; i < kTickets; ++i)
+        if (table.tickets[i].process == process &&
+            table.tickets[i].state.load(std::memory_order_relaxed) != TicketState::kFree)
+            free_ticket(table, i);
+    drop_upcall(table, process, table.node_of_process(process));
+    table.header->shares -= table.processes[process].share;
+    table.processes[process].state = RowState::kFree;
+    if (is_busy(state)) ring_leader(state);
+}
+
+void reclaim_dead(State& state) {
+    std::vector<Suspect> those;
+    {
+        if (!state.lock.acquire()) return;
+        const TableGuard guard(state.lock, TableGuard::kTaken);
+        those = suspects(state);
+    }
+    // /proc is slow: nobody has to wait for that.
+    std::erase_if(those, [](const Suspect& one) { return is_alive(one.identity); });
+    if (those.empty() || !state.lock.acquire()) return;
+    const TableGuard guard(state.lock, TableGuard::kTaken);
+    for (const Suspect& one : those) {
+        const ProcessRow& row = state.table.processes[one.process];
+        if (!state.table.is_live(one.process) || row.generation != one.generation) continue;
+        state.table.header->counts.reclaimed_from_dead += row.sums.entries;
+        support::trace(support::Level::kDebug, "registrations of {}: process {} has died with {}",
+                       state.adapter, row.pid, row.sums.entries);
+        clear_process(state, one.process);
+    }
+}
+
+}  // namespace dapl::memory

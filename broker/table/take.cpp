@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// How a process gets an entry: on the spot, by a ticket, or by waiting for one.
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "broker/table/fault_points.hpp"
+#include "broker/table/futex.hpp"
+#include "broker/table/state.hpp"
+
+namespace dapl::memory {
+namespace {
+
+/// A thread that waits looks so often whether somebody makes the decisions.
+constexpr Time kLook = 5'000'000;
+
+bool leader_is_dead(const State& state) REQUIRES(state.lock) {
+    const Lease& lease = state.table.header->lease;
+    if (!state.table.is_live(lease.process)) return true;
+    const ProcessRow& holder = state.table.processes[lease.process];
+    return holder.generation != lease.generation || !is_alive({holder.pid, holder.start});
+}
+
+/// With the last entry above the lower watermark gone somebody has to work ahead.
+void call_the_reaper(State& state) REQUIRES(state.lock) {
+    const Header& header = *state.table.header;
+    const std::uint64_t free = state.table.capacity_entries - header.sums.entries;
+    if (header.low == 0 || free + 1 != header.low) return;
+    if (leader_is_dead(state))
+        ring(state, state.process);
+    else
+        ring_leader(state);
+}
+
+SlotId take_now(State& state, const Wanted& wanted) REQUIRES(state.lock) {
+    const SlotId slot = take_slot(state.table, state.process, wanted, kNone);
+    state.row().served = ++state.table.header->sequence;
+    ++state.row().granted;
+    ++state.table.header->counts.granted;
+    call_the_reaper(state);
+    return slot;
+}
+
+/// A ticket of a thread that blocks: whichever way it ends, none stays in the queue.
+class Wait {
+  public:
+    Wait(State& state, const Ticket& ticket) : state_(state), ticket_(ticket) {}
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+    /// Also when the thread is cancelled.
+    ~Wait() {
+        if (!over_) forget();
+    }
+    std::optional<tl::expected<SlotId, Refusal>> look(bool withdraw) {
+        if (!state_.lock.acquire()) return tl::unexpected(Refusal::kBroken);
+        const TableGuard guard(state_.lock, TableGuard::kTaken);
+        auto result = outcome(state_, ticket_, withdraw);
+        over_ = result.has_value();
+        return result;
+    }
+    void sleep(Time deadline) {
+        const auto waiting = static_cast<std::uint32_t>(TicketState::kWaiting);
+        pthread_testcancel();
+        futex_wait(sleeping_place(state_.table.tickets[ticket_.index]), waiting,
+                   std::min(deadline, now() + kLook));
+        pthread_testcancel();
+    }
+
+  private:
+    void forget() {
+        if (auto result = look(true); result && *result && over_) {
+            if (!state_.lock.acquire()) return;
+            const TableGuard guard(state_.lock, TableGuard::kTaken);
+            free_slot(state_.table, (*result)->index);
+            ring_leader(state_);
+        }
+        if (over_) return;
+        const support::MutexLock guard(state_.orphans_mutex);
+        state_.orphans.push_back(ticket_);
+    }
+
+    State& state_;
+    const Ticket ticket_;
+    bool over_ = false;
+};
+
+}  // namespace
+
+tl::expected<SlotId, Refusal> Broker::try_take(const Wanted& wanted) {
+    State& state = *state_;
+    for (bool again : {true, false}) {
+        if (!state.is_here() || !state.lock.acquire()) return tl::unexpected(Refusal::kBroken);
+        {
+            const TableGuard guard(state.lock, TableGuard::kTaken);
+            end_refusals(state, now());
+            if (auto why = objection(state, state.process, wanted)) return tl::unexpected(*why);
+            if (state.table.header->sums.waiting_entries == 0 &&
+                has_room(state.table, wanted.bytes))
+                return take_now(state, wanted);
+        }
+        if (again) reclaim_dead(state);
+    }
+    return tl::unexpected(Refusal::kTimedOut);
+}
+
+tl::expected<Ticket, Refusal> Broker::queue(const Wanted& wanted) {
+    State& state = *state_;
+    if (!state.is_here() || !state.lock.acquire()) return tl::unexpected(Refusal::kBroken);
+    const TableGuard guard(state.lock, TableGuard::kTaken);
+    end_refusals(state, now());
+    return add_ticket(state, wanted, false);
+}
+
+tl::expected<SlotId, Refusal> Broker::take(const Wanted& wanted, Time deadline) {
+    State& state = *state_;
+    auto slot = try_take(wanted);
+    if (slot || slot.error() != Refusal::kTimedOut || now() >= deadline) return slot;
+    tl::expected<Ticket, Refusal> ticket = tl::unexpected(Refusal::kBroken);
+    if (!state.lock.acquire()) return tl::unexpected(Refusal::kBroken);
+    {
+        const TableGuard guard(state.lock, TableGuard::kTaken);
+        ticket = add_ticket(state, wanted, true);
+    }
+    if (!ticket) return tl::unexpected(ticket.error());
+    for (Wait wait(state, *ticket);;) {
+        work();
+        if (auto result = wait.look(now() >= deadline)) return *result;
+        wait.sleep(deadline);
+    }
+}
+
+bool Broker::cancel(const Ticket& ticket) {
+    State& state = *state_;
+    if (!state.is_here() || !state.lock.acquire()) return false;
+    const TableGuard guard(state.lock, TableGuard::kTaken);
+    if (ticket.index >= kTickets) return false;
+    const TicketRow& row = state.table.tickets[ticket.index];
+    if (row.generation != ticket.generation || row.process != state.process ||
+        row.state.load(std::memory_order_relaxed) != TicketState::kWaiting)
+        return false;
+    free_ticket(state.table, ticket.index);
+    ring_leader(state);
+    return true;
+}
+
+SlotUse& Broker::use(SlotId slot) {
+    const Table& table = state_->table;
+    return table.uses[slot.index < table.slot_count ? slot.index : 0];
+}
+
+}  // namespace dapl::memory

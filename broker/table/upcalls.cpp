@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What the table tells a process, and how its agent thread sleeps until then.
+#include <algorithm>
+
+#include "broker/table/futex.hpp"
+#include "broker/table/state.hpp"
+
+namespace dapl::memory {
+namespace {
+
+/// A process may die after it has changed the table and before it wakes us.
+constexpr Time kLongestSleep = 500'000'000;
+
+constexpr std::uint32_t kKinds = 1 + static_cast<std::uint32_t>(Upcall::Kind::kPressure);
+
+/// What a slot has to tell; nothing where it is not so any more.
+std::optional<Upcall> of_slot(const Table& table, std::uint32_t index, Upcall::Kind kind) {
+    const SlotState wanted =
+        kind == Upcall::Kind::kAnnounced ? SlotState::kAnnounced : SlotState::kRevoked;
+    if (table.state(index) != wanted) return std::nullopt;
+    return Upcall{.kind = kind,
+                  .slot = {index, table.slots[index].generation},
+                  .deadline = table.uses[index].deadline.load(std::memory_order_relaxed)};
+}
+
+/// A ticket ends here: its owner knows.
+std::optional<Upcall> of_ticket(const Table& table, std::uint32_t index, Upcall::Kind kind) {
+    TicketRow& row = table.tickets[index];
+    const Ticket ticket{index, row.generation};
+    Upcall upcall{.kind = kind, .slot = {}, .ticket = ticket};
+    if (kind == Upcall::Kind::kGranted) {
+        if (row.slot.index >= table.slot_count) return std::nullopt;
+        upcall.slot = row.slot;
+        table.slots[row.slot.index].ticket = kNone;
+    } else {
+        upcall.why = row.why;
+    }
+    free_ticket(table, index);
+    return upcall;
+}
+
+std::optional<Upcall> fetch(State& state, std::uint32_t node) REQUIRES(state.lock) {
+    const Table& table = state.table;
+    if (table.upcalls[node].pending - 1 >= kKinds) {  // overwritten
+        table.upcalls_of(state.process).remove(node);
+        table.upcalls[node].pending = 0;
+        return std::nullopt;
+    }
+    const auto kind = static_cast<Upcall::Kind>(table.upcalls[node].pending - 1);
+    drop_upcall(table, state.process, node);
+    if (node < table.node_of_ticket(0)) return of_slot(table, node, kind);
+    if (node < table.node_of_process(0)) return of_ticket(table, node - table.slot_count, kind);
+    return Upcall{.kind = Upcall::Kind::kPressure, .window = state.row().window};
+}
+
+}  // namespace
+
+std::optional<Upcall> Broker::next() {
+    State& state = *state_;
+    if (!state.is_here()) return std::nullopt;
+    // Before the look: a ring behind it ends the next sleep() at once.
+    state.heard = state.row().doorbell.load(std::memory_order_acquire);
+    if (!state.lock.acquire()) return std::nullopt;
+    const TableGuard guard(state.lock, TableGuard::kTaken);
+    for (std::uint32_t node; (node = state.table.upcalls_of(state.process).first()) != kNone;)
+        if (auto upcall = fetch(state, node)) return upcall;
+    return std::nullopt;
+}
+
+void Broker::sleep(Time deadline) {
+    State& state = *state_;
+    if (!state.is_here()) return;
+    futex_wait(state.row().doorbell, state.heard, std::min(deadline, now() + kLongestSleep));
+}
+
+void Broker::wake() {
+    State& state = *state_;
+    if (!state.is_here()) return;
+    state.row().doorbell.fetch_add(1, std::memory_order_release);
+    futex_wake(state.row().doorbell);
+}
+
+}  // namespace dapl::memory

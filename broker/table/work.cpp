@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// One round of whoever looks after the table.
+#include <algorithm>
+
+#include "broker/table/fault_points.hpp"
+#include "broker/table/state.hpp"
+
+namespace dapl::memory {
+namespace {
+
+/// The holder's heart while it is needed; well below the patience of the others.
+constexpr Time kBeat = 20'000'000;
+/// Who does not hold the lease looks so often whether somebody does, while that matters.
+constexpr Time kLook = 50'000'000;
+
+void forget_orphans(State& state) {
+    std::vector<Ticket> orphans;
+    {
+        const support::MutexLock guard(state.orphans_mutex);
+        if (state.orphans.empty()) return;
+        orphans.swap(state.orphans);
+    }
+    if (!state.lock.acquire()) {
+        const support::MutexLock guard(state.orphans_mutex);
+        state.orphans.insert(state.orphans.end(), orphans.begin(), orphans.end());
+        return;
+    }
+    const TableGuard guard(state.lock, TableGuard::kTaken);
+    for (const Ticket& ticket : orphans)
+        if (auto result = outcome(state, ticket, true); result && *result)
+            free_slot(state.table, (*result)->index);
+}
+
+/// The device ends what is overdue. @return what surely has ended.
+std::vector<Overdue> enforce(const State& state, std::vector<Overdue> late) {
+    const Enforce end = state.enforce.load(std::memory_order_acquire);
+    if (!end || late.empty()) return {};
+    void* const context = state.enforce_context.load(std::memory_order_relaxed);
+    std::erase_if(late, [&](const Overdue& one) { return !end(context, one.pid, one.key); });
+    if (!late.empty()) fault_point(FaultPoint::kEnforced);
+    return late;
+}
+
+/// They are no entries any more; their slots stay until their owners know.
+void mark_ended(State& state, const std::vector<Overdue>& ended) REQUIRES(state.lock) {
+    for (const Overdue& one : ended) {
+        const SlotRecord& slot = state.table.slots[one.slot.index];
+        if (slot.generation != one.slot.generation || slot.ended ||
+            state.table.state(one.slot.index) == SlotState::kFree)
+            continue;
+        change_slot(state.table, one.slot.index,
+                    [](SlotRecord& record, SlotUse&) { record.ended = 1; });
+    }
+}
+
+Time next_round(const State& state, Time time) REQUIRES(state.lock) {
+    const Table& table = state.table;
+    if (!is_busy(state)) return kNever;
+    Time next = std::min(time + kBeat, table.header->refusals_end);
+    table.leaving().each([&](std::uint32_t slot) {
+        const Time deadline = table.uses[slot].deadline.load(std::memory_order_relaxed);
+        if (deadline > time) next = std::min(next, deadline);
+    });
+    return next;
+}
+
+Time decide(State& state, Time time) REQUIRES(state.lock) {
+    end_refusals(state, time);
+    revoke_what_is_due(state, time);
+    serve(state);
+    reap(state, time);
+    return next_round(state, time);
+}
+
+}  // namespace
+
+Time Broker::work() {
+    State& state = *state_;
+    if (!state.is_here()) return kNever;
+    forget_orphans(state);
+    const Time time = now();
+    bool leads = false, busy = false;
+    if (!state.lock.acquire()) return time + kLook;
+    {
+        const TableGuard guard(state.lock, TableGuard::kTaken);
+        busy = is_busy(state);
+        leads = hold_lease(state, time);
+    }
+    if (busy) reclaim_dead(state);
+    consult_daemon(state, time);
+    if (!leads && !busy) return kNever;
+    std::vector<Overdue> late;
+    Time next = time + kLook;
+    if (!state.lock.acquire()) return next;
+    {
+        const TableGuard guard(state.lock, TableGuard::kTaken);
+        if (leads && is_leader(state)) next = decide(state, time);
+        late = overdue(state, time);
+    }
+    if (leads && has_daemon(state)) next = std::min(next, time + kLook);
+    const std::vector<Overdue> ended = enforce(state, std::move(late));
+    if (ended.empty() || !state.lock.acquire()) return next;
+    const TableGuard guard(state.lock, TableGuard::kTaken);
+    mark_ended(state, ended);
+    if (is_leader(state))
+        serve(state);
+    else
+        ring_leader(state);
+    return std::min(next, time + kLook);
+}
+
+}  // namespace dapl::memory

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The segments of a post, on their way to the device: named as the device names them, with a use
+/// of each registration begun. Lives on the stack of the call that posts.
+#pragma once
+
+#include <algorithm>
+
+#include "broker/completion.hpp"
+
+namespace dapl::memory {
+
+/// No device takes more; longer lists are refused where their length is checked.
+inline constexpr DAT_COUNT kMostSegments = 256;
+
+/// What no device has a registration of. It judges it, as it judges what the consumer made up
+/// without the broker: some look at it only when data moves.
+inline constexpr std::uint32_t kForeignKey = ~0U;
+
+class Uses {
+  public:
+    explicit Uses(Registrations& registrations) : registrations_(registrations) {}
+    ~Uses() {
+        for (int i = 0; i < count_; ++i) registrations_.end_use(*used_[i]);
+    }
+    Uses(const Uses&) = delete;
+    Uses& operator=(const Uses&) = delete;
+
+    /// @return DAT_SUCCESS, or the code of the post.
+    DAT_RETURN begin(DAT_COUNT segments, const DAT_LMR_TRIPLET* local) {
+        local_ = const_cast<DAT_LMR_TRIPLET*>(local);
+        if (!local || segments <= 0) return DAT_SUCCESS;
+        if (segments > kMostSegments) return raw(DAT_INVALID_PARAMETER);
+        local_ = copy_;
+        for (DAT_COUNT i = 0; i < segments; ++i) {
+            const DAT_RETURN code = add(local[i], copy_[i]);
+            if (code != DAT_SUCCESS) return code;
+        }
+        return DAT_SUCCESS;
+    }
+    DAT_RETURN begin(Registration& used) {
+        std::uint32_t key;
+        const DAT_RETURN code = registrations_.begin_use(used, 0, key);
+        if (code == DAT_SUCCESS) used_[count_++] = &used;
+        return code;
+    }
+    DAT_LMR_TRIPLET* local() { return local_; }
+
+    /// Posts to a side of an endpoint. @param post hands the transfer to the core.
+    template <class Post>
+    DAT_RETURN post(Ep& ep, bool receive, const Post& post) {
+        SideUses::Entry entry = 0;
+        if (count_ == 1) [[likely]] {
+            entry = reinterpret_cast<SideUses::Entry>(used_[0]);
+        } else if (count_ > 1) {
+            const UseNumber number = registrations_.records.add(0, used_, count_);
+            if (number == kNoUse) return kOutOfMemory;
+            entry = number << 1 | 1;
+        }
+        count_ = 0;  // they are the entry's
+        SideUses& uses = *ep.uses(receive);
+        const SlotRing& slots = ep.side(receive).slots;
+        support::SpinLockGuard lock(uses.lock);
+        const std::uint32_t sequence = slots.upcoming_sequence();
+        uses.set(sequence, entry);
+        const DAT_RETURN code = post();
+        // Of a pair the first may be on its way: then the entry goes with that.
+        if (code != DAT_SUCCESS && slots.upcoming_sequence() == sequence) [[unlikely]] {
+            uses.set(sequence, 0);
+            end_entry(registrations_, entry);
+        }
+        return code;
+    }
+    /// Posts to an SRQ, with a record in the place of the cookie, whose number `post` is given.
+    template <class Post>
+    DAT_RETURN post_shared(DAT_UINT64 cookie, const void* queue, const Post& post) {
+        const UseNumber number = registrations_.records.add(cookie, used_, count_, queue);
+        if (number == kNoUse) return kOutOfMemory;
+        count_ = 0;  // they are the record's
+        DAT_DTO_COOKIE carried;
+        carried.as_64 = number;
+        const DAT_RETURN code = post(carried);
+        if (code != DAT_SUCCESS) registrations_.end(number);
+        return code;
+    }
+
+  private:
+    DAT_RETURN add(const DAT_LMR_TRIPLET& given, DAT_LMR_TRIPLET& translated) {
+        translated = given;
+        Registration* used = registrations_.find(given.lmr_context);
+        if (!used) [[unlikely]] {
+            translated.lmr_context = kForeignKey;
+            return DAT_SUCCESS;
+        }
+        std::uint32_t key;
+        const DAT_RETURN code = registrations_.begin_use(*used, given.segment_length, key);
+        if (code != DAT_SUCCESS) [[unlikely]]
+            return code;
+        translated.lmr_context = key;
+        used_[count_++] = used;
+        return DAT_SUCCESS;
+    }
+
+    Registrations& registrations_;
+    int count_ = 0;
+    DAT_LMR_TRIPLET* local_ = nullptr;
+    Registration* used_[kMostSegments];
+    DAT_LMR_TRIPLET copy_[kMostSegments];
+};
+
+}  // namespace dapl::memory

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/adapter/refusal.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+
+#include "dapl/adapter/ia.hpp"
+#include "device/locked_memory.hpp"
+#include "support/base/limits.hpp"
+#include "support/log/log.hpp"
+
+namespace dapl {
+namespace {
+
+/// What a queue is taken to need at least. Only the device's driver knows what it pins for one.
+constexpr std::uint64_t kQueueBytes = 1 << 20;
+constexpr std::uint64_t kKibibyte = 1024;
+
+bool is_out_of_descriptors(int error_number) {
+    return error_number == EMFILE || error_number == ENFILE;
+}
+
+std::uint64_t kibibytes(std::uint64_t bytes) {
+    return bytes / kKibibyte + (bytes % kKibibyte != 0);
+}
+
+/// @return the process's share, where it may be what the device lacks. Software devices without a
+/// kernel's part pin nothing.
+std::optional<LockedMemory> lock_limit(const Ia& ia, int error_number, std::uint64_t bytes) {
+    if (!may_be_lock_limit(error_number) || ia.context()->cmd_fd < 0) return std::nullopt;
+    const LockedMemory memory = locked_memory();
+    return memory.forbids(bytes) ? std::optional(memory) : std::nullopt;
+}
+
+}  // namespace
+
+tl::unexpected<support::Error> refused_by_system(int error_number, const char* what) {
+    support::report_limit(error_number, what);
+    return support::failure(error(DAT_INSUFFICIENT_RESOURCES), what);
+}
+
+tl::unexpected<support::Error> refused_by_device(const Ia& ia, int error_number, const char* what) {
+    if (is_out_of_descriptors(error_number)) return refused_by_system(error_number, what);
+    const char* device = ibv_get_device_name(ia.context()->device);
+    const std::string reason = std::generic_category().message(error_number);
+    if (const auto memory = lock_limit(ia, error_number, kQueueBytes))
+        support::report<support::kNoLockedMemoryForQueue>(
+            device, what, reason, kibibytes(memory->limit), kibibytes(memory->pinned),
+            kibibytes(memory->locked));
+    else
+        support::report<support::kDeviceRefuses>(device, what, reason);
+    return support::failure(from_errno(error_number), what);
+}
+
+void registration_refused(const Ia& ia, int error_number, std::uint64_t bytes) {
+    static std::atomic<bool> told{false};
+    const auto memory = lock_limit(ia, error_number, bytes);
+    if (!memory || told.exchange(true)) {
+        support::trace(support::Level::kTrace, "a registration of {} bytes is refused: {}", bytes,
+                       std::generic_category().message(error_number));
+        return;
+    }
+    support::report<support::kNoLockedMemory>(ibv_get_device_name(ia.context()->device),
+                                              kibibytes(bytes), kibibytes(memory->limit),
+                                              kibibytes(memory->pinned), kibibytes(memory->locked));
+}
+
+}  // namespace dapl

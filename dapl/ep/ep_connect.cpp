@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// dat_ep_connect, dat_ep_common_connect, dat_ep_dup_connect, dat_ep_disconnect: the checks.
+#include <netinet/in.h>
+
+#include <cstring>
+
+#include "dapl/adapter/ia.hpp"
+#include "dapl/base/guard.hpp"
+#include "dapl/cm/private_data.hpp"
+#include "dapl/ep/ep.hpp"
+#include "dapl/provider/entry.hpp"
+
+namespace dapl::entry {
+namespace {
+
+constexpr DAT_RETURN kNotReady = error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+
+struct Target {
+    const sockaddr* address;
+    DAT_CONN_QUAL conn_qual;
+    DAT_TIMEOUT timeout;
+    DAT_COUNT data_size;
+    DAT_PVOID data;
+    DAT_QOS quality;
+    DAT_CONNECT_FLAGS flags;
+};
+
+/// The numbers that a call's arguments have in DAT's codes.
+struct ArgumentNumbers {
+    int timeout, data_size, data;
+};
+
+DAT_RETURN connect(Ep& ep, const Target& target, ArgumentNumbers numbers)
+    REQUIRES(connection_lock) {
+    if (!ep.parts.connect_evd) return bad_handle(DAT_INVALID_HANDLE_EVD_CONN);
+    if (target.timeout == 0) return bad_argument(numbers.timeout);
+    if (!ep.queue_pair() || !ep.parts.connect_evd->takes(DAT_EVD_CONNECTION_FLAG)) return kNotReady;
+    if (!ep.ud && !is_legal(EpCall::kConnect, ep.state.get())) return state_error(ep.state.get());
+    if (target.quality != DAT_QOS_BEST_EFFORT || target.flags != DAT_CONNECT_DEFAULT_FLAG)
+        return error(DAT_MODEL_NOT_SUPPORTED);
+    const std::size_t most = (ep.ud ? ep.ud->service.limits : ep.ia.manager->limits()).connect;
+    const auto data =
+        private_data(target.data_size, target.data, most, numbers.data_size, numbers.data);
+    if (!data) return data.error().code;
+    const DAT_RETURN code =
+        ep.ud ? ep.ud->connect(target.address, target.conn_qual, target.timeout, *data)
+              : ep.connection.connect(target.address, target.conn_qual, target.timeout, *data);
+    if (code == DAT_SUCCESS) ep.counters.count(DCNT_EP_CONNECT);
+    return code;
+}
+
+}  // namespace
+
+DAT_RETURN ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR address, DAT_CONN_QUAL conn_qual,
+                      DAT_TIMEOUT timeout, DAT_COUNT data_size, const DAT_PVOID data,
+                      DAT_QOS quality, DAT_CONNECT_FLAGS flags) {
+    return uncancelled([&](int) -> DAT_RETURN {
+        if (!address) return bad_argument(2);
+        Ep* ep = from_handle<Ep>(ep_handle);
+        if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+        const support::MutexLock guard(connection_lock);
+        const auto* peer = reinterpret_cast<const sockaddr*>(address);
+        return connect(*ep, {peer, conn_qual, timeout, data_size, data, quality, flags},
+                       {.timeout = 4, .data_size = 5, .data = 6});
+    });
+}
+
+DAT_RETURN ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR address,
+                             DAT_TIMEOUT timeout, DAT_COUNT data_size, const DAT_PVOID data) {
+    return uncancelled([&](int) -> DAT_RETURN {
+        if (!address) return bad_argument(2);
+        Ep* ep = from_handle<Ep>(ep_handle);
+        if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+        sockaddr_in head;  // the port stands at the same place in both families
+        std::memcpy(&head, address, sizeof head);
+        const bool is_known = head.sin_family == AF_INET || head.sin_family == AF_INET6;
+        if (!is_known || head.sin_port == 0)
+            return error(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
+        const support::MutexLock guard(connection_lock);
+        const auto* peer = reinterpret_cast<const sockaddr*>(address);
+        return connect(*ep,
+                       {peer, ntohs(head.sin_port), timeout, data_size, data, DAT_QOS_BEST_EFFORT,
+                        DAT_CONNECT_DEFAULT_FLAG},
+                       {.timeout = 3, .data_size = 4, .data = 5});
+    });
+}
+
+DAT_RETURN ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE connected_handle,
+                          DAT_TIMEOUT timeout, DAT_COUNT data_size, const DAT_PVOID data,
+                          DAT_QOS quality) {
+    return uncancelled([&](int) -> DAT_RETURN {
+        Ep* ep = from_handle<Ep>(ep_handle);
+        const Ep* connected = from_handle<Ep>(connected_handle);
+        if (!ep || !connected) return bad_handle(DAT_INVALID_HANDLE_EP);
+        if (timeout == 0) return bad_argument(3);
+        const support::MutexLock guard(connection_lock);
+        if (connected->state.get() != DAT_EP_STATE_CONNECTED)
+            return state_error(connected->state.get());
+        const auto* peer = reinterpret_cast<const sockaddr*>(&connected->connection.remote_address);
+        return connect(*ep,
+                       {peer, connected->connection.remote_port_qual, timeout, data_size, data,
+                        quality, DAT_CONNECT_DEFAULT_FLAG},
+                       {.timeout = 3, .data_size = 4, .data = 5});
+    });
+}
+
+DAT_RETURN ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS flags) {
+    return uncancelled([&](int) -> DAT_RETURN {
+        Ep* ep = from_handle<Ep>(ep_handle);
+        if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+        if (ep->ud) return DAT_SUCCESS;  // it has no connection
+        const bool abrupt = flags == DAT_CLOSE_ABRUPT_FLAG;
+        const support::MutexLock guard(connection_lock);
+        const DAT_EP_STATE state = ep->state.get();
+        if (state == DAT_EP_STATE_DISCONNECT_PENDING && !abrupt) return bad_argument(2);
+        if (!is_legal(abrupt ? EpCall::kDisconnectAbrupt : EpCall::kDisconnectGraceful, state))
+            return state_error(state);
+        ep->connection.disconnect(abrupt ? EpCause::kDisconnectAbrupt
+                                         : EpCause::kDisconnectGraceful);
+        ep->counters.count(DCNT_EP_DISCONNECT);
+        return DAT_SUCCESS;
+    });
+}
+
+}  // namespace dapl::entry

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/ep/post.hpp"
+
+#include <dat2/dat_ib_extensions.h>
+
+#include <array>
+#include <cstddef>
+
+#include "dapl/adapter/ia.hpp"
+#include "dapl/ep/ep.hpp"
+#include "dapl/ep/post_limit.hpp"
+#include "dapl/ep/with_slot.hpp"
+#include "dapl/ep/work_request.hpp"
+#include "dapl/provider/entry.hpp"
+#include "dapl/provider/traced.hpp"
+
+namespace dapl {
+namespace {
+
+static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(ibv_sge));
+static_assert(offsetof(DAT_LMR_TRIPLET, virtual_address) == offsetof(ibv_sge, addr));
+static_assert(offsetof(DAT_LMR_TRIPLET, segment_length) == offsetof(ibv_sge, length));
+static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(ibv_sge, lkey));
+
+[[gnu::always_inline]] inline ibv_wr_opcode opcode_of(std::uint32_t operation) {
+    switch (operation) {
+        case DAT_DTO_RDMA_WRITE:
+            return IBV_WR_RDMA_WRITE;
+        case DAT_DTO_RDMA_READ:
+            return IBV_WR_RDMA_READ;
+        case DAT_IB_DTO_RDMA_WRITE_IMMED:
+            return IBV_WR_RDMA_WRITE_WITH_IMM;
+        case DAT_IB_DTO_FETCH_ADD:
+            return IBV_WR_ATOMIC_FETCH_AND_ADD;
+        case DAT_IB_DTO_CMP_SWAP:
+            return IBV_WR_ATOMIC_CMP_AND_SWP;
+        case DAT_IB_DTO_SEND_IMMED:
+            return IBV_WR_SEND_WITH_IMM;
+        default:
+            return IBV_WR_SEND;
+    }
+}
+
+[[gnu::always_inline]] inline ibv_wr_opcode opcode_of(const Request& request) {
+    if (request.invalidates) return IBV_WR_SEND_WITH_INV;
+    if (request.is_plain_write) return IBV_WR_RDMA_WRITE;
+    return opcode_of(request.operation);
+}
+
+/// By DAT_COMPLETION_FLAGS, those that a device knows.
+constexpr auto kSendFlags = [] {
+    std::array<std::uint8_t, 16> result{};
+    for (unsigned flags = 0; flags < result.size(); ++flags)
+        result[flags] = static_cast<std::uint8_t>(
+            (flags & DAT_COMPLETION_SUPPRESS_FLAG ? 0 : IBV_SEND_SIGNALED) |
+            (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG ? IBV_SEND_SOLICITED : 0) |
+            (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG ? IBV_SEND_FENCE : 0));
+    return result;
+}();
+
+[[gnu::always_inline]] inline bool is_send(std::uint32_t operation) {
+    return operation == DAT_DTO_SEND || operation == DAT_IB_DTO_SEND_IMMED;
+}
+
+[[gnu::always_inline]] inline bool reads_memory(ibv_wr_opcode opcode) {
+    return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_INV ||
+           opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE ||
+           opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/// Has a number beside the data.
+[[gnu::always_inline]] inline bool has_number(ibv_wr_opcode opcode) {
+    return opcode == IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IBV_WR_SEND_WITH_IMM ||
+           opcode == IBV_WR_SEND_WITH_INV;
+}
+
+[[gnu::always_inline]] inline bool is_atomic(ibv_wr_opcode opcode) {
+    return opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+}
+
+/// Writes what a device reads of this kind of request, and nothing else: a work request is large.
+[[gnu::always_inline]] inline void write_work_request(ibv_send_wr& work, const Ep& ep,
+                                                      const Request& request, DAT_SEG_LENGTH length)
+    REQUIRES(ep.requests.lock) {
+    const ibv_wr_opcode opcode = opcode_of(request);
+    work.next = nullptr;
+    work.sg_list = as_scatter_list(request.local);
+    work.num_sge = request.segments;
+    work.opcode = opcode;
+    unsigned flags = send_flags(request.flags);
+    if (reads_memory(opcode) && length - 1 < ep.requests.max_inline) [[likely]]  // and is not 0
+        flags |= IBV_SEND_INLINE;
+    work.send_flags = flags;
+    if (has_number(opcode)) work.imm_data = request.immediate;
+    if (is_atomic(opcode)) {
+        work.wr.atomic.remote_addr = request.remote->virtual_address;
+        work.wr.atomic.rkey = request.remote->rmr_context;
+        work.wr.atomic.compare_add = request.compare_add;
+        work.wr.atomic.swap = request.swap;
+    } else if (request.remote) {
+        work.wr.rdma.remote_addr = request.remote->virtual_address;
+        work.wr.rdma.rkey = request.remote->rmr_context;
+    }
+}
+
+/// Whether it can go to the device as it is: what nearly every transfer is.
+[[gnu::always_inline]] inline bool is_plain(Ep::Side& side, DAT_COUNT segments,
+                                            const DAT_LMR_TRIPLET* local) REQUIRES(side.lock) {
+    return segments == 1 && local && local->segment_length <= side.max_message &&
+           side.slots.has_room();
+}
+
+/// What all other transfers are asked, in the order in which the answers count. @return DAT_SUCCESS
+/// with the sum of the lengths and room for one.
+DAT_RETURN check_transfer(const Ep& ep, Ep::Side& side, DAT_COUNT segments,
+                          const DAT_LMR_TRIPLET* local, DAT_SEG_LENGTH& length)
+    REQUIRES(side.lock) {
+    if (!side.queue_pair) return kNoQueuePair;
+    const DAT_RETURN refused = measure(ep.ia, side.max_segments, segments, local, length);
+    if (refused != DAT_SUCCESS) return refused;
+    if (side.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
+    const bool has_room = side.slots.stopped() ? !side.slots.is_full() : side.slots.has_room();
+    return has_room ? kSuccess : kOutOfMemory;
+}
+
+DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_SEG_LENGTH& length)
+    REQUIRES(ep.requests.lock) {
+    if (ep.ud) return bad_handle(DAT_INVALID_HANDLE_EP);
+    if (check_state && !ep.state.takes_requests())
+        return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED);
+    if (!is_send(request.operation) && !request.remote) return bad_argument(5);
+    if (request.operation == DAT_DTO_RDMA_READ && request.segments > ep.ia.max_read_segments())
+        return raw(DAT_INVALID_PARAMETER);
+    return check_transfer(ep, ep.requests, request.segments, request.local, length);
+}
+
+[[gnu::always_inline]] inline int post_send(ibv_qp* queue_pair, ibv_send_wr& work) {
+    ibv_send_wr* refused;
+    return ibv_post_send(queue_pair, &work, &refused);
+}
+
+/// An acknowledged write has reached the peer's adapter, not yet its memory. A read behind it does
+/// not overtake it, and of no bytes needs no right: the write has a slot of its own and no
+/// completion, the event comes with the read's.
+DAT_RETURN submit_confirmed(Ep& ep, const Request& request, DAT_SEG_LENGTH length)
+    REQUIRES(ep.requests.lock) {
+    const SlotRing& slots = ep.requests.slots;
+    if (slots.posted() + 2 > slots.limit()) return kOutOfMemory;
+    ibv_send_wr work;
+    write_work_request(work, ep, request, length);
+    work.send_flags &= ~unsigned{IBV_SEND_SIGNALED};
+    const DAT_RETURN refused =
+        with_room(ep.requests, request.cookie, length, request.operation | Slot::kSuppressed,
+                  [&work](ibv_qp* queue_pair, std::uint64_t id) {
+                      work.wr_id = WorkRequestId::first_half(id, WorkRequestId::kUnconfirmedWrite);
+                      return post_send(queue_pair, work);
+                  });
+    if (refused != DAT_SUCCESS) return refused;
+    ibv_send_wr read{};
+    read.opcode = IBV_WR_RDMA_READ;
+    read.send_flags = send_flags(request.flags) & IBV_SEND_SIGNALED;
+    if (request.remote) {
+        read.wr.rdma.remote_addr = request.remote->virtual_address;
+        read.wr.rdma.rkey = request.remote->rmr_context;
+    }
+    const std::uint32_t operation =
+        request.operation | Slot::kConfirmation | Slot::suppression(request.flags);
+    const DAT_RETURN code = with_slot(ep.requests, request.cookie, length, operation,
+                                      [&read](ibv_qp* queue_pair, std::uint64_t id) {
+                                          read.wr_id = id;
+                                          return post_send(queue_pair, read);
+                                      });
+    if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
+    return code;
+}
+
+[[gnu::always_inline]] inline DAT_RETURN submit(Ep& ep, const Request& request,
+                                                DAT_SEG_LENGTH length) REQUIRES(ep.requests.lock) {
+    ibv_send_wr work;
+    write_work_request(work, ep, request, length);
+    const std::uint32_t operation = request.operation | Slot::suppression(request.flags);
+    const DAT_RETURN code = with_room(ep.requests, request.cookie, length, operation,
+                                      [&work](ibv_qp* queue_pair, std::uint64_t id) {
+                                          work.wr_id = id;
+                                          return post_send(queue_pair, work);
+                                      });
+    if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
+    return code;
+}
+
+DAT_RETURN post_checked(Ep& ep, Request request, bool check_state) {
+    Evd* told;
+    {
+        // Before the state is looked at: a queue pair that replaces this one is not connected yet.
+        support::SpinLockGuard lock(ep.requests.lock);
+        DAT_SEG_LENGTH length;
+        const DAT_RETURN refused = check_request(ep, request, check_state, length);
+        if (refused != DAT_SUCCESS) return refused;
+        request.confirms |= ep.requests.confirms && length != 0 && reads_memory(opcode_of(request));
+        if (!ep.requests.slots.stopped())
+            return request.confirms ? submit_confirmed(ep, request, length)
+                                    : submit(ep, request, length);
+        told = ep.requests.post_flushed(request.cookie, length, request.operation);
+        ep.counters.posted(request.operation, length);
+    }
+    if (told) told->tell_flushed();
+    return DAT_SUCCESS;
+}
+
+[[gnu::noinline, gnu::cold]] DAT_RETURN post_slowly(Ep& ep, const Request& request,
+                                                    bool check_state) {
+    const DAT_RETURN code = post_checked(ep, request, check_state);
+    report_limit_of_post(ep, request.operation, request.segments, request.local, code);
+    return code;
+}
+
+/// Posts what nearly all requests are, at once. @return false, and nothing is done, for what has to
+/// be asked or waited for. A request that is a constant but for its arguments stays one here: its
+/// address must not be taken.
+[[gnu::always_inline]] inline bool post_plain(Ep& ep, const Request& request, bool check_state,
+                                              DAT_RETURN& code) {
+    if (!ep.requests.lock.try_lock()) [[unlikely]]
+        return false;
+    support::SpinLockGuard lock(ep.requests.lock, support::SpinLockGuard::kTaken);
+    if (request.confirms || (check_state && !ep.state.takes_requests()) ||
+        (!is_send(request.operation) && !request.remote) ||
+        !is_plain(ep.requests, request.segments, request.local)) [[unlikely]]
+        return false;
+    code = submit(ep, request, request.local->segment_length);
+    return true;
+}
+
+/// Takes what the entry functions take, so that they only jump here.
+template <DAT_DTOS operation>
+[[gnu::noinline, gnu::cold]] DAT_RETURN post_slowly(DAT_EP_HANDLE handle, DAT_COUNT segments,
+                                                    DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+                                                    const DAT_RMR_TRIPLET* remote,
+                                                    DAT_COMPLETION_FLAGS flags) {
+    return post_slowly(object_of<Ep>(handle), {operation, segments, local, cookie, remote, flags},
+                       true);
+}
+
+constexpr support::TraceCall traced_call(DAT_DTOS operation) {
+    switch (operation) {
+        case DAT_DTO_RDMA_WRITE:
+            return support::TraceCall::ep_post_rdma_write;
+        case DAT_DTO_RDMA_READ:
+            return support::TraceCall::ep_post_rdma_read;
+        case DAT_DTO_RECEIVE:
+            return support::TraceCall::ep_post_recv;
+        default:
+            return support::TraceCall::ep_post_send;
+    }
+}
+
+/// While the data path is traced. @return code.
+DAT_RETURN traced_post(DAT_EP_HANDLE handle, DAT_DTOS operation, DAT_COUNT segments,
+                       const DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+                       DAT_COMPLETION_FLAGS flags, DAT_RETURN code) {
+    const std::uint64_t length = segments > 0 && local ? local->segment_length : 0;
+    support::trace_post(traced_id(handle),
+                        {traced_call(operation), cookie.as_64, length, segments, flags}, code);
+    return code;
+}
+
+template <DAT_DTOS operation>
+[[gnu::noinline, gnu::cold]] DAT_RETURN post_traced(DAT_EP_HANDLE handle, DAT_COUNT segments,
+                                                    DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+                                                    const DAT_RMR_TRIPLET* remote,
+                                                    DAT_COMPLETION_FLAGS flags) {
+    Ep* ep = from_called_handle<Ep>(handle);
+    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    const DAT_RETURN code =
+        post_slowly(*ep, {operation, segments, local, cookie, remote, flags}, true);
+    return traced_post(handle, operation, segments, local, cookie, flags, code);
+}
+
+template <DAT_DTOS operation>
+[[gnu::always_inline]] inline DAT_RETURN post(DAT_EP_HANDLE handle, DAT_COUNT segments,
+                                              DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+                                              const DAT_RMR_TRIPLET* remote,
+                                              DAT_COMPLETION_FLAGS flags) {
+    if (support::data_path_traced()) [[unlikely]]
+        return post_traced<operation>(handle, segments, local, cookie, remote, flags);
+    Ep* ep = from_called_handle<Ep>(handle);
+    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    DAT_RETURN code;
+    if (post_plain(*ep, {operation, segments, local, cookie, remote, flags}, true, code)) [[likely]]
+        return code;
+    return post_slowly<operation>(handle, segments, local, cookie, remote, flags);
+}
+
+[[gnu::always_inline]] inline DAT_RETURN submit_receive(
+    Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+    DAT_SEG_LENGTH length, std::uint32_t operation = DAT_DTO_RECEIVE) REQUIRES(ep.receives.lock) {
+    ibv_recv_wr work;
+    work.next = nullptr;
+    work.sg_list = as_scatter_list(local);
+    work.num_sge = segments;
+    const DAT_RETURN code = with_room(
+        ep.receives, cookie, length, operation, [&work](ibv_qp* queue_pair, std::uint64_t id) {
+            work.wr_id = id;
+            return post_receive(work, [queue_pair](ibv_recv_wr& receive) {
+                ibv_recv_wr* refused;
+                return ibv_post_recv(queue_pair, &receive, &refused);
+            });
+        });
+    if (code == DAT_SUCCESS) ep.counters.posted(DAT_DTO_RECEIVE, length);
+    return code;
+}
+
+DAT_RETURN post_checked_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
+                                DAT_DTO_COOKIE cookie, std::uint32_t operation) {
+    if (ep.shared) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
+    Evd* told;
+    {
+        support::SpinLockGuard lock(ep.receives.lock);
+        DAT_SEG_LENGTH length;
+        const DAT_RETURN refused = check_transfer(ep, ep.receives, segments, local, length);
+        if (refused != DAT_SUCCESS) return refused;
+        if (ep.ud) operation = ep.receive_operation();
+        if (!ep.receives.slots.stopped())
+            return submit_receive(ep, segments, local, cookie, length, operation);
+        told = ep.receives.post_flushed(cookie, length, operation);
+        ep.counters.posted(DAT_DTO_RECEIVE, length);
+    }
+    if (told) told->tell_flushed();
+    return DAT_SUCCESS;
+}
+
+[[gnu::noinline, gnu::cold]] DAT_RETURN post_receive_slowly(Ep& ep, DAT_COUNT segments,
+                                                            DAT_LMR_TRIPLET* local,
+                                                            DAT_DTO_COOKIE cookie,
+                                                            std::uint32_t operation) {
+    const DAT_RETURN code = post_checked_receive(ep, segments, local, cookie, operation);
+    report_limit_of_post(ep, operation, segments, local, code);
+    return code;
+}
+
+[[gnu::noinline, gnu::cold]] DAT_RETURN post_receive_traced(DAT_EP_HANDLE handle,
+                                                            DAT_COUNT segments,
+                                                            DAT_LMR_TRIPLET* local,
+                                                            DAT_DTO_COOKIE cookie,
+                                                            DAT_COMPLETION_FLAGS flags) {
+    Ep* ep = from_called_handle<Ep>(handle);
+    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    const DAT_RETURN code = post_receive_slowly(*ep, segments, local, cookie, DAT_DTO_RECEIVE);
+    return traced_post(handle, DAT_DTO_RECEIVE, segments, local, cookie, flags, code);
+}
+
+}  // namespace
+
+unsigned send_flags(unsigned flags) {
+    return kSendFlags[flags % kSendFlags.size()];
+}
+
+DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT_LMR_TRIPLET* local,
+                   DAT_SEG_LENGTH& length) {
+    length = 0;
+    if (segments == 0) return DAT_SUCCESS;
+    if (segments < 0 || segments > max_segments) return raw(DAT_INVALID_PARAMETER);
+    if (!local) return bad_argument(3);
+    std::uint64_t total = 0;
+    for (DAT_COUNT i = 0; i < segments; ++i) total += local[i].segment_length;
+    if (total > ia.port_attributes.max_msg_sz) return raw(DAT_LENGTH_ERROR);
+    length = static_cast<DAT_SEG_LENGTH>(total);
+    return DAT_SUCCESS;
+}
+
+DAT_RETURN post_request(Ep& ep, const Request& request, bool check_state) {
+    if (ep.ud) return bad_handle(DAT_INVALID_HANDLE_EP);
+    DAT_RETURN code;
+    return post_plain(ep, request, check_state, code) ? code
+                                                      : post_slowly(ep, request, check_state);
+}
+
+DAT_RETURN post_plain_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
+                              DAT_DTO_COOKIE cookie) {
+    return post_receive_slowly(ep, segments, local, cookie, DAT_DTO_RECEIVE);
+}
+
+DAT_RETURN post_immediate_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
+                                  DAT_DTO_COOKIE cookie) {
+    if (ep.ud) return bad_handle(DAT_INVALID_HANDLE_EP);
+    return post_receive_slowly(ep, segments, local, cookie, DAT_IB_DTO_RECV_IMMED);
+}
+
+namespace entry {
+
+DAT_RETURN ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
+                        DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
+    return post<DAT_DTO_SEND>(ep, segments, local, cookie, nullptr, flags);
+}
+
+DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT segments,
+                                        DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
+                                        DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidate,
+                                        DAT_RMR_CONTEXT context) {
+    Ep* ep = from_handle<Ep>(handle);
+    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    if (!ep->ia.has_windows(IBV_MW_TYPE_2)) return raw(DAT_MODEL_NOT_SUPPORTED);
+    Request request{DAT_DTO_SEND, segments, local, cookie, nullptr, flags};
+    request.invalidates = invalidate != DAT_FALSE;
+    request.immediate = context;
+    return post_request(*ep, request, true);
+}
+
+DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
+                              DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
+                              DAT_COMPLETION_FLAGS flags) {
+    return post<DAT_DTO_RDMA_WRITE>(ep, segments, local, cookie, remote, flags);
+}
+
+DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
+                             DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
+                             DAT_COMPLETION_FLAGS flags) {
+    return post<DAT_DTO_RDMA_READ>(ep, segments, local, cookie, remote, flags);
+}
+
+DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
+                        DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
+    if (support::data_path_traced()) [[unlikely]]
+        return post_receive_traced(handle, segments, local, cookie, flags);
+    Ep* ep = from_called_handle<Ep>(handle);
+    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    if (ep->receives.lock.try_lock()) [[likely]] {
+        support::SpinLockGuard lock(ep->receives.lock, support::SpinLockGuard::kTaken);
+        // With an SRQ there is never room.
+        if (is_plain(ep->receives, segments, local)) [[likely]]
+            return submit_receive(*ep, segments, local, cookie, local->segment_length);
+    }
+    return post_receive_slowly(*ep, segments, local, cookie, DAT_DTO_RECEIVE);
+}
+
+}  // namespace entry
+}  // namespace dapl

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dapl/ep/ud_post.hpp"
+
+#include <dat2/dat_ib_extensions.h>
+
+#include "dapl/adapter/ia.hpp"
+#include "dapl/base/guard.hpp"
+#include "dapl/ep/ep.hpp"
+#include "dapl/ep/post.hpp"
+#include "dapl/ep/post_limit.hpp"
+#include "dapl/ep/ud_endpoint.hpp"
+#include "dapl/ep/with_slot.hpp"
+
+namespace dapl {
+namespace {
+
+constexpr DAT_UINT32 kLargestQpn = 0xFFFFFF;
+
+/// What the consumer sends to. The handle in it is the device's own: nothing is looked up.
+bool is_usable(const DAT_IB_ADDR_HANDLE* to) {
+    return to && to->ah && to->qpn <= kLargestQpn;
+}
+
+DAT_RETURN submit(Ep& ep, ibv_send_wr& work, DAT_DTO_COOKIE cookie, DAT_LMR_TRIPLET* local,
+                  std::uint32_t operation) EXCLUDES(ep.requests.lock) {
+    support::SpinLockGuard lock(ep.requests.lock);
+    if (!ep.requests.queue_pair) return kNoQueuePair;
+    DAT_SEG_LENGTH length;
+    const DAT_RETURN refused =
+        measure(ep.ia, ep.requests.max_segments, work.num_sge, local, length);
+    if (refused != DAT_SUCCESS) return refused;
+    if (length > ep.ia.datagram_size()) return raw(DAT_LENGTH_ERROR);
+    if (ep.requests.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
+    if (ep.requests.slots.stopped()) return kNoQueuePair;  // the EP is being freed or reset
+    if (length > 0 && length <= ep.requests.max_inline) work.send_flags |= IBV_SEND_INLINE;
+    const DAT_RETURN code = with_slot(ep.requests, cookie, length, operation,
+                                      [&work](ibv_qp* queue_pair, std::uint64_t id) {
+                                          ibv_send_wr* refused_work;
+                                          work.wr_id = id;
+                                          return ibv_post_send(queue_pair, &work, &refused_work);
+                                      });
+    if (code == DAT_SUCCESS) ep.counters.posted(DAT_IB_DTO_SEND_UD, length);
+    return code;
+}
+
+}  // namespace
+
+DAT_RETURN post_send_ud(DAT_HANDLE handle, va_list arguments) {
+    const auto segments = va_arg(arguments, DAT_COUNT);
+    auto* local = va_arg(arguments, DAT_LMR_TRIPLET*);
+    const auto* to = va_arg(arguments, DAT_IB_ADDR_HANDLE*);
+    const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
+    const auto flags = va_arg(arguments, unsigned);
+    Ep* ep = from_handle<Ep>(handle);
+    if (!ep || !ep->ud) return bad_handle(DAT_INVALID_HANDLE_EP);
+    if (!is_usable(to)) return bad_argument(4);
+    ibv_send_wr work{};
+    work.sg_list = as_scatter_list(local);
+    work.num_sge = segments;
+    work.opcode = IBV_WR_SEND;
+    work.send_flags =
+        send_flags(flags) & ~unsigned{IBV_SEND_FENCE};  // there is nothing to wait for
+    work.wr.ud.ah = to->ah;
+    work.wr.ud.remote_qpn = to->qpn;
+    work.wr.ud.remote_qkey = ep->ud->service.queue_key;
+    const DAT_RETURN code =
+        submit(*ep, work, cookie, local, DAT_IB_DTO_SEND_UD | Slot::suppression(flags));
+    report_limit_of_post(*ep, DAT_IB_DTO_SEND_UD, segments, local, code);
+    return code;
+}
+
+DAT_RETURN free_ud_exchange(DAT_HANDLE handle, va_list arguments) {
+    const auto context = va_arg(arguments, DAT_CONTEXT);
+    return uncancelled([=](int) -> DAT_RETURN {
+        const support::MutexLock guard(connection_lock);
+        Ep* ep = from_handle<Ep>(handle);
+        if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+        if (!ep->ud) return raw(DAT_NOT_IMPLEMENTED);
+        return ep->ud->forget_exchange(context.as_64) ? kSuccess : bad_argument(2);
+    });
+}
+
+DAT_RETURN free_ud_address(DAT_HANDLE handle, va_list arguments) {
+    const auto* address = va_arg(arguments, DAT_IB_ADDR_HANDLE*);
+    return uncancelled([=](int) -> DAT_RETURN {
+        const support::MutexLock guard(connection_lock);
+        Ep* ep = from_handle<Ep>(handle);
+        if (!ep || !ep->ud) return bad_handle(DAT_INVALID_HANDLE_EP);
+        return address && ep->ud->free_address(address->ah) ? kSuccess : bad_argument(2);
+    });
+}
+
+}  // namespace dapl

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The operations of dat_extension_op on datagram endpoints. Each takes the rest of its list.
+#pragma once
+
+#include <cstdarg>
+
+#include "dapl/base/dat.hpp"
+
+namespace dapl {
+
+/// dat_ib_post_send_ud; thread safe, never blocks.
+DAT_RETURN post_send_ud(DAT_HANDLE ep, va_list arguments);
+/// dat_ib_ud_cm_free: the private data of an exchange's event is not needed any more.
+DAT_RETURN free_ud_exchange(DAT_HANDLE ep, va_list arguments);
+/// dat_ib_ud_ah_free
+DAT_RETURN free_ud_address(DAT_HANDLE ep, va_list arguments);
+
+}  // namespace dapl

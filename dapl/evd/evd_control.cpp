@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What changes an EVD: waitable or not, its CNO, its size, its end.
+#include <time.h>
+
+#include "dapl/adapter/ia.hpp"
+#include "dapl/adapter/refusal.hpp"
+#include "dapl/evd/evd.hpp"
+
+namespace dapl {
+
+void Evd::set_waitable(bool waitable) {
+    {
+        support::SpinLockGuard lock(lock_);
+        waitable_ = waitable;
+    }
+    wake();
+}
+
+/// What was announced before belongs to the settings before.
+void Evd::settle_announcements() {
+    if (channel_) channel_->read_all();
+}
+
+bool Evd::update_watch() {
+    if (!queue_) return true;
+    bool wanted;
+    Cno* triggered = nullptr;
+    {
+        support::SpinLockGuard lock(lock_);
+        wanted = cno_ && enabled_ && !shut_down_;
+        const DAT_COUNT before = pending();
+        if (wanted) arm_for_cno();
+        // The device was silent of these, which may have come since the CNO is there.
+        if (wanted && pending() > before) triggered = pinned_cno();
+    }
+    if (triggered) triggered->trigger(*this, Agent::kElsewhere);
+    if (wanted == watched_) return true;
+    if (!wanted)
+        channel_->remove_watcher();
+    else if (!channel_->add_watcher())
+        return false;
+    watched_ = wanted;
+    return true;
+}
+
+/// What has triggered the one CNO and was not taken there triggers the other.
+void Evd::set_cno(Cno* cno) {
+    Cno* before;
+    {
+        support::SpinLockGuard lock(lock_);
+        before = cno_.exchange(nullptr);
+        unheard_ = false;
+    }
+    const bool waits = before && before->withdraw(*this);
+    Cno* triggered = nullptr;
+    {
+        support::SpinLockGuard lock(lock_);
+        cno_ = cno;
+        if (cno && before && (waits || unheard_) && pending() > 0) triggered = pinned_cno();
+    }
+    if (triggered) triggered->trigger(*this, Agent::kElsewhere);
+}
+
+DAT_RETURN Evd::modify_cno(Cno* cno) {
+    support::MutexLock control(control_);
+    Cno* old;
+    {
+        support::SpinLockGuard lock(lock_);
+        old = cno_;
+    }
+    if (cno == old) return DAT_SUCCESS;
+    if (cno) cno->attach();
+    settle_announcements();
+    set_cno(cno);
+    if (!update_watch()) {
+        set_cno(old);
+        cno->detach();
+        return kOutOfMemory;
+    }
+    if (old) old->detach();
+    return DAT_SUCCESS;
+}
+
+DAT_RETURN Evd::set_enabled(bool enabled) {
+    support::MutexLock control(control_);
+    settle_announcements();
+    {
+        support::SpinLockGuard lock(lock_);
+        if (enabled_ == enabled) return DAT_SUCCESS;
+        enabled_ = enabled;
+    }
+    if (update_watch()) return DAT_SUCCESS;
+    support::SpinLockGuard lock(lock_);
+    enabled_ = !enabled;
+    return kOutOfMemory;
+}
+
+void Evd::shut_down() {
+    {
+        support::SpinLockGuard lock(lock_);
+        shut_down_ = true;
+    }
+    modify_cno(nullptr);
+    const timespec pause{0, 50000};
+    for (bool present = true; present;) {
+        wake();
+        nanosleep(&pause, nullptr);
+        support::SpinLockGuard lock(lock_);
+        present = has(kWaiter);
+    }
+}
+
+DAT_RETURN Evd::resize(DAT_COUNT length) {
+    support::MutexLock control(control_);
+    {
+        support::SpinLockGuard lock(lock_);
+        if (has(kWaiter) || length < 0) return error(DAT_INVALID_STATE);
+        if (length == 0) return kOutOfMemory;
+        if (length > ia.device_attributes.max_cqe) return bad_argument(2);
+        drain_device();
+        if (length < pending()) return error(DAT_INVALID_STATE);
+        // The device's queue never shrinks, and dat_evd_query gives what there is, as it does of a
+        // new EVD.
+        if (!queue_ || length <= queue_->cqe) {
+            length_ = queue_ ? queue_->cqe : length;
+            return DAT_SUCCESS;
+        }
+    }
+    const int failed = ibv_resize_cq(queue_.get(), length);
+    if (is_beyond_device(failed)) return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+    if (failed) return from_errno(failed);
+    HeldCompletions larger(ia, queue_->cqe);
+    support::SpinLockGuard lock(lock_);
+    held_.grow(larger);
+    length_ = queue_->cqe;
+    return DAT_SUCCESS;
+}
+
+}  // namespace dapl

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Closing an adapter instance: the one place that walks the ownership tree.
+#include "dapl/ia/ia_close.hpp"
+
+#include "broker/client.hpp"
+#include "dapl/adapter/service_thread.hpp"
+#include "dapl/base/guard.hpp"
+#include "dapl/base/pool.hpp"
+#include "dapl/base/process_state.hpp"
+#include "dapl/ep/ep.hpp"
+#include "dapl/ep/ep_numbers.hpp"
+#include "dapl/ep/srq.hpp"
+#include "dapl/evd/agent_thread.hpp"
+#include "dapl/evd/cno.hpp"
+#include "dapl/evd/evd.hpp"
+#include "dapl/evd/events.hpp"
+#include "dapl/ia/device_events.hpp"
+#include "dapl/listen/cr.hpp"
+#include "dapl/listen/service_point.hpp"
+#include "dapl/memory/lmr.hpp"
+#include "dapl/memory/pz.hpp"
+#include "dapl/memory/rmr.hpp"
+#include "dapl/provider/entry.hpp"
+#include "dapl/status/server.hpp"
+
+namespace dapl {
+namespace {
+
+/// Ends the children one after the other. Each takes itself off its list.
+template <class T, class End>
+void end_all(Ia& ia, List<T> Ia::*children, const End& end) EXCLUDES(ia.mutex) {
+    for (;;) {
+        T* child;
+        {
+            support::MutexLock lock(ia.mutex);
+            child = (ia.*children).first();
+        }
+        if (!child) return;
+        end(*child);
+    }
+}
+
+void end_endpoints(Ia& ia) EXCLUDES(connection_lock) {
+    for (;;) {
+        Ep* ep;
+        {
+            support::MutexLock lock(connection_lock);
+            ep = ia.eps.first();
+        }
+        if (!ep) return;
+        destroy_ep(*ep);
+    }
+}
+
+template <class T>
+void end_plainly(Ia& ia, List<T> Ia::*children) EXCLUDES(ia.mutex) {
+    end_all(ia, children, [&](T& child) {
+        {
+            support::MutexLock lock(ia.mutex);
+            (ia.*children).remove(child);
+        }
+        destroy(child);
+    });
+}
+
+/// Other adapter instances that deliver their async events to an EVD of this one lose it.
+void withdraw_async_evds(Ia& ia, ProcessState& process) REQUIRES(process.open_mutex) {
+    for (Ia* other = process.first_ia; other; other = other->next) {
+        Evd* async = async_evd_of(*other);
+        if (async && &async->ia == &ia) set_async_evd(*other, nullptr);
+    }
+}
+
+/// A graceful close wants every child gone but the async EVD, and that without another's use.
+bool has_children(Ia& ia) {
+    const Evd* async = async_evd_of(ia);
+    {
+        support::MutexLock lock(connection_lock);
+        if (ia.eps.first() || ia.service_points.first()) return true;
+    }
+    support::MutexLock lock(ia.mutex);
+    if (ia.pzs.first() || ia.lmrs.first() || ia.rmrs.first() || ia.srqs.first() || ia.cnos.first())
+        return true;
+    for (const Evd* evd = ia.evds.first(); evd; evd = ia.evds.after(*evd))
+        if (evd != async || evd->users > 1) return true;
+    return false;
+}
+
+/// The library that an agent returns to must stay.
+bool is_closed_by_its_agent(Ia& ia) {
+    support::MutexLock lock(ia.mutex);
+    for (Cno* cno = ia.cnos.first(); cno; cno = ia.cnos.after(*cno))
+        if (cno->is_in_agent()) return true;
+    return false;
+}
+
+/// Ends waits and agents while no lock is held: an agent may call anything before it returns, also
+/// open or close another adapter instance.
+void silence_notification(Ia& ia) {
+    for (;;) {
+        Cno* cno;
+        {
+            support::MutexLock lock(ia.mutex);
+            cno = ia.cnos.first();
+            while (cno && cno->is_dead()) cno = ia.cnos.after(*cno);
+            if (cno) cno->pin();
+        }
+        if (!cno) return;
+        cno->silence();
+        cno->unpin();
+    }
+}
+
+DAT_RETURN close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags) {
+    Ia* ia = from_handle<Ia>(handle);
+    if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
+    if (flags != DAT_CLOSE_ABRUPT_FLAG && flags != DAT_CLOSE_GRACEFUL_FLAG) return bad_argument(2);
+    if (is_closed_by_its_agent(*ia)) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+    if (flags == DAT_CLOSE_ABRUPT_FLAG) silence_notification(*ia);
+    ProcessState& process = process_state();
+    support::MutexLock lock(process.open_mutex);
+    if (!from_handle<Ia>(handle)) return bad_handle(DAT_INVALID_HANDLE_IA);
+    if (flags == DAT_CLOSE_GRACEFUL_FLAG && has_children(*ia))
+        return error(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+    tear_down(*ia, process);
+    stop_service_if_unused(process);
+    return DAT_SUCCESS;
+}
+
+}  // namespace
+
+/// Users go before what they use: those who bring requests, the requests, connections, then
+/// memory, then events.
+void tear_down(Ia& ia, ProcessState& process) {
+    revoke(ia);
+    if (ia.registrations) ia.registrations->close();
+    close_service_points(ia);
+    close_requests(ia);
+    end_endpoints(ia);
+    end_all(ia, &Ia::srqs, destroy_srq);
+    end_plainly(ia, &Ia::rmrs);
+    end_plainly(ia, &Ia::lmrs);
+    if (ia.registrations) ia.registrations->release_all();
+    end_plainly(ia, &Ia::pzs);
+    DeviceEvents::leave(ia, process);
+    set_async_evd(ia, nullptr);
+    withdraw_async_evds(ia, process);
+    end_all(ia, &Ia::evds, destroy_evd);
+    end_all(ia, &Ia::cnos, destroy_cno);
+    if (ia.registrations) memory::Client::leave(ia, process);
+    for (Ia** link = &process.first_ia; *link; link = &(*link)->next) {
+        if (*link != &ia) continue;
+        *link = ia.next;
+        break;
+    }
+    destroy(ia);
+}
+
+void stop_service_if_unused(ProcessState& process) {
+    if (process.first_ia) return;
+    delete process.status;
+    process.status = nullptr;
+    delete process.agents;
+    process.agents = nullptr;
+    delete process.service;
+    process.service = nullptr;
+}
+
+namespace entry {
+
+DAT_RETURN ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags) {
+    return uncancelled([=](int) { return close(ia, flags); });
+}
+
+}  // namespace entry
+}  // namespace dapl

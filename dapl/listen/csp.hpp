@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Common service point: a listener on a socket address. Its connection qualifier is the port.
+#pragma once
+
+#include <netinet/in.h>
+
+#include "dapl/adapter/ia.hpp"
+#include "dapl/listen/service_point.hpp"
+#include "device/address.hpp"
+
+namespace dapl {
+
+class Csp final : public Object<Csp>, public ServicePoint {
+  public:
+    static constexpr Kind kKind = Kind::kCsp;
+    /// @param own_address, port not 0, to listen on.
+    Csp(Ia& owner, const sockaddr_storage& own_address, Evd& requests_to)
+        : ServicePoint(kKind, owner, port_of(own_address), requests_to),
+          communicator(communicator_of(owner)),
+          address(own_address) {}
+
+    void request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) override
+        REQUIRES(connection_lock) {
+        tell(handle(), admit(std::move(connection), data, nullptr));
+    }
+    bool is_taking() const override REQUIRES(connection_lock) { return true; }
+
+    DAT_COMM communicator;  ///< for the consumer's pointer
+    const sockaddr_storage address;
+};
+
+void end(Csp& csp) REQUIRES(connection_lock);
+
+}  // namespace dapl

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Public service point: any number of requests, each accepted with an EP of the consumer's choice,
+/// or with one that comes with the request.
+#pragma once
+
+#include "dapl/listen/service_point.hpp"
+
+namespace dapl {
+
+class Psp final : public Object<Psp>, public ServicePoint {
+  public:
+    static constexpr Kind kKind = Kind::kPsp;
+    Psp(Ia& owner, DAT_CONN_QUAL qualifier, Evd& requests_to, DAT_PSP_FLAGS who_makes_the_ep)
+        : ServicePoint(kKind, owner, qualifier, requests_to), flags(who_makes_the_ep) {}
+
+    void request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) override
+        REQUIRES(connection_lock);
+    bool is_taking() const override REQUIRES(connection_lock) { return true; }
+
+    const DAT_PSP_FLAGS flags;
+};
+
+void end(Psp& psp) REQUIRES(connection_lock);
+
+}  // namespace dapl

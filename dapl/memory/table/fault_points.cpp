@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: BSD-2-Clause
-#include "dapl/memory/table/fault_points.hpp"
-
-#if defined(REGISTRATION_FAULT_POINTS)
-namespace dapl::memory {
-void (*at_fault_point)(FaultPoint) = nullptr;
-}
-#endif

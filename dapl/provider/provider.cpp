@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What a provider library exports: libdat2 calls it when it loads the library for an IA name
+/// (dat_provider_init, which each library has for itself, calls start_provider) and when the name's
+/// last adapter instance is closed.
+#include "dapl/provider/provider.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "broker/entry.hpp"
+#include "dapl/base/pool.hpp"
+#include "dapl/base/process_state.hpp"
+#include "dapl/provider/aix_profile.hpp"
+#include "dapl/provider/entry.hpp"
+#include "support/log/log.hpp"
+#include "support/thread/mutex.hpp"
+
+namespace dapl {
+namespace {
+
+constexpr int kMostNames = 64;
+
+/// In the library's own memory: objects' first words point here until the library is unmapped, and
+/// nothing has to be given back at exit, when other threads may still call us. A child after fork
+/// knows what its parent had registered, and starts with a free lock.
+struct Entry {
+    Provider provider;
+    Provider brokered;
+    bool registered;
+};
+Entry entries[kMostNames];
+
+bool same_key(const DAT_PROVIDER_INFO& a, const DAT_PROVIDER_INFO& b) {
+    return std::strcmp(a.ia_name, b.ia_name) == 0 && a.dapl_version_major == b.dapl_version_major &&
+           a.dapl_version_minor == b.dapl_version_minor && a.is_thread_safe == b.is_thread_safe;
+}
+
+Entry* registered_as(const DAT_PROVIDER_INFO& info) {
+    for (Entry& entry : entries)
+        if (entry.registered && same_key(entry.provider.info, info)) return &entry;
+    return nullptr;
+}
+
+Entry* free_entry() {
+    for (Entry& entry : entries)
+        if (!entry.registered) return &entry;
+    return nullptr;
+}
+
+/// @return nullptr when there are too many names.
+const Provider* enter(const Library& library, const DAT_PROVIDER_INFO& info,
+                      const char* parameters) {
+    const support::ApiProfile profile = support::api_profile();
+    const support::SpinLockGuard guard(process_state().providers_lock);
+    Entry* entry = registered_as(info);
+    if (!entry) entry = free_entry();
+    if (!entry) return nullptr;
+    Provider& provider = entry->provider;
+    provider.info = info;
+    provider.library = library;
+    provider.info.ia_name[DAT_NAME_MAX_LENGTH - 1] = '\0';
+    std::snprintf(provider.parameters, sizeof provider.parameters, "%s",
+                  parameters ? parameters : "");
+    provider.table = kProviderTable;
+    provider.profile = profile;
+    if (profile == support::ApiProfile::kAix) limit_to_aix(provider.table);
+    provider.table.device_name = provider.info.ia_name;
+    provider.brokered = &entry->brokered;
+    entry->brokered = provider;
+    entry->brokered.brokered = nullptr;
+    memory::decorate(entry->brokered.table);
+    if (profile == support::ApiProfile::kAix) limit_to_aix(entry->brokered.table);
+    entry->brokered.table.device_name = entry->brokered.info.ia_name;
+    entry->registered = true;
+    return &provider;
+}
+
+/// @return nullptr when it is not registered.
+const Provider* leave(const DAT_PROVIDER_INFO& info) {
+    const support::SpinLockGuard guard(process_state().providers_lock);
+    Entry* entry = registered_as(info);
+    if (!entry) return nullptr;
+    entry->registered = false;
+    return &entry->provider;
+}
+
+}  // namespace
+
+const Provider* find_provider(const char* name) {
+    const support::SpinLockGuard guard(process_state().providers_lock);
+    for (const Entry& entry : entries)
+        if (entry.registered && std::strcmp(entry.provider.info.ia_name, name) == 0)
+            return &entry.provider;
+    return nullptr;
+}
+
+void start_provider(const Library& library, const DAT_PROVIDER_INFO* info, const char* parameters) {
+    if (!info) return;
+    // No result: libdat2 looks for the entry and tells the user when it is not there.
+    try {
+        const Provider* provider = enter(library, *info, parameters);
+        if (provider)
+            dat_registry_add_provider(&provider->table, &provider->info);
+        else
+            support::report<support::kTooManyNames>(info->ia_name);
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+}
+
+}  // namespace dapl
+
+#define EXPORTED extern "C" [[gnu::visibility("default")]]
+
+EXPORTED void dat_provider_fini(const DAT_PROVIDER_INFO* info) {
+    if (!info) return;
+    try {
+        const dapl::Provider* provider = dapl::leave(*info);
+        if (provider) dat_registry_remove_provider(&provider->table, info);
+    } catch (const std::bad_alloc&) {
+        return;  // of a child that has not opened anything
+    }
+}
+
+EXPORTED DAT_RETURN dapl_extensions(DAT_HANDLE handle, DAT_EXTENDED_OP operation,
+                                    va_list arguments) {
+    const dapl::Header* header = dapl::live_header(handle);
+    return header ? header->provider.load()->handle_extendedop_func(handle, operation, arguments)
+                  : dapl::entry::handle_extendedop(handle, operation, arguments);
+}

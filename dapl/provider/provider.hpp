@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// One registered IA name: what dat_provider_init was given, and the table that libdat2 calls
+/// through.
+#pragma once
+
+#include "dapl/base/dat.hpp"
+#include "dapl/provider/library.hpp"
+#include "support/settings/api_profile.hpp"
+
+namespace dapl {
+
+/// Lives until the library is unloaded: word 0 of every live object points at its table.
+struct Provider {
+    DAT_PROVIDER table;  ///< first, so that a table pointer is a Provider pointer
+    DAT_PROVIDER_INFO info;
+    Library library;
+    char parameters[DAT_NAME_MAX_LENGTH];  ///< ia_params of dat.conf, e.g. "eth0 0"
+    support::ApiProfile profile;           ///< the table's and the attributes'
+    /// The same name with the table of adapter instances that are opened with the registration
+    /// broker; nullptr: it is that.
+    const Provider* brokered;
+};
+
+inline const Provider& provider_of(const DAT_PROVIDER* table) {
+    return *reinterpret_cast<const Provider*>(table);
+}
+
+/// @return the registered provider with this IA name, or nullptr. Thread safe.
+const Provider* find_provider(const char* name);
+
+}  // namespace dapl

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/cma/listener.hpp"
+
+#include <netinet/in.h>
+
+#include <cerrno>
+
+#include "dapl/cm/failure.hpp"
+#include "device/address.hpp"
+#include "providers/cma/datagrams.hpp"
+#include "support/log/log.hpp"
+
+namespace dapl::cma {
+
+support::Result<void> Listener::start(std::uint16_t port) {
+    auto id = listen(RDMA_PS_TCP, port);
+    if (!id) return tl::unexpected(id.error());
+    id_ = std::move(*id);
+    if (!manager_.datagrams()) return {};
+    auto datagram_id = listen(RDMA_PS_UDP, port);
+    if (!datagram_id) return tl::unexpected(datagram_id.error());
+    datagram_id_ = std::move(*datagram_id);
+    return {};
+}
+
+support::Result<Id> Listener::listen(rdma_port_space space, std::uint16_t port) {
+    auto id = manager_.make_id(*this, space);
+    if (!id) return id;
+    sockaddr_storage address = manager_.adapter().address;
+    set_port(address, port);
+    if (rdma_bind_addr(id->get(), reinterpret_cast<sockaddr*>(&address)) != 0)
+        return cm::system_failure(errno, "rdma_bind_addr");
+    if (rdma_listen(id->get(), 0) != 0) return cm::system_failure(errno, "rdma_listen");
+    return id;
+}
+
+/// Whoever had the request has ended it, and the peer with it; nobody had it where nothing could be
+/// made for it.
+void Listener::give_up(const Event& event) {
+    if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST && !taken_) const Id sent_away(event.id);
+}
+
+void Listener::handle(const Event& event) {
+    if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) return;
+    taken_ = false;
+    if (event.id->ps == RDMA_PS_UDP) return datagrams_requested(event);
+    hand_over(std::make_unique<PassiveConnection>(manager_, event), event.data.all());
+}
+
+void Listener::datagrams_requested(const Event& event) {
+    const auto request = decode(event.data.given());
+    if (!request || request->kind != DatagramMessage::Kind::kRequest) {
+        const Id sent_away(event.id);
+        support::trace(support::Level::kDebug,
+                       "a request to resolve qualifier {} is no datagram endpoint's of ours",
+                       ntohs(rdma_get_src_port(datagram_id_.get())));
+        return;
+    }
+    hand_over(std::make_unique<PassiveDatagrams>(manager_, event, request->qpn), request->data);
+}
+
+void Listener::hand_over(std::unique_ptr<cm::Connection> request, cm::PrivateData data) {
+    taken_ = true;
+    trace_received(*request, nullptr, cm::message::kRequest, data.size());
+    user_.request(std::move(request), data);
+}
+
+}  // namespace dapl::cma

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The side that is asked, from its request on.
+#pragma once
+
+#include "providers/cma/connection.hpp"
+
+namespace dapl::cma {
+
+class PassiveConnection : public Connection {
+  public:
+    /// @param request its id is this connection's.
+    PassiveConnection(const Manager& manager, const Event& request) REQUIRES(connection_lock);
+    support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) final
+        REQUIRES(connection_lock);
+    void reject(cm::PrivateData data) override REQUIRES(connection_lock);
+
+  protected:
+    void handle(const Event& event) override REQUIRES(connection_lock);
+    /// Accepts with own_. @return an errno value, 0 for success.
+    virtual int send_accept() REQUIRES(connection_lock);
+};
+
+}  // namespace dapl::cma

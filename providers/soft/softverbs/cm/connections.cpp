@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What happens to connections from outside: messages, silence, and death of the peer. Service
+/// thread.
+#include <algorithm>
+#include <cstring>
+
+#include "providers/soft/softverbs/cm/engine.hpp"
+#include "providers/soft/softverbs/fabric/address.hpp"
+
+namespace softverbs {
+namespace {
+
+/// A request that its consumer has not answered yet: InfiniBand's MRA lets the waiting go on for
+/// this many times.
+constexpr int kPendingFactor = 15;
+/// How long an identifier stays in time wait, as far as anyone sees.
+constexpr auto kTimeWait = std::chrono::seconds(1);
+/// Unseen requests of one listener.
+constexpr std::uint32_t kMaxRequestsWaiting = 65536;
+
+/// The event speaks of what the receiver should use: the other side's depth is our resources' size.
+void fill_terms(rdma_conn_param& to, const QueuePairTerms& from) {
+    to.responder_resources = from.initiator_depth;
+    to.initiator_depth = from.responder_resources;
+    to.flow_control = from.flow_control;
+    to.retry_count = from.retry_count;
+    to.rnr_retry_count = from.rnr_retry_count;
+    to.srq = from.srq;
+    to.qp_num = from.qp_num;
+}
+
+void fill_data(Event& event, const std::uint8_t* data, std::size_t length) {
+    std::memcpy(event.data.data(), data, length);
+    event.public_part.param.conn.private_data = event.data.data();
+    event.public_part.param.conn.private_data_len = static_cast<std::uint8_t>(length);
+}
+
+void agree(Identifier& id, const QueuePairTerms& remote) {
+    id.remote = remote;
+    id.own.initiator_depth = remote.responder_resources;
+    id.own.responder_resources = remote.initiator_depth;
+}
+
+}  // namespace
+
+void Engine::push_rejected(Identifier& id, std::uint32_t reason,
+                           const std::array<std::uint8_t, kRejectData>& data) {
+    Event& event = push(id, RDMA_CM_EVENT_REJECTED, static_cast<int>(reason));
+    stop_timer(id);
+    id.state = State::kFailed;
+    fill_data(event, data.data(), data.size());
+}
+
+void Engine::disconnected(Identifier& id) {
+    Events event = make_event(id, RDMA_CM_EVENT_DISCONNECTED);
+    process_.service().at(Clock::now() + kTimeWait, [this, number = id.number] {
+        support::MutexLock lock(mutex);
+        Identifier* id = find(number);
+        if (id && id->state == State::kDisconnected) push(*id, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+    });
+    stop_timer(id);
+    id.state = State::kDisconnected;
+    append(id, std::move(event));
+}
+
+void Engine::start_request(Identifier& id, const ConnectRequest& request,
+                           const MemberRef& listener) {
+    start_timer(id, patience_);
+    process_.find_peer(listener, [this, number = id.number, request](auto found) {
+        peer_found(number, request, std::move(found));
+    });
+    id.state = State::kConnecting;  // its peer is not found before the lock is free
+}
+
+void Engine::peer_found(std::uint32_t number, const ConnectRequest& request,
+                        Result<std::shared_ptr<Peer>> found) {
+    support::MutexLock lock(mutex);
+    Identifier* id = find(number);
+    if (!id || id->state != State::kConnecting) return;
+    if (found) {
+        id->peer = *found;
+        if (id->peer->send(MessageType::kConnectRequest, bytes_of(request))) return;
+        return lost(*id);
+    }
+    if (id->is_datagram())
+        return push_unresolved(*id, found.error() == ECONNREFUSED
+                                        ? static_cast<int>(kResolveUnsupported)
+                                        : -found.error());
+    // The listener's process died, or left, since we looked it up.
+    if (found.error() == ECONNREFUSED) return push_rejected(*id, kRejectInvalidService, {});
+    push(*id, RDMA_CM_EVENT_UNREACHABLE, -found.error());
+    stop_timer(*id);
+    id->state = State::kFailed;
+}
+
+int Engine::send_step(Identifier& id, MessageType type) {
+    const ConnectionStep step = {id.number, id.remote_number};
+    const auto sent = id.peer->send(type, bytes_of(step));
+    return sent ? 0 : sent.error();
+}
+
+void Engine::send_reject(Identifier& id, std::uint32_t reason, const void* data,
+                         std::size_t length) {
+    if (!id.peer) return;
+    ConnectReject reject = {id.number, id.remote_number, reason, {}};
+    if (length > 0) std::memcpy(reject.data.data(), data, length);
+    id.peer->send(MessageType::kConnectReject, bytes_of(reject));
+}
+
+void Engine::abandon_connection(Identifier& id) {
+    if (id.is_datagram()) {
+        if (id.state == State::kRequested) refuse_resolution(id);
+        return;
+    }
+    switch (id.state) {
+        case State::kConnecting:
+            return send_reject(id, kRejectTimeout);
+        case State::kReplied:
+        case State::kRequested:
+            return send_reject(id, kRejectConsumer);
+        case State::kAccepted:
+        case State::kConnected:
+            send_step(id, MessageType::kDisconnectRequest);
+            return;
+        default:
+            return;
+    }
+}
+
+/// Whom a message means: both numbers and the link it came over must fit.
+template <class Body>
+Identifier* Engine::addressee(const std::shared_ptr<Peer>& peer, const Body& body) {
+    Identifier* id = find(body.to);
+    if (!id || id->peer != peer) return nullptr;
+    const bool first_answer = id->state == State::kConnecting && id->remote_number == 0;
+    return first_answer || id->remote_number == body.from ? id : nullptr;
+}
+
+void Engine::on_request(const std::shared_ptr<Peer>& peer, const ConnectRequest& request) {
+    support::MutexLock lock(mutex);
+    Identifier* listener = find_listener(request);
+    if (!listener || listener->requests_waiting >= kMaxRequestsWaiting) {
+        if (is_datagram_space(request.port_space)) {
+            const ResolveReply reply = {0, request.from, kResolveUnsupported, 0, 0, {}};
+            peer->send(MessageType::kResolveReply, bytes_of(reply));
+            return;
+        }
+        const ConnectReject reject = {0, request.from, kRejectInvalidService, {}};
+        peer->send(MessageType::kConnectReject, bytes_of(reject));
+        return;
+    }
+    Events made = make_event(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);
+    Identifier& child = make_child(*listener, peer, request);
+    Event& event = append(*listener, std::move(made));
+    ++listener->requests_waiting;
+    event.public_part.id = child.handle();
+    event.public_part.listen_id = listener->handle();
+    if (child.is_datagram()) {
+        std::memcpy(event.data.data(), request.data.data(), request.data.size());
+        event.public_part.param.ud.private_data = event.data.data();
+        event.public_part.param.ud.private_data_len = kResolveRequestData;
+        return;
+    }
+    fill_terms(event.public_part.param.conn, request.terms);
+    fill_data(event, request.data.data(),
+              request.port_space == RDMA_PS_IB ? kRequestData : kTcpRequestData);
+    send_step(child, MessageType::kConnectPending);
+}
+
+Identifier& Engine::make_child(Identifier& listener, const std::shared_ptr<Peer>& peer,
+                               const ConnectRequest& request) {
+    auto child = std::make_unique<Identifier>();
+    child->engine = this;
+    rdma_cm_id& handle = child->public_part;
+    handle.channel = listener.public_part.channel;
+    handle.context = listener.public_part.context;
+    handle.ps = listener.public_part.ps;
+    handle.qp_type = listener.public_part.qp_type;
+    child->child_qp = listener.child_qp;
+    child->child_pd = listener.child_pd;
+    child->source = request.destination;
+    child->source_port = request.destination_port;
+    child->destination = request.source;
+    child->destination_port = request.source_port;
+    fill(handle.route.addr.src_storage, child->source, child->source_port);
+    fill(handle.route.addr.dst_storage, child->destination, child->destination_port);
+    bind_to_device(*child);
+    child->peer = peer;
+    child->remote_number = request.from;
+    agree(*child, request.terms);
+    child->state = State::kRequested;
+    add(*child);
+    add_reference();
+    return *child.release();
+}
+
+/// A child whose request nobody has fetched; the event is gone or about to be.
+void Engine::forget_unseen(Identifier& child) {
+    drop_events(child);
+    ids_.erase(child.number);
+    delete &child;
+    drop_reference();
+}
+
+void Engine::on_pending(const std::shared_ptr<Peer>& peer, const ConnectionStep& step) {
+    support::MutexLock lock(mutex);
+    Identifier* id = addressee(peer, step);
+    if (!id || id->state != State::kConnecting) return;
+    id->remote_number = step.from;
+    start_timer(*id, patience_ * kPendingFactor);
+}
+
+void Engine::on_reply(const std::shared_ptr<Peer>& peer, const ConnectReply& reply) {
+    support::MutexLock lock(mutex);
+    Identifier* id = addressee(peer, reply);
+    if (!id || id->state != State::kConnecting) {
+        const ConnectReject reject = {reply.to, reply.from, kRejectTimeout, {}};
+        peer->send(MessageType::kConnectReject, bytes_of(reject));
+        return;
+    }
+    // Becomes ESTABLISHED when it is fetched, where the queue pair is ours to bring up.
+    Event& event = push(*id, RDMA_CM_EVENT_CONNECT_RESPONSE);
+    stop_timer(*id);
+    id->remote_number = reply.from;
+    id->state = State::kReplied;
+    const std::uint8_t wished = id->own.initiator_depth;
+    agree(*id, reply.terms);
+    id->own.initiator_depth = std::min(id->own.initiator_depth, wished);
+    fill_terms(event.public_part.param.conn, reply.terms);
+    fill_data(event, reply.data.data(), reply.data.size());
+}
+
+void Engine::on_ready(const std::shared_ptr<Peer>& peer, const ConnectionStep& step) {
+    support::MutexLock lock(mutex);
+    Identifier* id = addressee(peer, step);
+    if (!id || id->state == State::kFailed) {
+        // We gave up meanwhile: the other side must not take it for a connection.
+        const ConnectionStep end = {step.to, step.from};
+        peer->send(MessageType::kDisconnectRequest, bytes_of(end));
+        return;
+    }
+    if (id->state != State::kAccepted) return;
+    push(*id, RDMA_CM_EVENT_ESTABLISHED);
+    stop_timer(*id);
+    id->state = State::kConnected;
+}
+
+void Engine::on_reject(const std::shared_ptr<Peer>& peer, const ConnectReject& reject) {
+    support::MutexLock lock(mutex);
+    Identifier* id = reject.to ? addressee(peer, reject) : nullptr;
+    // A request was taken back before its sender had our number.
+    for (auto entry = ids_.begin(); reject.to == 0 && !id && entry != ids_.end(); ++entry)
+        if (entry->second->peer == peer && entry->second->remote_number == reject.from)
+            id = entry->second;
+    if (!id) return;
+    if (id->state == State::kConnecting || id->state == State::kAccepted ||
+        id->state == State::kRequested)
+        push_rejected(*id, reject.reason, reject.data);
+}
+
+void Engine::on_disconnect_request(const std::shared_ptr<Peer>& peer, const ConnectionStep& step) {
+    support::MutexLock lock(mutex);
+    // Also for a connection that is no more: who asks must not wait.
+    const ConnectionStep reply = {step.to, step.from};
+    peer->send(MessageType::kDisconnectReply, bytes_of(reply));
+    Identifier* id = addressee(peer, step);
+    if (id && id->is_connection()) disconnected(*id);
+}
+
+void Engine::on_disconnect_reply(const std::shared_ptr<Peer>& peer, const ConnectionStep& step) {
+    support::MutexLock lock(mutex);
+    Identifier* id = addressee(peer, step);
+    if (id && id->state == State::kDisconnecting) disconnected(*id);
+}
+
+void Engine::on_peer_death(const std::shared_ptr<Peer>& peer) {
+    support::MutexLock lock(mutex);
+    for (const auto& [number, id] : ids_)
+        if (id->peer == peer) lost(*id);
+}
+
+/// The peer's process is gone.
+void Engine::lost(Identifier& id) {
+    if (id.is_datagram() && id.state != State::kConnecting) return;
+    switch (id.state) {
+        case State::kConnecting:
+        case State::kAccepted:
+            push(id, RDMA_CM_EVENT_UNREACHABLE, -ECONNRESET);
+            stop_timer(id);
+            id.state = State::kFailed;
+            return;
+        case State::kReplied:
+        case State::kConnected:
+        case State::kDisconnecting:
+            return disconnected(id);
+        default:
+            return;  // a request that waits for its consumer fails when it is accepted
+    }
+}
+
+void Engine::no_answer(std::uint32_t number) {
+    support::MutexLock lock(mutex);
+    Identifier* id = find(number);
+    if (!id || Clock::now() < id->answer_due) return;
+    if (id->state == State::kConnecting && !id->is_datagram()) send_reject(*id, kRejectTimeout);
+    if (id->state == State::kConnecting || id->state == State::kAccepted) {
+        push(*id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+        id->state = State::kFailed;
+    } else if (id->state == State::kDisconnecting) {
+        disconnected(*id);
+    }
+}
+
+}  // namespace softverbs

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/cm/engine.hpp"
+
+#include <atomic>
+#include <cstring>
+
+#include "providers/soft/softverbs/fabric/address.hpp"
+#include "providers/soft/softverbs/fabric/per_process.hpp"
+#include "support/settings/settings.hpp"
+
+namespace softverbs {
+
+/// Lives as long as the process; the engine in it as long as the device is open.
+struct Engine::Shared {
+    support::Mutex mutex;
+    int references GUARDED_BY(mutex) = 0;
+    /// The fabric's Process owns it, since its service thread calls it.
+    std::atomic<Engine*> engine{nullptr};
+    ibv_context* verbs GUARDED_BY(mutex) = nullptr;
+
+    int open() REQUIRES(mutex);
+    void close() REQUIRES(mutex);
+};
+
+/// @return 0 or an errno.
+int Engine::Shared::open() {
+    if (verbs) return 0;
+    int count = 0;
+    ibv_device** devices = ibv_get_device_list(&count);
+    if (!devices) return ENOMEM;
+    verbs = ibv_open_device(devices[0]);
+    const int error = errno;
+    ibv_free_device_list(devices);
+    return verbs ? 0 : error;
+}
+
+/// What the application left on the device keeps it open; the next user takes it as it is.
+void Engine::Shared::close() {
+    Engine* const current = engine.load();
+    if (current && current->pd_ && ibv_dealloc_pd(current->pd_) != 0) return;
+    if (current) current->pd_ = nullptr;
+    if (verbs && ibv_close_device(verbs) == 0) verbs = nullptr;
+}
+
+/// Closes the device at the end of a call after which nobody refers to the engine.
+class Engine::Unused {
+  public:
+    explicit Unused(Shared& shared) : shared_(shared) {}
+    ~Unused() NO_THREAD_SAFETY_ANALYSIS {
+        if (shared_.references == 0) shared_.close();
+    }
+    Unused(const Unused&) = delete;
+    Unused& operator=(const Unused&) = delete;
+
+  private:
+    Shared& shared_;
+};
+
+Engine::Shared& Engine::shared() {
+    static PerProcess<Shared> instance;
+    return instance.get();
+}
+
+Engine::~Engine() {
+    // In a child after fork this is the parent's, which nobody destroys.
+    Engine* self = this;
+    shared().engine.compare_exchange_strong(self, nullptr);
+}
+
+Result<Engine*> Engine::acquire() {
+    CancellationDisabled no_cancellation;
+    Shared& shared = Engine::shared();
+    support::MutexLock lock(shared.mutex);
+    const Unused unused(shared);
+    if (const int error = shared.open()) return tl::unexpected(error);
+    if (!shared.engine.load()) {
+        auto made = std::make_shared<Engine>(*Process::current());
+        made->process_.keep(made);
+        shared.engine.store(made.get());
+    }
+    Engine* engine = shared.engine.load();
+    engine->verbs_ = shared.verbs;
+    if (!engine->pd_) engine->pd_ = ibv_alloc_pd(shared.verbs);
+    if (!engine->pd_) return tl::unexpected(errno);
+    if (!engine->installed_) engine->install_handlers();
+    engine->installed_ = true;
+    ++shared.references;
+    return engine;
+}
+
+void Engine::release() {
+    CancellationDisabled no_cancellation;
+    Shared& shared = Engine::shared();
+    support::MutexLock lock(shared.mutex);
+    // Nothing is ours in a child that lets go of what it inherited.
+    if (shared.references == 0 || --shared.references > 0) return;
+    shared.close();
+}
+
+EngineReference::~EngineReference() {
+    if (engine_) Engine::release();
+}
+
+void Engine::add_reference() {
+    support::MutexLock lock(shared().mutex);
+    ++shared().references;
+}
+
+void Engine::drop_reference() {
+    support::MutexLock lock(shared().mutex);
+    --shared().references;
+}
+
+void Engine::add(Identifier& id) {
+    do ++last_number_;
+    while (last_number_ == 0 || ids_.count(last_number_));
+    ids_[last_number_] = &id;
+    id.number = last_number_;
+}
+
+void Engine::remove(Identifier& id) {
+    stop_timer(id);
+    if (id.state == State::kListening)
+        listeners_.erase(key_of(id.public_part.ps, id.bound->address, id.bound->port));
+    abandon_connection(id);
+    id.state = State::kFailed;
+    drop_events(id);
+    while (id.events_fetched > 0) acknowledged_.wait(mutex);
+    ids_.erase(id.number);
+}
+
+Identifier* Engine::find(std::uint32_t number) {
+    const auto found = ids_.find(number);
+    return found == ids_.end() ? nullptr : found->second;
+}
+
+Engine::ListenerKey Engine::key_of(std::uint32_t port_space, const in6_addr& address,
+                                   std::uint16_t port) {
+    return {port_space, std::to_array(address.s6_addr), port};
+}
+
+void Engine::listen(Identifier& id) {
+    listeners_[key_of(id.public_part.ps, id.bound->address, id.bound->port)] = &id;
+    id.state = State::kListening;
+}
+
+Identifier* Engine::find_listener(const ConnectRequest& request) {
+    for (const in6_addr& address : {request.destination, mapped({INADDR_ANY}), in6addr_any}) {
+        const auto found =
+            listeners_.find(key_of(request.port_space, address, request.destination_port));
+        if (found != listeners_.end()) return found->second;
+    }
+    return nullptr;
+}
+
+void Engine::bind_to_device(Identifier& id) {
+    rdma_cm_id& handle = id.public_part;
+    handle.verbs = verbs_;
+    handle.pd = pd_;
+    handle.port_num = 1;
+    rdma_ib_addr& address = handle.route.addr.addr.ibaddr;
+    std::uint16_t pkey = 0;
+    ibv_query_gid(verbs_, 1, 0, &address.sgid);
+    ibv_query_pkey(verbs_, 1, 0, &pkey);
+    address.pkey = pkey;
+    address.dgid = address.sgid;  // one fabric, one GID
+}
+
+void Engine::start_timer(Identifier& id, Clock::duration patience) {
+    stop_timer(id);
+    id.answer_due = Clock::now() + patience;
+    id.timer =
+        process_.service().at(id.answer_due, [this, number = id.number] { no_answer(number); });
+}
+
+void Engine::stop_timer(Identifier& id) {
+    if (id.timer) process_.service().cancel(id.timer);
+    id.timer = 0;
+}
+
+void Engine::install_handlers() {
+    patience_ = std::chrono::milliseconds(
+        support::setting_integer(support::Setting::kSoftverbsConnectTimeout));
+    handle(MessageType::kConnectRequest, &Engine::on_request);
+    handle(MessageType::kConnectPending, &Engine::on_pending);
+    handle(MessageType::kConnectReply, &Engine::on_reply);
+    handle(MessageType::kResolveReply, &Engine::on_resolved);
+    handle(MessageType::kReadyToUse, &Engine::on_ready);
+    handle(MessageType::kConnectReject, &Engine::on_reject);
+    handle(MessageType::kDisconnectRequest, &Engine::on_disconnect_request);
+    handle(MessageType::kDisconnectReply, &Engine::on_disconnect_reply);
+    process_.on_peer_death([this](const std::shared_ptr<Peer>& peer) { on_peer_death(peer); });
+}
+
+template <class Body>
+void Engine::handle(MessageType type,
+                    void (Engine::*handler)(const std::shared_ptr<Peer>&, const Body&)) {
+    process_.handle(type, [this, handler](const std::shared_ptr<Peer>& peer, Message& message) {
+        const Body* body = message.as<Body>();
+        if (!body) return process_.reject_garbage(peer, "a connection message of the wrong length");
+        // The buffer's alignment is the service thread's affair.
+        Body copy;
+        std::memcpy(&copy, message.body.data(), sizeof copy);
+        (this->*handler)(peer, copy);
+    });
+}
+
+}  // namespace softverbs

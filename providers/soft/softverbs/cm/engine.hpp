@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The connection manager of one process: its device, its identifiers, and what arrives from the
+/// peers. One lock for all of it: connections are made rarely, and no call under it waits for a
+/// peer.
+#pragma once
+
+#include <atomic>
+#include <cerrno>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "providers/soft/softverbs/cm/identifier.hpp"
+#include "providers/soft/softverbs/fabric/process.hpp"
+#include "support/base/guard.hpp"
+#include "support/thread/mutex.hpp"
+
+namespace softverbs {
+
+class Engine {
+  public:
+    /// Opens the device with the first reference; a channel and an identifier hold one each.
+    /// @return an errno.
+    static Result<Engine*> acquire();
+    static void release();
+    /// For children, while their listener holds a reference: never opens or closes anything.
+    static void add_reference();
+    static void drop_reference();
+
+    explicit Engine(Process& process) : process_(process) {}
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    support::Mutex mutex;
+    /// A port that an identifier was bound to and did nothing with.
+    std::optional<PortKey> tried_port GUARDED_BY(mutex);
+
+    ibv_context* verbs() const { return verbs_; }
+    ibv_pd* default_pd() const { return pd_; }
+    Process& process() { return process_; }
+    Index& index() { return process_.index(); }
+
+    // -- identifiers
+    // --------------------------------------------------------------------------------
+    /// Gives it a number and makes it findable.
+    void add(Identifier& id) REQUIRES(mutex);
+    /// Afterwards no message, timer or event knows it; waits until its fetched events are
+    /// acknowledged.
+    void remove(Identifier& id) REQUIRES(mutex);
+    Identifier* find(std::uint32_t number) REQUIRES(mutex);
+    /// Fills what a resolved address decides: verbs, port, GIDs, P_Key, the public addresses.
+    void bind_to_device(Identifier& id) REQUIRES(mutex);
+    void listen(Identifier& id) REQUIRES(mutex);
+
+    // -- events
+    // -------------------------------------------------------------------------------------
+    /// Makes an event for append().
+    static Events make_event(Identifier& id, rdma_cm_event_type type, int status = 0);
+    /// Queues it for the identifier's channel; needs no memory. @return it, for what only its kind
+    /// has.
+    Event& append(Identifier& id, Events event) REQUIRES(mutex);
+    /// Both. When it throws nothing has changed: those who change a state push first.
+    Event& push(Identifier& id, rdma_cm_event_type type, int status = 0) REQUIRES(mutex);
+    void push_rejected(Identifier& id, std::uint32_t reason,
+                       const std::array<std::uint8_t, kRejectData>& data) REQUIRES(mutex);
+    /// @return one, or none when none waits.
+    Events pop(EventChannel& channel) REQUIRES(mutex);
+    /// One that was popped waits again.
+    void push_back(EventChannel& channel, Events popped) REQUIRES(mutex);
+    void acknowledge(Identifier& id) REQUIRES(mutex);
+    /// Drops what waits for this identifier; unseen children are rejected.
+    void drop_events(Identifier& id) REQUIRES(mutex);
+    /// Takes the identifier's waiting events to another channel, once the fetched ones are
+    /// acknowledged.
+    void move_events(Identifier& id, EventChannel& to) REQUIRES(mutex);
+
+    // -- connections
+    // --------------------------------------------------------------------------------
+    /// Looks for the listener's process and sends the request when it is found.
+    void start_request(Identifier& id, const ConnectRequest& request, const MemberRef& listener)
+        REQUIRES(mutex);
+    void send_reject(Identifier& id, std::uint32_t reason, const void* data = nullptr,
+                     std::size_t length = 0) REQUIRES(mutex);
+    // -- datagram port spaces (datagrams.cpp)
+    void send_resolved(Identifier& id, ResolveReply& reply) REQUIRES(mutex);
+    void refuse_resolution(Identifier& id) REQUIRES(mutex);
+    /// @param status what the other side said, or a negative errno.
+    void push_unresolved(Identifier& id, int status) REQUIRES(mutex);
+    /// @return 0 or an errno.
+    int send_step(Identifier& id, MessageType type) REQUIRES(mutex);
+    /// The connection is over: one DISCONNECTED, later TIMEWAIT_EXIT.
+    void disconnected(Identifier& id) REQUIRES(mutex);
+    /// Gives up after the time that the peer has for an answer.
+    void start_timer(Identifier& id, Clock::duration patience) REQUIRES(mutex);
+    void stop_timer(Identifier& id) REQUIRES(mutex);
+    Clock::duration patience() const { return patience_; }
+    /// What ends without an answer from the other side, by state: lets the peer know what it can.
+    void abandon_connection(Identifier& id) REQUIRES(mutex);
+
+  private:
+    struct Shared;
+    class Unused;
+    using ListenerKey = std::tuple<std::uint32_t, std::array<std::uint8_t, 16>, std::uint16_t>;
+
+    static Shared& shared();
+    static ListenerKey key_of(std::uint32_t port_space, const in6_addr& address,
+                              std::uint16_t port);
+    Result<void> open();
+    /// @return false when the device is still needed by what the application made on it.
+    bool close();
+    void install_handlers();
+
+    template <class Body>
+    void handle(MessageType type,
+                void (Engine::*handler)(const std::shared_ptr<Peer>&, const Body&));
+    template <class Body>
+    Identifier* addressee(const std::shared_ptr<Peer>& peer, const Body& body) REQUIRES(mutex);
+    void on_request(const std::shared_ptr<Peer>& peer, const ConnectRequest& request);
+    void on_resolved(const std::shared_ptr<Peer>& peer, const ResolveReply& reply);
+    void on_pending(const std::shared_ptr<Peer>& peer, const ConnectionStep& step);
+    void on_reply(const std::shared_ptr<Peer>& peer, const ConnectReply& reply);
+    void on_ready(const std::shared_ptr<Peer>& peer, const ConnectionStep& step);
+    void on_reject(const std::shared_ptr<Peer>& peer, const ConnectReject& reject);
+    void on_disconnect_request(const std::shared_ptr<Peer>& peer, const ConnectionStep& step);
+    void on_disconnect_reply(const std::shared_ptr<Peer>& peer, const ConnectionStep& step);
+    void on_peer_death(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex);
+
+    Identifier* find_listener(const ConnectRequest& request) REQUIRES(mutex);
+    Identifier& make_child(Identifier& listener, const std::shared_ptr<Peer>& peer,
+                           const ConnectRequest& request) REQUIRES(mutex);
+    void peer_found(std::uint32_t number, const ConnectRequest& request,
+                    Result<std::shared_ptr<Peer>> found) EXCLUDES(mutex);
+    void no_answer(std::uint32_t number) EXCLUDES(mutex);
+    void lost(Identifier& id) REQUIRES(mutex);
+    void forget_unseen(Identifier& child) REQUIRES(mutex);
+
+    Process& process_;
+    /// Written with shared().mutex held, read by the service thread too.
+    std::atomic<ibv_context*> verbs_{nullptr};
+    ibv_pd* pd_ = nullptr;
+    bool installed_ = false;  ///< the handlers
+    Clock::duration patience_{};
+    std::unordered_map<std::uint32_t, Identifier*> ids_ GUARDED_BY(mutex);
+    std::map<ListenerKey, Identifier*> listeners_ GUARDED_BY(mutex);
+    std::uint32_t last_number_ GUARDED_BY(mutex) = 0;
+    support::CondVar acknowledged_;
+};
+
+/// A reference that is given back unless it is kept.
+class EngineReference {
+  public:
+    explicit EngineReference(Engine* acquired) : engine_(acquired) {}
+    ~EngineReference();
+    EngineReference(const EngineReference&) = delete;
+    EngineReference& operator=(const EngineReference&) = delete;
+    void keep() { engine_ = nullptr; }
+
+  private:
+    Engine* engine_;
+};
+
+/// Runs what a C function does. The callable returns an errno, 0 for success.
+template <class Body>
+int guarded(const Body& body) {
+    const int error = support::guarded(body, ENOMEM, EIO);
+    if (error == 0) return 0;
+    errno = error;
+    return -1;
+}
+
+// -- queue pairs of identifiers (queue_pairs.cpp); without the lock, they call the device
+// -------------
+int move_to_init(rdma_cm_id* id);
+/// To ready-to-receive and ready-to-send, with what was agreed. @return 0 or errno.
+int move_to_ready(Identifier& id);
+void move_to_error(Identifier& id);
+
+// -- identifiers of datagram port spaces (datagrams.cpp)
+/// @return 0 or an errno.
+int accept_datagrams(Identifier& id, const rdma_conn_param* param);
+int fill_datagram_attributes(const Identifier& id, ibv_qp_attr& attr, int& mask);
+
+/// Synchronous identifiers (endpoints.cpp): acknowledges the event of the call before.
+void forget_event(Identifier& id);
+/// Waits for the call's event and keeps it in id->event. @return 0 or errno. For others: 0 at once.
+int complete(Identifier& id);
+/// rdma_get_cm_event without the errno convention. A cancellation point.
+int get_event(EventChannel& channel, rdma_cm_event** event);
+
+}  // namespace softverbs

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What lies behind rdma_cm_id, rdma_event_channel and rdma_cm_event. Engine::mutex guards all that
+/// is not public.
+#pragma once
+
+#include <rdma/rdma_cma.h>
+
+#include <array>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include "providers/soft/softverbs/cm/messages.hpp"
+#include "providers/soft/softverbs/fabric/index.hpp"
+#include "providers/soft/softverbs/fabric/peer.hpp"
+#include "providers/soft/softverbs/fabric/service.hpp"
+
+namespace softverbs {
+
+class Engine;
+struct Identifier;
+
+enum class State {
+    kIdle,
+    kBound,
+    kAddressResolved,
+    kRouteResolved,
+    kListening,
+    kConnecting,  ///< request on its way, waits for reply or reject
+    kReplied,     ///< reply received, ready-to-use not sent yet
+    kRequested,   ///< a listener's child, waits for accept or reject
+    kAccepted,    ///< reply sent, waits for ready-to-use
+    kConnected,
+    kDisconnecting,  ///< disconnect request sent
+    kDisconnected,
+    kFailed,  ///< rejected, or never reached
+};
+
+/// An event and the room its private data points into.
+struct Event {
+    rdma_cm_event public_part = {};    ///< first: what applications hold points here
+    Identifier* counted_on = nullptr;  ///< whose destruction waits until this is acknowledged
+    std::array<std::uint8_t, kReplyData> data = {};
+};
+
+/// A list, so that an event that has been made is moved from one to the other without memory.
+using Events = std::list<std::unique_ptr<Event>>;
+
+struct EventChannel {
+    rdma_event_channel public_part =
+        {};  ///< first; fd is an eventfd that is readable while events wait
+    Engine* engine = nullptr;
+    Events waiting;
+};
+
+/// Whether identifiers of the port space make no connections.
+inline bool is_datagram_space(std::uint32_t port_space) {
+    return port_space == RDMA_PS_UDP || port_space == RDMA_PS_IPOIB;
+}
+
+struct Identifier {
+    rdma_cm_id public_part = {};  ///< first
+    Engine* engine = nullptr;
+    std::uint32_t number = 0;  ///< names this end in messages
+    State state = State::kIdle;
+    bool is_synchronous = false;  ///< made without a channel: calls wait for their event
+
+    std::optional<PortKey> bound;  ///< the port we reserved, with its address
+    bool chose_port = false;       ///< the caller, not this device
+    bool share_port = false;
+    std::optional<bool> one_family;  ///< RDMA_OPTION_ID_AFONLY, where it was set
+    in6_addr source = {};
+    in6_addr destination = {};
+    std::uint16_t source_port = 0;
+    std::uint16_t destination_port = 0;
+
+    std::shared_ptr<Peer> peer;
+    std::uint32_t remote_number = 0;
+    Service::TimerId timer = 0;
+    Deadline answer_due = {};  ///< what the timer waits for
+    QueuePairTerms own =
+        {};  ///< as agreed: responder_resources and initiator_depth are this side's
+    QueuePairTerms remote = {};  ///< as the other side sent them
+    ibv_ece local_ece = {};
+    std::uint32_t requests_waiting = 0;  ///< listeners: children nobody has fetched
+
+    unsigned events_waiting = 0;  ///< in the channel's queue
+    unsigned events_fetched = 0;  ///< with the application
+
+    /// rdma_create_ep's wishes for children.
+    std::optional<ibv_qp_init_attr> child_qp;
+    ibv_pd* child_pd = nullptr;
+    bool owns_cqs = false;
+    ibv_sa_path_rec path = {};
+
+    static Identifier& of(rdma_cm_id* id) { return *reinterpret_cast<Identifier*>(id); }
+    rdma_cm_id* handle() { return &public_part; }
+    EventChannel& channel() { return *reinterpret_cast<EventChannel*>(public_part.channel); }
+    bool is_datagram() const { return is_datagram_space(public_part.ps); }
+    bool is_connection() const {
+        return state >= State::kConnecting && state <= State::kDisconnecting;
+    }
+};
+
+}  // namespace softverbs

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What the device lacks of libibverbs' and librdmacm's public names: libsoftverbs.so alone has them.
+noinst_LTLIBRARIES += libsoftverbs_remaining.la
+libsoftverbs_remaining_la_SOURCES = \
+    %reldir%/export.hpp \
+    %reldir%/rates.cpp \
+    %reldir%/unlisted.cpp \
+    %reldir%/unsupported.cpp %reldir%/unsupported.def
+
+# libsoftverbs.so: the softverbs core for LD_PRELOAD, in front of libibverbs and librdmacm.
+lib_LTLIBRARIES += libsoftverbs.la
+EXTRA_DIST += %reldir%/libsoftverbs.map
+libsoftverbs_la_SOURCES = %reldir%/device_probes.cpp
+libsoftverbs_la_LIBADD = providers/soft/softverbs/passthrough/device.lo libsupport.la
+libsoftverbs_la_DEPENDENCIES = $(libsoftverbs_la_LIBADD) %reldir%/libsoftverbs.map
+# Loaded by its path, never linked with: no version in the file name. What it calls is its own, also where a process loads it
+# beside the real libraries.
+libsoftverbs_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version $(NO_UNDEFINED) -Wl,-Bsymbolic \
+    -Wl,--version-script=$(top_srcdir)/%reldir%/libsoftverbs.map

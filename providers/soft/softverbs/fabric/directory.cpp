@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/fabric/directory.hpp"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "support/base/limits.hpp"
+#include "support/log/log.hpp"
+#include "support/settings/settings.hpp"
+
+namespace softverbs {
+namespace {
+
+constexpr int kListenBacklog = 4096;  // the kernel lowers it to somaxconn
+
+UniqueFd seqpacket_socket() {
+    return UniqueFd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+/// Tells the user.
+tl::unexpected<int> failure(const std::string& path,
+                            const support::PrivateDirectory::Fault& fault) {
+    if (support::report_limit(fault.error, "the fabric directory", path.substr(0, path.rfind('/'))))
+        return tl::unexpected(fault.error);
+    if (fault.refused)
+        support::report<support::kFabricRefused>(path, fault.why);
+    else
+        support::report<support::kFabricUnusable>(path, fault.why);
+    return tl::unexpected(fault.error);
+}
+
+std::string set_path() {
+    return support::setting_text(support::Setting::kSoftverbsFabric);
+}
+
+/// Says once that the default is not the usual one.
+void report_default(const std::string& path) {
+    static std::atomic<bool> is_reported{false};
+    const std::string usual = fmt::format("/softverbs-{}", geteuid());
+    if (path.ends_with(usual)) return;
+    const std::string folder = path.substr(0, path.rfind('/'));
+    if (!is_reported.exchange(true))
+        support::report<support::kFabricElsewhere>(folder + usual, path);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Directory>> Directory::open() {
+    const std::string path = chosen_path();
+    if (set_path().empty()) report_default(path);
+    return open(path);
+}
+
+std::string Directory::chosen_path() {
+    const std::string chosen = set_path();
+    if (!chosen.empty()) return chosen;
+    return support::PrivateDirectory::default_path("softverbs", geteuid());
+}
+
+Result<std::unique_ptr<Directory>> Directory::open(const std::string& path) {
+    auto opened = support::PrivateDirectory::open(path);
+    if (!opened) return failure(path, opened.error());
+    return std::unique_ptr<Directory>(new Directory(std::move(*opened)));
+}
+
+Result<std::unique_ptr<Directory>> Directory::open_existing(const std::string& path) {
+    auto opened = support::PrivateDirectory::open_existing(path, geteuid());
+    if (opened) return std::unique_ptr<Directory>(new Directory(std::move(*opened)));
+    if (opened.error().error == ENOENT) return std::unique_ptr<Directory>();
+    return failure(path, opened.error());
+}
+
+Result<UniqueFd> Directory::listen(const std::string& name) const {
+    sockaddr_un where;
+    unsigned length = 0;
+    if (const int error = directory_.address(name, where, length)) return tl::unexpected(error);
+    UniqueFd socket = seqpacket_socket();
+    if (!socket.valid() ||
+        bind(socket.get(), reinterpret_cast<const sockaddr*>(&where), length) != 0 ||
+        ::listen(socket.get(), kListenBacklog) != 0)
+        return tl::unexpected(errno);
+    return socket;
+}
+
+Result<UniqueFd> Directory::connect(const std::string& name) const {
+    sockaddr_un where;
+    unsigned length = 0;
+    if (const int error = directory_.address(name, where, length)) return tl::unexpected(error);
+    UniqueFd socket = seqpacket_socket();
+    if (!socket.valid() ||
+        ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&where), length) != 0)
+        return tl::unexpected(errno);
+    return socket;
+}
+
+void Directory::remove_all(const std::string& prefix) const {
+    for (const std::string& name : entries())
+        if (name.starts_with(prefix)) remove(name);
+}
+
+}  // namespace softverbs

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The fabric directory: a private directory of one user that holds the members' sockets and the
+/// index.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "providers/soft/softverbs/fabric/result.hpp"
+#include "support/base/private_directory.hpp"
+
+namespace softverbs {
+
+class Directory {
+  public:
+    /// SOFTVERBS_FABRIC, else the default, which is reported once where another user has made the
+    /// usual one (PrivateDirectory::default_path); made with mode 0700 when it is missing. One that
+    /// is a link, belongs to another user, or that others may enter is refused with EACCES and a
+    /// message.
+    static Result<std::unique_ptr<Directory>> open();
+    /// The same for a given path.
+    static Result<std::unique_ptr<Directory>> open(const std::string& path);
+    /// The same, but makes nothing. @return a null pointer where there is no such directory.
+    static Result<std::unique_ptr<Directory>> open_existing(const std::string& path);
+    /// The path that open() takes.
+    static std::string chosen_path();
+
+    int fd() const { return directory_.fd(); }
+    const std::string& path() const { return directory_.path(); }
+
+    /// Non-blocking listening SOCK_SEQPACKET socket with this name, which must not exist.
+    Result<UniqueFd> listen(const std::string& name) const;
+    /// Non-blocking connect. @return EAGAIN when the listener's queue is full, ECONNREFUSED when
+    /// nobody listens, ENOENT.
+    Result<UniqueFd> connect(const std::string& name) const;
+    void remove(const std::string& name) const { directory_.remove(name); }
+    /// Names of all entries, in no order.
+    std::vector<std::string> entries() const { return directory_.entries(); }
+    /// Removes every entry whose name begins so.
+    void remove_all(const std::string& prefix) const;
+
+  private:
+    explicit Directory(support::PrivateDirectory directory) : directory_(std::move(directory)) {}
+
+    support::PrivateDirectory directory_;
+};
+
+}  // namespace softverbs

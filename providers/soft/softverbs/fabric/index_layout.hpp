@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Where things are in the index file, and its lock. Included by the index's own sources only.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "providers/soft/softverbs/fabric/index.hpp"
+
+namespace softverbs {
+
+inline constexpr std::uint64_t kIndexMagic = 0x7862'6166'7466'6f73;
+inline constexpr std::uint32_t kSlots = 32768;
+inline constexpr std::uint32_t kBlocks = 65536;  ///< block 0 is never handed out
+inline constexpr std::uint32_t kPorts = 65536;
+inline constexpr std::uint32_t kFirstFreePort = 32768;
+inline constexpr std::uint32_t kBindersPerPort = 4;
+
+struct Index::Header {
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::uint32_t slots_used;  ///< no slot from here on has ever been taken
+    std::uint64_t hash;
+    std::uint32_t fresh_block;  ///< no block from here on has ever been taken
+    std::uint32_t queue_head;   ///< counts blocks taken from the queue of freed ones
+    std::uint32_t queue_tail;   ///< counts blocks put into it
+    std::uint32_t next_port;
+
+    bool is_sane() const {
+        return slots_used <= kSlots && fresh_block >= 1 && fresh_block <= kBlocks &&
+               queue_tail - queue_head <= kBlocks && next_port >= kFirstFreePort &&
+               next_port < kPorts;
+    }
+};
+
+struct Index::MemberRecord {
+    MemberId id;  ///< 0: nobody
+    std::uint64_t reserved;
+    in6_addr address;
+};
+
+struct Index::PortRecord {
+    MemberId member;  ///< 0: nobody; a member that no longer lives counts as nobody
+    std::uint32_t slot;
+    std::uint32_t port_space;
+    in6_addr address;
+    std::uint32_t listening;
+    std::uint16_t shared;
+    std::uint16_t one_family;
+};
+
+struct Index::PortRow {
+    std::array<PortRecord, kBindersPerPort> records = {};
+};
+
+/// What tells who is a member and which numbers are whose.
+struct Index::Records {
+    Header header = {};
+    std::vector<MemberRecord> members = {};
+    std::vector<std::uint32_t> owners = {};  ///< by block: slot + 1
+};
+
+// All offsets are fixed; what was never written reads as zeros.
+inline constexpr off_t kMembersAt = 4096;
+inline constexpr off_t kBlocksAt = kMembersAt + off_t{kSlots} * 32;
+inline constexpr off_t kQueueAt = kBlocksAt + off_t{kBlocks} * sizeof(std::uint32_t);
+inline constexpr off_t kPortsAt = kQueueAt + off_t{kBlocks} * sizeof(std::uint16_t);
+// Lock bytes lie far behind the end of the file.
+inline constexpr off_t kIndexLockAt = off_t{1} << 40;
+inline constexpr off_t kSlotLocksAt = off_t{1} << 41;
+
+inline constexpr off_t member_at(std::uint32_t slot) {
+    return kMembersAt + off_t{slot} * 32;
+}
+inline constexpr off_t block_at(std::uint32_t block) {
+    return kBlocksAt + off_t{block} * off_t{sizeof(std::uint32_t)};
+}
+inline constexpr off_t queue_at(std::uint32_t count) {
+    return kQueueAt + off_t{count % kBlocks} * off_t{sizeof(std::uint16_t)};
+}
+
+/// The index's lock, and reads and writes under it. Short reads give zeros; a failed write is
+/// remembered.
+class Index::Transaction {
+  public:
+    /// Waits for other threads and processes; reports a process that holds the lock too long.
+    explicit Transaction(Index& index);
+    /// At the end of the process, in whatever a thread of it is: waits until then, and reports
+    /// nothing.
+    Transaction(Index& index, Deadline deadline);
+    ~Transaction();
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+
+    /// 0, or why the lock was not had or a write failed.
+    int error() const { return error_; }
+
+    template <class T>
+    T read(off_t offset) const {
+        T value = {};
+        index_.read_bytes(&value, sizeof value, offset);
+        return value;
+    }
+    template <class T>
+    std::vector<T> read_many(off_t offset, std::size_t count) const {
+        std::vector<T> values(count);
+        index_.read_bytes(values.data(), count * sizeof(T), offset);
+        return values;
+    }
+    template <class T>
+    void write(off_t offset, const T& value) {
+        write_bytes(&value, sizeof value, offset);
+    }
+
+  private:
+    int lock_file(Deadline deadline);
+    void write_bytes(const void* from, std::size_t size, off_t offset);
+
+    Index& index_;
+    CancellationDisabled cancellation_disabled_;
+    bool is_locked_ = true;  ///< Index::mutex_
+    int error_ = 0;
+};
+
+}  // namespace softverbs

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The index as somebody sees it who is no member: who lives, and what the dead have left.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+#include "providers/soft/softverbs/fabric/index_layout.hpp"
+#include "support/log/log.hpp"
+
+namespace softverbs {
+namespace {
+
+constexpr std::string_view kSocketPrefix = "member-";
+
+/// @return nothing for a name that socket_name() does not make.
+std::optional<std::uint32_t> slot_of(const std::string& name) {
+    std::uint32_t slot = 0;
+    const char* const end = name.data() + name.size();
+    if (!name.starts_with(kSocketPrefix)) return std::nullopt;
+    const auto [stopped, error] = std::from_chars(name.data() + kSocketPrefix.size(), end, slot);
+    const bool whole = error == std::errc() && stopped == end && slot < kSlots;
+    return whole && name == Index::socket_name(slot) ? std::optional(slot) : std::nullopt;
+}
+
+}  // namespace
+
+/// Only for looking, so it makes nothing. @return an invalid descriptor where there is no index.
+Result<UniqueFd> Index::open_to_look(const Directory& directory, int access) {
+    UniqueFd file(openat(directory.fd(), "index", access | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    struct stat status = {};
+    if (!file.valid() && errno == ENOENT) return file;
+    if (!file.valid() || fstat(file.get(), &status) != 0) {
+        const int error = errno;
+        support::report<support::kFabricIndexBad>(directory.path(), strerror(error));
+        return tl::unexpected(error);
+    }
+    if (S_ISREG(status.st_mode) && status.st_uid == geteuid()) return file;
+    support::report<support::kFabricIndexBad>(directory.path(), "it is no file of this user");
+    return tl::unexpected(EACCES);
+}
+
+/// @return nothing when the index is of another version or damaged, which was reported.
+bool Index::is_usable(const Header& header) const {
+    if (header.magic == kIndexMagic && header.version == kFabricVersion && header.is_sane())
+        return true;
+    const bool other = header.magic == kIndexMagic && header.version != kFabricVersion;
+    support::report<support::kFabricIndexBad>(
+        directory_.path(),
+        other ? fmt::format("its version is {}, not {}", header.version, kFabricVersion)
+              : "its contents are damaged");
+    return false;
+}
+
+Index::Survey Index::describe(const Records& records) const {
+    Survey survey;
+    survey.hash = records.header.hash;
+    std::vector<std::size_t> place(records.members.size(), SIZE_MAX);
+    for (std::uint32_t slot = 0; slot < records.members.size(); ++slot) {
+        if (records.members[slot].id == 0) continue;
+        place[slot] = survey.members.size();
+        survey.members.push_back({{slot, records.members[slot].id},
+                                  records.members[slot].address,
+                                  is_locked(slot, 1),
+                                  {}});
+    }
+    for (std::uint32_t block = 1; block < records.owners.size(); ++block) {
+        const std::uint32_t owner = records.owners[block];
+        if (owner == 0 || owner > place.size() || place[owner - 1] == SIZE_MAX) continue;
+        survey.members[place[owner - 1]].blocks.push_back(block);
+    }
+    return survey;
+}
+
+/// Without the index's lock, so that whoever is stopped while it looks holds up nobody: a member
+/// that comes or goes meanwhile may be seen or not.
+Result<Index::Survey> Index::look(const Directory& directory) {
+    Index index(directory);
+    auto file = open_to_look(directory, O_RDONLY);
+    if (!file) return tl::unexpected(file.error());
+    if (!file->valid()) return Survey{};
+    index.file_ = std::move(*file);
+    Records records;
+    index.read_bytes(&records.header, sizeof records.header, 0);
+    if (records.header.magic == 0 && !index.is_locked(0, kSlots)) return Survey{};
+    if (!index.is_usable(records.header)) return tl::unexpected(EIO);
+    records.members.resize(records.header.slots_used);
+    records.owners.resize(records.header.fresh_block);
+    index.read_bytes(records.members.data(), records.members.size() * sizeof(MemberRecord),
+                     kMembersAt);
+    index.read_bytes(records.owners.data(), records.owners.size() * sizeof(std::uint32_t),
+                     kBlocksAt);
+    return index.describe(records);
+}
+
+Result<Index::Leftovers> Index::clean(const Directory& directory, bool dry_run) {
+    Index index(directory);
+    auto file = open_to_look(directory, O_RDWR);
+    if (!file) return tl::unexpected(file.error());
+    Leftovers found;
+    if (!file->valid()) return found;
+    index.file_ = std::move(*file);
+    Transaction transaction(index);
+    if (transaction.error()) return tl::unexpected(transaction.error());
+    Header header = transaction.read<Header>(0);
+    if (header.magic == 0 && !index.is_locked(0, kSlots)) return found;
+    if (!index.is_usable(header)) return tl::unexpected(EIO);
+    const Survey survey =
+        index.describe({header, transaction.read_many<MemberRecord>(kMembersAt, header.slots_used),
+                        transaction.read_many<std::uint32_t>(kBlocksAt, header.fresh_block)});
+    for (const MemberInfo& member : survey.members)
+        if (!member.living) found.members.push_back(member);
+    // A slot's lock is held from before its socket is made: an unlocked one's is nobody's.
+    for (const std::string& name : directory.entries()) {
+        const auto slot = slot_of(name);
+        if (slot && !index.is_locked(*slot, 1)) found.sockets.push_back(name);
+    }
+    if (dry_run) return found;
+    index.bury_dead(transaction, header);
+    for (const std::string& name : found.sockets) directory.remove(name);
+    if (transaction.error()) return tl::unexpected(transaction.error());
+    return found;
+}
+
+}  // namespace softverbs

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// This process as a member of the fabric: joins at the first open of the device, leaves at the
+/// last close, finds other members and keeps one Peer for each that it talks to.
+#pragma once
+
+#include <netinet/in.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "providers/soft/softverbs/fabric/directory.hpp"
+#include "providers/soft/softverbs/fabric/index.hpp"
+#include "providers/soft/softverbs/fabric/message.hpp"
+#include "providers/soft/softverbs/fabric/peer.hpp"
+#include "providers/soft/softverbs/fabric/result.hpp"
+#include "providers/soft/softverbs/fabric/service.hpp"
+#include "support/thread/mutex.hpp"
+
+namespace softverbs {
+
+/// What a member shows to its peers. The descriptors are memfds sealed with F_SEAL_SHRINK; all of
+/// it stays the giver's and must outlive the Process.
+struct PublishedArena {
+    int fd = -1;
+    std::byte* base = nullptr;
+    std::size_t size = 0;
+    int pages_fd = -1;  ///< page file; without one peers copy by other ways
+    std::uint64_t pages_size = 0;
+};
+
+class Process {
+  public:
+    using MessageHandler = std::function<void(const std::shared_ptr<Peer>&, Message&)>;
+    using DeathHandler = std::function<void(const std::shared_ptr<Peer>&)>;
+    using FoundHandler = std::function<void(Result<std::shared_ptr<Peer>>)>;
+    /// Runs in the first join(), before any peer can see us: registers handlers, makes the arena.
+    using Prepare = std::function<Result<PublishedArena>(Process&)>;
+
+    ~Process();
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
+    /// First call: opens the fabric, runs `prepare`, starts the service thread. Later calls: one
+    /// more reference. In a child after fork: leaves the parent's Process as it was and joins anew.
+    /// Failures were reported.
+    static Result<Process*> join(const Prepare& prepare);
+    /// Drops one reference; the last one joins the service thread and gives everything back.
+    static void leave();
+    /// @return nullptr when nothing has joined, or in a child that has not joined itself.
+    static Process* current();
+
+    // -- numbers
+    // ------------------------------------------------------------------------------------
+    /// The same for all members of one fabric, different in another one. Goes into LID and GID.
+    std::uint64_t fabric_hash() const;
+    MemberId member() const;
+    /// SOFTVERBS_ADDRESS, IPv4 as mapped IPv6.
+    const in6_addr& address() const { return address_; }
+    /// Takes a block of 256 QP numbers, which is ours until we leave. Block B holds the numbers B
+    /// << 8 to (B << 8) + 255; B is never 0. Freed blocks are handed out again last. @return ENOSPC
+    /// when all are taken.
+    Result<std::uint32_t> take_block();
+
+    // -- peers
+    // --------------------------------------------------------------------------------------
+    /// The process that owns this QP number; connects to it where needed and waits for its answer.
+    /// On the service thread only peers that are known already are found (else EDEADLK).
+    /// @return ENOENT: nobody has that number; ECONNREFUSED: its owner is gone; ETIMEDOUT; EPROTO,
+    /// EACCES (reported): it is no proper member.
+    Result<std::shared_ptr<Peer>> peer_of_qpn(std::uint32_t qpn, Deadline deadline);
+    /// Whether the process that owned this QP number has ended, be it a peer of ours or not. Waits
+    /// for nobody; from any thread.
+    bool owner_has_ended(std::uint32_t qpn) EXCLUDES(mutex_);
+    /// The same by member, without waiting: `found` runs on the service thread, or now if that is
+    /// the caller.
+    void find_peer(const MemberRef& member, FoundHandler found);
+    /// This process as its own peer.
+    const std::shared_ptr<Peer>& self() const { return self_; }
+
+    // -- handlers; all run on the service thread
+    // ------------------------------------------------------
+    Service& service() { return service_; }
+    /// At most one handler per type. A reply goes to who asked, not here.
+    void handle(MessageType type, MessageHandler handler) EXCLUDES(mutex_);
+    void on_doorbell(Service::Function handler) EXCLUDES(mutex_);
+    void on_peer_death(DeathHandler handler) EXCLUDES(mutex_);
+    /// Keeps what handlers refer to until the service thread has been joined.
+    void keep(std::shared_ptr<void> object) EXCLUDES(mutex_);
+    /// A handler's verdict: this peer sends garbage. Reported once, its link ends.
+    void reject_garbage(const std::shared_ptr<Peer>& peer, const char* what);
+
+    Index& index() { return *index_; }
+
+  private:
+    friend class Peer;
+    struct Handshake;
+    struct Shared;
+    using SharedHandshake = std::shared_ptr<Handshake>;
+    using FoundPeer = Result<std::shared_ptr<Peer>>;
+
+    Process();
+    static Shared& shared();
+    Result<void> start(const Prepare& prepare);
+    Result<void> open_door();
+    void stop();
+    void abandon();
+
+    std::shared_ptr<Peer> known_peer(MemberId member) EXCLUDES(mutex_);
+    std::shared_ptr<Peer> known_owner(std::uint32_t block) EXCLUDES(mutex_);
+    FoundPeer ask_index_for_owner(std::uint32_t block, Deadline deadline) EXCLUDES(mutex_);
+    void remember_owner(std::uint32_t block, const std::shared_ptr<Peer>& peer) EXCLUDES(mutex_);
+    // Service thread only:
+    void doorbell_rung() EXCLUDES(mutex_);
+    void accept_links();
+    void connect_link(const SharedHandshake& handshake);
+    void try_to_connect(const SharedHandshake& handshake);
+    void begin_handshake(const SharedHandshake& handshake);
+    void handshake_readable(const SharedHandshake& handshake);
+    void finish_handshake(const SharedHandshake& handshake, const FoundPeer& outcome);
+    FoundPeer adopt(Handshake& handshake, Message& hello) EXCLUDES(mutex_);
+    Result<void> give_link(const std::shared_ptr<Peer>& peer, Handshake& handshake)
+        EXCLUDES(mutex_);
+    void forget(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex_);
+    static bool check_memory(const Handshake& handshake, const Message& hello);
+    static bool has_all_links(Peer& peer);
+    Result<std::shared_ptr<Peer>> make_peer(const Handshake& handshake, Message& hello);
+    Result<void> watch_link(const std::shared_ptr<Peer>& peer, UniqueFd link);
+    void link_ready(const std::shared_ptr<Peer>& peer, int link, std::uint32_t events);
+    void dispatch(const std::shared_ptr<Peer>& peer, Message& message, bool is_reply)
+        EXCLUDES(mutex_);
+    void peer_died(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex_);
+    void close_peer(Peer& peer);
+
+    std::unique_ptr<Directory> directory_;
+    std::unique_ptr<Index> index_;
+    in6_addr address_ = {};
+    PublishedArena arena_;
+    UniqueFd listener_;
+    UniqueFd doorbell_;
+    Service service_;
+    std::shared_ptr<Peer> self_;
+    // Service thread only:
+    std::unordered_map<MemberId, SharedHandshake> connecting_;
+    std::vector<std::byte> receive_buffer_;
+
+    support::Mutex mutex_;
+    std::unordered_map<MemberId, std::shared_ptr<Peer>> peers_ GUARDED_BY(mutex_);
+    /// Who has a block of QP numbers keeps it for life: the index is asked once for each.
+    std::unordered_map<std::uint32_t, std::shared_ptr<Peer>> owners_ GUARDED_BY(mutex_);
+    std::array<std::shared_ptr<MessageHandler>, static_cast<std::size_t>(MessageType::kCount)>
+        handlers_ GUARDED_BY(mutex_);
+    /// Replaced as a whole, so that to take a snapshot needs no memory.
+    std::shared_ptr<const std::vector<Service::Function>> doorbell_handlers_ GUARDED_BY(mutex_);
+    std::shared_ptr<const std::vector<DeathHandler>> death_handlers_ GUARDED_BY(mutex_);
+    std::vector<std::shared_ptr<void>> kept_ GUARDED_BY(mutex_);
+};
+
+}  // namespace softverbs

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// libibverbs' exports, for soft0 and real devices at once: each call goes to whoever made its
+/// object.
+#include <infiniband/verbs.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "providers/soft/softverbs/passthrough/soft_names.hpp"
+
+/// What sysfs calls the kinds of a GID; no header declares it.
+enum ibv_gid_type_sysfs : int;
+
+extern "C" ibv_device** soft0_ibv_get_device_list(int* count);
+extern "C" void soft0_ibv_free_device_list(ibv_device** list);
+extern "C" void soft0_ibv_ack_async_event(ibv_async_event* event);
+
+namespace {
+
+using namespace softverbs;
+
+/// The device soft0 stays where it is as long as the library is loaded.
+ibv_device* soft_device() {
+    static std::atomic<ibv_device*> known{nullptr};
+    ibv_device* device = known.load(std::memory_order_acquire);
+    if (device) return device;
+    ibv_device** list = soft0_ibv_get_device_list(nullptr);
+    if (!list) return nullptr;
+    device = list[0];
+    soft0_ibv_free_device_list(list);
+    known.store(device, std::memory_order_release);
+    return device;
+}
+
+bool is_soft(const ibv_device* device) {
+    return device == soft_device();
+}
+bool is_soft(const ibv_context* context) {
+    return is_soft(context->device);
+}
+
+/// The context of the object that an event is about; nullptr where it is about none.
+const ibv_context* context_of(const ibv_async_event& event) {
+    switch (event.event_type) {
+        case IBV_EVENT_CQ_ERR:
+            return event.element.cq->context;
+        case IBV_EVENT_QP_FATAL:
+        case IBV_EVENT_QP_REQ_ERR:
+        case IBV_EVENT_QP_ACCESS_ERR:
+        case IBV_EVENT_COMM_EST:
+        case IBV_EVENT_SQ_DRAINED:
+        case IBV_EVENT_PATH_MIG:
+        case IBV_EVENT_PATH_MIG_ERR:
+        case IBV_EVENT_QP_LAST_WQE_REACHED:
+            return event.element.qp->context;
+        case IBV_EVENT_SRQ_ERR:
+        case IBV_EVENT_SRQ_LIMIT_REACHED:
+            return event.element.srq->context;
+        case IBV_EVENT_WQ_FATAL:
+            return event.element.wq->context;
+        default:
+            return nullptr;
+    }
+}
+
+constinit SystemFunction<ibv_device**(int*)> system_get_device_list{
+    system_verbs, "ibv_get_device_list", "IBVERBS_1.1"};
+constinit SystemFunction<void(ibv_device**)> system_free_device_list{
+    system_verbs, "ibv_free_device_list", "IBVERBS_1.1"};
+constinit SystemFunction<void(ibv_async_event*)> system_ack_async_event{
+    system_verbs, "ibv_ack_async_event", "IBVERBS_1.1"};
+
+}  // namespace
+
+/// The system's list with soft0 behind its devices, or a list of soft0 alone. There is nothing
+/// around it: programs pass it to plain free(), which keeps the real devices, as rdma-core permits.
+/// Real devices first: a program that takes the first one keeps its own. That the system has none
+/// (ENOSYS where the kernel knows no RDMA) is no failure here.
+EXPORTED ibv_device** ibv_get_device_list(int* count) {
+    int real = 0;
+    auto* get = system_get_device_list.find();
+    ibv_device** system = get ? get(&real) : nullptr;
+    if (!system) real = 0;
+    ibv_device* soft = soft_device();
+    auto** list =
+        soft ? static_cast<ibv_device**>(std::realloc(system, (real + 2) * sizeof(ibv_device*)))
+             : nullptr;
+    if (!list) {
+        if (system) system_free_device_list.find()(system);
+        errno = ENOMEM;
+        return nullptr;
+    }
+    list[real] = soft;
+    list[real + 1] = nullptr;
+    if (count) *count = real + 1;
+    return list;
+}
+
+/// The system's function releases its devices and frees the list, once soft0 is out of it. The
+/// program may have changed their order.
+EXPORTED void ibv_free_device_list(ibv_device** list) {
+    if (!list) return;
+    ibv_device** end = list;
+    for (ibv_device** at = list; *at; ++at)
+        if (!is_soft(*at)) *end++ = *at;
+    *end = nullptr;
+    auto* free_system = end != list ? system_free_device_list.find() : nullptr;
+    if (free_system) return free_system(list);
+    std::free(list);
+}
+
+/// Events of ports and devices, which name no object, need no acknowledgement.
+EXPORTED void ibv_ack_async_event(ibv_async_event* event) {
+    const ibv_context* context = context_of(*event);
+    if (!context || is_soft(context)) return soft0_ibv_ack_async_event(event);
+    if (auto* acknowledge = system_ack_async_event.find()) acknowledge(event);
+}
+
+#define ROUTE(version, type, name, parameters, arguments, object)                            \
+    extern "C" type soft0_##name parameters;                                                 \
+    EXPORTED type name parameters {                                                          \
+        if (is_soft(object)) return soft0_##name arguments;                                  \
+        static constinit SystemFunction<type parameters> real{system_verbs, #name, version}; \
+        auto* function = real.find();                                                        \
+        return function ? function arguments : unavailable<type>();                          \
+    }
+#define ROUTE_SYSTEM(version, type, name, parameters, arguments)                             \
+    extern "C" type soft0_##name parameters;                                                 \
+    EXPORTED type name parameters {                                                          \
+        static constinit SystemFunction<type parameters> real{system_verbs, #name, version}; \
+        auto* function = real.find();                                                        \
+        return function ? function arguments : soft0_##name arguments;                       \
+    }
+#include "providers/soft/softverbs/passthrough/verbs_routes.def"
+#undef ROUTE
+#undef ROUTE_SYSTEM

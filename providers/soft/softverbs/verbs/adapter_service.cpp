@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The adapter joins and leaves the fabric, and its service thread looks after the objects in the
+/// tables.
+#include "providers/soft/softverbs/verbs/adapter.hpp"
+
+#include <bit>
+#include <cerrno>
+
+#include "providers/soft/softverbs/fabric/per_process.hpp"
+#include "providers/soft/softverbs/verbs/agent.hpp"
+#include "providers/soft/softverbs/verbs/barrier.hpp"
+#include "providers/soft/softverbs/verbs/channel_wakeup.hpp"
+#include "providers/soft/softverbs/verbs/completion_queue.hpp"
+#include "providers/soft/softverbs/verbs/datagram.hpp"
+#include "providers/soft/softverbs/verbs/peer_pages.hpp"
+#include "providers/soft/softverbs/verbs/placement_watch.hpp"
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
+#include "providers/soft/softverbs/verbs/shared_pages.hpp"
+#include "providers/soft/softverbs/verbs/shared_receive_queue.hpp"
+
+namespace softverbs {
+namespace {
+
+/// The adapter of this process, while the device is open.
+struct Instance {
+    support::Mutex mutex;  ///< opening and closing
+    std::shared_ptr<Adapter> adapter GUARDED_BY(mutex);
+};
+Instance& instance() {
+    static PerProcess<Instance> instances;
+    return instances.get();
+}
+
+/// Gives the shared pages back when the device was not opened.
+class PagesInUse {
+  public:
+    explicit PagesInUse(const std::shared_ptr<Adapter>& adapter) : adapter_(adapter) {}
+    ~PagesInUse() {
+        if (!adapter_) SharedPages::of_process().device_closed();
+    }
+    PagesInUse(const PagesInUse&) = delete;
+    PagesInUse& operator=(const PagesInUse&) = delete;
+
+  private:
+    const std::shared_ptr<Adapter>& adapter_;
+};
+
+/// Serves the objects whose bits are set, and clears them. What runs out of memory is set again.
+template <class Serve>
+void take_kicks(std::atomic<std::uint64_t>* kicks, std::atomic<std::uint64_t>* summary,
+                std::uint32_t words, const Serve& serve) {
+    for (std::uint32_t s = 0; s * 64 < words; ++s) {
+        std::uint64_t marked = summary[s].load(std::memory_order_relaxed);
+        if (marked != 0) marked = summary[s].exchange(0, std::memory_order_seq_cst);
+        std::uint64_t bits = 0;
+        try {
+            for (; marked != 0; marked &= marked - 1) {
+                const std::uint32_t word = s * 64 + std::countr_zero(marked);
+                bits = kicks[word].exchange(0, std::memory_order_seq_cst);
+                for (; bits != 0; bits &= bits - 1) serve(word * 64 + std::countr_zero(bits));
+            }
+        } catch (const std::bad_alloc&) {
+            kicks[s * 64 + std::countr_zero(marked)].fetch_or(bits, std::memory_order_seq_cst);
+            summary[s].fetch_or(marked, std::memory_order_seq_cst);
+            throw;
+        }
+    }
+}
+
+}  // namespace
+
+Result<PublishedArena> Adapter::prepare(Process& process, std::shared_ptr<Adapter>& made) {
+    std::unique_ptr<Arena> arena = Arena::create();
+    if (!arena) return tl::unexpected<int>(errno);
+    std::shared_ptr<Adapter> adapter(new Adapter(process, std::move(arena)));
+    Adapter* raw = adapter.get();
+    process.keep(adapter);
+    process.on_doorbell([raw] { raw->serve_doorbell(); });
+    process.on_peer_death([raw](const std::shared_ptr<Peer>& peer) { raw->peer_died(peer); });
+    serve_channel_requests(*raw);
+    serve_agent_requests(*raw);
+    made = adapter;
+    PublishedArena published{raw->arena_->fd(), reinterpret_cast<std::byte*>(raw->view().base()),
+                             raw->view().size()};
+    published.pages_fd = SharedPages::of_process().page_file();
+    if (published.pages_fd >= 0) published.pages_size = kPageFileSize;
+    return published;
+}
+
+Result<std::shared_ptr<Adapter>> Adapter::join() {
+    Instance& mine = instance();
+    support::MutexLock lock(mine.mutex);
+    const PagesInUse pages(mine.adapter);
+    std::shared_ptr<Adapter> made;
+    Result<Process*> process =
+        Process::join([&made](Process& joined) { return prepare(joined, made); });
+    if (!process) return tl::unexpected<int>(process.error());
+    if (made) {
+        try {
+            made->own_pages_ = made->pages_of((*process)->self());
+        } catch (const std::bad_alloc&) {
+            Process::leave();
+            throw;
+        }
+        mine.adapter = made;
+    }
+    return mine.adapter;
+}
+
+void Adapter::leave(std::shared_ptr<Adapter> adapter) {
+    Instance& mine = instance();
+    support::MutexLock lock(mine.mutex);
+    // A child that inherited the context has no part in the parent's membership.
+    if (Process::current() != &adapter->process_) return;
+    Process::leave();
+    if (Process::current()) return;
+    mine.adapter.reset();
+    SharedPages::of_process().device_closed();
+}
+
+Adapter::Adapter(Process& process, std::unique_ptr<Arena> arena)
+    : placement(std::make_unique<PlacementWatch>(*this)),
+      process_(process),
+      arena_(std::move(arena)),
+      view_(arena_->view()) {
+    view_.header().agent_copying = reinterpret_cast<std::uintptr_t>(&agent_copying);
+    copy_ = copy_setting();
+    if (places_directly()) longest_inline_ = 0;
+    if (image_page_.allocate_anywhere(kPage) != 0) throw std::bad_alloc();
+    view_.header().image_address = reinterpret_cast<std::uintptr_t>(image_page_.get());
+    view_.header().has_barrier = take_part_in_barrier() ? 1 : 0;
+}
+
+Adapter::~Adapter() = default;
+
+void Adapter::add(QueuePair* qp) {
+    live_qps_.insert(qp);
+    qps_[qp->index()].store(qp, std::memory_order_release);
+    add_receiver(qp);
+}
+
+void Adapter::add_receiver(QueuePair* qp) {
+    receiver_cqs_[qp->index()].store(qp->receive_queue().index(), std::memory_order_release);
+    receivers_[qp->index()].store(qp, std::memory_order_release);
+}
+
+void Adapter::remove_receiver(QueuePair* qp) {
+    receivers_[qp->index()].store(nullptr, std::memory_order_release);
+}
+
+void Adapter::remove(QueuePair* qp) {
+    live_qps_.erase(qp);
+    qps_[qp->index()].store(nullptr, std::memory_order_release);
+}
+
+void Adapter::pass_pollers() {
+    support::MutexLock lock(region_mutex);
+    for (const auto& [index, cq] : cqs_) cq->pass_pollers();
+}
+
+bool Adapter::wait_for_datagrams(std::uint32_t cq, Deadline deadline) const {
+    const std::uint32_t count = blocks_.load(std::memory_order_acquire) * kQpsPerBlock;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const QpEntry& entry = view_.qp(i);
+        if (entry.qp_type != IBV_QPT_UD || !receives_complete_in(i, cq)) continue;
+        if (!turn_is_over(entry, process_, deadline)) return false;
+    }
+    return true;
+}
+
+std::uint64_t Adapter::agent_staging() {
+    if (agent_staging_ == 0) agent_staging_ = arena_->allocate(kAgentChunk);
+    return agent_staging_;
+}
+
+void Adapter::serve_doorbell() {
+    support::MutexLock lock(mutex);
+    serve_qps();
+    serve_cqs();
+    serve_srqs();
+    placement->serve_doorbell();
+}
+
+void Adapter::serve_qps() {
+    ArenaHeader& header = view().header();
+    const auto serve = [this](std::uint32_t index) {
+        if (QueuePair* qp = qps_[index].load(std::memory_order_acquire)) qp->serve_kick();
+    };
+    take_kicks(header.qp_kicks, header.qp_kick_summary, kMaxQps / 64, serve);
+}
+
+void Adapter::serve_cqs() {
+    ArenaHeader& header = view().header();
+    const auto serve = [this](std::uint32_t index) NO_THREAD_SAFETY_ANALYSIS {
+        const auto found = cqs_.find(index);
+        if (found != cqs_.end()) found->second->serve_kick(live_qps_);
+    };
+    take_kicks(header.cq_kicks, header.cq_kick_summary, kMaxCqs / 64, serve);
+}
+
+void Adapter::serve_srqs() {
+    ArenaHeader& header = view().header();
+    const auto serve = [this](std::uint32_t index) NO_THREAD_SAFETY_ANALYSIS {
+        const auto found = srqs_.find(index);
+        if (found != srqs_.end()) found->second->serve_kick();
+    };
+    take_kicks(header.srq_kicks, header.srq_kick_summary, kMaxSrqs / 64, serve);
+}
+
+void Adapter::peer_died(const std::shared_ptr<Peer>& peer) {
+    forget_channels_of(*this, *peer);
+    support::MutexLock lock(mutex);
+    bool concerned = false;
+    for (QueuePair* qp : live_qps_) concerned = qp->peer_died(*peer) || concerned;
+    for (const auto& [index, cq] : cqs_) {
+        cq->place_payloads();  // the sender's service thread does not look after them any more
+        cq->repeat_wake();
+    }
+    if (!concerned) return;
+    process_.service().at(Clock::now() + kLongestSilence, [this, peer] {
+        support::MutexLock guard(mutex);
+        for (QueuePair* qp : live_qps_) qp->give_up_peer(*peer);
+    });
+}
+
+}  // namespace softverbs

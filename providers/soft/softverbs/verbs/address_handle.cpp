@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/verbs/address_handle.hpp"
+
+#include <endian.h>
+
+#include <cerrno>
+#include <memory>
+#include <new>
+
+#include "providers/soft/softverbs/verbs/query.hpp"
+
+namespace softverbs {
+namespace {
+
+constexpr std::uint32_t kFlowLabel = 0xfffff;
+constexpr std::uint32_t kHeaderVersion = 6;
+
+/// The first word of a global route header, as that of IPv6.
+std::uint32_t header_word(const ibv_global_route& route) {
+    return htobe32(kHeaderVersion << 28 | std::uint32_t{route.traffic_class} << 20 |
+                   (route.flow_label & kFlowLabel));
+}
+
+bool names_our_port(const ibv_ah_attr& attributes) {
+    if (attributes.port_num != 1) return false;
+    return !attributes.is_global || attributes.grh.sgid_index == 0;
+}
+
+}  // namespace
+
+bool is_in_fabric(Process& process, const ibv_ah_attr& address) {
+    if (!address.is_global) return address.dlid == lid_of(process);
+    const union ibv_gid mine = gid_of(process);
+    return address.grh.dgid.global.subnet_prefix == mine.global.subnet_prefix;
+}
+
+AddressHandle* AddressHandle::create(ProtectionDomain& pd, const ibv_ah_attr& attributes) {
+    if (!names_our_port(attributes)) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    Adapter& adapter = *pd.owner().adapter;
+    auto ah = std::make_unique<AddressHandle>();
+    if (!adapter.ahs.take()) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    static_cast<ibv_ah&>(*ah) = ibv_ah{};
+    ah->context = pd.context;
+    ah->pd = &pd;
+    AddressVector& vector = ah->vector_;
+    vector.is_global = attributes.is_global != 0;
+    vector.sl = attributes.sl & 15;
+    if (vector.is_global) {
+        vector.dgid = attributes.grh.dgid;
+        vector.hop_limit = attributes.grh.hop_limit;
+        vector.version_tclass_flow = header_word(attributes.grh);
+    }
+    vector.is_reachable = vector.is_multicast() || is_in_fabric(adapter.process(), attributes);
+    ++pd.users;
+    return ah.release();
+}
+
+void AddressHandle::destroy(AddressHandle* ah) {
+    ProtectionDomain& pd = ProtectionDomain::of(ah->pd);
+    pd.owner().adapter->ahs.put();
+    --pd.users;
+    delete ah;
+}
+
+}  // namespace softverbs
+
+extern "C" {
+
+using softverbs::AddressHandle;
+
+ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {
+    const softverbs::CancellationDisabled guard;
+    try {
+        return AddressHandle::create(softverbs::ProtectionDomain::of(pd), *attributes);
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+
+/// Back to where a datagram came from: its header, turned round.
+int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv_grh* grh,
+                        ibv_ah_attr* attributes) {
+    *attributes = ibv_ah_attr{};
+    attributes->dlid = wc->slid;
+    attributes->sl = wc->sl;
+    attributes->src_path_bits = wc->dlid_path_bits;
+    attributes->port_num = port;
+    if ((wc->wc_flags & IBV_WC_GRH) == 0) return 0;
+    union ibv_gid mine;
+    const bool is_ours =
+        ibv_query_gid(context, port, 0, &mine) == 0 &&
+        (grh->dgid.raw[0] == 0xff || grh->dgid.global.interface_id == mine.global.interface_id);
+    if (!is_ours) {
+        errno = EINVAL;
+        return -1;
+    }
+    const std::uint32_t word = be32toh(grh->version_tclass_flow);
+    attributes->is_global = 1;
+    attributes->grh.dgid = grh->sgid;
+    attributes->grh.sgid_index = 0;
+    attributes->grh.flow_label = word & softverbs::kFlowLabel;
+    attributes->grh.traffic_class = static_cast<std::uint8_t>(word >> 20);
+    attributes->grh.hop_limit = grh->hop_limit;
+    return 0;
+}
+
+ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh, std::uint8_t port) {
+    ibv_ah_attr attributes;
+    if (ibv_init_ah_from_wc(pd->context, port, wc, grh, &attributes) != 0) return nullptr;
+    return ibv_create_ah(pd, &attributes);
+}
+
+int ibv_destroy_ah(ibv_ah* ah) {
+    const softverbs::CancellationDisabled guard;
+    AddressHandle::destroy(&AddressHandle::of(ah));
+    return 0;
+}
+
+}  // extern "C"

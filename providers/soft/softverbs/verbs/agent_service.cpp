@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The agent path as the responder's service thread serves it.
+#include <infiniband/verbs.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "providers/soft/softverbs/verbs/adapter.hpp"
+#include "providers/soft/softverbs/verbs/agent.hpp"
+#include "providers/soft/softverbs/verbs/atomics.hpp"
+#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/verbs/memory_regions.hpp"
+#include "providers/soft/softverbs/verbs/payload.hpp"
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
+
+namespace softverbs {
+namespace {
+
+bool is_atomic(AgentKind kind) {
+    return kind == AgentKind::kCompareSwap || kind == AgentKind::kFetchAdd;
+}
+
+/// The ranges of a message, checked in our own table, as ranges of ours. @return false when a key
+/// does not permit it.
+bool check_ranges(const AgentMessage& message, const QueuePair& qp, Plan& plan) {
+    if (message.num_ranges > kMaxSge) return false;
+    const SharedReceiveQueue* shared = qp.shared_queue();
+    const bool is_receive = message.access == IBV_ACCESS_LOCAL_WRITE;
+    const std::uint32_t pd =
+        is_receive && shared ? ProtectionDomain::of(shared->pd).number() : qp.domain().number();
+    if (!is_receive && (qp.entry().access.load() & message.access) == 0) return false;
+    for (std::uint32_t i = 0; i < message.num_ranges; ++i) {
+        const auto& range = message.ranges[i];
+        if (range.length > kAgentChunk) return false;
+        const Adapter& adapter = qp.adapter();
+        const auto key = static_cast<std::uint32_t>(range.key);
+        const Access access{pd, message.access, qp.qp_num, qp.entry().generation.load()};
+        const CheckedRange checked =
+            is_receive
+                ? check_own_key(adapter, key, pd, message.access, range.address, range.length)
+                : check_own_remote_key(adapter, key, access, range.address, range.length);
+        if (!checked.permitted) return false;
+        plan.local[plan.num_local++] = {checked.address, range.length, checked.shared, nullptr};
+        plan.length += range.length;
+    }
+    return plan.length <= kAgentChunk;
+}
+
+/// Between the requester's buffer and pages of ours that are mapped.
+void copy_plain(const Plan& plan, std::uint8_t* buffer, bool is_write) {
+    Plan copy;
+    copy.length = plan.length;
+    copy.num_local = 1;
+    copy.local[0] = {0, plan.length, {}, buffer};
+    for (const LocalRange& range : plan.locals())
+        copy.remote[copy.num_remote++] = {0, range.length, 0, 0, {}, range.here};
+    is_write ? write_plain(copy) : read_plain(copy);
+}
+
+/// Between the requester's buffer and ordinary memory of ours, by way of our arena: the kernel
+/// copies what may not be there any more.
+int copy_by_kernel(Adapter& adapter, const Plan& plan, std::uint8_t* buffer, bool is_write) {
+    const std::uint64_t staging = adapter.agent_staging();
+    if (staging == 0) return ENOMEM;
+    std::uint8_t* const ours = adapter.view().base() + staging;
+    if (is_write) {
+        std::memcpy(ours, buffer, plan.length);
+        return write_from_file(adapter.arena_fd(), staging, plan.locals());
+    }
+    if (const int cause = read_into_file(adapter.arena_fd(), staging, plan.locals())) return cause;
+    std::memcpy(buffer, ours, plan.length);
+    return 0;
+}
+
+/// Others may use the processor's atomics on the same word.
+int carry_out_atomic(const AgentMessage& message, const QueuePair& qp, const Plan& plan,
+                     std::uint64_t& found) {
+    const LocalRange& word = plan.local[0];
+    if (plan.num_local != 1 || plan.length != 8 || word.address % 8 != 0) return EINVAL;
+    if (!are_there(plan.locals(), true)) return EFAULT;
+    const std::uint64_t address =
+        word.here ? reinterpret_cast<std::uintptr_t>(word.here) : word.address;
+    const AtomicLock lock(qp.adapter().view().header(), qp.qp_num, qp.adapter().process());
+    if (!lock.held()) return EBUSY;
+    found = run_atomic_here({address, message.kind == AgentKind::kCompareSwap, message.operands[0],
+                             message.operands[1]});
+    return 0;
+}
+
+/// The part of the responder: copy, or carry out an atomic. Runs with the adapter's mutex held, for
+/// which ibv_dereg_mr waits after it has made a key invalid.
+int carry_out(const AgentMessage& message, const QueuePair& qp, const Peer& requester,
+              std::uint64_t& found) {
+    const bool changes =
+        message.access == IBV_ACCESS_LOCAL_WRITE || message.access == IBV_ACCESS_REMOTE_WRITE;
+    if (message.kind == AgentKind::kWrite && !changes) return EACCES;
+    if (message.kind == AgentKind::kRead && message.access != IBV_ACCESS_REMOTE_READ) return EACCES;
+    if (is_atomic(message.kind) && message.access != IBV_ACCESS_REMOTE_ATOMIC) return EACCES;
+    Plan plan;
+    if (!check_ranges(message, qp, plan)) return EACCES;
+    Adapter& adapter = qp.adapter();
+    const bool is_here = resolve_local(adapter.own_pages(), plan);
+    if (is_atomic(message.kind)) return carry_out_atomic(message, qp, plan, found);
+    auto* buffer = ArenaView(requester.arena(), requester.arena_size())
+                       .array<std::uint8_t>(message.buffer, kAgentChunk);
+    if (!buffer) return EINVAL;
+    if (is_here) {
+        copy_plain(plan, buffer, message.kind == AgentKind::kWrite);
+        return 0;
+    }
+    return copy_by_kernel(adapter, plan, buffer, message.kind == AgentKind::kWrite);
+}
+
+void serve_request(Adapter& adapter, const std::shared_ptr<Peer>& peer,
+                   const AgentMessage& message) {
+    AgentMessage answer{};
+    answer.kind = AgentKind::kDone;
+    answer.requester = message.requester;
+    answer.responder = message.responder;
+    answer.ticket = message.ticket;
+    answer.status = EACCES;
+    {
+        support::MutexLock lock(adapter.mutex);
+        QueuePair* qp = adapter.find_qp(message.responder);
+        const bool connected = qp && qp->qp_num == message.responder &&
+                               qp->entry().readiness.load() == Readiness::kReady &&
+                               qp->entry().dest_qp_num.load() == message.requester;
+        if (connected) {
+            // The buffers were the application's until it posted them.
+            qp->order_after_receives();
+            adapter.agent_copying.store(true, std::memory_order_seq_cst);
+            answer.status = carry_out(message, *qp, *peer, answer.operands[0]);
+            fault_point(FaultPoint::kAgentCopied);
+            adapter.agent_copying.store(false, std::memory_order_seq_cst);
+            adapter.agent_copies.fetch_add(1, std::memory_order_release);
+        }
+    }
+    (void)peer->send(MessageType::kAgentCopy, bytes_of(answer));
+}
+
+}  // namespace
+
+void serve_agent_requests(Adapter& adapter) {
+    adapter.process().handle(MessageType::kAgentCopy,
+                             [&adapter](const std::shared_ptr<Peer>& peer, Message& received) {
+                                 const auto* in_place = received.as<AgentMessage>();
+                                 if (!in_place || !is_arena_size(peer->arena_size()))
+                                     return adapter.process().reject_garbage(peer, "agent request");
+                                 const AgentMessage message = *in_place;
+                                 if (message.kind != AgentKind::kDone)
+                                     return serve_request(adapter, peer, message);
+                                 support::MutexLock lock(adapter.mutex);
+                                 if (QueuePair* qp = adapter.find_qp(message.requester))
+                                     qp->agent_replied(message, *peer);
+                             });
+}
+
+}  // namespace softverbs

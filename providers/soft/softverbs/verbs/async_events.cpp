@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "providers/soft/softverbs/verbs/context.hpp"
+
+namespace softverbs {
+
+int AsyncEvents::open() {
+    fd_ = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+    return fd_;
+}
+
+AsyncEvents::~AsyncEvents() {
+    if (fd_ >= 0) close(fd_);
+}
+
+void AsyncEvents::push(const ibv_async_event& event) {
+    support::MutexLock lock(mutex_);
+    queue_.push_back(event);
+    raise_event(fd_);
+}
+
+int AsyncEvents::get(ibv_async_event& event) {
+    for (;;) {
+        // A cancellation point, as in every program that blocks here; nothing is held.
+        eventfd_t one;
+        if (read(fd_, &one, sizeof one) != sizeof one) return -1;
+        support::MutexLock lock(mutex_);
+        if (queue_.empty()) continue;  // retired after the descriptor was raised
+        event = queue_.front();
+        queue_.pop_front();
+        if (event.event_type != IBV_EVENT_DEVICE_FATAL) ++fetched_[event.element.qp];
+        return 0;
+    }
+}
+
+void AsyncEvents::retire(const void* object) {
+    support::MutexLock lock(mutex_);
+    const auto names_it = [object](const ibv_async_event& e) { return e.element.qp == object; };
+    queue_.erase(std::remove_if(queue_.begin(), queue_.end(), names_it), queue_.end());
+    while (fetched_.count(object) != 0) acknowledged_.wait(mutex_);
+}
+
+void AsyncEvents::acknowledge(const void* object) {
+    support::MutexLock lock(mutex_);
+    const auto found = fetched_.find(object);
+    if (found == fetched_.end()) return;
+    if (--found->second == 0) fetched_.erase(found);
+    acknowledged_.notify_all();
+}
+
+}  // namespace softverbs
+
+extern "C" {
+
+int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+    return softverbs::Context::of(context).events.get(*event);
+}
+
+void ibv_ack_async_event(ibv_async_event* event) {
+    ibv_context* context = nullptr;
+    switch (event->event_type) {
+        case IBV_EVENT_CQ_ERR:
+            context = event->element.cq->context;
+            break;
+        case IBV_EVENT_SRQ_ERR:
+        case IBV_EVENT_SRQ_LIMIT_REACHED:
+            context = event->element.srq->context;
+            break;
+        case IBV_EVENT_QP_FATAL:
+        case IBV_EVENT_QP_REQ_ERR:
+        case IBV_EVENT_QP_ACCESS_ERR:
+        case IBV_EVENT_COMM_EST:
+        case IBV_EVENT_SQ_DRAINED:
+        case IBV_EVENT_PATH_MIG:
+        case IBV_EVENT_PATH_MIG_ERR:
+        case IBV_EVENT_QP_LAST_WQE_REACHED:
+            context = event->element.qp->context;
+            break;
+        default:
+            return;
+    }
+    softverbs::Context::of(context).events.acknowledge(event->element.qp);
+}
+
+}  // extern "C"

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Polling a completion queue: completions become those of queue pairs.
+#include <utility>
+
+#include "providers/soft/softverbs/verbs/completion_queue.hpp"
+#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
+
+namespace softverbs {
+namespace {
+
+/// Whoever posts a send for each completion of one must not keep the receives waiting.
+constexpr unsigned kPollsForSendsInARow = 64;
+
+}  // namespace
+
+[[gnu::flatten]] int CompletionQueue::poll(int count, ibv_wc* wc) {
+    int found = 0;
+    bool failed = false;
+    {
+        support::SpinLockGuard lock(lock_);
+        found = take(count, wc);
+        if (found != 0) {
+            patience_.found_something();
+            failed = std::exchange(receive_failed_, false);
+        } else if (!patience_.found_nothing()) {
+            return 0;
+        }
+    }
+    if (failed) [[unlikely]]
+        report_failed_receives(wc, found);
+    if (found != 0) return found;
+    const bool somebody_ran = PollPatience::yield();
+    support::SpinLockGuard lock(lock_);
+    patience_.yielded(somebody_ran);
+    return 0;
+}
+
+/// Sends first: the completion of a request is then seen before the receive of its answer.
+int CompletionQueue::take(int count, ibv_wc* wc) {
+    int found = 0;
+    if (polls_for_sends_ >= kPollsForSendsInARow) {
+        polls_for_sends_ = 0;
+        found = take_receives(count, wc);
+    }
+    if (!sends_.empty()) found += take_sends(count - found, wc + found);
+    if (found == count) {
+        ++polls_for_sends_;
+        return found;
+    }
+    polls_for_sends_ = 0;
+    return found + take_receives(count - found, wc + found);
+}
+
+int CompletionQueue::take_sends(int count, ibv_wc* wc) {
+    int found = 0;
+    for (; found < count && !sends_.empty(); sends_.drop_oldest()) {
+        const SendCompletion& from = sends_.oldest();
+        if (!from.qp) continue;
+        ibv_wc& to = wc[found++];
+        to = {};
+        to.wr_id = from.wr_id;
+        to.status = static_cast<ibv_wc_status>(from.status);
+        to.opcode = static_cast<ibv_wc_opcode>(from.opcode);
+        to.byte_len = from.byte_len;
+        to.qp_num = from.qp->qp_num;
+        from.qp->finish_send(from.position);
+    }
+    return found;
+}
+
+int CompletionQueue::take_receives(int count, ibv_wc* wc) {
+    int found = backlog_.left() != 0 ? take_backlog(count, wc) : 0;
+    const std::uint64_t before = head_;
+    while (found < count) {
+        const CqEntry& entry = ring_.entry(head_);
+        const EntryState state = EntryState::decode(entry.state.load(std::memory_order_acquire));
+        if (state.position != static_cast<std::uint32_t>(head_) || state.phase == Phase::kOld)
+            break;
+        if (state.phase == Phase::kReady && convert(entry, wc[found])) ++found;
+        ++head_;
+    }
+    if (head_ == before) return found;
+    ring_.set_head(head_);
+    fault_point(FaultPoint::kCompletionFreed);
+    return found;
+}
+
+[[gnu::noinline]] int CompletionQueue::take_backlog(int count, ibv_wc* wc) {
+    int found = 0;
+    while (found < count && backlog_.left() != 0) {
+        const CqEntry& entry = backlog_.entries[backlog_.head++];
+        const EntryState state = EntryState::decode(entry.state.load(std::memory_order_relaxed));
+        if (state.phase == Phase::kReady && convert(entry, wc[found])) ++found;
+    }
+    if (backlog_.left() == 0) backlog_ = {};
+    return found;
+}
+
+/// The entry may have been written by a peer: the queue pair is looked up, and what it says about
+/// the entry counts.
+bool CompletionQueue::convert(const CqEntry& entry, ibv_wc& wc) {
+    const std::uint32_t qp_num = entry.qp_num;
+    (void)adapter().agent_copies.load(std::memory_order_acquire);
+    QueuePair* qp = adapter().find_receiver(qp_num, index_);
+    if (!qp) return false;
+    wc = {};
+    wc.status = static_cast<ibv_wc_status>(entry.status);
+    wc.opcode = static_cast<ibv_wc_opcode>(entry.opcode + IBV_WC_RECV);
+    wc.byte_len = entry.byte_len;
+    wc.imm_data = entry.imm_data;
+    wc.qp_num = qp_num;
+    wc.src_qp = entry.src_qp;
+    wc.wc_flags = entry.wc_flags;
+    if (!qp->finish_receive(entry, wc)) return false;
+    if (wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR) [[unlikely]]
+        receive_failed_ = true;
+    return true;
+}
+
+/// A program that has polled an error finds its queue pair in the error state, whether or not the
+/// service thread has come to it.
+void CompletionQueue::report_failed_receives(const ibv_wc* wc, int count) const {
+    support::MutexLock lock(adapter().mutex);
+    for (int i = 0; i < count; ++i) {
+        if (wc[i].status == IBV_WC_SUCCESS || wc[i].status == IBV_WC_WR_FLUSH_ERR) continue;
+        QueuePair* qp = adapter().find_qp(wc[i].qp_num);
+        if (qp && (wc[i].opcode & IBV_WC_RECV) != 0) qp->receive_failed();
+    }
+}
+
+void CompletionQueue::report_overrun(const std::set<QueuePair*>& queue_pairs) {
+    if (!overrun_told_) {
+        overrun_told_ = true;
+        ibv_async_event event{};
+        event.element.cq = this;
+        event.event_type = IBV_EVENT_CQ_ERR;
+        Context::of(context).events.push(event);
+    }
+    for (QueuePair* qp : queue_pairs) {
+        if (qp->send_cq == this || qp->recv_cq == this) qp->fail(IBV_EVENT_QP_FATAL);
+    }
+}
+
+}  // namespace softverbs

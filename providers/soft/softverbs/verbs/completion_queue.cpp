@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/verbs/completion_queue.hpp"
+
+#include <cerrno>
+#include <memory>
+#include <new>
+
+#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/verbs/query.hpp"
+
+namespace softverbs {
+
+CompletionQueue* CompletionQueue::create(Context& context, int entries, void* cq_context,
+                                         ibv_comp_channel* channel) {
+    if (entries < 1 || entries > static_cast<int>(kMaxCqEntries)) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    auto cq = std::make_unique<CompletionQueue>();
+    cq->context = context.handle();
+    cq->channel = channel;
+    cq->cq_context = cq_context;
+    const std::uint32_t size = ring_size(static_cast<std::uint32_t>(entries));
+    CompletionChannel* waker = cq->completion_channel();
+    if (const int cause = cq->allocate(size, waker ? waker->id : 0)) {
+        errno = cause;
+        return nullptr;
+    }
+    cq->handle = cq->index_;
+    cq->cqe = static_cast<int>(size);
+    pthread_mutex_init(&cq->mutex, nullptr);
+    pthread_cond_init(&cq->cond, nullptr);
+    try {
+        if (waker) waker->add(cq.get());
+    } catch (const std::bad_alloc&) {
+        cq->withdraw();
+        throw;
+    }
+    return cq.release();
+}
+
+/// What allocate() has done.
+void CompletionQueue::withdraw() {
+    Adapter& adapter = this->adapter();
+    {
+        support::MutexLock lock(adapter.mutex);
+        header_->live.store(0, std::memory_order_release);
+        adapter.remove(this, index_);
+    }
+    support::SpinLockGuard guard(lock_);
+    release_ring(place_);
+}
+
+int CompletionQueue::allocate(std::uint32_t size, std::uint32_t channel_id) {
+    SendCompletions::Storage storage = SendCompletions::storage(size);
+    const Result<RingPlace> place = make_ring(size);
+    if (!place) return place.error();
+    Adapter& adapter = this->adapter();
+    support::MutexLock lock(adapter.mutex);
+    const Result<std::uint32_t> index = adapter.add(this);
+    if (!index) {
+        release_ring(*place);
+        return index.error();
+    }
+    index_ = *index;
+    header_ = adapter.view().cq(index_);
+    header_->tails[place->turn].position = 0;
+    header_->heads[place->turn] = 0;
+    header_->notify = 0;
+    header_->overrun = 0;
+    header_->deferred_wakes = 0;
+    header_->channel = channel_id;
+    header_->lock = reinterpret_cast<std::uintptr_t>(&lock_);
+    header_->ring = place->encode();
+    header_->live.store(1, std::memory_order_release);
+    support::SpinLockGuard guard(lock_);
+    sends_.resize(size, storage);
+    place_ = *place;
+    ring_ = CompletionRing::at(adapter.view(), index_, place_);
+    return 0;
+}
+
+int CompletionQueue::destroy(CompletionQueue* cq) {
+    if (cq->handle != cq->index_) return ENOENT;
+    if (cq->users != 0) return EBUSY;
+    Adapter& adapter = cq->adapter();
+    {
+        support::MutexLock lock(adapter.mutex);
+        cq->header_->live.store(0, std::memory_order_release);
+        adapter.remove(cq, cq->index_);
+    }
+    if (CompletionChannel* channel = cq->completion_channel()) channel->remove(cq);
+    Context::of(cq->context).events.retire(cq);
+    pthread_mutex_lock(&cq->mutex);
+    while (cq->comp_events_completed != static_cast<std::uint32_t>(cq->events_taken_.load()))
+        pthread_cond_wait(&cq->cond, &cq->mutex);
+    pthread_mutex_unlock(&cq->mutex);
+    {
+        support::SpinLockGuard guard(cq->lock_);
+        cq->release_ring(cq->place_);
+    }
+    pthread_mutex_destroy(&cq->mutex);
+    pthread_cond_destroy(&cq->cond);
+    delete cq;
+    return 0;
+}
+
+/// Armed for any completion includes solicited ones: a weaker request changes nothing.
+void CompletionQueue::request_event(Arm mode) {
+    std::atomic<std::uint64_t>& notify = header_->notify;
+    std::uint64_t word = notify.load(std::memory_order_seq_cst);
+    std::uint64_t armed;
+    do {
+        if (static_cast<Arm>(word & 0xff) == Arm::kAny) return;
+        armed = (word & ~std::uint64_t{0xff}) | static_cast<std::uint64_t>(mode);
+    } while (!notify.compare_exchange_weak(word, armed, std::memory_order_seq_cst));
+}
+
+/// The specification lets the queue be silent of completions that it holds already. Adapters in
+/// the field announce them, and programs that take one completion for each event need it.
+int CompletionQueue::arm(bool solicited_only) {
+    bool wakes = false;
+    {
+        support::SpinLockGuard lock(lock_);
+        support::SpinLockGuard sends(sends_.lock);
+        request_event(solicited_only ? Arm::kSolicited : Arm::kAny);
+        // A peer publishes, then looks for the request: one of the two sees the other.
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        wakes = take_request_for_sends() || take_request_for_receives();
+    }
+    CompletionChannel* channel = completion_channel();
+    if (wakes && channel) channel->wake();
+    return 0;
+}
+
+bool CompletionQueue::take_request_for_sends() {
+    return sends_.any([this](const SendCompletion& completion) {
+        return completion.qp && take_arming(*header_, completion.status != IBV_WC_SUCCESS);
+    });
+}
+
+void CompletionQueue::post(const SendCompletion& completion) {
+    bool wakes = false;
+    {
+        support::SpinLockGuard lock(sends_.lock);
+        if (!sends_.put(completion)) return note_overrun();
+        wakes = take_arming(*header_, completion.status != IBV_WC_SUCCESS);
+    }
+    if (!wakes) return;
+    if (CompletionChannel* channel = completion_channel()) channel->wake();
+}
+
+void CompletionQueue::post(const Completion& completion) {
+    {
+        support::SpinLockGuard lock(lock_);
+        CompletionRing& ring = next_.valid() ? next_ : ring_;
+        const CompletionRing::Place place = ring.claim(completion.qp_num, Producer::kOwner);
+        if (!place.entry) return note_overrun();
+        if (!ring.publish(place, completion)) return;
+    }
+    if (CompletionChannel* channel = completion_channel()) channel->wake();
+}
+
+/// The service thread tells it.
+void CompletionQueue::note_overrun() {
+    header_->overrun.store(1, std::memory_order_release);
+    ArenaHeader& header = adapter().view().header();
+    set_kick(header.cq_kicks, header.cq_kick_summary, index_);
+    adapter().process().self()->ring_doorbell();
+}
+
+void CompletionQueue::serve_kick(const std::set<QueuePair*>& queue_pairs) {
+    CqHeader& header = *header_;
+    if (header.overrun.exchange(0, std::memory_order_acq_rel) != 0) report_overrun(queue_pairs);
+    const std::uint32_t deferred = header.deferred_wakes.exchange(0, std::memory_order_acq_rel);
+    CompletionChannel* channel = completion_channel();
+    if (deferred != 0 && channel) channel->wake(deferred);
+    place_payloads();
+}
+
+bool CompletionQueue::take_event() {
+    const std::uint64_t counted = header_->notify.load(std::memory_order_seq_cst) >> 8;
+    if (counted == events_taken_.load(std::memory_order_relaxed)) return false;
+    events_taken_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+}
+
+void CompletionQueue::acknowledge(unsigned events) {
+    pthread_mutex_lock(&mutex);
+    comp_events_completed += events;
+    pthread_cond_signal(&cond);
+    pthread_mutex_unlock(&mutex);
+}
+
+}  // namespace softverbs
+
+extern "C" {
+
+using softverbs::CompletionQueue;
+
+ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* cq_context,
+                      ibv_comp_channel* channel, int comp_vector) {
+    const softverbs::CancellationDisabled guard;
+    if (comp_vector < 0 || comp_vector >= context->num_comp_vectors) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    try {
+        return CompletionQueue::create(softverbs::Context::of(context), entries, cq_context,
+                                       channel);
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+
+int ibv_resize_cq(ibv_cq* cq, int entries) {
+    const softverbs::CancellationDisabled guard;
+    try {
+        return softverbs::also_errno(CompletionQueue::of(cq).resize(entries));
+    } catch (const std::bad_alloc&) {
+        return softverbs::also_errno(ENOMEM);
+    }
+}
+
+int ibv_destroy_cq(ibv_cq* cq) {
+    const softverbs::CancellationDisabled guard;
+    return softverbs::also_errno(CompletionQueue::destroy(&CompletionQueue::of(cq)));
+}
+
+void ibv_ack_cq_events(ibv_cq* cq, unsigned count) {
+    if (count != 0) CompletionQueue::of(cq).acknowledge(count);
+}
+
+}  // extern "C"

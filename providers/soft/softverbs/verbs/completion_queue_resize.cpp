@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The ring of a completion queue as its owner sees it: all that stands in it, and its replacement
+/// by another one. Producers look the ring up for each completion, so the new ring is published
+/// first; then those that may still work with the old one are waited for; then what stands in the
+/// old one goes to private memory, where poll_cq finds it before all that came later. Where one of
+/// them has been stopped, the service thread goes on once it has finished.
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "providers/soft/softverbs/verbs/completion_queue.hpp"
+#include "providers/soft/softverbs/verbs/query.hpp"
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
+
+namespace softverbs {
+namespace {
+
+/// What an entry is, as its claim and its state say. Claimed, and neither ready nor void: kOld.
+struct Standing {
+    std::uint64_t position;
+    Phase phase;
+    Producer producer;
+    std::uint32_t qp_num;
+};
+
+void copy_entry(CqEntry& to, const CqEntry& from) {
+    to.state.store(from.state.load(std::memory_order_acquire), std::memory_order_relaxed);
+    to.byte_len = from.byte_len;
+    to.imm_data = from.imm_data;
+    to.qp_num = from.qp_num;
+    to.src_qp = from.src_qp;
+    to.position = from.position;
+    to.status = from.status;
+    to.opcode = from.opcode;
+    to.wc_flags = from.wc_flags;
+    to.flags = from.flags;
+    std::memcpy(to.payload, from.payload, sizeof to.payload);
+}
+
+bool is_solicited(const CqEntry& entry) {
+    return (entry.flags & kSolicited) != 0 || entry.status != IBV_WC_SUCCESS;
+}
+
+void make_void(CqEntry& entry, const Standing& standing) {
+    entry.state.store(EntryState::encode(standing.position, Phase::kVoid),
+                      std::memory_order_release);
+}
+
+/// Calls matches(entry, Standing), oldest first, until it returns true. @return whether it did.
+template <class Matches>
+bool any_entry_of(const CompletionRing& ring, std::uint64_t head, const Matches& matches) {
+    for (std::uint64_t at = head; at != head + ring.size(); ++at) {
+        const Claim claim = Claim::decode(ring.claim_word(at).load(std::memory_order_acquire));
+        if (claim.position != static_cast<std::uint32_t>(at)) break;
+        CqEntry& entry = ring.entry(at);
+        const EntryState state = EntryState::decode(entry.state.load(std::memory_order_acquire));
+        const bool filled = state.position == claim.position;
+        if (matches(entry,
+                    Standing{at, filled ? state.phase : Phase::kOld, claim.producer, claim.qp_num}))
+            return true;
+    }
+    return false;
+}
+
+template <class Matches>
+bool any_entry_of(CqEntry* entries, std::uint32_t first, std::uint32_t end,
+                  const Matches& matches) {
+    for (std::uint32_t i = first; i != end; ++i) {
+        CqEntry& entry = entries[i];
+        const EntryState state = EntryState::decode(entry.state.load(std::memory_order_relaxed));
+        if (matches(entry,
+                    Standing{state.position, state.phase, Producer::kRequester, entry.qp_num}))
+            return true;
+    }
+    return false;
+}
+
+/// As any_entry_of(), for all of them.
+template <class Visit>
+auto visiting(Visit& visit) {
+    return [&visit](CqEntry& entry, const Standing& standing) {
+        visit(entry, standing);
+        return false;
+    };
+}
+
+}  // namespace
+
+template <class Visit>
+void CompletionQueue::each_entry(Visit visit) {
+    const auto all = visiting(visit);
+    any_entry_of(backlog_.entries.get(), backlog_.head, backlog_.size, all);
+    any_entry_of(ring_, head_, all);
+    if (next_.valid()) any_entry_of(next_, 0, all);
+}
+
+std::uint32_t CompletionQueue::settle_receives(
+    std::uint32_t qp_num, const std::function<void()>& inspect,
+    const std::function<void(std::uint32_t)>& completes) {
+    std::uint32_t waiting = 0;
+    support::SpinLockGuard lock(lock_);
+    inspect();
+    each_entry([&](CqEntry& entry, const Standing& standing) {
+        if (standing.qp_num != qp_num) return;
+        if (standing.phase == Phase::kReady) {
+            ++waiting;
+            completes(entry.position);
+        }
+        if (standing.phase == Phase::kOld && standing.producer == Producer::kRequester)
+            make_void(entry, standing);
+    });
+    return waiting;
+}
+
+void CompletionQueue::purge(const QueuePair& qp) {
+    support::SpinLockGuard lock(lock_);
+    sends_.each([&](SendCompletion& completion) {
+        if (completion.qp == &qp) completion.qp = nullptr;
+    });
+    each_entry([&](CqEntry& entry, const Standing& standing) {
+        if (standing.qp_num == qp.qp_num) make_void(entry, standing);
+    });
+}
+
+/// A payload that cannot be placed makes its completion an error, as when it is polled.
+void CompletionQueue::place_payloads() {
+    support::SpinLockGuard lock(lock_);
+    each_entry([&](CqEntry& entry, const Standing& standing) {
+        if (standing.phase != Phase::kReady || (entry.flags & (kInEntry | kInSlot)) == 0) return;
+        QueuePair* qp = adapter().find_receiver(entry.qp_num, index_);
+        if (qp && qp->deliver_payload(entry) != 0) entry.status = IBV_WC_LOC_PROT_ERR;
+        entry.flags = static_cast<std::uint8_t>(entry.flags & ~(kInEntry | kInSlot));
+    });
+}
+
+/// For receives that nobody announced, or that stood behind what a dead producer had claimed when
+/// they were. Of one that is claimed and not ready its producer tells, and those behind it cannot
+/// be polled before: only a request for a solicited one, which that one may not be, looks further.
+bool CompletionQueue::take_request_for_receives() {
+    const auto mode = static_cast<Arm>(header_->notify.load(std::memory_order_seq_cst) & 0xff);
+    if (mode == Arm::kNone) return false;
+    bool taken = false;
+    const auto decides = [&](const CqEntry& entry, const Standing& standing) {
+        if (standing.phase == Phase::kOld) return mode == Arm::kAny;
+        taken = standing.phase == Phase::kReady && take_arming(*header_, is_solicited(entry));
+        return taken;
+    };
+    if (!any_entry_of(backlog_.entries.get(), backlog_.head, backlog_.size, decides))
+        any_entry_of(ring_, head_, decides);
+    return taken;
+}
+
+/// A producer that died may not have raised the descriptor for the event it counted, nor counted
+/// it.
+void CompletionQueue::repeat_wake() {
+    support::SpinLockGuard lock(lock_);
+    (void)take_request_for_receives();
+    const std::uint64_t counted = header_->notify.load(std::memory_order_seq_cst) >> 8;
+    CompletionChannel* channel = completion_channel();
+    if (channel && counted != events_taken_.load()) channel->wake();
+}
+
+/// Own completions and receives have their places each.
+bool CompletionQueue::fits(std::uint32_t size) {
+    std::uint32_t receives = 0;
+    each_entry([&](CqEntry&, const Standing& found) { receives += found.phase != Phase::kVoid; });
+    return receives <= size && sends_.waiting() <= size;
+}
+
+Result<RingPlace> CompletionQueue::make_ring(std::uint32_t size) {
+    Adapter& adapter = this->adapter();
+    RingPlace place;
+    place.offset = adapter.arena().allocate(ring_bytes(size));
+    if (place.offset == 0) return tl::unexpected<int>(ENOMEM);
+    place.log2_size = static_cast<std::uint32_t>(std::countr_zero(size));
+    auto* claims = adapter.view().array<CqClaim>(place.offset, ring_bytes(size));
+    auto* entries = reinterpret_cast<CqEntry*>(claims + size);
+    // As if one lap had been made.
+    for (std::uint32_t i = 0; i < size; ++i) {
+        claims[i] = Claim{i - size, Producer::kOwner, 0}.encode();
+        entries[i].state = EntryState::encode(std::uint32_t{i - size}, Phase::kOld);
+    }
+    return place;
+}
+
+void CompletionQueue::release_ring(RingPlace place) {
+    adapter().arena().release(place.offset, ring_bytes(place.size()));
+}
+
+int CompletionQueue::resize(int entries) {
+    if (entries < 1 || entries > static_cast<int>(kMaxCqEntries)) return EINVAL;
+    const std::uint32_t size = ring_size(static_cast<std::uint32_t>(entries));
+    support::MutexLock lock(resize_mutex_);
+    // One that was put off earlier comes first.
+    if (const int cause = finish_replacement(Clock::now() + kRequesterPatience)) return cause;
+    if (const int cause = begin_replacement(size)) return cause;
+    const int cause = finish_replacement(Clock::now() + kRequesterPatience);
+    if (cause != 0) finish_later();
+    return cause;
+}
+
+/// From here on producers put completions into the new ring.
+int CompletionQueue::begin_replacement(std::uint32_t size) {
+    Replacement next;
+    {
+        support::SpinLockGuard guard(lock_);
+        if (!fits(size)) return EINVAL;
+        if (place_.size() == size) return 0;
+        next.before = place_;
+        next.backlog.size = backlog_.left() + ring_.size();
+    }
+    next.size = size;
+    next.backlog.entries = std::make_unique<CqEntry[]>(next.backlog.size);
+    next.storage = SendCompletions::storage(size);
+    Result<RingPlace> place = make_ring(size);
+    if (!place) return place.error();
+    place->turn = 1 - next.before.turn;
+    replacement_ = std::move(next);
+    support::SpinLockGuard guard(lock_);
+    header_->tails[place->turn].position.store(0, std::memory_order_relaxed);
+    header_->heads[place->turn].store(0, std::memory_order_relaxed);
+    header_->ring.store(place->encode(), std::memory_order_seq_cst);
+    place_ = *place;
+    next_ = CompletionRing::at(adapter().view(), index_, place_);
+    return 0;
+}
+
+/// Threads of ours choose the ring under lock_; requesters are waited for.
+int CompletionQueue::finish_replacement(Deadline deadline) {
+    if (replacement_.size == 0) return 0;
+    Adapter& adapter = this->adapter();
+    const auto is_ours = [&](std::uint32_t qp, std::uint32_t) {
+        return adapter.receives_complete_in(qp, index_);
+    };
+    if (!adapter.requesters.wait(deadline, is_ours)) return EBUSY;
+    if (!adapter.wait_for_datagrams(index_, deadline)) return EBUSY;
+    change_over(std::move(replacement_.backlog));
+    SendCompletions::Storage storage = std::move(replacement_.storage);
+    {
+        support::SpinLockGuard guard(lock_);
+        sends_.resize(replacement_.size, storage);
+    }
+    release_ring(replacement_.before);
+    cqe = static_cast<int>(replacement_.size);
+    replacement_.size = 0;
+    return 0;
+}
+
+/// Completions in the new ring are not seen before the old one is done with.
+void CompletionQueue::finish_later() {
+    constexpr std::chrono::milliseconds kPause{10};
+    Adapter* adapter = &this->adapter();
+    const std::uint32_t index = index_;
+    adapter->process().service().at(Clock::now() + kPause, [adapter, index] {
+        support::MutexLock lock(adapter->mutex);
+        const auto found = adapter->completion_queues().find(index);
+        if (found != adapter->completion_queues().end()) found->second->resume_replacement();
+    });
+}
+
+void CompletionQueue::resume_replacement() {
+    if (!resize_mutex_.try_lock()) return finish_later();
+    const support::MutexLock lock(resize_mutex_, support::MutexLock::kTaken);
+    if (finish_replacement(Clock::now()) != 0) finish_later();
+}
+
+/// Nobody writes to the old ring any more: what is not ready in it was claimed by the dead.
+/// Completions in the new one were invisible until now, so that an event which was raised for them
+/// may have been fetched in vain.
+void CompletionQueue::change_over(Backlog backlog) {
+    bool wake = false;
+    {
+        support::SpinLockGuard guard(lock_);
+        std::uint32_t kept = 0;
+        const auto keep = [&](CqEntry& entry, const Standing& standing) {
+            if (standing.phase == Phase::kReady) copy_entry(backlog.entries[kept++], entry);
+        };
+        any_entry_of(backlog_.entries.get(), backlog_.head, backlog_.size, visiting(keep));
+        any_entry_of(ring_, head_, visiting(keep));
+        backlog.size = kept;
+        std::swap(backlog_, backlog);
+        ring_ = next_;
+        next_ = {};
+        head_ = 0;
+        wake = take_request_for_receives();
+    }
+    CompletionChannel* channel = completion_channel();
+    if (wake && channel) channel->wake();
+}
+
+}  // namespace softverbs

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/verbs/completion_ring.hpp"
+
+#include <infiniband/verbs.h>
+
+#include "providers/soft/softverbs/verbs/fault_points.hpp"
+
+namespace softverbs {
+namespace {
+
+/// The words belong to a peer, and nonsense in them must not hold us for ever.
+constexpr int kMaxAttempts = 1 << 20;
+
+}  // namespace
+
+/// One event for one arming: whoever disarms the queue counts the event in the same step, so that
+/// none is lost when the producer dies right after.
+bool take_request_for_event(CqHeader& header, bool solicited) {
+    std::uint64_t word = header.notify.load(std::memory_order_seq_cst);
+    for (;;) {
+        const auto arm = static_cast<Arm>(word & 0xff);
+        if (arm == Arm::kNone || (arm == Arm::kSolicited && !solicited)) return false;
+        const std::uint64_t disarmed = (word & ~std::uint64_t{0xff}) + 0x100;
+        if (header.notify.compare_exchange_weak(word, disarmed, std::memory_order_seq_cst)) {
+            fault_point(FaultPoint::kDisarmed);
+            return true;
+        }
+    }
+}
+
+CompletionRing CompletionRing::of(ArenaView arena, std::uint32_t index) {
+    CompletionRing ring;
+    CqHeader* header = arena.cq(index);
+    if (!header || header->live.load(std::memory_order_acquire) == 0) return ring;
+    const RingPlace place = RingPlace::decode(header->ring.load(std::memory_order_seq_cst));
+    return place.size() <= kMaxCqEntries ? at(arena, index, place) : ring;
+}
+
+CompletionRing CompletionRing::at(ArenaView arena, std::uint32_t index, RingPlace place) {
+    CompletionRing ring;
+    CqHeader* header = arena.cq(index);
+    auto* base = arena.array<std::uint8_t>(place.offset, ring_bytes(place.size()));
+    if (!base) return ring;
+    ring.header_ = header;
+    ring.word_ = place.encode();
+    ring.claims_ = reinterpret_cast<CqClaim*>(base);
+    ring.entries_ = reinterpret_cast<CqEntry*>(base + place.size() * sizeof(CqClaim));
+    ring.mask_ = place.size() - 1;
+    ring.tail_ = &header->tails[place.turn].position;
+    ring.head_ = &header->heads[place.turn];
+    return ring;
+}
+
+/// The tail is stored, not swapped: one that was held up sets it back, and the next to come walks
+/// over what was claimed meanwhile.
+CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer producer) {
+    if (!valid()) return {nullptr, 0};
+    std::uint64_t at = tail_->load(std::memory_order_acquire);
+    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+        CqClaim& word = claims_[at & mask_];
+        std::uint64_t found = word.load(std::memory_order_acquire);
+        const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(found >> 32) -
+                                                     static_cast<std::uint32_t>(at));
+        if (ahead >= 0) {
+            // Whole laps. Nonsense would have us touch, and so fill, page after page.
+            if ((static_cast<std::uint32_t>(ahead) & mask_) != 0) break;
+            at += static_cast<std::uint32_t>(ahead) + 1;
+            continue;
+        }
+        if (at - seen_head_ > mask_) {
+            seen_head_ = head_->load(std::memory_order_acquire);
+            if (at - seen_head_ > mask_) break;
+        }
+        const Claim mine{static_cast<std::uint32_t>(at), producer, qp_num};
+        if (word.compare_exchange_strong(found, mine.encode(), std::memory_order_acq_rel)) {
+            fault_point(FaultPoint::kCompletionClaimed);
+            tail_->store(at + 1, std::memory_order_release);
+            fault_point(FaultPoint::kTailMoved);
+            return {&entries_[at & mask_], at};
+        }
+    }
+    return {nullptr, 0};
+}
+
+}  // namespace softverbs

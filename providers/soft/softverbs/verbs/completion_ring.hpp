@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The ring of a completion queue, in its owner's arena: many producers in many processes, one
+/// consumer at a time. What the owner's own requests complete does not come here
+/// (send_completions.hpp).
+///
+/// A producer claims the position at the tail by compare-and-swap, fills the entry, and makes it
+/// ready. It may die between any two of its stores: after the claim and before the tail moves,
+/// whoever meets the claim goes on to the next position; after that and before the entry is ready,
+/// the consumer waits at the entry until the owner, who finds by the queue pair's number what was
+/// claimed and not published, makes it void (CompletionQueue::settle_receives); after that and
+/// before the request for an event is taken, the owner's next look finds the entry (repeat_wake).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "providers/soft/softverbs/verbs/arena.hpp"
+#include "providers/soft/softverbs/verbs/fault_points.hpp"
+
+namespace softverbs {
+
+/// Entries of the ring of a completion queue for which so many were asked.
+inline std::uint32_t ring_size(std::uint32_t entries) {
+    constexpr std::uint32_t kSmallest = 16;
+    return std::max(kSmallest, std::bit_ceil(entries));
+}
+
+/// Who publishes: a thread of the owner, or the requester of one of its queue pairs.
+enum class Producer : std::uint32_t { kOwner, kRequester };
+
+struct Claim {
+    std::uint32_t position;
+    Producer producer;
+    std::uint32_t qp_num;
+
+    static Claim decode(std::uint64_t word) {
+        const auto low = static_cast<std::uint32_t>(word);
+        return {static_cast<std::uint32_t>(word >> 32), static_cast<Producer>(low >> 29 & 1),
+                low & 0xffffff};
+    }
+    std::uint64_t encode() const {
+        return std::uint64_t{position} << 32 | static_cast<std::uint32_t>(producer) << 29 |
+               (qp_num & 0xffffff);
+    }
+};
+
+struct EntryState {
+    std::uint32_t position;
+    Phase phase;
+
+    static EntryState decode(std::uint64_t word) {
+        return {static_cast<std::uint32_t>(word >> 32),
+                static_cast<Phase>(static_cast<std::uint32_t>(word) >> 30)};
+    }
+    static std::uint64_t encode(std::uint64_t position, Phase phase) {
+        return position << 32 | static_cast<std::uint64_t>(phase) << 30;
+    }
+};
+
+/// The completion of a receive, as a producer fills it in.
+struct Completion {
+    std::uint32_t byte_len = 0;
+    std::uint32_t imm_data = 0;
+    std::uint32_t qp_num = 0;  ///< the owner's queue pair
+    std::uint32_t src_qp = 0;
+    std::uint32_t position = 0;
+    std::uint8_t status = 0;
+    std::uint8_t opcode = 0;
+    std::uint8_t wc_flags = 0;
+    std::uint8_t flags = 0;
+};
+
+/// The consumer has asked for an event, of which this completion is worth one. @return true once
+/// for each request: the caller then wakes the channel.
+bool take_request_for_event(CqHeader& header, bool solicited);
+inline bool take_arming(CqHeader& header, bool solicited) {
+    if ((header.notify.load(std::memory_order_seq_cst) & 0xff) == 0) return false;
+    return take_request_for_event(header, solicited);
+}
+
+/// Bytes of a ring in the heap of an arena.
+constexpr std::uint64_t ring_bytes(std::uint32_t size) {
+    return std::uint64_t{size} * (sizeof(CqClaim) + sizeof(CqEntry));
+}
+
+/// Somebody's ring, its place and size checked. The owner may replace it: a producer asks before
+/// each completion whether what it knows is_current(), and what it found stays until it says that
+/// it has finished (QpEntry::busy, or the locks of the owner's queue pair). One thread at a time.
+class CompletionRing {
+  public:
+    /// An entry that its producer has claimed; `entry` is nullptr when the ring is full.
+    struct Place {
+        CqEntry* entry;
+        std::uint64_t position;
+    };
+
+    CompletionRing() = default;
+    /// @return a ring for which valid() is false when the header makes no sense.
+    static CompletionRing of(ArenaView arena, std::uint32_t index);
+    /// The owner's own, whose place it knows without asking the arena.
+    static CompletionRing at(ArenaView arena, std::uint32_t index, RingPlace place);
+
+    bool valid() const { return header_ != nullptr; }
+    bool is_current() const { return header_->ring.load(std::memory_order_seq_cst) == word_; }
+    CqEntry& entry(std::uint64_t position) const { return entries_[position & mask_]; }
+    CqClaim& claim_word(std::uint64_t position) const { return claims_[position & mask_]; }
+    std::uint32_t size() const { return mask_ + 1; }
+    /// How far the consumer has come.
+    std::uint64_t head() const { return head_->load(std::memory_order_acquire); }
+    /// By the consumer: all before `position` may be used anew.
+    void set_head(std::uint64_t position) const {
+        head_->store(position, std::memory_order_release);
+    }
+
+    Place claim(std::uint32_t qp_num, Producer producer);
+    /// Makes a claimed entry visible. @return whether the consumer had armed the queue for such an
+    /// event: the caller then wakes its channel, once.
+    bool publish(Place place, const Completion& completion) const;
+
+  private:
+    CqHeader* header_ = nullptr;
+    std::atomic<std::uint64_t>* tail_ = nullptr;
+    std::atomic<std::uint64_t>* head_ = nullptr;
+    CqClaim* claims_ = nullptr;
+    CqEntry* entries_ = nullptr;
+    std::uint32_t mask_ = 0;
+    std::uint64_t word_ = 0;       ///< CqHeader::ring
+    std::uint64_t seen_head_ = 0;  ///< read again only when the ring looks full
+};
+
+inline bool CompletionRing::publish(Place place, const Completion& completion) const {
+    CqEntry& entry = *place.entry;
+    entry.byte_len = completion.byte_len;
+    entry.imm_data = completion.imm_data;
+    entry.qp_num = completion.qp_num;
+    entry.src_qp = completion.src_qp;
+    fault_point(FaultPoint::kCompletionHalfWritten);
+    entry.position = completion.position;
+    entry.status = completion.status;
+    entry.opcode = completion.opcode;
+    entry.wc_flags = completion.wc_flags;
+    entry.flags = completion.flags;
+    fault_point(FaultPoint::kCompletionWritten);
+    // An exchange, not a store: it must be visible before we look whether the queue is armed.
+    entry.state.exchange(EntryState::encode(place.position, Phase::kReady),
+                         std::memory_order_seq_cst);
+    fault_point(FaultPoint::kCompletionPublished);
+    const bool solicited = (completion.flags & kSolicited) != 0 || completion.status != 0;
+    return take_arming(*header_, solicited);
+}
+
+}  // namespace softverbs

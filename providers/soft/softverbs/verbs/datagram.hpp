@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Unreliable datagrams. Behind its ring of receives a datagram queue pair keeps a place for one
+/// whole message per receive, and so does a shared receive queue for its datagram queue pairs: the
+/// requester writes there, and poll_cq copies it out. So it takes no
+/// right to reach the receiver's memory, and nobody waits for anybody's copy.
+///
+/// A datagram queue pair has many requesters, of which one at a time is at work: QpEntry::busy
+/// holds the number of the queue pair for which it is. When that one's process dies, the owner
+/// undoes what it left half done and lets the next one in.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+
+#include "providers/soft/softverbs/verbs/address_handle.hpp"
+#include "providers/soft/softverbs/verbs/datagram_targets.hpp"
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
+#include "providers/soft/softverbs/verbs/transfer.hpp"
+
+namespace softverbs {
+
+/// A requester's turn at a datagram queue pair. Gives up after a time that no living holder needs.
+class Turn {
+  public:
+    Turn(QpEntry& entry, std::uint32_t requester);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    bool held() const { return held_; }
+
+  private:
+    QpEntry& entry_;
+    bool held_ = false;
+};
+
+/// Waits until the turn that a requester has at a queue pair of this process, if any, has ended, or
+/// the requester has. The next one sees what has changed before.
+/// @return false at the deadline.
+bool turn_is_over(const QpEntry& entry, Process& process, Deadline deadline);
+
+/// The sending half of a datagram queue pair. All of it under the queue pair's send_lock.
+class DatagramSender {
+  public:
+    explicit DatagramSender(QueuePair& qp) : qp_(qp), targets_(qp) {}
+
+    /// Carries out one request: done, or Progress::kUnresolved when it has to wait until its
+    /// destination has been found.
+    Outcome send(const SendWork& work);
+    DatagramTargets& targets() { return targets_; }
+
+  private:
+    bool plan(const SendWork& work);
+    bool fetch(const SendWork& work);
+    Outcome send_to(std::uint32_t qp_num, const SendWork& work);
+    void deliver(DatagramTarget& target, const SendWork& work);
+    bool may_enter(DatagramTarget& target, const SendWork& work) const;
+    struct Taken {
+        std::uint32_t slot = 0;
+        ibv_wc_status status = IBV_WC_SUCCESS;
+    };
+    static bool take_receive(const Target& target, std::uint64_t length, Taken& taken);
+    static bool take_shared(const Target& target, std::uint64_t length, Taken& taken);
+    static ibv_wc_status check_receive(const Target& target, ReceiveSlot& receive,
+                                       std::uint64_t length);
+    void write(DatagramSlot& slot, const SendWork& work) const;
+    void publish(DatagramTarget& to, std::uint32_t slot, ibv_wc_status status,
+                 const SendWork& work) const;
+
+    QueuePair& qp_;
+    DatagramTargets targets_;
+    Plan plan_;  ///< what the request at hand sends; no remote ranges
+};
+
+}  // namespace softverbs

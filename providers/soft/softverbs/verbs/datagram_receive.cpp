@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The receiving half of a datagram queue pair.
+#include <algorithm>
+#include <cstring>
+
+#include "providers/soft/softverbs/verbs/datagram.hpp"
+#include "providers/soft/softverbs/verbs/memory_regions.hpp"
+#include "providers/soft/softverbs/verbs/query.hpp"
+
+namespace softverbs {
+
+std::uint64_t QueuePair::receive_bytes() const {
+    const std::uint64_t message = qp_type == IBV_QPT_UD ? sizeof(DatagramSlot) : 0;
+    return std::uint64_t{receives_.size} * (receives_.stride + message);
+}
+
+const DatagramSlot* QueuePair::datagram_slot(std::uint32_t position) const {
+    if (const SharedReceiveQueue* shared = shared_queue()) return shared->message(position);
+    const std::uint8_t* slots = receives_.slots + std::size_t{receives_.size} * receives_.stride;
+    return reinterpret_cast<const DatagramSlot*>(slots) + (position & (receives_.size - 1));
+}
+
+void QueuePair::describe_datagram(const CqEntry& entry, ibv_wc& wc) const {
+    wc.slid = lid_of(adapter_.process());
+    const DatagramSlot* const slot = datagram_slot(entry.position);
+    wc.sl = slot ? slot->sl & 15 : 0;
+}
+
+/// The route header, then the message. Without a header its place stays as it was. As with
+/// deliver_payload(), what stands in the slot may be anybody's.
+int QueuePair::deliver_datagram(const CqEntry& entry) {
+    const ReceiveRing& ring = srq ? shared_queue()->ring() : receives_;
+    const DatagramSlot* const slot = datagram_slot(entry.position);
+    ReceiveSlot* const receive = ring.slot(entry.position);
+    if (!slot || !receive) return 0;
+    order_after_post(*receive);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(slot);
+    const std::uint32_t begin = (entry.wc_flags & IBV_WC_GRH) != 0 ? 0 : sizeof slot->grh;
+    const auto end =
+        std::min<std::uint32_t>(entry.byte_len, sizeof slot->grh + sizeof slot->payload);
+    const std::uint32_t count = std::min(receive->num_sge, ring.max_sge);
+    Places places;
+    std::uint32_t at = 0;
+    for (std::uint32_t i = 0; i < count && at < end; ++i) {
+        const Segment segment = slot_segments(receive)[i];
+        const std::uint32_t part = std::min(segment.length, end - at);
+        const std::uint32_t skipped = std::min(part, begin - std::min(at, begin));
+        if (part != skipped && !add_place(places, segment, skipped, part - skipped)) return 0;
+        at += part;
+    }
+    return places.count != 0 ? fill_places(places, bytes + begin) : 0;
+}
+
+bool turn_is_over(const QpEntry& entry, Process& process, Deadline deadline) {
+    constexpr int kTurnsBeforeDoubt = 4096;
+    const std::uint32_t begun = entry.turn.load(std::memory_order_seq_cst);
+    for (int turns = 0; begun != 0 && entry.turn.load(std::memory_order_seq_cst) == begun;
+         relax(turns)) {
+        if (turns % kTurnsBeforeDoubt != kTurnsBeforeDoubt - 1) continue;
+        if (process.owner_has_ended(begun)) return true;
+        if (Clock::now() >= deadline) return false;
+    }
+    return true;
+}
+
+void QueuePair::end_orphaned_turn() {
+    if (qp_type != IBV_QPT_UD) return;
+    const std::uint32_t holder = entry_->turn.load(std::memory_order_acquire);
+    if (holder != 0 && adapter_.process().owner_has_ended(holder)) end_turn(holder);
+}
+
+/// The receive that a dead requester took and did not complete is the next one's.
+void QueuePair::end_turn(std::uint32_t holder) {
+    support::SpinLockGuard lock(receive_lock_);
+    if (entry_->turn.load(std::memory_order_acquire) != holder) return;  // another thread of ours
+    if (SharedReceiveQueue* shared = shared_queue())
+        settle_shared(*shared);
+    else
+        settle_ring();
+    entry_->turn.store(0, std::memory_order_seq_cst);
+}
+
+void QueuePair::settle_ring() {
+    std::uint32_t completed = 0;
+    // Entries of the queue are what peers wrote there.
+    const std::uint32_t published = receive_queue().settle_receives(
+        qp_num, [&] { completed = receive_completed_.load(std::memory_order_relaxed); });
+    entry_->consumed.store(completed + std::min(published, receive_posted_ - completed));
+}
+
+void QueuePair::settle_shared(SharedReceiveQueue& shared) {
+    receive_queue().settle_receives(
+        qp_num, [] {}, [&shared](std::uint32_t slot) { shared.note_completed(slot); });
+    shared.each_taken(qp_num, [&shared](std::uint32_t slot, bool completes) {
+        if (!completes) shared.put_back(slot);
+    });
+}
+
+bool QueuePair::datagram_peer_died(const Peer& peer) {
+    datagrams_->targets().forget(peer);
+    const std::uint32_t holder = entry_->turn.load(std::memory_order_acquire);
+    if (holder != 0 && ArenaView(peer.arena(), peer.arena_size()).qp_index(holder) >= 0)
+        end_turn(holder);
+    return false;
+}
+
+void QueuePair::destination_found(std::uint32_t number, Result<Target> found) {
+    support::SpinLockGuard lock(send_lock_);
+    if (!datagrams_) return;
+    datagrams_->targets().resolved(number, std::move(found));
+    drain();
+}
+
+}  // namespace softverbs

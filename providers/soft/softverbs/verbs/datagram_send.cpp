@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <endian.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "providers/soft/softverbs/verbs/completion_ring.hpp"
+#include "providers/soft/softverbs/verbs/datagram.hpp"
+#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/verbs/memory_regions.hpp"
+#include "providers/soft/softverbs/verbs/payload.hpp"
+#include "providers/soft/softverbs/verbs/query.hpp"
+#include "providers/soft/softverbs/verbs/take_shared_receive.hpp"
+
+namespace softverbs {
+namespace {
+
+/// A turn takes microseconds; its holder may have lost its core, or be dead and not yet undone.
+constexpr std::chrono::seconds kLongestTurn{1};
+constexpr int kTurnsBeforeClock = 1024;
+
+/// A key whose highest bit is set stands for the sender's own.
+constexpr std::uint32_t kControlledKey = 0x80000000;
+
+constexpr std::uint8_t kNextHeader = 0x1b;
+/// What stands between the route header and the payload, and behind it: transport and datagram
+/// headers, checksum.
+constexpr std::uint32_t kOtherHeaders = 12 + 8 + 4;
+
+}  // namespace
+
+Turn::Turn(QpEntry& entry, std::uint32_t requester) : entry_(entry) {
+    Deadline patience{};
+    for (int turns = 0;; relax(turns)) {
+        std::uint32_t nobody = 0;
+        held_ = entry_.turn.compare_exchange_strong(nobody, requester, std::memory_order_seq_cst);
+        if (held_) {
+            fault_point(FaultPoint::kTransferMarked);
+            return;
+        }
+        if (turns % kTurnsBeforeClock != kTurnsBeforeClock - 1) continue;
+        if (patience == Deadline{}) patience = Clock::now() + kLongestTurn;
+        if (Clock::now() > patience) return;
+    }
+}
+
+Turn::~Turn() {
+    if (!held_) return;
+    entry_.turn.store(0, std::memory_order_release);
+    fault_point(FaultPoint::kTransferEnded);
+}
+
+Outcome DatagramSender::send(const SendWork& work) {
+    if (work.length > kDatagramMtu) return done(IBV_WC_LOC_LEN_ERR);
+    if (!plan(work) || !fetch(work)) return done(IBV_WC_LOC_PROT_ERR);
+    if (!work.address->is_reachable) return done(IBV_WC_SUCCESS);
+    return send_to(static_cast<std::uint32_t>(work.remote_addr), work);
+}
+
+bool DatagramSender::plan(const SendWork& work) {
+    plan_.num_local = work.num_segments;
+    plan_.length = work.length;
+    for (std::uint32_t i = 0; i < work.num_segments; ++i) {
+        const Segment& segment = work.segments[i];
+        plan_.local[i] = {
+            segment.address, segment.length, {}, reinterpret_cast<std::uint8_t*>(segment.address)};
+        if (work.is_inline() || segment.length == 0) continue;
+        const CheckedRange range = check_own_key(qp_.adapter(), segment.key, qp_.domain().number(),
+                                                 0, segment.address, segment.length);
+        if (!range.permitted) return false;
+        plan_.local[i] = {range.address, segment.length, range.shared, nullptr};
+    }
+    return true;
+}
+
+/// Before a turn is taken. The kernel reads memory that is not shared from birth, and finds out
+/// what the program has taken away.
+bool DatagramSender::fetch(const SendWork& work) {
+    const Adapter& adapter = qp_.adapter();
+    if (resolve_local(adapter.own_pages(), plan_)) return true;
+    if (read_into_file(adapter.arena_fd(), qp_.staging(), plan_.locals()) != 0) return false;
+    plan_.num_local = 1;
+    plan_.local[0] = {0, work.length, {}, adapter.view().base() + qp_.staging()};
+    return true;
+}
+
+Outcome DatagramSender::send_to(std::uint32_t qp_num, const SendWork& work) {
+    DatagramTarget& target = targets_.find(qp_num);
+    if (target.state == DatagramTarget::State::kAsked)
+        return {Progress::kUnresolved, IBV_WC_SUCCESS};
+    if (target.state == DatagramTarget::State::kBound) deliver(target, work);
+    return done(IBV_WC_SUCCESS);
+}
+
+/// What the target does not take is lost, and nobody is told.
+void DatagramSender::deliver(DatagramTarget& target, const SendWork& work) {
+    QpEntry& entry = *target.target.entry;
+    const Turn turn(entry, qp_.qp_num);
+    if (!turn.held()) return target.target.kick_qp();  // its owner knows whether the holder lives
+    if (!may_enter(target, work)) return;
+    Taken taken;
+    if (!take_receive(target.target, work.length, taken)) return;
+    DatagramSlot* const message = target.message(taken.slot);
+    if (!message) return;
+    if (taken.status == IBV_WC_SUCCESS) write(*message, work);
+    publish(target, taken.slot, taken.status, work);
+    if (taken.status == IBV_WC_SUCCESS) return;
+    entry.fault.store(Fault::kLocalError, std::memory_order_seq_cst);
+    target.target.kick_qp();
+}
+
+bool DatagramSender::may_enter(DatagramTarget& target, const SendWork& work) const {
+    const QpEntry& entry = *target.target.entry;
+    const std::uint32_t key =
+        (work.rkey & kControlledKey) != 0 ? qp_.entry().qkey.load() : work.rkey;
+    return target.is_current() &&
+           entry.readiness.load(std::memory_order_seq_cst) == Readiness::kReady &&
+           entry.qkey.load(std::memory_order_acquire) == key;
+}
+
+/// A receive that is too short waits for a message that fits.
+bool DatagramSender::take_receive(const Target& target, std::uint64_t length, Taken& taken) {
+    if (target.receives.shared) return take_shared(target, length, taken);
+    taken.slot = target.entry->consumed.load(std::memory_order_relaxed);
+    ReceiveSlot& receive = *target.receives.slot(taken.slot);
+    if (receive.taker.load(std::memory_order_seq_cst) != (kSlotPosted | taken.slot)) return false;
+    taken.status = check_receive(target, receive, length);
+    return taken.status != IBV_WC_LOC_LEN_ERR;
+}
+
+bool DatagramSender::take_shared(const Target& target, std::uint64_t length, Taken& taken) {
+    bool limit_reached = false;
+    const auto fits = [&](ReceiveSlot& receive) {
+        taken.status = check_receive(target, receive, length);
+        return taken.status != IBV_WC_LOC_LEN_ERR;
+    };
+    const ReceiveSlot* const receive =
+        take_shared_receive(target.receives, target.qp_num, taken.slot, limit_reached, fits);
+    if (limit_reached) target.kick_srq();
+    return receive != nullptr;
+}
+
+/// Whether the receive can take so much behind the route header.
+ibv_wc_status DatagramSender::check_receive(const Target& target, ReceiveSlot& receive,
+                                            std::uint64_t length) {
+    const SrqHeader* const shared = target.receives.shared;
+    const std::uint32_t pd = shared ? shared->pd : target.entry->pd;
+    const std::uint32_t count = std::min(receive.num_sge, target.receives.max_sge);
+    std::uint64_t left = sizeof(ibv_grh) + length;
+    for (std::uint32_t i = 0; i < count && left != 0; ++i) {
+        const Segment segment = slot_segments(&receive)[i];
+        const std::uint64_t part = std::min<std::uint64_t>(segment.length, left);
+        if (part == 0) continue;
+        const CheckedRange range =
+            check_key(target.arena, segment.key, pd, IBV_ACCESS_LOCAL_WRITE, segment.address, part);
+        if (!range.permitted) return IBV_WC_LOC_PROT_ERR;
+        left -= part;
+    }
+    return left == 0 ? IBV_WC_SUCCESS : IBV_WC_LOC_LEN_ERR;
+}
+
+void DatagramSender::write(DatagramSlot& slot, const SendWork& work) const {
+    const AddressVector& address = *work.address;
+    slot.sl = address.sl;
+    if (address.is_global) {
+        const bool has_immediate = work.opcode == IBV_WR_SEND_WITH_IMM;
+        const std::uint64_t padded = (work.length + 3) / 4 * 4;
+        slot.grh.version_tclass_flow = address.version_tclass_flow;
+        slot.grh.paylen =
+            htobe16(static_cast<std::uint16_t>(padded + kOtherHeaders + (has_immediate ? 4 : 0)));
+        slot.grh.next_hdr = kNextHeader;
+        slot.grh.hop_limit = address.hop_limit;
+        slot.grh.sgid = gid_of(qp_.adapter().process());
+        slot.grh.dgid = address.dgid;
+    }
+    gather(slot.payload, plan_.locals());
+    fault_point(FaultPoint::kPayloadPlaced);
+}
+
+void DatagramSender::publish(DatagramTarget& to, std::uint32_t slot, ibv_wc_status status,
+                             const SendWork& work) const {
+    Target& target = to.target;
+    Completion completion;
+    completion.byte_len = static_cast<std::uint32_t>(sizeof(ibv_grh) + work.length);
+    completion.qp_num = target.qp_num;
+    completion.src_qp = qp_.qp_num;
+    completion.position = slot;
+    completion.status = static_cast<std::uint8_t>(status);
+    if (status == IBV_WC_SUCCESS) completion.flags = kInSlot;
+    if ((work.flags & IBV_SEND_SOLICITED) != 0) completion.flags |= kSolicited;
+    if (work.address->is_global) completion.wc_flags |= IBV_WC_GRH;
+    if (work.opcode == IBV_WR_SEND_WITH_IMM) {
+        completion.imm_data = work.imm_data;
+        completion.wc_flags |= IBV_WC_WITH_IMM;
+    }
+    CompletionRing& ring = target.completion_ring();
+    const CompletionRing::Place place = ring.claim(target.qp_num, Producer::kRequester);
+    if (!target.receives.shared) target.entry->consumed.store(slot + 1, std::memory_order_release);
+    fault_point(FaultPoint::kReceiveConsumed);
+    if (!place.entry) {
+        target.completions->overrun.store(1, std::memory_order_release);
+        return target.kick_cq();
+    }
+    if (ring.publish(place, completion)) target.wake_channel();
+    if (status == IBV_WC_SUCCESS) qp_.note_unplaced(place.position, to.unplaced);
+}
+
+}  // namespace softverbs

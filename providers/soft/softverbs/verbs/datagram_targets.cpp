@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/verbs/datagram_targets.hpp"
+
+#include <chrono>
+
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
+
+namespace softverbs {
+namespace {
+
+/// A number that nobody had may be somebody's soon; asking for each message would cost too much.
+constexpr std::chrono::milliseconds kAbsence{10};
+
+void tell(Adapter& adapter, std::uint32_t asker, std::uint32_t wanted, Result<Target> found) {
+    support::MutexLock lock(adapter.mutex);
+    if (QueuePair* qp = adapter.find_qp(asker)) qp->destination_found(wanted, std::move(found));
+}
+
+/// Service thread. Nothing here waits: the link to a process that we do not know yet is made by and
+/// by.
+void resolve(Adapter& adapter, std::uint32_t asker, std::uint32_t wanted) {
+    const Result<MemberRef> owner = adapter.process().index().owner_of_block(wanted / kQpsPerBlock);
+    if (!owner) return tell(adapter, asker, wanted, tl::unexpected<int>(owner.error()));
+    adapter.process().find_peer(*owner, [&adapter, asker, wanted](auto peer) {
+        Result<Target> found =
+            peer ? Target::bind(adapter, wanted) : tl::unexpected<int>(peer.error());
+        tell(adapter, asker, wanted, std::move(found));
+    });
+}
+
+}  // namespace
+
+/// They follow a private ring of receives.
+bool DatagramTarget::find_messages() {
+    const ReceiveRing& ring = target.receives;
+    if (target.entry->qp_type != IBV_QPT_UD) return false;
+    if (ring.shared) {
+        sections = target.arena.array<std::atomic<std::uint64_t>>(
+            target.entry->ring_offset, kMaxSrqSections * sizeof(std::uint64_t));
+        return sections != nullptr;
+    }
+    const auto begin = static_cast<std::uint64_t>(ring.slots - target.arena.base());
+    slots = target.arena.array<DatagramSlot>(begin + std::uint64_t{ring.size} * ring.stride,
+                                             std::uint64_t{ring.size} * sizeof(DatagramSlot));
+    return slots != nullptr;
+}
+
+DatagramSlot* DatagramTarget::message(std::uint32_t slot) const {
+    const ReceiveRing& ring = target.receives;
+    if (!ring.shared) return slots + (slot & (ring.size - 1));
+    const SectionPlace place = SectionPlace::of(slot, ring.size);
+    if (place.section >= kMaxSrqSections) return nullptr;
+    auto* const section =
+        target.arena.array<DatagramSlot>(sections[place.section].load(std::memory_order_acquire),
+                                         std::uint64_t{place.size} * sizeof(DatagramSlot));
+    return section ? section + place.index : nullptr;
+}
+
+DatagramTarget& DatagramTargets::find(std::uint32_t qp_num) {
+    Recent& recent = recent_[qp_num % kRecent];
+    if (!recent.target || recent.qp_num != qp_num) {
+        auto known = targets_.find(qp_num);
+        if (known == targets_.end()) {
+            // Without memory for the question nobody waits for the answer.
+            ask(qp_num);
+            known = targets_.emplace(qp_num, std::make_unique<DatagramTarget>()).first;
+        }
+        recent = {qp_num, known->second.get()};
+    }
+    DatagramTarget& target = *recent.target;
+    const bool is_outdated =
+        target.state == DatagramTarget::State::kBound
+            ? !target.is_current()
+            : target.state == DatagramTarget::State::kAbsent && Clock::now() >= target.ask_again;
+    if (is_outdated) {
+        ask(qp_num);
+        target = DatagramTarget{};
+    }
+    return target;
+}
+
+void DatagramTargets::ask(std::uint32_t qp_num) {
+    const CancellationDisabled guard;
+    Adapter* adapter = &qp_.adapter();
+    adapter->process().service().post(
+        [adapter, asker = qp_.qp_num, qp_num] { resolve(*adapter, asker, qp_num); });
+}
+
+void DatagramTargets::resolved(std::uint32_t qp_num, Result<Target> found) {
+    const auto entry = targets_.find(qp_num);
+    if (entry == targets_.end()) return;
+    DatagramTarget& target = *entry->second;
+    target.state = DatagramTarget::State::kAbsent;
+    target.ask_again = Clock::now() + kAbsence;
+    if (!found) return;
+    target.target = std::move(*found);
+    if (target.find_messages())
+        target.state = DatagramTarget::State::kBound;
+    else
+        target.target = {};
+}
+
+void DatagramTargets::stop_waiting() {
+    for (const auto& [qp_num, target] : targets_) {
+        if (target->state == DatagramTarget::State::kAsked)
+            target->state = DatagramTarget::State::kSilent;
+    }
+}
+
+bool DatagramTargets::look_after_placement() {
+    bool again = false;
+    for (const auto& [qp_num, target] : targets_) {
+        if (target->state == DatagramTarget::State::kBound && target->unplaced.look(target->target))
+            again = true;
+    }
+    return again;
+}
+
+void DatagramTargets::forget(const Peer& peer) {
+    for (auto at = targets_.begin(); at != targets_.end();) {
+        const bool is_of_peer = at->second->state == DatagramTarget::State::kBound &&
+                                at->second->target.peer.get() == &peer;
+        if (!is_of_peer) {
+            ++at;
+            continue;
+        }
+        recent_[at->first % kRecent] = {};
+        at = targets_.erase(at);
+    }
+}
+
+}  // namespace softverbs

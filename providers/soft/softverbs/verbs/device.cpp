@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The device list, open and close.
+#include <infiniband/verbs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "providers/soft/softverbs/verbs/completion_queue.hpp"
+#include "providers/soft/softverbs/verbs/context.hpp"
+#include "providers/soft/softverbs/verbs/extended_objects.hpp"
+#include "providers/soft/softverbs/verbs/memory_windows.hpp"
+#include "providers/soft/softverbs/verbs/query.hpp"
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
+#include "providers/soft/softverbs/verbs/shared_receive_queue.hpp"
+
+namespace softverbs {
+namespace {
+
+/// libmlx5 and libefa look at what the real library keeps behind every ibv_device to see whether it
+/// is theirs: zeros say that it is not.
+struct Device {
+    ibv_device device;
+    char behind[512];
+};
+
+Device make_device() {
+    Device made{};
+    made.device.node_type = IBV_NODE_CA;
+    made.device.transport_type = IBV_TRANSPORT_IB;
+    std::strcpy(made.device.name, "soft0");
+    std::strcpy(made.device.dev_name, "softverbs0");
+    std::strcpy(made.device.dev_path, "/sys/class/infiniband_verbs/softverbs0");
+    std::strcpy(made.device.ibdev_path, "/sys/class/infiniband/soft0");
+    return made;
+}
+
+/// There is one, and it stays as long as the library is loaded: programs compare its address and
+/// use it after freeing the list.
+ibv_device* device() {
+    static Device only = make_device();
+    return &only.device;
+}
+
+int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
+    return CompletionQueue::of(cq).poll(count, wc);
+}
+int req_notify_cq(ibv_cq* cq, int solicited_only) {
+    return CompletionQueue::of(cq).arm(solicited_only != 0);
+}
+int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad) {
+    return also_errno(QueuePair::of(qp).post_send(wr, bad));
+}
+int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad) {
+    return also_errno(QueuePair::of(qp).post_receive(wr, bad));
+}
+int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad) {
+    return also_errno(SharedReceiveQueue::of(srq).post(wr, bad));
+}
+
+ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
+    const CancellationDisabled guard;
+    try {
+        return MemoryWindow::create(ProtectionDomain::of(pd), type);
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* request) {
+    return also_errno(QueuePair::of(qp).bind(*mw, *request));
+}
+int dealloc_mw(ibv_mw* mw) {
+    const CancellationDisabled guard;
+    return also_errno(MemoryWindow::destroy(&MemoryWindow::of(mw)));
+}
+
+/// Unlike the other inline functions of verbs.h, ibv_close_xrcd calls its slot unseen.
+int close_xrcd(ibv_xrcd*) {
+    return also_errno(EOPNOTSUPP);
+}
+
+void fill_operations(Context& context) {
+    context.verbs.sz = sizeof(verbs_context);
+    context.verbs.query_port = query_port_attributes;
+    context.verbs.query_device_ex = query_device_extended;
+    context.verbs.create_cq_ex = create_extended_cq;
+    context.verbs.create_qp_ex = create_extended_qp;
+    context.verbs.close_xrcd = close_xrcd;
+    ibv_context& verbs = context.verbs.context;
+    verbs.device = device();
+    verbs.abi_compat = __VERBS_ABI_IS_EXTENDED;
+    verbs.cmd_fd = -1;
+    verbs.num_comp_vectors = 1;
+    verbs.ops.alloc_mw = alloc_mw;
+    verbs.ops.bind_mw = bind_mw;
+    verbs.ops.dealloc_mw = dealloc_mw;
+    verbs.ops.poll_cq = poll_cq;
+    verbs.ops.req_notify_cq = req_notify_cq;
+    verbs.ops.post_send = post_send;
+    verbs.ops.post_recv = post_recv;
+    verbs.ops.post_srq_recv = post_srq_recv;
+    pthread_mutex_init(&verbs.mutex, nullptr);
+}
+
+ibv_context* open_context() {
+    auto context = std::make_unique<Context>();
+    const int fd = context->events.open();
+    if (fd < 0) return nullptr;
+    Result<std::shared_ptr<Adapter>> adapter = Adapter::join();
+    if (!adapter) {
+        errno = adapter.error();
+        return nullptr;
+    }
+    context->adapter = *adapter;
+    fill_operations(*context);
+    context->verbs.context.async_fd = fd;
+    return context.release()->handle();
+}
+
+}  // namespace
+
+bool is_soft(const ibv_context& context) {
+    return context.device == device();
+}
+
+}  // namespace softverbs
+
+extern "C" {
+
+#undef ibv_get_device_list
+ibv_device** ibv_get_device_list(int* count) {
+    auto** list = static_cast<ibv_device**>(std::calloc(2, sizeof(ibv_device*)));
+    if (count) *count = list ? 1 : 0;
+    if (list) list[0] = softverbs::device();
+    return list;
+}
+
+void ibv_free_device_list(ibv_device** list) {
+    std::free(list);
+}
+
+const char* ibv_get_device_name(ibv_device* device) {
+    return device->name;
+}
+
+int ibv_get_device_index(ibv_device*) {
+    return -1;  // the number of a kernel device, which this is not
+}
+
+ibv_context* ibv_open_device(ibv_device* device) {
+    const softverbs::CancellationDisabled guard;
+    if (device != softverbs::device()) {
+        errno = ENODEV;
+        return nullptr;
+    }
+    try {
+        return softverbs::open_context();
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+
+int ibv_close_device(ibv_context* context) {
+    const softverbs::CancellationDisabled guard;
+    softverbs::Context* mine = &softverbs::Context::of(context);
+    std::shared_ptr<softverbs::Adapter> adapter = mine->adapter;
+    pthread_mutex_destroy(&context->mutex);
+    delete mine;
+    softverbs::Adapter::leave(std::move(adapter));
+    return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/verbs/diagnosis.hpp"
+
+#include "providers/soft/softverbs/verbs/memory_regions.hpp"
+#include "providers/soft/softverbs/verbs/peer_image.hpp"
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
+
+namespace softverbs {
+namespace {
+
+/// An entry may be given to another region while it is looked at here, without the mark of a
+/// transfer, which keeps it as it is. What is read then makes a wrong message, and nothing worse.
+#define READS_ENTRY __attribute__((no_sanitize("thread")))
+
+/// The part of a window's key that stays the same for the window's life.
+constexpr std::uint32_t kWindowsPart = ~std::uint32_t{0xff};
+
+READS_ENTRY bool is_window(const MrEntry& entry) {
+    return entry.kind != KeyKind::kRegion;
+}
+
+/// The generations of an entry count up, so an earlier one has been given to somebody.
+READS_ENTRY bool was_given(const MrEntry& entry, std::uint32_t key) {
+    if (entry.last_key == 0) return false;
+    if (is_window(entry) && (key & kWindowsPart) == (entry.last_key & kWindowsPart)) return true;
+    return key <= entry.last_key;
+}
+
+verbs::QueuePairFailure failure_of(verbs::FailureCause cause, const Asked& asked) {
+    verbs::QueuePairFailure failure{};
+    failure.cause = cause;
+    failure.key = asked.key;
+    failure.rights = asked.rights;
+    failure.address = asked.address;
+    failure.length = asked.length;
+    return failure;
+}
+
+READS_ENTRY verbs::QueuePairFailure absent_key(const MrEntry& entry, const Asked& asked) {
+    if (!was_given(entry, asked.key)) return failure_of(verbs::FailureCause::kNoSuchKey, asked);
+    verbs::QueuePairFailure failure = failure_of(verbs::FailureCause::kKeyEnded, asked);
+    failure.is_window = is_window(entry);
+    const bool is_last = failure.is_window || asked.key == entry.last_key;
+    if (!is_last) return failure;
+    failure.ended_at = entry.ended_at;
+    failure.ended_by = entry.ended_by;
+    return failure;
+}
+
+READS_ENTRY verbs::FailureCause cause_of(const MrEntry& entry, const Asked& asked, std::uint32_t pd,
+                                         const QpEntry* qp) {
+    const bool is_other =
+        entry.kind == KeyKind::kQueuePairsWindow && qp &&
+        (entry.qp_num != qp->qp_num.load() || entry.qp_generation != qp->generation.load());
+    if (is_other) return verbs::FailureCause::kOtherQueuePair;
+    if (entry.pd != pd) return verbs::FailureCause::kOtherDomain;
+    if ((entry.access & asked.rights) != asked.rights) return verbs::FailureCause::kMissingRight;
+    const std::uint64_t offset = asked.address - entry.iova;
+    const bool inside = offset <= entry.length && asked.length <= entry.length - offset;
+    return inside ? verbs::FailureCause::kMemoryGone : verbs::FailureCause::kOutOfRange;
+}
+
+READS_ENTRY verbs::QueuePairFailure look_at(const MrEntry& entry, const Asked& asked,
+                                            std::uint32_t pd, const QpEntry* qp) {
+    if (asked.key == 0) return failure_of(verbs::FailureCause::kNoSuchKey, asked);
+    if (entry.key.load(std::memory_order_seq_cst) != asked.key) return absent_key(entry, asked);
+    verbs::QueuePairFailure failure = failure_of(cause_of(entry, asked, pd, qp), asked);
+    failure.is_window = is_window(entry);
+    failure.region_address = entry.iova;
+    failure.region_length = entry.length;
+    return failure;
+}
+
+verbs::QueuePairFailure look_at_queue_pair(const QpEntry& qp, const ArenaView& arena,
+                                           const Asked& asked) {
+    if ((qp.access.load(std::memory_order_acquire) & asked.rights) != asked.rights)
+        return failure_of(verbs::FailureCause::kQueuePairRights, asked);
+    return look_at(arena.mr(asked.key), asked, qp.pd, &qp);
+}
+
+#undef READS_ENTRY
+
+}  // namespace
+
+Asked asked_by(const SendWork& work) {
+    const std::uint32_t rights = remote_right(work.opcode);
+    if (rights == 0) return {work.imm_data, 0, 0, 0};  // the key that a send ends
+    return {work.rkey, rights, work.remote_addr, work.length};
+}
+
+verbs::QueuePairFailure diagnose_local(const Adapter& adapter, const SendWork& work,
+                                       std::uint32_t pd) {
+    verbs::QueuePairFailure last{};
+    const std::uint32_t rights = work.brings_data() ? IBV_ACCESS_LOCAL_WRITE : 0;
+    for (std::uint32_t i = 0; i < work.num_segments; ++i) {
+        const Segment& segment = work.segments[i];
+        if (work.is_inline() || segment.length == 0) continue;
+        const Asked asked{segment.key, rights, segment.address, segment.length};
+        const verbs::QueuePairFailure found =
+            look_at(adapter.view().mr(asked.key), asked, pd, nullptr);
+        if (found.cause != verbs::FailureCause::kMemoryGone) return found;
+        last = found;
+    }
+    // Which of several segments has no memory any more is not known.
+    return work.num_segments == 1 ? last : verbs::QueuePairFailure{};
+}
+
+verbs::QueuePairFailure diagnose_remote(const Target& target, const Asked& asked) {
+    verbs::QueuePairFailure failure = look_at_queue_pair(*target.entry, target.arena, asked);
+    failure.is_remote = true;
+    failure.pid = target.peer->pid();
+    return failure;
+}
+
+verbs::QueuePairFailure diagnose_asked(const ArenaView& own, const QpEntry& qp,
+                                       const Asked& asked) {
+    verbs::QueuePairFailure failure = look_at_queue_pair(qp, own, asked);
+    failure.asked_by_peer = true;
+    return failure;
+}
+
+verbs::QueuePairFailure diagnose_death(const Peer& peer) {
+    const ProcessEnd end = peer.how_it_ended();
+    verbs::QueuePairFailure failure{};
+    failure.cause = verbs::FailureCause::kProcessEnded;
+    failure.pid = peer.pid();
+    failure.signal = end.signal;
+    failure.exit_code = end.exit_code;
+    return failure;
+}
+
+verbs::QueuePairFailure diagnose_silence(const Target& target) {
+    if (!target.peer->is_self() && target.peer->has_ended()) return diagnose_death(*target.peer);
+    verbs::QueuePairFailure failure{};
+    failure.pid = target.peer->pid();
+    if (image_has_ended(*target.peer))
+        failure.cause = verbs::FailureCause::kProgramReplaced;
+    else if (target.entry->generation.load(std::memory_order_seq_cst) != target.generation)
+        failure.cause = verbs::FailureCause::kQueuePairGone;
+    else if (target.entry->readiness.load(std::memory_order_seq_cst) == Readiness::kFailed)
+        failure.cause = verbs::FailureCause::kQueuePairFailed;
+    return failure;
+}
+
+}  // namespace softverbs
+
+bool softverbs_failure_of(ibv_qp* qp, verbs::QueuePairFailure* failure) {
+    using softverbs::QueuePair;
+    if (!softverbs::is_soft(*qp->context)) return false;
+    return QueuePair::of(qp).failure(*failure);
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/verbs/executor.hpp"
+
+#include <cstring>
+
+#include "providers/soft/softverbs/verbs/diagnosis.hpp"
+#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/verbs/memory_regions.hpp"
+#include "providers/soft/softverbs/verbs/memory_windows.hpp"
+#include "providers/soft/softverbs/verbs/query.hpp"
+
+namespace softverbs {
+bool Executor::has_immediate() const {
+    return work_.opcode == IBV_WR_SEND_WITH_IMM || work_.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+bool Executor::is_send() const {
+    return work_.opcode == IBV_WR_SEND || work_.opcode == IBV_WR_SEND_WITH_IMM ||
+           work_.opcode == IBV_WR_SEND_WITH_INV;
+}
+
+bool Executor::takes_receive() const {
+    return is_send() || has_immediate();
+}
+
+/// Nothing at the other end takes part.
+Outcome Executor::run_local() {
+    if (work_.opcode == IBV_WR_BIND_MW) return bind_window(qp_, work_);
+    return invalidate_window(qp_, work_.imm_data);
+}
+
+Outcome Executor::execute() {
+    if (work_.length > kMaxMessage) return done(IBV_WC_LOC_LEN_ERR);
+    switch (work_.opcode) {
+        case IBV_WR_SEND:
+        case IBV_WR_SEND_WITH_IMM:
+        case IBV_WR_SEND_WITH_INV:
+            return send();
+        case IBV_WR_RDMA_WRITE:
+        case IBV_WR_RDMA_WRITE_WITH_IMM:
+            return write();
+        case IBV_WR_RDMA_READ:
+            return read();
+        default:
+            return atomic();
+    }
+}
+
+/// A short message travels in the queues, and its receiver places it.
+[[gnu::flatten]] Outcome Executor::send() {
+    if (!plan_local(0)) return done(IBV_WC_LOC_PROT_ERR);
+    const bool is_short = work_.length <= qp_.adapter().longest_inline();
+    if (is_short && !fetch_payload()) return done(IBV_WC_LOC_PROT_ERR);
+    if (!take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
+    if (is_short && work_.length <= kEntryInlineBytes && first_segment_holds())
+        return finish_receive(work_.length != 0 ? kInEntry : 0);
+    if (!is_short) transfer_->widen(TransferMark::kReceives);
+    bool responder_failed = false;
+    const ibv_wc_status refused = plan_receive(responder_failed);
+    if (responder_failed) {
+        // One that does not fit is as good as lost: the receive waits for the next.
+        if (!qp_.is_reliable() && refused == IBV_WC_LOC_LEN_ERR) return done(IBV_WC_SUCCESS);
+        const bool is_too_long = refused == IBV_WC_LOC_LEN_ERR;
+        return fail_receive(refused, is_too_long ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR,
+                            Fault::kLocalError);
+    }
+    if (!is_short) return move(AgentKind::kWrite, IBV_ACCESS_LOCAL_WRITE);
+    if (work_.length <= kEntryInlineBytes) return finish_receive(kInEntry);
+    std::memcpy(slot_inline(receive_, target_.receives.stride), payload_, work_.length);
+    fault_point(FaultPoint::kPayloadPlaced);
+    return finish_receive(kInSlot);
+}
+
+Outcome Executor::write() {
+    if (!plan_local(0)) return done(IBV_WC_LOC_PROT_ERR);
+    if (!plan_remote(IBV_ACCESS_REMOTE_WRITE, work_.length))
+        return refuse_access(has_immediate() && qp_.is_reliable() && take_receive());
+    if (has_immediate() && !take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
+    if (work_.length == 0) return copied(0);
+    return move(AgentKind::kWrite, IBV_ACCESS_REMOTE_WRITE);
+}
+
+Outcome Executor::read() {
+    if (!plan_local(IBV_ACCESS_LOCAL_WRITE)) return done(IBV_WC_LOC_PROT_ERR);
+    if (!plan_remote(IBV_ACCESS_REMOTE_READ, work_.length))
+        return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    if (work_.length == 0) return copied(0);
+    return move(AgentKind::kRead, IBV_ACCESS_REMOTE_READ);
+}
+
+Outcome Executor::atomic() {
+    if (work_.length != sizeof(std::uint64_t)) return done(IBV_WC_LOC_LEN_ERR);
+    if (!plan_local(IBV_ACCESS_LOCAL_WRITE)) return done(IBV_WC_LOC_PROT_ERR);
+    if (work_.remote_addr % sizeof(std::uint64_t) != 0)
+        return refuse(IBV_WC_REM_INV_REQ_ERR, Fault::kInvalidRequest);
+    if (!plan_remote(IBV_ACCESS_REMOTE_ATOMIC, work_.length))
+        return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    const AgentKind kind =
+        work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ? AgentKind::kCompareSwap : AgentKind::kFetchAdd;
+    return move(kind, IBV_ACCESS_REMOTE_ATOMIC);
+}
+
+bool Executor::plan_local(std::uint32_t access) {
+    plan_.length = work_.length;
+    plan_.num_local = work_.num_segments;
+    for (std::uint32_t i = 0; i < work_.num_segments; ++i) {
+        const Segment& segment = work_.segments[i];
+        if (work_.is_inline() || segment.length == 0) {
+            plan_.local[i] = {segment.address,
+                              segment.length,
+                              {},
+                              reinterpret_cast<std::uint8_t*>(segment.address)};
+            continue;
+        }
+        const CheckedRange range = check_own_key(qp_.adapter(), segment.key, qp_.domain().number(),
+                                                 access, segment.address, segment.length);
+        if (!range.permitted) return false;
+        plan_.local[i] = {range.address, segment.length, range.shared, nullptr};
+    }
+    return true;
+}
+
+CheckedRange Executor::check_remote(std::uint32_t access, std::uint64_t address,
+                                    std::uint64_t length) const {
+    const Access wanted{target_.entry->pd, access, target_.qp_num, target_.generation};
+    if (target_.peer->is_self())
+        return check_own_remote_key(qp_.adapter(), work_.rkey, wanted, address, length);
+    return check_remote_key(target_.arena, work_.rkey, wanted, address, length);
+}
+
+/// A request of no bytes has no address and no key to check.
+bool Executor::plan_remote(std::uint32_t access, std::uint64_t length) {
+    const std::uint32_t permitted = target_.entry->access.load(std::memory_order_acquire);
+    if ((permitted & remote_right(work_.opcode)) == 0) return false;
+    if (length == 0) return true;
+    const CheckedRange range = check_remote(access, work_.remote_addr, length);
+    plan_.remote[0] = {range.address, length, work_.remote_addr, work_.rkey, range.shared, nullptr};
+    plan_.num_remote = 1;
+    return range.permitted;
+}
+
+bool Executor::take_receive() {
+    QpEntry& entry = *target_.entry;
+    const auto try_take = [&] {
+        if (target_.receives.shared) {
+            bool limit_reached = false;
+            receive_ = take_shared_receive(target_.receives, target_.qp_num, slot_, limit_reached);
+            if (limit_reached) target_.kick_srq();
+            return receive_ != nullptr;
+        }
+        slot_ = entry.consumed.load(std::memory_order_relaxed);
+        receive_ = target_.receives.slot(slot_);
+        return receive_->taker.load(std::memory_order_seq_cst) == (kSlotPosted | slot_);
+    };
+    if (try_take()) return true;
+    entry.waiting.store(1, std::memory_order_seq_cst);
+    fault_point(FaultPoint::kWaitingSet);
+    if (target_.receives.shared) target_.receives.shared->waiting.store(1);
+    return try_take();
+}
+
+/// The first `length` bytes of one of a receive's segments.
+CheckedRange Executor::check_receive(const Segment& segment, std::uint64_t length) const {
+    const SrqHeader* shared = target_.receives.shared;
+    const std::uint32_t pd = shared ? shared->pd : target_.entry->pd;
+    constexpr std::uint32_t kAccess = IBV_ACCESS_LOCAL_WRITE;
+    if (target_.peer->is_self())
+        return check_own_key(qp_.adapter(), segment.key, pd, kAccess, segment.address, length);
+    return check_key(target_.arena, segment.key, pd, kAccess, segment.address, length);
+}
+
+/// Of a short message most often. If not, plan_receive finds out what is wrong, if anything is.
+bool Executor::first_segment_holds() const {
+    if (work_.length == 0) return true;
+    const Segment segment = slot_segments(receive_)[0];
+    if (receive_->num_sge == 0 || segment.length < work_.length) return false;
+    return check_receive(segment, work_.length).permitted;
+}
+
+/// The receive's segments, copied once from the peer's arena and checked in its table.
+[[gnu::noinline]] ibv_wc_status Executor::plan_receive(bool& responder_failed) {
+    responder_failed = true;
+    const std::uint32_t count = std::min(receive_->num_sge, target_.receives.max_sge);
+    std::uint64_t left = work_.length;
+    for (std::uint32_t i = 0; i < count && left != 0; ++i) {
+        const Segment segment = slot_segments(receive_)[i];
+        const std::uint64_t part = std::min<std::uint64_t>(segment.length, left);
+        if (part == 0) continue;
+        const CheckedRange range = check_receive(segment, part);
+        if (!range.permitted) return IBV_WC_LOC_PROT_ERR;
+        plan_.remote[plan_.num_remote++] = {range.address, part,         segment.address,
+                                            segment.key,   range.shared, nullptr};
+        left -= part;
+    }
+    if (left != 0) return IBV_WC_LOC_LEN_ERR;
+    responder_failed = false;
+    return IBV_WC_SUCCESS;
+}
+
+Outcome Executor::finish_receive(std::uint8_t flags) {
+    if (work_.opcode == IBV_WR_SEND_WITH_INV && !invalidate_at_target(target_, work_.imm_data)) {
+        if (!qp_.is_reliable()) return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+        return fail_receive(IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    }
+    publish_receive(IBV_WC_SUCCESS, flags);
+    return done(IBV_WC_SUCCESS);
+}
+
+void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
+    Completion completion;
+    completion.byte_len = static_cast<std::uint32_t>(work_.length);
+    completion.qp_num = target_.qp_num;
+    completion.src_qp = qp_.qp_num;
+    completion.position = slot_;
+    completion.status = static_cast<std::uint8_t>(status);
+    const bool is_write = work_.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    completion.opcode = is_write ? IBV_WC_RECV_RDMA_WITH_IMM - IBV_WC_RECV : 0;
+    if (has_immediate()) {
+        completion.imm_data = work_.imm_data;
+        completion.wc_flags = IBV_WC_WITH_IMM;
+    }
+    if (work_.opcode == IBV_WR_SEND_WITH_INV && status == IBV_WC_SUCCESS) {
+        completion.imm_data = work_.imm_data;
+        completion.wc_flags = IBV_WC_WITH_INV;
+    }
+    completion.flags = flags;
+    if ((work_.flags & IBV_SEND_SOLICITED) != 0) completion.flags |= kSolicited;
+    CompletionRing& ring = target_.completion_ring();
+    const CompletionRing::Place place = ring.claim(target_.qp_num, Producer::kRequester);
+    if (!target_.receives.shared)
+        target_.entry->consumed.store(slot_ + 1, std::memory_order_release);
+    fault_point(FaultPoint::kReceiveConsumed);
+    if (!place.entry) {
+        target_.completions->overrun.store(1, std::memory_order_release);
+        return target_.kick_cq();
+    }
+    if ((flags & kInEntry) != 0) copy_short(place.entry->payload, payload_, work_.length);
+    fault_point(FaultPoint::kPayloadPlaced);
+    if (ring.publish(place, completion)) target_.wake_channel();
+    if ((flags & (kInEntry | kInSlot)) != 0) qp_.note_unplaced(place.position);
+}
+
+/// The responder's queue pair breaks too: its service thread sees to it. An unreliable one breaks
+/// by its own faults only.
+[[gnu::noinline]] Outcome Executor::refuse(ibv_wc_status status, Fault fault) {
+    if (!qp_.is_reliable() && fault != Fault::kLocalError) return done(status);
+    note_fault(fault);
+    fault_point(FaultPoint::kFaultTold);
+    target_.kick_qp();
+    return done(status);
+}
+
+void Executor::note_fault(Fault fault) const {
+    const Asked asked = asked_by(work_);
+    target_.entry->refused = {asked.address, asked.length, asked.key, asked.rights};
+    target_.entry->fault.store(fault, std::memory_order_seq_cst);
+}
+
+/// The fault comes first: whoever polls the receive finds out why its queue pair fails.
+[[gnu::noinline]] Outcome Executor::fail_receive(ibv_wc_status there, ibv_wc_status here,
+                                                 Fault fault) {
+    note_fault(fault);
+    publish_receive(there, 0);
+    return refuse(here, fault);
+}
+
+/// What may not be touched at the other end. A write's immediate data completes a receive there
+/// all the same, which reports it.
+[[gnu::noinline]] Outcome Executor::refuse_access(bool has_receive) {
+    return has_receive ? fail_receive(IBV_WC_LOC_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR, Fault::kAccess)
+                       : refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+}
+
+}  // namespace softverbs

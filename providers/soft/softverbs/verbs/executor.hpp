@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Carries out one request at the head of a send queue: checks it on both sides, moves the data,
+/// and writes the completion of the receive it consumed. Its caller holds the queue pair's
+/// send_lock.
+#pragma once
+
+#include "providers/soft/softverbs/verbs/agent.hpp"
+#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/verbs/memory_regions.hpp"
+#include "providers/soft/softverbs/verbs/payload.hpp"
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
+#include "providers/soft/softverbs/verbs/transfer_mark.hpp"
+
+namespace softverbs {
+
+class Executor {
+  public:
+    Executor(QueuePair& qp, Target& target, std::unique_ptr<AgentOperation>& agent,
+             const SendWork& work)
+        : qp_(qp), target_(target), agent_(agent), work_(work) {}
+
+    Outcome run();
+    /// Whether the local memory may still be used: another process may have ended its registration
+    /// while the agent worked.
+    bool may_go_on();
+    /// After the agent's last chunk, or before where it may not go on. @param status 0 or an errno.
+    /// @param found of an atomic.
+    Outcome conclude_agent(int status, std::uint64_t found);
+
+  private:
+    Outcome attempt();
+    Outcome told(Outcome outcome) const;
+    Outcome conclude(int status, std::uint64_t found);
+    Outcome execute();
+    Outcome send();
+    Outcome write();
+    Outcome read();
+    Outcome atomic();
+
+    // -- executor_direct.cpp
+    std::uint32_t remote_key() const;
+    bool ready(Outcome& otherwise);
+    Readiness ask_when_ready(Outcome& otherwise);
+    bool move_directly();
+    std::uint8_t* local_bytes(std::uint32_t access) const;
+    std::uint8_t* remote_bytes(std::uint32_t access) const;
+    bool write_directly();
+    bool read_directly();
+    bool run_atomic_directly();
+
+    bool plan_local(std::uint32_t access);
+    bool plan_remote(std::uint32_t access, std::uint64_t length);
+    CheckedRange check_remote(std::uint32_t access, std::uint64_t address,
+                              std::uint64_t length) const;
+    bool take_receive();
+    CheckedRange check_receive(const Segment& segment, std::uint64_t length) const;
+    bool first_segment_holds() const;
+    ibv_wc_status plan_receive(bool& responder_failed);
+
+    // -- executor_move.cpp
+    bool fetch_payload();
+    Outcome move(AgentKind kind, std::uint32_t access);
+    int move_pieces(bool is_read);
+    int begin_next_piece();
+    bool is_still_permitted() const;
+    Outcome begin_agent(AgentKind kind, std::uint32_t access);
+    Outcome copied(int cause);
+    Outcome move_atomic(AgentKind kind);
+    int run_locked_atomic(const AtomicRequest& request, std::uint64_t& found);
+    ibv_wc_status deliver_atomic(std::uint64_t found);
+
+    Outcome finish_receive(std::uint8_t flags);
+    void publish_receive(ibv_wc_status status, std::uint8_t flags);
+    Outcome refuse(ibv_wc_status status, Fault fault);
+    void note_fault(Fault fault) const;
+    Outcome fail_receive(ibv_wc_status there, ibv_wc_status here, Fault fault);
+    Outcome refuse_access(bool has_receive);
+    Outcome run_local();
+    bool is_send() const;
+    bool has_immediate() const;
+    bool takes_receive() const;
+
+    QueuePair& qp_;
+    Target& target_;
+    std::unique_ptr<AgentOperation>& agent_;
+    const SendWork& work_;
+    Transfer* transfer_ = nullptr;  ///< while something is under way
+    Plan plan_;
+    std::uint32_t slot_ = 0;
+    ReceiveSlot* receive_ = nullptr;         ///< what slot_ names
+    const std::uint8_t* payload_ = nullptr;  ///< of a short send: all of it, readable
+    std::uint8_t gathered_[kSlotInlineBytes];
+};
+
+}  // namespace softverbs

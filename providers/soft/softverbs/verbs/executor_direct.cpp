@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// How each request begins, and the whole of the usual one: a short read, write or atomic operation
+/// of one segment on memory that this process reaches by a pointer. It needs no plan. Whatever else
+/// a request is, and whatever is wrong with it, the general way (executor.cpp) finds out from the
+/// start: up to then nothing has been done.
+#include <cstring>
+
+#include "providers/soft/softverbs/verbs/executor.hpp"
+#include "providers/soft/softverbs/verbs/memory_regions.hpp"
+
+namespace softverbs {
+namespace {
+
+/// Longer ones are not worth the words.
+constexpr std::uint64_t kLongest = 4096;
+
+/// One word or some bytes: who polls the last of them sees all.
+void place(std::uint8_t* to, const std::uint8_t* from, std::uint64_t length) {
+    std::uint64_t word;
+    if (length != sizeof word || reinterpret_cast<std::uintptr_t>(to) % sizeof word != 0)
+        return ordered_copy(to, from, length);
+    std::memcpy(&word, from, sizeof word);
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(to), word, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+[[gnu::flatten]] Outcome Executor::run() {
+    return work_.is_local() ? run_local() : told(attempt());
+}
+
+/// What an unreliable request met at the other end is not told to this one: where the message did
+/// not arrive it is lost.
+Outcome Executor::told(Outcome outcome) const {
+    if (qp_.is_reliable() || outcome.progress == Progress::kAgent) return outcome;
+    const bool failed_here =
+        outcome.progress == Progress::kDone &&
+        (outcome.status == IBV_WC_LOC_PROT_ERR || outcome.status == IBV_WC_LOC_LEN_ERR ||
+         outcome.status == IBV_WC_GENERAL_ERR);
+    return failed_here ? outcome : done(IBV_WC_SUCCESS);
+}
+
+Outcome Executor::attempt() {
+    if (!target_.peer->alive()) return {Progress::kNoAnswer, IBV_WC_SUCCESS};
+    Transfer transfer(qp_.entry().transfer, target_.qp_num, remote_key(), qp_.is_fenced_);
+    transfer_ = &transfer;
+    Outcome otherwise{};
+    if (!ready(otherwise)) return otherwise;
+    if (move_directly()) return done(IBV_WC_SUCCESS);
+    return execute();
+}
+
+/// A send finds out from the receive which memory it is about.
+std::uint32_t Executor::remote_key() const {
+    return is_send() ? TransferMark::kQueues : work_.rkey;
+}
+
+bool Executor::ready(Outcome& otherwise) {
+    const QpEntry& entry = *target_.entry;
+    otherwise = {Progress::kNoAnswer, IBV_WC_SUCCESS};
+    if (entry.generation.load(std::memory_order_seq_cst) != target_.generation) return false;
+    Readiness found = entry.readiness.load(std::memory_order_seq_cst);
+    if (found == Readiness::kNotReady) found = ask_when_ready(otherwise);
+    return found == Readiness::kReady &&
+           entry.dest_qp_num.load(std::memory_order_acquire) == qp_.qp_num;
+}
+
+/// The owner tells us when it becomes ready; it may have become so just now.
+[[gnu::noinline]] Readiness Executor::ask_when_ready(Outcome& otherwise) {
+    target_.entry->waiting.store(1, std::memory_order_seq_cst);
+    const Readiness found = target_.entry->readiness.load(std::memory_order_seq_cst);
+    if (found == Readiness::kNotReady) otherwise = {Progress::kNotReady, IBV_WC_SUCCESS};
+    return found;
+}
+
+/// @return false when it is not such a request, or not all is as it should be.
+bool Executor::move_directly() {
+    if (work_.num_segments != 1 || work_.length == 0 || work_.length > kLongest) return false;
+    switch (work_.opcode) {
+        case IBV_WR_RDMA_WRITE:
+            return write_directly();
+        case IBV_WR_RDMA_READ:
+            return read_directly();
+        case IBV_WR_ATOMIC_FETCH_AND_ADD:
+        case IBV_WR_ATOMIC_CMP_AND_SWP:
+            return run_atomic_directly();
+        default:
+            return false;
+    }
+}
+
+/// @param access IBV_ACCESS_* bits, all of which are needed. @return nullptr when not permitted, or
+/// not within reach of plain copies.
+std::uint8_t* Executor::local_bytes(std::uint32_t access) const {
+    const Segment& segment = work_.segments[0];
+    if (work_.is_inline()) return reinterpret_cast<std::uint8_t*>(segment.address);
+    const Adapter& adapter = qp_.adapter();
+    const CheckedRange range = check_own_key(adapter, segment.key, qp_.domain().number(), access,
+                                             segment.address, segment.length);
+    if (!range.permitted) return nullptr;
+    return adapter.own_pages().find(range.shared, range.address, segment.length);
+}
+
+/// @return nullptr when not permitted, or not within reach.
+std::uint8_t* Executor::remote_bytes(std::uint32_t access) const {
+    if ((target_.entry->access.load(std::memory_order_acquire) & access) == 0) return nullptr;
+    const CheckedRange range = check_remote(access, work_.remote_addr, work_.length);
+    if (!range.permitted || range.shared.atomics_by_agent) return nullptr;
+    return target_.pages->find(range.shared, range.address, work_.length);
+}
+
+bool Executor::write_directly() {
+    const std::uint8_t* from = local_bytes(0);
+    std::uint8_t* to = from ? remote_bytes(IBV_ACCESS_REMOTE_WRITE) : nullptr;
+    if (!to) return false;
+    place(to, from, work_.length);
+    fault_point(FaultPoint::kPayloadPlaced);
+    return true;
+}
+
+bool Executor::read_directly() {
+    std::uint8_t* to = local_bytes(IBV_ACCESS_LOCAL_WRITE);
+    const std::uint8_t* from = to ? remote_bytes(IBV_ACCESS_REMOTE_READ) : nullptr;
+    if (!from) return false;
+    std::memmove(to, from, work_.length);
+    return true;
+}
+
+bool Executor::run_atomic_directly() {
+    AtomicRequest request{0, work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP, work_.compare_add,
+                          work_.swap};
+    if (work_.length != sizeof request.swap || work_.remote_addr % sizeof request.swap != 0)
+        return false;
+    std::uint8_t* to = local_bytes(IBV_ACCESS_LOCAL_WRITE);
+    const std::uint8_t* word = to ? remote_bytes(IBV_ACCESS_REMOTE_ATOMIC) : nullptr;
+    if (!word) return false;
+    request.address = reinterpret_cast<std::uintptr_t>(word);
+    const std::uint64_t found = run_atomic_here(request);
+    std::memcpy(to, &found, sizeof found);
+    return true;
+}
+
+}  // namespace softverbs

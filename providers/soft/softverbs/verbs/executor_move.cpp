@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// How the payload of a request moves: by plain copies or by the kernel, in pieces, or by the agent
+/// at the other end; and what became of it.
+#include <cerrno>
+#include <cstring>
+
+#include "providers/soft/softverbs/verbs/executor.hpp"
+
+namespace softverbs {
+
+/// Reads a short message before anything is done at the target. @return false when the program has
+/// unmapped or protected it.
+bool Executor::fetch_payload() {
+    if (work_.length == 0) return true;
+    const Adapter& adapter = qp_.adapter();
+    if (resolve_local(adapter.own_pages(), plan_)) {
+        payload_ = plan_.local[0].here;
+        if (plan_.num_local != 1) {
+            gather(gathered_, plan_.locals());
+            payload_ = gathered_;
+        }
+        return true;
+    }
+    payload_ = adapter.view().base() + qp_.staging();
+    return read_into_file(adapter.arena_fd(), qp_.staging(), plan_.locals()) == 0;
+}
+
+[[gnu::noinline]] Outcome Executor::move(AgentKind kind, std::uint32_t access) {
+    if (kind == AgentKind::kCompareSwap || kind == AgentKind::kFetchAdd) return move_atomic(kind);
+    if (choose_path(qp_.adapter().own_pages(), target_, plan_) == Path::kAgent)
+        return begin_agent(kind, access);
+    const int cause = move_pieces(kind == AgentKind::kRead);
+    fault_point(FaultPoint::kPayloadPlaced);
+    if (cause == EPERM) return begin_agent(kind, access);  // it stopped being dumpable
+    return copied(cause);
+}
+
+/// @return 0 or an errno: EACCES when the target does not take it any more.
+int Executor::move_pieces(bool is_read) {
+    PeerPages& own = qp_.adapter().own_pages();
+    for (std::uint64_t offset = 0; offset < plan_.length; offset += kPiece) {
+        if (offset != 0) {
+            if (const int cause = begin_next_piece()) return cause;
+        }
+        Plan piece;
+        cut(plan_, offset, std::min(kPiece, plan_.length - offset), piece);
+        const int cause =
+            is_read ? read_piece(own, target_, piece) : write_piece(own, target_, piece);
+        if (cause != 0) return cause;
+    }
+    return 0;
+}
+
+/// The owner of the memory may have been waiting for the end of the piece before.
+int Executor::begin_next_piece() {
+    transfer_->next_piece();
+    fault_point(FaultPoint::kNextPiece);
+    Outcome otherwise{};
+    if (!ready(otherwise)) return ENOTCONN;
+    return is_still_permitted() ? 0 : EACCES;
+}
+
+bool Executor::is_still_permitted() const {
+    if (!is_send()) {
+        const RemoteRange& range = plan_.remote[0];
+        const bool is_read = work_.opcode == IBV_WR_RDMA_READ;
+        return check_remote(is_read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE, range.named,
+                            range.length)
+            .permitted;
+    }
+    const auto holds = [this](const RemoteRange& range) {
+        const Segment segment{range.named, static_cast<std::uint32_t>(range.length), range.key};
+        return check_receive(segment, range.length).permitted;
+    };
+    const auto remotes = plan_.remotes();
+    return std::all_of(remotes.begin(), remotes.end(), holds);
+}
+
+/// On shared pages the processor's atomics, which go together with each other and the agent's; all
+/// other paths go together by the lock.
+Outcome Executor::move_atomic(AgentKind kind) {
+    const Path path = choose_atomic_path(target_, plan_);
+    if (path == Path::kAgent) return begin_agent(kind, IBV_ACCESS_REMOTE_ATOMIC);
+    const RemoteRange& word = plan_.remote[0];
+    AtomicRequest request;
+    request.address = word.here ? reinterpret_cast<std::uintptr_t>(word.here) : word.address;
+    request.is_compare = work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+    request.compare_add = work_.compare_add;
+    request.swap = work_.swap;
+    std::uint64_t found = 0;
+    int cause = 0;
+    if (path == Path::kPlain)
+        found = run_atomic_here(request);
+    else
+        cause = run_locked_atomic(request, found);
+    return cause == 0 ? done(deliver_atomic(found)) : copied(cause);
+}
+
+int Executor::run_locked_atomic(const AtomicRequest& request, std::uint64_t& found) {
+    const AtomicLock lock(target_.arena.header(), qp_.qp_num, qp_.adapter().process());
+    if (!lock.held()) return target_.peer->alive() ? EBUSY : ESRCH;
+    fault_point(FaultPoint::kAtomicLocked);
+    const int cause = run_atomic_in(target_.image(), request, found);
+    fault_point(FaultPoint::kAtomicDone);
+    return cause;
+}
+
+ibv_wc_status Executor::deliver_atomic(std::uint64_t found) {
+    const Adapter& adapter = qp_.adapter();
+    if (resolve_local(adapter.own_pages(), plan_)) {
+        scatter(plan_.locals(), reinterpret_cast<const std::uint8_t*>(&found));
+        return IBV_WC_SUCCESS;
+    }
+    std::memcpy(adapter.view().base() + qp_.staging(), &found, sizeof found);
+    const int cause = write_from_file(adapter.arena_fd(), qp_.staging(), plan_.locals());
+    return cause == 0 ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR;
+}
+
+/// What follows the payload, or its failure: whose memory it was decides the status.
+Outcome Executor::copied(int cause) {
+    if (cause == 0) return takes_receive() ? finish_receive(0) : done(IBV_WC_SUCCESS);
+    if (cause == ESRCH) return done(IBV_WC_RETRY_EXC_ERR);
+    if (cause == ENOTCONN) return {Progress::kNoAnswer, IBV_WC_SUCCESS};
+    if (cause == EBUSY) return {Progress::kLocked, IBV_WC_SUCCESS};
+    if (cause != EACCES && !are_there(plan_.locals(), work_.brings_data()))
+        return done(IBV_WC_LOC_PROT_ERR);
+    if (!is_send()) return refuse_access(has_immediate() && qp_.is_reliable());
+    return fail_receive(IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR, Fault::kLocalError);
+}
+
+Outcome Executor::begin_agent(AgentKind kind, std::uint32_t access) {
+    transfer_->end();
+    Adapter& adapter = qp_.adapter();
+    if (!agent_) agent_ = std::make_unique<AgentOperation>();
+    AgentOperation& operation = *agent_;
+    if (operation.buffer == 0) operation.buffer = adapter.arena().allocate(kAgentChunk);
+    if (operation.buffer == 0) return done(IBV_WC_GENERAL_ERR);
+    operation.kind = kind;
+    operation.plan = plan_;
+    operation.access = access;
+    operation.operands[0] = work_.compare_add;
+    operation.operands[1] = work_.swap;
+    operation.offset = 0;
+    operation.slot = slot_;
+    operation.busy = true;
+    const int cause = send_agent_chunk(adapter, target_, operation, qp_.qp_num);
+    if (cause == 0) return {Progress::kAgent, IBV_WC_SUCCESS};
+    operation.busy = false;
+    return done(cause == EFAULT ? IBV_WC_LOC_PROT_ERR : IBV_WC_RETRY_EXC_ERR);
+}
+
+bool Executor::may_go_on() {
+    return plan_local(work_.brings_data() ? IBV_ACCESS_LOCAL_WRITE : 0);
+}
+
+/// Only arena memory is touched from here on, and the queue pair at the other end may have changed
+/// its state while the agent worked.
+Outcome Executor::conclude_agent(int status, std::uint64_t found) {
+    return told(conclude(status, found));
+}
+
+Outcome Executor::conclude(int status, std::uint64_t found) {
+    AgentOperation& operation = *agent_;
+    operation.busy = false;
+    if (!may_go_on()) return done(IBV_WC_LOC_PROT_ERR);
+    plan_ = operation.plan;
+    slot_ = operation.slot;
+    Transfer transfer(qp_.entry().transfer, target_.qp_num, TransferMark::kQueues, qp_.is_fenced_);
+    transfer_ = &transfer;
+    Outcome otherwise{};
+    if (!ready(otherwise)) return done(IBV_WC_RETRY_EXC_ERR);
+    const bool is_atomic =
+        operation.kind == AgentKind::kCompareSwap || operation.kind == AgentKind::kFetchAdd;
+    if (status == 0 && is_atomic) return done(deliver_atomic(found));
+    return copied(status);
+}
+
+}  // namespace softverbs

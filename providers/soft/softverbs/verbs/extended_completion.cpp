@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// ibv_create_cq_ex: a completion queue that is read one completion at a time, each held in the
+/// queue's object while the program asks for its parts.
+///
+/// No timestamps: a completion is written by another process than the one that reads it, and the
+/// moment of reading would be a pretence.
+#include <cerrno>
+#include <new>
+
+#include "providers/soft/softverbs/verbs/completion_queue.hpp"
+#include "providers/soft/softverbs/verbs/extended_objects.hpp"
+#include "providers/soft/softverbs/verbs/query.hpp"
+
+namespace softverbs {
+namespace {
+
+ibv_wc& polled(ibv_cq_ex* cq) {
+    return CompletionQueue::of(ibv_cq_ex_to_cq(cq)).polled;
+}
+
+/// ibv_next_poll. @return 0, or ENOENT when no completion is there.
+int take_one(ibv_cq_ex* cq) {
+    CompletionQueue& queue = CompletionQueue::of(ibv_cq_ex_to_cq(cq));
+    if (queue.poll(1, &queue.polled) == 0) return ENOENT;
+    cq->wr_id = queue.polled.wr_id;
+    cq->status = queue.polled.status;
+    return 0;
+}
+
+/// Several threads may poll one queue: from here to the end of the poll the completion belongs to
+/// one of them. Released by end_poll, or here where there is nothing to end.
+int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attributes) NO_THREAD_SAFETY_ANALYSIS {
+    if (attributes && attributes->comp_mask != 0) return EINVAL;
+    support::Mutex& mutex = CompletionQueue::of(ibv_cq_ex_to_cq(cq)).poll_mutex;
+    mutex.lock();
+    const int cause = take_one(cq);
+    if (cause != 0) mutex.unlock();
+    return cause;
+}
+
+void end_poll(ibv_cq_ex* cq) NO_THREAD_SAFETY_ANALYSIS {
+    CompletionQueue::of(ibv_cq_ex_to_cq(cq)).poll_mutex.unlock();
+}
+
+int start_poll_of_one_thread(ibv_cq_ex* cq, ibv_poll_cq_attr* attributes) {
+    return attributes && attributes->comp_mask != 0 ? EINVAL : take_one(cq);
+}
+
+void end_poll_of_one_thread(ibv_cq_ex*) {}
+
+ibv_wc_opcode read_opcode(ibv_cq_ex* cq) {
+    return polled(cq).opcode;
+}
+std::uint32_t read_vendor_err(ibv_cq_ex* cq) {
+    return polled(cq).vendor_err;
+}
+std::uint32_t read_byte_len(ibv_cq_ex* cq) {
+    return polled(cq).byte_len;
+}
+/// Also the key that a send-with-invalidate named.
+__be32 read_imm_data(ibv_cq_ex* cq) {
+    return polled(cq).imm_data;
+}
+std::uint32_t read_qp_num(ibv_cq_ex* cq) {
+    return polled(cq).qp_num;
+}
+std::uint32_t read_src_qp(ibv_cq_ex* cq) {
+    return polled(cq).src_qp;
+}
+unsigned read_wc_flags(ibv_cq_ex* cq) {
+    return polled(cq).wc_flags;
+}
+std::uint32_t read_slid(ibv_cq_ex* cq) {
+    return polled(cq).slid;
+}
+std::uint8_t read_sl(ibv_cq_ex* cq) {
+    return polled(cq).sl;
+}
+std::uint8_t read_dlid_path_bits(ibv_cq_ex* cq) {
+    return polled(cq).dlid_path_bits;
+}
+
+void fill(ibv_cq_ex& cq, bool single_threaded) {
+    cq.start_poll = single_threaded ? start_poll_of_one_thread : start_poll;
+    cq.next_poll = take_one;
+    cq.end_poll = single_threaded ? end_poll_of_one_thread : end_poll;
+    cq.read_opcode = read_opcode;
+    cq.read_vendor_err = read_vendor_err;
+    cq.read_byte_len = read_byte_len;
+    cq.read_imm_data = read_imm_data;
+    cq.read_qp_num = read_qp_num;
+    cq.read_src_qp = read_src_qp;
+    cq.read_wc_flags = read_wc_flags;
+    cq.read_slid = read_slid;
+    cq.read_sl = read_sl;
+    cq.read_dlid_path_bits = read_dlid_path_bits;
+}
+
+/// @return 0; EINVAL for what no header names yet, EOPNOTSUPP for what the device does not have.
+int check(const ibv_context& context, const ibv_cq_init_attr_ex& attributes) {
+    constexpr std::uint32_t kKnown = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
+    if ((attributes.comp_mask & ~kKnown) != 0) return EINVAL;
+    if (attributes.comp_vector >= static_cast<std::uint32_t>(context.num_comp_vectors))
+        return EINVAL;
+    if (attributes.cqe > kMaxCqEntries) return EINVAL;
+    if ((attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0) return EOPNOTSUPP;
+    const std::uint64_t flags =
+        (attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? attributes.flags : 0;
+    const std::uint64_t readable = IBV_WC_STANDARD_FLAGS;
+    const bool served = (flags & ~std::uint64_t{IBV_CREATE_CQ_ATTR_SINGLE_THREADED}) == 0 &&
+                        (attributes.wc_flags & ~readable) == 0;
+    return served ? 0 : EOPNOTSUPP;
+}
+
+}  // namespace
+
+ibv_cq_ex* create_extended_cq(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
+    const CancellationDisabled guard;
+    if (const int cause = check(*context, *attributes)) {
+        errno = cause;
+        return nullptr;
+    }
+    try {
+        CompletionQueue* cq =
+            CompletionQueue::create(Context::of(context), static_cast<int>(attributes->cqe),
+                                    attributes->cq_context, attributes->channel);
+        if (!cq) return nullptr;
+        const bool has_flags = (attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
+        fill(cq->extended(),
+             has_flags && (attributes->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0);
+        return &cq->extended();
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+
+}  // namespace softverbs

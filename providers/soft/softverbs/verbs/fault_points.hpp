@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Places where tests end a process (fault_points.def). In the library they are empty functions:
+/// nothing is compiled for them. The build of this folder that tests link with
+/// (libsoftverbs_faulty.la) calls a function of the test there.
+#pragma once
+
+#include <atomic>
+
+namespace softverbs {
+
+enum class FaultPoint : unsigned {
+#define FAULT_POINT(name) name,
+#include "providers/soft/softverbs/verbs/fault_points.def"
+#undef FAULT_POINT
+    kCount
+};
+
+#if defined(SOFTVERBS_FAULT_POINTS)
+/// Set by a test while any thread may be at such a place; nullptr: nothing happens.
+extern std::atomic<void (*)(FaultPoint)> at_fault_point;
+inline void fault_point(FaultPoint point) {
+    if (auto* const call = at_fault_point.load()) call(point);
+}
+#else
+[[gnu::always_inline]] inline void fault_point(FaultPoint) {}
+#endif
+
+}  // namespace softverbs

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The error state: no requester gets in any more, everything posted gets a completion, in order
+/// and exactly one.
+#include <algorithm>
+#include <cerrno>
+
+#include "providers/soft/softverbs/verbs/agent.hpp"
+#include "providers/soft/softverbs/verbs/datagram.hpp"
+#include "providers/soft/softverbs/verbs/diagnosis.hpp"
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
+
+namespace softverbs {
+namespace {
+
+/// A requester that is at work when its target fails has ended a piece within microseconds, unless
+/// it has been stopped.
+constexpr std::chrono::milliseconds kFlushPause{5};
+
+}  // namespace
+
+/// An unreliable queue pair goes on receiving, and sends again when it is told to. The state
+/// changes before the completion is there: whoever polls an error finds the queue pair failed.
+void QueuePair::fail_request(const SendWork& work, ibv_wc_status status) {
+    const bool breaks = is_reliable();
+    note_failure(work, status);
+    if (breaks)
+        begin_error();
+    else
+        set_state(IBV_QPS_SQE);
+    complete(work, status);
+    flush_sends(IBV_WC_WR_FLUSH_ERR);
+    if (breaks) finish_error();
+}
+
+void QueuePair::enter_error(ibv_wc_status head_status) {
+    if (state_.load() == IBV_QPS_ERR) return;
+    if (head_status == IBV_WC_RETRY_EXC_ERR && failure_.cause == verbs::FailureCause::kUnknown)
+        failure_ = diagnose_silence(target_);
+    begin_error();
+    flush_sends(head_status);
+    finish_error();
+}
+
+void QueuePair::note_failure(const SendWork& work, ibv_wc_status status) {
+    if (datagrams_ || failure_.cause != verbs::FailureCause::kUnknown) return;
+    if (status == IBV_WC_LOC_PROT_ERR)
+        failure_ = diagnose_local(adapter_, work, domain().number());
+    else if (status == IBV_WC_REM_ACCESS_ERR)
+        failure_ = diagnose_remote(target_, asked_by(work));
+}
+
+void QueuePair::note_refusal() {
+    if (failure_.cause != verbs::FailureCause::kUnknown) return;
+    const auto refused = entry_->refused;
+    failure_ = diagnose_asked(adapter_.view(), *entry_,
+                              {refused.key, refused.rights, refused.address, refused.length});
+}
+
+bool QueuePair::failure(verbs::QueuePairFailure& failure) {
+    std::shared_ptr<Peer> peer;
+    {
+        support::SpinLockGuard lock(send_lock_);
+        // The peer may have told its user, and ours that it disconnects, before we were kicked.
+        if (entry_->fault.load(std::memory_order_seq_cst) == Fault::kAccess) note_refusal();
+        failure = failure_;
+        if (failure.cause != verbs::FailureCause::kUnknown) return true;
+        if (!datagrams_) peer = target_.peer;
+    }
+    if (!peer || peer->alive() || !peer->wait_for_end()) return false;
+    failure = diagnose_death(*peer);
+    return true;
+}
+
+void QueuePair::begin_error() {
+    set_state(IBV_QPS_ERR);
+    entry_->readiness.store(Readiness::kFailed, std::memory_order_seq_cst);
+}
+
+/// Receives are flushed once the requester has ended the request that it is at, which may complete
+/// one of them. Nobody waits for one that has been stopped: the service thread comes back to it.
+void QueuePair::finish_error() {
+    awaits_requester_ = !requester_is_done(Clock::now());
+    if (!awaits_requester_) {
+        end_orphaned_turn();
+        return flush_receives();
+    }
+    come_back(Clock::now() + kFlushPause, [](QueuePair& qp) { qp.serve_kick(); });
+}
+
+/// A datagram queue pair has many requesters, of whom one at a time has its turn.
+bool QueuePair::requester_is_done(Deadline deadline) const {
+    if (qp_type == IBV_QPT_UD) return turn_is_over(*entry_, adapter_.process(), deadline);
+    return adapter_.requesters.wait_for_queue_pair(index_, deadline);
+}
+
+int QueuePair::close_to_requesters() {
+    entry_->readiness.store(Readiness::kNotReady, std::memory_order_seq_cst);
+    return requester_is_done(Clock::now() + kRequesterPatience) ? 0 : EBUSY;
+}
+
+/// @param head_status of the first request, which was under way; those behind it are flushed.
+void QueuePair::flush_sends(ibv_wc_status head_status) {
+    ++wait_ticket_;
+    waiting_for_ = Progress::kDone;
+    if (agent_) agent_->busy = false;
+    while (send_pending_ != send_posted_) {
+        complete(queued(send_pending_), head_status);
+        head_status = IBV_WC_WR_FLUSH_ERR;
+        ++send_pending_;
+    }
+}
+
+/// A receive that was consumed has its completion in the queue, unless its requester died before
+/// it was published: then it is flushed like those that nobody consumed.
+void QueuePair::flush_receives() {
+    support::SpinLockGuard lock(receive_lock_);
+    std::uint32_t completed = 0;
+    SharedReceiveQueue* const shared = shared_queue();
+    const std::uint32_t published = receive_queue().settle_receives(
+        qp_num, [&] { completed = receive_completed_.load(std::memory_order_relaxed); },
+        [shared](std::uint32_t position) {
+            if (shared) shared->note_completed(position);
+        });
+    if (shared) {
+        shared->each_taken(qp_num, [this](std::uint32_t slot, bool completes) {
+            if (!completes) post_flushed_receive(slot);
+        });
+        if (!last_wqe_told_) report(IBV_EVENT_QP_LAST_WQE_REACHED);
+        last_wqe_told_ = true;
+        return;
+    }
+    receives_are_flushed_ = true;
+    // A peer may have written into the queue: not more than were posted.
+    receive_flushed_ = completed + std::min(published, receive_posted_ - completed);
+    while (receive_flushed_ != receive_posted_) post_flushed_receive(receive_flushed_++);
+}
+
+void QueuePair::report(ibv_event_type type) {
+    ibv_async_event event{};
+    event.element.qp = this;
+    event.event_type = type;
+    Context::of(context).events.push(event);
+}
+
+void QueuePair::fail(ibv_event_type event) {
+    support::SpinLockGuard lock(send_lock_);
+    const ibv_qp_state state = state_.load();
+    if (state == IBV_QPS_ERR || state == IBV_QPS_RESET) return;
+    enter_error(IBV_WC_WR_FLUSH_ERR);
+    report(event);
+}
+
+/// What the dead process held is taken back at once, for the sake of others on the same queues.
+/// @return whether the rest (give_up_peer) is to follow.
+bool QueuePair::peer_died(const Peer& peer) {
+    support::SpinLockGuard lock(send_lock_);
+    if (datagrams_) return datagram_peer_died(peer);
+    if (target_.peer.get() != &peer || state_.load() == IBV_QPS_RESET) return false;
+    if (requester_is_done(Clock::now())) {
+        receive_queue().settle_receives(qp_num);
+    }
+    return true;
+}
+
+/// A peer that destroyed its queue pair before it ended left in order: as with an adapter, an idle
+/// queue pair at this end hears nothing of it.
+void QueuePair::give_up_peer(const Peer& peer) {
+    support::SpinLockGuard lock(send_lock_);
+    const ibv_qp_state state = state_.load();
+    if (target_.peer.get() != &peer || state == IBV_QPS_RESET) return;
+    if (state == IBV_QPS_ERR) return finish_error();
+    if (!is_reliable()) return lose_sends();
+    const bool left_in_order =
+        target_.entry->generation.load(std::memory_order_acquire) != target_.generation;
+    if (left_in_order && send_pending_ == send_posted_) return;
+    enter_error(IBV_WC_RETRY_EXC_ERR);
+    report(IBV_EVENT_QP_FATAL);
+}
+
+/// What was under way to a peer that is gone is lost, which an unreliable queue pair is not told.
+void QueuePair::lose_sends() {
+    if (agent_) agent_->busy = false;
+    waiting_for_ = Progress::kDone;
+    drain();
+}
+
+void QueuePair::receive_failed() {
+    serve_kick();
+    support::SpinLockGuard lock(send_lock_);
+    const ibv_qp_state state = state_.load();
+    if (state != IBV_QPS_RESET && state != IBV_QPS_INIT) enter_error(IBV_WC_WR_FLUSH_ERR);
+}
+
+/// A bind or an invalidation at the head of the queue whose old key is withdrawn, and which waits
+/// for that key's last users. A peer that is refused now is refused because of it, so it has been
+/// carried out before the queue pair fails, and completes accordingly.
+/// @return false while it has to wait on.
+bool QueuePair::finish_withdrawal() {
+    if (waiting_for_ != Progress::kLocked || state_.load() != IBV_QPS_RTS) return true;
+    const SendWork& work = queued(send_pending_);
+    if (!work.is_local() || Clock::now() >= locked_until_) return true;
+    const Outcome outcome = carry_out(work);
+    if (outcome.progress != Progress::kDone) return false;
+    waiting_for_ = Progress::kDone;
+    ++send_pending_;
+    conclude(work, outcome.status);
+    return true;
+}
+
+void QueuePair::serve_kick() {
+    const Fault fault = entry_->fault.exchange(Fault::kNone, std::memory_order_seq_cst);
+    // A requester has waited long for its turn: who has it may have died before we knew it.
+    end_orphaned_turn();
+    support::SpinLockGuard lock(send_lock_);
+    if (fault != Fault::kNone && !finish_withdrawal()) {
+        Fault none = Fault::kNone;
+        entry_->fault.compare_exchange_strong(none, fault, std::memory_order_seq_cst);
+        return come_back(Clock::now() + kFlushPause, [](QueuePair& qp) { qp.serve_kick(); });
+    }
+    const ibv_qp_state state = state_.load();
+    if (fault != Fault::kNone && (state == IBV_QPS_RTR || state == IBV_QPS_RTS ||
+                                  state == IBV_QPS_SQD || state == IBV_QPS_SQE)) {
+        enter_error(IBV_WC_WR_FLUSH_ERR);
+        if (fault == Fault::kAccess) {
+            note_refusal();
+            report(IBV_EVENT_QP_ACCESS_ERR);
+        }
+        if (fault == Fault::kInvalidRequest) report(IBV_EVENT_QP_REQ_ERR);
+    } else if (state == IBV_QPS_ERR && awaits_requester_) {
+        finish_error();
+    }
+    drain();
+}
+
+}  // namespace softverbs

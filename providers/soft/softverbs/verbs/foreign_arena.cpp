@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/verbs/foreign_arena.hpp"
+
+#include <dirent.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "providers/soft/softverbs/fabric/handshake.hpp"
+
+namespace softverbs {
+namespace {
+
+/// Before it is mapped: a hole would become a page when it is read.
+template <class T>
+T read_at(int fd, std::uint64_t offset) {
+    T value{};
+    const ssize_t got = pread(fd, &value, sizeof value, static_cast<off_t>(offset));
+    return got == sizeof value ? value : T{};
+}
+
+bool names_arena(int directory, const char* name) {
+    char target[64];
+    const ssize_t length = readlinkat(directory, name, target, sizeof target);
+    return length > 0 && std::string_view(target, static_cast<std::size_t>(length))
+                             .starts_with("/memfd:softverbs-arena");
+}
+
+/// Sealed, where fault_of_memory() finds nothing wrong.
+std::uint64_t size_of(int fd) {
+    struct stat status = {};
+    return fstat(fd, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
+bool is_of_this_user(int fd) {
+    struct stat status = {};
+    return fstat(fd, &status) == 0 && status.st_uid == geteuid();
+}
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const { closedir(directory); }
+};
+
+}  // namespace
+
+std::optional<ForeignArena> ForeignArena::with_region(pid_t pid, std::uint32_t key) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/fd";
+    const std::unique_ptr<DIR, CloseDirectory> descriptors(opendir(path.c_str()));
+    if (!descriptors || !is_of_this_user(dirfd(descriptors.get()))) return std::nullopt;
+    std::optional<ForeignArena> found;
+    while (const dirent* entry = readdir(descriptors.get())) {
+        if (!names_arena(dirfd(descriptors.get()), entry->d_name)) continue;
+        // An open file of our own. Another one may stand under the name by now.
+        ForeignArena arena(UniqueFd(openat(dirfd(descriptors.get()), entry->d_name,
+                                           O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)));
+        if (!arena.belongs_to(pid) || !arena.has_region(key)) continue;
+        if (found) return std::nullopt;
+        found.emplace(std::move(arena));
+    }
+    if (found && !found->map()) found.reset();
+    return found;
+}
+
+ForeignArena::ForeignArena(ForeignArena&& other) noexcept
+    : file_(std::move(other.file_)), view_(std::exchange(other.view_, ArenaView())) {}
+
+ForeignArena::~ForeignArena() {
+    if (view_) munmap(view_.base(), view_.size());
+}
+
+/// A child of fork() has its parent's arena open as well, which is none of its own.
+bool ForeignArena::belongs_to(pid_t pid) const {
+    const int fd = file_.get();
+    if (!file_.valid() || !is_of_this_user(fd)) return false;
+    const auto size = size_of(fd);
+    if (!is_arena_size(size) || !fault_of_memory(fd, size, "").empty()) return false;
+    return read_at<std::uint64_t>(fd, offsetof(ArenaHeader, magic)) == kArenaMagic &&
+           read_at<std::uint64_t>(fd, offsetof(ArenaHeader, size)) == size &&
+           read_at<std::int32_t>(fd, offsetof(ArenaHeader, owner)) == pid;
+}
+
+bool ForeignArena::has_region(std::uint32_t key) const {
+    const int fd = file_.get();
+    const std::uint64_t entry = kMrTable + (key >> kKeyIndexShift) * sizeof(MrEntry);
+    const auto current = read_at<std::uint32_t>(fd, entry + offsetof(MrEntry, key));
+    const auto last = read_at<std::uint32_t>(fd, entry + offsetof(MrEntry, last_key));
+    const auto kind = read_at<KeyKind>(fd, entry + offsetof(MrEntry, kind));
+    return key != 0 && last == key && (current == key || current == 0) && kind == KeyKind::kRegion;
+}
+
+bool ForeignArena::map() {
+    const std::uint64_t size = size_of(file_.get());
+    void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+    if (base != MAP_FAILED) view_ = ArenaView(base, size);
+    if (view_) madvise(base, size, MADV_DONTDUMP);
+    return static_cast<bool>(view_);
+}
+
+/// They are used in the order of their numbers, so that the table has no hole before its end.
+std::uint32_t ForeignArena::used_keys() const {
+    const off_t hole = lseek(file_.get(), static_cast<off_t>(kMrTable), SEEK_HOLE);
+    if (hole < static_cast<off_t>(kMrTable)) return 0;
+    const std::uint64_t bytes = static_cast<std::uint64_t>(hole) - kMrTable;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes / sizeof(MrEntry), kMaxMrs));
+}
+
+}  // namespace softverbs

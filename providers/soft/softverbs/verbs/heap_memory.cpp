@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/verbs/heap_memory.hpp"
+
+#include <fcntl.h>
+
+#include "providers/soft/softverbs/verbs/page_file.hpp"
+
+/// The library is preloaded, so that it is there from the start or never. Weak, since dlsym() of a
+/// name that is missing allocates, and the callers hold locks that a program's malloc() may want.
+extern "C" __attribute__((weak)) const softverbs_heap_calls* softverbs_shared_heap();
+
+namespace softverbs {
+
+const softverbs_heap_calls* shared_heap() {
+    return softverbs_shared_heap ? softverbs_shared_heap() : nullptr;
+}
+
+int open_page_file() {
+    const softverbs_heap_calls* const heap = shared_heap();
+    const int fd = heap ? heap->descriptor() : -1;
+    return fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : make_page_file();
+}
+
+}  // namespace softverbs

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-2-Clause
+softverbs_verbs_sources = \
+    %reldir%/address_handle.cpp %reldir%/address_handle.hpp \
+    %reldir%/adapter.cpp %reldir%/adapter.hpp %reldir%/adapter_service.cpp \
+    %reldir%/agent.cpp %reldir%/agent.hpp %reldir%/agent_service.cpp \
+    %reldir%/arena.cpp %reldir%/arena.hpp \
+    %reldir%/async_events.cpp \
+    %reldir%/barrier.cpp %reldir%/barrier.hpp \
+    %reldir%/atomics.cpp %reldir%/atomics.hpp \
+    %reldir%/channel_wakeup.cpp %reldir%/channel_wakeup.hpp \
+    %reldir%/completion_channel.cpp \
+    %reldir%/completion_queue.cpp %reldir%/completion_queue.hpp \
+    %reldir%/completion_poll.cpp \
+    %reldir%/completion_queue_resize.cpp \
+    %reldir%/completion_ring.cpp %reldir%/completion_ring.hpp \
+    %reldir%/context.hpp \
+    %reldir%/datagram.hpp %reldir%/datagram_receive.cpp %reldir%/datagram_send.cpp \
+    %reldir%/datagram_targets.cpp %reldir%/datagram_targets.hpp \
+    %reldir%/end_registration.cpp providers/soft/softverbs/end_registration.hpp \
+    %reldir%/foreign_arena.cpp %reldir%/foreign_arena.hpp \
+    %reldir%/device.cpp \
+    %reldir%/diagnosis.cpp %reldir%/diagnosis.hpp providers/soft/softverbs/failure.hpp \
+    %reldir%/copy_setting.cpp %reldir%/copy_setting.hpp \
+    %reldir%/executor.cpp %reldir%/executor_direct.cpp %reldir%/executor_move.cpp %reldir%/executor.hpp \
+    %reldir%/extended.hpp \
+    %reldir%/extended_completion.cpp \
+    %reldir%/extended_objects.hpp \
+    %reldir%/extended_send.cpp \
+    %reldir%/fault_points.cpp %reldir%/fault_points.def %reldir%/fault_points.hpp \
+    %reldir%/flush.cpp \
+    %reldir%/heap_memory.cpp %reldir%/heap_memory.hpp \
+    %reldir%/kick.cpp %reldir%/kick.hpp \
+    %reldir%/layout.hpp \
+    %reldir%/memory_check.cpp %reldir%/memory_check.hpp \
+    %reldir%/memory_map.cpp %reldir%/memory_map.hpp \
+    %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \
+    %reldir%/memory_windows.cpp %reldir%/memory_windows.hpp \
+    %reldir%/own_pages.cpp %reldir%/own_pages.hpp \
+    %reldir%/page_file.cpp %reldir%/page_file.hpp \
+    %reldir%/payload.cpp %reldir%/payload.hpp \
+    %reldir%/peer_image.cpp %reldir%/peer_image.hpp \
+    %reldir%/peer_pages.cpp %reldir%/peer_pages.hpp \
+    %reldir%/provided_memory.cpp \
+    %reldir%/query.cpp %reldir%/query.hpp \
+    %reldir%/placement.cpp %reldir%/placement.hpp \
+    %reldir%/placement_watch.cpp %reldir%/placement_watch.hpp \
+    %reldir%/poll_patience.hpp \
+    %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp \
+    %reldir%/queue_pair_state.cpp \
+    %reldir%/receive_queue.cpp \
+    %reldir%/requesters.cpp %reldir%/requesters.hpp \
+    %reldir%/send_builder.cpp %reldir%/send_builder.hpp \
+    %reldir%/send_completions.hpp \
+    %reldir%/send_queue.cpp \
+    %reldir%/shared_files.cpp %reldir%/shared_files.hpp \
+    %reldir%/shared_heap.h \
+    %reldir%/shared_pages.cpp %reldir%/shared_pages.hpp \
+    %reldir%/shared_pages_fork.cpp \
+    %reldir%/shared_part.hpp \
+    %reldir%/shared_receive_queue.cpp %reldir%/shared_receive_queue.hpp \
+    %reldir%/shared_receive_resize.cpp \
+    %reldir%/strings.cpp \
+    %reldir%/take_shared_receive.hpp \
+    %reldir%/target.cpp %reldir%/target.hpp \
+    %reldir%/transfer_mark.hpp \
+    %reldir%/transfer.cpp %reldir%/transfer.hpp \
+    %reldir%/transitions.cpp %reldir%/transitions.hpp
+libsoftverbs_core_la_SOURCES += $(softverbs_verbs_sources)
+
+# The same with fault points, for tests that end processes there.
+check_LTLIBRARIES += libsoftverbs_faulty.la
+libsoftverbs_faulty_la_SOURCES = $(softverbs_verbs_sources)
+libsoftverbs_faulty_la_LIBADD = libsoftverbs_base.la
+libsoftverbs_faulty_la_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+libsoftverbs_faulty_la_CXXFLAGS = $(libsoftverbs_core_la_CXXFLAGS)

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/verbs/memory_regions.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <new>
+
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#endif
+
+#include "providers/soft/softverbs/verbs/completion_queue.hpp"
+#include "providers/soft/softverbs/verbs/context.hpp"
+#include "providers/soft/softverbs/verbs/memory_check.hpp"
+#include "providers/soft/softverbs/verbs/memory_windows.hpp"
+
+namespace softverbs {
+
+void copy_terms(MrEntry& to, const MrEntry& from) {
+    to.pd = from.pd;
+    to.access = from.access;
+    to.address = from.address;
+    to.length = from.length;
+    to.iova = from.iova;
+    to.kind = from.kind;
+    to.qp_num = from.qp_num;
+    to.qp_generation = from.qp_generation;
+}
+
+void note_end(MrEntry& entry) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    entry.ended_at = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+    entry.ended_by = getpid();
+}
+
+std::uint32_t next_key(std::uint32_t last, std::uint32_t index, std::uint64_t nonce) {
+    // The generation starts anywhere, so that a guessed or old key is unlikely to fit.
+    constexpr std::uint32_t kGenerations = 1u << kKeyIndexShift;
+    constexpr std::uint32_t kSmallest = 1u << 8;
+    std::uint32_t generation = last % kGenerations;
+    if (last == 0) generation = static_cast<std::uint32_t>((nonce ^ (nonce >> 24) * index) >> 8);
+    generation = std::max((generation + 1) % kGenerations, kSmallest);
+    return index << kKeyIndexShift | generation;
+}
+
+namespace {
+
+constexpr unsigned kRemoteChanges = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
+constexpr unsigned kSupportedAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+                                      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
+                                      IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
+                                      IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
+
+/// A region of no bytes has keys, and no memory.
+int check_request(const Registration& request) {
+    const unsigned access = request.access;
+    if ((access & ~kSupportedAccess) != 0) return EOPNOTSUPP;
+    if ((access & kRemoteChanges) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) return EINVAL;
+    if (request.length == 0) return 0;
+    return check_memory(request.address, request.length, (access & IBV_ACCESS_LOCAL_WRITE) != 0);
+}
+
+/// A key that the region's entry of the table has not had for long.
+std::uint32_t new_key(const MemoryRegion& mr, Adapter& adapter) {
+    MrEntry& entry = adapter.view().mr(mr.index << kKeyIndexShift);
+    entry.last_key = next_key(entry.last_key, mr.index, adapter.view().header().nonce);
+    entry.ended.store(0, std::memory_order_seq_cst);
+    return entry.last_key;
+}
+
+/// Decides the path of the pages. May allocate, and so is called without locks.
+Placement hold_pages(const Registration& request) {
+    if (request.length == 0) return {};
+    return SharedPages::of_process().hold(reinterpret_cast<std::uintptr_t>(request.address),
+                                          request.length);
+}
+
+void release_pages(const Registration& request, const Placement& placement) {
+    if (request.length == 0) return;
+    SharedPages::of_process().release(reinterpret_cast<std::uintptr_t>(request.address),
+                                      request.length, placement);
+}
+
+/// Fills the region's entry of the table and makes it known.
+void publish(MemoryRegion& mr, std::uint32_t key) {
+    const Registration& request = mr.request;
+    Adapter& adapter = *request.pd->owner().adapter;
+    MrEntry& own = adapter.own_key(mr.index << kKeyIndexShift);
+    own.pd = request.pd->number();
+    own.access = request.access;
+    own.address = reinterpret_cast<std::uintptr_t>(request.address);
+    own.length = request.length;
+    own.iova = request.iova;
+    own.kind = KeyKind::kRegion;
+    mr.placement.write_to(own);
+    own.key.store(key, std::memory_order_seq_cst);
+    MrEntry& entry = adapter.view().mr(mr.index << kKeyIndexShift);
+    copy_terms(entry, own);
+    mr.placement.write_to(entry);
+    entry.key.store(key, std::memory_order_seq_cst);
+    // Another process may have ended it just now, if it keeps its key (ibv_rereg_mr).
+    if (!adapter.stands(key)) entry.key.store(0, std::memory_order_seq_cst);
+    mr.context = request.pd->context;
+    mr.pd = request.pd;
+    mr.addr = request.address;
+    mr.length = request.length;
+    mr.handle = mr.index;
+    mr.lkey = key;
+    mr.rkey = key;
+    mr.is_withdrawn = false;
+    {
+        support::SpinLockGuard guard(adapter.window_lock);
+        adapter.key_owners.enter(mr.index, &mr);
+    }
+    ++request.pd->users;
+}
+
+/// For valgrind's memcheck, which does not see what peers write and would report it as
+/// uninitialised.
+void mark_as_initialised([[maybe_unused]] const Registration& request) {
+#ifdef VALGRIND_MAKE_MEM_DEFINED_IF_ADDRESSABLE
+    if ((request.access & IBV_ACCESS_LOCAL_WRITE) != 0)
+        VALGRIND_MAKE_MEM_DEFINED_IF_ADDRESSABLE(request.address, request.length);
+#endif
+}
+
+ibv_mr* register_memory(const Registration& request) {
+    if (const int cause = check_request(request)) {
+        errno = cause;
+        return nullptr;
+    }
+    Adapter& adapter = *request.pd->owner().adapter;
+    auto mr = std::make_unique<MemoryRegion>();
+    mr->request = request;
+    mr->placement = hold_pages(request);
+    const Result<std::uint32_t> index = adapter.take_mr();
+    if (!index) {
+        release_pages(request, mr->placement);
+        errno = index.error();
+        return nullptr;
+    }
+    mr->index = *index;
+    publish(*mr, new_key(*mr, adapter));
+    mark_as_initialised(request);
+    return mr.release();
+}
+
+ibv_mr* try_register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                     unsigned access) {
+    const CancellationDisabled guard;
+    try {
+        const std::uint64_t base = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
+        return register_memory({&ProtectionDomain::of(pd), address, length, base, access});
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+
+/// Whether a peer can have come to touch the memory.
+bool concerns_peers(const Registration& request) {
+    constexpr unsigned kReadAlone = IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB;
+    return (request.access & ~(kReadAlone | IBV_ACCESS_OPTIONAL_RANGE)) != 0;
+}
+
+/// Takes the region's key away: nobody finds it any more. @return 0, EBUSY while windows are bound.
+int withdraw_key(Adapter& adapter, MemoryRegion& mr) {
+    if (mr.is_withdrawn) return 0;
+    if (!withdraw_region(adapter, mr)) return EBUSY;
+    const std::uint32_t any = mr.index << kKeyIndexShift;
+    adapter.view().mr(any).key.store(0, std::memory_order_seq_cst);
+    note_end(adapter.view().mr(any));
+    adapter.own_key(any).key.store(0, std::memory_order_seq_cst);
+    mr.is_withdrawn = true;
+    return 0;
+}
+
+/// Data may still be on its way: requesters that saw the key are waited for, and threads of ours. A
+/// payload that waits in a receive slot is dropped when it is polled, since the memory may be
+/// somebody else's by then. A window may have had any key. @return 0, or EBUSY: a requester is in
+/// the middle of a transfer; the key is gone, and a later call comes to the end.
+int withdraw(MemoryRegion& mr) {
+    Adapter& adapter = *Context::of(mr.context).adapter;
+    if (const int cause = withdraw_key(adapter, mr)) return cause;
+    const std::uint32_t key = (mr.request.access & IBV_ACCESS_MW_BIND) != 0 ? 0 : mr.lkey;
+    if (concerns_peers(mr.request) &&
+        !adapter.wait_for_key_users(key, Clock::now() + kRequesterPatience))
+        return EBUSY;
+    adapter.wait_for_own_threads();
+    adapter.pass_pollers();
+    --mr.request.pd->users;
+    release_pages(mr.request, mr.placement);
+    return 0;
+}
+
+int deregister(MemoryRegion& mr) {
+    Adapter& adapter = *Context::of(mr.context).adapter;
+    if (const int cause = withdraw(mr)) return cause;
+    adapter.return_mr(mr.index);
+    return 0;
+}
+
+/// What a region becomes by ibv_rereg_mr: the parts that are not to change are as they were.
+Registration changed(const MemoryRegion& mr, int flags, ProtectionDomain* pd, void* address,
+                     std::size_t length, unsigned access) {
+    Registration request = mr.request;
+    if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) request.pd = pd;
+    if ((flags & IBV_REREG_MR_CHANGE_ACCESS) != 0) request.access = access;
+    if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
+        const bool zero_based = (request.access & IBV_ACCESS_ZERO_BASED) != 0;
+        request.address = address;
+        request.length = length;
+        request.iova = zero_based ? 0 : reinterpret_cast<std::uintptr_t>(address);
+    }
+    return request;
+}
+
+/// All that can fail comes before the region is touched: a failure leaves it as it is. Peers go on
+/// with the key that they have where only the rights change, as programs expect of adapters; not
+/// where another process has ended it.
+int reregister(MemoryRegion& mr, const Registration& request) {
+    if (request.pd->context != mr.context) return EINVAL;
+    if (const int cause = check_request(request)) return cause;
+    const Registration before = mr.request;
+    const bool only_rights = request.pd == before.pd && request.address == before.address &&
+                             request.length == before.length;
+    const Placement placement = hold_pages(request);
+    if (const int cause = withdraw(mr)) {
+        release_pages(request, placement);
+        return cause;
+    }
+    mr.request = request;
+    mr.placement = placement;
+    Adapter& adapter = *Context::of(mr.context).adapter;
+    const bool keeps_key = only_rights && adapter.stands(mr.rkey);
+    publish(mr, keeps_key ? mr.rkey : new_key(mr, adapter));
+    return 0;
+}
+
+}  // namespace
+}  // namespace softverbs
+
+extern "C" {
+
+using softverbs::Context;
+using softverbs::ProtectionDomain;
+
+ibv_pd* ibv_alloc_pd(ibv_context* context) {
+    softverbs::ObjectCount& pds = Context::of(context).adapter->pds;
+    ProtectionDomain* pd = nullptr;
+    if (pds.take()) {
+        pd = new (std::nothrow) ProtectionDomain(Context::of(context));
+        if (!pd) pds.put();
+    }
+    if (!pd) errno = ENOMEM;
+    return pd;
+}
+
+int ibv_dealloc_pd(ibv_pd* pd) {
+    ProtectionDomain* mine = &ProtectionDomain::of(pd);
+    if (pd->handle != mine->number()) return softverbs::also_errno(ENOENT);
+    if (mine->users != 0) return softverbs::also_errno(EBUSY);
+    mine->owner().adapter->pds.put();
+    delete mine;
+    return 0;
+}
+
+#undef ibv_reg_mr
+ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, size_t length, int access) {
+    return softverbs::try_register(pd, address, length, reinterpret_cast<uintptr_t>(address),
+                                   static_cast<unsigned>(access));
+}
+
+#undef ibv_reg_mr_iova
+ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, size_t length, uint64_t iova, int access) {
+    return softverbs::try_register(pd, address, length, iova, static_cast<unsigned>(access));
+}
+
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, size_t length, uint64_t iova, unsigned access) {
+    return softverbs::try_register(pd, address, length, iova, access);
+}
+
+int ibv_dereg_mr(ibv_mr* mr) {
+    const softverbs::CancellationDisabled guard;
+    softverbs::MemoryRegion* mine = &softverbs::MemoryRegion::of(mr);
+    if (mr->handle != mine->index) return softverbs::also_errno(ENOENT);
+    if (const int cause = softverbs::deregister(*mine)) return softverbs::also_errno(cause);
+    delete mine;
+    return 0;
+}
+
+int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, size_t length, int access) {
+    const softverbs::CancellationDisabled guard;
+    const bool has_domain = (flags & IBV_REREG_MR_CHANGE_PD) == 0 || pd;
+    const bool has_memory = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) == 0 || length != 0;
+    const bool is_known = flags != 0 && (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) == 0;
+    if (!is_known || !has_domain || !has_memory) {
+        errno = EINVAL;
+        return IBV_REREG_MR_ERR_INPUT;
+    }
+    softverbs::MemoryRegion& mine = softverbs::MemoryRegion::of(mr);
+    int cause = ENOMEM;
+    try {
+        cause = softverbs::reregister(
+            mine, softverbs::changed(mine, flags, pd ? &ProtectionDomain::of(pd) : nullptr, address,
+                                     length, static_cast<unsigned>(access)));
+    } catch (const std::bad_alloc&) {
+    }
+    if (cause == 0) return 0;
+    errno = cause;
+    return mine.is_withdrawn ? IBV_REREG_MR_ERR_CMD : IBV_REREG_MR_ERR_INPUT;
+}
+
+}  // extern "C"

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// When a poller that finds nothing lets others run. Both ends of a connection may poll on one
+/// core: then each poll more than one delays what it waits for, and on cores of their own each
+/// yield costs time in which a message is not seen. Which of the two it is shows in how long a
+/// yield takes, and what is there after it.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "support/base/processor.hpp"
+
+namespace softverbs {
+
+class PollPatience {
+  public:
+    void found_something() {
+        if (gave_way_ && empty_polls_ == 0) limit_ = std::max(limit_ / 2, 1u);
+        empty_polls_ = 0;
+        gave_way_ = false;
+    }
+    /// @return whether to yield() now.
+    bool found_nothing() {
+        if (++empty_polls_ < limit_) return false;
+        empty_polls_ = 0;
+        return true;
+    }
+    /// With no lock held. @return whether somebody else ran meanwhile.
+    static bool yield() {
+        const std::uint64_t before = support::processor_ticks();
+        sched_yield();
+        return support::processor_ticks() - before > kTicksOfASwitch;
+    }
+    void yielded(bool somebody_ran) {
+        gave_way_ = somebody_ran;
+        if (!somebody_ran) limit_ = std::min(limit_ * 2, kMostPolls);
+    }
+
+  private:
+    /// More than a system call takes, less than two switches and what runs between them.
+    static constexpr std::uint64_t kTicksOfASwitch = 2000;
+    static constexpr unsigned kMostPolls = 512;
+    unsigned limit_ = 64;
+    unsigned empty_polls_ = 0;
+    bool gave_way_ = false;
+};
+
+}  // namespace softverbs

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/verbs/query.hpp"
+
+#include <arpa/inet.h>
+#include <endian.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "providers/soft/softverbs/verbs/context.hpp"
+
+namespace softverbs {
+namespace {
+
+/// Of no maker's adapters, as the kernel's software devices have it.
+constexpr std::uint32_t kNoVendor = 0xffffff;
+constexpr std::uint16_t kDefaultPkey = 0xffff;
+constexpr int kPkeys = 1;
+constexpr int kGids = 1;
+constexpr std::uint64_t kLinkLocalPrefix = 0xfe80;
+
+/// One adapter as far as peers can tell: the same for all members of a fabric.
+std::uint64_t node_guid(std::uint64_t fabric_hash) {
+    return htobe64(fabric_hash | std::uint64_t{0x0200} << 48);
+}
+
+/// Before the device is open, as programs that only list devices ask. @return 0 where the fabric
+/// cannot be used, which was reported.
+std::uint64_t node_guid_of_closed_device() {
+    const Result<std::unique_ptr<Directory>> directory = Directory::open();
+    if (!directory) return 0;
+    const Result<std::uint64_t> hash = Index::hash_of(**directory);
+    return hash ? node_guid(*hash) : 0;
+}
+
+Process& process_of(ibv_context* context) {
+    return Context::of(context).adapter->process();
+}
+
+void describe(ibv_context* context, ibv_device_attr& a) {
+    std::memset(&a, 0, sizeof a);
+    std::strcpy(a.fw_ver, "1.0.0");
+    a.node_guid = node_guid(process_of(context).fabric_hash());
+    a.sys_image_guid = a.node_guid;
+    a.max_mr_size = ~std::uint64_t{0};
+    a.page_size_cap = 4096;
+    a.vendor_id = kNoVendor;
+    a.hw_ver = 1;
+    a.max_qp = kMaxQps;
+    a.max_qp_wr = kMaxWorkRequests;
+    a.device_cap_flags = IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_UD_AV_PORT_ENFORCE |
+                         IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_CURR_QP_STATE_MOD |
+                         IBV_DEVICE_SRQ_RESIZE | IBV_DEVICE_MEM_WINDOW |
+                         IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+    a.max_sge = kMaxSge;
+    a.max_sge_rd = kMaxSge;
+    a.max_cq = kMaxCqs;
+    a.max_cqe = kMaxCqEntries;
+    a.max_mr = kMaxMrs;
+    a.max_mw = kMaxMrs;
+    a.max_pd = kMaxPds;
+    a.max_ah = kMaxAhs;
+    a.max_qp_rd_atom = kMaxReadAtomic;
+    a.max_res_rd_atom = kMaxQps;
+    a.max_qp_init_rd_atom = kMaxReadAtomic;
+    a.atomic_cap = IBV_ATOMIC_HCA;
+    a.max_srq = kMaxSrqs;
+    a.max_srq_wr = kMaxWorkRequests;
+    a.max_srq_sge = kMaxSge;
+    a.max_pkeys = kPkeys;
+    a.local_ca_ack_delay = 15;
+    a.phys_port_cnt = 1;
+}
+
+bool is_port(std::uint32_t port) {
+    return port == 1;
+}
+
+}  // namespace
+
+std::uint16_t lid_of(Process& process) {
+    return static_cast<std::uint16_t>(1 + process.fabric_hash() % 0xbffe);  // unicast LIDs
+}
+
+union ibv_gid gid_of(Process& process) {
+    union ibv_gid gid;
+    gid.global.subnet_prefix =
+        htobe64(kLinkLocalPrefix << 48 | (process.fabric_hash() & 0xffffffffffff));
+    gid.global.interface_id = node_guid(process.fabric_hash());
+    return gid;
+}
+
+int query_port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes,
+                          std::size_t length) {
+    if (!is_port(port)) return also_errno(EINVAL);
+    ibv_port_attr a{};
+    a.state = IBV_PORT_ACTIVE;
+    a.max_mtu = IBV_MTU_4096;
+    a.active_mtu = IBV_MTU_4096;
+    a.gid_tbl_len = kGids;
+    a.port_cap_flags = IBV_PORT_CM_SUP;
+    a.max_msg_sz = kMaxMessage;
+    a.pkey_tbl_len = kPkeys;
+    a.lid = lid_of(process_of(context));
+    a.sm_lid = a.lid;
+    a.max_vl_num = 1;
+    a.active_width = 2;   // 4X
+    a.active_speed = 32;  // EDR
+    a.phys_state = 5;     // LinkUp
+    a.link_layer = IBV_LINK_LAYER_INFINIBAND;
+    // A caller built on newer headers has a longer structure: what we do not know is zero.
+    std::memset(static_cast<void*>(attributes), 0, length);
+    std::memcpy(static_cast<void*>(attributes), &a, std::min(length, sizeof a));
+    return 0;
+}
+
+int query_device_extended(ibv_context* context, const ibv_query_device_ex_input* input,
+                          ibv_device_attr_ex* attributes, std::size_t length) {
+    if (input && input->comp_mask != 0) return also_errno(EINVAL);
+    if (length < sizeof(ibv_device_attr)) return also_errno(EINVAL);
+    ibv_device_attr_ex a;
+    std::memset(static_cast<void*>(&a), 0, sizeof a);
+    describe(context, a.orig_attr);
+    a.device_cap_flags_ex = a.orig_attr.device_cap_flags;
+    a.phys_port_cnt_ex = 1;
+    std::memset(static_cast<void*>(attributes), 0, length);
+    std::memcpy(static_cast<void*>(attributes), &a, std::min(length, sizeof a));
+    return 0;
+}
+
+}  // namespace softverbs
+
+extern "C" {
+
+int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
+    softverbs::describe(context, *attributes);
+    return 0;
+}
+
+/// Programs built on headers before query_port was in the context: their structure ends before
+/// port_cap_flags2.
+#undef ibv_query_port
+int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* attributes) {
+    return softverbs::query_port_attributes(context, port,
+                                            reinterpret_cast<ibv_port_attr*>(attributes),
+                                            offsetof(ibv_port_attr, port_cap_flags2));
+}
+
+int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, union ibv_gid* gid) {
+    if (!softverbs::is_port(port) || index != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    *gid = softverbs::gid_of(softverbs::process_of(context));
+    return 0;
+}
+
+int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,
+                      ibv_gid_entry* entry, std::uint32_t flags, std::size_t entry_size) {
+    if (!softverbs::is_port(port) || flags != 0) return softverbs::also_errno(EINVAL);
+    if (index != 0) return softverbs::also_errno(ENODATA);
+    ibv_gid_entry e{};
+    e.gid = softverbs::gid_of(softverbs::process_of(context));
+    e.port_num = port;
+    e.gid_type = IBV_GID_TYPE_IB;
+    std::memset(static_cast<void*>(entry), 0, entry_size);
+    std::memcpy(static_cast<void*>(entry), &e, std::min(entry_size, sizeof e));
+    return 0;
+}
+
+ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t count,
+                             std::uint32_t flags, std::size_t entry_size) {
+    if (count < softverbs::kGids) return -softverbs::also_errno(EINVAL);
+    const int cause = _ibv_query_gid_ex(context, 1, 0, entries, flags, entry_size);
+    return cause ? -cause : 1;
+}
+
+int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
+    if (!softverbs::is_port(port) || index != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    *pkey = htons(softverbs::kDefaultPkey);
+    return 0;
+}
+
+int ibv_get_pkey_index(ibv_context*, std::uint8_t port, __be16 pkey) {
+    if (softverbs::is_port(port) && pkey == htons(softverbs::kDefaultPkey)) return 0;
+    errno = EINVAL;
+    return -1;
+}
+
+__be64 ibv_get_device_guid(ibv_device*) {
+    try {
+        softverbs::Process* process = softverbs::Process::current();
+        return process ? softverbs::node_guid(process->fabric_hash())
+                       : softverbs::node_guid_of_closed_device();
+    } catch (const std::bad_alloc&) {
+        return 0;
+    }
+}
+
+}  // extern "C"

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What the device says about itself.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include "providers/soft/softverbs/verbs/adapter.hpp"
+
+namespace softverbs {
+
+inline constexpr std::uint32_t kMaxWorkRequests = 65536;
+inline constexpr std::uint32_t kMaxInline = 1024;
+inline constexpr std::uint32_t kMaxMessage = std::uint32_t{1} << 31;
+inline constexpr std::uint8_t kMaxReadAtomic = 128;
+
+/// LID and GID of the device, the same for all members; the fabric's hash is in both.
+std::uint16_t lid_of(Process& process);
+union ibv_gid gid_of(Process& process);
+
+int query_port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes,
+                          std::size_t length);
+int query_device_extended(ibv_context* context, const ibv_query_device_ex_input* input,
+                          ibv_device_attr_ex* attributes, std::size_t length);
+
+}  // namespace softverbs

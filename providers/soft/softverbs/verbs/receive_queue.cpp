@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The receive queue: the owner fills slots in its arena, the requester consumes them in order, and
+/// a slot is free again when poll_cq has returned its completion.
+#include <cerrno>
+#include <cstring>
+
+#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/verbs/memory_regions.hpp"
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
+#include "providers/soft/softverbs/verbs/transfer.hpp"
+
+namespace softverbs {
+int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
+    int cause = 0;
+    {
+        support::SpinLockGuard lock(receive_lock_);
+        for (; wr; wr = wr->next) {
+            const ibv_qp_state state = state_.load(std::memory_order_seq_cst);
+            const std::uint32_t used = receive_posted_ - receive_completed_.load();
+            if (state == IBV_QPS_RESET || srq || wr->num_sge < 0 ||
+                static_cast<std::uint32_t>(wr->num_sge) > cap_.max_recv_sge) {
+                cause = EINVAL;
+            } else if (used >= cap_.max_recv_wr) {
+                cause = ENOMEM;
+            }
+            if (cause != 0) break;
+            ReceiveSlot& slot = *receives_.slot(receive_posted_);
+            receive_ids_[receive_posted_ & (receives_.size - 1)] = wr->wr_id;
+            slot.num_sge = static_cast<std::uint32_t>(wr->num_sge);
+            if (wr->num_sge != 0)
+                std::memcpy(slot_segments(&slot), wr->sg_list, wr->num_sge * sizeof(Segment));
+            fault_point(FaultPoint::kReceiveWritten);
+            ++receive_posted_;
+            if (receives_are_flushed_)
+                post_flushed_receive(receive_flushed_++);
+            else
+                slot.taker.store(kSlotPosted | (receive_posted_ - 1), std::memory_order_seq_cst);
+            fault_point(FaultPoint::kReceivePosted);
+        }
+    }
+    if (cause != 0 && bad) *bad = wr;
+    wake_requester();
+    return cause;
+}
+
+void QueuePair::order_after_receives() const {
+    const SharedReceiveQueue* shared = shared_queue();
+    if (shared)
+        (void)shared->ring().shared->posted.load(std::memory_order_acquire);
+    else
+        order_after_post(*receives_.slot(entry_->consumed));
+}
+
+void QueuePair::wake_requester() {
+    if (entry_->waiting.load(std::memory_order_seq_cst) == 0) return;
+    if (entry_->waiting.exchange(0, std::memory_order_seq_cst) == 0) return;
+    support::SpinLockGuard lock(requester_lock_);
+    if (requester_) requester_->kick_qp();
+}
+
+[[gnu::flatten]] bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
+    const bool has_payload = (entry.flags & (kInEntry | kInSlot)) != 0;
+    if (SharedReceiveQueue* shared = shared_queue()) {
+        const std::uint64_t* id = shared->posted_id(entry.position);
+        if (!id) return false;
+        if (qp_type == IBV_QPT_UD) describe_datagram(entry, wc);
+        wc.wr_id = *id;
+        if (has_payload && deliver_payload(entry) != 0) wc.status = IBV_WC_LOC_PROT_ERR;
+        shared->free_slot(entry.position);
+        return true;
+    }
+    const std::uint32_t slot = receive_completed_.load(std::memory_order_relaxed);
+    if (entry.position != slot) return false;
+    order_after_post(*receives_.slot(slot));
+    if (qp_type == IBV_QPT_UD) describe_datagram(entry, wc);
+    wc.wr_id = receive_ids_[slot & (receives_.size - 1)];
+    if (has_payload && deliver_payload(entry) != 0) wc.status = IBV_WC_LOC_PROT_ERR;
+    receive_completed_.store(slot + 1, std::memory_order_release);
+    return true;
+}
+
+/// The part of a posted segment that a payload fills. @return false when its registration has
+/// ended.
+bool QueuePair::add_place(Places& places, const Segment& segment, std::uint32_t skipped,
+                          std::uint32_t length) const {
+    ibv_pd* domain = srq ? shared_queue()->pd : this->pd;
+    const CheckedRange to =
+        check_own_key(adapter_, segment.key, ProtectionDomain::of(domain).number(),
+                      IBV_ACCESS_LOCAL_WRITE, segment.address, skipped + length);
+    if (!to.permitted) return false;
+    LocalRange& range = places.ranges[places.count++];
+    range = {to.address + skipped, length, to.shared, nullptr};
+    PeerPages& own = adapter_.own_pages();
+    range.here = own.find(to.shared, range.address, length);
+    if (!range.here) [[unlikely]]
+        range.here = own.map(to.shared, range.address, length);
+    places.all_here = places.all_here && range.here;
+    return true;
+}
+
+/// @param data in our arena. Memory that is not shared from birth is written by the kernel, which
+/// finds out what the program has taken away.
+int QueuePair::fill_places(const Places& places, const std::uint8_t* data) const {
+    if (places.all_here) {
+        scatter({places.ranges, places.count}, data);
+        return 0;
+    }
+    const auto offset = static_cast<std::uint64_t>(data - adapter_.view().base());
+    return write_from_file(adapter_.arena_fd(), offset, {places.ranges, places.count});
+}
+
+/// The requester has checked the key as well, but what stands in the slot may be anybody's by now.
+/// What ibv_dereg_mr has withdrawn is not written to any more: the payload is dropped.
+int QueuePair::deliver_payload(const CqEntry& entry) {
+    if (qp_type == IBV_QPT_UD) return deliver_datagram(entry);
+    const ReceiveRing& ring = srq ? shared_queue()->ring() : receives_;
+    ReceiveSlot* slot = ring.slot(entry.position);
+    if (!slot) return 0;
+    order_after_post(*slot);
+    const bool in_slot = (entry.flags & kInSlot) != 0;
+    std::uint8_t* const data = slot_inline(slot, ring.stride);
+    std::uint32_t left = std::min(entry.byte_len, in_slot ? kSlotInlineBytes : kEntryInlineBytes);
+    Places places;
+    const std::uint32_t count = std::min(slot->num_sge, ring.max_sge);
+    for (std::uint32_t i = 0; i < count && left != 0; ++i) {
+        const Segment segment = slot_segments(slot)[i];
+        const std::uint32_t part = std::min(segment.length, left);
+        if (part != 0 && !add_place(places, segment, 0, part)) return 0;
+        left -= part;
+    }
+    if (in_slot) return fill_places(places, data);
+    if (places.all_here) return fill_places(places, entry.payload);
+    // The entry may be a copy that is not in the arena; the slot's place for a payload is free.
+    std::memcpy(data, entry.payload, kEntryInlineBytes);
+    return fill_places(places, data);
+}
+
+void SharedReceiveQueue::wake_attached() {
+    support::SpinLockGuard guard(lock_);
+    for (QueuePair* qp : attached_) qp->wake_requester();
+}
+
+void QueuePair::post_flushed_receive(std::uint32_t slot) {
+    Completion completion;
+    completion.qp_num = qp_num;
+    completion.position = slot;
+    completion.status = IBV_WC_WR_FLUSH_ERR;
+    receive_queue().post(completion);
+}
+
+}  // namespace softverbs

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/verbs/target.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "providers/soft/softverbs/verbs/adapter.hpp"
+#include "providers/soft/softverbs/verbs/channel_wakeup.hpp"
+#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/verbs/peer_image.hpp"
+#include "support/log/log.hpp"
+
+namespace softverbs {
+namespace {
+
+/// A peer that lives answers in microseconds; one that is stopped is given this long.
+constexpr std::chrono::seconds kPatience{10};
+
+bool is_power_of_two(std::uint32_t value) {
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+/// Bytes of `count` slots, or 0 when the numbers cannot be right.
+std::uint64_t slots_bytes(const ReceiveRing& ring) {
+    const bool sane = is_power_of_two(ring.size) && ring.max_sge <= kMaxSge &&
+                      ring.stride == slot_stride(ring.max_sge);
+    return sane ? std::uint64_t{ring.size} * ring.stride : 0;
+}
+
+bool find_shared_receives(ArenaView arena, std::uint32_t index, ReceiveRing& ring) {
+    SrqHeader* header = arena.srq(index);
+    if (!header || header->live.load(std::memory_order_acquire) == 0) return false;
+    ring.size = header->first_size;
+    ring.stride = header->slot_stride;
+    ring.max_sge = header->max_sge;
+    ring.shared = header;
+    ring.arena = arena;
+    ring.sections = header->sections;
+    return slots_bytes(ring) != 0 && ring.slot(0);
+}
+
+bool find_receives(ArenaView arena, const QpEntry& entry, ReceiveRing& ring) {
+    if (const std::uint32_t srq = entry.srq) return find_shared_receives(arena, srq - 1, ring);
+    ring.size = entry.ring_size;
+    ring.stride = entry.slot_stride;
+    ring.max_sge = entry.max_sge;
+    const std::uint64_t bytes = slots_bytes(ring);
+    if (bytes == 0) return false;
+    ring.slots = arena.array<std::uint8_t>(entry.ring_offset, bytes);
+    return ring.slots != nullptr;
+}
+
+/// @return whether process_vm serves. Where it does not, and nothing else is permitted, an errno.
+Result<bool> choose_copies(Adapter& adapter, const Peer& peer, ArenaView arena) {
+    if (adapter.agent_only()) return false;
+    const int cause = probe_process_vm(peer, arena);
+    if (cause == 0) return true;
+    if (cause == ECONNREFUSED) return tl::unexpected<int>(cause);
+    if (adapter.process_vm_only()) {
+        support::report<support::kProcessVmRefused>(peer.pid(), std::strerror(cause));
+        return tl::unexpected<int>(cause);
+    }
+    if (adapter.first_agent_use())
+        support::report<support::kAgentUsed>(peer.pid(), std::strerror(cause));
+    return false;
+}
+
+}  // namespace
+
+ReceiveSlot* ReceiveRing::shared_slot(std::uint32_t index) const {
+    const SectionPlace place = SectionPlace::of(index, size);
+    if (place.section >= kMaxSrqSections) return nullptr;
+    auto* section =
+        arena.array<std::uint8_t>(sections[place.section].load(std::memory_order_acquire),
+                                  std::uint64_t{place.size} * stride);
+    if (!section) return nullptr;
+    return reinterpret_cast<ReceiveSlot*>(section + std::size_t{place.index} * stride);
+}
+
+Result<Target> Target::bind(Adapter& adapter, std::uint32_t qp_num) {
+    const tl::unexpected<int> invalid(EINVAL);
+    Result<std::shared_ptr<Peer>> peer =
+        adapter.process().peer_of_qpn(qp_num, Clock::now() + kPatience);
+    if (!peer) {
+        const bool absent = peer.error() == ENOENT || peer.error() == ECONNREFUSED;
+        return absent ? invalid : tl::unexpected<int>(peer.error());
+    }
+    Target target;
+    target.peer = *peer;
+    if (!is_arena_size(target.peer->arena_size())) return invalid;
+    target.arena = ArenaView(target.peer->arena(), target.peer->arena_size());
+    if (target.arena.header().magic != kArenaMagic) return invalid;
+    const std::int64_t index = target.arena.qp_index(qp_num);
+    if (index < 0) return invalid;
+    target.index = static_cast<std::uint32_t>(index);
+    target.entry = &target.arena.qp(target.index);
+    target.qp_num = qp_num;
+    target.generation = target.entry->generation.load(std::memory_order_acquire);
+    if (target.entry->qp_num.load(std::memory_order_acquire) != qp_num) return invalid;
+    target.cq = target.entry->cq;
+    if (!target.completion_ring().valid()) return invalid;
+    target.completions = target.arena.cq(target.cq);
+    if (!find_receives(target.arena, *target.entry, target.receives)) return invalid;
+    const Result<bool> has_process_vm = choose_copies(adapter, *target.peer, target.arena);
+    if (!has_process_vm) return tl::unexpected<int>(has_process_vm.error());
+    target.has_process_vm = *has_process_vm;
+    target.image_address = target.arena.header().image_address;
+    target.pages = adapter.pages_of(target.peer);
+    target.channel = channel_of(adapter, *target.peer, target.cq, target.completions->channel);
+    return target;
+}
+
+void Target::kick_qp() const {
+    ArenaHeader& header = arena.header();
+    set_kick(header.qp_kicks, header.qp_kick_summary, index);
+    peer->ring_doorbell();
+}
+
+void Target::kick_srq() const {
+    const std::uint32_t srq = entry->srq;
+    if (srq == 0 || srq > kMaxSrqs) return;
+    ArenaHeader& header = arena.header();
+    set_kick(header.srq_kicks, header.srq_kick_summary, srq - 1);
+    peer->ring_doorbell();
+}
+
+void Target::kick_cq() const {
+    ArenaHeader& header = arena.header();
+    set_kick(header.cq_kicks, header.cq_kick_summary, cq);
+    peer->ring_doorbell();
+}
+
+void Target::wake_channel() const {
+    if (channel && raise_event(channel->get())) return fault_point(FaultPoint::kChannelRaised);
+    completions->deferred_wakes.fetch_add(1, std::memory_order_acq_rel);
+    kick_cq();
+}
+
+}  // namespace softverbs

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The queue pair at the other end, as its requester sees it: pointers into the peer's arena, each
+/// checked when the connection was made. Sizes are kept here and not read again.
+#pragma once
+
+#include <bit>
+#include <memory>
+
+#include "providers/soft/softverbs/fabric/process.hpp"
+#include "providers/soft/softverbs/verbs/arena.hpp"
+#include "providers/soft/softverbs/verbs/completion_ring.hpp"
+#include "providers/soft/softverbs/verbs/peer_pages.hpp"
+#include "providers/soft/softverbs/verbs/transfer.hpp"
+
+namespace softverbs {
+
+class Adapter;
+
+/// A receive queue in an arena: private to one queue pair, or shared.
+struct ReceiveRing {
+    std::uint8_t* slots = nullptr;  ///< private only
+    std::uint32_t size = 0;         ///< a power of two; shared: of the first section
+    std::uint32_t stride = 0;
+    std::uint32_t max_sge = 0;
+    SrqHeader* shared = nullptr;
+    ArenaView arena;                                       ///< shared only
+    const std::atomic<std::uint64_t>* sections = nullptr;  ///< shared only: SrqHeader::sections
+
+    /// @return nullptr when a shared queue has no such slot.
+    ReceiveSlot* slot(std::uint32_t index) const {
+        if (shared) return shared_slot(index);
+        return reinterpret_cast<ReceiveSlot*>(slots + std::size_t{index & (size - 1)} * stride);
+    }
+
+  private:
+    ReceiveSlot* shared_slot(std::uint32_t index) const;
+};
+
+/// Where a slot of a shared receive queue stands.
+struct SectionPlace {
+    std::uint32_t section;
+    std::uint32_t index;  ///< in the section
+    std::uint32_t size;   ///< of the section
+
+    static SectionPlace of(std::uint32_t slot, std::uint32_t first_size) {
+        const auto section =
+            static_cast<std::uint32_t>(std::bit_width(slot >> std::countr_zero(first_size)));
+        if (section == 0) return {0, slot, first_size};
+        const std::uint32_t before = first_size << (section - 1);
+        return {section, slot - before, before};
+    }
+};
+
+struct Target {
+    std::shared_ptr<Peer> peer;
+    ArenaView arena;
+    QpEntry* entry = nullptr;
+    std::uint32_t qp_num = 0;
+    std::uint32_t index = 0;  ///< in the peer's table
+    std::uint32_t generation = 0;
+    ReceiveRing receives;
+    CqHeader* completions = nullptr;
+    std::uint32_t cq = 0;
+    CompletionRing ring;  ///< of `completions`, as last seen
+    std::shared_ptr<UniqueFd>
+        channel;  ///< descriptor of the peer's completion channel, if we have it
+    /// Whether the kernel copies into and out of the peer's memory for us; else its agent does.
+    bool has_process_vm = true;
+    std::uint64_t image_address = 0;  ///< ArenaHeader::image_address
+    /// The peer's shared pages, one object for all targets of the peer.
+    std::shared_ptr<PeerPages> pages;
+
+    /// Finds and checks the queue pair `qp_num`. Waits for its owner to answer.
+    /// @return EINVAL: nobody has that number, or what stands there makes no sense.
+    static Result<Target> bind(Adapter& adapter, std::uint32_t qp_num);
+
+    /// The ring in which to complete a receive now. With QpEntry::busy set.
+    CompletionRing& completion_ring() {
+        if (!ring.valid() || !ring.is_current()) ring = CompletionRing::of(arena, cq);
+        return ring;
+    }
+    Image image() const { return {peer->pid(), image_address}; }
+    /// Makes the owner's service thread look at the queue pair.
+    void kick_qp() const;
+    void kick_srq() const;
+    /// A completion was published and the queue had been armed.
+    void wake_channel() const;
+    void kick_cq() const;
+};
+
+}  // namespace softverbs

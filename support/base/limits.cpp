@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "support/base/limits.hpp"
+
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <fstream>
+#include <system_error>
+
+#include "support/base/report.hpp"
+
+namespace support {
+namespace {
+
+constexpr std::uint64_t kKibibyte = 1024;
+
+rlim_t limit_of(__rlimit_resource resource) {
+    rlimit limit = {};
+    getrlimit(resource, &limit);
+    return limit.rlim_cur;
+}
+
+std::string text_of(rlim_t limit) {
+    return limit == RLIM_INFINITY ? "unlimited" : std::to_string(limit);
+}
+
+std::string files_of_machine() {
+    std::ifstream file("/proc/sys/fs/file-max");
+    std::string count = "unknown";
+    file >> count;
+    return count;
+}
+
+std::string advice_on_memory() {
+    const rlim_t limit = limit_of(RLIMIT_AS);
+    if (limit == RLIM_INFINITY) return "free memory, or raise the limit of the control group";
+    return fmt::format("raise the limit RLIMIT_AS, which is {} KiB now (ulimit -v)",
+                       limit / kKibibyte);
+}
+
+std::string size_of_file_system(const std::string& path) {
+    struct statvfs status = {};
+    if (statvfs(path.c_str(), &status) != 0) return "of unknown size";
+    const std::uint64_t block = status.f_frsize;
+    return fmt::format("of {} KiB with {} KiB free", status.f_blocks * block / kKibibyte,
+                       status.f_bavail * block / kKibibyte);
+}
+
+}  // namespace
+
+bool is_limit(int error) {
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC;
+}
+
+bool report_limit(int error, const std::string& what, const std::string& path) {
+    const std::string cause = std::generic_category().message(error);
+    switch (error) {
+        case EMFILE:
+            return report<kNoDescriptors>(what, cause, text_of(limit_of(RLIMIT_NOFILE))), true;
+        case ENFILE:
+            return report<kNoFilesOnMachine>(what, cause, files_of_machine()), true;
+        case ENOMEM:
+            return report<kNoMemory>(what, cause, advice_on_memory()), true;
+        case ENOSPC:
+            return report<kNoSpace>(path, what, cause, size_of_file_system(path)), true;
+        case EAGAIN:
+            return report<kNoThread>(what, cause, text_of(limit_of(RLIMIT_NPROC)),
+                                     text_of(limit_of(RLIMIT_AS))),
+                   true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace support

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Limits of the process and of the machine, for those whom a system call has told that one is
+/// reached.
+#pragma once
+
+#include <string>
+
+namespace support {
+
+/// Whether an errno value says that descriptors, memory or space are used up.
+bool is_limit(int error);
+
+/// Tells the user which limit is reached and what its value is. EAGAIN is what a thread's start
+/// answers.
+/// @param what it was needed for. @param path whose file system is full.
+/// @return false for any other error: nothing has been told.
+bool report_limit(int error, const std::string& what, const std::string& path = "/dev/shm");
+
+}  // namespace support

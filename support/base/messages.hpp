@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The catalogue of everything the libraries tell their users. A message that is not here is not
+/// printed.
+#pragma once
+
+#include <string_view>
+
+namespace support {
+
+/// Trace levels run from 0 to 10; a message is shown when the level in force reaches its own.
+enum class Level : int {
+    kError = 1,    ///< the call cannot go on
+    kWarning = 2,  ///< unexpected, but it goes on
+    kInfo = 3,     ///< once per process or device
+    kDebug = 5,    ///< proportional to objects and connections
+    kTrace = 7,    ///< proportional to calls
+};
+
+struct Message {
+    const char* id;  ///< stable, for users to search for
+    Level level;
+    const char* text;       ///< fmt format: cause and evidence, lower case
+    const char* next_step;  ///< what the user does now; "" where nothing is to be done
+};
+
+#define MESSAGE(name, id, level, text, next_step) \
+    inline constexpr Message name{id, Level::level, text, next_step};
+#include "support/base/messages.def"
+#undef MESSAGE
+
+inline constexpr const Message* kMessages[] = {
+#define MESSAGE(name, id, level, text, next_step) &name,
+#include "support/base/messages.def"
+#undef MESSAGE
+};
+
+/// By what it says: addresses are no constants where UndefinedBehaviorSanitizer looks at them.
+constexpr bool is_in_catalogue(const Message& message) {
+    for (const Message* known : kMessages)
+        if (std::string_view(known->id) == message.id &&
+            std::string_view(known->text) == message.text)
+            return true;
+    return false;
+}
+
+}  // namespace support

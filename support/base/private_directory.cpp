@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "support/base/private_directory.hpp"
+
+#include <dirent.h>
+#include <fmt/core.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+
+namespace support {
+namespace {
+
+using Fault = PrivateDirectory::Fault;
+
+tl::unexpected<Fault> system_fault(int error) {
+    return tl::unexpected(Fault{error, false, strerror(error)});
+}
+
+tl::unexpected<Fault> refusal(std::string why) {
+    return tl::unexpected(Fault{EACCES, true, std::move(why)});
+}
+
+/// What is wrong with a directory that others could have prepared for us; empty when nothing is.
+std::string fault_of(const struct stat& status, uid_t owner) {
+    if (status.st_uid != owner)
+        return fmt::format("it belongs to user {}, not to {}", status.st_uid, owner);
+    if (status.st_mode & 077)
+        return fmt::format("other users may enter it (mode {:04o})", status.st_mode & 07777);
+    return {};
+}
+
+}  // namespace
+
+std::string PrivateDirectory::default_path(std::string_view prefix, uid_t user) {
+    constexpr int kNames = 4;
+    const bool shared_memory = access("/dev/shm", W_OK | X_OK) == 0;
+    const std::string first =
+        fmt::format("{}/{}-{}", shared_memory ? "/dev/shm" : "/tmp", prefix, user);
+    std::string unused;
+    for (int number = 1; number <= kNames; ++number) {
+        const std::string path = number == 1 ? first : fmt::format("{}-{}", first, number);
+        struct stat status = {};
+        const bool exists = lstat(path.c_str(), &status) == 0;
+        if (exists && status.st_uid == user) return path;
+        if (!exists && unused.empty()) unused = path;
+    }
+    return unused.empty() ? first : unused;
+}
+
+PrivateDirectory::Result<PrivateDirectory> PrivateDirectory::open(const std::string& path) {
+    if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_fault(errno);
+    return open_existing(path, geteuid());
+}
+
+PrivateDirectory::Result<PrivateDirectory> PrivateDirectory::open_existing(const std::string& path,
+                                                                           uid_t owner) {
+    // O_NOFOLLOW: in /tmp a stranger may have put a link where the directory is expected.
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd.valid()) {
+        const int error = errno;
+        if (error == ELOOP || error == ENOTDIR) return refusal("it is a link or no directory");
+        return system_fault(error);
+    }
+    struct stat status = {};
+    if (fstat(fd.get(), &status) != 0) return system_fault(errno);
+    if (std::string fault = fault_of(status, owner); !fault.empty())
+        return refusal(std::move(fault));
+    return PrivateDirectory(std::move(fd), path);
+}
+
+/// Through /proc/self/fd any depth fits into sun_path's 108 bytes, and a renamed or replaced path
+/// cannot lead to another directory than the one that was checked. Without /proc the plain path has
+/// to do.
+int PrivateDirectory::address(const std::string& name, sockaddr_un& address,
+                              unsigned& length) const {
+    std::string text = fmt::format("/proc/self/fd/{}", fd_.get());
+    if (access(text.c_str(), X_OK) != 0) text = path_;
+    text += "/" + name;
+    if (text.size() >= sizeof address.sun_path) return ENAMETOOLONG;
+    address = {};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, text.c_str(), text.size() + 1);
+    length = static_cast<unsigned>(offsetof(sockaddr_un, sun_path) + text.size() + 1);
+    return 0;
+}
+
+void PrivateDirectory::remove(const std::string& name) const {
+    unlinkat(fd_.get(), name.c_str(), 0);
+}
+
+std::vector<std::string> PrivateDirectory::entries() const {
+    std::vector<std::string> names;
+    UniqueFd copy(openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct Close {
+        void operator()(DIR* directory) const { closedir(directory); }
+    };
+    const std::unique_ptr<DIR, Close> entries(copy.valid() ? fdopendir(copy.get()) : nullptr);
+    if (!entries) return names;
+    copy.release();  // closedir() closes it
+    while (const dirent* entry = readdir(entries.get())) names.emplace_back(entry->d_name);
+    return names;
+}
+
+}  // namespace support

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Telling the user (report) and the developer (trace), and the place where the lines go.
+#pragma once
+
+#include <string>
+
+#include "support/base/report.hpp"
+#include "support/trace/trace_line.hpp"
+
+namespace support::detail {
+
+/// Writes a line of a dump, whatever the level in force.
+void write(Level level, const std::string& line);
+
+}  // namespace support::detail

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "support/log/log_sinks.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <string_view>
+
+#include "support/log/log.hpp"
+#include "support/settings/settings.hpp"
+
+namespace support {
+namespace {
+
+constexpr long kReferenceStderr = 1;  ///< its stdout
+constexpr long kReferenceSyslog = 2;
+
+Setting reference_setting() {
+    const bool dat = opendat_trace_object.side == static_cast<std::uint32_t>(TraceSide::kDat);
+    return dat ? Setting::kDatDebugDestination : Setting::kDaplDebugDestination;
+}
+
+/// Whether the reference's name for it is set by more than ours are.
+bool reference_holds() {
+    const Setting setting = reference_setting();
+    return setting_is_set(setting) && !setting_is_superseded(setting, Setting::kLog) &&
+           !setting_is_superseded(setting, Setting::kLogFile);
+}
+
+LogDestinations by_reference() {
+    const long bits = setting_integer(reference_setting());
+    const bool to_syslog = (bits & kReferenceSyslog) != 0;
+    return {(bits & kReferenceStderr) != 0 || !to_syslog, to_syslog, {}};
+}
+
+std::string file_name() {
+    std::string name = setting_text(Setting::kLogFile);
+    const std::size_t place = name.find("%p");
+    if (place != std::string::npos) name.replace(place, 2, std::to_string(getpid()));
+    return name;
+}
+
+bool first_time(std::atomic<bool>& told) {
+    return !told.exchange(true, std::memory_order_relaxed);
+}
+
+void add(std::string_view word, LogDestinations& destinations) {
+    if (word == "stderr") {
+        destinations.to_stderr = true;
+    } else if (word == "syslog") {
+        destinations.to_syslog = true;
+    } else if (word == "file") {
+        destinations.file = file_name();
+        static std::atomic<bool> told;
+        if (destinations.file.empty() && first_time(told)) report<kLogFileUnnamed>();
+    } else {
+        static std::atomic<bool> told;
+        if (first_time(told))
+            report<kBadSettingValue>(setting_label(Setting::kLog), word, "stderr, file or syslog",
+                                     "stderr");
+        destinations.to_stderr = true;
+    }
+}
+
+}  // namespace
+
+LogDestinations log_destinations() {
+    if (reference_holds()) return by_reference();
+    const std::string wanted = setting_text(Setting::kLog);
+    if (wanted.empty()) {
+        LogDestinations destinations{true, false, file_name()};
+        if (destinations.file.empty()) return by_reference();
+        destinations.to_stderr = false;
+        return destinations;
+    }
+    LogDestinations destinations{};
+    for (std::size_t start = 0; start <= wanted.size();) {
+        const std::size_t end = std::min(wanted.find(',', start), wanted.size());
+        add(std::string_view(wanted).substr(start, end - start), destinations);
+        start = end + 1;
+    }
+    const bool nowhere =
+        !destinations.to_stderr && !destinations.to_syslog && destinations.file.empty();
+    if (nowhere) destinations.to_stderr = true;
+    return destinations;
+}
+
+LogFileLock::LogFileLock(const std::string& file) {
+    struct stat named, held;
+    do {
+        if (descriptor_ >= 0) close(descriptor_);
+        descriptor_ = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        int failed = descriptor_ < 0 ? -1 : 0;
+        while (descriptor_ >= 0 && (failed = flock(descriptor_, LOCK_EX)) != 0 && errno == EINTR) {
+        }
+        if (failed != 0) {
+            error_ = errno;
+            return;
+        }
+        // Who held it before may have renamed it.
+    } while (fstat(descriptor_, &held) != 0 || stat(file.c_str(), &named) != 0 ||
+             held.st_ino != named.st_ino || held.st_dev != named.st_dev);
+}
+
+LogFileLock::~LogFileLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+}  // namespace support

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What this library's threads did last, written to the log from within the process.
+#pragma once
+
+#include "support/base/messages.hpp"
+
+namespace support {
+
+/// Writes all records, merged by time, to where messages go.
+void dump_rings();
+/// The same where OPENDAT_TRACE_DUMP asks for it after a message of this level, three times in a
+/// process.
+void dump_after(Level level);
+
+}  // namespace support

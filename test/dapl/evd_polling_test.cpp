@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A consumer that polls for connection events beside the thread that makes them.
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "test/dapl/core_fixture.hpp"
+
+namespace {
+std::atomic<int> yields{0};
+}
+
+/// In place of the C library's: a thread that has to wait for a spin lock calls it.
+extern "C" int sched_yield() noexcept {
+    ++yields;
+    return static_cast<int>(syscall(SYS_sched_yield));
+}
+
+namespace test {
+namespace {
+
+/// Both threads on one processor: who is stopped with the lock held keeps the other waiting for
+/// what is left of the other's time.
+class EvdPollingTest : public CoreTest {
+  protected:
+    EvdPollingTest() {
+        sched_getaffinity(0, sizeof before_, &before_);
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(sched_getcpu(), &one);
+        sched_setaffinity(0, sizeof one, &one);
+    }
+    ~EvdPollingTest() override { sched_setaffinity(0, sizeof before_, &before_); }
+
+  private:
+    cpu_set_t before_;
+};
+
+TEST_F(EvdPollingTest, WhoPollsAnEmptyQueueOfSoftwareEventsKeepsNobodyFromPostingOne) {
+    constexpr int kEvents = 100;
+    const DAT_EVD_HANDLE polled = evd(DAT_EVD_SOFTWARE_FLAG);
+    std::atomic<int> taken{0};
+    yields = 0;
+    std::thread poster([&] {
+        DAT_EVENT software{};
+        software.event_number = DAT_SOFTWARE_EVENT;
+        for (int posted = 0; posted < kEvents; ++posted) {
+            while (taken < posted) usleep(100);
+            EXPECT_EQ(entry::evd_post_se(polled, &software), DAT_SUCCESS);
+        }
+    });
+    DAT_EVENT event;
+    while (taken < kEvents)
+        if (entry::evd_dequeue(polled, &event) == DAT_SUCCESS) ++taken;
+    poster.join();
+    EXPECT_LT(yields, kEvents / 4);
+    EXPECT_EQ(entry::evd_free(polled), DAT_SUCCESS);
+}
+
+}  // namespace
+}  // namespace test

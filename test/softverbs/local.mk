@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+check_PROGRAMS += test/softverbs/fabric_test
+TESTS += test/softverbs/fabric_test
+test_softverbs_fabric_test_SOURCES = %reldir%/fabric_test.cpp %reldir%/fabric_directory_test.cpp %reldir%/fabric_death_test.cpp \
+    %reldir%/fabric_peer_test.cpp %reldir%/fabric_fixture.hpp test/support/process.hpp
+test_softverbs_fabric_test_LDADD = libtestmain.la libsoftverbs_core.la libsupport.la
+check_PROGRAMS += test/softverbs/cm_test
+TESTS += test/softverbs/cm_test
+test_softverbs_cm_test_SOURCES = %reldir%/cm_test.cpp %reldir%/cm_addresses_test.cpp %reldir%/cm_channel_test.cpp \
+    %reldir%/cm_peer_test.cpp %reldir%/cm_queue_pair_test.cpp %reldir%/cm_fixture.hpp %reldir%/cm_server.hpp test/support/process.hpp
+test_softverbs_cm_test_LDADD = libtestmain.la libsoftverbs_core.la libsupport.la
+check_PROGRAMS += test/softverbs/heap_areas_test
+TESTS += test/softverbs/heap_areas_test
+test_softverbs_heap_areas_test_SOURCES = %reldir%/heap_areas_test.cpp providers/soft/softverbs/heap/areas.cpp providers/soft/softverbs/heap/areas.hpp \
+    providers/soft/softverbs/heap/kernel.hpp
+test_softverbs_heap_areas_test_LDADD = libtestmain.la
+# Verbs between real processes.
+verbs_test_headers = %reldir%/verbs_pair.hpp test/support/process.hpp
+verbs_test_libs = libtestmain.la libsoftverbs_core.la libsupport.la
+verbs_tests = \
+    test/softverbs/verbs_transfer_test \
+    test/softverbs/verbs_order_test \
+    test/softverbs/verbs_errors_test \
+    test/softverbs/verbs_shared_receive_test \
+    test/softverbs/verbs_events_test \
+    test/softverbs/verbs_completions_test \
+    test/softverbs/verbs_resize_test \
+    test/softverbs/verbs_windows_test \
+    test/softverbs/verbs_extended_test \
+    test/softverbs/verbs_memory_test \
+    test/softverbs/verbs_limits_test \
+    test/softverbs/rdmacm_test \
+    test/softverbs/rdmacm_datagram_test \
+    test/softverbs/verbs_pages_test \
+    test/softverbs/every_verb_test \
+    test/softverbs/every_operation_test \
+    test/softverbs/verbs_death_test \
+    test/softverbs/verbs_kill_test \
+    test/softverbs/verbs_hostile_test \
+    test/softverbs/verbs_fault_points_test \
+    test/softverbs/verbs_atomic_lock_test \
+    test/softverbs/verbs_end_registration_test \
+    test/softverbs/verbs_quiet_test \
+    test/softverbs/verbs_placement_test \
+    test/softverbs/verbs_scale_test \
+    test/softverbs/verbs_threads_test \
+    test/softverbs/verbs_unreliable_test \
+    test/softverbs/verbs_datagram_test \
+    test/softverbs/verbs_datagram_death_test
+check_PROGRAMS += $(verbs_tests)
+TESTS += $(verbs_tests)
+test_softverbs_verbs_transfer_test_SOURCES = %reldir%/verbs_transfer_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_transfer_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_order_test_SOURCES = %reldir%/verbs_order_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_order_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_errors_test_SOURCES = %reldir%/verbs_errors_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_errors_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_shared_receive_test_SOURCES = %reldir%/verbs_shared_receive_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_shared_receive_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_events_test_SOURCES = %reldir%/verbs_events_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_events_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_completions_test_SOURCES = %reldir%/verbs_completions_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_completions_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_resize_test_SOURCES = %reldir%/verbs_resize_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_resize_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_windows_test_SOURCES = %reldir%/verbs_windows_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_windows_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_extended_test_SOURCES = %reldir%/verbs_extended_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_extended_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_memory_test_SOURCES = %reldir%/verbs_memory_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_memory_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_limits_test_SOURCES = %reldir%/verbs_limits_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_limits_test_LDADD = $(verbs_test_libs)
+test_softverbs_rdmacm_test_SOURCES = %reldir%/rdmacm_test.cpp %reldir%/cm_fixture.hpp test/support/process.hpp
+test_softverbs_rdmacm_test_LDADD = $(verbs_test_libs)
+test_softverbs_rdmacm_datagram_test_SOURCES = %reldir%/rdmacm_datagram_test.cpp %reldir%/cm_fixture.hpp test/support/process.hpp
+test_softverbs_rdmacm_datagram_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_pages_test_SOURCES = %reldir%/verbs_pages_test.cpp %reldir%/verbs_shared_files_test.cpp \
+    %reldir%/verbs_pages.hpp $(verbs_test_headers)
+test_softverbs_verbs_pages_test_LDADD = $(verbs_test_libs)
+if SHARED_HEAP
+check_PROGRAMS += test/softverbs/shared_heap_test
+TESTS += test/softverbs/shared_heap_test test/softverbs/shared_heap.bats
+endif
+test_softverbs_shared_heap_test_SOURCES = %reldir%/shared_heap_test.cpp %reldir%/shared_heap_verbs_test.cpp %reldir%/shared_heap.hpp \
+    $(verbs_test_headers)
+test_softverbs_shared_heap_test_LDADD = $(verbs_test_libs)
+EXTRA_DIST += %reldir%/shared_heap.bats
+test_softverbs_every_verb_test_SOURCES = %reldir%/every_verb_test.cpp %reldir%/absent.hpp %reldir%/cm_fixture.hpp $(verbs_test_headers)
+test_softverbs_every_verb_test_LDADD = libtestmain.la libsoftverbs_remaining.la libsoftverbs_core.la libsupport.la
+test_softverbs_every_operation_test_SOURCES = %reldir%/every_operation_test.cpp %reldir%/absent.hpp $(verbs_test_headers)
+test_softverbs_every_operation_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_death_test_SOURCES = %reldir%/verbs_death_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_death_test_LDADD = $(verbs_test_libs)
+fault_test_headers = %reldir%/fault_survivor.hpp %reldir%/fault_traffic.hpp $(verbs_test_headers)
+test_softverbs_verbs_hostile_test_SOURCES = %reldir%/verbs_hostile_test.cpp test/support/raw_member.hpp $(verbs_test_headers)
+test_softverbs_verbs_hostile_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_kill_test_SOURCES = %reldir%/verbs_kill_test.cpp $(fault_test_headers)
+test_softverbs_verbs_kill_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_fault_points_test_SOURCES = %reldir%/verbs_fault_points_test.cpp $(fault_test_headers)
+test_softverbs_verbs_fault_points_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+test_softverbs_verbs_fault_points_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
+test_softverbs_verbs_quiet_test_SOURCES = %reldir%/verbs_quiet_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_quiet_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+test_softverbs_verbs_quiet_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
+test_softverbs_verbs_placement_test_SOURCES = %reldir%/verbs_placement_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_placement_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_atomic_lock_test_SOURCES = %reldir%/verbs_atomic_lock_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_atomic_lock_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+test_softverbs_verbs_atomic_lock_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
+test_softverbs_verbs_end_registration_test_SOURCES = %reldir%/verbs_end_registration_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_end_registration_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+test_softverbs_verbs_end_registration_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
+test_softverbs_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_scale_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_threads_test_SOURCES = %reldir%/verbs_threads_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_threads_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_unreliable_test_SOURCES = %reldir%/verbs_unreliable_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_unreliable_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_datagram_test_SOURCES = %reldir%/verbs_datagram_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
+test_softverbs_verbs_datagram_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_datagram_death_test_SOURCES = %reldir%/verbs_datagram_death_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
+test_softverbs_verbs_datagram_death_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+test_softverbs_verbs_datagram_death_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A process of the same user that joins the fabric and means harm: it writes into arenas, says
+/// nonsense on its links, passes the wrong descriptors. Whom it attacks may lose connections, and
+/// never crashes, hangs or leaks. TEST_SEED chooses another attack.
+#include <rdma/rdma_cma.h>
+#include <sys/eventfd.h>
+
+#include <random>
+
+#include "providers/soft/softverbs/verbs/adapter.hpp"
+#include "test/softverbs/verbs_pair.hpp"
+#include "test/support/raw_member.hpp"
+
+namespace test {
+namespace {
+
+using softverbs::ArenaView;
+using softverbs::QpEntry;
+
+unsigned seed() {
+    const char* wanted = getenv("TEST_SEED");
+    const unsigned seed = wanted ? static_cast<unsigned>(atoi(wanted)) : std::random_device{}();
+    std::printf("# TEST_SEED=%u\n", seed);
+    return seed;
+}
+
+class VerbsHostile : public testing::Test {
+  protected:
+    TemporaryFabric fabric_;
+};
+
+std::size_t open_descriptors() {
+    namespace fs = std::filesystem;
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
+}
+
+/// Words of the first objects of each kind, and of the heap, get random or likely values. Not
+/// QpEntry::turn: who waits for it does so for seconds.
+void scribble(ArenaView arena, std::mt19937& random) {
+    const std::pair<std::uint64_t, std::uint64_t> places[] = {
+        {64, sizeof(softverbs::ArenaHeader) - 64},
+        {softverbs::kQpTable, 16 * sizeof(QpEntry)},
+        {softverbs::kCqTable, 4 * sizeof(softverbs::CqHeader)},
+        {softverbs::kSrqTable, 4 * sizeof(softverbs::SrqHeader)},
+        {softverbs::kMrTable, 8 * sizeof(softverbs::MrEntry)},
+        {softverbs::kHeap, 256 << 10}};
+    const auto& [begin, size] = places[random() % std::size(places)];
+    const std::uint64_t at = begin + random() % size / 4 * 4;
+    const bool in_qps = begin == softverbs::kQpTable;
+    if (in_qps && (at - begin) % sizeof(QpEntry) / 4 * 4 == offsetof(QpEntry, turn)) return;
+    const std::uint32_t likely[] = {0, 1, 2, 0xffffffff, 0x80000000, 0x7fffffff, 256};
+    const std::uint32_t value = random() % 2 ? likely[random() % std::size(likely)] : random();
+    auto* word = reinterpret_cast<std::uint32_t*>(arena.base() + at);
+    if (random() % 2)
+        __atomic_store_n(word, value, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_xor(word, 1u << random() % 32, __ATOMIC_RELAXED);
+}
+
+struct Round {
+    bool ends;
+    bool shared_receives;
+};
+
+/// Connects in each round, and writes into both arenas until the victim says that it is done.
+void attack(Channel& channel, unsigned seed) {
+    std::mt19937 random(seed);
+    for (;;) {
+        if (channel.receive<Round>().ends) return;
+        Host host;
+        Qp qp(host);
+        channel.send(qp.address());
+        const auto victim = channel.receive<Address>();
+        (void)(qp.ready_to_receive(victim) == 0 && qp.ready_to_send() == 0);
+        auto peer = softverbs::Process::current()->peer_of_qpn(victim.qp_num, Clock::now() + 50s);
+        require(peer.has_value(), "the victim is found");
+        const ArenaView theirs((*peer)->arena(), (*peer)->arena_size());
+        const auto& self = softverbs::Process::current()->self();
+        const ArenaView mine(self->arena(), self->arena_size());
+        const auto adapter = softverbs::Adapter::join();
+        require(adapter.has_value(), "its own device");
+        const int own_arena = (*adapter)->arena().fd();
+        channel.send('m');
+        pollfd done{channel.input(), POLLIN, 0};
+        for (int turn = 0; poll(&done, 1, 0) == 0; ++turn) {
+            for (int i = 0; i < 20; ++i) scribble(random() % 4 ? theirs : mine, random);
+            if (turn % 16 == 0) (*peer)->ring_doorbell();
+            // What it holds goes away under its user's hands.
+            fallocate(own_arena, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                      static_cast<off_t>(softverbs::kHeap), 1 << 20);
+        }
+        channel.receive<char>();
+        _exit(0);  // its own queues are past use
+    }
+}
+
+/// Every kind of request, to the attacker and to ourselves, whatever comes of it.
+void work(Host& host, Qp& to, const Address& remote, std::mt19937& random) {
+    const std::uint32_t lengths[] = {0, 8, 60, 170, 3000, 70000};
+    const std::uint32_t length = lengths[random() % std::size(lengths)];
+    to.post_receive(random(), {host.sge(1 << 20, 80000)});
+    switch (random() % 5) {
+        case 0:
+        case 1:
+            to.send(1, {host.sge(0, length)});
+            break;
+        case 2:
+            to.rdma(2, IBV_WR_RDMA_WRITE, {host.sge(0, length)}, remote.address, remote.rkey);
+            break;
+        case 3:
+            to.rdma(3, IBV_WR_RDMA_READ, {host.sge(0, length)}, remote.address, remote.rkey);
+            break;
+        default:
+            to.atomic(4, IBV_WR_ATOMIC_FETCH_AND_ADD, host.sge(0, 8), remote.address, remote.rkey,
+                      1);
+    }
+    ibv_wc wc[8];
+    ibv_poll_cq(host.cq, 8, wc);
+}
+
+void suffer(Child& attacker, std::mt19937& random, bool shared_receives) {
+    attacker.channel().send(Round{false, shared_receives});
+    Options options;
+    options.shared_receives = shared_receives;
+    Host host(options);
+    Qp left(host), right(host), out(host);
+    left.connect(right.address());
+    right.connect(left.address());
+    const auto remote = attacker.channel().receive<Address>();
+    attacker.channel().send(out.address());
+    attacker.channel().receive<char>();
+    (void)(out.ready_to_receive(remote) == 0 && out.ready_to_send() == 0);
+    const auto end = Clock::now() + 60ms;
+    while (Clock::now() < end) {
+        work(host, left, right.address(), random);
+        work(host, right, left.address(), random);
+        work(host, out, remote, random);
+    }
+    // The attack goes on while all of it is taken down.
+    const auto began = Clock::now();
+    out.to_error();
+    ibv_wc wc[64];
+    for (int i = 0; i < 100; ++i) ibv_poll_cq(host.cq, 64, wc);
+    require(Clock::now() - began < kDeadline, "queues are flushed in time");
+}
+
+/// The whole of it in a process of its own, so that a crash is seen as such.
+void be_the_victim(unsigned seed, int rounds) {
+    std::mt19937 random(seed);
+    std::size_t descriptors = 0;
+    for (int round = 0; round < rounds; ++round) {
+        Child attacker([seed, round](Channel& channel) { attack(channel, seed + round); });
+        suffer(attacker, random, round % 2 != 0);
+        attacker.channel().send('m');
+        require(attacker.wait() == 0, "the attacker ends in its own time");
+        if (round == 0) descriptors = open_descriptors();
+        require(eventually([&] { return open_descriptors() <= descriptors; }), "nothing leaks");
+    }
+    Host host;
+    Qp left(host), right(host);
+    left.connect(right.address());
+    right.connect(left.address());
+    right.post_receive(1, {host.sge(0, 100)});
+    require(left.send(2, {host.sge(1000, 100)}) == 0, "posted");
+    for (int done = 0; done < 2; ++done)
+        require(host.wait().status == IBV_WC_SUCCESS, "the device works afterwards");
+}
+
+TEST_F(VerbsHostile, WritesIntoArenasWhileTheirOwnerWorksAndItSurvives) {
+    if (kThreadSanitizer) GTEST_SKIP() << "it cannot follow a child that starts threads";
+    const unsigned chosen = seed();
+    Child victim([chosen](Channel&) { be_the_victim(chosen, scaled(6)); });
+    EXPECT_EQ(victim.wait(5 * kDeadline), 0);
+}
+
+/// A device that is open, with everything installed that answers peers.
+class OpenDevice {
+  public:
+    OpenDevice() {
+        events_ = rdma_create_event_channel();
+        require(rdma_create_id(events_, &listener_, nullptr, RDMA_PS_TCP) == 0, "an identifier");
+        sockaddr_in at{};
+        at.sin_family = AF_INET;
+        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        require(rdma_bind_addr(listener_, reinterpret_cast<sockaddr*>(&at)) == 0, "a port");
+        require(rdma_listen(listener_, 4) == 0, "it listens");
+    }
+    ~OpenDevice() {
+        rdma_destroy_id(listener_);
+        rdma_destroy_event_channel(events_);
+    }
+    bool works() {
+        Host host;
+        Qp left(host), right(host);
+        left.connect(right.address());
+        right.connect(left.address());
+        right.post_receive(1, {host.sge(0, 100)});
+        left.send(2, {host.sge(1000, 100)});
+        return host.wait().status == IBV_WC_SUCCESS && host.wait().status == IBV_WC_SUCCESS;
+    }
+
+  private:
+    rdma_event_channel* events_ = nullptr;
+    rdma_cm_id* listener_ = nullptr;
+};
+
+TEST_F(VerbsHostile, PassesOtherDescriptorsThanItMustAndIsRefused) {
+    OpenDevice device;
+    const std::uint64_t fabric = softverbs::Process::current()->fabric_hash();
+    const UniqueFd good = sealed_memory(softverbs::kArenaSize);
+    const UniqueFd unsealed = sealed_memory(softverbs::kArenaSize, 0);
+    const UniqueFd small = sealed_memory(4096);
+    const UniqueFd event(eventfd(0, EFD_CLOEXEC));
+    const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+    const UniqueFd directory(open("/", O_RDONLY | O_CLOEXEC));
+    const std::vector<std::vector<int>> wrong = {
+        {},
+        {good.get()},
+        {event.get(), event.get()},
+        {event.get(), good.get()},
+        {unsealed.get(), event.get()},
+        {small.get(), event.get()},
+        {null.get(), event.get()},
+        {directory.get(), event.get()},
+        {good.get(), null.get()},
+        {good.get(), good.get()},
+        {good.get(), event.get(), event.get()},
+        {good.get(), event.get(), good.get(), event.get()}};
+    const std::size_t before = open_descriptors();
+    captured_stderr([&] {
+        for (const auto& fds : wrong) {
+            UniqueFd link = raw_link(fabric_.path());
+            ASSERT_TRUE(link.valid());
+            greet(link.get(), fabric, 77, fds);
+            finish(link);
+        }
+    });
+    EXPECT_TRUE(eventually([&] { return open_descriptors() <= before; }));
+    EXPECT_TRUE(device.works());
+}
+
+TEST_F(VerbsHostile, SaysNonsenseOnItsLinksInEveryState) {
+    OpenDevice device;
+    const std::uint64_t fabric = softverbs::Process::current()->fabric_hash();
+    const UniqueFd arena = sealed_memory(softverbs::kArenaSize);
+    const UniqueFd doorbell(eventfd(0, EFD_CLOEXEC));
+    const int fds[] = {arena.get(), doorbell.get()};
+    std::mt19937 random(seed());
+    const std::size_t lengths[] = {0, 1, 4, 8, 40, 156, 160, 212, 224, 824, 65536};
+    const std::size_t before = open_descriptors();
+    captured_stderr([&] {
+        for (int round = 0; round < scaled(300); ++round) {
+            UniqueFd link = raw_link(fabric_.path());
+            ASSERT_TRUE(link.valid());
+            if (random() % 4) greet(link.get(), fabric, 100 + round, fds);
+            for (int record = 0; record < 8; ++record) {
+                std::vector<std::byte> body(lengths[random() % std::size(lengths)]);
+                for (auto& byte : body)
+                    byte = static_cast<std::byte>(random() % 3 ? random() % 4 : random());
+                MessageHeader header{};
+                header.type = static_cast<std::uint16_t>(random() % 14);
+                header.is_reply = random() % 8 == 0;
+                header.length = static_cast<std::uint32_t>(body.size() + (random() % 16 == 0));
+                header.request_id = random() % 3;
+                send_raw(link.get(), header, body,
+                         std::span(fds).first(random() % 8 ? 0 : random() % 3));
+            }
+            finish(link);
+        }
+    });
+    EXPECT_TRUE(eventually([&] { return open_descriptors() <= before; }));
+    EXPECT_TRUE(device.works());
+}
+
+TEST_F(VerbsHostile, TakesAnothersNameAndTheOtherKeepsItsConnection) {
+    Child other([](Channel& channel) {
+        Host host;
+        Qp qp(host);
+        qp.connect(channel);
+        channel.send(softverbs::Process::current()->member());
+        channel.meet();
+        require(qp.send(1, {host.sge(0, 8)}) == 0 && host.wait().status == IBV_WC_SUCCESS,
+                "its connection is there");
+    });
+    Host host;
+    Qp qp(host);
+    qp.post_receive(1, {host.sge(0, 8)});
+    qp.connect(other.channel());
+    const auto name = other.channel().receive<softverbs::MemberId>();
+    const UniqueFd arena = sealed_memory(softverbs::kArenaSize);
+    const UniqueFd doorbell(eventfd(0, EFD_CLOEXEC));
+    const int fds[] = {arena.get(), doorbell.get()};
+    const std::string told = captured_stderr([&] {
+        // The other's socket is in the directory as well: one of the two links is to ourselves.
+        for (const auto& entry : std::filesystem::directory_iterator(fabric_.path())) {
+            if (!entry.is_socket()) continue;
+            UniqueFd link(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+            sockaddr_un where = {};
+            where.sun_family = AF_UNIX;
+            strncpy(where.sun_path, entry.path().c_str(), sizeof where.sun_path - 1);
+            ASSERT_EQ(connect(link.get(), reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
+            greet(link.get(), softverbs::Process::current()->fabric_hash(), name, fds);
+            finish(link);
+        }
+    });
+    EXPECT_NE(told.find("DAT307"), std::string::npos) << told;
+    other.channel().meet();
+    EXPECT_EQ(host.wait().status, IBV_WC_SUCCESS);
+    EXPECT_EQ(other.wait(), 0);
+}
+
+}  // namespace
+}  // namespace test

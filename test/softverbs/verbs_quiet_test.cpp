@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// After the end of a registration or of a queue nothing arrives any more: not from a requester
+/// that has been stopped in the middle of a transfer, nor because of strangers.
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "test/softverbs/verbs_pair.hpp"
+
+namespace test {
+namespace {
+
+using softverbs::FaultPoint;
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t kLong = 3 << 20;  ///< more than one piece
+
+FaultPoint stop_point;
+void stop_here(FaultPoint point) {
+    if (point != stop_point) return;
+    softverbs::at_fault_point = nullptr;
+    raise(SIGSTOP);
+}
+
+/// What the owner tells the requester to do.
+struct Order {
+    ibv_wr_opcode opcode;
+    std::uint32_t length;
+    std::uint64_t address;
+    std::uint32_t rkey;
+    FaultPoint stop_at;
+};
+
+/// Stops itself at one point of one request, and reports the status of the request.
+void request_and_stop(Channel& channel) {
+    Host host;
+    Qp qp(host);
+    qp.connect(channel);
+    const auto order = channel.receive<Order>();
+    std::fill(host.buffer.begin(), host.buffer.end(), 0xee);
+    stop_point = order.stop_at;
+    softverbs::at_fault_point = stop_here;
+    if (order.opcode == IBV_WR_SEND)
+        qp.send(1, {host.sge(0, order.length)});
+    else
+        qp.rdma(1, order.opcode, {host.sge(0, order.length)}, order.address, order.rkey);
+    channel.send(host.wait().status);
+    channel.meet();
+}
+
+class VerbsQuiet : public OnBothPaths {
+  protected:
+    void connect() {
+        child_ = std::make_unique<Child>(request_and_stop);
+        host_ = std::make_unique<Host>();
+        qp_ = std::make_unique<Qp>(*host_);
+        qp_->connect(child_->channel());
+    }
+    /// The child carries out the request up to the point, and stands still there.
+    void order(ibv_wr_opcode opcode, FaultPoint stop_at, std::uint32_t length = kLong) {
+        child_->channel().send(Order{opcode, length, host_->address(), host_->mr->rkey, stop_at});
+        int status = 0;
+        ASSERT_TRUE(eventually(
+            [&] { return waitpid(child_->pid(), &status, WNOHANG | WUNTRACED) == child_->pid(); }));
+        ASSERT_TRUE(WIFSTOPPED(status));
+    }
+    ibv_wc_status go_on() {
+        child_->kill(SIGCONT);
+        return child_->channel().receive<ibv_wc_status>();
+    }
+    void expect_untouched(std::uint8_t value) {
+        EXPECT_TRUE(std::all_of(host_->buffer.begin(), host_->buffer.end(),
+                                [&](std::uint8_t byte) { return byte == value; }));
+    }
+    void end() {
+        child_->channel().meet();
+        EXPECT_EQ(child_->wait(), 0);
+    }
+    std::unique_ptr<Child> child_;
+    std::unique_ptr<Host> host_;
+    std::unique_ptr<Qp> qp_;
+};
+INSTANTIATE_TEST_SUITE_P(ByProcessVm, VerbsQuiet, testing::Values("process_vm"),
+                         [](const auto&) { return std::string("soft0"); });
+INSTANTIATE_TEST_SUITE_P(BySharedPages, VerbsQuiet, testing::Values("shared"),
+                         [](const auto&) { return std::string("soft0"); });
+
+TEST_P(VerbsQuiet, DeregFailsWhileARequesterIsStoppedInAPieceAndNothingArrivesAfterItSucceeds) {
+    connect();
+    order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked);
+    const std::string told = captured_stderr([&] { EXPECT_EQ(ibv_dereg_mr(host_->mr), EBUSY); });
+    EXPECT_NE(told.find("DAT311"), std::string::npos) << told;
+    std::thread ending([&] { EXPECT_NE(go_on(), IBV_WC_SUCCESS); });
+    EXPECT_EQ(ibv_dereg_mr(host_->mr), 0) << "the second call waits for the piece";
+    std::fill(host_->buffer.begin(), host_->buffer.end(), 0x11);
+    ending.join();
+    expect_untouched(0x11);
+    host_->mr = ibv_reg_mr(host_->pd, host_->buffer.data(), 4096, kAllAccess);
+    end();
+}
+
+TEST_P(VerbsQuiet, DeregSucceedsWhileARequesterIsStoppedBetweenPiecesOfItsTransfer) {
+    connect();
+    order(IBV_WR_RDMA_WRITE, FaultPoint::kNextPiece);
+    const ibv_mr region = *host_->mr;
+    std::thread ending([&] {
+        std::this_thread::yield();
+        EXPECT_EQ(go_on(), IBV_WC_REM_ACCESS_ERR);
+    });
+    while (ibv_dereg_mr(host_->mr) != 0) continue;
+    std::fill(host_->buffer.begin(), host_->buffer.end(), 0x22);
+    ending.join();
+    expect_untouched(0x22);
+    host_->mr = ibv_reg_mr(host_->pd, region.addr, 4096, kAllAccess);
+    end();
+}
+
+TEST_P(VerbsQuiet, NothingArrivesInAPostedReceiveWhoseRegistrationHasEnded) {
+    connect();
+    ASSERT_EQ(qp_->post_receive(7, {host_->sge(0, kLong)}), 0);
+    order(IBV_WR_SEND, FaultPoint::kNextPiece);
+    std::thread ending([&] { EXPECT_EQ(go_on(), IBV_WC_REM_OP_ERR); });
+    while (ibv_dereg_mr(host_->mr) != 0) continue;
+    std::fill(host_->buffer.begin(), host_->buffer.end(), 0x33);
+    ending.join();
+    expect_untouched(0x33);
+    EXPECT_EQ(host_->wait().status, IBV_WC_LOC_PROT_ERR);
+    EXPECT_EQ(qp_->state(), IBV_QPS_ERR);
+    host_->mr = ibv_reg_mr(host_->pd, host_->buffer.data(), 4096, kAllAccess);
+    end();
+}
+
+TEST_P(VerbsQuiet, DeregSucceedsAtOnceWhenTheStoppedRequesterHasBeenKilled) {
+    connect();
+    order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked);
+    child_->kill();
+    EXPECT_EQ(child_->wait(), 128 + SIGKILL);
+    EXPECT_EQ(ibv_dereg_mr(host_->mr), 0);
+    host_->mr = ibv_reg_mr(host_->pd, host_->buffer.data(), 4096, kAllAccess);
+}
+
+TEST_P(VerbsQuiet, DeregOfAnotherRegionDoesNotWaitForTheStoppedRequester) {
+    connect();
+    Buffer other(8192);
+    ibv_mr* mr = ibv_reg_mr(host_->pd, other.data(), other.size(), kAllAccess);
+    order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked);
+    EXPECT_EQ(ibv_dereg_mr(mr), 0);
+    EXPECT_EQ(go_on(), IBV_WC_SUCCESS);
+    end();
+}
+
+TEST_P(VerbsQuiet, OtherThreadsRegisterMemoryWhileOneWaitsForAStoppedRequester) {
+    connect();
+    order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked);
+    std::atomic<bool> waits{true};
+    std::thread waiter([&] {
+        EXPECT_EQ(ibv_dereg_mr(host_->mr), EBUSY);
+        waits = false;
+    });
+    Buffer other(8192);
+    int registered = 0;
+    while (waits) {
+        ibv_mr* mr = ibv_reg_mr(host_->pd, other.data(), other.size(), IBV_ACCESS_LOCAL_WRITE);
+        ASSERT_NE(mr, nullptr);
+        ibv_dereg_mr(mr);
+        registered += waits;
+    }
+    waiter.join();
+    EXPECT_GT(registered, 100);
+    EXPECT_NE(go_on(), IBV_WC_SUCCESS);
+    EXPECT_EQ(ibv_dereg_mr(host_->mr), 0);
+    host_->mr = ibv_reg_mr(host_->pd, host_->buffer.data(), 4096, kAllAccess);
+    end();
+}
+
+TEST_P(VerbsQuiet, DestroyOfAQueuePairFailsWhileItsRequesterIsStoppedAndSucceedsLater) {
+    connect();
+    order(IBV_WR_RDMA_WRITE, FaultPoint::kPayloadPlaced, 4096);
+    EXPECT_EQ(ibv_destroy_qp(qp_->get()), EBUSY);
+    EXPECT_EQ(go_on(), IBV_WC_SUCCESS);
+    EXPECT_EQ(ibv_destroy_qp(qp_->get()), 0);
+    ::operator delete(qp_.release());  // its destructor would destroy the queue pair again
+    end();
+}
+
+TEST_P(VerbsQuiet, AQueuePairThatNamesTheVictimAsItsDestinationSetsNobodyFree) {
+    connect();
+    order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked);
+    const Address victim = qp_->address();
+    Child stranger([&](Channel& channel) {
+        Host host;
+        Qp qp(host);
+        Timing timing;
+        timing.timeout = 1, timing.retry_cnt = 0;
+        require(qp.ready_to_receive(victim, timing) == 0, "RTR");
+        require(qp.ready_to_send(timing) == 0, "RTS");
+        qp.rdma(1, IBV_WR_RDMA_WRITE, {host.sge(0, 8)}, victim.address, victim.rkey);
+        require(host.wait().status != IBV_WC_SUCCESS, "it is not connected to us");
+        channel.meet();
+    });
+    stranger.channel().meet();
+    EXPECT_EQ(stranger.wait(), 0);
+    EXPECT_EQ(ibv_dereg_mr(host_->mr), EBUSY);
+    EXPECT_NE(go_on(), IBV_WC_SUCCESS);
+    EXPECT_EQ(ibv_dereg_mr(host_->mr), 0);
+    host_->mr = ibv_reg_mr(host_->pd, host_->buffer.data(), 4096, kAllAccess);
+    end();
+}
+
+TEST_P(VerbsQuiet, ResizeFailsWhileAProducerIsStoppedAndHappensOnceItHasEnded) {
+    connect();
+    ASSERT_EQ(qp_->post_receive(7, {host_->sge(0, 64)}), 0);
+    order(IBV_WR_SEND, FaultPoint::kCompletionWritten, 64);
+    EXPECT_EQ(ibv_resize_cq(host_->cq, 4096), EBUSY);
+    EXPECT_EQ(go_on(), IBV_WC_SUCCESS);
+    EXPECT_EQ(host_->wait().wr_id, 7u);
+    EXPECT_TRUE(eventually([&] { return ibv_resize_cq(host_->cq, 4096) == 0; }));
+    EXPECT_EQ(host_->cq->cqe, 4096);
+    end();
+}
+
+/// Where both programs of the test have memory.
+void* const kCommonAddress = reinterpret_cast<void*>(0x5a0000000000);
+constexpr std::size_t kCommonSize = 1 << 20;
+
+std::uint8_t* map_common() {
+    void* const memory = mmap(kCommonAddress, kCommonSize, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    require(memory == kCommonAddress, "the address is free");
+    return static_cast<std::uint8_t*>(memory);
+}
+
+/// The program that is executed: nobody writes into its memory.
+TEST(NewImage, DISABLED_Watch) {
+    std::uint8_t* const memory = map_common();
+    std::fill_n(memory, kCommonSize, 0x77);
+    const auto end = Clock::now() + 100ms;
+    while (Clock::now() < end)
+        ASSERT_TRUE(
+            std::all_of(memory, memory + kCommonSize, [](auto byte) { return byte == 0x77; }));
+}
+
+TEST(VerbsQuietExec, AfterExecveNoPeerWritesIntoTheNewImage) {
+    const TemporaryFabric fabric;
+    setenv("SOFTVERBS_COPY", "process_vm", 1);
+    for (int round = 0; round < 20; ++round) {
+        Child owner([](Channel& channel) {
+            Host host;
+            Qp qp(host);
+            std::uint8_t* const memory = map_common();
+            ibv_mr* mr = ibv_reg_mr(host.pd, memory, kCommonSize, kAllAccess);
+            qp.connect(channel);
+            channel.send(mr->rkey);
+            channel.meet();
+            require(freopen("/dev/null", "w", stdout) != nullptr, "its results are its status");
+            execl("/proc/self/exe", "new_image", "--gtest_filter=NewImage.*",
+                  "--gtest_also_run_disabled_tests", static_cast<char*>(nullptr));
+            require(false, "execve works");
+        });
+        Host host;
+        Qp qp(host);
+        qp.connect(owner.channel(), {7, 12, 8, 1});
+        const auto rkey = owner.channel().receive<std::uint32_t>();
+        std::fill(host.buffer.begin(), host.buffer.end(), 0xee);
+        owner.channel().meet();
+        for (ibv_wc_status status = IBV_WC_SUCCESS; status == IBV_WC_SUCCESS;) {
+            qp.rdma(1, IBV_WR_RDMA_WRITE, {host.sge(0, kCommonSize)},
+                    reinterpret_cast<std::uintptr_t>(kCommonAddress), rkey);
+            status = host.wait().status;
+        }
+        EXPECT_EQ(owner.wait(), 0) << "round " << round;
+    }
+    unsetenv("SOFTVERBS_COPY");
+}
+
+}  // namespace
+}  // namespace test

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "test/support/sanitizer.hpp"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool kHasRegistrationCache = false;  ///< malloc() is the sanitizer's
+#else
+#define HAS_REGISTRATION_CACHE
+inline constexpr bool kHasRegistrationCache = true;
+#endif
+
+/// For a program that registration_cache.cpp is linked into.
+int registrations_of_cache();

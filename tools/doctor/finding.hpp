@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What dat_doctor can find: the catalogue, and findings with their evidence.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace doctor {
+
+enum class Severity { kWarning, kError };
+
+struct Kind {
+    const char* id;  ///< stable, for users to search for
+    Severity severity;
+    const char* title;
+};
+
+#define FINDING(name, id, severity, title) \
+    inline constexpr Kind name{id, Severity::severity, title};
+#include "tools/doctor/findings.def"
+#undef FINDING
+
+inline constexpr const Kind* kCatalogue[] = {
+#define FINDING(name, id, severity, title) &name,
+#include "tools/doctor/findings.def"
+#undef FINDING
+};
+
+struct Finding {
+    const Kind* kind;
+    std::string evidence;
+    std::string mend;  ///< the command, or what else puts it right
+};
+
+class Findings {
+  public:
+    void add(const Kind& kind, std::string evidence, std::string mend) {
+        all_.push_back({&kind, std::move(evidence), std::move(mend)});
+    }
+    const std::vector<Finding>& all() const { return all_; }
+    /// 0 nothing was found, 3 warnings only, 1 something would fail.
+    int exit_status() const;
+
+  private:
+    std::vector<Finding> all_;
+};
+
+}  // namespace doctor

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/common/options.hpp"
+
+namespace doctor {
+
+struct Options {
+    std::string host;  ///< the machine that listens; "" for none
+    bool listen = false;
+    std::string ia;                      ///< "": the first of dat.conf
+    std::vector<std::string> processes;  ///< ids, to be looked at too
+    unsigned short port = 45312;
+    double seconds = 60;  ///< for each step of the pair and the transfer
+    bool json = false;
+};
+
+/// What fills them.
+tools::CommandLine command_line(Options& options);
+
+}  // namespace doctor

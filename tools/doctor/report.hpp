@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/common/json.hpp"
+#include "tools/doctor/finding.hpp"
+#include "tools/doctor/peer.hpp"
+
+namespace doctor {
+
+struct Report {
+    std::string ia;                   ///< "" where there is none
+    std::vector<std::string> checks;  ///< what was looked at, in order
+    Findings findings;
+    std::optional<Side> here, peer;
+};
+
+/// For stdout, in colours where that is a terminal.
+std::string to_text(const Report& report);
+tools::Json to_json(const Report& report);
+
+}  // namespace doctor

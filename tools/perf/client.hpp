@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The client: makes the measurements one after the other.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tools/perf/options.hpp"
+#include "tools/perf/session.hpp"
+
+namespace perf {
+
+/// One line of the result.
+struct Result {
+    Measurement measurement;
+    std::uint64_t iterations = 0;  ///< of all endpoints, and both sides with two ways
+    std::uint64_t warm_up = 0;     ///< likewise, before them
+    double seconds = 0;
+    double messages_per_second = 0;
+    double bytes_per_second = 0;
+    Histogram ticks;         ///< only with latency
+    double us_per_tick = 0;  ///< already halved where it is half a round trip
+};
+
+struct Findings {
+    std::string provider_name;
+    bool memory_from_library = false;
+    std::vector<Operation> missing;  ///< asked for by name, or all, and not offered
+    std::vector<Result> results;
+    std::size_t planned = 0;  ///< results, when all are there
+};
+
+/// @param channel leads to the server
+/// @param findings what there is, also when this throws
+/// @param found called when there is one more result
+/// @throws Interrupted after a SIGINT
+void measure(Channel& channel, const Options& options, Findings& findings,
+             const std::function<void()>& found);
+
+}  // namespace perf

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The loops that are timed.
+#pragma once
+
+#include "tools/perf/histogram.hpp"
+#include "tools/perf/lane.hpp"
+
+namespace perf {
+
+/// What one lane did in a pass.
+struct Part {
+    Histogram ticks;             ///< of each operation of a latency test, at the requester
+    std::uint64_t messages = 0;  ///< sent
+    std::uint64_t began_ns = 0;
+    std::uint64_t ended_ns = 0;
+};
+
+/// Runs one lane's share of a pass to its end: nothing is under way afterwards.
+/// @param requester whether this side begins; with two ways both do
+void run_part(Lane& lane, const Pass& pass, bool requester, Part& part);
+
+}  // namespace perf

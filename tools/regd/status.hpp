@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What dat_regd --status shows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "broker/regd/message.hpp"
+
+namespace regd_tool {
+
+/// Asks the dat_regd that listens at `path`. Throws std::runtime_error where none answers.
+std::vector<dapl::memory::regd::Message> ask_status(const std::string& path);
+std::string to_table(const std::vector<dapl::memory::regd::Message>& rows);
+std::string to_json(const std::vector<dapl::memory::regd::Message>& rows);
+
+}  // namespace regd_tool

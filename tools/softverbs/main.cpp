@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// softverbs: starts programs on soft0, and shows and cleans fabrics.
+#include <cstdio>
+#include <exception>
+
+#include "tools/softverbs/list.hpp"
+#include "tools/softverbs/run.hpp"
+
+namespace {
+
+int carry_out(const softverbs::tool::Options& options) {
+    using namespace softverbs::tool;
+    switch (options.command) {
+        case Command::kRun:
+            return run(options);
+        case Command::kList:
+            return list(options);
+        case Command::kClean:
+            return clean(options);
+    }
+    return kFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        int status = 0;
+        const auto options = softverbs::tool::parse(argc, argv, status);
+        return options ? carry_out(*options) : status;
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "softverbs: %s\n", failure.what());
+        return softverbs::tool::kFailed;
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The command line of softverbs(1).
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace softverbs::tool {
+
+/// Exit statuses. Those of `run` are env(1)'s, so that scripts can tell our failures from the
+/// program's.
+inline constexpr int kFailed = 1;
+inline constexpr int kUsage = 2;
+inline constexpr int kRunFailed = 125;
+inline constexpr int kCannotExecute = 126;
+inline constexpr int kNotFound = 127;
+
+enum class Command { kRun, kList, kClean };
+
+struct Options {
+    Command command = Command::kRun;
+    std::string fabric;        ///< "": SOFTVERBS_FABRIC, else the user's own
+    std::string cm;            ///< run: "": as the environment says
+    bool drop_in = false;      ///< run
+    bool shared_heap = false;  ///< run
+    bool json = false;         ///< ls
+    bool dry_run = false;      ///< clean
+    char** program = nullptr;  ///< run: its name and arguments, up to a null pointer
+};
+
+/// @return nothing when there is nothing to do but to exit with `status`: help and version were
+/// printed on stdout, faults on stderr.
+std::optional<Options> parse(int argc, char** argv, int& status);
+
+}  // namespace softverbs::tool

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What `softverbs ls` prints.
+#pragma once
+
+#include "tools/softverbs/members.hpp"
+
+namespace softverbs::tool {
+
+std::string as_text(const std::string& path, const Index::Survey& survey,
+                    const std::vector<MemberSnapshot>& members);
+/// Its schema is in softverbs(1). A change that readers could trip over gets a new version.
+std::string as_json(const std::string& path, const Index::Survey& survey,
+                    const std::vector<MemberSnapshot>& members);
+
+}  // namespace softverbs::tool

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/stat/state.hpp"
+
+namespace stat_tool {
+
+/// The text format that Prometheus reads (version 0.0.4): gauges of what is posted and waits,
+/// counters of everything that is counted.
+std::string to_prometheus(const std::vector<Process>& processes);
+
+}  // namespace stat_tool

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/stat/hang.hpp"
+#include "tools/stat/state.hpp"
+
+namespace stat_tool {
+
+/// @param counters whether those that are not 0 are shown too.
+std::string to_table(const Process& process, bool counters);
+/// A line for each process, below a heading: its number, its program, its IAs and their EPs.
+std::string to_list(const std::vector<Process>& processes);
+/// One line and the next step for each, and where there is none a line that says so.
+std::string to_text(const std::vector<Finding>& findings, std::int64_t limit_ms);
+
+}  // namespace stat_tool

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The command line of dat_trace.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/common/options.hpp"
+
+namespace tracing {
+
+struct Options {
+    std::vector<std::string> targets;  ///< process ids and files
+    std::vector<std::string> cores;    ///< files, whatever their names are
+    std::optional<int> dat_level;
+    std::optional<int> dapl_level;
+    std::string save;      ///< empty: the timeline is printed
+    std::string perfetto;  ///< a file for trace events; empty: none
+    bool all = false;
+    bool json = false;
+
+    bool changes_levels() const { return dat_level || dapl_level; }
+};
+
+/// What fills them.
+tools::CommandLine command_line(Options& options);
+
+}  // namespace tracing

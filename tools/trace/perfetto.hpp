@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The timeline as a file of trace events, which Perfetto (ui.perfetto.dev) and Chromium's tracing
+/// page (chrome://tracing) open. The format is Chromium's "Trace Event Format", as JSON.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "tools/trace/timeline.hpp"
+
+namespace tracing {
+
+/// Sources are processes; calls are slices of their threads; the states of each endpoint are slices
+/// of a track of its own; messages of connections are slices that flows connect; all else are
+/// instants. Times are microseconds since the first event.
+std::string to_trace_events(std::span<const Snapshot> snapshots, const Timeline& timeline);
+
+}  // namespace tracing

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What stands on the command line, opened.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "tools/trace/snapshot.hpp"
+
+namespace tracing {
+
+/// @return the process id, or nothing when the text is none.
+std::optional<pid_t> parse_pid(const std::string& text);
+/// A file by its content: a dump, else a core file. Throws tools::Failure.
+Snapshot from_bytes(std::span<const std::byte> bytes, const std::string& name);
+/// A process where the text is a number, else a file. Throws tools::Failure.
+Snapshot open_target(const std::string& target);
+Snapshot open_file(const std::string& path);
+
+}  // namespace tracing

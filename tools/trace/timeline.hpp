@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The events of all threads of several processes in the order of time, and which of them are the
+/// two ends of one connection.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "tools/trace/snapshot.hpp"
+
+namespace tracing {
+
+struct Event {
+    std::int64_t time_ns;  ///< since the epoch, on the clock of the first source
+    std::size_t source;    ///< which snapshot
+    const Library* library;
+    const Thread* thread;
+    const support::TraceRecord* record;
+};
+
+/// An endpoint at one source.
+struct End {
+    std::size_t source;
+    std::uint64_t object;
+    std::uint32_t port;  ///< its own
+    auto operator<=>(const End&) const = default;
+};
+struct Connection {
+    std::vector<End> ends;  ///< endpoints, and the requests that came before them
+};
+
+struct Timeline {
+    std::vector<Event> events;
+    std::vector<Connection> connections;
+    /// What was added to the times of each source, since it is on a machine whose clock differs: as
+    /// little as puts each message's sending before its arrival.
+    std::vector<std::int64_t> shifts;
+
+    std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> connection_at;  ///< source, object
+
+    /// Messages at an end that had no endpoint yet.
+    std::map<const support::TraceRecord*, std::size_t> connection_with;
+
+    /// Of messages of which both ends are there: the same number at both.
+    std::map<const support::TraceRecord*, std::size_t> message_numbers;
+
+    /// @return which connection an event belongs to.
+    std::optional<std::size_t> connection_of(const Event& event) const;
+};
+
+/// @param snapshots outlive it.
+Timeline make_timeline(std::span<const Snapshot> snapshots);
+
+}  // namespace tracing
