@@ -5,7 +5,8 @@ libtestmain_la_SOURCES = %reldir%/support/tap_main.cpp %reldir%/support/quiet_fo
 libtestmain_la_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 libtestmain_la_LIBADD = $(GTEST_LIBS)
 
-EXTRA_DIST += %reldir%/cross/set-up %reldir%/support/summary %reldir%/support/failures %reldir%/support/outcomes
+EXTRA_DIST += %reldir%/cross/set-up %reldir%/support/again %reldir%/support/failures %reldir%/support/outcomes %reldir%/support/slowest \
+    %reldir%/support/summary %reldir%/support/watch
 
 # The tests whose outcome stands in doc/compatibility.md; interoperation-document runs them and puts it there.
 outcome_scripts_here = test/compat/interoperation.bats test/compat/combinations.bats
@@ -25,11 +26,18 @@ TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver
 LOG_DRIVER = $(TAP_DRIVER)
 BATS_LOG_DRIVER = $(TAP_DRIVER)
 TAP_LOG_DRIVER = $(TAP_DRIVER)
-BATS_LOG_COMPILER = $(BATS)
+# Each under the watchdog, which knows what a script may take; bats ends a test of its own that takes longer.
+WATCH = $(top_srcdir)/%reldir%/support/watch
+LOG_COMPILER = $(WATCH)
+TAP_LOG_COMPILER = $(WATCH)
+BATS_LOG_COMPILER = $(WATCH) $(BATS)
 AM_BATS_LOG_FLAGS = --tap
+# Counts of stress tests, and times after which a test is said to hang, are multiplied by these.
 TEST_SCALE ?= 1
+TEST_TIME_SCALE ?= 1
 AM_TESTS_ENVIRONMENT = \
     TOP_BUILDDIR='$(abs_top_builddir)'; TOP_SRCDIR='$(abs_top_srcdir)'; TEST_SCALE='$(TEST_SCALE)'; \
+    TEST_TIME_SCALE='$(TEST_TIME_SCALE)'; export TEST_TIME_SCALE; \
     XDG_CONFIG_HOME='$(abs_top_builddir)/test/no-configuration'; export XDG_CONFIG_HOME; \
     OUTCOME_SCRIPTS='$(outcome_scripts_here) $(outcome_scripts_kernel)'; export OUTCOME_SCRIPTS; \
     COMPAT_SCRIPTS='$(compat_scripts)'; export COMPAT_SCRIPTS; \

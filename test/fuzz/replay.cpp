@@ -43,7 +43,7 @@ void replay(const std::filesystem::path& path) {
 }  // namespace
 
 int main() {
-    std::printf("1..1\n");
+    std::printf("# test %s\n1..1\n", FUZZ_TEST);
     const auto files = saved_inputs();
     for (const auto& file : files) replay(file);
     // A corpus that is not found must not look like one that passes.

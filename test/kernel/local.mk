@@ -18,6 +18,8 @@ test_kernel_hanging_connect_LDADD = $(dat_test_libs)
 
 # KERNEL=short: the short form.
 KERNEL ?= full
+# Where the processor is emulated, everything in the guest is 10 to 20 times as slow.
+KERNEL_TIME_SCALE = 20
 kernel_scripts_full = $(kernel_scripts)
 kernel_scripts_short = $(kernel_short_scripts)
 kernel_scripts_outcomes = $(outcome_scripts_kernel)
@@ -29,7 +31,8 @@ check-kernel: all $(check_LTLIBRARIES) $(check_PROGRAMS) $(check_DATA)
 	    *) echo 'check-kernel: the machine cannot be set up'; exit 1 ;; \
 	  esac; \
 	  status=0; CANNOT_RUN="$$reason" $(MAKE) check-TESTS TESTS='$(kernel_scripts_$(KERNEL))' \
-	    BATS_LOG_COMPILER='$(abs_top_srcdir)/%reldir%/run-bats' TAP_LOG_COMPILER='$(abs_top_srcdir)/%reldir%/run-bats' || status=$$?; \
+	    TEST_TIME_SCALE=$(KERNEL_TIME_SCALE) BATS_LOG_COMPILER='$(WATCH) $(abs_top_srcdir)/%reldir%/run-bats' \
+	    TAP_LOG_COMPILER='$(WATCH) $(abs_top_srcdir)/%reldir%/run-bats' || status=$$?; \
 	  { $(SUMMARY) test/kernel || test -n "$$reason"; } && exit $$status
 .PHONY: check-kernel
 

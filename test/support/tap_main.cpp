@@ -26,7 +26,15 @@ void print_comment(const char* text) {
 }
 
 class TapPrinter : public testing::EmptyTestEventListener {
+    /// The names go first: test/support/watch reports by name what a program that ended early left
+    /// out.
     void OnTestProgramStart(const testing::UnitTest& unit) override {
+        for (int i = 0; i < unit.total_test_suite_count(); ++i) {
+            const testing::TestSuite& suite = *unit.GetTestSuite(i);
+            for (int j = 0; j < suite.total_test_count(); ++j)
+                if (const testing::TestInfo& test = *suite.GetTestInfo(j); test.should_run())
+                    std::printf("# test %s.%s\n", suite.name(), test.name());
+        }
         std::printf("1..%d\n", unit.test_to_run_count());
         std::fflush(stdout);
     }
