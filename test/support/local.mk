@@ -25,3 +25,6 @@ test_support_print_settings_SOURCES = %reldir%/print_settings.cpp
 test_support_print_settings_LDADD = libyamlreader.la libsupport.la
 TESTS += test/support/setuid.bats
 EXTRA_DIST += %reldir%/setuid.bats
+# What fails a run of continuous integration: minutes, and a build of its own.
+LONG_TESTS += %reldir%/gate.bats
+EXTRA_DIST += %reldir%/gate.bats
