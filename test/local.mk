@@ -18,8 +18,8 @@ interoperation-document: all
 	cd $(abs_top_srcdir) && $(OUTCOMES) write doc/compatibility.md $(abs_top_builddir) \
 	  $(outcome_scripts_here) $(outcome_scripts_kernel)
 .PHONY: interoperation-document
-TESTS += %reldir%/support/outcomes.bats %reldir%/support/layers.bats
-EXTRA_DIST += %reldir%/support/outcomes.bats %reldir%/support/layers.bats %reldir%/support/layers %reldir%/support/cycles
+TESTS += %reldir%/support/outcomes.bats %reldir%/support/layers.bats %reldir%/support/watch.bats
+EXTRA_DIST += %reldir%/support/outcomes.bats %reldir%/support/watch.bats %reldir%/support/layers.bats %reldir%/support/layers %reldir%/support/cycles
 
 TEST_EXTENSIONS = .bats .tap
 TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
