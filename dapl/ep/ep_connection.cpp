@@ -182,18 +182,27 @@ void EpConnection::finish_requests() {
     next_look_ = std::min(2 * next_look_, kLongestLook);
 }
 
+// Where a request was at fault both ends notice and disconnect, in either order: the event is the
+// same in both cases, and what the user is told too.
+
 void EpConnection::broken(const EpReason& reason) {
+    if (was_ended_by_peer() && reason.is_refusal()) return tell_once(reason);
     if (!ep_.state.move(EpCause::kWorkError, reason)) return;
     request_end();
     ended(DAT_CONNECTION_EVENT_BROKEN);
 }
 
 void EpConnection::failed(const EpReason& reason) {
-    // Where a peer's request was at fault the peer disconnects as well, a moment earlier or later:
-    // the event is the same in both cases, and what the user is told too.
-    const bool by_peer = ep_.state.get() == DAT_EP_STATE_DISCONNECTED &&
-                         ep_.state.history().latest().cause == EpCause::kDisconnected;
-    if (!by_peer) return disconnect(EpCause::kDisconnectAbrupt, reason);
+    if (was_ended_by_peer()) return tell_once(reason);
+    disconnect(EpCause::kDisconnectAbrupt, reason);
+}
+
+bool EpConnection::was_ended_by_peer() const {
+    return ep_.state.get() == DAT_EP_STATE_DISCONNECTED &&
+           ep_.state.history().latest().cause == EpCause::kDisconnected;
+}
+
+void EpConnection::tell_once(const EpReason& reason) {
     if (!std::exchange(told_, true)) tell_late(ep_, reason);
 }
 

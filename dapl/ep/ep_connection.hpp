@@ -44,7 +44,8 @@ class EpConnection final : private cm::User, private cm::Timer {
     /// done, be it after the call; kDisconnectAbrupt: now. Nothing happens where the state has no
     /// such move.
     void disconnect(EpCause how, const EpReason& reason = {}) REQUIRES(connection_lock);
-    /// A transfer failed, or too many receives are held: a connected EP breaks.
+    /// A transfer failed, or too many receives are held: a connected EP breaks. Where the peer's
+    /// end came first, a refused request is what the user is told of it.
     void broken(const EpReason& reason) REQUIRES(connection_lock);
     /// The device reports a fault of a connection whose end may have come before.
     void failed(const EpReason& reason) REQUIRES(connection_lock);
@@ -55,6 +56,8 @@ class EpConnection final : private cm::User, private cm::Timer {
     void report(cm::Outcome outcome, cm::PrivateData data) override REQUIRES(connection_lock);
     std::uint64_t traced_id() const override;
     void expired() override REQUIRES(connection_lock);
+    bool was_ended_by_peer() const REQUIRES(connection_lock);
+    void tell_once(const EpReason& reason) REQUIRES(connection_lock);
     void withdraw() REQUIRES(connection_lock);
     void request_end() REQUIRES(connection_lock);
     void finish_requests() REQUIRES(connection_lock);

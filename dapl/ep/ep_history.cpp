@@ -98,6 +98,11 @@ const char* event_text(ibv_event_type type) {
 
 }  // namespace
 
+bool EpReason::is_refusal() const {
+    return source == Source::kCompletion && code != IBV_WC_RETRY_EXC_ERR &&
+           code != IBV_WC_RNR_RETRY_EXC_ERR && code != IBV_WC_WR_FLUSH_ERR;
+}
+
 std::string age_text(std::chrono::steady_clock::duration age) {
     const double seconds = std::chrono::duration<double>(age).count();
     return seconds < 1 ? fmt::format("{:.1f} ms", seconds * 1e3) : fmt::format("{:.1f} s", seconds);

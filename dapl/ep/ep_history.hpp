@@ -30,6 +30,9 @@ struct EpReason {
     Source source = Source::kCall;
     int code = 0;
     std::uint32_t operation = 0;
+
+    /// A request failed by itself, not because its peer is gone or its queue pair was flushed.
+    bool is_refusal() const;
 };
 
 struct EpChange {

@@ -18,6 +18,7 @@
 #include <memory>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "support/log/captured_messages.hpp"
 #include "support/log/log_sinks.hpp"
@@ -70,6 +71,35 @@ class SyslogSink final : public spdlog::sinks::base_sink<spdlog::details::null_m
         syslog(LOG_USER | syslog_priority(message.level), "%.*s", length, line.data());
     }
     void flush_() override {}
+};
+
+/// Its lines are whole, and a file that would become too large is renamed before.
+class FileSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+  public:
+    FileSink(LogFile& file, const std::string& name) : file_(file), name_(name) {}
+
+  private:
+    void sink_it_(const spdlog::details::log_msg& message) override {
+        const auto largest = static_cast<std::size_t>(setting_integer(Setting::kLogSize)) * 1024;
+        spdlog::memory_buf_t line;
+        formatter_->format(message, line);
+        const std::size_t size = file_.size();
+        if (size > 0 && size + line.size() > largest) file_.rename_to(older_names());
+        file_.append({line.data(), line.size()});
+    }
+    void flush_() override {}
+
+    /// "a.1.log", "a.2.log", …
+    std::vector<std::string> older_names() const {
+        const auto count = static_cast<std::size_t>(setting_integer(Setting::kLogCount));
+        std::vector<std::string> names;
+        for (std::size_t i = 1; i <= count; ++i)
+            names.push_back(spdlog::sinks::rotating_file_sink_st::calc_filename(name_, i));
+        return names;
+    }
+
+    LogFile& file_;
+    const std::string& name_;
 };
 
 /// A logger for one line. One that stays would be destroyed at exit, when other threads and other
@@ -125,14 +155,12 @@ void tell_no_file(const std::string& file, int error) {
 
 /// @return false where the file cannot be written.
 bool write_to_file(const std::string& file, Level level, const std::string& line) {
-    const LogFileLock lock(file);
-    if (lock.error() != 0) {
-        tell_no_file(file, lock.error());
+    LogFile held(file);
+    if (held.error() != 0) {
+        tell_no_file(file, held.error());
         return false;
     }
-    const auto size = static_cast<std::size_t>(setting_integer(Setting::kLogSize)) * 1024;
-    const auto count = static_cast<std::size_t>(setting_integer(Setting::kLogCount));
-    write_to(std::make_shared<spdlog::sinks::rotating_file_sink_st>(file, size, count), level, line,
+    write_to(std::make_shared<FileSink>(held, file), level, line,
              "%Y-%m-%d %H:%M:%S.%f %P %t %l: %v");
     return true;
 }

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <string_view>
+#include <utility>
 
 #include "support/log/log.hpp"
 #include "support/settings/settings.hpp"
@@ -90,11 +92,19 @@ LogDestinations log_destinations() {
     return destinations;
 }
 
-LogFileLock::LogFileLock(const std::string& file) {
+LogFile::LogFile(std::string name) : name_(std::move(name)) {
+    hold();
+}
+
+LogFile::~LogFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+void LogFile::hold() {
     struct stat named, held;
     do {
         if (descriptor_ >= 0) close(descriptor_);
-        descriptor_ = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+        descriptor_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
         int failed = descriptor_ < 0 ? -1 : 0;
         while (descriptor_ >= 0 && (failed = flock(descriptor_, LOCK_EX)) != 0 && errno == EINTR) {
         }
@@ -103,12 +113,29 @@ LogFileLock::LogFileLock(const std::string& file) {
             return;
         }
         // Who held it before may have renamed it.
-    } while (fstat(descriptor_, &held) != 0 || stat(file.c_str(), &named) != 0 ||
+    } while (fstat(descriptor_, &held) != 0 || stat(name_.c_str(), &named) != 0 ||
              held.st_ino != named.st_ino || held.st_dev != named.st_dev);
 }
 
-LogFileLock::~LogFileLock() {
-    if (descriptor_ >= 0) close(descriptor_);
+std::size_t LogFile::size() const {
+    struct stat held;
+    return fstat(descriptor_, &held) == 0 ? static_cast<std::size_t>(held.st_size) : 0;
+}
+
+void LogFile::append(std::string_view line) {
+    while (!line.empty()) {
+        const ssize_t written = write(descriptor_, line.data(), line.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return;
+        line.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+void LogFile::rename_to(const std::vector<std::string>& names) {
+    // Most of them may not be there yet.
+    for (std::size_t i = names.size(); i-- > 1;) rename(names[i - 1].c_str(), names[i].c_str());
+    if (!names.empty()) rename(name_.c_str(), names.front().c_str());
+    hold();
 }
 
 }  // namespace support

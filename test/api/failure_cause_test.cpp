@@ -61,9 +61,12 @@ void post(DAT_EP_HANDLE ep, DAT_DTOS operation, DAT_LMR_TRIPLET segment, DAT_RMR
     succeed(call(ep, 1, &segment, cookie(1), &target, DAT_COMPLETION_DEFAULT_FLAG), "the post");
 }
 
+/// Which the client asks for first.
+enum class First { kCompletion, kEnd };
+
 /// @param at_client, at_server expressions that what each is told has to match.
 void expect_failure(const Offer& offer, DAT_DTOS operation, const std::string& at_client,
-                    const std::string& at_server) {
+                    const std::string& at_server, First first = First::kCompletion) {
     Child client([&](Channel&) {
         Child server([&](Channel& channel) {
             const std::string told = captured_stderr([&] {
@@ -85,8 +88,9 @@ void expect_failure(const Offer& offer, DAT_DTOS operation, const std::string& a
             DAT_LMR_TRIPLET segment = buffer.all();
             segment.segment_length = target.segment_length;
             post(ep, operation, segment, target);
+            if (first == First::kEnd) side.broken(ep);
             Side::wait(side.sends, DAT_DTO_COMPLETION_EVENT);
-            side.broken(ep);
+            if (first == First::kCompletion) side.broken(ep);
         });
         require(server.wait() == 0, "the server ends well");
         expect_told(told, at_client);
@@ -112,6 +116,14 @@ TEST_F(FailureCause, of_a_freed_lmr_is_told_who_freed_it_and_when) {
         "as the peer's LMR with the rmr_context 0x[0-9a-f]+ has been freed by process [0-9]+, "
         "[0-9.]+ m?s ago, .*free or unbind memory after",
         "as the LMR with the rmr_context 0x[0-9a-f]+ has been freed by process [0-9]+, ");
+}
+
+TEST_F(FailureCause, is_reported_where_the_peers_end_comes_before_the_completion) {
+    expect_failure([](const Side&, DAT_EP_HANDLE) { return range(0x5a5a5a5a); }, DAT_DTO_RDMA_WRITE,
+                   "remote access error of an RDMA write, as the peer has no LMR or RMR with the "
+                   "rmr_context 0x5a5a5a5a,",
+                   "as this process has no LMR or RMR with the rmr_context 0x5a5a5a5a,",
+                   First::kEnd);
 }
 
 TEST_F(FailureCause, of_a_range_that_is_too_long_both_ranges_are_told) {

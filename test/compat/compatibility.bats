@@ -55,6 +55,7 @@ finds() {
     what=$("$compatibility" needs) || missing "not there: $what"
     mkdir -p "$BATS_TEST_TMPDIR"/tree/{dat,test/compat,test/support,test/dat,doc}
     cp "$compatibility" "${compatibility%/*}/binary_interface.py" "$BATS_TEST_TMPDIR/tree/test/compat"
+    cp doc/marked.py "$BATS_TEST_TMPDIR/tree/doc"
     cp test/support/outcomes "$BATS_TEST_TMPDIR/tree/test/support"
     cp test/dat/abi.tsv "$BATS_TEST_TMPDIR/tree/test/dat"
     compatibility=$BATS_TEST_TMPDIR/tree/test/compat/compatibility

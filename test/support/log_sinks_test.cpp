@@ -105,13 +105,13 @@ TEST_F(Log, threads_that_write_one_file_lose_no_line_when_it_is_renamed) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i)
         threads.emplace_back([] {
-            for (int n = 0; n < 25; ++n) tell("again");
+            for (int n = 0; n < 250; ++n) tell("again");
         });
     for (std::thread& thread : threads) thread.join();
     int lines = 0;
     for (const auto& entry : std::filesystem::directory_iterator(directory))
         lines += lines_in(content(entry.path()));
-    EXPECT_EQ(lines, 100);
+    EXPECT_EQ(lines, 1000);
 }
 
 TEST_F(Log, a_file_that_cannot_be_written_is_told_once_and_the_lines_go_to_stderr) {
