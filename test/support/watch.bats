@@ -75,10 +75,11 @@ prints() { # LINE...
 @test "SIGTERM ends the program's processes, and fails no test" {
     echo 'sleep 1000 & echo $! >"$0.pid"; wait' >>"$script"
     TEST_TIME_SCALE=1 "$watch" "$script" >"$script.out" 3>&- &
+    watching=$!
     until [ -s "$script.pid" ]; do sleep 0.05; done
-    kill %1
+    kill "$watching"
     status=0
-    wait %1 || status=$?
+    wait "$watching" || status=$?
     [ "$status" = 143 ]
     is_gone "$(cat "$script.pid")"
     [ "$(grep -c 'not ok' "$script.out")" = 0 ]
