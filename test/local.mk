@@ -6,7 +6,7 @@ libtestmain_la_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 libtestmain_la_LIBADD = $(GTEST_LIBS)
 
 EXTRA_DIST += %reldir%/cross/set-up %reldir%/support/again %reldir%/support/failures %reldir%/support/outcomes %reldir%/support/slowest \
-    %reldir%/support/summary %reldir%/support/watch
+    %reldir%/support/summary %reldir%/support/tidy %reldir%/support/watch
 
 # The tests whose outcome stands in doc/compatibility.md; interoperation-document runs them and puts it there.
 outcome_scripts_here = test/compat/interoperation.bats test/compat/combinations.bats

@@ -216,6 +216,16 @@ PERL
     grep -q 'start dat_doctor --listen there first' "$BATS_TEST_TMPDIR/doctor.err"
 }
 
+@test "dat_doctor HOST is not its own peer where the kernel gives it the port at which nobody listens" {
+    "${enter_network[@]}" sh -c 'echo 45312 45312 >/proc/sys/net/ipv4/ip_local_port_range' 2>/dev/null || skip "the range of ports cannot be set here"
+    start doctor "${stack[@]}" "$doctor" --timeout 1 127.0.0.1
+    status=0
+    wait "${process_of[doctor]}" || status=$?
+    unset 'process_of[doctor]'
+    [ "$status" -eq 1 ]
+    grep -q 'start dat_doctor --listen there first' "$BATS_TEST_TMPDIR/doctor.err"
+}
+
 @test "dat_doctor refuses wrong usage with status 2" {
     for options in '--listen host' '--pid 0' '--pid x' '--port 0' '--timeout 0' '--ia'; do
         status=0

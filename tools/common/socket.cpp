@@ -72,19 +72,32 @@ bool listen_on_all(const Socket& socket, int family, unsigned short port) {
            listen(socket.descriptor(), 1) == 0;
 }
 
+/// Where nobody listens at a port of this machine's ephemeral range, the kernel may choose that
+/// very port for the client: TCP then connects the socket to itself.
+bool is_connected_to_itself(const Socket& socket) {
+    sockaddr_storage own{}, peer{};
+    socklen_t own_length = sizeof own, peer_length = sizeof peer;
+    return getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&own), &own_length) == 0 &&
+           getpeername(socket.descriptor(), reinterpret_cast<sockaddr*>(&peer), &peer_length) ==
+               0 &&
+           own_length == peer_length && std::memcmp(&own, &peer, own_length) == 0;
+}
+
 /// @return a connected socket; else an empty one, with errno of the failure.
 Socket try_connect(const addrinfo& to, const Deadline& deadline) {
     Socket socket(::socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (socket.descriptor() < 0) return Socket();
-    if (connect(socket.descriptor(), to.ai_addr, to.ai_addrlen) == 0) return socket;
-    if (errno != EINPROGRESS) return Socket();
-    if (!wait_ready(socket.descriptor(), POLLOUT, deadline)) {
-        errno = ETIMEDOUT;
-        return Socket();
-    }
     int error = 0;
-    socklen_t length = sizeof error;
-    getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (connect(socket.descriptor(), to.ai_addr, to.ai_addrlen) != 0) {
+        if (errno != EINPROGRESS) return Socket();
+        if (!wait_ready(socket.descriptor(), POLLOUT, deadline)) {
+            errno = ETIMEDOUT;
+            return Socket();
+        }
+        socklen_t length = sizeof error;
+        getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &length);
+    }
+    if (error == 0 && is_connected_to_itself(socket)) error = ECONNREFUSED;
     if (error == 0) return socket;
     errno = error;
     return Socket();
