@@ -349,7 +349,8 @@ TEST_F(Status, the_socket_of_a_killed_process_is_dead_and_removed_by_the_next_on
     if (kThreadSanitizer) GTEST_SKIP() << "threads after fork cannot be followed";
     Child victim([&](Channel& channel) {
         const Side side;
-        // The grandchild says so itself: its handlers of the fork, which close the socket, have run.
+        // The grandchild says so itself: its handlers of the fork, which close the socket, have
+        // run.
         if (fork() == 0) channel.send(getpid());
         pause();
     });
