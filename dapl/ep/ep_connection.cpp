@@ -6,6 +6,7 @@
 #include <cstring>
 #include <new>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "dapl/adapter/ia.hpp"
@@ -55,7 +56,7 @@ void count_disconnected(IaCounters& counters, bool answered) {
 
 /// What a manager has begun when it runs out of memory, it has undone.
 template <class Call>
-auto or_no_memory(const Call& call) -> decltype(call()) REQUIRES(connection_lock) {
+std::invoke_result_t<Call> or_no_memory(const Call& call) REQUIRES(connection_lock) {
     try {
         return call();
     } catch (const std::bad_alloc&) {
