@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # The watchdog of every test (test/support/watch), over scripts that speak TAP.
+load ../compat/helpers
 watch=$TOP_SRCDIR/test/support/watch
 
 setup() {
@@ -21,7 +22,6 @@ watched() {
 is_gone() {
     never grep -qE '^State:[[:space:]]+[^XZ[:space:]]' "/proc/$1/status" 2>/dev/null
 }
-never() { if "$@"; then echo "succeeded: $*"; return 1; fi; }
 
 prints() { # LINE...
     local line
