@@ -16,7 +16,8 @@ DAT_NAMED_ATTR at_once[] = {{DAT_ATTR_DELAYED_ACK, "false"}};
 DAT_NAMED_ATTR delayed_until_placed[] = {{DAT_ATTR_DELAYED_ACK, "true"}};
 
 support::Result<bool> truth_of(const DAT_NAMED_ATTR& attribute) {
-    if (!attribute.name || !attribute.value || std::strcmp(attribute.name, DAT_ATTR_DELAYED_ACK))
+    if (!attribute.name || !attribute.value ||
+        std::strcmp(attribute.name, DAT_ATTR_DELAYED_ACK) != 0)
         return support::failure(bad_argument(3), "there is no such attribute");
     const bool delayed = std::strcmp(attribute.value, "true") == 0;
     if (!delayed && std::strcmp(attribute.value, "false") != 0)
@@ -53,7 +54,7 @@ support::Result<bool> wanted_delayed_ack(const Ia& ia, const DAT_EP_ATTR& wanted
         return support::failure(bad_argument(3), "there is no list");
     bool delayed = false;
     for (DAT_COUNT i = 0; i < count; ++i) {
-        const support::Result<bool> truth = truth_of(wanted.ep_provider_specific[i]);
+        support::Result<bool> truth = truth_of(wanted.ep_provider_specific[i]);
         if (!truth) return truth;
         delayed = *truth;
     }

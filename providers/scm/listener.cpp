@@ -21,8 +21,8 @@ class Listener::Arrival final : private cm::EventSource, private HalfOpen::Membe
   public:
     Arrival(Listener& listener, Descriptor socket, const sockaddr_storage& peer)
         : listener_(listener),
-          link(listener.manager_.loop, std::move(socket)),
-          peer_address(peer) {}
+          link_(listener.manager_.loop, std::move(socket)),
+          peer_address_(peer) {}
     ~Arrival() REQUIRES(connection_lock) { listener_.manager_.arrivals.leave(*this); }
 
     /// Most requests are there already, and need no watch. May destroy the arrival, as ready().
@@ -35,10 +35,10 @@ class Listener::Arrival final : private cm::EventSource, private HalfOpen::Membe
     friend class Listener;
 
     void ready() override REQUIRES(connection_lock) {
-        const auto [state, cause] = link.read(request);
+        const auto [state, cause] = link_.read(request_);
         switch (state) {
             case Link::State::kMore:
-                if (!link.is_watched() && !link.watch(*this, cm::Interest::kRead))
+                if (!link_.is_watched() && !link_.watch(*this, cm::Interest::kRead))
                     listener_.drop(*this, "");
                 return;
             case Link::State::kComplete:
@@ -46,21 +46,21 @@ class Listener::Arrival final : private cm::EventSource, private HalfOpen::Membe
             case Link::State::kRefused:
                 return listener_.drop(*this, "its request has " + cause);
             case Link::State::kClosed:
-                return listener_.drop(*this, request.size() == 0 ? "" : progress() + cause);
+                return listener_.drop(*this, request_.size() == 0 ? "" : progress() + cause);
         }
     }
     void expelled(const std::string& why) override REQUIRES(connection_lock) {
         listener_.drop(*this, progress() + why);
     }
     std::string progress() const {
-        return "after " + std::to_string(request.size()) + " bytes of a request, ";
+        return "after " + std::to_string(request_.size()) + " bytes of a request, ";
     }
 
     Listener& listener_;
-    Link link;
-    Reader request{Reader::Expected::kRequest};
-    sockaddr_storage peer_address;
-    std::list<std::unique_ptr<Arrival>>::iterator place;
+    Link link_;
+    Reader request_{Reader::Expected::kRequest};
+    sockaddr_storage peer_address_;
+    std::list<std::unique_ptr<Arrival>>::iterator place_;
 };
 
 Listener::Listener(Manager& manager, cm::ListenUser& user) : manager_(manager), user_(user) {}
@@ -82,7 +82,7 @@ support::Result<void> Listener::start(std::uint16_t port) {
     if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
         return cm::system_failure(errno, "bind");
     if (listen(socket.get(), SOMAXCONN) != 0) return cm::system_failure(errno, "listen");
-    if (const auto watched = manager_.loop.watch(socket.get(), *this); !watched) return watched;
+    if (auto watched = manager_.loop.watch(socket.get(), *this); !watched) return watched;
     socket_ = std::move(socket);
     return {};
 }
@@ -97,7 +97,7 @@ void Listener::ready() {
     send_at_once(socket);
     arrivals_.push_front(std::make_unique<Arrival>(*this, std::move(socket), peer));
     Arrival& arrival = *arrivals_.front();
-    arrival.place = arrivals_.begin();
+    arrival.place_ = arrivals_.begin();
     arrival.start();
 }
 
@@ -110,23 +110,23 @@ void Listener::not_accepted(int error) {
 }
 
 void Listener::drop(Arrival& arrival, const std::string& why) {
-    if (!why.empty()) tell_bad_peer(arrival.peer_address, why);
-    arrivals_.erase(arrival.place);
+    if (!why.empty()) tell_bad_peer(arrival.peer_address_, why);
+    arrivals_.erase(arrival.place_);
 }
 
 void Listener::complete(Arrival& arrival) {
-    const Message& request = arrival.request.message();
+    const Message& request = arrival.request_.message();
     if (request.sender.qp_type == IBV_QPT_UD && !manager_.datagrams()) {
-        arrival.link.send(encode_reject(arrival.request.bytes(), arrival.request.shape(),
-                                        Operation::kManagerReject, {}));
+        arrival.link_.send(encode_reject(arrival.request_.bytes(), arrival.request_.shape(),
+                                         Operation::kManagerReject, {}));
         return drop(arrival, "it asks for a datagram endpoint, which this device does not offer");
     }
-    arrival.link.unwatch();
-    auto connection = std::make_unique<PassiveConnection>(manager_, std::move(arrival.link),
-                                                          arrival.peer_address, arrival.request);
+    arrival.link_.unwatch();
+    auto connection = std::make_unique<PassiveConnection>(manager_, std::move(arrival.link_),
+                                                          arrival.peer_address_, arrival.request_);
     const Message copy = request;
     trace_received(*connection, nullptr, cm::message::kRequest, copy.private_data_size);
-    arrivals_.erase(arrival.place);
+    arrivals_.erase(arrival.place_);
     user_.request(std::move(connection), copy.given_private_data());
 }
 

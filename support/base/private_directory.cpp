@@ -43,7 +43,7 @@ std::string PrivateDirectory::default_path(std::string_view prefix, uid_t user) 
         fmt::format("{}/{}-{}", shared_memory ? "/dev/shm" : "/tmp", prefix, user);
     std::string unused;
     for (int number = 1; number <= kNames; ++number) {
-        const std::string path = number == 1 ? first : fmt::format("{}-{}", first, number);
+        std::string path = number == 1 ? first : fmt::format("{}-{}", first, number);
         struct stat status = {};
         const bool exists = lstat(path.c_str(), &status) == 0;
         if (exists && status.st_uid == user) return path;

@@ -73,8 +73,10 @@ void trace_trigger_taken(std::uint64_t cno, std::uint64_t evd);
 template <class Argument>
 std::uint64_t trace_word(const Argument& argument) {
     std::uint64_t word = 0;
+    // NOLINTBEGIN(bugprone-sizeof-expression): of pointers too
     if constexpr (sizeof(Argument) <= sizeof word && std::is_trivially_copyable_v<Argument>)
         std::memcpy(&word, &argument, sizeof argument);
+    // NOLINTEND(bugprone-sizeof-expression)
     return word;
 }
 

@@ -152,7 +152,7 @@ void memory(Live& live) {
     ibv_pd* const pd = ibv_alloc_pd(live.host.context);
     ASSERT_TRUE(pd);
     void* const data = live.host.buffer.data();
-    ibv_mr* mr = ibv_reg_mr(pd, data, 64, IBV_ACCESS_LOCAL_WRITE);
+    ibv_mr* mr = ibv_reg_mr(pd, data, 64, kLocalWrite);
     ASSERT_TRUE(mr);
     EXPECT_EQ(ibv_dealloc_pd(pd), EBUSY);
     EXPECT_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, data, 32, 0), 0);

@@ -41,7 +41,7 @@ class Station {
         attributes.qp_type = IBV_QPT_UD;
         attributes.sq_sig_all = 1;
         check(rdma_create_qp(id, nullptr, &attributes), "rdma_create_qp");
-        mr_ = ibv_reg_mr(id->pd, memory_, sizeof memory_, IBV_ACCESS_LOCAL_WRITE);
+        mr_ = ibv_reg_mr(id->pd, memory_, sizeof memory_, int{IBV_ACCESS_LOCAL_WRITE});
         require(mr_ != nullptr, "memory is registered");
         ibv_sge sge = {reinterpret_cast<std::uintptr_t>(memory_), sizeof memory_ / 2, mr_->lkey};
         ibv_recv_wr wr = {}, *bad = nullptr;

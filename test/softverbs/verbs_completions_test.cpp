@@ -219,7 +219,7 @@ class Peer {
         int received = 0;
         const auto wait = [&] {
             const ibv_wc wc = host.wait();
-            require(wc.status == IBV_WC_SUCCESS, "completed");
+            require(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
             const bool is_receive = wc.opcode == IBV_WC_RECV;
             received += is_receive;
             return is_receive;
@@ -539,7 +539,7 @@ TEST_P(VerbsCompletions, NoEventIsLostWhenOwnCompletionsAndReceivesComeTogether)
         qp.connect(channel);
         for (int received = 0; received < rounds;) {
             const ibv_wc wc = host.wait();
-            require(wc.status == IBV_WC_SUCCESS, "completed");
+            require(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
             if (wc.opcode != IBV_WC_RECV) continue;
             ++received;
             require(qp.post_receive(1, {host.sge(0, 8)}) == 0, "receive posted");

@@ -30,7 +30,7 @@ void bounce(Host& host, Qp& qp, int rounds, bool begins) {
     if (begins) send();
     for (int received = 0; received < rounds;) {
         const ibv_wc wc = sleep_for_completion(host);
-        require(wc.status == IBV_WC_SUCCESS, "completed");
+        require(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
         if (wc.opcode != IBV_WC_RECV) continue;
         ++received;
         require(qp.post_receive(1, {host.sge(0, 8)}) == 0, "receive posted");

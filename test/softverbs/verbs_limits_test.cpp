@@ -60,8 +60,7 @@ TEST_F(VerbsLimits, OfRegions) {
     Host host;
     expect_limit<ibv_mr>(
         limits_of(host).max_mr - 1,
-        [&] { return ibv_reg_mr(host.pd, host.buffer.data(), 64, IBV_ACCESS_LOCAL_WRITE); },
-        ibv_dereg_mr);
+        [&] { return ibv_reg_mr(host.pd, host.buffer.data(), 64, kLocalWrite); }, ibv_dereg_mr);
 }
 
 TEST_F(VerbsLimits, OfWindows) {
@@ -70,7 +69,7 @@ TEST_F(VerbsLimits, OfWindows) {
     expect_limit<ibv_mw>(
         limits_of(host).max_mw, [&] { return ibv_alloc_mw(host.pd, IBV_MW_TYPE_2); },
         ibv_dealloc_mw);
-    host.mr = ibv_reg_mr(host.pd, host.buffer.data(), 64, IBV_ACCESS_LOCAL_WRITE);
+    host.mr = ibv_reg_mr(host.pd, host.buffer.data(), 64, kLocalWrite);
 }
 
 TEST_F(VerbsLimits, OfCompletionQueues) {

@@ -86,7 +86,7 @@ TEST_P(VerbsMemory, ReregisteredMemoryIsReachedByTheNewKeyAlone) {
 TEST_P(VerbsMemory, ReregistrationChangesAccess) {
     Host host;
     Peer peer(host);
-    ibv_mr* const mr = ibv_reg_mr(host.pd, host.buffer.data(), 4096, IBV_ACCESS_LOCAL_WRITE);
+    ibv_mr* const mr = ibv_reg_mr(host.pd, host.buffer.data(), 4096, kLocalWrite);
     ASSERT_TRUE(mr);
     const std::uint32_t key = mr->rkey;
     EXPECT_EQ(peer.write(host.address(), key), IBV_WC_REM_ACCESS_ERR);
@@ -219,7 +219,7 @@ TEST_P(VerbsMemory, AccessFlagsAreServedOrRefused) {
         EXPECT_EQ(errno, EOPNOTSUPP) << flag;
     }
     errno = 0;
-    EXPECT_EQ(ibv_reg_mr(host.pd, memory, 4096, IBV_ACCESS_REMOTE_ATOMIC), nullptr);
+    EXPECT_EQ(ibv_reg_mr(host.pd, memory, 4096, int{IBV_ACCESS_REMOTE_ATOMIC}), nullptr);
     EXPECT_EQ(errno, EINVAL) << "what peers change must be ours to write";
 }
 

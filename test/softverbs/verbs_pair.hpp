@@ -22,6 +22,8 @@ namespace test {
 /// Rights of memory and of queue pairs.
 inline constexpr int kAllAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+/// An int: the macro ibv_reg_mr() mixes the enumeration with another one, of which clang warns.
+inline constexpr int kLocalWrite = IBV_ACCESS_LOCAL_WRITE;
 
 inline ibv_context* open_soft0() {
     ibv_device** list = ibv_get_device_list(nullptr);

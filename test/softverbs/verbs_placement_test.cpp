@@ -102,7 +102,7 @@ TEST_P(VerbsPlacement, DeregWritesNothingIntoMemoryForAMessageThatWasNotPolled) 
     Host host;
     Qp qp(host);
     Buffer other(4096);
-    ibv_mr* mr = ibv_reg_mr(host.pd, other.data(), other.size(), IBV_ACCESS_LOCAL_WRITE);
+    ibv_mr* mr = ibv_reg_mr(host.pd, other.data(), other.size(), kLocalWrite);
     ASSERT_EQ(qp.post_receive(1, {{reinterpret_cast<std::uintptr_t>(other.data()), 24, mr->lkey}}),
               0);
     qp.connect(child.channel());

@@ -167,7 +167,7 @@ TEST_P(VerbsQuiet, OtherThreadsRegisterMemoryWhileOneWaitsForAStoppedRequester) 
     Buffer other(8192);
     int registered = 0;
     while (waits) {
-        ibv_mr* mr = ibv_reg_mr(host_->pd, other.data(), other.size(), IBV_ACCESS_LOCAL_WRITE);
+        ibv_mr* mr = ibv_reg_mr(host_->pd, other.data(), other.size(), kLocalWrite);
         ASSERT_NE(mr, nullptr);
         ibv_dereg_mr(mr);
         registered += waits;

@@ -82,7 +82,7 @@ void ping_pong(Host& host, Qp& qp, int rounds, bool begins) {
     if (begins) qp.send(1, {host.sge(0, 64)}, 0);
     for (int received = 0; received < rounds;) {
         const ibv_wc wc = host.wait();
-        require(wc.status == IBV_WC_SUCCESS, "completed");
+        require(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
         if (wc.opcode != IBV_WC_RECV) continue;
         ++received;
         qp.post_receive(1, {host.sge(0, 64)});

@@ -65,17 +65,21 @@ class Inside {
     const int saved_ = errno;
 };
 
+/// @tparam Function its type.
 template <class Function>
-Function* next(Function*, const char* name, void* where = RTLD_NEXT) {
+Function* next(const char* name, void* where = RTLD_NEXT) {
     return reinterpret_cast<Function*>(dlsym(where, name));
 }
 
 /// The calls are looked up once a device is open: the program has the library then.
 struct Verbs {
-    decltype(&ibv_alloc_pd) alloc_pd = next(alloc_pd, "ibv_alloc_pd", RTLD_DEFAULT);
-    decltype(&ibv_dealloc_pd) dealloc_pd = next(dealloc_pd, "ibv_dealloc_pd", RTLD_DEFAULT);
-    ibv_mr* (*reg_mr)(ibv_pd*, void*, std::size_t, int) = next(reg_mr, "ibv_reg_mr", RTLD_DEFAULT);
-    decltype(&ibv_dereg_mr) dereg_mr = next(dereg_mr, "ibv_dereg_mr", RTLD_DEFAULT);
+    decltype(&ibv_alloc_pd) alloc_pd = next<decltype(ibv_alloc_pd)>("ibv_alloc_pd", RTLD_DEFAULT);
+    decltype(&ibv_dealloc_pd) dealloc_pd =
+        next<decltype(ibv_dealloc_pd)>("ibv_dealloc_pd", RTLD_DEFAULT);
+    /// verbs.h makes the name a macro.
+    using RegMr = ibv_mr*(ibv_pd*, void*, std::size_t, int);
+    RegMr* reg_mr = next<RegMr>("ibv_reg_mr", RTLD_DEFAULT);
+    decltype(&ibv_dereg_mr) dereg_mr = next<decltype(ibv_dereg_mr)>("ibv_dereg_mr", RTLD_DEFAULT);
 };
 const Verbs& verbs() {
     static const Verbs functions;
@@ -155,7 +159,7 @@ extern "C" {
 DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT length, DAT_EVD_HANDLE* async,
                         DAT_IA_HANDLE* ia, DAT_UINT32 major, DAT_UINT32 minor,
                         DAT_BOOLEAN thread_safety) {
-    static auto* const real = next(&dat_ia_openv, "dat_ia_openv");
+    static auto* const real = next<decltype(dat_ia_openv)>("dat_ia_openv");
     const DAT_RETURN code = real(name, length, async, ia, major, minor, thread_safety);
     if (code != DAT_SUCCESS || cache.opened || dat_pz_create(*ia, &cache.pz) != DAT_SUCCESS)
         return code;
@@ -165,13 +169,13 @@ DAT_RETURN dat_ia_openv(const DAT_NAME_PTR name, DAT_COUNT length, DAT_EVD_HANDL
 }
 
 DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags) {
-    static auto* const real = next(&dat_ia_close, "dat_ia_close");
+    static auto* const real = next<decltype(dat_ia_close)>("dat_ia_close");
     end(ia);
     return real(ia, flags);
 }
 
 ibv_context* ibv_open_device(ibv_device* device) {
-    static auto* const real = next(&ibv_open_device, "ibv_open_device");
+    static auto* const real = next<decltype(ibv_open_device)>("ibv_open_device");
     ibv_context* const context = real(device);
     if (!context || cache.opened || !(cache.pd = verbs().alloc_pd(context))) return context;
     cache.opened = context;
@@ -180,7 +184,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
 }
 
 int ibv_close_device(ibv_context* context) {
-    static auto* const real = next(&ibv_close_device, "ibv_close_device");
+    static auto* const real = next<decltype(ibv_close_device)>("ibv_close_device");
     end(context);
     return real(context);
 }

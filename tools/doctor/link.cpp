@@ -32,7 +32,7 @@ std::string Link::next_line() {
     const tools::Deadline deadline(seconds_);
     for (;;) {
         const std::size_t end = received_.find('\n');
-        if (end != std::string::npos && end < kLongestLine) {
+        if (end < kLongestLine) {
             const std::string line = received_.substr(0, end);
             received_.erase(0, end + 1);
             return printable(line);
@@ -73,7 +73,7 @@ std::string Link::receive(const std::string& kind) {
     throw_failure(line);
     const std::size_t space = line.find(' ');
     const std::string got = line.substr(0, space);
-    const std::string text = space == std::string::npos ? "" : line.substr(space + 1);
+    std::string text = space == std::string::npos ? "" : line.substr(space + 1);
     if (got == kind) return text;
     throw tools::Failure("receive from the other side", "something else", "'" + kind + "'",
                          kSameRelease);

@@ -47,7 +47,7 @@ std::string Channel::receive_any(std::string& text, double patience) {
     const std::string line = next_line(timeout_seconds_ + patience);
     const std::size_t space = line.find(' ');
     text = space == std::string::npos ? "" : line.substr(space + 1);
-    const std::string kind = line.substr(0, space);
+    std::string kind = line.substr(0, space);
     if (kind == kFailed) throw PeerFailure(text);
     return kind;
 }

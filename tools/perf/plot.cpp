@@ -61,8 +61,8 @@ class Axis {
     std::vector<double> marks() const {
         std::vector<double> all;
         const double step = std::max(std::ceil((last_ - first_) / 10), 1.0);
-        for (double power = first_; power <= last_; power += step)
-            all.push_back(std::pow(base_, power));
+        const int steps = static_cast<int>((last_ - first_) / step);
+        for (int i = 0; i <= steps; ++i) all.push_back(std::pow(base_, first_ + i * step));
         return all;
     }
 

@@ -33,8 +33,11 @@ sockaddr_storage resolve(const std::string& host, int family) {
         throw tools::Failure("getaddrinfo " + host, gai_strerror(error), "an address",
                              "give the name or the address of the other side's adapter");
     const addrinfo* chosen = found;
-    while (chosen && chosen->ai_family != family) chosen = chosen->ai_next;
-    if (!chosen) chosen = found;
+    for (const addrinfo* other = found; other; other = other->ai_next) {
+        if (other->ai_family != family) continue;
+        chosen = other;
+        break;
+    }
     sockaddr_storage address{};
     std::memcpy(&address, chosen->ai_addr,
                 std::min<std::size_t>(chosen->ai_addrlen, sizeof address));
@@ -149,7 +152,7 @@ std::string Client::take_answer(const Deadline& deadline, std::uint64_t sequence
 std::string Client::exchange(std::uint64_t sequence) {
     write_message(endpoint_->buffer(kOut), Kind::kRequest, sequence);
     if (!endpoint_->post_send(kOut)) return "the connection has ended";
-    const std::string why = take_answer(patience(), sequence);
+    std::string why = take_answer(patience(), sequence);
     if (!why.empty()) return why;
     // For the next one. What was not overwritten is not to look like an answer.
     std::memset(endpoint_->buffer(kIn).data(), 0, wishes_.size);

@@ -104,6 +104,7 @@ std::string quoted(const std::string& text) {
 template <class Items, class Element>
 std::string array(const Items& items, Element element) {
     std::vector<std::string> texts;
+    texts.reserve(items.size());
     for (const auto& item : items) texts.push_back(element(item));
     return fmt::format("[{}]", fmt::join(texts, ", "));
 }
@@ -181,6 +182,7 @@ std::string as_json(const std::string& path, const Index::Survey& survey,
         "\"dead_members\": {},\n \"processes\": [{}]}}\n",
         kSchemaVersion, quoted(path), survey.hash, count_dead(survey), [&] {
             std::vector<std::string> texts;
+            texts.reserve(members.size());
             for (const MemberSnapshot& member : members)
                 texts.push_back("\n    " + member_json(member));
             return fmt::format("{}", fmt::join(texts, ","));

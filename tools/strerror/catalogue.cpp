@@ -284,6 +284,7 @@ std::vector<std::string> nearest_names(std::string_view word) {
     names.erase(std::unique(names.begin(), names.end()), names.end());
     names.resize(std::min(names.size(), kShown));
     std::vector<std::string> nearest;
+    nearest.reserve(names.size());
     for (auto& [distance, known] : names) nearest.push_back(std::move(known));
     return nearest;
 }

@@ -27,8 +27,8 @@ struct Event {
 struct End {
     std::size_t source;
     std::uint64_t object;
-    std::uint32_t port;  ///< its own
-    auto operator<=>(const End&) const = default;
+    std::uint32_t port;                            ///< its own
+    auto operator<=>(const End&) const = default;  // NOLINT(modernize-use-nullptr): compares with 0
 };
 struct Connection {
     std::vector<End> ends;  ///< endpoints, and the requests that came before them

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "providers/soft/softverbs/cm/engine.hpp"
 
@@ -14,9 +15,9 @@ namespace softverbs {
 namespace {
 
 sockaddr* copy_of(const sockaddr* address, socklen_t length) {
-    auto* copy = static_cast<sockaddr*>(std::calloc(1, sizeof(sockaddr_storage)));
-    if (copy) std::memcpy(copy, address, std::min<std::size_t>(length, sizeof(sockaddr_storage)));
-    return copy;
+    auto* copy = static_cast<sockaddr_storage*>(std::calloc(1, sizeof(sockaddr_storage)));
+    if (copy) std::memcpy(copy, address, std::min<std::size_t>(length, sizeof *copy));
+    return reinterpret_cast<sockaddr*>(copy);
 }
 
 /// Type and port space follow each from the other where the caller names only one.
@@ -55,7 +56,10 @@ bool set_address(sockaddr*& to, socklen_t& to_length, const sockaddr* from, sock
 /// the result is the caller's to free.
 int fill(rdma_addrinfo& result, const addrinfo* found, const rdma_addrinfo* hints) {
     result.ai_flags = hints ? hints->ai_flags : 0;
-    result.ai_family = found ? found->ai_family : hints->ai_family;
+    if (found)
+        result.ai_family = found->ai_family;
+    else if (hints)
+        result.ai_family = hints->ai_family;
     result.ai_qp_type = queue_pair_type(hints);
     result.ai_port_space = port_space(hints);
     const bool passive = (result.ai_flags & RAI_PASSIVE) != 0;
@@ -91,13 +95,11 @@ int resolve(const char* node, const char* service, const rdma_addrinfo* hints,
                 return ENODATA;
         }
     }
-    auto* made = static_cast<rdma_addrinfo*>(std::calloc(1, sizeof(rdma_addrinfo)));
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found_owner(found, freeaddrinfo);
+    std::unique_ptr<rdma_addrinfo, decltype(&rdma_freeaddrinfo)> made(
+        static_cast<rdma_addrinfo*>(std::calloc(1, sizeof(rdma_addrinfo))), rdma_freeaddrinfo);
     const int error = made ? fill(*made, found, hints) : ENOMEM;
-    if (found) freeaddrinfo(found);
-    if (error)
-        rdma_freeaddrinfo(made);
-    else
-        *result = made;
+    if (error == 0) *result = made.release();
     return error;
 }
 
@@ -112,6 +114,7 @@ struct DeviceHolder {
 };
 
 int list_devices(ibv_context*** list) {
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers
     auto* made = static_cast<ibv_context**>(std::calloc(2, sizeof(ibv_context*)));
     if (!made) return ENOMEM;
     const auto engine = Engine::acquire();

@@ -161,7 +161,7 @@ int create_identifier(rdma_event_channel* channel, rdma_cm_id** result, void* co
     support::MutexLock lock(id->engine->mutex);
     id->engine->add(*id);
     reference.keep();
-    own.release();
+    static_cast<void>(own.release());
     *result = id.release()->handle();
     return 0;
 }

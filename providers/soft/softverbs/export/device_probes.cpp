@@ -107,6 +107,7 @@ EXPORTED int stat(const char* __restrict path, struct stat* __restrict status) n
     return is_node(path) ? describe_node(status) : next_stat(path, status);
 }
 
+// NOLINTNEXTLINE(readability-identifier-naming): the C library's
 EXPORTED int __xstat(int version, const char* path, struct stat* status) noexcept {
     return is_node(path) ? describe_node(status) : next_xstat(version, path, status);
 }
@@ -119,6 +120,7 @@ EXPORTED int stat64(const char* __restrict path, struct stat64* __restrict statu
     return is_node(path) ? describe_node(same) : next_stat64(path, same);
 }
 
+// NOLINTNEXTLINE(readability-identifier-naming): the C library's
 EXPORTED int __xstat64(int version, const char* path, struct stat64* status) noexcept {
     auto* same = reinterpret_cast<struct stat*>(status);
     return is_node(path) ? describe_node(same) : next_xstat64(version, path, same);

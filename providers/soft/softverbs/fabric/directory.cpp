@@ -56,7 +56,7 @@ Result<std::unique_ptr<Directory>> Directory::open() {
 }
 
 std::string Directory::chosen_path() {
-    const std::string chosen = set_path();
+    std::string chosen = set_path();
     if (!chosen.empty()) return chosen;
     return support::PrivateDirectory::default_path("softverbs", geteuid());
 }

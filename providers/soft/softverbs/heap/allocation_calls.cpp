@@ -14,11 +14,13 @@
 
 extern "C" {
 
+// NOLINTBEGIN(readability-identifier-naming)
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* memory, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 void __libc_free(void* memory);
+// NOLINTEND(readability-identifier-naming)
 
 /// Huge pages are no pages of the page file's, and a data segment (dss) would be the heap itself.
 const char* softverbs_je_malloc_conf = "thp:never,dss:disabled";

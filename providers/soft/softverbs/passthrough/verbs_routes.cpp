@@ -83,9 +83,9 @@ EXPORTED ibv_device** ibv_get_device_list(int* count) {
     ibv_device** system = get ? get(&real) : nullptr;
     if (!system) real = 0;
     ibv_device* soft = soft_device();
-    auto** list =
-        soft ? static_cast<ibv_device**>(std::realloc(system, (real + 2) * sizeof(ibv_device*)))
-             : nullptr;
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers
+    const std::size_t bytes = (real + 2) * sizeof(ibv_device*);
+    auto** list = soft ? static_cast<ibv_device**>(std::realloc(system, bytes)) : nullptr;
     if (!list) {
         if (system) system_free_device_list.find()(system);
         errno = ENOMEM;

@@ -107,7 +107,7 @@ class Adapter {
   public:
     /// Joins the fabric, or adds a reference. @return an errno; the user has been told.
     static Result<std::shared_ptr<Adapter>> join();
-    static void leave(std::shared_ptr<Adapter> adapter);
+    static void leave(const std::shared_ptr<Adapter>& adapter);
     ~Adapter();
 
     Process& process() { return process_; }

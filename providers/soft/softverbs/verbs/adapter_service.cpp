@@ -108,7 +108,7 @@ Result<std::shared_ptr<Adapter>> Adapter::join() {
     return mine.adapter;
 }
 
-void Adapter::leave(std::shared_ptr<Adapter> adapter) {
+void Adapter::leave(const std::shared_ptr<Adapter>& adapter) {
     Instance& mine = instance();
     support::MutexLock lock(mine.mutex);
     // A child that inherited the context has no part in the parent's membership.

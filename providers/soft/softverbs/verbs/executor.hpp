@@ -17,8 +17,8 @@ namespace softverbs {
 class Executor {
   public:
     Executor(QueuePair& qp, Target& target, std::unique_ptr<AgentOperation>& agent,
-             const SendWork& work)
-        : qp_(qp), target_(target), agent_(agent), work_(work) {}
+             const SendWork& work) REQUIRES(qp.send_lock_)
+        : qp_(qp), target_(target), agent_(agent), work_(work), is_fenced_(qp.is_fenced_) {}
 
     Outcome run();
     /// Whether the local memory may still be used: another process may have ended its registration
@@ -85,6 +85,7 @@ class Executor {
     Target& target_;
     std::unique_ptr<AgentOperation>& agent_;
     const SendWork& work_;
+    const bool is_fenced_;          ///< the queue pair's
     Transfer* transfer_ = nullptr;  ///< while something is under way
     Plan plan_;
     std::uint32_t slot_ = 0;

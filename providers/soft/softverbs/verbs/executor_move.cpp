@@ -166,7 +166,7 @@ Outcome Executor::conclude(int status, std::uint64_t found) {
     if (!may_go_on()) return done(IBV_WC_LOC_PROT_ERR);
     plan_ = operation.plan;
     slot_ = operation.slot;
-    Transfer transfer(qp_.entry().transfer, target_.qp_num, TransferMark::kQueues, qp_.is_fenced_);
+    Transfer transfer(qp_.entry().transfer, target_.qp_num, TransferMark::kQueues, is_fenced_);
     transfer_ = &transfer;
     Outcome otherwise{};
     if (!ready(otherwise)) return done(IBV_WC_RETRY_EXC_ERR);

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 /// There in programs that are linked with ThreadSanitizer.
-extern "C" [[gnu::weak]] void __tsan_acquire(void*);
+extern "C" [[gnu::weak]] void __tsan_acquire(void*);  // NOLINT: its own name
 
 namespace softverbs {
 

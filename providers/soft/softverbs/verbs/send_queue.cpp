@@ -152,10 +152,10 @@ int QueuePair::check(const ibv_send_wr& wr) const {
     int cause = 0;
     try {
         for (; wr; wr = wr->next) {
+            cause = check(*wr);
             // A window of type 1 has a call of its own.
-            const bool other_type = wr->opcode == IBV_WR_BIND_MW && wr->bind_mw.mw &&
-                                    wr->bind_mw.mw->type != IBV_MW_TYPE_2;
-            cause = other_type ? EINVAL : check(*wr);
+            if (cause == 0 && wr->opcode == IBV_WR_BIND_MW && wr->bind_mw.mw->type != IBV_MW_TYPE_2)
+                cause = EINVAL;
             if (cause) break;
             submit(work_of(*wr, qp_type, send_posted_));
         }
