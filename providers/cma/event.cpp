@@ -20,14 +20,31 @@ std::size_t field_size(rdma_cm_event_type type) {
     }
 }
 
+#define MEANS(number, name, meaning, next_step) \
+    case number:                                \
+        return " (" meaning ")";
+#define MEANS_NOTHING_HERE(...)
+
 /// @return " (WHAT IT MEANS)", nothing for a number that the specification does not have.
 std::string reject_reason(int number) {
     switch (number) {
-#define REJECT_REASON(reason, name, meaning, next_step) \
-    case reason:                                        \
-        return " (" meaning ")";
+#define REJECT_REASON MEANS
+#define SIDR_STATUS MEANS_NOTHING_HERE
 #include "support/base/reject_reasons.def"
 #undef REJECT_REASON
+#undef SIDR_STATUS
+        default:
+            return {};
+    }
+}
+
+std::string sidr_status(int number) {
+    switch (number) {
+#define REJECT_REASON MEANS_NOTHING_HERE
+#define SIDR_STATUS MEANS
+#include "support/base/reject_reasons.def"
+#undef REJECT_REASON
+#undef SIDR_STATUS
         default:
             return {};
     }
@@ -38,16 +55,18 @@ std::string reject_reason(int number) {
 std::string to_text(const Event& event) {
     const std::string name = rdma_event_str(event.type);
     if (event.status < 0) return name + ", " + cm::text_of_error(-event.status);
-    return name + ", reason " + std::to_string(event.status) + reject_reason(event.status);
+    return name + ", reason " + std::to_string(event.status) +
+           (event.is_datagram ? sidr_status(event.status) : reject_reason(event.status));
 }
 
 Event::Event(const rdma_cm_event& event, bool is_infiniband)
     : type(event.event),
       status(event.status),
       id(event.id),
+      is_datagram(event.id->ps == RDMA_PS_UDP),
       responder_resources(event.param.conn.responder_resources),
       initiator_depth(event.param.conn.initiator_depth) {
-    if (event.id->ps == RDMA_PS_UDP) {
+    if (is_datagram) {
         way = event.param.ud.ah_attr;
         qkey = event.param.ud.qkey;
         data.assign(event.param.ud.private_data, event.param.ud.private_data_len, 0);

@@ -54,8 +54,11 @@ run_both() {
         start server "${server_stack[@]}" "${server_command[@]}"
         "$ready" || true
         start client "${client_stack[@]}" "$@"
+        # A client that has lost may wait for ever.
+        eventually succeeds_or_ended client has_lost "$lost" || true
+        if has_lost "$lost"; then kill "${process_of[client]}" 2>/dev/null || true; fi
         wait "${process_of[client]}" || client_status=$?
-        grep -qE "$lost" "$BATS_TEST_TMPDIR"/{server,client}.{out,err} || break
+        has_lost "$lost" || break
         kill "${process_of[server]}" 2>/dev/null || true
         wait "${process_of[server]}" || true
     done
@@ -64,6 +67,8 @@ run_both() {
     mv "$BATS_TEST_TMPDIR"/{server,client}.{out,err} "$kept"
     echo "server ended with status $server_status, client with $client_status (124: by the deadline), attempt $attempt" >"$kept/statuses"
 }
+
+has_lost() { grep -qE "$1" "$BATS_TEST_TMPDIR"/{server,client}.{out,err}; }
 
 peer_listens() { await_line server '^start: listening$'; }
 dtest_listens() { await_port server 15828; }

@@ -83,13 +83,14 @@ said() {
 }
 
 # usage: dtestx_datagrams OPTIONS... - the reference's dtestx between two ends of the stack that was chosen. Its server gives up where a
-# message is lost, and its client where it comes too early.
+# message is lost. Its client asks once the server has sent its addresses, after which the server begins to listen: it gives up where it
+# comes before the server's socket, and waits for ever where it comes before the service point.
 dtestx_datagrams() {
     local program side
     program=$(command -v dtestx)
     server_stack=("${stack[@]}")
     client_stack=("${stack[@]}")
-    run_both "$BATS_TEST_TMPDIR/said" "$lost_races|for receive message returned DAT_TIMEOUT_EXPIRED|Failed to connect" dtest_listens \
+    run_both "$BATS_TEST_TMPDIR/said" "$lost_races|for receive message returned DAT_TIMEOUT_EXPIRED|Failed to connect|refuses the connection" dtest_listens \
         "$program" -s -P ia "$@" -- "$program" -c -P ia -h "$server_address" "$@"
     cat "$BATS_TEST_TMPDIR"/said/{statuses,server.out,server.err,client.out,client.err}
     for side in server client; do

@@ -87,6 +87,13 @@ TEST(Catalogue, HasEveryRejectReasonOfTheInfinibandSpecification) {
     for (long reason = 1; reason <= 33; ++reason) EXPECT_EQ(reasons.count(reason), 1u) << reason;
 }
 
+TEST(Catalogue, HasEveryStatusOfASidrReply) {
+    std::set<long> statuses;
+    for (const Entry& entry : catalogue())
+        if (entry.kind == "SIDR status") statuses.insert(*entry.code);
+    EXPECT_EQ(statuses, (std::set<long>{1, 2, 3, 4, 5}));
+}
+
 TEST(Catalogue, HasEveryEventThatTellsOfAnEndOrAFailure) {
     for (const auto& [name, value] : enumerators("dat_event_number")) {
         if (name.find("ERROR") == std::string::npos && name.find("DAT_CONNECTION") != 0) continue;

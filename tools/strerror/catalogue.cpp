@@ -103,11 +103,14 @@ void add_dat_statuses(std::vector<Entry>& all) {
 }
 
 void add_reasons(std::vector<Entry>& all) {
-#define REJECT_REASON(number, name, meaning, next_step)     \
-    all.push_back({"reject reason", #name, number, meaning, \
-                   "the peer's connection manager or program refused the request", next_step});
+    const char* const causes = "the peer's connection manager or program refused the request";
+#define REJECT_REASON(number, name, meaning, next_step) \
+    all.push_back({"reject reason", #name, number, meaning, causes, next_step});
+#define SIDR_STATUS(number, name, meaning, next_step) \
+    all.push_back({"SIDR status", #name, number, meaning, causes, next_step});
 #include "support/base/reject_reasons.def"
 #undef REJECT_REASON
+#undef SIDR_STATUS
 }
 
 void add_events(std::vector<Entry>& all) {

@@ -12,8 +12,8 @@
 namespace explaining {
 
 struct Entry {
-    /// "message", "type", "subtype", "completion status", "DTO status", "reject reason", "event",
-    /// "rdma_cm event", "finding", "symptom"
+    /// "message", "type", "subtype", "completion status", "DTO status", "reject reason", "SIDR
+    /// status", "event", "rdma_cm event", "finding", "symptom"
     std::string kind;
     std::string name;          ///< DAT240, DAT_ABORT, IBV_WC_REM_ACCESS_ERR, IB_CM_REJ_TIMEOUT
     std::optional<long> code;  ///< none for messages
