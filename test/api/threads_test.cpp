@@ -52,15 +52,15 @@ bool post(DAT_EP_HANDLE ep, const Buffer& buffer, bool receive) {
 /// the peer may still be at work.
 void serve(Channel& channel) {
     Side side;
-    Buffer buffer(side, kBytes);
+    Buffer sent(side, kBytes), received(side, kBytes);
     side.listen(kQualifier);
     channel.send('l');
     for (int cycle = 0; cycle < cycles(); ++cycle) {
         DAT_EP_HANDLE ep = side.endpoint();
-        for (int i = 0; i < kMessages; ++i) post(ep, buffer, true);
+        for (int i = 0; i < kMessages; ++i) post(ep, received, true);
         succeed(dat_cr_accept(side.request(), ep, 0, nullptr), "dat_cr_accept");
         side.connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
-        for (int i = 0; i < kMessages; ++i) post(ep, buffer, false);
+        for (int i = 0; i < kMessages; ++i) post(ep, sent, false);
         side.connection_event(DAT_CONNECTION_EVENT_DISCONNECTED, ep);
         succeed(dat_ep_free(ep), "dat_ep_free");
         DAT_EVENT event{};
