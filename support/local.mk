@@ -26,6 +26,7 @@ libsupport_la_SOURCES = \
     %reldir%/log/log_sinks.cpp %reldir%/log/log_sinks.hpp \
     %reldir%/base/messages.def %reldir%/base/messages.hpp \
     %reldir%/base/reject_reasons.def \
+    %reldir%/base/sidr_statuses.def \
     %reldir%/settings/api_profile.cpp %reldir%/settings/api_profile.hpp \
     %reldir%/settings/configuration.cpp %reldir%/settings/configuration.hpp \
     %reldir%/settings/configuration_files.cpp %reldir%/settings/configuration_files.hpp \

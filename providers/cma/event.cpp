@@ -23,16 +23,13 @@ std::size_t field_size(rdma_cm_event_type type) {
 #define MEANS(number, name, meaning, next_step) \
     case number:                                \
         return " (" meaning ")";
-#define MEANS_NOTHING_HERE(...)
 
 /// @return " (WHAT IT MEANS)", nothing for a number that the specification does not have.
 std::string reject_reason(int number) {
     switch (number) {
 #define REJECT_REASON MEANS
-#define SIDR_STATUS MEANS_NOTHING_HERE
 #include "support/base/reject_reasons.def"
 #undef REJECT_REASON
-#undef SIDR_STATUS
         default:
             return {};
     }
@@ -40,15 +37,15 @@ std::string reject_reason(int number) {
 
 std::string sidr_status(int number) {
     switch (number) {
-#define REJECT_REASON MEANS_NOTHING_HERE
 #define SIDR_STATUS MEANS
-#include "support/base/reject_reasons.def"
-#undef REJECT_REASON
+#include "support/base/sidr_statuses.def"
 #undef SIDR_STATUS
         default:
             return {};
     }
 }
+
+#undef MEANS
 
 }  // namespace
 

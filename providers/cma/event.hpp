@@ -16,7 +16,7 @@ struct Event {
     Event(const rdma_cm_event& event, bool is_infiniband);
 
     rdma_cm_event_type type;
-    int status;      ///< negative errno, or a device's reason for a rejection (reject_reasons.def)
+    int status;      ///< negative errno, or a device's reason for a rejection
     rdma_cm_id* id;  ///< of a request: the new one, which the handler now owns
     bool is_datagram;
     std::uint8_t responder_resources;

@@ -43,7 +43,7 @@ void Listener::give_up(const Event& event) {
 void Listener::handle(const Event& event) {
     if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) return;
     taken_ = false;
-    if (event.id->ps == RDMA_PS_UDP) return datagrams_requested(event);
+    if (event.is_datagram) return datagrams_requested(event);
     hand_over(std::make_unique<PassiveConnection>(manager_, event), event.data.all());
 }
 

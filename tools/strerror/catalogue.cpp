@@ -106,10 +106,11 @@ void add_reasons(std::vector<Entry>& all) {
     const char* const causes = "the peer's connection manager or program refused the request";
 #define REJECT_REASON(number, name, meaning, next_step) \
     all.push_back({"reject reason", #name, number, meaning, causes, next_step});
-#define SIDR_STATUS(number, name, meaning, next_step) \
-    all.push_back({"SIDR status", #name, number, meaning, causes, next_step});
 #include "support/base/reject_reasons.def"
 #undef REJECT_REASON
+#define SIDR_STATUS(number, name, meaning, next_step) \
+    all.push_back({"SIDR status", #name, number, meaning, causes, next_step});
+#include "support/base/sidr_statuses.def"
 #undef SIDR_STATUS
 }
 

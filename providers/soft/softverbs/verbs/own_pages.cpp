@@ -8,7 +8,8 @@
 #include <cstdint>
 
 /// There in programs that are linked with ThreadSanitizer.
-extern "C" [[gnu::weak]] void __tsan_acquire(void*);  // NOLINT: its own name
+// NOLINTNEXTLINE(readability-identifier-naming): the sanitizer's
+extern "C" [[gnu::weak]] void __tsan_acquire(void*);
 
 namespace softverbs {
 
