@@ -411,7 +411,8 @@ class Survivor {
             if (connection.hello.is_steady && !steady_may_end_) {
                 usleep(300000);  // it may have something to say as well
                 require(false, std::string("the steady client is not disturbed: ") +
-                                   ibv_wc_status_str(wc.status));
+                                   ibv_wc_status_str(wc.status) + why_failed(connection.id->qp) +
+                                   "; " + state());
             }
             connection.is_broken = connection.was_told = true;
         }

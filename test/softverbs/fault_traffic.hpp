@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "providers/soft/softverbs/failure.hpp"
 #include "test/softverbs/verbs_pair.hpp"
 #include "test/support/process.hpp"
 
@@ -99,6 +100,14 @@ struct SharedState {
         return *new (memory) SharedState;
     }
 };
+
+/// For messages about what went wrong.
+inline std::string why_failed(ibv_qp* qp) {
+    verbs::QueuePairFailure failure{};
+    if (!softverbs_failure_of(qp, &failure)) return ", cause unknown";
+    return ", cause " + std::to_string(static_cast<int>(failure.cause)) + ", process " +
+           std::to_string(failure.pid);
+}
 
 class TrafficClient {
   public:
@@ -292,7 +301,10 @@ class TrafficClient {
 
     void finish(const ibv_wc& wc) {
         require(wc.status == IBV_WC_SUCCESS || hello_.breaks_connection,
-                std::string("client's request: ") + ibv_wc_status_str(wc.status));
+                std::string("client's request: ") + ibv_wc_status_str(wc.status) + ", " +
+                    std::to_string(wc.wr_id) + ", kind " +
+                    std::to_string(wc.wr_id < 1000 ? -1 : kinds_[wc.wr_id - 1000]) +
+                    why_failed(id_->qp));
         if (wc.wr_id < 1000) return finish_receive(wc);
         --outstanding_;
         const std::size_t slot = wc.wr_id - 1000;

@@ -226,6 +226,31 @@ TEST_P(VerbsQuiet, ResizeFailsWhileAProducerIsStoppedAndHappensOnceItHasEnded) {
     end();
 }
 
+/// It has read the claim of the lap before; the place is claimed, filled and taken by others until
+/// it goes on. The queue is not full.
+TEST_P(VerbsQuiet, AProducerThatIsOvertakenFindsAnotherPlace) {
+    connect();
+    Qp left(*host_), right(*host_);
+    left.connect(right.address());
+    right.connect(left.address());
+    const auto send_one = [&] {
+        ASSERT_EQ(right.post_receive(1, {host_->sge(0, 8)}), 0);
+        ASSERT_EQ(left.send(2, {host_->sge(64, 8)}), 0);
+        for (int i = 0; i < 2; ++i) EXPECT_EQ(host_->wait().status, IBV_WC_SUCCESS);
+    };
+    // So that the requester has to ask how far the consumer has come.
+    for (int i = 0; i <= host_->cq->cqe; ++i) send_one();
+    ASSERT_EQ(qp_->post_receive(7, {host_->sge(0, 64)}), 0);
+    order(IBV_WR_SEND, FaultPoint::kClaimLooked, 64);
+    send_one();
+    EXPECT_EQ(go_on(), IBV_WC_SUCCESS);
+    const ibv_wc wc = host_->wait();
+    EXPECT_EQ(wc.wr_id, 7u);
+    EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
+    EXPECT_EQ(qp_->state(), IBV_QPS_RTS) << "no overrun has been told";
+    end();
+}
+
 /// Where both programs of the test have memory.
 void* const kCommonAddress = reinterpret_cast<void*>(0x5a0000000000);
 constexpr std::size_t kCommonSize = 1 << 20;

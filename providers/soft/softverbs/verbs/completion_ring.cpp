@@ -67,8 +67,14 @@ CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer produ
             at += static_cast<std::uint32_t>(ahead) + 1;
             continue;
         }
+        fault_point(FaultPoint::kClaimLooked);
         if (at - seen_head_ > mask_) {
             seen_head_ = head_->load(std::memory_order_acquire);
+            // Others have claimed the place since, and the consumer has taken what they put there.
+            if (static_cast<std::int64_t>(at - seen_head_) < 0) {
+                at = seen_head_;
+                continue;
+            }
             if (at - seen_head_ > mask_) break;
         }
         const Claim mine{static_cast<std::uint32_t>(at), producer, qp_num};
