@@ -21,6 +21,8 @@ DAT_RETURN from_errno(int error_number) {
             return raw(DAT_PROTECTION_VIOLATION);
         case EINVAL:
             return raw(DAT_INVALID_PARAMETER);
+        case EBUSY:  // a peer is in the middle of a transfer
+            return raw(DAT_INVALID_STATE);
         case EISCONN:
             return raw(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_CONNECTED);
         case ECONNREFUSED:

@@ -95,6 +95,14 @@ void revoke(T& object) {
     header.provider.store(&kProviderTable, std::memory_order_relaxed);
 }
 
+/// Takes revoke() back: the object stays, and its handle is valid again.
+template <class T>
+void restore(T& object, const DAT_PROVIDER& provider) {
+    Header& header = object.header();
+    header.provider.store(&provider, std::memory_order_relaxed);
+    header.kind_tag.store(&kKindTags[static_cast<int>(T::kKind)], std::memory_order_release);
+}
+
 template <class T>
 void destroy(T& object) {
     Header* slot = &object.header();

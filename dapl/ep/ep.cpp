@@ -115,6 +115,7 @@ void Ep::change(const EpParts& made_of, const DAT_EP_ATTR& wanted) {
 
 support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wanted, EpCall call) {
     ibv_qp_init_attr device{};
+    if (!end_old()) return support::failure(raw(DAT_INVALID_STATE));
     verbs::QueuePair exchanged;  // the new one, then the old one, which goes without the lock
     Sides sides;                 // likewise
     if (made_of.pz) {
@@ -141,7 +142,7 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
         if (queue_pair_) install_sides(device.cap, sides);
         if (ud) ud->renewed();
     }
-    dispose(std::move(exchanged));
+    if (!dispose(std::move(exchanged))) return support::failure(raw(DAT_INVALID_STATE));
     return {};
 }
 
@@ -178,15 +179,29 @@ void Ep::limit_inline() {
     requests.max_inline = ia.zero_based_lmrs > 0 ? 0 : device_inline_;
 }
 
-void Ep::dispose(verbs::QueuePair ended) {
-    if (!ended) return;
-    const std::uint32_t number = ended->qp_num;
-    ended.reset();
-    if (!shared) return;
-    // Slots of the SRQ come back with completions alone: none may be passed over.
+bool Ep::dispose(verbs::QueuePair old) {
+    if (!old) return true;
+    const std::uint32_t number = old->qp_num;
+    const bool has_ended = verbs::end(old);
+    if (has_ended && !shared) return true;
     support::MutexLock lock(connection_lock);
+    if (!has_ended) {
+        old_queue_pair_ = std::move(old);
+        return false;
+    }
+    // Slots of the SRQ come back with completions alone: none may be passed over.
     if (parts.recv_evd) parts.recv_evd->retire(*this, true);
     ia.ep_numbers->remove(number, *this);
+    return true;
+}
+
+bool Ep::end_old() {
+    verbs::QueuePair old;
+    {
+        support::MutexLock lock(connection_lock);
+        old.swap(old_queue_pair_);
+    }
+    return dispose(std::move(old));
 }
 
 bool Ep::keeps_queue_pair(const EpParts& made_of, const DAT_EP_ATTR& wanted) const {
@@ -305,14 +320,15 @@ void Ep::retire_sides() {
     retire(receives, parts.recv_evd, true);
 }
 
-void Ep::end_queue_pair() {
+bool Ep::end_queue_pair() {
+    if (!end_old()) return false;
     verbs::QueuePair ended;
     {
         support::MutexLock lock(connection_lock);
         retire_sides();
         ended.swap(queue_pair_);
     }
-    dispose(std::move(ended));
+    return dispose(std::move(ended));
 }
 
 void break_connection(const FailedTransfer& failed) {

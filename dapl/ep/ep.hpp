@@ -124,7 +124,7 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     /// The queue pair in state INIT, RTR, RTS or ERR; nullptr without a PZ.
     ibv_qp* queue_pair() REQUIRES(connection_lock) { return queue_pair_.get(); }
     /// Whether a request could be accepted with it.
-    bool is_complete() const REQUIRES(connection_lock) { return parts.pz && parts.connect_evd; }
+    bool is_complete() const REQUIRES(connection_lock) { return queue_pair_ && parts.connect_evd; }
     /// Makes a fresh queue pair in state INIT, if there is a PZ, and with it replaces the old one,
     /// the parts and the attributes. What is posted on the old one comes back flushed.
     /// @param call what it is for: legal in the state that the EP then has, else nothing has
@@ -149,8 +149,12 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     /// flushed, whatever the device does. On return their completions are in the EVDs; those of
     /// shared receives are where the device is quick enough. Once is enough: more does nothing.
     void flush_queue_pair() REQUIRES(connection_lock);
-    /// Ends the queue pair; completions that nobody has taken stay in the EVDs as events.
-    void end_queue_pair() EXCLUDES(connection_lock);
+    /// Ends the queue pair; completions that nobody has taken stay in the EVDs as events. May wait
+    /// for the peer. @return false when it is in the middle of a transfer: nothing else of the
+    /// queue pair is left, and a later call ends it.
+    bool end_queue_pair() EXCLUDES(connection_lock);
+    /// The same for the queue pair before this one, where renew() could not end it.
+    bool end_old() EXCLUDES(connection_lock);
 
   private:
     /// @return DAT_SUCCESS, or the code of a call that is not legal now.
@@ -173,8 +177,9 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     Storage storage(std::uint32_t limit) const;
     Sides storage_for(const DAT_EP_ATTR& wanted) const;
     void install_sides(const ibv_qp_cap& made, Sides& sides) REQUIRES(connection_lock);
-    /// Destroying waits for the handlers of asynchronous events.
-    void dispose(verbs::QueuePair ended) EXCLUDES(connection_lock);
+    /// Destroying waits for the handlers of asynchronous events, and for the peer. @return false
+    /// when it has to be tried again: end_old().
+    bool dispose(verbs::QueuePair old) EXCLUDES(connection_lock);
     void install(Side& side, Evd* evd, Storage& storage, int segments, bool is_receive)
         REQUIRES(connection_lock) EXCLUDES(side.lock);
     void install_slots(Side& side, Evd* evd, Storage& storage, int segments, bool is_receive)
@@ -182,6 +187,7 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     void retire(Side& side, Evd* evd, bool is_receive) EXCLUDES(side.lock);
     void flush(Side& side, Evd* evd, bool is_receive) EXCLUDES(side.lock);
     verbs::QueuePair queue_pair_ GUARDED_BY(connection_lock);
+    verbs::QueuePair old_queue_pair_ GUARDED_BY(connection_lock);  ///< dispose()
     std::uint32_t device_inline_ GUARDED_BY(connection_lock) = 0;
 
   public:
@@ -202,7 +208,9 @@ struct FailedTransfer {
 /// Nothing happens where nothing has failed, or the EP has been freed meanwhile.
 void break_connection(const FailedTransfer& failed) EXCLUDES(connection_lock);
 
-/// Ends an EP with its connection, whatever its state.
-void destroy_ep(Ep& ep) EXCLUDES(connection_lock);
+/// Ends an EP with its connection, whatever its state. May wait for its peer. @return false when
+/// that is in the middle of a transfer: the EP stays, without a queue pair, and a later call ends
+/// it.
+bool destroy_ep(Ep& ep) EXCLUDES(connection_lock);
 
 }  // namespace dapl

@@ -30,8 +30,8 @@ support::Result<Ep*> make_ep(Ia& ia, const EpParts& parts, const DAT_EP_ATTR& at
             return tl::unexpected(renewed.error());
         }
     } catch (const std::bad_alloc&) {
-        add(*ep);  // it may have a queue pair
-        destroy_ep(*ep);
+        add(*ep);  // it may have a queue pair, which has no peer
+        static_cast<void>(destroy_ep(*ep));
         return support::failure(kOutOfMemory);
     }
     add(*ep);
@@ -92,8 +92,9 @@ DAT_RETURN free(DAT_EP_HANDLE handle) {
         const DAT_EP_STATE state = ep->state.get();
         if (!is_legal(EpCall::kFree, state)) return state_error(state);
     }
-    ep->ia.counters.count(DCNT_IA_EP_FREE);
-    destroy_ep(*ep);
+    Ia& ia = ep->ia;
+    if (!destroy_ep(*ep)) return raw(DAT_INVALID_STATE);
+    ia.counters.count(DCNT_IA_EP_FREE);
     return DAT_SUCCESS;
 }
 
@@ -102,6 +103,7 @@ DAT_RETURN reset(DAT_EP_HANDLE handle) {
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     EpParts parts;
     DAT_EP_ATTR attributes;
+    if (!ep->end_old()) return raw(DAT_INVALID_STATE);
     {
         MutexLock lock(connection_lock);
         const DAT_EP_STATE state = ep->state.get();
@@ -138,7 +140,7 @@ void query(Ep& ep, DAT_EP_PARAM& parameters) {
 
 }  // namespace
 
-void destroy_ep(Ep& ep) {
+bool destroy_ep(Ep& ep) {
     {
         MutexLock lock(connection_lock);
         const bool was_working = ep.ud || ep.state.get() != DAT_EP_STATE_UNCONNECTED;
@@ -146,7 +148,10 @@ void destroy_ep(Ep& ep) {
         if (was_working) ep.flush_queue_pair();
         revoke(ep);
     }
-    ep.end_queue_pair();
+    if (!ep.end_queue_pair()) {
+        restore(ep, ep.ia.provider.table);
+        return false;
+    }
     {
         MutexLock lock(connection_lock);
         if (ep.ud) ep.ud->free_addresses();
@@ -154,6 +159,7 @@ void destroy_ep(Ep& ep) {
         ep.ia.eps.remove(ep);
     }
     destroy(ep);
+    return true;
 }
 
 namespace entry {

@@ -3,6 +3,8 @@
 /// What changes an EVD: waitable or not, its CNO, its size, its end.
 #include <time.h>
 
+#include <algorithm>
+
 #include "dapl/adapter/ia.hpp"
 #include "dapl/adapter/refusal.hpp"
 #include "dapl/evd/evd.hpp"
@@ -120,14 +122,13 @@ DAT_RETURN Evd::resize(DAT_COUNT length) {
         if (length > ia.device_attributes.max_cqe) return bad_argument(2);
         drain_device();
         if (length < pending()) return error(DAT_INVALID_STATE);
+        if (!queue_) length_ = length;
         // The device's queue never shrinks, and dat_evd_query gives what there is, as it does of a
         // new EVD.
-        if (!queue_ || length <= queue_->cqe) {
-            length_ = queue_ ? queue_->cqe : length;
-            return DAT_SUCCESS;
-        }
+        if (length <= length_) return DAT_SUCCESS;
     }
-    const int failed = ibv_resize_cq(queue_.get(), length);
+    // It may have grown already: after a call before, which could not wait for that.
+    const int failed = ibv_resize_cq(queue_.get(), std::max(length, queue_->cqe));
     if (is_beyond_device(failed)) return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
     if (failed) return from_errno(failed);
     HeldCompletions larger(ia, queue_->cqe);

@@ -27,41 +27,43 @@
 namespace dapl {
 namespace {
 
-/// Ends the children one after the other. Each takes itself off its list.
+/// Ends the children one after the other, with no lock held. Each takes itself off its list.
+/// @param end (T&) -> bool: false for one that has to wait for its peer, and those behind it with
+/// it. @return whether all have ended.
 template <class T, class End>
-void end_all(Ia& ia, List<T> Ia::*children, const End& end) EXCLUDES(ia.mutex) {
+bool end_all(Ia& ia, List<T> Ia::*children, support::Mutex& mutex, const End& end) EXCLUDES(mutex) {
     for (;;) {
         T* child;
         {
-            support::MutexLock lock(ia.mutex);
+            support::MutexLock lock(mutex);
             child = (ia.*children).first();
         }
-        if (!child) return;
-        end(*child);
+        if (!child) return true;
+        if (!end(*child)) return false;
     }
 }
 
-void end_endpoints(Ia& ia) EXCLUDES(connection_lock) {
-    for (;;) {
-        Ep* ep;
-        {
-            support::MutexLock lock(connection_lock);
-            ep = ia.eps.first();
-        }
-        if (!ep) return;
-        destroy_ep(*ep);
-    }
+bool end_lmr(Lmr& lmr) {
+    if (!verbs::end(lmr.region)) return false;
+    remove_lmr(lmr);
+    return true;
 }
 
+/// For calls that cannot fail.
 template <class T>
-void end_plainly(Ia& ia, List<T> Ia::*children) EXCLUDES(ia.mutex) {
-    end_all(ia, children, [&](T& child) {
-        {
-            support::MutexLock lock(ia.mutex);
-            (ia.*children).remove(child);
-        }
-        destroy(child);
-    });
+auto always(void (*end)(T&)) {
+    return [end](T& child) {
+        end(child);
+        return true;
+    };
+}
+
+void end_pz(Pz& pz) {
+    {
+        support::MutexLock lock(pz.ia.mutex);
+        pz.ia.pzs.remove(pz);
+    }
+    destroy(pz);
 }
 
 /// Other adapter instances that deliver their async events to an EVD of this one lose it.
@@ -119,10 +121,18 @@ DAT_RETURN close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags) {
     if (is_closed_by_its_agent(*ia)) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
     if (flags == DAT_CLOSE_ABRUPT_FLAG) silence_notification(*ia);
     ProcessState& process = process_state();
+    {
+        support::MutexLock lock(process.open_mutex);
+        if (!from_handle<Ia>(handle)) return bad_handle(DAT_INVALID_HANDLE_IA);
+        if (flags == DAT_CLOSE_GRACEFUL_FLAG && has_children(*ia))
+            return error(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+        revoke(*ia);
+    }
+    if (!end_transfers(*ia)) {
+        restore(*ia, ia->provider.table);
+        return raw(DAT_INVALID_STATE);
+    }
     support::MutexLock lock(process.open_mutex);
-    if (!from_handle<Ia>(handle)) return bad_handle(DAT_INVALID_HANDLE_IA);
-    if (flags == DAT_CLOSE_GRACEFUL_FLAG && has_children(*ia))
-        return error(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
     tear_down(*ia, process);
     stop_service_if_unused(process);
     return DAT_SUCCESS;
@@ -132,22 +142,23 @@ DAT_RETURN close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags) {
 
 /// Users go before what they use: those who bring requests, the requests, connections, then
 /// memory, then events.
-void tear_down(Ia& ia, ProcessState& process) {
-    revoke(ia);
+bool end_transfers(Ia& ia) {
     if (ia.registrations) ia.registrations->close();
     close_service_points(ia);
     close_requests(ia);
-    end_endpoints(ia);
-    end_all(ia, &Ia::srqs, destroy_srq);
-    end_plainly(ia, &Ia::rmrs);
-    end_plainly(ia, &Ia::lmrs);
+    return end_all(ia, &Ia::eps, connection_lock, destroy_ep) &&
+           end_all(ia, &Ia::rmrs, ia.mutex, free_rmr) && end_all(ia, &Ia::lmrs, ia.mutex, end_lmr);
+}
+
+void tear_down(Ia& ia, ProcessState& process) {
+    end_all(ia, &Ia::srqs, ia.mutex, always(destroy_srq));
     if (ia.registrations) ia.registrations->release_all();
-    end_plainly(ia, &Ia::pzs);
+    end_all(ia, &Ia::pzs, ia.mutex, always(end_pz));
     DeviceEvents::leave(ia, process);
     set_async_evd(ia, nullptr);
     withdraw_async_evds(ia, process);
-    end_all(ia, &Ia::evds, destroy_evd);
-    end_all(ia, &Ia::cnos, destroy_cno);
+    end_all(ia, &Ia::evds, ia.mutex, always(destroy_evd));
+    end_all(ia, &Ia::cnos, ia.mutex, always(destroy_cno));
     if (ia.registrations) memory::Client::leave(ia, process);
     for (Ia** link = &process.first_ia; *link; link = &(*link)->next) {
         if (*link != &ia) continue;

@@ -8,8 +8,11 @@
 
 namespace dapl {
 
-/// Ends an adapter instance with everything that it owns. Peers are told, events that nobody has
-/// taken are lost.
+/// The first half of the end of an adapter instance, whose handle is revoked: connections and
+/// memory. Peers are told. May wait for them. @return false when one is in the middle of a
+/// transfer: what it uses is left, and a later call goes on.
+bool end_transfers(Ia& ia);
+/// The second half: the rest. Events that nobody has taken are lost.
 void tear_down(Ia& ia, ProcessState& process) REQUIRES(process.open_mutex);
 /// The service thread lives as long as an adapter instance is open.
 void stop_service_if_unused(ProcessState& process) REQUIRES(process.open_mutex);

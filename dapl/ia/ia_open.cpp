@@ -92,10 +92,12 @@ DAT_RETURN open_adapter(const Provider& provider, DAT_COUNT async_length, Evd* s
     } catch (const std::bad_alloc&) {
         // as code says
     }
-    if (code == DAT_SUCCESS)
+    if (code == DAT_SUCCESS) {
         *opened = ia;
-    else
-        tear_down(*ia, process);
+        return code;
+    }
+    static_cast<void>(end_transfers(*ia));  // it has none
+    tear_down(*ia, process);
     return code;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <vector>
 
 #include "dapl/base/list.hpp"
 #include "dapl/base/object.hpp"
@@ -28,6 +29,8 @@ class Lmr final : public Object<Lmr>, public ListNode<Lmr> {
     DAT_LMR_PARAM parameters;
     void* const address;
     std::atomic<int> bindings{0};  ///< of RMRs, some of which may have ended (RmrTable)
+    /// By which peers that are in the middle of a transfer have come (unbind_all).
+    std::vector<verbs::MemoryWindow> old_windows;
 
   private:
     void keep_cookie();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/memory/rmr.hpp"
 
+#include <vector>
+
 #include "dapl/adapter/ia.hpp"
 #include "dapl/memory/lmr.hpp"
 
@@ -20,33 +22,62 @@ bool has_ended(const RmrBinding& binding) {
 }  // namespace
 
 Rmr::Rmr(Pz& zone, verbs::MemoryWindow made)
-    : ia(zone.ia), pz(zone), window(std::move(made)), kept_(window->rkey & kKept) {
+    : ia(zone.ia),
+      pz(zone),
+      window(std::move(made)),
+      type_(window->type),
+      kept_(window->rkey & kKept) {
     ia.rmr_table->add(*this);
     ++pz.users;
 }
 
 Rmr::~Rmr() {
     ia.rmr_table->remove(*this);
-    window.reset();  // unbinds it; before its zone may go
+    window.reset();  // before its zone may go
     --pz.users;
 }
 
-bool Rmr::renew_window() {
-    verbs::MemoryWindow exchanged(ibv_alloc_mw(pz.domain.get(), window->type));
-    if (!exchanged) return false;
-    {
-        support::SpinLockGuard lock(posting);
-        ia.rmr_table->rename(*this, exchanged->rkey);
-        window.swap(exchanged);
-    }
-    return true;  // the old one goes, and its binding with it
+void Rmr::exchange(verbs::MemoryWindow& given) {
+    support::SpinLockGuard lock(posting);
+    ia.rmr_table->rename(*this, given->rkey);
+    window.swap(given);
 }
 
-bool unbind_all(Ia& ia, const Lmr& lmr) {
-    support::MutexLock lock(ia.mutex);
-    for (Rmr* rmr = ia.rmrs.first(); rmr; rmr = ia.rmrs.after(*rmr))
-        if (ia.rmr_table->binding_of(*rmr).lmr == &lmr && !rmr->renew_window()) return false;
-    return true;
+namespace {
+
+/// @return nullptr when there is none.
+Rmr* first_bound(Ia& ia, const Lmr& lmr) REQUIRES(ia.mutex) {
+    Rmr* rmr = ia.rmrs.first();
+    while (rmr && ia.rmr_table->binding_of(*rmr).lmr != &lmr) rmr = ia.rmrs.after(*rmr);
+    return rmr;
+}
+
+}  // namespace
+
+/// An RMR is of its LMR's zone, which stays. It may go while its new window is made: then that is
+/// the next one's, or nobody's.
+bool unbind_all(Ia& ia, Lmr& lmr) {
+    std::erase_if(lmr.old_windows, [](verbs::MemoryWindow& window) { return verbs::end(window); });
+    bool all_ended = lmr.old_windows.empty();
+    for (;;) {
+        ibv_mw_type type;
+        {
+            support::MutexLock lock(ia.mutex);
+            const Rmr* rmr = first_bound(ia, lmr);
+            if (!rmr) return all_ended;
+            type = rmr->is_for_ep() ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1;
+        }
+        verbs::MemoryWindow exchanged(ibv_alloc_mw(lmr.pz.domain.get(), type));
+        if (!exchanged) return false;
+        {
+            support::MutexLock lock(ia.mutex);
+            Rmr* rmr = first_bound(ia, lmr);
+            if (rmr && rmr->is_for_ep() == (type == IBV_MW_TYPE_2)) rmr->exchange(exchanged);
+        }
+        if (verbs::end(exchanged)) continue;
+        all_ended = false;
+        lmr.old_windows.push_back(std::move(exchanged));
+    }
 }
 
 std::uint32_t RmrTable::bucket_of(DAT_RMR_CONTEXT context) {

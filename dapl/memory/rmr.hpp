@@ -36,19 +36,20 @@ class Rmr final : public Object<Rmr>, public ListNode<Rmr> {
     Rmr(Pz& zone, verbs::MemoryWindow made);
     ~Rmr();
 
-    bool is_for_ep() const { return window->type == IBV_MW_TYPE_2; }
+    bool is_for_ep() const { return type_ == IBV_MW_TYPE_2; }
 
     Ia& ia;
     Pz& pz;
     verbs::MemoryWindow window;  ///< its rkey changes with `posting` held
     support::SpinLock posting;   ///< one bind at a time. Before the lock of an EP's side
 
-    /// Invalidates it for good, whatever it is bound to: the device gives it a new identity.
-    /// @return false when the device does not. Its IA's mutex is held.
-    bool renew_window();
+    /// Gives it a new identity, bound to nothing. @param window another one of its type; afterwards
+    /// the old one, whose end is the end of its binding.
+    void exchange(verbs::MemoryWindow& window) EXCLUDES(posting);
 
   private:
     friend class RmrTable;
+    const ibv_mw_type type_;
     RmrBinding binding_;             ///< RmrTable::lock_
     DAT_RMR_CONTEXT kept_;           ///< what all its contexts have in common. RmrTable::lock_
     Rmr* next_in_bucket_ = nullptr;  ///< RmrTable::lock_
@@ -95,8 +96,13 @@ class RmrTable {
 };
 
 /// Ends the bindings of all RMRs to an LMR, so that its registration can end: peers get a remote
-/// access error. @return false when the device does not let one go.
-bool unbind_all(Ia& ia, const Lmr& lmr);
+/// access error. One call for an LMR at a time. May wait for peers, with no lock held.
+/// @return false when the device does not let one go, or a peer is in the middle of a transfer.
+bool unbind_all(Ia& ia, Lmr& lmr);
+
+/// Frees it, bound or not. May wait for peers. @return false when one is in the middle of a
+/// transfer: it is bound to nothing, and a later call frees it.
+bool free_rmr(Rmr& rmr) EXCLUDES(rmr.ia.mutex);
 
 /// For a read into memory that an RMR's context names. @param segment afterwards named by the
 /// context of the LMR behind it; unchanged where the context is no RMR's.

@@ -30,6 +30,23 @@ DAT_RETURN name_locally(Ia& ia, DAT_LMR_TRIPLET& segment) {
     return DAT_SUCCESS;
 }
 
+bool free_rmr(Rmr& rmr) {
+    Ia& ia = rmr.ia;
+    {
+        support::MutexLock lock(ia.mutex);
+        ia.rmrs.remove(rmr);  // whoever takes its LMR away is not to see it
+    }
+    ia.rmr_table->replace(rmr, {});
+    const bool has_ended = verbs::end(rmr.window);
+    {
+        support::MutexLock lock(ia.mutex);
+        if (!has_ended) ia.rmrs.add(rmr);
+        if (has_ended) ia.counters.count(DCNT_IA_RMR_FREE);
+    }
+    if (has_ended) destroy(rmr);
+    return has_ended;
+}
+
 namespace entry {
 namespace {
 
@@ -59,13 +76,7 @@ DAT_RETURN create(DAT_PZ_HANDLE pz_handle, ibv_mw_type type, DAT_RMR_HANDLE* han
 DAT_RETURN free(DAT_RMR_HANDLE handle) {
     Rmr* rmr = from_handle<Rmr>(handle);
     if (!rmr) return bad_handle(DAT_INVALID_HANDLE_RMR);
-    Ia& ia = rmr->ia;
-    {
-        support::MutexLock lock(ia.mutex);
-        ia.rmrs.remove(*rmr);
-        ia.counters.count(DCNT_IA_RMR_FREE);
-    }
-    destroy(*rmr);
+    if (!free_rmr(*rmr)) return raw(DAT_INVALID_STATE);
     return DAT_SUCCESS;
 }
 

@@ -6,6 +6,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <cerrno>
 #include <memory>
 
 namespace verbs {
@@ -22,8 +23,8 @@ using Context = std::unique_ptr<ibv_context, Destroy<ibv_close_device>>;
 using ProtectionDomain = std::unique_ptr<ibv_pd, Destroy<ibv_dealloc_pd>>;
 using MemoryRegion = std::unique_ptr<ibv_mr, Destroy<ibv_dereg_mr>>;
 /// ibv_dealloc_mw itself is a function of each source file that includes it.
-inline void free_window(ibv_mw* window) {
-    ibv_dealloc_mw(window);
+inline int free_window(ibv_mw* window) {
+    return ibv_dealloc_mw(window);
 }
 using MemoryWindow = std::unique_ptr<ibv_mw, Destroy<free_window>>;
 using CompletionChannel = std::unique_ptr<ibv_comp_channel, Destroy<ibv_destroy_comp_channel>>;
@@ -31,5 +32,15 @@ using CompletionQueue = std::unique_ptr<ibv_cq, Destroy<ibv_destroy_cq>>;
 using SharedReceiveQueue = std::unique_ptr<ibv_srq, Destroy<ibv_destroy_srq>>;
 using AddressHandle = std::unique_ptr<ibv_ah, Destroy<ibv_destroy_ah>>;
 using QueuePair = std::unique_ptr<ibv_qp, Destroy<ibv_destroy_qp>>;
+
+/// Destroys what it owns, if anything. @return false when the device says that a peer is still in
+/// the middle of a transfer: the object stays, nobody new reaches it, and a later call ends it.
+template <class T, auto destroy>
+bool end(std::unique_ptr<T, Destroy<destroy>>& owner) {
+    if (!owner) return true;
+    if (destroy(owner.get()) == EBUSY) return false;
+    static_cast<void>(owner.release());
+    return true;
+}
 
 }  // namespace verbs

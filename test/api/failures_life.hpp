@@ -200,7 +200,9 @@ class Life {
                                           &passive_),
                    "dat_ep_create_with_srq") &&
                did(dat_ep_create(ia_, pz_, receives_, sends_, connections_, nullptr, &reserved_),
-                   "dat_ep_create");
+                   "dat_ep_create") &&
+               did(dat_srq_resize(srq_, 64), "dat_srq_resize") &&
+               did(dat_evd_resize(receives_, 512), "dat_evd_resize");
     }
     bool make_datagram_endpoint(DAT_EP_HANDLE& made) {
         DAT_EP_ATTR attributes{};

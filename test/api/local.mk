@@ -71,6 +71,7 @@ dat_tests = \
     test/api/registration_data_test \
     test/api/registration_test \
     test/api/failing_calls_test \
+    test/api/stopped_peer_test \
     test/api/limits_test
 check_PROGRAMS += $(dat_tests)
 TESTS += $(dat_tests)
@@ -151,6 +152,9 @@ test_api_failing_calls_test_SOURCES = %reldir%/failing_calls_test.cpp %reldir%/f
     %reldir%/failures_life.hpp $(dat_test_headers)
 test_api_failing_calls_test_LDADD = $(dat_test_libs) -ldl
 test_api_failing_calls_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
+test_api_stopped_peer_test_SOURCES = %reldir%/stopped_peer_test.cpp $(dat_test_headers)
+test_api_stopped_peer_test_LDADD = $(dat_test_libs)
+test_api_stopped_peer_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 test_api_limits_test_SOURCES = %reldir%/limits_test.cpp %reldir%/failures_life.hpp $(dat_test_headers)
 test_api_limits_test_LDADD = $(dat_test_libs)
 

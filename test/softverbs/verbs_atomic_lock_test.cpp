@@ -2,6 +2,8 @@
 /// @file
 /// The lock of atomic operations (providers/soft/softverbs/verbs/atomics.hpp) while a process that
 /// holds it is stopped or dies. The test owns the memory; its children are the requesters.
+#include <sys/mman.h>
+
 #include <atomic>
 
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
@@ -164,6 +166,35 @@ TEST_F(VerbsAtomicLock, OfADeadHolderIsBrokenOnceHoweverManyWait) {
     std::atomic_ref sum(*reinterpret_cast<std::uint64_t*>(host.buffer.data()));
     EXPECT_EQ(sum.load(), std::uint64_t{kRequesters} * kRounds);
     for (auto& one : others) one->finish();
+}
+
+/// Another thread of the target takes the memory away after it has been looked at.
+TEST(StaleMemoryByAgent, ThatGoesWhileAnAtomicIsUnderWayFailsAtTheRequester) {
+    const TemporaryFabric fabric;
+    setenv("SOFTVERBS_COPY", "agent", 1);
+    static void* word;
+    Child target([](Channel& channel) {
+        Host host;
+        Qp qp(host);
+        qp.connect(channel);
+        word = mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        ibv_mr* const mr = ibv_reg_mr(host.pd, word, 8192, kAllAccess);
+        softverbs::at_fault_point = [](softverbs::FaultPoint point) {
+            if (point == softverbs::FaultPoint::kAgentAtomicLocked) munmap(word, 8192);
+        };
+        channel.send(Address{0, 0, mr->rkey, reinterpret_cast<std::uintptr_t>(word)});
+        channel.meet();
+        ibv_dereg_mr(mr);
+    });
+    Host host;
+    Qp qp(host);
+    qp.connect(target.channel());
+    const auto there = target.channel().receive<Address>();
+    qp.atomic(1, IBV_WR_ATOMIC_FETCH_AND_ADD, host.sge(0, 8), there.address, there.rkey, 1);
+    EXPECT_EQ(host.wait().status, IBV_WC_REM_ACCESS_ERR);
+    target.channel().meet();
+    EXPECT_EQ(target.wait(), 0);
+    unsetenv("SOFTVERBS_COPY");
 }
 
 }  // namespace

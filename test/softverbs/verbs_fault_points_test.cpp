@@ -80,6 +80,7 @@ bool is_met(FaultPoint point, bool shares_receives, const std::string& path) {
             return path == "process_vm";
         case FaultPoint::kAgentAsked:
         case FaultPoint::kAgentCopied:
+        case FaultPoint::kAgentAtomicLocked:
             return is_agent;
         case FaultPoint::kNextPiece:
             return false;  // only longer messages have two pieces: verbs_quiet_test

@@ -67,6 +67,30 @@ TEST_P(VerbsPlacement, AReceiverThatOnlyWatchesItsBufferSeesEachMessage) {
     EXPECT_EQ(child.wait(), 0);
 }
 
+TEST_P(VerbsPlacement, WhatWasSentByAQueuePairThatHasGoneSinceIsPlacedAllTheSame) {
+    for (const bool is_killed : {false, true}) {
+        Child child([&](Channel& channel) {
+            Host host;
+            auto qp = std::make_unique<Qp>(host);
+            qp->connect(channel);
+            std::fill(host.buffer.begin(), host.buffer.end(), 0x5a);
+            qp->send(1, {host.sge(0, 8)});
+            require(host.wait().status == IBV_WC_SUCCESS, "sent");
+            if (is_killed) raise(SIGKILL);
+            qp.reset();
+            channel.meet();
+        });
+        Host host;
+        Qp qp(host);
+        ASSERT_EQ(qp.post_receive(1, {host.sge(0, 8)}), 0);
+        qp.connect(child.channel());
+        EXPECT_TRUE(eventually([&] { return byte_of(host, 7) == 0x5a; })) << is_killed;
+        if (!is_killed) child.channel().meet();
+        EXPECT_EQ(child.wait(), is_killed ? 128 + SIGKILL : 0);
+        EXPECT_EQ(host.wait().status, IBV_WC_SUCCESS);
+    }
+}
+
 TEST_P(VerbsPlacement, WhatWasPlacedBeforeThePollIsNotPlacedAgainByIt) {
     Child child([&](Channel& channel) { send_some(channel, {8}); });
     Host host;
@@ -144,9 +168,11 @@ struct Stale {
     }
 };
 
-/// A pair of queue pairs, in one process or in two.
-class StaleMemory : public testing::TestWithParam<std::tuple<bool, bool>> {
+/// A pair of queue pairs, in one process or in two, and how the kernel copies.
+class StaleMemory : public testing::TestWithParam<std::tuple<bool, bool, const char*>> {
   protected:
+    StaleMemory() { setenv("SOFTVERBS_COPY", std::get<2>(GetParam()), 1); }
+    ~StaleMemory() override { unsetenv("SOFTVERBS_COPY"); }
     TakeAway take_away() const { return std::get<0>(GetParam()) ? unmap : protect; }
     bool in_one_process() const { return std::get<1>(GetParam()); }
 
@@ -190,11 +216,15 @@ class StaleMemory : public testing::TestWithParam<std::tuple<bool, bool>> {
         for (;;) channel.send(channel.receive<Address>());
     }
 };
-INSTANTIATE_TEST_SUITE_P(Ways, StaleMemory, testing::Combine(testing::Bool(), testing::Bool()),
+INSTANTIATE_TEST_SUITE_P(Ways, StaleMemory,
+                         testing::Combine(testing::Bool(), testing::Bool(),
+                                          testing::Values("process_vm", "agent")),
                          [](const auto& info) {
+                             const bool by_agent = std::get<2>(info.param) == std::string("agent");
                              return std::string(std::get<0>(info.param) ? "Unmapped"
                                                                         : "Protected") +
-                                    (std::get<1>(info.param) ? "InOneProcess" : "InTwoProcesses");
+                                    (std::get<1>(info.param) ? "InOneProcess" : "InTwoProcesses") +
+                                    (by_agent ? "ByAgent" : "ByProcessVm");
                          });
 
 void nothing(Host&, Qp&, const Address&, Channel&) {}
@@ -284,6 +314,25 @@ TEST_P(StaleMemory, AsTheRemoteEndOfAWriteOrReadFailsAtTheRequester) {
                     channel.send(there);
                 });
         }
+    }
+}
+
+TEST_P(StaleMemory, AsTheWordOfAnAtomicFailsAtTheRequester) {
+    for (const ibv_wr_opcode opcode : {IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_CMP_AND_SWP}) {
+        std::unique_ptr<Stale> stale;
+        run(
+            [&](Host& host, Qp& qp, const Address&, Channel& channel) {
+                const auto there = channel.receive<Address>();
+                qp.atomic(1, opcode, host.sge(0, 8), there.address, there.rkey, 1);
+                require(host.wait().status == IBV_WC_REM_ACCESS_ERR, "a remote access error");
+            },
+            [&](Host& host, Qp&, const Address&, Channel& channel) {
+                stale = std::make_unique<Stale>(host, take_away());
+                Address there;
+                there.address = reinterpret_cast<std::uintptr_t>(stale->data);
+                there.rkey = stale->mr->rkey;
+                channel.send(there);
+            });
     }
 }
 

@@ -44,11 +44,14 @@ void request_and_stop(Channel& channel) {
     Qp qp(host);
     qp.connect(channel);
     const auto order = channel.receive<Order>();
+    require(order.length <= host.buffer.size(), "it has so much");
     std::fill(host.buffer.begin(), host.buffer.end(), 0xee);
     stop_point = order.stop_at;
     softverbs::at_fault_point = stop_here;
     if (order.opcode == IBV_WR_SEND)
         qp.send(1, {host.sge(0, order.length)});
+    else if (order.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+        qp.atomic(1, order.opcode, host.sge(0, 8), order.address, order.rkey, 1);
     else
         qp.rdma(1, order.opcode, {host.sge(0, order.length)}, order.address, order.rkey);
     channel.send(host.wait().status);
@@ -65,7 +68,11 @@ class VerbsQuiet : public OnBothPaths {
     }
     /// The child carries out the request up to the point, and stands still there.
     void order(ibv_wr_opcode opcode, FaultPoint stop_at, std::uint32_t length = kLong) {
-        child_->channel().send(Order{opcode, length, host_->address(), host_->mr->rkey, stop_at});
+        order(opcode, stop_at, length, host_->address(), host_->mr->rkey);
+    }
+    void order(ibv_wr_opcode opcode, FaultPoint stop_at, std::uint32_t length,
+               std::uint64_t address, std::uint32_t rkey) {
+        child_->channel().send(Order{opcode, length, address, rkey, stop_at});
         int status = 0;
         ASSERT_TRUE(eventually(
             [&] { return waitpid(child_->pid(), &status, WNOHANG | WUNTRACED) == child_->pid(); }));
@@ -146,14 +153,118 @@ TEST_P(VerbsQuiet, DeregSucceedsAtOnceWhenTheStoppedRequesterHasBeenKilled) {
     host_->mr = ibv_reg_mr(host_->pd, host_->buffer.data(), 4096, kAllAccess);
 }
 
+constexpr int kWithWindows = kAllAccess | IBV_ACCESS_MW_BIND;
+
 TEST_P(VerbsQuiet, DeregOfAnotherRegionDoesNotWaitForTheStoppedRequester) {
     connect();
-    Buffer other(8192);
+    Buffer other(8192), another(8192);
     ibv_mr* mr = ibv_reg_mr(host_->pd, other.data(), other.size(), kAllAccess);
+    ibv_mr* bindable = ibv_reg_mr(host_->pd, another.data(), another.size(), kWithWindows);
     order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked);
     EXPECT_EQ(ibv_dereg_mr(mr), 0);
+    EXPECT_EQ(ibv_dereg_mr(bindable), 0);
     EXPECT_EQ(go_on(), IBV_WC_SUCCESS);
     end();
+}
+
+TEST_P(VerbsQuiet, DeregOfAnotherRegionDoesNotWaitForAStoppedSender) {
+    connect();
+    Buffer other(8192);
+    ibv_mr* mr = ibv_reg_mr(host_->pd, other.data(), other.size(), kWithWindows);
+    ASSERT_EQ(qp_->post_receive(7, {host_->sge(0, kLong)}), 0);
+    order(IBV_WR_SEND, FaultPoint::kPayloadPlaced);
+    EXPECT_EQ(ibv_dereg_mr(mr), 0);
+    EXPECT_EQ(ibv_dereg_mr(host_->mr), EBUSY);
+    EXPECT_EQ(go_on(), IBV_WC_SUCCESS);
+    EXPECT_EQ(ibv_dereg_mr(host_->mr), 0);
+    host_->mr = ibv_reg_mr(host_->pd, host_->buffer.data(), 4096, kAllAccess);
+    end();
+}
+
+TEST_P(VerbsQuiet, WhoeverCameByAWindowHoldsUpTheWindowAndItsRegionAndNoOther) {
+    connect();
+    Buffer memory(kLong), other(8192);
+    ibv_mr* region = ibv_reg_mr(host_->pd, memory.data(), memory.size(), kWithWindows);
+    ibv_mr* another = ibv_reg_mr(host_->pd, other.data(), other.size(), kWithWindows);
+    ibv_mw* window = ibv_alloc_mw(host_->pd, IBV_MW_TYPE_1);
+    ASSERT_NE(window, nullptr);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    ibv_mw_bind bind{};
+    bind.wr_id = 9;
+    bind.send_flags = IBV_SEND_SIGNALED;
+    bind.bind_info = {region, address, memory.size(), IBV_ACCESS_REMOTE_WRITE};
+    ASSERT_EQ(ibv_bind_mw(qp_->get(), window, &bind), 0);
+    ASSERT_EQ(host_->wait().status, IBV_WC_SUCCESS);
+    order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked, kLong, address, window->rkey);
+    EXPECT_EQ(ibv_dealloc_mw(window), EBUSY);
+    EXPECT_EQ(ibv_dereg_mr(another), 0);
+    EXPECT_EQ(ibv_dereg_mr(region), EBUSY);
+    EXPECT_NE(go_on(), IBV_WC_SUCCESS);
+    EXPECT_EQ(ibv_dealloc_mw(window), 0);
+    EXPECT_EQ(ibv_dereg_mr(region), 0);
+    end();
+}
+
+TEST_P(VerbsQuiet, AnUnbindThatWaitsForAStoppedRequesterCompletesOnceThatHasEnded) {
+    connect();
+    Buffer memory(kLong);
+    ibv_mr* region = ibv_reg_mr(host_->pd, memory.data(), memory.size(), kWithWindows);
+    ibv_mw* window = ibv_alloc_mw(host_->pd, IBV_MW_TYPE_1);
+    ASSERT_NE(window, nullptr);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    ibv_mw_bind bind{};
+    bind.send_flags = IBV_SEND_SIGNALED;
+    bind.bind_info = {region, address, memory.size(), IBV_ACCESS_REMOTE_WRITE};
+    ASSERT_EQ(ibv_bind_mw(qp_->get(), window, &bind), 0);
+    ASSERT_EQ(host_->wait().status, IBV_WC_SUCCESS);
+    order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked, kLong, address, window->rkey);
+    bind.bind_info = {};
+    ASSERT_EQ(ibv_bind_mw(qp_->get(), window, &bind), 0);
+    ibv_wc wc;
+    EXPECT_EQ(ibv_poll_cq(host_->cq, 1, &wc), 0) << "the binding is gone, its user is not";
+    EXPECT_NE(go_on(), IBV_WC_SUCCESS);
+    EXPECT_EQ(host_->wait().status, IBV_WC_SUCCESS);
+    EXPECT_EQ(ibv_dealloc_mw(window), 0);
+    EXPECT_EQ(ibv_dereg_mr(region), 0);
+    end();
+}
+
+/// Requests that are carried out from the queue, one after the other: whoever deregisters something
+/// else waits for one of them at most.
+TEST_P(VerbsQuiet, DeregDoesNotWaitForAllThatIsQueued) {
+    constexpr std::uint32_t kRequests = 16;
+    constexpr std::uint32_t kBytes = 32 << 20;
+    Host host;
+    Qp left(host), right(host);
+    left.connect(right.address());
+    right.connect(left.address());
+    Buffer from(kBytes), to(kBytes), other(8192);
+    ibv_mr* source = ibv_reg_mr(host.pd, from.data(), from.size(), kAllAccess);
+    ibv_mr* target = ibv_reg_mr(host.pd, to.data(), to.size(), kAllAccess);
+    ibv_mr* mr = ibv_reg_mr(host.pd, other.data(), other.size(), kAllAccess);
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_SQD;
+    ASSERT_EQ(ibv_modify_qp(left.get(), &attributes, IBV_QP_STATE), 0);
+    for (std::uint32_t i = 0; i < kRequests; ++i)
+        ASSERT_EQ(left.rdma(i, IBV_WR_RDMA_WRITE,
+                            {{reinterpret_cast<std::uintptr_t>(from.data()), kBytes, source->lkey}},
+                            reinterpret_cast<std::uintptr_t>(to.data()), target->rkey),
+                  0);
+    attributes.qp_state = IBV_QPS_RTS;
+    std::thread sender([&] { ibv_modify_qp(left.get(), &attributes, IBV_QP_STATE); });
+    std::uint32_t completed = 0;
+    const auto take = [&] {
+        ibv_wc wc[kRequests];
+        completed += static_cast<std::uint32_t>(ibv_poll_cq(host.cq, kRequests, wc));
+    };
+    EXPECT_TRUE(eventually([&] { return take(), completed != 0; }));
+    EXPECT_EQ(ibv_dereg_mr(mr), 0);
+    take();
+    EXPECT_LT(completed, kRequests) << "it has waited for the last of them";
+    sender.join();
+    EXPECT_TRUE(eventually([&] { return take(), completed == kRequests; }));
+    ibv_dereg_mr(source);
+    ibv_dereg_mr(target);
 }
 
 TEST_P(VerbsQuiet, OtherThreadsRegisterMemoryWhileOneWaitsForAStoppedRequester) {
@@ -262,46 +373,69 @@ std::uint8_t* map_common() {
     return static_cast<std::uint8_t*>(memory);
 }
 
-/// The program that is executed: nobody writes into its memory.
+/// The program that is executed: nobody writes into its memory. It says when that is there, and
+/// looks at it when it is told to.
 TEST(NewImage, DISABLED_Watch) {
+    const char* const descriptors = getenv("NEW_IMAGE");
+    ASSERT_NE(descriptors, nullptr);
+    int input = -1, output = -1;
+    ASSERT_EQ(sscanf(descriptors, "%d %d", &input, &output), 2);
     std::uint8_t* const memory = map_common();
     std::fill_n(memory, kCommonSize, 0x77);
-    const auto end = Clock::now() + 100ms;
-    while (Clock::now() < end)
-        ASSERT_TRUE(
-            std::all_of(memory, memory + kCommonSize, [](auto byte) { return byte == 0x77; }));
+    char said = 'm';
+    ASSERT_EQ(write(output, &said, 1), 1);
+    ASSERT_EQ(read(input, &said, 1), 1);
+    EXPECT_TRUE(std::all_of(memory, memory + kCommonSize, [](auto byte) { return byte == 0x77; }));
 }
 
-TEST(VerbsQuietExec, AfterExecveNoPeerWritesIntoTheNewImage) {
+/// The requester stands still between the mark of its transfer and the copy while its target
+/// becomes another program, which has memory at the same address.
+class VerbsQuietExec : public testing::TestWithParam<ibv_wr_opcode> {};
+INSTANTIATE_TEST_SUITE_P(Operations, VerbsQuietExec,
+                         testing::Values(IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
+                                         IBV_WR_ATOMIC_FETCH_AND_ADD));
+
+TEST_P(VerbsQuietExec, NothingReachesTheNewImageOfATarget) {
     const TemporaryFabric fabric;
     setenv("SOFTVERBS_COPY", "process_vm", 1);
-    for (int round = 0; round < 20; ++round) {
-        Child owner([](Channel& channel) {
-            Host host;
-            Qp qp(host);
-            std::uint8_t* const memory = map_common();
-            ibv_mr* mr = ibv_reg_mr(host.pd, memory, kCommonSize, kAllAccess);
-            qp.connect(channel);
-            channel.send(mr->rkey);
-            channel.meet();
-            require(freopen("/dev/null", "w", stdout) != nullptr, "its results are its status");
-            execl("/proc/self/exe", "new_image", "--gtest_filter=NewImage.*",
-                  "--gtest_also_run_disabled_tests", static_cast<char*>(nullptr));
-            require(false, "execve works");
-        });
+    Child owner([](Channel& channel) {
         Host host;
         Qp qp(host);
-        qp.connect(owner.channel(), {7, 12, 8, 1});
-        const auto rkey = owner.channel().receive<std::uint32_t>();
-        std::fill(host.buffer.begin(), host.buffer.end(), 0xee);
-        owner.channel().meet();
-        for (ibv_wc_status status = IBV_WC_SUCCESS; status == IBV_WC_SUCCESS;) {
-            qp.rdma(1, IBV_WR_RDMA_WRITE, {host.sge(0, kCommonSize)},
-                    reinterpret_cast<std::uintptr_t>(kCommonAddress), rkey);
-            status = host.wait().status;
-        }
-        EXPECT_EQ(owner.wait(), 0) << "round " << round;
-    }
+        ibv_mr* mr = ibv_reg_mr(host.pd, map_common(), kCommonSize, kAllAccess);
+        qp.connect(channel);
+        channel.send(mr->rkey);
+        channel.receive<char>();
+        const std::string ends =
+            std::to_string(channel.input()) + " " + std::to_string(channel.output());
+        setenv("NEW_IMAGE", ends.c_str(), 1);
+        require(freopen("/dev/null", "w", stdout) != nullptr, "its results are its status");
+        execl("/proc/self/exe", "new_image", "--gtest_filter=NewImage.*",
+              "--gtest_also_run_disabled_tests", static_cast<char*>(nullptr));
+        require(false, "execve works");
+    });
+    Child requester(request_and_stop);
+    const auto one = owner.channel().receive<Address>();
+    const auto other = requester.channel().receive<Address>();
+    owner.channel().send(other);
+    requester.channel().send(one);
+    owner.channel().meet();
+    requester.channel().meet();
+    const auto rkey = owner.channel().receive<std::uint32_t>();
+    const bool is_atomic = GetParam() == IBV_WR_ATOMIC_FETCH_AND_ADD;
+    requester.channel().send(Order{GetParam(), is_atomic ? 8 : 1u << 20,
+                                   reinterpret_cast<std::uintptr_t>(kCommonAddress), rkey,
+                                   FaultPoint::kTransferMarked});
+    int status = 0;
+    ASSERT_TRUE(eventually(
+        [&] { return waitpid(requester.pid(), &status, WNOHANG | WUNTRACED) == requester.pid(); }));
+    ASSERT_TRUE(WIFSTOPPED(status));
+    owner.channel().meet();
+    requester.kill(SIGCONT);
+    EXPECT_NE(requester.channel().receive<ibv_wc_status>(), IBV_WC_SUCCESS);
+    owner.channel().send('m');
+    EXPECT_EQ(owner.wait(), 0);
+    requester.channel().meet();
+    EXPECT_EQ(requester.wait(), 0);
     unsetenv("SOFTVERBS_COPY");
 }
 

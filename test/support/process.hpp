@@ -115,11 +115,9 @@ class Channel {
         return receive_within<Value>(-1);
     }
 
-    /// Readable when the other side has sent something, or is gone.
-    int descriptor() const { return in_; }
-
     /// Readable when something has come, or the other process is gone.
     int input() const { return in_; }
+    int output() const { return out_; }
 
     /// A meeting point: both sides call it.
     void meet() {

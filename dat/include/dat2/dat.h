@@ -819,6 +819,8 @@ DAT_RETURN DAT_API dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE* async_e
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 close_flags is neither.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_IA_IN_USE Graceful, and there are objects besides the
  *     async EVD; or an agent closes the IA of its own CNO.
+ * @return DAT_INVALID_STATE (raw) A peer that has been stopped is in the middle of a transfer. Some
+ *     objects have been freed already; call again later.
  */
 DAT_RETURN DAT_API dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags);
 
@@ -909,6 +911,8 @@ DAT_RETURN DAT_API dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK e
  * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 evd_qlen is above max_evd_qlen of the IA.
  * @return DAT_INVALID_STATE A thread waits, evd_qlen is negative, or more events are inside than it
  *     says.
+ * @return DAT_INVALID_STATE (raw) A peer that has been stopped is in the middle of a completion:
+ *     call again later.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY evd_qlen is 0.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_TEVD The device cannot make its queue so long.
  */
@@ -1066,6 +1070,8 @@ DAT_RETURN DAT_API dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_pa
  * @return DAT_INVALID_PARAMETER (raw) The service type is none that the provider has.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is in another state, which the subtype
  *     names.
+ * @return DAT_INVALID_STATE (raw) A peer of an earlier connection has been stopped in the middle of
+ *     a transfer: call again later.
  */
 DAT_RETURN DAT_API dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
                                  const DAT_EP_PARAM* ep_param);
@@ -1261,6 +1267,8 @@ DAT_RETURN DAT_API dat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is neither DISCONNECTED nor UNCONNECTED.
+ * @return DAT_INVALID_STATE (raw) The peer has been stopped in the middle of a transfer, which may
+ *     still arrive: call again later.
  */
 DAT_RETURN DAT_API dat_ep_reset(DAT_EP_HANDLE ep_handle);
 
@@ -1279,6 +1287,8 @@ DAT_RETURN DAT_API dat_ep_reset(DAT_EP_HANDLE ep_handle);
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep_handle is no EP.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_* The EP is in RESERVED,
  *     PASSIVE_CONNECTION_PENDING or TENTATIVE_CONNECTION_PENDING.
+ * @return DAT_INVALID_STATE (raw) The peer has been stopped in the middle of a transfer, which may
+ *     still arrive. The connection has ended; call again later.
  */
 DAT_RETURN DAT_API dat_ep_free(DAT_EP_HANDLE ep_handle);
 
@@ -1892,6 +1902,8 @@ DAT_RETURN DAT_API dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_ha
  * @param rmr_handle The RMR.
  * @return DAT_SUCCESS
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_RMR rmr_handle is no RMR.
+ * @return DAT_INVALID_STATE (raw) A peer that has been stopped is in the middle of a transfer that
+ *     came by the RMR. It is bound to nothing; call again later.
  */
 DAT_RETURN DAT_API dat_rmr_free(DAT_RMR_HANDLE rmr_handle);
 

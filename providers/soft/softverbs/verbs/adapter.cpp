@@ -9,7 +9,7 @@
 
 namespace softverbs {
 
-thread_local std::uint32_t Adapter::Working::of_this_thread;
+thread_local std::uint32_t Adapter::Working::of_this_thread[2];
 
 Result<std::uint32_t> Adapter::take_qp_num() {
     if (free_qps_.empty() || (free_qps_.size() < 64 && blocks_ < 8)) {
@@ -127,8 +127,15 @@ std::shared_ptr<PeerPages> Adapter::pages_of(const std::shared_ptr<Peer>& peer) 
 
 bool Adapter::wait_for_key_users(std::uint32_t key, Deadline deadline) {
     return requesters.wait(deadline, [key](std::uint32_t, std::uint32_t used) {
+        return used == key || used == TransferMark::kReceives;
+    });
+}
+
+bool Adapter::wait_for_region_users(std::uint32_t key, Deadline deadline) {
+    return requesters.wait(deadline, [this, key](std::uint32_t, std::uint32_t used) {
+        if (used == TransferMark::kQueues) return false;
         return used == key || used == TransferMark::kReceives ||
-               (key == 0 && used != TransferMark::kQueues);
+               own_key(used).region.load(std::memory_order_relaxed) == key;
     });
 }
 
@@ -137,11 +144,16 @@ void Adapter::wait_for_agent_copy() const {
     for (int turns = 0; agent_copying.load(std::memory_order_seq_cst);) relax(turns);
 }
 
-void Adapter::wait_for_own_threads() const {
+void Adapter::wait_for_own_threads() {
     if (process_.service().on_service_thread()) return;
     wait_for_agent_copy();
-    for (int turns = 0; working_.load(std::memory_order_seq_cst) > Working::of_this_thread;)
-        relax(turns);
+    // Who begins after a turn counts for the other side, and holds nobody up.
+    for (int side = 0; side < 2; ++side) {
+        const std::uint32_t turn = working_turn_.fetch_add(1, std::memory_order_seq_cst) & 1;
+        const std::atomic<std::uint32_t>& count = working_[turn];
+        for (int turns = 0; count.load(std::memory_order_seq_cst) > Working::of_this_thread[turn];)
+            relax(turns);
+    }
 }
 
 }  // namespace softverbs

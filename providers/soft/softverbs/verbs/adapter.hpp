@@ -197,27 +197,32 @@ class Adapter {
     /// Those of our queue pairs.
     Requesters requesters;
     /// Waits until no requester uses the key any more, which was invalid when the call began.
-    /// @param key 0: any key. @return false at the deadline: one that has been stopped, perhaps, is
-    /// still in the middle of a transfer.
+    /// @return false at the deadline: one that has been stopped, perhaps, is still in the middle of
+    /// a transfer.
     bool wait_for_key_users(std::uint32_t key, Deadline deadline) EXCLUDES(mutex);
+    /// The same for a region, which may be reached by the keys of windows as well.
+    /// @param key of the region.
+    bool wait_for_region_users(std::uint32_t key, Deadline deadline) EXCLUDES(mutex);
     /// Service thread: kAgentChunk bytes in the arena for its copies; 0 when there is no memory.
     std::uint64_t agent_staging();
     /// Until the service thread has done the copy that it is at. Not on that thread.
     void wait_for_agent_copy() const;
-    /// The same for threads of ours that carry out queued requests or copy for a peer. Without
-    /// locks that the service thread takes.
-    void wait_for_own_threads() const;
+    /// The same for the queued request that a thread of ours is at. Without locks that the service
+    /// thread takes.
+    void wait_for_own_threads();
     /// Set by the service thread while it checks keys and copies.
     std::atomic<bool> agent_copying{false};
-    /// A thread of ours that carries out queued requests.
+    /// A thread of ours that carries out a queued request.
     class Working {
       public:
-        explicit Working(Adapter& adapter) : count_(adapter.working_) {
+        explicit Working(Adapter& adapter)
+            : turn_(adapter.working_turn_.load(std::memory_order_relaxed) & 1),
+              count_(adapter.working_[turn_]) {
             count_.fetch_add(1, std::memory_order_seq_cst);
-            ++of_this_thread;
+            ++of_this_thread[turn_];
         }
         ~Working() {
-            --of_this_thread;
+            --of_this_thread[turn_];
             count_.fetch_sub(1, std::memory_order_release);
         }
         Working(const Working&) = delete;
@@ -225,9 +230,10 @@ class Adapter {
 
         /// No thread waits for itself: the malloc() of the program that it calls may deregister
         /// memory.
-        [[gnu::tls_model("initial-exec")]] static thread_local std::uint32_t of_this_thread;
+        [[gnu::tls_model("initial-exec")]] static thread_local std::uint32_t of_this_thread[2];
 
       private:
+        const std::uint32_t turn_;
         std::atomic<std::uint32_t>& count_;
     };
 
@@ -284,8 +290,9 @@ class Adapter {
     LargeTable<std::atomic<QueuePair*>> receivers_{kMaxQps};
     LargeTable<std::atomic<std::uint32_t>> receiver_cqs_{kMaxQps};
     LargeTable<MrEntry> own_keys_{kMaxMrs};
-    std::atomic<std::uint32_t> blocks_{0};  ///< changed under mutex
-    std::atomic<std::uint32_t> working_{0};
+    std::atomic<std::uint32_t> blocks_{0};     ///< changed under mutex
+    std::atomic<std::uint32_t> working_[2]{};  ///< threads, by the turn in which they began
+    std::atomic<std::uint32_t> working_turn_{0};
     std::uint64_t agent_staging_ = 0;
     std::shared_ptr<PeerPages> own_pages_;
     OwnPages image_page_;  ///< ArenaHeader::image_address

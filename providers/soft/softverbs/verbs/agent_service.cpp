@@ -73,18 +73,33 @@ int copy_by_kernel(Adapter& adapter, const Plan& plan, std::uint8_t* buffer, boo
     return 0;
 }
 
-/// Others may use the processor's atomics on the same word.
+/// In ordinary memory all go together by the lock, and the kernel finds out what is not there.
+int run_atomic_by_kernel(Adapter& adapter, const Plan& plan, const AtomicRequest& request,
+                         std::uint64_t& found) {
+    const std::uint64_t staging = adapter.agent_staging();
+    if (staging == 0) return ENOMEM;
+    if (const int cause = read_into_file(adapter.arena_fd(), staging, plan.locals())) return cause;
+    std::uint8_t* const ours = adapter.view().base() + staging;
+    std::memcpy(&found, ours, sizeof found);
+    if (!request.changes(found)) return 0;
+    const std::uint64_t next = request.result(found);
+    std::memcpy(ours, &next, sizeof next);
+    return write_from_file(adapter.arena_fd(), staging, plan.locals());
+}
+
+/// Others may use the processor's atomics on a word in shared pages.
 int carry_out_atomic(const AgentMessage& message, const QueuePair& qp, const Plan& plan,
                      std::uint64_t& found) {
     const LocalRange& word = plan.local[0];
     if (plan.num_local != 1 || plan.length != 8 || word.address % 8 != 0) return EINVAL;
-    if (!are_there(plan.locals(), true)) return EFAULT;
-    const std::uint64_t address =
-        word.here ? reinterpret_cast<std::uintptr_t>(word.here) : word.address;
     const AtomicLock lock(qp.adapter().view().header(), qp.qp_num, qp.adapter().process());
     if (!lock.held()) return EBUSY;
-    found = run_atomic_here({address, message.kind == AgentKind::kCompareSwap, message.operands[0],
-                             message.operands[1]});
+    fault_point(FaultPoint::kAgentAtomicLocked);
+    const AtomicRequest request{reinterpret_cast<std::uintptr_t>(word.here),
+                                message.kind == AgentKind::kCompareSwap, message.operands[0],
+                                message.operands[1]};
+    if (!word.here) return run_atomic_by_kernel(qp.adapter(), plan, request, found);
+    found = run_atomic_here(request);
     return 0;
 }
 

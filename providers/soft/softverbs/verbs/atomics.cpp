@@ -52,8 +52,8 @@ int run_atomic_in(const Image& image, const AtomicRequest& request, std::uint64_
     plan.remote[0] = {request.address, sizeof found, 0, 0, {}, nullptr};
     plan.local[0] = {0, sizeof found, {}, reinterpret_cast<std::uint8_t*>(&found)};
     if (const int cause = read_process(image, plan)) return cause;
-    if (request.is_compare && found != request.compare_add) return 0;
-    std::uint64_t next = request.is_compare ? request.swap : found + request.compare_add;
+    if (!request.changes(found)) return 0;
+    std::uint64_t next = request.result(found);
     plan.local[0].here = reinterpret_cast<std::uint8_t*>(&next);
     return write_process(image, plan);
 }

@@ -19,6 +19,12 @@ struct AtomicRequest {
     bool is_compare = false;
     std::uint64_t compare_add = 0;
     std::uint64_t swap = 0;
+
+    bool changes(std::uint64_t found) const { return !is_compare || found == compare_add; }
+    /// What a word that it changes becomes.
+    std::uint64_t result(std::uint64_t found) const {
+        return is_compare ? swap : found + compare_add;
+    }
 };
 
 class Process;

@@ -116,6 +116,12 @@ bool DatagramTargets::look_after_placement() {
     return again;
 }
 
+void DatagramTargets::leave_placement() {
+    for (const auto& [qp_num, target] : targets_) {
+        if (target->state == DatagramTarget::State::kBound) target->unplaced.leave(target->target);
+    }
+}
+
 void DatagramTargets::forget(const Peer& peer) {
     for (auto at = targets_.begin(); at != targets_.end();) {
         const bool is_of_peer = at->second->state == DatagramTarget::State::kBound &&

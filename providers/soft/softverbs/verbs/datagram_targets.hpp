@@ -66,6 +66,8 @@ class DatagramTargets {
     void stop_waiting();
     /// At a tick of PlacementWatch. @return whether to look again.
     bool look_after_placement();
+    /// The queue pair is about to be reset or to go.
+    void leave_placement();
     /// The peer is gone, and its arena may go.
     void forget(const Peer& peer);
 

@@ -54,7 +54,7 @@ Outcome Executor::execute() {
     if (!take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
     if (is_short && work_.length <= kEntryInlineBytes && first_segment_holds())
         return finish_receive(work_.length != 0 ? kInEntry : 0);
-    if (!is_short) transfer_->widen(TransferMark::kReceives);
+    if (!is_short) transfer_->widen(receive_key());
     bool responder_failed = false;
     const ibv_wc_status refused = plan_receive(responder_failed);
     if (responder_failed) {
@@ -157,6 +157,16 @@ bool Executor::take_receive() {
     fault_point(FaultPoint::kWaitingSet);
     if (target_.receives.shared) target_.receives.shared->waiting.store(1);
     return try_take();
+}
+
+/// What the mark is to say of the receive that was taken: the region of all its segments.
+std::uint32_t Executor::receive_key() const {
+    const std::uint32_t count = std::min(receive_->num_sge, target_.receives.max_sge);
+    const Segment* const segments = slot_segments(receive_);
+    for (std::uint32_t i = 1; i < count; ++i) {
+        if (segments[i].key != segments[0].key) return TransferMark::kReceives;
+    }
+    return count != 0 ? segments[0].key : TransferMark::kQueues;
 }
 
 /// The first `length` bytes of one of a receive's segments.

@@ -54,6 +54,7 @@ class Executor {
     CheckedRange check_remote(std::uint32_t access, std::uint64_t address,
                               std::uint64_t length) const;
     bool take_receive();
+    std::uint32_t receive_key() const;
     CheckedRange check_receive(const Segment& segment, std::uint64_t length) const;
     bool first_segment_holds() const;
     ibv_wc_status plan_receive(bool& responder_failed);

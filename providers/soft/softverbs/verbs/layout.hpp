@@ -64,7 +64,7 @@ enum class Fault : std::uint32_t { kNone, kAccess, kInvalidRequest, kLocalError 
 struct TransferMark {
     /// No region: rings and slots of the queues alone.
     static constexpr std::uint32_t kQueues = 0;
-    /// Regions of receives, whichever.
+    /// Several regions, those of a receive.
     static constexpr std::uint32_t kReceives = ~std::uint32_t{0};
 
     static constexpr std::uint64_t encode(std::uint32_t qp_num, std::uint64_t count,
@@ -265,7 +265,9 @@ struct alignas(64) MrEntry {
     std::uint32_t qp_num;         ///< kQueuePairsWindow: through which it was bound,
     std::uint32_t qp_generation;  ///< and QpEntry::generation then
     PageReason reason;
-    std::uint32_t region;  ///< of a window: key of the region that it is bound to
+    /// Key of the region: a window's is the one that it is bound to, or was last. Who comes by a
+    /// window's old key has been waited for before this changes.
+    std::atomic<std::uint32_t> region;
     /// Key of a region that another process has ended (end_registration.hpp): no longer its owner's
     /// either, who forgets it when he deregisters it.
     std::atomic<std::uint32_t> ended;

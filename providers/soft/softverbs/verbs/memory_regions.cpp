@@ -29,6 +29,7 @@ void copy_terms(MrEntry& to, const MrEntry& from) {
     to.kind = from.kind;
     to.qp_num = from.qp_num;
     to.qp_generation = from.qp_generation;
+    to.region.store(from.region.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 void note_end(MrEntry& entry) {
@@ -96,6 +97,7 @@ void publish(MemoryRegion& mr, std::uint32_t key) {
     own.length = request.length;
     own.iova = request.iova;
     own.kind = KeyKind::kRegion;
+    own.region.store(key, std::memory_order_relaxed);
     mr.placement.write_to(own);
     own.key.store(key, std::memory_order_seq_cst);
     MrEntry& entry = adapter.view().mr(mr.index << kKeyIndexShift);
@@ -181,14 +183,13 @@ int withdraw_key(Adapter& adapter, MemoryRegion& mr) {
 
 /// Data may still be on its way: requesters that saw the key are waited for, and threads of ours. A
 /// payload that waits in a receive slot is dropped when it is polled, since the memory may be
-/// somebody else's by then. A window may have had any key. @return 0, or EBUSY: a requester is in
-/// the middle of a transfer; the key is gone, and a later call comes to the end.
+/// somebody else's by then. @return 0, or EBUSY: a requester is in the middle of a transfer; the
+/// key is gone, and a later call comes to the end.
 int withdraw(MemoryRegion& mr) {
     Adapter& adapter = *Context::of(mr.context).adapter;
     if (const int cause = withdraw_key(adapter, mr)) return cause;
-    const std::uint32_t key = (mr.request.access & IBV_ACCESS_MW_BIND) != 0 ? 0 : mr.lkey;
     if (concerns_peers(mr.request) &&
-        !adapter.wait_for_key_users(key, Clock::now() + kRequesterPatience))
+        !adapter.wait_for_region_users(mr.lkey, Clock::now() + kRequesterPatience))
         return EBUSY;
     adapter.wait_for_own_threads();
     adapter.pass_pollers();

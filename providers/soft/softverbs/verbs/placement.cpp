@@ -18,4 +18,9 @@ bool Unplaced::look(Target& receiver) {
     return polled < end && told < end;
 }
 
+void Unplaced::leave(Target& receiver) {
+    overdue = end;
+    look(receiver);
+}
+
 }  // namespace softverbs

@@ -20,6 +20,8 @@ struct Unplaced {
 
     /// At a tick. @return whether to look again.
     bool look(Target& receiver);
+    /// Nobody will look again: the receiver's service thread is told at once.
+    void leave(Target& receiver);
 };
 
 }  // namespace softverbs

@@ -9,8 +9,9 @@
 namespace softverbs {
 namespace {
 
-/// A message that was there at two ticks and has not been polled is placed: within 10 ms.
+/// A message that was there at two ticks and has not been polled is placed.
 constexpr std::chrono::milliseconds kTick{4};
+static_assert(2 * kTick < std::chrono::milliseconds(10), "softverbs(7) says how long it takes");
 /// The ticks go on for a while, so that a program that now and then sends a message does not wake
 /// the service thread for each.
 constexpr unsigned kIdleTicks = 64;
@@ -83,6 +84,10 @@ bool QueuePair::look_after_placement() {
     is_watched_ =
         datagrams_ ? datagrams_->targets().look_after_placement() : unplaced_.look(target_);
     return is_watched_;
+}
+
+void QueuePair::leave_placement() {
+    datagrams_ ? datagrams_->targets().leave_placement() : unplaced_.leave(target_);
 }
 
 }  // namespace softverbs

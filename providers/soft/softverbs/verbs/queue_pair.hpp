@@ -299,6 +299,8 @@ class QueuePair : public ExtendableQp {
             watch_placement();
     }
     void watch_placement() REQUIRES(send_lock_);
+    /// Before a reset: what has been sent reaches the receivers' buffers all the same.
+    void leave_placement() REQUIRES(send_lock_);
     /// With the adapter's mutex, before the end.
     void end_watch();
 

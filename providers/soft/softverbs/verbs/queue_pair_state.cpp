@@ -137,6 +137,7 @@ void QueuePair::connect(Target target, const ibv_qp_attr& attributes) {
 
 /// The requester has been waited for (close_to_requesters).
 void QueuePair::reset() {
+    leave_placement();
     entry_->readiness.store(Readiness::kNotReady, std::memory_order_seq_cst);
     set_state(IBV_QPS_RESET);
     end_orphaned_turn();

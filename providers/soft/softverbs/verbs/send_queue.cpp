@@ -289,9 +289,9 @@ Outcome QueuePair::carry_out(const SendWork& work) {
 
 /// Carries out what is queued, as far as it goes.
 void QueuePair::drain() {
-    const Adapter::Working working(adapter_);
     while (send_pending_ != send_posted_ && state_.load() == IBV_QPS_RTS &&
            !(agent_ && agent_->busy)) {
+        const Adapter::Working working(adapter_);
         const SendWork& work = queued(send_pending_);
         const Outcome outcome = carry_out(work);
         if (outcome.progress != Progress::kDone) {
