@@ -13,6 +13,7 @@
 
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "test/softverbs/verbs_pair.hpp"
+#include "test/support/sanitizer.hpp"
 
 namespace test {
 namespace {
@@ -302,6 +303,7 @@ TEST_P(VerbsQuiet, DestroyOfAQueuePairFailsWhileItsRequesterIsStoppedAndSucceeds
 }
 
 TEST_P(VerbsQuiet, AQueuePairThatNamesTheVictimAsItsDestinationSetsNobodyFree) {
+    if (kThreadSanitizer) GTEST_SKIP() << "it cannot follow a child that starts threads";
     connect();
     order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked);
     const Address victim = qp_->address();
@@ -396,6 +398,7 @@ INSTANTIATE_TEST_SUITE_P(Operations, VerbsQuietExec,
                                          IBV_WR_ATOMIC_FETCH_AND_ADD));
 
 TEST_P(VerbsQuietExec, NothingReachesTheNewImageOfATarget) {
+    if (kThreadSanitizer) GTEST_SKIP() << "it has no room for memory at an address of ours";
     const TemporaryFabric fabric;
     setenv("SOFTVERBS_COPY", "process_vm", 1);
     Child owner([](Channel& channel) {
