@@ -102,7 +102,7 @@ bool unbind_all(Ia& ia, Lmr& lmr);
 
 /// Frees it, bound or not. May wait for peers. @return false when one is in the middle of a
 /// transfer: it is bound to nothing, and a later call frees it.
-bool free_rmr(Rmr& rmr) EXCLUDES(rmr.ia.mutex);
+bool free_rmr(Rmr& rmr);
 
 /// For a read into memory that an RMR's context names. @param segment afterwards named by the
 /// context of the LMR behind it; unchanged where the context is no RMR's.
