@@ -68,6 +68,14 @@ Pool& pool_of(Kind kind);
 /// The table of a freed object's first word: every entry checks its handle.
 extern const DAT_PROVIDER kProviderTable;
 
+/// From here on the handle leads to the object.
+template <class T>
+void admit(T& object, const DAT_PROVIDER* provider) {
+    Header& header = object.header();
+    header.provider.store(provider, std::memory_order_relaxed);
+    header.kind_tag.store(&kKindTags[static_cast<int>(T::kKind)], std::memory_order_release);
+}
+
 /// Makes an object; its handle becomes valid when the constructor is through. Throws std::bad_alloc
 /// and what the constructor throws.
 template <class T, class... Arguments>
@@ -82,25 +90,16 @@ T* make(const DAT_PROVIDER* provider, Arguments&&... arguments) {
         pool.release(slot);
         throw;
     }
-    slot->provider.store(provider, std::memory_order_relaxed);
-    slot->kind_tag.store(&kKindTags[static_cast<int>(T::kKind)], std::memory_order_release);
+    admit(*object, provider);
     return object;
 }
 
-/// From here on the handle answers DAT_INVALID_HANDLE.
+/// From here on, until admit(), the handle answers DAT_INVALID_HANDLE.
 template <class T>
 void revoke(T& object) {
     Header& header = object.header();
     header.kind_tag.store(nullptr, std::memory_order_release);
     header.provider.store(&kProviderTable, std::memory_order_relaxed);
-}
-
-/// Takes revoke() back: the object stays, and its handle is valid again.
-template <class T>
-void restore(T& object, const DAT_PROVIDER& provider) {
-    Header& header = object.header();
-    header.provider.store(&provider, std::memory_order_relaxed);
-    header.kind_tag.store(&kKindTags[static_cast<int>(T::kKind)], std::memory_order_release);
 }
 
 template <class T>

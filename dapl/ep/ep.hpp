@@ -153,7 +153,7 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     /// for the peer. @return false when it is in the middle of a transfer: nothing else of the
     /// queue pair is left, and a later call ends it.
     bool end_queue_pair() EXCLUDES(connection_lock);
-    /// The same for the queue pair before this one, where renew() could not end it.
+    /// Ends the queue pair before this one, where renew() could not: @return as above.
     bool end_old() EXCLUDES(connection_lock);
 
   private:

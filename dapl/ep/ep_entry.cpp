@@ -149,7 +149,7 @@ bool destroy_ep(Ep& ep) {
         revoke(ep);
     }
     if (!ep.end_queue_pair()) {
-        restore(ep, ep.ia.provider.table);
+        admit(ep, &ep.ia.provider.table);
         return false;
     }
     {

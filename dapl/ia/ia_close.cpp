@@ -129,7 +129,7 @@ DAT_RETURN close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags) {
         revoke(*ia);
     }
     if (!end_transfers(*ia)) {
-        restore(*ia, ia->provider.table);
+        admit(*ia, &ia->provider.table);
         return raw(DAT_INVALID_STATE);
     }
     support::MutexLock lock(process.open_mutex);

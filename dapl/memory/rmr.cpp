@@ -25,7 +25,7 @@ Rmr::Rmr(Pz& zone, verbs::MemoryWindow made)
     : ia(zone.ia),
       pz(zone),
       window(std::move(made)),
-      type_(window->type),
+      type(window->type),
       kept_(window->rkey & kKept) {
     ia.rmr_table->add(*this);
     ++pz.users;
@@ -65,14 +65,14 @@ bool unbind_all(Ia& ia, Lmr& lmr) {
             support::MutexLock lock(ia.mutex);
             const Rmr* rmr = first_bound(ia, lmr);
             if (!rmr) return all_ended;
-            type = rmr->is_for_ep() ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1;
+            type = rmr->type;
         }
         verbs::MemoryWindow exchanged(ibv_alloc_mw(lmr.pz.domain.get(), type));
         if (!exchanged) return false;
         {
             support::MutexLock lock(ia.mutex);
             Rmr* rmr = first_bound(ia, lmr);
-            if (rmr && rmr->is_for_ep() == (type == IBV_MW_TYPE_2)) rmr->exchange(exchanged);
+            if (rmr && rmr->type == type) rmr->exchange(exchanged);
         }
         if (verbs::end(exchanged)) continue;
         all_ended = false;

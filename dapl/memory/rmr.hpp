@@ -36,12 +36,13 @@ class Rmr final : public Object<Rmr>, public ListNode<Rmr> {
     Rmr(Pz& zone, verbs::MemoryWindow made);
     ~Rmr();
 
-    bool is_for_ep() const { return type_ == IBV_MW_TYPE_2; }
+    bool is_for_ep() const { return type == IBV_MW_TYPE_2; }
 
     Ia& ia;
     Pz& pz;
     verbs::MemoryWindow window;  ///< its rkey changes with `posting` held
-    support::SpinLock posting;   ///< one bind at a time. Before the lock of an EP's side
+    const ibv_mw_type type;
+    support::SpinLock posting;  ///< one bind at a time. Before the lock of an EP's side
 
     /// Gives it a new identity, bound to nothing. @param window another one of its type; afterwards
     /// the old one, whose end is the end of its binding.
@@ -49,7 +50,6 @@ class Rmr final : public Object<Rmr>, public ListNode<Rmr> {
 
   private:
     friend class RmrTable;
-    const ibv_mw_type type_;
     RmrBinding binding_;             ///< RmrTable::lock_
     DAT_RMR_CONTEXT kept_;           ///< what all its contexts have in common. RmrTable::lock_
     Rmr* next_in_bucket_ = nullptr;  ///< RmrTable::lock_

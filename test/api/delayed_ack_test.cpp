@@ -130,9 +130,7 @@ std::string bytes_of(Channel& channel, std::size_t size) {
 
 void stop(const Child& child) {
     child.kill(SIGSTOP);
-    int status = 0;
-    require(waitpid(child.pid(), &status, WUNTRACED) == child.pid() && WIFSTOPPED(status),
-            "the child is stopped");
+    child.wait_until_stopped();
 }
 
 /// What a process has in its memory, which it need not do anything for. @return false where the

@@ -4,17 +4,17 @@
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
+#include <memory>
 
 #include "test/api/side.hpp"
 
 namespace {
 
-/// Of the peer: its next copy into another process's memory stops it.
+/// The peer stops itself at its next copy into another process's memory.
 std::atomic<bool> stops{false};
 
 }  // namespace
@@ -83,18 +83,14 @@ class StoppedPeer : public testing::Test {
 
     void stop_in(Act act, DAT_RMR_CONTEXT key) {
         child.channel().send(Order{act, {memory->all().virtual_address, key}});
-        int status = 0;
-        const auto has_stopped = [&] {
-            return waitpid(child.pid(), &status, WNOHANG | WUNTRACED) == child.pid();
-        };
-        ASSERT_TRUE(eventually(has_stopped) && WIFSTOPPED(status));
+        child.wait_until_stopped();
     }
     /// @return how its transfer ended.
     DAT_DTO_COMPLETION_STATUS go_on() {
         child.kill(SIGCONT);
         return child.channel().receive<DAT_DTO_COMPLETION_STATUS>();
     }
-    /// The call fails, with a message that names the peer, and fails again.
+    /// The call fails, with a message that names the peer.
     template <class Call>
     void expect_refused(const Call& call) {
         DAT_RETURN code = DAT_SUCCESS;

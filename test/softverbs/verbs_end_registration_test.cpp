@@ -118,8 +118,7 @@ TEST_P(VerbsEndRegistration, AStoppedOwnersRegistrationEndsAsWell) {
     Child owner(own);
     Requester requester(owner);
     owner.kill(SIGSTOP);
-    int status = 0;
-    ASSERT_EQ(waitpid(owner.pid(), &status, WUNTRACED), owner.pid());
+    owner.wait_until_stopped();
     EXPECT_TRUE(softverbs_end_registration(owner.pid(), requester.at.rkey));
     owner.kill(SIGCONT);
     EXPECT_EQ(requester.rdma(IBV_WR_RDMA_WRITE), IBV_WC_REM_ACCESS_ERR);
@@ -524,12 +523,6 @@ void stop_here(FaultPoint point) {
     syscall(SYS_kill, getpid(), SIGSTOP);
 }
 
-void wait_until_stopped(const Child& child) {
-    int status = 0;
-    require(waitpid(child.pid(), &status, WUNTRACED) == child.pid() && WIFSTOPPED(status),
-            "the child stops itself");
-}
-
 void relay(Child& one, Child& other) {
     const auto address = one.channel().receive<Address>();
     other.channel().send(address);
@@ -574,7 +567,7 @@ TEST_P(VerbsEndRegistration, WhileARequesterIsInTheMiddleItIsNotSure) {
     Host member(small());  // who can tell whether a requester lives
     relay(owner, requester);
     requester.channel().receive<std::uint32_t>();
-    wait_until_stopped(requester);
+    requester.wait_until_stopped();
     EXPECT_FALSE(softverbs_end_registration(owner.pid(), key));
     EXPECT_FALSE(softverbs_end_registration(owner.pid(), key));
     requester.kill(SIGCONT);
@@ -593,9 +586,9 @@ TEST_P(VerbsEndRegistration, ARequesterThatDiedInTheMiddleIsNotWaitedFor) {
     Host member(small());  // who can tell whether a requester lives
     relay(owner, requester);
     requester.channel().receive<std::uint32_t>();
-    wait_until_stopped(requester);
+    requester.wait_until_stopped();
     owner.kill(SIGSTOP);
-    wait_until_stopped(owner);
+    owner.wait_until_stopped();
     requester.kill();
     EXPECT_EQ(requester.wait(), 128 + SIGKILL);
     EXPECT_TRUE(end_soon(owner.pid(), key)) << "the owner cannot clear up after it";
@@ -609,7 +602,7 @@ TEST_P(VerbsEndRegistration, WhileTheStoppedOwnerIsInTheMiddleItIsNotSure) {
     Qp qp(host);
     qp.connect(owner.channel());
     const std::uint32_t key = key_of(owner);
-    wait_until_stopped(owner);
+    owner.wait_until_stopped();
     EXPECT_FALSE(softverbs_end_registration(owner.pid(), key));
     owner.kill(SIGCONT);
     EXPECT_EQ(owner.channel().receive<ibv_wc_status>(), IBV_WC_LOC_PROT_ERR);

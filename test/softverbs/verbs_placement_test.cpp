@@ -166,6 +166,8 @@ struct Stale {
     ibv_sge sge(std::uint32_t length) const {
         return {reinterpret_cast<std::uintptr_t>(data), length, mr->lkey};
     }
+    /// As a peer is told.
+    Address where() const { return {0, 0, mr->rkey, reinterpret_cast<std::uintptr_t>(data)}; }
 };
 
 /// A pair of queue pairs, in one process or in two, and how the kernel copies.
@@ -308,10 +310,7 @@ TEST_P(StaleMemory, AsTheRemoteEndOfAWriteOrReadFailsAtTheRequester) {
                 },
                 [&](Host& host, Qp&, const Address&, Channel& channel) {
                     stale = std::make_unique<Stale>(host, take_away());
-                    Address there;
-                    there.address = reinterpret_cast<std::uintptr_t>(stale->data);
-                    there.rkey = stale->mr->rkey;
-                    channel.send(there);
+                    channel.send(stale->where());
                 });
         }
     }
@@ -328,10 +327,7 @@ TEST_P(StaleMemory, AsTheWordOfAnAtomicFailsAtTheRequester) {
             },
             [&](Host& host, Qp&, const Address&, Channel& channel) {
                 stale = std::make_unique<Stale>(host, take_away());
-                Address there;
-                there.address = reinterpret_cast<std::uintptr_t>(stale->data);
-                there.rkey = stale->mr->rkey;
-                channel.send(there);
+                channel.send(stale->where());
             });
     }
 }

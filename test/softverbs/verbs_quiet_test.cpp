@@ -4,7 +4,6 @@
 /// that has been stopped in the middle of a transfer, nor because of strangers.
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,10 +73,22 @@ class VerbsQuiet : public OnBothPaths {
     void order(ibv_wr_opcode opcode, FaultPoint stop_at, std::uint32_t length,
                std::uint64_t address, std::uint32_t rkey) {
         child_->channel().send(Order{opcode, length, address, rkey, stop_at});
-        int status = 0;
-        ASSERT_TRUE(eventually(
-            [&] { return waitpid(child_->pid(), &status, WNOHANG | WUNTRACED) == child_->pid(); }));
-        ASSERT_TRUE(WIFSTOPPED(status));
+        child_->wait_until_stopped();
+    }
+    void bind(ibv_mw* window, const ibv_mw_bind_info& to) {
+        ibv_mw_bind request{};
+        request.send_flags = IBV_SEND_SIGNALED;
+        request.bind_info = to;
+        require(ibv_bind_mw(qp_->get(), window, &request) == 0, "a bind is posted");
+    }
+    /// A window of type 1 that is bound to all of the region.
+    ibv_mw* window_at(ibv_mr* region) {
+        ibv_mw* const window = ibv_alloc_mw(host_->pd, IBV_MW_TYPE_1);
+        require(window != nullptr, "a window");
+        bind(window, {region, reinterpret_cast<std::uintptr_t>(region->addr), region->length,
+                      IBV_ACCESS_REMOTE_WRITE});
+        require(host_->wait().status == IBV_WC_SUCCESS, "the bind succeeds");
+        return window;
     }
     ibv_wc_status go_on() {
         child_->kill(SIGCONT);
@@ -187,16 +198,9 @@ TEST_P(VerbsQuiet, WhoeverCameByAWindowHoldsUpTheWindowAndItsRegionAndNoOther) {
     Buffer memory(kLong), other(8192);
     ibv_mr* region = ibv_reg_mr(host_->pd, memory.data(), memory.size(), kWithWindows);
     ibv_mr* another = ibv_reg_mr(host_->pd, other.data(), other.size(), kWithWindows);
-    ibv_mw* window = ibv_alloc_mw(host_->pd, IBV_MW_TYPE_1);
-    ASSERT_NE(window, nullptr);
-    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-    ibv_mw_bind bind{};
-    bind.wr_id = 9;
-    bind.send_flags = IBV_SEND_SIGNALED;
-    bind.bind_info = {region, address, memory.size(), IBV_ACCESS_REMOTE_WRITE};
-    ASSERT_EQ(ibv_bind_mw(qp_->get(), window, &bind), 0);
-    ASSERT_EQ(host_->wait().status, IBV_WC_SUCCESS);
-    order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked, kLong, address, window->rkey);
+    ibv_mw* window = window_at(region);
+    order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked, kLong,
+          reinterpret_cast<std::uintptr_t>(memory.data()), window->rkey);
     EXPECT_EQ(ibv_dealloc_mw(window), EBUSY);
     EXPECT_EQ(ibv_dereg_mr(another), 0);
     EXPECT_EQ(ibv_dereg_mr(region), EBUSY);
@@ -210,17 +214,10 @@ TEST_P(VerbsQuiet, AnUnbindThatWaitsForAStoppedRequesterCompletesOnceThatHasEnde
     connect();
     Buffer memory(kLong);
     ibv_mr* region = ibv_reg_mr(host_->pd, memory.data(), memory.size(), kWithWindows);
-    ibv_mw* window = ibv_alloc_mw(host_->pd, IBV_MW_TYPE_1);
-    ASSERT_NE(window, nullptr);
-    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-    ibv_mw_bind bind{};
-    bind.send_flags = IBV_SEND_SIGNALED;
-    bind.bind_info = {region, address, memory.size(), IBV_ACCESS_REMOTE_WRITE};
-    ASSERT_EQ(ibv_bind_mw(qp_->get(), window, &bind), 0);
-    ASSERT_EQ(host_->wait().status, IBV_WC_SUCCESS);
-    order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked, kLong, address, window->rkey);
-    bind.bind_info = {};
-    ASSERT_EQ(ibv_bind_mw(qp_->get(), window, &bind), 0);
+    ibv_mw* window = window_at(region);
+    order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked, kLong,
+          reinterpret_cast<std::uintptr_t>(memory.data()), window->rkey);
+    bind(window, {});
     ibv_wc wc;
     EXPECT_EQ(ibv_poll_cq(host_->cq, 1, &wc), 0) << "the binding is gone, its user is not";
     EXPECT_NE(go_on(), IBV_WC_SUCCESS);
@@ -428,10 +425,7 @@ TEST_P(VerbsQuietExec, NothingReachesTheNewImageOfATarget) {
     requester.channel().send(Order{GetParam(), is_atomic ? 8 : 1u << 20,
                                    reinterpret_cast<std::uintptr_t>(kCommonAddress), rkey,
                                    FaultPoint::kTransferMarked});
-    int status = 0;
-    ASSERT_TRUE(eventually(
-        [&] { return waitpid(requester.pid(), &status, WNOHANG | WUNTRACED) == requester.pid(); }));
-    ASSERT_TRUE(WIFSTOPPED(status));
+    requester.wait_until_stopped();
     owner.channel().meet();
     requester.kill(SIGCONT);
     EXPECT_NE(requester.channel().receive<ibv_wc_status>(), IBV_WC_SUCCESS);

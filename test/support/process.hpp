@@ -186,6 +186,15 @@ class Child {
     Channel& channel() { return channel_; }
     pid_t pid() const { return pid_; }
     void kill(int signal_number = SIGKILL) const { ::kill(pid_, signal_number); }
+    /// @throws when it has not been stopped, by itself or by a signal, within the deadline.
+    void wait_until_stopped() const {
+        int status = 0;
+        const auto has_changed = [&] {
+            return waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_;
+        };
+        if (!eventually(has_changed) || !WIFSTOPPED(status))
+            throw std::runtime_error("the child has not stopped");
+    }
 
     /// @return the exit status, 128 + signal for a killed child, -1 when it is still there after
     /// the deadline.

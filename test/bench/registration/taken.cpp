@@ -93,10 +93,8 @@ void want(const Settings& settings, test::Channel& channel) {
 /// All of its threads, and before anybody asks it for anything: one that is stopped while it has
 /// the table locked holds up everybody, which the library tells after 5 s.
 void stop(const test::Child& child) {
-    int status = 0;
     child.kill(SIGSTOP);
-    test::require(waitpid(child.pid(), &status, WUNTRACED) == child.pid() && WIFSTOPPED(status),
-                  "a process is stopped");
+    child.wait_until_stopped();
 }
 
 struct Outcome {

@@ -126,12 +126,6 @@ std::shared_ptr<PeerPages> Adapter::pages_of(const std::shared_ptr<Peer>& peer) 
 }
 
 bool Adapter::wait_for_key_users(std::uint32_t key, Deadline deadline) {
-    return requesters.wait(deadline, [key](std::uint32_t, std::uint32_t used) {
-        return used == key || used == TransferMark::kReceives;
-    });
-}
-
-bool Adapter::wait_for_region_users(std::uint32_t key, Deadline deadline) {
     return requesters.wait(deadline, [this, key](std::uint32_t, std::uint32_t used) {
         if (used == TransferMark::kQueues) return false;
         return used == key || used == TransferMark::kReceives ||
@@ -147,7 +141,7 @@ void Adapter::wait_for_agent_copy() const {
 void Adapter::wait_for_own_threads() {
     if (process_.service().on_service_thread()) return;
     wait_for_agent_copy();
-    // Who begins after a turn counts for the other side, and holds nobody up.
+    // A thread that begins after the turn counts for the other side, and holds nobody up.
     for (int side = 0; side < 2; ++side) {
         const std::uint32_t turn = working_turn_.fetch_add(1, std::memory_order_seq_cst) & 1;
         const std::atomic<std::uint32_t>& count = working_[turn];

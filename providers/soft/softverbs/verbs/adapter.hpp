@@ -197,18 +197,16 @@ class Adapter {
     /// Those of our queue pairs.
     Requesters requesters;
     /// Waits until no requester uses the key any more, which was invalid when the call began.
+    /// @param key of a window; of a region, which is reached by the keys of its windows as well.
     /// @return false at the deadline: one that has been stopped, perhaps, is still in the middle of
     /// a transfer.
     bool wait_for_key_users(std::uint32_t key, Deadline deadline) EXCLUDES(mutex);
-    /// The same for a region, which may be reached by the keys of windows as well.
-    /// @param key of the region.
-    bool wait_for_region_users(std::uint32_t key, Deadline deadline) EXCLUDES(mutex);
     /// Service thread: kAgentChunk bytes in the arena for its copies; 0 when there is no memory.
     std::uint64_t agent_staging();
     /// Until the service thread has done the copy that it is at. Not on that thread.
     void wait_for_agent_copy() const;
-    /// The same for the queued request that a thread of ours is at. Without locks that the service
-    /// thread takes.
+    /// Waits until each thread of ours has done the queued request that it is at. The caller holds
+    /// no lock that the service thread takes.
     void wait_for_own_threads();
     /// Set by the service thread while it checks keys and copies.
     std::atomic<bool> agent_copying{false};

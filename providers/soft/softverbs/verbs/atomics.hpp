@@ -21,7 +21,7 @@ struct AtomicRequest {
     std::uint64_t swap = 0;
 
     bool changes(std::uint64_t found) const { return !is_compare || found == compare_add; }
-    /// What a word that it changes becomes.
+    /// @return what a word that it changes becomes.
     std::uint64_t result(std::uint64_t found) const {
         return is_compare ? swap : found + compare_add;
     }

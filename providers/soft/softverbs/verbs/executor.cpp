@@ -159,7 +159,7 @@ bool Executor::take_receive() {
     return try_take();
 }
 
-/// What the mark is to say of the receive that was taken: the region of all its segments.
+/// @return what the mark says of the receive that was taken: the key that all its segments have.
 std::uint32_t Executor::receive_key() const {
     const std::uint32_t count = std::min(receive_->num_sge, target_.receives.max_sge);
     const Segment* const segments = slot_segments(receive_);

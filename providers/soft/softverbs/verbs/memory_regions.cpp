@@ -189,7 +189,7 @@ int withdraw(MemoryRegion& mr) {
     Adapter& adapter = *Context::of(mr.context).adapter;
     if (const int cause = withdraw_key(adapter, mr)) return cause;
     if (concerns_peers(mr.request) &&
-        !adapter.wait_for_region_users(mr.lkey, Clock::now() + kRequesterPatience))
+        !adapter.wait_for_key_users(mr.lkey, Clock::now() + kRequesterPatience))
         return EBUSY;
     adapter.wait_for_own_threads();
     adapter.pass_pollers();
