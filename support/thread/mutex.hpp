@@ -59,12 +59,15 @@ class CAPABILITY("mutex") SpinLock {
             wait();
     }
     bool try_lock() TRY_ACQUIRE(true) { return take(); }
+    /// Whether somebody holds it now, who may not see what the caller has stored before, in the
+    /// order of sequentially consistent operations. Whoever takes it later does.
+    bool is_held() const { return held_.load(std::memory_order_seq_cst) != 0; }
     [[gnu::always_inline]] void unlock() RELEASE() { held_.store(0, std::memory_order_release); }
 
   private:
     static constexpr int kSpinsBeforeYield = 100;
     /// Of a word, so that processors set and test the bit in one instruction.
-    bool take() { return (held_.fetch_or(1, std::memory_order_acquire) & 1) == 0; }
+    bool take() { return (held_.fetch_or(1, std::memory_order_seq_cst) & 1) == 0; }
     [[gnu::noinline]] void wait() {
         for (int spins = 0; held_.load(std::memory_order_relaxed) != 0 || !take();) {
             if (++spins < kSpinsBeforeYield) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "providers/soft/softverbs/verbs/peer_pages.hpp"
@@ -12,7 +13,8 @@ namespace softverbs {
 thread_local std::uint32_t Adapter::Working::of_this_thread[2];
 
 Result<std::uint32_t> Adapter::take_qp_num() {
-    if (free_qps_.empty() || (free_qps_.size() < 64 && blocks_ < 8)) {
+    constexpr std::uint32_t kEnough = 8;
+    if (free_qps_.size() == 0 || (free_qps_.size() < kIndexRest && blocks_ < kEnough)) {
         if (blocks_ == kMaxQpBlocks) return tl::unexpected<int>(ENOMEM);
         const std::uint32_t place = blocks_;
         const std::uint64_t bytes = kQpsPerBlock * sizeof(QpEntry);
@@ -21,66 +23,50 @@ Result<std::uint32_t> Adapter::take_qp_num() {
         }
         const Result<std::uint32_t> block = process_.take_block();
         if (!block) return tl::unexpected<int>(block.error());
-        free_qps_.resize(free_qps_.size() + kQpsPerBlock);
         block_of_[*block & 0xffff] = static_cast<std::uint16_t>(place + 1);
         view().header().qp_blocks[place].store(*block + 1, std::memory_order_release);
         ++blocks_;
-        for (std::uint32_t i = 0; i < kQpsPerBlock; ++i)
-            free_qps_[free_qps_.size() - kQpsPerBlock + i] = *block * kQpsPerBlock + i;
+        for (std::uint32_t i = 0; i < kQpsPerBlock; ++i) free_qps_.push(*block * kQpsPerBlock + i);
     }
-    const std::uint32_t qp_num = free_qps_.front();
-    free_qps_.pop_front();
-    return qp_num;
+    return free_qps_.pop();
 }
 
 Result<std::uint32_t> Adapter::add(CompletionQueue* cq) {
-    const std::int64_t index = cq_indices_.take();
+    const std::int64_t index = cqs_.take();
     if (index < 0) return tl::unexpected<int>(ENOMEM);
     const std::uint64_t offset = kCqTable + index * sizeof(CqHeader);
     if (const int cause = arena_->publish(offset, sizeof(CqHeader))) {
-        cq_indices_.put(index);
+        cqs_.put(index);
         return tl::unexpected<int>(cause);
     }
-    try {
-        auto made = support::made_node<CompletionQueues>(index, cq);
-        support::MutexLock lock(region_mutex);
-        cqs_.insert(std::move(made));
-    } catch (const std::bad_alloc&) {
-        cq_indices_.put(index);
-        throw;
-    }
+    support::MutexLock lock(region_mutex);
+    cqs_.enter(index, cq);
     return index;
 }
 
 void Adapter::remove(CompletionQueue*, std::uint32_t index) {
-    CompletionQueues::node_type gone;
     {
         support::MutexLock lock(region_mutex);
-        gone = cqs_.extract(index);
+        cqs_.leave(index);
     }
-    cq_indices_.put(index);
+    cqs_.put(index);
 }
 
 Result<std::uint32_t> Adapter::add(SharedReceiveQueue* srq) {
-    const std::int64_t index = srq_indices_.take();
+    const std::int64_t index = srqs_.take();
     if (index < 0) return tl::unexpected<int>(ENOMEM);
     const std::uint64_t offset = kSrqTable + index * sizeof(SrqHeader);
     if (const int cause = arena_->publish(offset, sizeof(SrqHeader))) {
-        srq_indices_.put(index);
+        srqs_.put(index);
         return tl::unexpected<int>(cause);
     }
-    try {
-        srqs_[index] = srq;
-    } catch (const std::bad_alloc&) {
-        srq_indices_.put(index);
-        throw;
-    }
+    srqs_.enter(index, srq);
     return index;
 }
 
 void Adapter::remove(SharedReceiveQueue*, std::uint32_t index) {
-    srqs_.erase(index);
-    srq_indices_.put(index);
+    srqs_.leave(index);
+    srqs_.put(index);
 }
 
 std::uint32_t Adapter::choose_mr() {
@@ -114,15 +100,38 @@ void Adapter::return_mr(std::uint32_t index) {
 }
 
 std::shared_ptr<PeerPages> Adapter::pages_of(const std::shared_ptr<Peer>& peer) {
-    support::MutexLock lock(mutex);
-    std::erase_if(peer_pages_, [](const auto& pages) { return pages.second.expired(); });
-    std::weak_ptr<PeerPages>& known = peer_pages_[peer->member().id];
-    std::shared_ptr<PeerPages> pages = known.lock();
-    if (!pages) {
-        pages = std::make_shared<PeerPages>(peer, ArenaView(peer->arena(), peer->arena_size()));
-        known = pages;
+    const MemberId member = peer->member().id;
+    forget_expired_pages();
+    std::shared_ptr<PeerPages> pages = known_pages(member);
+    if (pages) return pages;
+    const ArenaView arena(peer->arena(), peer->arena_size());
+    const auto made = std::make_shared<PeerPages>(peer, arena);
+    auto node = support::made_node<KnownPages>(member, made);
+    {
+        support::MutexLock lock(mutex);
+        auto entered = peer_pages_.insert(std::move(node));
+        if (entered.inserted) return made;
+        node = std::move(entered.node);  // another thread was first; freed without the lock
+        pages = entered.position->second.lock();
+        if (!pages) entered.position->second = made;
     }
-    return pages;
+    return pages ? pages : made;
+}
+
+std::shared_ptr<PeerPages> Adapter::known_pages(MemberId member) {
+    support::MutexLock lock(mutex);
+    const auto known = peer_pages_.find(member);
+    return known != peer_pages_.end() ? known->second.lock() : nullptr;
+}
+
+void Adapter::forget_expired_pages() {
+    const auto is_expired = [](const auto& known) { return known.second.expired(); };
+    for (KnownPages::node_type gone;; gone = {}) {
+        support::MutexLock lock(mutex);
+        const auto found = std::find_if(peer_pages_.begin(), peer_pages_.end(), is_expired);
+        if (found == peer_pages_.end()) return;
+        gone = peer_pages_.extract(found);
+    }
 }
 
 bool Adapter::wait_for_key_users(std::uint32_t key, Deadline deadline) {

@@ -12,15 +12,14 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
-#include <set>
 
 #include "providers/soft/softverbs/fabric/process.hpp"
 #include "providers/soft/softverbs/verbs/arena.hpp"
 #include "providers/soft/softverbs/verbs/copy_setting.hpp"
 #include "providers/soft/softverbs/verbs/kick.hpp"
+#include "providers/soft/softverbs/verbs/object_table.hpp"
 #include "providers/soft/softverbs/verbs/own_pages.hpp"
 #include "providers/soft/softverbs/verbs/requesters.hpp"
 #include "support/thread/mutex.hpp"
@@ -37,37 +36,6 @@ struct MemoryRegion;
 
 inline constexpr std::uint32_t kMaxPds = 1 << 16;
 inline constexpr std::uint32_t kMaxAhs = 1 << 20;
-
-/// Freed numbers wait until there are more of them than this.
-inline constexpr std::size_t kIndexRest = 64;
-
-/// Hands out small numbers; a freed one is used again last.
-class IndexPool {
-  public:
-    explicit IndexPool(std::uint32_t limit) : limit_(limit) {}
-    /// @return -1 when all are taken.
-    std::int64_t take() {
-        if (!free_.empty() && (free_.size() > kIndexRest || next_ == limit_)) {
-            const std::uint32_t index = free_.front();
-            free_.pop_front();
-            return index;
-        }
-        return next_ < limit_ ? std::int64_t{next_++} : -1;
-    }
-    /// Without memory the number is not used again.
-    void put(std::uint32_t index) noexcept {
-        try {
-            free_.push_back(index);
-        } catch (const std::bad_alloc&) {
-            return;
-        }
-    }
-
-  private:
-    const std::uint32_t limit_;
-    std::uint32_t next_ = 0;
-    std::deque<std::uint32_t> free_;
-};
 
 /// Counts objects that need no number, up to what the device says it has. Control path only.
 class ObjectCount {
@@ -153,22 +121,21 @@ class Adapter {
     }
     /// @return a free number whose entry's pages are there, or an errno.
     Result<std::uint32_t> take_qp_num() REQUIRES(mutex);
-    /// Without memory the number is not used again.
-    void return_qp_num(std::uint32_t qp_num) noexcept REQUIRES(mutex) {
-        try {
-            free_qps_.push_back(qp_num);
-        } catch (const std::bad_alloc&) {
-            return;
-        }
+    void return_qp_num(std::uint32_t qp_num) REQUIRES(mutex) { free_qps_.push(qp_num); }
+    template <class Visit>
+    void each_queue_pair(const Visit& visit) const REQUIRES(mutex) {
+        for (std::uint32_t index = 0; index < blocks_ * kQpsPerBlock; ++index)
+            if (QueuePair* qp = qps_[index].load(std::memory_order_relaxed)) visit(*qp);
     }
-    const std::set<QueuePair*>& queue_pairs() const REQUIRES(mutex) { return live_qps_; }
     void add(QueuePair* qp) REQUIRES(mutex);
     void remove(QueuePair* qp) REQUIRES(mutex);
 
     Result<std::uint32_t> add(CompletionQueue* cq) REQUIRES(mutex);
     void remove(CompletionQueue* cq, std::uint32_t index) REQUIRES(mutex);
-    using CompletionQueues = std::map<std::uint32_t, CompletionQueue*>;
-    const CompletionQueues& completion_queues() const REQUIRES(mutex) { return cqs_; }
+    /// @return nullptr where none has the number, which may be a peer's.
+    CompletionQueue* find_cq(std::uint32_t index) const REQUIRES(mutex) {
+        return cqs_.find(index);
+    }
     Result<std::uint32_t> add(SharedReceiveQueue* srq) REQUIRES(mutex);
     void remove(SharedReceiveQueue* srq, std::uint32_t index) REQUIRES(mutex);
 
@@ -244,8 +211,9 @@ class Adapter {
 
     /// Descriptors of the peers' completion channels (channel_wakeup.hpp), by member and channel
     /// id.
-    std::map<std::pair<MemberId, std::uint32_t>, std::shared_ptr<UniqueFd>> peer_channels
-        GUARDED_BY(mutex);
+    using PeerChannels =
+        std::map<std::pair<MemberId, std::uint32_t>, std::shared_ptr<UniqueFd>>;
+    PeerChannels peer_channels GUARDED_BY(mutex);
 
     /// The shared pages of a peer, mapped as long as any target holds them.
     std::shared_ptr<PeerPages> pages_of(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex);
@@ -294,18 +262,18 @@ class Adapter {
     std::uint64_t agent_staging_ = 0;
     std::shared_ptr<PeerPages> own_pages_;
     OwnPages image_page_;  ///< ArenaHeader::image_address
-    std::deque<std::uint32_t> free_qps_ GUARDED_BY(mutex);
-    std::set<QueuePair*> live_qps_ GUARDED_BY(mutex);
-    IndexPool cq_indices_ GUARDED_BY(mutex){kMaxCqs};
-    IndexPool srq_indices_ GUARDED_BY(mutex){kMaxSrqs};
+    NumberQueue free_qps_ GUARDED_BY(mutex){kMaxQps};
     /// Freed entries of regions, oldest first: a list through MrEntry::reserved of own_keys_.
     std::uint32_t first_free_mr_ GUARDED_BY(region_mutex) = kMaxMrs;
     std::uint32_t last_free_mr_ GUARDED_BY(region_mutex) = kMaxMrs;
     std::uint32_t free_mrs_ GUARDED_BY(region_mutex) = 0;
     std::uint32_t fresh_mr_ GUARDED_BY(region_mutex) = 0;
-    CompletionQueues cqs_;  ///< changed with mutex and region_mutex held
-    std::map<std::uint32_t, SharedReceiveQueue*> srqs_ GUARDED_BY(mutex);
-    std::map<MemberId, std::weak_ptr<PeerPages>> peer_pages_ GUARDED_BY(mutex);
+    ObjectTable<CompletionQueue> cqs_{kMaxCqs};  ///< changed with mutex and region_mutex held
+    ObjectTable<SharedReceiveQueue> srqs_ GUARDED_BY(mutex){kMaxSrqs};
+    using KnownPages = std::map<MemberId, std::weak_ptr<PeerPages>>;
+    std::shared_ptr<PeerPages> known_pages(MemberId member) EXCLUDES(mutex);
+    void forget_expired_pages() EXCLUDES(mutex);
+    KnownPages peer_pages_ GUARDED_BY(mutex);
     std::atomic<std::uint32_t> pd_serial_{0};
     std::atomic<std::uint32_t> channel_serial_{0};
 };

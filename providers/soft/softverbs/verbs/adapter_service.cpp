@@ -135,7 +135,6 @@ Adapter::Adapter(Process& process, std::unique_ptr<Arena> arena)
 Adapter::~Adapter() = default;
 
 void Adapter::add(QueuePair* qp) {
-    live_qps_.insert(qp);
     qps_[qp->index()].store(qp, std::memory_order_release);
     add_receiver(qp);
 }
@@ -150,13 +149,12 @@ void Adapter::remove_receiver(QueuePair* qp) {
 }
 
 void Adapter::remove(QueuePair* qp) {
-    live_qps_.erase(qp);
     qps_[qp->index()].store(nullptr, std::memory_order_release);
 }
 
 void Adapter::pass_pollers() {
     support::MutexLock lock(region_mutex);
-    for (const auto& [index, cq] : cqs_) cq->pass_pollers();
+    cqs_.each([](CompletionQueue& cq) { cq.pass_pollers(); });
 }
 
 bool Adapter::wait_for_datagrams(std::uint32_t cq, Deadline deadline) const {
@@ -193,8 +191,7 @@ void Adapter::serve_qps() {
 void Adapter::serve_cqs() {
     ArenaHeader& header = view().header();
     const auto serve = [this](std::uint32_t index) NO_THREAD_SAFETY_ANALYSIS {
-        const auto found = cqs_.find(index);
-        if (found != cqs_.end()) found->second->serve_kick(live_qps_);
+        if (CompletionQueue* cq = cqs_.find(index)) cq->serve_kick();
     };
     take_kicks(header.cq_kicks, header.cq_kick_summary, kMaxCqs / 64, serve);
 }
@@ -202,8 +199,7 @@ void Adapter::serve_cqs() {
 void Adapter::serve_srqs() {
     ArenaHeader& header = view().header();
     const auto serve = [this](std::uint32_t index) NO_THREAD_SAFETY_ANALYSIS {
-        const auto found = srqs_.find(index);
-        if (found != srqs_.end()) found->second->serve_kick();
+        if (SharedReceiveQueue* srq = srqs_.find(index)) srq->serve_kick();
     };
     take_kicks(header.srq_kicks, header.srq_kick_summary, kMaxSrqs / 64, serve);
 }
@@ -212,15 +208,15 @@ void Adapter::peer_died(const std::shared_ptr<Peer>& peer) {
     forget_channels_of(*this, *peer);
     support::MutexLock lock(mutex);
     bool concerned = false;
-    for (QueuePair* qp : live_qps_) concerned = qp->peer_died(*peer) || concerned;
-    for (const auto& [index, cq] : cqs_) {
-        cq->place_payloads();  // the sender's service thread does not look after them any more
-        cq->repeat_wake();
-    }
+    each_queue_pair([&](QueuePair& qp) { concerned = qp.peer_died(*peer) || concerned; });
+    cqs_.each([](CompletionQueue& cq) {
+        cq.place_payloads();  // the sender's service thread does not look after them any more
+        cq.repeat_wake();
+    });
     if (!concerned) return;
     process_.service().at(Clock::now() + kLongestSilence, [this, peer] {
         support::MutexLock guard(mutex);
-        for (QueuePair* qp : live_qps_) qp->give_up_peer(*peer);
+        each_queue_pair([&](QueuePair& qp) { qp.give_up_peer(*peer); });
     });
 }
 

@@ -19,8 +19,9 @@ AsyncEvents::~AsyncEvents() {
 }
 
 void AsyncEvents::push(const ibv_async_event& event) {
+    Queue one{event};
     support::MutexLock lock(mutex_);
-    queue_.push_back(event);
+    queue_.splice(queue_.end(), one);
     raise_event(fd_);
 }
 
@@ -29,27 +30,35 @@ int AsyncEvents::get(ibv_async_event& event) {
         // A cancellation point, as in every program that blocks here; nothing is held.
         eventfd_t one;
         if (read(fd_, &one, sizeof one) != sizeof one) return -1;
+        Queue of_device;
         support::MutexLock lock(mutex_);
         if (queue_.empty()) continue;  // retired after the descriptor was raised
         event = queue_.front();
-        queue_.pop_front();
-        if (event.event_type != IBV_EVENT_DEVICE_FATAL) ++fetched_[event.element.qp];
+        const bool names_object = event.event_type != IBV_EVENT_DEVICE_FATAL;
+        Queue& next = names_object ? fetched_ : of_device;
+        next.splice(next.end(), queue_, queue_.begin());
         return 0;
     }
 }
 
 void AsyncEvents::retire(const void* object) {
-    support::MutexLock lock(mutex_);
     const auto names_it = [object](const ibv_async_event& e) { return e.element.qp == object; };
-    queue_.erase(std::remove_if(queue_.begin(), queue_.end(), names_it), queue_.end());
-    while (fetched_.count(object) != 0) acknowledged_.wait(mutex_);
+    Queue gone;
+    support::MutexLock lock(mutex_);
+    for (auto at = queue_.begin(); at != queue_.end();) {
+        const auto event = at++;
+        if (names_it(*event)) gone.splice(gone.end(), queue_, event);
+    }
+    while (std::any_of(fetched_.begin(), fetched_.end(), names_it)) acknowledged_.wait(mutex_);
 }
 
 void AsyncEvents::acknowledge(const void* object) {
+    const auto names_it = [object](const ibv_async_event& e) { return e.element.qp == object; };
+    Queue gone;
     support::MutexLock lock(mutex_);
-    const auto found = fetched_.find(object);
+    const auto found = std::find_if(fetched_.begin(), fetched_.end(), names_it);
     if (found == fetched_.end()) return;
-    if (--found->second == 0) fetched_.erase(found);
+    gone.splice(gone.end(), fetched_, found);
     acknowledged_.notify_all();
 }
 

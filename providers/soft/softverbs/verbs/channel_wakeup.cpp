@@ -5,6 +5,7 @@
 #include <map>
 
 #include "providers/soft/softverbs/verbs/adapter.hpp"
+#include "support/base/made_node.hpp"
 
 namespace softverbs {
 namespace {
@@ -26,16 +27,23 @@ std::shared_ptr<UniqueFd> channel_of(Adapter& adapter, Peer& peer, std::uint32_t
     Result<Reply> reply = peer.request(
         MessageType::kWakeChannel, bytes_of(ChannelRequest{cq, channel}), Clock::now() + kPatience);
     if (!reply || reply->fds.size() != 1 || !is_event_counter(reply->fds[0].get())) return nullptr;
-    auto fd = std::make_shared<UniqueFd>(std::move(reply->fds[0]));
+    auto made = support::made_node<Adapter::PeerChannels>(
+        key, std::make_shared<UniqueFd>(std::move(reply->fds[0])));
+    Adapter::PeerChannels::insert_return_type entered;  // freed without the lock
     support::MutexLock lock(adapter.mutex);
-    return adapter.peer_channels.emplace(key, std::move(fd)).first->second;
+    entered = adapter.peer_channels.insert(std::move(made));
+    return entered.position->second;
 }
 
 void forget_channels_of(Adapter& adapter, const Peer& peer) {
-    support::MutexLock lock(adapter.mutex);
-    auto& channels = adapter.peer_channels;
-    for (auto at = channels.begin(); at != channels.end();) {
-        at = at->first.first == peer.member().id ? channels.erase(at) : std::next(at);
+    const std::pair first{peer.member().id, std::uint32_t{0}};
+    for (Adapter::PeerChannels::node_type gone;; gone = {}) {
+        support::MutexLock lock(adapter.mutex);
+        const auto found = adapter.peer_channels.lower_bound(first);
+        const bool is_of_peer =
+            found != adapter.peer_channels.end() && found->first.first == peer.member().id;
+        if (!is_of_peer) return;
+        gone = adapter.peer_channels.extract(found);
     }
 }
 

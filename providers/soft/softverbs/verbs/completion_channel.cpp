@@ -51,9 +51,9 @@ void serve_channel_requests(Adapter& adapter) {
             const auto* request = message.as<ChannelRequest>();
             if (!request) return adapter.process().reject_garbage(peer, "channel request");
             support::MutexLock lock(adapter.mutex);
-            const auto found = adapter.completion_queues().find(request->cq);
-            if (found == adapter.completion_queues().end()) return void(peer->reply(message, {}));
-            const CompletionChannel* channel = found->second->completion_channel();
+            const CompletionQueue* cq = adapter.find_cq(request->cq);
+            if (!cq) return void(peer->reply(message, {}));
+            const CompletionChannel* channel = cq->completion_channel();
             if (!channel || channel->id != request->channel) return void(peer->reply(message, {}));
             const int fds[] = {channel->fd};
             // Also a failure to pass the descriptor is an answer: none.

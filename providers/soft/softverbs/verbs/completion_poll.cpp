@@ -130,7 +130,7 @@ void CompletionQueue::report_failed_receives(const ibv_wc* wc, int count) const 
     }
 }
 
-void CompletionQueue::report_overrun(const std::set<QueuePair*>& queue_pairs) {
+void CompletionQueue::report_overrun() {
     if (!overrun_told_) {
         overrun_told_ = true;
         ibv_async_event event{};
@@ -138,9 +138,9 @@ void CompletionQueue::report_overrun(const std::set<QueuePair*>& queue_pairs) {
         event.event_type = IBV_EVENT_CQ_ERR;
         Context::of(context).events.push(event);
     }
-    for (QueuePair* qp : queue_pairs) {
-        if (qp->send_cq == this || qp->recv_cq == this) qp->fail(IBV_EVENT_QP_FATAL);
-    }
+    adapter().each_queue_pair([this](QueuePair& qp) {
+        if (qp.send_cq == this || qp.recv_cq == this) qp.fail(IBV_EVENT_QP_FATAL);
+    });
 }
 
 }  // namespace softverbs

@@ -169,9 +169,9 @@ void CompletionQueue::note_overrun() {
     adapter().process().self()->ring_doorbell();
 }
 
-void CompletionQueue::serve_kick(const std::set<QueuePair*>& queue_pairs) {
+void CompletionQueue::serve_kick() {
     CqHeader& header = *header_;
-    if (header.overrun.exchange(0, std::memory_order_acq_rel) != 0) report_overrun(queue_pairs);
+    if (header.overrun.exchange(0, std::memory_order_acq_rel) != 0) report_overrun();
     const std::uint32_t deferred = header.deferred_wakes.exchange(0, std::memory_order_acq_rel);
     CompletionChannel* channel = completion_channel();
     if (deferred != 0 && channel) channel->wake(deferred);

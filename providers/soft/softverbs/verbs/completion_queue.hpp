@@ -7,7 +7,6 @@
 
 #include <functional>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "providers/soft/softverbs/verbs/completion_ring.hpp"
@@ -67,7 +66,7 @@ class CompletionQueue : public ExtendableCq {
     /// What a kick asks for: wake-ups that a producer left to us; a queue that was found full,
     /// which the user is told and which breaks its queue pairs. Service thread, with the adapter's
     /// mutex.
-    void serve_kick(const std::set<QueuePair*>& queue_pairs);
+    void serve_kick() REQUIRES(adapter().mutex);
     /// A producer has died: wakes the channel again for what it may not have told of.
     void repeat_wake() EXCLUDES(lock_);
 
@@ -85,7 +84,10 @@ class CompletionQueue : public ExtendableCq {
     /// Service thread, with the adapter's mutex: a resize that returned EBUSY goes on.
     void resume_replacement() EXCLUDES(lock_, resize_mutex_);
     /// Waits for the thread that is taking completions out, and may be placing a payload.
-    void pass_pollers() EXCLUDES(lock_) { const support::SpinLockGuard guard(lock_); }
+    void pass_pollers() EXCLUDES(lock_) {
+        if (!lock_.is_held()) return;
+        const support::SpinLockGuard guard(lock_);
+    }
 
     bool take_event();  ///< one completion event, if one is there
     void acknowledge(unsigned events);
@@ -118,7 +120,7 @@ class CompletionQueue : public ExtendableCq {
     bool take_request_for_sends() REQUIRES(lock_, sends_.lock);
 
     // -- completion_poll.cpp, with poll()
-    void report_overrun(const std::set<QueuePair*>& queue_pairs);
+    void report_overrun() REQUIRES(adapter().mutex);
     int take(int count, ibv_wc* wc) REQUIRES(lock_);
     int take_sends(int count, ibv_wc* wc) REQUIRES(lock_);
     int take_receives(int count, ibv_wc* wc) REQUIRES(lock_);

@@ -254,8 +254,7 @@ void CompletionQueue::finish_later() {
     const std::uint32_t index = index_;
     adapter->process().service().at(Clock::now() + kPause, [adapter, index] {
         support::MutexLock lock(adapter->mutex);
-        const auto found = adapter->completion_queues().find(index);
-        if (found != adapter->completion_queues().end()) found->second->resume_replacement();
+        if (CompletionQueue* cq = adapter->find_cq(index)) cq->resume_replacement();
     });
 }
 

@@ -6,7 +6,7 @@
 #include <infiniband/verbs.h>
 
 #include <cerrno>
-#include <deque>
+#include <list>
 #include <memory>
 
 #include "providers/soft/softverbs/verbs/adapter.hpp"
@@ -32,8 +32,9 @@ class AsyncEvents {
     int fd_ = -1;
     support::Mutex mutex_;
     support::CondVar acknowledged_;
-    std::deque<ibv_async_event> queue_ GUARDED_BY(mutex_);
-    std::map<const void*, unsigned> fetched_ GUARDED_BY(mutex_);
+    using Queue = std::list<ibv_async_event>;
+    Queue queue_ GUARDED_BY(mutex_);
+    Queue fetched_ GUARDED_BY(mutex_);  ///< and not acknowledged
 };
 
 /// Calls that return an error number leave it in errno as well, as kernel drivers do: programs read

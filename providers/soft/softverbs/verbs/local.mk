@@ -35,7 +35,7 @@ softverbs_verbs_sources = \
     %reldir%/memory_map.cpp %reldir%/memory_map.hpp \
     %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \
     %reldir%/memory_windows.cpp %reldir%/memory_windows.hpp \
-    %reldir%/own_pages.cpp %reldir%/own_pages.hpp \
+    %reldir%/object_table.hpp %reldir%/own_pages.cpp %reldir%/own_pages.hpp \
     %reldir%/page_file.cpp %reldir%/page_file.hpp \
     %reldir%/payload.cpp %reldir%/payload.hpp \
     %reldir%/peer_image.cpp %reldir%/peer_image.hpp \

@@ -10,6 +10,7 @@
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/take_shared_receive.hpp"
+#include "support/base/made_node.hpp"
 
 namespace softverbs {
 bool crosses_srq_limit(SrqHeader& header, std::uint32_t left) {
@@ -212,13 +213,15 @@ void SharedReceiveQueue::each_taken(std::uint32_t qp_num,
 }
 
 void SharedReceiveQueue::attach(QueuePair* qp) {
+    auto made = support::made_node<QueuePairs>(qp);
     support::SpinLockGuard guard(lock_);
-    attached_.insert(qp);
+    attached_.insert(std::move(made));
 }
 
 void SharedReceiveQueue::detach(QueuePair* qp) {
+    QueuePairs::node_type gone;
     support::SpinLockGuard guard(lock_);
-    attached_.erase(qp);
+    gone = attached_.extract(qp);
 }
 
 void SharedReceiveQueue::serve_kick() {

@@ -110,7 +110,8 @@ class SharedReceiveQueue : public ibv_srq {
     std::atomic<std::uint32_t>* order_ GUARDED_BY(lock_) = nullptr;
     std::vector<std::uint32_t> free_ GUARDED_BY(lock_);
     std::uint32_t posted_ GUARDED_BY(lock_) = 0;
-    std::set<class QueuePair*> attached_ GUARDED_BY(lock_);
+    using QueuePairs = std::set<class QueuePair*>;
+    QueuePairs attached_ GUARDED_BY(lock_);
 };
 
 }  // namespace softverbs

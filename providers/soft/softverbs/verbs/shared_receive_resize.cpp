@@ -16,22 +16,18 @@ namespace {
 /// The queue's datagram queue pairs. The room for them is allocated without the lock.
 std::vector<const QpEntry*> datagram_queue_pairs(const SharedReceiveQueue& srq) {
     Adapter& adapter = srq.adapter();
-    const auto is_one = [&srq](const QueuePair* qp) {
-        return qp->srq == &srq && qp->qp_type == IBV_QPT_UD;
-    };
     std::vector<const QpEntry*> entries;
     for (;;) {
         std::size_t count = 0;
+        entries.clear();
         {
             support::MutexLock lock(adapter.mutex);
-            const auto& all = adapter.queue_pairs();
-            count = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_one));
-            if (count <= entries.capacity()) {
-                for (const QueuePair* qp : all)
-                    if (is_one(qp)) entries.push_back(&qp->entry());
-                return entries;
-            }
+            adapter.each_queue_pair([&](const QueuePair& qp) {
+                if (qp.srq != &srq || qp.qp_type != IBV_QPT_UD) return;
+                if (count++ < entries.capacity()) entries.push_back(&qp.entry());
+            });
         }
+        if (count == entries.size()) return entries;
         entries.reserve(count);
     }
 }

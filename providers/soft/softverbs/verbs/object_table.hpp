@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Objects by their numbers. All memory is there from the beginning, as pages that are touched when
+/// they are needed: what is done under the adapter's locks allocates nothing and frees nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "providers/soft/softverbs/verbs/own_pages.hpp"
+
+namespace softverbs {
+
+/// Freed numbers wait until there are more of them than this.
+inline constexpr std::uint32_t kIndexRest = 64;
+
+/// Numbers in the order in which they came. Not thread safe.
+class NumberQueue {
+  public:
+    /// Throws std::bad_alloc. @param limit the most that are ever in it.
+    explicit NumberQueue(std::uint32_t limit) : limit_(limit), numbers_(limit) {}
+    std::uint32_t size() const { return size_; }
+    void push(std::uint32_t number) { numbers_[(first_ + size_++) % limit_] = number; }
+    /// Needs one.
+    std::uint32_t pop() {
+        const std::uint32_t number = numbers_[first_];
+        first_ = (first_ + 1) % limit_;
+        --size_;
+        return number;
+    }
+
+  private:
+    const std::uint32_t limit_;
+    std::uint32_t first_ = 0;
+    std::uint32_t size_ = 0;
+    LargeTable<std::uint32_t> numbers_;
+};
+
+/// Not thread safe. A freed number is used again last.
+template <class T>
+class ObjectTable {
+  public:
+    /// Throws std::bad_alloc.
+    explicit ObjectTable(std::uint32_t limit) : limit_(limit), objects_(limit), free_(limit) {}
+
+    /// @return a number, or -1 when all are taken.
+    std::int64_t take() {
+        const bool is_used_again =
+            free_.size() > kIndexRest || (free_.size() != 0 && next_ == limit_);
+        if (is_used_again) return free_.pop();
+        return next_ < limit_ ? std::int64_t{next_++} : -1;
+    }
+    void put(std::uint32_t number) { free_.push(number); }
+
+    void enter(std::uint32_t number, T* object) { objects_[number] = object; }
+    void leave(std::uint32_t number) { objects_[number] = nullptr; }
+    /// @return nullptr for a number, whatever it is, that no object has.
+    T* find(std::uint32_t number) const { return number < next_ ? objects_[number] : nullptr; }
+    template <class Visit>
+    void each(const Visit& visit) const {
+        for (std::uint32_t number = 0; number < next_; ++number)
+            if (T* const object = objects_[number]) visit(*object);
+    }
+
+  private:
+    const std::uint32_t limit_;
+    std::uint32_t next_ = 0;  ///< none from here on has been used yet
+    LargeTable<T*> objects_;
+    NumberQueue free_;
+};
+
+}  // namespace softverbs
