@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Processes that find each other and talk, and the service thread.
+#include <sys/epoll.h>
+
 #include "test/softverbs/fabric_fixture.hpp"
 
 namespace {
@@ -55,6 +57,42 @@ TEST(FabricService, RunsTimersInOrderAndCancelsThem) {
     EXPECT_TRUE(eventually([&] { return second != 0; }));
     EXPECT_EQ(first, 1);
     EXPECT_EQ(second, 2);
+}
+
+/// A descriptor that is closed by a handler, and whose number is another one's at once.
+TEST(FabricService, GivesNoEventOfAClosedDescriptorToTheNextOfItsNumber) {
+    Service service;
+    ASSERT_TRUE(service.start());
+    int begin[2], first[2], second[2], next[2] = {-1, -1};
+    for (int* ends : {begin, first, second}) ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    std::atomic<int> called{0}, replaced{0};
+    const auto read_one = [](int fd) {
+        char byte;
+        EXPECT_EQ(read(fd, &byte, 1), 1);
+    };
+    const auto write_one = [](int fd) { EXPECT_EQ(write(fd, "x", 1), 1); };
+    ASSERT_TRUE(service.watch(first[0], EPOLLIN, [&](std::uint32_t) {
+        read_one(first[0]);
+        service.unwatch(second[0]);
+        EXPECT_EQ(pipe2(next, O_CLOEXEC | O_NONBLOCK), 0);
+        EXPECT_EQ(dup3(next[0], second[0], O_CLOEXEC), second[0]);
+        EXPECT_TRUE(service.watch(second[0], EPOLLIN, [&](std::uint32_t) { ++called; }));
+        replaced = 1;
+    }));
+    ASSERT_TRUE(service.watch(second[0], EPOLLIN, [&](std::uint32_t) { read_one(second[0]); }));
+    ASSERT_TRUE(service.watch(begin[0], EPOLLIN, [&](std::uint32_t) {
+        read_one(begin[0]);
+        write_one(first[1]);
+        write_one(second[1]);
+    }));
+    write_one(begin[1]);
+    EXPECT_TRUE(eventually([&] { return replaced == 1; }));
+    std::atomic<bool> passed{false};
+    service.post([&] { passed = true; });
+    EXPECT_TRUE(eventually([&] { return passed.load(); }));
+    EXPECT_EQ(called, 0) << "nothing has come there";
+    service.stop();
+    for (const int* ends : {begin, first, second, next}) close(ends[0]), close(ends[1]);
 }
 
 TEST(FabricService, BlocksAllSignalsOnItsThread) {

@@ -14,6 +14,21 @@
 #include "support/log/log.hpp"
 
 namespace softverbs {
+namespace {
+
+/// An event says which watch it is of, as its descriptor may be another one by the time that it is
+/// handled: a handler of the same batch has closed the one, and opened and watched the other.
+std::uint64_t watch_of(int fd, std::uint32_t serial) {
+    return std::uint64_t{serial} << 32 | static_cast<std::uint32_t>(fd);
+}
+epoll_event event_of(int fd, std::uint32_t serial, std::uint32_t events) {
+    epoll_event event = {};
+    event.events = events;
+    event.data.u64 = watch_of(fd, serial);
+    return event;
+}
+
+}  // namespace
 
 Result<void> Service::start() {
     epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
@@ -81,7 +96,7 @@ void Service::loop() {
     std::array<epoll_event, 64> ready;
     while (!stopping_.load()) {
         const int count = epoll_wait(epoll_.get(), ready.data(), ready.size(), next_timeout());
-        for (int i = 0; i < count; ++i) dispatch(ready[i].data.fd, ready[i].events);
+        for (int i = 0; i < count; ++i) dispatch(ready[i].data.u64, ready[i].events);
         run_timers();
         run_posted();
     }
@@ -89,16 +104,17 @@ void Service::loop() {
 }
 
 Result<void> Service::watch(int fd, std::uint32_t events, FdHandler handler) {
-    auto made = support::made_node<Handlers>(fd, std::make_shared<FdHandler>(std::move(handler)));
+    auto made = support::made_node<Handlers>(
+        fd, Watched{0, std::make_shared<FdHandler>(std::move(handler))});
     Handlers::insert_return_type entered;
+    std::uint32_t serial = 0;
     {
         support::MutexLock lock(mutex_);
+        serial = made.mapped().serial = ++last_serial_;
         entered = handlers_.insert(std::move(made));
-        if (!entered.inserted) entered.position->second.swap(entered.node.mapped());
+        if (!entered.inserted) std::swap(entered.position->second, entered.node.mapped());
     }
-    epoll_event event = {};
-    event.events = events;
-    event.data.fd = fd;
+    epoll_event event = event_of(fd, serial, events);
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return {};
     const int error = errno;
     Handlers::node_type dropped;
@@ -108,9 +124,14 @@ Result<void> Service::watch(int fd, std::uint32_t events, FdHandler handler) {
 }
 
 void Service::change(int fd, std::uint32_t events) {
-    epoll_event event = {};
-    event.events = events;
-    event.data.fd = fd;
+    std::uint32_t serial = 0;
+    {
+        support::MutexLock lock(mutex_);
+        const auto found = handlers_.find(fd);
+        if (found == handlers_.end()) return;
+        serial = found->second.serial;
+    }
+    epoll_event event = event_of(fd, serial, events);
     epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
 }
 
@@ -121,13 +142,15 @@ void Service::unwatch(int fd) {
     dropped = handlers_.extract(fd);
 }
 
-void Service::dispatch(int fd, std::uint32_t events) {
+void Service::dispatch(std::uint64_t watch, std::uint32_t events) {
+    const int fd = static_cast<int>(static_cast<std::uint32_t>(watch));
     std::shared_ptr<FdHandler> handler;
     {
         support::MutexLock lock(mutex_);
         // An earlier handler of the same batch may have unwatched it.
-        if (const auto found = handlers_.find(fd); found != handlers_.end())
-            handler = found->second;
+        const auto found = handlers_.find(fd);
+        if (found != handlers_.end() && watch_of(fd, found->second.serial) == watch)
+            handler = found->second.handler;
     }
     if (handler) run_handler([&] { (*handler)(events); });
 }

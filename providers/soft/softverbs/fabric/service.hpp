@@ -44,7 +44,7 @@ class Service {
     /// Calls `handler` when one of `events` (EPOLLIN, EPOLLOUT) is ready on `fd`, level triggered.
     Result<void> watch(int fd, std::uint32_t events, FdHandler handler) EXCLUDES(mutex_);
     /// Changes the events of a watched descriptor.
-    void change(int fd, std::uint32_t events);
+    void change(int fd, std::uint32_t events) EXCLUDES(mutex_);
     /// After this no new call of the handler begins; one that runs on the service thread may still
     /// be running when another thread asked. Call before closing `fd`.
     void unwatch(int fd) EXCLUDES(mutex_);
@@ -85,12 +85,16 @@ class Service {
     void run_posted() EXCLUDES(mutex_);
     void run_timers() EXCLUDES(mutex_);
     int next_timeout() EXCLUDES(mutex_);
-    void dispatch(int fd, std::uint32_t events) EXCLUDES(mutex_);
+    void dispatch(std::uint64_t watch, std::uint32_t events) EXCLUDES(mutex_);
     void wake();
 
     using TimerKey = std::pair<Deadline, TimerId>;
     // Nodes alone: they are made before mutex_ is taken and destroyed after (made_node.hpp).
-    using Handlers = std::map<int, std::shared_ptr<FdHandler>>;
+    struct Watched {
+        std::uint32_t serial;  ///< of watch()
+        std::shared_ptr<FdHandler> handler;
+    };
+    using Handlers = std::map<int, Watched>;
     using Timers = std::map<TimerKey, Function>;
     using Deadlines = std::map<TimerId, Deadline>;
 
@@ -102,6 +106,7 @@ class Service {
     std::atomic<bool> stopping_{false};
     support::Mutex mutex_;
     Handlers handlers_ GUARDED_BY(mutex_);
+    std::uint32_t last_serial_ GUARDED_BY(mutex_) = 0;
     std::list<Function> posted_ GUARDED_BY(mutex_);
     Timers timers_ GUARDED_BY(mutex_);
     Deadlines timer_deadlines_ GUARDED_BY(mutex_);
