@@ -133,9 +133,7 @@ class Adapter {
     Result<std::uint32_t> add(CompletionQueue* cq) REQUIRES(mutex);
     void remove(CompletionQueue* cq, std::uint32_t index) REQUIRES(mutex);
     /// @return nullptr where none has the number, which may be a peer's.
-    CompletionQueue* find_cq(std::uint32_t index) const REQUIRES(mutex) {
-        return cqs_.find(index);
-    }
+    CompletionQueue* find_cq(std::uint32_t index) const REQUIRES(mutex) { return cqs_.find(index); }
     Result<std::uint32_t> add(SharedReceiveQueue* srq) REQUIRES(mutex);
     void remove(SharedReceiveQueue* srq, std::uint32_t index) REQUIRES(mutex);
 
@@ -211,8 +209,7 @@ class Adapter {
 
     /// Descriptors of the peers' completion channels (channel_wakeup.hpp), by member and channel
     /// id.
-    using PeerChannels =
-        std::map<std::pair<MemberId, std::uint32_t>, std::shared_ptr<UniqueFd>>;
+    using PeerChannels = std::map<std::pair<MemberId, std::uint32_t>, std::shared_ptr<UniqueFd>>;
     PeerChannels peer_channels GUARDED_BY(mutex);
 
     /// The shared pages of a peer, mapped as long as any target holds them.
