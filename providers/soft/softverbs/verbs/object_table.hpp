@@ -35,7 +35,8 @@ class NumberQueue {
     LargeTable<std::uint32_t> numbers_;
 };
 
-/// Not thread safe. A freed number is used again last.
+/// Not thread safe; who holds a lock that enter() and leave() are called with may look, whatever
+/// take() and put() do meanwhile. A freed number is used again last.
 template <class T>
 class ObjectTable {
   public:
@@ -45,25 +46,29 @@ class ObjectTable {
     /// @return a number, or -1 when all are taken.
     std::int64_t take() {
         const bool is_used_again =
-            free_.size() > kIndexRest || (free_.size() != 0 && next_ == limit_);
+            free_.size() > kIndexRest || (free_.size() != 0 && fresh_ == limit_);
         if (is_used_again) return free_.pop();
-        return next_ < limit_ ? std::int64_t{next_++} : -1;
+        return fresh_ < limit_ ? std::int64_t{fresh_++} : -1;
     }
     void put(std::uint32_t number) { free_.push(number); }
 
-    void enter(std::uint32_t number, T* object) { objects_[number] = object; }
+    void enter(std::uint32_t number, T* object) {
+        objects_[number] = object;
+        if (number >= end_) end_ = number + 1;
+    }
     void leave(std::uint32_t number) { objects_[number] = nullptr; }
     /// @return nullptr for a number, whatever it is, that no object has.
-    T* find(std::uint32_t number) const { return number < next_ ? objects_[number] : nullptr; }
+    T* find(std::uint32_t number) const { return number < end_ ? objects_[number] : nullptr; }
     template <class Visit>
     void each(const Visit& visit) const {
-        for (std::uint32_t number = 0; number < next_; ++number)
+        for (std::uint32_t number = 0; number < end_; ++number)
             if (T* const object = objects_[number]) visit(*object);
     }
 
   private:
     const std::uint32_t limit_;
-    std::uint32_t next_ = 0;  ///< none from here on has been used yet
+    std::uint32_t fresh_ = 0;  ///< none from here on has been taken yet
+    std::uint32_t end_ = 0;    ///< none from here on has had an object
     LargeTable<T*> objects_;
     NumberQueue free_;
 };
