@@ -15,4 +15,16 @@ typename Map::node_type made_node(Arguments&&... arguments) {
     return one.extract(one.emplace(std::forward<Arguments>(arguments)...).first);
 }
 
+/// Takes the elements out for which `is_one(element)` holds. @return them, to be destroyed after
+/// the lock.
+template <class Map, class IsOne>
+Map taken_out(Map& map, const IsOne& is_one) {
+    Map out;
+    for (auto at = map.begin(); at != map.end();) {
+        const auto element = at++;
+        if (is_one(*element)) out.insert(map.extract(element));
+    }
+    return out;
+}
+
 }  // namespace support

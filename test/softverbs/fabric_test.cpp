@@ -65,7 +65,8 @@ TEST(FabricService, GivesNoEventOfAClosedDescriptorToTheNextOfItsNumber) {
     ASSERT_TRUE(service.start());
     int begin[2], first[2], second[2], next[2] = {-1, -1};
     for (int* ends : {begin, first, second}) ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
-    std::atomic<int> called{0}, replaced{0};
+    std::atomic<int> called{0};
+    std::atomic<bool> replaced{false};
     const auto read_one = [](int fd) {
         char byte;
         EXPECT_EQ(read(fd, &byte, 1), 1);
@@ -77,7 +78,7 @@ TEST(FabricService, GivesNoEventOfAClosedDescriptorToTheNextOfItsNumber) {
         EXPECT_EQ(pipe2(next, O_CLOEXEC | O_NONBLOCK), 0);
         EXPECT_EQ(dup3(next[0], second[0], O_CLOEXEC), second[0]);
         EXPECT_TRUE(service.watch(second[0], EPOLLIN, [&](std::uint32_t) { ++called; }));
-        replaced = 1;
+        replaced = true;
     }));
     ASSERT_TRUE(service.watch(second[0], EPOLLIN, [&](std::uint32_t) { read_one(second[0]); }));
     ASSERT_TRUE(service.watch(begin[0], EPOLLIN, [&](std::uint32_t) {
@@ -86,7 +87,7 @@ TEST(FabricService, GivesNoEventOfAClosedDescriptorToTheNextOfItsNumber) {
         write_one(second[1]);
     }));
     write_one(begin[1]);
-    EXPECT_TRUE(eventually([&] { return replaced == 1; }));
+    EXPECT_TRUE(eventually([&] { return replaced.load(); }));
     std::atomic<bool> passed{false};
     service.post([&] { passed = true; });
     EXPECT_TRUE(eventually([&] { return passed.load(); }));

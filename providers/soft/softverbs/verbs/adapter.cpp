@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 
-#include <algorithm>
 #include <cerrno>
 
 #include "providers/soft/softverbs/verbs/peer_pages.hpp"
@@ -24,19 +23,21 @@ Result<std::uint32_t> Adapter::take_qp_num() {
         const Result<std::uint32_t> block = process_.take_block();
         if (!block) return tl::unexpected<int>(block.error());
         block_of_[*block & 0xffff] = static_cast<std::uint16_t>(place + 1);
+        own_blocks_[place] = *block;
         view().header().qp_blocks[place].store(*block + 1, std::memory_order_release);
         ++blocks_;
-        for (std::uint32_t i = 0; i < kQpsPerBlock; ++i) free_qps_.push(*block * kQpsPerBlock + i);
+        for (std::uint32_t i = 0; i < kQpsPerBlock; ++i) free_qps_.push(place * kQpsPerBlock + i);
     }
-    return free_qps_.pop();
+    const std::uint32_t index = free_qps_.pop();
+    return own_blocks_[index / kQpsPerBlock] * kQpsPerBlock + index % kQpsPerBlock;
 }
 
 Result<std::uint32_t> Adapter::add(CompletionQueue* cq) {
-    const std::int64_t index = cqs_.take();
+    const std::int64_t index = cqs_.numbers.take();
     if (index < 0) return tl::unexpected<int>(ENOMEM);
     const std::uint64_t offset = kCqTable + index * sizeof(CqHeader);
     if (const int cause = arena_->publish(offset, sizeof(CqHeader))) {
-        cqs_.put(index);
+        cqs_.numbers.put(index);
         return tl::unexpected<int>(cause);
     }
     support::MutexLock lock(region_mutex);
@@ -49,15 +50,15 @@ void Adapter::remove(CompletionQueue*, std::uint32_t index) {
         support::MutexLock lock(region_mutex);
         cqs_.leave(index);
     }
-    cqs_.put(index);
+    cqs_.numbers.put(index);
 }
 
 Result<std::uint32_t> Adapter::add(SharedReceiveQueue* srq) {
-    const std::int64_t index = srqs_.take();
+    const std::int64_t index = srqs_.numbers.take();
     if (index < 0) return tl::unexpected<int>(ENOMEM);
     const std::uint64_t offset = kSrqTable + index * sizeof(SrqHeader);
     if (const int cause = arena_->publish(offset, sizeof(SrqHeader))) {
-        srqs_.put(index);
+        srqs_.numbers.put(index);
         return tl::unexpected<int>(cause);
     }
     srqs_.enter(index, srq);
@@ -66,23 +67,17 @@ Result<std::uint32_t> Adapter::add(SharedReceiveQueue* srq) {
 
 void Adapter::remove(SharedReceiveQueue*, std::uint32_t index) {
     srqs_.leave(index);
-    srqs_.put(index);
+    srqs_.numbers.put(index);
 }
 
-std::uint32_t Adapter::choose_mr() {
+std::int64_t Adapter::choose_mr() {
     support::MutexLock lock(region_mutex);
-    const bool takes_fresh = free_mrs_ <= kIndexRest && fresh_mr_ != kMaxMrs;
-    if (takes_fresh) return fresh_mr_++;
-    if (free_mrs_ == 0) return kMaxMrs;
-    const std::uint32_t index = first_free_mr_;
-    first_free_mr_ = own_keys_[index].reserved;
-    --free_mrs_;
-    return index;
+    return mr_numbers_.take();
 }
 
 Result<std::uint32_t> Adapter::take_mr() {
-    const std::uint32_t index = choose_mr();
-    if (index == kMaxMrs) return tl::unexpected<int>(ENOMEM);
+    const std::int64_t index = choose_mr();
+    if (index < 0) return tl::unexpected<int>(ENOMEM);
     const std::uint64_t offset = kMrTable + index * sizeof(MrEntry);
     const int cause = arena_->publish(offset, sizeof(MrEntry));
     if (cause == 0) return index;
@@ -92,11 +87,7 @@ Result<std::uint32_t> Adapter::take_mr() {
 
 void Adapter::return_mr(std::uint32_t index) {
     support::MutexLock lock(region_mutex);
-    if (free_mrs_++ == 0)
-        first_free_mr_ = index;
-    else
-        own_keys_[last_free_mr_].reserved = index;
-    last_free_mr_ = index;
+    mr_numbers_.put(index);
 }
 
 std::shared_ptr<PeerPages> Adapter::pages_of(const std::shared_ptr<Peer>& peer) {
@@ -113,7 +104,7 @@ std::shared_ptr<PeerPages> Adapter::pages_of(const std::shared_ptr<Peer>& peer) 
         if (entered.inserted) return made;
         node = std::move(entered.node);  // another thread was first; freed without the lock
         pages = entered.position->second.lock();
-        if (!pages) entered.position->second = made;
+        if (!pages) entered.position->second.swap(node.mapped());
     }
     return pages ? pages : made;
 }
@@ -125,13 +116,9 @@ std::shared_ptr<PeerPages> Adapter::known_pages(MemberId member) {
 }
 
 void Adapter::forget_expired_pages() {
-    const auto is_expired = [](const auto& known) { return known.second.expired(); };
-    for (KnownPages::node_type gone;; gone = {}) {
-        support::MutexLock lock(mutex);
-        const auto found = std::find_if(peer_pages_.begin(), peer_pages_.end(), is_expired);
-        if (found == peer_pages_.end()) return;
-        gone = peer_pages_.extract(found);
-    }
+    KnownPages gone;
+    support::MutexLock lock(mutex);
+    gone = support::taken_out(peer_pages_, [](const auto& one) { return one.second.expired(); });
 }
 
 bool Adapter::wait_for_key_users(std::uint32_t key, Deadline deadline) {

@@ -121,7 +121,7 @@ class Adapter {
     }
     /// @return a free number whose entry's pages are there, or an errno.
     Result<std::uint32_t> take_qp_num() REQUIRES(mutex);
-    void return_qp_num(std::uint32_t qp_num) REQUIRES(mutex) { free_qps_.push(qp_num); }
+    void return_qp_num(std::uint32_t qp_num) REQUIRES(mutex) { free_qps_.push(index_of(qp_num)); }
     template <class Visit>
     void each_queue_pair(const Visit& visit) const REQUIRES(mutex) {
         for (std::uint32_t index = 0; index < blocks_ * kQpsPerBlock; ++index)
@@ -233,7 +233,7 @@ class Adapter {
   private:
     Adapter(Process& process, std::unique_ptr<Arena> arena);
     static Result<PublishedArena> prepare(Process& process, std::shared_ptr<Adapter>& made);
-    std::uint32_t choose_mr() EXCLUDES(region_mutex);
+    std::int64_t choose_mr() EXCLUDES(region_mutex);
     // -- adapter_service.cpp
     void serve_doorbell() EXCLUDES(mutex);
     void serve_qps() REQUIRES(mutex);
@@ -247,7 +247,8 @@ class Adapter {
     CopySetting copy_ = CopySetting::kAuto;
     std::uint32_t longest_inline_ = kSlotInlineBytes;
     std::atomic<bool> agent_told_{false};
-    LargeTable<std::uint16_t> block_of_{65536};  ///< place + 1 of a block of ours
+    LargeTable<std::uint16_t> block_of_{65536};                   ///< place + 1 of a block of ours
+    std::uint32_t own_blocks_[kMaxQpBlocks] GUARDED_BY(mutex){};  ///< by place
     LargeTable<std::atomic<QueuePair*>> qps_{kMaxQps};
     /// Those whose receives complete in a queue, by the same index, and which queue that is.
     LargeTable<std::atomic<QueuePair*>> receivers_{kMaxQps};
@@ -258,13 +259,9 @@ class Adapter {
     std::atomic<std::uint32_t> working_turn_{0};
     std::uint64_t agent_staging_ = 0;
     std::shared_ptr<PeerPages> own_pages_;
-    OwnPages image_page_;  ///< ArenaHeader::image_address
-    NumberQueue free_qps_ GUARDED_BY(mutex){kMaxQps};
-    /// Freed entries of regions, oldest first: a list through MrEntry::reserved of own_keys_.
-    std::uint32_t first_free_mr_ GUARDED_BY(region_mutex) = kMaxMrs;
-    std::uint32_t last_free_mr_ GUARDED_BY(region_mutex) = kMaxMrs;
-    std::uint32_t free_mrs_ GUARDED_BY(region_mutex) = 0;
-    std::uint32_t fresh_mr_ GUARDED_BY(region_mutex) = 0;
+    OwnPages image_page_;                              ///< ArenaHeader::image_address
+    NumberQueue free_qps_ GUARDED_BY(mutex){kMaxQps};  ///< by index
+    NumberPool mr_numbers_ GUARDED_BY(region_mutex){kMaxMrs};
     ObjectTable<CompletionQueue> cqs_{kMaxCqs};  ///< changed with mutex and region_mutex held
     ObjectTable<SharedReceiveQueue> srqs_ GUARDED_BY(mutex){kMaxSrqs};
     using KnownPages = std::map<MemberId, std::weak_ptr<PeerPages>>;

@@ -8,6 +8,14 @@
 #include "providers/soft/softverbs/verbs/context.hpp"
 
 namespace softverbs {
+namespace {
+
+/// Whether an event is of the object, which events name by its address whatever it is.
+auto names(const void* object) {
+    return [object](const ibv_async_event& event) { return event.element.qp == object; };
+}
+
+}  // namespace
 
 int AsyncEvents::open() {
     fd_ = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
@@ -42,21 +50,19 @@ int AsyncEvents::get(ibv_async_event& event) {
 }
 
 void AsyncEvents::retire(const void* object) {
-    const auto names_it = [object](const ibv_async_event& e) { return e.element.qp == object; };
     Queue gone;
     support::MutexLock lock(mutex_);
     for (auto at = queue_.begin(); at != queue_.end();) {
         const auto event = at++;
-        if (names_it(*event)) gone.splice(gone.end(), queue_, event);
+        if (names(object)(*event)) gone.splice(gone.end(), queue_, event);
     }
-    while (std::any_of(fetched_.begin(), fetched_.end(), names_it)) acknowledged_.wait(mutex_);
+    while (std::any_of(fetched_.begin(), fetched_.end(), names(object))) acknowledged_.wait(mutex_);
 }
 
 void AsyncEvents::acknowledge(const void* object) {
-    const auto names_it = [object](const ibv_async_event& e) { return e.element.qp == object; };
     Queue gone;
     support::MutexLock lock(mutex_);
-    const auto found = std::find_if(fetched_.begin(), fetched_.end(), names_it);
+    const auto found = std::find_if(fetched_.begin(), fetched_.end(), names(object));
     if (found == fetched_.end()) return;
     gone.splice(gone.end(), fetched_, found);
     acknowledged_.notify_all();

@@ -36,15 +36,11 @@ std::shared_ptr<UniqueFd> channel_of(Adapter& adapter, Peer& peer, std::uint32_t
 }
 
 void forget_channels_of(Adapter& adapter, const Peer& peer) {
-    const std::pair first{peer.member().id, std::uint32_t{0}};
-    for (Adapter::PeerChannels::node_type gone;; gone = {}) {
-        support::MutexLock lock(adapter.mutex);
-        const auto found = adapter.peer_channels.lower_bound(first);
-        const bool is_of_peer =
-            found != adapter.peer_channels.end() && found->first.first == peer.member().id;
-        if (!is_of_peer) return;
-        gone = adapter.peer_channels.extract(found);
-    }
+    const MemberId member = peer.member().id;
+    Adapter::PeerChannels gone;
+    support::MutexLock lock(adapter.mutex);
+    gone = support::taken_out(adapter.peer_channels,
+                              [member](const auto& one) { return one.first.first == member; });
 }
 
 }  // namespace softverbs

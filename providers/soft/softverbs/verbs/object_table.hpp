@@ -13,37 +13,36 @@ namespace softverbs {
 /// Freed numbers wait until there are more of them than this.
 inline constexpr std::uint32_t kIndexRest = 64;
 
-/// Numbers in the order in which they came. Not thread safe.
+/// Numbers in the order in which they came, each once: a list whose links are in a table, so that
+/// no more of it is touched than numbers are used. Not thread safe.
 class NumberQueue {
   public:
-    /// Throws std::bad_alloc. @param limit the most that are ever in it.
-    explicit NumberQueue(std::uint32_t limit) : limit_(limit), numbers_(limit) {}
+    /// Throws std::bad_alloc. @param limit is above all numbers.
+    explicit NumberQueue(std::uint32_t limit) : next_(limit) {}
     std::uint32_t size() const { return size_; }
-    void push(std::uint32_t number) { numbers_[(first_ + size_++) % limit_] = number; }
+    void push(std::uint32_t number) {
+        (size_++ == 0 ? first_ : next_[last_]) = number;
+        last_ = number;
+    }
     /// Needs one.
     std::uint32_t pop() {
-        const std::uint32_t number = numbers_[first_];
-        first_ = (first_ + 1) % limit_;
+        const std::uint32_t number = first_;
+        first_ = next_[number];
         --size_;
         return number;
     }
 
   private:
-    const std::uint32_t limit_;
-    std::uint32_t first_ = 0;
-    std::uint32_t size_ = 0;
-    LargeTable<std::uint32_t> numbers_;
+    std::uint32_t first_ = 0, last_ = 0, size_ = 0;
+    LargeTable<std::uint32_t> next_;
 };
 
-/// Not thread safe; who holds a lock that enter() and leave() are called with may look, whatever
-/// take() and put() do meanwhile. A freed number is used again last.
-template <class T>
-class ObjectTable {
+/// Hands out numbers; a freed one is used again last. Not thread safe.
+class NumberPool {
   public:
     /// Throws std::bad_alloc.
-    explicit ObjectTable(std::uint32_t limit) : limit_(limit), objects_(limit), free_(limit) {}
-
-    /// @return a number, or -1 when all are taken.
+    explicit NumberPool(std::uint32_t limit) : limit_(limit), free_(limit) {}
+    /// @return -1 when all are taken.
     std::int64_t take() {
         const bool is_used_again =
             free_.size() > kIndexRest || (free_.size() != 0 && fresh_ == limit_);
@@ -52,6 +51,21 @@ class ObjectTable {
     }
     void put(std::uint32_t number) { free_.push(number); }
 
+  private:
+    const std::uint32_t limit_;
+    std::uint32_t fresh_ = 0;  ///< none from here on has been taken yet
+    NumberQueue free_;
+};
+
+/// Not thread safe; who holds a lock that enter() and leave() are called with may look, whatever
+/// happens to `numbers` meanwhile.
+template <class T>
+class ObjectTable {
+  public:
+    /// Throws std::bad_alloc.
+    explicit ObjectTable(std::uint32_t limit) : numbers(limit), objects_(limit) {}
+
+    NumberPool numbers;  ///< for the objects
     void enter(std::uint32_t number, T* object) {
         objects_[number] = object;
         if (number >= end_) end_ = number + 1;
@@ -66,11 +80,8 @@ class ObjectTable {
     }
 
   private:
-    const std::uint32_t limit_;
-    std::uint32_t fresh_ = 0;  ///< none from here on has been taken yet
-    std::uint32_t end_ = 0;    ///< none from here on has had an object
+    std::uint32_t end_ = 0;  ///< none from here on has had an object
     LargeTable<T*> objects_;
-    NumberQueue free_;
 };
 
 }  // namespace softverbs
