@@ -543,7 +543,7 @@ TEST_P(VerbsCompletions, NoEventIsLostWhenOwnCompletionsAndReceivesComeTogether)
             if (wc.opcode != IBV_WC_RECV) continue;
             ++received;
             require(qp.post_receive(1, {host.sge(0, 8)}) == 0, "receive posted");
-            require(qp.send(2, {host.sge(0, 8)}) == 0, "posted");
+            require(qp.send(2, {host.sge(1 << 20, 8)}) == 0, "posted");
         }
         channel.meet();
     });
