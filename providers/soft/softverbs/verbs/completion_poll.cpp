@@ -101,7 +101,7 @@ int CompletionQueue::take_receives(int count, ibv_wc* wc) {
 /// The entry may have been written by a peer: the queue pair is looked up, and what it says about
 /// the entry counts.
 bool CompletionQueue::convert(const CqEntry& entry, ibv_wc& wc) {
-    const std::uint32_t qp_num = entry.qp_num;
+    const std::uint32_t qp_num = read_once(entry.qp_num);
     (void)adapter().agent_copies.load(std::memory_order_acquire);
     QueuePair* qp = adapter().find_receiver(qp_num, index_);
     if (!qp) return false;

@@ -128,7 +128,7 @@ void CompletionQueue::place_payloads() {
     support::SpinLockGuard lock(lock_);
     each_entry([&](CqEntry& entry, const Standing& standing) {
         if (standing.phase != Phase::kReady || (entry.flags & (kInEntry | kInSlot)) == 0) return;
-        QueuePair* qp = adapter().find_receiver(entry.qp_num, index_);
+        QueuePair* qp = adapter().find_receiver(read_once(entry.qp_num), index_);
         if (qp && qp->deliver_payload(entry) != 0) entry.status = IBV_WC_LOC_PROT_ERR;
         entry.flags = static_cast<std::uint8_t>(entry.flags & ~(kInEntry | kInSlot));
     });

@@ -87,7 +87,7 @@ constexpr std::uint64_t ring_bytes(std::uint32_t size) {
 
 /// Somebody's ring, its place and size checked. The owner may replace it: a producer asks before
 /// each completion whether what it knows is_current(), and what it found stays until it says that
-/// it has finished (QpEntry::busy, or the locks of the owner's queue pair). One thread at a time.
+/// it has finished (Transfer, Turn, or the locks of the owner's queue pair). One thread at a time.
 class CompletionRing {
   public:
     /// An entry that its producer has claimed; `entry` is nullptr when the ring is full.

@@ -5,7 +5,7 @@
 /// requester writes there, and poll_cq copies it out. So it takes no
 /// right to reach the receiver's memory, and nobody waits for anybody's copy.
 ///
-/// A datagram queue pair has many requesters, of which one at a time is at work: QpEntry::busy
+/// A datagram queue pair has many requesters, of which one at a time is at work: QpEntry::turn
 /// holds the number of the queue pair for which it is. When that one's process dies, the owner
 /// undoes what it left half done and lets the next one in.
 #pragma once

@@ -21,29 +21,30 @@ const DatagramSlot* QueuePair::datagram_slot(std::uint32_t position) const {
     return reinterpret_cast<const DatagramSlot*>(slots) + (position & (receives_.size - 1));
 }
 
-void QueuePair::describe_datagram(const CqEntry& entry, ibv_wc& wc) const {
+void QueuePair::describe_datagram(std::uint32_t position, ibv_wc& wc) const {
     wc.slid = lid_of(adapter_.process());
-    const DatagramSlot* const slot = datagram_slot(entry.position);
+    const DatagramSlot* const slot = datagram_slot(position);
     wc.sl = slot ? slot->sl & 15 : 0;
 }
 
 /// The route header, then the message. Without a header its place stays as it was. As with
 /// deliver_payload(), what stands in the slot may be anybody's.
-int QueuePair::deliver_datagram(const CqEntry& entry) {
+int QueuePair::deliver_datagram(const CqEntry& entry, std::uint32_t position) {
     const ReceiveRing& ring = srq ? shared_queue()->ring() : receives_;
-    const DatagramSlot* const slot = datagram_slot(entry.position);
-    ReceiveSlot* const receive = ring.slot(entry.position);
+    const DatagramSlot* const slot = datagram_slot(position);
+    ReceiveSlot* const receive = ring.slot(position);
     if (!slot || !receive) return 0;
     order_after_post(*receive);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(slot);
-    const std::uint32_t begin = (entry.wc_flags & IBV_WC_GRH) != 0 ? 0 : sizeof slot->grh;
+    const bool has_header = (read_once(entry.wc_flags) & IBV_WC_GRH) != 0;
+    const std::uint32_t begin = has_header ? 0 : sizeof slot->grh;
     const auto end =
-        std::min<std::uint32_t>(entry.byte_len, sizeof slot->grh + sizeof slot->payload);
-    const std::uint32_t count = std::min(receive->num_sge, ring.max_sge);
+        std::min<std::uint32_t>(read_once(entry.byte_len), sizeof slot->grh + sizeof slot->payload);
+    const std::uint32_t count = std::min(read_once(receive->num_sge), ring.max_sge);
     Places places;
     std::uint32_t at = 0;
     for (std::uint32_t i = 0; i < count && at < end; ++i) {
-        const Segment segment = slot_segments(receive)[i];
+        const Segment segment = read_once(slot_segments(receive)[i]);
         const std::uint32_t part = std::min(segment.length, end - at);
         const std::uint32_t skipped = std::min(part, begin - std::min(at, begin));
         if (part != skipped && !add_place(places, segment, skipped, part - skipped)) return 0;

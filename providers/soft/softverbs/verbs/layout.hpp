@@ -45,12 +45,21 @@ inline constexpr std::uint32_t kEntryInlineBytes = 32;
 inline constexpr std::uint32_t kSlotInlineBytes = 176;
 inline constexpr std::uint32_t kMaxSge = 32;
 
+/// One load, so that what is checked is what is used, whatever a peer writes there meanwhile.
+template <class T>
+T read_once(const T& word) {
+    return __atomic_load_n(&word, __ATOMIC_RELAXED);
+}
+
 /// Same layout as ibv_sge.
 struct Segment {
     std::uint64_t address;
     std::uint32_t length;
     std::uint32_t key;
 };
+inline Segment read_once(const Segment& segment) {
+    return {read_once(segment.address), read_once(segment.length), read_once(segment.key)};
+}
 
 enum class Readiness : std::uint32_t { kNotReady, kReady, kFailed };
 

@@ -64,7 +64,7 @@ inline CheckedRange check_range(const MrEntry& entry, std::uint32_t key, std::ui
 
 /// Checks `length` bytes at `address` (as the application gave it) under the key of a region in the
 /// table of an arena: key and its generation, protection domain, access, range. For a peer's arena,
-/// valid as long as the caller is marked busy at the queue pair (QpEntry::busy).
+/// valid while the caller has marked a Transfer.
 /// @param access IBV_ACCESS_* bits, all of which are needed; 0 for reading our own memory.
 inline CheckedRange check_entry(const MrEntry& entry, std::uint32_t key, std::uint32_t pd,
                                 std::uint32_t access, std::uint64_t address, std::uint64_t length) {

@@ -138,11 +138,15 @@ class QueuePair : public ExtendableQp {
     // -- receive_queue.cpp
     int post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) EXCLUDES(receive_lock_);
     /// Called by poll_cq, with the completion queue's lock held: places the payload, frees the
-    /// slot. @return false when the entry makes no sense.
+    /// slot. @return false when the entry makes no sense, such as a receive that was not posted.
     bool finish_receive(const CqEntry& entry, ibv_wc& wc);
-    /// Copies the payload of a completed receive to the posted buffer, unless its registration has
-    /// ended. @return 0, or EFAULT: the program has unmapped or protected the buffer.
+    /// Copies the payload of a completed receive, if one waits, to the posted buffer, unless its
+    /// registration has ended. @return 0, or EFAULT: the program has unmapped or protected the
+    /// buffer.
     int deliver_payload(const CqEntry& entry);
+    int deliver_payload(const CqEntry& entry, std::uint32_t position);
+    /// Whether a receive stands there that has no completion yet. Of a peer's entry.
+    bool is_posted(std::uint32_t position) const;
     /// Orders the caller behind our threads that posted the receive that is next.
     void order_after_receives() const;
     /// Makes a requester go on that waits for a receive.
@@ -246,8 +250,8 @@ class QueuePair : public ExtendableQp {
     // -- datagram_receive.cpp; of a datagram queue pair
     /// @return nullptr where a shared receive queue has no such slot.
     const DatagramSlot* datagram_slot(std::uint32_t position) const;
-    void describe_datagram(const CqEntry& entry, ibv_wc& wc) const;
-    int deliver_datagram(const CqEntry& entry);
+    void describe_datagram(std::uint32_t position, ibv_wc& wc) const;
+    int deliver_datagram(const CqEntry& entry, std::uint32_t position);
     /// Where the requester's process has ended. Does nothing for other types.
     void end_orphaned_turn() EXCLUDES(receive_lock_);
     void end_turn(std::uint32_t holder) EXCLUDES(receive_lock_);
@@ -347,7 +351,7 @@ class QueuePair : public ExtendableQp {
     ReceiveRing receives_;
     std::uint64_t receive_offset_ = 0;
     std::unique_ptr<std::uint64_t[]> receive_ids_;
-    std::uint32_t receive_posted_ GUARDED_BY(receive_lock_) = 0;
+    std::atomic<std::uint32_t> receive_posted_{0};  ///< written with receive_lock_
     std::uint32_t receive_flushed_ GUARDED_BY(receive_lock_) = 0;
     std::atomic<std::uint32_t> receive_completed_{0};
     /// In the error state, once those posted before it are flushed: from then on at the post.

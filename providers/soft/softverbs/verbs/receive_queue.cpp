@@ -17,7 +17,8 @@ int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
         support::SpinLockGuard lock(receive_lock_);
         for (; wr; wr = wr->next) {
             const ibv_qp_state state = state_.load(std::memory_order_seq_cst);
-            const std::uint32_t used = receive_posted_ - receive_completed_.load();
+            const std::uint32_t position = receive_posted_.load(std::memory_order_relaxed);
+            const std::uint32_t used = position - receive_completed_.load();
             if (state == IBV_QPS_RESET || srq || wr->num_sge < 0 ||
                 static_cast<std::uint32_t>(wr->num_sge) > cap_.max_recv_sge) {
                 cause = EINVAL;
@@ -25,17 +26,17 @@ int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
                 cause = ENOMEM;
             }
             if (cause != 0) break;
-            ReceiveSlot& slot = *receives_.slot(receive_posted_);
-            receive_ids_[receive_posted_ & (receives_.size - 1)] = wr->wr_id;
+            ReceiveSlot& slot = *receives_.slot(position);
+            receive_ids_[position & (receives_.size - 1)] = wr->wr_id;
             slot.num_sge = static_cast<std::uint32_t>(wr->num_sge);
             if (wr->num_sge != 0)
                 std::memcpy(slot_segments(&slot), wr->sg_list, wr->num_sge * sizeof(Segment));
             fault_point(FaultPoint::kReceiveWritten);
-            ++receive_posted_;
+            receive_posted_.store(position + 1, std::memory_order_relaxed);
             if (receives_are_flushed_)
                 post_flushed_receive(receive_flushed_++);
             else
-                slot.taker.store(kSlotPosted | (receive_posted_ - 1), std::memory_order_seq_cst);
+                slot.taker.store(kSlotPosted | position, std::memory_order_seq_cst);
             fault_point(FaultPoint::kReceivePosted);
         }
     }
@@ -60,23 +61,25 @@ void QueuePair::wake_requester() {
 }
 
 [[gnu::flatten]] bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
-    const bool has_payload = (entry.flags & (kInEntry | kInSlot)) != 0;
+    const std::uint32_t position = read_once(entry.position);
     if (SharedReceiveQueue* shared = shared_queue()) {
-        const std::uint64_t* id = shared->posted_id(entry.position);
+        const std::uint64_t* id = shared->posted_id(position);
         if (!id) return false;
-        if (qp_type == IBV_QPT_UD) describe_datagram(entry, wc);
+        if (qp_type == IBV_QPT_UD) describe_datagram(position, wc);
         wc.wr_id = *id;
-        if (has_payload && deliver_payload(entry) != 0) wc.status = IBV_WC_LOC_PROT_ERR;
-        shared->free_slot(entry.position);
+        if (deliver_payload(entry, position) != 0) wc.status = IBV_WC_LOC_PROT_ERR;
+        shared->free_slot(position);
         return true;
     }
-    const std::uint32_t slot = receive_completed_.load(std::memory_order_relaxed);
-    if (entry.position != slot) return false;
-    order_after_post(*receives_.slot(slot));
-    if (qp_type == IBV_QPT_UD) describe_datagram(entry, wc);
-    wc.wr_id = receive_ids_[slot & (receives_.size - 1)];
-    if (has_payload && deliver_payload(entry) != 0) wc.status = IBV_WC_LOC_PROT_ERR;
-    receive_completed_.store(slot + 1, std::memory_order_release);
+    // Nobody but this thread moves it, under the completion queue's lock.
+    const std::uint32_t expected = receive_completed_.load(std::memory_order_relaxed);
+    if (position != expected || position == receive_posted_.load(std::memory_order_relaxed))
+        return false;
+    order_after_post(*receives_.slot(position));
+    if (qp_type == IBV_QPT_UD) describe_datagram(position, wc);
+    wc.wr_id = receive_ids_[position & (receives_.size - 1)];
+    if (deliver_payload(entry, position) != 0) wc.status = IBV_WC_LOC_PROT_ERR;
+    receive_completed_.store(position + 1, std::memory_order_release);
     return true;
 }
 
@@ -110,21 +113,36 @@ int QueuePair::fill_places(const Places& places, const std::uint8_t* data) const
     return write_from_file(adapter_.arena_fd(), offset, {places.ranges, places.count});
 }
 
+bool QueuePair::is_posted(std::uint32_t position) const {
+    if (const SharedReceiveQueue* shared = shared_queue()) return shared->posted_id(position);
+    const std::uint32_t completed = receive_completed_.load(std::memory_order_relaxed);
+    const std::uint32_t posted = receive_posted_.load(std::memory_order_relaxed);
+    return position - completed < posted - completed;
+}
+
+int QueuePair::deliver_payload(const CqEntry& entry) {
+    const std::uint32_t position = read_once(entry.position);
+    return is_posted(position) ? deliver_payload(entry, position) : 0;
+}
+
 /// The requester has checked the key as well, but what stands in the slot may be anybody's by now.
 /// What ibv_dereg_mr has withdrawn is not written to any more: the payload is dropped.
-int QueuePair::deliver_payload(const CqEntry& entry) {
-    if (qp_type == IBV_QPT_UD) return deliver_datagram(entry);
+int QueuePair::deliver_payload(const CqEntry& entry, std::uint32_t position) {
+    const std::uint8_t flags = read_once(entry.flags);
+    if ((flags & (kInEntry | kInSlot)) == 0) return 0;
+    if (qp_type == IBV_QPT_UD) return deliver_datagram(entry, position);
     const ReceiveRing& ring = srq ? shared_queue()->ring() : receives_;
-    ReceiveSlot* slot = ring.slot(entry.position);
+    ReceiveSlot* slot = ring.slot(position);
     if (!slot) return 0;
     order_after_post(*slot);
-    const bool in_slot = (entry.flags & kInSlot) != 0;
+    const bool in_slot = (flags & kInSlot) != 0;
     std::uint8_t* const data = slot_inline(slot, ring.stride);
-    std::uint32_t left = std::min(entry.byte_len, in_slot ? kSlotInlineBytes : kEntryInlineBytes);
+    std::uint32_t left =
+        std::min(read_once(entry.byte_len), in_slot ? kSlotInlineBytes : kEntryInlineBytes);
     Places places;
-    const std::uint32_t count = std::min(slot->num_sge, ring.max_sge);
+    const std::uint32_t count = std::min(read_once(slot->num_sge), ring.max_sge);
     for (std::uint32_t i = 0; i < count && left != 0; ++i) {
-        const Segment segment = slot_segments(slot)[i];
+        const Segment segment = read_once(slot_segments(slot)[i]);
         const std::uint32_t part = std::min(segment.length, left);
         if (part != 0 && !add_place(places, segment, 0, part)) return 0;
         left -= part;

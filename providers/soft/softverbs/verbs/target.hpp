@@ -75,7 +75,7 @@ struct Target {
     /// @return EINVAL: nobody has that number, or what stands there makes no sense.
     static Result<Target> bind(Adapter& adapter, std::uint32_t qp_num);
 
-    /// The ring in which to complete a receive now. With QpEntry::busy set.
+    /// The ring in which to complete a receive now. While a Transfer is marked, or with the Turn.
     CompletionRing& completion_ring() {
         if (!ring.valid() || !ring.is_current()) ring = CompletionRing::of(arena, cq);
         return ring;
