@@ -29,7 +29,7 @@ struct Device {
     rdma_event_channel* events = nullptr;
     rdma_cm_id* listener = nullptr;
     softverbs::UniqueFd arena = test::sealed_memory(softverbs::kArenaSize);
-    softverbs::UniqueFd doorbell{eventfd(0, EFD_CLOEXEC)};
+    softverbs::UniqueFd doorbell = test::silent_bell();
 
     Device() {
         events = rdma_create_event_channel();

@@ -105,10 +105,13 @@ inline void member_child(Channel& channel) {
     channel.meet();
 }
 
+/// Of members: those of their bells have a dot.
 inline std::vector<std::string> sockets_in(const std::string& directory) {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(directory))
-        if (entry.is_socket()) names.push_back(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        const std::string name = entry.path().filename();
+        if (entry.is_socket() && name.find('.') == std::string::npos) names.push_back(name);
+    }
     return names;
 }
 

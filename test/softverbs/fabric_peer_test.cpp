@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Peers, good ones and bad ones.
-#include <sys/eventfd.h>
 
 #include "test/softverbs/fabric_fixture.hpp"
 
@@ -83,7 +82,7 @@ UniqueFd greeted_link(const std::string& path, Process& member) {
     fcntl(arena.get(), F_ADD_SEALS, F_SEAL_SHRINK);
     const Hello hello = {kFabricVersion, 9, 77, member.fabric_hash(), kArenaSize, 0};
     const MessageHeader header = {1, 0, sizeof hello, 0};
-    static UniqueFd doorbell(eventfd(0, EFD_CLOEXEC));
+    static UniqueFd doorbell(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const int fds[] = {arena.get(), doorbell.get()};
     require(send_record(link.get(), record_of(header, bytes_of(hello)), fds) == 0, "a greeting");
     return link;

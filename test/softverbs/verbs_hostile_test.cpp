@@ -7,8 +7,11 @@
 #include <sys/eventfd.h>
 
 #include <random>
+#include <set>
 
 #include "providers/soft/softverbs/verbs/adapter.hpp"
+#include "providers/soft/softverbs/verbs/completion_queue.hpp"
+#include "providers/soft/softverbs/verbs/kick.hpp"
 #include "test/softverbs/verbs_pair.hpp"
 #include "test/support/raw_member.hpp"
 
@@ -212,7 +215,8 @@ TEST_F(VerbsHostile, PassesOtherDescriptorsThanItMustAndIsRefused) {
     const UniqueFd good = sealed_memory(softverbs::kArenaSize);
     const UniqueFd unsealed = sealed_memory(softverbs::kArenaSize, 0);
     const UniqueFd small = sealed_memory(4096);
-    const UniqueFd event(eventfd(0, EFD_CLOEXEC));
+    const UniqueFd event = silent_bell();
+    const UniqueFd counter(eventfd(0, EFD_CLOEXEC));
     const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
     const UniqueFd directory(open("/", O_RDONLY | O_CLOEXEC));
     const std::vector<std::vector<int>> wrong = {
@@ -225,6 +229,7 @@ TEST_F(VerbsHostile, PassesOtherDescriptorsThanItMustAndIsRefused) {
         {null.get(), event.get()},
         {directory.get(), event.get()},
         {good.get(), null.get()},
+        {good.get(), counter.get()},
         {good.get(), good.get()},
         {good.get(), event.get(), event.get()},
         {good.get(), event.get(), good.get(), event.get()}};
@@ -245,7 +250,7 @@ TEST_F(VerbsHostile, SaysNonsenseOnItsLinksInEveryState) {
     OpenDevice device;
     const std::uint64_t fabric = softverbs::Process::current()->fabric_hash();
     const UniqueFd arena = sealed_memory(softverbs::kArenaSize);
-    const UniqueFd doorbell(eventfd(0, EFD_CLOEXEC));
+    const UniqueFd doorbell = silent_bell();
     const int fds[] = {arena.get(), doorbell.get()};
     std::mt19937 random(seed());
     const std::size_t lengths[] = {0, 1, 4, 8, 40, 156, 160, 212, 224, 824, 65536};
@@ -274,6 +279,170 @@ TEST_F(VerbsHostile, SaysNonsenseOnItsLinksInEveryState) {
     EXPECT_TRUE(device.works());
 }
 
+Options with_channel() {
+    Options options;
+    options.channel = true;
+    return options;
+}
+
+/// Everything that a process can do to the descriptor by which it wakes another one.
+void mistreat(int fd) {
+    const int smallest = 1;
+    fcntl(fd, F_SETFL, 0);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &smallest, sizeof smallest);
+    const std::string much(100, 'x');
+    for (int i = 0; i < 1000; ++i) (void)send(fd, much.data(), much.size(), MSG_DONTWAIT);
+    char taken;
+    for (int i = 0; i < 1000; ++i) (void)recv(fd, &taken, 1, MSG_DONTWAIT);
+    const std::uint64_t most = ~std::uint64_t{1};
+    (void)write(fd, &most, sizeof most);
+    shutdown(fd, SHUT_RDWR);
+}
+
+/// How many events there are for a victim whose descriptor is O_NONBLOCK. @throws when it blocks
+/// for ever, by the watchdog, or when they never end.
+int take_events(Host& host) {
+    int taken = 0;
+    ibv_cq* cq = nullptr;
+    void* cq_context = nullptr;
+    while (ibv_get_cq_event(host.channel, &cq, &cq_context) == 0) {
+        ibv_ack_cq_events(cq, 1);
+        require(++taken < 10000, "the events come to an end");
+    }
+    require(errno == EAGAIN, "nothing is left");
+    return taken;
+}
+
+TEST_F(VerbsHostile, MistreatsTheDescriptorThatItRingsByAndOthersAreHeardAllTheSame) {
+    Child attacker([](Channel& channel) {
+        Host host;
+        Qp qp(host);
+        qp.connect(channel);
+        const auto adapter = *softverbs::Adapter::join();
+        std::vector<int> descriptors;
+        {
+            support::MutexLock lock(adapter->mutex);
+            for (const auto& [key, fd] : adapter->peer_channels) descriptors.push_back(fd->get());
+        }
+        require(descriptors.size() == 1, "it has the victim's channel");
+        mistreat(descriptors.front());
+        channel.meet();
+        softverbs::Adapter::leave(adapter);
+    });
+    Child honest([](Channel& channel) {
+        Host host;
+        Qp qp(host);
+        qp.connect(channel);
+        for (int i = 0; i < 3; ++i) {
+            channel.receive<char>();
+            require(qp.send(1, {host.sge(0, 8)}) == 0, "posted");
+            require(host.wait().status == IBV_WC_SUCCESS, "sent");
+        }
+        channel.meet();
+    });
+    Host host(with_channel());
+    fcntl(host.channel->fd, F_SETFL, fcntl(host.channel->fd, F_GETFL) | O_NONBLOCK);
+    Qp to_attacker(host), to_honest(host);
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(to_honest.post_receive(i, {host.sge(i * 64, 8)}), 0);
+    to_attacker.connect(attacker.channel());
+    to_honest.connect(honest.channel());
+    attacker.channel().meet();
+    EXPECT_EQ(fcntl(host.channel->fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK) << "its own flags";
+    EXPECT_EQ(take_events(host), 0);
+    for (std::uint64_t i = 0; i < 3; ++i) {
+        ASSERT_EQ(ibv_req_notify_cq(host.cq, 0), 0);
+        honest.channel().send('g');
+        pollfd readable{host.channel->fd, POLLIN, 0};
+        ASSERT_EQ(poll(&readable, 1, 60000), 1) << "the wake-up is lost";
+        EXPECT_EQ(take_events(host), 1);
+        EXPECT_EQ(host.wait().wr_id, i);
+    }
+    EXPECT_EQ(attacker.wait(), 0);
+    honest.channel().meet();
+    EXPECT_EQ(honest.wait(), 0);
+}
+
+/// Events and wake-ups that nobody asked for: no more are told than were asked for.
+TEST_F(VerbsHostile, CountsEventsThatNobodyAskedFor) {
+    Child attacker([](Channel& channel) {
+        Host host;
+        Qp qp(host);
+        const Address victim = qp.connect(channel);
+        auto peer = softverbs::Process::current()->peer_of_qpn(victim.qp_num, Clock::now() + 50s);
+        require(peer.has_value(), "the victim is found");
+        const ArenaView arena((*peer)->arena(), (*peer)->arena_size());
+        auto* const header = arena.cq(channel.receive<std::uint32_t>());
+        require(header != nullptr, "its queue");
+        header->notify = std::uint64_t{0xffffffff} << 8;
+        header->deferred_wakes = 0xffffffff;
+        softverbs::set_kick(arena.header().cq_kicks, arena.header().cq_kick_summary, 0);
+        for (int i = 0; i < 1000; ++i) (*peer)->ring_doorbell();
+        channel.meet();
+    });
+    Host host(with_channel());
+    fcntl(host.channel->fd, F_SETFL, fcntl(host.channel->fd, F_GETFL) | O_NONBLOCK);
+    Qp qp(host), other(host), another(host);
+    other.connect(another.address());
+    another.connect(other.address());
+    qp.connect(attacker.channel());
+    ASSERT_EQ(ibv_req_notify_cq(host.cq, 0), 0);
+    attacker.channel().send(softverbs::CompletionQueue::of(host.cq).index());
+    attacker.channel().meet();
+    EXPECT_TRUE(eventually([&] { return take_events(host) <= 1; }));
+    EXPECT_EQ(take_events(host), 0);
+    // The service thread goes on serving, and the queue completes.
+    ASSERT_EQ(another.post_receive(1, {host.sge(0, 8)}), 0);
+    ASSERT_EQ(other.send(2, {host.sge(64, 8)}), 0);
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(host.wait().status, IBV_WC_SUCCESS);
+    EXPECT_EQ(attacker.wait(), 0);
+}
+
+/// A peer's completions of receives that nobody has posted are none, and the end of the connection
+/// is told within its time.
+TEST_F(VerbsHostile, CompletesReceivesThatWereNotPosted) {
+    constexpr int kForged = 40;
+    Child attacker([](Channel& channel) {
+        Host host;
+        Qp qp(host);
+        const Address victim = qp.connect(channel);
+        auto peer = softverbs::Process::current()->peer_of_qpn(victim.qp_num, Clock::now() + 50s);
+        require(peer.has_value(), "the victim is found");
+        const ArenaView arena((*peer)->arena(), (*peer)->arena_size());
+        auto ring = softverbs::CompletionRing::of(arena, channel.receive<std::uint32_t>());
+        require(ring.valid(), "its queue");
+        for (std::uint32_t i = 0; i < kForged; ++i) {
+            const auto place = ring.claim(victim.qp_num, softverbs::Producer::kRequester);
+            require(place.entry != nullptr, "room");
+            softverbs::Completion forged;
+            forged.qp_num = victim.qp_num;
+            forged.position = i;
+            forged.byte_len = 16;
+            forged.flags = softverbs::kInEntry;
+            ring.publish(place, forged);
+        }
+        channel.meet();
+    });
+    Host host;
+    Qp qp(host);
+    ASSERT_EQ(qp.post_receive(1, {host.sge(0, 64)}), 0);
+    ASSERT_EQ(qp.post_receive(2, {host.sge(64, 64)}), 0);
+    qp.connect(attacker.channel());
+    attacker.channel().send(softverbs::CompletionQueue::of(host.cq).index());
+    attacker.channel().meet();
+    EXPECT_EQ(attacker.wait(), 0);
+    std::set<std::uint64_t> completed;
+    ibv_wc wc[8];
+    const auto take = [&] {
+        const int found = ibv_poll_cq(host.cq, 8, wc);
+        for (int i = 0; i < found; ++i) EXPECT_TRUE(completed.insert(wc[i].wr_id).second);
+        return found;
+    };
+    while (take() != 0) continue;
+    ASSERT_EQ(qp.to_error(), 0);
+    while (take() != 0) continue;
+    EXPECT_EQ(completed, (std::set<std::uint64_t>{1, 2})) << "each receive completes once";
+}
+
 TEST_F(VerbsHostile, TakesAnothersNameAndTheOtherKeepsItsConnection) {
     Child other([](Channel& channel) {
         Host host;
@@ -290,17 +459,13 @@ TEST_F(VerbsHostile, TakesAnothersNameAndTheOtherKeepsItsConnection) {
     qp.connect(other.channel());
     const auto name = other.channel().receive<softverbs::MemberId>();
     const UniqueFd arena = sealed_memory(softverbs::kArenaSize);
-    const UniqueFd doorbell(eventfd(0, EFD_CLOEXEC));
+    const UniqueFd doorbell = silent_bell();
     const int fds[] = {arena.get(), doorbell.get()};
     const std::string told = captured_stderr([&] {
         // The other's socket is in the directory as well: one of the two links is to ourselves.
-        for (const auto& entry : std::filesystem::directory_iterator(fabric_.path())) {
-            if (!entry.is_socket()) continue;
-            UniqueFd link(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-            sockaddr_un where = {};
-            where.sun_family = AF_UNIX;
-            strncpy(where.sun_path, entry.path().c_str(), sizeof where.sun_path - 1);
-            ASSERT_EQ(connect(link.get(), reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
+        for (const std::string& door : doors(fabric_.path())) {
+            UniqueFd link = link_to(door);
+            ASSERT_TRUE(link.valid());
             greet(link.get(), softverbs::Process::current()->fabric_hash(), name, fds);
             finish(link);
         }

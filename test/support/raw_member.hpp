@@ -5,7 +5,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -24,16 +23,35 @@ namespace test {
 using softverbs::MessageHeader;
 using softverbs::UniqueFd;
 
-/// A link to the one member of the fabric. @return an invalid one when there is none.
-inline UniqueFd raw_link(const std::string& fabric) {
+/// Where the members of a fabric take links.
+inline std::vector<std::string> doors(const std::string& fabric) {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(fabric)) {
+        const bool is_bell = entry.path().filename().string().find('.') != std::string::npos;
+        if (entry.is_socket() && !is_bell) found.push_back(entry.path());
+    }
+    return found;
+}
+
+/// @return an invalid one when nobody is there.
+inline UniqueFd link_to(const std::string& door) {
     UniqueFd link(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sockaddr_un where = {};
     where.sun_family = AF_UNIX;
-    for (const auto& entry : std::filesystem::directory_iterator(fabric))
-        if (entry.is_socket())
-            strncpy(where.sun_path, entry.path().c_str(), sizeof where.sun_path - 1);
+    strncpy(where.sun_path, door.c_str(), sizeof where.sun_path - 1);
     if (connect(link.get(), reinterpret_cast<sockaddr*>(&where), sizeof where) != 0) link.reset();
     return link;
+}
+
+/// A link to the one member of the fabric. @return an invalid one when there is none.
+inline UniqueFd raw_link(const std::string& fabric) {
+    const auto found = doors(fabric);
+    return found.empty() ? UniqueFd() : link_to(found.back());
+}
+
+/// What can be a doorbell: nobody listens to it.
+inline UniqueFd silent_bell() {
+    return UniqueFd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 }
 
 /// An arena as it must be, all zeros.

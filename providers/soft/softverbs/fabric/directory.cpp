@@ -17,8 +17,8 @@ namespace {
 
 constexpr int kListenBacklog = 4096;  // the kernel lowers it to somaxconn
 
-UniqueFd seqpacket_socket() {
-    return UniqueFd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+UniqueFd unix_socket(int type) {
+    return UniqueFd(socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
 }
 
 /// Tells the user.
@@ -74,25 +74,37 @@ Result<std::unique_ptr<Directory>> Directory::open_existing(const std::string& p
     return failure(path, opened.error());
 }
 
-Result<UniqueFd> Directory::listen(const std::string& name) const {
+Result<void> Directory::bind(int socket, const std::string& name) const {
     sockaddr_un where;
     unsigned length = 0;
     if (const int error = directory_.address(name, where, length)) return tl::unexpected(error);
-    UniqueFd socket = seqpacket_socket();
-    if (!socket.valid() ||
-        bind(socket.get(), reinterpret_cast<const sockaddr*>(&where), length) != 0 ||
-        ::listen(socket.get(), kListenBacklog) != 0)
+    if (::bind(socket, reinterpret_cast<const sockaddr*>(&where), length) != 0)
         return tl::unexpected(errno);
+    return {};
+}
+
+Result<UniqueFd> Directory::listen(const std::string& name) const {
+    UniqueFd socket = unix_socket(SOCK_SEQPACKET | SOCK_NONBLOCK);
+    if (!socket.valid()) return tl::unexpected(errno);
+    if (auto bound = bind(socket.get(), name); !bound) return tl::unexpected(bound.error());
+    if (::listen(socket.get(), kListenBacklog) != 0) return tl::unexpected(errno);
     return socket;
 }
 
 Result<UniqueFd> Directory::connect(const std::string& name) const {
+    return connect(unix_socket(SOCK_SEQPACKET | SOCK_NONBLOCK), name);
+}
+
+Result<UniqueFd> Directory::connect_datagrams(const std::string& name) const {
+    return connect(unix_socket(SOCK_DGRAM), name);
+}
+
+Result<UniqueFd> Directory::connect(UniqueFd socket, const std::string& name) const {
     sockaddr_un where;
     unsigned length = 0;
+    if (!socket.valid()) return tl::unexpected(errno);
     if (const int error = directory_.address(name, where, length)) return tl::unexpected(error);
-    UniqueFd socket = seqpacket_socket();
-    if (!socket.valid() ||
-        ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&where), length) != 0)
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&where), length) != 0)
         return tl::unexpected(errno);
     return socket;
 }

@@ -35,6 +35,10 @@ class Directory {
     /// Non-blocking connect. @return EAGAIN when the listener's queue is full, ECONNREFUSED when
     /// nobody listens, ENOENT.
     Result<UniqueFd> connect(const std::string& name) const;
+    /// Gives a socket this name, which must not exist.
+    Result<void> bind(int socket, const std::string& name) const;
+    /// A datagram socket that is connected to the one with this name.
+    Result<UniqueFd> connect_datagrams(const std::string& name) const;
     void remove(const std::string& name) const { directory_.remove(name); }
     /// Names of all entries, in no order.
     std::vector<std::string> entries() const { return directory_.entries(); }
@@ -42,6 +46,7 @@ class Directory {
     void remove_all(const std::string& prefix) const;
 
   private:
+    Result<UniqueFd> connect(UniqueFd socket, const std::string& name) const;
     explicit Directory(support::PrivateDirectory directory) : directory_(std::move(directory)) {}
 
     support::PrivateDirectory directory_;

@@ -115,7 +115,9 @@ void Process::begin_handshake(const SharedHandshake& handshake) {
     MessageHeader header = {};
     header.type = static_cast<std::uint16_t>(MessageType::kHello);
     header.length = sizeof hello;
-    const int all[] = {arena_.fd, doorbell_.get(), arena_.pages_fd};
+    const auto doorbell = lend(*doorbell_, "doorbell");
+    if (!doorbell) return finish_handshake(handshake, tl::unexpected(doorbell.error()));
+    const int all[] = {arena_.fd, doorbell->get(), arena_.pages_fd};
     const std::span<const int> fds(all, arena_.pages_size != 0 ? 3 : 2);
     const std::vector<std::byte> record = record_of(header, bytes_of(hello));
     auto watched = service_.watch(
@@ -225,7 +227,7 @@ bool Process::check_memory(const Handshake& handshake, const Message& message) {
     std::string fault = fault_of_memory(message.fds[0].get(), hello.arena_size, "an arena that is");
     if (fault.empty() && has_pages)
         fault = fault_of_memory(message.fds[2].get(), hello.pages_size, "a page file that is");
-    if (fault.empty() && !is_event_counter(message.fds[1].get())) fault = "a doorbell that is none";
+    if (fault.empty() && !is_bell_socket(message.fds[1].get())) fault = "a doorbell that is none";
     if (!fault.empty()) support::report<support::kPeerGarbage>(handshake.pid, fault);
     return fault.empty();
 }
@@ -258,7 +260,6 @@ Result<std::shared_ptr<Peer>> Process::make_peer(const Handshake& handshake, Mes
     peer->pid_ = handshake.pid;
     peer->member_ = {hello.slot, hello.member};
     peer->doorbell_ = std::move(message.fds[1]);
-    fcntl(peer->doorbell_.get(), F_SETFL, O_RDWR | O_NONBLOCK);
     if (has_pages) {
         peer->pages_ = std::move(message.fds[2]);
         peer->pages_size_ = hello.pages_size;

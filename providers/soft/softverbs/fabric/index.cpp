@@ -92,6 +92,16 @@ std::string Index::socket_name(std::uint32_t slot) {
     return fmt::format("member-{}", slot);
 }
 
+std::string Index::bell_name(std::uint32_t slot, const std::string& what) {
+    return fmt::format("member-{}.{}", slot, what);
+}
+
+/// Of a member that is gone.
+void Index::remove_names(std::uint32_t slot) const {
+    directory_.remove(socket_name(slot));
+    directory_.remove_all(bell_name(slot, {}));
+}
+
 Result<std::unique_ptr<Index>> Index::join(const Directory& directory, const in6_addr& address) {
     std::unique_ptr<Index> index(new Index(directory));
     if (auto opened = index->open_file(); !opened) return tl::unexpected(opened.error());
@@ -178,8 +188,8 @@ Result<void> Index::take_slot(Transaction& transaction, Header& header, const in
     transaction.write(member_at(slot), MemberRecord{self_.id, 0, address});
     header.slots_used = std::max(header.slots_used, slot + 1);
     transaction.write(0, header);
-    // A dead member's name may be left where its record was lost.
-    directory_.remove(socket_name(slot));
+    // A dead member's names may be left where its record was lost.
+    remove_names(slot);
     if (transaction.error()) return tl::unexpected(transaction.error());
     return {};
 }
@@ -209,7 +219,7 @@ void Index::leave(Transaction& transaction) {
     if (transaction.error() || !joined_) return;
     joined_ = false;
     Header header = transaction.read<Header>(0);
-    directory_.remove(socket_name(self_.slot));
+    remove_names(self_.slot);
     if (!header.is_sane()) return;
     std::vector<bool> slots(self_.slot + 1);
     slots[self_.slot] = true;
@@ -244,7 +254,7 @@ void Index::bury_dead(Transaction& transaction, Header& header) {
         if (members[slot].id == 0 || is_locked(slot, 1)) continue;
         if (joined_ && slot == self_.slot) continue;
         any = dead[slot] = true;
-        directory_.remove(socket_name(slot));
+        remove_names(slot);
         transaction.write(member_at(slot), MemberRecord{});
     }
     if (any) free_blocks(transaction, header, dead);

@@ -73,6 +73,8 @@ class Index {
     /// Random, made with the index.
     std::uint64_t hash() const { return hash_; }
     static std::string socket_name(std::uint32_t slot);
+    /// The same for what makes a thread of the member look: a Bell.
+    static std::string bell_name(std::uint32_t slot, const std::string& what);
 
     /// @return a block that nobody owns, the one freed longest ago when none is fresh; ENOSPC.
     Result<std::uint32_t> take_block() EXCLUDES(mutex_);
@@ -122,6 +124,7 @@ class Index {
     Result<Header> make_header(Transaction& transaction);
     Result<void> take_slot(Transaction& transaction, Header& header, const in6_addr& address);
     void bury_dead(Transaction& transaction, Header& header);
+    void remove_names(std::uint32_t slot) const;
     void free_blocks(Transaction& transaction, Header& header, const std::vector<bool>& slots);
     bool is_locked(std::uint64_t first_slot, std::uint64_t count) const;
     bool is_living(Transaction& transaction, const MemberRef& member) const;

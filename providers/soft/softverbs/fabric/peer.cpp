@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "providers/soft/softverbs/fabric/bell.hpp"
 #include "providers/soft/softverbs/fabric/handshake.hpp"
 #include "providers/soft/softverbs/fabric/process.hpp"
 
@@ -54,23 +55,12 @@ Result<std::vector<UniqueFd>> duplicates(std::span<const int> fds) {
 
 }  // namespace
 
-bool is_event_counter(int fd) {
-    char kind[64];
-    const std::string name = "/proc/self/fd/" + std::to_string(fd);
-    const ssize_t length = readlink(name.c_str(), kind, sizeof kind);
-    // Without /proc nothing can be said.
-    return length < 0 ||
-           std::string_view(kind, static_cast<std::size_t>(length)) == "anon_inode:[eventfd]";
-}
-
 Peer::~Peer() {
     if (arena_mapped_here_) munmap(arena_, arena_size_);
 }
 
 void Peer::ring_doorbell() const {
-    // Not write(), which is a cancellation point: requesters ring with locks held.
-    const std::uint64_t one = 1;
-    while (syscall(SYS_write, doorbell_.get(), &one, sizeof one) < 0 && errno == EINTR) continue;
+    (void)ring_bell(doorbell_.get());
 }
 
 Result<void> Peer::send(MessageType type, std::span<const std::byte> body,

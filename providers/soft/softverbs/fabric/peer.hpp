@@ -34,10 +34,6 @@ struct MemberRef {
     MemberId id = 0;
 };
 
-/// Whether a descriptor that a peer sent is an eventfd, as it is to be: a write to anything else
-/// may wait for the peer.
-bool is_event_counter(int fd);
-
 /// How a process ended, as far as the kernel tells others than its parent: Linux 6.15, and once its
 /// parent has waited for it.
 struct ProcessEnd {

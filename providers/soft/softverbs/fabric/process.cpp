@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -117,8 +116,9 @@ Result<void> Process::start(const Prepare& prepare) {
 
 /// From here on peers see us.
 Result<void> Process::open_door() {
-    doorbell_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!doorbell_.valid()) return tl::unexpected(errno);
+    auto doorbell = Bell::make();
+    if (!doorbell) return tl::unexpected(doorbell.error());
+    doorbell_ = std::move(*doorbell);
     self_.reset(new Peer(*this));
     self_->arena_ = arena_.base;
     self_->arena_size_ = arena_.size;
@@ -127,20 +127,19 @@ Result<void> Process::open_door() {
     self_->is_self_ = true;
     if (arena_.pages_fd >= 0) self_->pages_ = UniqueFd::duplicate(arena_.pages_fd);
     self_->pages_size_ = arena_.pages_size;
-    self_->doorbell_ = UniqueFd::duplicate(doorbell_.get());
+    self_->doorbell_ = doorbell_->own_socket();
     auto socket = directory_->listen(Index::socket_name(index_->self().slot));
     if (!socket) return tl::unexpected(socket.error());
     listener_ = std::move(*socket);
     if (auto started = service_.start(); !started) return started;
     auto watched =
-        service_.watch(doorbell_.get(), EPOLLIN, [this](std::uint32_t) { doorbell_rung(); });
+        service_.watch(doorbell_->fd(), EPOLLIN, [this](std::uint32_t) { doorbell_rung(); });
     if (!watched) return watched;
     return service_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept_links(); });
 }
 
 void Process::doorbell_rung() {
-    std::uint64_t rung;
-    if (read(doorbell_.get(), &rung, sizeof rung) < 0) return;
+    doorbell_->clear();
     std::shared_ptr<const std::vector<Service::Function>> handlers;
     {
         support::MutexLock lock(mutex_);
@@ -182,6 +181,14 @@ void Process::abandon() NO_THREAD_SAFETY_ANALYSIS {
     if (!mutex_.try_lock()) return;
     for (const auto& [member, peer] : peers_)
         if (peer->mutex_.try_lock()) peer->links_.clear();
+}
+
+Result<UniqueFd> Process::lend(Bell& bell, const std::string& what) const {
+    return bell.lend(*directory_, Index::bell_name(index_->self().slot, what));
+}
+
+void Process::forget_bell(const std::string& what) const {
+    directory_->remove(Index::bell_name(index_->self().slot, what));
 }
 
 std::uint64_t Process::fabric_hash() const {

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "providers/soft/softverbs/fabric/bell.hpp"
 #include "providers/soft/softverbs/fabric/directory.hpp"
 #include "providers/soft/softverbs/fabric/index.hpp"
 #include "providers/soft/softverbs/fabric/message.hpp"
@@ -88,6 +89,10 @@ class Process {
     /// At most one handler per type. A reply goes to who asked, not here.
     void handle(MessageType type, MessageHandler handler) EXCLUDES(mutex_);
     void on_doorbell(Service::Function handler) EXCLUDES(mutex_);
+    /// A socket for a peer that may ring. @param what names the bell among those of this process.
+    Result<UniqueFd> lend(Bell& bell, const std::string& what) const;
+    /// The bell that had this name goes.
+    void forget_bell(const std::string& what) const;
     void on_peer_death(DeathHandler handler) EXCLUDES(mutex_);
     /// Keeps what handlers refer to until the service thread has been joined.
     void keep(std::shared_ptr<void> object) EXCLUDES(mutex_);
@@ -141,7 +146,7 @@ class Process {
     in6_addr address_ = {};
     PublishedArena arena_;
     UniqueFd listener_;
-    UniqueFd doorbell_;
+    std::optional<Bell> doorbell_;
     Service service_;
     std::shared_ptr<Peer> self_;
     // Service thread only:

@@ -26,7 +26,7 @@ std::shared_ptr<UniqueFd> channel_of(Adapter& adapter, Peer& peer, std::uint32_t
     }
     Result<Reply> reply = peer.request(
         MessageType::kWakeChannel, bytes_of(ChannelRequest{cq, channel}), Clock::now() + kPatience);
-    if (!reply || reply->fds.size() != 1 || !is_event_counter(reply->fds[0].get())) return nullptr;
+    if (!reply || reply->fds.size() != 1 || !is_bell_socket(reply->fds[0].get())) return nullptr;
     auto made = support::made_node<Adapter::PeerChannels>(
         key, std::make_shared<UniqueFd>(std::move(reply->fds[0])));
     Adapter::PeerChannels::insert_return_type entered;  // freed without the lock

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <sys/eventfd.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -23,8 +22,17 @@ void CompletionChannel::remove(CompletionQueue* cq) {
     --refcnt;
 }
 
-void CompletionChannel::wake(std::uint64_t events) {
-    raise_event(fd, events);
+CompletionChannel::CompletionChannel(Context& of, Bell bell)
+    : ibv_comp_channel{of.handle(), bell.fd(), 0},
+      id(of.adapter->next_channel()),
+      bell_(std::move(bell)) {}
+
+CompletionChannel::~CompletionChannel() {
+    if (bell_.has_name()) Context::of(context).adapter->process().forget_bell(name());
+}
+
+Result<UniqueFd> CompletionChannel::lend(Process& process) {
+    return process.lend(bell_, name());
 }
 
 CompletionQueue* CompletionChannel::take_event() {
@@ -36,13 +44,27 @@ CompletionQueue* CompletionChannel::take_event() {
     return nullptr;
 }
 
-/// read() is a cancellation point, with nothing held; a count that nobody stands behind is skipped.
+/// recv() is a cancellation point, with nothing held; a token that no event stands behind is
+/// skipped. It waits where the program has not made the descriptor O_NONBLOCK, as nobody else can.
 CompletionQueue* CompletionChannel::next_event() {
-    for (;;) {
-        eventfd_t one;
-        if (read(fd, &one, sizeof one) != sizeof one) return nullptr;
-        if (CompletionQueue* cq = take_event()) return cq;
+    for (char token;;) {
+        if (recv(fd, &token, sizeof token, 0) < 0) return nullptr;
+        CompletionQueue* const cq = take_event();
+        if (!cq) continue;
+        stay_readable();
+        return cq;
     }
+}
+
+/// Tokens may be fewer than events: one that finds no room is not sent.
+void CompletionChannel::stay_readable() {
+    {
+        support::MutexLock lock(mutex_);
+        const auto has_event = [](const CompletionQueue* cq) { return cq->has_event(); };
+        if (std::none_of(queues_.begin(), queues_.end(), has_event)) return;
+    }
+    char token;
+    if (recv(fd, &token, sizeof token, MSG_PEEK | MSG_DONTWAIT) < 0) wake();
 }
 
 void serve_channel_requests(Adapter& adapter) {
@@ -51,13 +73,13 @@ void serve_channel_requests(Adapter& adapter) {
             const auto* request = message.as<ChannelRequest>();
             if (!request) return adapter.process().reject_garbage(peer, "channel request");
             support::MutexLock lock(adapter.mutex);
+            // Also a failure to lend or to pass a descriptor is an answer: none.
             const CompletionQueue* cq = adapter.find_cq(request->cq);
-            if (!cq) return void(peer->reply(message, {}));
-            const CompletionChannel* channel = cq->completion_channel();
+            CompletionChannel* channel = cq ? cq->completion_channel() : nullptr;
             if (!channel || channel->id != request->channel) return void(peer->reply(message, {}));
-            const int fds[] = {channel->fd};
-            // Also a failure to pass the descriptor is an answer: none.
-            if (!peer->reply(message, {}, fds)) (void)peer->reply(message, {});
+            const auto socket = channel->lend(adapter.process());
+            const int fds[] = {socket ? socket->get() : -1};
+            if (!socket || !peer->reply(message, {}, fds)) (void)peer->reply(message, {});
         });
 }
 
@@ -68,26 +90,21 @@ extern "C" {
 using softverbs::CompletionChannel;
 
 ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
-    auto* channel = new (std::nothrow) CompletionChannel;
-    if (!channel) {
-        errno = ENOMEM;
+    const softverbs::CancellationDisabled guard;
+    auto bell = softverbs::Bell::make();
+    if (!bell) {
+        errno = bell.error();
         return nullptr;
     }
-    channel->context = context;
-    channel->refcnt = 0;
-    channel->fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
-    if (channel->fd < 0) {
-        delete channel;
-        return nullptr;
-    }
-    channel->id = softverbs::Context::of(context).adapter->next_channel();
+    auto* channel = new (std::nothrow)
+        CompletionChannel(softverbs::Context::of(context), std::move(*bell));
+    if (!channel) errno = ENOMEM;
     return channel;
 }
 
 int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
     const softverbs::CancellationDisabled guard;
     if (channel->refcnt != 0) return softverbs::also_errno(EBUSY);
-    close(channel->fd);
     delete &CompletionChannel::of(channel);
     return 0;
 }

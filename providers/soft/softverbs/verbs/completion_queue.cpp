@@ -109,6 +109,7 @@ int CompletionQueue::destroy(CompletionQueue* cq) {
 void CompletionQueue::request_event(Arm mode) {
     std::atomic<std::uint64_t>& notify = header_->notify;
     std::uint64_t word = notify.load(std::memory_order_seq_cst);
+    if (static_cast<Arm>(word & 0xff) == Arm::kNone) armed_.fetch_add(1, std::memory_order_relaxed);
     std::uint64_t armed;
     do {
         if (static_cast<Arm>(word & 0xff) == Arm::kAny) return;
@@ -172,15 +173,21 @@ void CompletionQueue::note_overrun() {
 void CompletionQueue::serve_kick() {
     CqHeader& header = *header_;
     if (header.overrun.exchange(0, std::memory_order_acq_rel) != 0) report_overrun();
-    const std::uint32_t deferred = header.deferred_wakes.exchange(0, std::memory_order_acq_rel);
+    const bool is_deferred = header.deferred_wakes.exchange(0, std::memory_order_acq_rel) != 0;
     CompletionChannel* channel = completion_channel();
-    if (deferred != 0 && channel) channel->wake(deferred);
+    if (is_deferred && channel) channel->wake();
     place_payloads();
 }
 
-bool CompletionQueue::take_event() {
+/// A peer may have written any count there.
+bool CompletionQueue::has_event() const {
     const std::uint64_t counted = header_->notify.load(std::memory_order_seq_cst) >> 8;
-    if (counted == events_taken_.load(std::memory_order_relaxed)) return false;
+    const std::uint64_t taken = events_taken_.load(std::memory_order_relaxed);
+    return counted != taken && taken < armed_.load(std::memory_order_relaxed);
+}
+
+bool CompletionQueue::take_event() {
+    if (!has_event()) return false;
     events_taken_.fetch_add(1, std::memory_order_relaxed);
     return true;
 }

@@ -21,23 +21,29 @@ namespace softverbs {
 class CompletionQueue;
 class QueuePair;
 
-/// The descriptor is an eventfd in semaphore mode, so that it counts events and that processes
-/// which got it by SCM_RIGHTS can raise it. It may count more than there are events (a producer
-/// died between two steps), never fewer.
+/// The descriptor is a Bell's: readable while an event may be there. The events themselves are
+/// counted in the queues.
 class CompletionChannel : public ibv_comp_channel {
   public:
     static CompletionChannel& of(ibv_comp_channel* channel) {
         return *static_cast<CompletionChannel*>(channel);
     }
-    std::uint32_t id = 0;  ///< not reused in a process
+    explicit CompletionChannel(Context& context, Bell bell);
+    ~CompletionChannel();
+    const std::uint32_t id;  ///< not reused in a process
     void add(CompletionQueue* cq) EXCLUDES(mutex_);
     void remove(CompletionQueue* cq) EXCLUDES(mutex_);
     /// @return nullptr with errno.
     CompletionQueue* next_event() EXCLUDES(mutex_);
-    void wake(std::uint64_t events = 1);
+    void wake() const { (void)bell_.ring(); }
+    /// A descriptor by which a peer wakes it. Service thread.
+    Result<UniqueFd> lend(Process& process);
 
   private:
     CompletionQueue* take_event() EXCLUDES(mutex_);
+    void stay_readable() EXCLUDES(mutex_);
+    std::string name() const { return "channel-" + std::to_string(id); }
+    Bell bell_;
     support::Mutex mutex_;
     std::vector<CompletionQueue*> queues_ GUARDED_BY(mutex_);
     std::size_t turn_ GUARDED_BY(mutex_) = 0;  ///< so that no queue starves another
@@ -90,6 +96,7 @@ class CompletionQueue : public ExtendableCq {
     }
 
     bool take_event();  ///< one completion event, if one is there
+    bool has_event() const;
     void acknowledge(unsigned events);
 
     std::uint32_t index() const { return index_; }
@@ -161,6 +168,8 @@ class CompletionQueue : public ExtendableCq {
     CompletionRing next_ GUARDED_BY(lock_);
     PollPatience patience_ GUARDED_BY(lock_);
     std::atomic<std::uint64_t> events_taken_{0};
+    /// How often it has been armed: the most events that there can have been.
+    std::atomic<std::uint64_t> armed_{0};
     bool overrun_told_ = false;
     /// A receive has been taken that failed: its queue pair is to be told.
     bool receive_failed_ GUARDED_BY(lock_) = false;

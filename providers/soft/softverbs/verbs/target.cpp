@@ -132,7 +132,7 @@ void Target::kick_cq() const {
 }
 
 void Target::wake_channel() const {
-    if (channel && raise_event(channel->get())) return fault_point(FaultPoint::kChannelRaised);
+    if (channel && ring_bell(channel->get())) return fault_point(FaultPoint::kChannelRaised);
     completions->deferred_wakes.fetch_add(1, std::memory_order_acq_rel);
     kick_cq();
 }

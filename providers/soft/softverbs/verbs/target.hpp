@@ -63,8 +63,7 @@ struct Target {
     CqHeader* completions = nullptr;
     std::uint32_t cq = 0;
     CompletionRing ring;  ///< of `completions`, as last seen
-    std::shared_ptr<UniqueFd>
-        channel;  ///< descriptor of the peer's completion channel, if we have it
+    std::shared_ptr<UniqueFd> channel;  ///< rings the peer's completion channel, if we have it
     /// Whether the kernel copies into and out of the peer's memory for us; else its agent does.
     bool has_process_vm = true;
     std::uint64_t image_address = 0;  ///< ArenaHeader::image_address
