@@ -85,7 +85,7 @@ class FileSink final : public spdlog::sinks::base_sink<spdlog::details::null_mut
         formatter_->format(message, line);
         const std::size_t size = file_.size();
         if (size > 0 && size + line.size() > largest) file_.rename_to(older_names());
-        file_.append({line.data(), line.size()});
+        if (file_.fault().empty()) file_.append({line.data(), line.size()});
     }
     void flush_() override {}
 
@@ -146,18 +146,17 @@ std::string text_of(const Message& message, fmt::format_args arguments) {
 }
 
 /// To where it can be read, once.
-void tell_no_file(const std::string& file, int error) {
+void tell_no_file(const std::string& file, const std::string& cause) {
     static std::atomic<bool> told;
     if (told.exchange(true)) return;
-    const std::string cause = std::generic_category().message(error);
     write_to_stderr(kNoLogFile.level, text_of(kNoLogFile, fmt::make_format_args(file, cause)));
 }
 
 /// @return false where the file cannot be written.
 bool write_to_file(const std::string& file, Level level, const std::string& line) {
     LogFile held(file);
-    if (held.error() != 0) {
-        tell_no_file(file, held.error());
+    if (!held.fault().empty()) {
+        tell_no_file(file, held.fault());
         return false;
     }
     write_to(std::make_shared<FileSink>(held, file), level, line,

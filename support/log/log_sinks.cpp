@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "support/log/log.hpp"
@@ -93,28 +94,36 @@ LogDestinations log_destinations() {
 }
 
 LogFile::LogFile(std::string name) : name_(std::move(name)) {
-    hold();
+    open_file();
 }
 
 LogFile::~LogFile() {
     if (descriptor_ >= 0) close(descriptor_);
 }
 
-void LogFile::hold() {
+/// In a directory that others may write, the name may be anything. A link would have our lines in
+/// another file of this user's; opening a FIFO would wait for a reader.
+void LogFile::open_file() {
+    constexpr int kFlags =
+        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    if (descriptor_ >= 0) close(descriptor_);
+    descriptor_ = open(name_.c_str(), kFlags, 0600);
+    fault_ = descriptor_ < 0 && errno == ELOOP ? "it is a symbolic link" : fault_of_file();
+}
+
+std::string LogFile::fault_of_file() const {
+    struct stat file = {};
+    if (descriptor_ < 0 || fstat(descriptor_, &file) != 0)
+        return std::generic_category().message(errno);
+    if (!S_ISREG(file.st_mode)) return "it is no regular file";
+    if (file.st_uid != geteuid()) return "it belongs to another user";
+    return file.st_nlink <= 1 ? "" : "it has another name as well";
+}
+
+bool LogFile::has_its_name() const {
     struct stat named, held;
-    do {
-        if (descriptor_ >= 0) close(descriptor_);
-        descriptor_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-        int failed = descriptor_ < 0 ? -1 : 0;
-        while (descriptor_ >= 0 && (failed = flock(descriptor_, LOCK_EX)) != 0 && errno == EINTR) {
-        }
-        if (failed != 0) {
-            error_ = errno;
-            return;
-        }
-        // Who held it before may have renamed it.
-    } while (fstat(descriptor_, &held) != 0 || stat(name_.c_str(), &named) != 0 ||
-             held.st_ino != named.st_ino || held.st_dev != named.st_dev);
+    return fstat(descriptor_, &held) == 0 && lstat(name_.c_str(), &named) == 0 &&
+           held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
 std::size_t LogFile::size() const {
@@ -122,7 +131,7 @@ std::size_t LogFile::size() const {
     return fstat(descriptor_, &held) == 0 ? static_cast<std::size_t>(held.st_size) : 0;
 }
 
-void LogFile::append(std::string_view line) {
+void LogFile::append(std::string_view line) const {
     while (!line.empty()) {
         const ssize_t written = write(descriptor_, line.data(), line.size());
         if (written < 0 && errno == EINTR) continue;
@@ -132,10 +141,14 @@ void LogFile::append(std::string_view line) {
 }
 
 void LogFile::rename_to(const std::vector<std::string>& names) {
-    // Most of them may not be there yet.
-    for (std::size_t i = names.size(); i-- > 1;) rename(names[i - 1].c_str(), names[i].c_str());
-    if (!names.empty()) rename(name_.c_str(), names.front().c_str());
-    hold();
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) return;
+    // Whoever held the lock before may have renamed it.
+    if (!names.empty() && has_its_name()) {
+        // Most of them may not be there yet.
+        for (std::size_t i = names.size(); i-- > 1;) rename(names[i - 1].c_str(), names[i].c_str());
+        rename(name_.c_str(), names.front().c_str());
+    }
+    open_file();
 }
 
 }  // namespace support

@@ -18,9 +18,10 @@ struct LogDestinations {
 /// What is wrong with the settings is told once.
 LogDestinations log_destinations();
 
-/// Holds the log file while one line is written, against other threads, libraries and processes
-/// that write the same one and may rename it. A line goes to the end of the file that is held,
-/// whatever its name is by then: a file is never emptied, so no line is lost.
+/// The log file while one line is written. Other threads, libraries and processes write the same
+/// one and may rename it: each line is one write to the end of the file that was opened, whatever
+/// its name is by then, and a file is never emptied, so that no line is lost. It belongs to this
+/// user alone. Nobody can make us wait: not by a lock, and not by a FIFO of that name.
 class LogFile {
   public:
     explicit LogFile(std::string name);
@@ -28,20 +29,22 @@ class LogFile {
     LogFile(const LogFile&) = delete;
     LogFile& operator=(const LogFile&) = delete;
 
-    /// @return 0, or why the file cannot be written, an errno.
-    int error() const { return error_; }
+    /// @return why the file is not written; empty: it is.
+    const std::string& fault() const { return fault_; }
     std::size_t size() const;
-    void append(std::string_view line);
+    void append(std::string_view line) const;
     /// The file gets the first of these names, the file of that name the next, and the last one is
-    /// removed; a new file is held then.
+    /// removed; a new file is written then. Nothing changes while somebody else does the same.
     void rename_to(const std::vector<std::string>& names);
 
   private:
-    void hold();
+    void open_file();
+    std::string fault_of_file() const;
+    bool has_its_name() const;
 
     std::string name_;
     int descriptor_ = -1;
-    int error_ = 0;
+    std::string fault_;
 };
 
 }  // namespace support

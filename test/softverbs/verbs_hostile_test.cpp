@@ -371,11 +371,12 @@ TEST_F(VerbsHostile, CountsEventsThatNobodyAskedFor) {
         auto peer = softverbs::Process::current()->peer_of_qpn(victim.qp_num, Clock::now() + 50s);
         require(peer.has_value(), "the victim is found");
         const ArenaView arena((*peer)->arena(), (*peer)->arena_size());
-        auto* const header = arena.cq(channel.receive<std::uint32_t>());
+        const auto queue = channel.receive<std::uint32_t>();
+        auto* const header = arena.cq(queue);
         require(header != nullptr, "its queue");
         header->notify = std::uint64_t{0xffffffff} << 8;
         header->deferred_wakes = 0xffffffff;
-        softverbs::set_kick(arena.header().cq_kicks, arena.header().cq_kick_summary, 0);
+        softverbs::set_kick(arena.header().cq_kicks, arena.header().cq_kick_summary, queue);
         for (int i = 0; i < 1000; ++i) (*peer)->ring_doorbell();
         channel.meet();
     });

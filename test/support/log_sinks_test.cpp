@@ -2,6 +2,7 @@
 // Where messages go, what the level is at the start, and what is dumped after an error.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <syslog.h>
 
@@ -112,6 +113,46 @@ TEST_F(Log, threads_that_write_one_file_lose_no_line_when_it_is_renamed) {
     for (const auto& entry : std::filesystem::directory_iterator(directory))
         lines += lines_in(content(entry.path()));
     EXPECT_EQ(lines, 1000);
+}
+
+TEST_F(Log, a_file_is_its_users_alone) {
+    const std::string file = directory + "/log";
+    umask(0);
+    setenv("OPENDAT_LOG_FILE", file.c_str(), 1);
+    tell("first");
+    struct stat status = {};
+    ASSERT_EQ(stat(file.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+/// Of another process, here of this one: what it locks holds up no line.
+TEST_F(Log, a_lock_on_the_file_holds_up_no_line) {
+    const std::string file = directory + "/log";
+    setenv("OPENDAT_LOG_FILE", file.c_str(), 1);
+    setenv("OPENDAT_LOG_SIZE", "1", 1);
+    tell("first");
+    const int held = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_EQ(flock(held, LOCK_EX), 0);
+    for (int i = 0; i < 60; ++i) tell("again");
+    EXPECT_EQ(lines_in(content(file)), 61) << "it is not renamed meanwhile";
+    close(held);
+    tell("last");
+    EXPECT_EQ(lines_in(content(file)), 1);
+}
+
+/// Each would have the lines elsewhere, or the program wait.
+TEST_F(Log, what_is_no_file_of_ones_own_is_refused_and_told) {
+    const std::string link = directory + "/link", other = directory + "/other";
+    const std::string fifo = directory + "/fifo", twice = directory + "/twice";
+    std::ofstream(other) << "other\n";
+    ASSERT_EQ(symlink(other.c_str(), link.c_str()), 0);
+    ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+    ASSERT_EQ(::link(other.c_str(), twice.c_str()), 0);
+    for (const std::string& name : {link, fifo, twice, directory}) {
+        setenv("OPENDAT_LOG_FILE", name.c_str(), 1);
+        EXPECT_GE(lines_in(test::captured_stderr([] { tell("here"); })), 1) << name;
+        EXPECT_EQ(content(other), "other\n") << name;
+    }
 }
 
 TEST_F(Log, a_file_that_cannot_be_written_is_told_once_and_the_lines_go_to_stderr) {
