@@ -371,3 +371,14 @@ no_id_comes_twice() {
     fails 2 '--prometheus goes with none of --json, --hang, --watch; ' "$dat_stat" --prometheus --json 1
     fails 2 '--counters goes with the table alone; ' "$dat_stat" --counters --hang 1
 }
+
+@test "what a program calls itself is printed, and no terminal obeys it" {
+    cp "$hanging_ends" "$BATS_TEST_TMPDIR/"$'a\033[2Jb'
+    hanging_ends=$BATS_TEST_TMPDIR/$'a\033[2Jb'
+    start_ends no-receives
+    asked 0 "$client_pid"
+    has stat "^process $client_pid, a\?\[2Jb: "
+    asked 0
+    has stat ' a\?\[2Jb '
+    [ "$(grep -c $'\033' "$BATS_TEST_TMPDIR/stat.out")" -eq 0 ]
+}

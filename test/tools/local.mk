@@ -78,4 +78,4 @@ EXTRA_DIST += %reldir%/dat_regd.bats
 check_PROGRAMS += test/tools/tool_test
 TESTS += test/tools/tool_test
 test_tools_tool_test_SOURCES = %reldir%/tool_test.cpp test/softverbs/fabric_fixture.hpp test/support/process.hpp
-test_tools_tool_test_LDADD = libtestmain.la libsoftverbs_tool.la libsoftverbs_core.la libsupport.la
+test_tools_tool_test_LDADD = libtestmain.la libsoftverbs_tool.la libtools.la libsoftverbs_core.la libsupport.la

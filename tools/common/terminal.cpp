@@ -33,6 +33,12 @@ const char* rendition(Colour colour) {
 
 }  // namespace
 
+std::string printable(std::string text) {
+    for (char& letter : text)
+        if (letter < ' ' || letter > '~') letter = '?';
+    return text;
+}
+
 bool has_colours(std::FILE* stream) {
     const char* unwanted = std::getenv("NO_COLOR");
     return is_terminal(stream) && !(unwanted && *unwanted);

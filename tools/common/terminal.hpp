@@ -17,6 +17,10 @@ bool has_colours(std::FILE* stream);
 /// @return `text`, in colour where `stream` has_colours().
 std::string coloured(std::FILE* stream, Colour colour, const std::string& text);
 
+/// What another process or a file has said, for a terminal that must not obey it: '?' for what is
+/// not printable ASCII.
+std::string printable(std::string text);
+
 /// A line on stderr that is written over by the next one, and gone when the object is; nothing
 /// where stderr is no terminal.
 class Progress {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "tools/common/failure.hpp"
+#include "tools/common/terminal.hpp"
 
 namespace doctor {
 namespace {
@@ -14,14 +15,8 @@ constexpr const char* kSameRelease = "run dat_doctor of the same release on both
 
 }  // namespace
 
-std::string printable(std::string text) {
-    for (char& c : text)
-        if (c < ' ' || c > '~') c = '?';
-    return text;
-}
-
 void Link::send(const std::string& kind, const std::string& text) {
-    std::string line = printable(kind + ' ' + text);
+    std::string line = tools::printable(kind + ' ' + text);
     line.resize(std::min(line.size(), kLongestLine - 1));
     line += '\n';
     tools::send_bytes(socket_, line.data(), line.size(), "a line to the other side",
@@ -35,7 +30,7 @@ std::string Link::next_line() {
         if (end < kLongestLine) {
             const std::string line = received_.substr(0, end);
             received_.erase(0, end + 1);
-            return printable(line);
+            return tools::printable(line);
         }
         if (received_.size() >= kLongestLine)
             throw tools::Failure("receive from the other side", "a line without an end",
@@ -61,7 +56,7 @@ void Link::look() {
            (count = recv(socket_.descriptor(), bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
         received_.append(bytes, static_cast<std::size_t>(count));
     const std::size_t end = received_.find('\n');
-    if (end != std::string::npos) throw_failure(printable(received_.substr(0, end)));
+    if (end != std::string::npos) throw_failure(tools::printable(received_.substr(0, end)));
     // What it has said before it ended is taken first.
     if (count == 0 && end == std::string::npos && received_.size() < kLongestLine)
         throw tools::Failure("the other side", "it has ended", "its part of the transfer",

@@ -37,7 +37,4 @@ class Link {
     std::string received_;  ///< and not yet taken
 };
 
-/// Bytes without meaning to a terminal, as `?`.
-std::string printable(std::string text);
-
 }  // namespace doctor

@@ -20,8 +20,8 @@ std::string to_text(const Finding& finding) {
         tools::coloured(stdout, error ? tools::Colour::kBad : tools::Colour::kWarning,
                         std::string(finding.kind->id) + ' ' + to_text(finding.kind->severity));
     text += std::string(": ") + finding.kind->title + '\n';
-    text += "    found: " + printable(finding.evidence) + '\n';
-    if (!finding.mend.empty()) text += "    mend:  " + printable(finding.mend) + '\n';
+    text += "    found: " + tools::printable(finding.evidence) + '\n';
+    if (!finding.mend.empty()) text += "    mend:  " + tools::printable(finding.mend) + '\n';
     return text;
 }
 

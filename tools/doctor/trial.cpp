@@ -17,6 +17,7 @@
 
 #include "tools/common/clock.hpp"
 #include "tools/common/failure.hpp"
+#include "tools/common/terminal.hpp"
 #include "tools/doctor/transfer.hpp"
 
 namespace doctor {
@@ -114,12 +115,12 @@ std::string evidence_in(const std::string& told) {
     std::istringstream lines(told);
     for (std::string line; std::getline(lines, line);) {
         if (line.starts_with(kOwnLine)) {
-            own = printable(line.substr(1));
+            own = tools::printable(line.substr(1));
             continue;
         }
         const std::size_t open = line.rfind("[DAT"), close = line.rfind(']');
         if (open == std::string::npos || close == std::string::npos || close < open) continue;
-        const std::string id = printable(line.substr(open + 1, close - open - 1));
+        const std::string id = tools::printable(line.substr(open + 1, close - open - 1));
         if (messages.find(id) == std::string::npos) messages += (messages.empty() ? "" : ", ") + id;
     }
     if (messages.empty()) return own;

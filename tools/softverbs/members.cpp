@@ -5,11 +5,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include <cctype>
 #include <chrono>
 #include <fstream>
 
 #include "providers/soft/softverbs/fabric/handshake.hpp"
+#include "tools/common/terminal.hpp"
 
 namespace softverbs::tool {
 namespace {
@@ -22,14 +22,11 @@ struct Asked {
     UniqueFd link;
 };
 
-/// A terminal must not obey a program's name.
 std::string program_of(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
     std::string name;
     if (pid > 0) std::getline(file, name);
-    for (char& letter : name)
-        if (!std::isprint(static_cast<unsigned char>(letter))) letter = '?';
-    return name;
+    return tools::printable(name);
 }
 
 Asked connect_to(const Directory& directory, const Index::MemberInfo& member) {

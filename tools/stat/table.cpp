@@ -5,19 +5,22 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <iterator>
 
 #include "tools/common/terminal.hpp"
 
 namespace stat_tool {
 namespace {
 
-/// Appends to a text.
+/// Appends to a text. Much of it another process has said.
 template <class... Arguments>
 void line(std::string& to, fmt::format_string<const Arguments&...> format,
           const Arguments&... arguments) {
-    fmt::format_to(std::back_inserter(to), format, arguments...);
-    to += '\n';
+    to += tools::printable(fmt::format(format, arguments...)) + '\n';
+}
+
+/// The beginning of a line.
+std::string begin(tools::Colour colour, const std::string& text) {
+    return tools::coloured(stdout, colour, tools::printable(text));
 }
 
 std::string fill_text(std::uint64_t posted, std::uint64_t limit) {
@@ -127,13 +130,12 @@ void add_ia(std::string& to, const Ia& ia, bool counters) {
 
 std::string to_table(const Process& process, bool counters) {
     std::string text;
-    const std::string heading = fmt::format("process {}, {}", process.pid, process.program);
-    if (process.stopped)
-        line(text, "{}: stopped", tools::coloured(stdout, tools::Colour::kHeading, heading));
+    const std::string heading = begin(tools::Colour::kHeading,
+                                      fmt::format("process {}, {}", process.pid, process.program));
+    if (process.stopped) text += heading + ": stopped\n";
     for (const Library& library : process.libraries) {
-        line(text, "{}: {}, ages exact to {}",
-             tools::coloured(stdout, tools::Colour::kHeading, heading), library.file,
-             duration_text(library.resolution_ms));
+        text += heading;
+        line(text, ": {}, ages exact to {}", library.file, duration_text(library.resolution_ms));
         if (library.busy)
             line(text, "  a call that opens or closes an adapter instance has not returned");
         for (const Ia& ia : library.ias) add_ia(text, ia, counters);
@@ -161,14 +163,14 @@ std::string to_list(const std::vector<Process>& processes) {
 std::string to_text(const std::vector<Finding>& findings, std::int64_t limit_ms) {
     std::string text;
     for (const Finding& finding : findings) {
-        line(text, "process {}: {}", finding.pid,
-             tools::coloured(stdout, tools::Colour::kBad, finding.text));
+        text += fmt::format("process {}: {}\n", finding.pid,
+                            begin(tools::Colour::kBad, finding.text));
         line(text, "    {}", finding.next_step);
     }
     if (findings.empty())
-        line(text, "{}",
-             tools::coloured(stdout, tools::Colour::kGood,
-                             fmt::format("nothing has hung for {}", duration_text(limit_ms))));
+        text += begin(tools::Colour::kGood,
+                      fmt::format("nothing has hung for {}", duration_text(limit_ms))) +
+                '\n';
     return text;
 }
 

@@ -5,22 +5,19 @@
 #include <time.h>
 
 #include "support/trace/trace_text.hpp"
+#include "tools/common/terminal.hpp"
 
 namespace tracing {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// Names and labels come from memory that anybody may have written.
-std::string clean(std::string text) {
-    for (char& c : text)
-        if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = '?';
-    return text;
-}
+// Names and labels come from memory that anybody may have written.
+using tools::printable;
 
 std::string quoted(const std::string& text) {
     std::string result = "\"";
-    for (const char c : clean(text)) {
+    for (const char c : printable(text)) {
         if (c == '"' || c == '\\') result += '\\';
         result += c;
     }
@@ -34,7 +31,7 @@ std::string name_of(std::size_t source) {
 }
 
 std::string file_name(const std::string& path) {
-    return clean(path.substr(path.rfind('/') + 1));
+    return printable(path.substr(path.rfind('/') + 1));
 }
 
 const char* side_name(support::TraceSide side) {
@@ -67,9 +64,9 @@ std::size_t event_count(const Library& library) {
 }
 
 std::string source_line(std::size_t number, const Snapshot& snapshot) {
-    return fmt::format("{}: {}{}{}\n", name_of(number), clean(snapshot.source),
-                       snapshot.program.empty() ? "" : ", " + clean(snapshot.program),
-                       snapshot.host.empty() ? "" : " on " + clean(snapshot.host));
+    return fmt::format("{}: {}{}{}\n", name_of(number), printable(snapshot.source),
+                       snapshot.program.empty() ? "" : ", " + printable(snapshot.program),
+                       snapshot.host.empty() ? "" : " on " + printable(snapshot.host));
 }
 
 std::string heading(std::span<const Snapshot> snapshots, const Timeline& timeline) {
@@ -143,9 +140,9 @@ std::string to_table(std::span<const Snapshot> snapshots, const Timeline& timeli
         const std::string thread = event.thread->name.empty() ? "" : " " + event.thread->name;
         text +=
             fmt::format("{} {} {}{} {:4} {}{}\n", time_text(event.time_ns), name_of(event.source),
-                        event.thread->id, clean(thread), side_name(event.library->side),
+                        event.thread->id, printable(thread), side_name(event.library->side),
                         connection ? fmt::format("[{}] ", *connection + 1) : "",
-                        clean(support::to_text(*event.record)));
+                        printable(support::to_text(*event.record)));
     }
     return text;
 }
