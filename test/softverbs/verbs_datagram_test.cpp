@@ -6,6 +6,7 @@
 
 #include <endian.h>
 
+#include <fstream>
 #include <map>
 
 #include "test/support/sanitizer.hpp"
@@ -614,6 +615,34 @@ TEST_F(VerbsDatagram, PlacesEachMessageForAReceiverThatOnlyWatchesItsBuffer) {
     for (const std::uint32_t length : kLengths) EXPECT_EQ(host.wait().byte_len, kHeader + length);
     child.channel().meet();
     EXPECT_EQ(child.wait(), 0);
+}
+
+std::size_t resident_bytes() {
+    std::ifstream file("/proc/self/statm");
+    std::size_t all = 0, resident = 0;
+    file >> all >> resident;
+    return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// Destinations that nobody has, one after the other: those of long ago are forgotten, and one that
+/// is there is found again.
+TEST_F(VerbsDatagram, RemembersNoMoreDestinationsThanItHasRoomFor) {
+    if (kAddressSanitizer || kThreadSanitizer) GTEST_SKIP() << "the sanitizer keeps freed memory";
+    constexpr std::uint32_t kNobody = 0x700000;
+    constexpr std::size_t kMost = 24 << 20;
+    Host host;
+    Datagrams qp(host);
+    ibv_ah* const by = qp.handle();
+    const auto send_to = [&](std::uint32_t number) {
+        ASSERT_EQ(qp.send(1, {host.sge(0, 8)}, {.to = number, .by = by}), 0);
+        EXPECT_EQ(host.wait().wr_id, 1u);
+    };
+    const std::size_t before = resident_bytes();
+    for (std::uint32_t i = 0; i < 100000; ++i) send_to(kNobody + i);
+    EXPECT_LT(resident_bytes(), before + kMost);
+    ASSERT_EQ(qp.receive(4, {host.sge(8192, 256)}), 0);
+    ASSERT_EQ(qp.send(1, {host.sge(0, 8)}, {.to = qp.number(), .by = by, .flags = 0}), 0);
+    EXPECT_EQ(host.wait().wr_id, 4u);
 }
 
 TEST_F(VerbsDatagram, DropsThePayloadOfADatagramWhoseMemoryIsDeregisteredBeforeThePoll) {

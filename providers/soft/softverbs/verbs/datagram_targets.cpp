@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/softverbs/verbs/datagram_targets.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
@@ -61,6 +62,7 @@ DatagramTarget& DatagramTargets::find(std::uint32_t qp_num) {
     if (!recent.target || recent.qp_num != qp_num) {
         auto known = targets_.find(qp_num);
         if (known == targets_.end()) {
+            if (targets_.size() >= kMostDatagramTargets) make_room();
             // Without memory for the question nobody waits for the answer.
             ask(qp_num);
             known = targets_.emplace(qp_num, std::make_unique<DatagramTarget>()).first;
@@ -68,6 +70,7 @@ DatagramTarget& DatagramTargets::find(std::uint32_t qp_num) {
         recent = {qp_num, known->second.get()};
     }
     DatagramTarget& target = *recent.target;
+    target.last_use = ++uses_;
     const bool is_outdated =
         target.state == DatagramTarget::State::kBound
             ? !target.is_current()
@@ -75,6 +78,7 @@ DatagramTarget& DatagramTargets::find(std::uint32_t qp_num) {
     if (is_outdated) {
         ask(qp_num);
         target = DatagramTarget{};
+        target.last_use = uses_;
     }
     return target;
 }
@@ -122,17 +126,35 @@ void DatagramTargets::leave_placement() {
     }
 }
 
-void DatagramTargets::forget(const Peer& peer) {
+template <class IsGone>
+void DatagramTargets::forget_if(const IsGone& is_gone) {
     for (auto at = targets_.begin(); at != targets_.end();) {
-        const bool is_of_peer = at->second->state == DatagramTarget::State::kBound &&
-                                at->second->target.peer.get() == &peer;
-        if (!is_of_peer) {
+        if (!is_gone(*at->second)) {
             ++at;
             continue;
         }
-        recent_[at->first % kRecent] = {};
+        Recent& recent = recent_[at->first % kRecent];
+        if (recent.qp_num == at->first) recent = {};
         at = targets_.erase(at);
     }
+}
+
+/// Of n, those that none of the last n / 2 messages went to, and so at least half of them: who sends
+/// to ever new numbers does not pay for each.
+void DatagramTargets::make_room() {
+    const std::uint64_t recent_uses = targets_.size() / 2;
+    const std::uint64_t last_old = uses_ - std::min(uses_, recent_uses);
+    forget_if([last_old](DatagramTarget& target) {
+        if (target.last_use > last_old) return false;
+        if (target.state == DatagramTarget::State::kBound) target.unplaced.leave(target.target);
+        return true;
+    });
+}
+
+void DatagramTargets::forget(const Peer& peer) {
+    forget_if([&peer](const DatagramTarget& target) {
+        return target.state == DatagramTarget::State::kBound && target.target.peer.get() == &peer;
+    });
 }
 
 }  // namespace softverbs

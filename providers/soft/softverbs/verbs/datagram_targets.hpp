@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The queue pairs that a datagram queue pair has sent to. Finding one for the first time takes the
-/// service thread; what is sent meanwhile waits in the send queue.
+/// service thread; what is sent meanwhile waits in the send queue. Those that it has not sent to
+/// for the longest time are forgotten when there are too many.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -17,6 +18,8 @@ namespace softverbs {
 class QueuePair;
 
 inline constexpr std::uint32_t kDatagramMtu = 4096;
+/// The most that one queue pair remembers: some megabytes.
+inline constexpr std::size_t kMostDatagramTargets = 16384;
 
 /// Where a message lies until it is polled.
 struct alignas(64) DatagramSlot {
@@ -34,6 +37,7 @@ struct DatagramTarget {
         kAbsent,  ///< there was nobody of this number
     };
     State state = State::kAsked;
+    std::uint64_t last_use = 0;
     Deadline ask_again{};  ///< kAbsent: not before
     Target target;         ///< kBound
     /// Of a private ring, or of each section of a shared receive queue.
@@ -73,10 +77,15 @@ class DatagramTargets {
 
   private:
     void ask(std::uint32_t qp_num);
+    void make_room();
+    /// @param is_gone (DatagramTarget&): whether to forget it.
+    template <class IsGone>
+    void forget_if(const IsGone& is_gone);
 
     static constexpr std::size_t kRecent = 64;
     QueuePair& qp_;
     std::unordered_map<std::uint32_t, std::unique_ptr<DatagramTarget>> targets_;
+    std::uint64_t uses_ = 0;
     /// Those used last, by the number's low bits: no map for each message.
     struct Recent {
         std::uint32_t qp_num = 0;
