@@ -13,7 +13,7 @@ thread_local std::uint32_t Adapter::Working::of_this_thread[2];
 
 Result<std::uint32_t> Adapter::take_qp_num() {
     constexpr std::uint32_t kEnough = 8;
-    if (free_qps_.size() == 0 || (free_qps_.size() < kIndexRest && blocks_ < kEnough)) {
+    if (free_qps_.size() == 0 || (free_qps_.size() < kQueuePairRest && blocks_ < kEnough)) {
         if (blocks_ == kMaxQpBlocks) return tl::unexpected<int>(ENOMEM);
         const std::uint32_t place = blocks_;
         const std::uint64_t bytes = kQpsPerBlock * sizeof(QpEntry);
@@ -73,6 +73,25 @@ void Adapter::remove(SharedReceiveQueue*, std::uint32_t index) {
 std::int64_t Adapter::choose_mr() {
     support::MutexLock lock(region_mutex);
     return mr_numbers_.take();
+}
+
+/// The copy of the last key in the arena is for peers' messages.
+std::uint32_t Adapter::new_key(std::uint32_t index, std::uint32_t kept) {
+    constexpr std::uint32_t kGenerations = 1u << kKeyIndexShift;
+    constexpr std::uint32_t kSmallest = 1u << 8;
+    // The first starts anywhere, so that a guessed or old key is unlikely to fit.
+    constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;
+    MrEntry& own = own_keys_[index];
+    const std::uint32_t last = own.last_key.load(std::memory_order_relaxed);
+    const std::uint64_t mixed =
+        (view_.header().nonce ^ (index + std::uint64_t{1}) * kMultiplier) * kMultiplier;
+    const std::uint32_t place = last == 0 ? static_cast<std::uint32_t>(mixed >> 40)
+                                          : (last | kept) % kGenerations - kSmallest + 1;
+    const std::uint32_t key =
+        index << kKeyIndexShift | (kSmallest + place % (kGenerations - kSmallest));
+    own.last_key.store(key, std::memory_order_relaxed);
+    view_.mr(key).last_key.store(key, std::memory_order_relaxed);
+    return key;
 }
 
 Result<std::uint32_t> Adapter::take_mr() {

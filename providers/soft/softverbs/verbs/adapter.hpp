@@ -37,6 +37,11 @@ struct MemoryRegion;
 inline constexpr std::uint32_t kMaxPds = 1 << 16;
 inline constexpr std::uint32_t kMaxAhs = 1 << 20;
 
+/// The same for regions and windows, and for queue pairs: a name from the past comes back late, at
+/// the price of some megabytes where a program makes ever new ones.
+inline constexpr std::uint32_t kRegionRest = 1 << 16;
+inline constexpr std::uint32_t kQueuePairRest = 1 << 10;
+
 /// Counts objects that need no number, up to what the device says it has. Control path only.
 class ObjectCount {
   public:
@@ -143,6 +148,9 @@ class Adapter {
     /// @return index of a free memory-region entry, or an errno.
     Result<std::uint32_t> take_mr() EXCLUDES(region_mutex);
     void return_mr(std::uint32_t index) EXCLUDES(region_mutex);
+    /// @return a key that the entry, whose user the caller is, has not had for long.
+    /// @param kept bits of the key that the next one is to differ beyond.
+    std::uint32_t new_key(std::uint32_t index, std::uint32_t kept = 0);
     /// Waits for threads of ours that are taking completions out, and may be placing payloads.
     void pass_pollers() EXCLUDES(region_mutex);
 
@@ -261,7 +269,7 @@ class Adapter {
     std::shared_ptr<PeerPages> own_pages_;
     OwnPages image_page_;                              ///< ArenaHeader::image_address
     NumberQueue free_qps_ GUARDED_BY(mutex){kMaxQps};  ///< by index
-    NumberPool mr_numbers_ GUARDED_BY(region_mutex){kMaxMrs};
+    NumberPool mr_numbers_ GUARDED_BY(region_mutex){kMaxMrs, kRegionRest};
     ObjectTable<CompletionQueue> cqs_{kMaxCqs};  ///< changed with mutex and region_mutex held
     ObjectTable<SharedReceiveQueue> srqs_ GUARDED_BY(mutex){kMaxSrqs};
     using KnownPages = std::map<MemberId, std::weak_ptr<PeerPages>>;

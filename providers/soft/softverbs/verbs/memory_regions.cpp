@@ -38,16 +38,6 @@ void note_end(MrEntry& entry) {
     entry.ended_by = getpid();
 }
 
-std::uint32_t next_key(std::uint32_t last, std::uint32_t index, std::uint64_t nonce) {
-    // The generation starts anywhere, so that a guessed or old key is unlikely to fit.
-    constexpr std::uint32_t kGenerations = 1u << kKeyIndexShift;
-    constexpr std::uint32_t kSmallest = 1u << 8;
-    std::uint32_t generation = last % kGenerations;
-    if (last == 0) generation = static_cast<std::uint32_t>((nonce ^ (nonce >> 24) * index) >> 8);
-    generation = std::max((generation + 1) % kGenerations, kSmallest);
-    return index << kKeyIndexShift | generation;
-}
-
 namespace {
 
 constexpr unsigned kRemoteChanges = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
@@ -65,12 +55,10 @@ int check_request(const Registration& request) {
     return check_memory(request.address, request.length, (access & IBV_ACCESS_LOCAL_WRITE) != 0);
 }
 
-/// A key that the region's entry of the table has not had for long.
 std::uint32_t new_key(const MemoryRegion& mr, Adapter& adapter) {
-    MrEntry& entry = adapter.view().mr(mr.index << kKeyIndexShift);
-    entry.last_key = next_key(entry.last_key, mr.index, adapter.view().header().nonce);
-    entry.ended.store(0, std::memory_order_seq_cst);
-    return entry.last_key;
+    const std::uint32_t key = adapter.new_key(mr.index);
+    adapter.view().mr(key).ended.store(0, std::memory_order_seq_cst);
+    return key;
 }
 
 /// Decides the path of the pages. May allocate, and so is called without locks.

@@ -120,7 +120,4 @@ void note_end(MrEntry& entry);
 /// Copies what a key permits, but for the key itself.
 void copy_terms(MrEntry& to, const MrEntry& from);
 
-/// @return the next key of an entry of the table, whose last key was `last` (0: none yet).
-std::uint32_t next_key(std::uint32_t last, std::uint32_t index, std::uint64_t nonce);
-
 }  // namespace softverbs

@@ -160,13 +160,10 @@ MemoryWindow* MemoryWindow::create(ProtectionDomain& pd, ibv_mw_type type) {
         errno = index.error();
         return nullptr;
     }
-    MrEntry& entry = adapter.view().mr(*index << kKeyIndexShift);
     // The part that the window keeps for its life differs from that of the entry's last user.
-    const std::uint32_t last = entry.last_key | kTag;
-    entry.last_key = next_key(entry.last_key ? last : 0, *index, adapter.view().header().nonce);
     window->context = pd.context;
     window->pd = &pd;
-    window->rkey = entry.last_key;
+    window->rkey = adapter.new_key(*index, kTag);
     window->handle = window->index_ = *index;
     window->base_ = window->rkey & ~kTag;
     window->type = type;

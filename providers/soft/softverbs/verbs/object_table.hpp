@@ -41,18 +41,20 @@ class NumberQueue {
 class NumberPool {
   public:
     /// Throws std::bad_alloc.
-    explicit NumberPool(std::uint32_t limit) : limit_(limit), free_(limit) {}
+    /// @param rest how many freed numbers wait before the first of them is used again.
+    explicit NumberPool(std::uint32_t limit, std::uint32_t rest = kIndexRest)
+        : limit_(limit), rest_(rest), free_(limit) {}
     /// @return -1 when all are taken.
     std::int64_t take() {
         const bool is_used_again =
-            free_.size() > kIndexRest || (free_.size() != 0 && fresh_ == limit_);
+            free_.size() > rest_ || (free_.size() != 0 && fresh_ == limit_);
         if (is_used_again) return free_.pop();
         return fresh_ < limit_ ? std::int64_t{fresh_++} : -1;
     }
     void put(std::uint32_t number) { free_.push(number); }
 
   private:
-    const std::uint32_t limit_;
+    const std::uint32_t limit_, rest_;
     std::uint32_t fresh_ = 0;  ///< none from here on has been taken yet
     NumberQueue free_;
 };
