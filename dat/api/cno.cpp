@@ -5,6 +5,7 @@
 
 using dat::call;
 using dat::call_ia;
+using dat::call_waiting;
 
 DAT_RETURN dat_cno_create(DAT_IA_HANDLE ia_handle, DAT_OS_WAIT_PROXY_AGENT agent,
                           DAT_CNO_HANDLE* cno_handle) {
@@ -28,8 +29,8 @@ DAT_RETURN dat_cno_query(DAT_CNO_HANDLE cno_handle, DAT_CNO_PARAM_MASK cno_param
 
 DAT_RETURN dat_cno_wait(DAT_CNO_HANDLE cno_handle, DAT_TIMEOUT timeout,
                         DAT_EVD_HANDLE* evd_handle) {
-    return call<&DAT_PROVIDER::cno_wait_func>(DAT_INVALID_HANDLE_CNO, cno_handle, timeout,
-                                              evd_handle);
+    return call_waiting<&DAT_PROVIDER::cno_wait_func>(DAT_INVALID_HANDLE_CNO, cno_handle, timeout,
+                                                      evd_handle);
 }
 
 DAT_RETURN dat_cno_trigger(DAT_CNO_HANDLE cno_handle, DAT_EVD_HANDLE* evd_handle) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "dat/registry/ia_handles.hpp"
+#include "dat/registry/waits.hpp"
 #include "support/trace/trace_slots.hpp"
 
 namespace dat {
@@ -70,6 +71,13 @@ DAT_RETURN call_object(DAT_RETURN_SUBTYPE kind, DAT_HANDLE given, DAT_HANDLE han
 template <auto function, class... Arguments>
 DAT_RETURN call(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... arguments) {
     return call_object<function>(kind, handle, handle, arguments...);
+}
+
+/// The same for a call that waits, perhaps for ever.
+template <auto function, class... Arguments>
+DAT_RETURN call_waiting(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... arguments) {
+    const WaitInProvider wait;
+    return call<function>(kind, handle, arguments...);
 }
 
 /// The same for a call on an IA, whose handle is an integer here and a pointer in the provider.

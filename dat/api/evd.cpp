@@ -5,6 +5,7 @@
 
 using dat::call;
 using dat::call_ia;
+using dat::call_waiting;
 
 DAT_RETURN dat_evd_create(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
                           DAT_CNO_HANDLE cno_handle, DAT_EVD_FLAGS evd_flags,
@@ -26,8 +27,8 @@ DAT_RETURN dat_evd_modify_cno(DAT_EVD_HANDLE evd_handle, DAT_CNO_HANDLE cno_hand
 
 DAT_RETURN dat_evd_wait(DAT_EVD_HANDLE evd_handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                         DAT_EVENT* event, DAT_COUNT* nmore) {
-    return call<&DAT_PROVIDER::evd_wait_func>(DAT_INVALID_HANDLE_EVD_REQUEST, evd_handle, timeout,
-                                              threshold, event, nmore);
+    return call_waiting<&DAT_PROVIDER::evd_wait_func>(DAT_INVALID_HANDLE_EVD_REQUEST, evd_handle,
+                                                      timeout, threshold, event, nmore);
 }
 
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT* event) {

@@ -13,5 +13,6 @@ libregistry_la_SOURCES = \
     %reldir%/open_failure.cpp %reldir%/open_failure.hpp \
     %reldir%/provider_errors.cpp %reldir%/provider_errors.hpp \
     %reldir%/provider_library.cpp %reldir%/provider_library.hpp \
-    %reldir%/registry.cpp %reldir%/registry.hpp
+    %reldir%/registry.cpp %reldir%/registry.hpp \
+    %reldir%/waits.cpp %reldir%/waits.hpp
 libregistry_la_LIBADD = libsupport.la -ldl

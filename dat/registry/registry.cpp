@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "dat/registry/ia_handles.hpp"
+#include "dat/registry/waits.hpp"
 #include "support/base/limits.hpp"
 #include "support/base/made_node.hpp"
 #include "support/log/log.hpp"
@@ -209,8 +210,10 @@ std::string Registry::try_candidate(Entry& entry, const Candidate& candidate) {
     return {};
 }
 
+/// Who waits may wait in another library; this one is then mapped for nothing.
 void Registry::unload(ProviderLibrary library, const Entry& entry) {
-    if (!forget_registrations(library.module(), entry)) library.keep_mapped();
+    const bool is_registered = !forget_registrations(library.module(), entry);
+    if (is_registered || Waits::any()) library.keep_mapped();
 }
 
 /// What a library registered and did not remove must not outlive its code.
