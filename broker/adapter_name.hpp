@@ -3,6 +3,8 @@
 /// Names and sizes of adapters, as tables and the messages of dat_regd hold them.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +19,11 @@ inline constexpr std::uint32_t kMostEntries = 65536;
 inline constexpr std::size_t kNameRoom = 256;
 /// Prefix of the files of tables.
 inline constexpr std::string_view kFilePrefix = "registrations-";
+
+/// Adapters are told apart by their GUID too: that of soft0 is its fabric's.
+inline std::string adapter_name(const char* device, std::uint64_t guid) {
+    return fmt::format("{}-{:016x}", device, guid);
+}
 
 /// @return whether it may be part of a file's name.
 inline bool is_file_name(const std::string& adapter) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "broker/client.hpp"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -23,12 +22,6 @@ using support::Setting;
 /// How often is looked whether what could not go is idle now.
 constexpr Time kNextLook = 1000000;
 constexpr Time kPerMillisecond = 1000000;
-
-/// Adapters are told apart by their GUID too: that of soft0 is its fabric's.
-std::string adapter_name(const Ia& ia) {
-    const std::uint64_t guid = ibv_get_device_guid(ia.context()->device);
-    return fmt::format("{}-{:016x}", ibv_get_device_name(ia.context()->device), guid);
-}
 
 /// Of an owner that does not do so itself: stopped, or hung.
 bool end_registration(void* by_device, std::int32_t pid, std::uint32_t key) {
@@ -56,7 +49,9 @@ Client::~Client() {
 
 DAT_RETURN Client::join(Ia& ia, Mode mode, ProcessState& process) {
     const std::string name = ia.provider.info.ia_name;
-    const std::string adapter = adapter_name(ia);
+    ibv_device* const device = ia.context()->device;
+    const std::string adapter =
+        adapter_name(ibv_get_device_name(device), ibv_get_device_guid(device));
     Client* client = process.first_client;
     while (client && client->adapter_ != adapter) client = client->next_;
     if (!client) {

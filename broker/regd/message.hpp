@@ -33,7 +33,7 @@ struct Message {
     std::uint32_t magic;
     Kind kind;
     char adapter[kNameRoom];
-    Amount capacity;  ///< bytes 0: no limit
+    Amount capacity;  ///< not of a report; bytes 0: no limit
     Amount used, wanted;
     /// Of a report: that is obeyed; kUnlimited before the first one came.
     Amount budget;

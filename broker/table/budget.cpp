@@ -13,7 +13,6 @@ regd::Message report_of(State& state) REQUIRES(state.lock) {
     const Sums& sums = table.header->sums;
     regd::Message report = regd::make(regd::Kind::kReport, state.adapter);
     const auto bytes = [](std::uint64_t number) { return std::min(number, regd::kMostBytes); };
-    report.capacity = {table.capacity_entries, bytes(table.capacity_bytes)};
     report.used = {sums.entries, bytes(sums.bytes)};
     report.wanted = {sums.waiting_entries, bytes(sums.waiting_bytes)};
     report.grace = table.grace;

@@ -50,6 +50,28 @@ start() {
     "$regd" --status | grep -qE "^adapter0 +$(id -u) .* 7 +2 +0 +7$"
 }
 
+@test "dat_regd takes an adapter's registrations from its device, and shares out no adapter that is no device" {
+    softverbs=$TOP_BUILDDIR/softverbs
+    "$softverbs" run "$regd" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+    daemon=$!
+    # ibv_devices prints the GUID in the order of the network.
+    guid=$("$softverbs" run ibv_devices | awk '$1 == "soft0" { print $2 }' | fold -w2 | tac | tr -d '\n')
+    clients=()
+    for adapter in adapter0 "soft0-$guid"; do
+        "$TOP_BUILDDIR/test/tools/regd_client" "$BATS_TEST_TMPDIR/clients" "$OPENDAT_REGD_SOCKET" "$adapter" 3>&- &
+        clients+=($!)
+    done
+    for _ in $(seq 600); do
+        "$regd" --status --json >"$BATS_TEST_TMPDIR/json" || echo '{"users": []}' >"$BATS_TEST_TMPDIR/json"
+        jq -e '.users | length == 1 and .[0].used_entries == 2' "$BATS_TEST_TMPDIR/json" >/dev/null && break
+        sleep 0.1
+    done
+    kill "${clients[@]}"
+    cat "$BATS_TEST_TMPDIR/json" "$BATS_TEST_TMPDIR/errors"
+    jq -e --arg name "soft0-$guid" '.users[0] | .adapter == $name and .capacity_entries == 65536 and .budget_entries == 65536' \
+        "$BATS_TEST_TMPDIR/json"
+}
+
 @test "dat_regd --status says so when none answers, and a second one when there is one" {
     run -1 "$regd" --status
     [[ $output == "dat_regd: no dat_regd answers at $OPENDAT_REGD_SOCKET: "* ]]

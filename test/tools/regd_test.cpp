@@ -48,45 +48,86 @@ TEST(RegdArbiter, LosesNothingOfTheCapacity) {
 
 Message report(std::uint64_t used, std::uint64_t wanted, std::uint64_t obeyed) {
     Message message = dapl::memory::regd::make(regd::Kind::kReport, kAdapter);
-    message.capacity = {8, 0};
     message.used = {used, 0};
     message.wanted = {wanted, 0};
     message.budget = {obeyed, regd::kUnlimited};
     return message;
 }
 
+/// Of every adapter, whatever its name.
+regd_tool::Rules rules_with(std::uint64_t entries) {
+    regd_tool::Rules rules;
+    rules.capacity = {entries, 0};
+    return rules;
+}
+
 TEST(RegdArbiter, AUserGetsNoMoreBeforeAnotherHasComeDown) {
-    Arbiter arbiter({});
-    auto orders = arbiter.report(1, 100, 10, report(8, 5, regd::kUnlimited));
+    Arbiter arbiter(rules_with(8));
+    auto orders = arbiter.report(1, 100, 10, report(8, 5, regd::kUnlimited), 0);
     ASSERT_EQ(orders.size(), 1u);
     EXPECT_EQ(orders[0].budget.budget.entries, 8u);
-    orders = arbiter.report(2, 200, 20, report(0, 5, regd::kUnlimited));
+    orders = arbiter.report(2, 200, 20, report(0, 5, regd::kUnlimited), 0);
     ASSERT_EQ(orders.size(), 2u);
     EXPECT_EQ(orders[0].client, 1u);
     EXPECT_EQ(orders[0].budget.budget.entries, 4u) << "recalled";
     EXPECT_EQ(orders[1].budget.budget.entries, 0u) << "nothing is free yet";
     EXPECT_EQ(arbiter.adapters().at(kAdapter).recalls, 1u);
-    orders = arbiter.report(2, 200, 20, report(0, 5, 0));
+    orders = arbiter.report(2, 200, 20, report(0, 5, 0), 0);
     EXPECT_TRUE(orders.empty());
-    orders = arbiter.report(1, 100, 10, report(6, 5, 4));
+    orders = arbiter.report(1, 100, 10, report(6, 5, 4), 0);
     ASSERT_EQ(orders.size(), 1u) << "six are still used";
     EXPECT_EQ(orders[0].budget.budget.entries, 2u);
-    orders = arbiter.report(1, 100, 10, report(4, 5, 4));
+    orders = arbiter.report(1, 100, 10, report(4, 5, 4), 0);
     ASSERT_EQ(orders.size(), 1u);
     EXPECT_EQ(orders[0].client, 2u);
     EXPECT_EQ(orders[0].budget.budget.entries, 4u);
 }
 
+TEST(RegdArbiter, WhatIsClaimedAndNotGivenBackIsLentOut) {
+    Arbiter arbiter(rules_with(8));
+    Message claim = report(8, 5, regd::kUnlimited);
+    claim.grace = 3600 * kSecond;
+    arbiter.report(1, 100, 10, claim, 0);
+    auto orders = arbiter.report(2, 200, 20, report(0, 5, 0), kSecond);
+    ASSERT_EQ(orders.size(), 2u);
+    EXPECT_EQ(orders[1].budget.budget.entries, 0u) << "he has time to come down";
+    EXPECT_TRUE(arbiter.report(1, 100, 10, claim, 2 * kSecond).empty());
+    EXPECT_TRUE(arbiter.pass(10 * kSecond).empty());
+    orders = arbiter.pass(15 * kSecond);
+    ASSERT_EQ(orders.size(), 1u) << "his grace is not the others'";
+    EXPECT_EQ(orders[0].client, 2u);
+    EXPECT_EQ(orders[0].budget.budget.entries, 4u);
+    EXPECT_TRUE(arbiter.report(3, 100, 11, claim, 16 * kSecond).size() == 1)
+        << "another connection of his gets no other budget, and no time again";
+    EXPECT_TRUE(arbiter.pass(16 * kSecond).empty());
+    EXPECT_EQ(arbiter.adapters().at(kAdapter).users[1].budget.entries, 4u);
+}
+
+TEST(RegdArbiter, NoClientSaysHowMuchAnAdapterHas) {
+    regd_tool::Rules rules;
+    rules.entries_of = [](const std::string& name) { return name == kAdapter ? 6u : 0u; };
+    Arbiter arbiter(rules);
+    Message message = report(1, 1, regd::kUnlimited);
+    message.capacity = {1, 1};
+    auto orders = arbiter.report(1, 100, 10, message, 0);
+    ASSERT_EQ(orders.size(), 1u);
+    EXPECT_EQ(orders[0].budget.budget.entries, 6u) << "the device's";
+    EXPECT_EQ(orders[0].budget.budget.bytes, regd::kUnlimited);
+    snprintf(message.adapter, sizeof message.adapter, "made_up");
+    EXPECT_TRUE(arbiter.report(1, 100, 10, message, 0).empty());
+    EXPECT_EQ(arbiter.adapters().size(), 1u) << "nothing is kept of what no device is";
+}
+
 TEST(RegdArbiter, WhatAUserHasWhomNobodySpeaksForCountsForAWhile) {
-    Arbiter arbiter({});
-    arbiter.report(1, 100, 10, report(6, 0, 8));
-    arbiter.report(2, 200, 20, report(0, 8, 0));
+    Arbiter arbiter(rules_with(8));
+    arbiter.report(1, 100, 10, report(6, 0, 8), 0);
+    arbiter.report(2, 200, 20, report(0, 8, 0), 0);
     arbiter.leave(1, 1000);
-    auto orders = arbiter.report(2, 200, 20, report(0, 8, 0));
+    auto orders = arbiter.report(2, 200, 20, report(0, 8, 0), 0);
     ASSERT_EQ(orders.size(), 1u);
     EXPECT_EQ(orders[0].budget.budget.entries, 2u);
-    EXPECT_TRUE(arbiter.forget(1001).empty());
-    orders = arbiter.forget(1000 + 60 * kSecond);
+    EXPECT_TRUE(arbiter.pass(1001).empty());
+    orders = arbiter.pass(1000 + 60 * kSecond);
     ASSERT_EQ(orders.size(), 1u);
     EXPECT_EQ(orders[0].budget.budget.entries, 8u);
 }
@@ -96,33 +137,33 @@ TEST(RegdArbiter, TheAdministratorsCapacityAndWeightsHold) {
     rules.capacity = {4, 0};
     rules.weights[200] = 3;
     Arbiter arbiter(rules);
-    arbiter.report(1, 100, 10, report(0, 8, 0));
-    arbiter.report(2, 200, 20, report(0, 8, 0));
-    arbiter.report(1, 100, 10, report(0, 8, 1));
-    arbiter.report(2, 200, 20, report(0, 8, 3));
+    arbiter.report(1, 100, 10, report(0, 8, 0), 0);
+    arbiter.report(2, 200, 20, report(0, 8, 0), 0);
+    arbiter.report(1, 100, 10, report(0, 8, 1), 0);
+    arbiter.report(2, 200, 20, report(0, 8, 3), 0);
     const auto& users = arbiter.adapters().at(kAdapter).users;
     EXPECT_EQ(users[0].budget.entries, 1u);
     EXPECT_EQ(users[1].budget.entries, 3u);
 }
 
 TEST(RegdArbiter, OneUsersMadeUpAdaptersKeepNobodyElseOut) {
-    Arbiter arbiter({});
+    Arbiter arbiter(rules_with(8));
     Message made_up = report(0, 1, regd::kUnlimited);
     for (int i = 0; i < 10000; ++i) {
         snprintf(made_up.adapter, sizeof made_up.adapter, "made_up%d", i);
-        arbiter.report(1, 100, 10, made_up);
+        arbiter.report(1, 100, 10, made_up, 0);
     }
     EXPECT_EQ(arbiter.adapters().size(), 64u);
-    EXPECT_TRUE(arbiter.report(1, 100, 10, report(1, 1, regd::kUnlimited)).empty());
-    const auto orders = arbiter.report(2, 200, 20, report(1, 1, regd::kUnlimited));
+    EXPECT_TRUE(arbiter.report(1, 100, 10, report(1, 1, regd::kUnlimited), 0).empty());
+    const auto orders = arbiter.report(2, 200, 20, report(1, 1, regd::kUnlimited), 0);
     ASSERT_EQ(orders.size(), 1u);
     EXPECT_EQ(orders[0].budget.budget.entries, 8u);
     snprintf(made_up.adapter, sizeof made_up.adapter, "made_up%d", 0);
-    EXPECT_EQ(arbiter.report(2, 200, 20, made_up).size(), 2u) << "those of others are not his";
-    EXPECT_TRUE(arbiter.report(1, 100, 10, made_up).empty());
+    EXPECT_EQ(arbiter.report(2, 200, 20, made_up, 0).size(), 2u) << "those of others are not his";
+    EXPECT_TRUE(arbiter.report(1, 100, 10, made_up, 0).empty());
     arbiter.leave(1, 0);
-    arbiter.forget(60 * kSecond);
-    EXPECT_FALSE(arbiter.report(3, 100, 10, report(1, 1, regd::kUnlimited)).empty());
+    arbiter.pass(60 * kSecond);
+    EXPECT_FALSE(arbiter.report(3, 100, 10, report(1, 1, regd::kUnlimited), 0).empty());
 }
 
 TEST(RegdMessage, OnlyWhatCanBeIsTaken) {
@@ -141,7 +182,7 @@ TEST(RegdMessage, OnlyWhatCanBeIsTaken) {
     EXPECT_TRUE(refused([](Message& m) { m.adapter[0] = '\0'; }));
     EXPECT_TRUE(refused([](Message& m) { m.adapter[0] = '/'; }));
     EXPECT_TRUE(refused([](Message& m) { memset(m.adapter, 'a', sizeof m.adapter); }));
-    EXPECT_TRUE(refused([](Message& m) { m.capacity.entries = 0; }));
+    EXPECT_TRUE(refused([](Message& m) { m.kind = regd::Kind::kRow; }));
     EXPECT_TRUE(refused([](Message& m) { m.capacity.entries = 1u << 20; }));
     EXPECT_TRUE(refused([](Message& m) { m.used.bytes = ~std::uint64_t{0}; }));
     EXPECT_TRUE(refused([](Message& m) { m.wanted.entries = ~std::uint64_t{0}; }));
@@ -152,7 +193,8 @@ TEST(RegdMessage, OnlyWhatCanBeIsTaken) {
 /// A daemon in a process of its own.
 class Daemon {
   public:
-    Daemon(const std::string& socket, const std::string& directory, regd_tool::Rules rules = {})
+    Daemon(const std::string& socket, const std::string& directory,
+           regd_tool::Rules rules = rules_with(8))
         : socket_(socket), rules_(std::move(rules)) {
         start(directory);
     }
@@ -233,8 +275,8 @@ TEST(Regd, TellsWhoReportsHowMuchItMayUse) {
     SKIP_UNDER_THREAD_SANITIZER;
     const Place place, elsewhere;
     const std::string socket = place.path() + "/socket";
-    Daemon daemon(socket, elsewhere.path());
-    auto broker = *Broker::join(place.path(), kAdapter, terms(5), Member{1, socket});
+    Daemon daemon(socket, elsewhere.path(), rules_with(5));
+    auto broker = *Broker::join(place.path(), kAdapter, terms(8), Member{1, socket});
     take(*broker);
     EXPECT_TRUE(eventually([&] {
         broker->work();
@@ -315,7 +357,7 @@ TEST(Regd, TheStatusHasEveryRowHoweverManyThereAreAndASlowReaderDelaysNobody) {
     constexpr int kRows = 3000;
     const Place place;
     const std::string socket = place.path() + "/socket";
-    regd_tool::Rules rules;
+    regd_tool::Rules rules = rules_with(8);
     rules.adapters_per_user = kRows;
     Daemon daemon(socket, "/nonexistent", rules);
     auto reporter = dapl::memory::regd::connect_to(socket);

@@ -6,8 +6,11 @@
 namespace regd_tool {
 namespace {
 
-/// For a process that takes the lease, and with it the word, when another one of its user has died.
+/// For a process that takes the lease, and with it the word, when another one of its user has died,
+/// and for a report to come.
 constexpr Time kPatience = 3'000'000'000;
+/// A user's grace is his own affair; others wait no longer than this for what is theirs.
+constexpr Time kLongestGrace = 10'000'000'000;
 
 using Numbers = std::vector<std::uint64_t>;
 
@@ -15,15 +18,32 @@ using Numbers = std::vector<std::uint64_t>;
 using Part = std::uint64_t Amount::*;
 
 /// What a user may be using: what he has, and what he still believes that he may take.
-std::uint64_t counted(const User& user, Part part, std::uint64_t capacity) {
+std::uint64_t believed(const User& user, Part part, std::uint64_t capacity) {
     const std::uint64_t obeyed =
         user.client == 0 ? 0 : std::min(user.report.budget.*part, capacity);
     const std::uint64_t told = user.told && user.client != 0 ? user.budget.*part : 0;
     return std::max({user.report.used.*part, obeyed, told});
 }
 
+/// Of one who has not come down in time, no more than he may have.
+std::uint64_t counted(const User& user, Part part, std::uint64_t capacity, Time time) {
+    const std::uint64_t all = believed(user, part, capacity);
+    const bool is_late = user.due != 0 && user.due <= time;
+    return is_late ? std::min(all, user.budget.*part) : all;
+}
+
+/// When a user who has just been told his budget has to have come down to it; 0: he need not.
+Time due_of(const User& user, const Amount& capacity, Time time) {
+    const bool is_above =
+        believed(user, &Amount::entries, capacity.entries) > user.budget.entries ||
+        (capacity.bytes != 0 && believed(user, &Amount::bytes, capacity.bytes) > user.budget.bytes);
+    if (!is_above) return 0;
+    if (user.due != 0) return user.due;
+    return time + std::min<Time>(user.report.grace, kLongestGrace) + kPatience;
+}
+
 /// New budgets of one kind. None shrinks below its target, and none grows beyond what is free.
-Numbers budgets(const Adapter& adapter, const Rules& rules, Part part) {
+Numbers budgets(const Adapter& adapter, const Rules& rules, Part part, Time time) {
     const std::uint64_t capacity = adapter.capacity.*part;
     Numbers wanted, targets, result;
     std::vector<std::uint32_t> weights;
@@ -33,16 +53,17 @@ Numbers budgets(const Adapter& adapter, const Rules& rules, Part part) {
         // One who has gone keeps what he has, and gets no more.
         wanted.push_back(user.client == 0 ? user.report.used.*part : std::min(asks, capacity));
         weights.push_back(rules.weight_of(user.id));
-        all += counted(user, part, capacity);
+        all += counted(user, part, capacity, time);
     }
     targets = share_out(capacity, wanted, weights);
     for (std::size_t i = 0; i < targets.size(); ++i) {
-        const std::uint64_t others = all - counted(adapter.users[i], part, capacity);
+        const std::uint64_t own = counted(adapter.users[i], part, capacity, time);
+        const std::uint64_t others = all - own;
         const std::uint64_t free = capacity > others ? capacity - others : 0;
         const std::uint64_t present = adapter.users[i].told ? adapter.users[i].budget.*part : 0;
         result.push_back(std::min(targets[i], std::max(present, free)));
         // What is given here is not free for those behind.
-        all = others + std::max(result[i], counted(adapter.users[i], part, capacity));
+        all = others + std::max(result[i], own);
     }
     return result;
 }
@@ -108,18 +129,28 @@ long Arbiter::count_adapters(uid_t user) const {
     });
 }
 
-std::vector<Arbiter::Order> Arbiter::balance(const std::string& name, Adapter& adapter) const {
-    const Numbers entries = budgets(adapter, rules_, &Amount::entries);
-    const Numbers bytes = adapter.capacity.bytes == 0 ? Numbers(adapter.users.size(), kUnlimited)
-                                                      : budgets(adapter, rules_, &Amount::bytes);
+std::uint64_t Arbiter::entries_of(const std::string& adapter) const {
+    if (rules_.capacity.entries != 0) return rules_.capacity.entries;
+    return rules_.entries_of ? rules_.entries_of(adapter) : 0;
+}
+
+std::vector<Arbiter::Order> Arbiter::balance(const std::string& name, Adapter& adapter,
+                                             Time time) const {
+    const Numbers entries = budgets(adapter, rules_, &Amount::entries, time);
+    const Numbers bytes = adapter.capacity.bytes == 0
+                              ? Numbers(adapter.users.size(), kUnlimited)
+                              : budgets(adapter, rules_, &Amount::bytes, time);
     std::vector<Order> orders;
     for (std::size_t i = 0; i < adapter.users.size(); ++i) {
         User& user = adapter.users[i];
         const Amount budget{entries[i], bytes[i]};
-        if (user.client == 0 || (user.told && user.budget == budget)) continue;
-        adapter.recalls += budget.entries < user.report.used.entries;
+        if (user.client == 0) continue;
+        const bool is_news = !user.told || user.budget != budget;
         user.budget = budget;
         user.told = true;
+        user.due = due_of(user, adapter.capacity, time);
+        if (!is_news) continue;
+        adapter.recalls += budget.entries < user.report.used.entries;
         Message message = dapl::memory::regd::make(Kind::kBudget, name);
         message.capacity = adapter.capacity;
         message.budget = budget;
@@ -130,24 +161,25 @@ std::vector<Arbiter::Order> Arbiter::balance(const std::string& name, Adapter& a
 }
 
 std::vector<Arbiter::Order> Arbiter::report(std::uint64_t client, uid_t user, pid_t process,
-                                            const Message& message) {
+                                            const Message& message, Time time) {
     const std::string name = message.adapter;
     const auto found = adapters_.find(name);
     User* known = found == adapters_.end() ? nullptr : find(found->second, user);
     // Each user has a limit of his own: nobody's made-up names keep others out.
     if (!known && count_adapters(user) >= rules_.adapters_per_user) return {};
+    // Neither do made-up capacities: a client's own limit holds for its own table alone.
+    const Amount capacity =
+        known ? found->second.capacity : Amount{entries_of(name), rules_.capacity.bytes};
+    if (capacity.entries == 0) return {};
     Adapter& adapter = adapters_[name];
-    if (adapter.users.empty())
-        adapter.capacity = {
-            rules_.capacity.entries != 0 ? rules_.capacity.entries : message.capacity.entries,
-            rules_.capacity.bytes != 0 ? rules_.capacity.bytes : message.capacity.bytes};
+    adapter.capacity = capacity;
     if (!known) known = &adapter.users.emplace_back();
     if (known->client != client) known->told = false;
     known->id = user;
     known->process = process;
     known->client = client;
     known->report = message;
-    return balance(name, adapter);
+    return balance(name, adapter, time);
 }
 
 void Arbiter::leave(std::uint64_t client, Time time) {
@@ -156,19 +188,22 @@ void Arbiter::leave(std::uint64_t client, Time time) {
             if (user.client == client) {
                 user.client = 0;
                 user.told = false;
-                user.forgotten_at = time + user.report.grace + kPatience;
+                user.forgotten_at = time + kPatience;
             }
 }
 
-std::vector<Arbiter::Order> Arbiter::forget(Time time) {
+std::vector<Arbiter::Order> Arbiter::pass(Time time) {
     std::vector<Order> orders;
     for (auto it = adapters_.begin(); it != adapters_.end();) {
         auto& [name, adapter] = *it;
         const std::size_t gone = std::erase_if(adapter.users, [&](const User& user) {
             return user.client == 0 && user.forgotten_at <= time;
         });
-        if (gone != 0)
-            for (Order& order : balance(name, adapter)) orders.push_back(order);
+        const bool has_late = std::any_of(
+            adapter.users.begin(), adapter.users.end(),
+            [time](const User& user) { return user.due != 0 && user.due <= time; });
+        if (gone != 0 || has_late)
+            for (Order& order : balance(name, adapter, time)) orders.push_back(order);
         it = adapter.users.empty() ? adapters_.erase(it) : std::next(it);
     }
     return orders;

@@ -14,6 +14,7 @@
 #include "broker/table/table_layout.hpp"
 #include "support/settings/settings.hpp"
 #include "tools/common/options.hpp"
+#include "tools/regd/devices.hpp"
 #include "tools/regd/leader.hpp"
 #include "tools/regd/server.hpp"
 #include "tools/regd/status.hpp"
@@ -45,9 +46,9 @@ tools::CommandLine command_line(Options& options) {
         "SIGTERM.\n"
         "  dat_regd             serves, in the foreground\n"
         "  dat_regd --status    shows what the running one has given to whom",
-        {{"--bytes", "BYTES", "may be registered with each adapter [what its first user says]",
+        {{"--bytes", "BYTES", "may be registered with each adapter [any number]",
           tools::number(options.rules.capacity.bytes, 1, 1LL << 52)},
-         {"--entries", "NUMBER", "registrations of each adapter [what its first user says]",
+         {"--entries", "NUMBER", "registrations of each adapter [what its device has]",
           tools::number(options.rules.capacity.entries, 1, dapl::memory::kMostEntries)},
          {"-j,--json", nullptr, "with --status: print a JSON document", tools::flag(options.json)},
          {"--socket", "FILE", "where it listens [OPENDAT_REGD_SOCKET]",
@@ -85,7 +86,10 @@ int serve(const Options& options) {
     const support::UniqueFd stop(signalfd(-1, &signals, SFD_CLOEXEC));
     if (!stop.valid()) throw std::runtime_error("signalfd failed");
     make_directory(options.socket);
-    regd_tool::Server server(options.socket, options.rules);
+    regd_tool::Devices devices;
+    regd_tool::Rules rules = options.rules;
+    rules.entries_of = [&devices](const std::string& name) { return devices.entries_of(name); };
+    regd_tool::Server server(options.socket, rules);
     regd_tool::Leaders leaders(dapl::memory::directory_path(geteuid()), options.socket);
     server.run(stop.get(), [&leaders] { leaders.look(); });
     return 0;

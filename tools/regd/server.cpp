@@ -92,7 +92,7 @@ void Server::run(int stop, const std::function<void()>& now_and_then) {
         if (polled[0].revents != 0) return;
         serve_clients(polled.data() + 2);
         if (polled[1].revents != 0) accept_one();
-        carry_out(arbiter_.forget(dapl::memory::now()));
+        carry_out(arbiter_.pass(dapl::memory::now()));
     }
 }
 
@@ -155,7 +155,8 @@ bool Server::serve(Client& client, const pollfd& polled) {
 bool Server::obey(Client& client, const Message& message) {
     switch (message.kind) {
         case Kind::kReport:
-            carry_out(arbiter_.report(client.number, client.who.uid, client.who.pid, message));
+            carry_out(arbiter_.report(client.number, client.who.uid, client.who.pid, message,
+                                      dapl::memory::now()));
             return true;
         case Kind::kStatus:
             begin_status(client);

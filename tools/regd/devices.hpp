@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// How many registrations the RDMA devices of this machine have.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "broker/broker.hpp"
+
+namespace regd_tool {
+
+class Devices {
+  public:
+    /// @param adapter its name and GUID, as clients report it. @return 0 where no device has them.
+    std::uint64_t entries_of(const std::string& adapter);
+
+  private:
+    void read();
+
+    std::map<std::string, std::uint64_t> entries_;
+    dapl::memory::Time next_reading_ = 0;
+};
+
+}  // namespace regd_tool
