@@ -82,13 +82,10 @@ DAT_RETURN wait_on(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT thresho
         return with_evd(handle, [=](Evd& evd) {
             if (!event) return bad_argument(4);
             if (!more) return bad_argument(5);
-            Ia& ia = evd.ia;
-            const std::uint64_t id = evd.id();
+            const std::uint64_t id = evd.id();  // the EVD may be freed as soon as wait() is done
             const DAT_RETURN code =
                 evd.wait<brokered>(timeout, threshold, old_cancel_state, event, more);
             if (code == DAT_SUCCESS && support::data_path_traced()) trace_taken(id, *event);
-            tell_watermarks(ia);
-            if constexpr (brokered) ia.registrations->settle();
             return code;
         });
     });

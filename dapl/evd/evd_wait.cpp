@@ -9,6 +9,7 @@
 
 #include <cerrno>
 
+#include "broker/registrations.hpp"
 #include "dapl/adapter/ia.hpp"
 #include "dapl/adapter/refusal.hpp"
 #include "dapl/base/guard.hpp"
@@ -118,13 +119,14 @@ DAT_RETURN Evd::wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_st
         counters.count_alone(DCNT_EVD_WAIT);
         set(kWaiter, true);
     }
+    // Until it ends nobody can free the EVD, or close the IA, that the rest works with.
+    Waiting waiting(*this, old_cancel_state);
     FailedTransfer failed;
-    DAT_RETURN code;
-    {
-        Waiting waiting(*this, old_cancel_state);
-        code = wait_for<brokered>(threshold, Deadline(timeout), waiting, event, more, &failed);
-    }
+    const DAT_RETURN code =
+        wait_for<brokered>(threshold, Deadline(timeout), waiting, event, more, &failed);
     break_connection(failed);
+    tell_watermarks(ia);
+    if constexpr (brokered) ia.registrations->settle();
     return code;
 }
 

@@ -6,6 +6,8 @@
 #include <dat2/udat.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -53,8 +55,18 @@ class Dat {
 
     DAT_RETURN open(const std::string& name, DAT_IA_HANDLE* ia, DAT_UINT32 major = 2) const {
         DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        return open(name, ia, &async, major);
+    }
+    DAT_RETURN open(const std::string& name, DAT_IA_HANDLE* ia, DAT_EVD_HANDLE* async,
+                    DAT_UINT32 major = 2) const {
         return function<decltype(dat_ia_openv)>("dat_ia_openv")(const_cast<char*>(name.c_str()), 8,
-                                                                &async, ia, major, 0, DAT_FALSE);
+                                                                async, ia, major, 0, DAT_FALSE);
+    }
+    DAT_RETURN wait(DAT_EVD_HANDLE evd) const {
+        DAT_EVENT event;
+        DAT_COUNT more;
+        return function<decltype(dat_evd_wait)>("dat_evd_wait")(evd, DAT_TIMEOUT_INFINITE, 1,
+                                                                &event, &more);
     }
     DAT_RETURN close_ia(DAT_IA_HANDLE ia) const {
         return function<decltype(dat_ia_close)>("dat_ia_close")(ia, DAT_CLOSE_ABRUPT_FLAG);
@@ -234,6 +246,30 @@ TEST(Registry, OpensAndClosesFromSeveralThreadsAndUnloadsAtTheLastClose) {
         for (std::thread& thread : threads) thread.join();
         test::require(failures == 0, "each open and close succeeds");
         test::require(!is_mapped("fake_provider.so"), "the library is unloaded");
+    });
+    EXPECT_EQ(child.wait(), 0);
+}
+
+TEST(Registry, KeepsALibraryMappedInWhichAThreadStillWaits) {
+    test::Child child([](test::Channel&) {
+        int ours[2];
+        char byte = 0;
+        test::require(socketpair(AF_UNIX, SOCK_STREAM, 0, ours) == 0, "a pair of sockets");
+        setenv("PROBE_HOLD_FD", std::to_string(ours[1]).c_str(), 1);
+        const Dat dat(record("a", "waits"));
+        DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        test::require(dat.open("a", &ia, &async) == DAT_SUCCESS, "opened");
+        std::thread waiter([&] {
+            test::require(dat.wait(async) == DAT_INVALID_STATE, "the waiter returns");
+        });
+        test::require(read(ours[0], &byte, 1) == 1, "the thread waits in the provider");
+        test::require(dat.close_ia(ia) == DAT_SUCCESS, "closed");
+        test::require(is_mapped("fake_provider.so"), "the library is still mapped");
+        test::require(write(ours[0], &byte, 1) == 1, "the thread is let go");
+        waiter.join();
+        test::require(dat.open("a", &ia) == DAT_SUCCESS, "opened again");
+        test::require(dat.close_ia(ia) == DAT_SUCCESS, "closed again");
     });
     EXPECT_EQ(child.wait(), 0);
 }

@@ -16,6 +16,8 @@
  *   extension          offers extensions
  *   query=CODE         ia_query answers this code
  *   marker             ia_open says whose fake_provider_marker() it calls
+ *   waits              evd_wait on the async EVD writes a byte to the socket that PROBE_HOLD_FD
+ *                      names, and returns when it has read one from there
  *
  * Variants without one of the functions, or with a name that nobody defines, are made by renaming
  * on the compiler's command line.
@@ -29,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -51,6 +54,9 @@ struct instance {
     char params[MAX_PARAMS];
     int close_refused;
     int in_use;
+    struct {
+        DAT_PROVIDER* provider; /* word 0 of every EVD */
+    } async_evd;
 };
 
 static struct instance instances[MAX_INSTANCES];
@@ -127,7 +133,6 @@ static void give_back(struct instance* self) {
 
 static DAT_RETURN ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDLE* async,
                           DAT_IA_HANDLE* ia) {
-    static int async_evd;
     struct instance* self = find(name);
     SAY("ia_open %s qlen %d async %s", name, qlen, !async ? "null" : *async ? "given" : "none");
     if (!self) self = &instances[0];
@@ -135,7 +140,7 @@ static DAT_RETURN ia_open(const DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EVD_HANDL
         SAY("marker is %s", fake_provider_marker() == instances ? "its own" : "another's");
     const DAT_RETURN code = code_of(self, "refuse=", DAT_SUCCESS);
     if (code != DAT_SUCCESS) return code;
-    if (async) *async = &async_evd;
+    if (async) *async = &self->async_evd;
     *ia = self;
     return DAT_SUCCESS;
 }
@@ -179,6 +184,21 @@ static DAT_RETURN ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags) {
     return DAT_SUCCESS;
 }
 
+/* May be in here long after its IA was closed: touches nothing of the instance then. */
+static DAT_RETURN evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
+                           DAT_EVENT* event, DAT_COUNT* nmore) {
+    const char* fd = getenv("PROBE_HOLD_FD");
+    char byte = 0;
+    (void)evd;
+    (void)timeout;
+    (void)threshold;
+    (void)event;
+    (void)nmore;
+    if (!fd || write(atoi(fd), &byte, 1) != 1 || read(atoi(fd), &byte, 1) != 1)
+        return DAT_INTERNAL_ERROR;
+    return DAT_INVALID_STATE;
+}
+
 static DAT_RETURN extended(DAT_HANDLE handle, DAT_EXTENDED_OP op, va_list arguments) {
     (void)handle;
     (void)arguments;
@@ -191,11 +211,13 @@ static DAT_RETURN enter(const DAT_PROVIDER_INFO* info, const char* name, const c
     if (!self) return DAT_INSUFFICIENT_RESOURCES;
     snprintf(self->params, sizeof self->params, "%s", params);
     self->provider = &self->table;
+    self->async_evd.provider = &self->table;
     self->table.device_name = self->info.ia_name;
     self->table.ia_open_func = ia_open;
     self->table.ia_query_func = ia_query;
     self->table.ia_close_func = ia_close;
     self->table.handle_extendedop_func = extended;
+    if (parameter(self, "waits")) self->table.evd_wait_func = evd_wait;
     const DAT_RETURN code = dat_registry_add_provider(&self->table, &self->info);
     SAY("registered %s: %#x", name, code);
     return code;

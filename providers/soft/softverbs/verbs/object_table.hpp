@@ -10,7 +10,7 @@
 
 namespace softverbs {
 
-/// Freed numbers wait until there are more of them than this.
+/// Freed numbers wait until there are more of them than this, unless a pool says otherwise.
 inline constexpr std::uint32_t kIndexRest = 64;
 
 /// Numbers in the order in which they came, each once: a list whose links are in a table, so that
