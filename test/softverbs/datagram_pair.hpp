@@ -28,13 +28,18 @@ class Datagrams {
         require(to(IBV_QPS_RTR) == 0, "RTR");
         require(to(IBV_QPS_RTS, IBV_QP_SQ_PSN) == 0, "RTS");
     }
-    ~Datagrams() {
-        for (ibv_ah* ah : handles_) ibv_destroy_ah(ah);
-        ibv_destroy_qp(qp_);
-    }
+    ~Datagrams() { destroy(); }
     Datagrams(const Datagrams&) = delete;
     Datagrams& operator=(const Datagrams&) = delete;
 
+    /// May be called again after a failure.
+    int destroy() {
+        for (ibv_ah* ah : handles_) ibv_destroy_ah(ah);
+        handles_.clear();
+        const int cause = qp_ ? ibv_destroy_qp(qp_) : 0;
+        if (cause == 0) qp_ = nullptr;
+        return cause;
+    }
     ibv_qp* get() const { return qp_; }
     std::uint32_t number() const { return qp_->qp_num; }
 

@@ -37,6 +37,7 @@ verbs_tests = \
     test/softverbs/verbs_death_test \
     test/softverbs/verbs_kill_test \
     test/softverbs/verbs_hostile_test \
+    test/softverbs/verbs_scribbles_test \
     test/softverbs/verbs_fault_points_test \
     test/softverbs/verbs_atomic_lock_test \
     test/softverbs/verbs_end_registration_test \
@@ -95,6 +96,10 @@ test_softverbs_verbs_death_test_LDADD = $(verbs_test_libs)
 fault_test_headers = %reldir%/fault_survivor.hpp %reldir%/fault_traffic.hpp $(verbs_test_headers)
 test_softverbs_verbs_hostile_test_SOURCES = %reldir%/verbs_hostile_test.cpp test/support/raw_member.hpp $(verbs_test_headers)
 test_softverbs_verbs_hostile_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_scribbles_test_SOURCES = %reldir%/verbs_scribbles_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
+test_softverbs_verbs_scribbles_test_LDADD = $(verbs_test_libs)
+LONG_TESTS += %reldir%/scribbles.bats
+EXTRA_DIST += %reldir%/scribbles.bats
 test_softverbs_verbs_kill_test_SOURCES = %reldir%/verbs_kill_test.cpp $(fault_test_headers)
 test_softverbs_verbs_kill_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_fault_points_test_SOURCES = %reldir%/verbs_fault_points_test.cpp $(fault_test_headers)

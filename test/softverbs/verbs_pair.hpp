@@ -99,17 +99,16 @@ class Host {
         ibv_query_port(context, 1, &port);
         ibv_query_gid(context, 1, 0, &gid);
     }
-    ~Host() {
-        if (srq) ibv_destroy_srq(srq);
-        ibv_destroy_cq(cq);
-        if (channel) ibv_destroy_comp_channel(channel);
-        ibv_dereg_mr(mr);
-        ibv_dealloc_pd(pd);
-        ibv_close_device(context);
-    }
+    ~Host() { destroy(); }
     Host(const Host&) = delete;
     Host& operator=(const Host&) = delete;
 
+    /// May be called again after a failure. @return 0 when nothing is left.
+    int destroy() {
+        return end(srq, ibv_destroy_srq) + end(cq, ibv_destroy_cq) +
+               end(channel, ibv_destroy_comp_channel) + end(mr, ibv_dereg_mr) +
+               end(pd, ibv_dealloc_pd) + end(context, ibv_close_device);
+    }
     /// Waits for one completion. @throws at the deadline.
     ibv_wc wait() {
         const auto end = Clock::now() + kDeadline;
@@ -141,6 +140,15 @@ class Host {
     ibv_srq* srq = nullptr;
     ibv_port_attr port{};
     union ibv_gid gid {};
+
+  private:
+    template <class Object>
+    static int end(Object*& object, int (*destroy)(Object*)) {
+        if (!object) return 0;
+        const int cause = destroy(object);
+        if (cause == 0) object = nullptr;
+        return cause;
+    }
 };
 
 /// What the two ends tell each other.
@@ -197,12 +205,16 @@ class Qp {
         require(qp_ != nullptr, "a queue pair is made");
         require(init(access) == 0, "INIT");
     }
-    ~Qp() {
-        if (qp_) ibv_destroy_qp(qp_);
-    }
+    ~Qp() { destroy(); }
     Qp(const Qp&) = delete;
     Qp& operator=(const Qp&) = delete;
 
+    /// May be called again after a failure.
+    int destroy() {
+        const int cause = qp_ ? ibv_destroy_qp(qp_) : 0;
+        if (cause == 0) qp_ = nullptr;
+        return cause;
+    }
     ibv_qp* get() const { return qp_; }
     Address address() const {
         return {qp_->qp_num, host_.port.lid, host_.mr->rkey, host_.address()};
