@@ -7,10 +7,14 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <memory>
+
+#include "support/base/report.hpp"
 
 namespace support {
 namespace {
@@ -34,22 +38,42 @@ std::string fault_of(const struct stat& status, uid_t owner) {
     return {};
 }
 
+struct Naming {
+    const char* prefix;
+    const char* settings;
+};
+constexpr Naming kNaming[] = {
+    {"softverbs", "SOFTVERBS_FABRIC"},
+    {"opendat", "OPENDAT_STATUS_DIRECTORY and OPENDAT_REGISTRATION_DIRECTORY"}};
+
+void report_once(PrivateDirectory::Purpose purpose, const std::string& usual,
+                 const std::string& chosen) {
+    static std::atomic<bool> is_reported[std::size(kNaming)];
+    const auto index = static_cast<std::size_t>(purpose);
+    if (!is_reported[index].exchange(true))
+        report<kDirectoryElsewhere>(usual, chosen, kNaming[index].settings);
+}
+
 }  // namespace
 
-std::string PrivateDirectory::default_path(std::string_view prefix, uid_t user) {
+std::string PrivateDirectory::default_path(Purpose purpose, uid_t user) {
     constexpr int kNames = 4;
+    const char* const prefix = kNaming[static_cast<std::size_t>(purpose)].prefix;
     const bool shared_memory = access("/dev/shm", W_OK | X_OK) == 0;
     const std::string first =
         fmt::format("{}/{}-{}", shared_memory ? "/dev/shm" : "/tmp", prefix, user);
-    std::string unused;
+    std::string chosen;
     for (int number = 1; number <= kNames; ++number) {
         std::string path = number == 1 ? first : fmt::format("{}-{}", first, number);
         struct stat status = {};
         const bool exists = lstat(path.c_str(), &status) == 0;
-        if (exists && status.st_uid == user) return path;
-        if (!exists && unused.empty()) unused = path;
+        const bool is_owned = exists && status.st_uid == user;
+        if (is_owned || (!exists && chosen.empty())) chosen = std::move(path);
+        if (is_owned) break;
     }
-    return unused.empty() ? first : unused;
+    if (chosen.empty()) return first;
+    if (chosen != first && user == geteuid()) report_once(purpose, first, chosen);
+    return chosen;
 }
 
 PrivateDirectory::Result<PrivateDirectory> PrivateDirectory::open(const std::string& path) {

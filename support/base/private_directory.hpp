@@ -28,10 +28,12 @@ class PrivateDirectory {
     template <class T>
     using Result = tl::expected<T, Fault>;
 
-    /// @return /dev/shm/PREFIX-USER, where there is no /dev/shm /tmp/PREFIX-USER. Where another
-    /// user has made that, the first of PREFIX-USER-2 to -4 that is the user's, else that is
-    /// nobody's: all processes of the user find the same one.
-    static std::string default_path(std::string_view prefix, uid_t user);
+    enum class Purpose { kFabric, kStatus };
+    /// @return /dev/shm/PREFIX-USER, where there is no /dev/shm /tmp/PREFIX-USER; PREFIX is
+    /// "softverbs" or "opendat". Where another user has made that, the first of PREFIX-USER-2 to -4
+    /// that is the user's, else that is nobody's: all processes of the user find the same one. A
+    /// user whose own it is is told so, once.
+    static std::string default_path(Purpose purpose, uid_t user);
     /// Makes it with mode 0700 where it is missing. It is refused when it is a link or no
     /// directory, belongs to somebody else, or others may enter it.
     static Result<PrivateDirectory> open(const std::string& path);

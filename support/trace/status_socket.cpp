@@ -30,7 +30,8 @@ pid_t process_of(std::string_view entry) {
 
 std::string directory_path(uid_t user) {
     const std::string chosen = setting_text(Setting::kStatusDirectory);
-    return chosen.empty() ? PrivateDirectory::default_path("opendat", user) : chosen;
+    return chosen.empty() ? PrivateDirectory::default_path(PrivateDirectory::Purpose::kStatus, user)
+                          : chosen;
 }
 
 std::string to_text(const Name& name) {

@@ -94,6 +94,28 @@ TEST_F(PrivateDirectory, of_another_user_than_the_expected_one_is_refused) {
     EXPECT_NE(opened.error().why.find("belongs to user"), std::string::npos);
 }
 
+TEST_F(PrivateDirectory, has_the_next_name_where_another_user_has_made_the_first_and_says_so_once) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+    constexpr uid_t kUser = 61235;
+    constexpr auto kStatus = support::PrivateDirectory::Purpose::kStatus;
+    const std::string first = support::PrivateDirectory::default_path(kStatus, kUser);
+    ASSERT_EQ(mkdir(first.c_str(), 0700), 0) << first;
+    Child child([&](Channel&) {
+        unsetenv("OPENDAT_STATUS_DIRECTORY");
+        require(setuid(kUser) == 0, "another user");
+        const std::string told = captured_stderr([&] {
+            for (int i = 0; i < 2; ++i)
+                require(sockets::directory_path(kUser) == first + "-2", "the next name");
+        });
+        const auto at = told.find("DAT312");
+        require(at != std::string::npos && told.find("DAT312", at + 1) == std::string::npos,
+                "reported once: " + told);
+        require(told.find("OPENDAT_STATUS_DIRECTORY") != std::string::npos, "with the setting");
+    });
+    EXPECT_EQ(child.wait(), 0);
+    EXPECT_EQ(rmdir(first.c_str()), 0);
+}
+
 TEST_F(PrivateDirectory, sockets_of_dead_processes_are_removed_and_no_others) {
     const auto directory = support::PrivateDirectory::open(path);
     ASSERT_TRUE(directory);

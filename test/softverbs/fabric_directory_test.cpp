@@ -95,7 +95,8 @@ TEST(FabricDirectory, AnotherUserCannotUseIt) {
 TEST(FabricDirectory, HasTheNextNameForAllProcessesOfAUserWhereAnotherUserHasMadeTheFirst) {
     if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
     constexpr uid_t kUser = 61234;
-    const std::string first = support::PrivateDirectory::default_path("softverbs", kUser);
+    constexpr auto kFabric = support::PrivateDirectory::Purpose::kFabric;
+    const std::string first = support::PrivateDirectory::default_path(kFabric, kUser);
     const std::string second = first + "-2";
     ASSERT_EQ(mkdir(first.c_str(), 0700), 0) << first;
     const auto join = [&](Channel& channel) {
@@ -121,7 +122,7 @@ TEST(FabricDirectory, HasTheNextNameForAllProcessesOfAUserWhereAnotherUserHasMad
         EXPECT_EQ(other.channel().receive<std::uint64_t>(), hash);
         // The first name is free again: those who come find the others where they are.
         EXPECT_EQ(rmdir(first.c_str()), 0);
-        EXPECT_EQ(support::PrivateDirectory::default_path("softverbs", kUser), second);
+        EXPECT_EQ(support::PrivateDirectory::default_path(kFabric, kUser), second);
         one.channel().meet();
         other.channel().meet();
         EXPECT_EQ(one.wait(), 0);

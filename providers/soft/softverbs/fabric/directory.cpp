@@ -5,7 +5,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 
 #include "support/base/limits.hpp"
@@ -33,32 +32,17 @@ tl::unexpected<int> failure(const std::string& path,
     return tl::unexpected(fault.error);
 }
 
-std::string set_path() {
-    return support::setting_text(support::Setting::kSoftverbsFabric);
-}
-
-/// Says once that the default is not the usual one.
-void report_default(const std::string& path) {
-    static std::atomic<bool> is_reported{false};
-    const std::string usual = fmt::format("/softverbs-{}", geteuid());
-    if (path.ends_with(usual)) return;
-    const std::string folder = path.substr(0, path.rfind('/'));
-    if (!is_reported.exchange(true))
-        support::report<support::kFabricElsewhere>(folder + usual, path);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Directory>> Directory::open() {
-    const std::string path = chosen_path();
-    if (set_path().empty()) report_default(path);
-    return open(path);
+    return open(chosen_path());
 }
 
 std::string Directory::chosen_path() {
-    std::string chosen = set_path();
+    std::string chosen = support::setting_text(support::Setting::kSoftverbsFabric);
     if (!chosen.empty()) return chosen;
-    return support::PrivateDirectory::default_path("softverbs", geteuid());
+    return support::PrivateDirectory::default_path(support::PrivateDirectory::Purpose::kFabric,
+                                                   geteuid());
 }
 
 Result<std::unique_ptr<Directory>> Directory::open(const std::string& path) {
