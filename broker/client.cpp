@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "broker/adapter_name.hpp"
 #include "broker/directory.hpp"
 #include "dapl/adapter/ia.hpp"
 #include "dapl/base/process_state.hpp"

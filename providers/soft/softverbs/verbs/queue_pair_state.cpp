@@ -158,7 +158,7 @@ void QueuePair::reset() {
     send_posted_ = send_pending_ = 0;
     send_completed_.store(0);
     support::SpinLockGuard lock(receive_lock_);
-    for (std::uint32_t slot = 0; slot < std::min(receive_posted_, receives_.size); ++slot)
+    for (std::uint32_t slot = 0; slot < std::min(receive_posted_.load(), receives_.size); ++slot)
         receives_.slot(slot)->taker.store(0, std::memory_order_relaxed);
     receive_posted_ = receive_flushed_ = 0;
     receive_completed_.store(0);
