@@ -21,6 +21,9 @@ using regd_tool::Message;
 using test::Input;
 using test::require;
 
+/// For everything to be over, and for nothing (ns).
+constexpr std::uint64_t kLong = 100'000'000'000, kShort = 1'000'000;
+
 Message good_report() {
     Message message = dapl::memory::regd::make(Kind::kReport, "adapter0");
     message.capacity = {16, 1 << 20};
@@ -46,16 +49,20 @@ void check(const Arbiter& arbiter, const std::vector<Arbiter::Order>& orders) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Input input(data, size);
-    Arbiter arbiter({});
+    regd_tool::Rules rules;
+    rules.entries_of = [](const std::string& adapter) { return adapter[0] == 'a' ? 16 : 0; };
+    Arbiter arbiter(rules);
+    std::uint64_t time = 0;
     while (!input.empty()) {
         const std::uint8_t step = input.byte();
         const std::uint64_t client = (step & 7) + 1;
         if (step & 0x08) {
-            arbiter.leave(client, step);
+            arbiter.leave(client, time);
             continue;
         }
         if (step & 0x10) {
-            check(arbiter, arbiter.forget(step & 0x80 ? ~std::uint64_t{0} : 0));
+            time += step & 0x80 ? kLong : kShort;
+            check(arbiter, arbiter.pass(time));
             continue;
         }
         Message message = good_report();
@@ -72,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto parsed = dapl::memory::regd::parse(&message, length);
         if (!parsed || parsed->kind != Kind::kReport) continue;
         require(std::strlen(parsed->adapter) < dapl::memory::kNameRoom, "names end");
-        check(arbiter, arbiter.report(client, static_cast<uid_t>(client % 3), 1, *parsed));
+        check(arbiter, arbiter.report(client, static_cast<uid_t>(client % 3), 1, *parsed, time));
     }
     return 0;
 }
