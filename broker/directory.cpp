@@ -8,7 +8,8 @@ namespace dapl::memory {
 
 std::string directory_path(uid_t user) {
     const std::string chosen = support::setting_text(support::Setting::kRegistrationDirectory);
-    return chosen.empty() ? support::PrivateDirectory::default_path(support::PrivateDirectory::Purpose::kStatus, user)
+    return chosen.empty() ? support::PrivateDirectory::default_path(
+                                support::PrivateDirectory::Purpose::kStatus, user)
                           : chosen;
 }
 

@@ -22,7 +22,8 @@ bool is_plausible(const Message& message) {
         return amount.entries <= kMostEntries && amount.bytes <= kMostBytes;
     };
     const bool has_capacity = message.kind == Kind::kReport || message.capacity.entries != 0;
-    return has_adapter(message) && has_capacity && small(message.capacity) && small(message.used) && small(message.wanted) && message.grace <= kLongestGrace &&
+    return has_adapter(message) && has_capacity && small(message.capacity) && small(message.used) &&
+           small(message.wanted) && message.grace <= kLongestGrace &&
            is_budget(message.budget.entries, kMostEntries) &&
            is_budget(message.budget.bytes, kMostBytes);
 }

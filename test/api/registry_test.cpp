@@ -260,9 +260,8 @@ TEST(Registry, KeepsALibraryMappedInWhichAThreadStillWaits) {
         DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
         DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
         test::require(dat.open("a", &ia, &async) == DAT_SUCCESS, "opened");
-        std::thread waiter([&] {
-            test::require(dat.wait(async) == DAT_INVALID_STATE, "the waiter returns");
-        });
+        std::thread waiter(
+            [&] { test::require(dat.wait(async) == DAT_INVALID_STATE, "the waiter returns"); });
         test::require(read(ours[0], &byte, 1) == 1, "the thread waits in the provider");
         test::require(dat.close_ia(ia) == DAT_SUCCESS, "closed");
         test::require(is_mapped("fake_provider.so"), "the library is still mapped");

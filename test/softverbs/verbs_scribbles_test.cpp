@@ -3,8 +3,8 @@
 /// A process of the same user joins the fabric and writes random values into every field that it
 /// shares with its victim, while the victim transfers, waits for events, resizes and closes. The
 /// victim ends each round within its time, no byte outside its registered memory changes, and
-/// nothing of the round is left. TEST_SEED repeats a round as the first; TEST_SCALE multiplies their
-/// number.
+/// nothing of the round is left. TEST_SEED repeats a round as the first; TEST_SCALE multiplies
+/// their number.
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <sys/mman.h>
@@ -59,8 +59,8 @@ class Fields {
         }
     }
 
-    /// One word gets another value: any, a likely one, one bit changed, one more or less, or that of
-    /// another field.
+    /// One word gets another value: any, a likely one, one bit changed, one more or less, or that
+    /// of another field.
     void scribble(std::mt19937& random) const {
         constexpr std::uint32_t kLikely[] = {0, 1, 2, 0xffffffff, 0x80000000, 0x7fffffff, 256};
         std::uint32_t* const word = any(random);
@@ -195,7 +195,12 @@ class Guarded {
 class Victim {
   public:
     Victim(Options options, std::mt19937& random)
-        : random_(random), host_(options), memory_(host_), left_(host_), right_(host_), out_(host_),
+        : random_(random),
+          host_(options),
+          memory_(host_),
+          left_(host_),
+          right_(host_),
+          out_(host_),
           datagrams_(host_) {
         fcntl(host_.channel->fd, F_SETFL, fcntl(host_.channel->fd, F_GETFL) | O_NONBLOCK);
         handle_ = datagrams_.handle();
@@ -348,8 +353,8 @@ class VerbsScribbles : public testing::Test {
 
 TEST_F(VerbsScribbles, HarmNobodyButTheConnectionsToWhoWritesThem) {
     if (kThreadSanitizer) GTEST_SKIP() << "it cannot follow a child that starts threads";
-    void* const shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* const shared =
+        mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(shared, MAP_FAILED);
     auto& progress = *new (shared) Progress{};
     const unsigned chosen = seed();

@@ -199,9 +199,9 @@ std::vector<Arbiter::Order> Arbiter::pass(Time time) {
         const std::size_t gone = std::erase_if(adapter.users, [&](const User& user) {
             return user.client == 0 && user.forgotten_at <= time;
         });
-        const bool has_late = std::any_of(
-            adapter.users.begin(), adapter.users.end(),
-            [time](const User& user) { return user.due != 0 && user.due <= time; });
+        const bool has_late =
+            std::any_of(adapter.users.begin(), adapter.users.end(),
+                        [time](const User& user) { return user.due != 0 && user.due <= time; });
         if (gone != 0 || has_late)
             for (Order& order : balance(name, adapter, time)) orders.push_back(order);
         it = adapter.users.empty() ? adapters_.erase(it) : std::next(it);

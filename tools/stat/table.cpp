@@ -130,8 +130,8 @@ void add_ia(std::string& to, const Ia& ia, bool counters) {
 
 std::string to_table(const Process& process, bool counters) {
     std::string text;
-    const std::string heading = begin(tools::Colour::kHeading,
-                                      fmt::format("process {}, {}", process.pid, process.program));
+    const std::string heading =
+        begin(tools::Colour::kHeading, fmt::format("process {}, {}", process.pid, process.program));
     if (process.stopped) text += heading + ": stopped\n";
     for (const Library& library : process.libraries) {
         text += heading;
@@ -163,8 +163,8 @@ std::string to_list(const std::vector<Process>& processes) {
 std::string to_text(const std::vector<Finding>& findings, std::int64_t limit_ms) {
     std::string text;
     for (const Finding& finding : findings) {
-        text += fmt::format("process {}: {}\n", finding.pid,
-                            begin(tools::Colour::kBad, finding.text));
+        text +=
+            fmt::format("process {}: {}\n", finding.pid, begin(tools::Colour::kBad, finding.text));
         line(text, "    {}", finding.next_step);
     }
     if (findings.empty())

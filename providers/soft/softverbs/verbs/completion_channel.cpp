@@ -96,8 +96,8 @@ ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
         errno = bell.error();
         return nullptr;
     }
-    auto* channel = new (std::nothrow)
-        CompletionChannel(softverbs::Context::of(context), std::move(*bell));
+    auto* channel =
+        new (std::nothrow) CompletionChannel(softverbs::Context::of(context), std::move(*bell));
     if (!channel) errno = ENOMEM;
     return channel;
 }

@@ -46,8 +46,7 @@ class NumberPool {
         : limit_(limit), rest_(rest), free_(limit) {}
     /// @return -1 when all are taken.
     std::int64_t take() {
-        const bool is_used_again =
-            free_.size() > rest_ || (free_.size() != 0 && fresh_ == limit_);
+        const bool is_used_again = free_.size() > rest_ || (free_.size() != 0 && fresh_ == limit_);
         if (is_used_again) return free_.pop();
         return fresh_ < limit_ ? std::int64_t{fresh_++} : -1;
     }

@@ -62,7 +62,7 @@ struct Target {
     ReceiveRing receives;
     CqHeader* completions = nullptr;
     std::uint32_t cq = 0;
-    CompletionRing ring;  ///< of `completions`, as last seen
+    CompletionRing ring;                ///< of `completions`, as last seen
     std::shared_ptr<UniqueFd> channel;  ///< rings the peer's completion channel, if we have it
     /// Whether the kernel copies into and out of the peer's memory for us; else its agent does.
     bool has_process_vm = true;
