@@ -16,8 +16,8 @@ namespace dapl {
 namespace {
 
 /// EVDs of a process beyond these share with others of their adapter instance: there may be
-/// thousands, and descriptors are few.
-constexpr int kOwnChannels = 64;
+/// thousands, and descriptors are few. A channel of soft0 takes two.
+constexpr int kOwnChannels = 32;
 
 }  // namespace
 

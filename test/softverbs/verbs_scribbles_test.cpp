@@ -30,7 +30,7 @@ using softverbs::SrqHeader;
 
 constexpr int kRounds = 100;
 /// The attacker dies after that, so that nothing that it says is under way lasts longer.
-constexpr auto kLongestAttack = 300ms;
+constexpr auto kLongestAttack = 100ms;
 
 unsigned seed() {
     const char* wanted = getenv("TEST_SEED");
