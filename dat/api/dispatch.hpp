@@ -5,6 +5,7 @@
 
 #include <dat2/udat.h>
 #include <dat2/udat_redirection.h>
+#include <pthread.h>
 
 #include <cstdint>
 
@@ -73,11 +74,23 @@ DAT_RETURN call(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... argumen
     return call_object<function>(kind, handle, handle, arguments...);
 }
 
-/// The same for a call that waits, perhaps for ever.
+/// A frame with a cleanup, for call_waiting() alone.
 template <auto function, class... Arguments>
-DAT_RETURN call_waiting(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... arguments) {
+[[gnu::noinline]] DAT_RETURN counted_call(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle,
+                                          Arguments... arguments) {
     const WaitInProvider wait;
     return call<function>(kind, handle, arguments...);
+}
+
+/// The same for a call that waits, perhaps for ever. Cancellation is of the deferred type
+/// meanwhile, as an asynchronous one may strike where a frame with a cleanup cannot be unwound.
+template <auto function, class... Arguments>
+DAT_RETURN call_waiting(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... arguments) {
+    int old_cancel_type;
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old_cancel_type);
+    const DAT_RETURN code = counted_call<function>(kind, handle, arguments...);
+    pthread_setcanceltype(old_cancel_type, nullptr);
+    return code;
 }
 
 /// The same for a call on an IA, whose handle is an integer here and a pointer in the provider.

@@ -26,7 +26,7 @@ class Waits {
     static Line lines_[kLines];
 };
 
-/// While it exists no provider is unmapped. A cancellation that unwinds the stack ends it too.
+/// While it exists no provider is unmapped. A deferred cancellation that unwinds the stack ends it.
 class WaitInProvider {
   public:
     WaitInProvider() : count_(Waits::line_of_thread().count) {

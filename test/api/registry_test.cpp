@@ -273,6 +273,31 @@ TEST(Registry, KeepsALibraryMappedInWhichAThreadStillWaits) {
     EXPECT_EQ(child.wait(), 0);
 }
 
+TEST(Registry, UnloadsALibraryInWhichAWaitWasCancelled) {
+    test::Child child([](test::Channel&) {
+        int ours[2];
+        char byte = 0;
+        test::require(socketpair(AF_UNIX, SOCK_STREAM, 0, ours) == 0, "a pair of sockets");
+        setenv("PROBE_HOLD_FD", std::to_string(ours[1]).c_str(), 1);
+        const Dat dat(record("a", "waits"));
+        DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+        test::require(dat.open("a", &ia, &async) == DAT_SUCCESS, "opened");
+        for (const int type : {PTHREAD_CANCEL_DEFERRED, PTHREAD_CANCEL_ASYNCHRONOUS}) {
+            std::thread waiter([&] {
+                pthread_setcanceltype(type, nullptr);
+                dat.wait(async);
+            });
+            test::require(read(ours[0], &byte, 1) == 1, "the thread waits in the provider");
+            test::require(pthread_cancel(waiter.native_handle()) == 0, "cancelled");
+            waiter.join();
+        }
+        test::require(dat.close_ia(ia) == DAT_SUCCESS, "closed");
+        test::require(!is_mapped("fake_provider.so"), "the library is unloaded");
+    });
+    EXPECT_EQ(child.wait(), 0);
+}
+
 TEST(Registry, StartsWithNoOpenIaInAForkedChild) {
     test::Child child([](test::Channel&) {
         const Dat dat(record("a"));
