@@ -82,8 +82,8 @@ template <auto function, class... Arguments>
     return call<function>(kind, handle, arguments...);
 }
 
-/// The same for a call that waits, perhaps for ever. Cancellation is of the deferred type
-/// meanwhile, as an asynchronous one may strike where a frame with a cleanup cannot be unwound.
+/// call() for a function that may wait for ever. The cancellation type is deferred until it
+/// returns, because an asynchronous one may strike where a frame with a cleanup cannot be unwound.
 template <auto function, class... Arguments>
 DAT_RETURN call_waiting(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... arguments) {
     int old_cancel_type;

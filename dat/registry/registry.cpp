@@ -210,7 +210,7 @@ std::string Registry::try_candidate(Entry& entry, const Candidate& candidate) {
     return {};
 }
 
-/// Who waits may wait in another library; this one is then mapped for nothing.
+/// The thread that waits may be in another library; this one then stays mapped without need.
 void Registry::unload(ProviderLibrary library, const Entry& entry) {
     const bool is_registered = !forget_registrations(library.module(), entry);
     if (is_registered || Waits::any()) library.keep_mapped();

@@ -250,23 +250,41 @@ TEST(Registry, OpensAndClosesFromSeveralThreadsAndUnloadsAtTheLastClose) {
     EXPECT_EQ(child.wait(), 0);
 }
 
+/// An IA whose provider holds whoever waits on its async EVD.
+class HeldWaits {
+  public:
+    HeldWaits() {
+        test::require(dat.open("a", &ia, &async) == DAT_SUCCESS, "opened");
+        test::require(socketpair(AF_UNIX, SOCK_STREAM, 0, ends_) == 0, "a pair of sockets");
+        setenv("PROBE_HOLD_FD", std::to_string(ends_[1]).c_str(), 1);
+    }
+    void await_one() const {
+        char byte;
+        test::require(read(ends_[0], &byte, 1) == 1, "a thread waits in the provider");
+    }
+    void let_one_go() const { test::require(write(ends_[0], "g", 1) == 1, "the thread is let go"); }
+
+    const Dat dat{record("a", "waits")};
+    DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
+    DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+
+  private:
+    int ends_[2];
+};
+
 TEST(Registry, KeepsALibraryMappedInWhichAThreadStillWaits) {
     test::Child child([](test::Channel&) {
-        int ours[2];
-        char byte = 0;
-        test::require(socketpair(AF_UNIX, SOCK_STREAM, 0, ours) == 0, "a pair of sockets");
-        setenv("PROBE_HOLD_FD", std::to_string(ours[1]).c_str(), 1);
-        const Dat dat(record("a", "waits"));
-        DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
-        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-        test::require(dat.open("a", &ia, &async) == DAT_SUCCESS, "opened");
-        std::thread waiter(
-            [&] { test::require(dat.wait(async) == DAT_INVALID_STATE, "the waiter returns"); });
-        test::require(read(ours[0], &byte, 1) == 1, "the thread waits in the provider");
-        test::require(dat.close_ia(ia) == DAT_SUCCESS, "closed");
+        const HeldWaits waits;
+        const Dat& dat = waits.dat;
+        std::thread waiter([&] {
+            test::require(dat.wait(waits.async) == DAT_INVALID_STATE, "the waiter returns");
+        });
+        waits.await_one();
+        test::require(dat.close_ia(waits.ia) == DAT_SUCCESS, "closed");
         test::require(is_mapped("fake_provider.so"), "the library is still mapped");
-        test::require(write(ours[0], &byte, 1) == 1, "the thread is let go");
+        waits.let_one_go();
         waiter.join();
+        DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
         test::require(dat.open("a", &ia) == DAT_SUCCESS, "opened again");
         test::require(dat.close_ia(ia) == DAT_SUCCESS, "closed again");
     });
@@ -275,24 +293,18 @@ TEST(Registry, KeepsALibraryMappedInWhichAThreadStillWaits) {
 
 TEST(Registry, UnloadsALibraryInWhichAWaitWasCancelled) {
     test::Child child([](test::Channel&) {
-        int ours[2];
-        char byte = 0;
-        test::require(socketpair(AF_UNIX, SOCK_STREAM, 0, ours) == 0, "a pair of sockets");
-        setenv("PROBE_HOLD_FD", std::to_string(ours[1]).c_str(), 1);
-        const Dat dat(record("a", "waits"));
-        DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
-        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-        test::require(dat.open("a", &ia, &async) == DAT_SUCCESS, "opened");
+        const HeldWaits waits;
+        const Dat& dat = waits.dat;
         for (const int type : {PTHREAD_CANCEL_DEFERRED, PTHREAD_CANCEL_ASYNCHRONOUS}) {
             std::thread waiter([&] {
                 pthread_setcanceltype(type, nullptr);
-                dat.wait(async);
+                dat.wait(waits.async);
             });
-            test::require(read(ours[0], &byte, 1) == 1, "the thread waits in the provider");
+            waits.await_one();
             test::require(pthread_cancel(waiter.native_handle()) == 0, "cancelled");
             waiter.join();
         }
-        test::require(dat.close_ia(ia) == DAT_SUCCESS, "closed");
+        test::require(dat.close_ia(waits.ia) == DAT_SUCCESS, "closed");
         test::require(!is_mapped("fake_provider.so"), "the library is unloaded");
     });
     EXPECT_EQ(child.wait(), 0);

@@ -105,7 +105,7 @@ inline void member_child(Channel& channel) {
     channel.meet();
 }
 
-/// Of members: those of their bells have a dot.
+/// Counts the sockets of members; the names of bells have a dot.
 inline std::vector<std::string> sockets_in(const std::string& directory) {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {

@@ -13,18 +13,15 @@
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
 #include "providers/soft/softverbs/verbs/kick.hpp"
+#include "test/softverbs/attacker.hpp"
 #include "test/softverbs/verbs_pair.hpp"
 #include "test/support/raw_member.hpp"
 
 namespace test {
 namespace {
 
-using softverbs::ArenaView;
-using softverbs::QpEntry;
-
 unsigned seed() {
-    const char* wanted = getenv("TEST_SEED");
-    const unsigned seed = wanted ? static_cast<unsigned>(atoi(wanted)) : std::random_device{}();
+    const unsigned seed = chosen_seed();
     std::printf("# TEST_SEED=%u\n", seed);
     return seed;
 }
@@ -33,12 +30,6 @@ class VerbsHostile : public testing::Test {
   protected:
     TemporaryFabric fabric_;
 };
-
-std::size_t open_descriptors() {
-    namespace fs = std::filesystem;
-    return static_cast<std::size_t>(
-        std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
-}
 
 /// A device that is open, with everything installed that answers peers.
 class OpenDevice {
@@ -95,7 +86,7 @@ TEST_F(VerbsHostile, PassesOtherDescriptorsThanItMustAndIsRefused) {
         {good.get(), good.get()},
         {good.get(), event.get(), event.get()},
         {good.get(), event.get(), good.get(), event.get()}};
-    const std::size_t before = open_descriptors();
+    const std::ptrdiff_t before = open_descriptors();
     captured_stderr([&] {
         for (const auto& fds : wrong) {
             UniqueFd link = raw_link(fabric_.path());
@@ -116,7 +107,7 @@ TEST_F(VerbsHostile, SaysNonsenseOnItsLinksInEveryState) {
     const int fds[] = {arena.get(), doorbell.get()};
     std::mt19937 random(seed());
     const std::size_t lengths[] = {0, 1, 4, 8, 40, 156, 160, 212, 224, 824, 65536};
-    const std::size_t before = open_descriptors();
+    const std::ptrdiff_t before = open_descriptors();
     captured_stderr([&] {
         for (int round = 0; round < scaled(300); ++round) {
             UniqueFd link = raw_link(fabric_.path());
@@ -228,16 +219,15 @@ TEST_F(VerbsHostile, CountsEventsThatNobodyAskedFor) {
         Host host;
         Qp qp(host);
         const Address victim = qp.connect(channel);
-        auto peer = softverbs::Process::current()->peer_of_qpn(victim.qp_num, Clock::now() + 50s);
-        require(peer.has_value(), "the victim is found");
-        const ArenaView arena((*peer)->arena(), (*peer)->arena_size());
+        const auto peer = owner_of(victim);
+        const softverbs::ArenaView arena = arena_of(*peer);
         const auto queue = channel.receive<std::uint32_t>();
         auto* const header = arena.cq(queue);
         require(header != nullptr, "its queue");
         header->notify = std::uint64_t{0xffffffff} << 8;
         header->deferred_wakes = 0xffffffff;
         softverbs::set_kick(arena.header().cq_kicks, arena.header().cq_kick_summary, queue);
-        for (int i = 0; i < 1000; ++i) (*peer)->ring_doorbell();
+        for (int i = 0; i < 1000; ++i) peer->ring_doorbell();
         channel.meet();
     });
     Host host(with_channel());
@@ -266,9 +256,8 @@ TEST_F(VerbsHostile, CompletesReceivesThatWereNotPosted) {
         Host host;
         Qp qp(host);
         const Address victim = qp.connect(channel);
-        auto peer = softverbs::Process::current()->peer_of_qpn(victim.qp_num, Clock::now() + 50s);
-        require(peer.has_value(), "the victim is found");
-        const ArenaView arena((*peer)->arena(), (*peer)->arena_size());
+        const auto peer = owner_of(victim);
+        const softverbs::ArenaView arena = arena_of(*peer);
         auto ring = softverbs::CompletionRing::of(arena, channel.receive<std::uint32_t>());
         require(ring.valid(), "its queue");
         for (std::uint32_t i = 0; i < kForged; ++i) {

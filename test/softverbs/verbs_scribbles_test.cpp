@@ -14,6 +14,7 @@
 
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 #include "providers/soft/softverbs/verbs/completion_ring.hpp"
+#include "test/softverbs/attacker.hpp"
 #include "test/softverbs/datagram_pair.hpp"
 #include "test/softverbs/verbs_pair.hpp"
 
@@ -32,18 +33,13 @@ constexpr int kRounds = 100;
 /// The attacker dies after that, so that nothing that it says is under way lasts longer.
 constexpr auto kLongestAttack = 100ms;
 
-unsigned seed() {
-    const char* wanted = getenv("TEST_SEED");
-    return wanted ? static_cast<unsigned>(strtoul(wanted, nullptr, 10)) : std::random_device{}();
-}
-
 /// One object in an arena, or its ring.
 struct Extent {
     std::uint64_t offset;
     std::uint64_t bytes;
 };
 
-/// What of an arena is in use when the attack begins, as the layout has it.
+/// The objects of an arena that are in use when the attack begins, found through the layout.
 class Fields {
   public:
     explicit Fields(ArenaView arena) : arena_(arena) {
@@ -135,19 +131,17 @@ void attack(Channel& channel, unsigned seed) {
     channel.send(Invitation{qp.address(), datagrams.number()});
     const auto victim = channel.receive<Invitation>();
     qp.connect(victim.connected);
-    auto peer =
-        softverbs::Process::current()->peer_of_qpn(victim.connected.qp_num, Clock::now() + 50s);
-    require(peer.has_value(), "the victim is found");
+    const auto peer = owner_of(victim.connected);
     const auto adapter = softverbs::Adapter::join();
     require(adapter.has_value(), "its own device");
-    const Fields theirs(ArenaView((*peer)->arena(), (*peer)->arena_size()));
+    const Fields theirs(arena_of(*peer));
     const Fields mine((*adapter)->arena().view());
     channel.send('m');
     const auto end = Clock::now() + std::chrono::milliseconds(random() % kLongestAttack.count());
     pollfd done{channel.input(), POLLIN, 0};
     for (int turn = 0; poll(&done, 1, 0) == 0 && Clock::now() < end; ++turn) {
         for (int i = 0; i < 20; ++i) (random() % 4 ? theirs : mine).scribble(random);
-        if (turn % 16 == 0) (*peer)->ring_doorbell();
+        if (turn % 16 == 0) peer->ring_doorbell();
         // What it holds goes away under its user's hands.
         if (turn % 64 == 63)
             fallocate((*adapter)->arena().fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -316,11 +310,6 @@ void expect_a_device_that_works() {
         require(host.wait().status == IBV_WC_SUCCESS, "the device works afterwards");
 }
 
-std::ptrdiff_t open_descriptors() {
-    namespace fs = std::filesystem;
-    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
-}
-
 /// What the victim is at, seen by who watches over it.
 struct Progress {
     std::atomic<unsigned> seed;
@@ -357,7 +346,7 @@ TEST_F(VerbsScribbles, HarmNobodyButTheConnectionsToWhoWritesThem) {
         mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(shared, MAP_FAILED);
     auto& progress = *new (shared) Progress{};
-    const unsigned chosen = seed();
+    const unsigned chosen = chosen_seed();
     const int rounds = scaled(kRounds);
     Child victim([&](Channel&) { be_the_victim(chosen, rounds, progress); });
     int status = -1;

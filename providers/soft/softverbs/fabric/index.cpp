@@ -96,7 +96,7 @@ std::string Index::bell_name(std::uint32_t slot, const std::string& what) {
     return fmt::format("member-{}.{}", slot, what);
 }
 
-/// Of a member that is gone.
+/// Removes the names of a member that has left or died.
 void Index::remove_names(std::uint32_t slot) const {
     directory_.remove(socket_name(slot));
     directory_.remove_all(bell_name(slot, {}));

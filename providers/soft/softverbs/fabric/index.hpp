@@ -73,7 +73,7 @@ class Index {
     /// Random, made with the index.
     std::uint64_t hash() const { return hash_; }
     static std::string socket_name(std::uint32_t slot);
-    /// The same for what makes a thread of the member look: a Bell.
+    /// @return the name of a Bell of the member.
     static std::string bell_name(std::uint32_t slot, const std::string& what);
 
     /// @return a block that nobody owns, the one freed longest ago when none is fresh; ENOSPC.

@@ -37,8 +37,8 @@ struct MemoryRegion;
 inline constexpr std::uint32_t kMaxPds = 1 << 16;
 inline constexpr std::uint32_t kMaxAhs = 1 << 20;
 
-/// The same for regions and windows, and for queue pairs: a name from the past comes back late, at
-/// the price of some megabytes where a program makes ever new ones.
+/// kIndexRest for regions and windows, and for queue pairs, whose keys and numbers peers keep: an
+/// old one is reused late. A program that always makes new ones pays some megabytes for it.
 inline constexpr std::uint32_t kRegionRest = 1 << 16;
 inline constexpr std::uint32_t kQueuePairRest = 1 << 10;
 

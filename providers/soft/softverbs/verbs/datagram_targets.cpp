@@ -139,8 +139,8 @@ void DatagramTargets::forget_if(const IsGone& is_gone) {
     }
 }
 
-/// Of n, those that none of the last n / 2 messages went to, and so at least half of them: who
-/// sends to ever new numbers does not pay for each.
+/// Forgets the targets that none of the last n / 2 messages went to. These are at least half of
+/// the n, so that a sender to always new numbers does not search the table for each of them.
 void DatagramTargets::make_room() {
     const std::uint64_t recent_uses = targets_.size() / 2;
     const std::uint64_t last_old = uses_ - std::min(uses_, recent_uses);

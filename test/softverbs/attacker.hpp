@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A process that has joined a fabric to do harm, for tests.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <random>
+
+#include "providers/soft/softverbs/fabric/process.hpp"
+#include "providers/soft/softverbs/verbs/arena.hpp"
+#include "test/softverbs/verbs_pair.hpp"
+
+namespace test {
+
+/// TEST_SEED, or a random one.
+inline unsigned chosen_seed() {
+    const char* wanted = getenv("TEST_SEED");
+    return wanted ? static_cast<unsigned>(strtoul(wanted, nullptr, 10)) : std::random_device{}();
+}
+
+/// @return the process that owns the queue pair.
+inline std::shared_ptr<softverbs::Peer> owner_of(const Address& victim) {
+    auto peer = softverbs::Process::current()->peer_of_qpn(victim.qp_num, Clock::now() + 50s);
+    require(peer.has_value(), "the victim is found");
+    return *peer;
+}
+
+inline softverbs::ArenaView arena_of(const softverbs::Peer& peer) {
+    return {peer.arena(), peer.arena_size()};
+}
+
+inline std::ptrdiff_t open_descriptors() {
+    namespace fs = std::filesystem;
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+}
+
+}  // namespace test
