@@ -5,8 +5,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <iterator>
 #include <memory>
 #include <random>
 
@@ -31,11 +29,6 @@ inline std::shared_ptr<softverbs::Peer> owner_of(const Address& victim) {
 
 inline softverbs::ArenaView arena_of(const softverbs::Peer& peer) {
     return {peer.arena(), peer.arena_size()};
-}
-
-inline std::ptrdiff_t open_descriptors() {
-    namespace fs = std::filesystem;
-    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
 }
 
 }  // namespace test

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -47,6 +48,12 @@ bool eventually(Condition condition, Clock::duration within = kDeadline) {
         usleep(200);
     }
     return true;
+}
+
+/// @return how many descriptors this process holds; the one that counts them is among them.
+inline std::ptrdiff_t open_descriptors() {
+    namespace fs = std::filesystem;
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
 }
 
 /// A directory of one test. The process that made it removes it at the end.
