@@ -14,6 +14,7 @@
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
 #include "providers/soft/softverbs/verbs/kick.hpp"
 #include "test/softverbs/attacker.hpp"
+#include "test/softverbs/datagram_pair.hpp"
 #include "test/softverbs/verbs_pair.hpp"
 #include "test/support/raw_member.hpp"
 
@@ -291,6 +292,45 @@ TEST_F(VerbsHostile, CompletesReceivesThatWereNotPosted) {
     ASSERT_EQ(qp.to_error(), 0);
     while (take() != 0) continue;
     EXPECT_EQ(completed, (std::set<std::uint64_t>{1, 2})) << "each receive completes once";
+}
+
+/// It says of one of the victim's own queue pairs that it has its turn, for ever.
+TEST_F(VerbsHostile, GivesTheTurnAtADatagramQueuePairToOneThatDoesNotTakeIt) {
+    Child attacker([](Channel& channel) {
+        const Host host;
+        for (int i = 0; i < 4; ++i) {
+            const auto target = channel.receive<std::uint32_t>();
+            const auto named = channel.receive<std::uint32_t>();
+            const auto peer = owner_of(Address{.qp_num = target});
+            const softverbs::ArenaView arena = arena_of(*peer);
+            arena.qp(static_cast<std::uint32_t>(arena.qp_index(target))).turn = named;
+            channel.meet();
+        }
+    });
+    Host host;
+    Datagrams target(host), sender(host);
+    const auto forge = [&](std::uint32_t named) {
+        attacker.channel().send(target.number());
+        attacker.channel().send(named);
+        attacker.channel().meet();
+    };
+    Datagrams::Message message;
+    message.to = target.number();
+    message.by = sender.handle();
+    for (const std::uint32_t named : {sender.number(), target.number(), 0xffffffffu}) {
+        forge(named);
+        ASSERT_EQ(target.receive(1, {host.sge(0, 100)}), 0);
+        const auto arrives = [&] {  // a datagram may be lost
+            require(sender.send(2, {host.sge(1000, 8)}, message) == 0, "posted");
+            ibv_wc wc = host.wait();
+            if (wc.wr_id == 2) return ibv_poll_cq(host.cq, 1, &wc) == 1;
+            return host.wait().wr_id == 2;
+        };
+        EXPECT_TRUE(eventually(arrives)) << named;
+    }
+    forge(sender.number());
+    EXPECT_EQ(target.destroy(), 0);
+    EXPECT_EQ(attacker.wait(), 0);
 }
 
 TEST_F(VerbsHostile, TakesAnothersNameAndTheOtherKeepsItsConnection) {

@@ -105,9 +105,10 @@ class Host {
 
     /// May be called again after a failure. @return 0 when nothing is left.
     int destroy() {
-        return end(srq, ibv_destroy_srq) + end(cq, ibv_destroy_cq) +
-               end(channel, ibv_destroy_comp_channel) + end(mr, ibv_dereg_mr) +
-               end(pd, ibv_dealloc_pd) + end(context, ibv_close_device);
+        const int left = end(srq, ibv_destroy_srq) + end(cq, ibv_destroy_cq) +
+                         end(channel, ibv_destroy_comp_channel) + end(mr, ibv_dereg_mr) +
+                         end(pd, ibv_dealloc_pd);
+        return left == 0 ? end(context, ibv_close_device) : left;  // objects need their device
     }
     /// Waits for one completion. @throws at the deadline.
     ibv_wc wait() {

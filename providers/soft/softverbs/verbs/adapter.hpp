@@ -83,7 +83,7 @@ class Adapter {
     static void leave(const std::shared_ptr<Adapter>& adapter);
     ~Adapter();
 
-    Process& process() { return process_; }
+    Process& process() const { return process_; }
     Arena& arena() { return *arena_; }
     ArenaView view() const { return view_; }
 
@@ -116,6 +116,14 @@ class Adapter {
     }
     /// Waits for those who are putting a datagram's completion into the queue.
     bool wait_for_datagrams(std::uint32_t cq, Deadline deadline) const;
+    /// How often our queue pair has had its turn at a datagram queue pair, times two; odd while it
+    /// has it or waits for it. Unlike QpEntry::turn no peer can write it. Under its send_lock.
+    std::atomic<std::uint32_t>& turns_of(std::uint32_t qp) { return turns_[qp]; }
+    /// Whether a queue pair of ours is not at work where the word says so: a peer has written it.
+    bool is_forged_turn(const std::atomic<std::uint32_t>& turn, std::uint32_t holder) const;
+    bool is_ours(std::uint32_t qp_num) const {
+        return qp_num < 1u << 24 && block_of_[qp_num / kQpsPerBlock] != 0;
+    }
     void add_receiver(QueuePair* qp);
     /// Before the completions of the queue pair are taken out of its queue.
     void remove_receiver(QueuePair* qp);
@@ -261,6 +269,7 @@ class Adapter {
     /// Those whose receives complete in a queue, by the same index, and which queue that is.
     LargeTable<std::atomic<QueuePair*>> receivers_{kMaxQps};
     LargeTable<std::atomic<std::uint32_t>> receiver_cqs_{kMaxQps};
+    LargeTable<std::atomic<std::uint32_t>> turns_{kMaxQps};
     LargeTable<MrEntry> own_keys_{kMaxMrs};
     std::atomic<std::uint32_t> blocks_{0};     ///< changed under mutex
     std::atomic<std::uint32_t> working_[2]{};  ///< threads, by the turn in which they began

@@ -162,9 +162,18 @@ bool Adapter::wait_for_datagrams(std::uint32_t cq, Deadline deadline) const {
     for (std::uint32_t i = 0; i < count; ++i) {
         const QpEntry& entry = view_.qp(i);
         if (entry.qp_type != IBV_QPT_UD || !receives_complete_in(i, cq)) continue;
-        if (!turn_is_over(entry, process_, deadline)) return false;
+        if (!turn_is_over(entry, *this, deadline)) return false;
     }
     return true;
+}
+
+/// When it is there the count is odd, and when it has come and gone meanwhile the count differs.
+bool Adapter::is_forged_turn(const std::atomic<std::uint32_t>& turn, std::uint32_t holder) const {
+    if (!is_ours(holder)) return false;
+    const std::atomic<std::uint32_t>& turns = turns_[index_of(holder)];
+    const std::uint32_t before = turns.load(std::memory_order_acquire);
+    const bool is_named = turn.load(std::memory_order_seq_cst) == holder;
+    return is_named && before % 2 == 0 && turns.load(std::memory_order_acquire) == before;
 }
 
 std::uint64_t Adapter::agent_staging() {

@@ -24,7 +24,7 @@ namespace softverbs {
 /// A requester's turn at a datagram queue pair. Gives up after a time that no living holder needs.
 class Turn {
   public:
-    Turn(QpEntry& entry, std::uint32_t requester);
+    Turn(QpEntry& entry, const QueuePair& requester);
     ~Turn();
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -32,13 +32,14 @@ class Turn {
 
   private:
     QpEntry& entry_;
+    std::atomic<std::uint32_t>& turns_;  ///< Adapter::turns_of
     bool held_ = false;
 };
 
 /// Waits until the turn that a requester has at a queue pair of this process, if any, has ended, or
 /// the requester has. The next one sees what has changed before.
-/// @return false at the deadline.
-bool turn_is_over(const QpEntry& entry, Process& process, Deadline deadline);
+/// @return false at the deadline, of which the user is told when it was not over before.
+bool turn_is_over(const QpEntry& entry, const Adapter& adapter, Deadline deadline);
 
 /// The sending half of a datagram queue pair. All of it under the queue pair's send_lock.
 class DatagramSender {

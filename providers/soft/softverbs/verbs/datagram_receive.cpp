@@ -7,6 +7,7 @@
 #include "providers/soft/softverbs/verbs/datagram.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
+#include "support/log/log.hpp"
 
 namespace softverbs {
 
@@ -53,14 +54,31 @@ int QueuePair::deliver_datagram(const CqEntry& entry, std::uint32_t position) {
     return places.count != 0 ? fill_places(places, bytes + begin) : 0;
 }
 
-bool turn_is_over(const QpEntry& entry, Process& process, Deadline deadline) {
+namespace {
+
+bool holder_has_ended(const Adapter& adapter, const QpEntry& entry, std::uint32_t holder) {
+    return adapter.is_forged_turn(entry.turn, holder) || adapter.process().owner_has_ended(holder);
+}
+
+/// Once its time is over, and not where it had none.
+void tell_holder(Process& process, std::uint32_t holder) {
+    const auto owner = process.peer_of_qpn(holder, Deadline{});
+    if (owner) support::report<support::kPeerHeldUp>((*owner)->pid());
+}
+
+}  // namespace
+
+bool turn_is_over(const QpEntry& entry, const Adapter& adapter, Deadline deadline) {
     constexpr int kTurnsBeforeDoubt = 4096;
+    const bool is_patient = Clock::now() < deadline;
     const std::uint32_t begun = entry.turn.load(std::memory_order_seq_cst);
     for (int turns = 0; begun != 0 && entry.turn.load(std::memory_order_seq_cst) == begun;
          relax(turns)) {
         if (turns % kTurnsBeforeDoubt != kTurnsBeforeDoubt - 1) continue;
-        if (process.owner_has_ended(begun)) return true;
-        if (Clock::now() >= deadline) return false;
+        if (holder_has_ended(adapter, entry, begun)) return true;
+        if (Clock::now() < deadline) continue;
+        if (is_patient) tell_holder(adapter.process(), begun);
+        return false;
     }
     return true;
 }
@@ -68,13 +86,15 @@ bool turn_is_over(const QpEntry& entry, Process& process, Deadline deadline) {
 void QueuePair::end_orphaned_turn() {
     if (qp_type != IBV_QPT_UD) return;
     const std::uint32_t holder = entry_->turn.load(std::memory_order_acquire);
-    if (holder != 0 && adapter_.process().owner_has_ended(holder)) end_turn(holder);
+    if (holder != 0 && holder_has_ended(adapter_, *entry_, holder)) end_turn(holder);
 }
 
 /// The receive that a dead requester took and did not complete is the next one's.
 void QueuePair::end_turn(std::uint32_t holder) {
     support::SpinLockGuard lock(receive_lock_);
     if (entry_->turn.load(std::memory_order_acquire) != holder) return;  // another thread of ours
+    // Nobody has this turn as long as the word says so.
+    if (adapter_.is_ours(holder) && !adapter_.is_forged_turn(entry_->turn, holder)) return;
     if (SharedReceiveQueue* shared = shared_queue())
         settle_shared(*shared);
     else

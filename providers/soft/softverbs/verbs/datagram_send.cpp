@@ -29,11 +29,14 @@ constexpr std::uint32_t kOtherHeaders = 12 + 8 + 4;
 
 }  // namespace
 
-Turn::Turn(QpEntry& entry, std::uint32_t requester) : entry_(entry) {
+Turn::Turn(QpEntry& entry, const QueuePair& requester)
+    : entry_(entry), turns_(requester.adapter().turns_of(requester.index())) {
+    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     Deadline patience{};
     for (int turns = 0;; relax(turns)) {
         std::uint32_t nobody = 0;
-        held_ = entry_.turn.compare_exchange_strong(nobody, requester, std::memory_order_seq_cst);
+        held_ = entry_.turn.compare_exchange_strong(nobody, requester.qp_num,
+                                                    std::memory_order_seq_cst);
         if (held_) {
             fault_point(FaultPoint::kTransferMarked);
             return;
@@ -45,9 +48,9 @@ Turn::Turn(QpEntry& entry, std::uint32_t requester) : entry_(entry) {
 }
 
 Turn::~Turn() {
-    if (!held_) return;
-    entry_.turn.store(0, std::memory_order_release);
-    fault_point(FaultPoint::kTransferEnded);
+    if (held_) entry_.turn.store(0, std::memory_order_release);
+    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    if (held_) fault_point(FaultPoint::kTransferEnded);
 }
 
 Outcome DatagramSender::send(const SendWork& work) {
@@ -95,7 +98,7 @@ Outcome DatagramSender::send_to(std::uint32_t qp_num, const SendWork& work) {
 /// What the target does not take is lost, and nobody is told.
 void DatagramSender::deliver(DatagramTarget& target, const SendWork& work) {
     QpEntry& entry = *target.target.entry;
-    const Turn turn(entry, qp_.qp_num);
+    const Turn turn(entry, qp_);
     if (!turn.held()) return target.target.kick_qp();  // its owner knows whether the holder lives
     if (!may_enter(target, work)) return;
     Taken taken;

@@ -90,7 +90,7 @@ void QueuePair::finish_error() {
 
 /// A datagram queue pair has many requesters, of whom one at a time has its turn.
 bool QueuePair::requester_is_done(Deadline deadline) const {
-    if (qp_type == IBV_QPT_UD) return turn_is_over(*entry_, adapter_.process(), deadline);
+    if (qp_type == IBV_QPT_UD) return turn_is_over(*entry_, adapter_, deadline);
     return adapter_.requesters.wait_for_queue_pair(index_, deadline);
 }
 

@@ -36,7 +36,7 @@ std::vector<const QpEntry*> datagram_queue_pairs(const SharedReceiveQueue& srq) 
 bool datagrams_are_over(const SharedReceiveQueue& srq, Deadline deadline) {
     const auto entries = datagram_queue_pairs(srq);
     return std::all_of(entries.begin(), entries.end(), [&](const QpEntry* entry) {
-        return turn_is_over(*entry, srq.adapter().process(), deadline);
+        return turn_is_over(*entry, srq.adapter(), deadline);
     });
 }
 
