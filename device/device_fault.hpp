@@ -26,7 +26,7 @@ struct DeviceFault {
         kUnknownName,  ///< neither an interface nor a device, address or host name
         kNoAddress,    ///< of a device or an interface
         kNoRdmaCm,     ///< the kernel's connection manager is not there
-        kLimit,        ///< of descriptors, memory or space: `error`
+        kLimit,        ///< of descriptors, memory, space or threads: `error`
     };
     Cause cause;
     std::string subject;   ///< the device, its file, or what was looked for

@@ -51,7 +51,8 @@ std::string size_of_file_system(const std::string& path) {
 }  // namespace
 
 bool is_limit(int error) {
-    return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC;
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC ||
+           error == EAGAIN;
 }
 
 bool report_limit(int error, const std::string& what, const std::string& path) {

@@ -8,11 +8,11 @@
 
 namespace support {
 
-/// Whether an errno value says that descriptors, memory or space are used up.
+/// Whether an errno value says that descriptors, memory, space or, from a thread's start, threads
+/// are used up.
 bool is_limit(int error);
 
-/// Tells the user which limit is reached and what its value is. EAGAIN is what a thread's start
-/// answers.
+/// Tells the user which limit is reached and what its value is.
 /// @param what it was needed for. @param path whose file system is full.
 /// @return false for any other error: nothing has been told.
 bool report_limit(int error, const std::string& what, const std::string& path = "/dev/shm");

@@ -54,7 +54,7 @@ TEST_F(EvdScale, FourThousandAndNinetySixEvdsFitIntoALimitOf1024Descriptors) {
     getrlimit(RLIMIT_NOFILE, &old);
     const rlimit few{1024, old.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-    const auto before = open_descriptors();
+    const int before = open_descriptors();
     std::vector<DAT_EVD_HANDLE> evds;
     for (int i = 0; i < 4096; ++i)
         evds.push_back(side.evd(i % 4 ? DAT_EVD_DTO_FLAG : DAT_EVD_SOFTWARE_FLAG, 8));
@@ -121,9 +121,9 @@ TEST_F(EvdScale, WhoLeavesASharedChannelPassesItOnAlsoToAnEvdWithANotificationOb
 }
 
 TEST_F(EvdScale, TheLimitHoldsForAllInstancesOfAProcessTogether) {
-    const auto before = open_descriptors();
+    const int before = open_descriptors();
     Side others[3];
-    const auto of_instances = open_descriptors() - before;
+    const int of_instances = open_descriptors() - before;
     for (const Side& other : others)
         for (int i = 0; i < 100; ++i) other.evd(DAT_EVD_DTO_FLAG, 8);
     EXPECT_LT(open_descriptors() - before - of_instances, 70);

@@ -21,7 +21,7 @@ struct Outcome {
 };
 
 struct Held {
-    int descriptors = ::test::descriptors();
+    int descriptors = ::test::open_descriptors();
     int threads = ::test::threads();
     std::int64_t blocks = g_blocks;
 };

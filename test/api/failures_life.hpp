@@ -379,8 +379,5 @@ inline int entries_of(const char* path) {
     closedir(directory);
     return count;
 }
-inline int descriptors() {
-    return entries_of("/proc/self/fd") - 1;
-}
 
 }  // namespace test

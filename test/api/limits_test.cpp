@@ -4,9 +4,11 @@
 /// failed open, how large a core file is, and how much memory an adapter instance takes.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <fstream>
 #include <vector>
@@ -75,7 +77,7 @@ long status_value(const std::string& name) {
 TEST(FailedOpen, LeavesNoDescriptorAndNoThread) {
     in_child([] {
         succeed(open_and_close(), "the first open");
-        const int before = descriptors();
+        const int before = open_descriptors();
         const int threads_before = threads();
         const std::string said = captured_stderr([&] {
             int failures = 0;
@@ -87,7 +89,7 @@ TEST(FailedOpen, LeavesNoDescriptorAndNoThread) {
             }
             require(failures > 3, "the open fails in several ways");
         });
-        require(descriptors() == before, "as many descriptors as before");
+        require(open_descriptors() == before, "as many descriptors as before");
         // The kernel still lists a thread that has just been joined.
         require(eventually([&] { return threads() == threads_before; }), "as many threads");
         succeed(open_and_close(), "an open without a limit");
@@ -97,7 +99,7 @@ TEST(FailedOpen, LeavesNoDescriptorAndNoThread) {
 TEST(FailedOpen, NamesTheLimitOfDescriptors) {
     in_child([] {
         succeed(open_and_close(), "the first open");
-        const int before = descriptors();
+        const int before = open_descriptors();
         for (rlim_t more = 0;; ++more) {
             DAT_RETURN code = DAT_SUCCESS;
             const rlim_t value = static_cast<rlim_t>(before) + 4 + more;
@@ -113,6 +115,43 @@ TEST(FailedOpen, NamesTheLimitOfDescriptors) {
                 "the limit is named: " + said);
             require(lines_of_errors(said) == 1, "told once: " + said);
         }
+    });
+}
+
+/// RLIMIT_NPROC does not bind the user root, nor capabilities of the administrator.
+void become_a_user_with_limits() {
+    constexpr uid_t kOfNobodyElse = 61234;
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+    require(setresuid(kOfNobodyElse, 0, 0) == 0 && syscall(SYS_capget, &header, sets) == 0,
+            "another user");
+    sets[0].effective &= ~(1u << CAP_SYS_ADMIN | 1u << CAP_SYS_RESOURCE);
+    require(syscall(SYS_capset, &header, sets) == 0, "fewer capabilities");
+}
+
+TEST(FailedOpen, NamesTheLimitOfThreads) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can be a user without other processes";
+    if (kThreadSanitizer) GTEST_SKIP() << "the sanitizer has a thread of its own";
+    in_child([] {
+        succeed(open_and_close(), "the first open");
+        become_a_user_with_limits();
+        int failures = 0;
+        for (rlim_t value = 1;; ++value) {
+            DAT_RETURN code = DAT_SUCCESS;
+            const std::string said = captured_stderr([&] {
+                const Limit limit(RLIMIT_NPROC, value);
+                code = open_and_close();
+            });
+            if (code == DAT_SUCCESS) break;
+            require(DAT_GET_TYPE(code) == DAT_INSUFFICIENT_RESOURCES, "the code, with " + said);
+            require(
+                said.find("RLIMIT_NPROC, which is " + std::to_string(value)) != std::string::npos,
+                "the limit is named: " + said);
+            ++failures;
+            if (said.find("DAT007") != std::string::npos) break;  // further ones are not told
+            require(lines_of_errors(said) == 1, "told once: " + said);
+        }
+        require(failures > 1, "the open fails in several ways");
     });
 }
 

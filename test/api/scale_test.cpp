@@ -33,11 +33,6 @@ class DescriptorLimit {
     rlimit before_{};
 };
 
-long descriptors() {
-    using Entries = std::filesystem::directory_iterator;
-    return std::distance(Entries("/proc/self/fd"), Entries());
-}
-
 /// One process's many endpoints. Endpoint i speaks of itself in eight bytes at 8 * i.
 class Crowd {
   public:
@@ -119,7 +114,7 @@ void accept_each(const Crowd& crowd) {
 }
 
 void serve_crowd(Channel& channel) {
-    const long before = descriptors();
+    const int before = open_descriptors();
     {
         Crowd crowd;
         for (int i = 0; i < kEndpoints; ++i) crowd.post_receive(i);
@@ -135,7 +130,7 @@ void serve_crowd(Channel& channel) {
         crowd.free_endpoints();
         succeed(dat_psp_free(psp), "dat_psp_free");
     }
-    require(descriptors() == before, "no descriptor is left at the server");
+    require(open_descriptors() == before, "no descriptor is left at the server");
 }
 
 TEST(Scale, ten_thousand_endpoints_connect_transfer_and_end_with_1024_descriptors) {
@@ -143,7 +138,7 @@ TEST(Scale, ten_thousand_endpoints_connect_transfer_and_end_with_1024_descriptor
     const DescriptorLimit limit;
     Child server(serve_crowd);
     server.channel().receive<char>();
-    const long before = descriptors();
+    const int before = open_descriptors();
     {
         Crowd crowd;
         for (std::uint64_t i = 0; i < kEndpoints; ++i) {
@@ -151,7 +146,8 @@ TEST(Scale, ten_thousand_endpoints_connect_transfer_and_end_with_1024_descriptor
             succeed(Side::connect(crowd[i], kQualifier, data), "dat_ep_connect");
         }
         crowd.count(DAT_CONNECTION_EVENT_ESTABLISHED);
-        EXPECT_LT(descriptors() - before, 100) << "connections hold no descriptor of their own";
+        EXPECT_LT(open_descriptors() - before, 100)
+            << "connections hold no descriptor of their own";
         for (std::uint64_t i = 0; i < kEndpoints; ++i) crowd.send(i);
         crowd.transfers_complete(crowd.side.sends);
         server.channel().meet();
@@ -164,7 +160,7 @@ TEST(Scale, ten_thousand_endpoints_connect_transfer_and_end_with_1024_descriptor
         Side::expect_empty(crowd.side.async);
     }
     EXPECT_EQ(server.wait(), 0);
-    EXPECT_EQ(descriptors(), before);
+    EXPECT_EQ(open_descriptors(), before);
     for (const auto& entry : std::filesystem::directory_iterator(fabric.path()))
         EXPECT_FALSE(entry.is_socket()) << entry.path();
 }
@@ -207,13 +203,13 @@ TEST(Scale, four_thousand_and_96_evds_for_completions_need_fewer_than_512_descri
     constexpr std::size_t kEvds = 4096;
     TemporaryFabric fabric;
     const DescriptorLimit limit;
-    const long before = descriptors();
+    const int before = open_descriptors();
     {
         Side side;
         std::vector<DAT_EVD_HANDLE> evds(kEvds);
         for (DAT_EVD_HANDLE& evd : evds)
             evd = side.evd(DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, 16);
-        EXPECT_LT(descriptors() - before, 512) << "they share what wakes them";
+        EXPECT_LT(open_descriptors() - before, 512) << "they share what wakes them";
         for (DAT_EVD_HANDLE evd : evds) post_software_event(evd);
         for (DAT_EVD_HANDLE evd : evds) Side::wait(evd, DAT_SOFTWARE_EVENT);
         talk(side, evds[kEvds - 1], evds[kEvds - 2]);
@@ -221,7 +217,7 @@ TEST(Scale, four_thousand_and_96_evds_for_completions_need_fewer_than_512_descri
         for (DAT_EVD_HANDLE evd : evds) succeed(dat_evd_free(evd), "dat_evd_free");
         Side::expect_empty(side.async);
     }
-    EXPECT_EQ(descriptors(), before);
+    EXPECT_EQ(open_descriptors(), before);
 }
 
 }  // namespace

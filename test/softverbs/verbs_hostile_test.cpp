@@ -87,7 +87,7 @@ TEST_F(VerbsHostile, PassesOtherDescriptorsThanItMustAndIsRefused) {
         {good.get(), good.get()},
         {good.get(), event.get(), event.get()},
         {good.get(), event.get(), good.get(), event.get()}};
-    const std::ptrdiff_t before = open_descriptors();
+    const int before = open_descriptors();
     captured_stderr([&] {
         for (const auto& fds : wrong) {
             UniqueFd link = raw_link(fabric_.path());
@@ -108,7 +108,7 @@ TEST_F(VerbsHostile, SaysNonsenseOnItsLinksInEveryState) {
     const int fds[] = {arena.get(), doorbell.get()};
     std::mt19937 random(seed());
     const std::size_t lengths[] = {0, 1, 4, 8, 40, 156, 160, 212, 224, 824, 65536};
-    const std::ptrdiff_t before = open_descriptors();
+    const int before = open_descriptors();
     captured_stderr([&] {
         for (int round = 0; round < scaled(300); ++round) {
             UniqueFd link = raw_link(fabric_.path());
@@ -292,6 +292,23 @@ TEST_F(VerbsHostile, CompletesReceivesThatWereNotPosted) {
     ASSERT_EQ(qp.to_error(), 0);
     while (take() != 0) continue;
     EXPECT_EQ(completed, (std::set<std::uint64_t>{1, 2})) << "each receive completes once";
+}
+
+/// A queue whose entries would not begin at a cache line, or which is larger than any, is none.
+TEST_F(VerbsHostile, MakesACompletionQueueOfASizeThatNoneHas) {
+    Host host;
+    const auto adapter = *softverbs::Adapter::join();
+    const std::uint32_t index = softverbs::CompletionQueue::of(host.cq).index();
+    std::atomic<std::uint64_t>& word = adapter->view().cq(index)->ring;
+    const std::uint64_t right = word;
+    constexpr std::uint64_t kLog2Size = 31;
+    for (std::uint64_t forged = 0; forged <= kLog2Size; ++forged) {
+        word = (right & ~kLog2Size) | forged;
+        const bool exists = forged >= 4 && forged <= 22;
+        EXPECT_EQ(softverbs::CompletionRing::of(adapter->view(), index).valid(), exists) << forged;
+    }
+    word = right;
+    softverbs::Adapter::leave(adapter);
 }
 
 /// It says of one of the victim's own queue pairs that it has its turn, for ever.

@@ -317,7 +317,7 @@ struct Progress {
 };
 
 void be_the_victim(unsigned first_seed, int rounds, Progress& progress) {
-    std::ptrdiff_t descriptors = 0;
+    int descriptors = 0;
     for (int round = 0; round < rounds; ++round) {
         const unsigned seed = first_seed + static_cast<unsigned>(round);
         progress.seed = seed;

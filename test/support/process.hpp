@@ -50,10 +50,10 @@ bool eventually(Condition condition, Clock::duration within = kDeadline) {
     return true;
 }
 
-/// @return how many descriptors this process holds; the one that counts them is among them.
-inline std::ptrdiff_t open_descriptors() {
-    namespace fs = std::filesystem;
-    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+/// @return how many descriptors this process holds, without the one by which they are counted.
+inline int open_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<int>(std::distance(begin(all), end(all))) - 1;
 }
 
 /// A directory of one test. The process that made it removes it at the end.

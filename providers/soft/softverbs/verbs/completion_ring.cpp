@@ -33,7 +33,8 @@ CompletionRing CompletionRing::of(ArenaView arena, std::uint32_t index) {
     CqHeader* header = arena.cq(index);
     if (!header || header->live.load(std::memory_order_acquire) == 0) return ring;
     const RingPlace place = RingPlace::decode(header->ring.load(std::memory_order_seq_cst));
-    return place.size() <= kMaxCqEntries ? at(arena, index, place) : ring;
+    const bool is_sane = place.size() >= kMinCqEntries && place.size() <= kMaxCqEntries;
+    return is_sane ? at(arena, index, place) : ring;
 }
 
 CompletionRing CompletionRing::at(ArenaView arena, std::uint32_t index, RingPlace place) {

@@ -23,8 +23,7 @@ namespace softverbs {
 
 /// Entries of the ring of a completion queue for which so many were asked.
 inline std::uint32_t ring_size(std::uint32_t entries) {
-    constexpr std::uint32_t kSmallest = 16;
-    return std::max(kSmallest, std::bit_ceil(entries));
+    return std::max(kMinCqEntries, std::bit_ceil(entries));
 }
 
 /// Who publishes: a thread of the owner, or the requester of one of its queue pairs.

@@ -30,6 +30,8 @@ inline constexpr std::uint32_t kQpsPerBlock = 256;
 inline constexpr std::uint32_t kMaxQpBlocks = 256;
 inline constexpr std::uint32_t kMaxQps = kQpsPerBlock * kMaxQpBlocks;
 inline constexpr std::uint32_t kMaxCqs = 65536;
+/// With fewer, the entries behind the claims would not begin at a cache line.
+inline constexpr std::uint32_t kMinCqEntries = 16;
 inline constexpr std::uint32_t kMaxCqEntries = 4194304;
 inline constexpr std::uint32_t kMaxSrqs = 65536;
 inline constexpr std::uint32_t kMaxMrs = 1 << 20;  ///< regions and windows together
