@@ -2,12 +2,17 @@
 /// @file
 /// The shared heap by itself: what comes from it, and that it behaves as private memory.
 #include <gtest/gtest.h>
+#include <linux/io_uring.h>
 #include <malloc.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -331,6 +336,91 @@ TEST(SharedHeap, ForkKeepsParentAndChildApartBothWaysAndTheChildsMemoryIsShareab
     EXPECT_EQ(status, 0);
     EXPECT_EQ(numbers[7], 1);
     munmap(mapped, kLarge);
+}
+
+/// A buffer whose pages the kernel holds, for reads and writes one at a time (io_uring(7)).
+class PinnedBuffer {
+  public:
+    PinnedBuffer(std::uint8_t* memory, std::size_t bytes) {
+        io_uring_params parameters{};
+        ring_ = static_cast<int>(syscall(SYS_io_uring_setup, 1, &parameters));
+        if (ring_ < 0) return;
+        const auto map = [this](std::size_t length, off_t what) {
+            return static_cast<std::uint8_t*>(
+                mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, ring_, what));
+        };
+        const std::size_t length =
+            std::max(parameters.sq_off.array + parameters.sq_entries * sizeof(std::uint32_t),
+                     parameters.cq_off.cqes + parameters.cq_entries * sizeof(io_uring_cqe));
+        std::uint8_t* const rings = map(length, IORING_OFF_SQ_RING);
+        tail_ = reinterpret_cast<std::uint32_t*>(rings + parameters.sq_off.tail);
+        head_ = reinterpret_cast<std::uint32_t*>(rings + parameters.cq_off.head);
+        results_ = reinterpret_cast<io_uring_cqe*>(rings + parameters.cq_off.cqes);
+        last_result_ = parameters.cq_entries - 1;
+        request_ = reinterpret_cast<io_uring_sqe*>(map(kPage, IORING_OFF_SQES));
+        const iovec buffer{memory, bytes};
+        is_usable_ =
+            (parameters.features & IORING_FEAT_SINGLE_MMAP) != 0 &&
+            syscall(SYS_io_uring_register, ring_, IORING_REGISTER_BUFFERS, &buffer, 1) == 0;
+    }
+    ~PinnedBuffer() { close(ring_); }
+    PinnedBuffer(const PinnedBuffer&) = delete;
+    PinnedBuffer& operator=(const PinnedBuffer&) = delete;
+    bool is_usable() const { return is_usable_; }
+
+    /// @param operation IORING_OP_READ_FIXED or IORING_OP_WRITE_FIXED. @return bytes, or -errno.
+    int move(int operation, int file, std::uint8_t* memory, std::uint32_t bytes) {
+        *request_ = {};
+        request_->opcode = static_cast<std::uint8_t>(operation);
+        request_->fd = file;
+        request_->addr = reinterpret_cast<std::uintptr_t>(memory);
+        request_->len = bytes;
+        __atomic_fetch_add(tail_, 1, __ATOMIC_RELEASE);
+        if (syscall(SYS_io_uring_enter, ring_, 1, 1, IORING_ENTER_GETEVENTS, nullptr, 0) != 1)
+            return -errno;
+        return results_[__atomic_fetch_add(head_, 1, __ATOMIC_ACQ_REL) & last_result_].res;
+    }
+
+  private:
+    int ring_ = -1;
+    bool is_usable_ = false;
+    std::uint32_t *tail_ = nullptr, *head_ = nullptr, last_result_ = 0;
+    io_uring_cqe* results_ = nullptr;
+    io_uring_sqe* request_ = nullptr;
+};
+
+TEST(SharedHeap, PagesThatTheKernelHoldsStayTheParentsBesideAFork) {
+    std::uint8_t* const memory = map_memory(kLarge);
+    std::memset(memory, 1, kLarge);
+    PinnedBuffer buffer(memory, kLarge);
+    if (!buffer.is_usable()) GTEST_SKIP() << "this kernel offers no io_uring";
+    const int file = memfd_create("a file", MFD_CLOEXEC);
+    for (std::uint8_t round = 2; round < 6; ++round) {
+        int gate[2];
+        ASSERT_EQ(pipe(gate), 0);
+        const pid_t child = fork();
+        if (child == 0) {
+            std::memset(memory, 100, kLarge);
+            char token;
+            close(gate[1]);
+            const bool is_over = read(gate[0], &token, 1) == 0;
+            _exit(is_over && memory[0] == 100 && memory[kPage] == 100 ? 0 : 1);
+        }
+        std::memset(memory, round, kPage);
+        EXPECT_EQ(buffer.move(IORING_OP_WRITE_FIXED, file, memory, kPage), int{kPage});
+        std::uint8_t written = 0;
+        EXPECT_EQ(pread(file, &written, 1, 10), 1);
+        EXPECT_EQ(written, round) << "what the parent has stored since";
+        EXPECT_EQ(buffer.move(IORING_OP_READ_FIXED, file, memory + kPage, kPage), int{kPage});
+        EXPECT_EQ(memory[kPage], round) << "arrives at the parent";
+        close(gate[0]);
+        close(gate[1]);
+        int status = -1;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0) << "and not at the child";
+    }
+    close(file);
+    munmap(memory, kLarge);
 }
 
 TEST(SharedHeap, AChildCostsOnlyThePagesThatAreThere) {
