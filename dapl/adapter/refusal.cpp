@@ -34,6 +34,13 @@ std::optional<LockedMemory> lock_limit(const Ia& ia, int error_number, std::uint
     return memory.forbids(bytes) ? std::optional(memory) : std::nullopt;
 }
 
+/// A device that has no more of a kind answers as one for which there is no memory.
+std::string advice_on(int error_number) {
+    const std::string advice = "compare what is open with the limits that ibv_devinfo -v shows";
+    const bool may_be_memory = error_number == ENOMEM || error_number == ENOSPC;
+    return may_be_memory ? advice + "; below them, " + support::advice_on_memory() : advice;
+}
+
 }  // namespace
 
 tl::unexpected<support::Error> refused_by_system(int error_number, const char* what) {
@@ -50,21 +57,24 @@ tl::unexpected<support::Error> refused_by_device(const Ia& ia, int error_number,
             device, what, reason, kibibytes(memory->limit), kibibytes(memory->pinned),
             kibibytes(memory->locked));
     else
-        support::report<support::kDeviceRefuses>(device, what, reason);
+        support::report<support::kDeviceRefuses>(device, what, reason, advice_on(error_number));
     return support::failure(from_errno(error_number), what);
 }
 
 void registration_refused(const Ia& ia, int error_number, std::uint64_t bytes) {
     static std::atomic<bool> told{false};
-    const auto memory = lock_limit(ia, error_number, bytes);
-    if (!memory || told.exchange(true)) {
-        support::trace(support::Level::kTrace, "a registration of {} bytes is refused: {}", bytes,
-                       std::generic_category().message(error_number));
-        return;
-    }
-    support::report<support::kNoLockedMemory>(ibv_get_device_name(ia.context()->device),
-                                              kibibytes(bytes), kibibytes(memory->limit),
-                                              kibibytes(memory->pinned), kibibytes(memory->locked));
+    const std::string reason = std::generic_category().message(error_number);
+    if (!support::is_limit(error_number) || told.exchange(true))
+        return support::trace(support::Level::kTrace, "a registration of {} bytes is refused: {}",
+                              bytes, reason);
+    const char* device = ibv_get_device_name(ia.context()->device);
+    if (const auto memory = lock_limit(ia, error_number, bytes))
+        support::report<support::kNoLockedMemory>(
+            device, kibibytes(bytes), kibibytes(memory->limit), kibibytes(memory->pinned),
+            kibibytes(memory->locked));
+    else
+        support::report<support::kNoRegistration>(device, kibibytes(bytes), reason,
+                                                  advice_on(error_number));
 }
 
 }  // namespace dapl

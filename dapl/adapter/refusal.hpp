@@ -24,8 +24,8 @@ inline bool is_beyond_device(int error_number) {
     return error_number == ENOSYS || error_number == EOPNOTSUPP;
 }
 
-/// A registration is told of once in a process, and only where it is the limit of locked memory
-/// that forbids it: consumers' caches try until one fails and then give others back.
+/// A registration is told of once in a process, and only where a limit is reached: consumers'
+/// caches try until one fails and then give others back.
 void registration_refused(const Ia& ia, int error_number, std::uint64_t bytes);
 
 }  // namespace dapl

@@ -90,14 +90,17 @@ void report_no_provider(const Registry& registry, const Key& asked, const NoProv
 }
 
 void report_refused(const Lease& lease, DAT_RETURN code, const std::string& code_text) {
-    if (DAT_GET_TYPE(code) == DAT_INSUFFICIENT_RESOURCES)
-        return count_failure([&] { support::report_limit(ENOMEM, "IA " + lease.key.ia_name); });
     const Candidate* record = lease.record;
+    const bool is_limit = DAT_GET_TYPE(code) == DAT_INSUFFICIENT_RESOURCES;
     report_failure<support::kOpenRefused>(
         lease.key.ia_name,
         record ? fmt::format("{}: {} for '{}'", record->where, record->library, record->ia_params)
                : "the program's own provider",
-        code_text);
+        code_text,
+        is_limit ? "raise the limit that is reached, of locked memory (`ulimit -l`), descriptors "
+                   "(`ulimit -n`) or memory (`ulimit -v`), or close what is not used"
+                 : "check the arguments of dat_ia_open, and that this device exists on this "
+                   "machine");
 }
 
 }  // namespace dat

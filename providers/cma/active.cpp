@@ -3,6 +3,7 @@
 
 #include <netinet/in.h>
 
+#include <atomic>
 #include <cerrno>
 
 #include "dapl/cm/failure.hpp"
@@ -17,9 +18,10 @@ void set_type_of_service(rdma_cm_id* id, std::string_view ia_name) {
     auto tos =
         static_cast<std::uint8_t>(setting_integer(support::Setting::kCmTypeOfService, ia_name));
     if (tos == 0) return;
-    if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof tos) != 0)
-        support::trace(support::Level::kWarning, "type of service {} is refused: {}", tos,
-                       cm::text_of_error(errno));
+    if (rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof tos) == 0) return;
+    static std::atomic<bool> told{false};
+    if (!told.exchange(true))
+        support::report<support::kTypeOfServiceRefused>(ia_name, tos, cm::text_of_error(errno));
 }
 
 /// A link-local peer whose interface the consumer has left out can only be on the IA's own.

@@ -33,13 +33,6 @@ std::string files_of_machine() {
     return count;
 }
 
-std::string advice_on_memory() {
-    const rlim_t limit = limit_of(RLIMIT_AS);
-    if (limit == RLIM_INFINITY) return "free memory, or raise the limit of the control group";
-    return fmt::format("raise the limit RLIMIT_AS, which is {} KiB now (ulimit -v)",
-                       limit / kKibibyte);
-}
-
 std::string size_of_file_system(const std::string& path) {
     struct statvfs status = {};
     if (statvfs(path.c_str(), &status) != 0) return "of unknown size";
@@ -53,6 +46,13 @@ std::string size_of_file_system(const std::string& path) {
 bool is_limit(int error) {
     return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC ||
            error == EAGAIN;
+}
+
+std::string advice_on_memory() {
+    const rlim_t limit = limit_of(RLIMIT_AS);
+    if (limit == RLIM_INFINITY) return "free memory, or raise the limit of the control group";
+    return fmt::format("raise the limit RLIMIT_AS, which is {} KiB now (ulimit -v)",
+                       limit / kKibibyte);
 }
 
 bool report_limit(int error, const std::string& what, const std::string& path) {

@@ -17,4 +17,7 @@ bool is_limit(int error);
 /// @return false for any other error: nothing has been told.
 bool report_limit(int error, const std::string& what, const std::string& path = "/dev/shm");
 
+/// What to do where memory is lacking: the next step of a message.
+std::string advice_on_memory();
+
 }  // namespace support

@@ -75,7 +75,7 @@ ends_with() { # NAME STATUS
     for side in client server; do
         has "$side" '^50 iters in'
         [ "$(wc -l <"$BATS_TEST_TMPDIR/$side.err")" -eq 1 ]
-        grep -qE '^opendat: .*; its service thread copies instead; .*\[DAT332\]$' "$BATS_TEST_TMPDIR/$side.err"
+        grep -qE '^opendat: .*; its service thread copies instead; .*one pid name space \[DAT332\]$' "$BATS_TEST_TMPDIR/$side.err"
     done
     fabric_is_clean
 }

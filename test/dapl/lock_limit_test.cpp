@@ -40,11 +40,11 @@ std::string told_when_refused(int error, const std::function<void(DAT_IA_HANDLE)
     });
 }
 
-void register_in_vain(DAT_IA_HANDLE ia, std::size_t bytes) {
+void register_in_vain(DAT_IA_HANDLE ia, std::size_t bytes, int error = ENOMEM) {
     fake::refuse(0);
     DAT_PZ_HANDLE pz = nullptr;
     require(entry::pz_create(ia, &pz) == DAT_SUCCESS, "the zone is made");
-    fake::refuse(ENOMEM);
+    fake::refuse(error);
     std::vector<char> memory(bytes);
     DAT_REGION_DESCRIPTION region;
     region.for_va = memory.data();
@@ -78,7 +78,21 @@ TEST(LockLimit, that_forbids_a_registration_is_told_once_in_a_process) {
 
 TEST(LockLimit, is_not_blamed_for_a_registration_that_it_permits) {
     SKIP_UNDER_THREAD_SANITIZER();
-    EXPECT_EQ(told_when_refused(ENOMEM, [](DAT_IA_HANDLE ia) { register_in_vain(ia, 4096); }), "");
+    EXPECT_EQ(told_when_refused(ENOMEM,
+                                [](DAT_IA_HANDLE ia) {
+                                    register_in_vain(ia, 4096);
+                                    register_in_vain(ia, 4096);
+                                }),
+              "opendat: info: device fake0 cannot register 4 KiB: Cannot allocate memory; further "
+              "ones are not told; compare what is open with the limits that ibv_devinfo -v shows; "
+              "below them, free memory, or raise the limit of the control group [DAT116]\n");
+}
+
+TEST(LockLimit, has_nothing_to_do_with_memory_that_is_not_there) {
+    SKIP_UNDER_THREAD_SANITIZER();
+    EXPECT_EQ(
+        told_when_refused(EFAULT, [](DAT_IA_HANDLE ia) { register_in_vain(ia, 4096, EFAULT); }),
+        "");
 }
 
 TEST(LockLimit, that_is_nearly_used_up_is_told_where_a_queue_lacks_memory) {

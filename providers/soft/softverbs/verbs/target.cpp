@@ -51,6 +51,12 @@ bool find_receives(ArenaView arena, const QpEntry& entry, ReceiveRing& ring) {
     return ring.slots != nullptr;
 }
 
+const char* remedy(int cause) {
+    if (cause == EPERM)
+        return "allow ptrace between the processes (kernel.yama.ptrace_scope, CAP_SYS_PTRACE)";
+    return cause == ESRCH ? "run both processes in one pid name space" : "see ptrace(2)";
+}
+
 /// @return whether process_vm serves. Where it does not, and nothing else is permitted, an errno.
 Result<bool> choose_copies(Adapter& adapter, const Peer& peer, ArenaView arena) {
     if (adapter.agent_only()) return false;
@@ -58,11 +64,12 @@ Result<bool> choose_copies(Adapter& adapter, const Peer& peer, ArenaView arena) 
     if (cause == 0) return true;
     if (cause == ECONNREFUSED) return tl::unexpected<int>(cause);
     if (adapter.process_vm_only()) {
-        support::report<support::kProcessVmRefused>(peer.pid(), std::strerror(cause));
+        support::report<support::kProcessVmRefused>(peer.pid(), std::strerror(cause),
+                                                    remedy(cause));
         return tl::unexpected<int>(cause);
     }
     if (adapter.first_agent_use())
-        support::report<support::kAgentUsed>(peer.pid(), std::strerror(cause));
+        support::report<support::kAgentUsed>(peer.pid(), std::strerror(cause), remedy(cause));
     return false;
 }
 
