@@ -27,7 +27,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/ep/ep_attributes.cpp %reldir%/ep/ep_attributes.hpp \
     %reldir%/ep/ep_connect.cpp \
     %reldir%/ep/ep_connection.cpp %reldir%/ep/ep_connection.hpp \
-    %reldir%/ep/ep_end.cpp %reldir%/ep/ep_end.hpp \
+    %reldir%/ep/ep_end.cpp %reldir%/ep/ep_end.hpp %reldir%/ep/ep_name.hpp \
     %reldir%/ep/ep_entry.cpp \
     %reldir%/ep/ep_history.cpp %reldir%/ep/ep_history.hpp \
     %reldir%/ep/ep_modify.cpp \

@@ -29,10 +29,11 @@ const char* requests_for(std::uint32_t rights) {
     }
 }
 
-/// A consumer knows the key of a request's own segments as lmr_context, the target's as
-/// rmr_context.
+/// A consumer knows the key of a segment of its own requests and receives as lmr_context, that of
+/// a target as rmr_context.
 std::string key_text(const Failure& failure) {
-    const bool is_target = failure.is_remote || failure.asked_by_peer;
+    const bool is_receive = failure.rights == IBV_ACCESS_LOCAL_WRITE;
+    const bool is_target = (failure.is_remote || failure.asked_by_peer) && !is_receive;
     return fmt::format("{}_context {:#x}", is_target ? "rmr" : "lmr", failure.key);
 }
 
@@ -126,6 +127,12 @@ const char* next_step(const Failure& failure) {
     }
 }
 
+/// Older kernels tell a signal to the parent alone, others once the parent has asked.
+bool was_killed(const Failure& failure) {
+    if (failure.cause != Cause::kProcessEnded) return false;
+    return failure.signal != 0 || (failure.exit_code < 0 && !failure.is_by_exit);
+}
+
 }  // namespace
 
 std::optional<DeviceFailure> device_failure(const verbs::DeviceExtensions& device, ibv_qp* qp) {
@@ -133,7 +140,7 @@ std::optional<DeviceFailure> device_failure(const verbs::DeviceExtensions& devic
     if (!qp || !device.failure_of || !device.failure_of(qp, &failure)) return std::nullopt;
     const std::string text = text_of(failure);
     if (text.empty()) return std::nullopt;
-    return DeviceFailure{text, next_step(failure), failure.asked_by_peer, failure.signal != 0};
+    return DeviceFailure{text, next_step(failure), failure.asked_by_peer, was_killed(failure)};
 }
 
 }  // namespace dapl

@@ -13,6 +13,7 @@
 #include "dapl/base/object.hpp"
 #include "dapl/cm/lock.hpp"
 #include "dapl/ep/ep_connection.hpp"
+#include "dapl/ep/ep_name.hpp"
 #include "dapl/ep/ep_state.hpp"
 #include "dapl/ep/shared_receives.hpp"
 #include "dapl/ep/slot_ring.hpp"
@@ -45,6 +46,8 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     /// @param srq of dat_ep_create_with_srq, else nullptr. @param service of DAT_EP_ATTR; its
     /// manager offers it. Throws std::bad_alloc.
     explicit Ep(Ia& owner, Srq* srq = nullptr, DAT_SERVICE_TYPE service = DAT_SERVICE_TYPE_RC);
+
+    EpName name() const { return {id(), handle()}; }
 
     Ia& ia;
     const std::unique_ptr<SharedReceives> shared;  ///< nullptr: receives of its own

@@ -103,7 +103,7 @@ DAT_RETURN EpConnection::connect(const sockaddr* peer, DAT_CONN_QUAL conn_qual, 
                                        conn_qual, parameters(data), *this);
     });
     if (!started) {
-        support::trace(support::Level::kDebug, "EP {:x} cannot connect: {}", ep_.id(),
+        support::trace(support::Level::kDebug, "{} cannot connect: {}", ep_.name(),
                        started.error().cause);
         ep_.state.move(EpCause::kConnectFailed);
         return started.error().code;
@@ -126,7 +126,7 @@ DAT_RETURN EpConnection::accept(std::unique_ptr<cm::Connection>& request, DAT_CO
     const auto accepted = or_no_memory(
         [&]() NO_THREAD_SAFETY_ANALYSIS { return request->accept(parameters(data), *this); });
     if (!accepted) {
-        support::trace(support::Level::kDebug, "EP {:x} cannot accept: {}", ep_.id(),
+        support::trace(support::Level::kDebug, "{} cannot accept: {}", ep_.name(),
                        accepted.error().cause);
         ep_.state.move(undo);
         return accepted.error().code;
@@ -150,8 +150,9 @@ void EpConnection::disconnect(EpCause how, const EpReason& reason) {
         const int refused = ep_.post_marker();
         next_look_ = kFirstLook;
         if (refused == 0) return finish_requests();
-        support::trace(support::Level::kWarning, "EP {:x} cannot wait for its requests: {}",
-                       ep_.id(), std::generic_category().message(refused));
+        support::report<support::kRequestsNotAwaited>(
+            ep_.id(), reinterpret_cast<std::uintptr_t>(ep_.handle()),
+            std::generic_category().message(refused));
     }
     if (is_pending(before))
         withdraw();
@@ -286,7 +287,7 @@ void EpConnection::post(DAT_EVENT_NUMBER number, cm::PrivateData data) {
     const std::size_t size = std::min(data.size(), private_data_.size());
     private_data_.fill(std::byte{0});
     if (size > 0) std::memcpy(private_data_.data(), data.data(), size);
-    support::trace(support::Level::kDebug, "EP {:x} event {:x}, {} bytes of private data", ep_.id(),
+    support::trace(support::Level::kDebug, "{} event {:x}, {} bytes of private data", ep_.name(),
                    static_cast<unsigned>(number), size);
     post_connection_event(*ep_.parts.connect_evd, number, ep_.handle(),
                           static_cast<DAT_COUNT>(size), size > 0 ? private_data_.data() : nullptr);

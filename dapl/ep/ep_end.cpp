@@ -86,7 +86,7 @@ bool tell_end_of(Ep& ep) REQUIRES(connection_lock) {
     }
     if (support::trace_level() >= static_cast<int>(support::Level::kDebug))
         support::trace(support::Level::kDebug,
-                       "EP {:x} with {} ended: {}, requests flushed: {}; before: {}", ep.id(),
+                       "{} with {} ended: {}, requests flushed: {}; before: {}", ep.name(),
                        peer_text(ep.connection), why, flushed,
                        story(ep.state.history(), std::chrono::steady_clock::now()));
     return false;

@@ -41,7 +41,7 @@ DAT_RETURN UdExchange::connect(const sockaddr_storage& peer, DAT_CONN_QUAL conn_
     auto started = ep_.ia.manager->connect(reinterpret_cast<const sockaddr*>(&peer), conn_qual,
                                            {ep_.queue_pair(), 0, 0, data}, *this);
     if (!started) {
-        support::trace(support::Level::kDebug, "EP {:x} cannot ask for an address: {}", ep_.id(),
+        support::trace(support::Level::kDebug, "{} cannot ask for an address: {}", ep_.name(),
                        started.error().cause);
         return started.error().code;
     }
@@ -59,7 +59,7 @@ DAT_RETURN UdExchange::accept(std::unique_ptr<cm::Connection>& request, cm::Priv
     cm_ = std::move(request);  // its answer may be reported before the call returns
     const auto accepted = cm_->accept({ep_.queue_pair(), 0, 0, data}, *this);
     if (accepted) return DAT_SUCCESS;
-    support::trace(support::Level::kDebug, "EP {:x} cannot accept: {}", ep_.id(),
+    support::trace(support::Level::kDebug, "{} cannot accept: {}", ep_.name(),
                    accepted.error().cause);
     request = std::move(cm_);
     return accepted.error().code;
@@ -111,8 +111,8 @@ void UdExchange::finish(DAT_IB_EVENT_NUMBER number, const DAT_IB_EXTENSION_EVENT
     is_over_ = true;
     // The connection manager's part ends on the event thread: this may be a report of it.
     ep_.ia.manager->loop.arm(*this, Clock::now());
-    support::trace(support::Level::kDebug, "EP {:x} event {:x}, type {}, {} bytes of private data",
-                   ep_.id(), static_cast<unsigned>(number), static_cast<int>(extension.type),
+    support::trace(support::Level::kDebug, "{} event {:x}, type {}, {} bytes of private data",
+                   ep_.name(), static_cast<unsigned>(number), static_cast<int>(extension.type),
                    private_data_size_);
     DAT_IB_EXTENSION_EVENT_DATA numbered = extension;
     numbered.context.as_64 = number_;

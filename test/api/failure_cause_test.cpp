@@ -249,9 +249,70 @@ TEST_F(FailureCause, a_segment_that_is_too_long_is_told_with_its_lmr) {
         "bytes from 0x[0-9a-f]+ were asked for, ");
 }
 
+/// A message meets a receive whose segment is wrong: the server reads which LMR it is, and so does
+/// the client. @param length of the message: a short one goes through the queues.
+/// @param cause what is said of the LMR.
+void expect_bad_receive(const std::function<DAT_LMR_TRIPLET(const Side&)>& segment_of,
+                        std::size_t length, const std::string& cause) {
+    Child client([&](Channel&) {
+        Child server([&](Channel& channel) {
+            const std::string told = captured_stderr([&] {
+                Side side;
+                side.listen(kQualifier);
+                channel.send('l');
+                DAT_EP_HANDLE ep = side.accept_next();
+                DAT_LMR_TRIPLET into = segment_of(side);
+                succeed(dat_ep_post_recv(ep, 1, &into, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+                        "dat_ep_post_recv");
+                channel.send('r');
+                side.broken(ep);
+            });
+            expect_told(told, "as the LMR with the lmr_context 0x[0-9a-f]+ " + cause);
+        });
+        const std::string told = captured_stderr([&] {
+            Side side;
+            const Buffer buffer(side, kSize);
+            server.channel().receive<char>();
+            DAT_EP_HANDLE ep = side.connect_to(kQualifier);
+            server.channel().receive<char>();
+            DAT_LMR_TRIPLET from = buffer.all();
+            from.segment_length = static_cast<DAT_SEG_LENGTH>(length);
+            succeed(dat_ep_post_send(ep, 1, &from, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+                    "dat_ep_post_send");
+            Side::wait(side.sends, DAT_DTO_COMPLETION_EVENT);
+            side.broken(ep);
+        });
+        require(server.wait() == 0, "the server ends well");
+        expect_told(told, "as the peer's LMR with the lmr_context 0x[0-9a-f]+ " + cause);
+    });
+    EXPECT_EQ(client.wait(), 0);
+}
+
+TEST_F(FailureCause, of_a_receive_into_a_freed_lmr_is_told_at_both_ends) {
+    for (const std::size_t length : {16, 4096})
+        expect_bad_receive(
+            [](const Side& side) {
+                const Lmr lmr = register_memory(side, side.pz, DAT_MEM_PRIV_ALL_FLAG);
+                succeed(dat_lmr_free(lmr.handle), "dat_lmr_free");
+                return segment(lmr.local_key, 4096);
+            },
+            length, "has been freed by process [0-9]+, ");
+}
+
+TEST_F(FailureCause, of_a_receive_longer_than_its_lmr_both_ranges_are_told) {
+    expect_bad_receive(
+        [](const Side& side) {
+            return segment(register_memory(side, side.pz, DAT_MEM_PRIV_ALL_FLAG, 1000).local_key,
+                           4096);
+        },
+        4096, "has 1000 bytes from 0x[0-9a-f]+, and 4096 bytes from 0x[0-9a-f]+ were asked for, ");
+}
+
 /// @param end how the server's process ends, connected and idle. @param request whether the client
-/// has one under way then.
-void expect_end(const std::function<void()>& end, bool request, const std::string& pattern) {
+/// has one under way then. @param reaped whether the server's parent has waited for it, before
+/// which nobody learns its signal.
+void expect_end(const std::function<void()>& end, bool request, bool reaped,
+                const std::string& pattern) {
     Child client([&](Channel&) {
         const std::string told = captured_stderr([&] {
             Child server([&](Channel& channel) {
@@ -273,7 +334,7 @@ void expect_end(const std::function<void()>& end, bool request, const std::strin
                 succeed(dat_ep_post_send(ep, 1, &local, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
                         "dat_ep_post_send");
             server.channel().send('e');
-            server.wait();
+            if (reaped) server.wait();
             side.broken(ep);
         });
         expect_told(told, pattern);
@@ -282,12 +343,24 @@ void expect_end(const std::function<void()>& end, bool request, const std::strin
 }
 
 TEST_F(FailureCause, a_peer_that_was_killed_is_told_with_its_pid) {
-    expect_end([] { raise(SIGKILL); }, true,
+    expect_end([] { raise(SIGKILL); }, true, true,
                "as the peer's process ended \\(pid [0-9]+(, signal 9: Killed)?\\), ");
 }
 
+TEST_F(FailureCause, a_peer_that_was_killed_is_told_also_where_nothing_was_asked_of_it) {
+    expect_end([] { raise(SIGKILL); }, false, true,
+               "as the peer's process ended \\(pid [0-9]+(, signal 9: Killed)?\\), ");
+    expect_end([] { raise(SIGKILL); }, false, false,
+               "as the peer's process ended \\(pid [0-9]+\\), ");
+}
+
+TEST_F(FailureCause, nothing_is_told_of_an_idle_peer_that_has_left_main) {
+    expect_end([] { exit(0); }, false, true, "^$");
+    expect_end([] { exit(0); }, false, false, "^$");
+}
+
 TEST_F(FailureCause, a_peer_that_ended_itself_with_a_request_under_way_is_told_with_its_pid) {
-    expect_end([] { _exit(3); }, true,
+    expect_end([] { _exit(3); }, true, true,
                "as the peer's process ended \\(pid [0-9]+(, exit status 3)?\\), ");
 }
 

@@ -15,7 +15,7 @@
 namespace softverbs {
 
 /// Raised with every change of a message, of the index or of what arenas hold.
-inline constexpr std::uint32_t kFabricVersion = 6;
+inline constexpr std::uint32_t kFabricVersion = 7;
 
 enum class MessageType : std::uint16_t {
     kHello = 1,  ///< first in each direction; carries arena, doorbell and page file

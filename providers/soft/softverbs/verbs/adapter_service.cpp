@@ -108,6 +108,13 @@ Result<std::shared_ptr<Adapter>> Adapter::join() {
     return mine.adapter;
 }
 
+/// Programs that return from main() with the device open are not among the killed.
+[[gnu::destructor]] static void tell_exit() {
+    Instance& mine = instance();
+    support::MutexLock lock(mine.mutex);
+    if (mine.adapter) mine.adapter->view().header().is_exiting.store(1, std::memory_order_release);
+}
+
 void Adapter::leave(const std::shared_ptr<Adapter>& adapter) {
     Instance& mine = instance();
     support::MutexLock lock(mine.mutex);

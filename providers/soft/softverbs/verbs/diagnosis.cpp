@@ -71,6 +71,12 @@ READS_ENTRY verbs::QueuePairFailure look_at(const MrEntry& entry, const Asked& a
     return failure;
 }
 
+/// What its requester has noted. It may be anybody's.
+Asked refused_by(const QpEntry& qp) {
+    return {read_once(qp.refused.key), read_once(qp.refused.rights), read_once(qp.refused.address),
+            read_once(qp.refused.length)};
+}
+
 verbs::QueuePairFailure look_at_queue_pair(const QpEntry& qp, const ArenaView& arena,
                                            const Asked& asked) {
     if ((qp.access.load(std::memory_order_acquire) & asked.rights) != asked.rights)
@@ -112,10 +118,25 @@ verbs::QueuePairFailure diagnose_remote(const Target& target, const Asked& asked
     return failure;
 }
 
-verbs::QueuePairFailure diagnose_asked(const ArenaView& own, const QpEntry& qp,
-                                       const Asked& asked) {
-    verbs::QueuePairFailure failure = look_at_queue_pair(qp, own, asked);
+verbs::QueuePairFailure diagnose_asked(const ArenaView& own, const QpEntry& qp) {
+    verbs::QueuePairFailure failure = look_at_queue_pair(qp, own, refused_by(qp));
     failure.asked_by_peer = true;
+    return failure;
+}
+
+verbs::QueuePairFailure diagnose_receive(const ArenaView& own, const QpEntry& qp,
+                                         std::uint32_t pd) {
+    const Asked asked = refused_by(qp);
+    if (asked.rights != IBV_ACCESS_LOCAL_WRITE) return {};
+    return look_at(own.mr(asked.key), asked, pd, nullptr);
+}
+
+verbs::QueuePairFailure diagnose_remote_receive(const Target& target) {
+    const SrqHeader* const shared = target.receives.shared;
+    verbs::QueuePairFailure failure =
+        diagnose_receive(target.arena, *target.entry, shared ? shared->pd : target.entry->pd);
+    failure.is_remote = true;
+    failure.pid = target.peer->pid();
     return failure;
 }
 
@@ -126,6 +147,8 @@ verbs::QueuePairFailure diagnose_death(const Peer& peer) {
     failure.pid = peer.pid();
     failure.signal = end.signal;
     failure.exit_code = end.exit_code;
+    const ArenaView arena(peer.arena(), peer.arena_size());
+    failure.is_by_exit = arena.header().is_exiting.load(std::memory_order_acquire) != 0;
     return failure;
 }
 

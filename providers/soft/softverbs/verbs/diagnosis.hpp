@@ -27,7 +27,11 @@ verbs::QueuePairFailure diagnose_local(const Adapter& adapter, const SendWork& w
 /// A remote access error, seen by who made the request.
 verbs::QueuePairFailure diagnose_remote(const Target& target, const Asked& asked);
 /// The same, seen by who was asked. @param qp the queue pair by way of which it came.
-verbs::QueuePairFailure diagnose_asked(const ArenaView& own, const QpEntry& qp, const Asked& asked);
+verbs::QueuePairFailure diagnose_asked(const ArenaView& own, const QpEntry& qp);
+/// A receive whose memory cannot be written. @param pd of the receive queue.
+verbs::QueuePairFailure diagnose_receive(const ArenaView& own, const QpEntry& qp, std::uint32_t pd);
+/// The same, seen by who sent.
+verbs::QueuePairFailure diagnose_remote_receive(const Target& target);
 /// The peer has not answered.
 verbs::QueuePairFailure diagnose_silence(const Target& target);
 /// The peer's process has ended.

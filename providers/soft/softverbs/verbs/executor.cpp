@@ -3,7 +3,6 @@
 
 #include <cstring>
 
-#include "providers/soft/softverbs/verbs/diagnosis.hpp"
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/memory_windows.hpp"
@@ -190,6 +189,7 @@ bool Executor::first_segment_holds() const {
 /// The receive's segments, copied once from the peer's arena and checked in its table.
 [[gnu::noinline]] ibv_wc_status Executor::plan_receive(bool& responder_failed) {
     responder_failed = true;
+    bad_receive_ = {};
     const std::uint32_t count = std::min(receive_->num_sge, target_.receives.max_sge);
     std::uint64_t left = work_.length;
     for (std::uint32_t i = 0; i < count && left != 0; ++i) {
@@ -197,7 +197,10 @@ bool Executor::first_segment_holds() const {
         const std::uint64_t part = std::min<std::uint64_t>(segment.length, left);
         if (part == 0) continue;
         const CheckedRange range = check_receive(segment, part);
-        if (!range.permitted) return IBV_WC_LOC_PROT_ERR;
+        if (!range.permitted) {
+            bad_receive_ = {segment.key, IBV_ACCESS_LOCAL_WRITE, segment.address, part};
+            return IBV_WC_LOC_PROT_ERR;
+        }
         plan_.remote[plan_.num_remote++] = {range.address, part,         segment.address,
                                             segment.key,   range.shared, nullptr};
         left -= part;
@@ -261,7 +264,7 @@ void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
 }
 
 void Executor::note_fault(Fault fault) const {
-    const Asked asked = asked_by(work_);
+    const Asked asked = fault == Fault::kLocalError ? bad_receive_ : asked_by(work_);
     target_.entry->refused = {asked.address, asked.length, asked.key, asked.rights};
     target_.entry->fault.store(fault, std::memory_order_seq_cst);
 }

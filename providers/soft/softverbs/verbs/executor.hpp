@@ -6,6 +6,7 @@
 #pragma once
 
 #include "providers/soft/softverbs/verbs/agent.hpp"
+#include "providers/soft/softverbs/verbs/diagnosis.hpp"
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/payload.hpp"
@@ -92,6 +93,7 @@ class Executor {
     std::uint32_t slot_ = 0;
     ReceiveSlot* receive_ = nullptr;         ///< what slot_ names
     const std::uint8_t* payload_ = nullptr;  ///< of a short send: all of it, readable
+    Asked bad_receive_;                      ///< of fail_receive(): the segment at fault, or {}
     std::uint8_t gathered_[kSlotInlineBytes];
 };
 

@@ -126,6 +126,11 @@ Outcome Executor::copied(int cause) {
     if (cause != EACCES && !are_there(plan_.locals(), work_.brings_data()))
         return done(IBV_WC_LOC_PROT_ERR);
     if (!is_send()) return refuse_access(has_immediate() && qp_.is_reliable());
+    // Which of several segments has no memory any more is not known.
+    const RemoteRange& first = plan_.remote[0];
+    bad_receive_ = {};
+    if (plan_.num_remote == 1)
+        bad_receive_ = {first.key, IBV_ACCESS_LOCAL_WRITE, first.address, first.length};
     return fail_receive(IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR, Fault::kLocalError);
 }
 

@@ -48,13 +48,21 @@ void QueuePair::note_failure(const SendWork& work, ibv_wc_status status) {
         failure_ = diagnose_local(adapter_, work, domain().number());
     else if (status == IBV_WC_REM_ACCESS_ERR)
         failure_ = diagnose_remote(target_, asked_by(work));
+    else if (status == IBV_WC_REM_OP_ERR)
+        failure_ = diagnose_remote_receive(target_);
 }
 
-void QueuePair::note_refusal() {
-    if (failure_.cause != verbs::FailureCause::kUnknown) return;
-    const auto refused = entry_->refused;
-    failure_ = diagnose_asked(adapter_.view(), *entry_,
-                              {refused.key, refused.rights, refused.address, refused.length});
+void QueuePair::note_refusal(Fault fault) {
+    if (datagrams_ || failure_.cause != verbs::FailureCause::kUnknown) return;
+    if (fault == Fault::kAccess)
+        failure_ = diagnose_asked(adapter_.view(), *entry_);
+    else if (fault == Fault::kLocalError)
+        failure_ = diagnose_receive(adapter_.view(), *entry_, receive_pd());
+}
+
+/// As requesters see it.
+std::uint32_t QueuePair::receive_pd() const {
+    return srq ? ProtectionDomain::of(srq->pd).number() : domain().number();
 }
 
 bool QueuePair::failure(verbs::QueuePairFailure& failure) {
@@ -62,7 +70,7 @@ bool QueuePair::failure(verbs::QueuePairFailure& failure) {
     {
         support::SpinLockGuard lock(send_lock_);
         // The peer may have told its user, and ours that it disconnects, before we were kicked.
-        if (entry_->fault.load(std::memory_order_seq_cst) == Fault::kAccess) note_refusal();
+        note_refusal(entry_->fault.load(std::memory_order_seq_cst));
         failure = failure_;
         if (failure.cause != verbs::FailureCause::kUnknown) return true;
         if (!datagrams_) peer = target_.peer;
@@ -222,10 +230,8 @@ void QueuePair::serve_kick() {
     if (fault != Fault::kNone && (state == IBV_QPS_RTR || state == IBV_QPS_RTS ||
                                   state == IBV_QPS_SQD || state == IBV_QPS_SQE)) {
         enter_error(IBV_WC_WR_FLUSH_ERR);
-        if (fault == Fault::kAccess) {
-            note_refusal();
-            report(IBV_EVENT_QP_ACCESS_ERR);
-        }
+        note_refusal(fault);
+        if (fault == Fault::kAccess) report(IBV_EVENT_QP_ACCESS_ERR);
         if (fault == Fault::kInvalidRequest) report(IBV_EVENT_QP_REQ_ERR);
     } else if (state == IBV_QPS_ERR && awaits_requester_) {
         finish_error();

@@ -312,6 +312,8 @@ struct ArenaHeader {
     /// Of a byte in the owner, in a page of its own, which nothing but this program's image has
     /// mapped: a process that has called execve() since does not have it.
     std::uint64_t image_address;
+    /// Not 0: the owner's program has returned from main() or called exit().
+    std::atomic<std::uint32_t> is_exiting;
     std::atomic<std::uint32_t> qp_blocks[kMaxQpBlocks];  ///< number of the block + 1
     /// Held while an atomic operation runs: number of a queue pair of the process that runs it.
     alignas(64) std::atomic<std::uint32_t> atomic_lock;

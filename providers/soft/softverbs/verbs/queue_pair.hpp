@@ -272,7 +272,8 @@ class QueuePair : public ExtendableQp {
     bool finish_withdrawal() REQUIRES(send_lock_) EXCLUDES(receive_lock_);
     void begin_error() REQUIRES(send_lock_);
     void note_failure(const SendWork& work, ibv_wc_status status) REQUIRES(send_lock_);
-    void note_refusal() REQUIRES(send_lock_);
+    void note_refusal(Fault fault) REQUIRES(send_lock_);
+    std::uint32_t receive_pd() const;
     void finish_error() REQUIRES(send_lock_) EXCLUDES(receive_lock_);
     void lose_sends() REQUIRES(send_lock_);
     void flush_sends(ibv_wc_status head_status) REQUIRES(send_lock_);
