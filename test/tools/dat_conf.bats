@@ -142,6 +142,24 @@ make_machine() {
     [ "$(grep -c 'Write it?' err)" = 1 ]
 }
 
+@test "dat_conf remove, generate and convert ask before they write the system's file, too" {
+    unshare -rm sh -c 'mount -t tmpfs none /etc' 2>/dev/null || skip "no name spaces here"
+    write_conf
+    cp "$conf" mine
+    # shellcheck disable=SC2016 # the inner shell's
+    unshare -rm sh -c 'mount -t tmpfs none /etc && cp mine /etc/dat.conf
+        for command in "remove soft0 --file" "generate --output" "convert mine --output"; do
+            $0 $command /etc/dat.conf && exit 1
+            cmp mine /etc/dat.conf || exit 2
+        done
+        $0 remove soft0 --file /etc/dat.conf --yes && ! grep ^soft0 /etc/dat.conf &&
+            $0 convert mine --output /etc/dat.conf --yes && $0 generate --output /etc/dat.conf --yes &&
+            grep ^soft0 /etc/dat.conf' "$TOP_BUILDDIR/dat_conf" >out 2>err </dev/null
+    [ "$(grep -c 'Write it?' err)" = 3 ]
+    [ "$(grep -c 'nothing is changed' out)" = 3 ]
+    says '/etc/dat.conf: removing soft0 u2.0 ' out
+}
+
 @test "dat_conf check tells all problems of a dat.conf with line, column and suggestion" {
     {
         echo 'a u2.0 nontreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" ""'

@@ -139,9 +139,35 @@ int list(const Options& options) {
     return report.print(report.count() > 0 ? tools::kFailureStatus : 0, text);
 }
 
-int write(Report& report, const std::string& path, const std::string& text, bool json) {
+/// @param in_use whether the path is that of the dat.conf in use, because none was given.
+bool is_systems_file(const std::string& path, bool in_use) {
+    const bool by_default = in_use && !support::setting_is_set(support::Setting::kDatOverride);
+    return by_default || tools::resolved(path).starts_with("/etc/");
+}
+
+/// On a terminal whoever writes a file that is everybody's is asked; a script says --yes.
+bool confirmed() {
+    std::fputs("This is the system's file, which all programs read. Write it? [y/N] ", stderr);
+    char answer[16] = "";
+    const bool read = std::fgets(answer, sizeof answer, stdin) != nullptr;
+    if (!read || !isatty(STDIN_FILENO)) std::fputc('\n', stderr);
+    if (read && (answer[0] == 'y' || answer[0] == 'Y')) return true;
+    if (!read) std::fputs("dat_conf: nobody answered; --yes writes without a question\n", stderr);
+    return false;
+}
+
+/// Says what is about to happen, and to which file.
+void announce(const Options& options, const std::string& path, const std::string& change) {
+    if (!options.json) std::printf("%s: %s\n", path.c_str(), change.c_str());
+}
+
+int write(const Options& options, Report& report, const std::string& path,
+          const std::string& text) {
+    if (!options.yes && is_systems_file(path, options.output.empty() && options.file.empty()) &&
+        !confirmed())
+        return report.print(tools::kFailureStatus, "nothing is changed\n");
     replace_file(path, text);
-    return report.print(0, json ? "" : fmt::format("{} is written\n", path), path);
+    return report.print(0, options.json ? "" : fmt::format("{} is written\n", path), path);
 }
 
 int generate(const Options& options) {
@@ -150,7 +176,7 @@ int generate(const Options& options) {
     const std::string text = file_text(records, options.yaml || is_yaml(options.output));
     for (const dat::ConfRecord& record : records) report.add_record(options.output, record);
     if (options.output.empty()) return report.print(0, text);
-    return write(report, options.output, text, options.json);
+    return write(options, report, options.output, text);
 }
 
 /// A file that add and remove are to change; one that is not there is empty.
@@ -179,22 +205,6 @@ File record_of(const Options& options) {
     return read_text("dat.conf", line);
 }
 
-/// Says what is written where. The system's file is everybody's: on a terminal whoever writes it is
-/// asked, a script says --yes.
-bool confirmed(const Options& options, const std::string& path, const std::string& line) {
-    if (!options.json) std::printf("%s: adding %s\n", path.c_str(), line.c_str());
-    const bool by_default =
-        options.file.empty() && !support::setting_is_set(support::Setting::kDatOverride);
-    if (options.yes || !(by_default || tools::resolved(path).starts_with("/etc/"))) return true;
-    std::fputs("This is the system's file, which all programs read. Write it? [y/N] ", stderr);
-    char answer[16] = "";
-    const bool read = std::fgets(answer, sizeof answer, stdin) != nullptr;
-    if (!read || !isatty(STDIN_FILENO)) std::fputc('\n', stderr);
-    if (read && (answer[0] == 'y' || answer[0] == 'Y')) return true;
-    if (!read) std::fputs("dat_conf: nobody answered; --yes writes without a question\n", stderr);
-    return false;
-}
-
 int add(const Options& options) {
     Report report("add", options.json);
     const File file = file_to_change(options);
@@ -210,10 +220,9 @@ int add(const Options& options) {
                                    "nothing is changed"});
             return report.print(tools::kFailureStatus);
         }
-    if (!confirmed(options, file.path, line))
-        return report.print(tools::kFailureStatus, "nothing is changed\n");
+    announce(options, file.path, "adding " + line);
     report.add_record(file.path, record);
-    return write(report, file.path, with_record(file, record), options.json);
+    return write(options, report, file.path, with_record(file, record));
 }
 
 int remove(const Options& options) {
@@ -226,6 +235,7 @@ int remove(const Options& options) {
         names.push_back(record.ia_name);
         if (record.ia_name != options.name) continue;
         found = true;
+        announce(options, file.path, "removing " + dat_conf_line(record));
         report.add_record(file.path, record);
     }
     if (!found) {
@@ -236,7 +246,7 @@ int remove(const Options& options) {
                                                 support::nearest_name(options.name, names))});
         return report.print(tools::kFailureStatus);
     }
-    return write(report, file.path, without_ia(file, options.name), options.json);
+    return write(options, report, file.path, without_ia(file, options.name));
 }
 
 int convert(const Options& options) {
@@ -251,7 +261,7 @@ int convert(const Options& options) {
     for (const dat::ConfRecord& record : file.records) report.add_record(file.path, record);
     const int status = result.left_out.empty() ? 0 : kIncompleteStatus;
     if (options.output.empty()) return report.print(status, result.text);
-    const int written = write(report, options.output, result.text, options.json);
+    const int written = write(options, report, options.output, result.text);
     return written != 0 ? written : status;
 }
 
@@ -266,6 +276,10 @@ tools::CommandLine command_line(Options& options) {
                              tools::text(options.file)};
     const tools::Option root{"-r,--root", "DIRECTORY", "look at the devices below DIRECTORY/sys",
                              tools::text(options.root)};
+    const tools::Option yes{"-y,--yes", nullptr, "write the system's file without a question",
+                            tools::flag(options.yes)};
+    tools::Option long_yes = yes;
+    long_yes.names = "--yes";
     tools::Option files{
         "files",           "FILE", "files; without any those in use", tools::list(options.files),
         tools::kAnyNumber, false};
@@ -286,7 +300,9 @@ tools::CommandLine command_line(Options& options) {
          {"generate",
           "make a file for the devices of this machine",
           {{"-o,--output", "FILE", "the file to replace [print it]", tools::text(options.output)},
-           {"-y,--yaml", nullptr, "opendat.yaml in place of dat.conf", tools::flag(options.yaml)},
+           {"--yaml", nullptr, "opendat.yaml in place of dat.conf", tools::flag(options.yaml), 1,
+            false, "-y"},
+           long_yes,
            root,
            json}},
          {"add",
@@ -296,20 +312,20 @@ tools::CommandLine command_line(Options& options) {
             tools::text(options.library)},
            {"-p,--params", "TEXT", "for the library: device and number [soft0 0]",
             tools::text(options.params)},
-           {"-a,--api", "VERSION", "the API version [u2.0]", tools::text(options.api)},
+           {"--api", "VERSION", "the API version [u2.0]", tools::text(options.api), 1, false, "-a"},
            {"--threadsafe", nullptr, "for programs that ask for a thread-safe provider",
             tools::flag(options.thread_safe), 1, false, "-t"},
-           {"-y,--yes", nullptr, "write the system's file without a question",
-            tools::flag(options.yes)},
+           yes,
            file,
            json}},
          {"remove",
           "remove an IA, all records of it",
-          {word("name", "NAME", "of the IA", tools::text(options.name)), file, json}},
+          {word("name", "NAME", "of the IA", tools::text(options.name)), yes, file, json}},
          {"convert",
           "dat.conf to YAML, or back; or to a dat.conf of today",
           {word("file", "FILE", "to convert", tools::text(options.file)),
            {"-o,--output", "FILE", "the file to replace [print it]", tools::text(options.output)},
+           yes,
            json}}},
         "Exit status: 0 fine, 1 problems were found or nothing was done, 2 wrong usage, 3 "
         "converted, but "
