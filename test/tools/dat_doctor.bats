@@ -167,6 +167,15 @@ PERL
     ended doctor
     [ "$status" -eq 1 ]
     holds doctor '.ia == "" and (.findings[] | select(.id == "DOC-001") | .mend == "dat_conf generate")'
+    holds doctor '.findings[] | select(.id == "DOC-001") | .evidence | contains("dapl fabric is not available")'
+}
+
+@test "dat_doctor knows what the reference prints of a library that cannot be loaded" {
+    echo 'gone u2.0 nonthreadsafe default libdaplgone.so.2 dapl.2.0 "gone 0" ""' >"$BATS_TEST_TMPDIR/dat.conf"
+    start doctor "${stack[@]}" "$doctor" -i gone --json
+    ended doctor
+    [ "$status" -eq 1 ]
+    holds doctor '.findings[] | select(.id == "DOC-002") | .evidence | contains("DAT005") and contains("DAT: library load failure")'
 }
 
 @test "dat_doctor finds little room for descriptors in the process's own limit" {

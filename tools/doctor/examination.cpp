@@ -97,7 +97,8 @@ class Examination {
     }
 
     void look_without_ia() {
-        report_.findings.add(kNoIa, dat::registry() ? dat::registry()->file().path : "no memory",
+        const std::string file = dat::registry() ? dat::registry()->file().path : "no memory";
+        report_.findings.add(kNoIa, file + " (MPI libraries report `dapl fabric is not available`)",
                              "dat_conf generate");
         // The other side must not wait for what will not come.
         if (!options_.listen && options_.host.empty()) return;

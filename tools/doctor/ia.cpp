@@ -32,6 +32,12 @@ void add_degraded(const std::string& ia_name, const info::KnownFact& fact, Findi
     findings.add(kind, ia_name + ": " + fact.subject + " " + fact.value, fact.note);
 }
 
+/// Users search for what the reference's registry prints.
+std::string failure_text(const info::KnownFact& fact) {
+    const bool is_library = fact.value.ends_with("[DAT005]");
+    return fact.value + (is_library ? " (the reference reports `DAT: library load failure`)" : "");
+}
+
 bool is_said_by_a_fact(const info::KnownFact& fact) {
     return fact.subject == "message" && fact.value.ends_with("[DAT248]");  // port_state says it
 }
@@ -41,7 +47,7 @@ bool is_said_by_a_fact(const info::KnownFact& fact) {
 void check_ia(const std::string& ia_name, const info::KnownFacts& facts, Findings& findings) {
     for (const info::KnownFact& fact : facts) {
         if (fact.standing == Standing::kFails)
-            findings.add(kIaFails, fact.value, fact.note);
+            findings.add(kIaFails, failure_text(fact), fact.note);
         else if (fact.standing == Standing::kDegraded && !is_said_by_a_fact(fact))
             add_degraded(ia_name, fact, findings);
         if (fact.subject == "bad_record")
