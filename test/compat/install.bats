@@ -68,6 +68,11 @@ all_there() {
     for schema in "$TOP_SRCDIR"/doc/schema/*.json; do
         [ -n "$(find "$root$prefix/share" -path "*/opendat/schema/${schema##*/}")" ] || { echo "$schema"; false; }
     done
+    for file in "$TOP_SRCDIR"/etc/suppressions/*.supp; do
+        page=$(find "$root$prefix/share/man" -name softverbs.7) # without scdoc there is none
+        [ -z "$page" ] || sed 's/[\\]&//g' "$page" | grep -qF "=$prefix/share/opendat/suppressions/${file##*/} "
+        [ -f "$root$prefix/share/opendat/suppressions/${file##*/}" ]
+    done
     completions=$root$prefix/share/bash-completion/completions
     for tool in $(sed -n 's/^complete -F _opendat //p' "$TOP_SRCDIR/etc/completion/opendat.bash"); do
         # shellcheck disable=SC2154 # set by setup

@@ -36,6 +36,14 @@ field() {
     diff "$BATS_TEST_TMPDIR/installed" "$BATS_TEST_TMPDIR/listed"
 }
 
+@test "the package of softverbs has the suppressions that its page names" {
+    files_of "$debian/softverbs.install" >"$BATS_TEST_TMPDIR/softverbs"
+    for file in "$TOP_SRCDIR"/etc/suppressions/*.supp; do
+        grep -qxF "usr/share/opendat/suppressions/${file##*/}" "$BATS_TEST_TMPDIR/softverbs"
+        grep -qF "@pkgdatadir@/suppressions/${file##*/}" "$TOP_SRCDIR/doc/man/softverbs.7.scd"
+    done
+}
+
 @test "every package has its list of files, and every list its package" {
     diff <(sed -n 's/^Package: //p' "$debian/control" | sort) <(cd "$debian" && printf '%s\n' *.install | sed 's/\.install$//' | sort)
 }

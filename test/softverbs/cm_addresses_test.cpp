@@ -2,6 +2,10 @@
 /// @file
 /// The software device's rdma_cm: addresses, ports and names.
 #include <gtest/gtest.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+
+#include <vector>
 
 #include "test/softverbs/cm_server.hpp"
 
@@ -180,6 +184,62 @@ TEST(Cm, AListenerOnOneAddressOfThisMachineAnswersOnTheOthersToo) {
     server.channel().meet();
     EXPECT_EQ(outcome_of(address6(in6addr_loopback, 7000)), RDMA_CM_EVENT_CONNECT_RESPONSE);
     server.channel().meet();
+    EXPECT_EQ(server.wait(), 0);
+}
+
+/// Of this machine's interfaces, the loopback and link-local ones left out.
+std::vector<sockaddr_storage> addresses_of_interfaces() {
+    std::vector<sockaddr_storage> found;
+    ifaddrs* interfaces = nullptr;
+    check(getifaddrs(&interfaces), "getifaddrs");
+    for (const ifaddrs* entry = interfaces; entry; entry = entry->ifa_next) {
+        if (!entry->ifa_addr || (entry->ifa_flags & IFF_LOOPBACK) != 0) continue;
+        sockaddr_storage own{};
+        if (entry->ifa_addr->sa_family == AF_INET)
+            std::memcpy(&own, entry->ifa_addr, sizeof(sockaddr_in));
+        else if (entry->ifa_addr->sa_family == AF_INET6)
+            std::memcpy(&own, entry->ifa_addr, sizeof(sockaddr_in6));
+        const auto& v6 = reinterpret_cast<const sockaddr_in6&>(own);
+        const bool is_of_link = own.ss_family == AF_INET6 && v6.sin6_scope_id != 0;
+        if (own.ss_family != 0 && !is_of_link) found.push_back(own);
+    }
+    freeifaddrs(interfaces);
+    return found;
+}
+
+sockaddr_storage with_port(sockaddr_storage address, int port) {
+    reinterpret_cast<sockaddr_in&>(address).sin_port = htons(static_cast<std::uint16_t>(port));
+    return address;
+}
+
+TEST(Cm, EveryAddressOfThisMachineIsBoundAndReached) {
+    const std::vector<sockaddr_storage> own = addresses_of_interfaces();
+    if (own.empty()) GTEST_SKIP() << "this machine has loopback addresses alone";
+    TemporaryFabric fabric;
+    Child server([&](Channel& pipe) {
+        EventQueue events;
+        Id everywhere = listener(events, "127.0.0.1", 7000);
+        std::vector<Id> listening;
+        for (const sockaddr_storage& address : own) {
+            sockaddr_storage to = with_port(address, 7001);
+            listening.emplace_back(events);
+            check(rdma_bind_addr(listening.back().get(), reinterpret_cast<sockaddr*>(&to)),
+                  "rdma_bind_addr");
+            check(rdma_listen(listening.back().get(), 0), "rdma_listen");
+        }
+        pipe.meet();
+        for (std::size_t i = 0; i < 2 * own.size(); ++i) {
+            Id id(events.next(RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+            accept(id);
+            pipe.meet();
+        }
+    });
+    server.channel().meet();
+    for (const sockaddr_storage& address : own)
+        for (const int port : {7000, 7001}) {
+            EXPECT_EQ(outcome_of(with_port(address, port)), RDMA_CM_EVENT_CONNECT_RESPONSE) << port;
+            server.channel().meet();
+        }
     EXPECT_EQ(server.wait(), 0);
 }
 
