@@ -32,8 +32,7 @@ const char* requests_for(std::uint32_t rights) {
 /// A consumer knows the key of a segment of its own requests and receives as lmr_context, that of
 /// a target as rmr_context.
 std::string key_text(const Failure& failure) {
-    const bool is_receive = failure.rights == IBV_ACCESS_LOCAL_WRITE;
-    const bool is_target = (failure.is_remote || failure.asked_by_peer) && !is_receive;
+    const bool is_target = (failure.is_remote || failure.asked_by_peer) && !failure.is_receive;
     return fmt::format("{}_context {:#x}", is_target ? "rmr" : "lmr", failure.key);
 }
 
@@ -133,6 +132,10 @@ bool was_killed(const Failure& failure) {
     return failure.signal != 0 || (failure.exit_code < 0 && !failure.is_by_exit);
 }
 
+bool is_of_receive(const Failure& failure) {
+    return failure.is_receive && !failure.is_remote;
+}
+
 }  // namespace
 
 std::optional<DeviceFailure> device_failure(const verbs::DeviceExtensions& device, ibv_qp* qp) {
@@ -140,7 +143,8 @@ std::optional<DeviceFailure> device_failure(const verbs::DeviceExtensions& devic
     if (!qp || !device.failure_of || !device.failure_of(qp, &failure)) return std::nullopt;
     const std::string text = text_of(failure);
     if (text.empty()) return std::nullopt;
-    return DeviceFailure{text, next_step(failure), failure.asked_by_peer, was_killed(failure)};
+    return DeviceFailure{text, next_step(failure), failure.asked_by_peer, was_killed(failure),
+                         is_of_receive(failure)};
 }
 
 }  // namespace dapl

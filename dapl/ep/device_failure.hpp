@@ -17,6 +17,7 @@ struct DeviceFailure {
     bool asked_by_peer;     ///< it was the peer's request that failed
     /// The peer was ended by a signal: not an end that its program chose.
     bool peer_was_killed;
+    bool of_receive;  ///< a message of the peer's came, and its receive's memory cannot be written
 };
 
 /// @param qp may be nullptr. @return nothing where the device does not know. Throws std::bad_alloc.

@@ -62,14 +62,19 @@ void tell(Ep& ep, const Told& told, DAT_COUNT flushed) REQUIRES(connection_lock)
 
 /// Where the peer's request was at fault, its disconnect may come before the device's event.
 std::string why_text_of(const EpChange& end, const std::optional<DeviceFailure>& failure) {
-    if (!failure || !failure->asked_by_peer) return why_text(end.cause, end.reason);
+    if (!failure) return why_text(end.cause, end.reason);
+    if (failure->of_receive && end.cause != EpCause::kWorkError)
+        return why_text(EpCause::kWorkError,
+                        {EpReason::Source::kCompletion, IBV_WC_LOC_PROT_ERR, DAT_DTO_RECEIVE});
+    if (!failure->asked_by_peer) return why_text(end.cause, end.reason);
     return why_text(end.cause, {EpReason::Source::kDevice, IBV_EVENT_QP_ACCESS_ERR});
 }
 
-/// The peer was killed, or has sent a request that was refused here.
-bool is_peers_fault(const EpChange& end, const std::optional<DeviceFailure>& failure) {
+/// The peer was killed, has sent a request that was refused here, or a message whose receive was at
+/// fault.
+bool is_fault_at_disconnect(const EpChange& end, const std::optional<DeviceFailure>& failure) {
     return end.cause == EpCause::kDisconnected && failure &&
-           (failure->peer_was_killed || failure->asked_by_peer);
+           (failure->peer_was_killed || failure->asked_by_peer || failure->of_receive);
 }
 
 bool tell_end_of(Ep& ep) REQUIRES(connection_lock) {
@@ -80,7 +85,7 @@ bool tell_end_of(Ep& ep) REQUIRES(connection_lock) {
                              ? device_failure(ep.ia.provider.library.device, ep.queue_pair())
                              : std::nullopt;
     const std::string why = why_text_of(end, failure);
-    if (is_abrupt(end, flushed) || is_peers_fault(end, failure)) {
+    if (is_abrupt(end, flushed) || is_fault_at_disconnect(end, failure)) {
         tell(ep, told_of(why, end.reason, failure), flushed);
         return true;
     }

@@ -35,6 +35,7 @@ struct QueuePairFailure {
     bool asked_by_peer;  ///< the peer's request was refused here
     bool is_remote;      ///< the key is the peer's
     bool is_window;
+    bool is_receive;  ///< the key is of a segment of a receive
     bool is_by_exit;  ///< the process ended by exit(), whatever is known of its status
     std::uint32_t key;
     std::uint32_t rights;  ///< IBV_ACCESS_* bit that was needed; 0: reading one's own memory

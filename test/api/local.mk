@@ -164,7 +164,7 @@ TESTS += test/api/scm_test
 test_api_scm_test_SOURCES = %reldir%/scm_test.cpp $(dat_test_headers)
 test_api_scm_test_LDADD = libtestmain.la .libs/libsoftverbs.so libdat2.la
 test_api_scm_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
-test_api_scm_test_DEPENDENCIES = libtestmain.la libsoftverbs.la libdat2.la libdaploscm.la libdaplofa.la
+test_api_scm_test_DEPENDENCIES = libtestmain.la libsoftverbs.la libdat2.la libdaploscm.la
 
 # Datagram endpoints, over rdma_cm and over TCP sockets.
 check_PROGRAMS += test/api/ud_test test/api/ud_scm_test
@@ -192,8 +192,7 @@ CLEANFILES += %reldir%/dat.conf
 	        "$${ia%%:*}" '$(abs_top_builddir)/.libs/libdaplsoft.so.2' "$${ia#*:}"; \
 	done >$@ && \
 	printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' \
-	    scm0 '$(abs_top_builddir)/.libs/libdaploscm.so.2' 'soft0 1' \
-	    cma0 '$(abs_top_builddir)/.libs/libdaplofa.so.2' 127.0.0.1 >>$@
+	    scm0 '$(abs_top_builddir)/.libs/libdaploscm.so.2' 'soft0 1' >>$@
 
 # Under which locks the libraries allocate; -rpath makes libtool build a shared library.
 TESTS += test/api/locks.bats test/api/registration_cache.bats

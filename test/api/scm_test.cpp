@@ -5,12 +5,10 @@
 #include <sys/socket.h>
 
 #include <map>
-#include <set>
 #include <vector>
 
 #include "test/support/over_sockets.hpp"
 
-#include "dapl/base/object.hpp"
 #include "test/api/side.hpp"
 
 namespace {
@@ -323,27 +321,6 @@ TEST_F(Scm, 500_connections_between_two_processes_are_made_and_taken_down) {
     }
     child.channel().meet();
     EXPECT_EQ(child.wait(), 0);
-}
-
-/// Three libraries, each with an allocator of its own, in one process (support::ObjectIds).
-TEST_F(Scm, objects_of_three_providers_in_one_process_have_ids_of_their_own) {
-    constexpr int kObjects = 20;
-    std::set<std::uint64_t> ids;
-    std::vector<DAT_IA_HANDLE> opened;
-    for (const char* name : {"soft0", "scm0", "cma0"}) {
-        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-        DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
-        succeed(dat_ia_open(const_cast<char*>(name), 8, &async, &ia), name);
-        opened.push_back(ia);
-        for (int i = 0; i < kObjects; ++i) {
-            DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
-            succeed(dat_pz_create(ia, &pz), "dat_pz_create");
-            ids.insert(static_cast<const dapl::Header*>(pz)->id);
-        }
-        ids.insert(static_cast<const dapl::Header*>(async)->id);
-    }
-    EXPECT_EQ(ids.size(), 3u * (kObjects + 1));
-    for (const DAT_IA_HANDLE ia : opened) dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
 TEST_F(Scm, a_request_to_connect_to_what_is_no_ipv4_address_is_refused_at_once) {

@@ -128,7 +128,9 @@ verbs::QueuePairFailure diagnose_receive(const ArenaView& own, const QpEntry& qp
                                          std::uint32_t pd) {
     const Asked asked = refused_by(qp);
     if (asked.rights != IBV_ACCESS_LOCAL_WRITE) return {};
-    return look_at(own.mr(asked.key), asked, pd, nullptr);
+    verbs::QueuePairFailure failure = look_at(own.mr(asked.key), asked, pd, nullptr);
+    failure.is_receive = true;
+    return failure;
 }
 
 verbs::QueuePairFailure diagnose_remote_receive(const Target& target) {
