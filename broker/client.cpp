@@ -11,7 +11,9 @@
 #include "broker/adapter_name.hpp"
 #include "broker/directory.hpp"
 #include "dapl/adapter/ia.hpp"
+#include "dapl/base/guard.hpp"
 #include "dapl/base/process_state.hpp"
+#include "support/base/limits.hpp"
 #include "support/settings/settings.hpp"
 
 namespace dapl::memory {
@@ -37,9 +39,11 @@ Client::Client(std::string adapter, std::unique_ptr<Broker> broker)
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    const bool started = pthread_create(&thread_, nullptr, run, this) == 0;
+    const int error = pthread_create(&thread_, nullptr, run, this);
     pthread_sigmask(SIG_SETMASK, &old, nullptr);
-    if (!started) throw std::bad_alloc();
+    if (error == 0) return;
+    support::report_limit(error, "the thread of the registration broker");
+    throw ToldLimit();
 }
 
 Client::~Client() {

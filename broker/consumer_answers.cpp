@@ -8,6 +8,7 @@
 #include "broker/client.hpp"
 #include "broker/registrations.hpp"
 #include "dapl/adapter/ia.hpp"
+#include "dapl/base/guard.hpp"
 #include "dapl/evd/evd.hpp"
 
 namespace dapl::memory {
@@ -160,11 +161,8 @@ void Registrations::granted(const PendingCreate& pending, const Ticket& ticket, 
     DAT_REG_EVENT_DATA data{};
     data.ticket = number_of(ticket);
     data.cookie = pending.cookie;
-    try {
-        data.reason = create_with(pending.asked, slot, &data.lmr_handle);
-    } catch (const std::bad_alloc&) {
-        data.reason = kOutOfMemory;
-    }
+    data.reason =
+        or_out_of_memory([&] { return create_with(pending.asked, slot, &data.lmr_handle); });
     if (data.reason != DAT_SUCCESS) return tell(DAT_REG_REFUSED_EVENT, data);
     const DAT_LMR_PARAM& made = object_of<Lmr>(data.lmr_handle).parameters;
     data.lmr_context = made.lmr_context;

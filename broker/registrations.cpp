@@ -146,7 +146,7 @@ DAT_RETURN Registrations::create(Asked asked, const Wait& wait, DAT_LMR_HANDLE* 
 
 DAT_RETURN Registrations::create_with(const Asked& asked, SlotId slot, DAT_LMR_HANDLE* handle) {
     Registration* made = place_for(slot);
-    if (!made) return kOutOfMemory;
+    if (!made) return out_of_memory();
     const auto end_place = [this](Registration* unused) { give_back(*unused); };
     std::unique_ptr<Registration, decltype(end_place)> place(made, end_place);
     HeldEntry entry(client, slot, *this, *made);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "broker/completion.hpp"
+#include "dapl/base/guard.hpp"
 
 namespace dapl::memory {
 
@@ -54,7 +55,7 @@ class Uses {
             entry = reinterpret_cast<SideUses::Entry>(used_[0]);
         } else if (count_ > 1) {
             const UseNumber number = registrations_.records.add(0, used_, count_);
-            if (number == kNoUse) return kOutOfMemory;
+            if (number == kNoUse) return out_of_memory();
             entry = number << 1 | 1;
         }
         count_ = 0;  // they are the entry's
@@ -75,7 +76,7 @@ class Uses {
     template <class Post>
     DAT_RETURN post_shared(DAT_UINT64 cookie, const void* queue, const Post& post) {
         const UseNumber number = registrations_.records.add(cookie, used_, count_, queue);
-        if (number == kNoUse) return kOutOfMemory;
+        if (number == kNoUse) return out_of_memory();
         count_ = 0;  // they are the record's
         DAT_DTO_COOKIE carried;
         carried.as_64 = number;

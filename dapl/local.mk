@@ -13,7 +13,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/base/counters.cpp %reldir%/base/counters.hpp \
     %reldir%/base/dat.hpp \
     %reldir%/base/deadline.hpp \
-    %reldir%/base/guard.hpp \
+    %reldir%/base/guard.cpp %reldir%/base/guard.hpp \
     %reldir%/base/list.hpp \
     %reldir%/base/merging.hpp \
     %reldir%/base/object.hpp \

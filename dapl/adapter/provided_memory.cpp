@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "dapl/base/codes.hpp"
+#include "dapl/base/guard.hpp"
 
 namespace dapl {
 void* ProvidedMemory::get(std::size_t size) const {
@@ -28,7 +29,7 @@ DAT_RETURN ProvidedMemory::allocate(DAT_VLEN size, void** address) {
     if (!address) return bad_argument(3);
     support::MutexLock lock(mutex_);
     void* made = get(size);
-    if (!made) return kOutOfMemory;
+    if (!made) return out_of_memory();
     try {
         sizes_.emplace(made, size);
     } catch (...) {

@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <ctime>
-#include <new>
 
+#include "dapl/base/guard.hpp"
 #include "support/base/limits.hpp"
 
 namespace dapl {
@@ -32,7 +32,7 @@ ServiceThread::ServiceThread()
     support::report_limit(error, "the service thread");
     close(poll_);
     close(wake_);
-    throw std::bad_alloc();
+    throw ToldLimit();
 }
 
 ServiceThread::~ServiceThread() {
@@ -46,13 +46,19 @@ ServiceThread::~ServiceThread() {
     close(wake_);
 }
 
-bool ServiceThread::watch(int descriptor, Handler& handler) {
+int ServiceThread::add(int descriptor, Handler& handler) {
     support::MutexLock lock(mutex_);
     known_.push_back(&handler);
     epoll_event event{EPOLLIN, {.ptr = &handler}};
-    if (epoll_ctl(poll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return true;
+    if (epoll_ctl(poll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return 0;
     known_.pop_back();
-    return false;
+    return errno;
+}
+
+bool ServiceThread::watch(int descriptor, Handler& handler) {
+    const int error = add(descriptor, handler);
+    if (error != 0) support::report_limit(error, "what the service thread watches");
+    return error == 0;
 }
 
 void ServiceThread::unwatch(int descriptor, Handler& handler) {

@@ -29,7 +29,7 @@ class ServiceThread {
     ~ServiceThread();
 
     /// From now on the handler is served whenever the descriptor can be read. @return false when
-    /// the system refuses.
+    /// the system refuses; of a limit the user has been told.
     bool watch(int descriptor, Handler& handler) EXCLUDES(mutex_);
     /// On return the handler is not being served.
     void unwatch(int descriptor, Handler& handler) EXCLUDES(mutex_);
@@ -37,6 +37,7 @@ class ServiceThread {
   private:
     static void* run(void* self);
     void loop();
+    int add(int descriptor, Handler& handler) EXCLUDES(mutex_);
     void serve(Handler& handler) EXCLUDES(mutex_);
 
     const int poll_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "dapl/adapter/ia.hpp"
+#include "dapl/base/guard.hpp"
 #include "dapl/cm/failed_try.hpp"
 #include "dapl/ep/ep.hpp"
 #include "dapl/ep/ep_end.hpp"
@@ -60,7 +61,7 @@ std::invoke_result_t<Call> or_no_memory(const Call& call) REQUIRES(connection_lo
     try {
         return call();
     } catch (const std::bad_alloc&) {
-        return support::failure(kOutOfMemory, "no memory");
+        return support::failure(out_of_memory(), "no memory");
     }
 }
 

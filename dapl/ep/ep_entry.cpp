@@ -32,7 +32,7 @@ support::Result<Ep*> make_ep(Ia& ia, const EpParts& parts, const DAT_EP_ATTR& at
     } catch (const std::bad_alloc&) {
         add(*ep);  // it may have a queue pair, which has no peer
         static_cast<void>(destroy_ep(*ep));
-        return support::failure(kOutOfMemory);
+        return support::failure(out_of_memory());
     }
     add(*ep);
     ia.counters.count(DCNT_IA_EP_CREATE);

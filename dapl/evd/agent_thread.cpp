@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include "dapl/evd/cno.hpp"
+#include "support/base/limits.hpp"
 
 namespace dapl {
 
@@ -18,14 +19,21 @@ AgentThread::~AgentThread() {
 }
 
 bool AgentThread::start() {
+    const int error = start_once();
+    if (error != 0) support::report_limit(error, "the thread that calls the agents of CNOs");
+    return error == 0;
+}
+
+int AgentThread::start_once() {
     support::MutexLock lock(mutex_);
-    if (started_) return true;
+    if (started_) return 0;
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    started_ = pthread_create(&thread_, nullptr, run, this) == 0;
+    const int error = pthread_create(&thread_, nullptr, run, this);
     pthread_sigmask(SIG_SETMASK, &old, nullptr);
-    return started_;
+    started_ = error == 0;
+    return error;
 }
 
 void AgentThread::call_soon(Cno& cno) {

@@ -20,7 +20,8 @@ class AgentThread {
     AgentThread(const AgentThread&) = delete;
     AgentThread& operator=(const AgentThread&) = delete;
 
-    /// The thread runs from the first agent on that is set. @return false when the system refuses.
+    /// The thread runs from the first agent on that is set. @return false when the
+    /// system refuses, of which the user has been told.
     bool start() EXCLUDES(mutex_);
     /// Has the CNO call its agent, soon. Any locks but a CNO's may be held.
     void call_soon(Cno& cno) EXCLUDES(mutex_);
@@ -30,6 +31,7 @@ class AgentThread {
   private:
     static void* run(void* self);
     void loop() EXCLUDES(mutex_);
+    int start_once() EXCLUDES(mutex_);
 
     support::Mutex mutex_;
     support::CondVar changed_;

@@ -130,7 +130,7 @@ DAT_RETURN Evd::resize(DAT_COUNT length) {
     // It may have grown already: after a call before, which could not wait for that.
     const int failed = ibv_resize_cq(queue_.get(), std::max(length, queue_->cqe));
     if (is_beyond_device(failed)) return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
-    if (failed) return from_errno(failed);
+    if (failed) return refused_by_device(ia, failed, "a larger completion queue").value().code;
     HeldCompletions larger(ia, queue_->cqe);
     support::SpinLockGuard lock(lock_);
     held_.grow(larger);

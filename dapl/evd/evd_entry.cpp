@@ -111,7 +111,7 @@ support::Result<Evd*> make_evd(Ia& ia, DAT_COUNT length, Cno* cno, DAT_EVD_FLAGS
     const bool all_completions = (flags & ~(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG)) == 0;
     if (!all_completions && !evd->reserve_events()) {
         destroy_evd(*evd);
-        return support::failure(kOutOfMemory, "no memory for events");
+        return support::failure(out_of_memory(), "no memory for events");
     }
     const DAT_RETURN attached =
         cno ? or_out_of_memory([&] { return evd->modify_cno(cno); }) : kSuccess;

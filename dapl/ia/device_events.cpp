@@ -7,6 +7,7 @@
 #include <new>
 
 #include "dapl/adapter/ia.hpp"
+#include "dapl/base/guard.hpp"
 #include "dapl/ep/ep.hpp"
 #include "dapl/ep/srq.hpp"
 #include "dapl/evd/evd.hpp"
@@ -23,7 +24,7 @@ void DeviceEvents::join(Ia& ia, ProcessState& process) {
         events = made.get();
         const int descriptor = ia.context()->async_fd;
         fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
-        if (!process.service->watch(descriptor, *events)) throw std::bad_alloc();
+        if (!process.service->watch(descriptor, *events)) throw ToldLimit();
         made->next_ = process.first_events;
         process.first_events = made.release();
     }

@@ -86,12 +86,9 @@ DAT_RETURN open_adapter(const Provider& provider, DAT_COUNT async_length, Evd* s
     const Provider& serving = mode == memory::Mode::kOff ? provider : *provider.brokered;
     Ia* ia = make<Ia>(&serving.table, serving, std::move(*manager), *process.service,
                       *process.agents, device, port);
-    DAT_RETURN code = kOutOfMemory;
-    try {
-        code = set_up(*ia, async_length, shared_async, mode, process);
-    } catch (const std::bad_alloc&) {
-        // as code says
-    }
+    const DAT_RETURN code = or_out_of_memory([&]() NO_THREAD_SAFETY_ANALYSIS {
+        return set_up(*ia, async_length, shared_async, mode, process);
+    });
     if (code == DAT_SUCCESS) {
         *opened = ia;
         return code;
@@ -116,12 +113,9 @@ DAT_RETURN open(const DAT_NAME_PTR name, DAT_COUNT async_length, DAT_EVD_HANDLE*
     ProcessState& process = process_state();
     support::MutexLock lock(process.open_mutex);
     Ia* ia = nullptr;
-    DAT_RETURN code = kOutOfMemory;
-    try {
-        code = open_adapter(*provider, async_length, shared_async, &ia, process);
-    } catch (const std::bad_alloc&) {
-        // as code says
-    }
+    const DAT_RETURN code = or_out_of_memory([&]() NO_THREAD_SAFETY_ANALYSIS {
+        return open_adapter(*provider, async_length, shared_async, &ia, process);
+    });
     stop_service_if_unused(process);
     if (code != DAT_SUCCESS) return code;
     *async_handle = async_evd_of(*ia)->handle();

@@ -111,7 +111,7 @@ test_api_disconnect_test_SOURCES = %reldir%/disconnect_test.cpp $(dat_test_heade
 test_api_disconnect_test_LDADD = $(dat_test_libs)
 test_api_endpoint_test_SOURCES = %reldir%/endpoint_test.cpp $(dat_test_headers)
 test_api_endpoint_test_LDADD = $(dat_test_libs)
-test_api_status_test_SOURCES = %reldir%/status_test.cpp $(dat_test_headers)
+test_api_status_test_SOURCES = %reldir%/status_test.cpp %reldir%/status_client.hpp $(dat_test_headers)
 test_api_status_test_LDADD = $(dat_test_libs)
 test_api_registration_cache_test_SOURCES = %reldir%/registration_cache_test.cpp test/support/registration_cache.cpp \
     test/support/registration_cache.hpp test/support/malloc_hooks.hpp $(dat_test_headers)
@@ -166,6 +166,13 @@ test_api_scm_test_LDADD = libtestmain.la .libs/libsoftverbs.so libdat2.la
 test_api_scm_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 test_api_scm_test_DEPENDENCIES = libtestmain.la libsoftverbs.la libdat2.la libdaploscm.la
 
+check_PROGRAMS += test/api/three_providers_test
+TESTS += test/api/three_providers_test
+test_api_three_providers_test_SOURCES = %reldir%/three_providers_test.cpp %reldir%/status_client.hpp $(dat_test_headers)
+test_api_three_providers_test_LDADD = libtestmain.la .libs/libsoftverbs.so libdat2.la
+test_api_three_providers_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+test_api_three_providers_test_DEPENDENCIES = libtestmain.la libsoftverbs.la libdat2.la libdaploscm.la libdaplofa.la
+
 # Datagram endpoints, over rdma_cm and over TCP sockets.
 check_PROGRAMS += test/api/ud_test test/api/ud_scm_test
 TESTS += test/api/ud_test test/api/ud_scm_test
@@ -192,7 +199,8 @@ CLEANFILES += %reldir%/dat.conf
 	        "$${ia%%:*}" '$(abs_top_builddir)/.libs/libdaplsoft.so.2' "$${ia#*:}"; \
 	done >$@ && \
 	printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' \
-	    scm0 '$(abs_top_builddir)/.libs/libdaploscm.so.2' 'soft0 1' >>$@
+	    scm0 '$(abs_top_builddir)/.libs/libdaploscm.so.2' 'soft0 1' \
+	    cma0 '$(abs_top_builddir)/.libs/libdaplofa.so.2' 127.0.0.1 >>$@
 
 # Under which locks the libraries allocate; -rpath makes libtool build a shared library.
 TESTS += test/api/locks.bats test/api/registration_cache.bats

@@ -16,45 +16,12 @@
 #include <vector>
 
 #include "test/api/side.hpp"
+#include "test/api/status_client.hpp"
 
 namespace test {
 namespace {
 
 using nlohmann::json;
-
-class Socket {
-  public:
-    explicit Socket(const std::string& path) : fd_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        sockaddr_un where{};
-        where.sun_family = AF_UNIX;
-        strncpy(where.sun_path, path.c_str(), sizeof where.sun_path - 1);
-        error = connect(fd_, reinterpret_cast<sockaddr*>(&where), sizeof where) == 0 ? 0 : errno;
-    }
-    ~Socket() { ::close(fd_); }
-    Socket(const Socket&) = delete;
-    Socket& operator=(const Socket&) = delete;
-
-    void say(const std::string& text) const {
-        [[maybe_unused]] const ssize_t put = send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
-    }
-    /// Until the other side ends it.
-    std::string rest() const {
-        std::string all;
-        for (;;) {
-            pollfd ready{fd_, POLLIN, 0};
-            if (poll(&ready, 1, 60000) != 1) throw std::runtime_error("no answer in time");
-            char bytes[4096];
-            const ssize_t got = recv(fd_, bytes, sizeof bytes, 0);
-            if (got <= 0) return all;
-            all.append(bytes, static_cast<std::size_t>(got));
-        }
-    }
-
-    int error;
-
-  private:
-    int fd_;
-};
 
 /// Every test has a directory of its own.
 class Status : public testing::Test {
@@ -67,29 +34,13 @@ class Status : public testing::Test {
         unsetenv("OPENDAT_STATUS");
         unsetenv("OPENDAT_STATUS_DIRECTORY");
     }
-    std::vector<std::string> sockets_of(pid_t pid) const {
-        std::vector<std::string> found;
-        std::error_code none;
-        for (const auto& entry : std::filesystem::directory_iterator(directory, none))
-            if (entry.path().filename().string().starts_with(std::to_string(pid) + "."))
-                found.push_back(entry.path());
-        return found;
-    }
+    std::vector<std::string> sockets_of(pid_t pid) const { return status_sockets(directory, pid); }
     std::string socket_of(pid_t pid) const {
         const auto found = sockets_of(pid);
         if (found.size() != 1) throw std::runtime_error("there is not one socket");
         return found.front();
     }
-    json ask(pid_t pid) const {
-        const Socket socket(socket_of(pid));
-        socket.say("status\n");
-        const std::string answer = socket.rest();
-        const auto head = answer.find('\n');
-        if (head == std::string::npos ||
-            answer.substr(0, head) != std::to_string(answer.size() - head - 1))
-            throw std::runtime_error("the head does not say how long the answer is");
-        return json::parse(answer.substr(head + 1));
-    }
+    json ask(pid_t pid) const { return ask_status(socket_of(pid)); }
 
     TemporaryFabric fabric;
     const std::string directory = fabric.path() + "/status";
