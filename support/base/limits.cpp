@@ -6,8 +6,9 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <fstream>
-#include <system_error>
 
 #include "support/base/report.hpp"
 
@@ -48,22 +49,28 @@ bool is_limit(int error) {
            error == EAGAIN;
 }
 
-std::string advice_on_memory() {
+MemoryAdvice::MemoryAdvice() {
     const rlim_t limit = limit_of(RLIMIT_AS);
-    if (limit == RLIM_INFINITY) return "free memory, or raise the limit of the control group";
-    return fmt::format("raise the limit RLIMIT_AS, which is {} KiB now (ulimit -v)",
-                       limit / kKibibyte);
+    if (limit == RLIM_INFINITY)
+        snprintf(text, sizeof text, "free memory, or raise the limit of the control group");
+    else
+        snprintf(text, sizeof text, "raise the limit RLIMIT_AS, which is %llu KiB now (ulimit -v)",
+                 static_cast<unsigned long long>(limit / kKibibyte));
 }
 
-bool report_limit(int error, const std::string& what, const std::string& path) {
-    const std::string cause = std::generic_category().message(error);
+bool report_limit(int error, std::string_view what, const std::string& path) {
+    char buffer[64];
+    const char* cause = strerror_r(error, buffer, sizeof buffer);
     switch (error) {
         case EMFILE:
             return report<kNoDescriptors>(what, cause, text_of(limit_of(RLIMIT_NOFILE))), true;
         case ENFILE:
             return report<kNoFilesOnMachine>(what, cause, files_of_machine()), true;
-        case ENOMEM:
-            return report<kNoMemory>(what, cause, advice_on_memory()), true;
+        case ENOMEM: {
+            const MemoryAdvice advice;
+            const char* const next_step = advice.text;
+            return report<kNoMemory>(what, cause, next_step), true;
+        }
         case ENOSPC:
             return report<kNoSpace>(path, what, cause, size_of_file_system(path)), true;
         case EAGAIN:

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace support {
 
@@ -15,9 +16,12 @@ bool is_limit(int error);
 /// Tells the user which limit is reached and what its value is.
 /// @param what it was needed for. @param path whose file system is full.
 /// @return false for any other error: nothing has been told.
-bool report_limit(int error, const std::string& what, const std::string& path = "/dev/shm");
+bool report_limit(int error, std::string_view what, const std::string& path = "/dev/shm");
 
-/// What to do where memory is lacking: the next step of a message.
-std::string advice_on_memory();
+/// What to do where memory is lacking: the next step of a message. Takes none itself.
+struct MemoryAdvice {
+    MemoryAdvice();
+    char text[96];
+};
 
 }  // namespace support

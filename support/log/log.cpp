@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/base/limits.hpp"
 #include "support/log/captured_messages.hpp"
 #include "support/log/log_sinks.hpp"
 #include "support/log/trace_dump.hpp"
@@ -185,9 +186,10 @@ void tell(const Message& message, fmt::format_args arguments) {
 
 /// Its id, by which dat_strerror finds the rest.
 void tell_without_memory(const Message& message) {
-    char line[64];
+    char line[192];
     const int length =
-        snprintf(line, sizeof line, "opendat: no memory is left to say more [%s]\n", message.id);
+        snprintf(line, sizeof line, "opendat: error: no memory is left to say more; %s [%s]\n",
+                 MemoryAdvice().text, message.id);
     [[maybe_unused]] const ssize_t put =
         ::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
 }

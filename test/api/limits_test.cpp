@@ -190,7 +190,8 @@ TEST(FailedCall, NamesTheLimitOfAddressSpaceOnce) {
                 code = dat_evd_create(ia, 30000, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &evd);
                 if (code == DAT_SUCCESS) made.push_back(evd);
             }
-            require(code == DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY),
+            require(DAT_GET_TYPE(code) == DAT_INSUFFICIENT_RESOURCES &&
+                        DAT_GET_SUBTYPE(code) == DAT_RESOURCE_MEMORY,
                     "an EVD is refused for want of memory");
             DAT_EVD_HANDLE another = DAT_HANDLE_NULL;
             require(dat_evd_create(ia, 30000, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &another) == code,
