@@ -10,7 +10,6 @@
 #include <cstdint>
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <x86intrin.h>
 #endif
 
 namespace support {
@@ -26,7 +25,7 @@ inline std::uint64_t nanoseconds(clockid_t clock) {
 /// elsewhere CLOCK_MONOTONIC.
 [[gnu::always_inline]] inline std::uint64_t processor_ticks() {
 #if defined(__x86_64__)
-    return __rdtsc();
+    return __builtin_ia32_rdtsc();
 #else
     return nanoseconds(CLOCK_MONOTONIC);
 #endif
@@ -46,7 +45,7 @@ inline bool has_invariant_ticks() {
 /// For a loop that waits for another processor.
 inline void pause_processor() {
 #if defined(__x86_64__)
-    _mm_pause();
+    __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("isb");
 #endif

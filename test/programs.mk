@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# How test programs are compiled and linked. Included last, when all of them are known.
+test_rooms = api broker cma compat dapl dat device registry scm softverbs support tools
+# Behind the user's own flags: more would take longer to compile than it saves. What counts instructions is in test/bench. `private`: not
+# for what is made for them.
+if SANITIZER
+TEST_CXXFLAGS = -O0 -g1 -fno-sanitize=undefined
+else
+TEST_CXXFLAGS = -O1 -g1
+endif
+$(test_rooms:%=test/%/%.o): private CXXFLAGS += $(TEST_CXXFLAGS) $(PRECOMPILED:%=-include %)
+
+# The compiler takes NAME.gch where it is told to include NAME. Without: PRECOMPILED= on make's command line.
+PRECOMPILED = test/support/precompiled.hpp
+objects_of = $($(subst -,_,$(subst /,_,$(1)))_OBJECTS)
+$(foreach program,$(check_PROGRAMS) $(EXTRA_PROGRAMS),$(call objects_of,$(program))): $(PRECOMPILED:=.gch)
+test/support/precompiled.hpp.gch: $(srcdir)/test/support/precompiled.hpp test/support/$(am__dirstamp)
+	$(AM_V_CXX)$(CXXCOMPILE) $(TEST_CXXFLAGS) -MD -MP -MF $@.d -x c++-header -c -o $@ $<
+-include test/support/precompiled.hpp.gch.d
+CLEANFILES += test/support/precompiled.hpp.gch test/support/precompiled.hpp.gch.d
+
+# Those that ask for nothing special; automake gives the others a command of their own.
+$(check_PROGRAMS): private CXXLINK = $(top_srcdir)/test/support/link $(CXXLD) $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@
+EXTRA_DIST += test/support/link
