@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # libdat2 as a linker and an installed system see it.
 
+load ../support/install
+
 setup() {
     library=$TOP_BUILDDIR/.libs/libdat2.so.2
     work=$BATS_TEST_TMPDIR
@@ -45,8 +47,7 @@ dynamic() {
 
 # The parts of the tree that a program is built against, as make install puts them.
 install_tree() {
-    # Not a part of the make that runs this test: it has its own idea of jobs and targets.
-    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$work/root" \
+    installing "$work/root" \
         install-dat2includeHEADERS install-pkgconfigDATA >/dev/null
     libdir=$(sed -n 's/^libdir *= *//p' "$TOP_BUILDDIR/Makefile")
     prefix=$(sed -n 's/^prefix *= *//p' "$TOP_BUILDDIR/Makefile")
@@ -54,7 +55,7 @@ install_tree() {
     root=$work/root
     mkdir -p "$root$libdir"
     cp -P "$TOP_BUILDDIR"/.libs/libdat2.so* "$root$libdir"
-    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$root" install-exec-hook
+    installing "$root" install-exec-hook
 }
 
 @test "programs link with -ldat2 and with -ldat, as pkg-config says" {

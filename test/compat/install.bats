@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # make install, out of tree, with DESTDIR: what is there, and that it works from where it stands.
 load helpers
+load ../support/install
 
-# Once for all tests of this file. Not a part of the make that runs it, which has its own idea of jobs and targets.
+# Once for all tests of this file.
 setup_file() {
     export root=$BATS_FILE_TMPDIR/root
-    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$root" install \
+    installing "$root" install \
         >"$BATS_FILE_TMPDIR/install.log" 2>&1 || { tail -n 20 "$BATS_FILE_TMPDIR/install.log"; return 1; }
 }
 
@@ -105,7 +106,7 @@ loader_cache() {
 @test "make install-strip installs libraries and programs without symbols for debuggers, and they work" {
     need_program readelf
     stripped=$BATS_TEST_TMPDIR/stripped
-    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$stripped" install-strip >"$BATS_TEST_TMPDIR/log" 2>&1 ||
+    installing "$stripped" install-strip >"$BATS_TEST_TMPDIR/log" 2>&1 ||
         { tail -n 20 "$BATS_TEST_TMPDIR/log"; false; }
     for file in "$stripped$libdir"/*.so.?.*.* "$stripped$libdir"/opendat/*.so "$stripped$bindir"/*; do
         readelf -SW "$file" | grep -qE '\.(debug_info|symtab) ' && { echo "$file is not stripped"; false; }
@@ -150,7 +151,7 @@ loader_cache() {
     printf 'ias:\n  - {ia_name: mine, lib_path: %s/libdaplsoft.so.2, ia_params: soft0 0}\n' "$root$libdir" >"$BATS_TEST_TMPDIR/opendat.yaml"
     mkdir -m 700 "$BATS_TEST_TMPDIR/own_fabric"
     env -u DAT_OVERRIDE "LD_LIBRARY_PATH=$root$libdir" "OPENDAT_CONFIG=$BATS_TEST_TMPDIR/opendat.yaml" \
-        "SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/own_fabric" timeout 120 "$TOP_BUILDDIR/test/compat/.libs/open_ia" mine \
+        "SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/own_fabric" timeout "$deadline_seconds" "$TOP_BUILDDIR/test/compat/.libs/open_ia" mine \
         >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err"
     grep -q '^ia_open: 0x00000000' "$BATS_TEST_TMPDIR/out" || { cat "$BATS_TEST_TMPDIR/err"; return 1; }
     [ ! -s "$BATS_TEST_TMPDIR/err" ] || { cat "$BATS_TEST_TMPDIR/err"; return 1; }
@@ -177,7 +178,7 @@ loader_cache() {
 
 @test "a second make install keeps the dat.conf that the administrator changed" {
     echo '# ours' >>"$root$sysconfdir/dat.conf"
-    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$root" install-data >/dev/null 2>&1
+    installing "$root" install-data >/dev/null 2>&1
     [ "$(tail -n 1 "$root$sysconfdir/dat.conf")" = '# ours' ]
 }
 
@@ -195,7 +196,7 @@ builds_and_runs() {
     $compiler -Wall -Wextra -Werror "$@" -o "$BATS_TEST_TMPDIR/program"
     mkdir -pm 700 "$BATS_TEST_TMPDIR/fabric"
     [ "$(env "LD_LIBRARY_PATH=$root$libdir" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" "SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/fabric" \
-        timeout 60 "$BATS_TEST_TMPDIR/program" 2>&1)" = works ]
+        timeout "$deadline_seconds" "$BATS_TEST_TMPDIR/program" 2>&1)" = works ]
 }
 
 @test "a program that includes <dat/udat.h> compiles as with <dat2/udat.h>, in C and in C++, and runs, linked with -ldat and with -ldat2" {
@@ -230,7 +231,7 @@ builds_and_runs() {
     need_program pkg-config
     flags_of dat-1.2
     $CC -std=gnu99 -Wall -Wextra -Werror -iquote "$TOP_SRCDIR" "$TOP_SRCDIR/test/api/dat_1_2_test.c" "${flags[@]}" -o "$BATS_TEST_TMPDIR/program"
-    env "LD_LIBRARY_PATH=$root$libdir" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" timeout 120 "$BATS_TEST_TMPDIR/program" >"$BATS_TEST_TMPDIR/out"
+    env "LD_LIBRARY_PATH=$root$libdir" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" timeout "$deadline_seconds" "$BATS_TEST_TMPDIR/program" >"$BATS_TEST_TMPDIR/out"
     grep -q '^ok 1 ' "$BATS_TEST_TMPDIR/out" && grep -q '^1\.\.' "$BATS_TEST_TMPDIR/out"
     [ "$(grep -c '^not ok\|^#' "$BATS_TEST_TMPDIR/out")" = 0 ] || { cat "$BATS_TEST_TMPDIR/out"; false; }
 }
@@ -243,16 +244,16 @@ builds_and_runs() {
     # As configure scripts do it for --with-udapl=PREFIX.
     $CC -std=gnu99 -Wall -Wextra -Werror "-I$own/include" -iquote "$TOP_SRCDIR" "$TOP_SRCDIR/test/api/dat_1_2_test.c" \
         "-L$own/lib" -ldat "-Wl,-rpath,$own/lib" -o "$BATS_TEST_TMPDIR/program"
-    env "LD_LIBRARY_PATH=$root$libdir" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" timeout 120 "$BATS_TEST_TMPDIR/program" >"$BATS_TEST_TMPDIR/out"
+    env "LD_LIBRARY_PATH=$root$libdir" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" timeout "$deadline_seconds" "$BATS_TEST_TMPDIR/program" >"$BATS_TEST_TMPDIR/out"
     grep -q '^ok 1 ' "$BATS_TEST_TMPDIR/out" && ! grep -q '^not ok\|^#' "$BATS_TEST_TMPDIR/out" || { cat "$BATS_TEST_TMPDIR/out"; false; }
 }
 
 @test "PREFIX/dat-1.2 goes with make uninstall, but for what others have put there" {
     elsewhere=$BATS_TEST_TMPDIR/elsewhere
     for others in '' yes; do
-        env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$elsewhere" install-dat-1.2-prefix
+        installing "$elsewhere" install-dat-1.2-prefix
         [ -z "$others" ] || : >"$elsewhere$prefix/dat-1.2/lib/other"
-        env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$elsewhere" uninstall-dat-1.2-prefix
+        installing "$elsewhere" uninstall-dat-1.2-prefix
         [ "$(find "$elsewhere$prefix" -path '*/dat-1.2*' -not -type d)" = "${others:+$elsewhere$prefix/dat-1.2/lib/other}" ]
     done
     rm "$elsewhere$prefix/dat-1.2/lib/other"

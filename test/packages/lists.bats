@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What the Debian packages are said to hold and to replace, without making them: deb.bats does.
 load ../compat/helpers
+load ../support/install
 
 debian=$TOP_SRCDIR/etc/debian
 
 # Once for all tests of this file: an installed tree at Debian's places.
 setup_file() {
     export root=$BATS_FILE_TMPDIR/root
-    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" "DESTDIR=$root" prefix=/usr libdir=/usr/lib/triplet \
+    installing "$root" prefix=/usr libdir=/usr/lib/triplet \
         dat12prefix=/usr/lib/triplet/dat-1.2 \
         sysconfdir=/etc install >"$BATS_FILE_TMPDIR/install.log" 2>&1 || { tail -n 20 "$BATS_FILE_TMPDIR/install.log"; return 1; }
 }
