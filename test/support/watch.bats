@@ -68,10 +68,34 @@ prints() { # LINE...
     [ "$status" = 137 ]
 }
 
-@test "a process left running with the program's standard output holds nobody up" {
-    watched 'printf "ok 2 - second\nok 3 - third\n"; sleep 1000 2>/dev/null & echo $! >"$0.pid"; exit 0'
+@test "a process left running is a failure that names it, whatever session it is in, and is ended; it holds nobody up" {
+    watched 'printf "ok 2 - second\nok 3 - third\n"; setsid sleep 1000 2>/dev/null & echo $! >"$0.pid"; exit 0'
     [ "$status" = 0 ]
-    kill "$(cat "$script.pid")"
+    prints "not ok 4 - nothing is left running # left: $(cat "$script.pid") sleep 1000"
+    is_gone "$(cat "$script.pid")"
+}
+
+@test "what ends by itself right behind the program has not been left" {
+    export TEST_TIME_SCALE=1
+    watched 'printf "ok 2 - second\nok 3 - third\n"; sleep 0.2 & exit 0'
+    [ "$status" = 0 ]
+    never grep 'not ok' <<<"$output"
+}
+
+@test "each program has directories and, for root, a network of its own; the directories are gone at the end" {
+    watched 'printf "ok 2 - second\nok 3 - third\n"; echo "# $TMPDIR $SOFTVERBS_FABRIC"; stat -c "# %a %n" "$SOFTVERBS_FABRIC" \
+        "$OPENDAT_STATUS_DIRECTORY" "$OPENDAT_REGISTRATION_DIRECTORY"; echo "# network $(readlink /proc/self/ns/net)"
+        grep -c : /proc/net/dev | sed "s/^/# interfaces /"'
+    local own
+    own=$(sed -n 's/^# \(\/[^ ]*\) [^ ]*\/fabric$/\1/p' <<<"$output")
+    [ -n "$own" ] && [ ! -e "$own" ]
+    prints "# 700 $own/fabric" "# 700 $own/status" "# 700 $own/registrations"
+    [ "$(id -u)" = 0 ] || skip "not root"
+    prints '# interfaces 1'
+    never grep -qF "# network $(readlink /proc/self/ns/net)" <<<"$output"
+    export HOST_NETWORK=/script
+    run "$watch" "$script" 3>&-
+    grep -qF "# network $(readlink /proc/self/ns/net)" <<<"$output"
 }
 
 @test "SIGTERM ends the program's processes, and fails no test" {
