@@ -5,8 +5,8 @@ libtestmain_la_SOURCES = %reldir%/support/tap_main.cpp %reldir%/support/quiet_fo
 libtestmain_la_CPPFLAGS = $(AM_CPPFLAGS) $(GTEST_CFLAGS)
 libtestmain_la_LIBADD = $(GTEST_LIBS)
 
-EXTRA_DIST += %reldir%/cross/set-up %reldir%/support/again %reldir%/support/failures %reldir%/support/outcomes %reldir%/support/slowest \
-    %reldir%/support/summary %reldir%/support/tidy %reldir%/support/watch
+EXTRA_DIST += %reldir%/cross/set-up %reldir%/support/again %reldir%/support/failures %reldir%/support/loaded %reldir%/support/outcomes %reldir%/support/slowest \
+    %reldir%/support/summary %reldir%/support/precompiled.hpp %reldir%/support/tidy %reldir%/support/install.bash %reldir%/support/time.bash %reldir%/support/watch
 
 # The tests whose outcome stands in doc/compatibility.md; interoperation-document runs them and puts it there.
 outcome_scripts_here = test/compat/interoperation.bats test/compat/combinations.bats
@@ -35,7 +35,10 @@ AM_BATS_LOG_FLAGS = --tap
 # Counts of stress tests, and times after which a test is said to hang, are multiplied by these.
 TEST_SCALE ?= 1
 TEST_TIME_SCALE ?= 1
+# Their subject is the machine's own addresses, or they fetch what they need.
+host_network = test/softverbs/cm_test test/api/addresses_test test/kernel/* test/packages/*
 AM_TESTS_ENVIRONMENT = \
+    HOST_NETWORK='$(host_network)'; export HOST_NETWORK; \
     TOP_BUILDDIR='$(abs_top_builddir)'; TOP_SRCDIR='$(abs_top_srcdir)'; TEST_SCALE='$(TEST_SCALE)'; \
     TEST_TIME_SCALE='$(TEST_TIME_SCALE)'; export TEST_TIME_SCALE; \
     XDG_CONFIG_HOME='$(abs_top_builddir)/test/no-configuration'; export XDG_CONFIG_HOME; \
@@ -66,3 +69,4 @@ include test/bench/local.mk
 include test/bench/registration/local.mk
 include test/kernel/local.mk
 include test/packages/local.mk
+include test/programs.mk

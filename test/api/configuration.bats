@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # opendat.yaml as programs meet it: the libraries as they are built, which load the module that reads it.
 bats_require_minimum_version 1.5.0
+load ../support/time
 
 setup() {
     libraries=$TOP_BUILDDIR/.libs
@@ -15,7 +16,7 @@ setup() {
 
 # usage: open_ia NAME - prints the code of dat_ia_open; what was told goes to $told.
 open_ia() {
-    timeout 120 "$TOP_BUILDDIR/test/compat/.libs/open_ia" "$@" 2>"$told"
+    timeout "$(scaled 120)" "$TOP_BUILDDIR/test/compat/.libs/open_ia" "$@" 2>"$told"
 }
 opens() { [[ $(open_ia "$@") == 'ia_open: 0x00000000'* ]] || { cat "$told"; return 1; }; }
 is_silent() { [ ! -s "$told" ] || { cat "$told"; return 1; }; }

@@ -149,8 +149,8 @@ TEST_F(Connections, an_unanswered_request_times_out_once_and_a_late_accept_fails
     server.channel().receive<char>();
     Side side;
     DAT_EP_HANDLE ep = side.endpoint();
-    constexpr DAT_TIMEOUT kShort = 1'000'000;  // the request arrives in it on a busy machine too
-    succeed(Side::connect(ep, kQualifier, {}, kShort), "dat_ep_connect");
+    const DAT_TIMEOUT enough_to_arrive = in_microseconds(scaled(1s));
+    succeed(Side::connect(ep, kQualifier, {}, enough_to_arrive), "dat_ep_connect");
     side.connection_event(DAT_CONNECTION_EVENT_TIMED_OUT, ep);
     EXPECT_EQ(Side::state(ep), DAT_EP_STATE_DISCONNECTED);
     server.channel().send('t');

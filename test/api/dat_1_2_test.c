@@ -268,7 +268,7 @@ int main(int argc, char** argv) {
     char remove_fabric[64];
     DAT_PSP_HANDLE psp;
     (void)argc;
-    alarm(DEADLINE);
+    alarm(deadline(120));
     if (!fabric) start_again(argv, "DAT_1_2_TEST_FABRIC");
     open_all();
     check_attributes();

@@ -72,7 +72,7 @@ class Worker {
     }
     void compare(const char* which, int descriptors, int threads) {
         // The kernel still lists a thread that has just been joined.
-        eventually([&] { return ::test::threads() <= threads; }, 2s);
+        eventually([&] { return ::test::threads() <= threads; }, scaled(2s));
         const Held now;
         if (now.descriptors != descriptors)
             say("after %s %d descriptors are open, before %d", which, now.descriptors, descriptors);
@@ -96,7 +96,7 @@ Outcome outcome_of(Failing function, int index) {
         } catch (const std::exception& error) {
             snprintf(outcome.text, sizeof outcome.text, "%s", error.what());
         }
-        return child.wait(5s);
+        return child.wait(scaled(5s));
     }();
     if (status != 0 && status != -1)
         snprintf(outcome.text, sizeof outcome.text, "the program ended with %d", status);

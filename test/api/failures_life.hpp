@@ -141,8 +141,8 @@ class Life {
     /// Waits for an event, which has to come, whatever it is.
     bool event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER wanted, const char* call) {
         DAT_COUNT more = 0;
-        constexpr DAT_TIMEOUT kPatience = 20'000'000;
-        const DAT_RETURN code = dat_evd_wait(evd, kPatience, 1, &event_, &more);
+        const DAT_TIMEOUT patience = in_microseconds(scaled(20s));
+        const DAT_RETURN code = dat_evd_wait(evd, patience, 1, &event_, &more);
         if (DAT_GET_TYPE(code) == DAT_TIMEOUT_EXPIRED) fault_ = call;
         if (!did(code, call)) return false;
         if (event_.event_number == wanted) return true;
@@ -242,7 +242,7 @@ class Life {
     bool send_datagram() {
         constexpr auto kResolved =
             static_cast<DAT_EVENT_NUMBER>(DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED);
-        constexpr DAT_TIMEOUT kPatience = 5'000'000;
+        const DAT_TIMEOUT patience = in_microseconds(scaled(5s));
         DAT_LMR_TRIPLET to = where_;
         to.segment_length = sizeof bytes_;
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
@@ -250,8 +250,8 @@ class Life {
                  "dat_psp_create") ||
             !did(dat_ib_post_recv_ud(answering_, 1, &to, cookie(7), DAT_COMPLETION_DEFAULT_FLAG),
                  "dat_ib_post_recv_ud") ||
-            !did(Side::connect(asking_, kAddresses, {}, kPatience), "dat_ep_connect") ||
-            !request_for_address(kPatience) ||
+            !did(Side::connect(asking_, kAddresses, {}, patience), "dat_ep_connect") ||
+            !request_for_address(patience) ||
             !did(dat_cr_accept(event_.event_data.cr_arrival_event_data.cr_handle, answering_, 0,
                                nullptr),
                  "dat_cr_accept"))

@@ -185,7 +185,7 @@ test_api_ud_scm_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 test_api_ud_scm_test_DEPENDENCIES = libtestmain.la libsoftverbs.la libdat2.la libdaploscm.la
 
 # What a connection costs does not grow with their number.
-TESTS += test/api/scale.bats
+LONG_TESTS += test/api/scale.bats
 EXTRA_DIST += %reldir%/scale.bats
 check_DATA += test/bench/connections
 

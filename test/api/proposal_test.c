@@ -231,7 +231,7 @@ int main(int argc, char** argv) {
     int ends[2], status = -1;
     pid_t peer;
     (void)argc;
-    alarm(DEADLINE);
+    alarm(deadline(120));
     if (pipe_end) return serve(atoi(pipe_end));
     if (!fabric) start_again(argv, "PROPOSAL_TEST_FABRIC");
     if (pipe(ends) != 0) fail("pipe");

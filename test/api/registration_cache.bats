@@ -4,6 +4,8 @@
 # without: no thread waits for a lock under which it allocates itself. Tests that look at handles of freed regions are not among them: the
 # cache's regions get these handles.
 
+load ../support/time
+
 setup() {
     cd "$TOP_BUILDDIR"
     case $(nm -D .libs/libdaplsoft.so.2) in
@@ -16,7 +18,7 @@ setup() {
 
 # usage: cached PROGRAM ARGUMENTS... - with a time limit: a deadlock is for ever.
 cached() {
-    REGISTRATION_CACHE=$counts LD_PRELOAD=$cache${preload:+:$preload} timeout 120 "$@"
+    REGISTRATION_CACHE=$counts LD_PRELOAD=$cache${preload:+:$preload} timeout "$(scaled 120)" "$@"
 }
 
 expect_work() {

@@ -32,8 +32,7 @@ std::size_t ask(const std::string& path) {
     if (connect(fd, reinterpret_cast<sockaddr*>(&where), sizeof where) == 0 &&
         send(fd, "status\n", 7, MSG_NOSIGNAL) == 7) {
         char bytes[4096];
-        pollfd ready{fd, POLLIN, 0};
-        while (poll(&ready, 1, 30000) == 1) {
+        while (is_readable(fd)) {
             const ssize_t got = recv(fd, bytes, sizeof bytes, 0);
             if (got <= 0) break;
             size += static_cast<std::size_t>(got);

@@ -3,6 +3,8 @@
 # What programs may expect of DAT holds on adapter instances with the registration broker too: the tests of the API once
 # more, in its modes, with the table of their own.
 
+load ../support/time
+
 setup() {
     export SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/fabric OPENDAT_REGISTRATION_DIRECTORY=$BATS_TEST_TMPDIR/tables
     mkdir -m 700 "$SOFTVERBS_FABRIC"
@@ -14,7 +16,7 @@ passes() {
     export OPENDAT_REGISTRATIONS=$1
     shift
     for program in "$@"; do
-        timeout 600 "$TOP_BUILDDIR/test/api/$program" >"$told" 2>&1 || { echo "$program:"; cat "$told"; return 1; }
+        timeout "$(scaled 600)" "$TOP_BUILDDIR/test/api/$program" >"$told" 2>&1 || { echo "$program:"; cat "$told"; return 1; }
         grep -q '^ok 1 ' "$told" || { echo "$program:"; cat "$told"; return 1; }
     done
     [ -d "$OPENDAT_REGISTRATION_DIRECTORY" ]

@@ -46,8 +46,7 @@ struct Window {
     }
 };
 
-inline constexpr DAT_TIMEOUT kMicroseconds =
-    std::chrono::duration_cast<std::chrono::microseconds>(kDeadline).count();
+inline const DAT_TIMEOUT kMicroseconds = in_microseconds(kDeadline);
 
 class Side {
   public:

@@ -3,7 +3,6 @@
 /// What dat_stat does: asks the sockets that a process has for its status.
 #pragma once
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -15,6 +14,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "test/support/process.hpp"
 
 namespace test {
 
@@ -37,8 +38,7 @@ class Socket {
     std::string rest() const {
         std::string all;
         for (;;) {
-            pollfd ready{fd_, POLLIN, 0};
-            if (poll(&ready, 1, 60000) != 1) throw std::runtime_error("no answer in time");
+            if (!is_readable(fd_)) throw std::runtime_error("no answer in time");
             char bytes[4096];
             const ssize_t got = recv(fd_, bytes, sizeof bytes, 0);
             if (got <= 0) return all;

@@ -7,9 +7,11 @@
 #     teardown() { stop_all; }
 #     @test "..." { start server ARGS...; await_port server 18515; run_to_end client ARGS...; await_end server; ... }
 
+load "$TOP_SRCDIR/test/support/time"
+
 # shellcheck disable=SC2034 # for the tests
 softverbs=$TOP_BUILDDIR/.libs/libsoftverbs.so
-deadline_seconds=120
+deadline_seconds=$(scaled 120)
 # Where the server of a pair is found.
 server_address=127.0.0.1
 
@@ -55,10 +57,11 @@ start_network() {
     export SOFTVERBS_FABRIC=$fabric
     network_process=
     enter_network=()
-    local kind
+    local kind holding
+    holding=$(scaled 600)
     for kind in -n -rn; do
         unshare "$kind" true 2>/dev/null || continue
-        unshare "$kind" timeout 600 sh -c "ip link set lo up && touch '$fabric.network' && exec sleep 600" 3>&- &
+        unshare "$kind" timeout "$holding" sh -c "ip link set lo up && touch '$fabric.network' && exec sleep $holding" 3>&- &
         network_process=$!
         eventually test -e "$fabric.network"
         enter_network=(nsenter -t "$network_process" -n)
@@ -66,7 +69,7 @@ start_network() {
         return
     done
     exec 8>"${TMPDIR:-/tmp}/compat-tests-$UID.lock"
-    flock -w 600 8
+    flock -w "$holding" 8
 }
 
 # The command that starts another one in a container, in name spaces of its own, goes to the array `contain`; the test is skipped

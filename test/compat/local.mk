@@ -36,13 +36,13 @@ test_compat_two_adapters_LDADD = libdat2.la
 
 EXTRA_PROGRAMS += test/compat/interoperation_peer
 check_DATA += test/compat/interoperation_peer
-test_compat_interoperation_peer_SOURCES = %reldir%/interoperation_peer.cpp
+test_compat_interoperation_peer_SOURCES = %reldir%/interoperation_peer.cpp test/support/process.hpp
 test_compat_interoperation_peer_LDADD = libdat2.la
 
 # One end of a conversation of datagram endpoints, on either's libraries.
 EXTRA_PROGRAMS += test/compat/ud_peer
 check_DATA += test/compat/ud_peer
-test_compat_ud_peer_SOURCES = %reldir%/ud_peer.cpp
+test_compat_ud_peer_SOURCES = %reldir%/ud_peer.cpp test/support/process.hpp
 test_compat_ud_peer_LDADD = libdat2.la
 
 EXTRA_PROGRAMS += test/compat/open_ia

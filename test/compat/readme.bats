@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The program in the README is the first thing that a newcomer copies: it must run as it stands there.
 
+load ../support/time
+
 setup() {
     work=$(mktemp -d)
     export SOFTVERBS_FABRIC=$work/fabric LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs DAT_OVERRIDE=$work/dat.conf
@@ -15,7 +17,7 @@ teardown() {
 @test "the program in the README compiles without a warning and its RDMA write arrives" {
     awk '/^```c$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$TOP_SRCDIR/README.md" >"$work/hello.c"
     ${CC:-cc} -Wall -Wextra -Werror -I"$TOP_SRCDIR/dat/include" "$work/hello.c" -o "$work/hello" -L"$TOP_BUILDDIR/.libs" -ldat2
-    run timeout 60 "$work/hello"
+    run timeout "$(scaled 60)" "$work/hello"
     echo "$output"
     [ "$status" = 0 ]
     [ "$output" = "hello through RDMA" ]

@@ -58,7 +58,8 @@ class SharedQueue : public CoreTest {
     DAT_ASYNCH_ERROR_EVENT_DATA next_async() {
         DAT_EVENT event{};
         DAT_COUNT more;
-        EXPECT_EQ(entry::evd_wait(open.async, 60000000, 1, &event, &more), DAT_SUCCESS);
+        EXPECT_EQ(entry::evd_wait(open.async, in_microseconds(kDeadline), 1, &event, &more),
+                  DAT_SUCCESS);
         EXPECT_EQ(event.event_number, DAT_ASYNC_ERROR_EP_BROKEN);
         return event.event_data.asynch_error_event_data;
     }
@@ -298,7 +299,8 @@ TEST_F(SharedQueue, TheHardHighWatermarkBreaksTheConnection) {
     next_dto(recv_evd);
     DAT_EVENT event{};
     DAT_COUNT more;
-    ASSERT_EQ(entry::evd_wait(connect_evd, 60000000, 1, &event, &more), DAT_SUCCESS);
+    ASSERT_EQ(entry::evd_wait(connect_evd, in_microseconds(kDeadline), 1, &event, &more),
+              DAT_SUCCESS);
     EXPECT_EQ(event.event_number, DAT_CONNECTION_EVENT_BROKEN);
     EXPECT_EQ(next_async().dat_handle, taker);
 }

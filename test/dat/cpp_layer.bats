@@ -16,7 +16,7 @@ setup() {
 on_soft0() {
     mkdir -pm 700 "$work/fabric"
     env "LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs" "DAT_OVERRIDE=$TOP_BUILDDIR/test/api/dat.conf" "SOFTVERBS_FABRIC=$work/fabric" \
-        LD_BIND_NOW=1 timeout 120 "$@"
+        LD_BIND_NOW=1 timeout "$deadline_seconds" "$@"
 }
 
 # usage: build_cost COMPILER

@@ -54,16 +54,14 @@ class ScriptedServer {
     /// Takes the next connection and all that comes of its request, which has one piece.
     Octets next_request() {
         hang_up();
-        pollfd waiting{socket_, POLLIN, 0};
-        if (poll(&waiting, 1, kMilliseconds) != 1) return {};
+        if (!test::is_readable(socket_)) return {};
         peer_ = accept(socket_, nullptr, nullptr);
         return receive();
     }
     Octets receive() {
-        pollfd waiting{peer_, POLLIN, 0};
         Octets bytes(1000);
         const ssize_t got =
-            poll(&waiting, 1, kMilliseconds) == 1 ? recv(peer_, bytes.data(), bytes.size(), 0) : -1;
+            test::is_readable(peer_) ? recv(peer_, bytes.data(), bytes.size(), 0) : -1;
         bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
         return bytes;
     }
@@ -86,8 +84,6 @@ class ScriptedServer {
     sockaddr_in address{};
 
   private:
-    static constexpr int kMilliseconds =
-        std::chrono::duration_cast<std::chrono::milliseconds>(test::kDeadline).count();
     int socket_;
     int peer_ = -1;
 };

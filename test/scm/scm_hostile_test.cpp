@@ -46,8 +46,7 @@ using test::require;
 
 constexpr DAT_CONN_QUAL kQualifier = 21900;
 constexpr std::uint16_t kPort = kQualifier + 1000;
-constexpr DAT_TIMEOUT kMicroseconds =
-    std::chrono::duration_cast<std::chrono::microseconds>(test::kDeadline).count();
+const DAT_TIMEOUT kMicroseconds = test::in_microseconds(test::kDeadline);
 
 sockaddr_in server_address() {
     sockaddr_in address{};
@@ -180,9 +179,7 @@ class BadPeer {
         }
     }
     bool is_readable(test::Clock::duration within = {}) const {
-        pollfd wanted{socket_, POLLIN, 0};
-        const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(within).count();
-        return poll(&wanted, 1, static_cast<int>(limit)) == 1;
+        return test::is_readable(socket_, within);
     }
     std::string address() const {
         sockaddr_in own{};

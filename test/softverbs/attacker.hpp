@@ -14,15 +14,10 @@
 
 namespace test {
 
-/// TEST_SEED, or a random one.
-inline unsigned chosen_seed() {
-    const char* wanted = getenv("TEST_SEED");
-    return wanted ? static_cast<unsigned>(strtoul(wanted, nullptr, 10)) : std::random_device{}();
-}
-
 /// @return the process that owns the queue pair.
 inline std::shared_ptr<softverbs::Peer> owner_of(const Address& victim) {
-    auto peer = softverbs::Process::current()->peer_of_qpn(victim.qp_num, Clock::now() + 50s);
+    auto peer =
+        softverbs::Process::current()->peer_of_qpn(victim.qp_num, Clock::now() + scaled(50s));
     require(peer.has_value(), "the victim is found");
     return *peer;
 }

@@ -5,7 +5,6 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
@@ -58,9 +57,7 @@ class EventQueue {
     rdma_event_channel* get() const { return channel_; }
 
     bool readable(Clock::duration within = Clock::duration::zero()) const {
-        pollfd descriptor = {channel_->fd, POLLIN, 0};
-        const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(within).count();
-        return ::poll(&descriptor, 1, static_cast<int>(limit)) == 1;
+        return is_readable(channel_->fd, within);
     }
 
     /// The next event, of whatever kind.

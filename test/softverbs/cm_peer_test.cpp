@@ -62,17 +62,15 @@ TEST(Cm, AStoppedPeerIsUnreachableAfterTheTimeout) {
         pipe.meet();
         pause();
     });
-    setenv("SOFTVERBS_CONNECT_TIMEOUT", "100", 1);
+    const Setting timeout("SOFTVERBS_CONNECT_TIMEOUT", "100");
     server.pipe().meet();
     server.child().kill(SIGSTOP);
     EventQueue events;
     Id id(events);
     resolve(events, id, server.address());
-    const auto start = Clock::now();
     connect(id);
-    EXPECT_LT(Clock::now() - start, 10s) << "connect does not wait for the peer";
+    EXPECT_FALSE(events.readable()) << "connect does not wait for the peer";
     EXPECT_EQ(events.next(RDMA_CM_EVENT_UNREACHABLE)->status, -ETIMEDOUT);
-    unsetenv("SOFTVERBS_CONNECT_TIMEOUT");
 }
 
 TEST(Cm, ARequestWhoseConsumerIsSlowIsNotGivenUp) {
@@ -83,7 +81,7 @@ TEST(Cm, ARequestWhoseConsumerIsSlowIsNotGivenUp) {
         accept(id);
         events.next(RDMA_CM_EVENT_ESTABLISHED);
     });
-    setenv("SOFTVERBS_CONNECT_TIMEOUT", "400", 1);
+    const Setting timeout("SOFTVERBS_CONNECT_TIMEOUT", "400");
     EventQueue events;
     Id id(events);
     resolve(events, id, server.address());
@@ -92,7 +90,6 @@ TEST(Cm, ARequestWhoseConsumerIsSlowIsNotGivenUp) {
     server.pipe().send('g');
     events.next(RDMA_CM_EVENT_CONNECT_RESPONSE);
     check(rdma_establish(id.get()), "rdma_establish");
-    unsetenv("SOFTVERBS_CONNECT_TIMEOUT");
     EXPECT_EQ(server.child().wait(), 0);
 }
 

@@ -129,7 +129,6 @@ TEST(CmQueuePair, OfAKilledPeerEndsWithADisconnect) {
     connect(id);
     events.next(RDMA_CM_EVENT_ESTABLISHED);
     server.kill();
-    ASSERT_TRUE(events.readable(1s)) << "within a second";
     events.next(RDMA_CM_EVENT_DISCONNECTED);
     check(rdma_disconnect(id.get()), "rdma_disconnect");
     EXPECT_EQ(attributes(id->qp).qp_state, IBV_QPS_ERR);

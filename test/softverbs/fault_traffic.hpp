@@ -397,7 +397,7 @@ class Nursery {
 
     static int status_of(pid_t client) {
         int status = 0;
-        if (!eventually([&] { return waitpid(client, &status, WNOHANG) == client; }, 50s))
+        if (!eventually([&] { return waitpid(client, &status, WNOHANG) == client; }, scaled(50s)))
             return -1;
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }

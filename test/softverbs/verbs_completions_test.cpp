@@ -4,7 +4,6 @@
 /// payload of a send comes with the completion of its receive: in it, in the receive's slot, or by
 /// a copy beforehand.
 #include <fcntl.h>
-#include <poll.h>
 
 #include <algorithm>
 
@@ -390,8 +389,7 @@ TEST_P(VerbsCompletions, InTheErrorStateWhatWaitsInBothPartsAndWhatIsFlushedCome
 
 /// @throws when no event comes.
 ibv_event_type next_event(Host& host) {
-    pollfd descriptor{host.context->async_fd, POLLIN, 0};
-    require(poll(&descriptor, 1, 60000) == 1, "an event comes");
+    require(is_readable(host.context->async_fd), "an event comes");
     ibv_async_event event;
     require(ibv_get_async_event(host.context, &event) == 0, "the event is there");
     ibv_ack_async_event(&event);
@@ -399,8 +397,7 @@ ibv_event_type next_event(Host& host) {
 }
 
 bool has_event(Host& host) {
-    pollfd descriptor{host.context->async_fd, POLLIN, 0};
-    return poll(&descriptor, 1, 0) == 1;
+    return is_readable(host.context->async_fd, 0s);
 }
 
 TEST_P(VerbsCompletions, AQueueHoldsItsSizeOfOwnCompletionsAndOfReceives) {
@@ -464,20 +461,15 @@ TEST_P(VerbsCompletions, OverrunsOfBothPartsAreToldOnceAndLeaveOtherQueuesAlone)
 
 // -- events
 
-bool channel_is_readable(Host& host, int milliseconds) {
-    pollfd descriptor{host.channel->fd, POLLIN, 0};
-    return poll(&descriptor, 1, milliseconds) == 1;
-}
-
 /// Of this queue, and the only one.
 void take_the_event(Host& host) {
-    ASSERT_TRUE(channel_is_readable(host, 60000)) << "a lost wake-up";
+    ASSERT_TRUE(is_readable(host.channel->fd)) << "a lost wake-up";
     ibv_cq* cq = nullptr;
     void* cq_context = nullptr;
     ASSERT_EQ(ibv_get_cq_event(host.channel, &cq, &cq_context), 0);
     EXPECT_EQ(cq, host.cq);
     ibv_ack_cq_events(cq, 1);
-    EXPECT_FALSE(channel_is_readable(host, 0)) << "one event for one request";
+    EXPECT_FALSE(is_readable(host.channel->fd, 0s)) << "one event for one request";
 }
 
 TEST_P(VerbsCompletions, AnOwnCompletionAndAPeersEachWakeAnArmedQueue) {
@@ -513,7 +505,7 @@ TEST_P(VerbsCompletions, OnlySolicitedReceivesAndErrorsWakeAQueueThatAskedForThe
     send_numbers(host, first, 0, 1);
     peer.send(0, 1);
     taker.take_all(1, 1);
-    EXPECT_FALSE(channel_is_readable(host, 0)) << "neither was solicited, neither an error";
+    EXPECT_FALSE(is_readable(host.channel->fd, 0s)) << "neither was solicited, neither an error";
     peer.send(0, 1, IBV_SEND_SOLICITED);
     take_the_event(host);
     taker.take_all(1, 2);

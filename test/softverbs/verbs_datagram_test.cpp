@@ -479,8 +479,7 @@ class SharedReceiver {
         EXPECT_TRUE(holds(&host.buffer[id * kPlace + kHeader], size, size));
     }
     ibv_event_type next_event() {
-        pollfd descriptor{host.context->async_fd, POLLIN, 0};
-        require(poll(&descriptor, 1, 30000) == 1, "an asynchronous event comes");
+        require(is_readable(host.context->async_fd), "an asynchronous event comes");
         ibv_async_event event;
         require(ibv_get_async_event(host.context, &event) == 0, "it can be fetched");
         ibv_ack_async_event(&event);

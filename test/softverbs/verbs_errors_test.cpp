@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// What is refused, with which status, and what becomes of the queue pairs.
-#include <poll.h>
 
 #include "test/softverbs/verbs_pair.hpp"
 
@@ -13,8 +12,7 @@ INSTANTIATE_ON_BOTH_PATHS(VerbsErrors);
 
 /// The asynchronous event that must come, acknowledged.
 ibv_event_type next_event(ibv_context* context) {
-    pollfd descriptor{context->async_fd, POLLIN, 0};
-    require(poll(&descriptor, 1, 30000) == 1, "an asynchronous event comes");
+    require(is_readable(context->async_fd), "an asynchronous event comes");
     ibv_async_event event;
     require(ibv_get_async_event(context, &event) == 0, "it can be fetched");
     ibv_ack_async_event(&event);

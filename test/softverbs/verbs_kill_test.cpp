@@ -72,9 +72,7 @@ class KillTest {
 
   private:
     static unsigned seed() {
-        const char* wanted = getenv("TEST_SEED");
-        const unsigned seed = wanted ? static_cast<unsigned>(atoi(wanted)) : std::random_device{}();
-        std::printf("# TEST_SEED=%u\n", seed);
+        const unsigned seed = chosen_seed();
         return seed;
     }
 

@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
-#include <poll.h>
 
 #include <cstdint>
 #include <cstring>
@@ -173,8 +172,7 @@ inline ibv_wc sleep_for_completion(Host& host) {
         if (ibv_poll_cq(host.cq, 1, &wc) == 1) return wc;
         require(ibv_req_notify_cq(host.cq, 0) == 0, "armed");
         if (ibv_poll_cq(host.cq, 1, &wc) == 1) return wc;
-        pollfd descriptor{host.channel->fd, POLLIN, 0};
-        require(poll(&descriptor, 1, 60000) == 1, "a wake-up comes");
+        require(is_readable(host.channel->fd), "a wake-up comes");
         ibv_cq* cq = nullptr;
         void* cq_context = nullptr;
         require(ibv_get_cq_event(host.channel, &cq, &cq_context) == 0, "the event is there");

@@ -92,7 +92,7 @@ void ping_pong(Host& host, Qp& qp, int rounds, bool begins) {
 }
 
 TEST_P(VerbsScale, BothEndsPollingOnOneProcessorGiveEachOtherTheirTurn) {
-    const int rounds = scaled(20000);
+    const int rounds = scaled(2000);
     Child child([rounds](Channel& channel) {
         pin_to_one_processor();
         Host host;

@@ -11,12 +11,15 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <optional>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,15 +31,47 @@ namespace test {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-/// How long anything may take before a test calls it hung; generous, since sanitizers and busy
-/// machines are slow.
-inline constexpr auto kDeadline = 60s;
-
 /// Multiplies counts of stress tests: 1 in `make check`, more in `make check-long`.
 inline int scaled(int count) {
     const char* scale = getenv("TEST_SCALE");
     const double factor = scale ? atof(scale) : 1;
     return factor > 0 ? static_cast<int>(count * factor) + (count * factor < 1) : count;
+}
+
+/// Whether counts are multiplied: tests that measure, or must win a race, run only then.
+inline bool is_long_run() {
+    return scaled(1) > 1;
+}
+
+/// TEST_TIME_SCALE: how many times as long as on an idle machine everything may take here.
+inline double time_scale() {
+    const char* scale = getenv("TEST_TIME_SCALE");
+    const double factor = scale ? atof(scale) : 1;
+    return factor > 1 ? factor : 1;
+}
+/// Of a time after which a test gives up. One that it wants to pass stays what it is.
+inline Clock::duration scaled(Clock::duration time) {
+    return std::chrono::duration_cast<Clock::duration>(time * time_scale());
+}
+
+/// How long anything may take before a test calls it hung; generous, since sanitizers and busy
+/// machines are slow.
+inline const Clock::duration kDeadline = scaled(60s);
+
+/// For DAT, whose times are in microseconds.
+inline std::uint32_t in_microseconds(Clock::duration time) {
+    return static_cast<std::uint32_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(time).count());
+}
+
+/// What a test that tries things at random begins with: TEST_SEED, or another one each time where
+/// counts are multiplied, and the same always in `make check`. Printed, to be repeated.
+inline unsigned chosen_seed() {
+    const char* wanted = getenv("TEST_SEED");
+    unsigned seed = is_long_run() ? std::random_device{}() : 1;
+    if (wanted) seed = static_cast<unsigned>(strtoul(wanted, nullptr, 10));
+    std::printf("# TEST_SEED=%u\n", seed);
+    return seed;
 }
 
 /// Waits until `condition` holds. @return false when it does not within the time.
@@ -48,6 +83,14 @@ bool eventually(Condition condition, Clock::duration within = kDeadline) {
         usleep(200);
     }
     return true;
+}
+
+/// Waits until there is something to read, or the other side is gone. @return false when there is
+/// not within the time.
+inline bool is_readable(int descriptor, Clock::duration within = kDeadline) {
+    pollfd polled{descriptor, POLLIN, 0};
+    const auto limit = std::chrono::ceil<std::chrono::milliseconds>(within);
+    return poll(&polled, 1, static_cast<int>(limit.count())) == 1;
 }
 
 /// @return how many descriptors this process holds, without the one by which they are counted.
@@ -76,6 +119,27 @@ class TemporaryDirectory {
   private:
     std::string path_;
     pid_t owner_ = getpid();
+};
+
+/// A variable of the environment, for as long as this lives.
+class Setting {
+  public:
+    Setting(const char* name, const std::string& value) : name_(name) {
+        if (const char* was = getenv(name)) before_ = was;
+        setenv(name, value.c_str(), 1);
+    }
+    ~Setting() {
+        if (before_)
+            setenv(name_, before_->c_str(), 1);
+        else
+            unsetenv(name_);
+    }
+    Setting(const Setting&) = delete;
+    Setting& operator=(const Setting&) = delete;
+
+  private:
+    const char* name_;
+    std::optional<std::string> before_;
 };
 
 /// One test's fabric, named to all libraries of this process and its children.
@@ -112,14 +176,13 @@ class Channel {
     /// @throws when nothing comes within the deadline or the other process is gone.
     template <class Value>
     Value receive() {
-        const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(kDeadline);
-        return receive_within<Value>(static_cast<int>(limit.count()));
+        return receive_while<Value>([](int input) { return is_readable(input); });
     }
 
     /// For one who serves others and does not know when they will ask.
     template <class Value>
     Value receive_whenever() {
-        return receive_within<Value>(-1);
+        return receive_while<Value>([](int) { return true; });
     }
 
     /// Readable when something has come, or the other process is gone.
@@ -132,16 +195,28 @@ class Channel {
         receive<char>();
     }
 
+    /// The same behind work of many steps: the deadline is that of a step.
+    /// @param steps how many have been done.
+    template <class Steps>
+    void meet_after(const Steps& steps) {
+        send('m');
+        auto before = steps();
+        while (!is_readable(in_)) {
+            const auto now = steps();
+            if (now == before) throw std::runtime_error("the other process does not go on");
+            before = now;
+        }
+        receive<char>();
+    }
+
   private:
-    template <class Value>
-    Value receive_within(int milliseconds) {
+    template <class Value, class Wait>
+    Value receive_while(const Wait& has_come) {
         static_assert(std::is_trivially_copyable_v<Value>);
         Value value;
         auto* bytes = reinterpret_cast<char*>(&value);
         for (size_t got = 0; got < sizeof value;) {
-            pollfd descriptor{in_, POLLIN, 0};
-            if (poll(&descriptor, 1, milliseconds) != 1)
-                throw std::runtime_error("nothing came from the other process");
+            if (!has_come(in_)) throw std::runtime_error("nothing came from the other process");
             const ssize_t n = read(in_, bytes + got, sizeof value - got);
             if (n <= 0) throw std::runtime_error("the other process is gone");
             got += static_cast<size_t>(n);

@@ -4,20 +4,20 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
 
+#include "test/support/process.hpp"
 #include "test/support/sanitizer.hpp"
 
 namespace test {
 namespace {
 
 /// Tests that fork beside threads that work all the time go on after this.
-constexpr auto kPatience = std::chrono::seconds(2);
+const Clock::duration patience = scaled(2s);
 
 /// As /proc says; the state stands behind the name, which may hold anything. A thread that ends
 /// while it is looked at (reading says ESRCH then, which an iterator over the file would throw) is
@@ -41,8 +41,7 @@ bool others_are_asleep() {
 }
 
 void wait_for_others() {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (!others_are_asleep() && std::chrono::steady_clock::now() < end) usleep(100);
+    eventually(others_are_asleep, patience);
 }
 
 }  // namespace

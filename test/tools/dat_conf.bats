@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # dat_conf as a process: checks, makes and changes dat.conf and opendat.yaml.
 bats_require_minimum_version 1.5.0
+load ../support/time
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
@@ -222,7 +223,7 @@ make_machine() {
     [ "$(grep -c '^[^#]' "$conf")" = 2 ]
     conf 0 check "$conf"
     SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/fabric LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs DAT_OVERRIDE=$conf \
-        timeout 120 "$TOP_BUILDDIR/test/compat/.libs/open_ia" ofa-v2-lo | grep -q 'ia_open: 0x00000000'
+        timeout "$(scaled 120)" "$TOP_BUILDDIR/test/compat/.libs/open_ia" ofa-v2-lo | grep -q 'ia_open: 0x00000000'
 }
 
 @test "dat_conf generate writes an opendat.yaml whose IAs open too" {
@@ -230,7 +231,7 @@ make_machine() {
     conf 0 generate --root "$BATS_TEST_TMPDIR/nothing" --output "$yaml"
     conf 0 check --anywhere "$yaml"
     SOFTVERBS_FABRIC=$BATS_TEST_TMPDIR/fabric LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs OPENDAT_CONFIG=$yaml \
-        timeout 120 "$TOP_BUILDDIR/test/compat/.libs/open_ia" soft0 | grep -q 'ia_open: 0x00000000'
+        timeout "$(scaled 120)" "$TOP_BUILDDIR/test/compat/.libs/open_ia" soft0 | grep -q 'ia_open: 0x00000000'
 }
 
 @test "dat_conf add and remove of a dat.conf give the same bytes again, comments kept" {
@@ -354,7 +355,7 @@ END
     conf 0 check --anywhere "$conf"
     mkdir -m 700 fabric
     SOFTVERBS_FABRIC=$PWD/fabric LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs DAT_OVERRIDE=$conf \
-        timeout 120 "$TOP_BUILDDIR/test/compat/.libs/open_ia" soft0 | grep -q 'ia_open: 0x00000000'
+        timeout "$(scaled 120)" "$TOP_BUILDDIR/test/compat/.libs/open_ia" soft0 | grep -q 'ia_open: 0x00000000'
     write_other_ages
     conf 0 convert "$conf" --output "$yaml"
     conf 0 check --anywhere "$yaml"

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kProcesses = 4;
 /// Longer than any wait in a row, which answers by itself.
-constexpr auto kRowDeadline = 3 * test::kDeadline;
+const auto kRowDeadline = 3 * test::kDeadline;
 
 Rows all_rows() {
     Rows rows;

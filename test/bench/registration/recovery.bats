@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Experiment R7 in short form: one death at each step of the registration broker's protocol, as the holder of the lease and beside it.
 
+load ../../support/time
+
 @test "kill -9 at each step of the protocol: no entry of the table is lost, and the others have all of them" {
-    run timeout 600 "$TOP_BUILDDIR/test/bench/registration/registration_recovery" --short "$BATS_TEST_TMPDIR"
+    run timeout "$(scaled 600)" "$TOP_BUILDDIR/test/bench/registration/registration_recovery" --short "$BATS_TEST_TMPDIR"
     echo "$output"
     [ "$status" -eq 0 ]
     grep -q '^shown.a process killed at any step of the protocol loses no entry' "$BATS_TEST_TMPDIR/R7.claims"

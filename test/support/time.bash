@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+
+# usage: scaled SECONDS - that many, multiplied by TEST_TIME_SCALE: for times after which a test gives up.
+scaled() {
+    awk -v seconds="$1" -v scale="${TEST_TIME_SCALE:-1}" 'BEGIN { printf "%.0f", seconds * (scale > 1 ? scale : 1) }'
+}
