@@ -12,13 +12,25 @@ EXTRA_DIST += %reldir%/cross/set-up %reldir%/support/again %reldir%/support/fail
 outcome_scripts_here = test/compat/interoperation.bats test/compat/combinations.bats
 outcome_scripts_kernel = test/kernel/interoperation.bats test/kernel/combinations.bats test/kernel/dapl_programs.bats
 OUTCOMES = $(abs_top_srcdir)/%reldir%/support/outcomes
+write_outcomes = cd $(abs_top_srcdir) && $(OUTCOMES) write doc/compatibility.md $(abs_top_builddir) \
+	  $(outcome_scripts_here) $(outcome_scripts_kernel)
 interoperation-document: all
 	$(MAKE) check-am check_PROGRAMS= TESTS='$(outcome_scripts_here)' || true
 	$(MAKE) check-kernel KERNEL=outcomes check_PROGRAMS= || true
-	cd $(abs_top_srcdir) && $(OUTCOMES) write doc/compatibility.md $(abs_top_builddir) \
-	  $(outcome_scripts_here) $(outcome_scripts_kernel)
-.PHONY: interoperation-document
-TESTS += %reldir%/support/outcomes.bats %reldir%/support/layers.bats %reldir%/support/watch.bats
+	$(write_outcomes)
+
+# All that needs neither a benchmark nor a virtual machine. What has been measured in one stays as it is.
+documents: quickstart-document troubleshooting-document
+	$(MAKE) check-am check_PROGRAMS= TESTS='$(compat_scripts)' || true
+	$(write_outcomes)
+	$(write_compatibility)
+# Whether they are as they would be made. First, as they are what a change forgets.
+document_tests = %reldir%/support/outcomes.bats %reldir%/tools/guides.bats %reldir%/tools/quickstart.bats %reldir%/compat/compatibility.bats \
+    %reldir%/packages/release.bats
+check-documents: all
+	$(MAKE) check-am check_PROGRAMS= TESTS='$(document_tests)'
+.PHONY: interoperation-document documents check-documents
+TESTS += $(document_tests) %reldir%/support/layers.bats %reldir%/support/watch.bats
 EXTRA_DIST += %reldir%/support/outcomes.bats %reldir%/support/watch.bats %reldir%/support/layers.bats %reldir%/support/layers %reldir%/support/cycles
 
 TEST_EXTENSIONS = .bats .tap

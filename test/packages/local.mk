@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What is given away: the distribution, the changelog and Debian's packages. What is quick to find out is part of `make check`.
-TESTS += %reldir%/distribution.bats %reldir%/lists.bats %reldir%/release.bats
+TESTS += %reldir%/distribution.bats %reldir%/lists.bats
 EXTRA_DIST += %reldir%/distribution.bats %reldir%/lists.bats %reldir%/release.bats %reldir%/undistributed
 
 # What builds everything anew is part of `make check-long`.

@@ -74,3 +74,21 @@ LINES
     grep -q 'run the tests first' said
     grep -qx old document
 }
+
+@test "the cells of a script without a log stay as they are, and what they were made on" {
+    "$outcomes" write document build "$script"
+    cp document before
+    rm "$log"
+    "$outcomes" write document build "$script"
+    diff -u before document
+    other=source/test/kernel/other.bats
+    echo '@test "our dtest, waiting, on rxe with cma" { true; }' >"$other"
+    printf '%s\n' 1..1 '# about: Linux of the machine: 6.2' 'ok 1 our dtest, waiting, on rxe with cma' >build/test/kernel/other.log
+    "$outcomes" write document build "$script" "$other"
+    diff <(sed 's/machine 6.1/machine 6.2/; s/^| our dtest, polling | ok |$/&\n| our dtest, waiting | ok |/' before) document
+    echo '@test "our dtest, as nobody has run it, on rxe with cma" { true; }' >>"$script"
+    status=0
+    "$outcomes" write document build "$script" 2>said || status=$?
+    [ "$status" -eq 1 ]
+    grep -q 'run the tests first' said
+}
