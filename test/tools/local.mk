@@ -48,7 +48,7 @@ test_tools_stat_test_SOURCES = %reldir%/stat_test.cpp
 test_tools_stat_test_LDADD = libtestmain.la libstat.la libregistrations.la libtools.la libsupport.la
 
 TESTS += %reldir%/completion.bats %reldir%/examples.bats %reldir%/pages.bats %reldir%/vocabulary.bats
-EXTRA_DIST += %reldir%/completion.bats %reldir%/examples.bash %reldir%/examples.bats %reldir%/guides.bats %reldir%/pages.bats %reldir%/quickstart.bats %reldir%/transcript %reldir%/vocabulary.bats
+EXTRA_DIST += %reldir%/broken-words %reldir%/completion.bats %reldir%/examples.bash %reldir%/examples.bats %reldir%/guides.bats %reldir%/pages.bats %reldir%/quickstart.bats %reldir%/transcript %reldir%/vocabulary.bats
 
 # Runs the commands of the page again, and puts what they print into it.
 quickstart-document: all
