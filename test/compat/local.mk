@@ -16,7 +16,7 @@ TESTS += $(compat_scripts)
 # More of the same: in check-long.
 compat_long_scripts = %reldir%/perftest_long.bats
 LONG_TESTS += $(compat_long_scripts)
-EXTRA_DIST += %reldir%/helpers.bash %reldir%/dapl_programs.bash %reldir%/interoperation.bash %reldir%/recorder \
+EXTRA_DIST += %reldir%/helpers.bash %reldir%/dapl_programs.bash %reldir%/interoperation.bash %reldir%/recorder %reldir%/recorded \
     %reldir%/pyverbs_objects.py %reldir%/perftest.bash %reldir%/shared_heap.bats $(compat_scripts) $(compat_long_scripts)
 
 # A program with an allocator of its own.

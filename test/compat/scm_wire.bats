@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # What the socket manager says over its sockets, recorded between two ends on our libraries and between two on the reference's, over one
-# softverbs fabric: byte for byte the same, in the same segments.
+# softverbs fabric: byte for byte the same, in the same messages.
 load helpers
 load interoperation
 
@@ -29,23 +29,10 @@ record() {
     stop_recorder
 }
 
-# usage: connection NUMBER OWNER - its segments, each with its size, without what no two runs have in common: the number of the queue
-# pair (bytes 40 to 43), and in what the client sends, or a rejection sends back, the client's port (66 and 67). Up to the end: the
-# reference then answers the word of the end with the same word, into a socket that nobody reads any more.
-connection() {
-    local number direction bytes
-    while read -r number direction bytes; do
-        [ "$number" = "$1" ] && [ "$bytes" != end ] || continue
-        if [ "${#bytes}" -ge 296 ]; then
-            bytes=${bytes:0:80}QQQQQQQQ${bytes:88}
-            [ "$direction ${bytes:4:4}" = '< 0002' ] || bytes=${bytes:0:132}PPPP${bytes:136}
-        fi
-        echo "$direction $((${#bytes} / 2)) $(fold -w 32 <<<"$bytes" | tr '\n' ' ')"
-        [ "$bytes" != 0000dead ] || break
-    done <"$BATS_FILE_TMPDIR/$2.record"
-}
+# usage: connection NUMBER OWNER - its messages.
+connection() { "$TOP_SRCDIR/test/compat/recorded" "$BATS_FILE_TMPDIR/$2.record" "$1" | cut -d ' ' -f 2-; }
 
-# usage: same NUMBER SEGMENT... - the connection's segments have these directions and sizes, and are the same from both.
+# usage: same NUMBER MESSAGE... - the connection's messages have these directions and sizes, and are the same from both.
 same() {
     local number=$1
     shift

@@ -61,19 +61,8 @@ LINES
 @test "datagram endpoints: our server, the reference's client" { understand ours debian; }
 @test "datagram endpoints: our server, our client" { understand ours ours; }
 
-# usage: said OWNER - what both sockets carried, without the number of the queue pair (bytes 40 to 43) and, in what the client sends or
-# a rejection sends back, the client's port (66 and 67).
-said() {
-    local number direction bytes
-    while read -r number direction bytes; do
-        [ "$bytes" != end ] || continue
-        if [ "${#bytes}" -ge 296 ]; then
-            bytes=${bytes:0:80}QQQQQQQQ${bytes:88}
-            [ "$direction ${bytes:4:4}" = '< 0002' ] || bytes=${bytes:0:132}PPPP${bytes:136}
-        fi
-        echo "$number $direction $((${#bytes} / 2)) $(fold -w 32 <<<"$bytes" | tr '\n' ' ')"
-    done <"$BATS_FILE_TMPDIR/$1-$1.record"
-}
+# usage: said OWNER - the messages of both sockets.
+said() { "$TOP_SRCDIR/test/compat/recorded" "$BATS_FILE_TMPDIR/$1-$1.record"; }
 
 @test "datagram endpoints over the wire: request, answer, third message, rejection, byte for byte as the reference's" {
     diff -u --label reference --label ours <(said debian) <(said ours)
