@@ -24,6 +24,7 @@ documents: quickstart-document troubleshooting-document
 	$(MAKE) check-am check_PROGRAMS= TESTS='$(compat_scripts) $(compat_long_scripts)' || true
 	$(write_outcomes)
 	$(write_compatibility)
+	$(abs_top_srcdir)/%reldir%/bench/curves $(abs_top_srcdir)/doc/performance
 # Whether they are as they would be made. First, as they are what a change forgets.
 document_tests = %reldir%/support/outcomes.bats %reldir%/tools/guides.bats %reldir%/tools/quickstart.bats %reldir%/compat/compatibility.bats \
     %reldir%/packages/release.bats

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// dat_ib_query_counters, dat_ib_print_counters, dat_ib_start_counter, dat_ib_stop_counter.
+/// Prints by itself.
 #include "dapl/base/counters.hpp"
 
 #include <cinttypes>

@@ -2,6 +2,7 @@
 /// @file
 /// The one source file that includes spdlog, header-only and hidden. Synchronous: when report()
 /// returns, the line is written. Private loggers: spdlog's registry belongs to the application.
+/// Prints by itself.
 #define FMT_HEADER_ONLY
 #define SPDLOG_HEADER_ONLY
 #define SPDLOG_NO_TLS

@@ -50,10 +50,9 @@ LINES
     shown=$(grep -oE '\]\(\.\./performance/[a-z]+\.svg\)' tuning.md | grep -oE '[a-z]+\.svg' | sort)
     drawn=$(cd ../performance && printf '%s\n' *.svg | grep -v '^table\.svg$' | sort)
     [ "$shown" = "$drawn" ]
-    head -n 1 ../performance/curves.csv | grep -qx 'work,stack,x,median'
-    sed 's/,\([^,]*\),\([^,]*\)$/@\1 \2/; 1d; s/,provided memory@/@provided@/; s/,shared heap@/@heap@/
-        s/,ordinary memory@/@ordinary@/; s/,reference@/@reference@/; s/,verbs alone@/@verbs@/' \
-        ../performance/curves.csv | sed -E 's/^(\w+)@(\w+)@([0-9]+) /\1@\3.\2 /' | draw
+    mkdir "$BATS_TEST_TMPDIR/drawn"
+    cp ../performance/curves.csv "$BATS_TEST_TMPDIR/drawn"
+    "$TOP_SRCDIR/test/bench/curves" "$BATS_TEST_TMPDIR/drawn"
     for picture in latency bandwidth queue registration; do
         cmp "$BATS_TEST_TMPDIR/drawn/$picture.svg" "../performance/$picture.svg"
     done
