@@ -48,8 +48,8 @@ dat_strerror=$TOP_BUILDDIR/dat_strerror
     cd "$TOP_SRCDIR"
     [ "$(grep -rlF '/// Prints by itself.' broker dapl dat device providers support | wc -l)" -eq 2 ]
     found=$(grep -rLF '/// Prints by itself.' --include='*.cpp' --include='*.hpp' broker dapl dat/api dat/registry device providers support |
-        xargs grep -nE '(^|[^"_])\bstderr\b|std::cerr|std::cout|\bstdout\b|perror\(|STDERR_FILENO|v?printf\(' |
-        grep -vE 'snprintf|:[0-9]+: *///?' || true)
+        xargs grep -n . | sed -E 's|[[:space:]]*//.*||' |
+        grep -E '(^|[^"_])\bstderr\b|std::cerr|std::cout|\bstdout\b|perror\(|STDERR_FILENO|v?printf\(' | grep -v snprintf || true)
     [ -z "$found" ] || { echo "$found"; false; }
 }
 
