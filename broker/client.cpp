@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "broker/client.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "dapl/base/process_state.hpp"
 #include "support/base/limits.hpp"
 #include "support/settings/settings.hpp"
+#include "support/thread/start_thread.hpp"
 
 namespace dapl::memory {
 namespace {
@@ -36,11 +36,7 @@ bool end_registration(void* by_device, std::int32_t pid, std::uint32_t key) {
 
 Client::Client(std::string adapter, std::unique_ptr<Broker> broker)
     : adapter_(std::move(adapter)), broker_(std::move(broker)) {
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    const int error = pthread_create(&thread_, nullptr, run, this);
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    const int error = support::start_thread(thread_, run, this);
     if (error == 0) return;
     support::report_limit(error, "the thread of the registration broker");
     throw ToldLimit();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/adapter/service_thread.hpp"
 
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -13,21 +12,16 @@
 
 #include "dapl/base/guard.hpp"
 #include "support/base/limits.hpp"
+#include "support/thread/start_thread.hpp"
 
 namespace dapl {
 
 ServiceThread::ServiceThread()
     : poll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     epoll_event wake_event{EPOLLIN, {.ptr = nullptr}};
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = 0;
-    if (poll_ < 0 || wake_ < 0 || epoll_ctl(poll_, EPOLL_CTL_ADD, wake_, &wake_event) != 0)
-        error = errno;
-    else
-        error = pthread_create(&thread_, nullptr, run, this);
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    const bool is_made =
+        poll_ >= 0 && wake_ >= 0 && epoll_ctl(poll_, EPOLL_CTL_ADD, wake_, &wake_event) == 0;
+    const int error = is_made ? support::start_thread(thread_, run, this) : errno;
     if (error == 0) return;
     support::report_limit(error, "the service thread");
     close(poll_);

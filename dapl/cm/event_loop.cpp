@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/cm/event_loop.hpp"
 
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "dapl/cm/failure.hpp"
 #include "support/base/limits.hpp"
 #include "support/log/log.hpp"
+#include "support/thread/start_thread.hpp"
 
 namespace dapl::cm {
 namespace {
@@ -103,12 +103,7 @@ support::Result<void> EventLoop::start() {
     interest.events = EPOLLIN;
     interest.data.u64 = kWakeUp;
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_up_, &interest) != 0) return start_failure(errno);
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&thread_, nullptr, thread_main, this);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    const int error = support::start_thread(thread_, thread_main, this);
     if (error != 0) return start_failure(error);
     pthread_setname_np(thread_, "dapl-cm");
     return {};

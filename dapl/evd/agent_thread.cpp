@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/evd/agent_thread.hpp"
 
-#include <signal.h>
-
 #include "dapl/evd/cno.hpp"
 #include "support/base/limits.hpp"
+#include "support/thread/start_thread.hpp"
 
 namespace dapl {
 
@@ -27,11 +26,7 @@ bool AgentThread::start() {
 int AgentThread::start_once() {
     support::MutexLock lock(mutex_);
     if (started_) return 0;
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    const int error = pthread_create(&thread_, nullptr, run, this);
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    const int error = support::start_thread(thread_, run, this);
     started_ = error == 0;
     return error;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/cma/connect_thread.hpp"
 
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
+
+#include "support/thread/start_thread.hpp"
 
 namespace dapl::cma {
 
@@ -25,12 +26,7 @@ int ConnectThread::start() {
     finished_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (finished_ < 0) return errno;
     if (!loop_.watch(finished_, *this)) return ENOMEM;
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&thread_, nullptr, main, this);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    const int error = support::start_thread(thread_, main, this);
     running_ = error == 0;
     return error;
 }

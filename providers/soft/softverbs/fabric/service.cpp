@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/softverbs/fabric/service.hpp"
 
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -12,6 +11,7 @@
 
 #include "support/base/made_node.hpp"
 #include "support/log/log.hpp"
+#include "support/thread/start_thread.hpp"
 
 namespace softverbs {
 namespace {
@@ -40,12 +40,7 @@ Result<void> Service::start() {
     });
     if (!watched) return watched;
     stopping_ = false;
-    // Signals belong to the application's threads: ours is born with all of them blocked.
-    sigset_t all, previous;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &previous);
-    const int error = pthread_create(&thread_, nullptr, run, this);
-    pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+    const int error = support::start_thread(thread_, run, this);
     if (error != 0) return tl::unexpected(error);
     started_ = true;
     return {};
