@@ -21,7 +21,7 @@ interoperation-document: all
 
 # All that needs neither a benchmark nor a virtual machine. What has been measured in one stays as it is.
 documents: quickstart-document troubleshooting-document
-	$(MAKE) check-am check_PROGRAMS= TESTS='$(compat_scripts) $(compat_long_scripts)' || true
+	$(MAKE) check-am check_PROGRAMS= TESTS='$(all_compat_scripts)' || true
 	$(write_outcomes)
 	$(write_compatibility)
 	$(abs_top_srcdir)/%reldir%/bench/curves $(abs_top_srcdir)/doc/performance
@@ -56,7 +56,7 @@ AM_TESTS_ENVIRONMENT = \
     TEST_TIME_SCALE='$(TEST_TIME_SCALE)'; export TEST_TIME_SCALE; \
     XDG_CONFIG_HOME='$(abs_top_builddir)/test/no-configuration'; export XDG_CONFIG_HOME; \
     OUTCOME_SCRIPTS='$(outcome_scripts_here) $(outcome_scripts_kernel)'; export OUTCOME_SCRIPTS; \
-    COMPAT_SCRIPTS='$(compat_scripts) $(compat_long_scripts)'; export COMPAT_SCRIPTS; \
+    COMPAT_SCRIPTS='$(all_compat_scripts)'; export COMPAT_SCRIPTS; \
     CC='$(CC)'; CXX='$(CXX)'; AWK='$(AWK)'; NM='$(NM)'; export TOP_BUILDDIR TOP_SRCDIR TEST_SCALE CC CXX AWK NM;
 
 test_of_core_parts = libtestmain.la libdaplcore.la libsupport.la $(IBVERBS_LIBS)

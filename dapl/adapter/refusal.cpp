@@ -38,7 +38,7 @@ std::optional<LockedMemory> lock_limit(const Ia& ia, int error_number, std::uint
 std::string advice_on(int error_number) {
     const std::string advice = "compare what is open with the limits that ibv_devinfo -v shows";
     const bool may_be_memory = error_number == ENOMEM || error_number == ENOSPC;
-    return may_be_memory ? advice + "; below them, " + support::MemoryAdvice().text : advice;
+    return may_be_memory ? advice + "; below them, " + support::advice_on_memory().data() : advice;
 }
 
 }  // namespace

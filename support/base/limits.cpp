@@ -49,13 +49,14 @@ bool is_limit(int error) {
            error == EAGAIN;
 }
 
-MemoryAdvice::MemoryAdvice() {
+std::array<char, 96> advice_on_memory() {
     const rlim_t limit = limit_of(RLIMIT_AS);
-    if (limit == RLIM_INFINITY)
-        snprintf(text, sizeof text, "free memory, or raise the limit of the control group");
-    else
-        snprintf(text, sizeof text, "raise the limit RLIMIT_AS, which is %llu KiB now (ulimit -v)",
-                 static_cast<unsigned long long>(limit / kKibibyte));
+    if (limit == RLIM_INFINITY) return {"free memory, or raise the limit of the control group"};
+    std::array<char, 96> text;
+    snprintf(text.data(), text.size(),
+             "raise the limit RLIMIT_AS, which is %llu KiB now (ulimit -v)",
+             static_cast<unsigned long long>(limit / kKibibyte));
+    return text;
 }
 
 bool report_limit(int error, std::string_view what, const std::string& path) {
@@ -66,11 +67,8 @@ bool report_limit(int error, std::string_view what, const std::string& path) {
             return report<kNoDescriptors>(what, cause, text_of(limit_of(RLIMIT_NOFILE))), true;
         case ENFILE:
             return report<kNoFilesOnMachine>(what, cause, files_of_machine()), true;
-        case ENOMEM: {
-            const MemoryAdvice advice;
-            const char* const next_step = advice.text;
-            return report<kNoMemory>(what, cause, next_step), true;
-        }
+        case ENOMEM:
+            return report<kNoMemory>(what, cause, advice_on_memory().data()), true;
         case ENOSPC:
             return report<kNoSpace>(path, what, cause, size_of_file_system(path)), true;
         case EAGAIN:

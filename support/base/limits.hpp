@@ -4,6 +4,7 @@
 /// reached.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -18,10 +19,7 @@ bool is_limit(int error);
 /// @return false for any other error: nothing has been told.
 bool report_limit(int error, std::string_view what, const std::string& path = "/dev/shm");
 
-/// What to do where memory is lacking: the next step of a message. Takes none itself.
-struct MemoryAdvice {
-    MemoryAdvice();
-    char text[96];
-};
+/// Says what to do where memory is lacking, as the next step of a message. It takes none itself.
+std::array<char, 96> advice_on_memory();
 
 }  // namespace support

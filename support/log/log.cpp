@@ -190,7 +190,7 @@ void tell_without_memory(const Message& message) {
     char line[192];
     const int length =
         snprintf(line, sizeof line, "opendat: error: no memory is left to say more; %s [%s]\n",
-                 MemoryAdvice().text, message.id);
+                 advice_on_memory().data(), message.id);
     [[maybe_unused]] const ssize_t put =
         ::write(STDERR_FILENO, line, static_cast<std::size_t>(length));
 }

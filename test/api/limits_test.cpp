@@ -174,33 +174,31 @@ TEST(FailedOpen, NamesTheLimitOfAddressSpace) {
 TEST(FailedCall, NamesTheLimitOfAddressSpaceOnce) {
     if (kAddressSanitizer || kThreadSanitizer) GTEST_SKIP() << "the sanitizer has shadow memory";
     in_child([] {
-        DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
-        DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-        succeed(dat_ia_open(const_cast<char*>("soft0"), 8, &async, &ia), "dat_ia_open");
-        const rlim_t now = static_cast<rlim_t>(status_value("VmSize")) * 1024;
-        const std::string limit_in_message =
-            "RLIMIT_AS, which is " + std::to_string((now + 20 * kMegabyte) / 1024) + " KiB";
+        const Side side;
+        const rlim_t bound = static_cast<rlim_t>(status_value("VmSize")) * 1024 + 20 * kMegabyte;
         std::vector<DAT_EVD_HANDLE> made;
         made.reserve(1 << 20);
         const std::string said = captured_stderr([&] {
-            const Limit limit(RLIMIT_AS, now + 20 * kMegabyte);
+            const Limit limit(RLIMIT_AS, bound);
             DAT_RETURN code = DAT_SUCCESS;
             while (code == DAT_SUCCESS && made.size() < made.capacity()) {
                 DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
-                code = dat_evd_create(ia, 30000, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &evd);
+                code = dat_evd_create(side.ia, 30000, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &evd);
                 if (code == DAT_SUCCESS) made.push_back(evd);
             }
             require(DAT_GET_TYPE(code) == DAT_INSUFFICIENT_RESOURCES &&
                         DAT_GET_SUBTYPE(code) == DAT_RESOURCE_MEMORY,
                     "an EVD is refused for want of memory");
             DAT_EVD_HANDLE another = DAT_HANDLE_NULL;
-            require(dat_evd_create(ia, 30000, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &another) == code,
-                    "the next one too");
+            require(
+                dat_evd_create(side.ia, 30000, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &another) == code,
+                "the next one too");
         });
-        require(said.find(limit_in_message) != std::string::npos, "it is named: " + said);
+        require(said.find("RLIMIT_AS, which is " + std::to_string(bound / 1024) + " KiB") !=
+                    std::string::npos,
+                "it is named: " + said);
         require(lines_of_errors(said) == 1, "told once: " + said);
         for (DAT_EVD_HANDLE evd : made) succeed(dat_evd_free(evd), "dat_evd_free");
-        succeed(dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), "dat_ia_close");
     });
 }
 

@@ -3,7 +3,6 @@
 // is linked in.
 #include <dat2/udat.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -98,7 +97,7 @@ TEST_F(RegistrationCache, IsNotDeadlockedByTheStatusServer) {
     Child child([](Channel& channel) {
         Side side;
         channel.meet();
-        for (pollfd asked{channel.input(), POLLIN, 0}; poll(&asked, 1, 0) != 1;) live(side);
+        while (!is_readable(channel.input(), 0s)) live(side);
         require(registrations_of_cache() > 100, "the cache is at work");
         channel.meet();
         side.close();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What dat_stat does: asks the sockets that a process has for its status.
+/// Asks the sockets of a process for its status, as dat_stat does.
 #pragma once
 
 #include <sys/socket.h>
@@ -52,7 +52,7 @@ class Socket {
     int fd_;
 };
 
-/// Of a process, one for each provider library that it has loaded.
+/// A process has one for each provider library that it has loaded.
 inline std::vector<std::string> status_sockets(const std::string& directory, pid_t pid) {
     std::vector<std::string> found;
     std::error_code none;

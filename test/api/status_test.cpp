@@ -26,14 +26,6 @@ using nlohmann::json;
 /// Every test has a directory of its own.
 class Status : public testing::Test {
   protected:
-    Status() {
-        setenv("OPENDAT_STATUS", "on", 1);
-        setenv("OPENDAT_STATUS_DIRECTORY", directory.c_str(), 1);
-    }
-    ~Status() override {
-        unsetenv("OPENDAT_STATUS");
-        unsetenv("OPENDAT_STATUS_DIRECTORY");
-    }
     std::vector<std::string> sockets_of(pid_t pid) const { return status_sockets(directory, pid); }
     std::string socket_of(pid_t pid) const {
         const auto found = sockets_of(pid);
@@ -44,6 +36,8 @@ class Status : public testing::Test {
 
     TemporaryFabric fabric;
     const std::string directory = fabric.path() + "/status";
+    const Setting on{"OPENDAT_STATUS", "on"};
+    const Setting there{"OPENDAT_STATUS_DIRECTORY", directory};
 };
 
 TEST_F(Status, is_off_unless_it_is_asked_for) {

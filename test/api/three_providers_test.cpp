@@ -30,8 +30,7 @@ TEST(ThreeProviders, give_their_objects_ids_that_are_unique_in_the_process) {
     constexpr int kEvds = 20;
     const TemporaryFabric fabric;
     const std::string directory = fabric.path() + "/status";
-    setenv("OPENDAT_STATUS", "on", 1);
-    setenv("OPENDAT_STATUS_DIRECTORY", directory.c_str(), 1);
+    const Setting on("OPENDAT_STATUS", "on"), there("OPENDAT_STATUS_DIRECTORY", directory);
     std::vector<DAT_IA_HANDLE> opened;
     for (const char* name : {"soft0", "scm0", "cma0"}) {
         DAT_EVD_HANDLE async = DAT_HANDLE_NULL;

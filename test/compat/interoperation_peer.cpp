@@ -21,7 +21,7 @@
 
 namespace {
 
-const DAT_TIMEOUT patience_us = test::in_microseconds(test::kDeadline);
+const DAT_TIMEOUT kPatienceUs = test::in_microseconds(test::kDeadline);
 constexpr DAT_COUNT kEvents = 32;
 constexpr std::uint32_t kRegion = 64 * 1024;
 constexpr std::uint32_t kMessageSizes[] = {1, 4096, kRegion};
@@ -118,7 +118,7 @@ struct Region {
 DAT_EVENT wait_event(DAT_EVD_HANDLE evd, const char* what) {
     DAT_EVENT event{};
     DAT_COUNT more = 0;
-    const DAT_RETURN code = dat_evd_wait(evd, patience_us, 1, &event, &more);
+    const DAT_RETURN code = dat_evd_wait(evd, kPatienceUs, 1, &event, &more);
     if (code != DAT_SUCCESS) call(what, code);
     return event;
 }

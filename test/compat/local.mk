@@ -16,8 +16,9 @@ TESTS += $(compat_scripts)
 # More of the same: in check-long.
 compat_long_scripts = %reldir%/perftest_long.bats
 LONG_TESTS += $(compat_long_scripts)
+all_compat_scripts = $(compat_scripts) $(compat_long_scripts)
 EXTRA_DIST += %reldir%/helpers.bash %reldir%/dapl_programs.bash %reldir%/interoperation.bash %reldir%/recorder %reldir%/recorded \
-    %reldir%/pyverbs_objects.py %reldir%/perftest.bash %reldir%/shared_heap.bats $(compat_scripts) $(compat_long_scripts)
+    %reldir%/pyverbs_objects.py %reldir%/perftest.bash %reldir%/shared_heap.bats $(all_compat_scripts)
 
 # A program with an allocator of its own.
 EXTRA_PROGRAMS += test/compat/own_malloc
@@ -103,8 +104,8 @@ EXTRA_DIST += %reldir%/bootstrap.bats %reldir%/readme.bats
 # interoperation-document all that is measured there.
 EXTRA_DIST += %reldir%/binary_interface.py %reldir%/compatibility %reldir%/compatibility.bats
 write_compatibility = cd $(abs_top_srcdir) && for part in programs symbols types; do \
-	  %reldir%/compatibility write $$part doc/compatibility.md $(abs_top_builddir) $(compat_scripts) $(compat_long_scripts) || exit; done
+	  %reldir%/compatibility write $$part doc/compatibility.md $(abs_top_builddir) $(all_compat_scripts) || exit; done
 compatibility-document: interoperation-document
-	$(MAKE) check-am check_PROGRAMS= TESTS='$(filter-out $(outcome_scripts_here),$(compat_scripts) $(compat_long_scripts))' || true
+	$(MAKE) check-am check_PROGRAMS= TESTS='$(filter-out $(outcome_scripts_here),$(all_compat_scripts))' || true
 	$(write_compatibility)
 .PHONY: compatibility-document

@@ -22,7 +22,7 @@
 
 namespace {
 
-const DAT_TIMEOUT patience_us = test::in_microseconds(test::kDeadline);
+const DAT_TIMEOUT kPatienceUs = test::in_microseconds(test::kDeadline);
 constexpr std::size_t kHeader = 40;
 constexpr std::size_t kSize = 256;
 
@@ -84,7 +84,7 @@ struct End {
 DAT_EVENT next(const char* what, DAT_EVD_HANDLE evd) {
     DAT_EVENT event{};
     DAT_COUNT more = 0;
-    check(what, dat_evd_wait(evd, patience_us, 1, &event, &more));
+    check(what, dat_evd_wait(evd, kPatienceUs, 1, &event, &more));
     return event;
 }
 
@@ -159,7 +159,7 @@ void ask(End& end, DAT_CONN_QUAL qualifier, const char* address) {
     char mine[] = "a client";
     for (const bool first : {true, false}) {
         check("dat_ep_connect", dat_ep_connect(end.ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer),
-                                               qualifier, patience_us, sizeof mine - 1, mine,
+                                               qualifier, kPatienceUs, sizeof mine - 1, mine,
                                                DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
         const DAT_IB_ADDR_HANDLE to = outcome(end);
         if (!first) return;

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What `make dist` takes along, without making it: dist.bats does.
 
+load ../support/install
+
 setup() {
     cd "$TOP_SRCDIR" || return
     [ -z "$(git rev-parse --show-prefix 2>/dev/null || echo none)" ] || skip "this is no checkout of git, or git is not installed"
     git ls-files | sort >"$BATS_TEST_TMPDIR/tracked"
     # shellcheck disable=SC2016 # make variables
     printf 'include Makefile\nlist:; @printf "%%s\\n" $(DISTFILES)\n' >"$BATS_TEST_TMPDIR/list.mk"
-    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" -f "$BATS_TEST_TMPDIR/list.mk" list |
+    "${own_make[@]}" -f "$BATS_TEST_TMPDIR/list.mk" list |
         sed -e "s|^$TOP_SRCDIR/||" -e 's|^\(\.\./\)*||' >"$BATS_TEST_TMPDIR/named"
     while read -r path; do
         if [ -d "$path" ]; then find "$path" -type f; else echo "$path"; fi

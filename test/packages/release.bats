@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What a release is made from: the changelog, and doc/releasing.md.
 
+load ../support/install
+
 setup() {
     cd "$TOP_SRCDIR" || return
     version=$(sed -n 's/^VERSION *= *//p' "$TOP_BUILDDIR/Makefile")
@@ -32,7 +34,7 @@ setup() {
 @test "every make target, script and test that the release checklist names exists" {
     # shellcheck disable=SC2016 # a make variable
     printf 'include Makefile\nnames:; @echo $(TESTS) $(LONG_TESTS) $(check_PROGRAMS)\n' >"$BATS_TEST_TMPDIR/names.mk"
-    tests=$(env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP_BUILDDIR" -f "$BATS_TEST_TMPDIR/names.mk" names)
+    tests=$("${own_make[@]}" -f "$BATS_TEST_TMPDIR/names.mk" names)
     count=0
     while read -r line; do
         for word in ${line//\'/ }; do

@@ -501,7 +501,7 @@ TEST_F(ScmHostile, an_honest_burst_of_a_process_with_many_descriptors_is_not_dro
     });
 }
 
-/// As far as it may be raised. @return how many descriptors a process may have now.
+/// Raises it as far as this user may. @return how many descriptors a process may have now.
 int raise_descriptor_limit() {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -532,10 +532,10 @@ TEST_F(ScmHostile, while_10000_silent_peers_come_and_stay_others_connect) {
             channel.receive_whenever<char>();
             be_silent(channel, kPeers / kProcesses);
         }));
-    // So many that an honest peer, which may have to wait for a processor, is not the one that waits
-    // longest: and fewer than come.
+    // An honest peer may have to wait for a processor. Among so many it is not the one that has
+    // waited longest; more than these come.
     const int half_open = std::min(kPeers * 3 / 4, raise_descriptor_limit() / 2);
-    setenv("DAPL_SCM_HALF_OPEN", std::to_string(half_open).c_str(), 1);
+    const test::Setting limit("DAPL_SCM_HALF_OPEN", std::to_string(half_open));
     serve([&](Server& server) {
         const long before = sockets();
         int silent = 0;
@@ -545,7 +545,7 @@ TEST_F(ScmHostile, while_10000_silent_peers_come_and_stay_others_connect) {
             for (const auto& peers : crowd) peers->channel().send('g');
             for (const auto& peers : crowd) peers->channel().receive<char>();
             for (const auto& peers : crowd) {
-                for (pollfd news{peers->channel().input(), POLLIN, 0}; poll(&news, 1, 0) == 0;) {
+                while (!test::is_readable(peers->channel().input(), {})) {
                     slowest = std::max(slowest, server.serve_honest_peer());
                     ++served;
                 }

@@ -138,8 +138,7 @@ void attack(Channel& channel, unsigned seed) {
     const Fields mine((*adapter)->arena().view());
     channel.send('m');
     const auto end = Clock::now() + std::chrono::milliseconds(random() % kLongestAttack.count());
-    pollfd done{channel.input(), POLLIN, 0};
-    for (int turn = 0; poll(&done, 1, 0) == 0 && Clock::now() < end; ++turn) {
+    for (int turn = 0; !is_readable(channel.input(), 0s) && Clock::now() < end; ++turn) {
         for (int i = 0; i < 20; ++i) (random() % 4 ? theirs : mine).scribble(random);
         if (turn % 16 == 0) peer->ring_doorbell();
         // What it holds goes away under its user's hands.
@@ -271,8 +270,7 @@ class Victim {
     }
     void await_event() {
         ibv_req_notify_cq(host_.cq, 0);
-        pollfd readable{host_.channel->fd, POLLIN, 0};
-        poll(&readable, 1, 1);
+        is_readable(host_.channel->fd, 1ms);
         ibv_cq* cq;
         void* cq_context;
         if (ibv_get_cq_event(host_.channel, &cq, &cq_context) == 0) ibv_ack_cq_events(cq, 1);

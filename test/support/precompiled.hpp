@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What nearly every test program includes, compiled once (test/programs.mk). To read it costs
-/// more than to compile most tests. Tests include what they use all the same: clang compiles them
-/// without it.
+/// Nearly every test program includes these headers; they are compiled once (test/programs.mk).
+/// To read them costs more than to compile most tests. Tests include what they use all the same:
+/// clang compiles them without it.
 #ifndef OPENDAT_TEST_SUPPORT_PRECOMPILED_HPP  // where it is compiled by itself, a pragma means
                                               // nothing
 #define OPENDAT_TEST_SUPPORT_PRECOMPILED_HPP

@@ -43,13 +43,14 @@ inline bool is_long_run() {
     return scaled(1) > 1;
 }
 
-/// TEST_TIME_SCALE: how many times as long as on an idle machine everything may take here.
+/// @return TEST_TIME_SCALE: how many times as long as on an idle machine everything may take here.
 inline double time_scale() {
     const char* scale = getenv("TEST_TIME_SCALE");
     const double factor = scale ? atof(scale) : 1;
     return factor > 1 ? factor : 1;
 }
-/// Of a time after which a test gives up. One that it wants to pass stays what it is.
+/// Multiplies a time after which a test gives up. A time that it wants to pass is not given to
+/// this.
 inline Clock::duration scaled(Clock::duration time) {
     return std::chrono::duration_cast<Clock::duration>(time * time_scale());
 }
@@ -58,14 +59,14 @@ inline Clock::duration scaled(Clock::duration time) {
 /// machines are slow.
 inline const Clock::duration kDeadline = scaled(60s);
 
-/// For DAT, whose times are in microseconds.
+/// DAT takes its times in microseconds.
 inline std::uint32_t in_microseconds(Clock::duration time) {
     return static_cast<std::uint32_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(time).count());
 }
 
-/// What a test that tries things at random begins with: TEST_SEED, or another one each time where
-/// counts are multiplied, and the same always in `make check`. Printed, to be repeated.
+/// Gives a test that tries things at random its seed, and prints it, so that it can be repeated:
+/// TEST_SEED, or 1 in `make check` and another one each time in `make check-long`.
 inline unsigned chosen_seed() {
     const char* wanted = getenv("TEST_SEED");
     unsigned seed = is_long_run() ? std::random_device{}() : 1;
@@ -121,7 +122,7 @@ class TemporaryDirectory {
     pid_t owner_ = getpid();
 };
 
-/// A variable of the environment, for as long as this lives.
+/// Sets a variable of the environment for as long as this lives.
 class Setting {
   public:
     Setting(const char* name, const std::string& value) : name_(name) {
@@ -195,7 +196,7 @@ class Channel {
         receive<char>();
     }
 
-    /// The same behind work of many steps: the deadline is that of a step.
+    /// Meets the other side behind work of many steps; each step has the deadline for itself.
     /// @param steps how many have been done.
     template <class Steps>
     void meet_after(const Steps& steps) {

@@ -17,7 +17,7 @@ namespace test {
 namespace {
 
 /// Tests that fork beside threads that work all the time go on after this.
-const Clock::duration patience = scaled(2s);
+const Clock::duration kPatience = scaled(2s);
 
 /// As /proc says; the state stands behind the name, which may hold anything. A thread that ends
 /// while it is looked at (reading says ESRCH then, which an iterator over the file would throw) is
@@ -41,7 +41,7 @@ bool others_are_asleep() {
 }
 
 void wait_for_others() {
-    eventually(others_are_asleep, patience);
+    eventually(others_are_asleep, kPatience);
 }
 
 }  // namespace
