@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <functional>
-#include <thread>
 
 #include "test/api/side.hpp"
 #include "test/support/sanitizer.hpp"
@@ -178,7 +177,7 @@ TEST_F(Cno, AnAgentMayMoveItsEvdWhileAnotherThreadDoes) {
         notified.set_again();
     });
     std::atomic<bool> finish{false};
-    std::thread mover([&] {
+    Thread mover([&] {
         for (bool there = true; !finish; there = !there)
             succeed(dat_evd_modify_cno(side.receives, there ? notified.cno : other),
                     "dat_evd_modify_cno");
@@ -241,10 +240,10 @@ TEST_F(Cno, FreeingANotificationObjectWaitsForItsAgentInAnotherThread) {
         require(eventually([&] { return finish.load(); }), "the test goes on");
     });
     notified.attach(evd);
-    std::thread poster([&] { EXPECT_EQ(post(evd), DAT_SUCCESS); });
+    Thread poster([&] { EXPECT_EQ(post(evd), DAT_SUCCESS); });
     ASSERT_TRUE(eventually([&] { return running.load(); }));
     std::atomic<bool> freed{false};
-    std::thread freer([&] {
+    Thread freer([&] {
         DAT_RETURN code;
         while ((code = dat_cno_free(notified.cno)) != DAT_SUCCESS)
             require(DAT_GET_TYPE(code) == DAT_INVALID_STATE, "its EVD goes");
@@ -403,7 +402,7 @@ TEST_F(Triggers, ThatNobodyTookMoveWithTheEvd) {
 TEST_F(Triggers, AreNotLostWhileTheEvdMovesBetweenTwo) {
     const Collected other(side, false);
     std::atomic<bool> finish{false};
-    std::thread mover([&] {
+    Thread mover([&] {
         for (bool there = true; !finish; there = !there)
             succeed(dat_evd_modify_cno(a, there ? other.cno : collected.cno), "dat_evd_modify_cno");
     });

@@ -321,7 +321,7 @@ void await_sleeper(DAT_EVD_HANDLE evd) {
 TEST_F(Counters, CountWaitersThatSleepAndWhatWakesThem) {
     const Side side;
     const DAT_EVD_HANDLE software = side.evd(DAT_EVD_SOFTWARE_FLAG, 8);
-    std::thread waiter([software] { take(software); });
+    Thread waiter([software] { take(software); });
     await_sleeper(software);
     DAT_EVENT event{};
     event.event_number = DAT_SOFTWARE_EVENT;
@@ -340,7 +340,7 @@ TEST_F(Counters, CountWaitersThatSleepAndWhatWakesThem) {
     Buffer in(side), out(peer);
     DAT_LMR_TRIPLET there = in.all(), here = out.all();
     succeed(dat_ep_post_recv(served, 1, &there, cookie(1), kDefault), "dat_ep_post_recv");
-    std::thread receiver([&side] { take(side.receives); });
+    Thread receiver([&side] { take(side.receives); });
     await_sleeper(side.receives);
     EXPECT_EQ(dat_ep_post_send(ep, 1, &here, cookie(2), kDefault), DAT_SUCCESS);
     receiver.join();
@@ -354,10 +354,10 @@ TEST_F(Counters, LoseNothingWhereOneThreadCountsAnotherResetsAndAThirdReads) {
     const Side side;
     constexpr DAT_UINT64 kLooks = 20000;
     std::atomic<bool> over{false};
-    std::thread reader([&] {
+    Thread reader([&] {
         while (!over) EXPECT_LE(counter(side.sends, DCNT_EVD_DEQUEUE), kLooks);
     });
-    std::thread counted([&] {
+    Thread counted([&] {
         DAT_EVENT event{};
         for (DAT_UINT64 i = 0; i < kLooks; ++i) dat_evd_dequeue(side.sends, &event);
         over = true;

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 
 #include <atomic>
-#include <thread>
 #include <vector>
 
 #include "test/api/side.hpp"
@@ -76,7 +75,7 @@ TEST_F(EvdScale, EachOfAHundredWaitersIsWokenByItsOwnCompletionsWhoeverReadsTheC
     // The channels of EVDs' own are taken by now: the EVDs of the loops made later share.
     for (int i = 0; i < 50; ++i) loops.emplace_back(side);
     constexpr int kRounds = 20;
-    std::vector<std::thread> waiters;
+    std::vector<Thread> waiters;
     std::atomic<int> woken{0};
     for (std::size_t i = 50; i < loops.size(); ++i) {
         for (const DAT_EVD_HANDLE evd : {loops[i].receives, loops[i].sends})
@@ -89,7 +88,7 @@ TEST_F(EvdScale, EachOfAHundredWaitersIsWokenByItsOwnCompletionsWhoeverReadsTheC
         for (std::size_t i = 50; i < loops.size(); ++i) loops[i].transfer();
         EXPECT_TRUE(eventually([&] { return woken == 100 * round; }));
     }
-    for (std::thread& waiter : waiters) waiter.join();
+    for (Thread& waiter : waiters) waiter.join();
 }
 
 TEST_F(EvdScale, WhoLeavesASharedChannelPassesItOnAlsoToAnEvdWithANotificationObject) {
@@ -99,7 +98,7 @@ TEST_F(EvdScale, WhoLeavesASharedChannelPassesItOnAlsoToAnEvdWithANotificationOb
     DAT_CNO_HANDLE cno;
     succeed(dat_cno_create(side.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create");
     for (int round = 0; round < 10; ++round) {
-        std::vector<std::thread> waiters;
+        std::vector<Thread> waiters;
         for (const Loop& loop : loops)
             waiters.emplace_back([&] { Side::wait(loop.receives, DAT_DTO_COMPLETION_EVENT); });
         for (std::size_t i = 0; i < loops.size(); i += 2) {
@@ -109,7 +108,7 @@ TEST_F(EvdScale, WhoLeavesASharedChannelPassesItOnAlsoToAnEvdWithANotificationOb
             loops[i].transfer();
         }
         for (std::size_t i = 1; i < loops.size(); i += 2) loops[i].transfer();
-        for (std::thread& waiter : waiters) waiter.join();
+        for (Thread& waiter : waiters) waiter.join();
         DAT_EVD_HANDLE triggered = DAT_HANDLE_NULL;
         if (round % 2) {
             EXPECT_EQ(dat_cno_wait(cno, kMicroseconds, &triggered), DAT_SUCCESS);
@@ -141,7 +140,7 @@ TEST_F(EvdScale, WhoeverLeavesASharedChannelByTimeOutOrCancellationLeavesItToAno
     std::vector<Loop> loops;
     for (int i = 0; i < 100; ++i) loops.emplace_back(side);
     for (int round = 0; round < 5; ++round) {
-        std::vector<std::thread> waiters;
+        std::vector<Thread> waiters;
         for (std::size_t i = 0; i < loops.size(); ++i) {
             const DAT_EVD_HANDLE evd = loops[i].receives;
             waiters.emplace_back([evd, i] {
@@ -183,7 +182,7 @@ TEST_F(EvdScaleWithSignals, ASignalEndsTheWaitOfAThreadThatAnotherReadsTheChanne
     std::vector<DAT_EVD_HANDLE> evds;
     for (int i = 0; i < 200; ++i) evds.push_back(side.evd(DAT_EVD_DTO_FLAG, 8));
     std::atomic<int> interrupted{0};
-    std::vector<std::thread> waiters;
+    std::vector<Thread> waiters;
     for (const DAT_EVD_HANDLE evd : evds)
         waiters.emplace_back([evd, &interrupted] {
             DAT_EVENT event{};
@@ -197,7 +196,7 @@ TEST_F(EvdScaleWithSignals, ASignalEndsTheWaitOfAThreadThatAnotherReadsTheChanne
             if (has_waiter(evds[i])) pthread_kill(waiters[i].native_handle(), SIGUSR1);
         return interrupted == 200;
     }));
-    for (std::thread& waiter : waiters) waiter.join();
+    for (Thread& waiter : waiters) waiter.join();
     sigaction(SIGUSR1, &old, nullptr);
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <thread>
 
 #include "test/api/side.hpp"
 
@@ -59,7 +58,7 @@ class Waiter {
   private:
     static constexpr DAT_RETURN kNone = ~0u;
     std::atomic<DAT_RETURN> code_{kNone};
-    std::thread thread_;
+    Thread thread_;
 };
 
 class EvdTest : public testing::Test {
@@ -286,7 +285,7 @@ TEST_F(Signals, DoNotProlongAWait) {
 TEST_F(Signals, EndNoWaitForATrigger) {
     DAT_EVD_HANDLE triggered = DAT_HANDLE_NULL;
     std::atomic<DAT_RETURN> code{~0u};
-    std::thread thread([&] { code = dat_cno_wait(cno, DAT_TIMEOUT_INFINITE, &triggered); });
+    Thread thread([&] { code = dat_cno_wait(cno, DAT_TIMEOUT_INFINITE, &triggered); });
     send_signals(thread.native_handle());
     EXPECT_EQ(code, ~0u);
     EXPECT_EQ(post(noticed), DAT_SUCCESS);
@@ -433,14 +432,14 @@ TEST_F(EvdTest, GrowthUnderLoadLosesNothing) {
     const int messages = scaled(4000);
     std::atomic<bool> finish{false};
     std::atomic<int> software{0};
-    std::thread poster([&] {
+    Thread poster([&] {
         while (!finish) {
             const DAT_RETURN code = post(evd, 1);
             if (code == DAT_SUCCESS) ++software;
             usleep(100);
         }
     });
-    std::thread sender([&] {
+    Thread sender([&] {
         for (int i = 0; i < messages; ++i) {
             DAT_LMR_TRIPLET none{};
             const auto try_to = [&](auto post_one) {

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <functional>
-#include <thread>
 #include <vector>
 
 #include "test/api/side.hpp"
@@ -294,7 +293,7 @@ TEST_F(Fork, OfAProcessWhoseThreadsOpenAndCloseAndReportLeavesTheChildWorking) {
     if (kAddressSanitizer) GTEST_SKIP() << "its allocator's locks stay held in the child";
     std::atomic<bool> stop{false};
     std::string told = captured_stderr([&] {
-        std::vector<std::thread> threads;
+        std::vector<Thread> threads;
         for (int i = 0; i < 2; ++i)
             threads.emplace_back([&] {
                 while (!stop) Side();
@@ -320,7 +319,7 @@ TEST_F(Fork, OfAProcessWhoseThreadsOpenAndCloseAndReportLeavesTheChildWorking) {
             EXPECT_EQ(child.wait(), 0) << "child " << i;
         }
         stop = true;
-        for (std::thread& thread : threads) thread.join();
+        for (Thread& thread : threads) thread.join();
     });
     EXPECT_EQ(told.find("child "), std::string::npos) << told.substr(0, 2000);
 }

@@ -14,7 +14,6 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "test/support/process.hpp"
@@ -233,7 +232,7 @@ TEST(Registry, OpensAndClosesFromSeveralThreadsAndUnloadsAtTheLastClose) {
     test::Child child([](test::Channel&) {
         const Dat dat(record("a") + record("b"));
         std::atomic<int> failures{0};
-        std::vector<std::thread> threads;
+        std::vector<test::Thread> threads;
         for (const char* name : {"a", "a", "b", "b"}) {
             threads.emplace_back([&dat, &failures, name] {
                 for (int i = 0; i < test::scaled(200); ++i) {
@@ -243,7 +242,7 @@ TEST(Registry, OpensAndClosesFromSeveralThreadsAndUnloadsAtTheLastClose) {
                 }
             });
         }
-        for (std::thread& thread : threads) thread.join();
+        for (test::Thread& thread : threads) thread.join();
         test::require(failures == 0, "each open and close succeeds");
         test::require(!is_mapped("fake_provider.so"), "the library is unloaded");
     });
@@ -276,7 +275,7 @@ TEST(Registry, KeepsALibraryMappedInWhichAThreadStillWaits) {
     test::Child child([](test::Channel&) {
         const HeldWaits waits;
         const Dat& dat = waits.dat;
-        std::thread waiter([&] {
+        test::Thread waiter([&] {
             test::require(dat.wait(waits.async) == DAT_INVALID_STATE, "the waiter returns");
         });
         waits.await_one();
@@ -296,7 +295,7 @@ TEST(Registry, UnloadsALibraryInWhichAWaitWasCancelled) {
         const HeldWaits waits;
         const Dat& dat = waits.dat;
         for (const int type : {PTHREAD_CANCEL_DEFERRED, PTHREAD_CANCEL_ASYNCHRONOUS}) {
-            std::thread waiter([&] {
+            test::Thread waiter([&] {
                 pthread_setcanceltype(type, nullptr);
                 dat.wait(waits.async);
             });

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 #include <vector>
 
 #include "test/api/side.hpp"
@@ -181,7 +180,7 @@ TEST_F(SharedReceives, SeveralThreadsPostAndTakeThroughSeveralEventDispatchers) 
         eps[i] = side.accept_with(side.shared_endpoint(evds[i]));
     }
     ask_for(child, each * kTakers);
-    std::vector<std::thread> takers;
+    std::vector<Thread> takers;
     for (std::uint32_t i = 0; i < kTakers; ++i)
         takers.emplace_back([&, i] {
             for (std::uint32_t number = 0; number < each; ++number) {
@@ -192,7 +191,7 @@ TEST_F(SharedReceives, SeveralThreadsPostAndTakeThroughSeveralEventDispatchers) 
                 ASSERT_EQ(message.number, number);
             }
         });
-    for (std::thread& taker : takers) taker.join();
+    for (Thread& taker : takers) taker.join();
     await_sent(child);
     EXPECT_EQ(side.query().available_dto_count, 12);
     end(child);

@@ -12,7 +12,6 @@
 
 #include <atomic>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <vector>
 
 #include "test/api/side.hpp"
@@ -138,7 +137,7 @@ TEST_F(Status, tells_of_waiters_events_service_points_and_notification_objects) 
     event.event_number = DAT_SOFTWARE_EVENT;
     succeed(dat_evd_post_se(software, &event), "dat_evd_post_se");
     side.listen(4711);
-    std::thread waiter([&] {
+    Thread waiter([&] {
         DAT_EVENT taken;
         DAT_COUNT more;
         dat_evd_wait(waited, DAT_TIMEOUT_INFINITE, 1, &taken, &more);
@@ -200,8 +199,8 @@ TEST_F(Status, may_be_asked_all_the_time_while_threads_transfer_make_and_end_eve
     for (int ends = 0; ends < 2; ++ends)
         Side::wait(side.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
     std::atomic<bool> done{false};
-    std::thread transferring([&] { exchange(side, from, to, scaled(300)); });
-    std::thread making([&] {
+    Thread transferring([&] { exchange(side, from, to, scaled(300)); });
+    Thread making([&] {
         for (int i = 0; i < scaled(20); ++i) {
             const Side other;
             Buffer buffer(other);
@@ -226,7 +225,7 @@ TEST_F(Status, may_be_asked_all_the_time_while_threads_transfer_make_and_end_eve
             succeed(dat_ep_free(ep), "dat_ep_free");
         }
     });
-    std::thread asking([&] {
+    Thread asking([&] {
         while (!done) {
             const json answer = ask(getpid());
             EXPECT_TRUE(answer["busy"] || !answer["ias"].empty());

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <functional>
 #include <initializer_list>
-#include <thread>
 #include <vector>
 
 #include "test/api/side.hpp"
@@ -93,7 +92,7 @@ class Crew : public testing::Test {
         });
     }
     void join() {
-        for (std::thread& thread : threads_) thread.join();
+        for (Thread& thread : threads_) thread.join();
         threads_.clear();
     }
     void take(const DAT_EVENT& event) {
@@ -197,7 +196,7 @@ class Crew : public testing::Test {
     DAT_EVD_HANDLE evd_ = DAT_HANDLE_NULL;
     DAT_CNO_HANDLE cno_ = DAT_HANDLE_NULL;
     DAT_EP_HANDLE ep_ = DAT_HANDLE_NULL;
-    std::vector<std::thread> threads_;
+    std::vector<Thread> threads_;
     std::atomic<bool> over_{false};
     std::atomic<long> transfers_posted_{0}, transfers_taken_{0};
     std::atomic<long> software_posted_{0}, software_taken_{0};

@@ -6,7 +6,6 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <thread>
 #include <vector>
 
 #include "test/api/side.hpp"
@@ -288,7 +287,7 @@ TEST_F(Transfers, AnotherThreadsWaitOnTheCompletionQueueIsWokenByTheDeviceAndByA
     Buffer buffer(side, kLargest);
     for (const std::size_t size : kSizes) {
         std::atomic<bool> failed{false};
-        std::thread waiter([&] {
+        Thread waiter([&] {
             try {
                 Side::wait(both, DAT_SOFTWARE_EVENT);
                 expect_done(both, ep, size, size, DAT_DTO_SEND);

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <random>
-#include <thread>
 
 #include "test/api/side.hpp"
 
@@ -74,7 +73,7 @@ void race(const Raise& raise, const Take& take) {
     std::atomic<int> taken{0};
     std::atomic<bool> over{false};
     const int count = races();
-    std::thread raiser([&] {
+    Thread raiser([&] {
         const OnProcessor first(0);
         Hesitation hesitate(1);
         for (int raised = 0; raised < count && !over; ++raised) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Who waits for an entry: in which order they are served, and how it ends otherwise.
-#include <thread>
 
 #include "test/broker/registration_fixture.hpp"
 
@@ -181,7 +180,7 @@ TEST(RegistrationQueue, AThreadThatWaitsGetsTheEntryWithoutAnyOtherThreadOfItsPr
     auto holder = place.join(terms(1, "none")), waiter = place.join(terms(1, "none"));
     const SlotId slot = take(*holder);
     tl::expected<SlotId, Refusal> got = tl::unexpected(Refusal::kBroken);
-    std::thread thread([&] { got = waiter->take({}, later()); });
+    test::Thread thread([&] { got = waiter->take({}, later()); });
     EXPECT_TRUE(eventually([&] { return holder->status().waiting == 1; }));
     holder->release(slot);
     thread.join();
@@ -228,7 +227,7 @@ TEST(RegistrationQueue, ThreadsOfManyMembersShareFewEntriesWithoutLosingOne) {
     std::vector<std::unique_ptr<Broker>> members;
     for (int i = 0; i < kMembers; ++i) members.push_back(place.join(few));
     std::atomic<int> held{0}, most{0}, served{0};
-    std::vector<std::thread> threads;
+    std::vector<test::Thread> threads;
     for (auto& member : members)
         threads.emplace_back([&] {
             for (int i = 0; i < kRounds; ++i) {
@@ -243,7 +242,7 @@ TEST(RegistrationQueue, ThreadsOfManyMembersShareFewEntriesWithoutLosingOne) {
                 member->release(*slot);
             }
         });
-    for (std::thread& thread : threads) thread.join();
+    for (test::Thread& thread : threads) thread.join();
     EXPECT_EQ(served, kMembers * kRounds);
     EXPECT_LE(most, 2);
     EXPECT_EQ(members[0]->status().entries, 0u);
@@ -256,7 +255,7 @@ TEST(RegistrationQueue, SleepEndsWhenThereIsSomethingToDo) {
     queued(*waiter);
     std::atomic<bool> stop{false};
     std::vector<Ticket> tickets;
-    std::thread agent([&] {
+    test::Thread agent([&] {
         while (!stop && tickets.empty()) {
             for (const Ticket& ticket : granted(*waiter)) tickets.push_back(ticket);
             waiter->sleep(waiter->work());
@@ -265,7 +264,7 @@ TEST(RegistrationQueue, SleepEndsWhenThereIsSomethingToDo) {
     holder->release(slot);
     agent.join();
     EXPECT_EQ(tickets.size(), 1u);
-    std::thread sleeper([&] {
+    test::Thread sleeper([&] {
         while (!stop) waiter->sleep(kNever);
     });
     stop = true;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <mutex>
 #include <random>
-#include <thread>
 
 #include "test/broker/registration_checker.hpp"
 
@@ -228,7 +227,7 @@ class Worker {
     std::vector<Ticket> tickets_;
     std::atomic<bool> stop_{false};
     std::unique_ptr<Broker> broker_;
-    std::thread agent_;
+    test::Thread agent_;
 };
 
 }  // namespace registration

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <thread>
 
 #include "test/dapl/core_fixture.hpp"
 #include "test/support/process.hpp"
@@ -47,7 +46,7 @@ TEST_F(EvdPollingTest, WhoPollsAnEmptyQueueOfSoftwareEventsKeepsNobodyFromPostin
     const DAT_EVD_HANDLE polled = evd(DAT_EVD_SOFTWARE_FLAG);
     std::atomic<int> taken{0};
     yields = 0;
-    std::thread poster([&] {
+    Thread poster([&] {
         DAT_EVENT software{};
         software.event_number = DAT_SOFTWARE_EVENT;
         for (int posted = 0; posted < kEvents; ++posted) {

@@ -31,8 +31,8 @@ class EvdTest : public CoreTest {
         return entry::evd_dequeue(evd, &unused) == 0x80070000u;
     }
     /// Starts a wait in a thread; returns when it is in the wait.
-    std::thread waiter(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold = 1) {
-        std::thread thread([=, this] { result = wait(evd, timeout, threshold); });
+    Thread waiter(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold = 1) {
+        Thread thread([=, this] { result = wait(evd, timeout, threshold); });
         EXPECT_TRUE(eventually([&] { return has_waiter(evd); }));
         return thread;
     }
@@ -116,7 +116,7 @@ TEST_F(EvdTest, AFullSoftwareQueueRefusesAndSaysSoOnTheAsyncEvd) {
 TEST_F(EvdTest, AThresholdCountsSoftwareEventsAndCompletionsTogether) {
     connect_ep();
     ASSERT_EQ(receive(1), DAT_SUCCESS);
-    std::thread thread = waiter(recv_evd, kForever, 3);
+    Thread thread = waiter(recv_evd, kForever, 3);
     EXPECT_EQ(post(recv_evd, 1), DAT_SUCCESS);
     fake::finish_receive(qp(), 1);
     EXPECT_EQ(result, 1u) << "two of three";
@@ -132,7 +132,7 @@ TEST_F(EvdTest, WhateverArrivesWakesAWaiterOnACompletionQueue) {
     connect_ep();
     for (int round = 0; round < 200; ++round) {
         ASSERT_EQ(receive(round), DAT_SUCCESS);
-        std::thread thread = waiter(recv_evd, kForever);
+        Thread thread = waiter(recv_evd, kForever);
         if (round % 2) {
             fake::finish_receive(qp(), 1);
         } else {
@@ -148,7 +148,7 @@ TEST_F(EvdTest, WhateverArrivesWakesAWaiterOnACompletionQueue) {
 }
 
 TEST_F(EvdTest, OnlyOneMayWaitAndNobodyElseTakesEventsMeanwhile) {
-    std::thread thread = waiter(recv_evd, kForever);
+    Thread thread = waiter(recv_evd, kForever);
     DAT_EVENT other;
     DAT_COUNT count;
     EXPECT_EQ(entry::evd_wait(recv_evd, 0, 1, &other, &count), 0x80070000u);
@@ -161,7 +161,7 @@ TEST_F(EvdTest, OnlyOneMayWaitAndNobodyElseTakesEventsMeanwhile) {
 
 TEST_F(EvdTest, SettingUnwaitableSendsTheWaiterAwayOnEveryKindOfEvd) {
     for (const DAT_EVD_HANDLE evd : {recv_evd, connect_evd, open.async}) {
-        std::thread thread = waiter(evd, kForever);
+        Thread thread = waiter(evd, kForever);
         EXPECT_EQ(entry::evd_set_unwaitable(evd), DAT_SUCCESS);
         thread.join();
         EXPECT_EQ(result, 0x80070000u);
@@ -174,7 +174,7 @@ TEST_F(EvdTest, SettingUnwaitableSendsTheWaiterAwayOnEveryKindOfEvd) {
 TEST_F(EvdTest, FreeingAnEvdSendsItsWaiterAway) {
     for (const unsigned flags : {0x1u, 0x20u}) {
         const DAT_EVD_HANDLE freed = evd(flags);
-        std::thread thread = waiter(freed, kForever);
+        Thread thread = waiter(freed, kForever);
         EXPECT_EQ(entry::evd_free(freed), DAT_SUCCESS);
         thread.join();
         EXPECT_EQ(result, 0x80070000u);
@@ -308,7 +308,7 @@ TEST_F(EvdTest, FreeingTheLastEvdOfANotificationObjectWakesItsWaiters) {
     ASSERT_EQ(entry::cno_create(open.ia, {}, &cno), DAT_SUCCESS);
     const DAT_EVD_HANDLE only = evd(DAT_EVD_SOFTWARE_FLAG, 8, cno);
     DAT_EVD_HANDLE trigger = only;
-    std::thread thread([&] { result = entry::cno_wait(cno, kForever, &trigger); });
+    Thread thread([&] { result = entry::cno_wait(cno, kForever, &trigger); });
     ASSERT_EQ(entry::evd_free(only), DAT_SUCCESS);
     // The waiter may have come too late to be woken; then a new EVD comes and goes.
     EXPECT_TRUE(eventually([&] {
@@ -420,7 +420,7 @@ TEST_F(EvdTest, AThreadCancelledInANotificationWaitLeavesTheObjectUsable) {
     ASSERT_EQ(entry::cno_create(open.ia, {}, &cno), DAT_SUCCESS);
     for (int round = 0; round < scaled(200); ++round) {
         std::atomic<bool> started{false};
-        std::thread thread([&] {
+        Thread thread([&] {
             DAT_EVD_HANDLE unused;
             started = true;
             for (;;) entry::cno_wait(cno, kForever, &unused);
@@ -436,7 +436,7 @@ TEST_F(EvdTest, AThreadCancelledInANotificationWaitLeavesTheObjectUsable) {
 
 TEST_F(EvdTest, AWaitThatTheCallerMadeUncancellableIsNotCancelled) {
     std::atomic<bool> started{false};
-    std::thread thread([&] {
+    Thread thread([&] {
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
         started = true;
         result = wait(recv_evd, kForever);

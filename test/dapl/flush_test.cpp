@@ -2,7 +2,6 @@
 /// @file
 /// Each transfer that was posted has one event when its queue pair ends, whatever the device says.
 #include <atomic>
-#include <thread>
 
 #include "dapl/ep/slot_ring.hpp"
 #include "test/dapl/core_fixture.hpp"
@@ -115,7 +114,7 @@ TEST_F(Flush, OfWhatIsPostedAfterTheEndNeedsNoDevice) {
 TEST_F(Flush, WakesWhoWaits) {
     connect_ep();
     end_connection();
-    std::thread waiter([this] {
+    Thread waiter([this] {
         DAT_EVENT event{};
         DAT_COUNT more = 0;
         EXPECT_EQ(entry::evd_wait(recv_evd, 60'000'000, 2, &event, &more), DAT_SUCCESS);
@@ -145,7 +144,7 @@ TEST_F(Flush, CountsWhatIsPostedWhileTheEndpointIsReset) {
     connect_ep();
     std::atomic<bool> over{false};
     long posted = 0, taken = 0;
-    std::thread poster([&] {
+    Thread poster([&] {
         while (!over)
             if (receive(1) == DAT_SUCCESS) ++posted;
     });

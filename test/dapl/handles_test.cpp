@@ -7,7 +7,6 @@
 
 #include <cstring>
 #include <set>
-#include <thread>
 
 #include "dapl/base/pool.hpp"
 #include "support/base/object_id.hpp"
@@ -201,12 +200,12 @@ TEST_F(Closing, AbruptEndsEverythingThatIsLeftAndSendsWaitersAway) {
               DAT_SUCCESS);
     ASSERT_EQ(receive(1), DAT_SUCCESS);
     DAT_RETURN evd_code = 1, cno_code = 1;
-    std::thread on_evd([&] {
+    Thread on_evd([&] {
         DAT_EVENT event;
         DAT_COUNT more;
         evd_code = entry::evd_wait(request_evd, DAT_TIMEOUT_INFINITE, 1, &event, &more);
     });
-    std::thread on_cno([&] {
+    Thread on_cno([&] {
         DAT_EVD_HANDLE evd;
         do {
             cno_code = entry::cno_wait(cno, DAT_TIMEOUT_INFINITE, &evd);

@@ -343,7 +343,7 @@ TEST(SharedSlots, ComeBackFromManyThreadsWithoutALockEachWithItsCookie) {
     std::array<std::atomic<std::uint32_t>, 256> handed{};  // slot + 1, as a device would
     std::atomic<std::uint32_t> taken_all{0};
     std::atomic<bool> wrong{false};
-    std::vector<std::thread> takers;
+    std::vector<Thread> takers;
     for (int t = 0; t < kTakers; ++t)
         takers.emplace_back([&] {
             while (taken_all.load() < kRounds) {

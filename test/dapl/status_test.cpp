@@ -167,14 +167,14 @@ TEST(SlotRing, may_be_looked_at_while_one_thread_posts_and_another_takes) {
     ring.reset(kSlots, 0, slots);
     const int count = scaled(200000);
     std::atomic<bool> done{false};
-    std::thread poster([&] {
+    Thread poster([&] {
         for (int i = 0; i < count; ++i) {
             while (!ring.has_room()) std::this_thread::yield();
             ring.fill(static_cast<DAT_UINT64>(i), 0, DAT_DTO_SEND);
             ring.commit();
         }
     });
-    std::thread taker([&] {
+    Thread taker([&] {
         for (int i = 0; i < count; ++i) {
             while (ring.posted() == 0) std::this_thread::yield();
             ring.release(ring.first_sequence());

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "dapl/cm/unlocked_step.hpp"
+#include "test/support/process.hpp"
 
 namespace {
 
@@ -19,7 +20,7 @@ TEST(UnlockedStep, other_threads_have_the_lock_while_a_step_is_taken) {
     const MutexLock guard(connection_lock);
     UnlockedStep step;
     const bool goes_on = step.run([] {
-        std::thread other([] { const MutexLock theirs(connection_lock); });
+        test::Thread other([] { const MutexLock theirs(connection_lock); });
         other.join();
     });
     EXPECT_TRUE(goes_on);
@@ -31,7 +32,7 @@ TEST(UnlockedStep, other_threads_have_the_lock_while_a_step_is_taken) {
 template <class Overtake>
 bool overtaken_by(UnlockedStep& step, const Overtake& overtake) {
     std::atomic<bool> is_working{false}, is_about_to{false}, is_done{false};
-    std::thread other([&] {
+    test::Thread other([&] {
         while (!is_working) std::this_thread::yield();
         const MutexLock theirs(connection_lock);
         is_about_to = true;

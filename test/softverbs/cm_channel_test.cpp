@@ -3,8 +3,6 @@
 /// The software device's rdma_cm: event channels.
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "test/softverbs/cm_fixture.hpp"
 
 using namespace test;
@@ -31,7 +29,7 @@ TEST(Cm, ABlockedReaderIsWokenByAnEvent) {
     TemporaryFabric fabric;
     EventQueue events;
     Id id(events);
-    std::thread reader([&] {
+    Thread reader([&] {
         rdma_cm_event* event = nullptr;
         ASSERT_EQ(rdma_get_cm_event(events.get(), &event), 0);
         EXPECT_EQ(event->event, RDMA_CM_EVENT_ADDR_RESOLVED);
@@ -78,7 +76,7 @@ TEST(Cm, DestroyingWaitsForTheLastAcknowledgement) {
     check(rdma_resolve_addr(id.get(), nullptr, reinterpret_cast<sockaddr*>(&to), 1000), "resolve");
     FetchedEvent event = events.next(RDMA_CM_EVENT_ADDR_RESOLVED);
     std::atomic<bool> acknowledged{false};
-    std::thread destroyer([&] {
+    Thread destroyer([&] {
         id.destroy();
         EXPECT_TRUE(acknowledged.load());
     });

@@ -3,8 +3,6 @@
 /// The software device's rdma_cm: how connections begin and end, without queue pairs.
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "test/softverbs/cm_server.hpp"
 
 using namespace test;
@@ -153,7 +151,7 @@ TEST(Cm, ADisconnectFromBothSidesGivesEachExactlyOneEvent) {
         events.next(RDMA_CM_EVENT_CONNECT_RESPONSE);
         check(rdma_establish(id.get()), "rdma_establish");
         server_events.next(RDMA_CM_EVENT_ESTABLISHED);
-        std::thread other([&] { rdma_disconnect(child.get()); });
+        Thread other([&] { rdma_disconnect(child.get()); });
         rdma_disconnect(id.get());
         other.join();
         events.next(RDMA_CM_EVENT_DISCONNECTED);

@@ -19,7 +19,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <thread>
 #include <vector>
 
 #include "test/softverbs/shared_heap.hpp"
@@ -436,7 +435,7 @@ TEST(SharedHeap, AChildCostsOnlyThePagesThatAreThere) {
 
 TEST(SharedHeap, ChildrenAllocateWhileOtherThreadsOfTheParentDoAndReadStreams) {
     std::atomic<bool> done = false;
-    std::vector<std::thread> threads;
+    std::vector<Thread> threads;
     for (int i = 0; i < 3; ++i)
         threads.emplace_back([&done] {
             while (!done) {
@@ -454,7 +453,7 @@ TEST(SharedHeap, ChildrenAllocateWhileOtherThreadsOfTheParentDoAndReadStreams) {
         }));
     }
     done = true;
-    for (std::thread& thread : threads) thread.join();
+    for (Thread& thread : threads) thread.join();
 }
 
 ucontext_t outside, inside;
@@ -556,7 +555,7 @@ TEST(SharedHeap, ManyThreadsAllocateAndFreeEachOthersMemory) {
     constexpr int kThreads = 4;
     std::atomic<std::uint64_t*> slots[256] = {};
     std::atomic<bool> wrong = false;
-    std::vector<std::thread> threads;
+    std::vector<Thread> threads;
     for (unsigned id = 0; id < kThreads; ++id)
         threads.emplace_back([&, id] {
             std::uint64_t state = id + 1;
@@ -572,7 +571,7 @@ TEST(SharedHeap, ManyThreadsAllocateAndFreeEachOthersMemory) {
                 }
             }
         });
-    for (std::thread& thread : threads) thread.join();
+    for (Thread& thread : threads) thread.join();
     for (auto& slot : slots) free(slot.load());
     EXPECT_FALSE(wrong);
 }

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <memory>
-#include <thread>
 
 #include "providers/soft/softverbs/verbs/shared_pages.hpp"
 #include "test/softverbs/shared_heap.hpp"
@@ -97,7 +96,7 @@ TEST_F(SharedHeapRegions, WritesArriveInRegionsWhileThreadsAllocateAndFreeAround
         Qp qp(host);
         qp.connect(channel);
         std::atomic<bool> done = false;
-        std::vector<std::thread> threads;
+        std::vector<Thread> threads;
         for (int i = 0; i < 3; ++i)
             threads.emplace_back([&done] {
                 while (!done)
@@ -115,7 +114,7 @@ TEST_F(SharedHeapRegions, WritesArriveInRegionsWhileThreadsAllocateAndFreeAround
             free(memory);
         }
         done = true;
-        for (std::thread& thread : threads) thread.join();
+        for (Thread& thread : threads) thread.join();
     });
     Host host;
     Qp qp(host);

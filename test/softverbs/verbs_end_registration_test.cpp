@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 
 #include <atomic>
-#include <thread>
 
 #include "providers/soft/softverbs/end_registration.hpp"
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
@@ -689,7 +688,7 @@ TEST_P(VerbsEndRegistration, UnderTheOwnersOwnTrafficNothingLandsOnceItSaysSo) {
             Host host(small());
             Qp qp(host);
             const Address at = qp.connect(channel);
-            std::thread reader([&] {
+            Thread reader([&] {
                 for (int i = 0;; ++i) {
                     if (i == 50) channel.send(host.mr->lkey);
                     const std::uint32_t length = i % 2 ? 64 : kSize;

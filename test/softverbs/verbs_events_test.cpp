@@ -3,8 +3,6 @@
 /// Completion channels and what happens when a completion queue is too small.
 #include <fcntl.h>
 
-#include <thread>
-
 #include "test/softverbs/verbs_pair.hpp"
 
 namespace test {
@@ -238,7 +236,7 @@ TEST_P(VerbsEvents, DestroyingAQueueWaitsForItsAcknowledgements) {
     ASSERT_EQ(ibv_get_cq_event(channel, &found, &cq_context), 0);
     EXPECT_EQ(found, cq);
     std::atomic<bool> destroyed{false};
-    std::thread destroyer([&] {
+    Thread destroyer([&] {
         ibv_destroy_cq(cq);
         destroyed = true;
     });

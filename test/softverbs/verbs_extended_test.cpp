@@ -2,7 +2,6 @@
 /// @file
 /// Extended completion queues and queue pairs: ibv_create_cq_ex, ibv_create_qp_ex, and the calls by
 /// which a program builds sends one by one.
-#include <thread>
 
 #include "test/softverbs/verbs_pair.hpp"
 
@@ -338,7 +337,7 @@ TEST_P(VerbsExtended, ThreadsThatBuildAndPollAtTheSameTimeDisturbNobody) {
     Loop loop;
     constexpr int kThreads = 4;
     const int rounds = scaled(200);
-    std::vector<std::thread> threads;
+    std::vector<Thread> threads;
     std::atomic<int> failures{0};
     std::atomic<int> seen{0};
     for (int t = 0; t < kThreads; ++t) {
@@ -361,7 +360,7 @@ TEST_P(VerbsExtended, ThreadsThatBuildAndPollAtTheSameTimeDisturbNobody) {
             }
         });
     }
-    for (std::thread& thread : threads) thread.join();
+    for (Thread& thread : threads) thread.join();
     EXPECT_EQ(failures, 0);
     EXPECT_EQ(seen, kThreads * rounds * 2);
 }

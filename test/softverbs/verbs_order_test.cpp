@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include "test/softverbs/verbs_pair.hpp"
 
@@ -160,7 +159,7 @@ TEST_P(VerbsOrder, WhoPollsTheLastByteWithinOneProcessSeesAllOfIt) {
         to.connect(from.address());
         std::uint8_t* memory = host.buffer.data() + (2 << 20);
         std::memset(host.buffer.data(), 0x5a, kLargest);
-        std::thread watcher([&] { watch(*board, memory); });
+        Thread watcher([&] { watch(*board, memory); });
         write_rounds(
             *board,
             [&](std::uint32_t size) {

@@ -116,7 +116,7 @@ TEST_P(VerbsQuiet, DeregFailsWhileARequesterIsStoppedInAPieceAndNothingArrivesAf
     order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked);
     const std::string told = captured_stderr([&] { EXPECT_EQ(ibv_dereg_mr(host_->mr), EBUSY); });
     EXPECT_NE(told.find("DAT311"), std::string::npos) << told;
-    std::thread ending([&] { EXPECT_NE(go_on(), IBV_WC_SUCCESS); });
+    Thread ending([&] { EXPECT_NE(go_on(), IBV_WC_SUCCESS); });
     EXPECT_EQ(ibv_dereg_mr(host_->mr), 0) << "the second call waits for the piece";
     std::fill(host_->buffer.begin(), host_->buffer.end(), 0x11);
     ending.join();
@@ -129,7 +129,7 @@ TEST_P(VerbsQuiet, DeregSucceedsWhileARequesterIsStoppedBetweenPiecesOfItsTransf
     connect();
     order(IBV_WR_RDMA_WRITE, FaultPoint::kNextPiece);
     const ibv_mr region = *host_->mr;
-    std::thread ending([&] {
+    Thread ending([&] {
         std::this_thread::yield();
         EXPECT_EQ(go_on(), IBV_WC_REM_ACCESS_ERR);
     });
@@ -145,7 +145,7 @@ TEST_P(VerbsQuiet, NothingArrivesInAPostedReceiveWhoseRegistrationHasEnded) {
     connect();
     ASSERT_EQ(qp_->post_receive(7, {host_->sge(0, kLong)}), 0);
     order(IBV_WR_SEND, FaultPoint::kNextPiece);
-    std::thread ending([&] { EXPECT_EQ(go_on(), IBV_WC_REM_OP_ERR); });
+    Thread ending([&] { EXPECT_EQ(go_on(), IBV_WC_REM_OP_ERR); });
     while (ibv_dereg_mr(host_->mr) != 0) continue;
     std::fill(host_->buffer.begin(), host_->buffer.end(), 0x33);
     ending.join();
@@ -249,7 +249,7 @@ TEST_P(VerbsQuiet, DeregDoesNotWaitForAllThatIsQueued) {
                             reinterpret_cast<std::uintptr_t>(to.data()), target->rkey),
                   0);
     attributes.qp_state = IBV_QPS_RTS;
-    std::thread sender([&] { ibv_modify_qp(left.get(), &attributes, IBV_QP_STATE); });
+    Thread sender([&] { ibv_modify_qp(left.get(), &attributes, IBV_QP_STATE); });
     std::uint32_t completed = 0;
     const auto take = [&] {
         ibv_wc wc[kRequests];
@@ -269,7 +269,7 @@ TEST_P(VerbsQuiet, OtherThreadsRegisterMemoryWhileOneWaitsForAStoppedRequester) 
     connect();
     order(IBV_WR_RDMA_WRITE, FaultPoint::kTransferMarked);
     std::atomic<bool> waits{true};
-    std::thread waiter([&] {
+    Thread waiter([&] {
         EXPECT_EQ(ibv_dereg_mr(host_->mr), EBUSY);
         waits = false;
     });

@@ -66,7 +66,7 @@ TEST_P(VerbsResize, ACompletionQueueGrowsAndShrinksUnderLoadAndLosesNothing) {
     std::atomic<bool> done{false};
     std::atomic<int> resized{0};
     std::atomic<int> refused{0};
-    std::thread resizer([&] {
+    Thread resizer([&] {
         for (int entries = 64; !done; entries = entries == 1024 ? 64 : entries * 2) {
             ++(ibv_resize_cq(host.cq, entries) == 0 ? resized : refused);
             std::this_thread::yield();

@@ -5,7 +5,6 @@
 #include <sched.h>
 
 #include <atomic>
-#include <thread>
 
 #include "test/softverbs/verbs_pair.hpp"
 
@@ -16,7 +15,7 @@ namespace {
 class Crew {
   public:
     ~Crew() {
-        for (std::thread& thread : threads_) thread.join();
+        for (Thread& thread : threads_) thread.join();
     }
     template <class Work>
     void add(const Work& work) {
@@ -29,14 +28,14 @@ class Crew {
         });
     }
     void join() {
-        for (std::thread& thread : threads_) thread.join();
+        for (Thread& thread : threads_) thread.join();
         threads_.clear();
         require(!failed_, "all threads went well");
     }
 
   private:
     std::atomic<bool> failed_{false};
-    std::vector<std::thread> threads_;
+    std::vector<Thread> threads_;
 };
 
 /// Numbers that are to come once each.

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "support/log/log.hpp"
@@ -103,12 +102,12 @@ TEST_F(Log, threads_that_write_one_file_lose_no_line_when_it_is_renamed) {
     setenv("OPENDAT_LOG_FILE", (directory + "/a.log").c_str(), 1);
     setenv("OPENDAT_LOG_SIZE", "2", 1);
     setenv("OPENDAT_LOG_COUNT", "1000", 1);
-    std::vector<std::thread> threads;
+    std::vector<test::Thread> threads;
     for (int i = 0; i < 4; ++i)
         threads.emplace_back([] {
             for (int n = 0; n < 250; ++n) tell("again");
         });
-    for (std::thread& thread : threads) thread.join();
+    for (test::Thread& thread : threads) thread.join();
     int lines = 0;
     for (const auto& entry : std::filesystem::directory_iterator(directory))
         lines += lines_in(content(entry.path()));
@@ -250,7 +249,7 @@ TEST_F(FirstLevel, follows_the_reference_s_dat_variable_where_its_own_is_not_set
 TEST_F(Log, an_error_brings_a_dump_of_all_threads_events_where_it_is_asked_for_three_times) {
     setenv("OPENDAT_TRACE_DUMP", "1", 1);
     trace_state(0x12355000000aU, 0, "dat_ep_connect", 0, 6);
-    std::thread([] {
+    test::Thread([] {
         trace_return(TraceCall::ep_free, TracePath::kControl, 0x123550000abcU, 0, 0);
     }).join();
     const auto fail = [] { report<kNoConfFile>("ia", "file", "cause"); };

@@ -4,6 +4,7 @@
 /// their own. No sleeps: what a test waits for, it waits for by eventually() or by a pipe.
 #pragma once
 
+#include <cxxabi.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -15,13 +16,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "test/support/sanitizer.hpp"
@@ -303,6 +308,43 @@ class Child {
 
     Channel channel_;
     pid_t pid_ = -1;
+};
+
+/// A thread of a test. What it throws is thrown again where it is joined, and ends that test
+/// instead of the program.
+class Thread {
+  public:
+    template <class Body, class... Arguments>
+    requires(!std::is_same_v<Body, Thread>) explicit Thread(Body body, Arguments... arguments)
+        : fault_(std::make_unique<std::exception_ptr>()),
+          thread_(
+              [fault = fault_.get(), body](auto... passed) mutable {
+                  try {
+                      body(passed...);
+                  } catch (const abi::__forced_unwind&) {
+                      throw;
+                  } catch (...) {
+                      *fault = std::current_exception();
+                  }
+              },
+              arguments...) {}
+    Thread(Thread&&) = default;
+    Thread& operator=(Thread&&) = default;
+    ~Thread() {
+        if (thread_.joinable()) thread_.join();
+    }
+
+    void join() {
+        thread_.join();
+        if (*fault_) std::rethrow_exception(*fault_);
+    }
+    bool joinable() const { return thread_.joinable(); }
+    std::thread::native_handle_type native_handle() { return thread_.native_handle(); }
+    std::thread::id get_id() const { return thread_.get_id(); }
+
+  private:
+    std::unique_ptr<std::exception_ptr> fault_;
+    std::thread thread_;
 };
 
 /// For children, where GoogleTest's macros do not reach the parent: throws, so that the child ends

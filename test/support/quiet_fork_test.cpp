@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <thread>
 #include <vector>
 
 #include "test/support/process.hpp"
@@ -27,7 +26,7 @@ TEST(QuietFork, AChildForkedBesideThreadsThatAllocateCanAllocate) {
     if (kThreadSanitizer) GTEST_SKIP() << "it cannot follow a child made beside threads";
     for (int round = 0; round < scaled(20); ++round) {
         std::atomic<bool> started{false};
-        std::thread busy([&] {
+        Thread busy([&] {
             const auto end = Clock::now() + 20ms;
             do {
                 allocate_all_sizes();

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 #include <vector>
 
 #include "support/log/log.hpp"
@@ -77,11 +76,11 @@ TEST_F(SettingSources, threads_that_ask_first_all_get_the_file_s_value) {
     for (int round = 0; round < test::scaled(20); ++round) {
         support::forget_configuration();
         std::atomic<int> right{0};
-        std::vector<std::thread> threads;
+        std::vector<test::Thread> threads;
         for (int i = 0; i < 4; ++i)
             threads.emplace_back(
                 [&] { right += support::setting_integer(Setting::kIbServiceLevel) == 4; });
-        for (std::thread& thread : threads) thread.join();
+        for (test::Thread& thread : threads) thread.join();
         EXPECT_EQ(right, 4);
     }
 }

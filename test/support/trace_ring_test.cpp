@@ -104,7 +104,7 @@ TEST(TraceRing, what_was_overwritten_while_a_reader_copied_is_not_in_its_window)
 TEST(TraceRing, a_reader_never_sees_half_an_event_of_a_thread_that_goes_on) {
     std::atomic<bool> stop{false};
     std::atomic<std::uint32_t> thread{0};
-    std::thread writer([&] {
+    test::Thread writer([&] {
         tell(0);
         thread = static_cast<std::uint32_t>(gettid());
         for (std::uint64_t i = 1; !stop; ++i)
@@ -140,7 +140,7 @@ TEST(TraceRing, each_thread_has_its_own) {
     constexpr int kThreads = 16;
     pthread_barrier_t all;
     pthread_barrier_init(&all, nullptr, kThreads);
-    std::vector<std::thread> threads;
+    std::vector<test::Thread> threads;
     std::atomic<int> right{0};
     for (int i = 0; i < kThreads; ++i)
         threads.emplace_back([&all, &right, i] {
@@ -151,14 +151,14 @@ TEST(TraceRing, each_thread_has_its_own) {
                 right += record_at(*own_ring(), next - 10 + n).values[0] ==
                          static_cast<std::uint64_t>(i) * 100 + n;
         });
-    for (std::thread& thread : threads) thread.join();
+    for (test::Thread& thread : threads) thread.join();
     pthread_barrier_destroy(&all);
     EXPECT_EQ(right, kThreads * 10);
 }
 
 TEST(TraceRing, what_a_thread_did_outlives_it_until_others_need_the_ring) {
     std::uint32_t thread = 0;
-    std::thread([&thread] {
+    test::Thread([&thread] {
         tell(4711);
         thread = static_cast<std::uint32_t>(gettid());
     }).join();
@@ -175,14 +175,14 @@ TEST(TraceRing, what_a_thread_did_outlives_it_until_others_need_the_ring) {
 
 TEST(TraceRing, many_short_threads_one_after_the_other_take_few_rings) {
     const int before = count_rings();
-    for (int i = 0; i < 100; ++i) std::thread([] { tell(1); }).join();
+    for (int i = 0; i < 100; ++i) test::Thread([] { tell(1); }).join();
     EXPECT_LE(count_rings(), before + 10);
 }
 
 TEST(TraceRing, a_forked_child_starts_anew) {
     if (test::kThreadSanitizer) GTEST_SKIP() << "ThreadSanitizer cannot follow threads after fork";
     tell(1);
-    std::thread([] { tell(2); }).join();
+    test::Thread([] { tell(2); }).join();
     const pid_t child = fork();
     if (child == 0) {
         int used = 0;
@@ -192,7 +192,7 @@ TEST(TraceRing, a_forked_child_starts_anew) {
         }
         if (used != 0) _exit(1);
         // Another thread takes, first, the ring that this one had in its parent.
-        std::thread([] { tell(3); }).join();
+        test::Thread([] { tell(3); }).join();
         tell(4);
         TraceRing* ring = own_ring();
         if (!ring) _exit(2);

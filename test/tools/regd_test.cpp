@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <future>
 #include <mutex>
-#include <thread>
 
 #include "broker/regd/link.hpp"
 #include "test/broker/registration_fixture.hpp"
@@ -430,7 +429,7 @@ void greedy(Channel& channel, uid_t user, const std::string& socket) {
     std::atomic<bool> stop{false};
     std::mutex mutex;
     std::vector<SlotId> held;
-    std::thread agent([&] {
+    test::Thread agent([&] {
         while (!stop) {
             while (const auto upcall = broker->next()) {
                 const bool goes = upcall->kind == Upcall::Kind::kRevoke ||
@@ -441,7 +440,7 @@ void greedy(Channel& channel, uid_t user, const std::string& socket) {
             broker->sleep(broker->work());
         }
     });
-    std::thread taker([&] {
+    test::Thread taker([&] {
         while (!stop)
             if (auto slot = broker->take({}, now() + 20 * kMillisecond)) {
                 broker->use(*slot).use_count = 1;

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <thread>
 
 #include "support/log/log.hpp"
 #include "test/support/process.hpp"
@@ -67,7 +66,7 @@ class Traced {
     Traced()
         : child_([](Channel& channel) {
               tell(1);
-              std::thread([] {
+              test::Thread([] {
                   pthread_setname_np(pthread_self(), "worker");
                   tell(2);
               }).join();
