@@ -5,38 +5,16 @@
 #include <sched.h>
 
 #include <atomic>
+#include <vector>
 
 #include "test/softverbs/verbs_pair.hpp"
 
 namespace test {
 namespace {
 
-/// Threads whose failures are thrown when they are joined.
-class Crew {
-  public:
-    ~Crew() {
-        for (Thread& thread : threads_) thread.join();
-    }
-    template <class Work>
-    void add(const Work& work) {
-        threads_.emplace_back([this, work] {
-            try {
-                work();
-            } catch (const std::exception& error) {
-                if (!failed_.exchange(true)) fprintf(stderr, "a thread: %s\n", error.what());
-            }
-        });
-    }
-    void join() {
-        for (Thread& thread : threads_) thread.join();
-        threads_.clear();
-        require(!failed_, "all threads went well");
-    }
-
-  private:
-    std::atomic<bool> failed_{false};
-    std::vector<Thread> threads_;
-};
+void join(std::vector<Thread>& crew) {
+    for (Thread& thread : crew) thread.join();
+}
 
 /// Numbers that are to come once each.
 class Ticks {
@@ -85,13 +63,13 @@ void receive_from_many(Channel& channel, std::uint64_t messages) {
     qp.connect(channel);
     std::atomic<std::uint64_t> next{0};
     Ticks arrived(messages);
-    Crew crew;
+    std::vector<Thread> crew;
     for (int i = 0; i < 2; ++i) {
-        crew.add([&] {
+        crew.emplace_back([&] {
             for (std::uint64_t slot; (slot = next++) < messages;)
                 post_patiently([&] { return qp.post_receive(slot, {host.sge(8 * slot, 8)}); });
         });
-        crew.add([&] {
+        crew.emplace_back([&] {
             poll(host, arrived, [&](const ibv_wc& completion) {
                 std::uint64_t message;
                 std::memcpy(&message, host.buffer.data() + 8 * completion.wr_id, sizeof message);
@@ -99,7 +77,7 @@ void receive_from_many(Channel& channel, std::uint64_t messages) {
             });
         });
     }
-    crew.join();
+    join(crew);
     channel.meet();
 }
 
@@ -111,9 +89,9 @@ TEST_P(VerbsThreads, SendsOfSeveralThreadsArriveOnceEachAtSeveralPollers) {
     qp.connect(receiver.channel());
     std::atomic<std::uint64_t> next{0};
     Ticks sent(messages);
-    Crew crew;
+    std::vector<Thread> crew;
     for (int i = 0; i < 3; ++i)
-        crew.add([&] {
+        crew.emplace_back([&] {
             for (std::uint64_t message; (message = next++) < messages;) {
                 const ibv_sge data{reinterpret_cast<std::uintptr_t>(&message), sizeof message, 0};
                 post_patiently(
@@ -121,10 +99,10 @@ TEST_P(VerbsThreads, SendsOfSeveralThreadsArriveOnceEachAtSeveralPollers) {
             }
         });
     for (int i = 0; i < 2; ++i)
-        crew.add([&] {
+        crew.emplace_back([&] {
             poll(host, sent, [&](const ibv_wc& completion) { sent.tick(completion.wr_id); });
         });
-    crew.join();
+    join(crew);
     receiver.channel().meet();
     EXPECT_EQ(receiver.wait(), 0);
 }
@@ -144,9 +122,9 @@ void post_into_the_end(Host& host) {
         while (ibv_poll_cq(host.cq, 1, &completion) == 1)
             if (completion.qp_num == ending.get()->qp_num) ++completed;
     };
-    Crew crew;
+    std::vector<Thread> crew;
     for (int i = 0; i < 4; ++i)
-        crew.add([&, receives = i % 2 == 0] {
+        crew.emplace_back([&, receives = i % 2 == 0] {
             while (!over) {
                 const int error = receives ? ending.post_receive(1, {host.sge(0, 8)})
                                            : ending.send(2, {host.sge(8, 8)});
@@ -155,17 +133,17 @@ void post_into_the_end(Host& host) {
             }
         });
     // What arrives makes room for further receives.
-    crew.add([&] {
+    crew.emplace_back([&] {
         while (!over) (void)peer.send(3, {host.sge(16, 8)});
     });
-    crew.add([&] {
+    crew.emplace_back([&] {
         while (!over) take_all();
     });
     EXPECT_TRUE(eventually([&] { return posted >= 100; }));
     EXPECT_EQ(ending.to_error(), 0);
     EXPECT_TRUE(eventually([&, before = posted.load()] { return posted >= before + 100; }));
     over = true;
-    crew.join();
+    join(crew);
     // Flushing goes on in whichever thread has begun it.
     EXPECT_TRUE(eventually([&] {
         take_all();
@@ -184,16 +162,16 @@ TEST_P(VerbsThreads, WhatIsPostedWhileAQueuePairFailsHasOneCompletionEach) {
 TEST_P(VerbsThreads, AResetAndAFailureThatMeetBothSucceed) {
     Host host;
     Qp qp(host);
-    Crew crew;
+    std::vector<Thread> crew;
     for (const ibv_qp_state state : {IBV_QPS_RESET, IBV_QPS_ERR})
-        crew.add([&qp, state] {
+        crew.emplace_back([&qp, state] {
             ibv_qp_attr attributes{};
             attributes.qp_state = state;
             for (int i = 0; i < scaled(20000); ++i)
                 require(ibv_modify_qp(qp.get(), &attributes, IBV_QP_STATE) == 0,
                         "the state is set");
         });
-    crew.join();
+    join(crew);
 }
 
 }  // namespace
