@@ -95,6 +95,20 @@ LINES
     fabric_is_clean
 }
 
+# usage: dapltest_server_prints TESTS LINE... - these lines of each test, which has a thread of its own. A short test may have ended before
+# the thread that listens says that it is ready again: the lines of either thread are compared in their order.
+dapltest_server_prints() {
+    local tests=$1 test
+    shift
+    grep '^Server: ' "$BATS_TEST_TMPDIR/server.out" >"$BATS_TEST_TMPDIR/tests.out"
+    grep -v '^Server: ' "$BATS_TEST_TMPDIR/server.out" >"$BATS_TEST_TMPDIR/listener.out"
+    prints tests < <(for ((test = 0; test < tests; test++)); do printf '%s\n' "$@"; done)
+    prints listener < <(
+        for ((test = 0; test <= tests; test++)); do echo 'Dapltest: Service Point Ready - ia'; done
+        echo 'DT_cs_Server \(ia\):  Exiting\.'
+    )
+}
+
 # usage: transaction_passes THREADS EPS ITERATIONS NOTES OPTIONS AND OPERATIONS... - NOTES: operations that -V adds.
 transaction_passes() {
     local threads=$1 eps=$2 iterations=$3 notes=$4
@@ -110,12 +124,7 @@ transaction_passes() {
     )
     is_silent client
     quit_dapltest_server
-    prints server <<'LINES'
-Dapltest: Service Point Ready - ia
-Dapltest: Service Point Ready - ia
-Server: Transaction Test Finished for this client
-DT_cs_Server \(ia\):  Exiting\.
-LINES
+    dapltest_server_prints 1 'Server: Transaction Test Finished for this client'
 }
 
 # usage: performance_passes COUNT p|b OPERATION SIZE DEPTH

@@ -83,13 +83,7 @@ on_ofa() { use_stack ours libdaplofa.so.2 'lo 0' preload; }
     performance_passes 2000 p RR 1024 1
     performance_passes 2000 b RR 4096 4
     quit_dapltest_server
-    prints server < <(
-        for _ in 1 2 3 4; do
-            printf '%s\n' 'Dapltest: Service Point Ready - ia' 'Server: Finished performance test\.  Detaching\.' \
-                'Server: Finished performance test\.  Exiting\.'
-        done | sed '1i Dapltest: Service Point Ready - ia'
-        echo 'DT_cs_Server \(ia\):  Exiting\.'
-    )
+    dapltest_server_prints 4 'Server: Finished performance test\.  Detaching\.' 'Server: Finished performance test\.  Exiting\.'
 }
 @test "Debian's dapltest -T P over libdaplofa: RDMA writes and reads" {
     on_ofa
