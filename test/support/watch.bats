@@ -35,6 +35,7 @@ prints() { # LINE...
     [ "$status" = 0 ]
     prints 'ok 1 - first' '# a remark' 'not ok 2 - second' 'ok 3 - third # SKIP a reason'
     [ "$(grep -cE '^# took [0-9.]+ s$' <<<"$output")" = 3 ]
+    [ "$(grep -cE '^# all of it took [0-9.]+ s, and [0-9.]+ s of processors$' <<<"$output")" = 1 ]
 }
 
 @test "a test without a result in time has failed, with stacks, and so have those behind it; its processes are ended" {
