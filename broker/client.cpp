@@ -73,13 +73,15 @@ DAT_RETURN Client::join(Ia& ia, Mode mode, ProcessState& process) {
     try {
         const auto patience =
             static_cast<Time>(support::setting_integer(Setting::kRegistrationWait, name));
-        ia.registrations = new Registrations(ia, *client, mode, patience * kPerMillisecond);
+        auto* const registrations =
+            new Registrations(ia, *client, mode, patience * kPerMillisecond);
+        ia.decoration = registrations;
         MutexLock lock(client->lock_);
-        client->members_.push_back(ia.registrations);
+        client->members_.push_back(registrations);
         return DAT_SUCCESS;
     } catch (const std::bad_alloc&) {
         // With Registrations the adapter instance leaves as any other.
-        if (!ia.registrations) dismiss(*client, process);
+        if (!ia.decoration) dismiss(*client, process);
         throw;
     }
 }
@@ -94,9 +96,10 @@ void Client::dismiss(Client& client, ProcessState& process) {
 }
 
 void Client::leave(Ia& ia, ProcessState& process) {
-    Client& client = ia.registrations->client;
-    delete ia.registrations;
-    ia.registrations = nullptr;
+    const Registrations* const leaving = registrations_of(ia);
+    Client& client = leaving->client;
+    ia.decoration = nullptr;
+    delete leaving;
     dismiss(client, process);
 }
 

@@ -6,18 +6,11 @@
 #pragma once
 
 #include "broker/registrations.hpp"
-#include "dapl/adapter/ia.hpp"
+#include "broker/side_uses.hpp"
 #include "dapl/ep/ep.hpp"
-#include "dapl/evd/completion.hpp"
+#include "dapl/ep/plain_completion.hpp"
 
 namespace dapl::memory {
-
-/// As dapl::take_completion().
-FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event);
-
-/// The transfers of a queue pair that has ended, of which no event will come. No lock is held that
-/// posts take.
-void end_uses(Ep& ep, bool receive);
 
 [[gnu::always_inline]] inline void end_entry(Registrations& registrations, SideUses::Entry entry) {
     if (!entry) return;
@@ -28,9 +21,9 @@ void end_uses(Ep& ep, bool receive);
 }
 
 /// Ends the uses of a transfer that has completed, and of those before it that were suppressed.
-[[gnu::always_inline]] inline void end_uses_up_to(Ep& ep, bool receive, std::uint64_t id) {
-    SideUses& uses = *ep.uses(receive);
-    Registrations& registrations = *ep.ia.registrations;
+[[gnu::always_inline]] inline void end_uses_up_to(const Ep& ep, bool receive, std::uint64_t id) {
+    SideUses& uses = uses_of(ep.side(receive));
+    Registrations& registrations = *registrations_of(ep.ia);
     const SlotRing& slots = ep.side(receive).slots;
     const auto sequence = static_cast<std::uint32_t>(id) & SlotRing::kSequenceMask;
     std::uint32_t next = slots.first_sequence();

@@ -43,8 +43,7 @@ DAT_RETURN handle_extendedop(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
 /// The operations of dat2/dat_reg_extensions.h. @return DAT_NOT_IMPLEMENTED for all others.
 DAT_RETURN registration_op(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
 
-// evd.cpp, evd_entry.cpp of the core, which take the completions
+// completion.cpp
 DAT_RETURN evd_dequeue(DAT_EVD_HANDLE, DAT_EVENT*);
-DAT_RETURN evd_wait(DAT_EVD_HANDLE, DAT_TIMEOUT, DAT_COUNT, DAT_EVENT*, DAT_COUNT*);
 }  // namespace entry
 }  // namespace dapl::memory

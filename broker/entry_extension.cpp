@@ -35,7 +35,7 @@ DAT_RETURN with_uses(DAT_HANDLE handle, bool receive, DAT_COUNT segments,
                      const DAT_LMR_TRIPLET* local, const Post& post) {
     Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    Uses uses(*ep->ia.registrations);
+    Uses uses(*registrations_of(ep->ia));
     const DAT_RETURN refused = uses.begin(segments, local);
     if (refused != DAT_SUCCESS) return refused;
     return uses.post(*ep, receive, [&] { return post(uses.local()); });

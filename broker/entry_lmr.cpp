@@ -13,7 +13,7 @@ DAT_RETURN create(Ia* ia, const DAT_LMR_PARAM& parameters, int old_cancel_state,
     Pz* pz = from_handle<Pz>(parameters.pz_handle);
     const support::Result<Memory> memory = check_lmr(ia, pz, parameters, lmr);
     if (!memory) return dapl::code_of(memory);
-    Registrations& registrations = *ia->registrations;
+    Registrations& registrations = *registrations_of(*ia);
     const bool waits = registrations.mode != Mode::kOn;
     const Time until = waits ? now() + registrations.patience : 0;
     const DAT_RETURN code = registrations.create({pz, *memory, parameters, Class::kRdma},
@@ -45,7 +45,7 @@ DAT_RETURN lmr_free(DAT_LMR_HANDLE handle) {
     return uncancelled([=](int) -> DAT_RETURN {
         const Lmr* lmr = from_handle<Lmr>(handle);
         if (!lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
-        return lmr->ia.registrations->free(handle);
+        return registrations_of(lmr->ia)->free(handle);
     });
 }
 
@@ -58,8 +58,8 @@ DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr_handle, const DAT_LMR
                                      cookie, flags, context);
     };
     Ep* ep = from_handle<Ep>(ep_handle);
-    if (!ep || !ep->ia.registrations) return bind();  // which says what is wrong
-    Registrations& registrations = *ep->ia.registrations;
+    if (!ep || !registrations_of(ep->ia)) return bind();  // which says what is wrong
+    Registrations& registrations = *registrations_of(ep->ia);
     const bool binds = triplet && triplet->segment_length != 0;
     const Lmr* lmr = binds ? from_handle<Lmr>(lmr_handle) : nullptr;
     Registration* bound = lmr ? registrations.of(*lmr) : nullptr;

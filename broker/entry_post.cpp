@@ -29,7 +29,7 @@ DAT_RETURN traced(DAT_EP_HANDLE handle, support::TraceCall call, const Request& 
                                               const Request& request) {
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    Uses uses(*ep->ia.registrations);
+    Uses uses(*registrations_of(ep->ia));
     DAT_RETURN code = uses.begin(request.segments, request.local);
     if (code == DAT_SUCCESS)
         code = uses.post(*ep, false, [&] {
@@ -66,7 +66,7 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    Uses uses(*ep->ia.registrations);
+    Uses uses(*registrations_of(ep->ia));
     DAT_RETURN code = uses.begin(segments, local);
     if (code == DAT_SUCCESS)
         code = uses.post(*ep, true,
@@ -81,7 +81,7 @@ DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT segments
                                         DAT_RMR_CONTEXT context) {
     Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    Uses uses(*ep->ia.registrations);
+    Uses uses(*registrations_of(ep->ia));
     const DAT_RETURN refused = uses.begin(segments, local);
     if (refused != DAT_SUCCESS) return refused;
     return uses.post(*ep, false, [&] {
@@ -99,7 +99,7 @@ DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle, const DAT_RMR_TRIPLET*
     if (ep->ia.max_rmrs() == 0) return raw(DAT_MODEL_NOT_SUPPORTED);
     if (!local) return bad_argument(2);
     if (!remote) return bad_argument(4);
-    Registrations& registrations = *ep->ia.registrations;
+    Registrations& registrations = *registrations_of(ep->ia);
     DAT_LMR_TRIPLET segment{};
     segment.virtual_address = local->virtual_address;
     segment.segment_length = local->segment_length;
@@ -123,7 +123,7 @@ DAT_RETURN srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIP
                          DAT_DTO_COOKIE cookie) {
     Srq* srq = from_handle<Srq>(handle);
     if (!srq) return bad_handle(DAT_INVALID_HANDLE_SRQ);
-    Uses uses(*srq->ia.registrations);
+    Uses uses(*registrations_of(srq->ia));
     const DAT_RETURN refused = uses.begin(segments, local);
     if (refused != DAT_SUCCESS) return refused;
     return uses.post_shared(cookie.as_64, srq, [&](DAT_DTO_COOKIE number) {
@@ -135,7 +135,7 @@ DAT_RETURN srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIP
 DAT_RETURN srq_free(DAT_SRQ_HANDLE handle) {
     const Srq* srq = from_handle<Srq>(handle);
     if (!srq) return bad_handle(DAT_INVALID_HANDLE_SRQ);
-    Registrations& registrations = *srq->ia.registrations;
+    Registrations& registrations = *registrations_of(srq->ia);
     const DAT_RETURN code = dapl::entry::srq_free(handle);
     if (code != DAT_SUCCESS) return code;
     registrations.records.end_all_of(srq, [&](Registration& used) { registrations.end_use(used); });

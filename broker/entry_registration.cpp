@@ -60,7 +60,7 @@ DAT_RETURN create_waiting(Ia& ia, int old_cancel_state, va_list arguments) {
     if (!wanted) return dapl::code_of(wanted);
     if (!lmr) return bad_argument(4);
     const DAT_RETURN code =
-        ia.registrations->create(*wanted, {until(timeout), old_cancel_state}, lmr);
+        registrations_of(ia)->create(*wanted, {until(timeout), old_cancel_state}, lmr);
     if (code != DAT_SUCCESS) return code;
     const DAT_LMR_PARAM& made = object_of<Lmr>(*lmr).parameters;
     if (lmr_context) *lmr_context = made.lmr_context;
@@ -75,20 +75,20 @@ DAT_RETURN create_later(Ia& ia, va_list arguments) {
     const auto wanted = checked(ia, asked);
     if (!wanted) return dapl::code_of(wanted);
     if (!ticket) return bad_argument(4);
-    return ia.registrations->create_later(*wanted, cookie, ticket);
+    return registrations_of(ia)->create_later(*wanted, cookie, ticket);
 }
 
 DAT_RETURN attach(Ia& ia, DAT_EVD_HANDLE handle) {
     Evd* evd = from_handle<Evd>(handle);
     if (handle && (!evd || &evd->ia != &ia)) return bad_handle(DAT_INVALID_HANDLE1);
     if (evd && !evd->takes(DAT_EVD_SOFTWARE_FLAG)) return bad_argument(2);
-    ia.registrations->attach(evd);
+    registrations_of(ia)->attach(evd);
     return DAT_SUCCESS;
 }
 
 DAT_RETURN query(Ia& ia, DAT_REG_STATISTICS* statistics) {
     if (!statistics) return bad_argument(2);
-    const TableStatus table = ia.registrations->client.broker().status();
+    const TableStatus table = registrations_of(ia)->client.broker().status();
     std::memset(statistics, 0, sizeof *statistics);
     statistics->capacity_entries = table.terms.entries;
     statistics->capacity_bytes = table.terms.bytes;
@@ -116,14 +116,14 @@ DAT_RETURN ia_op(Ia& ia, unsigned operation, int old_cancel_state, va_list argum
         case DAT_REG_LMR_CREATE_ASYNC_OP:
             return create_later(ia, arguments);
         case DAT_REG_TICKET_CANCEL_OP:
-            return ia.registrations->cancel(va_arg(arguments, DAT_REG_TICKET));
+            return registrations_of(ia)->cancel(va_arg(arguments, DAT_REG_TICKET));
         case DAT_REG_EVD_ATTACH_OP:
             return attach(ia, va_arg(arguments, DAT_EVD_HANDLE));
         case DAT_REG_QUERY_OP:
             return query(ia, va_arg(arguments, DAT_REG_STATISTICS*));
         default: {
             const char* name = va_arg(arguments, const char*);
-            const bool changed = name && ia.registrations->client.broker().set_policy(name);
+            const bool changed = name && registrations_of(ia)->client.broker().set_policy(name);
             return changed ? kSuccess : bad_argument(2);
         }
     }
@@ -151,7 +151,7 @@ DAT_RETURN offer(Registrations& registrations, Registration& announced, DAT_LMR_
 }
 
 DAT_RETURN lmr_op(const Lmr& lmr, unsigned operation, int old_cancel_state, va_list arguments) {
-    Registrations& registrations = *lmr.ia.registrations;
+    Registrations& registrations = *registrations_of(lmr.ia);
     Registration* named = registrations.of(lmr);
     if (!named) return bad_handle(DAT_INVALID_HANDLE_LMR);
     switch (operation) {

@@ -6,7 +6,6 @@ namespace dapl::memory {
 #define TRACED(name) Traced<&DAT_PROVIDER::name##_func, entry::name>::call
 
 void decorate(DAT_PROVIDER& table) {
-    table.evd_wait_func = TRACED(evd_wait);
     table.evd_dequeue_func = entry::evd_dequeue;
     table.ep_post_send_func = entry::ep_post_send;
     table.ep_post_recv_func = entry::ep_post_recv;

@@ -20,12 +20,13 @@
 #include "broker/mode.hpp"
 #include "broker/registration.hpp"
 #include "broker/use_records.hpp"
+#include "dapl/adapter/ia.hpp"
 #include "dapl/base/codes.hpp"
 #include "dapl/memory/lmr.hpp"
+#include "dapl/transfer/decoration.hpp"
 
 namespace dapl {
 class Evd;
-class Ia;
 }  // namespace dapl
 
 namespace dapl::memory {
@@ -53,7 +54,7 @@ struct Wait {
 /// @return what a call answers that got no entry.
 DAT_RETURN code_of(Refusal why);
 
-class Registrations {
+class Registrations final : public Decoration {
   public:
     /// @param patience how long a plain call may wait for an entry, in ns. Throws std::bad_alloc.
     Registrations(Ia& owner, Client& membership, Mode opened, Time patience);
@@ -94,10 +95,15 @@ class Registrations {
         records.end(number, [this](Registration& used) { end_use(used); });
     }
     /// Lets go what goes when it is idle. No lock is held.
-    void settle() {
+    void settle() override {
         if (listed_.load(std::memory_order_relaxed)) [[unlikely]]
             let_listed_go();
     }
+
+    // -- for the core
+
+    std::unique_ptr<SlotShadow> make_shadow() override;
+    FailedTransfer take_completion(const ibv_wc& completion, DAT_EVENT& event) override;
 
     // -- the control path
 
@@ -176,5 +182,10 @@ class Registrations {
     support::Mutex evd_lock_;
     std::atomic<Evd*> evd_{nullptr};  ///< changed with evd_lock_ held; counts as a user of it
 };
+
+/// @return nullptr where the adapter instance was opened without the broker.
+inline Registrations* registrations_of(const Ia& ia) {
+    return static_cast<Registrations*>(ia.decoration);
+}
 
 }  // namespace dapl::memory

@@ -9,31 +9,29 @@
 #include <cstdint>
 #include <memory>
 
-#include "dapl/ep/slot_ring.hpp"
-#include "support/thread/mutex.hpp"
+#include "dapl/transfer/side.hpp"
+#include "dapl/transfer/slot_ring.hpp"
 
 namespace dapl::memory {
 
-/// One poster at a time, who holds the lock, and one taker, who holds the EVD's. The lock comes
-/// before that of the side.
-class SideUses {
+class Registrations;
+
+/// One poster at a time, who holds the lock, and one taker, who holds the EVD's.
+class SideUses final : public SlotShadow {
   public:
     /// What one transfer uses: 0, nothing; the address of a Registration; or the number of a use
     /// record, shifted, with bit 0 set.
     using Entry = std::uint64_t;
 
-    support::SpinLock lock;
-
-    using Storage = std::unique_ptr<std::atomic<Entry>[]>;
-    /// Throws std::bad_alloc.
-    static Storage storage(std::uint32_t limit) {
-        return std::make_unique<std::atomic<Entry>[]>(size(limit));
+    explicit SideUses(Registrations& registrations) : registrations_(registrations) {}
+    std::unique_ptr<Storage> storage(std::uint32_t limit) const override {
+        return std::make_unique<Entries>(size(limit));
     }
-    /// For slots that are empty. @param entries storage(limit); has the one before afterwards.
-    void reset(std::uint32_t limit, Storage& entries) REQUIRES(lock) {
-        entries_.swap(entries);
+    void reset(std::uint32_t limit, std::unique_ptr<Storage>& storage) override REQUIRES(lock) {
+        entries_.swap(static_cast<Entries&>(*storage).entries);
         mask_ = size(limit) - 1;
     }
+    void end_all() override EXCLUDES(lock);
     void set(std::uint32_t sequence, Entry entry) REQUIRES(lock) {
         if (entries_) entries_[sequence & mask_].store(entry, std::memory_order_relaxed);
     }
@@ -44,15 +42,26 @@ class SideUses {
         if (found) entry.store(0, std::memory_order_relaxed);
         return found;
     }
-    std::uint32_t size() const REQUIRES(lock) { return entries_ ? mask_ + 1 : 0; }
 
   private:
+    using Array = std::unique_ptr<std::atomic<Entry>[]>;
+    struct Entries final : Storage {
+        explicit Entries(std::uint32_t size)
+            : entries(std::make_unique<std::atomic<Entry>[]>(size)) {}
+        Array entries;
+    };
     /// Twice as many as can be posted: a slot is given back after its entry, so that the entry of
     /// the next post is free whether there is a slot for it or not.
     static std::uint32_t size(std::uint32_t limit) { return 2 * std::bit_ceil(limit ? limit : 1); }
 
-    Storage entries_;
+    Registrations& registrations_;
+    Array entries_;
     std::uint32_t mask_ = 0;
 };
+
+/// @return those of a side of an EP whose adapter instance has the broker.
+inline SideUses& uses_of(const Side& side) {
+    return static_cast<SideUses&>(*side.shadow);
+}
 
 }  // namespace dapl::memory

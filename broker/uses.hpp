@@ -59,7 +59,7 @@ class Uses {
             entry = number << 1 | 1;
         }
         count_ = 0;  // they are the entry's
-        SideUses& uses = *ep.uses(receive);
+        SideUses& uses = uses_of(ep.side(receive));
         const SlotRing& slots = ep.side(receive).slots;
         support::SpinLockGuard lock(uses.lock);
         const std::uint32_t sequence = slots.upcoming_sequence();

@@ -20,6 +20,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/base/pool.cpp %reldir%/base/pool.hpp \
     %reldir%/base/process_state.hpp \
     %reldir%/cm/private_data.hpp \
+    %reldir%/ep/completion.cpp \
     %reldir%/ep/completion_status.cpp %reldir%/ep/completion_status.hpp \
     %reldir%/ep/delayed_ack.cpp %reldir%/ep/delayed_ack.hpp \
     %reldir%/ep/device_failure.cpp %reldir%/ep/device_failure.hpp \
@@ -33,21 +34,22 @@ libdaplcore_la_SOURCES = \
     %reldir%/ep/ep_modify.cpp \
     %reldir%/ep/ep_numbers.hpp \
     %reldir%/ep/ep_state.cpp %reldir%/ep/ep_state.hpp \
+    %reldir%/ep/evd_dequeue.cpp \
+    %reldir%/ep/plain_completion.hpp \
     %reldir%/ia/extension.cpp \
     %reldir%/ep/post.cpp %reldir%/ep/post.hpp \
     %reldir%/ep/post_limit.cpp %reldir%/ep/post_limit.hpp \
     %reldir%/ep/rmr_bind.cpp \
     %reldir%/ep/shared_receives.cpp %reldir%/ep/shared_receives.hpp \
     %reldir%/ep/shared_slots.hpp \
-    %reldir%/ep/slot_ring.hpp \
     %reldir%/ep/srq.cpp %reldir%/ep/srq.hpp \
     %reldir%/ep/srq_entry.cpp \
     %reldir%/ep/with_slot.hpp \
-    %reldir%/ep/work_request.hpp \
     %reldir%/evd/agent_thread.cpp %reldir%/evd/agent_thread.hpp \
     %reldir%/evd/cno.cpp %reldir%/evd/cno.hpp \
     %reldir%/evd/cno_entry.cpp \
-    %reldir%/evd/completion.cpp %reldir%/evd/completion.hpp \
+    %reldir%/evd/completion.hpp \
+    %reldir%/evd/dequeue.hpp \
     %reldir%/evd/evd.cpp %reldir%/evd/evd.hpp \
     %reldir%/evd/evd_control.cpp \
     %reldir%/evd/evd_entry.cpp \
@@ -63,6 +65,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/ia/ia_attributes.cpp \
     %reldir%/ia/ia_close.cpp %reldir%/ia/ia_close.hpp \
     %reldir%/ia/ia_open.cpp \
+    %reldir%/ia/start_provider.cpp \
     %reldir%/ia/trace_levels.cpp %reldir%/ia/trace_levels.hpp \
     %reldir%/ia/trclvl_entries.S \
     %reldir%/provider/library.hpp \
@@ -80,7 +83,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/provider/explain.cpp %reldir%/provider/explain.hpp \
     %reldir%/provider/handle.cpp \
     %reldir%/provider/named_attributes.hpp \
-    %reldir%/provider/provider.cpp %reldir%/provider/provider.hpp \
+    %reldir%/provider/provider.hpp \
     %reldir%/provider/provider_table.cpp \
     %reldir%/provider/traced.cpp %reldir%/provider/traced.hpp \
     %reldir%/status/ages.cpp %reldir%/status/ages.hpp \
@@ -90,6 +93,10 @@ libdaplcore_la_SOURCES = \
     %reldir%/ep/ud_endpoint.cpp %reldir%/ep/ud_endpoint.hpp \
     %reldir%/ep/ud_exchange.cpp %reldir%/ep/ud_exchange.hpp \
     %reldir%/ep/ud_post.cpp %reldir%/ep/ud_post.hpp \
+    %reldir%/transfer/decoration.hpp \
+    %reldir%/transfer/side.hpp \
+    %reldir%/transfer/slot_ring.hpp \
+    %reldir%/transfer/work_request.hpp \
     %reldir%/verbs/device_extensions.cpp %reldir%/verbs/device_extensions.hpp \
     %reldir%/verbs/gid.cpp %reldir%/verbs/gid.hpp \
     %reldir%/verbs/handles.hpp \

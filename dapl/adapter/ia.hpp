@@ -29,6 +29,7 @@ namespace dapl {
 class AgentThread;
 class Cno;
 class Cr;
+class Decoration;
 class DeviceEvents;
 class Ep;
 class EpNumbers;
@@ -41,9 +42,6 @@ class ServicePoint;
 class ServiceThread;
 class SharedChannel;
 class Srq;
-namespace memory {
-class Registrations;
-}
 
 /// Lock order: ProcessState::open_mutex, an IA's mutex, connection_lock, the locks of the objects.
 class Ia final : public Object<Ia> {
@@ -118,9 +116,9 @@ class Ia final : public Object<Ia> {
     const NamedAttributes transport_attributes;
     const NamedAttributes vendor_attributes;
 
-    /// Where the instance was opened with the registration broker (broker); else nullptr.
-    memory::Registrations* registrations = nullptr;
-    bool is_brokered() const { return !provider.brokered; }
+    /// Of what stands around the functions of this instance: the registration broker (broker), or
+    /// nullptr.
+    Decoration* decoration = nullptr;
 
     Ia* next = nullptr;              ///< of the process, guarded by ProcessState::open_mutex
     DeviceEvents* events = nullptr;  ///< shared with the other instances on the same device

@@ -7,13 +7,12 @@
 #include <cerrno>
 #include <tuple>
 
-#include "broker/completion.hpp"
 #include "dapl/adapter/ia.hpp"
 #include "dapl/adapter/refusal.hpp"
 #include "dapl/ep/delayed_ack.hpp"
 #include "dapl/ep/ep_numbers.hpp"
 #include "dapl/ep/srq.hpp"
-#include "dapl/ep/work_request.hpp"
+#include "dapl/transfer/work_request.hpp"
 
 namespace dapl {
 namespace {
@@ -78,9 +77,10 @@ Ep::Ep(Ia& owner, Srq* srq, DAT_SERVICE_TYPE service)
              ? std::make_unique<UdEndpoint>(*this, *owner.manager->datagrams())
              : nullptr),
       parts{},
-      attributes{},
-      request_uses(owner.registrations ? std::make_unique<memory::SideUses>() : nullptr),
-      receive_uses(owner.registrations ? std::make_unique<memory::SideUses>() : nullptr) {
+      attributes{} {
+    if (ia.decoration)
+        for (Side* decorated : {&requests, &receives})
+            decorated->shadow = ia.decoration->make_shadow();
     state.endpoint = id();
 }
 
@@ -146,14 +146,13 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
     return {};
 }
 
-Ep::Storage Ep::storage(std::uint32_t limit) const {
-    return {limit, SlotRing::storage(limit),
-            ia.registrations ? memory::SideUses::storage(limit) : nullptr};
+Ep::Storage Ep::storage(const Side& side, std::uint32_t limit) {
+    return {limit, SlotRing::storage(limit), side.shadow ? side.shadow->storage(limit) : nullptr};
 }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the Storage owns them
 
 Ep::Sides Ep::storage_for(const DAT_EP_ATTR& wanted) const {
-    return {storage(slots_of_requests(wanted, !ud && is_delayed(wanted))),
-            storage(shared ? 0 : wanted.max_recv_dtos)};
+    return {storage(requests, slots_of_requests(wanted, !ud && is_delayed(wanted))),
+            storage(receives, shared ? 0 : wanted.max_recv_dtos)};
 }
 
 void Ep::install_sides(const ibv_qp_cap& made, Sides& sides) {
@@ -190,7 +189,7 @@ bool Ep::dispose(verbs::QueuePair old) {
         return false;
     }
     // Slots of the SRQ come back with completions alone: none may be passed over.
-    if (parts.recv_evd) parts.recv_evd->retire(*this, true);
+    if (parts.recv_evd) parts.recv_evd->retire(receives);
     ia.ep_numbers->remove(number, *this);
     return true;
 }
@@ -235,10 +234,10 @@ std::uint32_t Ep::max_message(bool is_receive) const {
 }
 
 void Ep::install(Side& side, Evd* evd, Storage& storage, int segments, bool is_receive) {
-    memory::SideUses* const used = uses(is_receive);
-    if (!used) return install_slots(side, evd, storage, segments, is_receive);
-    support::SpinLockGuard lock(used->lock);
-    used->reset(storage.limit, storage.uses);
+    SlotShadow* const shadow = side.shadow.get();
+    if (!shadow) return install_slots(side, evd, storage, segments, is_receive);
+    support::SpinLockGuard lock(shadow->lock);
+    shadow->reset(storage.limit, storage.shadow);
     install_slots(side, evd, storage, segments, is_receive);
 }
 
@@ -260,7 +259,7 @@ void Ep::install_slots(Side& side, Evd* evd, Storage& storage, int segments, boo
 
 int Ep::post_marker() {
     if (ud) return EINVAL;  // it could only be a message to somebody
-    requests_finished.store(false, std::memory_order_relaxed);
+    requests.finished.store(false, std::memory_order_relaxed);
     support::SpinLockGuard lock(requests.lock);
     ibv_send_wr marker{};
     marker.wr_id =
@@ -284,22 +283,22 @@ void Ep::flush_queue_pair() {
     if (shared)
         shared->await_last(queue_pair_.get());
     else
-        flush(receives, parts.recv_evd, true);
+        flush(receives, parts.recv_evd);
     if (requests.posted() > 0 && !is_marked) post_marker();
-    flush(requests, parts.request_evd, false);
+    flush(requests, parts.request_evd);
 }
 
-void Ep::flush(Side& side, Evd* evd, bool is_receive) {
-    if (evd) evd->await_flush(*this, is_receive);
+void Ep::flush(Side& side, Evd* evd) {
+    if (evd) evd->await_flush(side);
     {
         support::SpinLockGuard lock(side.lock);
-        if (evd) evd->end_flush(*this, is_receive);
+        if (evd) evd->end_flush(side);
         side.flushed = true;
     }
     if (evd) evd->tell_flushed();
 }
 
-void Ep::retire(Side& side, Evd* evd, bool is_receive) {
+void Ep::retire(Side& side, Evd* evd) {
     {
         support::SpinLockGuard lock(side.lock);
         side.queue_pair = nullptr;
@@ -307,17 +306,17 @@ void Ep::retire(Side& side, Evd* evd, bool is_receive) {
         side.slots.close();
     }
     if (evd)
-        evd->retire(*this, is_receive);
+        evd->retire(side);
     else
         side.work_request_base.store(Side::kNoWorkRequests, std::memory_order_release);
-    if (ia.registrations) memory::end_uses(*this, is_receive);
+    if (side.shadow) side.shadow->end_all();
 }
 
 void Ep::retire_sides() {
     if (!queue_pair_) return;
     binding_base = Side::kNoWorkRequests;
-    retire(requests, parts.request_evd, false);
-    retire(receives, parts.recv_evd, true);
+    retire(requests, parts.request_evd);
+    retire(receives, parts.recv_evd);
 }
 
 bool Ep::end_queue_pair() {

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <memory>
 
-#include "broker/side_uses.hpp"
 #include "dapl/base/codes.hpp"
 #include "dapl/base/counters.hpp"
 #include "dapl/base/list.hpp"
@@ -16,10 +15,10 @@
 #include "dapl/ep/ep_name.hpp"
 #include "dapl/ep/ep_state.hpp"
 #include "dapl/ep/shared_receives.hpp"
-#include "dapl/ep/slot_ring.hpp"
 #include "dapl/ep/ud_endpoint.hpp"
 #include "dapl/evd/evd.hpp"
 #include "dapl/memory/pz.hpp"
+#include "dapl/transfer/side.hpp"
 #include "dapl/verbs/handles.hpp"
 #include "support/thread/mutex.hpp"
 
@@ -58,62 +57,12 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     EpState state;
     EpCounters counters;
 
-    /// One side of the queue pair. Posting takes its lock and nothing else.
-    struct Side {
-        support::SpinLock lock;
-        int max_segments GUARDED_BY(lock) = 0;
-        /// Bytes of a transfer that is posted at once; 0 where all that have data are looked at:
-        /// also the receives of a datagram endpoint, which are not those of a connection.
-        std::uint32_t max_message GUARDED_BY(lock) = 0;
-        /// Requests that bring data complete when it is placed: the attribute delayed_ack.
-        bool confirms GUARDED_BY(lock) = false;
-        /// Bytes of a send or write that the device copies at the post.
-        std::uint32_t max_inline GUARDED_BY(lock) = 0;
-        ibv_qp* queue_pair GUARDED_BY(lock) = nullptr;  ///< nullptr without a PZ
-        /// What the wr_ids of the present queue pair have in common; kNoWorkRequests: there is
-        /// none. It differs from those of the earlier ones. Changed with the lock of the EVD held
-        /// that takes this side's completions.
-        std::atomic<std::uint64_t> work_request_base{kNoWorkRequests};
-        SlotRing slots;                         ///< posted to with the lock held
-        Evd* evd GUARDED_BY(lock) = nullptr;    ///< takes the completions
-        bool flushed GUARDED_BY(lock) = false;  ///< the device has nothing more to say
-        mutable HeldChain held;  ///< its completions in that EVD; guarded by the EVD's lock
-
-        static constexpr std::uint64_t kNoWorkRequests = ~std::uint64_t{0};
-        std::uint32_t posted() EXCLUDES(lock) {
-            support::SpinLockGuard guard(lock);
-            return slots.posted();
-        }
-        bool is_stopped() EXCLUDES(lock) {
-            support::SpinLockGuard guard(lock);
-            return slots.stopped();
-        }
-        /// The device gets nothing more; posts go to post_flushed().
-        void stop() EXCLUDES(lock) {
-            support::SpinLockGuard guard(lock);
-            slots.stop();
-        }
-        /// Posts to a side that is stopped and not full, for the core to flush: at once, or when
-        /// the device has flushed what came before. @return the EVD to tell_flushed() when the lock
-        /// is dropped, or nullptr.
-        Evd* post_flushed(DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length, std::uint32_t operation)
-            REQUIRES(lock) {
-            const std::uint64_t id = slots.add(cookie.as_64, length, operation);
-            if (!flushed || !evd) return nullptr;
-            evd->flush(id);
-            return evd;
-        }
-    };
     Side requests;
     Side receives;
-    /// The device has done everything that was posted before the marker.
-    std::atomic<bool> requests_finished{false};
     /// An RMR could not be invalidated, which was to come before a bind; that comes back flushed.
     std::atomic<bool> invalidation_failed{false};
     /// How a write failed that a read was to confirm; that comes back flushed.
     std::atomic<ibv_wc_status> unconfirmed_status{IBV_WC_SUCCESS};
-    /// Of this connection's requests, those that the consumer has had back flushed.
-    std::atomic<DAT_COUNT> flushed_requests{0};
     /// DAT_EP_ATTR::request_completion_flags.
     std::atomic<unsigned> request_flags{0};
 
@@ -172,12 +121,12 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     struct Storage {
         std::uint32_t limit = 0;  ///< transfers that may be posted and not yet taken
         SlotRing::Storage slots;
-        memory::SideUses::Storage uses;
+        std::unique_ptr<SlotShadow::Storage> shadow;
     };
     struct Sides {
         Storage requests, receives;
     };
-    Storage storage(std::uint32_t limit) const;
+    static Storage storage(const Side& side, std::uint32_t limit);
     Sides storage_for(const DAT_EP_ATTR& wanted) const;
     void install_sides(const ibv_qp_cap& made, Sides& sides) REQUIRES(connection_lock);
     /// Destroying waits for the handlers of asynchronous events, and for the peer. @return false
@@ -187,29 +136,12 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
         REQUIRES(connection_lock) EXCLUDES(side.lock);
     void install_slots(Side& side, Evd* evd, Storage& storage, int segments, bool is_receive)
         REQUIRES(connection_lock) EXCLUDES(side.lock);
-    void retire(Side& side, Evd* evd, bool is_receive) EXCLUDES(side.lock);
-    void flush(Side& side, Evd* evd, bool is_receive) EXCLUDES(side.lock);
+    void retire(Side& side, Evd* evd) EXCLUDES(side.lock);
+    void flush(Side& side, Evd* evd) EXCLUDES(side.lock);
     verbs::QueuePair queue_pair_ GUARDED_BY(connection_lock);
     verbs::QueuePair old_queue_pair_ GUARDED_BY(connection_lock);  ///< dispose()
     std::uint32_t device_inline_ GUARDED_BY(connection_lock) = 0;
-
-  public:
-    /// With the registration broker; else nullptr.
-    const std::unique_ptr<memory::SideUses> request_uses;
-    const std::unique_ptr<memory::SideUses> receive_uses;
-    memory::SideUses* uses(bool receive) const {
-        return receive ? receive_uses.get() : request_uses.get();
-    }
 };
-
-/// A transfer whose completion the consumer has taken.
-struct FailedTransfer {
-    DAT_EP_HANDLE ep = nullptr;  ///< NULL: it has not failed, or was flushed
-    ibv_wc_status status = IBV_WC_SUCCESS;
-    std::uint32_t operation = 0;
-};
-/// Nothing happens where nothing has failed, or the EP has been freed meanwhile.
-void break_connection(const FailedTransfer& failed) EXCLUDES(connection_lock);
 
 /// Ends an EP with its connection, whatever its state. May wait for its peer. @return false when
 /// that is in the middle of a transfer: the EP stays, without a queue pair, and a later call ends

@@ -180,7 +180,7 @@ void EpConnection::request_end() {
 /// Nobody may be polling the EVD, so this does, at growing intervals.
 void EpConnection::finish_requests() {
     ep_.parts.request_evd->poll_for_marker();
-    if (ep_.requests_finished.load(std::memory_order_acquire)) return request_end();
+    if (ep_.requests.finished.load(std::memory_order_acquire)) return request_end();
     ep_.ia.manager->loop.arm(*this, Clock::now() + next_look_);
     next_look_ = std::min(2 * next_look_, kLongestLook);
 }
@@ -214,7 +214,7 @@ void EpConnection::forget() {
     cm_.reset();
     told_ = false;
     end_requested_ = false;
-    ep_.flushed_requests = 0;
+    ep_.requests.taken_flushed = 0;
     private_data_.fill(std::byte{0});
 }
 

@@ -80,7 +80,7 @@ bool is_fault_at_disconnect(const EpChange& end, const std::optional<DeviceFailu
 bool tell_end_of(Ep& ep) REQUIRES(connection_lock) {
     const EpChange& end = ep.state.history().latest();
     Evd* const requests = ep.parts.request_evd;
-    const DAT_COUNT flushed = requests ? requests->count_flushed(ep) : 0;
+    const DAT_COUNT flushed = requests ? requests->count_flushed(ep.requests) : 0;
     const auto failure = was_connected(end)
                              ? device_failure(ep.ia.provider.library.device, ep.queue_pair())
                              : std::nullopt;

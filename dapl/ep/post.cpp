@@ -10,9 +10,9 @@
 #include "dapl/ep/ep.hpp"
 #include "dapl/ep/post_limit.hpp"
 #include "dapl/ep/with_slot.hpp"
-#include "dapl/ep/work_request.hpp"
 #include "dapl/provider/entry.hpp"
 #include "dapl/provider/traced.hpp"
+#include "dapl/transfer/work_request.hpp"
 
 namespace dapl {
 namespace {
@@ -104,7 +104,7 @@ constexpr auto kSendFlags = [] {
 }
 
 /// Whether it can go to the device as it is: what nearly every transfer is.
-[[gnu::always_inline]] inline bool is_plain(Ep::Side& side, DAT_COUNT segments,
+[[gnu::always_inline]] inline bool is_plain(Side& side, DAT_COUNT segments,
                                             const DAT_LMR_TRIPLET* local) REQUIRES(side.lock) {
     return segments == 1 && local && local->segment_length <= side.max_message &&
            side.slots.has_room();
@@ -112,7 +112,7 @@ constexpr auto kSendFlags = [] {
 
 /// What all other transfers are asked, in the order in which the answers count. @return DAT_SUCCESS
 /// with the sum of the lengths and room for one.
-DAT_RETURN check_transfer(const Ep& ep, Ep::Side& side, DAT_COUNT segments,
+DAT_RETURN check_transfer(const Ep& ep, Side& side, DAT_COUNT segments,
                           const DAT_LMR_TRIPLET* local, DAT_SEG_LENGTH& length)
     REQUIRES(side.lock) {
     if (!side.queue_pair) return kNoQueuePair;
@@ -200,7 +200,7 @@ DAT_RETURN post_checked(Ep& ep, Request request, bool check_state) {
         if (!ep.requests.slots.stopped())
             return request.confirms ? submit_confirmed(ep, request, length)
                                     : submit(ep, request, length);
-        told = ep.requests.post_flushed(request.cookie, length, request.operation);
+        told = Evd::post_flushed(ep.requests, request.cookie, length, request.operation);
         ep.counters.posted(request.operation, length);
     }
     if (told) told->tell_flushed();
@@ -321,7 +321,7 @@ DAT_RETURN post_checked_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* loc
         if (ep.ud) operation = ep.receive_operation();
         if (!ep.receives.slots.stopped())
             return submit_receive(ep, segments, local, cookie, length, operation);
-        told = ep.receives.post_flushed(cookie, length, operation);
+        told = Evd::post_flushed(ep.receives, cookie, length, operation);
         ep.counters.posted(DAT_DTO_RECEIVE, length);
     }
     if (told) told->tell_flushed();

@@ -117,7 +117,7 @@ void report_limit_of_post(Ep& ep, std::uint32_t operation, DAT_COUNT segments,
     post.segments = segments;
     post.local = local;
     post.max_length = ep.ud ? ep.ia.datagram_size() : ep.ia.port_attributes.max_msg_sz;
-    Ep::Side& side = post.is_receive ? ep.receives : ep.requests;
+    Side& side = post.is_receive ? ep.receives : ep.requests;
     {
         support::SpinLockGuard lock(side.lock);
         post.max_dtos = static_cast<DAT_COUNT>(side.slots.limit());

@@ -7,10 +7,10 @@
 #include "dapl/ep/post.hpp"
 #include "dapl/ep/post_limit.hpp"
 #include "dapl/ep/with_slot.hpp"
-#include "dapl/ep/work_request.hpp"
 #include "dapl/memory/lmr.hpp"
 #include "dapl/memory/rmr.hpp"
 #include "dapl/provider/entry.hpp"
+#include "dapl/transfer/work_request.hpp"
 
 #include <dat2/dat_ib_extensions.h>
 

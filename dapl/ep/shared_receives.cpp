@@ -49,7 +49,7 @@ DAT_RETURN SharedReceives::set_watermarks(DAT_COUNT soft, DAT_COUNT hard) {
     if (hard < DAT_WATERMARK_INFINITE || above_hard) return bad_argument(3);
     ep_.parts.recv_evd->count_always();
     DAT_COUNT span;
-    const DAT_COUNT held = ep_.parts.recv_evd->count_receives(ep_, span);
+    const DAT_COUNT held = ep_.parts.recv_evd->count_receives(ep_.receives, span);
     if (held > limit_of(hard)) return kNoWatermark;
     soft_.store(limit_of(soft));
     hard_.store(limit_of(hard));
@@ -110,7 +110,7 @@ DAT_RETURN ep_recv_query(DAT_EP_HANDLE handle, DAT_COUNT* held, DAT_COUNT* span)
         const support::MutexLock lock(connection_lock);
         DAT_COUNT found_span = 0;
         const DAT_COUNT found =
-            ep->parts.recv_evd ? ep->parts.recv_evd->count_receives(*ep, found_span) : 0;
+            ep->parts.recv_evd ? ep->parts.recv_evd->count_receives(ep->receives, found_span) : 0;
         if (ep->shared) ep->shared->act_on_watermarks();
         if (held) *held = found;
         if (span) *span = found_span;

@@ -9,9 +9,9 @@
 #include "dapl/ep/ep.hpp"
 #include "dapl/ep/post.hpp"
 #include "dapl/ep/post_limit.hpp"
-#include "dapl/ep/work_request.hpp"
 #include "dapl/evd/evd.hpp"
 #include "dapl/evd/events.hpp"
+#include "dapl/transfer/work_request.hpp"
 
 namespace dapl {
 

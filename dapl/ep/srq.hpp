@@ -3,6 +3,8 @@
 /// Shared receive queue: a verbs SRQ with the cookies of what is posted on it.
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <atomic>
 
 #include "dapl/base/codes.hpp"
@@ -81,6 +83,9 @@ class Srq final : public Object<Srq>, public ListNode<Srq> {
     DAT_COUNT arm_at_ GUARDED_BY(lock_);
 };
 
+/// @return the SRQ of a completion of a shared receive that makes an event
+/// (dapl/evd/completion.hpp).
+Srq& shared_queue(const ibv_wc& completion);
 /// Ends it; its users are gone.
 void destroy_srq(Srq& srq);
 

@@ -13,7 +13,7 @@ inline constexpr DAT_RETURN kNoQueuePair = error(DAT_INVALID_STATE, DAT_INVALID_
 /// Fills the next slot, which is free, and hands the transfer to the device: post(queue pair,
 /// wr_id) is errno. @param operation DAT_DTOS or DAT_IB_DTOS.
 template <class Post>
-[[gnu::always_inline]] inline DAT_RETURN with_room(Ep::Side& side, DAT_DTO_COOKIE cookie,
+[[gnu::always_inline]] inline DAT_RETURN with_room(Side& side, DAT_DTO_COOKIE cookie,
                                                    DAT_SEG_LENGTH length, std::uint32_t operation,
                                                    const Post& post) REQUIRES(side.lock) {
     const int failed = post(side.queue_pair, side.slots.fill(cookie.as_64, length, operation));
@@ -25,7 +25,7 @@ template <class Post>
 
 /// The same where it is not known whether there is a free one.
 template <class Post>
-DAT_RETURN with_slot(Ep::Side& side, DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length,
+DAT_RETURN with_slot(Side& side, DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length,
                      std::uint32_t operation, const Post& post) REQUIRES(side.lock) {
     if (!side.slots.has_room()) return kOutOfMemory;
     return with_room(side, cookie, length, operation, post);

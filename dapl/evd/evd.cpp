@@ -8,15 +8,10 @@
 #include <bit>
 #include <cstring>
 
-#include "broker/completion.hpp"
-#include "broker/entry.hpp"
 #include "dapl/adapter/ia.hpp"
 #include "dapl/base/pool.hpp"
-#include "dapl/ep/ep.hpp"
-#include "dapl/ep/work_request.hpp"
 #include "dapl/evd/completion.hpp"
 #include "dapl/evd/events.hpp"
-#include "dapl/provider/entry.hpp"
 #include "dapl/provider/traced.hpp"
 
 namespace dapl {
@@ -146,18 +141,20 @@ void Evd::drain_device() {
     note_pending();
 }
 
+FailedTransfer Evd::take_completion(const ibv_wc& completion, DAT_EVENT& event) {
+    if (ia.decoration) [[unlikely]]
+        return ia.decoration->take_completion(completion, event);
+    return dapl::take_completion(ia, completion, event);
+}
+
 /// Something is pending. @return the EP whose transfer failed, for the caller to break when the
 /// lock is dropped.
-template <bool brokered>
 FailedTransfer Evd::take(DAT_EVENT& event) {
     FailedTransfer failed;
     if (ring_.count() > 0) {
         ring_.pop(event);
     } else {
-        if constexpr (brokered)
-            failed = memory::take_completion(ia, held_.oldest(), event);
-        else
-            failed = take_completion(ia, held_.oldest(), event);
+        failed = take_completion(held_.oldest(), event);
         held_.remove_oldest();
     }
     event.evd_handle = handle();
@@ -165,51 +162,14 @@ FailedTransfer Evd::take(DAT_EVENT& event) {
     return failed;
 }
 
-template FailedTransfer Evd::take<false>(DAT_EVENT& event);
-template FailedTransfer Evd::take<true>(DAT_EVENT& event);
-
-/// Only the two evd_dequeue() are made of it.
-template <bool brokered>
-[[gnu::always_inline]] inline DAT_RETURN Evd::dequeue(DAT_EVENT* event) {
-    // Without the lock: who polls for connection events does little else, and would as a rule be
-    // stopped with the lock held when the event thread, which needs it, is to run on its processor.
-    if (detours() == kNoQueue) [[unlikely]] {
-        counters.count(DCNT_EVD_DEQUEUE_NOT_FOUND);
-        return error(DAT_QUEUE_EMPTY);
-    }
-    if (lock_.try_lock()) [[likely]] {
-        support::SpinLockGuard lock(lock_, support::SpinLockGuard::kTaken);
-        if (detours() == 0) [[likely]] {
-            if (ibv_poll_cq(queue_.get(), 1, &polled_) <= 0) {
-                counters.count_alone(kDeviceEmpty);
-                return raw(DAT_QUEUE_EMPTY);
-            }
-            bool is_plain;
-            if constexpr (brokered)
-                is_plain = memory::take_plain_completion(eps_, last_eps_, polled_, *event);
-            else
-                is_plain = take_plain_completion(eps_, last_eps_, polled_, *event);
-            if (is_plain) [[likely]] {
-                event->evd_handle = handle();
-                counters.count_alone(kFoundOnDevice);
-                return DAT_SUCCESS;
-            }
-            keep_polled(handle());
-        }
-    }
-    return dequeue_slowly<brokered>(handle(), *event);
-}
-
-template <bool brokered>
 DAT_RETURN Evd::dequeue_slowly(DAT_EVD_HANDLE handle, DAT_EVENT& event) {
-    return object_of<Evd>(handle).dequeue_slowly<brokered>(event);
+    return object_of<Evd>(handle).dequeue_slowly(event);
 }
 
 void Evd::keep_polled(DAT_EVD_HANDLE handle) {
     object_of<Evd>(handle).keep_polled();
 }
 
-template <bool brokered>
 DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
     FailedTransfer failed;
     Ia& adapter = ia;  // the EVD may go when its lock is dropped
@@ -220,7 +180,7 @@ DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
         const bool found = pending() > 0;
         counters.count(found ? DCNT_EVD_DEQUEUE_FOUND : DCNT_EVD_DEQUEUE_NOT_FOUND);
         if (!found) return queue_ ? raw(DAT_QUEUE_EMPTY) : error(DAT_QUEUE_EMPTY);
-        failed = take<brokered>(event);
+        failed = take(event);
         arm_for_cno();
     }
     break_connection(failed);
@@ -250,18 +210,18 @@ DAT_COUNT Evd::count_receives(const Srq& srq) {
     drain_device();
     DAT_COUNT count = 0;
     held_.for_each([&](const ibv_wc& completion) {
-        if (shared_receiver(ia, completion) && &shared_queue(completion) == &srq) ++count;
+        if (shared_queue_of(ia, completion) == &srq) ++count;
     });
     return count;
 }
 
-DAT_COUNT Evd::count_receives(const Ep& ep, DAT_COUNT& span) {
+DAT_COUNT Evd::count_receives(const Side& receives, DAT_COUNT& span) {
     support::SpinLockGuard lock(lock_);
     drain_device();
     DAT_COUNT count = 0;
     std::uint32_t first = 0;
     std::int32_t oldest = 0, newest = 0;  // beside the first one found: orders wrap
-    held_.for_each_of(ep, true, [&](const ibv_wc& completion) {
+    held_.for_each_of(receives, [&](const ibv_wc& completion) {
         if (count++ == 0) first = post_order(completion);
         constexpr int kUnused = std::countl_zero(SlotRing::kSequenceMask);
         const auto beside =
@@ -273,11 +233,11 @@ DAT_COUNT Evd::count_receives(const Ep& ep, DAT_COUNT& span) {
     return count;
 }
 
-DAT_COUNT Evd::count_flushed(const Ep& ep) {
+DAT_COUNT Evd::count_flushed(const Side& requests) {
     support::SpinLockGuard lock(lock_);
     // The consumer takes them while the device flushes.
-    DAT_COUNT count = ep.flushed_requests.load(std::memory_order_relaxed);
-    held_.for_each_of(ep, false, [&](const ibv_wc& completion) {
+    DAT_COUNT count = requests.taken_flushed.load(std::memory_order_relaxed);
+    held_.for_each_of(requests, [&](const ibv_wc& completion) {
         if (completion.status == IBV_WC_WR_FLUSH_ERR) ++count;
     });
     return count;
@@ -312,42 +272,14 @@ Evd::Look Evd::look() const {
 }
 
 /// A look into an empty EVD leaves no trace: there would be nothing else.
-template <bool brokered>
-[[gnu::noinline, gnu::cold]] DAT_RETURN Evd::dequeue_traced(DAT_EVD_HANDLE handle,
-                                                            DAT_EVENT* event) {
+DAT_RETURN Evd::dequeue_traced(DAT_EVD_HANDLE handle, DAT_EVENT* event) {
     Evd* evd = from_called_handle<Evd>(handle);
     if (!evd) return error(DAT_INVALID_HANDLE);
     if (!event) return bad_argument(2);
     const std::uint64_t id = evd->id();  // the EVD may go meanwhile
-    const DAT_RETURN code = evd->dequeue_slowly<brokered>(*event);
+    const DAT_RETURN code = evd->dequeue_slowly(*event);
     if (code == DAT_SUCCESS) trace_taken(id, *event);
     return code;
 }
 
-namespace entry {
-
-DAT_RETURN evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT* event) {
-    if (support::data_path_traced()) [[unlikely]]
-        return Evd::dequeue_traced<false>(handle, event);
-    Evd* evd = from_called_handle<Evd>(handle);
-    if (!evd) return error(DAT_INVALID_HANDLE);
-    return event ? evd->dequeue<false>(event) : bad_argument(2);
-}
-
-}  // namespace entry
-
-namespace memory::entry {
-
-DAT_RETURN evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT* event) {
-    Evd* evd = from_called_handle<Evd>(handle);
-    if (!evd) return error(DAT_INVALID_HANDLE);
-    if (!event) return bad_argument(2);
-    Registrations& registrations = *evd->ia.registrations;  // the EVD may go meanwhile
-    const DAT_RETURN code = support::data_path_traced() ? Evd::dequeue_traced<true>(handle, event)
-                                                        : evd->dequeue<true>(event);
-    registrations.settle();
-    return code;
-}
-
-}  // namespace memory::entry
 }  // namespace dapl

@@ -17,13 +17,13 @@
 #include "dapl/evd/event_ring.hpp"
 #include "dapl/evd/held_completions.hpp"
 #include "dapl/evd/shared_channel.hpp"
+#include "dapl/transfer/side.hpp"
 #include "dapl/verbs/handles.hpp"
 #include "support/thread/mutex.hpp"
 
 namespace dapl {
 
 class Ep;
-struct FailedTransfer;
 class Ia;
 class Pool;
 class Srq;
@@ -53,15 +53,18 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     bool post_event(const DAT_EVENT& event) EXCLUDES(lock_);
     /// Turns the completions that wait here for one side of an EP into events that need the EP no
     /// more; what the device reports for it later is dropped.
-    void retire(Ep& ep, bool receives) EXCLUDES(lock_);
+    void retire(Side& side) EXCLUDES(lock_);
     /// The device flushes this side of an EP, whose slots are stopped: returns when the completion
     /// of the last transfer has come, or it is plain that there is none to come.
-    void await_flush(const Ep& ep, bool receives) EXCLUDES(lock_);
+    void await_flush(const Side& side) EXCLUDES(lock_);
     /// After that, with the lock of the side held: what the device has said nothing of is flushed
     /// here, and what it says later is dropped.
-    void end_flush(Ep& ep, bool receives) EXCLUDES(lock_);
-    /// One more, posted after that, comes back flushed.
-    void flush(std::uint64_t wr_id) EXCLUDES(lock_);
+    void end_flush(Side& side) EXCLUDES(lock_);
+    /// Posts to a side that is stopped and not full, to be flushed here: at once, or when the
+    /// device has flushed what came before. @return the EVD to tell_flushed() when the lock is
+    /// dropped, or nullptr.
+    static Evd* post_flushed(Side& side, DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length,
+                             std::uint32_t operation) REQUIRES(side.lock);
     /// For after each of the two, with the lock of the side dropped.
     void tell_flushed() EXCLUDES(lock_);
     /// Looks what the device has done, so that the EPs hear of their markers.
@@ -73,9 +76,9 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     DAT_COUNT count_receives(const Srq& srq) EXCLUDES(lock_);
     /// The same of an EP. @param span out: from the oldest to the newest of them, in the order in
     /// which they were posted.
-    DAT_COUNT count_receives(const Ep& ep, DAT_COUNT& span) EXCLUDES(lock_);
-    /// How many requests of the EP have come back flushed and are not taken.
-    DAT_COUNT count_flushed(const Ep& ep) EXCLUDES(lock_);
+    DAT_COUNT count_receives(const Side& receives, DAT_COUNT& span) EXCLUDES(lock_);
+    /// How many requests of an EP have come back flushed.
+    DAT_COUNT count_flushed(const Side& requests) EXCLUDES(lock_);
     /// For tests: see HeldCompletions::work().
     std::uint64_t work_on_completions() EXCLUDES(lock_);
     /// From now on each look at this EVD counts all that the device has: an EP with watermarks
@@ -84,15 +87,17 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     bool takes(unsigned streams) const { return (flags & streams) != 0; }
     ibv_cq* completion_queue() const { return queue_.get(); }
 
-    // For the entry functions. @tparam brokered of an adapter instance with the registration
-    // broker: a completion that becomes an event ends its uses, and gets its cookie back.
-    template <bool brokered>
-    DAT_RETURN dequeue(DAT_EVENT* event) EXCLUDES(lock_);
+    // For the entry functions.
+    /// In dequeue.hpp, for the functions that are made of it.
+    /// @param take_plain bool(const Pool& eps, LastEps&, const ibv_wc&, DAT_EVENT&): writes the
+    /// event of one of the completions that there are most of, all but evd_handle, and frees its
+    /// slot; false, and nothing is done, for all others.
+    template <class TakePlain>
+    DAT_RETURN dequeue(DAT_EVENT* event, const TakePlain& take_plain) EXCLUDES(lock_);
     /// Takes the handle itself: while the data path is traced it comes before all else.
-    template <bool brokered>
-    static DAT_RETURN dequeue_traced(DAT_EVD_HANDLE handle, DAT_EVENT* event);
+    [[gnu::noinline, gnu::cold]] static DAT_RETURN dequeue_traced(DAT_EVD_HANDLE handle,
+                                                                  DAT_EVENT* event);
     /// @param timeout microseconds. @param old_cancel_state for CancellationWindow. May unwind.
-    template <bool brokered>
     DAT_RETURN wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_state,
                     DAT_EVENT* event, DAT_COUNT* more) EXCLUDES(lock_);
     DAT_RETURN post_software_event(DAT_PVOID pointer) EXCLUDES(lock_);
@@ -154,23 +159,22 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
         set(kPending, count > 0);
     }
     void keep_polled() REQUIRES(lock_);
-    template <bool brokered>
     DAT_RETURN dequeue_slowly(DAT_EVENT& event) EXCLUDES(lock_);
     // Where dequeue() goes when it finds more to do; by the handle, which it has in a register.
     /// The lock is held.
     [[gnu::noinline, gnu::cold]] static void keep_polled(DAT_EVD_HANDLE handle)
         NO_THREAD_SAFETY_ANALYSIS;
-    template <bool brokered>
     [[gnu::noinline, gnu::cold]] static DAT_RETURN dequeue_slowly(DAT_EVD_HANDLE handle,
                                                                   DAT_EVENT& event);
-    bool retire_held(Ep& ep, bool receives) REQUIRES(lock_);
+    void flush(std::uint64_t wr_id) EXCLUDES(lock_);
+    bool retire_held(Side& side) REQUIRES(lock_);
     /// @return the first sequence of a stopped side of which the device has said nothing yet.
-    std::uint32_t first_unreported(const Ep& ep, bool receives) REQUIRES(lock_);
+    std::uint32_t first_unreported(const Side& side) REQUIRES(lock_);
     void hold_flushed(std::uint64_t wr_id) REQUIRES(lock_);
-    void hold_unreported(const Ep& ep, bool receives) REQUIRES(lock_);
+    void hold_unreported(const Side& side) REQUIRES(lock_);
     bool poll_device() REQUIRES(lock_);
     void drain_device() REQUIRES(lock_);
-    template <bool brokered>
+    FailedTransfer take_completion(const ibv_wc& completion, DAT_EVENT& event) REQUIRES(lock_);
     FailedTransfer take(DAT_EVENT& event) REQUIRES(lock_);
     bool arm() REQUIRES(lock_);
     void arm_for_cno() REQUIRES(lock_);
@@ -179,7 +183,6 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     bool grow_ring() EXCLUDES(lock_);
     bool push(const DAT_EVENT& event, Cno** triggered) EXCLUDES(lock_);
     Cno* pinned_cno() REQUIRES(lock_);
-    template <bool brokered>
     DAT_RETURN wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting& waiting,
                         DAT_EVENT* event, DAT_COUNT* more, FailedTransfer* failed) EXCLUDES(lock_);
     DAT_RETURN not_in_time(Woken woken) REQUIRES(lock_);

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "broker/entry.hpp"
-#include "broker/registrations.hpp"
 #include "dapl/adapter/ia.hpp"
 #include "dapl/adapter/refusal.hpp"
 #include "dapl/base/guard.hpp"
@@ -72,23 +70,6 @@ template <class Body>
 DAT_RETURN with_evd(DAT_EVD_HANDLE handle, const Body& body) {
     Evd* evd = from_handle<Evd>(handle);
     return evd ? body(*evd) : error(DAT_INVALID_HANDLE);
-}
-
-/// @tparam brokered as for Evd::wait().
-template <bool brokered>
-DAT_RETURN wait_on(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
-                   DAT_EVENT* event, DAT_COUNT* more) {
-    return uncancelled([=](int old_cancel_state) {
-        return with_evd(handle, [=](Evd& evd) {
-            if (!event) return bad_argument(4);
-            if (!more) return bad_argument(5);
-            const std::uint64_t id = evd.id();  // the EVD may be freed as soon as wait() is done
-            const DAT_RETURN code =
-                evd.wait<brokered>(timeout, threshold, old_cancel_state, event, more);
-            if (code == DAT_SUCCESS && support::data_path_traced()) trace_taken(id, *event);
-            return code;
-        });
-    });
 }
 
 }  // namespace
@@ -172,7 +153,16 @@ DAT_RETURN evd_disable(DAT_EVD_HANDLE handle) {
 
 DAT_RETURN evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                     DAT_EVENT* event, DAT_COUNT* more) {
-    return wait_on<false>(handle, timeout, threshold, event, more);
+    return uncancelled([=](int old_cancel_state) {
+        return with_evd(handle, [=](Evd& evd) {
+            if (!event) return bad_argument(4);
+            if (!more) return bad_argument(5);
+            const std::uint64_t id = evd.id();  // the EVD may be freed as soon as wait() is done
+            const DAT_RETURN code = evd.wait(timeout, threshold, old_cancel_state, event, more);
+            if (code == DAT_SUCCESS && support::data_path_traced()) trace_taken(id, *event);
+            return code;
+        });
+    });
 }
 
 DAT_RETURN evd_resize(DAT_EVD_HANDLE handle, DAT_COUNT length) {
@@ -204,13 +194,4 @@ DAT_RETURN evd_clear_unwaitable(DAT_EVD_HANDLE handle) {
 }
 
 }  // namespace entry
-
-namespace memory::entry {
-
-DAT_RETURN evd_wait(DAT_EVD_HANDLE handle, DAT_TIMEOUT timeout, DAT_COUNT threshold,
-                    DAT_EVENT* event, DAT_COUNT* more) {
-    return wait_on<true>(handle, timeout, threshold, event, more);
-}
-
-}  // namespace memory::entry
 }  // namespace dapl

@@ -7,13 +7,11 @@
 #include <chrono>
 #include <cstring>
 
-#include "broker/completion.hpp"
 #include "dapl/adapter/ia.hpp"
-#include "dapl/ep/ep.hpp"
-#include "dapl/ep/work_request.hpp"
 #include "dapl/evd/completion.hpp"
 #include "dapl/evd/evd.hpp"
 #include "dapl/evd/events.hpp"
+#include "dapl/transfer/work_request.hpp"
 
 namespace dapl {
 namespace {
@@ -26,24 +24,22 @@ constexpr timespec kPause{0, 50000};
 
 }  // namespace
 
-std::uint32_t Evd::first_unreported(const Ep& ep, bool receives) {
+std::uint32_t Evd::first_unreported(const Side& side) {
     drain_device();
-    const SlotRing& slots = ep.side(receives).slots;
-    if (!receives && ep.requests_finished.load(std::memory_order_relaxed))
-        return slots.stopped_at();
-    const ibv_wc* const newest = held_.newest_of(ep, receives);
-    if (!newest) return slots.first_sequence();
+    if (side.finished.load(std::memory_order_relaxed)) return side.slots.stopped_at();
+    const ibv_wc* const newest = held_.newest_of(side);
+    if (!newest) return side.slots.first_sequence();
     return (WorkRequestId(newest->wr_id).sequence + 1) & SlotRing::kSequenceMask;
 }
 
-void Evd::await_flush(const Ep& ep, bool receives) {
+void Evd::await_flush(const Side& side) {
     using Clock = std::chrono::steady_clock;
-    const std::uint32_t end = ep.side(receives).slots.stopped_at();
+    const std::uint32_t end = side.slots.stopped_at();
     std::uint32_t reported = end;
     for (Clock::time_point deadline; reported == end || Clock::now() < deadline;) {
         {
             support::SpinLockGuard lock(lock_);
-            const std::uint32_t now = first_unreported(ep, receives);
+            const std::uint32_t now = first_unreported(side);
             if (now == end) return;
             if (now != reported) deadline = Clock::now() + kPatience;
             reported = now;
@@ -65,9 +61,9 @@ void Evd::hold_flushed(std::uint64_t id) {
     note_pending();
 }
 
-void Evd::hold_unreported(const Ep& ep, bool receives) {
-    const SlotRing& slots = ep.side(receives).slots;
-    std::uint32_t sequence = first_unreported(ep, receives);
+void Evd::hold_unreported(const Side& side) {
+    const SlotRing& slots = side.slots;
+    std::uint32_t sequence = first_unreported(side);
     for (bool was_posted = true;; sequence = (sequence + 1) & SlotRing::kSequenceMask) {
         was_posted = was_posted && sequence != slots.stopped_at();
         if (sequence == slots.next_sequence()) return;
@@ -78,10 +74,10 @@ void Evd::hold_unreported(const Ep& ep, bool receives) {
     }
 }
 
-void Evd::end_flush(Ep& ep, bool receives) {
+void Evd::end_flush(Side& side) {
     support::SpinLockGuard lock(lock_);
-    hold_unreported(ep, receives);
-    ep.side(receives).work_request_base.store(Ep::Side::kNoWorkRequests, std::memory_order_release);
+    hold_unreported(side);
+    side.work_request_base.store(Side::kNoWorkRequests, std::memory_order_release);
 }
 
 void Evd::flush(std::uint64_t id) {
@@ -90,40 +86,45 @@ void Evd::flush(std::uint64_t id) {
     hold_flushed(id);
 }
 
+Evd* Evd::post_flushed(Side& side, DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length,
+                       std::uint32_t operation) {
+    const std::uint64_t id = side.slots.add(cookie.as_64, length, operation);
+    if (!side.flushed || !side.evd) return nullptr;
+    side.evd->flush(id);
+    return side.evd;
+}
+
 void Evd::tell_flushed() {
     if (lost_flush_.exchange(false)) post_async_event(ia, DAT_ASYNC_ERROR_EVD_OVERFLOW, handle());
     announced(nullptr);
 }
 
 /// @return whether the ring had room for all.
-bool Evd::retire_held(Ep& ep, bool receives) {
+bool Evd::retire_held(Side& side) {
     EventRing* const ring = &ring_;
-    const bool all = held_.remove_of(ep, receives, [this, ring](const ibv_wc& completion) {
-        if (ring->full()) return false;
-        DAT_EVENT event;
-        std::memset(&event, 0, sizeof event);
-        if (ia.registrations)
-            memory::take_completion(ia, completion, event);
-        else
-            take_completion(ia, completion, event);
-        ring->push(event);
-        return true;
-    });
+    const bool all =
+        held_.remove_of(side, [this, ring](const ibv_wc& completion) NO_THREAD_SAFETY_ANALYSIS {
+            if (ring->full()) return false;
+            DAT_EVENT event;
+            std::memset(&event, 0, sizeof event);
+            take_completion(completion, event);
+            ring->push(event);
+            return true;
+        });
     note_pending();
     return all;
 }
 
-void Evd::retire(Ep& ep, bool receives) {
+void Evd::retire(Side& side) {
     for (;;) {
         const bool room = grow_ring();
         support::SpinLockGuard lock(lock_);
         drain_device();
-        if (!retire_held(ep, receives) && room) continue;
+        if (!retire_held(side) && room) continue;
         // What finds no room is lost.
-        held_.remove_of(ep, receives, [](const ibv_wc&) { return true; });
+        held_.remove_of(side, [](const ibv_wc&) { return true; });
         note_pending();
-        ep.side(receives).work_request_base.store(Ep::Side::kNoWorkRequests,
-                                                  std::memory_order_release);
+        side.work_request_base.store(Side::kNoWorkRequests, std::memory_order_release);
         return;
     }
 }

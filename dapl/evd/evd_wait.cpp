@@ -9,11 +9,10 @@
 
 #include <cerrno>
 
-#include "broker/registrations.hpp"
 #include "dapl/adapter/ia.hpp"
 #include "dapl/adapter/refusal.hpp"
 #include "dapl/base/guard.hpp"
-#include "dapl/ep/ep.hpp"
+#include "dapl/evd/completion.hpp"
 #include "dapl/evd/evd.hpp"
 
 namespace dapl {
@@ -109,7 +108,6 @@ void Evd::arm_for_cno() {
     if (held_.make_room() != 0) arm();
 }
 
-template <bool brokered>
 DAT_RETURN Evd::wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_state,
                      DAT_EVENT* event, DAT_COUNT* more) {
     {
@@ -122,15 +120,13 @@ DAT_RETURN Evd::wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_st
     // Until it ends nobody can free the EVD, or close the IA, that the rest works with.
     Waiting waiting(*this, old_cancel_state);
     FailedTransfer failed;
-    const DAT_RETURN code =
-        wait_for<brokered>(threshold, Deadline(timeout), waiting, event, more, &failed);
+    const DAT_RETURN code = wait_for(threshold, Deadline(timeout), waiting, event, more, &failed);
     break_connection(failed);
     tell_watermarks(ia);
-    if constexpr (brokered) ia.registrations->settle();
+    if (ia.decoration) ia.decoration->settle();
     return code;
 }
 
-template <bool brokered>
 DAT_RETURN Evd::wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting& waiting,
                          DAT_EVENT* event, DAT_COUNT* more, FailedTransfer* failed) {
     Woken woken = deadline.at_once() ? Woken::kByTimeout : Woken::kByEvent;
@@ -139,7 +135,7 @@ DAT_RETURN Evd::wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting&
             support::SpinLockGuard lock(lock_);
             if (has(kDead) || shut_down_ || !waitable_) return error(DAT_INVALID_STATE);
             if (reaches(threshold) || (woken == Woken::kByEvent && arm() && reaches(threshold))) {
-                *failed = take<brokered>(*event);
+                *failed = take(*event);
                 *more = pending();
                 return DAT_SUCCESS;
             }
@@ -160,9 +156,6 @@ DAT_RETURN Evd::wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting&
             return refused_by_system(errno, "a waiting thread").value().code;
     }
 }
-
-template DAT_RETURN Evd::wait<false>(DAT_TIMEOUT, DAT_COUNT, int, DAT_EVENT*, DAT_COUNT*);
-template DAT_RETURN Evd::wait<true>(DAT_TIMEOUT, DAT_COUNT, int, DAT_EVENT*, DAT_COUNT*);
 
 /// @return DAT_SUCCESS for a signal after which the wait goes on.
 DAT_RETURN Evd::not_in_time(Woken woken) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "dapl/ep/ep.hpp"
 #include "dapl/evd/completion.hpp"
 
 namespace dapl {
@@ -73,13 +72,13 @@ void HeldCompletions::extend_index() {
     indexed_ = end_;
 }
 
-HeldChain& HeldCompletions::chain_of(const Ep& ep, bool receives) {
+HeldChain& HeldCompletions::chain_of(const Side& side) {
     extend_index();
-    return ep.side(receives).held;
+    return side.held;
 }
 
-const ibv_wc* HeldCompletions::newest_of(const Ep& ep, bool receives) {
-    const HeldChain& chain = chain_of(ep, receives);
+const ibv_wc* HeldCompletions::newest_of(const Side& side) {
+    const HeldChain& chain = chain_of(side);
     return is_known(chain) && chain.last >= first_ ? &entries_[chain.last] : nullptr;
 }
 

@@ -10,17 +10,11 @@
 #include <cstdint>
 #include <memory>
 
+#include "dapl/transfer/side.hpp"
+
 namespace dapl {
 
-class Ep;
 class Ia;
-
-/// In each side of an EP: its completions in the index. All-zero: none are known.
-struct HeldChain {
-    std::uint32_t index = 0;  ///< which index it belongs to; 0 is none
-    int first = 0;
-    int last = 0;
-};
 
 class HeldCompletions {
   public:
@@ -52,8 +46,8 @@ class HeldCompletions {
 
     /// The same for those of one side of an EP.
     template <class Visit>
-    void for_each_of(const Ep& ep, bool receives, const Visit& visit) {
-        const HeldChain chain = chain_of(ep, receives);
+    void for_each_of(const Side& side, const Visit& visit) {
+        const HeldChain chain = chain_of(side);
         if (!is_known(chain)) return;
         for (int i = chain.first;; i = next(i)) {
             if (i >= first_) visit(entries_[i]);
@@ -63,8 +57,8 @@ class HeldCompletions {
     /// Removes those of one side of an EP, oldest first, for which visit(completion) returns true,
     /// until it returns false. @return whether none are left.
     template <class Visit>
-    bool remove_of(Ep& ep, bool receives, const Visit& visit) {
-        HeldChain& chain = chain_of(ep, receives);
+    bool remove_of(Side& side, const Visit& visit) {
+        HeldChain& chain = chain_of(side);
         while (is_known(chain)) {
             const int i = chain.first;
             if (i >= first_ && !visit(entries_[i])) return false;
@@ -76,7 +70,7 @@ class HeldCompletions {
         return true;
     }
     /// @return the newest of one side of an EP, or nullptr.
-    const ibv_wc* newest_of(const Ep& ep, bool receives);
+    const ibv_wc* newest_of(const Side& side);
     /// Entries that were moved or brought into the index since it was made.
     std::uint64_t work() const { return work_; }
 
@@ -92,7 +86,7 @@ class HeldCompletions {
     void close_gaps();
     void forget_index();
     void extend_index();
-    HeldChain& chain_of(const Ep& ep, bool receives);
+    HeldChain& chain_of(const Side& side);
 
     /// A marker's; those of markers are never held.
     static constexpr std::uint64_t kRemoved = ~(std::uint64_t{1} << 23);

@@ -81,9 +81,10 @@ void add_proposed_names(NamedAttributes& list, bool immediate_data, bool atomics
 
 /// Of dat_reg_extensions.h.
 void add_registrations(NamedAttributes& list, const Ia& ia) {
-    if (!ia.is_brokered()) return list.add(DAT_REG_ATTR, truth(false));
+    const memory::Mode mode = memory::mode_of(ia.provider.info.ia_name);
+    if (mode == memory::Mode::kOff) return list.add(DAT_REG_ATTR, truth(false));
     list.add(DAT_REG_ATTR, fmt::format("{}", DAT_REG_EXTENSION_VERSION));
-    list.add(DAT_REG_ATTR_MODE, memory::name_of(memory::mode_of(ia.provider.info.ia_name)));
+    list.add(DAT_REG_ATTR_MODE, memory::name_of(mode));
     list.add(DAT_REG_ATTR_WAIT, truth(true));
     list.add(DAT_REG_ATTR_UPCALLS, truth(true));
     list.add(DAT_REG_ATTR_ENFORCED, truth(ia.provider.library.device.end_registration != nullptr));

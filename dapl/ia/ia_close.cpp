@@ -143,7 +143,7 @@ DAT_RETURN close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags) {
 /// Users go before what they use: those who bring requests, the requests, connections, then
 /// memory, then events.
 bool end_transfers(Ia& ia) {
-    if (ia.registrations) ia.registrations->close();
+    if (memory::Registrations* shared = memory::registrations_of(ia)) shared->close();
     close_service_points(ia);
     close_requests(ia);
     return end_all(ia, &Ia::eps, connection_lock, destroy_ep) &&
@@ -152,14 +152,14 @@ bool end_transfers(Ia& ia) {
 
 void tear_down(Ia& ia, ProcessState& process) {
     end_all(ia, &Ia::srqs, ia.mutex, always(destroy_srq));
-    if (ia.registrations) ia.registrations->release_all();
+    if (memory::Registrations* shared = memory::registrations_of(ia)) shared->release_all();
     end_all(ia, &Ia::pzs, ia.mutex, always(end_pz));
     DeviceEvents::leave(ia, process);
     set_async_evd(ia, nullptr);
     withdraw_async_evds(ia, process);
     end_all(ia, &Ia::evds, ia.mutex, always(destroy_evd));
     end_all(ia, &Ia::cnos, ia.mutex, always(destroy_cno));
-    if (ia.registrations) memory::Client::leave(ia, process);
+    if (memory::registrations_of(ia)) memory::Client::leave(ia, process);
     for (Ia** link = &process.first_ia; *link; link = &(*link)->next) {
         if (*link != &ia) continue;
         *link = ia.next;

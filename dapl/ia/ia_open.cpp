@@ -83,7 +83,7 @@ DAT_RETURN open_adapter(const Provider& provider, DAT_COUNT async_length, Evd* s
         return from_errno(failed);
     start_service(process);
     const memory::Mode mode = memory::mode_of(provider.info.ia_name);
-    const Provider& serving = mode == memory::Mode::kOff ? provider : *provider.brokered;
+    const Provider& serving = mode == memory::Mode::kOff ? provider : *provider.sharing;
     Ia* ia = make<Ia>(&serving.table, serving, std::move(*manager), *process.service,
                       *process.agents, device, port);
     const DAT_RETURN code = or_out_of_memory([&]() NO_THREAD_SAFETY_ANALYSIS {

@@ -17,16 +17,16 @@ struct Provider {
     Library library;
     char parameters[DAT_NAME_MAX_LENGTH];  ///< ia_params of dat.conf, e.g. "eth0 0"
     support::ApiProfile profile;           ///< the table's and the attributes'
-    /// The same name with the table of adapter instances that are opened with the registration
-    /// broker; nullptr: it is that.
-    const Provider* brokered;
+    /// The same name for adapter instances that share registrations; nullptr: it is that.
+    const Provider* sharing;
 };
 
 inline const Provider& provider_of(const DAT_PROVIDER* table) {
     return *reinterpret_cast<const Provider*>(table);
 }
 
-/// @return the registered provider with this IA name, or nullptr. Thread safe.
+/// @return the registered provider with this IA name, or nullptr. Thread safe. Defined in
+/// dapl/ia/start_provider.cpp, above all decorators.
 const Provider* find_provider(const char* name);
 
 }  // namespace dapl

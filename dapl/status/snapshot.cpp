@@ -41,7 +41,7 @@ std::uint64_t for_each(const List<T>& list, const Each& each) {
     return count;
 }
 
-SideStatus look_at(const Ep::Side& side, DAT_COUNT limit, const Evd* evd) {
+SideStatus look_at(const Side& side, DAT_COUNT limit, const Evd* evd) {
     SideStatus found;
     found.work = side.slots.look();
     found.limit = static_cast<std::uint32_t>(limit);

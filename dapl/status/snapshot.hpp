@@ -15,7 +15,7 @@
 #include "dapl/base/counters.hpp"
 #include "dapl/base/dat.hpp"
 #include "dapl/ep/ep_history.hpp"
-#include "dapl/ep/slot_ring.hpp"
+#include "dapl/transfer/slot_ring.hpp"
 
 namespace dapl {
 struct ProcessState;

@@ -18,7 +18,17 @@ setup() {
 
 # usage: cached PROGRAM ARGUMENTS... - with a time limit: a deadlock is for ever.
 cached() {
-    REGISTRATION_CACHE=$counts LD_PRELOAD=$cache${preload:+:$preload} timeout "$(scaled 120)" "$@"
+    timeout "$(scaled 120)" env "REGISTRATION_CACHE=$counts" "LD_PRELOAD=$cache${preload:+:$preload}" "$@"
+}
+
+# usage: cached_test NAME - a test program of the API. What hangs shows its stacks.
+cached_test() {
+    "$TOP_SRCDIR/test/support/watch" env "REGISTRATION_CACHE=$counts" "LD_PRELOAD=$cache" "test/api/$1_test" >"$BATS_TEST_TMPDIR/log" 2>&1 &&
+        ! grep -q '^not ok' "$BATS_TEST_TMPDIR/log" || {
+        echo "$1:"
+        grep -vE '^ok|^# (test|took) ' "$BATS_TEST_TMPDIR/log"
+        return 1
+    }
 }
 
 expect_work() {
@@ -29,22 +39,14 @@ expect_work() {
     local program
     for program in addresses broken cno completion_flags connection connection_codes delayed_ack disconnect endpoint evd \
         extension rmr scm service_points srq threads transfer ud; do
-        cached "test/api/${program}_test" >"$BATS_TEST_TMPDIR/log" 2>&1 || {
-            echo "$program: status $?"
-            grep -v '^ok' "$BATS_TEST_TMPDIR/log"
-            return 1
-        }
+        cached_test $program || return 1
     done
     expect_work
 }
 
 @test "a program with a registration cache transfers by the agent, and is woken, and ends" {
     for program in transfer wake_up; do
-        SOFTVERBS_COPY=agent cached "test/api/${program}_test" >"$BATS_TEST_TMPDIR/log" 2>&1 || {
-            echo "$program: status $?"
-            grep -v '^ok' "$BATS_TEST_TMPDIR/log"
-            return 1
-        }
+        SOFTVERBS_COPY=agent cached_test $program || return 1
     done
     expect_work
 }

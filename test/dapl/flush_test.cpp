@@ -3,7 +3,7 @@
 /// Each transfer that was posted has one event when its queue pair ends, whatever the device says.
 #include <atomic>
 
-#include "dapl/ep/slot_ring.hpp"
+#include "dapl/transfer/slot_ring.hpp"
 #include "test/dapl/core_fixture.hpp"
 #include "test/support/process.hpp"
 

@@ -138,7 +138,7 @@ TEST_F(RmrBinds, AnInvalidationThatIsFlushedIsNoEventAndFinishesNothingElse) {
     ASSERT_EQ(bind(rmr), DAT_SUCCESS);
     fake::finish_request(qp(), IBV_WC_WR_FLUSH_ERR);
     EXPECT_TRUE(empty(request_evd));
-    EXPECT_FALSE(dapl::from_handle<dapl::Ep>(ep)->requests_finished);
+    EXPECT_FALSE(dapl::from_handle<dapl::Ep>(ep)->requests.finished);
     fake::finish_request(qp(), IBV_WC_WR_FLUSH_ERR);
     EXPECT_EQ(next_bind().status, DAT_DTO_ERR_FLUSHED);
     EXPECT_TRUE(empty(connect_evd));

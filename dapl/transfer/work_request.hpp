@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "dapl/ep/slot_ring.hpp"
+#include "dapl/transfer/slot_ring.hpp"
 
 namespace dapl {
 
@@ -46,7 +46,7 @@ struct WorkRequestId {
           sequence(static_cast<std::uint32_t>(id) & SlotRing::kSequenceMask) {}
 
     std::uint32_t index;
-    std::uint64_t side_base;  ///< Ep::Side::work_request_base
+    std::uint64_t side_base;  ///< Side::work_request_base
     bool marker;
     bool shared;
     bool receive;

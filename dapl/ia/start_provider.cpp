@@ -3,10 +3,9 @@
 /// What a provider library exports: libdat2 calls it when it loads the library for an IA name
 /// (dat_provider_init, which each library has for itself, calls start_provider) and when the name's
 /// last adapter instance is closed.
-#include "dapl/provider/provider.hpp"
-
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <new>
 
 #include "broker/entry.hpp"
@@ -14,6 +13,8 @@
 #include "dapl/base/process_state.hpp"
 #include "dapl/provider/aix_profile.hpp"
 #include "dapl/provider/entry.hpp"
+#include "dapl/provider/library.hpp"
+#include "dapl/provider/provider.hpp"
 #include "support/log/log.hpp"
 #include "support/thread/mutex.hpp"
 
@@ -27,7 +28,7 @@ constexpr int kMostNames = 64;
 /// knows what its parent had registered, and starts with a free lock.
 struct Entry {
     Provider provider;
-    Provider brokered;
+    Provider sharing;
     bool registered;
 };
 Entry entries[kMostNames];
@@ -49,6 +50,17 @@ Entry* free_entry() {
     return nullptr;
 }
 
+using Decorator = void (*)(DAT_PROVIDER& table);
+
+/// The table from the inside out: the core's functions with their trace points, those of decorators
+/// around them, and what the profile leaves of all.
+void decorate(Provider& provider, std::initializer_list<Decorator> decorators) {
+    provider.table = kProviderTable;
+    for (const Decorator decorator : decorators) decorator(provider.table);
+    if (provider.profile == support::ApiProfile::kAix) limit_to_aix(provider.table);
+    provider.table.device_name = provider.info.ia_name;
+}
+
 /// @return nullptr when there are too many names.
 const Provider* enter(const Library& library, const DAT_PROVIDER_INFO& info,
                       const char* parameters) {
@@ -63,16 +75,12 @@ const Provider* enter(const Library& library, const DAT_PROVIDER_INFO& info,
     provider.info.ia_name[DAT_NAME_MAX_LENGTH - 1] = '\0';
     std::snprintf(provider.parameters, sizeof provider.parameters, "%s",
                   parameters ? parameters : "");
-    provider.table = kProviderTable;
     provider.profile = profile;
-    if (profile == support::ApiProfile::kAix) limit_to_aix(provider.table);
-    provider.table.device_name = provider.info.ia_name;
-    provider.brokered = &entry->brokered;
-    entry->brokered = provider;
-    entry->brokered.brokered = nullptr;
-    memory::decorate(entry->brokered.table);
-    if (profile == support::ApiProfile::kAix) limit_to_aix(entry->brokered.table);
-    entry->brokered.table.device_name = entry->brokered.info.ia_name;
+    provider.sharing = nullptr;
+    entry->sharing = provider;
+    decorate(provider, {});
+    decorate(entry->sharing, {memory::decorate});
+    provider.sharing = &entry->sharing;
     entry->registered = true;
     return &provider;
 }

@@ -13,8 +13,8 @@
 #include "dapl/ep/ep.hpp"
 #include "dapl/ep/ep_numbers.hpp"
 #include "dapl/ep/srq.hpp"
-#include "dapl/ep/work_request.hpp"
 #include "dapl/memory/rmr.hpp"
+#include "dapl/transfer/work_request.hpp"
 
 namespace dapl {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 Ep* current_ep(const WorkRequestId& id) {
     Ep* ep = pool_of(Kind::kEp).at<Ep>(id.index);
     if (!ep) return nullptr;
-    const Ep::Side& side = ep->side(id.receive);
+    const Side& side = ep->side(id.receive);
     return side.work_request_base.load(std::memory_order_acquire) == id.side_base ? ep : nullptr;
 }
 
@@ -41,7 +41,7 @@ void take_marker(const WorkRequestId& id, const ibv_wc& completion) {
             if (failed) ep->unconfirmed_status.store(completion.status, std::memory_order_relaxed);
             return;
         default:
-            ep->requests_finished.store(true, std::memory_order_release);
+            ep->requests.finished.store(true, std::memory_order_release);
     }
 }
 
@@ -181,6 +181,12 @@ ibv_wc_status final_status(Ep& ep, const ibv_wc& completion, const Taken& slot) 
     return write == IBV_WC_SUCCESS ? completion.status : write;
 }
 
+/// @return the EP of a current completion of a shared receive; nullptr for all others.
+Ep* shared_receiver(const Ia& ia, const ibv_wc& completion) {
+    const bool shared = WorkRequestId(completion.wr_id).shared;
+    return shared ? ia.ep_numbers->find(completion.qp_num) : nullptr;
+}
+
 Ep& ep_of(const Ia& ia, const ibv_wc& completion, const WorkRequestId& id) {
     Ep* const ep =
         id.shared ? ia.ep_numbers->find(completion.qp_num) : pool_of(Kind::kEp).at<Ep>(id.index);
@@ -190,13 +196,12 @@ Ep& ep_of(const Ia& ia, const ibv_wc& completion, const WorkRequestId& id) {
 
 }  // namespace
 
-Ep* shared_receiver(const Ia& ia, const ibv_wc& completion) {
-    const bool shared = WorkRequestId(completion.wr_id).shared;
-    return shared ? ia.ep_numbers->find(completion.qp_num) : nullptr;
-}
-
 Srq& shared_queue(const ibv_wc& completion) {
     return *pool_of(Kind::kSrq).at<Srq>(WorkRequestId(completion.wr_id).index);
+}
+
+const Srq* shared_queue_of(const Ia& ia, const ibv_wc& completion) {
+    return shared_receiver(ia, completion) ? &shared_queue(completion) : nullptr;
 }
 
 std::uint32_t post_order(const ibv_wc& completion) {
@@ -219,7 +224,7 @@ bool makes_event(const Ia& ia, const ibv_wc& completion) {
     return receiver != nullptr;
 }
 
-Ep::Side& side_of(const Ia& ia, const ibv_wc& completion) {
+Side& side_of(const Ia& ia, const ibv_wc& completion) {
     const WorkRequestId id(completion.wr_id);
     Ep& ep = ep_of(ia, completion, id);
     return ep.side(id.receive);
@@ -231,7 +236,7 @@ FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT
     const Taken slot = id.shared ? take_shared_slot(ep, completion)
                                  : take_slot(ep.side(id.receive).slots, id.sequence);
     if (!id.receive && completion.status == IBV_WC_WR_FLUSH_ERR)
-        ep.flushed_requests.fetch_add(1, std::memory_order_relaxed);
+        ep.requests.taken_flushed.fetch_add(1, std::memory_order_relaxed);
     if (!id.receive && (slot.operation & Slot::kOperationMask) == DAT_DTO_BIND_MW) {
         if (!write_bind_event(ep, completion, slot, event)) return {};
         return {ep.handle(), completion.status, DAT_DTO_BIND_MW};

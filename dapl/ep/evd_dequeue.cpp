@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// dat_evd_dequeue: here, as an EVD alone does not know what a completion of an EP comes to.
+#include "dapl/evd/dequeue.hpp"
+
+#include "dapl/ep/plain_completion.hpp"
+#include "dapl/provider/entry.hpp"
+#include "support/trace/trace_slots.hpp"
+
+namespace dapl::entry {
+
+DAT_RETURN evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT* event) {
+    if (support::data_path_traced()) [[unlikely]]
+        return Evd::dequeue_traced(handle, event);
+    Evd* evd = from_called_handle<Evd>(handle);
+    if (!evd) return error(DAT_INVALID_HANDLE);
+    return event ? evd->dequeue(event, take_plain_completion) : bad_argument(2);
+}
+
+}  // namespace dapl::entry

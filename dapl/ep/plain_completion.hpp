@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The completions that there are most of: sends, writes, reads and receives that went well, of an
+/// EP without an SRQ, with nothing to tell anybody. makes_event() and take_completion() in one,
+/// with the EVD's lock held.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+
+#include "dapl/base/dat.hpp"
+#include "dapl/base/pool.hpp"
+#include "dapl/ep/ep.hpp"
+#include "dapl/evd/evd.hpp"
+#include "dapl/transfer/work_request.hpp"
+
+namespace dapl {
+
+/// @return whether a wr_id is an ordinary one of the queue pair that this side of an EP, live or
+/// not, has now; else it is special, another EP's, or of an earlier queue pair.
+[[gnu::always_inline]] inline bool is_current(const Side& side, std::uint64_t id) {
+    return (id ^ side.work_request_base.load(std::memory_order_acquire)) <= SlotRing::kSequenceMask;
+}
+
+/// @param last the EP found last, or nullptr; becomes the one that the wr_id names. @return that,
+/// or nullptr when the wr_id is not of the queue pair that it has now.
+[[gnu::always_inline]] inline Ep* find_current(const Pool& eps, bool receive, std::uint64_t id,
+                                               Ep*& last) {
+    Ep* ep = last;
+    if (ep && is_current(ep->side(receive), id)) [[likely]]
+        return ep;
+    ep = eps.at<Ep>(static_cast<std::uint32_t>(id >> WorkRequestId::kIndexShift));
+    last = ep;
+    return ep && is_current(ep->side(receive), id) ? ep : nullptr;
+}
+
+/// Writes all but evd_handle.
+[[gnu::always_inline]] inline void write_plain_event(const Ep& ep, DAT_UINT64 cookie,
+                                                     std::uint32_t operation, DAT_SEG_LENGTH length,
+                                                     DAT_EVENT& event) {
+    DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;
+    event.event_number = DAT_DTO_COMPLETION_EVENT;
+    dto.ep_handle = ep.handle();
+    dto.user_cookie.as_64 = cookie;
+    dto.status = DAT_DTO_SUCCESS;
+    dto.transfered_length = length;
+    dto.operation = static_cast<DAT_DTOS>(operation);
+    dto.rmr_context = 0;
+}
+
+[[gnu::always_inline]] inline bool take_plain_request(const Pool& eps, Ep*& last,
+                                                      const ibv_wc& completion, DAT_EVENT& event) {
+    const std::uint64_t id = completion.wr_id;
+    Ep* ep = find_current(eps, false, id, last);
+    if (!ep) return false;
+    const Slot& slot = ep->requests.slots.at(id);
+    const std::uint32_t operation = slot.operation.load(std::memory_order_acquire);
+    if (operation > DAT_DTO_RDMA_READ) return false;
+    write_plain_event(*ep, slot.cookie, operation, slot.length, event);
+    ep->requests.slots.release(id);
+    return true;
+}
+
+[[gnu::always_inline]] inline bool take_plain_receive(const Pool& eps, Ep*& last,
+                                                      const ibv_wc& completion, DAT_EVENT& event) {
+    if (completion.opcode != IBV_WC_RECV || completion.wc_flags != 0) return false;
+    const std::uint64_t id = completion.wr_id;
+    Ep* ep = find_current(eps, true, id, last);
+    if (!ep) return false;
+    const Slot& slot = ep->receives.slots.at(id);
+    if (slot.operation.load(std::memory_order_acquire) != DAT_DTO_RECEIVE) [[unlikely]]
+        return false;
+    write_plain_event(*ep, slot.cookie, DAT_DTO_RECEIVE, completion.byte_len, event);
+    ep->counters.received(DCNT_EP_RECV, completion.byte_len);
+    ep->receives.slots.release(id);
+    return true;
+}
+
+/// @param eps the pool of the EPs. @return false, and nothing is done, for all others.
+[[gnu::always_inline]] inline bool take_plain_completion(const Pool& eps, LastEps& last,
+                                                         const ibv_wc& completion,
+                                                         DAT_EVENT& event) {
+    if (completion.status != IBV_WC_SUCCESS) return false;
+    return completion.wr_id & WorkRequestId::kReceive
+               ? take_plain_receive(eps, last.receiver, completion, event)
+               : take_plain_request(eps, last.requester, completion, event);
+}
+
+}  // namespace dapl
