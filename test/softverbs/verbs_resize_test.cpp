@@ -7,6 +7,27 @@
 #include <thread>
 
 #include "test/softverbs/verbs_pair.hpp"
+#include "test/support/registration_cache.hpp"
+
+#if defined(HAS_REGISTRATION_CACHE)
+#include "test/support/malloc_hooks.hpp"
+
+namespace {
+thread_local bool is_polling;
+thread_local int allocator_calls;
+void count_call() {
+    if (is_polling) ++allocator_calls;
+}
+}  // namespace
+
+void test::hooks::before_allocation() {
+    count_call();
+}
+void test::hooks::before_free() {
+    count_call();
+}
+void test::hooks::before_end() {}
+#endif
 
 namespace test {
 namespace {
@@ -125,6 +146,32 @@ TEST_P(VerbsResize, WaitingCompletionsSurviveAndTooSmallASizeIsRefused) {
     }
     EXPECT_TRUE(host.is_empty());
     EXPECT_EQ(child.wait(), 0);
+}
+
+/// A program with a registration cache deregisters memory in free(), which waits for those who
+/// poll.
+TEST_P(VerbsResize, NothingIsAllocatedOrFreedWhileAResizedQueueIsPolled) {
+#if defined(HAS_REGISTRATION_CACHE)
+    Child child([](Channel& channel) { send_on_request(channel, 8); });
+    Options options;
+    options.cq_entries = 32;
+    Host host(options);
+    Qp qp(host);
+    for (std::uint64_t i = 0; i < 8; ++i) qp.post_receive(i, {host.sge(i * 8, 8)});
+    qp.connect(child.channel());
+    for (int i = 0; i < 8; ++i) ask_for_message(child.channel());
+    ASSERT_EQ(ibv_resize_cq(host.cq, 128), 0);
+    ibv_wc completions[16];
+    allocator_calls = 0;
+    is_polling = true;
+    const int polled = ibv_poll_cq(host.cq, 16, completions);
+    is_polling = false;
+    EXPECT_EQ(polled, 8);
+    EXPECT_EQ(allocator_calls, 0);
+    EXPECT_EQ(child.wait(), 0);
+#else
+    GTEST_SKIP() << "malloc() is the sanitizer's";
+#endif
 }
 
 TEST_P(VerbsResize, AQueuePairsCompletionsAreTakenOutOfAResizedQueueWhenItGoes) {

@@ -87,6 +87,8 @@ int CompletionQueue::take_receives(int count, ibv_wc* wc) {
     return found;
 }
 
+/// One that is empty stays until the next resize, or the queue's end: a registration cache may
+/// deregister memory in free(), which takes lock_.
 [[gnu::noinline]] int CompletionQueue::take_backlog(int count, ibv_wc* wc) {
     int found = 0;
     while (found < count && backlog_.left() != 0) {
@@ -94,7 +96,6 @@ int CompletionQueue::take_receives(int count, ibv_wc* wc) {
         const EntryState state = EntryState::decode(entry.state.load(std::memory_order_relaxed));
         if (state.phase == Phase::kReady && convert(entry, wc[found])) ++found;
     }
-    if (backlog_.left() == 0) backlog_ = {};
     return found;
 }
 

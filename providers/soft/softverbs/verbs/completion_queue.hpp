@@ -87,8 +87,6 @@ class CompletionQueue : public ExtendableCq {
     void purge(const QueuePair& qp) EXCLUDES(lock_);
     /// Copies payloads that wait for a poll to the posted buffers.
     void place_payloads() EXCLUDES(lock_);
-    /// Service thread, with the adapter's mutex: a resize that returned EBUSY goes on.
-    void resume_replacement() EXCLUDES(lock_, resize_mutex_);
     /// Waits for the thread that is taking completions out, and may be placing a payload.
     void pass_pollers() EXCLUDES(lock_) {
         if (!lock_.is_held()) return;
@@ -113,7 +111,7 @@ class CompletionQueue : public ExtendableCq {
   private:
     /// Completions of receives that were in a ring which has been replaced, oldest first.
     struct Backlog {
-        std::unique_ptr<CqEntry[]> entries;
+        std::unique_ptr<CqEntry[]> entries;  ///< neither made nor freed with lock_ held
         std::uint32_t head = 0;
         std::uint32_t size = 0;
 
@@ -150,10 +148,18 @@ class CompletionQueue : public ExtendableCq {
         Backlog backlog;
         SendCompletions::Storage storage;
     };
+    /// What a replacement leaves over, to be freed when no lock is held.
+    struct Replaced {
+        Backlog backlog;
+        SendCompletions::Storage storage;
+    };
     int begin_replacement(std::uint32_t size) REQUIRES(resize_mutex_);
-    int finish_replacement(Deadline deadline) REQUIRES(resize_mutex_);
-    void finish_later();
-    void change_over(Backlog backlog) EXCLUDES(lock_);
+    int finish_replacement(Deadline deadline, Replaced& replaced) REQUIRES(resize_mutex_);
+    /// On the service thread: a resize that returned EBUSY goes on.
+    static void finish_later(Adapter& adapter, std::uint32_t index);
+    /// With the adapter's mutex. @return whether nothing is left to be done.
+    bool resume_replacement(Replaced& replaced) EXCLUDES(lock_, resize_mutex_);
+    void change_over(Backlog& backlog) EXCLUDES(lock_);
 
     CqHeader* header_ = nullptr;
     std::uint32_t index_ = 0;

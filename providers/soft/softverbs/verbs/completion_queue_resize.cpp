@@ -191,12 +191,14 @@ void CompletionQueue::release_ring(RingPlace place) {
 int CompletionQueue::resize(int entries) {
     if (entries < 1 || entries > static_cast<int>(kMaxCqEntries)) return EINVAL;
     const std::uint32_t size = ring_size(static_cast<std::uint32_t>(entries));
+    Replaced earlier, replaced;
     support::MutexLock lock(resize_mutex_);
     // One that was put off earlier comes first.
-    if (const int cause = finish_replacement(Clock::now() + kRequesterPatience)) return cause;
+    if (const int cause = finish_replacement(Clock::now() + kRequesterPatience, earlier))
+        return cause;
     if (const int cause = begin_replacement(size)) return cause;
-    const int cause = finish_replacement(Clock::now() + kRequesterPatience);
-    if (cause != 0) finish_later();
+    const int cause = finish_replacement(Clock::now() + kRequesterPatience, replaced);
+    if (cause != 0) finish_later(adapter(), index_);
     return cause;
 }
 
@@ -227,7 +229,7 @@ int CompletionQueue::begin_replacement(std::uint32_t size) {
 }
 
 /// Threads of ours choose the ring under lock_; requesters are waited for.
-int CompletionQueue::finish_replacement(Deadline deadline) {
+int CompletionQueue::finish_replacement(Deadline deadline, Replaced& replaced) {
     if (replacement_.size == 0) return 0;
     Adapter& adapter = this->adapter();
     const auto is_ours = [&](std::uint32_t qp, std::uint32_t) {
@@ -235,11 +237,12 @@ int CompletionQueue::finish_replacement(Deadline deadline) {
     };
     if (!adapter.requesters.wait(deadline, is_ours)) return EBUSY;
     if (!adapter.wait_for_datagrams(index_, deadline)) return EBUSY;
-    change_over(std::move(replacement_.backlog));
-    SendCompletions::Storage storage = std::move(replacement_.storage);
+    replaced.backlog = std::move(replacement_.backlog);
+    change_over(replaced.backlog);
+    replaced.storage = std::move(replacement_.storage);
     {
         support::SpinLockGuard guard(lock_);
-        sends_.resize(replacement_.size, storage);
+        sends_.resize(replacement_.size, replaced.storage);
     }
     release_ring(replacement_.before);
     cqe = static_cast<int>(replacement_.size);
@@ -248,26 +251,31 @@ int CompletionQueue::finish_replacement(Deadline deadline) {
 }
 
 /// Completions in the new ring are not seen before the old one is done with.
-void CompletionQueue::finish_later() {
+void CompletionQueue::finish_later(Adapter& adapter, std::uint32_t index) {
     constexpr std::chrono::milliseconds kPause{10};
-    Adapter* adapter = &this->adapter();
-    const std::uint32_t index = index_;
-    adapter->process().service().at(Clock::now() + kPause, [adapter, index] {
-        support::MutexLock lock(adapter->mutex);
-        if (CompletionQueue* cq = adapter->find_cq(index)) cq->resume_replacement();
+    adapter.process().service().at(Clock::now() + kPause, [&adapter, index] {
+        Replaced replaced;
+        bool finished = true;
+        {
+            support::MutexLock lock(adapter.mutex);
+            CompletionQueue* const cq = adapter.find_cq(index);
+            if (cq) finished = cq->resume_replacement(replaced);
+        }
+        if (!finished) finish_later(adapter, index);
     });
 }
 
-void CompletionQueue::resume_replacement() {
-    if (!resize_mutex_.try_lock()) return finish_later();
+bool CompletionQueue::resume_replacement(Replaced& replaced) {
+    if (!resize_mutex_.try_lock()) return false;
     const support::MutexLock lock(resize_mutex_, support::MutexLock::kTaken);
-    if (finish_replacement(Clock::now()) != 0) finish_later();
+    return finish_replacement(Clock::now(), replaced) == 0;
 }
 
 /// Nobody writes to the old ring any more: what is not ready in it was claimed by the dead.
 /// Completions in the new one were invisible until now, so that an event which was raised for them
 /// may have been fetched in vain.
-void CompletionQueue::change_over(Backlog backlog) {
+/// @param backlog empty, with room for all; has the one before afterwards.
+void CompletionQueue::change_over(Backlog& backlog) {
     bool wake = false;
     {
         support::SpinLockGuard guard(lock_);
