@@ -331,7 +331,6 @@ bool Ep::end_queue_pair() {
 }
 
 void break_connection(const FailedTransfer& failed) {
-    if (!failed.ep) return;
     support::MutexLock lock(connection_lock);
     Ep* ep = from_handle<Ep>(failed.ep);
     if (ep) transfer_failed(*ep, {EpReason::Source::kCompletion, failed.status, failed.operation});

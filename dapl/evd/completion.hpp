@@ -33,7 +33,8 @@ std::uint32_t post_order(const ibv_wc& completion);
 /// @return the EP and how its transfer failed (flushes not counted), else no EP.
 FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT& event);
 
-/// Nothing happens where nothing has failed, or the EP has been freed meanwhile. No lock is held.
+/// Of a transfer that has failed. Nothing happens where its EP has been freed meanwhile. No lock is
+/// held.
 void break_connection(const FailedTransfer& failed) EXCLUDES(connection_lock);
 
 }  // namespace dapl

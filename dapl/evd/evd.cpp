@@ -183,8 +183,10 @@ DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
         failed = take(event);
         arm_for_cno();
     }
-    break_connection(failed);
-    tell_watermarks(adapter);
+    if (failed.ep) [[unlikely]]
+        break_connection(failed);
+    if (adapter.watermark_exceeded.load(std::memory_order_relaxed)) [[unlikely]]
+        tell_watermarks(adapter);
     return DAT_SUCCESS;
 }
 

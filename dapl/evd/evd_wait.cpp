@@ -121,7 +121,7 @@ DAT_RETURN Evd::wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_st
     Waiting waiting(*this, old_cancel_state);
     FailedTransfer failed;
     const DAT_RETURN code = wait_for(threshold, Deadline(timeout), waiting, event, more, &failed);
-    break_connection(failed);
+    if (failed.ep) break_connection(failed);
     tell_watermarks(ia);
     if (ia.decoration) ia.decoration->settle();
     return code;

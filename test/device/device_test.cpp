@@ -69,7 +69,10 @@ class Device : public testing::Test {
     }
 };
 
-constexpr const char* kBegin = "opendat: error: IA the-ia cannot be opened: ";
+std::string refused(std::string_view reason) {
+    std::string text = "opendat: error: IA the-ia cannot be opened: ";
+    return text.append(reason);
+}
 
 TEST_F(Device, is_opened_at_its_port_with_the_best_gid_and_nothing_is_said) {
     testing::internal::CaptureStderr();
@@ -92,19 +95,20 @@ TEST_F(Device, the_choice_is_one_line_at_trace_level_5) {
 }
 
 TEST_F(Device, of_an_unknown_name_is_answered_with_the_names_there_are) {
-    EXPECT_EQ(refusal("rxeO 1"),
-              std::string(kBegin) +
-                  "there is no RDMA device 'rxeO', only rxe0; correct the parameters of this IA in "
-                  "dat.conf; did you mean rxe0? [DAT243]\n");
+    EXPECT_EQ(
+        refusal("rxeO 1"),
+        refused("there is no RDMA device 'rxeO', only rxe0; correct the parameters of this IA in "
+                "dat.conf; did you mean rxe0? [DAT243]\n"));
     refusal("");
 }
 
 TEST_F(Device, of_a_port_that_it_does_not_have_is_told_the_ports) {
     for (const char* port : {"2", "0", "-1", "x", "1x", "300", "99999999999999999999"}) {
         const std::string told = refusal(("rxe0 " + std::string(port)).c_str());
-        EXPECT_EQ(told, std::string(kBegin) + "'" + port +
-                            "' is no port: rxe0 has port 1 only; correct the parameters of this IA "
-                            "in dat.conf [DAT247]\n");
+        EXPECT_EQ(told,
+                  refused("'" + std::string(port) +
+                          "' is no port: rxe0 has port 1 only; correct the parameters of this IA "
+                          "in dat.conf [DAT247]\n"));
     }
     show_changed([](fake::ListedDevice& device) { device.ports = 2; });
     EXPECT_NE(refusal("rxe0 3").find("rxe0 has ports 1 to 2;"), std::string::npos);
@@ -135,9 +139,8 @@ TEST_F(Device, without_any_gid_is_refused_and_the_first_cause_alone_is_told) {
         device.state = IBV_PORT_DOWN;
     });
     EXPECT_EQ(refusal("rxe0 1"),
-              std::string(kBegin) +
-                  "port 1 of rxe0 has no GID, that is no address, and is down; `ip link set "
-                  "INTERFACE up`, and give INTERFACE an address [DAT249]\n");
+              refused("port 1 of rxe0 has no GID, that is no address, and is down; `ip link set "
+                      "INTERFACE up`, and give INTERFACE an address [DAT249]\n"));
 }
 
 TEST_F(Device, of_iwarp_needs_no_gid) {
@@ -154,18 +157,18 @@ TEST_F(Device, with_the_users_gid_index_uses_that_or_says_which_there_are) {
     setenv("DAPL_GID_INDEX", "0", 1);
     EXPECT_EQ(open_device("the-ia", "rxe0 1")->choice.gid->index, 0u);
     setenv("DAPL_GID_INDEX", "7", 1);
-    EXPECT_EQ(refusal("rxe0 1"),
-              std::string(kBegin) +
-                  "DAPL_GID_INDEX is 7, but port 1 of rxe0 has entries at 0, 1; correct the value "
-                  "or unset the variable [DAT250]\n");
+    EXPECT_EQ(
+        refusal("rxe0 1"),
+        refused("DAPL_GID_INDEX is 7, but port 1 of rxe0 has entries at 0, 1; correct the value "
+                "or unset the variable [DAT250]\n"));
 }
 
 TEST_F(Device, that_fails_to_open_is_told_with_the_systems_reason) {
     show_changed([](fake::ListedDevice& device) { device.refuses_to_open = EIO; });
-    EXPECT_EQ(refusal("rxe0 1"),
-              std::string(kBegin) +
-                  "RDMA device rxe0 does not work: Input/output error; see `ibv_devinfo` and the "
-                  "kernel's log (`dmesg`) [DAT246]\n");
+    EXPECT_EQ(
+        refusal("rxe0 1"),
+        refused("RDMA device rxe0 does not work: Input/output error; see `ibv_devinfo` and the "
+                "kernel's log (`dmesg`) [DAT246]\n"));
 }
 
 struct Told {
