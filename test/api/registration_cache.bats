@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs whose malloc() registers memory and whose free() deregisters some (test/support/registration_cache.cpp) end as they do
+# Programs whose malloc() registers memory and whose free() deregisters it (test/support/registration_cache.cpp) end as they do
 # without: no thread waits for a lock under which it allocates itself. Tests that look at handles of freed regions are not among them: the
 # cache's regions get these handles.
 

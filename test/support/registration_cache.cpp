@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// To be preloaded into a program: gives it a registration cache, as MPI libraries have one. While
-/// an IA, or a verbs device, is open, malloc() registers memory there and free() deregisters some,
+/// an IA, or a verbs device, is open, malloc() registers memory there and free() deregisters it,
 /// in whatever thread calls them, the libraries' own included. Whoever allocates or frees under a
 /// lock that registering takes then waits for itself.
 ///
@@ -207,7 +207,13 @@ void before_allocation() {
 void before_free() {
     if (is_inside || !cache.on) return;
     const Inside inside;
-    deregister(cache.kept[cache.turn % cache.kept.size()].exchange(nullptr));
+    const unsigned first = cache.turn;
+    for (unsigned i = 0; i < cache.kept.size(); ++i) {
+        std::atomic<void*>& kept = cache.kept[(first + i) % cache.kept.size()];
+        if (!kept.load()) continue;
+        deregister(kept.exchange(nullptr));
+        return;
+    }
 }
 
 void before_end() {
