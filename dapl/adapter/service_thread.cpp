@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/adapter/service_thread.hpp"
 
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -16,16 +12,11 @@
 
 namespace dapl {
 
-ServiceThread::ServiceThread()
-    : poll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    epoll_event wake_event{EPOLLIN, {.ptr = nullptr}};
-    const bool is_made =
-        poll_ >= 0 && wake_ >= 0 && epoll_ctl(poll_, EPOLL_CTL_ADD, wake_, &wake_event) == 0;
-    const int error = is_made ? support::start_thread(thread_, run, this) : errno;
+ServiceThread::ServiceThread() {
+    int error = poller_.open();
+    if (error == 0) error = support::start_thread(thread_, run, this);
     if (error == 0) return;
     support::report_limit(error, "the service thread");
-    close(poll_);
-    close(wake_);
     throw ToldLimit();
 }
 
@@ -34,19 +25,16 @@ ServiceThread::~ServiceThread() {
         support::MutexLock lock(mutex_);
         stopping_ = true;
     }
-    eventfd_write(wake_, 1);
+    poller_.wake();
     pthread_join(thread_, nullptr);
-    close(poll_);
-    close(wake_);
 }
 
 int ServiceThread::add(int descriptor, Handler& handler) {
     support::MutexLock lock(mutex_);
     known_.push_back(&handler);
-    epoll_event event{EPOLLIN, {.ptr = &handler}};
-    if (epoll_ctl(poll_, EPOLL_CTL_ADD, descriptor, &event) == 0) return 0;
-    known_.pop_back();
-    return errno;
+    const int error = poller_.add(descriptor, EPOLLIN, reinterpret_cast<std::uintptr_t>(&handler));
+    if (error != 0) known_.pop_back();
+    return error;
 }
 
 bool ServiceThread::watch(int descriptor, Handler& handler) {
@@ -57,13 +45,20 @@ bool ServiceThread::watch(int descriptor, Handler& handler) {
 
 void ServiceThread::unwatch(int descriptor, Handler& handler) {
     support::MutexLock lock(mutex_);
-    epoll_ctl(poll_, EPOLL_CTL_DEL, descriptor, nullptr);
+    poller_.remove(descriptor);
     std::erase(known_, &handler);
     while (serving_ == &handler) idle_.wait(mutex_);
 }
 
 /// What a handler could not do for want of memory makes its descriptor ready again.
 void ServiceThread::serve(Handler& handler) {
+    {
+        support::MutexLock lock(mutex_);
+        // What was unwatched after the wait returned is not touched.
+        const bool is_known = std::find(known_.begin(), known_.end(), &handler) != known_.end();
+        if (!is_known || stopping_) return;
+        serving_ = &handler;
+    }
     try {
         handler.serve();
     } catch (const std::bad_alloc&) {
@@ -80,26 +75,17 @@ void* ServiceThread::run(void* self) {
     return nullptr;
 }
 
+bool ServiceThread::is_stopping() {
+    support::MutexLock lock(mutex_);
+    return stopping_;
+}
+
+/// One at a time: another of the same turn might have been unwatched, and its address be another's.
 void ServiceThread::loop() {
-    for (;;) {
-        epoll_event event;
-        if (epoll_wait(poll_, &event, 1, -1) != 1) continue;
-        auto* handler = static_cast<Handler*>(event.data.ptr);
-        if (!handler) {
-            eventfd_t ignored;
-            eventfd_read(wake_, &ignored);
-        }
-        {
-            support::MutexLock lock(mutex_);
-            if (stopping_) return;
-            // What was unwatched after the wait returned is not touched.
-            if (handler && std::find(known_.begin(), known_.end(), handler) != known_.end())
-                serving_ = handler;
-            else
-                handler = nullptr;
-        }
-        if (handler) serve(*handler);
-    }
+    while (!is_stopping())
+        poller_.wait<1>(-1, [this](std::uint64_t key, std::uint32_t) {
+            serve(*reinterpret_cast<Handler*>(key));
+        });
 }
 
 }  // namespace dapl

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/thread/mutex.hpp"
+#include "support/thread/poller.hpp"
 
 namespace dapl {
 
@@ -39,9 +40,9 @@ class ServiceThread {
     void loop();
     int add(int descriptor, Handler& handler) EXCLUDES(mutex_);
     void serve(Handler& handler) EXCLUDES(mutex_);
+    bool is_stopping() EXCLUDES(mutex_);
 
-    const int poll_;
-    const int wake_;
+    support::Poller poller_;
     pthread_t thread_;
     support::Mutex mutex_;
     support::CondVar idle_;

@@ -2,11 +2,9 @@
 #include "dapl/cm/event_loop.hpp"
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <exception>
@@ -45,9 +43,6 @@ Shared& shared() {
     }
     return shared_storage.value;
 }
-
-/// What epoll gives back for the wake-up descriptor. For a source: its serial, then its descriptor.
-constexpr std::uint64_t kWakeUp = 0;
 
 /// So many sources are called before timers are looked at again.
 constexpr int kEventsPerTurn = 64;
@@ -90,21 +85,10 @@ void EventLoop::release() {
     state.loop = nullptr;
 }
 
-EventLoop::~EventLoop() {
-    if (epoll_ >= 0) close(epoll_);
-    if (wake_up_ >= 0) close(wake_up_);
-}
-
 support::Result<void> EventLoop::start() {
-    epoll_ = epoll_create1(EPOLL_CLOEXEC);
-    wake_up_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (epoll_ < 0 || wake_up_ < 0) return start_failure(errno);
-    epoll_event interest{};
-    interest.events = EPOLLIN;
-    interest.data.u64 = kWakeUp;
-    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_up_, &interest) != 0) return start_failure(errno);
-    const int error = support::start_thread(thread_, thread_main, this);
-    if (error != 0) return start_failure(error);
+    if (const int error = poller_.open()) return start_failure(error);
+    if (const int error = support::start_thread(thread_, thread_main, this))
+        return start_failure(error);
     pthread_setname_np(thread_, "dapl-cm");
     return {};
 }
@@ -114,7 +98,7 @@ void EventLoop::stop() {
         const support::MutexLock guard(connection_lock);
         stopping_ = true;
     }
-    wake();
+    poller_.wake();
     pthread_join(thread_, nullptr);
 }
 
@@ -124,7 +108,6 @@ void* EventLoop::thread_main(void* loop) {
 }
 
 void EventLoop::run() {
-    std::array<epoll_event, kEventsPerTurn> events{};
     for (;;) {
         int timeout;
         {
@@ -133,12 +116,11 @@ void EventLoop::run() {
             if (stopping_) return;
             timeout = plan_sleep();
         }
-        const int count = epoll_wait(epoll_, events.data(), kEventsPerTurn, timeout);
-        for (int index = 0; index < count; ++index) {
+        poller_.wait<kEventsPerTurn>(timeout, [this](std::uint64_t key, std::uint32_t) {
             // Taken anew for each: the application's threads get in between.
             const support::MutexLock guard(connection_lock);
-            handle(events[static_cast<std::size_t>(index)].data.u64);
-        }
+            handle(key);
+        });
     }
 }
 
@@ -158,11 +140,6 @@ bool EventLoop::call_out(const Call& call) {
 }
 
 void EventLoop::handle(std::uint64_t key) {
-    if (key == kWakeUp) {
-        std::uint64_t count;
-        [[maybe_unused]] const ssize_t got = read(wake_up_, &count, sizeof count);
-        return;
-    }
     const auto descriptor = static_cast<int>(key & UINT32_MAX);
     const auto found = sources_.find(descriptor);
     // An event fetched before an earlier one of its turn made a source forget or rest this one.
@@ -172,19 +149,11 @@ void EventLoop::handle(std::uint64_t key) {
     if (!call_out([&]() REQUIRES(connection_lock) { source.ready(); })) rest(descriptor);
 }
 
-int EventLoop::control(int operation, const Watched& watched) {
-    epoll_event wanted{};
-    wanted.events = epoll_events(watched.interest);
-    wanted.data.u64 =
-        std::uint64_t{watched.serial} << 32 | static_cast<std::uint32_t>(watched.descriptor);
-    return epoll_ctl(epoll_, operation, watched.descriptor, &wanted) == 0 ? 0 : errno;
-}
-
 int EventLoop::add(Watched& watched) {
     if (++last_serial_ == 0) ++last_serial_;
     watched.serial = last_serial_;
     watched.resting = false;
-    return control(EPOLL_CTL_ADD, watched);
+    return poller_.add(watched.descriptor, epoll_events(watched.interest), watched.key());
 }
 
 support::Result<void> EventLoop::watch(int descriptor, EventSource& source, Interest interest) {
@@ -207,14 +176,15 @@ void EventLoop::change_interest(int descriptor, Interest interest) {
     const auto found = sources_.find(descriptor);
     if (found == sources_.end() || found->second.interest == interest) return;
     found->second.interest = interest;
-    if (!found->second.resting) control(EPOLL_CTL_MOD, found->second);
+    if (!found->second.resting)
+        poller_.change(descriptor, epoll_events(interest), found->second.key());
 }
 
 void EventLoop::rest(int descriptor) {
     const auto found = sources_.find(descriptor);
     if (found == sources_.end() || found->second.resting) return;
     // Taken out: a hang-up is told even to who waits for nothing.
-    control(EPOLL_CTL_DEL, found->second);
+    poller_.remove(descriptor);
     found->second.resting = true;
     arm(found->second, Timer::Clock::now() + kRest);
 }
@@ -228,7 +198,7 @@ void EventLoop::Watched::expired() {
 void EventLoop::forget(int descriptor) {
     const auto found = sources_.find(descriptor);
     if (found == sources_.end()) return;
-    if (!found->second.resting) control(EPOLL_CTL_DEL, found->second);
+    if (!found->second.resting) poller_.remove(descriptor);
     cancel(found->second);
     sources_.erase(found);
 }
@@ -245,7 +215,7 @@ void EventLoop::arm(Timer& timer, Timer::Clock::time_point deadline) {
     timer.deadline_ = deadline;
     if (deadline >= sleeps_until_ || in_call_) return;
     sleeps_until_ = deadline;
-    wake();
+    poller_.wake();
 }
 
 void EventLoop::reserve(Timer& timer) {
@@ -282,11 +252,6 @@ void EventLoop::run_expired_timers() {
         cancel(timer);
         call_out([&]() REQUIRES(connection_lock) { timer.expired(); });
     }
-}
-
-void EventLoop::wake() {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t put = write(wake_up_, &one, sizeof one);
 }
 
 }  // namespace dapl::cm

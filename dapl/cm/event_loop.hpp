@@ -15,6 +15,7 @@
 
 #include "dapl/cm/lock.hpp"
 #include "support/base/result.hpp"
+#include "support/thread/poller.hpp"
 
 namespace dapl::cm {
 
@@ -77,7 +78,6 @@ class EventLoop {
 
     EventLoop(const EventLoop&) = delete;
     EventLoop& operator=(const EventLoop&) = delete;
-    ~EventLoop();
 
   private:
     /// A source with its descriptor; the timer ends its rest.
@@ -85,6 +85,10 @@ class EventLoop {
         Watched(EventLoop& its_loop, int its_descriptor, EventSource& its_source)
             : loop(its_loop), descriptor(its_descriptor), source(its_source) {}
         void expired() override REQUIRES(connection_lock);
+        /// For the poller: never 0, and another for each use of a descriptor's number.
+        std::uint64_t key() const REQUIRES(connection_lock) {
+            return std::uint64_t{serial} << 32 | static_cast<std::uint32_t>(descriptor);
+        }
 
         EventLoop& loop;
         const int descriptor;
@@ -104,14 +108,11 @@ class EventLoop {
     template <typename Call>
     bool call_out(const Call& call) REQUIRES(connection_lock);
     /// @return 0 or an errno value.
-    int control(int operation, const Watched& watched) REQUIRES(connection_lock);
     int add(Watched& watched) REQUIRES(connection_lock);
     int plan_sleep() REQUIRES(connection_lock);
     void run_expired_timers() REQUIRES(connection_lock);
-    void wake();
 
-    int epoll_ = -1;
-    int wake_up_ = -1;
+    support::Poller poller_;
     pthread_t thread_ = {};
     bool stopping_ GUARDED_BY(connection_lock) = false;
     bool in_call_ GUARDED_BY(connection_lock) =

@@ -60,8 +60,8 @@ support::Result<void> ActiveConnection::start() {
 
 int ActiveConnection::try_once() {
     ++tries_;
-    Descriptor socket = make_socket();
-    if (!socket) return errno;
+    UniqueFd socket = make_socket();
+    if (!socket.valid()) return errno;
     send_at_once(socket);
     if (const int error = manager_.bind_outgoing(socket.get())) return error;
     state_ = State::kOpening;

@@ -24,27 +24,13 @@ void set_option(int socket, int level, int option) {
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    reset(other.release());
-    return *this;
-}
-
-void Descriptor::reset(int number) {
-    const int old = std::exchange(number_, number);
-    if (old >= 0) ::close(old);
-}
-
-int Descriptor::release() {
-    return std::exchange(number_, -1);
-}
-
-Descriptor make_socket() {
-    Descriptor made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (made) set_option(made.get(), SOL_SOCKET, SO_REUSEADDR);
+UniqueFd make_socket() {
+    UniqueFd made(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (made.valid()) set_option(made.get(), SOL_SOCKET, SO_REUSEADDR);
     return made;
 }
 
-void send_at_once(const Descriptor& socket) {
+void send_at_once(const UniqueFd& socket) {
     set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY);
 }
 
@@ -56,16 +42,16 @@ const sockaddr_storage& Link::own_address() const {
     return own_address_;
 }
 
-void Link::open(Descriptor socket) {
+void Link::open(UniqueFd socket) {
     close();
     socket_ = std::move(socket);
 }
 
 void Link::close() {
-    if (!socket_) return;
+    if (!socket_.valid()) return;
     unwatch();
     shutdown(socket_.get(), SHUT_RDWR);
-    socket_ = Descriptor();
+    socket_.reset();
     sending_ = {};
     sent_ = 0;
     own_address_ = {};

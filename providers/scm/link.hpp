@@ -9,43 +9,29 @@
 
 #include "dapl/cm/event_loop.hpp"
 #include "providers/scm/message.hpp"
+#include "support/base/unique_fd.hpp"
 
 namespace dapl::scm {
 
-/// Owns a file descriptor, -1 for none.
-class Descriptor {
-  public:
-    Descriptor() = default;
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    ~Descriptor() { reset(-1); }
-    int get() const { return number_; }
-    explicit operator bool() const { return number_ >= 0; }
+using support::UniqueFd;
 
-  private:
-    int release();
-    void reset(int number);
-    int number_ = -1;
-};
-
-/// A new non-blocking TCP socket, empty with errno on failure. Its port may be listened on while
+/// A new non-blocking TCP socket, invalid with errno on failure. Its port may be listened on while
 /// connections that had it are still around, and the other way round.
-Descriptor make_socket();
+UniqueFd make_socket();
 /// Messages are small and each waits for an answer: none is held back. For connections.
-void send_at_once(const Descriptor& socket);
+void send_at_once(const UniqueFd& socket);
 class Link {
   public:
     /// @param socket connected, or connecting.
-    Link(cm::EventLoop& loop, Descriptor socket) : loop_(loop), socket_(std::move(socket)) {}
+    Link(cm::EventLoop& loop, UniqueFd socket) : loop_(loop), socket_(std::move(socket)) {}
     explicit Link(cm::EventLoop& loop) : loop_(loop) {}
     Link(Link&& other) = default;
     ~Link() REQUIRES(connection_lock) { close(); }
     /// Closes the one it had.
-    void open(Descriptor socket) REQUIRES(connection_lock);
+    void open(UniqueFd socket) REQUIRES(connection_lock);
     /// The peer sees the end even where a forked process has the socket too.
     void close() REQUIRES(connection_lock);
-    bool is_open() const { return static_cast<bool>(socket_); }
+    bool is_open() const { return socket_.valid(); }
     /// Of a socket that connects or is connected; family 0 where the system does not tell. Asked
     /// once.
     const sockaddr_storage& own_address() const REQUIRES(connection_lock);
@@ -76,7 +62,7 @@ class Link {
 
   private:
     cm::EventLoop& loop_;
-    Descriptor socket_;
+    UniqueFd socket_;
     Bytes sending_;
     std::size_t sent_ = 0;
     bool watched_ = false;

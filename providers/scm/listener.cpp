@@ -19,7 +19,7 @@ namespace dapl::scm {
 
 class Listener::Arrival final : private cm::EventSource, private HalfOpen::Member {
   public:
-    Arrival(Listener& listener, Descriptor socket, const sockaddr_storage& peer)
+    Arrival(Listener& listener, UniqueFd socket, const sockaddr_storage& peer)
         : listener_(listener),
           link_(listener.manager_.loop, std::move(socket)),
           peer_address_(peer) {}
@@ -66,7 +66,7 @@ class Listener::Arrival final : private cm::EventSource, private HalfOpen::Membe
 Listener::Listener(Manager& manager, cm::ListenUser& user) : manager_(manager), user_(user) {}
 
 Listener::~Listener() {
-    if (!socket_) return;
+    if (!socket_.valid()) return;
     manager_.loop.forget(socket_.get());
     // Ends it where a forked process has the socket too.
     shutdown(socket_.get(), SHUT_RDWR);
@@ -77,8 +77,8 @@ support::Result<void> Listener::start(std::uint16_t port) {
     sockaddr_in address{};
     std::memcpy(&address, &manager_.adapter().address, sizeof address);
     address.sin_port = htons(port);
-    Descriptor socket = make_socket();
-    if (!socket) return refused_by_system(errno, "a service point");
+    UniqueFd socket = make_socket();
+    if (!socket.valid()) return refused_by_system(errno, "a service point");
     if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
         return cm::system_failure(errno, "bind");
     if (listen(socket.get(), SOMAXCONN) != 0) return cm::system_failure(errno, "listen");
@@ -91,9 +91,9 @@ support::Result<void> Listener::start(std::uint16_t port) {
 void Listener::ready() {
     sockaddr_storage peer{};
     socklen_t size = sizeof peer;
-    Descriptor socket(accept4(socket_.get(), reinterpret_cast<sockaddr*>(&peer), &size,
-                              SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) return not_accepted(errno);
+    UniqueFd socket(accept4(socket_.get(), reinterpret_cast<sockaddr*>(&peer), &size,
+                            SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.valid()) return not_accepted(errno);
     send_at_once(socket);
     arrivals_.push_front(std::make_unique<Arrival>(*this, std::move(socket), peer));
     Arrival& arrival = *arrivals_.front();

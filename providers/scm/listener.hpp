@@ -33,7 +33,7 @@ class Listener final : public cm::Listener, private cm::EventSource {
 
     Manager& manager_;
     cm::ListenUser& user_;
-    Descriptor socket_;
+    UniqueFd socket_;
     std::list<std::unique_ptr<Arrival>> arrivals_;
 };
 

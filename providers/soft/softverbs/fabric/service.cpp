@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/softverbs/fabric/service.hpp"
 
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <ctime>
@@ -21,27 +17,13 @@ namespace {
 std::uint64_t watch_of(int fd, std::uint32_t serial) {
     return std::uint64_t{serial} << 32 | static_cast<std::uint32_t>(fd);
 }
-epoll_event event_of(int fd, std::uint32_t serial, std::uint32_t events) {
-    epoll_event event = {};
-    event.events = events;
-    event.data.u64 = watch_of(fd, serial);
-    return event;
-}
 
 }  // namespace
 
 Result<void> Service::start() {
-    epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
-    wake_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!epoll_.valid() || !wake_.valid()) return tl::unexpected(errno);
-    auto watched = watch(wake_.get(), EPOLLIN, [wake = wake_.get()](std::uint32_t) {
-        std::uint64_t count;
-        while (read(wake, &count, sizeof count) < 0 && errno == EINTR) continue;
-    });
-    if (!watched) return watched;
+    if (const int error = poller_.open()) return tl::unexpected(error);
     stopping_ = false;
-    const int error = support::start_thread(thread_, run, this);
-    if (error != 0) return tl::unexpected(error);
+    if (const int error = support::start_thread(thread_, run, this)) return tl::unexpected(error);
     started_ = true;
     return {};
 }
@@ -49,20 +31,18 @@ Result<void> Service::start() {
 void Service::stop() {
     if (started_) {
         stopping_.store(true);
-        wake();
+        poller_.wake();
         pthread_join(thread_, nullptr);
         service_thread_.store(pthread_t{});
         started_ = false;
     }
-    epoll_.reset();
-    wake_.reset();
+    poller_.close();
 }
 
 void Service::abandon() {
     service_thread_.store(pthread_t{});
     started_ = false;
-    epoll_.reset();
-    wake_.reset();
+    poller_.close();
 }
 
 bool Service::on_service_thread() const {
@@ -88,10 +68,10 @@ void Service::run_handler(const Call& handler) {
 }
 
 void Service::loop() {
-    std::array<epoll_event, 64> ready;
     while (!stopping_.load()) {
-        const int count = epoll_wait(epoll_.get(), ready.data(), ready.size(), next_timeout());
-        for (int i = 0; i < count; ++i) dispatch(ready[i].data.u64, ready[i].events);
+        poller_.wait<64>(next_timeout(), [this](std::uint64_t watch, std::uint32_t events) {
+            dispatch(watch, events);
+        });
         run_timers();
         run_posted();
     }
@@ -109,9 +89,8 @@ Result<void> Service::watch(int fd, std::uint32_t events, FdHandler handler) {
         entered = handlers_.insert(std::move(made));
         if (!entered.inserted) std::swap(entered.position->second, entered.node.mapped());
     }
-    epoll_event event = event_of(fd, serial, events);
-    if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return {};
-    const int error = errno;
+    const int error = poller_.add(fd, events, watch_of(fd, serial));
+    if (error == 0) return {};
     Handlers::node_type dropped;
     support::MutexLock lock(mutex_);
     dropped = handlers_.extract(fd);
@@ -126,12 +105,11 @@ void Service::change(int fd, std::uint32_t events) {
         if (found == handlers_.end()) return;
         serial = found->second.serial;
     }
-    epoll_event event = event_of(fd, serial, events);
-    epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
+    poller_.change(fd, events, watch_of(fd, serial));
 }
 
 void Service::unwatch(int fd) {
-    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+    poller_.remove(fd);
     Handlers::node_type dropped;  // destroyed without the lock: it may own anything
     support::MutexLock lock(mutex_);
     dropped = handlers_.extract(fd);
@@ -157,12 +135,7 @@ void Service::post(Function function) {
         support::MutexLock lock(mutex_);
         posted_.splice(posted_.end(), one);
     }
-    wake();
-}
-
-void Service::wake() {
-    const std::uint64_t one = 1;
-    while (write(wake_.get(), &one, sizeof one) < 0 && errno == EINTR) continue;
+    poller_.wake();
 }
 
 void Service::run_posted() {
@@ -190,7 +163,7 @@ Service::TimerId Service::at(Deadline deadline, Function function) {
         is_first = entry == timers_.begin();
         timer_deadlines_.insert(std::move(known));
     }
-    if (is_first && !on_service_thread()) wake();
+    if (is_first && !on_service_thread()) poller_.wake();
     return timer;
 }
 

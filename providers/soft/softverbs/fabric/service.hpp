@@ -17,6 +17,7 @@
 
 #include "providers/soft/softverbs/fabric/result.hpp"
 #include "support/thread/mutex.hpp"
+#include "support/thread/poller.hpp"
 
 namespace softverbs {
 
@@ -86,7 +87,6 @@ class Service {
     void run_timers() EXCLUDES(mutex_);
     int next_timeout() EXCLUDES(mutex_);
     void dispatch(std::uint64_t watch, std::uint32_t events) EXCLUDES(mutex_);
-    void wake();
 
     using TimerKey = std::pair<Deadline, TimerId>;
     // Nodes alone: they are made before mutex_ is taken and destroyed after (made_node.hpp).
@@ -98,8 +98,7 @@ class Service {
     using Timers = std::map<TimerKey, Function>;
     using Deadlines = std::map<TimerId, Deadline>;
 
-    UniqueFd epoll_;
-    UniqueFd wake_;  ///< eventfd
+    support::Poller poller_;
     pthread_t thread_{};
     bool started_ = false;
     std::atomic<pthread_t> service_thread_{};  ///< set by the thread itself: start() may be slower
