@@ -58,12 +58,12 @@ DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr_handle, const DAT_LMR
                                      cookie, flags, context);
     };
     Ep* ep = from_handle<Ep>(ep_handle);
-    if (!ep || !registrations_of(ep->ia)) return bind();  // which says what is wrong
-    Registrations& registrations = *registrations_of(ep->ia);
+    Registrations* const registrations = ep ? registrations_of(ep->ia) : nullptr;
+    if (!registrations) return bind();  // which says what is wrong
     const bool binds = triplet && triplet->segment_length != 0;
     const Lmr* lmr = binds ? from_handle<Lmr>(lmr_handle) : nullptr;
-    Registration* bound = lmr ? registrations.of(*lmr) : nullptr;
-    Uses uses(registrations);
+    Registration* bound = lmr ? registrations->of(*lmr) : nullptr;
+    Uses uses(*registrations);
     const DAT_RETURN refused = bound ? uses.begin(*bound) : kSuccess;
     if (refused != DAT_SUCCESS) return refused;
     return uses.post(*ep, false, bind);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Adapter instance: an open device with a connection manager, and the root of every object made
-/// with it. All objects read it, so this header knows their names and nothing else of them;
-/// `ia_open.cpp` and `ia_close.cpp`, above all objects, make it and end it.
+/// with it. All objects use it, so this header only declares their names; `ia_open.cpp` and
+/// `ia_close.cpp`, a layer above all objects, create and close it.
 #pragma once
 
 #include <netinet/in.h>
@@ -54,11 +54,11 @@ class Ia final : public Object<Ia> {
 
     /// Whether the device has memory windows of this type.
     bool has_windows(ibv_mw_type type) const;
-    /// 0 without memory windows.
+    /// @return the maximum number of RMRs; 0 on a device without memory windows.
     int max_rmrs() const;
-    /// The sink of an RDMA read is named to the peer on iWARP, and there is room for one.
+    /// On iWARP the request of an RDMA read names its sink to the peer: one segment only.
     int max_read_segments() const { return is_infiniband() ? device_attributes.max_sge : 1; }
-    /// The largest datagram, in bytes: it goes in one packet.
+    /// @return the maximum size of a datagram in bytes: it has to fit in one packet.
     std::uint32_t datagram_size() const { return 128U << port_attributes.active_mtu; }
     bool is_infiniband() const { return transport != IBV_TRANSPORT_IWARP; }
     bool has_atomics() const {
@@ -74,7 +74,7 @@ class Ia final : public Object<Ia> {
     const ibv_device_attr device_attributes;
     const ibv_port_attr port_attributes;
     const ibv_transport_type transport;
-    const bool signals_end_waits;  ///< as the user has set it
+    const bool signals_end_waits;  ///< the user's setting
 
     support::Mutex mutex;  ///< guards the children
     List<Pz> pzs GUARDED_BY(mutex);
@@ -83,44 +83,44 @@ class Ia final : public Object<Ia> {
     List<Rmr> rmrs GUARDED_BY(mutex);
     const std::unique_ptr<RmrTable> rmr_table;
     List<Cno> cnos GUARDED_BY(mutex);
-    List<Evd> evds GUARDED_BY(mutex);  ///< the async EVD made for this IA among them
+    List<Evd> evds GUARDED_BY(mutex);  ///< including the async EVD made for this IA
     List<ServicePoint> service_points GUARDED_BY(connection_lock);
     List<Ep> eps GUARDED_BY(connection_lock);
     List<Cr> requests GUARDED_BY(connection_lock);  ///< not yet answered
 
     support::SpinLock async_lock;
-    /// The EVD of async events: its own, another adapter instance's, or nullptr once that one has
-    /// gone. Counts as a user of it. See events.hpp.
+    /// The EVD for async events: the IA's own, another adapter instance's, or nullptr once that EVD
+    /// is gone. The IA counts as one of its users. See events.hpp.
     Evd* async_evd GUARDED_BY(async_lock) = nullptr;
 
-    /// LMRs with zero-based addresses. Data inside a request is taken from the address in the
-    /// segment, whatever its registration says: while there are any, no EP puts data there.
+    /// Number of LMRs with zero-based addresses. Inline data is read at the address in the segment,
+    /// whatever its registration says, so no EP sends inline while there are any.
     int zero_based_lmrs GUARDED_BY(connection_lock) = 0;
 
-    /// Of its EVDs; see channel_for().
+    /// The completion channels of its EVDs; see channel_for().
     std::vector<std::weak_ptr<SharedChannel>> channels GUARDED_BY(mutex);
     IaCounters counters;
     DeviceCounters device_counters;
     WakeDescriptors wake_descriptors;
     ProvidedMemory provided_memory;
-    std::atomic<int> queues{0};                   ///< EVDs with a completion queue
-    std::atomic<bool> watermark_exceeded{false};  ///< by an EP; see tell_watermarks()
-    const std::unique_ptr<EpNumbers> ep_numbers;  ///< with SRQ
+    std::atomic<int> queues{0};                   ///< number of EVDs with a completion queue
+    std::atomic<bool> watermark_exceeded{false};  ///< an EP has exceeded one: tell_watermarks()
+    const std::unique_ptr<EpNumbers> ep_numbers;  ///< the EPs with an SRQ
 
     /// A queue pair needs two completion queues; this one serves the sides without an EVD.
     ibv_cq* unused_queue() EXCLUDES(mutex);
-    /// Before the first queue is made on the device.
+    /// Works around a fault of siw's library. Called before the first queue is created on the
+    /// device.
     void avoid_invalid_place() EXCLUDES(mutex);
 
     const NamedAttributes provider_attributes;
     const NamedAttributes transport_attributes;
     const NamedAttributes vendor_attributes;
 
-    /// Of what stands around the functions of this instance: the registration broker (broker), or
-    /// nullptr.
+    /// The decorator of this instance's functions: the registration broker (broker/), or nullptr.
     Decoration* decoration = nullptr;
 
-    Ia* next = nullptr;              ///< of the process, guarded by ProcessState::open_mutex
+    Ia* next = nullptr;              ///< of the process; guarded by ProcessState::open_mutex
     DeviceEvents* events = nullptr;  ///< shared with the other instances on the same device
     Ia* next_on_device = nullptr;    ///< guarded by the mutex of events
 
@@ -130,7 +130,7 @@ class Ia final : public Object<Ia> {
     verbs::CompletionQueue unused_queue_ GUARDED_BY(mutex);
 };
 
-/// The one kind of communicator that an IA has: what its address belongs to.
+/// @return the only kind of communicator that an IA has, according to its address.
 inline DAT_COMM communicator_of(const Ia& ia) {
     return {ia.adapter().address.ss_family, SOCK_STREAM, IPPROTO_TCP};
 }
@@ -138,11 +138,11 @@ inline DAT_COMM communicator_of(const Ia& ia) {
 /// @return the integer by which the consumer knows the adapter instance.
 DAT_IA_HANDLE consumer_handle(const Ia& ia);
 
-// Defined with the endpoints (dapl/ep), for the rooms below them:
-/// The number of zero-based LMRs has changed.
+// Defined with the endpoints (dapl/ep), for the directories below them:
+/// Adapts all EPs to a changed number of zero-based LMRs.
 void limit_inline(Ia& ia) REQUIRES(connection_lock);
-/// For whoever has polled completions, when the EVD's lock is dropped: acts on the watermarks that
-/// were exceeded. One relaxed load where none was.
+/// Acts on the watermarks that were exceeded. To be called after completions have been polled, once
+/// the EVD's lock is released. Costs one relaxed load if no watermark was exceeded.
 void tell_watermarks(Ia& ia) EXCLUDES(connection_lock);
 
 }  // namespace dapl

@@ -21,10 +21,7 @@ ServiceThread::ServiceThread() {
 }
 
 ServiceThread::~ServiceThread() {
-    {
-        support::MutexLock lock(mutex_);
-        stopping_ = true;
-    }
+    stopping_ = true;
     poller_.wake();
     pthread_join(thread_, nullptr);
 }
@@ -50,13 +47,13 @@ void ServiceThread::unwatch(int descriptor, Handler& handler) {
     while (serving_ == &handler) idle_.wait(mutex_);
 }
 
-/// What a handler could not do for want of memory makes its descriptor ready again.
+/// A handler that ran out of memory is called again after a pause: what it could not do leaves its
+/// descriptor ready.
 void ServiceThread::serve(Handler& handler) {
     {
         support::MutexLock lock(mutex_);
-        // What was unwatched after the wait returned is not touched.
-        const bool is_known = std::find(known_.begin(), known_.end(), &handler) != known_.end();
-        if (!is_known || stopping_) return;
+        // A handler that was unwatched after the wait returned may be destroyed: not touched.
+        if (std::find(known_.begin(), known_.end(), &handler) == known_.end()) return;
         serving_ = &handler;
     }
     try {
@@ -75,14 +72,10 @@ void* ServiceThread::run(void* self) {
     return nullptr;
 }
 
-bool ServiceThread::is_stopping() {
-    support::MutexLock lock(mutex_);
-    return stopping_;
-}
-
-/// One at a time: another of the same turn might have been unwatched, and its address be another's.
+/// Fetches one event at a time: the handler of a second one might be unwatched before its turn, and
+/// its address belong to a new handler.
 void ServiceThread::loop() {
-    while (!is_stopping())
+    while (!stopping_)
         poller_.wait<1>(-1, [this](std::uint64_t key, std::uint32_t) {
             serve(*reinterpret_cast<Handler*>(key));
         });

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <vector>
 
 #include "support/thread/mutex.hpp"
@@ -40,7 +41,6 @@ class ServiceThread {
     void loop();
     int add(int descriptor, Handler& handler) EXCLUDES(mutex_);
     void serve(Handler& handler) EXCLUDES(mutex_);
-    bool is_stopping() EXCLUDES(mutex_);
 
     support::Poller poller_;
     pthread_t thread_;
@@ -48,7 +48,7 @@ class ServiceThread {
     support::CondVar idle_;
     std::vector<Handler*> known_ GUARDED_BY(mutex_);  ///< watched: others may be gone already
     Handler* serving_ GUARDED_BY(mutex_) = nullptr;
-    bool stopping_ GUARDED_BY(mutex_) = false;
+    std::atomic<bool> stopping_{false};
 };
 
 }  // namespace dapl

@@ -16,8 +16,9 @@ struct Provider {
     DAT_PROVIDER_INFO info;
     Library library;
     char parameters[DAT_NAME_MAX_LENGTH];  ///< ia_params of dat.conf, e.g. "eth0 0"
-    support::ApiProfile profile;           ///< the table's and the attributes'
-    /// The same name for adapter instances that share registrations; nullptr: it is that.
+    support::ApiProfile profile;           ///< of the table and the attributes
+    /// This provider's variant for adapter instances that share registrations; nullptr in that
+    /// variant itself.
     const Provider* sharing;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a decorator of the provider's functions (the registration broker) keeps of transfers that
-/// are on their way: the core tells it of what no function of DAT sees. Without a decorator all
-/// pointers to these are nullptr.
+/// Hooks by which a decorator of the provider's functions (the registration broker) follows posted
+/// transfers: the core reports to it what no DAT function sees. Without a decorator all pointers to
+/// these are nullptr.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -15,14 +15,14 @@
 
 namespace dapl {
 
-/// A transfer whose completion the consumer has taken.
+/// A failed transfer whose completion was consumed.
 struct FailedTransfer {
-    DAT_EP_HANDLE ep = nullptr;  ///< NULL: it has not failed, or was flushed
+    DAT_EP_HANDLE ep = nullptr;  ///< NULL: it did not fail, or was flushed
     ibv_wc_status status = IBV_WC_SUCCESS;
     std::uint32_t operation = 0;
 };
 
-/// Of one side of an EP: something beside each slot (slot_ring.hpp).
+/// What the decorator keeps for each slot (slot_ring.hpp) of one side of an EP.
 class SlotShadow {
   public:
     struct Storage {
@@ -34,25 +34,29 @@ class SlotShadow {
     SlotShadow& operator=(const SlotShadow&) = delete;
     virtual ~SlotShadow() = default;
 
-    /// What reset() needs. @param limit as for SlotRing::storage(). Throws std::bad_alloc.
+    /// Allocates what reset() installs. @param limit as for SlotRing::storage(). Throws
+    /// std::bad_alloc.
     virtual std::unique_ptr<Storage> storage(std::uint32_t limit) const = 0;
-    /// The slots are being emptied. @param storage has the one before afterwards.
+    /// Installs empty storage, when the slots are emptied. @param storage storage(limit);
+    /// afterwards the previous one.
     virtual void reset(std::uint32_t limit, std::unique_ptr<Storage>& storage) REQUIRES(lock) = 0;
-    /// No event will come of the transfers that are left. No lock is held that posts take.
+    /// Ends the entries of the transfers that are left, which will make no event. Called with no
+    /// lock held that posts take.
     virtual void end_all() EXCLUDES(lock) = 0;
 
-    /// Comes before that of the side.
+    /// Lock order: before the side's lock.
     support::SpinLock lock;
 };
 
-/// Of an adapter instance.
+/// The hooks of one adapter instance.
 class Decoration {
   public:
-    /// For one side of a new EP. Throws std::bad_alloc.
+    /// Makes the shadow for one side of a new EP. Throws std::bad_alloc.
     virtual std::unique_ptr<SlotShadow> make_shadow() = 0;
-    /// In place of take_completion() (dapl/evd/completion.hpp), around which it stands.
+    /// Called in place of take_completion() (dapl/evd/completion.hpp), which it wraps.
     virtual FailedTransfer take_completion(const ibv_wc& completion, DAT_EVENT& event) = 0;
-    /// For whoever has waited for completions, when the EVD's lock is dropped.
+    /// Does the work that consumed completions left over. Called at the end of Evd::wait(), after
+    /// the EVD's lock is dropped.
     virtual void settle() = 0;
 
   protected:

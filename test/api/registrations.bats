@@ -23,7 +23,7 @@ passes() {
 }
 
 # usage: long PROGRAM... - prints them in the long run.
-long() { [ "${TEST_SCALE:-1}" = 1 ] || echo "$@"; }
+long() { ! is_long_run || echo "$@"; }
 
 # shellcheck disable=SC2046 # lists of words
 @test "with registrations accounted, transfers, extensions and their completions are what they are without" {

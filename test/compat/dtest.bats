@@ -29,7 +29,7 @@ teardown() { stop_all; }
         dtest_passes -b "$size" -B 100
     done
     # Each of them is 16 MiB of fresh memory more.
-    dtest_passes -b 16777216 -B "$([ "${TEST_SCALE:-1}" = 1 ] && echo 2 || echo 10)"
+    dtest_passes -b 16777216 -B "$(is_long_run && echo 10 || echo 2)"
 }
 
 @test "Debian's dtest passes on our libraries: every byte of 1 byte to 16 MiB checked" {

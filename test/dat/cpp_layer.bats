@@ -9,7 +9,7 @@ setup() {
     strict='-Wall -Wextra -Wpedantic -Werror'
     compilers=("$CXX")
     # A second one in the long run.
-    [ "${TEST_SCALE:-1}" = 1 ] || ! command -v clang++-14 >/dev/null || compilers+=("clang++-14 -std=c++20")
+    ! is_long_run || ! command -v clang++-14 >/dev/null || compilers+=("clang++-14 -std=c++20")
     operations='post_recv post_send post_write post_read poll wait'
 }
 

@@ -139,7 +139,7 @@ passes_over_ipv6() {
         echo "size $size"
         passes -b "$size" -B 70
     done
-    passes -b 16777216 -B "$([ "${TEST_SCALE:-1}" = 1 ] && echo 2 || echo 8)"
+    passes -b 16777216 -B "$(is_long_run && echo 8 || echo 2)"
 }
 
 @test "dtest: an unknown provider is told by the call, the code and the next step" {

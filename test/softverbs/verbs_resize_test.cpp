@@ -67,6 +67,31 @@ void ask_for_message(Channel& channel) {
     channel.meet();
 }
 
+Options queue_of(int entries) {
+    Options options;
+    options.cq_entries = entries;
+    return options;
+}
+
+/// A completion queue of 32 entries, with so many receives posted, and a peer that sends them one
+/// message for each request.
+struct Receiver {
+    explicit Receiver(int receives)
+        : child([receives](Channel& channel) { send_on_request(channel, receives); }) {
+        for (int i = 0; i < receives; ++i)
+            qp.post_receive(static_cast<std::uint64_t>(i),
+                            {host.sge(static_cast<std::size_t>(i) * 8, 8)});
+        qp.connect(child.channel());
+    }
+    void ask_for_messages(int count) {
+        for (int i = 0; i < count; ++i) ask_for_message(child.channel());
+    }
+
+    Child child;
+    Host host{queue_of(32)};
+    Qp qp{host};
+};
+
 TEST_P(VerbsResize, ACompletionQueueGrowsAndShrinksUnderLoadAndLosesNothing) {
     const int count = scaled(4000);
     Child first([count](Channel& channel) { send_numbers(channel, count); });
@@ -118,21 +143,16 @@ TEST_P(VerbsResize, ACompletionQueueGrowsAndShrinksUnderLoadAndLosesNothing) {
 }
 
 TEST_P(VerbsResize, WaitingCompletionsSurviveAndTooSmallASizeIsRefused) {
-    Child child([](Channel& channel) { send_on_request(channel, 24); });
-    Options options;
-    options.cq_entries = 32;
-    Host host(options);
-    Qp qp(host);
-    for (std::uint64_t i = 0; i < 24; ++i) qp.post_receive(i, {host.sge(i * 8, 8)});
-    qp.connect(child.channel());
-    for (int i = 0; i < 20; ++i) ask_for_message(child.channel());
+    Receiver receiver(24);
+    Host& host = receiver.host;
+    receiver.ask_for_messages(20);
     EXPECT_EQ(ibv_resize_cq(host.cq, 16), EINVAL) << "twenty are waiting";
     EXPECT_EQ(host.cq->cqe, 32);
     EXPECT_EQ(ibv_resize_cq(host.cq, 0), EINVAL);
     EXPECT_EQ(ibv_resize_cq(host.cq, 1 << 30), EINVAL);
     ASSERT_EQ(ibv_resize_cq(host.cq, 128), 0);
     EXPECT_EQ(host.cq->cqe, 128);
-    for (int i = 0; i < 4; ++i) ask_for_message(child.channel());
+    receiver.ask_for_messages(4);
     ASSERT_EQ(ibv_resize_cq(host.cq, 32), 0);
     EXPECT_EQ(host.cq->cqe, 32);
     EXPECT_EQ(ibv_resize_cq(host.cq, 16), EINVAL) << "what waits from before counts too";
@@ -145,21 +165,16 @@ TEST_P(VerbsResize, WaitingCompletionsSurviveAndTooSmallASizeIsRefused) {
         EXPECT_EQ(number, i);
     }
     EXPECT_TRUE(host.is_empty());
-    EXPECT_EQ(child.wait(), 0);
+    EXPECT_EQ(receiver.child.wait(), 0);
 }
 
 /// A program with a registration cache deregisters memory in free(), which waits for those who
 /// poll.
 TEST_P(VerbsResize, NothingIsAllocatedOrFreedWhileAResizedQueueIsPolled) {
 #if defined(HAS_REGISTRATION_CACHE)
-    Child child([](Channel& channel) { send_on_request(channel, 8); });
-    Options options;
-    options.cq_entries = 32;
-    Host host(options);
-    Qp qp(host);
-    for (std::uint64_t i = 0; i < 8; ++i) qp.post_receive(i, {host.sge(i * 8, 8)});
-    qp.connect(child.channel());
-    for (int i = 0; i < 8; ++i) ask_for_message(child.channel());
+    Receiver receiver(8);
+    Host& host = receiver.host;
+    receiver.ask_for_messages(8);
     ASSERT_EQ(ibv_resize_cq(host.cq, 128), 0);
     ibv_wc completions[16];
     allocator_calls = 0;
@@ -168,7 +183,7 @@ TEST_P(VerbsResize, NothingIsAllocatedOrFreedWhileAResizedQueueIsPolled) {
     is_polling = false;
     EXPECT_EQ(polled, 8);
     EXPECT_EQ(allocator_calls, 0);
-    EXPECT_EQ(child.wait(), 0);
+    EXPECT_EQ(receiver.child.wait(), 0);
 #else
     GTEST_SKIP() << "malloc() is the sanitizer's";
 #endif

@@ -78,7 +78,7 @@ operations='send write write-immediate read fetch-add compare-swap'
 
 @test "dat_perf over soft0: sizes up to 256 MiB, in the long run 1 GiB" {
     local sizes=64M,256M wanted='67108864, 268435456'
-    [ "${TEST_SCALE:-1}" = 1 ] || { sizes=256M,1G wanted='268435456, 1073741824'; }
+    ! is_long_run || { sizes=256M,1G wanted='268435456, 1073741824'; }
     measures -t bandwidth -o write,read -s "$sizes" -n 1 -w 1 --json
     json "[.results[].size] == [$wanted, $wanted]"
 }

@@ -141,24 +141,24 @@ class CompletionQueue : public ExtendableCq {
     void release_ring(RingPlace place);
     bool fits(std::uint32_t size) REQUIRES(lock_);
     bool take_request_for_receives() REQUIRES(lock_);
+    /// The memory of a resize: made before any lock is taken, and when it has been exchanged for
+    /// the previous one, freed after all locks are dropped.
+    struct ResizeMemory {
+        Backlog backlog;
+        SendCompletions::Storage storage;
+    };
     /// A ring that is being replaced, until its producers have finished.
     struct Replacement {
         std::uint32_t size = 0;  ///< 0: none
         RingPlace before;
-        Backlog backlog;
-        SendCompletions::Storage storage;
-    };
-    /// What a replacement leaves over, to be freed when no lock is held.
-    struct Replaced {
-        Backlog backlog;
-        SendCompletions::Storage storage;
+        ResizeMemory memory;
     };
     int begin_replacement(std::uint32_t size) REQUIRES(resize_mutex_);
-    int finish_replacement(Deadline deadline, Replaced& replaced) REQUIRES(resize_mutex_);
+    int finish_replacement(Deadline deadline, ResizeMemory& replaced) REQUIRES(resize_mutex_);
     /// On the service thread: a resize that returned EBUSY goes on.
     static void finish_later(Adapter& adapter, std::uint32_t index);
     /// With the adapter's mutex. @return whether nothing is left to be done.
-    bool resume_replacement(Replaced& replaced) EXCLUDES(lock_, resize_mutex_);
+    bool resume_replacement(ResizeMemory& replaced) EXCLUDES(lock_, resize_mutex_);
     void change_over(Backlog& backlog) EXCLUDES(lock_);
 
     CqHeader* header_ = nullptr;

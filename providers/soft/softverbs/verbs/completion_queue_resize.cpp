@@ -191,7 +191,7 @@ void CompletionQueue::release_ring(RingPlace place) {
 int CompletionQueue::resize(int entries) {
     if (entries < 1 || entries > static_cast<int>(kMaxCqEntries)) return EINVAL;
     const std::uint32_t size = ring_size(static_cast<std::uint32_t>(entries));
-    Replaced earlier, replaced;
+    ResizeMemory earlier, replaced;
     support::MutexLock lock(resize_mutex_);
     // One that was put off earlier comes first.
     if (const int cause = finish_replacement(Clock::now() + kRequesterPatience, earlier))
@@ -210,11 +210,11 @@ int CompletionQueue::begin_replacement(std::uint32_t size) {
         if (!fits(size)) return EINVAL;
         if (place_.size() == size) return 0;
         next.before = place_;
-        next.backlog.size = backlog_.left() + ring_.size();
+        next.memory.backlog.size = backlog_.left() + ring_.size();
     }
     next.size = size;
-    next.backlog.entries = std::make_unique<CqEntry[]>(next.backlog.size);
-    next.storage = SendCompletions::storage(size);
+    next.memory.backlog.entries = std::make_unique<CqEntry[]>(next.memory.backlog.size);
+    next.memory.storage = SendCompletions::storage(size);
     Result<RingPlace> place = make_ring(size);
     if (!place) return place.error();
     place->turn = 1 - next.before.turn;
@@ -229,7 +229,7 @@ int CompletionQueue::begin_replacement(std::uint32_t size) {
 }
 
 /// Threads of ours choose the ring under lock_; requesters are waited for.
-int CompletionQueue::finish_replacement(Deadline deadline, Replaced& replaced) {
+int CompletionQueue::finish_replacement(Deadline deadline, ResizeMemory& replaced) {
     if (replacement_.size == 0) return 0;
     Adapter& adapter = this->adapter();
     const auto is_ours = [&](std::uint32_t qp, std::uint32_t) {
@@ -237,9 +237,8 @@ int CompletionQueue::finish_replacement(Deadline deadline, Replaced& replaced) {
     };
     if (!adapter.requesters.wait(deadline, is_ours)) return EBUSY;
     if (!adapter.wait_for_datagrams(index_, deadline)) return EBUSY;
-    replaced.backlog = std::move(replacement_.backlog);
+    replaced = std::move(replacement_.memory);
     change_over(replaced.backlog);
-    replaced.storage = std::move(replacement_.storage);
     {
         support::SpinLockGuard guard(lock_);
         sends_.resize(replacement_.size, replaced.storage);
@@ -254,7 +253,7 @@ int CompletionQueue::finish_replacement(Deadline deadline, Replaced& replaced) {
 void CompletionQueue::finish_later(Adapter& adapter, std::uint32_t index) {
     constexpr std::chrono::milliseconds kPause{10};
     adapter.process().service().at(Clock::now() + kPause, [&adapter, index] {
-        Replaced replaced;
+        ResizeMemory replaced;
         bool finished = true;
         {
             support::MutexLock lock(adapter.mutex);
@@ -265,7 +264,7 @@ void CompletionQueue::finish_later(Adapter& adapter, std::uint32_t index) {
     });
 }
 
-bool CompletionQueue::resume_replacement(Replaced& replaced) {
+bool CompletionQueue::resume_replacement(ResizeMemory& replaced) {
     if (!resize_mutex_.try_lock()) return false;
     const support::MutexLock lock(resize_mutex_, support::MutexLock::kTaken);
     return finish_replacement(Clock::now(), replaced) == 0;
