@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Names and sizes of adapters, as tables and the messages of dat_regd hold them.
+/// Adapter names, and the size limits that the tables and the messages of dat_regd share.
 #pragma once
 
 #include <fmt/core.h>
@@ -13,19 +13,21 @@
 
 namespace dapl::memory {
 
-/// An adapter with more is accounted as one with so many: the holder of the lease looks at all.
+/// Most entries of an adapter that are accounted for. A larger adapter counts as one of this size,
+/// because the holder of the lease scans all slots.
 inline constexpr std::uint32_t kMostEntries = 65536;
-/// Bytes of an adapter's name with its terminating zero.
+/// Buffer size of an adapter's name, including its terminating NUL.
 inline constexpr std::size_t kNameRoom = 256;
-/// Prefix of the files of tables.
+/// Prefix of the names of table files.
 inline constexpr std::string_view kFilePrefix = "registrations-";
 
-/// Adapters are told apart by their GUID too: that of soft0 is its fabric's.
+/// @return the device's name and GUID. The GUID distinguishes adapters of the same device name:
+/// that of soft0 is its fabric's.
 inline std::string adapter_name(const char* device, std::uint64_t guid) {
     return fmt::format("{}-{:016x}", device, guid);
 }
 
-/// @return whether it may be part of a file's name.
+/// @return whether the adapter's name can be part of a file name.
 inline bool is_file_name(const std::string& adapter) {
     return !adapter.empty() && adapter.size() < kNameRoom - kFilePrefix.size() &&
            std::all_of(adapter.begin(), adapter.end(),

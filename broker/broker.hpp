@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The registration broker as one process sees it: entries of an adapter's table, which all
-/// processes of a user share in one file. It accounts, queues and decides; it registers nothing
-/// itself. Who may have an entry registers; who has deregistered releases it.
+/// The registration broker as one process sees it: the entries of an adapter's table, which all
+/// processes of a user share in one file. The broker accounts, queues and decides; it registers
+/// nothing itself. A caller that has got an entry registers memory with the device, and releases
+/// the entry after it has deregistered.
 ///
-/// The decisions (who is served next, what is taken back) are made by the process that holds the
-/// reaper's lease, in work(), and by nobody else. An entry that is free and that nobody waits for
-/// is taken on the spot.
+/// The process that holds the reaper's lease makes all decisions (who is served next, what is taken
+/// back), in work(). Only an entry that is free and that nobody waits for is taken on the spot, by
+/// the process that asks.
 ///
-/// Thread safe. Entries are named by SlotId, whose generation tells a reused one.
+/// Thread safe. Entries are named by SlotId, whose generation distinguishes the uses of a slot.
 #pragma once
 
 #include <atomic>
@@ -35,42 +36,42 @@ enum class Class : std::uint32_t {
 enum class SlotState : std::uint32_t {
     kFree,
     kActive,
-    kAnnounced,  ///< goes away at the deadline
+    kAnnounced,  ///< is taken back at the deadline
     kReleased,   ///< its owner has agreed and deregisters it
-    kRevoked     ///< the deadline has passed: its owner deregisters, whatever it would like
+    kRevoked     ///< its owner must deregister it: past its deadline, or messaging
 };
 
 struct SlotId {
     std::uint32_t index = 0;
-    std::uint32_t generation = 0;  ///< 0: none
+    std::uint32_t generation = 0;  ///< 0: no slot
     explicit operator bool() const { return generation != 0; }
     friend bool operator==(const SlotId&, const SlotId&) = default;
 };
 
-/// The cache line of a slot that its owner's data path writes, without a lock. What a liar writes
-/// here changes who is asked first, never how many entries there are.
+/// The cache line of a slot that its owner's data path writes without a lock. False statistics here
+/// change which slot is chosen first, never how many entries there are.
 struct alignas(64) SlotUse {
     std::atomic<std::uint64_t> last_use;   ///< Time, coarse
-    std::atomic<std::uint64_t> use_count;  ///< 0 and no last_use: nothing is told of its use
+    std::atomic<std::uint64_t> use_count;  ///< 0, and last_use too: no statistics
     std::atomic<std::uint32_t> busy;       ///< uses begun and not ended
-    std::atomic<SlotState> state;          ///< written with the table's lock, read without
-    std::atomic<Time> deadline;            ///< of an announcement, else kNever
+    std::atomic<SlotState> state;          ///< written with the table's lock held, read without it
+    std::atomic<Time> deadline;            ///< of an announcement or revocation, else kNever
 };
 
-/// What the first process that opens a table lays down; the others take what they find.
+/// Parameters of a table. The process that creates it sets them; later ones use what they find.
 struct Terms {
     std::uint64_t entries = 0;  ///< capacity; more than 0
     std::uint64_t bytes = 0;    ///< capacity; 0: no limit
-    Time grace = 0;             ///< T
-    std::uint32_t low = 0;  ///< free entries below which the reaper begins; 0: it never works ahead
-    std::uint32_t high = 0;  ///< and up to which it works
+    Time grace = 0;             ///< the grace period T, ns
+    std::uint32_t low = 0;  ///< free entries below which the reaper starts; 0: it never works ahead
+    std::uint32_t high = 0;  ///< free entries at which it stops
     std::string policy;      ///< name or path of a shared object
 };
 
-/// What this process is.
+/// How a process takes part in a table.
 struct Member {
-    std::uint32_t share = 1;  ///< weight against other processes; 0: it only leads
-    /// Where dat_regd listens, which shares out among users; empty: it is not asked.
+    std::uint32_t share = 1;  ///< weight relative to other processes; 0: it only leads
+    /// Socket of dat_regd, which divides adapters among users; empty: it is not consulted.
     std::string daemon = {};
 };
 
@@ -80,11 +81,11 @@ struct Wanted {
 };
 
 enum class Refusal {
-    kImpossible,  ///< what is pinned and refused leaves no room, however long one waits
+    kImpossible,  ///< too much is pinned or refused: waiting does not help
     kQuota,       ///< the policy does not admit it
     kTimedOut,
-    kNoSlots,  ///< more tickets wait than the queue holds
-    kBroken    ///< the table cannot be used any more; the user was told
+    kNoSlots,  ///< the queue is full, or this process has too many tickets in it
+    kBroken    ///< the table is damaged, or could not be locked (which is reported)
 };
 
 /// A place in the queue.
@@ -94,14 +95,14 @@ struct Ticket {
     friend bool operator==(const Ticket&, const Ticket&) = default;
 };
 
-/// What the table has to tell this process.
+/// A notification from the table to this process.
 struct Upcall {
     enum class Kind {
-        kAnnounced,  ///< slot goes away at the deadline
-        kRevoke,     ///< deregister slot now, then release() it
-        kGranted,    ///< ticket has got slot
-        kRefused,    ///< ticket will not get one: why
-        kPressure    ///< others wait: window entries of messaging buffers are left to this process
+        kAnnounced,  ///< `slot` is taken back at the deadline
+        kRevoke,     ///< deregister `slot` now, then release() it
+        kGranted,    ///< `ticket` has got `slot`
+        kRefused,    ///< `ticket` is refused for the reason `why`
+        kPressure    ///< others wait: this process is left with `window` messaging entries
     };
     Kind kind;
     SlotId slot{};
@@ -131,64 +132,73 @@ struct TableStatus {
     std::string adapter, policy;
     Terms terms;
     std::uint64_t entries, bytes, waiting;
-    std::uint64_t announced, revoked, granted, refused, reclaimed_from_dead;  ///< ever
+    /// Since the table was created.
+    std::uint64_t announced, revoked, granted, refused, reclaimed_from_dead;
     std::vector<ProcessStatus> processes;
     std::vector<SlotStatus> slots;  ///< those that are not free
 };
 
-/// Ends the registration of another process whose owner has not done so by the deadline.
-/// @return whether it surely has ended. Where a device has no such thing: false.
+/// Has the device end a registration that its owner, another process, has not ended by the
+/// deadline. @return whether it has certainly ended; false where a device cannot do this.
 using Enforce = bool (*)(void* context, std::int32_t pid, std::uint32_t key);
 
 class Broker {
   public:
-    /// Opens the table of an adapter, or makes it, and joins it.
-    /// @param directory of the user's own, made where it is missing. @param adapter names the file.
+    /// Opens the table of an adapter, creating it if there is none in use, and joins it.
+    /// @param directory the user's own, created if missing. @param adapter names the file.
     static support::Result<std::unique_ptr<Broker>> join(const std::string& directory,
                                                          const std::string& adapter,
                                                          const Terms& terms, const Member& member);
-    /// Joins a table that others use. @return nothing where there is none; it is not made.
+    /// Joins a table that other processes use. Fails if there is none, and does not create one.
     static support::Result<std::unique_ptr<Broker>> join_existing(const std::string& directory,
                                                                   const std::string& adapter,
                                                                   const Member& member);
-    /// Gives back everything that is still held: the caller has deregistered it.
+    /// Leaves the table and releases all entries still held, which the caller has deregistered.
     ~Broker();
-    /// In a child after fork: forgets the table, and changes nothing of its parent's.
+    /// For a child after fork: drops the table without changing anything of its parent's.
     void abandon();
 
     // -- entries
-    /// Takes an entry if there is room and nobody waits for it. Never blocks but for the lock.
-    /// Refused with kTimedOut when it would have to wait.
+    /// Takes an entry if one is free and nobody waits for it. Blocks on the table's lock only.
+    /// Fails with kTimedOut if it would have to wait.
     tl::expected<SlotId, Refusal> try_take(const Wanted& wanted);
-    /// Queues for one; kGranted or kRefused follows as an upcall. Refused at once: see Refusal.
+    /// Queues for an entry; an upcall kGranted or kRefused follows. Fails, without an upcall, if
+    /// the request is refused at once (see Refusal).
     tl::expected<Ticket, Refusal> queue(const Wanted& wanted);
-    /// try_take(), else queues and blocks until the deadline. A cancellation point where the
-    /// caller has enabled cancellation. @param deadline kNever: as long as it takes.
+    /// Calls try_take() and, if that would have to wait, queues and blocks until the deadline. A
+    /// cancellation point if the caller has enabled cancellation. @param deadline kNever: no limit.
     tl::expected<SlotId, Refusal> take(const Wanted& wanted, Time deadline);
-    /// @return false when the ticket was granted meanwhile: its upcall is on the way, or was taken.
+    /// Withdraws a ticket. @return false if it has been granted or refused already: its upcall is
+    /// pending or has been fetched.
     bool cancel(const Ticket& ticket);
-    /// What the device calls the registration, for Enforce. Before the consumer sees it.
+    /// Records the device's key of the registration, for Enforce. Called before the consumer sees
+    /// the registration.
     void name(SlotId slot, std::uint32_t key);
-    /// The registration is gone on the device, for whatever reason.
+    /// Releases an entry whose registration is no longer on the device, for whatever reason.
     void release(SlotId slot);
-    /// The slot's line for the data path; stays mapped as long as this.
+    /// @return the slot's cache line for the data path, which stays mapped as long as this object
+    /// lives.
     SlotUse& use(SlotId slot);
 
     // -- answers to an announcement
-    bool accept(
-        SlotId slot);  ///< kReleased: the owner deregisters now. @return false: not announced
-    /// @param other an active entry of ours, at least as large, that goes in its place with the
-    /// same deadline. @return false when it is not that, or slot is not announced any more.
+    /// Agrees: the slot becomes kReleased, and its owner deregisters it now. @return false if it is
+    /// not announced.
+    bool accept(SlotId slot);
+    /// Has another entry go in place of this one, with the same deadline. @param other an active
+    /// entry of this process, neither pinned nor refused, at least as large. @return false if
+    /// `other` is not that, or `slot` is no longer announced.
     bool offer(SlotId slot, SlotId other);
-    /// @param until when it may be asked for again; kNever: it is pinned from now on. Counts as
-    /// refused meanwhile. @return false: not announced any more.
+    /// Keeps the entry, which counts as refused until then. @param until when it may be announced
+    /// again; kNever: it is pinned from now on. @return false if it is no longer announced.
     bool refuse(SlotId slot, Time until);
 
-    // -- for one thread of the process, which does the work
-    /// The next thing to do, in the order in which it happened.
+    // -- for the agent thread of the process
+    /// @return the next upcall, in the order in which they arose; nothing if there is none.
     std::optional<Upcall> next();
-    /// Does what the lease holder has to do, takes the lease where nobody alive has it, moves
-    /// announcements past their deadline on. @return when to be called again at the latest.
+    /// Takes the lease if its holder is dead or silent. With the lease, serves the queue, takes
+    /// entries back and revokes announcements past their deadline; with or without it, has the
+    /// device end what is overdue, where the device can. @return when to call this again at the
+    /// latest.
     Time work();
     /// Sleeps until there may be something for next() or work(), or the deadline has passed, or
     /// wake() was called.
@@ -196,9 +206,10 @@ class Broker {
     void wake();
     void set_enforcement(Enforce enforce, void* context);
 
-    /// Takes the lease, whoever has it: for one whose only duty it is.
+    /// Takes the lease, whoever holds it. For a process that has no other task.
     void lead();
-    /// Another policy for the whole table. @return false: it cannot be had; told on stderr.
+    /// Sets the policy of the whole table. @return false if it could not be set; a failure to load
+    /// it is reported on stderr.
     bool set_policy(const std::string& name);
     TableStatus status() const;
     const Terms& terms() const;
@@ -214,12 +225,12 @@ class Broker {
     std::unique_ptr<State> state_;
 };
 
-/// What stands in a table, for one who is not a member. @return nothing where there is none.
+/// Takes a snapshot of a table without joining it. Fails if there is none.
 support::Result<TableStatus> look(const std::string& directory, const std::string& adapter);
-/// Names of the adapters that have a table there.
+/// @return the names of the adapters that have a table in the directory.
 std::vector<std::string> tables(const std::string& directory);
 
-/// CLOCK_MONOTONIC now.
+/// @return the current time of CLOCK_MONOTONIC.
 Time now();
 
 }  // namespace dapl::memory

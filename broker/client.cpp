@@ -22,11 +22,11 @@ namespace {
 using support::MutexLock;
 using support::Setting;
 
-/// How often is looked whether what could not go is idle now.
+/// Interval between two attempts to release registrations that were still in use.
 constexpr Time kNextLook = 1000000;
 constexpr Time kPerMillisecond = 1000000;
 
-/// Of an owner that does not do so itself: stopped, or hung.
+/// Ends the registration of an owner that does not do so itself, because it is stopped or hangs.
 bool end_registration(void* by_device, std::int32_t pid, std::uint32_t key) {
     return reinterpret_cast<decltype(verbs::DeviceExtensions::end_registration)>(by_device)(pid,
                                                                                             key);
@@ -80,13 +80,13 @@ DAT_RETURN Client::join(Ia& ia, Mode mode, ProcessState& process) {
         client->members_.push_back(registrations);
         return DAT_SUCCESS;
     } catch (const std::bad_alloc&) {
-        // With Registrations the adapter instance leaves as any other.
+        // Once it has its Registrations, the close of the adapter instance dismisses the client.
         if (!ia.decoration) dismiss(*client, process);
         throw;
     }
 }
 
-/// One user fewer.
+/// Drops one user of a client, and deletes the client with the last one.
 void Client::dismiss(Client& client, ProcessState& process) {
     if (--client.users_ > 0) return;
     Client** link = &process.first_client;
@@ -121,7 +121,8 @@ void Client::watch(Registrations& of, Registration& registration, SlotId slot) {
     broker_->wake();
 }
 
-/// The answer may be there before queue() returns: it is looked for with the lock held.
+/// Holds the lock across the broker's queue(): the answer may arrive before that returns, and
+/// answer() must find the ticket.
 tl::expected<Ticket, Refusal> Client::queue(const PendingCreate& wanted) {
     MutexLock lock(lock_);
     auto ticket = broker_->queue({wanted.asked.kind, wanted.asked.memory.length});
@@ -155,7 +156,8 @@ void Client::forget(Registrations& closing) {
             ++next;
             continue;
         }
-        // One that was granted meanwhile gives its entry back when the answer is read.
+        // A ticket that has already been granted stays without an owner: answer() releases its
+        // entry.
         --pending.asked.pz->users;
         pending.of = nullptr;
         next = broker_->cancel(ticket) ? pending_.erase(next) : std::next(next);
@@ -180,7 +182,8 @@ void Client::loop() {
             const Time due = broker_->work();
             broker_->sleep(watches ? std::min(due, now() + kNextLook) : due);
         } catch (const std::bad_alloc&) {
-            // What was asked meanwhile is asked of all once there is memory again.
+            // Upcalls may have been lost, so all registrations are checked once there is memory
+            // again.
             missed = true;
             broker_->sleep(now() + kNextLook);
         }
@@ -197,7 +200,7 @@ void Client::carry_out(const Upcall& upcall) {
     switch (upcall.kind) {
         case Upcall::Kind::kAnnounced:
         case Upcall::Kind::kRevoke: {
-            // Of a slot whose registration is being made, who makes it catches up.
+            // If the registration is still being made, its maker checks the slot afterwards.
             Owner owner{};
             if (owner_of(upcall.slot, owner) && !owner.of->serve(*owner.registration, owner.slot)) {
                 MutexLock lock(lock_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// This process's membership in an adapter's table, shared by the adapter instances that are open
-/// on the device, with the one thread that carries out what the table asks of the process.
+/// on the device, and its one agent thread, which carries out what the table asks of the process.
 #pragma once
 
 #include <pthread.h>
@@ -18,7 +18,7 @@
 
 namespace dapl::memory {
 
-/// A registration that was asked for and not yet granted.
+/// A registration whose ticket has not been granted yet.
 struct PendingCreate {
     Registrations* of;
     Asked asked;
@@ -27,30 +27,31 @@ struct PendingCreate {
 
 class Client {
   public:
-    /// Gives the adapter instance its Registrations. Tells the user what is wrong. @return codes
+    /// Gives the adapter instance its Registrations. Reports failures to the user. @return a code
     /// for dat_ia_open.
     static DAT_RETURN join(Ia& ia, Mode mode, ProcessState& process) REQUIRES(process.open_mutex);
-    /// Takes them away, after Registrations::release_all().
+    /// Deletes the Registrations, after Registrations::release_all().
     static void leave(Ia& ia, ProcessState& process) REQUIRES(process.open_mutex);
 
     Broker& broker() { return *broker_; }
 
-    /// From now on what happens to the slot is this registration's. What has happened before is
-    /// made up for by the caller, who looks at the slot's state after this.
+    /// Makes the registration the owner of the slot: upcalls for the slot go to it from now on.
+    /// Afterwards the caller checks the state of the slot, for upcalls that came earlier.
     void bind(SlotId slot, Registrations& of, Registration& registration) EXCLUDES(lock_);
     void unbind(SlotId slot) EXCLUDES(lock_);
-    /// The registration is looked at again until it can go.
+    /// Has the agent thread call Registrations::serve() until nothing is left to do.
     void watch(Registrations& of, Registration& registration, SlotId slot) EXCLUDES(lock_);
 
-    /// Queues, and keeps what is to be made. @return as Broker::queue().
+    /// Queues a request and keeps it until the answer. @return as Broker::queue().
     tl::expected<Ticket, Refusal> queue(const PendingCreate& wanted) EXCLUDES(lock_);
-    /// @return as dat_reg_ticket_cancel().
+    /// Cancels a request. @return as dat_reg_ticket_cancel().
     DAT_RETURN cancel(const Ticket& ticket, const Registrations& of) EXCLUDES(lock_);
 
-    /// Nothing more is carried out for them on return.
+    /// Removes all references to an adapter instance that closes. On return, the agent thread does
+    /// nothing more for it.
     void forget(Registrations& closing) EXCLUDES(serving, lock_);
 
-    /// Held while something is carried out.
+    /// Held while the agent thread carries out upcalls.
     support::Mutex serving;
 
   private:
@@ -74,11 +75,11 @@ class Client {
     const std::string adapter_;
     const std::unique_ptr<Broker> broker_;
     int users_ = 0;           ///< guarded by ProcessState::open_mutex
-    Client* next_ = nullptr;  ///< the same
+    Client* next_ = nullptr;  ///< guarded likewise
     pthread_t thread_;
     std::atomic<bool> stopping_{false};
 
-    support::Mutex lock_;  ///< after all others but the broker's own
+    support::Mutex lock_;  ///< comes after all others except the broker's own
     std::vector<Registrations*> members_ GUARDED_BY(lock_);
     std::unordered_map<std::uint32_t, Owner> owners_ GUARDED_BY(lock_);  ///< by slot index
     std::unordered_map<std::uint32_t, std::pair<Ticket, PendingCreate>> pending_ GUARDED_BY(lock_);

@@ -11,7 +11,7 @@
 namespace dapl::memory {
 namespace {
 
-/// @return the consumer's cookie.
+/// Ends the uses of a shared receive. @return the consumer's cookie.
 DAT_UINT64 end_shared_use(Registrations& registrations, const ibv_wc& completion) {
     SharedSlots::Receive receive{};
     shared_queue(completion).peek(WorkRequestId(completion.wr_id).sequence, receive);
@@ -48,7 +48,8 @@ DAT_RETURN entry::evd_dequeue(DAT_EVD_HANDLE handle, DAT_EVENT* event) {
     Evd* evd = from_called_handle<Evd>(handle);
     if (!evd) return error(DAT_INVALID_HANDLE);
     if (!event) return bad_argument(2);
-    Registrations& registrations = *registrations_of(evd->ia);  // the EVD may go meanwhile
+    // Found first, because the EVD may be freed during the call.
+    Registrations& registrations = *registrations_of(evd->ia);
     const DAT_RETURN code = support::data_path_traced()
                                 ? Evd::dequeue_traced(handle, event)
                                 : evd->dequeue(event, take_plain_completion);

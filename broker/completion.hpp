@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Completions of adapter instances with the broker: what a transfer used stands beside its slot
-/// (side_uses.hpp), of a shared receive in a record whose number its slot holds in place of the
-/// cookie (use_records.hpp). All with the lock of the EVD held, except where said.
+/// Completions on adapter instances with the broker. What a transfer uses is recorded beside its
+/// slot (side_uses.hpp); what a shared receive uses is in a record whose number its slot holds in
+/// place of the cookie (use_records.hpp). end_uses_up_to() and take_plain_completion() require the
+/// lock of the EVD.
 #pragma once
 
 #include "broker/registrations.hpp"
@@ -20,7 +21,7 @@ namespace dapl::memory {
         registrations.end_use(*reinterpret_cast<Registration*>(entry));
 }
 
-/// Ends the uses of a transfer that has completed, and of those before it that were suppressed.
+/// Ends the uses of a transfer that has completed, and of the suppressed ones before it.
 [[gnu::always_inline]] inline void end_uses_up_to(const Ep& ep, bool receive, std::uint64_t id) {
     SideUses& uses = uses_of(ep.side(receive));
     Registrations& registrations = *registrations_of(ep.ia);
@@ -28,14 +29,15 @@ namespace dapl::memory {
     const auto sequence = static_cast<std::uint32_t>(id) & SlotRing::kSequenceMask;
     std::uint32_t next = slots.first_sequence();
     for (;; next = (next + 1) & SlotRing::kSequenceMask) {
-        // Written after the entry, by a poster who held the side's lock.
+        // The poster writes `operation` after the entry, with the side's lock held: this load makes
+        // the entry visible here.
         static_cast<void>(slots.at(next).operation.load(std::memory_order_acquire));
         end_entry(registrations, uses.take(next));
         if (next == sequence) return;
     }
 }
 
-/// As dapl::take_plain_completion().
+/// Does what dapl::take_plain_completion() does, and ends the uses of the transfer.
 [[gnu::always_inline]] inline bool take_plain_completion(const Pool& eps, LastEps& last,
                                                          const ibv_wc& completion,
                                                          DAT_EVENT& event) {

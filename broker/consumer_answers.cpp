@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the consumer says to announcements, asks and waits for (dat2/dat_reg_extensions.h), and the
-/// events that it gets.
+/// The consumer's calls (dat2/dat_reg_extensions.h): answers to announcements, explicit uses,
+/// queries and creations with a ticket; and the events that it gets.
 #include <cstring>
 #include <new>
 

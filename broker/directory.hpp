@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Where the tables of the registration broker are.
+/// The directory of the registration broker's tables.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,7 @@
 
 namespace dapl::memory {
 
-/// OPENDAT_REGISTRATION_DIRECTORY, else the user's own.
+/// @return OPENDAT_REGISTRATION_DIRECTORY if it is set, else the user's own status directory.
 std::string directory_path(uid_t user);
 
 }  // namespace dapl::memory

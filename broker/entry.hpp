@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The functions of adapter instances that were opened with the broker, where they differ from
-/// dapl/provider/entry.hpp: each translates what names a registration, and otherwise does what that
-/// does.
+/// The provider functions of adapter instances that were opened with the broker, where they differ
+/// from those of dapl/provider/entry.hpp: each translates the contexts that name registrations, and
+/// otherwise does what the core's function does.
 #pragma once
 
 #include "dapl/provider/entry.hpp"
 
 namespace dapl::memory {
 
-/// Puts these functions in the place of the core's.
+/// Replaces the core's functions in the table by these.
 void decorate(DAT_PROVIDER& table);
 
 namespace entry {
@@ -40,7 +40,8 @@ DAT_RETURN srq_free(DAT_SRQ_HANDLE);
 
 // entry_extension.cpp
 DAT_RETURN handle_extendedop(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
-/// The operations of dat2/dat_reg_extensions.h. @return DAT_NOT_IMPLEMENTED for all others.
+/// Carries out the operations of dat2/dat_reg_extensions.h. @return DAT_NOT_IMPLEMENTED for all
+/// others.
 DAT_RETURN registration_op(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
 
 // completion.cpp

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Extensions that post, of adapter instances with the broker: what follows each operation's number
-/// is as dapl/ia/extension.cpp reads it.
+/// Extension operations that post, on adapter instances with the broker. The arguments after each
+/// operation's number are those that dapl/ia/extension.cpp reads.
 #include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_opendat.h>
@@ -29,7 +29,7 @@ DAT_RETURN forward(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
     return code;
 }
 
-/// @param post is given the segments as the device names them.
+/// @param post called with the translated segments.
 template <class Post>
 DAT_RETURN with_uses(DAT_HANDLE handle, bool receive, DAT_COUNT segments,
                      const DAT_LMR_TRIPLET* local, const Post& post) {
@@ -71,7 +71,7 @@ DAT_RETURN write_with_immediate(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_lis
     auto* remote = va_arg(arguments, DAT_RMR_TRIPLET*);
     const auto immediate = va_arg(arguments, DAT_UINT32);
     const auto flags = va_arg(arguments, unsigned);
-    // The proposal's has one more.
+    // The proposal's operation has one more argument.
     const bool extended =
         operation == static_cast<DAT_EXTENDED_OP>(proposed(DAT_EXT_RDMA_WRITE_IMMED));
     const unsigned more = extended ? va_arg(arguments, unsigned) : 0;

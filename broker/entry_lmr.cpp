@@ -18,7 +18,7 @@ DAT_RETURN create(Ia* ia, const DAT_LMR_PARAM& parameters, int old_cancel_state,
     const Time until = waits ? now() + registrations.patience : 0;
     const DAT_RETURN code = registrations.create({pz, *memory, parameters, Class::kRdma},
                                                  {until, old_cancel_state, true}, lmr);
-    // Registration caches know one answer only.
+    // Registration caches handle DAT_INSUFFICIENT_RESOURCES only.
     const bool lacking = DAT_GET_TYPE(code) == DAT_INSUFFICIENT_RESOURCES ||
                          DAT_GET_TYPE(code) == DAT_TIMEOUT_EXPIRED;
     return lacking ? raw(DAT_INSUFFICIENT_RESOURCES) : code;
@@ -49,7 +49,8 @@ DAT_RETURN lmr_free(DAT_LMR_HANDLE handle) {
     });
 }
 
-/// The region must stand while the window is bound; then the binding keeps it.
+/// Begins a use of the region, so that it stays registered until the bind completes. After that,
+/// let_go() keeps a region that comes back for as long as a window is bound to it.
 DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr_handle, const DAT_LMR_TRIPLET* triplet,
                     DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep_handle,
                     DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT* context) {
@@ -59,7 +60,7 @@ DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr_handle, const DAT_LMR
     };
     Ep* ep = from_handle<Ep>(ep_handle);
     Registrations* const registrations = ep ? registrations_of(ep->ia) : nullptr;
-    if (!registrations) return bind();  // which says what is wrong
+    if (!registrations) return bind();  // the core reports what is wrong
     const bool binds = triplet && triplet->segment_length != 0;
     const Lmr* lmr = binds ? from_handle<Lmr>(lmr_handle) : nullptr;
     Registration* bound = lmr ? registrations->of(*lmr) : nullptr;

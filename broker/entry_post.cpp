@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Posts of adapter instances with the broker.
+/// Posts on adapter instances with the broker.
 #include "broker/entry.hpp"
 #include "broker/uses.hpp"
 #include "dapl/adapter/ia.hpp"
@@ -90,7 +90,7 @@ DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT segments
     });
 }
 
-/// The sink's context is an RMR's, or the remote one of an LMR.
+/// The local context is that of an RMR, or the rmr_context of an LMR.
 DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle, const DAT_RMR_TRIPLET* local,
                                     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                                     DAT_COMPLETION_FLAGS flags) {
@@ -131,7 +131,7 @@ DAT_RETURN srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIP
     });
 }
 
-/// Receives that are posted there never complete.
+/// Also ends the uses of the receives that are still posted there, which never complete.
 DAT_RETURN srq_free(DAT_SRQ_HANDLE handle) {
     const Srq* srq = from_handle<Srq>(handle);
     if (!srq) return bad_handle(DAT_INVALID_HANDLE_SRQ);

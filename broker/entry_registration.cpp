@@ -35,7 +35,8 @@ DAT_LMR_PARAM parameters_of(const DAT_REG_LMR_PARAM& asked) {
     return parameters;
 }
 
-/// What may be wrong with `param` is wrong with the second argument.
+/// Checks `param`, the second argument of the calls: whatever is invalid in it is reported as
+/// DAT_INVALID_ARG2.
 support::Result<Asked> checked(const Ia& ia, const DAT_REG_LMR_PARAM* asked) {
     if (!asked || static_cast<unsigned>(asked->reg_class) > DAT_REG_CLASS_PINNED)
         return support::failure(bad_argument(2));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What an adapter instance does with registrations (dat_registration(7)).
+/// Registration modes of an adapter instance, and the terms of its table as its settings give them
+/// (dat_registration(7)).
 #pragma once
 
 #include <string>
@@ -10,19 +11,21 @@
 namespace dapl::memory {
 
 enum class Mode {
-    kOff,          ///< nothing of the broker exists
-    kOn,           ///< entries are accounted, the extension works, nobody waits unasked
-    kTransparent,  ///< unmodified programs wait, and lend what is idle
+    kOff,          ///< there is no broker
+    kOn,           ///< entries are accounted, the extension works, plain calls never wait
+    kTransparent,  ///< calls of unmodified programs wait; idle registrations are lent out
     kPerIo         ///< local memory is registered for each transfer
 };
 
-/// @param ia_name whose setting. A word that is no mode is told once and means kOff.
+/// @return the mode that the settings of an IA name. Reports an unknown word once and takes it for
+/// kOff.
 Mode mode_of(const std::string& ia_name);
 
-/// @return the word for it.
+/// @return the mode's name in the settings.
 const char* name_of(Mode mode);
 
-/// As the settings of an IA say. @param device_entries what its device has.
+/// @return the terms that the settings of an IA give. @param device_entries capacity of its device,
+/// used if the settings give none.
 Terms terms_of(const std::string& ia_name, std::uint64_t device_entries);
 
 }  // namespace dapl::memory

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Registrations made, named, made again and freed. How they are taken away is in revocation.cpp,
-/// what the consumer says to it in consumer_answers.cpp.
+/// Registrations are created, found, renewed and freed here. Their revocation is in revocation.cpp,
+/// the calls of the consumer in consumer_answers.cpp.
 #include "broker/registrations.hpp"
 
 #include <algorithm>
@@ -21,11 +21,11 @@ namespace {
 
 constexpr std::uint64_t kNoWindow = ~std::uint64_t{0};
 
-/// What a peer may do, or a window may let it do.
+/// Privileges that peers have, or may get through a memory window.
 constexpr unsigned kRemote = DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG |
                              unsigned{DAT_IB_MEM_PRIV_REMOTE_ATOMIC};
 
-/// How long a transfer that is posted here is expected to take: until it begins, and for each byte.
+/// Expected duration of a transfer that is posted now, in ns: until it begins, and for each byte.
 constexpr Time kExpectedBegin = 200000;
 constexpr Time kExpectedPerByte = 1;
 
@@ -40,7 +40,7 @@ tl::expected<SlotId, Refusal> wait_for(Broker& broker, const Wanted& wanted, con
     }
 }
 
-/// An entry, known to the client as this registration's, that is given back unless it is used.
+/// Holds an entry that is bound to a registration, and releases it unless keep() is called.
 class HeldEntry {
   public:
     HeldEntry(Client& client, SlotId slot, Registrations& of, Registration& registration)
@@ -109,12 +109,12 @@ Registration* Registrations::allocate() {
     return &found;
 }
 
-/// @return nullptr, with the entry given back, where there is none.
+/// @return an unused Registration; nullptr, with the entry released, if there is none.
 Registration* Registrations::place_for(SlotId slot) {
     try {
         if (Registration* place = allocate()) return place;
     } catch (const std::bad_alloc&) {
-        // As below.
+        // Handled as if there were no free index, below.
     }
     client.broker().release(slot);
     return nullptr;
@@ -136,7 +136,8 @@ tl::expected<SlotId, DAT_RETURN> Registrations::take(const Wanted& wanted, bool 
     return *slot;
 }
 
-/// What peers may use stays in the modes in which nobody would tell them.
+/// In the modes transparent and per-io, regions that peers may access are pinned: nobody would
+/// inform the peers that such a region has gone.
 DAT_RETURN Registrations::create(Asked asked, const Wait& wait, DAT_LMR_HANDLE* lmr) {
     const bool remote = (asked.parameters.mem_priv & kRemote) != 0;
     if (mode != Mode::kOn && remote && asked.kind == Class::kRdma) asked.kind = Class::kPinned;
@@ -178,15 +179,15 @@ DAT_RETURN Registrations::create_with(const Asked& asked, SlotId slot, DAT_LMR_H
     return DAT_SUCCESS;
 }
 
-/// The registration is on the device, and has an entry.
+/// Makes a registration usable that is on the device and has an entry.
 void Registrations::stand(Registration& made, SlotId slot, const ibv_mr& region) {
     Broker& broker = client.broker();
     made.slot = slot;
     made.key.store(region.lkey, std::memory_order_relaxed);
     made.deadline.store(kNever, std::memory_order_relaxed);
     made.use.store(&broker.use(slot), std::memory_order_relaxed);
-    // What comes back, and messages' buffers, this process lets go as soon as they are idle: nobody
-    // ends them by force.
+    // This process releases registrations that come back, and messaging buffers, as soon as they
+    // are idle. The device is never asked to end them, so it needs no key of them.
     if (!made.comes_back && made.kind != Class::kMessaging) broker.name(slot, region.lkey);
     const bool per_io = made.comes_back && mode == Mode::kPerIo;
     if (per_io) in_window_.fetch_add(1, std::memory_order_relaxed);
@@ -195,7 +196,7 @@ void Registrations::stand(Registration& made, SlotId slot, const ibv_mr& region)
     if (per_io && made.busy.load(std::memory_order_seq_cst) == 0) list(made);
 }
 
-/// What was asked of the slot before anybody knew whose it is.
+/// Handles an announcement or revocation that came while the registration was being made.
 void Registrations::catch_up(Registration& made, SlotId slot) {
     const SlotState state = client.broker().use(slot).state.load(std::memory_order_acquire);
     if (state != SlotState::kActive) client.watch(*this, made, slot);
@@ -209,7 +210,7 @@ DAT_RETURN Registrations::free(DAT_LMR_HANDLE handle) {
         support::MutexLock lock(found->mutex);
         if (found->lmr != lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
         if (ia.rmr_table->is_bound_to(*lmr)) return raw(DAT_INVALID_STATE);
-        // The device has the last word, as without the broker.
+        // As without the broker, the LMR stays if the device refuses to deregister it.
         if (lmr->region && ibv_dereg_mr(lmr->region.get()) != 0) return raw(DAT_INVALID_STATE);
         static_cast<void>(lmr->region.release());
         found->context.store(0, std::memory_order_release);
@@ -222,7 +223,7 @@ DAT_RETURN Registrations::free(DAT_LMR_HANDLE handle) {
     return DAT_SUCCESS;
 }
 
-/// Not on a path that anybody is in a hurry on.
+/// Searches linearly: only a read into the rmr_context of an LMR uses it, which is no fast path.
 Registration* Registrations::of_remote_context(DAT_RMR_CONTEXT context) {
     std::uint32_t made;
     {
@@ -241,7 +242,7 @@ DAT_RETURN Registrations::restore(Registration& gone, const Wait& wait) {
     support::MutexLock lock(gone.mutex);
     if (!gone.lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
     if (gone.standing.load(std::memory_order_relaxed) != Standing::kGone) return DAT_SUCCESS;
-    // Gone for the consumer, but somebody uses it still.
+    // It has gone for the consumer, but is still on the device because something uses it.
     if (gone.slot) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
     Lmr& lmr = *gone.lmr;
     const Memory memory{lmr.address, lmr.parameters.length};
@@ -255,7 +256,7 @@ DAT_RETURN Registrations::restore(Registration& gone, const Wait& wait) {
     }
     entry.keep();
     lmr.region = std::move(region);
-    // What comes back keeps the name that the program has: nobody else has one.
+    // A registration that comes back keeps the rmr_context that the program has; no peer uses it.
     if (!gone.comes_back) gone.remote_context = lmr.parameters.rmr_context = lmr.region->rkey;
     stand(gone, *slot, *lmr.region);
     catch_up(gone, *slot);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The registrations of one adapter instance that was opened with the broker: the virtual contexts,
-/// what becomes of a registration that is taken away, and what its consumer is told.
+/// The registrations of one adapter instance that was opened with the broker: their virtual
+/// contexts, their revocation, and the events for the consumer.
 ///
 /// Lock order: ProcessState::open_mutex, Client::serving, a Registration's mutex, then an IA's
-/// mutex, connection_lock and the locks of the objects; those of this class, the client's and the
-/// broker's own are the last. Who already holds connection_lock or an object's lock (a completion
-/// that becomes an event) only counts.
+/// mutex, connection_lock and the locks of the objects; the locks of this class, of the client and
+/// of the broker come last. A thread that already holds connection_lock or an object's lock
+/// (because it turns a completion into an event) only updates counts.
 #pragma once
 
 #include <dat2/dat_reg_extensions.h>
@@ -34,7 +34,7 @@ namespace dapl::memory {
 class Client;
 struct PendingCreate;
 
-/// What dat_lmr_create was asked, with all checked that can be checked without an entry.
+/// The arguments of dat_lmr_create, checked as far as possible without an entry.
 struct Asked {
     Pz* pz;
     Memory memory;
@@ -44,14 +44,15 @@ struct Asked {
 
 /// How long a call waits for an entry.
 struct Wait {
-    Time until;  ///< 0: not at all
-    /// The caller's: with PTHREAD_CANCEL_ENABLE waiting is a cancellation point.
+    Time until;  ///< 0: does not wait
+    /// The state of the caller: with PTHREAD_CANCEL_ENABLE waiting is a cancellation point.
     int cancel_state = PTHREAD_CANCEL_DISABLE;
-    /// Also where it seems in vain: what is in use now may be idle soon, and is refused meanwhile.
+    /// Keeps trying after Refusal::kImpossible: what is in use now counts as refused, but may be
+    /// idle soon.
     bool insists = false;
 };
 
-/// @return what a call answers that got no entry.
+/// @return the code of a call that got no entry.
 DAT_RETURN code_of(Refusal why);
 
 class Registrations final : public Decoration {
@@ -70,7 +71,7 @@ class Registrations final : public Decoration {
 
     // -- the data path: no lock, unless something is gone or announced
 
-    /// @return the one that a consumer's context names, or nullptr.
+    /// @return the registration that a context of the consumer names, or nullptr.
     Registration* find(DAT_LMR_CONTEXT context) const {
         const std::uint32_t index = context & kContextIndexMask;
         Registration* chunk = chunks_[index / kPerChunk].load(std::memory_order_acquire);
@@ -78,8 +79,9 @@ class Registrations final : public Decoration {
         Registration& found = chunk[index % kPerChunk];
         return found.context.load(std::memory_order_acquire) == context ? &found : nullptr;
     }
-    /// Begins a use for a transfer of `length` bytes. @return DAT_SUCCESS, with what the device
-    /// calls it; else the code of the post, and no use has begun. Waits for what comes back.
+    /// Begins a use for a transfer of `length` bytes. Waits while a registration that comes back is
+    /// registered again. @param key out: the device's key. @return DAT_SUCCESS; else the code that
+    /// the post returns, and no use has begun.
     DAT_RETURN begin_use(Registration& used, DAT_VLEN length, std::uint32_t& key) {
         if (used.begin() == Standing::kStanding) [[likely]] {
             used.count_use();
@@ -94,7 +96,7 @@ class Registrations final : public Decoration {
     void end(UseNumber number) {
         records.end(number, [this](Registration& used) { end_use(used); });
     }
-    /// Lets go what goes when it is idle. No lock is held.
+    /// Deregisters what was to go as soon as it is idle. Called with no lock held.
     void settle() override {
         if (listed_.load(std::memory_order_relaxed)) [[unlikely]]
             let_listed_go();
@@ -110,14 +112,15 @@ class Registrations final : public Decoration {
     /// Takes an entry and registers.
     DAT_RETURN create(Asked asked, const Wait& wait, DAT_LMR_HANDLE* lmr);
     DAT_RETURN free(DAT_LMR_HANDLE lmr);
-    /// @return the one of an LMR of this adapter instance.
+    /// @return the registration of an LMR of this adapter instance.
     Registration* of(const Lmr& lmr) const { return find(lmr.parameters.lmr_context); }
-    /// @return the one whose LMR the consumer was told this remote context of, or nullptr.
+    /// @return the registration whose LMR has this rmr_context as the consumer knows it, or
+    /// nullptr.
     Registration* of_remote_context(DAT_RMR_CONTEXT context) EXCLUDES(lock_);
-    /// Registers again what is gone. @return DAT_SUCCESS also for what stands.
+    /// Renews a registration that has gone. @return DAT_SUCCESS also if it has not gone.
     DAT_RETURN restore(Registration& gone, const Wait& wait);
 
-    // Answers and questions (dat_reg_extensions.h).
+    // Calls of the consumer (dat_reg_extensions.h).
     DAT_RETURN accept(Registration& announced);
     DAT_RETURN offer(Registration& announced, Registration& other);
     DAT_RETURN refuse(Registration& announced, DAT_UINT64 microseconds);
@@ -129,17 +132,17 @@ class Registrations final : public Decoration {
     DAT_RETURN create_later(const Asked& asked, DAT_PVOID cookie, DAT_REG_TICKET* ticket);
     DAT_RETURN cancel(DAT_REG_TICKET ticket);
 
-    // For the client's thread, with Client::serving held.
-    /// Does what the state of the slot asks for. @return whether nothing is left to be done; else
-    /// it is to be called again.
+    // Called by the client's thread, with Client::serving held.
+    /// Does what the state of the slot demands. @return whether it is finished; else it has to be
+    /// called again.
     bool serve(Registration& registration, SlotId slot);
     void granted(const PendingCreate& pending, const Ticket& ticket, SlotId slot);
     void refused(const PendingCreate& pending, const Ticket& ticket, Refusal why);
     void pressed(std::uint64_t window);
 
-    /// Before the LMRs go with their adapter instance: nobody is served any more.
+    /// Ends all service by the client's thread. Called before the adapter instance frees its LMRs.
     void close();
-    /// After that: gives their entries back.
+    /// Releases all entries. Called after the LMRs have been freed.
     void release_all();
 
   private:
@@ -172,7 +175,7 @@ class Registrations final : public Decoration {
 
     std::array<std::atomic<Registration*>, kChunks> chunks_{};
     std::atomic<Registration*> listed_{nullptr};
-    /// kPerIo: how many may be registered for transfers at once, and how many are.
+    /// kPerIo: how many registrations transfers may have at once, and how many they have.
     std::atomic<std::uint64_t> window_;
     std::atomic<std::uint64_t> in_window_{0};
     std::atomic<Time> pressed_at_{0};
@@ -180,10 +183,10 @@ class Registrations final : public Decoration {
     std::uint32_t made_ GUARDED_BY(lock_) = 0;
     std::vector<std::uint32_t> free_ GUARDED_BY(lock_);
     support::Mutex evd_lock_;
-    std::atomic<Evd*> evd_{nullptr};  ///< changed with evd_lock_ held; counts as a user of it
+    std::atomic<Evd*> evd_{nullptr};  ///< changed with evd_lock_ held; counted in Evd::users
 };
 
-/// @return nullptr where the adapter instance was opened without the broker.
+/// @return nullptr if the adapter instance was opened without the broker.
 inline Registrations* registrations_of(const Ia& ia) {
     return static_cast<Registrations*>(ia.decoration);
 }

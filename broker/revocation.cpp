@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How a registration is taken away: announced, given up when it is idle, gone at the deadline.
+/// Revocation of registrations: announcement, release when idle, end at the deadline.
 #include <algorithm>
 
 #include "broker/client.hpp"
@@ -13,7 +13,7 @@
 namespace dapl::memory {
 namespace {
 
-/// How long after the last sign of pressure a per-io window grows again.
+/// A per-io window grows again this long after the last sign of pressure, in ns.
 constexpr Time kRelief = 100000000;
 
 std::uint64_t microseconds_until(Time deadline) {
@@ -23,8 +23,8 @@ std::uint64_t microseconds_until(Time deadline) {
 
 }  // namespace
 
-/// Windows go first: a peer that holds one gets a remote access error, and some devices deregister
-/// nothing that has any.
+/// Unbinds the windows first: a peer that uses one then gets a remote access error, and some
+/// devices deregister no region that has windows bound.
 bool Registrations::deregister(Registration& gone) {
     Lmr& lmr = *gone.lmr;
     if (!unbind_all(ia, lmr)) return false;
@@ -47,7 +47,8 @@ void Registrations::give_entry_back(Registration& gone) {
         window_.store(window + 1, std::memory_order_relaxed);
 }
 
-/// The consumer hears of it before anybody gets the entry.
+/// Deregisters, notifies the consumer and only then releases the entry, so that the consumer knows
+/// before anybody else gets it.
 bool Registrations::take_away(Registration& gone) {
     if (!deregister(gone)) return false;
     if (!gone.comes_back) tell_revoked(gone);
@@ -55,7 +56,8 @@ bool Registrations::take_away(Registration& gone) {
     return true;
 }
 
-/// @return false, and it stands as before, when something uses it.
+/// Takes a registration away if nothing uses it. @return false if something does, with its standing
+/// unchanged, or if the device does not deregister it.
 bool Registrations::let_go(Registration& idle) {
     const Standing before = idle.standing.load(std::memory_order_relaxed);
     idle.standing.store(Standing::kGone, std::memory_order_seq_cst);
@@ -69,8 +71,8 @@ bool Registrations::let_go(Registration& idle) {
 }
 
 bool Registrations::serve(Registration& registration, SlotId slot) {
-    // One that is being made again waits for an entry with its mutex held, which may be one that
-    // this thread is to fetch.
+    // restore() holds the mutex while it waits for an entry, which this thread may have to provide:
+    // so this thread must not wait for the mutex.
     if (!registration.mutex.try_lock()) return false;
     support::MutexLock lock(registration.mutex, support::MutexLock::kTaken);
     if (!(registration.slot == slot) || !registration.lmr) return true;
@@ -89,7 +91,7 @@ bool Registrations::serve(Registration& registration, SlotId slot) {
     return true;
 }
 
-/// It was announced, and is not to go any more.
+/// Withdraws an announcement: the registration stays.
 void Registrations::stay(Registration& kept) {
     kept.goes_when_idle.store(kept.comes_back && mode == Mode::kPerIo, std::memory_order_seq_cst);
     kept.deadline.store(kNever, std::memory_order_relaxed);
@@ -112,9 +114,10 @@ bool Registrations::serve_announced(Registration& announced) {
             tell(DAT_REG_ANNOUNCED_EVENT, data);
         }
     }
-    if (asked) return true;  // the consumer answers, or the deadline comes
+    if (asked) return true;  // nothing to do until the consumer answers or the deadline passes
     if (let_go(announced)) return true;
-    // So that another one is chosen, and this one later again.
+    // Refuses for one grace period, so that the policy chooses another one now and may choose this
+    // one again later.
     Broker& broker = client.broker();
     const bool lent_later = mode == Mode::kTransparent && announced.comes_back;
     if (!lent_later || !broker.refuse(announced.slot, now() + broker.terms().grace)) return false;
@@ -122,8 +125,7 @@ bool Registrations::serve_announced(Registration& announced) {
     return true;
 }
 
-/// What comes back, and messages' buffers while they are posted, go when they are idle; all else
-/// goes now.
+/// Registrations that come back and messaging buffers go when they are idle; all others go now.
 bool Registrations::serve_revoked(Registration& revoked) {
     const bool waits = revoked.comes_back || revoked.kind == Class::kMessaging;
     if (waits) {
@@ -157,7 +159,7 @@ void Registrations::let_listed_go() {
         while (Registration* idle = next) {
             next = idle->next_listed;
             idle->listed.store(false, std::memory_order_release);
-            if (!idle->mutex.try_lock()) continue;  // who has it looks itself
+            if (!idle->mutex.try_lock()) continue;  // its holder checks it
             support::MutexLock lock(idle->mutex, support::MutexLock::kTaken);
             if (!idle->slot || !idle->lmr || !idle->goes_when_idle.load()) continue;
             let_go(*idle);

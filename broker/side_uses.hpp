@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the posted transfers of one side of an endpoint use, beside the core's slots
-/// (slot_ring.hpp) and found by the same sequence.
+/// What the posted transfers of one side of an endpoint use: an array beside the core's slots
+/// (slot_ring.hpp), indexed by the same sequence.
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,12 @@ namespace dapl::memory {
 
 class Registrations;
 
-/// One poster at a time, who holds the lock, and one taker, who holds the EVD's.
+/// Used by one poster at a time, which holds `lock`, and by one thread that polls completions,
+/// which holds the EVD's lock.
 class SideUses final : public SlotShadow {
   public:
-    /// What one transfer uses: 0, nothing; the address of a Registration; or the number of a use
-    /// record, shifted, with bit 0 set.
+    /// What one transfer uses: 0 for nothing, the address of a Registration, or the number of a use
+    /// record shifted left by one, with bit 0 set.
     using Entry = std::uint64_t;
 
     explicit SideUses(Registrations& registrations) : registrations_(registrations) {}
@@ -35,7 +36,7 @@ class SideUses final : public SlotShadow {
     void set(std::uint32_t sequence, Entry entry) REQUIRES(lock) {
         if (entries_) entries_[sequence & mask_].store(entry, std::memory_order_relaxed);
     }
-    /// For the taker. @return the entry, which is free then.
+    /// Takes the entry out, when the completion is polled. @return the entry; 0 if there is none.
     Entry take(std::uint32_t sequence) {
         std::atomic<Entry>& entry = entries_[sequence & mask_];
         const Entry found = entry.load(std::memory_order_relaxed);
@@ -50,8 +51,9 @@ class SideUses final : public SlotShadow {
             : entries(std::make_unique<std::atomic<Entry>[]>(size)) {}
         Array entries;
     };
-    /// Twice as many as can be posted: a slot is given back after its entry, so that the entry of
-    /// the next post is free whether there is a slot for it or not.
+    /// @return twice the number of transfers that can be posted. A post writes its entry whether a
+    /// slot is free or not, so the next entry must never be that of a posted transfer; an entry is
+    /// taken out before its slot is released.
     static std::uint32_t size(std::uint32_t limit) { return 2 * std::bit_ceil(limit ? limit : 1); }
 
     Registrations& registrations_;
@@ -59,7 +61,7 @@ class SideUses final : public SlotShadow {
     std::uint32_t mask_ = 0;
 };
 
-/// @return those of a side of an EP whose adapter instance has the broker.
+/// @return the SideUses of a side. The adapter instance of its EP must have the broker.
 inline SideUses& uses_of(const Side& side) {
     return static_cast<SideUses&>(*side.shadow);
 }

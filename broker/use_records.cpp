@@ -10,8 +10,8 @@ UseRecords::~UseRecords() {
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
 }
 
-/// Makes more where there are too few: as many transfers as are ever on their way at once, and
-/// never again.
+/// Allocates chunks until enough records are free. They are kept, so there are as many as transfers
+/// were ever outstanding at once.
 bool UseRecords::has_free(int records) {
     while (free_count_ < records) {
         if (made_chunks_ == kChunks) return false;
@@ -53,7 +53,8 @@ UseNumber UseRecords::add(DAT_UINT64 cookie, Registration* const* used, int coun
     }
     Record& first = *at(more);
     first.cookie.store(cookie, std::memory_order_relaxed);
-    // Only the first of a chain stands for the transfer; odd, and never 0 after a wrap.
+    // Only the first record of a chain has the generation of the transfer: odd, and so never 0,
+    // even after a wrap.
     const std::uint32_t generation =
         ((first.generation.load(std::memory_order_relaxed) + 1) | 1) & kGenerations;
     first.generation.store(generation, std::memory_order_release);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a transfer on its way uses, where it is more than one registration (side_uses.hpp), or a
-/// shared receive: the core carries the record's number where it otherwise carries the cookie, and
-/// when the completion becomes an event, the cookie comes back and the uses end.
+/// Use records: what an outstanding transfer uses, if that is more than one registration
+/// (side_uses.hpp) or the transfer is a shared receive. For a shared receive the core carries the
+/// record's number in place of the cookie; when the completion becomes an event, the cookie is
+/// restored and the uses end.
 #pragma once
 
 #include <array>
@@ -16,7 +17,8 @@ namespace dapl::memory {
 
 struct Registration;
 
-/// Number of a record, 63 bits, with a generation: one that has ended is known for it.
+/// Number of a record, 63 bits. It includes a generation, so that the number of a record that has
+/// ended is recognised.
 using UseNumber = std::uint64_t;
 inline constexpr UseNumber kNoUse = 0;
 
@@ -28,17 +30,19 @@ class UseRecords {
     UseRecords(const UseRecords&) = delete;
     UseRecords& operator=(const UseRecords&) = delete;
 
+    /// Records the uses of a transfer.
     /// @param used registrations whose use has begun; the record ends it.
     /// @param queue the SRQ of a shared receive, else nullptr.
-    /// @return kNoUse without memory: nothing has been taken over.
+    /// @return the record's number; kNoUse if memory is short: the uses are still the caller's.
     UseNumber add(DAT_UINT64 cookie, Registration* const* used, int count,
                   const void* queue = nullptr) EXCLUDES(lock_);
     /// @return the consumer's cookie of a record that has not ended; else 0.
     DAT_UINT64 cookie_of(UseNumber number) const;
-    /// The transfer is over, whatever came of it. @param ended called with each registration.
+    /// Ends a record and its uses, however the transfer ended; does nothing if it has ended
+    /// already. @param ended called with each registration.
     template <class Ended>
     void end(UseNumber number, const Ended& ended) EXCLUDES(lock_);
-    /// The same for all shared receives of a queue that is no more.
+    /// Ends the records of all shared receives of an SRQ that has been freed.
     template <class Ended>
     void end_all_of(const void* queue, const Ended& ended) EXCLUDES(lock_);
 
@@ -50,7 +54,7 @@ class UseRecords {
     static constexpr std::uint32_t kGenerations = ~0U >> 1;
 
     struct Record {
-        std::atomic<std::uint32_t> generation{1};  ///< odd while it stands for a transfer
+        std::atomic<std::uint32_t> generation{1};  ///< odd while the record is that of a transfer
         std::int32_t count;
         std::atomic<DAT_UINT64> cookie;
         std::atomic<const void*> queue{nullptr};
@@ -84,7 +88,7 @@ void UseRecords::end(UseNumber ended_number, const Ended& ended) {
     const auto index = static_cast<std::uint32_t>(ended_number);
     auto generation = static_cast<std::uint32_t>(ended_number >> 32);
     Record* record = at(index);
-    // Who counts the generation on owns the record.
+    // The thread that increments the generation owns the record.
     if (!record || (generation & 1) == 0 ||
         !record->generation.compare_exchange_strong(generation, (generation + 1) & kGenerations,
                                                     std::memory_order_acq_rel))

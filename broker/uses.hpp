@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The segments of a post, on their way to the device: named as the device names them, with a use
-/// of each registration begun. Lives on the stack of the call that posts.
+/// The segments of a post, translated for the device: each context becomes the device's key, and a
+/// use of its registration begins. Lives on the stack of the call that posts.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace dapl::memory {
 
-/// No device takes more; longer lists are refused where their length is checked.
+/// Most segments of a post. No device takes more, so begin() refuses longer lists.
 inline constexpr DAT_COUNT kMostSegments = 256;
 
-/// What no device has a registration of. It judges it, as it judges what the consumer made up
-/// without the broker: some look at it only when data moves.
+/// A key that no device has a registration for. It replaces an unknown context and leaves the error
+/// to the device, as without the broker: some devices check a key only when data moves.
 inline constexpr std::uint32_t kForeignKey = ~0U;
 
 class Uses {
@@ -27,7 +27,8 @@ class Uses {
     Uses(const Uses&) = delete;
     Uses& operator=(const Uses&) = delete;
 
-    /// @return DAT_SUCCESS, or the code of the post.
+    /// Translates the segments into a copy and begins a use of each registration. @return
+    /// DAT_SUCCESS, or the code that the post returns.
     DAT_RETURN begin(DAT_COUNT segments, const DAT_LMR_TRIPLET* local) {
         local_ = const_cast<DAT_LMR_TRIPLET*>(local);
         if (!local || segments <= 0) return DAT_SUCCESS;
@@ -58,26 +59,27 @@ class Uses {
             if (number == kNoUse) return out_of_memory();
             entry = number << 1 | 1;
         }
-        count_ = 0;  // they are the entry's
+        count_ = 0;  // the entry owns the uses now
         SideUses& uses = uses_of(ep.side(receive));
         const SlotRing& slots = ep.side(receive).slots;
         support::SpinLockGuard lock(uses.lock);
         const std::uint32_t sequence = slots.upcoming_sequence();
         uses.set(sequence, entry);
         const DAT_RETURN code = post();
-        // Of a pair the first may be on its way: then the entry goes with that.
+        // If the first of a pair of work requests was posted, the entry stays with that.
         if (code != DAT_SUCCESS && slots.upcoming_sequence() == sequence) [[unlikely]] {
             uses.set(sequence, 0);
             end_entry(registrations_, entry);
         }
         return code;
     }
-    /// Posts to an SRQ, with a record in the place of the cookie, whose number `post` is given.
+    /// Posts to an SRQ. @param post gets the number of a use record, which takes the place of the
+    /// cookie.
     template <class Post>
     DAT_RETURN post_shared(DAT_UINT64 cookie, const void* queue, const Post& post) {
         const UseNumber number = registrations_.records.add(cookie, used_, count_, queue);
         if (number == kNoUse) return out_of_memory();
-        count_ = 0;  // they are the record's
+        count_ = 0;  // the record owns the uses now
         DAT_DTO_COOKIE carried;
         carried.as_64 = number;
         const DAT_RETURN code = post(carried);

@@ -39,7 +39,7 @@ sockaddr_storage unmapped(const sockaddr_in6& in6) {
     return stored(in);
 }
 
-/// A link-local address means nothing without its interface.
+/// @return the suffix that names the interface: a link-local address means nothing without it.
 std::string scope_of(const sockaddr_in6& in6) {
     if (in6.sin6_scope_id == 0) return {};
     char name[IF_NAMESIZE];

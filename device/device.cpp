@@ -57,7 +57,7 @@ tl::expected<verbs::Context, DeviceFault> open_by_name(const std::string& name) 
     return context;
 }
 
-/// @return 0 for what is no number of a port.
+/// @return 0 if the text is no number of a port; 1 if it is empty.
 std::uint8_t port_number(const std::string& text) {
     if (text.empty()) return 1;
     char* end = nullptr;

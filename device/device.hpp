@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// From a name of dat.conf to an opened verbs device. What was chosen and why nothing could be
-/// chosen are values; telling the user is a step of its own.
+/// Opens the verbs device that dat.conf names. The choice, or the reason why there is none, is a
+/// value; reporting it to the user is a separate step.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -26,8 +26,8 @@ struct DeviceChoice {
     std::uint8_t link_layer;  ///< IBV_LINK_LAYER_*
     ibv_port_state state;
     ibv_mtu mtu;  ///< the active one
-    std::optional<verbs::GidChoice>
-        gid;  ///< what a connection to an unknown peer uses; iWARP: none
+    /// The GID that a connection uses as long as nothing is known of the peer; none on iWARP.
+    std::optional<verbs::GidChoice> gid;
 };
 
 struct OpenDevice {
@@ -37,34 +37,34 @@ struct OpenDevice {
 
 /// ia_params of dat.conf: a device, blanks, the number of a port.
 struct DeviceName {
-    std::string device;  ///< "" where there is none
-    std::string port;    ///< as written; "" where there is none
+    std::string device;  ///< "" if there is none
+    std::string port;    ///< as written; "" if there is none
 };
 DeviceName device_name(std::string_view ia_params);
 
-/// Opens the verbs device that ia_params name, at their port (without a number: 1), for an adapter
-/// instance. Tells the user why it cannot, once. Who opens the adapter instance calls show_choice()
-/// when nothing can go wrong any more. Codes as dat_ia_open gives them.
+/// Opens the verbs device and port that ia_params name (port 1 if they give no number) for an
+/// adapter instance. If it fails, it reports the reason to the user, once. The caller calls
+/// show_choice() when nothing can fail any more. The codes are those of dat_ia_open.
 support::Result<OpenDevice> open_device(std::string_view ia_name, std::string_view ia_params);
 
-/// The index that the setting DAPL_GID_INDEX insists on.
+/// @return the GID index that the setting DAPL_GID_INDEX demands, if any.
 std::optional<std::uint32_t> wanted_gid_index(std::string_view ia_name);
 
-/// The state of an opened device.
-/// @param gid what is to be said of the GID: the entry that was chosen, or nothing.
+/// Describes an opened device in its current state.
+/// @param gid the GID entry that was chosen, if any.
 tl::expected<DeviceChoice, DeviceFault> describe(ibv_context* context, std::uint8_t port,
                                                  std::optional<verbs::GidChoice> gid);
 
 bool is_active(const DeviceChoice& choice);
 std::string to_text(ibv_port_state state);
-/// @return 0 for a value that is none.
+/// @return 0 for an invalid value.
 int bytes_of(ibv_mtu mtu);
-/// iWARP, RoCE or InfiniBand.
+/// @return iWARP, RoCE or InfiniBand.
 const char* link_text(const DeviceChoice& choice);
-/// What the choice is, on one line.
+/// @return the choice on one line.
 std::string to_text(const DeviceChoice& choice);
-/// The same to the log, at trace level 5; and a warning where the port is not active, which is no
-/// reason not to open: it may become so.
+/// Logs the choice at trace level 5, and warns if the port is not active. Opening does not fail
+/// then: the port may become active later.
 void show_choice(std::string_view ia_name, const DeviceChoice& choice);
 
 }  // namespace dapl::cm

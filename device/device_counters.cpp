@@ -24,8 +24,8 @@ constexpr const char* kLinkFiles[] = {
     "port_xmit_wait",
 };
 
-/// Files of the device's directory `hw_counters`, of older drivers `diag_counters`, in the order of
-/// DCNT_IA_DIAG_*.
+/// Files of the device's directory `hw_counters`, or `diag_counters` with older drivers, in the
+/// order of DCNT_IA_DIAG_*.
 constexpr const char* kDiagnosticFiles[] = {
     "rq_num_rae", "rq_num_oos",  "rq_num_rire", "rq_num_udsdprd", "sq_num_rae",
     "sq_num_oos", "sq_num_rire", "sq_num_rree", "sq_num_tree",
@@ -67,8 +67,7 @@ bool DeviceCounters::is_running(const Range& range) {
     return false;
 }
 
-/// Where the device's own counter was set back from outside, what it has counted since is what it
-/// has grown by.
+/// If somebody has reset the device's own counter, its growth is what it has counted since.
 void DeviceCounters::update(int which) {
     Sample& kept = sample(which);
     if (!kept.last) return;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The counters that a device keeps of its own (DCNT_IA_LNK_*, DCNT_IA_DIAG_*), as the kernel shows
-/// them below the device's directory in sysfs. They belong to the port, whoever uses it: an adapter
-/// instance sees what they have grown by between start() and stop().
+/// The counters that the device itself keeps (DCNT_IA_LNK_*, DCNT_IA_DIAG_*), read below its
+/// directory in sysfs. They count for the port, whoever uses it: an adapter instance sees by how
+/// much they have grown between start() and stop().
 #pragma once
 
 #include <dat2/dat_ib_extensions.h>
@@ -21,14 +21,15 @@ class DeviceCounters {
     /// @param port 1-based.
     DeviceCounters(const ibv_context& device, int port) : device_(device), port_(port) {}
 
-    /// @return whether it is one of them.
+    /// @return whether the counter is one of the device's.
     static bool has(int which) { return which >= kFirst && which < DCNT_IA_ALL_COUNTERS; }
-    /// @return DAT_SUCCESS; DAT_MODEL_NOT_SUPPORTED where the device shows none of the group.
-    /// Nothing happens where it has been started.
+    /// Starts the counters of a group; does nothing if they are running.
+    /// @return DAT_SUCCESS; DAT_MODEL_NOT_SUPPORTED if the device has no counter of the group.
     DAT_RETURN start(DAT_IA_COUNTER_TYPE group) EXCLUDES(mutex_);
-    /// Keeps what has been counted. Nothing happens where it has not been started.
+    /// Stops the counters of a group and keeps their values; does nothing if they are not running.
     DAT_RETURN stop(DAT_IA_COUNTER_TYPE group) EXCLUDES(mutex_);
-    /// Never falls. @return 0 before the first start, and of what the device does not show.
+    /// @return the value, which never decreases; 0 before the first start, and for a counter that
+    /// the device does not have.
     std::uint64_t value(int which) EXCLUDES(mutex_);
 
   private:
@@ -37,8 +38,8 @@ class DeviceCounters {
     static constexpr int kCount = DCNT_IA_ALL_COUNTERS - kFirst;
 
     struct Sample {
-        std::optional<std::uint64_t> last;  ///< as the device showed it; empty: not running
-        std::uint64_t grown = 0;            ///< since the first start, less what came between
+        std::optional<std::uint64_t> last;  ///< last value of the device; empty: not running
+        std::uint64_t grown = 0;            ///< growth while running, since the first start
     };
     struct Range {
         int first, end;

@@ -58,8 +58,8 @@ tl::unexpected<support::Error> failure_of(const DeviceFault& fault) {
     using Cause = DeviceFault::Cause;
     if (fault.cause == Cause::kLimit)
         return support::failure(error(DAT_INSUFFICIENT_RESOURCES), fault.subject);
-    // What the reference answers for a name that leads to no address of a device differs from what
-    // it answers for all the rest.
+    // Like the reference, which has a code of its own for a name that leads to no address of a
+    // device.
     const bool address = fault.cause == Cause::kInterfaceWithoutDevice ||
                          fault.cause == Cause::kUnknownName || fault.cause == Cause::kNoAddress;
     return support::failure(raw(address ? DAT_INVALID_ADDRESS : DAT_INTERNAL_ERROR),

@@ -36,7 +36,7 @@ std::string group_name(gid_t id) {
     return found ? found->gr_name : std::to_string(id);
 }
 
-/// The file itself, or the directory that keeps us from it.
+/// @return the file itself, or the directory that prevents access to it.
 std::string what_refuses(const KernelView& view, const std::string& file) {
     struct stat status;
     std::string place = file;

@@ -13,10 +13,10 @@ namespace dapl::cm {
 struct KernelView;
 
 /// @param file its path without the root of the view. @param purpose what it is needed for.
-/// @return nothing where it may be opened, as far as its mode says.
+/// @return nothing if it may be opened, according to its mode.
 std::optional<DeviceFault> file_fault(const KernelView& view, const std::string& file,
                                       const std::string& purpose);
-/// @param error what the system has answered: EACCES or EPERM.
+/// @param error the system's errno value: EACCES or EPERM.
 DeviceFault permission_fault(const KernelView& view, const std::string& file, int error);
 
 }  // namespace dapl::cm

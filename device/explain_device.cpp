@@ -11,7 +11,7 @@ namespace {
 
 using support::Standing;
 
-/// Such an address reaches its own network segment alone.
+/// A link-local address reaches its own network segment only.
 bool is_link_local(const ibv_gid& gid) {
     return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
 }

@@ -10,7 +10,7 @@ namespace {
 
 using support::Standing;
 
-/// With less a program of one EP and a few megabytes of buffers runs into it.
+/// With less, even a program with one EP and a few megabytes of buffers reaches the limit.
 constexpr std::uint64_t kEnoughLockedMemory = 64 << 20;
 constexpr std::uint64_t kMebibyte = 1 << 20;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the kernel says of one of its RDMA devices, and what it lets this process do with it, as
-/// facts.
+/// Reports as facts what the kernel knows of one of its RDMA devices, and how much memory this
+/// process may lock for it.
 #pragma once
 
 #include <string>

@@ -16,7 +16,8 @@ struct InterfaceAddress {
     unsigned flags;            ///< IFF_*
 };
 
-/// Of all interfaces, up or down, in the kernel's order; none where it does not tell.
+/// @return the addresses of all interfaces, up or down, in the kernel's order; empty if the kernel
+/// does not report them.
 std::vector<InterfaceAddress> interface_addresses();
 
 }  // namespace dapl

@@ -27,7 +27,7 @@ constexpr const char* kAddSoftware =
     "load its driver, add a software one with `rdma link add rxe0 type rxe netdev INTERFACE`, or "
     "use soft0 of libdaplsoft.so.2";
 
-/// Sorted; nothing where the directory cannot be read.
+/// @return the names in a directory, sorted; empty if it cannot be read.
 std::vector<std::string> names_in(const std::string& directory) {
     std::vector<std::string> names;
     std::error_code error;
@@ -38,7 +38,7 @@ std::vector<std::string> names_in(const std::string& directory) {
     return names;
 }
 
-/// @return "" where the file cannot be read: the kernel answers so for unused entries.
+/// @return the first word of a file; "" if it cannot be read, as with unused entries of the kernel.
 std::string word_in(const std::string& file) {
     std::ifstream stream(file);
     std::string word;
@@ -53,8 +53,9 @@ std::string uverbs_of(const KernelView& view, const std::string& device) {
     return {};
 }
 
-/// iWARP makes the first GID of a port from the hardware address of its interface, as
-/// xxxx:xxxx:xxxx:0000:..., of which `beginning` is the first part without the colons.
+/// On iWARP the first GID of a port is made of the hardware address of its interface, as
+/// xxxx:xxxx:xxxx:0000:...
+/// @param beginning the address part of the GID, without colons.
 std::string interface_with(const KernelView& view, const std::string& beginning) {
     const std::string all = view.root + kInterfaces;
     for (const std::string& name : names_in(all)) {
@@ -72,8 +73,9 @@ std::string interface_of_iwarp_port(const KernelView& view, const std::string& p
     return interface_with(view, gid.substr(0, kHardwareAddress));
 }
 
-/// A RoCE port says whose its first GID is; an adapter has its own interfaces beside the device,
-/// rxe its interface as the parent, and siw tells by its GID alone.
+/// Collects the interfaces that sysfs names in several places: a RoCE port has the interface of its
+/// first GID, an adapter has its interfaces beside the device, and rxe has its interface as the
+/// parent. That of siw can be found by the GID alone.
 std::vector<std::string> interfaces_of(const KernelView& view, const std::string& device) {
     const std::string place = view.root + kDevices + "/" + device;
     const bool is_iwarp = word_in(place + "/node_type") == "4:";
@@ -107,7 +109,7 @@ DeviceFault no_device(const KernelView& view) {
             std::string(kDevices) + (subsystem ? " is empty" : " is not there"), kAddSoftware};
 }
 
-/// @return what keeps programs from a device that the kernel has, if it is to be seen.
+/// @return why programs cannot use a device of the kernel, if the reason can be seen.
 std::optional<DeviceFault> why_unusable(const KernelView& view, const KernelDevice& device) {
     if (device.uverbs.empty())
         return DeviceFault{Cause::kNoUverbs, device.name,
@@ -115,7 +117,7 @@ std::optional<DeviceFault> why_unusable(const KernelView& view, const KernelDevi
     return file_fault(view, "/dev/infiniband/" + device.uverbs, device.name);
 }
 
-/// Of a device whose name was found.
+/// Finds out why a device of the kernel has no address.
 DeviceFault why_device_without_address(const KernelView& view, const KernelDevice& device,
                                        int port) {
     if (const auto fault = why_unusable(view, device)) return *fault;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the kernel says about its RDMA devices in /sys and /dev. Read only when something is wrong:
-/// to tell the user what it is. All functions allocate and read files.
+/// What /sys and /dev show about the kernel's RDMA devices. Read only to explain to the user what
+/// is wrong. All functions allocate memory and read files.
 #pragma once
 
 #include <optional>
@@ -13,38 +13,38 @@
 namespace dapl::cm {
 
 struct KernelView {
-    std::string root{};  ///< in front of /sys and /dev; tests have a directory of their own there
+    std::string root{};  ///< prefix of /sys and /dev: tests use a directory of their own
 };
 
 struct KernelDevice {
     std::string name;                     ///< the verbs name
-    std::string uverbs;                   ///< of its file in /dev/infiniband; "" where it has none
+    std::string uverbs;                   ///< name of its file in /dev/infiniband; "" for none
     std::vector<std::string> interfaces;  ///< network interfaces, sorted
 };
 
-/// Sorted by name.
+/// @return all devices, sorted by name.
 std::vector<KernelDevice> kernel_devices(const KernelView& view);
-/// `rxe0 (eth0), siw0 (eth1)`
+/// @return a list such as `rxe0 (eth0), siw0 (eth1)`.
 std::string to_text(const std::vector<KernelDevice>& devices);
 
 /// @param name of the device or of one of its interfaces.
 bool is_named(const KernelDevice& device, const std::string& name);
-/// Addresses and names of hosts lead to a device that only the resolver knows.
+/// Whether the name looks like an address or a host name, whose device only the resolver can find.
 bool is_for_resolver(const std::string& name);
 
-/// The network interface of a port, for a command line.
+/// @return the network interface of a port, for a command line; `INTERFACE` if it is not known.
 std::string interface_text(const KernelView& view, const std::string& device, int port);
 
-/// Nothing when programs can use at least one device of the kernel.
+/// @return nothing if programs can use at least one device of the kernel.
 std::optional<DeviceFault> why_no_device(const KernelView& view);
-/// @param listed the devices that libibverbs has shown; `name` is not one of them.
+/// @param listed the devices that libibverbs lists; `name` is not one of them.
 DeviceFault why_not_listed(const KernelView& view, const std::string& name,
                            const std::vector<std::string>& listed);
 /// @param error an errno value of ibv_open_device.
 DeviceFault why_not_opened(const KernelView& view, const std::string& name, int error);
 /// @param error an errno value of rdma_create_event_channel.
 DeviceFault why_no_rdma_cm(const KernelView& view, int error);
-/// @param name that has led to no address of a device: an interface, a device or something unknown.
+/// @param name an interface, a device or something unknown that led to no address of a device.
 /// @param port of a device of that name, from 1; 0: any.
 DeviceFault why_no_address(const KernelView& view, const std::string& name, int port);
 /// @param error an errno value of rdma_bind_addr to an address of the interface.

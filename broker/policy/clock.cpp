@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A hand goes round the slots and takes the first one that was not used since it was there last.
+/// clock: a hand goes round the slots and takes the first one that has not been used since it last
+/// passed there.
 #include <algorithm>
 
 #include "broker/policy/policies.hpp"
@@ -10,7 +11,7 @@ namespace {
 
 struct Clock {
     Dice dice;
-    std::uint32_t hand = 0;  ///< number of the slot that it stands before
+    std::uint32_t hand = 0;  ///< number of the slot that is next
 };
 
 void* open() {
@@ -21,12 +22,13 @@ void close(void* clock) {
     delete static_cast<Clock*>(clock);
 }
 
-/// What changes with each use; never 0, which stands for a slot where the hand has not been yet.
+/// @return a number that changes with each use; never 0, which marks a slot that the hand has not
+/// passed yet.
 std::uint32_t mark_of(const DAT_REG_POLICY_SLOT& slot) {
     return static_cast<std::uint32_t>(slot.use_count + slot.last_use) | 1u << 31;
 }
 
-/// Whether the hand passes it this time.
+/// @return whether the hand passes the slot this time.
 bool has_second_chance(Clock& clock, DAT_REG_POLICY_SLOT& slot) {
     if (slot.busy != 0) return true;
     if (!slot.has_statistics) return clock.dice.below(2) == 0;
@@ -48,7 +50,7 @@ std::uint32_t choose(void* state, const DAT_REG_POLICY_TABLE*, std::uint32_t,
     });
     Need need(entries, bytes);
     std::uint32_t count = 0;
-    // In the third round whatever is left has to go: busy, or unlucky with the dice.
+    // The third round takes all that is left: slots that are busy or that the dice have spared.
     for (int turn = 0; turn < 3 && !need.met(); ++turn) {
         std::erase_if(round, [&](std::uint32_t place) {
             if (need.met() || (turn < 2 && has_second_chance(clock, slots[place]))) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What was used least often, whoever owns it. Of one whose use nobody tells of, any number of
-/// times.
+/// lfu: takes the least frequently used registrations, whoever owns them. A slot without statistics
+/// gets a random count.
 #include <algorithm>
 
 #include "broker/policy/policies.hpp"

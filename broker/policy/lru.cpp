@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What was used longest ago, whoever owns it.
+/// lru: takes the least recently used registrations, whoever owns them.
 #include "broker/policy/policies.hpp"
 
 namespace dapl::memory::policy {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// As it is without a broker: who comes first keeps what it has.
+/// none: first come, first served, as without a broker; nothing is taken back.
 #include "broker/policy/policies.hpp"
 
 namespace dapl::memory::policy {

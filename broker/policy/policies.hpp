@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The policies that are built in, and what they share.
+/// The built-in policies, and what they share.
 #pragma once
 
 #include <dat2/dat_reg_policy.h>
@@ -12,7 +12,7 @@ namespace dapl::memory::policy {
 
 extern const DAT_REG_POLICY kNone, kStaticQuota, kRandom, kLru, kLfu, kClock, kWeightedFairLru;
 
-/// What is still needed, as victims are chosen one by one.
+/// How much is still needed, while victims are chosen one by one.
 class Need {
   public:
     Need(std::uint64_t entries, std::uint64_t bytes) : entries_(entries), bytes_(bytes) {}
@@ -26,7 +26,7 @@ class Need {
     std::uint64_t entries_, bytes_;
 };
 
-/// Numbers that nobody has to guess, but that differ from process to process.
+/// Random numbers that differ from process to process, but need not be unpredictable.
 class Dice {
   public:
     Dice();
@@ -40,17 +40,17 @@ class Dice {
 void* open_dice();
 void close_dice(void* dice);
 
-/// An order by one number: slots with the smallest are taken first, among them those not busy
-/// before all that are.
+/// A slot with a rank. sort() puts idle slots before busy ones, and among each those with the
+/// smallest rank first.
 struct Ranked {
     std::uint64_t rank;
     std::uint32_t place, busy;
 };
-/// Ranks by last use. Of one whose use nobody tells of, some time since it was made.
+/// Ranks slots by their last use. One without statistics gets a random time since it was made.
 std::vector<Ranked> by_last_use(Dice& dice, const DAT_REG_POLICY_TABLE& table,
                                 const DAT_REG_POLICY_SLOT* slots, std::uint32_t slot_count);
 void sort(std::vector<Ranked>& order);
-/// The first ones until the need is met. @return how many.
+/// Writes the first slots to `victims` until the need is met. @return how many.
 std::uint32_t take_first(const std::vector<Ranked>& order, const DAT_REG_POLICY_SLOT* slots,
                          Need need, std::uint32_t* victims);
 

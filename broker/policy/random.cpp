@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Anything.
+/// random: takes any slots, whoever owns them.
 #include "broker/policy/policies.hpp"
 
 namespace dapl::memory::policy {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A limit for each process that holds whatever the others do: a quarter of the adapter for each
-/// unit of its share, and less where the shares are more than four. Nothing is taken back.
+/// static-quota: a limit for each process, whatever the others do: a quarter of the adapter for
+/// each unit of its share, and less if the shares of all are more than four. Nothing is taken back.
 #include <algorithm>
 
 #include "broker/policy/policies.hpp"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// From the process that is furthest above its share, what it used longest ago. A process that
-/// waits and would get further above its share than any other gives of its own.
+/// weighted-fair-lru: takes the least recently used registration of the process that is furthest
+/// above its share. A waiting process that would get further above its share than any other gives
+/// up its own.
 #include <algorithm>
 
 #include "broker/policy/policies.hpp"
@@ -9,14 +10,14 @@
 namespace dapl::memory::policy {
 namespace {
 
-/// A process that has something to give.
+/// A process, and the slots that may be taken from it.
 struct Giver {
     std::uint32_t process, share;
     std::uint64_t used;
-    std::vector<Ranked> order;  ///< what it gives next stands last
+    std::vector<Ranked> order;  ///< the next one to go is the last
 };
 
-/// Whether a uses more of what is its due than b, without a division.
+/// @return whether `a` uses more than `b` in proportion to its share; compares without a division.
 bool is_further(std::uint64_t used_a, std::uint32_t share_a, std::uint64_t used_b,
                 std::uint32_t share_b) {
     return static_cast<unsigned __int128>(used_a) * share_b >
@@ -29,7 +30,7 @@ std::vector<Giver> givers_of(Dice& dice, const DAT_REG_POLICY_TABLE& table,
     std::vector<Giver> givers;
     for (std::uint32_t i = 0; i < process_count; ++i)
         givers.push_back({processes[i].process, processes[i].share, processes[i].used_entries, {}});
-    // Processes come in the order of their numbers.
+    // The processes are sorted by number.
     for (const Ranked& one : by_last_use(dice, table, slots, slot_count)) {
         const auto giver = std::lower_bound(
             givers.begin(), givers.end(), slots[one.place].process,
@@ -44,7 +45,7 @@ std::vector<Giver> givers_of(Dice& dice, const DAT_REG_POLICY_TABLE& table,
     return givers;
 }
 
-/// The one who has to give next; nullptr when nobody has anything left.
+/// @return the process that has to give next; nullptr if none has anything left.
 Giver* next_giver(std::vector<Giver>& givers, const Giver* beneficiary, std::uint64_t gained) {
     Giver* furthest = nullptr;
     Giver* self = nullptr;

@@ -12,7 +12,7 @@ namespace dapl::memory::regd {
 namespace {
 
 constexpr Time kBetweenTries = 500'000'000;
-/// A report that says the same again is a sign of life.
+/// An unchanged report is sent again after this time, in ns, as a sign of life.
 constexpr Time kBetweenReports = 1'000'000'000;
 
 bool is_trusted(int socket) {
@@ -61,7 +61,7 @@ void Link::send(const Message& report, Time time) {
 }
 
 void Link::receive() {
-    // One more than a message has, so that a longer one is not taken for one.
+    // One byte more than a message has, so that a longer one is not mistaken for one.
     char bytes[sizeof(Message) + 1];
     while (connected()) {
         const ssize_t size = recv(socket_.get(), bytes, sizeof bytes, MSG_DONTWAIT);

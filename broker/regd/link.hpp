@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The way of a process to dat_regd, where there is one.
+/// The connection of a process to dat_regd, if there is one.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace dapl::memory::regd {
 
-/// Non-blocking. @return an errno value, or ECONNREFUSED for a server of somebody else than root or
-/// this user.
+/// Connects a non-blocking socket. @return an errno value if that fails; ECONNREFUSED for a server
+/// that runs neither as root nor as this user.
 tl::expected<support::UniqueFd, int> connect_to(const std::string& path);
 
 /// Used by one thread at a time. Never blocks.
@@ -21,8 +21,8 @@ class Link {
   public:
     /// @param path empty: there is no daemon.
     explicit Link(std::string path) : path_(std::move(path)) {}
-    /// Connects where that is due, tells the daemon what has changed, hears what it says.
-    /// @return the budget; nothing where nobody is connected.
+    /// Connects if that is due, sends the report if it has changed or is due, and receives what the
+    /// daemon has sent. @return the budget; nothing if not connected.
     std::optional<Amount> exchange(const Message& report, Time time);
     void close();
     bool connected() const { return socket_.valid(); }

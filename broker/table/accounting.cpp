@@ -9,7 +9,7 @@
 namespace dapl::memory {
 namespace {
 
-/// @param sign 1 or -1, in the arithmetic of unsigned numbers.
+/// @param sign 1 or -1, in unsigned arithmetic.
 void add(Sums& sums, const SlotRecord& slot, SlotState state, std::uint64_t sign) {
     const std::uint64_t bytes = sign * slot.length;
     sums.entries += sign;
@@ -48,8 +48,8 @@ std::uint32_t next_generation(std::uint32_t generation) {
     return generation + 1 == 0 ? 1 : generation + 1;
 }
 
-/// A slot that nobody has; kNone: none is left. Where the list says otherwise than the slot,
-/// somebody has written over one of them.
+/// @return a free slot; kNone if none is left. Repairs the table if the list and the slot disagree:
+/// then one of them has been overwritten.
 std::uint32_t left_slot(const Table& table) {
     const std::uint32_t first = table.free_slots().first();
     if (first != kNone && (first >= table.touched() || table.state(first) != SlotState::kFree)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What slots and tickets add up to, and the lists in which they stand: all that is derived from
-/// them is changed here and in repair.cpp, and nowhere else. Each function wants the table's lock.
+/// The sums over slots and tickets, and the lists that these are in. Both are derived, and changed
+/// only here and in repair.cpp. Each function requires the table's lock.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace dapl::memory {
 
-/// Takes a slot out of the sums and out of its list, and puts it back. In between its record and
-/// its state may be changed.
+/// detach_slot() removes a slot from the sums and from its list, attach_slot() adds it again. Its
+/// record and its state may be changed in between.
 void detach_slot(const Table& table, std::uint32_t slot);
 void attach_slot(const Table& table, std::uint32_t slot);
 template <class Change>
@@ -21,26 +21,27 @@ void change_slot(const Table& table, std::uint32_t slot, Change change) {
     attach_slot(table, slot);
 }
 
-/// The same for a ticket, which is put at the end of its owner's queue.
+/// Do the same for a ticket; attach_ticket() appends it to its owner's queue.
 void detach_ticket(const Table& table, std::uint32_t ticket);
 void attach_ticket(const Table& table, std::uint32_t ticket);
 
-/// Makes a free slot a process's active one. There has to be room.
-/// @param ticket that waits for it, or kNone.
+/// Makes a free slot an active slot of a process. has_room() must hold.
+/// @param ticket that it is granted to, or kNone.
 SlotId take_slot(const Table& table, std::uint32_t process, const Wanted& wanted,
                  std::uint32_t ticket);
 void free_slot(const Table& table, std::uint32_t slot);
-/// Ends a ticket's life. Its number comes again with another generation.
+/// Frees a ticket. Its index is used again, with another generation.
 void free_ticket(const Table& table, std::uint32_t ticket);
 
-/// An upcall for its owner, behind those that are there; one that has not been fetched yet becomes
-/// this one.
+/// Appends an upcall to the list of a process. An upcall of the node that has not been fetched yet
+/// is replaced and keeps its place.
 void push_upcall(const Table& table, std::uint32_t process, std::uint32_t node, Upcall::Kind kind);
 void drop_upcall(const Table& table, std::uint32_t process, std::uint32_t node);
 
-/// Whether such a registration may be made now.
+/// @return whether a registration of this size may be made now.
 bool has_room(const Table& table, std::uint64_t bytes);
-/// Whether no room will come as long as what is pinned and refused stays so.
+/// @return whether a registration of this size cannot be made as long as what is pinned and refused
+/// stays so.
 bool is_impossible(const Table& table, std::uint64_t bytes);
 
 inline bool is_leaving(SlotState state) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the owner of a registration answers to an announcement.
+/// Answers of the owner of a registration to an announcement, and the release of its entry.
 #include <algorithm>
 
 #include "broker/table/fault_points.hpp"
@@ -24,7 +24,7 @@ void forget_upcall(State& state, SlotId slot) REQUIRES(state.lock) {
     drop_upcall(state.table, state.process, state.table.node_of_slot(slot.index));
 }
 
-/// An announcement is taken back.
+/// Withdraws an announcement.
 void stays(SlotUse& use) {
     use.deadline.store(kNever, std::memory_order_relaxed);
     use.state.store(SlotState::kActive, std::memory_order_release);

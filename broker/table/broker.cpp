@@ -31,7 +31,7 @@ Terms terms_of(const Header& header) {
             .policy = {header.policy, strnlen(header.policy, kNameRoom)}};
 }
 
-/// Takes a row. @return false: all are taken.
+/// Takes a row for this process. @return false if all are taken.
 bool enter(State& state, const Member& member) REQUIRES(state.lock) {
     const Table& table = state.table;
     std::uint32_t index = 0;

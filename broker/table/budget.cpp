@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What dat_regd leaves to this user of an adapter that other users have too.
+/// The budget that dat_regd gives to this user of an adapter that other users have too.
 #include <algorithm>
 
 #include "broker/table/state.hpp"
@@ -29,7 +29,7 @@ void consult_daemon(State& state, Time time) {
         const TableGuard guard(state.lock, TableGuard::kTaken);
         if (is_leader(state)) report = report_of(state);
     }
-    // Another process speaks for the table.
+    // Only the holder of the lease speaks for the table.
     if (!report) return state.link.close();
     const regd::Amount budget = state.link.exchange(*report, time)
                                     .value_or(regd::Amount{regd::kUnlimited, regd::kUnlimited});

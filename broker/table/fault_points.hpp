@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Places where tests end a process (fault_points.def). In the libraries they are empty functions:
-/// nothing is compiled for them. The build of this folder that tests link with
-/// (libregistrations_faulty.la) calls a function of the test there.
+/// Points at which tests end a process (fault_points.def). In the libraries they are empty
+/// functions, for which nothing is compiled. In the build of this folder that tests link with
+/// (libregistrations_faulty.la) they call a function of the test.
 #pragma once
 
 namespace dapl::memory {

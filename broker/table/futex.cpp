@@ -23,7 +23,7 @@ Time now() {
 }
 
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t value, Time deadline) {
-    // FUTEX_WAIT_BITSET takes a point in time of the monotonic clock, FUTEX_WAIT a duration.
+    // FUTEX_WAIT_BITSET takes an absolute time of the monotonic clock, FUTEX_WAIT a duration.
     timespec until{static_cast<time_t>(deadline / kSecond), static_cast<long>(deadline % kSecond)};
     syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, value, deadline == kNever ? nullptr : &until,
             nullptr, FUTEX_BITSET_MATCH_ANY);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Sleeping on a word that processes share. Words are read and written as atomics; who has changed
-/// one wakes those who sleep on it.
+/// Futexes: sleeping on words that processes share. The words are accessed as atomics; whoever
+/// changes one wakes those that sleep on it.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace dapl::memory {
 
-/// Sleeps while the word holds `value`, until the deadline or some other reason: the caller looks
-/// again.
+/// Sleeps while the word holds `value`, until the deadline. May return early: the caller checks the
+/// word again.
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t value, Time deadline);
 void futex_wake(const std::atomic<std::uint32_t>& word);
 

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Who makes the decisions.
+/// The lease: which process makes the decisions.
 #include "broker/table/fault_points.hpp"
 #include "broker/table/state.hpp"
 
 namespace dapl::memory {
 namespace {
 
-/// A holder that is needed (is_busy) and does nothing for so long has lost the lease: it is
-/// stopped, or has no thread for it. Losing it costs nothing: all decisions are made with the table
-/// locked.
+/// A holder that is needed (is_busy()) and does nothing for this long, in ns, loses the lease: it
+/// is stopped, or has no thread for the work. That does no harm, since all decisions are made with
+/// the table locked.
 constexpr Time kPatience = 100'000'000;
-/// A heart that beats more often than this belongs to one who lives.
+/// A holder whose heartbeat is younger than this, in ns, is alive without a check.
 constexpr Time kSurelyAlive = 10'000'000;
 
 Time since(Time time, Time event) {
     return time > event ? time - event : 0;
 }
 
-/// For how long it has been needed and has done nothing.
+/// @return for how long the holder has been needed and has done nothing.
 Time silence(const State& state, Time time) REQUIRES(state.lock) {
     const Lease& lease = state.table.header->lease;
     if (lease.called != 0) return since(time, lease.called);
@@ -50,7 +50,7 @@ bool is_busy(const State& state) {
 void take_lease(State& state, Time time) {
     Header& header = *state.table.header;
     header.lease = {state.process, state.generation, time, 0};
-    // Until this one has heard of a budget.
+    // There is no limit until this process has got a budget.
     header.limit_entries = header.limit_bytes = regd::kUnlimited;
 }
 

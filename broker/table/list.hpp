@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Doubly linked lists of rows of a table, by their numbers. They are derived from the rows: repair
-/// builds them anew. Numbers come from memory that others write, so each is compared with the
-/// count.
+/// Doubly linked lists of rows of a table, linked by index. They are derived from the rows, and
+/// repair() rebuilds them. The indices are in memory that other processes write, so each is checked
+/// against the number of rows.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Ends {
 };
 inline constexpr Ends kEmpty{kNone, kNone};
 
-/// @tparam Row has a member `links`. Each function wants the table's lock.
+/// @tparam Row has a member `links`. Each function requires the table's lock.
 template <class Row>
 class List {
   public:
@@ -31,20 +31,21 @@ class List {
         (ends_.last < count_ ? rows_[ends_.last].links.next : ends_.first) = index;
         ends_.last = index;
     }
-    /// Of one that is in it.
+    /// Removes a row, which has to be in the list.
     void remove(std::uint32_t index) {
         const Links links = rows_[index].links;
         (links.previous < count_ ? rows_[links.previous].links.next : ends_.first) = links.next;
         (links.next < count_ ? rows_[links.next].links.previous : ends_.last) = links.previous;
         rows_[index].links = {kNone, kNone};
     }
-    /// @return kNone when it is empty, or when its first one is no row.
+    /// @return the first row; kNone if the list is empty or the index is out of range.
     std::uint32_t first() const { return ends_.first < count_ ? ends_.first : kNone; }
     std::uint32_t after(std::uint32_t index) const {
         const std::uint32_t next = rows_[index].links.next;
         return next < count_ ? next : kNone;
     }
-    /// `visit(index)` may take `index` out. Ends after as many steps as there are rows.
+    /// Calls `visit(index)` for each row, which it may remove. Stops after as many steps as there
+    /// are rows, so that it ends even if the links form a cycle.
     template <class Visit>
     void each(Visit visit) const {
         std::uint32_t steps = 0;

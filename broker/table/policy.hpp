@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Policies by their names: those that are built in, and those of shared objects.
+/// Policies by name: the built-in ones, and those of shared objects.
 #pragma once
 
 #include <dat2/dat_reg_policy.h>
@@ -13,18 +13,19 @@
 
 namespace dapl::memory {
 
-/// The policy where nobody has chosen, and where the chosen one cannot be had.
+/// The policy if none is chosen, or if the chosen one could not be loaded.
 inline constexpr const char* kDefaultPolicy = "weighted-fair-lru";
 
-/// Those that are built in, one a file in broker/policy/.
+/// @return the built-in policies, one per file in broker/policy/.
 std::span<const DAT_REG_POLICY* const> built_in_policies();
 
-/// A policy at work, with its own state.
+/// A loaded policy, with its own state.
 class Policy {
   public:
-    /// @param name of one that is built in, or the path of a shared object, which has a slash in
-    /// it and is not obeyed in set-uid programs. Tells the user what is wrong.
-    /// @return nullptr where it cannot be had.
+    /// Loads a policy. Reports failures to the user.
+    /// @param name of a built-in policy, or the path of a shared object. A path contains a slash,
+    /// and is refused in set-uid programs.
+    /// @return nullptr if it could not be loaded.
     static std::unique_ptr<Policy> load(const std::string& name);
     ~Policy();
     Policy(const Policy&) = delete;
@@ -41,10 +42,10 @@ class Policy {
     void* state_;
 };
 
-/// The policy that a table names, loaded once for each name.
+/// The policy that a table names, loaded once for each change of the name.
 class PolicyInForce {
   public:
-    /// @param generation raised with each change of the name.
+    /// @param generation incremented with each change of the name.
     const Policy& of(std::string_view name, std::uint32_t generation);
 
   private:

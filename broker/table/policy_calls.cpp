@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The policy's view of a table, and what its answers mean. Policies are told of copies, and what
-/// they answer is checked.
+/// Calls to the policy. It gets copies of the table's state, and what it returns is checked.
 #include <algorithm>
 #include <cstring>
 
@@ -30,8 +29,8 @@ DAT_REG_POLICY_PROCESS view_of_process(const Table& table, std::uint32_t process
             .waiting_bytes = row.sums.waiting_bytes};
 }
 
-/// Whether a slot may be asked for. One whose owner has not used it yet has a grace period for
-/// that, or else those who wait would take it from each other without end.
+/// @return whether a slot may be taken back. An RDMA slot that its owner has not used yet is spared
+/// for a grace period; otherwise waiting processes would take it from each other endlessly.
 bool is_candidate(const Table& table, std::uint32_t index, Time time) {
     const SlotRecord& slot = table.slots[index];
     const SlotUse& use = table.uses[index];
@@ -71,7 +70,7 @@ const Policy& policy_of(State& state) REQUIRES(state.lock) {
                            header.policy_generation);
 }
 
-/// Each place once, and only places that there are.
+/// @return the slots at the places that the policy chose, without repeated and invalid ones.
 std::vector<std::uint32_t> checked(const std::vector<std::uint32_t>& victims, std::uint32_t count,
                                    const std::vector<DAT_REG_POLICY_SLOT>& slots) {
     std::vector<std::uint32_t> chosen;

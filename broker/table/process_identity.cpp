@@ -23,7 +23,7 @@ struct Stat {
     std::uint64_t start;
 };
 
-/// What /proc/PID/stat says, of which the name in parentheses may hold anything.
+/// Reads /proc/PID/stat, in which the name in parentheses may contain anything.
 std::optional<Stat> stat_of(pid_t pid) {
     char path[32];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -46,7 +46,7 @@ std::optional<Stat> stat_of(pid_t pid) {
     return stat;
 }
 
-/// A first thread that has ended looks like that too, while others run on.
+/// The state is not enough: a main thread that has ended shows it too, while other threads run on.
 bool has_ended(const Stat& stat) {
     return (stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1;
 }
@@ -62,7 +62,7 @@ bool is_alive(const ProcessIdentity& process) {
     if (process.pid <= 0) return false;
     if (const auto stat = stat_of(process.pid))
         return !has_ended(*stat) && (process.start == 0 || stat->start == process.start);
-    // Without /proc, or without a descriptor, the kernel can still say that there is no such pid.
+    // Without /proc, or without a free descriptor, kill() still reports a pid that does not exist.
     return kill(process.pid, 0) == 0 || errno != ESRCH;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Which process, for as long as the machine runs: a pid comes again, with another start time.
+/// The identity of a process, unique until the machine restarts: a pid is used again, but with
+/// another start time.
 #pragma once
 
 #include <sys/types.h>
@@ -15,11 +16,11 @@ struct ProcessIdentity {
     friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 
-/// The calling process. Its start is 0 where /proc does not tell.
+/// @return the calling process. Its start is 0 if /proc cannot be read.
 ProcessIdentity this_process();
-/// Whether it still runs: one that has ended and was not waited for does not.
+/// @return whether the process still runs; a zombie does not.
 bool is_alive(const ProcessIdentity& process);
-/// Number of the name space in which pids of this process count; 0 where /proc does not tell.
+/// @return the number of the pid namespace of this process; 0 if /proc cannot be read.
 std::uint64_t pid_namespace();
 
 }  // namespace dapl::memory

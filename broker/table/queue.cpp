@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Who waits. The order: the process first that was granted something longest ago, and of its
-/// requests the oldest. The next in order is never passed by another that would fit, so that large
-/// ones are served too.
+/// The queue. The process whose last grant was longest ago is served first, and of its requests the
+/// oldest. The next in order is never overtaken by another that would fit, so that large requests
+/// are served too.
 #include <vector>
 
 #include "broker/table/fault_points.hpp"

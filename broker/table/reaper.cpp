@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the holder of the lease does: moves announcements past their deadline on, serves the queue,
-/// and takes back as much as is waited for.
+/// What the holder of the lease does: revokes announcements past their deadline, serves the queue,
+/// and takes back as much as waiters need.
 #include <algorithm>
 
 #include "broker/table/fault_points.hpp"
@@ -20,7 +20,7 @@ std::uint64_t less(std::uint64_t from, std::uint64_t what) {
     return from > what ? from - what : 0;
 }
 
-/// What is free already or on its way.
+/// @return what is free or about to be.
 Need available(const Table& table) {
     const Header& header = *table.header;
     const Sums& sums = header.sums;
@@ -32,7 +32,7 @@ Need available(const Table& table) {
             limit == ~std::uint64_t{0} ? limit : less(limit + sums.coming_bytes, sums.bytes)};
 }
 
-/// To its owner, with notice.
+/// Announces to its owner that a slot is taken back at the deadline.
 void announce(State& state, std::uint32_t index, Time deadline) REQUIRES(state.lock) {
     const Table& table = state.table;
     const std::uint32_t owner = table.slots[index].process;
@@ -47,7 +47,7 @@ void announce(State& state, std::uint32_t index, Time deadline) REQUIRES(state.l
     ring(state, owner);
 }
 
-/// To its owner: at once.
+/// Revokes a slot: its owner must deregister at once.
 void revoke(State& state, std::uint32_t index, Time deadline) REQUIRES(state.lock) {
     const Table& table = state.table;
     const std::uint32_t owner = table.slots[index].process;
@@ -63,7 +63,7 @@ void revoke(State& state, std::uint32_t index, Time deadline) REQUIRES(state.loc
     ring(state, owner);
 }
 
-/// Tells flow control how many messaging buffers are left to it.
+/// Informs a process, for its flow control, how many messaging buffers it is left with.
 void press(State& state, std::uint32_t process) REQUIRES(state.lock) {
     const Table& table = state.table;
     std::uint64_t left = 0;
@@ -92,8 +92,8 @@ void take_back(State& state, const std::vector<std::uint32_t>& victims, Time tim
     for (const std::uint32_t process : pressed) press(state, process);
 }
 
-/// Whether a ticket that stands in a queue belongs there. Where it does not, somebody has written
-/// over one of them.
+/// @return whether a queued ticket belongs in the queue. If not, the ticket or the queue has been
+/// overwritten.
 bool is_sound(const Table& table, const TicketRow& ticket) {
     return table.is_live(ticket.process) &&
            ticket.state.load(std::memory_order_relaxed) == TicketState::kWaiting;
@@ -109,7 +109,8 @@ std::vector<std::uint32_t> turns(State& state) REQUIRES(state.lock) {
     return waiting;
 }
 
-/// For those who wait, in their order: what is on its way goes to the first of them.
+/// Takes back for the waiting processes, in their order; what is about to be free counts for the
+/// first of them.
 void reap_for_waiters(State& state, Time time) REQUIRES(state.lock) {
     const Table& table = state.table;
     Need wanted{0, 0};
@@ -147,7 +148,7 @@ std::vector<Overdue> overdue(State& state, Time time) {
         const SlotRecord& slot = table.slots[index];
         if (table.state(index) == SlotState::kAnnounced || !slot.named || slot.ended) return;
         if (table.uses[index].deadline.load(std::memory_order_relaxed) > time) return;
-        // What is ours our own thread deregisters.
+        // Our own registrations are left to our agent thread.
         if (slot.process == state.process || !table.is_live(slot.process)) return;
         found.push_back({{index, slot.generation}, table.processes[slot.process].pid, slot.key});
     });
@@ -181,7 +182,7 @@ void reap(State& state, Time time) {
     if (header.sums.waiting_entries != 0) reap_for_waiters(state, time);
     const std::uint64_t limit = std::min(header.limit_entries, table.capacity_entries);
     const std::uint64_t there = less(available(table).entries, header.sums.waiting_entries);
-    // Of a smaller limit than what is used nobody may be waiting yet.
+    // What is used above a lowered limit goes even if nobody waits.
     const std::uint64_t above = less(header.sums.entries, limit + header.sums.coming_entries);
     const std::uint64_t ahead = there < header.low ? header.high - there : 0;
     if (above + ahead != 0) take_back(state, choose(state, time, kNone, above + ahead, 0), time);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What dead processes left.
+/// Reclaiming what dead processes left in a table.
 #include "broker/table/fault_points.hpp"
 #include "broker/table/state.hpp"
 #include "support/log/log.hpp"
@@ -8,7 +8,7 @@
 namespace dapl::memory {
 namespace {
 
-/// Between two looks at all processes.
+/// Shortest time between two checks of all processes, in ns.
 constexpr Time kPause = 5'000'000;
 
 struct Suspect {
@@ -16,7 +16,7 @@ struct Suspect {
     ProcessIdentity identity;
 };
 
-/// Those to look at; none where somebody has just looked.
+/// @return the processes to check; none if somebody has just checked them.
 std::vector<Suspect> suspects(State& state) REQUIRES(state.lock) {
     const Table& table = state.table;
     const Time time = now();
@@ -58,7 +58,7 @@ void reclaim_dead(State& state) {
         const TableGuard guard(state.lock, TableGuard::kTaken);
         those = suspects(state);
     }
-    // /proc is slow: nobody has to wait for that.
+    // /proc is slow, so it is read without the lock.
     std::erase_if(those, [](const Suspect& one) { return is_alive(one.identity); });
     if (those.empty() || !state.lock.acquire()) return;
     const TableGuard guard(state.lock, TableGuard::kTaken);

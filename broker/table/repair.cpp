@@ -15,7 +15,7 @@ void forget_what_is_derived(const Table& table) {
     header.free_slots = header.leaving = header.free_tickets = kEmpty;
     header.sums = {};
     header.shares = 0;
-    header.refusals_end = 0;  // looked at by the next who works
+    header.refusals_end = 0;  // the next end_refusals() computes it
     header.told_entries = header.told_bytes = 0;
     header.touched = table.touched();
     for (std::uint32_t i = 0; i < kProcesses; ++i) {
@@ -27,7 +27,7 @@ void forget_what_is_derived(const Table& table) {
     }
 }
 
-/// A waiter whose slot was taken for it and who has not been told: it has got it.
+/// Completes a grant: if a slot was taken for a ticket that still waits, the ticket has got it.
 void finish_grant(const Table& table, std::uint32_t index) {
     SlotRecord& slot = table.slots[index];
     if (slot.ticket >= kTickets) return;
@@ -69,7 +69,7 @@ void derive_from_tickets(const Table& table) {
     for (const std::uint32_t ticket : waiting) attach_ticket(table, ticket);
 }
 
-/// What an object has to tell, if that still fits what it is.
+/// @return the pending word of a slot's upcall if it still fits the state of the slot, else 0.
 std::uint32_t pending_of_slot(const Table& table, std::uint32_t slot) {
     const std::uint32_t pending = table.upcalls[table.node_of_slot(slot)].pending;
     const auto is = [&](Upcall::Kind kind) {
@@ -117,7 +117,7 @@ void derive_upcalls(const Table& table) {
     for (const Found& one : found) table.upcalls_of(one.process).push_back(one.node);
 }
 
-/// The dead one may have owed some of them a ring.
+/// Rings all processes, since the dead one may not have rung some that it should have.
 void wake_everybody(const Table& table) {
     for (std::uint32_t i = 0; i < kProcesses; ++i) {
         if (!table.is_live(i)) continue;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// After a process has died with the table locked.
+/// Repair of a table after a process has died with it locked, or has overwritten it.
 #pragma once
 
 #include "broker/table/table.hpp"
 
 namespace dapl::memory {
 
-/// Finishes what the dead one had begun where others would miss it, derives all sums and lists
-/// anew, and wakes everybody. Whatever stands in the table, it ends. Wants the table's lock.
+/// Completes the grants that a dead process left half done, rebuilds all sums and lists, and wakes
+/// all processes. Terminates whatever the table contains. Requires the table's lock.
 void repair(const Table& table);
 
 }  // namespace dapl::memory

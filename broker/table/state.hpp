@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a Broker is made of, and the steps that its functions are put together from. All of them
-/// want the table's lock where they do not say otherwise.
+/// The state of a Broker, and the steps that its functions consist of. All steps require the
+/// table's lock unless they say otherwise.
 #pragma once
 
 #include <atomic>
@@ -38,97 +38,103 @@ struct Broker::State {
     TableLock lock;
     Terms terms;
     ProcessIdentity self;
-    std::uint32_t process = kNone;  ///< our row
-    std::uint32_t generation = 0;   ///< and its
+    std::uint32_t process = kNone;  ///< index of our row
+    std::uint32_t generation = 0;   ///< of our row
     bool abandoned = false;
-    /// Of our doorbell, when next() last found nothing. Of the one thread that does the work.
+    /// Our doorbell as next() last read it. Used by the agent thread only.
     std::uint32_t heard = 0;
     std::atomic<Enforce> enforce{nullptr};
     std::atomic<void*> enforce_context{nullptr};
     PolicyInForce policy GUARDED_BY(lock);
     const bool asks_daemon;
-    support::Mutex link_mutex;  ///< before the table's lock
+    support::Mutex link_mutex;  ///< comes before the table's lock
     regd::Link link GUARDED_BY(link_mutex);
 
     ProcessRow& row() const { return table.processes[process]; }
-    /// Tickets of threads that went away while the lock could not be had.
+    /// Guards the tickets of threads that stopped waiting while the table could not be locked.
     support::Mutex orphans_mutex;
     std::vector<Ticket> orphans GUARDED_BY(orphans_mutex);
 
-    /// Whether this is the process that joined, and no child of it.
+    /// @return whether this is the process that joined, and not a child of it.
     bool is_here() const;
 };
 
 using State = Broker::State;
 
-/// Rings a process's agent thread.
+/// Rings a process: wakes its agent thread.
 void ring(State& state, std::uint32_t process) REQUIRES(state.lock);
-/// Rings the holder of the lease; nobody where nobody has it.
+/// Rings the holder of the lease, if there is one.
 void ring_leader(State& state) REQUIRES(state.lock);
 
 // -- queue.cpp: who waits, in which order
-/// What speaks against a request at once; nothing where it may wait or be granted.
+/// @return why a request is refused at once; nothing if it may wait or be granted.
 std::optional<Refusal> objection(State& state, std::uint32_t process, const Wanted& wanted)
     REQUIRES(state.lock);
 tl::expected<Ticket, Refusal> add_ticket(State& state, const Wanted& wanted, bool blocking)
     REQUIRES(state.lock);
-/// Whether a process's turn is before another's. Both wait.
+/// @return whether process `a` is served before `b`. Both must have waiting tickets.
 bool is_before(const Table& table, std::uint32_t a, std::uint32_t b);
-/// The request that is served next, and before all others. @return kNone: nobody waits.
+/// @return the ticket that is served next, before all others; kNone if nobody waits.
 std::uint32_t next_in_order(State& state) REQUIRES(state.lock);
-/// How a ticket of ours has ended: the slot, or why not. It is freed.
-/// @param withdraw kTimedOut when it still waits. Else nothing then.
+/// Frees a ticket of ours that has been granted or refused, and returns its slot or the reason.
+/// @param withdraw also free a ticket that still waits, with kTimedOut as the reason; otherwise
+/// nothing is returned for it.
 std::optional<tl::expected<SlotId, Refusal>> outcome(State& state, const Ticket& ticket,
                                                      bool withdraw) REQUIRES(state.lock);
 void grant(State& state, std::uint32_t ticket) REQUIRES(state.lock);
 void refuse(State& state, std::uint32_t ticket, Refusal why) REQUIRES(state.lock);
-/// Tells those who wait for what will never come.
+/// Refuses the waiting tickets that can never be granted.
 void refuse_what_is_impossible(State& state) REQUIRES(state.lock);
 
-// -- policy_calls.cpp: what the policy is asked
+// -- policy_calls.cpp: calls to the policy
 bool admits(State& state, std::uint32_t process, std::uint64_t bytes) REQUIRES(state.lock);
-/// Slots that the policy takes back. @param beneficiary row of the one who waits, or kNone.
+/// @return the slots that the policy chooses to be taken back. @param beneficiary row of the
+/// process that waits, or kNone.
 std::vector<std::uint32_t> choose(State& state, Time time, std::uint32_t beneficiary,
                                   std::uint64_t entries, std::uint64_t bytes) REQUIRES(state.lock);
 
 // -- lease.cpp
 void take_lease(State& state, Time time) REQUIRES(state.lock);
 bool is_leader(const State& state) REQUIRES(state.lock);
-/// Whether somebody waits or something goes away: then the holder's heart has to beat.
+/// @return whether somebody waits or a slot is about to go: then the holder of the lease has to
+/// refresh its heartbeat.
 bool is_busy(const State& state) REQUIRES(state.lock);
-/// Takes the lease where nobody alive has it, else beats. @return whether it is ours.
+/// Takes the lease if its holder is dead or silent; refreshes the heartbeat of a lease that is
+/// ours. @return whether it is ours.
 bool hold_lease(State& state, Time time) REQUIRES(state.lock);
 
 // -- reaper.cpp: what the holder of the lease does
-/// A slot whose time has come, and which the device should end.
+/// A registration past its deadline, which the device should end.
 struct Overdue {
     SlotId slot;
     std::int32_t pid;
     std::uint32_t key;
 };
 void revoke_what_is_due(State& state, Time time) REQUIRES(state.lock);
-/// For whoever can have the device end them, which the holder of the lease need not be.
+/// @return the overdue registrations of other processes, if this process can have the device end
+/// them; it need not hold the lease.
 std::vector<Overdue> overdue(State& state, Time time) REQUIRES(state.lock);
 void serve(State& state) REQUIRES(state.lock);
-/// Announces as much as is waited for and not coming yet, and works ahead.
+/// Takes back what waiters need beyond what is free or coming, and works ahead.
 void reap(State& state, Time time) REQUIRES(state.lock);
 
 // -- answers.cpp
-/// Refusals that have ended count no more.
+/// Ends the refusals whose time is over.
 void end_refusals(State& state, Time time) REQUIRES(state.lock);
 
 // -- reclaim.cpp
-/// Frees what dead processes left. Not more often than every few ms. Takes the lock.
+/// Frees what dead processes left behind, at most once every few ms. Takes the lock.
 void reclaim_dead(State& state) EXCLUDES(state.lock);
 /// Frees everything that a process has, and its row.
 void clear_process(State& state, std::uint32_t process) REQUIRES(state.lock);
 
 // -- budget.cpp. Both take the locks that they need
-/// Tells dat_regd what this user has and wants, and obeys its budget. For the holder of the lease.
+/// Reports what this user has and wants to dat_regd, and applies its budget, if this process holds
+/// the lease.
 void consult_daemon(State& state, Time time) EXCLUDES(state.lock);
 bool has_daemon(State& state) EXCLUDES(state.lock);
 
-/// What stands in a table.
+/// @return a snapshot of a table.
 TableStatus status_of(const Table& table);
 
 }  // namespace dapl::memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What stands in a table, for people.
+/// Snapshots of a table, for display and queries.
 #include <cstring>
 
 #include "broker/table/state.hpp"
@@ -86,7 +86,7 @@ support::Result<TableStatus> look(const std::string& path, const std::string& ad
     if (!file) return support::failure(error(DAT_NAME_NOT_FOUND), file.error().why);
     TableLock lock((*file)->table(), adapter, true);
     lock.set_patience(500'000'000);
-    // Where somebody holds the lock for long, what can be seen is better than nothing.
+    // If the lock is held for too long, a snapshot without it is better than none.
     if (!lock.acquire()) return status_of((*file)->table());
     const TableGuard guard(lock, TableGuard::kTaken);
     return status_of((*file)->table());

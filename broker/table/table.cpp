@@ -6,7 +6,7 @@
 namespace dapl::memory {
 namespace {
 
-/// Takes room for `count` parts from `at` on.
+/// Reserves `count` parts at `at`, rounded up to a cache line, and moves `at` past them.
 template <class Part>
 Part* place(void* base, std::uint64_t& at, std::uint64_t count) {
     at = (at + 63) / 64 * 64;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A mapped table: where its parts are. Counts are this process's own, checked when it was mapped.
+/// A mapped table: pointers to its parts. The counts are this process's own copies, checked when
+/// the table was mapped.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +38,11 @@ struct Table {
         return slot_count + kTickets + process;
     }
 
-    /// Slots that have ever been used.
+    /// @return how many slots have ever been used.
     std::uint32_t touched() const {
         return header->touched < slot_count ? header->touched : slot_count;
     }
-    /// Rows of processes that have ever been used.
+    /// @return how many rows of processes have ever been used.
     std::uint32_t rows() const { return header->rows < kProcesses ? header->rows : kProcesses; }
     SlotState state(std::uint32_t slot) const {
         return uses[slot].state.load(std::memory_order_relaxed);
@@ -51,18 +52,18 @@ struct Table {
     }
 };
 
-/// Where a thread sleeps that waits for a ticket's state to change.
+/// @return the word that a thread sleeps on while it waits for a change of a ticket's state.
 inline std::atomic<std::uint32_t>& sleeping_place(TicketRow& ticket) {
     void* const place = &ticket.state;
     return *static_cast<std::atomic<std::uint32_t>*>(place);
 }
 
-/// The parts of a table in memory. @param base nullptr: only the size is asked for.
-/// @return its size in bytes.
+/// Sets the pointers to the parts of a table. @param base of the mapping; nullptr: computes the
+/// size only. @return the size in bytes.
 std::uint64_t lay_out(Table& table, void* base, std::uint32_t slot_count);
-/// Slots of a table with so many entries.
+/// @return the number of slots of a table with this capacity.
 std::uint32_t slots_for(std::uint64_t entries);
-/// Tells releases whose structures differ apart.
+/// @return a number that distinguishes releases whose structures differ in size.
 std::uint32_t layout_number();
 
 }  // namespace dapl::memory

@@ -26,9 +26,9 @@ namespace {
 using support::PrivateDirectory;
 using support::UniqueFd;
 
-/// Of one who waits for another that comes or goes.
+/// Timeout for the directory's lock, in ns.
 constexpr Time kDoorPatience = 5'000'000'000;
-/// What a file is called until it is whole. One makes one at a time.
+/// Name of a file until it is complete. There is only one at a time, under the directory's lock.
 constexpr const char* kUnfinished = "unfinished-registrations";
 
 using Fault = TableFile::Fault;
@@ -65,7 +65,7 @@ void write_header(const Table& table, std::uint64_t size) {
     repair(table);
 }
 
-/// What is wrong with a file that should be a table; empty when nothing is.
+/// @return what is wrong with a file that should be a table; empty if nothing is.
 std::string fault_of(const Header& header, std::uint64_t size) {
     if (header.magic != kTableMagic) return "it is no table of registrations";
     if (header.version != kTableVersion || header.layout != layout_number())
@@ -90,10 +90,10 @@ std::string fault_of(const struct stat& status) {
     return {};
 }
 
-/// @return the file of an adapter's table, its owner and mode checked; invalid where there is none.
+/// @return the file of an adapter's table, its owner and mode checked; invalid if there is none.
 tl::expected<UniqueFd, Fault> open_file(const PrivateDirectory& directory,
                                         const std::string& adapter) {
-    // O_NONBLOCK: somebody's pipe of that name is opened too, and then refused.
+    // O_NONBLOCK: a pipe of that name is opened without waiting, and then refused.
     UniqueFd fd(openat(directory.fd(), name_of(adapter).c_str(),
                        O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!fd.valid()) {
@@ -136,7 +136,7 @@ tl::expected<std::unique_ptr<TableFile>, Fault> TableFile::map(UniqueFd fd) {
     const auto size = static_cast<std::uint64_t>(status.st_size);
     void* const base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
     if (base == MAP_FAILED) return system_error();
-    // A forked child is no member, and must not look like one.
+    // A forked child is not a member, and must not inherit the mapping.
     madvise(base, size, MADV_DONTFORK);
     return std::unique_ptr<TableFile>(new TableFile(std::move(fd), base, size));
 }
@@ -149,7 +149,7 @@ tl::expected<UniqueFd, Fault> TableFile::make(const PrivateDirectory& directory,
     const std::uint32_t slots = slots_for(std::max<std::uint64_t>(terms.entries, 1));
     Table table;
     const std::uint64_t size = lay_out(table, nullptr, slots);
-    // With its pages: a file system that is full says so here, and not by SIGBUS later.
+    // Allocates the pages, so that a full file system is reported here and not by SIGBUS later.
     if (const int error = posix_fallocate(fd.get(), 0, static_cast<off_t>(size)); error != 0)
         return system_error(error);
     UniqueFd copy = UniqueFd::duplicate(fd.get());
@@ -183,7 +183,8 @@ support::Result<std::unique_ptr<TableFile>> TableFile::join(const PrivateDirecto
                                                             const Terms* terms) {
     auto fd = open_file(directory, adapter);
     if (!fd) return cannot_use(directory, adapter, fd.error());
-    // Whoever uses it holds a shared lock: what dead processes left is replaced, whatever is in it.
+    // Each member holds a shared lock. A file that nobody has locked was left by dead processes and
+    // is replaced, whatever it contains.
     if (!fd->valid() || flock(fd->get(), LOCK_EX | LOCK_NB) == 0) {
         if (!terms) return support::failure(error(DAT_NAME_NOT_FOUND), "nobody uses it");
         fd = make(directory, adapter, *terms);
@@ -209,7 +210,7 @@ void TableFile::remove_if_last(const PrivateDirectory& directory, const std::str
     struct stat ours = {}, named = {};
     if (fstat(fd_.get(), &ours) != 0) return;
     if (fstatat(directory.fd(), name_of(adapter).c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) return;
-    // Somebody may have removed it, and another table have come in its place.
+    // The file may have been removed, and another table may have its name now.
     if (ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
         directory.remove(name_of(adapter));
 }

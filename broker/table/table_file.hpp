@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The file of a table: made, found, checked and mapped. Members come and go under a lock of the
-/// directory, so that nobody joins a file that somebody removes; and each keeps a shared lock of
-/// the file, which the kernel takes back when it dies: a file that can be locked alone is nobody's.
+/// The file of a table: creation, lookup, checks, mapping. Members join and leave under a lock of
+/// the directory, so that nobody joins a file that is being removed. Each member also keeps a
+/// shared flock of the file, which the kernel releases when the member dies: a file that can be
+/// locked exclusively has no members.
 #pragma once
 
 #include <memory>
@@ -15,15 +16,15 @@
 
 namespace dapl::memory {
 
-/// One process at a time comes or goes: keeps the others out while it lives. A child that is forked
-/// meanwhile has a copy of the descriptor, so that closing it would not do.
+/// Keeps other processes from joining or leaving while it lives. A child forked in that time has a
+/// copy of the descriptor, so closing it would not release the lock.
 class DirectoryLock {
   public:
     explicit DirectoryLock(const support::PrivateDirectory& directory);
     ~DirectoryLock();
     DirectoryLock(const DirectoryLock&) = delete;
     DirectoryLock& operator=(const DirectoryLock&) = delete;
-    /// @return false where somebody else does not let go.
+    /// @return whether the lock is held; false if another process did not release it in time.
     bool valid() const { return fd_.valid(); }
 
   private:
@@ -34,15 +35,15 @@ class TableFile {
   public:
     struct Fault {
         std::string why;
-        int error = 0;  ///< an errno value where a call failed
+        int error = 0;  ///< errno value if a call failed
     };
 
-    /// Opens and joins the table of an adapter; makes it where there is none that anybody uses.
-    /// The directory's lock has to be held. Tells the user what is wrong.
-    /// @param terms nullptr: none is made, and that there is none is not told.
+    /// Opens and joins the table of an adapter; creates one if there is none in use. Requires the
+    /// directory's lock. Reports failures to the user.
+    /// @param terms nullptr: creates none, and does not report that there is none.
     static support::Result<std::unique_ptr<TableFile>> join(
         const support::PrivateDirectory& directory, const std::string& adapter, const Terms* terms);
-    /// To look at. Tells nobody.
+    /// Opens a table for a snapshot, without joining it. Reports nothing to the user.
     static tl::expected<std::unique_ptr<TableFile>, Fault> look(
         const support::PrivateDirectory& directory, const std::string& adapter);
 
@@ -51,9 +52,9 @@ class TableFile {
     TableFile& operator=(const TableFile&) = delete;
 
     const Table& table() const { return table_; }
-    /// Removes the file where nobody else uses it. The directory's lock has to be held.
+    /// Removes the file if nobody else uses it. Requires the directory's lock.
     void remove_if_last(const support::PrivateDirectory& directory, const std::string& adapter);
-    /// In a forked child, which has no such mapping: forgets it.
+    /// For a forked child, which does not inherit the mapping: forgets it.
     void abandon();
 
   private:

@@ -17,7 +17,7 @@
 namespace dapl::memory {
 namespace {
 
-/// For one that was away the last time already.
+/// How long to wait for a holder after an acquire() that timed out, in ns.
 constexpr Time kShortPatience = 10'000'000;
 constexpr long kStep = 100'000'000;
 
@@ -38,8 +38,9 @@ bool is_lock(const pthread_mutex_t& mutex) {
     return mutex.__data.__kind == fresh.__data.__kind;
 }
 
-/// In short steps by pthread_mutex_timedlock, which ThreadSanitizer knows, and the monotonic clock
-/// besides: the clock of that one may be set.
+/// Waits in short steps of pthread_mutex_timedlock, which ThreadSanitizer knows. The timeout is
+/// checked with the monotonic clock, since the realtime clock of pthread_mutex_timedlock may be
+/// set.
 int TableLock::wait_for_it(Time patience) {
     int error = pthread_mutex_trylock(&table_.header->mutex);
     for (const Time end = now() + patience;
@@ -64,15 +65,15 @@ bool TableLock::acquire() {
     return true;
 }
 
-/// The holder has died. It stays inconsistent until the repair is whole, so that whoever dies in it
-/// has an heir too.
+/// Repairs the table after the death of the holder. The mutex stays inconsistent until the repair
+/// is complete, so that another process repeats the repair if this one dies too.
 bool TableLock::inherit() {
     support::trace(support::Level::kDebug, "registrations: the holder of the lock of {} has died",
                    name_);
     try {
         repair(table_);
     } catch (const std::bad_alloc&) {
-        pthread_mutex_unlock(&table_.header->mutex);  // not consistent: nobody gets it any more
+        pthread_mutex_unlock(&table_.header->mutex);  // not consistent: nobody can lock it again
         return false;
     }
     fault_point(FaultPoint::kRepaired);

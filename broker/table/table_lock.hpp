@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The lock of a table. It passes on when its holder dies, after what that one left half done has
-/// been repaired; and nobody waits for ever for a holder that is stopped.
+/// The lock of a table. If its holder dies, the next process repairs what that one left half done
+/// and gets the lock. Nobody waits for ever for a holder that is stopped.
 #pragma once
 
 #include <array>
@@ -14,23 +14,23 @@
 
 namespace dapl::memory {
 
-/// Makes the lock of a new table.
+/// Initialises the lock of a new table.
 void make_lock(pthread_mutex_t& mutex);
-/// Whether memory that somebody else has written holds such a lock.
+/// @return whether memory that another process has written holds such a lock.
 bool is_lock(const pthread_mutex_t& mutex);
 
 class CAPABILITY("mutex") TableLock {
   public:
-    /// @param name of the table, for messages. @param silent tells the user nothing.
+    /// @param name of the table, for messages. @param silent suppresses all messages.
     TableLock(const Table& table, std::string name, bool silent = false)
         : table_(table), name_(std::move(name)), silent_(silent) {}
-    /// @return false when the holder does not let go of it, or the table is beyond repair; the user
-    /// has been told. Then nothing is locked. Not to be called by one who holds it.
+    /// Must not be called by the holder. @return false if the holder does not release the lock in
+    /// time or the table cannot be repaired, which is reported; then nothing is locked.
     bool acquire() TRY_ACQUIRE(true);
     void unlock() RELEASE();
-    /// Wakes those who sleep on a word, once the lock is free.
+    /// Wakes the threads that sleep on a word, once the lock is released.
     void wake_later(std::atomic<std::uint32_t>& word);
-    /// How long a holder may be away.
+    /// Sets how long acquire() waits for the holder.
     void set_patience(Time patience) { patience_ = patience; }
 
   private:
@@ -42,7 +42,7 @@ class CAPABILITY("mutex") TableLock {
     const std::string name_;
     const bool silent_;
     Time patience_ = 5'000'000'000;
-    std::atomic<bool> held_up_{false};  ///< it was, the last time
+    std::atomic<bool> held_up_{false};  ///< the last acquire() timed out
     std::atomic<bool> broken_{false};
     std::array<std::atomic<std::uint32_t>*, 32> sleepers_{};  ///< written by the lock's holder
     std::size_t sleeper_count_ = 0;

@@ -12,7 +12,7 @@
 namespace dapl::memory {
 namespace {
 
-/// A thread that waits looks so often whether somebody makes the decisions.
+/// Interval at which a waiting thread checks that somebody makes the decisions, in ns.
 constexpr Time kLook = 5'000'000;
 
 bool leader_is_dead(const State& state) REQUIRES(state.lock) {
@@ -22,7 +22,8 @@ bool leader_is_dead(const State& state) REQUIRES(state.lock) {
     return holder.generation != lease.generation || !is_alive({holder.pid, holder.start});
 }
 
-/// With the last entry above the lower watermark gone somebody has to work ahead.
+/// Has somebody work ahead when the last free entry above the low watermark is gone: the holder of
+/// the lease, or this process's agent thread if there is no live holder.
 void call_the_reaper(State& state) REQUIRES(state.lock) {
     const Header& header = *state.table.header;
     const std::uint64_t free = state.table.capacity_entries - header.sums.entries;
@@ -42,13 +43,13 @@ SlotId take_now(State& state, const Wanted& wanted) REQUIRES(state.lock) {
     return slot;
 }
 
-/// A ticket of a thread that blocks: whichever way it ends, none stays in the queue.
+/// The ticket of a thread that blocks. However the wait ends, the ticket leaves the queue.
 class Wait {
   public:
     Wait(State& state, const Ticket& ticket) : state_(state), ticket_(ticket) {}
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
-    /// Also when the thread is cancelled.
+    /// Runs also if the thread is cancelled.
     ~Wait() {
         if (!over_) forget();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the table tells a process, and how its agent thread sleeps until then.
+/// Upcalls from the table to a process, and how its agent thread sleeps until one comes.
 #include <algorithm>
 
 #include "broker/table/futex.hpp"
@@ -9,12 +9,12 @@
 namespace dapl::memory {
 namespace {
 
-/// A process may die after it has changed the table and before it wakes us.
+/// Longest sleep, in ns: a process may die after it has changed the table and before it wakes us.
 constexpr Time kLongestSleep = 500'000'000;
 
 constexpr std::uint32_t kKinds = 1 + static_cast<std::uint32_t>(Upcall::Kind::kPressure);
 
-/// What a slot has to tell; nothing where it is not so any more.
+/// @return the upcall of a slot; nothing if the state of the slot no longer fits it.
 std::optional<Upcall> of_slot(const Table& table, std::uint32_t index, Upcall::Kind kind) {
     const SlotState wanted =
         kind == Upcall::Kind::kAnnounced ? SlotState::kAnnounced : SlotState::kRevoked;
@@ -24,7 +24,7 @@ std::optional<Upcall> of_slot(const Table& table, std::uint32_t index, Upcall::K
                   .deadline = table.uses[index].deadline.load(std::memory_order_relaxed)};
 }
 
-/// A ticket ends here: its owner knows.
+/// Returns the upcall of a ticket and frees the ticket, since its owner knows now.
 std::optional<Upcall> of_ticket(const Table& table, std::uint32_t index, Upcall::Kind kind) {
     TicketRow& row = table.tickets[index];
     const Ticket ticket{index, row.generation};
@@ -59,7 +59,7 @@ std::optional<Upcall> fetch(State& state, std::uint32_t node) REQUIRES(state.loc
 std::optional<Upcall> Broker::next() {
     State& state = *state_;
     if (!state.is_here()) return std::nullopt;
-    // Before the look: a ring behind it ends the next sleep() at once.
+    // Read before the list: a ring after this ends the next sleep() at once.
     state.heard = state.row().doorbell.load(std::memory_order_acquire);
     if (!state.lock.acquire()) return std::nullopt;
     const TableGuard guard(state.lock, TableGuard::kTaken);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// One round of whoever looks after the table.
+/// Broker::work(): one round of looking after the table.
 #include <algorithm>
 
 #include "broker/table/fault_points.hpp"
@@ -9,9 +9,11 @@
 namespace dapl::memory {
 namespace {
 
-/// The holder's heart while it is needed; well below the patience of the others.
+/// Interval of the heartbeat while the holder is needed, in ns; well below the timeout of the
+/// others (lease.cpp).
 constexpr Time kBeat = 20'000'000;
-/// Who does not hold the lease looks so often whether somebody does, while that matters.
+/// Interval at which a process without the lease checks that somebody holds it, while the table is
+/// busy, in ns.
 constexpr Time kLook = 50'000'000;
 
 void forget_orphans(State& state) {
@@ -32,7 +34,7 @@ void forget_orphans(State& state) {
             free_slot(state.table, (*result)->index);
 }
 
-/// The device ends what is overdue. @return what surely has ended.
+/// Has the device end what is overdue. @return what has certainly ended.
 std::vector<Overdue> enforce(const State& state, std::vector<Overdue> late) {
     const Enforce end = state.enforce.load(std::memory_order_acquire);
     if (!end || late.empty()) return {};
@@ -42,7 +44,7 @@ std::vector<Overdue> enforce(const State& state, std::vector<Overdue> late) {
     return late;
 }
 
-/// They are no entries any more; their slots stay until their owners know.
+/// Stops counting ended registrations as entries; their slots stay until the owners know.
 void mark_ended(State& state, const std::vector<Overdue>& ended) REQUIRES(state.lock) {
     for (const Overdue& one : ended) {
         const SlotRecord& slot = state.table.slots[one.slot.index];

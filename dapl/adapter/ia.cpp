@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/adapter/ia.hpp"
 
-/// libdat2's map between the consumers' integers and our pointers, both ways.
+/// libdat2's map between the consumers' integers and our pointers, in both directions.
 extern "C" DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* other);
 
 namespace dapl {
@@ -29,8 +29,9 @@ ibv_cq* Ia::unused_queue() {
     return unused_queue_.get();
 }
 
-/// siw's library takes the 145th page that a process maps of the device (key 0x90000) for an error
-/// of the kernel's, and then makes no queue any more: one queue lies across it from the start.
+/// siw's library mistakes the 145th page that a process maps of the device (key 0x90000) for an
+/// error of the kernel and creates no more queues from then on. So unused_queue_ is made large
+/// enough to lie across that page, before any other queue exists.
 void Ia::avoid_invalid_place() {
     constexpr std::uint32_t kSiwVendor = 0x626d74;
     constexpr int kAcrossIt = 32768;  // entries of 32 bytes: 256 pages

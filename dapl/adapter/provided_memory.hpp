@@ -15,18 +15,18 @@ namespace dapl {
 class ProvidedMemory {
   public:
     explicit ProvidedMemory(const verbs::DeviceExtensions& device) : device_(device) {}
-    /// Takes back what the consumer has left.
+    /// Frees what the consumer has not freed.
     ~ProvidedMemory();
     ProvidedMemory(const ProvidedMemory&) = delete;
     ProvidedMemory& operator=(const ProvidedMemory&) = delete;
 
-    /// Codes as dat_opendat.h documents them. Throws std::bad_alloc.
+    /// Both return the codes that dat_opendat.h documents. Throws std::bad_alloc.
     DAT_RETURN allocate(DAT_VLEN size, void** address) EXCLUDES(mutex_);
     DAT_RETURN free(void* address) EXCLUDES(mutex_);
 
   private:
     bool device_has_memory() const { return device_.memory_alloc && device_.memory_free; }
-    /// @return nullptr when there is none.
+    /// @return nullptr if no memory is available.
     void* get(std::size_t size) const;
     void give_back(void* address, std::size_t size) const;
 

@@ -14,7 +14,7 @@
 namespace dapl {
 namespace {
 
-/// What a queue is taken to need at least. Only the device's driver knows what it pins for one.
+/// Assumed minimum of memory that a queue pins. Only the device's driver knows the real amount.
 constexpr std::uint64_t kQueueBytes = 1 << 20;
 constexpr std::uint64_t kKibibyte = 1024;
 
@@ -26,15 +26,15 @@ std::uint64_t kibibytes(std::uint64_t bytes) {
     return bytes / kKibibyte + (bytes % kKibibyte != 0);
 }
 
-/// @return the process's share, where it may be what the device lacks. Software devices without a
-/// kernel's part pin nothing.
+/// @return the process's locked memory, if its limit may be why the device refused. Software
+/// devices without a kernel part pin nothing.
 std::optional<LockedMemory> lock_limit(const Ia& ia, int error_number, std::uint64_t bytes) {
     if (!may_be_lock_limit(error_number) || ia.context()->cmd_fd < 0) return std::nullopt;
     const LockedMemory memory = locked_memory();
     return memory.forbids(bytes) ? std::optional(memory) : std::nullopt;
 }
 
-/// A device that has no more of a kind answers as one for which there is no memory.
+/// A device that has used up a kind of object fails with the same errno as one that lacks memory.
 std::string advice_on(int error_number) {
     const std::string advice = "compare what is open with the limits that ibv_devinfo -v shows";
     const bool may_be_memory = error_number == ENOMEM || error_number == ENOSPC;

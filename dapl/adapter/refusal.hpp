@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a device or the system does not give. Each function tells the user.
+/// Refusals by a device or by the system, reported to the user.
 #pragma once
 
 #include <cerrno>
@@ -12,20 +12,21 @@ namespace dapl {
 
 class Ia;
 
-/// The system has made no descriptor, or no memory for one.
-/// @param what the descriptor would have been for, with its article.
+/// Reports that the system created no descriptor, or had no memory for one.
+/// @param what the purpose of the descriptor, with its article.
 tl::unexpected<support::Error> refused_by_system(int error_number, const char* what);
 
-/// @param what the device refused, with its article.
+/// Reports a refusal by the device. @param what the refused object, with its article.
 tl::unexpected<support::Error> refused_by_device(const Ia& ia, int error_number, const char* what);
 
-/// Some devices cannot change the size of what they have made: nothing is wrong with them.
+/// Whether the device does not implement the operation. Some devices cannot resize a queue: that is
+/// no fault.
 inline bool is_beyond_device(int error_number) {
     return error_number == ENOSYS || error_number == EOPNOTSUPP;
 }
 
-/// A registration is told of once in a process, and only where a limit is reached: consumers'
-/// caches try until one fails and then give others back.
+/// Reports a refused registration once per process, and only if a limit is reached: consumers'
+/// registration caches register until it fails and then free other regions.
 void registration_refused(const Ia& ia, int error_number, std::uint64_t bytes);
 
 }  // namespace dapl

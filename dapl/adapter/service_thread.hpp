@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The one thread of the core in a process: reads the devices' async events and the completion
-/// channels of EVDs with a CNO. It never runs a consumer's code. All signals blocked.
+/// The service thread of the core, one per process: reads the devices' async events, the completion
+/// channels of EVDs with a CNO, and dat_stat's socket. It never runs a consumer's code and blocks
+/// all signals.
 #pragma once
 
 #include <pthread.h>
@@ -16,7 +17,7 @@ namespace dapl {
 
 class ServiceThread {
   public:
-    /// Something that the thread serves.
+    /// What the thread calls for a watched descriptor.
     class Handler {
       public:
         virtual void serve() = 0;
@@ -27,13 +28,13 @@ class ServiceThread {
 
     /// Throws std::bad_alloc when the system refuses a descriptor or a thread.
     ServiceThread();
-    /// Waits for the thread. Nobody may be watched any more.
+    /// Stops and joins the thread. No handler may be watched any more.
     ~ServiceThread();
 
-    /// From now on the handler is served whenever the descriptor can be read. @return false when
-    /// the system refuses; of a limit the user has been told.
+    /// Calls the handler from now on whenever the descriptor is readable. @return false if the
+    /// system refuses; if a limit is reached, it has been reported to the user.
     bool watch(int descriptor, Handler& handler) EXCLUDES(mutex_);
-    /// On return the handler is not being served.
+    /// When this returns, the handler is not being called and will not be called again.
     void unwatch(int descriptor, Handler& handler) EXCLUDES(mutex_);
 
   private:
@@ -46,7 +47,7 @@ class ServiceThread {
     pthread_t thread_;
     support::Mutex mutex_;
     support::CondVar idle_;
-    std::vector<Handler*> known_ GUARDED_BY(mutex_);  ///< watched: others may be gone already
+    std::vector<Handler*> known_ GUARDED_BY(mutex_);  ///< watched; others may be destroyed already
     Handler* serving_ GUARDED_BY(mutex_) = nullptr;
     std::atomic<bool> stopping_{false};
 };

@@ -6,7 +6,7 @@
 namespace dapl {
 
 DAT_RETURN from_errno(int error_number) {
-    // siw's library returns what its system call left in the kernel's form.
+    // siw's library returns the error of its system call as the kernel does: negative.
     switch (error_number < 0 ? -error_number : error_number) {
         case ENOMEM:
         case EMFILE:

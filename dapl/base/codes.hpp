@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// DAT return codes. Consumers compare some of them with ==, so the class bit is part of the
-/// contract: what the specification of behaviour calls raw lacks it and is written with raw().
+/// contract. The codes that the specification of behaviour calls raw lack it and are made with
+/// raw().
 #pragma once
 
 #include "dapl/base/dat.hpp"
@@ -16,7 +17,7 @@ constexpr DAT_RETURN error(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype = DA
 constexpr DAT_RETURN raw(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype = DAT_NO_SUBTYPE) {
     return static_cast<DAT_RETURN>(type) | static_cast<DAT_RETURN>(subtype);
 }
-/// @param number of the argument in the DAT function, from 1.
+/// @param number position of the argument in the DAT function, from 1.
 constexpr DAT_RETURN bad_argument(int number) {
     return error(DAT_INVALID_PARAMETER,
                  static_cast<DAT_RETURN_SUBTYPE>(DAT_INVALID_ARG1 + number - 1));
@@ -24,11 +25,11 @@ constexpr DAT_RETURN bad_argument(int number) {
 constexpr DAT_RETURN bad_handle(DAT_RETURN_SUBTYPE subtype) {
     return error(DAT_INVALID_HANDLE, subtype);
 }
-/// DAT_SUCCESS with the type of the functions, for conditional expressions.
+/// DAT_SUCCESS as a DAT_RETURN, for conditional expressions.
 inline constexpr DAT_RETURN kSuccess = DAT_SUCCESS;
 inline constexpr DAT_RETURN kOutOfMemory = error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 
-/// What a system or verbs error means to a consumer; raw.
+/// @return the raw code that reports a system or verbs error to the consumer.
 DAT_RETURN from_errno(int error_number);
 
 }  // namespace dapl

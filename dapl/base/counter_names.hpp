@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The counters' names as dat_ib_print_counters() shows them: those of the header.
+/// Names of the counters, as in dat2/dat_ib_extensions.h. dat_ib_print_counters() prints them.
 #pragma once
 
 #include <dat2/dat_ib_extensions.h>

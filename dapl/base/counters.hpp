@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What IAs, EPs and EVDs count, always: DCNT_* of dat2/dat_ib_extensions.h. A counter only grows;
-/// a reset notes where it stands, so that whoever counts never waits for who reads.
+/// Counters of IAs, EPs and EVDs, always enabled: DCNT_* of dat2/dat_ib_extensions.h. A counter
+/// only grows; a reset records its present value, so that a thread that counts never waits for a
+/// reader.
 #pragma once
 
 #include <dat2/dat_ib_extensions.h>
@@ -17,11 +18,11 @@ namespace dapl {
 template <int size>
 class Counters {
   public:
-    /// Any thread.
+    /// Adds to a counter, from any thread.
     void count(int which, std::uint64_t amount = 1) {
         counts_[which].fetch_add(amount, std::memory_order_relaxed);
     }
-    /// The same where a lock lets one thread count at a time: no locked instruction.
+    /// The same where a lock lets one thread count at a time: needs no locked instruction.
     [[gnu::always_inline]] void count_alone(int which, std::uint64_t amount = 1) {
         support::add_alone(counts_[which], amount);
     }
@@ -31,7 +32,7 @@ class Counters {
     std::array<std::atomic<std::uint64_t>, size> counts_{};
 };
 
-/// Where the counters of an object stood when they were reset last.
+/// The values that an object's counters had at their last reset.
 template <int size>
 using CounterMarks = std::array<std::atomic<std::uint64_t>, size>;
 
@@ -39,44 +40,45 @@ struct IaCounters : Counters<DCNT_IA_ALL_COUNTERS> {
     CounterMarks<DCNT_IA_ALL_COUNTERS> marks{};
 };
 
-/// Requests are counted with their lock held, receives that are posted with theirs, those that have
-/// come with the lock of the EVD: by three threads, perhaps, and so each on cache lines of its own.
+/// Counters of an EP. Posted requests are counted with the lock of their side held, posted receives
+/// with that of theirs, completed receives with the lock of the EVD. Up to three threads may count
+/// at once, so each group has cache lines of its own.
 struct alignas(64) EpCounters : Counters<DCNT_EP_ALL_COUNTERS + 2> {
     CounterMarks<DCNT_EP_ALL_COUNTERS> marks{};
 
-    /// @return one of those that consumers see.
+    /// @return the counter `which` of DCNT_EP_*, as consumers see it.
     std::uint64_t value(int which) const {
         const bool moved = which == DCNT_EP_POST_RECV || which == DCNT_EP_POST_RECV_DATA;
         return total(moved ? which - DCNT_EP_POST_RECV + kPostedReceives : which);
     }
 
-    /// @param operation DAT_DTOS or DAT_IB_DTOS of a request or receive that was posted.
+    /// Counts a posted request or receive. @param operation DAT_DTOS or DAT_IB_DTOS.
     [[gnu::always_inline]] void posted(std::uint32_t operation, std::uint64_t bytes);
-    /// @param which a counter of receives that have come, behind which that of their bytes stands.
+    /// Counts a completed receive. @param which its counter; that of the bytes follows it.
     [[gnu::always_inline]] void received(int which, std::uint64_t bytes) {
         count_alone(which);
         count_alone(which + 1, bytes);
     }
 
   private:
-    /// In the place of DCNT_EP_POST_RECV, which stands on the line of the sends.
+    /// Stands in for DCNT_EP_POST_RECV, whose cache line belongs to the sends; then come the bytes.
     static constexpr int kPostedReceives = DCNT_EP_ALL_COUNTERS;
 };
 static_assert(DCNT_EP_RECV % 8 == 0 && DCNT_EP_ALL_COUNTERS % 8 == 0, "begin a cache line");
 
-/// How often a look at an EVD went as nearly all do, by the shortest way: each stands for several
-/// counters that consumers see.
+/// Counters of the shortest paths through dat_evd_dequeue, which nearly all calls take. Each
+/// counter stands for several that consumers see.
 enum EvdWay : int {
-    kFoundOnDevice = DCNT_EVD_ALL_COUNTERS,  ///< asked the device for one completion, and got it
-    kDeviceEmpty,                            ///< asked it, and it had none
+    kFoundOnDevice = DCNT_EVD_ALL_COUNTERS,  ///< polled the device and got a completion
+    kDeviceEmpty,                            ///< polled it and got none
     kEvdWays
 };
 
-/// Those that are counted alone are counted with the EVD's lock held.
+/// Counters of an EVD. Calls of count_alone() hold the EVD's lock.
 struct EvdCounters : Counters<kEvdWays> {
     CounterMarks<DCNT_EVD_ALL_COUNTERS> marks{};
 
-    /// @return one of those that consumers see.
+    /// @return the counter `which` of DCNT_EVD_*, as consumers see it.
     std::uint64_t value(int which) const;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A DAT timeout as a point of the monotonic clock.
+/// A DAT timeout as a point in time on the monotonic clock.
 #pragma once
 
 #include <time.h>
@@ -25,10 +25,10 @@ class Deadline {
         }
     }
     bool infinite() const { return infinite_; }
-    /// The timeout was 0.
+    /// Whether the timeout was 0.
     bool at_once() const { return at_once_; }
     const timespec& at() const { return at_; }
-    /// Time left, not negative.
+    /// @return the time left; 0 when the deadline has passed.
     timespec left() const {
         timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);

@@ -2,9 +2,10 @@
 /// @file
 /// The C boundary of the core.
 ///
-/// Asynchronous cancellation may strike between any two instructions. A frame with cleanups cannot
-/// be unwound from just anywhere, so the frames of uncancelled() and of the entry functions that
-/// use it have none, and all that has is called with cancellation disabled.
+/// Asynchronous cancellation may strike between any two instructions, and a frame with cleanups
+/// cannot be unwound from an arbitrary instruction. So the frames of uncancelled() and of the entry
+/// functions that use it have no cleanups, and every function that has some is called with
+/// cancellation disabled.
 #pragma once
 
 #include <pthread.h>
@@ -14,15 +15,16 @@
 
 namespace dapl {
 
-/// Thrown where a limit of the system ends a call and the user has been told which.
+/// Thrown when a system limit makes a call fail and the limit has already been reported to the
+/// user.
 struct ToldLimit : std::bad_alloc {};
 
-/// The answer of a call that finds no memory for what it makes. Tells the user, once in the
-/// library's life: what follows has the same cause.
+/// Reports that there is no memory for the objects of a DAT call, once in the library's life: later
+/// failures have the same cause. @return kOutOfMemory.
 [[gnu::cold]] DAT_RETURN out_of_memory() noexcept;
 
-/// Runs a step of something that its caller gives up when it fails.
-/// @return the step's code, or kOutOfMemory, of which the user has been told.
+/// Runs a step whose failure makes its caller give up what it was making.
+/// @return the step's code, or kOutOfMemory if there was no memory, which is then reported.
 template <class Step>
 DAT_RETURN or_out_of_memory(const Step& step) {
     try {
@@ -34,10 +36,10 @@ DAT_RETURN or_out_of_memory(const Step& step) {
     }
 }
 
-/// Runs the body with cancellation disabled, and of the deferred type: a signal that was sent while
-/// it was still enabled is obeyed by the C library (2.36) whatever the state is then, if the type
-/// is asynchronous. What the body throws becomes a DAT code. The body gets the caller's state, for
-/// CancellationWindow; only a body that waits has a use for it.
+/// Runs the body with cancellation disabled and its type deferred. The type matters: if it is
+/// asynchronous, the C library (2.36) acts on a signal that was sent while cancellation was still
+/// enabled, whatever the state is by then. Turns what the body throws into a DAT code. The body
+/// gets the caller's cancellation state for CancellationWindow; only a body that waits needs it.
 template <class Body>
 DAT_RETURN uncancelled(const Body& body) {
     int old_cancel_type, old_cancel_state;
@@ -51,8 +53,8 @@ DAT_RETURN uncancelled(const Body& body) {
     return code;
 }
 
-/// While it lives the thread can be cancelled (deferred) where its caller allows it: put it around
-/// the one system call that waits.
+/// While it lives, the thread can be cancelled (deferred) if its caller allows that. It encloses
+/// only the one system call that waits.
 class CancellationWindow {
   public:
     explicit CancellationWindow(int old_cancel_state) {

@@ -9,11 +9,12 @@
 
 namespace dapl {
 
-/// In the order of DAT_PROVIDER_ATTR::evd_stream_merging_supported.
+/// The event streams, in the order of DAT_PROVIDER_ATTR::evd_stream_merging_supported.
 inline constexpr std::uint32_t kStreams[6] = {DAT_EVD_SOFTWARE_FLAG, DAT_EVD_CR_FLAG,
                                               DAT_EVD_DTO_FLAG,      DAT_EVD_CONNECTION_FLAG,
                                               DAT_EVD_RMR_BIND_FLAG, DAT_EVD_ASYNC_FLAG};
-/// The async stream merges with nothing, itself included: only dat_ia_open makes an async EVD.
+/// Whether two of kStreams may share an EVD. The async stream merges with nothing, itself included:
+/// only dat_ia_open makes an async EVD.
 inline constexpr bool kMerges[6][6] = {
     {true, true, true, true, true, false},  {true, true, true, true, true, false},
     {true, true, true, false, true, false}, {true, true, false, true, true, false},

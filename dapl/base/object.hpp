@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What every DAT object has in common. A handle points at a Header; the object follows it. The
-/// header outlives the object: libdat2 jumps through its first word whenever the consumer uses the
-/// handle, also after the object was freed.
+/// Base of all DAT objects. A handle points at a Header, and the object follows it. The header
+/// outlives the object: libdat2 jumps through its first word whenever the consumer uses the handle,
+/// even after the object was freed.
 #pragma once
 
 #include "dapl/base/dat.hpp"
@@ -28,28 +28,28 @@ enum class Kind : std::uint32_t {
 };
 inline constexpr int kKinds = 12;
 
-/// The address of a kind's tag is its magic word: it differs between kinds and between the provider
-/// libraries of a process, which must not take each other's objects.
+/// The address of a kind's tag is its magic word. It differs between kinds and between the provider
+/// libraries of a process, which must not accept each other's objects.
 inline constexpr char kKindTags[kKinds] = {};
 
 struct alignas(64) Header {
     std::atomic<const DAT_PROVIDER*> provider;  ///< first word, fixed by the ABI
     std::atomic<const char*> kind_tag;          ///< nullptr unless a live object follows
     std::uint64_t id;                           ///< see support::ObjectIds
-    DAT_CONTEXT context;                        ///< the consumer's word
-    std::uint32_t index;                        ///< of the slot in its pool
-    std::uint32_t generation;                   ///< counts the objects that have lived in this slot
-    Header* next_free;                          ///< the pool's
+    DAT_CONTEXT context;                        ///< the consumer's context
+    std::uint32_t index;                        ///< index of the slot in its pool
+    std::uint32_t generation;                   ///< number of objects that have lived in this slot
+    Header* next_free;                          ///< free list of the pool
 };
 static_assert(sizeof(Header) == 64);
 static_assert(offsetof(Header, provider) == 0);
 
-/// Smallest address that a handle can have; below are the integers of IA handles and DAT's own
-/// constants.
+/// Lowest address that a handle can have. Smaller values are IA handles, which are integers, and
+/// DAT's own constants.
 inline constexpr std::uintptr_t kLowestHandle = 4096;
 
-/// Base of the object types; T::kKind names the kind. Objects are made by make() and ended by
-/// destroy() (pool.hpp) only.
+/// Base of the object types; T::kKind names the kind. Only make() creates objects and only
+/// destroy() ends them (pool.hpp).
 template <class T>
 class Object {
   public:
@@ -62,13 +62,13 @@ class Object {
     }
 };
 
-/// @return the object behind a handle that is known to lead to one of this type.
+/// @return the object behind a handle that is known to be a T's. Unchecked.
 template <class T>
 T& object_of(DAT_HANDLE handle) {
     return *reinterpret_cast<T*>(static_cast<Header*>(handle) + 1);
 }
 
-/// @return the header of a live object of any kind of this library, or nullptr.
+/// @return the header of a live object of this library, of any kind, or nullptr.
 inline Header* live_header(DAT_HANDLE handle) {
     const auto address = reinterpret_cast<std::uintptr_t>(handle);
     if (address < kLowestHandle || address % alignof(Header) != 0) return nullptr;
@@ -77,8 +77,9 @@ inline Header* live_header(DAT_HANDLE handle) {
     return tag >= kKindTags && tag < kKindTags + kKinds ? header : nullptr;
 }
 
-/// The same for the handle through whose first word libdat2 has jumped here: it points at a header
-/// of this library, of whatever kind, live or not. The data path's.
+/// @return the live T behind the handle through whose first word libdat2 has jumped here, or
+/// nullptr. Such a handle points at a header of this library, of any kind, live or not, so one
+/// comparison is enough. For the data path.
 template <class T>
 [[gnu::always_inline]] inline T* from_called_handle(DAT_HANDLE handle) {
     auto* header = static_cast<Header*>(handle);
@@ -87,8 +88,9 @@ template <class T>
     return live ? reinterpret_cast<T*>(header + 1) : nullptr;
 }
 
-/// @return the live object behind a consumer's handle, or nullptr for NULL, a freed handle, one of
-/// another kind or library, a misaligned or a small one. Other wild pointers are undefined.
+/// @return the live object behind a consumer's handle; nullptr for NULL, for a freed handle, for
+/// one of another kind or library, and for a misaligned or small value. Any other wild pointer is
+/// undefined behaviour.
 template <class T>
 T* from_handle(DAT_HANDLE handle) {
     Header* header = live_header(handle);

@@ -10,8 +10,8 @@ namespace {
 
 std::atomic<ProcessState*> state;
 
-/// Runs when the library is unloaded and at exit, when other threads may still call us: no lock is
-/// waited for.
+/// Runs when the library is unloaded and at process exit. Other threads may still call the library
+/// then, so it waits for no lock.
 [[gnu::destructor]] void forget_library() {
     ProcessState* known = state.load();
     if (!known) return;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Type-stable storage of the DAT objects. A freed slot keeps a first word that libdat2 can jump
-/// through (every entry then answers DAT_INVALID_HANDLE), is reused first-in first-out and not
-/// before 64 others of its kind; a handle kept longer than that cannot be told from its successor.
-/// Slots are never unmapped: when the library is unloaded their first words become NULL.
+/// through: every entry then returns DAT_INVALID_HANDLE. Slots are reused first-in first-out, and
+/// none before 64 others of its kind have been freed; a handle kept longer than that cannot be told
+/// from its successor. Slots are never unmapped: when the library is unloaded, their first words
+/// become NULL.
 #pragma once
 
 #include <bit>
@@ -24,9 +25,9 @@ class Pool {
     /// @return a slot that is not live. Throws std::bad_alloc.
     Header* allocate(std::size_t size, Kind kind) EXCLUDES(mutex_);
     void release(Header* slot) EXCLUDES(mutex_);
-    /// @param index 20 bits. @return the slot with this index of a pool of Ts: live or not, or all
-    /// zero when it was never made; nullptr when none near it was. No lock: completions are matched
-    /// with their objects through it.
+    /// Lock-free: maps completions to their objects. @param index 20 bits.
+    /// @return the slot with this index in a pool of Ts, live or not; all zero if it was never
+    /// made, nullptr if its chunk was never mapped.
     template <class T>
     T* at(std::uint32_t index) const {
         char* chunk = chunks_[index / kSlotsPerChunk].load(std::memory_order_acquire);
@@ -34,8 +35,9 @@ class Pool {
         return reinterpret_cast<T*>(chunk + index % kSlotsPerChunk * stride_of(sizeof(T)) +
                                     sizeof(Header));
     }
-    /// The library goes: no handle may lead into it any more. Takes no lock; the pages of a pool
-    /// without live objects are given back and read as zero. @return whether there were none.
+    /// Called when the library is unloaded: no handle may lead into it any more. Takes no lock. The
+    /// pages of a pool without live objects are dropped and read as zero.
+    /// @return whether the pool had no live objects.
     bool forget_provider() NO_THREAD_SAFETY_ANALYSIS;
 
   private:
@@ -53,10 +55,10 @@ class Pool {
     }
     Header* make_slot() REQUIRES(mutex_);
 
-    std::atomic<char*> chunks_[kMaxChunks];  ///< first: the data path's
+    std::atomic<char*> chunks_[kMaxChunks];  ///< first member: the data path reads it
     support::Mutex mutex_;
     std::size_t stride_;
-    std::atomic<std::uint32_t> made_;  ///< slots that have ever been handed out
+    std::atomic<std::uint32_t> made_;  ///< number of slots made so far
     Header* oldest_free_ GUARDED_BY(mutex_);
     Header* newest_free_ GUARDED_BY(mutex_);
     std::uint32_t free_ GUARDED_BY(mutex_);
@@ -65,10 +67,10 @@ class Pool {
 /// @return the pool of a kind in this process. Throws std::bad_alloc at the first use.
 Pool& pool_of(Kind kind);
 
-/// The table of a freed object's first word: every entry checks its handle.
+/// The function table to which a freed object's first word points: every entry checks its handle.
 extern const DAT_PROVIDER kProviderTable;
 
-/// From here on the handle leads to the object.
+/// Makes the object's handle valid.
 template <class T>
 void admit(T& object, const DAT_PROVIDER* provider) {
     Header& header = object.header();
@@ -76,8 +78,8 @@ void admit(T& object, const DAT_PROVIDER* provider) {
     header.kind_tag.store(&kKindTags[static_cast<int>(T::kKind)], std::memory_order_release);
 }
 
-/// Makes an object; its handle becomes valid when the constructor is through. Throws std::bad_alloc
-/// and what the constructor throws.
+/// Makes an object; its handle becomes valid when the constructor has returned. Throws
+/// std::bad_alloc and what the constructor throws.
 template <class T, class... Arguments>
 T* make(const DAT_PROVIDER* provider, Arguments&&... arguments) {
     static_assert(alignof(T) <= alignof(Header));
@@ -94,7 +96,7 @@ T* make(const DAT_PROVIDER* provider, Arguments&&... arguments) {
     return object;
 }
 
-/// From here on, until admit(), the handle answers DAT_INVALID_HANDLE.
+/// Makes the handle return DAT_INVALID_HANDLE until admit().
 template <class T>
 void revoke(T& object) {
     Header& header = object.header();

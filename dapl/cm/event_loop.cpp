@@ -19,8 +19,8 @@
 namespace dapl::cm {
 namespace {
 
-/// What outlives one loop. After a fork the child starts over: the thread is not there, and the
-/// locks may be held by threads that are not there either.
+/// The state that outlives one loop. A forked child starts anew: it has no event thread, and the
+/// locks may be held by threads that it does not have either.
 struct Shared {
     support::Mutex lock;  ///< starting and stopping; taken before connection_lock
     EventLoop* loop GUARDED_BY(lock) = nullptr;
@@ -44,7 +44,7 @@ Shared& shared() {
     return shared_storage.value;
 }
 
-/// So many sources are called before timers are looked at again.
+/// Sources called per turn before the timers are checked again.
 constexpr int kEventsPerTurn = 64;
 
 std::uint32_t epoll_events(Interest interest) {
@@ -117,14 +117,14 @@ void EventLoop::run() {
             timeout = plan_sleep();
         }
         poller_.wait<kEventsPerTurn>(timeout, [this](std::uint64_t key, std::uint32_t) {
-            // Taken anew for each: the application's threads get in between.
+            // Locked anew for each source, to let the application's threads in between.
             const support::MutexLock guard(connection_lock);
             handle(key);
         });
     }
 }
 
-/// @return whether the call ended well; one that runs out of memory has lost its event.
+/// @return false if the call threw (it ran out of memory): its event is lost.
 template <typename Call>
 bool EventLoop::call_out(const Call& call) {
     in_call_ = true;
@@ -142,7 +142,8 @@ bool EventLoop::call_out(const Call& call) {
 void EventLoop::handle(std::uint64_t key) {
     const auto descriptor = static_cast<int>(key & UINT32_MAX);
     const auto found = sources_.find(descriptor);
-    // An event fetched before an earlier one of its turn made a source forget or rest this one.
+    // The event is stale if the descriptor was forgotten or put to rest after the event had been
+    // fetched, by an earlier source of the same turn for instance.
     if (found == sources_.end() || found->second.serial != key >> 32 || found->second.resting)
         return;
     EventSource& source = found->second.source;
@@ -160,7 +161,7 @@ support::Result<void> EventLoop::watch(int descriptor, EventSource& source, Inte
     Watched& watched = sources_.try_emplace(descriptor, *this, descriptor, source).first->second;
     watched.interest = interest;
     try {
-        reserve(watched);  // for its rests
+        reserve(watched);  // so that rest() needs no memory
     } catch (const std::bad_alloc&) {
         sources_.erase(descriptor);
         throw;
@@ -183,7 +184,7 @@ void EventLoop::change_interest(int descriptor, Interest interest) {
 void EventLoop::rest(int descriptor) {
     const auto found = sources_.find(descriptor);
     if (found == sources_.end() || found->second.resting) return;
-    // Taken out: a hang-up is told even to who waits for nothing.
+    // Removed, since epoll reports a hang-up even for an empty set of events.
     poller_.remove(descriptor);
     found->second.resting = true;
     arm(found->second, Timer::Clock::now() + kRest);
@@ -191,7 +192,7 @@ void EventLoop::rest(int descriptor) {
 
 void EventLoop::Watched::expired() {
     if (loop.add(*this) == 0) return;
-    resting = true;  // the kernel has no memory for it
+    resting = true;  // the kernel has no memory for it: try again later
     loop.arm(*this, Clock::now() + kRest);
 }
 
@@ -233,19 +234,20 @@ void EventLoop::cancel(Timer& timer) {
 /// @return the time to sleep in milliseconds, -1 for no limit.
 int EventLoop::plan_sleep() {
     const auto now = Timer::Clock::now();
-    // The time of a timer that was cancelled meanwhile is kept: those of the connections to come
-    // are usually later, and arming them then wakes nobody.
+    // The deadline of a cancelled timer is kept: timers of later connections usually end after it,
+    // and arming those then need not wake this thread.
     if (sleeps_until_ <= now) sleeps_until_ = Timer::Clock::time_point::max();
     if (!timers_.empty()) sleeps_until_ = std::min(sleeps_until_, timers_.begin()->first);
     if (sleeps_until_ == Timer::Clock::time_point::max()) return -1;
-    if (sleeps_until_ <= now) return 0;  // however long ago: the difference need not fit
+    if (sleeps_until_ <= now) return 0;  // no subtraction: a long past deadline might overflow it
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(sleeps_until_ - now).count();
     return static_cast<int>(std::min<std::int64_t>(left, INT_MAX));
 }
 
 void EventLoop::run_expired_timers() {
     const auto now = Timer::Clock::now();
-    // No more than there are now: one that arms itself for the past has its turn after the sources.
+    // Runs no more timers than there are now: one that arms itself for the past has to wait until
+    // the sources have had their turn.
     for (auto left = timers_.size(); left > 0; --left) {
         if (timers_.empty() || timers_.begin()->first > now) return;
         Timer& timer = *timers_.begin()->second;

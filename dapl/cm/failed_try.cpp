@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kToldOfAKind = 3;
 
-/// @param kind as the last line names it, in the plural.
+/// @param kind what failed, in the plural, for the note that further ones are suppressed.
 template <const support::Message& message>
 void tell(const FailedTry& failed, std::atomic<int>& count, const char* kind) {
     const bool all = support::trace_level() >= static_cast<int>(support::Level::kTrace);

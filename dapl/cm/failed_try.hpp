@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What users are told when a connection cannot be made: the same words for all connection
-/// managers. Some programs ask again and again until their peer is there, so each kind is told
-/// three times in a process, and then that no more will be (see trace level 7 for all).
+/// The messages to the user about connections that cannot be made, the same for all connection
+/// managers. Some programs retry until their peer is up, so each kind of failure is reported three
+/// times per process, followed by a note that further ones are suppressed (trace level 7 shows
+/// all).
 #pragma once
 
 #include <sys/socket.h>
@@ -15,19 +16,20 @@ namespace dapl::cm {
 
 struct FailedTry {
     const sockaddr_storage& own;   ///< the IA's address
-    const sockaddr_storage& peer;  ///< with the port that was asked for
-    std::string step;              ///< what was tried: "finding the address"
-    std::string answer;            ///< what came of it: the event's name, the error's text
-    long tries;                    ///< of this step, the last one included
+    const sockaddr_storage& peer;  ///< with the requested port
+    std::string step;              ///< what was tried, such as "finding the address"
+    std::string answer;            ///< the result: the event's name, the error's text
+    long tries;                    ///< of this step, including the last one
     Timer::Clock::duration spent;  ///< since the consumer's call
 };
 
-/// The network has no way to the peer, or the peer's machine does not answer.
+/// Reports that the network has no path to the peer, or that the peer's machine does not answer.
 void tell_unreachable(const FailedTry& failed);
-/// The peer's machine is there and says that nobody listens, or its connection manager says no. A
-/// consumer's own rejection is told nobody: it is an answer.
+/// Reports that nobody listens on the peer's machine, which did answer, or that its connection
+/// manager rejected the request. A rejection by the peer's consumer is not reported: it is a
+/// regular answer.
 void tell_refused(const FailedTry& failed);
-/// The consumer's time is over.
+/// Reports that the consumer's timeout has expired.
 void tell_timed_out(const FailedTry& failed);
 
 }  // namespace dapl::cm

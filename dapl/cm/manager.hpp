@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The port between the core and the way connections are made (rdma_cm, sockets, ...). Control path
+/// The interface between the core and the connection managers (rdma_cm, sockets, ...). Control path
 /// only. A manager moves bytes and reports; the connection state machine, the private-data rules,
-/// timers and events are the core's.
+/// timers and events belong to the core.
 ///
-/// Except where said, functions are called with connection_lock held. A report (User, ListenUser)
-/// is made with it held as well: by the event thread, or from within the call that caused it. No
-/// call waits for a peer.
+/// Unless stated otherwise, functions are called with connection_lock held. Reports to User and
+/// ListenUser are made with it held too: by the event thread, or from within the call that caused
+/// them. No call waits for a peer.
 #pragma once
 
 #include <dat2/udat.h>
@@ -31,39 +31,39 @@ namespace dapl::cm {
 struct Adapter {
     ibv_context* context;      ///< may be shared with other adapter instances of the process
     std::uint8_t port;         ///< 1-based
-    sockaddr_storage address;  ///< what peers connect to; the IA address
+    sockaddr_storage address;  ///< the IA address, to which peers connect
 };
 
 using PrivateData = std::span<const std::byte>;
 
-/// Largest private data that may be given, in bytes.
+/// Maximum size of the consumer's private data, in bytes.
 struct Limits {
     std::size_t connect, accept, reject;
 };
 
 /// How a manager serves datagram endpoints.
 struct DatagramService {
-    std::uint32_t queue_key;  ///< of all of them, at both ends
+    std::uint32_t queue_key;  ///< Q_Key of all datagram endpoints, at both ends
     std::uint16_t p_key_index;
     Limits limits;
 };
 
-/// Where a datagram endpoint's queue pair is.
+/// The address of a datagram endpoint's queue pair.
 struct DatagramAddress {
     ibv_ah_attr way;
     std::uint32_t qpn;
 };
 
-/// RDMA reads and atomic operations under way at a time.
+/// Maximum number of RDMA reads and atomic operations outstanding at a time.
 struct Reads {
-    std::uint8_t served;  ///< for the peer
-    std::uint8_t asked;   ///< of the peer
+    std::uint8_t served;  ///< as responder to the peer
+    std::uint8_t asked;   ///< as requester
 };
 
-/// What a side brings to a connection.
+/// What one side contributes to a connection.
 struct Parameters {
-    /// In INIT; the manager moves it on. A datagram endpoint's is in RTS and stays there. Outlives
-    /// the Connection.
+    /// In INIT; the manager moves it to RTS. A datagram endpoint's queue pair is in RTS and stays
+    /// there. Outlives the Connection.
     ibv_qp* qp;
     std::uint8_t responder_resources;
     std::uint8_t initiator_depth;
@@ -71,55 +71,56 @@ struct Parameters {
 };
 
 enum class Outcome {
-    kEstablished,      ///< with the accept's data at the active side
-    kPeerRejected,     ///< the peer's consumer said no, with its data
-    kNonPeerRejected,  ///< nobody listens there, or the peer's CM said no
+    kEstablished,      ///< on the active side with the private data of the accept
+    kPeerRejected,     ///< the peer's consumer rejected, with its private data
+    kNonPeerRejected,  ///< nobody listens there, or the peer's CM rejected
     kUnreachable,
     kLocalFailure,
     kDisconnected,
 };
 
-/// Who is told about a connection. Must not destroy the Connection from within a report.
+/// Receives the reports about a connection. Must not destroy the Connection from within a report.
 class User {
   public:
-    /// @param data valid during the call only; its size is what the transport shows, padding
-    /// included.
+    /// @param data valid during the call only; its size is what the transport delivers, including
+    /// padding.
     virtual void report(Outcome outcome, PrivateData data) REQUIRES(connection_lock) = 0;
-    /// By what id the trace names the connection.
+    /// @return the id by which the trace names the connection.
     virtual std::uint64_t traced_id() const { return 0; }
 
   protected:
     ~User() = default;
 };
 
-/// How far a try has come.
+/// How far an attempt to connect has come.
 struct Progress {
-    const char* step;  ///< what is under way
-    long tries;        ///< of this step, the present one included
+    const char* step;  ///< what is in progress
+    long tries;        ///< of this step, including the current one
 };
 
-/// One connection or one try at it. To destroy it is to give up: nothing more is reported, and a
-/// peer whose handshake is still open is told. An established one wants disconnect() first.
+/// One connection, or one attempt to make it. Destroying it gives up: nothing more is reported, and
+/// a peer whose handshake is still open is notified. Call disconnect() first on an established one.
 class Connection {
   public:
     virtual ~Connection() = default;
-    /// Passive side. Whatever the device and the peer make of it is reported; a failure means that
-    /// this endpoint cannot serve the request, which stays as it was.
+    /// Passive side. What the device and the peer do with the accept is reported to `user`. A
+    /// returned failure means that this endpoint cannot serve the request, which stays unanswered.
     virtual support::Result<void> accept(const Parameters& parameters, User& user)
         REQUIRES(connection_lock) = 0;
-    /// Tells the peer that its consumer said no; a peer that has given up need not be told.
+    /// Sends the consumer's rejection to the peer; it may get lost if the peer has given up.
     virtual void reject(PrivateData data) REQUIRES(connection_lock) = 0;
-    /// Takes the connection down; kDisconnected is reported when the peer has answered.
+    /// Takes the connection down. The event thread then reports kDisconnected: with rdma_cm when
+    /// the peer has answered, with sockets at once.
     virtual void disconnect() REQUIRES(connection_lock) = 0;
-    /// With the CM's port.
+    /// Includes the CM's port.
     virtual sockaddr_storage peer_address() const REQUIRES(connection_lock) = 0;
-    /// Of a request: whether the peer's is a datagram endpoint. Then nothing is connected, each end
-    /// only learns where the other is, and kEstablished is the last report. Such a request is
-    /// accepted with a datagram endpoint, and no other is.
+    /// Whether a request comes from a datagram endpoint. Then nothing is connected: each end only
+    /// learns the other's address, and kEstablished is the last report. A datagram endpoint accepts
+    /// such requests and no others.
     virtual bool is_datagram() const { return false; }
-    /// Of datagram endpoints, while kEstablished is reported: the peer's.
+    /// @return the address of the peer's datagram endpoint; valid while kEstablished is reported.
     virtual DatagramAddress datagram_address() const REQUIRES(connection_lock) { return {}; }
-    /// Of the active side, for the message when the consumer's time is over.
+    /// Active side; for the message when the consumer's timeout has expired.
     virtual Progress progress() const REQUIRES(connection_lock) {
         return {"waiting for the peer's answer", 1};
     }
@@ -130,7 +131,7 @@ class Connection {
 
 class ListenUser {
   public:
-    /// @param data as in User::report.
+    /// Hands over a request for a connection. @param data as in User::report().
     virtual void request(std::unique_ptr<Connection> connection, PrivateData data)
         REQUIRES(connection_lock) = 0;
 
@@ -138,18 +139,18 @@ class ListenUser {
     ~ListenUser() = default;
 };
 
-/// Listens until destroyed. Requests already handed over live on.
+/// Listens until destroyed. Requests already handed over stay valid.
 class Listener {
   public:
     virtual ~Listener() = default;
 };
 
 /// The connection manager of one adapter instance. The IA destroys it last, without
-/// connection_lock; no Connection or Listener of it is left then.
+/// connection_lock, when none of its Connections and Listeners is left.
 class Manager {
   public:
-    /// @param running released when the manager is gone.
-    /// @param opened_as the IA's name, for settings that IAs may have of their own.
+    /// @param running released when the manager is destroyed.
+    /// @param opened_as the IA's name, for settings that can be given per IA.
     explicit Manager(LoopHold running, std::string_view opened_as = {})
         : hold_(std::move(running)), loop(hold_.loop()), ia_name(opened_as) {}
     virtual ~Manager() = default;
@@ -164,24 +165,23 @@ class Manager {
     const std::string ia_name;
     virtual const Adapter& adapter() const = 0;
     virtual const char* name() const = 0;            ///< DAT_IB_PROVIDER_NAME: CMA or SCM
-    virtual DAT_COUNT max_private_data() const = 0;  ///< of the provider attributes, in bytes
+    virtual DAT_COUNT max_private_data() const = 0;  ///< the provider attribute, in bytes
     virtual Limits limits() const = 0;
-    /// Nothing where the manager or the device does not serve datagram endpoints.
+    /// @return nothing where the manager or the device does not serve datagram endpoints.
     virtual std::optional<DatagramService> datagrams() const { return std::nullopt; }
 
-    /// Tells by what choices it came to its device, port and address. Called without
-    /// connection_lock.
+    /// Reports how it chose its device, port and address. Called without connection_lock.
     virtual void explain(const support::Facts& facts) const = 0;
 
-    /// Starts a connection and returns at once. What the network finds out is reported; only what
-    /// fails before anything was tried is a failure.
-    /// @param peer AF_INET or AF_INET6, in a sockaddr_storage; the port is not looked at.
+    /// Starts a connection and returns at once. What happens on the network is reported to `user`;
+    /// the call itself fails only if nothing could be sent.
+    /// @param peer AF_INET or AF_INET6, in a sockaddr_storage; its port is ignored.
     virtual support::Result<std::unique_ptr<Connection>> connect(const sockaddr* peer,
                                                                  std::uint64_t conn_qual,
                                                                  const Parameters& parameters,
                                                                  User& user)
         REQUIRES(connection_lock) = 0;
-    /// A qualifier in use anywhere on this machine: raw DAT_CONN_QUAL_IN_USE.
+    /// Fails with raw DAT_CONN_QUAL_IN_USE if the qualifier is in use anywhere on this machine.
     virtual support::Result<std::unique_ptr<Listener>> listen(std::uint64_t conn_qual,
                                                               ListenUser& user)
         REQUIRES(connection_lock) = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The consumer's private data on its way in: checked before anything is done with it.
+/// Checks the private data that a consumer passes, before anything else is done with it.
 #pragma once
 
 #include "dapl/base/codes.hpp"
@@ -8,7 +8,8 @@
 
 namespace dapl {
 
-/// @param limit in bytes. @param size_number, data_number of the arguments, for the code.
+/// @param limit in bytes. @param size_number, data_number positions of the two arguments, for the
+/// code of a failure.
 inline support::Result<cm::PrivateData> private_data(DAT_COUNT size, const void* data,
                                                      std::size_t limit, int size_number,
                                                      int data_number) {

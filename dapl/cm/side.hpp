@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// One side of a connection, for every connection manager: its peer, its user and its parameters.
+/// One side of a connection, common to all connection managers: its peer, user and parameters.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class Side : public Connection {
     /// @param user nullptr where there is none yet.
     Side(const sockaddr_storage& peer, User* user) : peer_(peer), user_(user) {}
 
-    /// Copies the parameters with their private data. @param most bytes of private data.
+    /// Copies the parameters and their private data. @param most maximum bytes of private data.
     void take(const Parameters& parameters, std::size_t most) REQUIRES(connection_lock) {
         const std::size_t size = std::min({parameters.private_data.size(), most, given_.size()});
         std::copy_n(parameters.private_data.begin(), size, given_.begin());
@@ -41,7 +41,7 @@ class Side : public Connection {
     DatagramAddress datagram_address_{};  ///< the peer's
 
   private:
-    std::array<std::byte, 255> given_{};  ///< no manager carries more
+    std::array<std::byte, 255> given_{};  ///< private data; no manager carries more
 };
 
 }  // namespace dapl::cm

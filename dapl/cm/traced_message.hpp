@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The messages of a connection, told to the trace. Both ends use the same labels, and have the
-/// same pair of ports, so that what one sent is found again at the other.
+/// Traces the messages of a connection. Both ends use the same labels and have the same pair of
+/// ports, so that a message which one end sent can be found in the trace of the other.
 #pragma once
 
 #include "dapl/cm/manager.hpp"
@@ -17,7 +17,7 @@ inline constexpr char kConfirm[] = "confirm";
 inline constexpr char kDisconnect[] = "disconnect";
 }  // namespace message
 
-/// @param user whose connection it is, or nullptr. @param bytes of private data.
+/// @param user the connection's user, or nullptr. @param bytes size of the private data.
 inline void trace_sent(const Connection& connection, const User* user, const char* label,
                        std::size_t bytes = 0) REQUIRES(connection_lock) {
     const std::uint64_t own = connection.local_port();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A step of one connection that the event thread takes without connection_lock. The kernel waits
-/// within some calls (on RoCE it finds a queue pair's way to the peer in a thread of its own), and
-/// the application's threads begin and accept other connections meanwhile.
+/// A step of one connection that the event thread runs without connection_lock. Some calls wait in
+/// the kernel (on RoCE it resolves a queue pair's path to the peer in a thread of its own), and the
+/// application's threads must be able to start and accept other connections during the wait.
 #pragma once
 
 #include <utility>
@@ -11,7 +11,8 @@
 
 namespace dapl::cm {
 
-/// A member of the connection. Whoever else changes or ends the connection overtakes first.
+/// A member of the connection. Other threads call overtake() before they change or end the
+/// connection.
 class UnlockedStep {
   public:
     UnlockedStep() = default;
@@ -19,10 +20,10 @@ class UnlockedStep {
     UnlockedStep& operator=(const UnlockedStep&) = delete;
     ~UnlockedStep() REQUIRES(connection_lock) { overtake(); }
 
-    /// The event thread's.
+    /// Runs `work` without connection_lock. For the event thread.
     /// @param work may use what outlives the connection's overtake(): the queue pair, the manager.
-    /// @return false where the step was overtaken: the connection is another thread's then, and may
-    /// be gone, with its manager.
+    /// @return false if the step was overtaken: the connection then belongs to another thread, and
+    /// it may be destroyed already, with its manager.
     template <class Work>
     [[nodiscard]] bool run(const Work& work) REQUIRES(connection_lock) {
         Run run;
@@ -33,7 +34,7 @@ class UnlockedStep {
         return !run.is_overtaken;
     }
 
-    /// Other threads'. Returns when the step is done, however it went.
+    /// For other threads. Returns when the running step, if any, is done, whatever its result.
     void overtake() REQUIRES(connection_lock) {
         Run* const run = std::exchange(current_, nullptr);
         if (!run) return;
@@ -42,7 +43,8 @@ class UnlockedStep {
     }
 
   private:
-    /// On the event thread's stack, which it leaves with connection_lock held: after overtake().
+    /// Lives on the stack of the event thread, which destroys it with connection_lock held, so not
+    /// before an overtake() is done with it.
     struct Run {
         support::Mutex working;  ///< taken with connection_lock held, never the other way round
         bool is_overtaken GUARDED_BY(connection_lock) = false;

@@ -19,7 +19,8 @@
 namespace dapl {
 namespace {
 
-/// @return the EP that a wr_id names, with the queue pair that has the work request; or nullptr.
+/// @return the EP that a wr_id names, if it still has the queue pair of that work request; else
+/// nullptr.
 Ep* current_ep(const WorkRequestId& id) {
     Ep* ep = pool_of(Kind::kEp).at<Ep>(id.index);
     if (!ep) return nullptr;
@@ -27,7 +28,8 @@ Ep* current_ep(const WorkRequestId& id) {
     return side.work_request_base.load(std::memory_order_acquire) == id.side_base ? ep : nullptr;
 }
 
-/// The EP's own requests come back too.
+/// Notes the completion of a request that the EP posted for itself: a marker or the first half of a
+/// pair (WorkRequestId).
 void take_marker(const WorkRequestId& id, const ibv_wc& completion) {
     Ep* ep = current_ep(id);
     if (!ep) return;
@@ -56,7 +58,8 @@ DAT_SEG_LENGTH request_length(ibv_wc_status status, DAT_SEG_LENGTH posted,
     return counts ? posted : 0;
 }
 
-/// What kind of receive it was is known only when it went well. @param posted as.
+/// The kind of message that was received is known only on success.
+/// @param posted operation that the receive was posted as.
 std::uint32_t receive_operation(const ibv_wc& completion, std::uint32_t posted) {
     if (completion.status != IBV_WC_SUCCESS) return DAT_DTO_RECEIVE;
     if (posted == DAT_IB_DTO_RECV_UD)
@@ -81,8 +84,8 @@ DAT_EP_COUNTERS receive_counter(std::uint32_t operation) {
     }
 }
 
-/// How the two interfaces name what an extension's event tells of: dat_ib_extensions.h, and the
-/// proposal before it (dat_extensions.h), whose name for a send with immediate data is none.
+/// Type of an extension event in the two interfaces: dat_ib_extensions.h, and the earlier proposal
+/// (dat_extensions.h), 0 if that has none.
 struct ExtensionType {
     DAT_IB_EXT_TYPE type;
     std::uint32_t proposed;
@@ -111,7 +114,7 @@ ExtensionType extension_type(std::uint32_t operation) {
     }
 }
 
-/// What a slot held.
+/// Contents of a slot that was freed.
 struct Taken {
     DAT_DTO_COOKIE cookie;
     DAT_SEG_LENGTH length;
@@ -144,7 +147,7 @@ void write_extension(const ibv_wc& completion, DAT_EVENT& event) {
     std::memset(&extension, 0, sizeof extension);
     extension.type = names.type;
     extension.status = static_cast<DAT_IB_STATUS>(proposed.dto.status);
-    // Immediate data travels as the consumer gave it; verbs swaps nothing either.
+    // Immediate data is passed on as the peer's consumer gave it; verbs does not swap it either.
     if (names.type == DAT_IB_RDMA_WRITE_IMMED_DATA ||
         proposed.dto.operation == static_cast<DAT_DTOS>(DAT_IB_DTO_RECV_UD_IMMED))
         extension.val.immed.data = completion.imm_data;
@@ -155,15 +158,16 @@ void write_extension(const ibv_wc& completion, DAT_EVENT& event) {
     std::memcpy(event.event_extension_data, &extension, sizeof extension);
 }
 
-/// Of a bind, an unbinding, or the flush of a bind before which something else went wrong.
-/// @return whether it failed other than by being flushed.
+/// Writes the event of a bind or unbind. A bind that was flushed because the invalidation before it
+/// failed counts as failed.
+/// @return whether it failed, flushes not counted.
 bool write_bind_event(Ep& ep, const ibv_wc& completion, const Taken& slot, DAT_EVENT& event) {
     const bool well = completion.status == IBV_WC_SUCCESS;
     const bool flushed = completion.status == IBV_WC_WR_FLUSH_ERR &&
                          !ep.invalidation_failed.exchange(false, std::memory_order_relaxed);
     DAT_RMR_BIND_COMPLETION_EVENT_DATA& bind = event.event_data.rmr_completion_event_data;
     event.event_number = DAT_RMR_BIND_COMPLETION_EVENT;
-    // Also of one that has been freed meanwhile: slots of the pool stay.
+    // The RMR may have been freed since: slots of the pool stay.
     bind.rmr_handle = pool_of(Kind::kRmr).at<Rmr>(slot.operation >> Slot::kRmrShift)->handle();
     ep.ia.rmr_table->completed(slot.length, well);
     bind.user_cookie = slot.cookie;
@@ -173,7 +177,7 @@ bool write_bind_event(Ep& ep, const ibv_wc& completion, const Taken& slot, DAT_E
     return !well && !flushed;
 }
 
-/// Of a read that confirms a write: how the write failed, if it was that.
+/// @return the status for the event: for a read that confirms a write, the write's if that failed.
 ibv_wc_status final_status(Ep& ep, const ibv_wc& completion, const Taken& slot) {
     if ((slot.operation & Slot::kConfirmation) == 0) return completion.status;
     const ibv_wc_status write =
@@ -190,7 +194,7 @@ Ep* shared_receiver(const Ia& ia, const ibv_wc& completion) {
 Ep& ep_of(const Ia& ia, const ibv_wc& completion, const WorkRequestId& id) {
     Ep* const ep =
         id.shared ? ia.ep_numbers->find(completion.qp_num) : pool_of(Kind::kEp).at<Ep>(id.index);
-    if (!ep) __builtin_unreachable();  // makes_event() has dropped such completions
+    if (!ep) __builtin_unreachable();  // makes_event() dropped such completions
     return *ep;
 }
 

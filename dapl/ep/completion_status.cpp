@@ -10,7 +10,7 @@ namespace {
 #include "support/base/completion_statuses.def"
 #undef COMPLETION_STATUS
 
-/// By the status' number.
+/// Indexed by ibv_wc_status.
 constexpr CompletionStatus kStatuses[] = {
 #define COMPLETION_STATUS(status, number, dat, text, causes, next_step) {dat, text, next_step},
 #include "support/base/completion_statuses.def"

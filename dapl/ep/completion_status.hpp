@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the device's status of a completion is for the consumer
+/// Translates the status of a verbs completion into DAT's, with a text and advice for messages
 /// (support/base/completion_statuses.def).
 #pragma once
 
@@ -12,10 +12,10 @@ namespace dapl {
 struct CompletionStatus {
     DAT_DTO_COMPLETION_STATUS dat;
     const char* text;       ///< "remote access error"
-    const char* next_step;  ///< what the user does about it
+    const char* next_step;  ///< advice to the user
 };
 
-/// A status that no release of verbs has had so far is a general error.
+/// A status unknown to this version counts as IBV_WC_GENERAL_ERR.
 const CompletionStatus& completion_status(ibv_wc_status status);
 
 inline DAT_DTO_COMPLETION_STATUS dto_status(ibv_wc_status status) {

@@ -11,7 +11,7 @@
 namespace dapl {
 namespace {
 
-/// The lists that dat_ep_query shows; DAT_EP_ATTR has them without const.
+/// The attribute lists that dat_ep_query returns; not const because DAT_EP_ATTR's pointer is not.
 DAT_NAMED_ATTR at_once[] = {{DAT_ATTR_DELAYED_ACK, "false"}};
 DAT_NAMED_ATTR delayed_until_placed[] = {{DAT_ATTR_DELAYED_ACK, "true"}};
 
@@ -27,9 +27,9 @@ support::Result<bool> truth_of(const DAT_NAMED_ATTR& attribute) {
 
 }  // namespace
 
-/// Shown for the devices in software, soft0 and rdma_rxe, neither of which has a vendor's number:
-/// both place in order, and before they acknowledge or answer. Adapters may answer a read of no
-/// bytes without a look at what is on its way to the memory.
+/// Verified for the software devices soft0 and rdma_rxe, neither of which has a vendor ID: both
+/// place data in order, and before they acknowledge or answer. Hardware adapters may answer a
+/// zero-byte read while earlier data is still on its way to memory.
 bool has_delayed_ack(const Ia& ia) {
     constexpr std::uint32_t kNoVendor = 0xffffff;
     return ia.is_infiniband() && ia.device_attributes.vendor_id == kNoVendor;

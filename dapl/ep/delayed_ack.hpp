@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The EP attribute delayed_ack: a request completes only when its data is visible in the target's
-/// memory. A device acknowledges what has reached the peer's device; behind each request that
-/// brings data the core posts a read of no bytes, which the peer answers when it has placed what
-/// came before, and the request completes with that (post.cpp).
+/// memory. A device's acknowledgement says only that the data has reached the peer's device. So the
+/// core posts a zero-byte read behind each request that carries data; the peer answers the read
+/// when the data before it has been placed, and the request completes with the read (post.cpp).
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -15,18 +15,20 @@ namespace dapl {
 
 class Ia;
 
-/// Whether the device of an adapter instance was shown to answer such a read after the placement.
+/// Returns whether the device of an adapter instance is known to answer such a read only after the
+/// placement.
 bool has_delayed_ack(const Ia& ia);
 
-/// What an endpoint's attributes say. In those that are ours the list is one of our own.
+/// Set and get the attribute in an EP's settled attributes, whose list is always one of the core's
+/// own, never the consumer's.
 void set_delayed_ack(DAT_EP_ATTR& attributes, bool delayed);
 bool is_delayed(const DAT_EP_ATTR& attributes);
 
-/// How many work requests the consumer's requests need: a request that is confirmed is two.
+/// Returns the number of work requests for max_request_dtos: twice that if each is confirmed.
 DAT_COUNT slots_of_requests(const DAT_EP_ATTR& attributes, bool delayed);
 
-/// @param wanted a consumer's, whose list is looked at. @return what it asks for; codes as
-/// dat_ep_modify gives them.
+/// Reads the attribute from a consumer's list. @return its value, false if it is not listed; or the
+/// code for dat_ep_modify.
 support::Result<bool> wanted_delayed_ack(const Ia& ia, const DAT_EP_ATTR& wanted);
 
 }  // namespace dapl

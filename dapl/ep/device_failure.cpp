@@ -29,8 +29,8 @@ const char* requests_for(std::uint32_t rights) {
     }
 }
 
-/// A consumer knows the key of a segment of its own requests and receives as lmr_context, that of
-/// a target as rmr_context.
+/// The key of a segment of one's own request or receive is an lmr_context to the consumer, the key
+/// of a target an rmr_context.
 std::string key_text(const Failure& failure) {
     const bool is_target = (failure.is_remote || failure.asked_by_peer) && !failure.is_receive;
     return fmt::format("{}_context {:#x}", is_target ? "rmr" : "lmr", failure.key);
@@ -126,7 +126,8 @@ const char* next_step(const Failure& failure) {
     }
 }
 
-/// Older kernels tell a signal to the parent alone, others once the parent has asked.
+/// Older kernels report the signal to the parent process only, newer ones once the parent has
+/// waited for the process: so an unknown exit status without exit() counts as a signal too.
 bool was_killed(const Failure& failure) {
     if (failure.cause != Cause::kProcessEnded) return false;
     return failure.signal != 0 || (failure.exit_code < 0 && !failure.is_by_exit);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The queue pair of an endpoint: made, replaced, flushed, ended.
+/// The queue pair of an endpoint: creation, replacement, flush and end.
 #include "dapl/ep/ep.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace dapl {
 namespace {
 
-/// Short sends and writes are copied at the post where the device can.
+/// Sends and writes up to this size are posted inline where the device can.
 constexpr std::uint32_t kInlineBytes = 64;
 
 ibv_qp_init_attr initial_attributes(Ep& ep, const EpParts& parts, const DAT_EP_ATTR& wanted) {
@@ -29,7 +29,7 @@ ibv_qp_init_attr initial_attributes(Ep& ep, const EpParts& parts, const DAT_EP_A
         parts.request_evd ? parts.request_evd->completion_queue() : ep.ia.unused_queue();
     attributes.recv_cq = parts.recv_evd ? parts.recv_evd->completion_queue() : ep.ia.unused_queue();
     attributes.srq = ep.shared ? ep.shared->srq.queue() : nullptr;
-    // One more than the consumer can post: the marker of a graceful disconnect.
+    // One more than the consumer can post, for the marker of a graceful disconnect.
     attributes.cap.max_send_wr =
         std::min(std::max(slots_of_requests(wanted, is_delayed(wanted)), 1) + 1,
                  ep.ia.device_attributes.max_qp_wr);
@@ -42,7 +42,8 @@ ibv_qp_init_attr initial_attributes(Ep& ep, const EpParts& parts, const DAT_EP_A
     return attributes;
 }
 
-/// @return empty, with errno, when the device refuses.
+/// Creates a queue pair; after EINVAL tries again without inline data.
+/// @return empty, with errno, if the device refuses.
 verbs::QueuePair create(ibv_pd* domain, ibv_qp_init_attr& attributes) {
     const ibv_qp_init_attr asked = attributes;
     verbs::QueuePair made(ibv_create_qp(domain, &attributes));
@@ -97,7 +98,7 @@ void Ep::set_parts(const EpParts& made_of) {
 
 DAT_RETURN Ep::check(EpCall call) const {
     if (!is_legal(call, state.get())) return state_error(state.get());
-    // Peers are being told where its queue pair is.
+    // Peers are being told the number of its queue pair.
     if (ud && call != EpCall::kReset && ud->is_exchanging())
         return state_error(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
     return DAT_SUCCESS;
@@ -116,7 +117,7 @@ void Ep::change(const EpParts& made_of, const DAT_EP_ATTR& wanted) {
 support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wanted, EpCall call) {
     ibv_qp_init_attr device{};
     if (!end_old()) return support::failure(raw(DAT_INVALID_STATE));
-    verbs::QueuePair exchanged;  // the new one, then the old one, which goes without the lock
+    verbs::QueuePair exchanged;  // the new one, then the old one; destroyed without the lock
     Sides sides;                 // likewise
     if (made_of.pz) {
         sides = storage_for(wanted);
@@ -131,13 +132,13 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
         if (const DAT_RETURN illegal = check(call); illegal != DAT_SUCCESS)
             return support::failure(illegal);
         if (shared && exchanged) ia.ep_numbers->add(exchanged->qp_num, *this);
-        // With an SRQ nothing is posted before the first connection, and what the last one left was
-        // flushed when it ended.
+        // With an SRQ nothing is posted before the first connection, and what the last connection
+        // left was flushed when it ended.
         if (!shared) flush_queue_pair();
         retire_sides();
         exchanged.swap(queue_pair_);
         change(made_of, wanted);
-        // Before posts can see the new queue pair, which takes no requests yet.
+        // Moves before posts can see the new queue pair, which accepts no requests yet.
         if (call == EpCall::kReset) state.move(EpCause::kReset);
         if (queue_pair_) install_sides(device.cap, sides);
         if (ud) ud->renewed();
@@ -188,7 +189,7 @@ bool Ep::dispose(verbs::QueuePair old) {
         old_queue_pair_ = std::move(old);
         return false;
     }
-    // Slots of the SRQ come back with completions alone: none may be passed over.
+    // Slots of the SRQ come back through completions only, so every completion is consumed here.
     if (parts.recv_evd) parts.recv_evd->retire(receives);
     ia.ep_numbers->remove(number, *this);
     return true;
@@ -243,7 +244,7 @@ void Ep::install(Side& side, Evd* evd, Storage& storage, int segments, bool is_r
 
 void Ep::install_slots(Side& side, Evd* evd, Storage& storage, int segments, bool is_receive) {
     const std::uint32_t largest = max_message(is_receive);
-    // The slot of the pool counts, so that no earlier EP in it had the same number either.
+    // Counted in the pool's slot, so that no earlier EP in that slot had the same incarnation.
     const std::uint32_t incarnation = ++header().generation & WorkRequestId::kIncarnationMask;
     support::SpinLockGuard lock(side.lock);
     const std::uint64_t base = WorkRequestId::base(header().index, incarnation, is_receive);
@@ -258,7 +259,7 @@ void Ep::install_slots(Side& side, Evd* evd, Storage& storage, int segments, boo
 }
 
 int Ep::post_marker() {
-    if (ud) return EINVAL;  // it could only be a message to somebody
+    if (ud) return EINVAL;  // the marker could only be a message to a peer
     requests.finished.store(false, std::memory_order_relaxed);
     support::SpinLockGuard lock(requests.lock);
     ibv_send_wr marker{};
@@ -274,8 +275,8 @@ void Ep::flush_queue_pair() {
     if (!queue_pair_ || requests.is_stopped()) return;
     requests.stop();
     receives.stop();
-    // A last request that was suppressed and went well has no completion to wait for: the marker
-    // has one. Some devices take none in the error state, so it comes before.
+    // A last request with a suppressed completion makes none if it succeeds; the marker always
+    // makes one. Some devices accept no requests in the error state, so it is posted first.
     const bool is_marked = requests.posted() > 0 && post_marker() == 0;
     ibv_qp_attr error_state{};
     error_state.qp_state = IBV_QPS_ERR;

@@ -27,7 +27,7 @@ namespace dapl {
 class Ia;
 class Srq;
 
-/// What an EP is made of; NULL where the consumer gave none.
+/// The objects that an EP uses; nullptr where the consumer gave none.
 struct EpParts {
     Pz* pz;
     Evd* recv_evd;
@@ -35,21 +35,22 @@ struct EpParts {
     Evd* connect_evd;
 };
 
-/// connection_lock guards what an EP is made of and its connection; it is never held while a verbs
-/// object is destroyed (that waits for the handlers of its async events, which want the lock).
-/// Posts take the lock of their side only; connection_lock comes before it.
+/// connection_lock guards the parts of an EP and its connection. It is never held while the queue
+/// pair is destroyed: that waits for the handlers of its async events, which take the lock. Posts
+/// to the device take the lock of their side only. Lock order: connection_lock before the side's
+/// lock.
 class Ep final : public Object<Ep>, public ListNode<Ep> {
   public:
     static constexpr Kind kKind = Kind::kEp;
-    /// Made of nothing: renew() makes it.
-    /// @param srq of dat_ep_create_with_srq, else nullptr. @param service of DAT_EP_ATTR; its
-    /// manager offers it. Throws std::bad_alloc.
+    /// Makes an EP without parts and without a queue pair; renew() supplies them.
+    /// @param srq of dat_ep_create_with_srq, else nullptr. @param service of DAT_EP_ATTR; the
+    /// adapter's connection manager offers it. Throws std::bad_alloc.
     explicit Ep(Ia& owner, Srq* srq = nullptr, DAT_SERVICE_TYPE service = DAT_SERVICE_TYPE_RC);
 
     EpName name() const { return {id(), handle()}; }
 
     Ia& ia;
-    const std::unique_ptr<SharedReceives> shared;  ///< nullptr: receives of its own
+    const std::unique_ptr<SharedReceives> shared;  ///< nullptr: the EP has its own receives
     const std::unique_ptr<UdEndpoint> ud;          ///< nullptr: a connected endpoint
     EpParts parts GUARDED_BY(connection_lock);
     DAT_EP_ATTR attributes GUARDED_BY(connection_lock);
@@ -59,14 +60,14 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
 
     Side requests;
     Side receives;
-    /// An RMR could not be invalidated, which was to come before a bind; that comes back flushed.
+    /// The invalidation before a bind has failed, so the bind completes flushed.
     std::atomic<bool> invalidation_failed{false};
-    /// How a write failed that a read was to confirm; that comes back flushed.
+    /// Status of a failed write that a read was to confirm; the read completes flushed.
     std::atomic<ibv_wc_status> unconfirmed_status{IBV_WC_SUCCESS};
     /// DAT_EP_ATTR::request_completion_flags.
     std::atomic<unsigned> request_flags{0};
 
-    /// What a receive of it is: DAT_DTOS or DAT_IB_DTOS.
+    /// Returns the operation of its receives: DAT_DTOS or DAT_IB_DTOS.
     std::uint32_t receive_operation() const {
         return ud ? std::uint32_t{DAT_IB_DTO_RECV_UD} : std::uint32_t{DAT_DTO_RECEIVE};
     }
@@ -75,41 +76,44 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
 
     /// The queue pair in state INIT, RTR, RTS or ERR; nullptr without a PZ.
     ibv_qp* queue_pair() REQUIRES(connection_lock) { return queue_pair_.get(); }
-    /// Whether a request could be accepted with it.
+    /// Returns whether a connection request could be accepted with it.
     bool is_complete() const REQUIRES(connection_lock) { return queue_pair_ && parts.connect_evd; }
-    /// Makes a fresh queue pair in state INIT, if there is a PZ, and with it replaces the old one,
-    /// the parts and the attributes. What is posted on the old one comes back flushed.
-    /// @param call what it is for: legal in the state that the EP then has, else nothing has
-    /// changed. @return codes as dat_ep_create gives them; then nothing has changed either.
+    /// Replaces parts, attributes and queue pair. The new queue pair, if there is a PZ, is in state
+    /// INIT (RTS for datagrams); work requests on the old one complete flushed.
+    /// @param call the DAT call, which the EP's state has to allow.
+    /// @return the code of dat_ep_create or of the illegal call, and nothing has changed; or raw
+    /// DAT_INVALID_STATE while a peer is in the middle of a transfer with an old queue pair: if
+    /// that is the one replaced here, the change is made and end_old() destroys it later.
     support::Result<void> renew(const EpParts& made_of, const DAT_EP_ATTR& wanted, EpCall call)
         EXCLUDES(connection_lock);
-    /// Changes parts and attributes; renews the queue pair only where it has to differ.
+    /// Changes parts and attributes; renews the queue pair only if it has to differ.
     /// @param call, @return as for renew().
     support::Result<void> modify(const EpParts& made_of, const DAT_EP_ATTR& wanted, EpCall call)
         EXCLUDES(connection_lock);
-    /// The IA has got its first zero-based LMR, or lost its last: see Ia::zero_based_lmrs.
+    /// Sets the inline limit of requests. Called again when the IA gets its first zero-based LMR or
+    /// loses its last (Ia::zero_based_lmrs).
     void limit_inline() REQUIRES(connection_lock);
-    /// Lets its parts go; the queue pair has ended.
+    /// Releases the parts. The queue pair has ended.
     void release_parts() REQUIRES(connection_lock) { set_parts({}); }
-    /// What RMRs that are bound to the present queue pair know it by.
+    /// Identifies the current queue pair to the RMRs that are bound through it.
     std::atomic<std::uint64_t> binding_base{Side::kNoWorkRequests};
 
-    /// Posts the marker: a write of nothing, which completes after everything that was posted
-    /// before it, and which the peer does not notice. @return errno.
+    /// Posts the marker: a zero-length RDMA write, which completes after everything posted before
+    /// it and which the peer does not notice. @return errno.
     int post_marker() REQUIRES(connection_lock);
-    /// Puts the queue pair into the error state: every work request completes, new ones come back
-    /// flushed, whatever the device does. On return their completions are in the EVDs; those of
-    /// shared receives are where the device is quick enough. Once is enough: more does nothing.
+    /// Moves the queue pair to the error state. Every work request completes, and later posts
+    /// complete flushed, whatever the device does. On return the completions are in the EVDs, those
+    /// of shared receives only if the device was quick enough. Further calls do nothing.
     void flush_queue_pair() REQUIRES(connection_lock);
-    /// Ends the queue pair; completions that nobody has taken stay in the EVDs as events. May wait
-    /// for the peer. @return false when it is in the middle of a transfer: nothing else of the
-    /// queue pair is left, and a later call ends it.
+    /// Destroys the queue pair; unconsumed completions stay in the EVDs as events. May wait for the
+    /// peer. @return false if the peer is in the middle of a transfer: the EP no longer uses the
+    /// queue pair, and a later call destroys it.
     bool end_queue_pair() EXCLUDES(connection_lock);
-    /// Ends the queue pair before this one, where renew() could not: @return as above.
+    /// Destroys the previous queue pair if renew() could not. @return as for end_queue_pair().
     bool end_old() EXCLUDES(connection_lock);
 
   private:
-    /// @return DAT_SUCCESS, or the code of a call that is not legal now.
+    /// @return DAT_SUCCESS, or the code for a call that is not legal in the current state.
     DAT_RETURN check(EpCall call) const REQUIRES(connection_lock);
     std::uint32_t max_message(bool is_receive) const REQUIRES(connection_lock);
     void set_parts(const EpParts& made_of) REQUIRES(connection_lock);
@@ -117,9 +121,9 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     bool keeps_queue_pair(const EpParts& made_of, const DAT_EP_ATTR& wanted) const
         REQUIRES(connection_lock);
     void retire_sides() REQUIRES(connection_lock);
-    /// A side of a queue pair needs it; it is made before anything is changed.
+    /// Memory for one side of a new queue pair, allocated before anything is changed.
     struct Storage {
-        std::uint32_t limit = 0;  ///< transfers that may be posted and not yet taken
+        std::uint32_t limit = 0;  ///< slots that may be in use at a time
         SlotRing::Storage slots;
         std::unique_ptr<SlotShadow::Storage> shadow;
     };
@@ -129,8 +133,8 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     static Storage storage(const Side& side, std::uint32_t limit);
     Sides storage_for(const DAT_EP_ATTR& wanted) const;
     void install_sides(const ibv_qp_cap& made, Sides& sides) REQUIRES(connection_lock);
-    /// Destroying waits for the handlers of asynchronous events, and for the peer. @return false
-    /// when it has to be tried again: end_old().
+    /// Destroys a queue pair, which waits for the handlers of its async events and for the peer.
+    /// @return false if the peer is in the middle of a transfer: `old` is kept for end_old().
     bool dispose(verbs::QueuePair old) EXCLUDES(connection_lock);
     void install(Side& side, Evd* evd, Storage& storage, int segments, bool is_receive)
         REQUIRES(connection_lock) EXCLUDES(side.lock);
@@ -139,13 +143,13 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     void retire(Side& side, Evd* evd) EXCLUDES(side.lock);
     void flush(Side& side, Evd* evd) EXCLUDES(side.lock);
     verbs::QueuePair queue_pair_ GUARDED_BY(connection_lock);
-    verbs::QueuePair old_queue_pair_ GUARDED_BY(connection_lock);  ///< dispose()
+    verbs::QueuePair old_queue_pair_ GUARDED_BY(connection_lock);  ///< kept for end_old()
     std::uint32_t device_inline_ GUARDED_BY(connection_lock) = 0;
 };
 
-/// Ends an EP with its connection, whatever its state. May wait for its peer. @return false when
-/// that is in the middle of a transfer: the EP stays, without a queue pair, and a later call ends
-/// it.
+/// Destroys an EP and its connection, whatever its state. May wait for the peer. @return false if
+/// the peer is in the middle of a transfer: the EP stays, without a queue pair, and a later call
+/// destroys it.
 bool destroy_ep(Ep& ep) EXCLUDES(connection_lock);
 
 }  // namespace dapl

@@ -24,7 +24,7 @@ bool contradicts(const EpParts& parts, const DAT_EP_ATTR& asked) {
     return (asked.recv_completion_flags & DAT_COMPLETION_SUPPRESS_FLAG) != 0;
 }
 
-/// What dat_ep_create_with_srq refuses.
+/// Returns whether something is missing that dat_ep_create_with_srq requires.
 bool leaves_out(const EpParts& parts, const DAT_EP_ATTR& asked) {
     return !parts.request_evd || asked.max_recv_dtos == 0 || asked.max_request_dtos == 0 ||
            asked.max_recv_iov == 0 || asked.max_request_iov == 0 ||
@@ -46,7 +46,7 @@ bool negative(const DAT_EP_ATTR& asked) {
                      asked.max_request_iov, asked.max_rdma_read_in, asked.max_rdma_read_out}) < 0;
 }
 
-/// A datagram goes in one packet, and there is nothing but datagrams.
+/// A datagram is one packet, and a datagram endpoint has no RDMA.
 void limit_to_datagrams(const Ia& ia, DAT_EP_ATTR& attributes) {
     const DAT_SEG_LENGTH largest = ia.datagram_size();
     if (attributes.max_message_size == 0 || attributes.max_message_size > largest)
@@ -60,7 +60,7 @@ void default_if_zero(T& value, T standard) {
     if (value == 0) value = standard;
 }
 
-/// The EVD behind a handle if it can serve an EP of this adapter instance.
+/// @return the EVD behind a handle, if it can serve an EP of this adapter instance; else nullptr.
 Evd* usable_evd(const Ia& ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream) {
     Evd* evd = from_handle<Evd>(handle);
     return evd && evd->takes(stream) && &evd->ia == &ia ? evd : nullptr;
@@ -86,7 +86,7 @@ support::Result<EpParts> find_parts(const Ia& ia, DAT_PZ_HANDLE pz, DAT_EVD_HAND
     return parts;
 }
 
-/// A side without an EVD transfers nothing, so that a consumer can give the defaults back to
+/// A side without an EVD gets zero transfers, so that a consumer can pass the defaults back to
 /// dat_ep_create.
 DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts, DAT_SERVICE_TYPE service) {
     const ibv_device_attr& device = ia.device_attributes;
@@ -132,8 +132,9 @@ support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& part
     if (negative(*asked) || (is_datagram && !ia.manager->datagrams()))
         return support::failure(raw(DAT_INVALID_PARAMETER), "no such queue pair");
     DAT_EP_ATTR settled = *asked;
-    // The consumer's arrays are not ours to keep, and may not be there: programs leave them as they
-    // are. What there is to choose, dat_ep_modify chooses.
+    // The attribute arrays belong to the consumer, and the pointers to them may be invalid:
+    // programs leave these members uninitialised. The one attribute in them, delayed_ack, is set
+    // through dat_ep_modify.
     settled.ep_transport_specific_count = 0;
     settled.ep_transport_specific = nullptr;
     set_delayed_ack(settled, false);

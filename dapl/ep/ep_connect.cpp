@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_ep_connect, dat_ep_common_connect, dat_ep_dup_connect, dat_ep_disconnect: the checks.
+/// Argument and state checks of dat_ep_connect, dat_ep_common_connect, dat_ep_dup_connect and
+/// dat_ep_disconnect.
 #include <netinet/in.h>
 
 #include <cstring>
@@ -26,7 +27,7 @@ struct Target {
     DAT_CONNECT_FLAGS flags;
 };
 
-/// The numbers that a call's arguments have in DAT's codes.
+/// Positions of a call's arguments, as DAT_INVALID_ARGn counts them.
 struct ArgumentNumbers {
     int timeout, data_size, data;
 };
@@ -72,7 +73,7 @@ DAT_RETURN ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR address
         if (!address) return bad_argument(2);
         Ep* ep = from_handle<Ep>(ep_handle);
         if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-        sockaddr_in head;  // the port stands at the same place in both families
+        sockaddr_in head;  // the port has the same offset in both families
         std::memcpy(&head, address, sizeof head);
         const bool is_known = head.sin_family == AF_INET || head.sin_family == AF_INET6;
         if (!is_known || head.sin_port == 0)

@@ -21,7 +21,7 @@
 namespace dapl {
 namespace {
 
-/// How often a graceful disconnect looks whether the posted work is done.
+/// Interval at which a graceful disconnect polls for the marker: the first, and the longest.
 constexpr std::chrono::steady_clock::duration kFirstLook = std::chrono::milliseconds(1);
 constexpr std::chrono::steady_clock::duration kLongestLook = std::chrono::milliseconds(32);
 
@@ -34,28 +34,31 @@ bool is_pending(DAT_EP_STATE state) {
            state == DAT_EP_STATE_COMPLETION_PENDING;
 }
 
-/// @param before the accept.
+/// @return the cause that restores the state before a failed accept.
+/// @param before the state before the accept.
 EpCause undoing_accept(DAT_EP_STATE before) {
     if (before == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING) return EpCause::kPassiveAcceptFailed;
     if (before == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING) return EpCause::kTentativeAcceptFailed;
     return EpCause::kAcceptFailed;
 }
 
-/// With the messages that have gone to and fro before.
+/// Counts a connection with the CM messages that the handshake took at this side.
 void count_established(IaCounters& counters, bool active) {
     if (active) counters.count(DCNT_IA_CM_REP_RX);
     counters.count(active ? DCNT_IA_CM_RTU_TX : DCNT_IA_CM_RTU_RX);
     counters.count(active ? DCNT_IA_CM_ACTIVE_EST : DCNT_IA_CM_PASSIVE_EST);
 }
 
-/// The manager answers a peer's request itself.
+/// Counts the end of a connection. The manager answers a peer's disconnect request itself.
+/// @param answered this side had asked for the disconnect, and the peer has answered.
 void count_disconnected(IaCounters& counters, bool answered) {
     if (answered) return counters.count(DCNT_IA_CM_DREP_RX);
     counters.count(DCNT_IA_CM_DREQ_RX);
     counters.count(DCNT_IA_CM_DREP_TX);
 }
 
-/// What a manager has begun when it runs out of memory, it has undone.
+/// Runs a call of the manager and turns std::bad_alloc into a failure: a manager that runs out of
+/// memory has undone what it began.
 template <class Call>
 std::invoke_result_t<Call> or_no_memory(const Call& call) REQUIRES(connection_lock) {
     try {
@@ -160,7 +163,7 @@ void EpConnection::disconnect(EpCause how, const EpReason& reason) {
     else
         request_end();
     if (ep_.state.get() != DAT_EP_STATE_DISCONNECTED) return;
-    // A peer may use the connection, and break it, before this side hears that it is established.
+    // A peer may use the connection, and break it, before kEstablished is reported at this side.
     const bool unfinished =
         before == DAT_EP_STATE_COMPLETION_PENDING && reason.source == EpReason::Source::kDevice;
     ended(unfinished ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR
@@ -177,7 +180,7 @@ void EpConnection::request_end() {
     if (!std::exchange(end_requested_, true)) ep_.ia.counters.count(DCNT_IA_CM_DREQ_TX);
 }
 
-/// Nobody may be polling the EVD, so this does, at growing intervals.
+/// Polls the EVD for the marker, at growing intervals, since the consumer need not be polling it.
 void EpConnection::finish_requests() {
     ep_.parts.request_evd->poll_for_marker();
     if (ep_.requests.finished.load(std::memory_order_acquire)) return request_end();
@@ -185,8 +188,8 @@ void EpConnection::finish_requests() {
     next_look_ = std::min(2 * next_look_, kLongestLook);
 }
 
-// Where a request was at fault both ends notice and disconnect, in either order: the event is the
-// same in both cases, and what the user is told too.
+// When a request is at fault, both ends notice and disconnect, in either order. The event and the
+// message to the user are the same in both orders.
 
 void EpConnection::broken(const EpReason& reason) {
     if (was_ended_by_peer() && reason.is_refusal()) return tell_once(reason);
@@ -224,7 +227,7 @@ void EpConnection::expired() {
     ep_.ia.counters.count(DCNT_IA_CM_ERR_TIMEOUT);
     const cm::Progress progress = cm_->progress();
     const sockaddr_storage peer = cm_->peer_address();
-    cm_.reset();  // the peer's request is withdrawn, a late answer finds nobody
+    cm_.reset();  // withdraws the request; a late answer is dropped
     cm::tell_timed_out({ep_.ia.adapter().address, peer, progress.step,
                         std::to_string(timeout_) + " us were allowed", progress.tries,
                         Clock::now() - begun_});
@@ -232,7 +235,7 @@ void EpConnection::expired() {
 }
 
 void EpConnection::report(cm::Outcome outcome, cm::PrivateData data) {
-    // Programs tell the two sides apart by this: the accepting side's events carry nothing.
+    // The accepting side's events carry no private data: programs tell the two sides apart by that.
     if (!active_) data = {};
     if (outcome == cm::Outcome::kEstablished) return established(data);
     const DAT_EP_STATE before = ep_.state.get();

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kTold = 3;
 
-/// The address of the peer, with the qualifier where the connection manager has no port of it.
+/// Returns the peer's address, with the connection qualifier as its port if it has none.
 std::string peer_text(const EpConnection& connection) {
     sockaddr_storage peer = connection.remote_address;
     if (port_of(peer) == 0) set_port(peer, static_cast<std::uint16_t>(connection.remote_port_qual));
@@ -27,7 +27,8 @@ bool was_connected(const EpChange& end) {
     return end.from == DAT_EP_STATE_CONNECTED || end.from == DAT_EP_STATE_DISCONNECT_PENDING;
 }
 
-/// A connection manager tells of its own failures itself.
+/// Returns whether the end of a connection is to be reported. Failures of a connection manager are
+/// not: it reports them itself.
 bool is_abrupt(const EpChange& end, DAT_COUNT flushed) {
     if (!was_connected(end)) return false;
     if (end.cause == EpCause::kWorkError) return true;
@@ -36,7 +37,7 @@ bool is_abrupt(const EpChange& end, DAT_COUNT flushed) {
     return end.cause == EpCause::kDisconnected && end.from == DAT_EP_STATE_CONNECTED && flushed > 0;
 }
 
-/// The user reads the endpoint's own history, or the device's account where it knows more.
+/// Text of a message: from the EP's history, or from the device if that knows more.
 struct Told {
     std::string why;
     const char* next_step;
@@ -60,7 +61,8 @@ void tell(Ep& ep, const Told& told, DAT_COUNT flushed) REQUIRES(connection_lock)
     if (number == kTold && !all) support::report<support::kFurtherBreaksHidden>(number);
 }
 
-/// Where the peer's request was at fault, its disconnect may come before the device's event.
+/// Returns the reason, with the device's if it has one: when a request of the peer was at fault,
+/// the peer's disconnect may arrive before the device's event.
 std::string why_text_of(const EpChange& end, const std::optional<DeviceFailure>& failure) {
     if (!failure) return why_text(end.cause, end.reason);
     if (failure->of_receive && end.cause != EpCause::kWorkError)
@@ -70,8 +72,8 @@ std::string why_text_of(const EpChange& end, const std::optional<DeviceFailure>&
     return why_text(end.cause, {EpReason::Source::kDevice, IBV_EVENT_QP_ACCESS_ERR});
 }
 
-/// The peer was killed, has sent a request that was refused here, or a message whose receive was at
-/// fault.
+/// Returns whether the peer's disconnect is due to a fault: a signal killed the peer, or its
+/// request was refused here, or the receive for its message was at fault.
 bool is_fault_at_disconnect(const EpChange& end, const std::optional<DeviceFailure>& failure) {
     return end.cause == EpCause::kDisconnected && failure &&
            (failure->peer_was_killed || failure->asked_by_peer || failure->of_receive);
@@ -99,7 +101,7 @@ bool tell_end_of(Ep& ep) REQUIRES(connection_lock) {
 
 }  // namespace
 
-/// The connection has ended: that nothing can be told of it must not keep its event back.
+/// A lack of memory for the message must not hold up the event of the connection's end.
 bool tell_end(Ep& ep) {
     try {
         return tell_end_of(ep);

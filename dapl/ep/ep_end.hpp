@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What users are told when a connection ends.
+/// Messages to the user about the end of a connection.
 #pragma once
 
 #include "dapl/cm/lock.hpp"
@@ -10,12 +10,13 @@ namespace dapl {
 
 class Ep;
 
-/// The EP has just become DISCONNECTED and its queue pair is flushed. An end that neither side's
-/// program asked for, or at which requests were lost that this side still waited for, is told on
-/// stderr, three times in a process; every other at trace level 5.
+/// Reports the end of a connection, when the EP has just become DISCONNECTED and its queue pair is
+/// flushed. An end that neither side's program asked for, or a disconnect by the peer that flushed
+/// requests of this side, is reported on stderr: the first three in a process, or all of them at
+/// trace level 7. Any other end is traced at level 5.
 /// @return whether it was such an end.
 bool tell_end(Ep& ep) REQUIRES(connection_lock);
-/// The same for what the device reports only now of a connection that the peer has ended.
+/// Reports a fault that becomes known only after the peer has ended the connection.
 void tell_late(Ep& ep, const EpReason& reason) REQUIRES(connection_lock);
 
 }  // namespace dapl

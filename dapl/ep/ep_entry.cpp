@@ -30,7 +30,7 @@ support::Result<Ep*> make_ep(Ia& ia, const EpParts& parts, const DAT_EP_ATTR& at
             return tl::unexpected(renewed.error());
         }
     } catch (const std::bad_alloc&) {
-        add(*ep);  // it may have a queue pair, which has no peer
+        add(*ep);  // it may have a queue pair, but no peer to wait for
         static_cast<void>(destroy_ep(*ep));
         return support::failure(out_of_memory());
     }
@@ -199,7 +199,7 @@ DAT_RETURN ep_get_status(DAT_EP_HANDLE handle, DAT_EP_STATE* state, DAT_BOOLEAN*
                          DAT_BOOLEAN* requests) {
     Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    // Counts, not truths, whatever the type says: consumers know them as such.
+    // Counts, although the type is DAT_BOOLEAN: consumers rely on them.
     if (state) *state = ep->state.get();
     if (receives) *receives = static_cast<DAT_BOOLEAN>(ep->receives.posted());
     if (requests) *requests = static_cast<DAT_BOOLEAN>(ep->requests.posted());

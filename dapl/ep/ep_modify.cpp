@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_ep_modify: what may be changed, and to what.
+/// dat_ep_modify: checks and applies the change.
 #include "dapl/adapter/ia.hpp"
 #include "dapl/base/guard.hpp"
 #include "dapl/ep/delayed_ack.hpp"
@@ -41,7 +41,7 @@ void merge_attributes(DAT_EP_PARAM_MASK mask, const DAT_EP_ATTR& from, DAT_EP_AT
     take(DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV, &DAT_EP_ATTR::max_rdma_write_iov);
 }
 
-/// A side that gets its EVD, or loses it, starts from the defaults for that.
+/// Gives a side that gets or loses its EVD the default sizes for that.
 void follow_evds(const Ia& ia, const EpParts& before, const EpParts& after,
                  DAT_EP_ATTR& attributes) {
     const DAT_EP_ATTR standard = default_attributes(ia, after);
@@ -55,7 +55,7 @@ void follow_evds(const Ia& ia, const EpParts& before, const EpParts& after,
     }
 }
 
-/// @return the attribute as it is to be.
+/// @return the value that delayed_ack is to have, or the code of dat_ep_modify.
 support::Result<bool> plan_delayed_ack(const Ep& ep, DAT_EP_PARAM_MASK mask,
                                        const DAT_EP_ATTR& wanted, const DAT_EP_ATTR& settled)
     REQUIRES(connection_lock) {
@@ -71,7 +71,7 @@ support::Result<bool> plan_delayed_ack(const Ep& ep, DAT_EP_PARAM_MASK mask,
     return delayed;
 }
 
-/// Checks a change. @return DAT_SUCCESS with what the EP is to be made of.
+/// Checks a change. @return DAT_SUCCESS with the EP's new parts and attributes.
 DAT_RETURN plan(Ep& ep, EpCall call, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM& wanted,
                 EpParts& new_parts, DAT_EP_ATTR& new_attributes) EXCLUDES(connection_lock) {
     MutexLock lock(connection_lock);
@@ -106,7 +106,8 @@ DAT_RETURN plan(Ep& ep, EpCall call, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM&
     return DAT_SUCCESS;
 }
 
-/// Of an EP with an SRQ; 0 is none, as when it is created. The hard one stays.
+/// Sets the soft watermark of an EP with an SRQ; 0 means none, as in dat_ep_create_with_srq. The
+/// hard watermark stays.
 DAT_RETURN set_soft_watermark(Ep& ep, DAT_COUNT soft) EXCLUDES(connection_lock) {
     MutexLock lock(connection_lock);
     const DAT_RETURN code = ep.shared->set_watermarks(soft == 0 ? DAT_WATERMARK_INFINITE : soft,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How messages name an endpoint: by its id, which dat_stat and dat_trace show, and by the handle
-/// that the program has.
+/// Name of an endpoint in messages: its id, which dat_stat and dat_trace show, and the handle that
+/// the program has.
 #pragma once
 
 #include <fmt/core.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// From a queue pair's number to its EP: what a completion of a shared receive says about whose it
-/// is. Two levels over the 24 bits of a number; read without a lock.
+/// Table from queue pair number to EP, used to find the EP of a shared receive's completion. It has
+/// two levels over the 24 bits of a number and is read without a lock.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@ namespace dapl {
 
 class Ep;
 
-/// One per adapter instance. Readers hold the lock of the EVD whose completions they look at, and
-/// an EP leaves when that EVD has no completion of its any more.
+/// One per adapter instance. Readers hold the lock of the EVD whose completions they process; an EP
+/// is removed only when its receive EVD holds no more completions of it.
 class EpNumbers {
   public:
     EpNumbers() = default;
@@ -40,7 +40,7 @@ class EpNumbers {
         }
         (*block)[number % kSize].store(&ep, std::memory_order_release);
     }
-    /// Nothing happens where the number has gone to another EP already. Thread safe.
+    /// Does nothing if the number already belongs to another EP. Thread safe.
     void remove(std::uint32_t number, Ep& ep) {
         Block* block = blocks_[number / kSize % kSize].load(std::memory_order_acquire);
         Ep* expected = &ep;
@@ -50,7 +50,7 @@ class EpNumbers {
   private:
     static constexpr std::uint32_t kSize = 4096;
     using Block = std::array<std::atomic<Ep*>, kSize>;
-    std::array<std::atomic<Block*>, kSize> blocks_{};  ///< never freed while the instance is open
+    std::array<std::atomic<Block*>, kSize> blocks_{};  ///< blocks are freed with the table only
 };
 
 }  // namespace dapl

@@ -41,7 +41,7 @@ constexpr EpMove kMoves[] = {
     {kActive, EpCause::kRefused, kDisconnected},
     {kActive, EpCause::kDisconnectGraceful, kDisconnected},
     {kActive, EpCause::kDisconnectAbrupt, kDisconnected},
-    // A peer that took the request and then ended the connection before we saw it begin.
+    // The peer accepted the request and disconnected before kEstablished was reported here.
     {kActive, EpCause::kDisconnected, kDisconnected},
 
     {kAccepting, EpCause::kAcceptFailed, kUnconnected},
@@ -107,7 +107,7 @@ void trace_move(std::uint64_t endpoint, DAT_EP_STATE from, DAT_EP_STATE to, EpCa
     try {
         why = why_text(cause, reason);
     } catch (const std::bad_alloc&) {
-        // The number says it too, and a move is not undone for want of a text.
+        // The trace has the cause's number as well, and a move does not fail for lack of its text.
     }
     support::trace_state(endpoint, static_cast<std::uint32_t>(cause), why.c_str(), from, to);
 }

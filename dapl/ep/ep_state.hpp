@@ -2,13 +2,13 @@
 /// @file
 /// The endpoint state machine: one table of moves and one of legal calls.
 ///
-/// Whoever makes a move posts its event: a cause that finds no row for the present state (a late
-/// answer, a second disconnect) is swallowed, so each connection has one beginning and one end.
+/// Whoever makes a move posts its event. A cause without a row for the current state (a late
+/// answer, a second disconnect) is ignored, so each connection has one beginning and one end.
 ///
-/// An EP is complete when it could be accepted: it has a PZ and a connect EVD. The UNCONFIGURED
-/// states say that one who waits for, or has, a request is not. UNCONFIGURED_UNCONNECTED is never
-/// entered: consumers know every EP that they have made as UNCONNECTED. Nor are the two PATH
-/// states: a connection has one path.
+/// An EP is complete when a request could be accepted with it: it has a PZ and a connect EVD. In
+/// the UNCONFIGURED states an EP that waits for a request, or has one, is not complete.
+/// UNCONFIGURED_UNCONNECTED is never entered: consumers expect every EP that they create to be
+/// UNCONNECTED. Nor are the two PATH states: a connection has one path.
 #pragma once
 
 #include <dat2/udat.h>
@@ -23,7 +23,7 @@
 
 namespace dapl {
 
-/// The states that an EP can be in, in short.
+/// Short names of the states that an EP can be in.
 namespace ep_states {
 inline constexpr auto kUnconnected = DAT_EP_STATE_UNCONNECTED;
 inline constexpr auto kReserved = DAT_EP_STATE_RESERVED;
@@ -41,23 +41,23 @@ inline constexpr auto kAccepting = DAT_EP_STATE_COMPLETION_PENDING;
 
 enum class EpCause {
     kConnect,
-    kReserve,            ///< a complete EP is given to an RSP
-    kReserveIncomplete,  ///< one that is not
-    kOffer,              ///< just made for a request on a provider-flag PSP
-    kRequest,            ///< comes in on the RSP
-    kRelease,            ///< the RSP is gone, or the request is
-    kCompleted,          ///< dat_ep_modify gave what was missing
-    kMadeIncomplete,     ///< or took it
+    kReserve,            ///< a complete EP is reserved by an RSP
+    kReserveIncomplete,  ///< an incomplete EP is reserved by an RSP
+    kOffer,              ///< the EP was created for a request on a provider-flag PSP
+    kRequest,            ///< a request arrives on the RSP
+    kRelease,            ///< the RSP or the request is gone
+    kCompleted,          ///< dat_ep_modify supplied what was missing
+    kMadeIncomplete,     ///< dat_ep_modify removed something required
     kAccept,
-    kAcceptFailed,         ///< refused before anything was sent, on an EP of the consumer's choice
-    kPassiveAcceptFailed,  ///< the same on the EP of an RSP
+    kAcceptFailed,           ///< failed before anything was sent, on an EP that the consumer chose
+    kPassiveAcceptFailed,    ///< the same on the EP of an RSP
     kTentativeAcceptFailed,  ///< the same on the EP of a provider-flag PSP
-    kConnectFailed,          ///< the same at the active side
+    kConnectFailed,          ///< dat_ep_connect failed before anything was sent
     kEstablished,
     kRefused,  ///< rejected, unreachable, local failure or timed out
     kDisconnectGraceful,
     kDisconnectAbrupt,
-    kDisconnected,  ///< by the peer, or ours is done
+    kDisconnected,  ///< by the peer, or our disconnect is complete
     kWorkError,     ///< a completion or an asynchronous event broke the connection
     kReset,
 };
@@ -84,7 +84,7 @@ struct EpMove {
     DAT_EP_STATE to;
 };
 
-/// All moves there are.
+/// Returns all moves.
 std::span<const EpMove> ep_moves();
 std::optional<DAT_EP_STATE> next_state(DAT_EP_STATE from, EpCause cause);
 
@@ -131,32 +131,33 @@ inline constexpr std::uint32_t kLegalStates[] = {
 };
 }  // namespace detail
 
-/// @return whether the call may go on in this state. A constant mask where the call is known.
+/// Returns whether the call is legal in this state. Compiles to one test of a constant mask if the
+/// call is a constant.
 constexpr bool is_legal(EpCall call, DAT_EP_STATE state) {
     return (detail::kLegalStates[static_cast<int>(call)] >> state & 1) != 0;
 }
-/// The code of a call that is not: DAT_INVALID_STATE with the subtype of the state.
+/// Returns the code of a call that is not legal: DAT_INVALID_STATE with the state's subtype.
 DAT_RETURN state_error(DAT_EP_STATE state);
 
-/// The state of one endpoint. Moved with connection_lock held; read by posts at any time.
+/// The state of one endpoint. It changes with connection_lock held; posts read it without a lock.
 class EpState {
   public:
     DAT_EP_STATE get() const {
         return static_cast<DAT_EP_STATE>(value_.load(std::memory_order_acquire) & kStateMask);
     }
-    /// Whether EpCall::kPostRequest is legal.
+    /// Returns whether EpCall::kPostRequest is legal.
     bool takes_requests() const {
         return (value_.load(std::memory_order_acquire) & kTakesRequests) != 0;
     }
-    /// @return false, and nothing changed, where the table has no row.
+    /// Makes the move of a cause. @return false, with nothing changed, if the table has no row.
     bool move(EpCause cause, const EpReason& reason = {});
-    /// With connection_lock held.
+    /// For callers that hold connection_lock.
     const EpHistory& history() const { return history_; }
 
     std::uint64_t endpoint = 0;  ///< id of the EP, for the trace
 
   private:
-    /// The state and, beside it, what every post asks of it.
+    /// The state, with a flag that every post tests.
     static constexpr std::uint32_t kStateMask = 0xff;
     static constexpr std::uint32_t kTakesRequests = 0x100;
     static constexpr std::uint32_t value_of(DAT_EP_STATE state) {

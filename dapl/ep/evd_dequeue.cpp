@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_evd_dequeue: here, as an EVD alone does not know what a completion of an EP comes to.
+/// dat_evd_dequeue. It is in dapl/ep because it inlines take_plain_completion(), which needs the
+/// EP.
 #include "dapl/evd/dequeue.hpp"
 
 #include "dapl/ep/plain_completion.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The completions that there are most of: sends, writes, reads and receives that went well, of an
-/// EP without an SRQ, with nothing to tell anybody. makes_event() and take_completion() in one,
-/// with the EVD's lock held.
+/// Fast path for the most frequent completions: successful sends, writes, reads and receives of an
+/// EP without an SRQ, whose events need no further work. Does what makes_event() and
+/// take_completion() do, with the EVD's lock held.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -17,14 +17,14 @@
 
 namespace dapl {
 
-/// @return whether a wr_id is an ordinary one of the queue pair that this side of an EP, live or
-/// not, has now; else it is special, another EP's, or of an earlier queue pair.
+/// Returns whether a wr_id is an ordinary one of the current queue pair of this side of an EP,
+/// which need not be live. If not, it is special, another EP's, or of an earlier queue pair.
 [[gnu::always_inline]] inline bool is_current(const Side& side, std::uint64_t id) {
     return (id ^ side.work_request_base.load(std::memory_order_acquire)) <= SlotRing::kSequenceMask;
 }
 
-/// @param last the EP found last, or nullptr; becomes the one that the wr_id names. @return that,
-/// or nullptr when the wr_id is not of the queue pair that it has now.
+/// Finds the EP that a wr_id names. @param last the EP found last, or nullptr; becomes the EP that
+/// the wr_id names. @return nullptr if the wr_id is not of that EP's current queue pair.
 [[gnu::always_inline]] inline Ep* find_current(const Pool& eps, bool receive, std::uint64_t id,
                                                Ep*& last) {
     Ep* ep = last;
@@ -35,7 +35,7 @@ namespace dapl {
     return ep && is_current(ep->side(receive), id) ? ep : nullptr;
 }
 
-/// Writes all but evd_handle.
+/// Writes all of the event but evd_handle.
 [[gnu::always_inline]] inline void write_plain_event(const Ep& ep, DAT_UINT64 cookie,
                                                      std::uint32_t operation, DAT_SEG_LENGTH length,
                                                      DAT_EVENT& event) {
@@ -77,7 +77,8 @@ namespace dapl {
     return true;
 }
 
-/// @param eps the pool of the EPs. @return false, and nothing is done, for all others.
+/// Frees the slot of such a completion and writes its event, all but evd_handle.
+/// @param eps the pool of the EPs. @return false, with nothing done, for any other completion.
 [[gnu::always_inline]] inline bool take_plain_completion(const Pool& eps, LastEps& last,
                                                          const ibv_wc& completion,
                                                          DAT_EVENT& event) {

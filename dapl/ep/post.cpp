@@ -47,7 +47,7 @@ static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(ibv_sge, lkey))
     return opcode_of(request.operation);
 }
 
-/// By DAT_COMPLETION_FLAGS, those that a device knows.
+/// The corresponding ibv_send_flags, indexed by DAT_COMPLETION_FLAGS.
 constexpr auto kSendFlags = [] {
     std::array<std::uint8_t, 16> result{};
     for (unsigned flags = 0; flags < result.size(); ++flags)
@@ -68,7 +68,7 @@ constexpr auto kSendFlags = [] {
            opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
-/// Has a number beside the data.
+/// Carries immediate data or an rkey to invalidate.
 [[gnu::always_inline]] inline bool has_number(ibv_wr_opcode opcode) {
     return opcode == IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IBV_WR_SEND_WITH_IMM ||
            opcode == IBV_WR_SEND_WITH_INV;
@@ -78,7 +78,7 @@ constexpr auto kSendFlags = [] {
     return opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
 }
 
-/// Writes what a device reads of this kind of request, and nothing else: a work request is large.
+/// Writes only the members that a device reads for this kind of request: a work request is large.
 [[gnu::always_inline]] inline void write_work_request(ibv_send_wr& work, const Ep& ep,
                                                       const Request& request, DAT_SEG_LENGTH length)
     REQUIRES(ep.requests.lock) {
@@ -88,7 +88,7 @@ constexpr auto kSendFlags = [] {
     work.num_sge = request.segments;
     work.opcode = opcode;
     unsigned flags = send_flags(request.flags);
-    if (reads_memory(opcode) && length - 1 < ep.requests.max_inline) [[likely]]  // and is not 0
+    if (reads_memory(opcode) && length - 1 < ep.requests.max_inline) [[likely]]  // false for 0
         flags |= IBV_SEND_INLINE;
     work.send_flags = flags;
     if (has_number(opcode)) work.imm_data = request.immediate;
@@ -103,15 +103,15 @@ constexpr auto kSendFlags = [] {
     }
 }
 
-/// Whether it can go to the device as it is: what nearly every transfer is.
+/// Returns whether a transfer can be posted without further checks, as nearly all can.
 [[gnu::always_inline]] inline bool is_plain(Side& side, DAT_COUNT segments,
                                             const DAT_LMR_TRIPLET* local) REQUIRES(side.lock) {
     return segments == 1 && local && local->segment_length <= side.max_message &&
            side.slots.has_room();
 }
 
-/// What all other transfers are asked, in the order in which the answers count. @return DAT_SUCCESS
-/// with the sum of the lengths and room for one.
+/// Checks any other transfer, in the order in which the errors take precedence. @return DAT_SUCCESS
+/// with the sum of the lengths, and a slot is free.
 DAT_RETURN check_transfer(const Ep& ep, Side& side, DAT_COUNT segments,
                           const DAT_LMR_TRIPLET* local, DAT_SEG_LENGTH& length)
     REQUIRES(side.lock) {
@@ -139,9 +139,10 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     return ibv_post_send(queue_pair, &work, &refused);
 }
 
-/// An acknowledged write has reached the peer's adapter, not yet its memory. A read behind it does
-/// not overtake it, and of no bytes needs no right: the write has a slot of its own and no
-/// completion, the event comes with the read's.
+/// Posts a write or send with a zero-byte read behind it: an acknowledged write has reached the
+/// peer's adapter, but not necessarily its memory. The read does not overtake the write, and with
+/// zero bytes needs no access right. The write has its own slot and is unsignalled; the event comes
+/// with the completion of the read.
 DAT_RETURN submit_confirmed(Ep& ep, const Request& request, DAT_SEG_LENGTH length)
     REQUIRES(ep.requests.lock) {
     const SlotRing& slots = ep.requests.slots;
@@ -191,7 +192,8 @@ DAT_RETURN submit_confirmed(Ep& ep, const Request& request, DAT_SEG_LENGTH lengt
 DAT_RETURN post_checked(Ep& ep, Request request, bool check_state) {
     Evd* told;
     {
-        // Before the state is looked at: a queue pair that replaces this one is not connected yet.
+        // Held from before the state is checked, so that the queue pair is not replaced in between
+        // by one that is not connected yet.
         support::SpinLockGuard lock(ep.requests.lock);
         DAT_SEG_LENGTH length;
         const DAT_RETURN refused = check_request(ep, request, check_state, length);
@@ -214,9 +216,9 @@ DAT_RETURN post_checked(Ep& ep, Request request, bool check_state) {
     return code;
 }
 
-/// Posts what nearly all requests are, at once. @return false, and nothing is done, for what has to
-/// be asked or waited for. A request that is a constant but for its arguments stays one here: its
-/// address must not be taken.
+/// Fast path of nearly all requests. @return false, with nothing done, if another thread holds the
+/// lock or the request needs further checks. Must not take the address of `request`, so that the
+/// members that are constants in the caller stay constants here.
 [[gnu::always_inline]] inline bool post_plain(Ep& ep, const Request& request, bool check_state,
                                               DAT_RETURN& code) {
     if (!ep.requests.lock.try_lock()) [[unlikely]]
@@ -230,7 +232,7 @@ DAT_RETURN post_checked(Ep& ep, Request request, bool check_state) {
     return true;
 }
 
-/// Takes what the entry functions take, so that they only jump here.
+/// Has the parameters of the entry functions, so that they only jump here.
 template <DAT_DTOS operation>
 [[gnu::noinline, gnu::cold]] DAT_RETURN post_slowly(DAT_EP_HANDLE handle, DAT_COUNT segments,
                                                     DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
@@ -253,7 +255,7 @@ constexpr support::TraceCall traced_call(DAT_DTOS operation) {
     }
 }
 
-/// While the data path is traced. @return code.
+/// Records a post, while the data path is traced. @return code.
 DAT_RETURN traced_post(DAT_EP_HANDLE handle, DAT_DTOS operation, DAT_COUNT segments,
                        const DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
                        DAT_COMPLETION_FLAGS flags, DAT_RETURN code) {
@@ -425,7 +427,7 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     if (ep->receives.lock.try_lock()) [[likely]] {
         support::SpinLockGuard lock(ep->receives.lock, support::SpinLockGuard::kTaken);
-        // With an SRQ there is never room.
+        // An EP with an SRQ never has a free slot.
         if (is_plain(ep->receives, segments, local)) [[likely]]
             return submit_receive(*ep, segments, local, cookie, local->segment_length);
     }

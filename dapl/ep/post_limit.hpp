@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Names the limit that has refused a post, once for each limit in a process: programs may post
-/// until a queue is full. No spin lock is held by the caller.
+/// Reports the limit that made a post fail, once per limit in a process, since programs may post
+/// until a queue is full. The caller holds no spin lock.
 #pragma once
 
 #include "dapl/base/dat.hpp"
@@ -13,7 +13,7 @@ namespace dapl {
 class Ep;
 class Ia;
 
-/// A post that was refused, and the room that there was.
+/// A refused post, with the limits that applied to it.
 struct RefusedPost {
     const char* object;  ///< "EP" or "SRQ"
     DAT_HANDLE handle;
@@ -26,13 +26,13 @@ struct RefusedPost {
     const DAT_LMR_TRIPLET* local;
 };
 
-/// Whether the limit behind this code has not been reported yet: only then is it worth while to
-/// collect the facts.
+/// Returns whether the limit behind this code has not been reported yet; only then are the facts
+/// worth collecting.
 bool is_unreported_limit(DAT_RETURN code);
-/// Reports the limit, where the facts show one.
+/// Reports the limit, if the facts show that it was exceeded.
 void report_limit_of_post(const RefusedPost& post, DAT_RETURN code);
 
-/// The same for a transfer that an EP has refused. @param operation DAT_DTOS or DAT_IB_DTOS.
+/// The same for a transfer on an EP. @param operation DAT_DTOS or DAT_IB_DTOS.
 void report_limit_of_post(Ep& ep, std::uint32_t operation, DAT_COUNT segments,
                           const DAT_LMR_TRIPLET* local, DAT_RETURN code);
 

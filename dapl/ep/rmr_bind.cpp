@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_rmr_bind. What a window may be bound to is checked here, since a bind that the device
-/// refuses breaks the connection.
+/// dat_rmr_bind, and dat_ep_post_rdma_read_to_rmr. Binds are checked here, since a bind that the
+/// device refuses breaks the connection.
 #include "dapl/adapter/ia.hpp"
 #include "dapl/ep/ep.hpp"
 #include "dapl/ep/post.hpp"
@@ -17,7 +17,7 @@
 namespace dapl {
 namespace {
 
-/// A bind on its way to the device. Lives on the stack of the call that posts it.
+/// A bind to be posted. Lives on the stack of the call that posts it.
 struct BindRequest {
     Rmr& rmr;
     Ep& ep;
@@ -41,12 +41,13 @@ unsigned access_flags(const BindRequest& request) {
     return access;
 }
 
-/// A bind sends nothing.
+/// Leaves out IBV_SEND_SOLICITED: a bind sends nothing.
 unsigned bind_flags(const BindRequest& request) {
     return send_flags(request.flags) & ~IBV_SEND_SOLICITED;
 }
 
-/// An LMR that the device may only read does not become writable through a window.
+/// Checks range, PZ and privileges: an LMR that the device may only read does not become writable
+/// through a window.
 DAT_RETURN check_region(const BindRequest& request) {
     const DAT_LMR_PARAM& region = request.lmr->parameters;
     const DAT_VADDR offset = request.triplet.virtual_address - region.registered_address;
@@ -61,8 +62,8 @@ DAT_RETURN check_region(const BindRequest& request) {
     return DAT_SUCCESS;
 }
 
-/// @param before what an unbinding ends. It names the region too: rdma_rxe's library looks at it
-/// whatever the length.
+/// @param before the binding that an unbind ends. An unbind names the region too, because
+/// rdma_rxe's library reads it whatever the length.
 ibv_mw_bind_info bind_info(const BindRequest& request, const RmrBinding& before) {
     if (!request.lmr) return {before.lmr->region.get(), 0, 0, 0};
     return {request.lmr->region.get(), request.triplet.virtual_address,
@@ -83,7 +84,8 @@ RmrBinding binding_of(const BindRequest& request, DAT_RMR_CONTEXT context) {
     return binding;
 }
 
-/// @param context by which take_completion() finds what the RMR is bound to. @param post as for
+/// Posts with a slot that names the RMR.
+/// @param context kept in the slot, so that take_completion() finds the binding. @param post as for
 /// with_slot(). @param flags DAT_COMPLETION_FLAGS.
 template <class Post>
 DAT_RETURN with_bind_slot(const BindRequest& request, DAT_RMR_CONTEXT context, unsigned flags,
@@ -98,7 +100,7 @@ int post_one(ibv_qp* queue_pair, ibv_send_wr& work) {
     return ibv_post_send(queue_pair, &work, &refused);
 }
 
-/// The window's type 1: one request binds, binds anew or unbinds.
+/// Posts for a type 1 window: one request binds, rebinds or unbinds.
 DAT_RETURN post_plain(const BindRequest& request, const RmrBinding& before, DAT_RMR_CONTEXT context)
     REQUIRES(request.ep.requests.lock) {
     ibv_mw_bind bind{};
@@ -119,7 +121,8 @@ ibv_send_wr invalidation(DAT_RMR_CONTEXT context, unsigned flags) {
     return work;
 }
 
-/// What is not bound needs no request, but the completion comes in its turn: a write of nothing.
+/// Posts the invalidation that unbinds a type 2 window. A window of any type that is not bound gets
+/// a zero-length RDMA write instead, so that the completion still comes in posting order.
 DAT_RETURN post_unbind(const BindRequest& request, const RmrBinding& before)
     REQUIRES(request.ep.requests.lock) {
     ibv_send_wr work = invalidation(before.context, bind_flags(request));
@@ -147,8 +150,8 @@ DAT_RETURN post_bind(const BindRequest& request, DAT_RMR_CONTEXT context)
                           });
 }
 
-/// A window of type 2 that is bound has to be invalidated before it is bound again: a request more,
-/// with a slot of its own, of which no event comes.
+/// Posts the invalidation that a bound type 2 window needs before it is bound again. It is a
+/// further request with its own slot, and makes no event.
 DAT_RETURN post_invalidation(const BindRequest& request, const RmrBinding& before)
     REQUIRES(request.ep.requests.lock) {
     const SlotRing& slots = request.ep.requests.slots;
@@ -166,7 +169,7 @@ DAT_RETURN post_for_ep(const BindRequest& request, RmrBinding before, DAT_RMR_CO
     REQUIRES(request.ep.requests.lock) {
     Rmr& rmr = request.rmr;
     RmrTable& table = *rmr.ia.rmr_table;
-    // Only the queue pair that it is bound to can let it go.
+    // Only the EP through which it is bound can invalidate it.
     if (before.lmr && before.ep_base != &request.ep.binding_base) return error(DAT_INVALID_STATE);
     DAT_RETURN code = DAT_SUCCESS;
     if (!request.lmr) {
@@ -195,15 +198,15 @@ DAT_RETURN post_for_zone(const BindRequest& request, const RmrBinding& before,
     return code;
 }
 
-/// The binding is noted before the device is asked: the completion may be taken before the post
-/// returns.
+/// Posts a bind or unbind. The binding is recorded before the post, because the completion may be
+/// consumed before the post returns.
 DAT_RETURN post(const BindRequest& request, DAT_RMR_CONTEXT* told) {
     Rmr& rmr = request.rmr;
     support::SpinLockGuard posting(rmr.posting);
     support::SpinLockGuard lock(request.ep.requests.lock);
     const ibv_qp* queue_pair = request.ep.requests.queue_pair;
     if (!queue_pair) return kNoQueuePair;
-    // The connection has ended meanwhile.
+    // The connection has ended since the state was checked.
     if (request.ep.requests.slots.stopped()) return state_error(request.ep.state.get());
     if (queue_pair->pd != rmr.pz.domain.get()) return bad_argument(request.lmr ? 4 : 2);
     if (request.ep.requests.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
@@ -215,7 +218,8 @@ DAT_RETURN post(const BindRequest& request, DAT_RMR_CONTEXT* told) {
     return code;
 }
 
-/// What a bind may leave out, its EP must leave out too.
+/// Returns whether the EP allows the flags: a bind may be suppressed or unsignalled only if the
+/// EP's request_completion_flags have the same flag.
 bool may_have_flags(const Ep& ep, DAT_COMPLETION_FLAGS flags) {
     constexpr unsigned kOfEp = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG;
     return (flags & kOfEp & ~ep.request_flags.load(std::memory_order_relaxed)) == 0;
@@ -248,9 +252,9 @@ DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
     return code;
 }
 
-/// A window has no local key: the bytes are named by that of the memory behind it. A context that
-/// is no RMR's is an LMR's, whose two contexts are one number on InfiniBand devices; others judge
-/// it themselves.
+/// A memory window has no lkey, so the local segment gets the lkey of the LMR behind it. A context
+/// that is not an RMR's is taken as an LMR's: on InfiniBand devices an LMR's two contexts are the
+/// same number, and other devices check it themselves.
 DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle, const DAT_RMR_TRIPLET* local,
                                     DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                                     DAT_COMPLETION_FLAGS flags) {

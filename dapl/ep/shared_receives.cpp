@@ -19,9 +19,9 @@ namespace {
 
 constexpr DAT_COUNT kNever = std::numeric_limits<DAT_COUNT>::max();
 constexpr DAT_RETURN kNoWatermark = error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_RECV_WATERMARK);
-/// Pauses of 50 us: devices that report the last receive do so at once, the others finish what is
-/// under way at once. Short, since connection_lock is held, which the service thread may be waiting
-/// for with the report still unread.
+/// Longest wait for the device's last-WQE event, in pauses of 50 us. Devices that report the event
+/// do so at once, and the others finish what is under way at once. The wait is short because
+/// connection_lock is held: the service thread may be waiting for that lock with the event unread.
 constexpr int kLastReceivePauses = 40;
 
 DAT_COUNT limit_of(DAT_COUNT watermark) {
@@ -59,7 +59,7 @@ DAT_RETURN SharedReceives::set_watermarks(DAT_COUNT soft, DAT_COUNT hard) {
     return DAT_SUCCESS;
 }
 
-/// A watermark that has done its work is off: each event comes once.
+/// Disarms each watermark that was exceeded, so that its event comes once.
 void SharedReceives::exceeded(DAT_COUNT held) {
     if (held > soft_.load()) {
         soft_.store(kNever);
@@ -70,7 +70,7 @@ void SharedReceives::exceeded(DAT_COUNT held) {
         hard_exceeded_.store(true);
     }
     set_nearest();
-    ep_.ia.watermark_exceeded.store(true);  // the EVD's lock is held: no events from here
+    ep_.ia.watermark_exceeded.store(true);  // no events from here: the EVD's lock may be held
 }
 
 void SharedReceives::act_on_watermarks() {

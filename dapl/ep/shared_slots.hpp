@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The receives that are posted on a shared receive queue. They complete in any order and in any
-/// EVD, so a slot is given back without a lock.
+/// Slots of the receives that are posted on a shared receive queue. Receives complete in any order
+/// and in any EVD, so a slot is freed without a lock.
 #pragma once
 
 #include "dapl/base/dat.hpp"
@@ -14,13 +14,13 @@
 
 namespace dapl {
 
-/// Posters exclude each other (the SRQ's lock); takers need nothing. Slots never move: a larger
+/// Posters hold the SRQ's lock; takers of completions need no lock. Slots never move: a larger
 /// queue gets a further block of them.
 class SharedSlots {
   public:
     struct Receive {
         DAT_DTO_COOKIE cookie;
-        std::uint32_t order;  ///< counts the posts
+        std::uint32_t order;  ///< sequence number of the post
     };
 
     SharedSlots() = default;
@@ -30,16 +30,16 @@ class SharedSlots {
     SharedSlots(const SharedSlots&) = delete;
     SharedSlots& operator=(const SharedSlots&) = delete;
 
-    /// Slots for so many receives. One caller at a time, posters may be at work. Throws
-    /// std::bad_alloc.
+    /// Allocates slots for at least `wanted` receives. One caller at a time; others may post
+    /// meanwhile. Throws std::bad_alloc.
     void reserve(std::uint32_t wanted) {
         while (made_ < wanted) add_block();
     }
 
-    /// Posted and not yet taken.
+    /// Returns the number of slots in use: posted and not yet freed.
     std::uint32_t posted() const { return posted_.load(std::memory_order_acquire); }
 
-    /// For a poster; fewer are posted than were reserved. @return the slot's index.
+    /// For a poster: fills a free slot; fewer are in use than reserved. @return the slot's index.
     std::uint32_t post(DAT_DTO_COOKIE cookie) {
         if (free_ == kEnd) free_ = returned_.exchange(kEnd, std::memory_order_acquire);
         const std::uint32_t index = free_;
@@ -50,19 +50,19 @@ class SharedSlots {
         slot.next.store(kPosted, std::memory_order_release);
         return index;
     }
-    /// For a poster: takes back the post of a receive that the device refused.
+    /// For a poster: undoes the last post(), whose receive the device refused.
     void take_back(std::uint32_t index) {
         --order_;
         give_back(index, made(index));
     }
 
-    /// The slot's receive is complete: frees the slot. @return false when nothing is posted there.
+    /// Frees the slot of a completed receive. @return false if nothing is posted in it.
     bool take(std::uint32_t index, Receive& taken) {
         if (!peek(index, taken)) return false;
         give_back(index, made(index));
         return true;
     }
-    /// The same, but leaves it.
+    /// The same, but leaves the slot in use.
     bool peek(std::uint32_t index, Receive& found) const {
         const Slot* slot = at(index);
         if (!slot || slot->next.load(std::memory_order_acquire) != kPosted) return false;
@@ -73,11 +73,11 @@ class SharedSlots {
   private:
     struct Slot {
         Receive receive;
-        std::atomic<std::uint32_t> next;  ///< free one behind it, or kPosted
+        std::atomic<std::uint32_t> next;  ///< next free slot, kEnd or kPosted
     };
     static constexpr std::uint32_t kEnd = ~0U;
     static constexpr std::uint32_t kPosted = ~0U - 1;
-    static constexpr int kFirstBits = 6;  // of the first block; each further one doubles the whole
+    static constexpr int kFirstBits = 6;  // log2 of the first block; further ones double the total
     static constexpr int kBlocks = 24 - kFirstBits;
 
     static int block_of(std::uint32_t index) { return std::bit_width(index >> kFirstBits); }
@@ -88,7 +88,7 @@ class SharedSlots {
         const int block = block_of(index);
         return blocks_[block].load(std::memory_order_acquire)[index - first_of(block)];
     }
-    /// For an index that a device gave. @return nullptr when there is no such slot.
+    /// For an index from a device. @return nullptr if there is no such slot.
     Slot* at(std::uint32_t index) const {
         const int block = block_of(index);
         const bool is_made = block < kBlocks && blocks_[block].load(std::memory_order_acquire);
@@ -96,10 +96,10 @@ class SharedSlots {
     }
     void give_back(std::uint32_t index, Slot& slot) {
         push(index, slot);
-        // Last: who sees the room sees the slot.
+        // Last: whoever sees the lower count sees the free slot.
         posted_.fetch_sub(1, std::memory_order_release);
     }
-    /// @param first of a chain of free slots, last: its end.
+    /// Gives back a chain of free slots. @param first index of its first. @param last its last.
     void push(std::uint32_t first, Slot& last) {
         std::uint32_t behind = returned_.load(std::memory_order_relaxed);
         do {
@@ -120,9 +120,9 @@ class SharedSlots {
 
     std::array<std::atomic<Slot*>, kBlocks> blocks_{};
     std::uint32_t made_ = 0;
-    std::uint32_t free_ = kEnd;  ///< the poster's own list
+    std::uint32_t free_ = kEnd;  ///< free list of the posters
     std::uint32_t order_ = 0;
-    std::atomic<std::uint32_t> returned_{kEnd};  ///< given back and not yet fetched by a poster
+    std::atomic<std::uint32_t> returned_{kEnd};  ///< freed slots that no poster has fetched yet
     std::atomic<std::uint32_t> posted_{0};
 };
 

@@ -90,8 +90,8 @@ int Srq::arm(DAT_COUNT low_watermark) {
     return ibv_modify_srq(queue_.get(), &attributes, IBV_SRQ_LIMIT);
 }
 
-/// Receives that lie complete in an EVD are not available any more, but outstanding until they are
-/// taken, as their slots are.
+/// Counts the receives whose completions are in an EVD. These are no longer available, but remain
+/// outstanding until they are consumed, as do their slots.
 DAT_COUNT Srq::count_complete() {
     DAT_COUNT complete = 0;
     support::MutexLock lock(ia.mutex);
@@ -107,8 +107,8 @@ DAT_RETURN Srq::set_low_watermark(DAT_COUNT low_watermark) {
         support::SpinLockGuard lock(lock_);
         if (low_watermark < 0 || low_watermark > limit_) return bad_argument(2);
     }
-    // Some devices (rdma_rxe) look at their limit only when a message takes a receive, the next
-    // time. What is so already is told now.
+    // Some devices (rdma_rxe) check the limit only when the next message takes a receive. If the
+    // count is below the watermark already, the event is posted here.
     const auto posted = static_cast<DAT_COUNT>(slots_.posted());
     const bool below = std::max(posted - complete, 0) < low_watermark;
     if (const int failed = arm(below ? 0 : low_watermark))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Shared receive queue: a verbs SRQ with the cookies of what is posted on it.
+/// Shared receive queue: a verbs SRQ with the cookies of the receives posted on it.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -22,13 +22,14 @@ class Ia;
 class Srq final : public Object<Srq>, public ListNode<Srq> {
   public:
     static constexpr Kind kKind = Kind::kSrq;
-    /// @param made as large as `settled` says or larger. Throws std::bad_alloc.
+    /// @param made at least as large as `settled` says. @param device_capacity its size in
+    /// receives. Throws std::bad_alloc.
     Srq(Ia& owner, Pz& zone, verbs::SharedReceiveQueue made, const DAT_SRQ_ATTR& settled,
         std::uint32_t device_capacity);
     ~Srq();
 
-    /// Thread safe, never blocks: one lock, unless this post is the one that arms the low
-    /// watermark of dat_srq_create.
+    /// Posts a receive. Thread safe, never blocks. Takes one lock; the post that reaches the low
+    /// watermark of dat_srq_create also calls the device to arm it.
     DAT_RETURN post(DAT_COUNT segments, DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie)
         EXCLUDES(lock_);
     DAT_RETURN resize(DAT_COUNT max_recv_dtos) EXCLUDES(control_, lock_);
@@ -36,19 +37,20 @@ class Srq final : public Object<Srq>, public ListNode<Srq> {
     void query(DAT_SRQ_PARAM& parameters) EXCLUDES(control_, lock_);
 
     struct Look {
-        DAT_COUNT limit;  ///< receives that may be posted and not yet taken
+        DAT_COUNT limit;  ///< slots that may be in use at a time
         DAT_COUNT posted;
     };
-    /// Seen from outside, without a lock.
+    /// Returns a lock-free snapshot for monitoring.
     Look look() const { return {limit_, static_cast<DAT_COUNT>(slots_.posted())}; }
 
-    /// A receive of this queue is complete: for the EVD that takes it. No lock.
+    /// As in SharedSlots, for the EVD that has the completion. Lock-free.
     bool take(std::uint32_t slot, SharedSlots::Receive& taken) { return slots_.take(slot, taken); }
     bool peek(std::uint32_t slot, SharedSlots::Receive& found) const {
         return slots_.peek(slot, found);
     }
 
-    /// The device says so; on the service thread.
+    /// Post the async event for a low watermark or an SRQ error. Called on the service thread when
+    /// the device reports it; set_low_watermark() calls the former too.
     void low_watermark_reached();
     void failed();
 
@@ -57,36 +59,36 @@ class Srq final : public Object<Srq>, public ListNode<Srq> {
 
     Ia& ia;
     Pz& pz;
-    std::atomic<int> users{0};  ///< EPs that take receives from it; not freed before they are
+    std::atomic<int> users{0};  ///< EPs on this SRQ, which cannot be freed before them
 
   private:
     DAT_RETURN post_checked(DAT_COUNT segments, DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie)
         EXCLUDES(lock_);
     DAT_COUNT count_complete() EXCLUDES(control_, lock_);
-    /// Arms the device. @return errno.
+    /// Arms the device's limit event. @return errno.
     int arm(DAT_COUNT low_watermark);
 
     const verbs::SharedReceiveQueue queue_;
     const DAT_COUNT max_segments_;
     std::atomic<DAT_SRQ_STATE> state_{DAT_SRQ_STATE_OPERATIONAL};
 
-    support::Mutex control_;  ///< serialises the calls that change sizes or watermark
+    support::Mutex control_;  ///< serialises the calls that change the size or the watermark
     DAT_COUNT low_watermark_ GUARDED_BY(control_);
     std::uint32_t device_capacity_ GUARDED_BY(control_);
 
-    SharedSlots slots_;  ///< posted to with lock_ held
+    SharedSlots slots_;  ///< posts hold lock_
     support::SpinLock lock_;
-    /// Receives that may be posted and not yet taken; changed with lock_ held.
+    /// Slots that may be in use at a time; changed with lock_ held.
     std::atomic<DAT_COUNT> limit_;
-    /// The watermark that dat_srq_create was given, until so many receives have been posted: below
-    /// it from the start is no news. 0: nothing to arm.
+    /// Low watermark of dat_srq_create, until that many receives are posted and it is armed: a new
+    /// SRQ is below it without having fallen below it. 0: nothing to arm.
     DAT_COUNT arm_at_ GUARDED_BY(lock_);
 };
 
 /// @return the SRQ of a completion of a shared receive that makes an event
 /// (dapl/evd/completion.hpp).
 Srq& shared_queue(const ibv_wc& completion);
-/// Ends it; its users are gone.
+/// Destroys an SRQ that no EP uses any more.
 void destroy_srq(Srq& srq);
 
 }  // namespace dapl

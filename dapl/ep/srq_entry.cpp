@@ -49,7 +49,7 @@ DAT_RETURN free(DAT_SRQ_HANDLE handle) {
     return DAT_SUCCESS;
 }
 
-/// What every function of an SRQ does first.
+/// Calls body(Srq&) with the SRQ of a handle, or returns the code for a bad handle.
 template <class Body>
 DAT_RETURN with_srq(DAT_SRQ_HANDLE handle, const Body& body) {
     Srq* srq = from_handle<Srq>(handle);

@@ -56,7 +56,7 @@ DAT_RETURN UdExchange::accept(std::unique_ptr<cm::Connection>& request, cm::Priv
                               cm::PrivateData data) {
     keep(asked);
     peer_ = request->peer_address();
-    cm_ = std::move(request);  // its answer may be reported before the call returns
+    cm_ = std::move(request);  // the outcome may be reported before accept() returns
     const auto accepted = cm_->accept({ep_.queue_pair(), 0, 0, data}, *this);
     if (accepted) return DAT_SUCCESS;
     support::trace(support::Level::kDebug, "{} cannot accept: {}", ep_.name(),
@@ -109,7 +109,7 @@ void UdExchange::keep(cm::PrivateData data) {
 
 void UdExchange::finish(DAT_IB_EVENT_NUMBER number, const DAT_IB_EXTENSION_EVENT_DATA& extension) {
     is_over_ = true;
-    // The connection manager's part ends on the event thread: this may be a report of it.
+    // cm_ is destroyed on the event thread, in expired(): this may be called from a report of it.
     ep_.ia.manager->loop.arm(*this, Clock::now());
     support::trace(support::Level::kDebug, "{} event {:x}, type {}, {} bytes of private data",
                    ep_.name(), static_cast<unsigned>(number), static_cast<int>(extension.type),

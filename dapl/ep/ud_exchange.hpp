@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// One dat_ep_connect or dat_cr_accept of a datagram endpoint: the two ends tell each other where
-/// their queue pairs are. Nothing is connected by it.
+/// Address exchange of a datagram endpoint, for one dat_ep_connect or dat_cr_accept: the two ends
+/// tell each other the addresses of their queue pairs. It connects nothing.
 #pragma once
 
 #include <dat2/dat_ib_extensions.h>
@@ -18,23 +18,23 @@ namespace dapl {
 
 class Ep;
 
-/// All of it is guarded by connection_lock. Has one event, and keeps the private data of that until
-/// it is destroyed; to destroy it before is to give up, without an event.
+/// connection_lock guards all members. An exchange posts one event and keeps the event's private
+/// data until it is destroyed. Destroying it before the event cancels it, without an event.
 class UdExchange final : private cm::User, private cm::Timer {
   public:
-    /// @param number by which the consumer knows it: the context of its event.
+    /// @param number identifies the exchange to the consumer: the context of its event.
     UdExchange(Ep& ep, std::uint64_t number) : ep_(ep), number_(number) {}
     UdExchange(const UdExchange&) = delete;
     UdExchange& operator=(const UdExchange&) = delete;
     ~UdExchange() REQUIRES(connection_lock);
 
-    /// Active side. A failure means that nothing was tried.
+    /// Starts the exchange at the active side. On failure nothing was sent.
     /// @param peer AF_INET or AF_INET6. @param timeout microseconds.
     DAT_RETURN connect(const sockaddr_storage& peer, DAT_CONN_QUAL conn_qual, DAT_TIMEOUT timeout,
                        cm::PrivateData data) REQUIRES(connection_lock);
-    /// Passive side. Takes the request only where it succeeds.
-    /// @param asked the request's own private data, which this side's event repeats: that is how
-    /// its consumer knows whose address it is.
+    /// Answers at the passive side. Takes the request only on success.
+    /// @param asked private data of the request, repeated in this side's event so that its consumer
+    /// knows whose address it is.
     DAT_RETURN accept(std::unique_ptr<cm::Connection>& request, cm::PrivateData asked,
                       cm::PrivateData data) REQUIRES(connection_lock);
     bool is_over() const REQUIRES(connection_lock) { return is_over_; }
@@ -55,9 +55,9 @@ class UdExchange final : private cm::User, private cm::Timer {
     DAT_TIMEOUT timeout_ = DAT_TIMEOUT_INFINITE;
     Clock::time_point begun_{};
     sockaddr_storage peer_{};
-    std::array<std::byte, 256> private_data_{};  ///< what the event points at
+    std::array<std::byte, 256> private_data_{};  ///< the event points to it
     std::size_t private_data_size_ = 0;
-    std::unique_ptr<cm::Connection> cm_;  ///< until the event thread has seen the end
+    std::unique_ptr<cm::Connection> cm_;  ///< destroyed by the event thread after the end
 };
 
 }  // namespace dapl

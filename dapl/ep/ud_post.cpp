@@ -16,7 +16,7 @@ namespace {
 
 constexpr DAT_UINT32 kLargestQpn = 0xFFFFFF;
 
-/// What the consumer sends to. The handle in it is the device's own: nothing is looked up.
+/// Checks the destination of a send. Its address handle is the device's own and is not looked up.
 bool is_usable(const DAT_IB_ADDR_HANDLE* to) {
     return to && to->ah && to->qpn <= kLargestQpn;
 }
@@ -58,8 +58,7 @@ DAT_RETURN post_send_ud(DAT_HANDLE handle, va_list arguments) {
     work.sg_list = as_scatter_list(local);
     work.num_sge = segments;
     work.opcode = IBV_WR_SEND;
-    work.send_flags =
-        send_flags(flags) & ~unsigned{IBV_SEND_FENCE};  // there is nothing to wait for
+    work.send_flags = send_flags(flags) & ~unsigned{IBV_SEND_FENCE};  // no RDMA reads to wait for
     work.wr.ud.ah = to->ah;
     work.wr.ud.remote_qpn = to->qpn;
     work.wr.ud.remote_qkey = ep->ud->service.queue_key;

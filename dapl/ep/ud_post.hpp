@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The operations of dat_extension_op on datagram endpoints. Each takes the rest of its list.
+/// The operations of dat_extension_op on datagram endpoints. Each reads its remaining arguments.
 #pragma once
 
 #include <cstdarg>
@@ -11,9 +11,9 @@ namespace dapl {
 
 /// dat_ib_post_send_ud; thread safe, never blocks.
 DAT_RETURN post_send_ud(DAT_HANDLE ep, va_list arguments);
-/// dat_ib_ud_cm_free: the private data of an exchange's event is not needed any more.
+/// dat_ib_ud_cm_free: frees an exchange whose event's private data is no longer needed.
 DAT_RETURN free_ud_exchange(DAT_HANDLE ep, va_list arguments);
-/// dat_ib_ud_ah_free
+/// dat_ib_ud_ah_free.
 DAT_RETURN free_ud_address(DAT_HANDLE ep, va_list arguments);
 
 }  // namespace dapl

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The slot of a transfer, taken and handed to the device in one step.
+/// Fills a slot and posts its transfer to the device in one step.
 #pragma once
 
 #include "dapl/ep/ep.hpp"
@@ -10,8 +10,8 @@ namespace dapl {
 /// An EP without a PZ has no queue pair to post to.
 inline constexpr DAT_RETURN kNoQueuePair = error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
 
-/// Fills the next slot, which is free, and hands the transfer to the device: post(queue pair,
-/// wr_id) is errno. @param operation DAT_DTOS or DAT_IB_DTOS.
+/// Fills the next slot, which is free, and posts the transfer through post(queue pair, wr_id),
+/// which returns errno. @param operation as in Slot.
 template <class Post>
 [[gnu::always_inline]] inline DAT_RETURN with_room(Side& side, DAT_DTO_COOKIE cookie,
                                                    DAT_SEG_LENGTH length, std::uint32_t operation,
@@ -23,7 +23,7 @@ template <class Post>
     return DAT_SUCCESS;
 }
 
-/// The same where it is not known whether there is a free one.
+/// The same, if a slot is free; else returns kOutOfMemory.
 template <class Post>
 DAT_RETURN with_slot(Side& side, DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length,
                      std::uint32_t operation, const Post& post) REQUIRES(side.lock) {

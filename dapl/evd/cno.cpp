@@ -22,7 +22,7 @@ namespace dapl {
 class Cno::Waiting {
   public:
     explicit Waiting(Cno& cno) REQUIRES(cno.mutex_) : cno_(cno) { ++cno_.waiters_; }
-    ~Waiting() NO_THREAD_SAFETY_ANALYSIS {  // the mutex is held: wait() takes it first
+    ~Waiting() NO_THREAD_SAFETY_ANALYSIS {  // the mutex is held: wait_for() locks it first
         --cno_.waiters_;
         cno_.changed_.notify_all();
     }
@@ -31,8 +31,8 @@ class Cno::Waiting {
     Cno& cno_;
 };
 
-/// One call of the agent, known to its CNO until the agent returns or, in the same thread, ends the
-/// CNO: then there is nothing to come back to.
+/// One call of the agent. Its CNO lists it until the agent returns or, in the same thread, ends the
+/// CNO. In the latter case the call does not touch the CNO any more.
 class Cno::AgentCall {
   public:
     AgentCall() = default;
@@ -56,7 +56,7 @@ class Cno::AgentCall {
         while (call && !call->is_here()) call = call->next_;
         return call != nullptr;
     }
-    /// Takes the calls of this thread out of a list.
+    /// Removes the calls of this thread from a list.
     static void leave_own(AgentCall** link) {
         while (AgentCall* call = *link) {
             if (call->is_here()) {
@@ -84,7 +84,7 @@ Cno::~Cno() {
 }
 
 DAT_RETURN Cno::wait(DAT_TIMEOUT timeout, int old_cancel_state, DAT_EVD_HANDLE* evd) {
-    const std::uint64_t own_id = id();  // the CNO may go when its lock is dropped
+    const std::uint64_t own_id = id();  // the CNO may be freed once its lock is released
     std::uint64_t evd_id = 0;
     const DAT_RETURN code = wait_for(timeout, old_cancel_state, evd, &evd_id);
     if (code == DAT_SUCCESS && support::data_path_traced())
@@ -116,7 +116,7 @@ DAT_RETURN Cno::wait_for(DAT_TIMEOUT timeout, int old_cancel_state, DAT_EVD_HAND
     return taken ? kSuccess : raw(DAT_QUEUE_EMPTY);
 }
 
-/// @return whether a trigger waits; pass_over_empty() comes before.
+/// Consumes a trigger; called after pass_over_empty(). @return false if there is none.
 bool Cno::take(DAT_EVD_HANDLE* evd, std::uint64_t* evd_id) {
     if (Evd* found = first_triggered_) {
         *evd = found->handle();
@@ -127,7 +127,8 @@ bool Cno::take(DAT_EVD_HANDLE* evd, std::uint64_t* evd_id) {
     return std::exchange(deserted_, false);
 }
 
-/// An event that comes from here on triggers again: it is counted before this mutex is taken.
+/// Removes triggered EVDs without an event from the front of the queue. An event that comes later
+/// triggers again: it is counted as pending before its trigger takes this mutex.
 void Cno::pass_over_empty() {
     while (Evd* evd = first_triggered_) {
         if (evd->look().pending > 0) return;
@@ -143,7 +144,7 @@ void Cno::remove(Evd** link) {
     evd.trigger = {};
 }
 
-/// The descriptor is ready as long as a trigger waits.
+/// Makes the descriptor unreadable when no trigger waits any more.
 void Cno::settle_descriptor() {
     eventfd_t ignored;
     if (descriptor_ >= 0 && !first_triggered_ && !deserted_) eventfd_read(descriptor_, &ignored);
@@ -174,7 +175,7 @@ void Cno::trigger(Evd& evd, Agent agent) {
     }
     if (call && agent == Agent::kMayRun) return call_agent();
     if (call) ia.agents().call_soon(*this);
-    // The EVD has been moved meanwhile, and perhaps back.
+    // The EVD was moved to another CNO before the mutex was taken, and perhaps moved back since.
     Cno* const moved_to = now ? nullptr : evd.pin_cno();
     unpin();
     if (moved_to) moved_to->trigger(evd, agent);
@@ -227,7 +228,7 @@ void Cno::attach() {
 void Cno::detach() {
     support::MutexLock lock(mutex_);
     if (--evds_ > 0) return;
-    // Whether somebody polls the descriptor cannot be seen.
+    // The CNO cannot see whether somebody polls the descriptor.
     if (waiters_ == 0 && descriptor_ < 0) return;
     deserted_ = true;
     announce();
@@ -274,9 +275,9 @@ void Cno::silence() {
 }
 
 void Cno::await_quiet() {
-    await_unpinned();  // one of those may have made the CNO due
+    await_unpinned();  // a thread with a pin may have made the CNO due
     ia.agents().forget(*this);
-    await_unpinned();  // the agent thread may have taken it up before
+    await_unpinned();  // the agent thread may have dequeued it before
 }
 
 void Cno::await_unpinned() {

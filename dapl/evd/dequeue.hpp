@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The data path of dat_evd_dequeue: asks the device for one completion and leaves all else to
-/// Evd::dequeue_slowly().
+/// The data path of dat_evd_dequeue: polls the device for one completion and leaves everything else
+/// to Evd::dequeue_slowly().
 #pragma once
 
 #include "dapl/base/codes.hpp"
@@ -12,8 +12,9 @@ namespace dapl {
 template <class TakePlain>
 [[gnu::always_inline]] inline DAT_RETURN Evd::dequeue(DAT_EVENT* event,
                                                       const TakePlain& take_plain) {
-    // Without the lock: who polls for connection events does little else, and would as a rule be
-    // stopped with the lock held when the event thread, which needs it, is to run on its processor.
+    // Without the lock: a thread that polls for connection events does little else. With the lock
+    // it would usually be preempted while holding it, just when the event thread, which needs it,
+    // is to run on its processor.
     if (detours() == kNoQueue) [[unlikely]] {
         counters.count(DCNT_EVD_DEQUEUE_NOT_FOUND);
         return error(DAT_QUEUE_EMPTY);

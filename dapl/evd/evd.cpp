@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Events in, events out. How a waiter sleeps and is woken is in evd_wait.cpp, what changes an EVD
-/// in evd_control.cpp, what happens when a queue pair ends in evd_flush.cpp.
+/// Posting and dequeuing events. evd_wait.cpp has the sleep and wake-up of waiters, evd_control.cpp
+/// the changes to an EVD, evd_flush.cpp the end of a queue pair.
 #include "dapl/evd/evd.hpp"
 
 #include <algorithm>
@@ -17,7 +17,8 @@
 namespace dapl {
 namespace {
 
-/// Connections and errors may come faster than the consumer expected when it chose the length.
+/// The ring may grow to this many events whatever the EVD's length: connection events and errors
+/// may come faster than the consumer expected when it chose the length.
 constexpr DAT_COUNT kProviderEvents = 65536;
 constexpr DAT_COUNT kSmallestRing = 16;
 
@@ -118,8 +119,8 @@ Cno* Evd::pin_cno() {
     return pinned_cno();
 }
 
-/// Those that make no event are dropped. @return whether the device may have more and there is room
-/// for it.
+/// Polls one batch and drops completions that make no event. @return whether the batch was full, so
+/// that the device may have more.
 bool Evd::poll_device() {
     const int room = held_.make_room();
     if (room == 0) return false;
@@ -133,7 +134,7 @@ bool Evd::poll_device() {
     return polled == room;
 }
 
-/// Counts need everything that the device has.
+/// Polls until the device is empty or nothing more can be held: counts need everything it has.
 void Evd::drain_device() {
     if (!queue_) return;
     while (poll_device()) {
@@ -147,8 +148,8 @@ FailedTransfer Evd::take_completion(const ibv_wc& completion, DAT_EVENT& event) 
     return dapl::take_completion(ia, completion, event);
 }
 
-/// Something is pending. @return the EP whose transfer failed, for the caller to break when the
-/// lock is dropped.
+/// Consumes a pending event; there must be one. @return the failed transfer, if any, for the caller
+/// to pass to break_connection() after the lock is released.
 FailedTransfer Evd::take(DAT_EVENT& event) {
     FailedTransfer failed;
     if (ring_.count() > 0) {
@@ -172,7 +173,7 @@ void Evd::keep_polled(DAT_EVD_HANDLE handle) {
 
 DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
     FailedTransfer failed;
-    Ia& adapter = ia;  // the EVD may go when its lock is dropped
+    Ia& adapter = ia;  // the EVD may be freed once its lock is released
     {
         support::SpinLockGuard lock(lock_);
         if (has(kWaiter | kDead)) return error(DAT_INVALID_STATE);
@@ -190,7 +191,7 @@ DAT_RETURN Evd::dequeue_slowly(DAT_EVENT& event) {
     return DAT_SUCCESS;
 }
 
-/// One completion was polled while nothing was held.
+/// Holds polled_, which dequeue() has polled while nothing was held.
 void Evd::keep_polled() {
     counters.count_alone(DCNT_EVD_DEQUEUE_POLL);
     counters.count_alone(DCNT_EVD_DEQUEUE_POLL_FOUND);
@@ -222,7 +223,7 @@ DAT_COUNT Evd::count_receives(const Side& receives, DAT_COUNT& span) {
     drain_device();
     DAT_COUNT count = 0;
     std::uint32_t first = 0;
-    std::int32_t oldest = 0, newest = 0;  // beside the first one found: orders wrap
+    std::int32_t oldest = 0, newest = 0;  // relative to the first one found: orders wrap
     held_.for_each_of(receives, [&](const ibv_wc& completion) {
         if (count++ == 0) first = post_order(completion);
         constexpr int kUnused = std::countl_zero(SlotRing::kSequenceMask);
@@ -237,7 +238,7 @@ DAT_COUNT Evd::count_receives(const Side& receives, DAT_COUNT& span) {
 
 DAT_COUNT Evd::count_flushed(const Side& requests) {
     support::SpinLockGuard lock(lock_);
-    // The consumer takes them while the device flushes.
+    // The consumer may dequeue some while the device still flushes.
     DAT_COUNT count = requests.taken_flushed.load(std::memory_order_relaxed);
     held_.for_each_of(requests, [&](const ibv_wc& completion) {
         if (completion.status == IBV_WC_WR_FLUSH_ERR) ++count;
@@ -273,12 +274,12 @@ Evd::Look Evd::look() const {
             (found & kWaiter) != 0, (found & kDead) != 0, cno_.load(std::memory_order_relaxed)};
 }
 
-/// A look into an empty EVD leaves no trace: there would be nothing else.
+/// A poll of an empty EVD leaves no trace; else the trace would hold little but empty polls.
 DAT_RETURN Evd::dequeue_traced(DAT_EVD_HANDLE handle, DAT_EVENT* event) {
     Evd* evd = from_called_handle<Evd>(handle);
     if (!evd) return error(DAT_INVALID_HANDLE);
     if (!event) return bad_argument(2);
-    const std::uint64_t id = evd->id();  // the EVD may go meanwhile
+    const std::uint64_t id = evd->id();  // the EVD may be freed by then
     const DAT_RETURN code = evd->dequeue_slowly(*event);
     if (code == DAT_SUCCESS) trace_taken(id, *event);
     return code;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Event dispatcher. One that takes transfer completions is a verbs completion queue, polled in
-/// batches and converted on the way out; every other event (software, connection, request, async)
-/// goes through a ring beside it.
+/// Event dispatcher. An EVD for transfer completions is a verbs completion queue, polled in
+/// batches; completions become events when they are dequeued. All other events (software,
+/// connection, request, async) go through a ring beside it.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,8 @@ class Ia;
 class Pool;
 class Srq;
 
-/// The EPs whose plain completions an EVD gave last: nearly always the next one is of them too.
-/// They may have ended; slots of the pool stay, and is_current() tells.
+/// The EPs of the plain completions that an EVD dequeued last: nearly always the next one is theirs
+/// too. They may have been freed: slots of the pool stay, and is_current() checks them.
 struct LastEps {
     Ep* requester = nullptr;
     Ep* receiver = nullptr;
@@ -38,66 +38,70 @@ struct LastEps {
 class Evd final : public Object<Evd>, public ListNode<Evd> {
   public:
     static constexpr Kind kKind = Kind::kEvd;
-    /// For make_evd(), which checks. @param queue, channel both empty unless the flags want
+    /// For make_evd(), which checks. @param queue, channel both empty unless the flags include
     /// completions. Throws std::bad_alloc.
     Evd(Ia& owner, DAT_EVD_FLAGS streams, DAT_COUNT length, std::shared_ptr<SharedChannel> channel,
         verbs::CompletionQueue queue);
 
-    // For the core and the connection manager. Thread safe, never blocks; connection_lock may be
-    // held.
-    /// Makes room for the first events, so that none of them is lost for want of memory.
+    // For the core and the connection manager. Thread safe; connection_lock may be held. None
+    // blocks, except that await_flush() sleeps.
+    /// Allocates the ring for the first events, so that none of them is lost for lack of memory.
     bool reserve_events() EXCLUDES(lock_) { return grow_ring(); }
-    /// Queues an event (evd_handle is filled in here), wakes the waiter, triggers the CNO. What
-    /// finds no room is dropped and reported as an async event that names this EVD.
-    /// @return whether it found room.
+    /// Queues an event (evd_handle is filled in when it is dequeued), wakes the waiter, triggers
+    /// the CNO. If the ring is full and cannot grow, drops the event and posts an async event that
+    /// names this EVD; an async EVD itself is dead from then on.
+    /// @return whether the event was queued.
     bool post_event(const DAT_EVENT& event) EXCLUDES(lock_);
-    /// Turns the completions that wait here for one side of an EP into events that need the EP no
-    /// more; what the device reports for it later is dropped.
+    /// Turns the completions held for one side of an EP into events that do not need the EP any
+    /// more. Drops what the device reports for the side later.
     void retire(Side& side) EXCLUDES(lock_);
-    /// The device flushes this side of an EP, whose slots are stopped: returns when the completion
-    /// of the last transfer has come, or it is plain that there is none to come.
+    /// Waits while the device flushes this side of an EP, whose slots are stopped. Returns when the
+    /// completion of the last transfer has come, or when the device has reported nothing for so
+    /// long that no more is expected.
     void await_flush(const Side& side) EXCLUDES(lock_);
-    /// After that, with the lock of the side held: what the device has said nothing of is flushed
-    /// here, and what it says later is dropped.
+    /// Called after await_flush(), with the lock of the side held: flushes the transfers that the
+    /// device has not reported, and drops what it reports later.
     void end_flush(Side& side) EXCLUDES(lock_);
-    /// Posts to a side that is stopped and not full, to be flushed here: at once, or when the
-    /// device has flushed what came before. @return the EVD to tell_flushed() when the lock is
-    /// dropped, or nullptr.
+    /// Posts to a side that is stopped and not full, and flushes the transfer: at once if the
+    /// device has flushed what came before, else in end_flush(). @return the EVD whose
+    /// tell_flushed() to call when the lock is released, or nullptr.
     static Evd* post_flushed(Side& side, DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length,
                              std::uint32_t operation) REQUIRES(side.lock);
-    /// For after each of the two, with the lock of the side dropped.
+    /// Announces what has been flushed. Called after end_flush() or post_flushed(), with the lock
+    /// of the side released.
     void tell_flushed() EXCLUDES(lock_);
-    /// Looks what the device has done, so that the EPs hear of their markers.
+    /// Polls the device, so that completed markers are reported to their EPs.
     void poll_for_marker() EXCLUDES(lock_);
-    /// The completion queue has announced a completion. @param reader the EVD whose waiter reads
-    /// the channel: it needs no waking. nullptr: another thread.
+    /// Handles a notification of the completion queue. @param reader the EVD whose waiter reads the
+    /// channel and needs no waking; nullptr if another thread reads it.
     void announced(const Evd* reader) EXCLUDES(lock_);
-    /// @return receives of an SRQ that are complete and wait here to be taken.
+    /// @return number of receives of an SRQ that have completed and wait here to be dequeued.
     DAT_COUNT count_receives(const Srq& srq) EXCLUDES(lock_);
-    /// The same of an EP. @param span out: from the oldest to the newest of them, in the order in
-    /// which they were posted.
+    /// The same for the receives of an EP. @param span out: length of the range from the oldest to
+    /// the newest of them, in posting order.
     DAT_COUNT count_receives(const Side& receives, DAT_COUNT& span) EXCLUDES(lock_);
-    /// How many requests of an EP have come back flushed.
+    /// @return number of an EP's requests that have been flushed, dequeued or not.
     DAT_COUNT count_flushed(const Side& requests) EXCLUDES(lock_);
     /// For tests: see HeldCompletions::work().
     std::uint64_t work_on_completions() EXCLUDES(lock_);
-    /// From now on each look at this EVD counts all that the device has: an EP with watermarks
+    /// From now on each dequeue or wait polls everything that the device has: an EP with watermarks
     /// receives here.
     void count_always() EXCLUDES(lock_);
     bool takes(unsigned streams) const { return (flags & streams) != 0; }
     ibv_cq* completion_queue() const { return queue_.get(); }
 
     // For the entry functions.
-    /// In dequeue.hpp, for the functions that are made of it.
-    /// @param take_plain bool(const Pool& eps, LastEps&, const ibv_wc&, DAT_EVENT&): writes the
-    /// event of one of the completions that there are most of, all but evd_handle, and frees its
-    /// slot; false, and nothing is done, for all others.
+    /// Defined in dequeue.hpp, for the functions that inline it.
+    /// @param take_plain bool(const Pool& eps, LastEps&, const ibv_wc&, DAT_EVENT&): for a plain
+    /// completion writes the event, all but evd_handle, frees the slot and returns true; for any
+    /// other does nothing and returns false.
     template <class TakePlain>
     DAT_RETURN dequeue(DAT_EVENT* event, const TakePlain& take_plain) EXCLUDES(lock_);
-    /// Takes the handle itself: while the data path is traced it comes before all else.
+    /// Takes the handle itself: while the data path is traced, this is called before all checks.
     [[gnu::noinline, gnu::cold]] static DAT_RETURN dequeue_traced(DAT_EVD_HANDLE handle,
                                                                   DAT_EVENT* event);
-    /// @param timeout microseconds. @param old_cancel_state for CancellationWindow. May unwind.
+    /// Waits for a number of events. @param timeout microseconds. @param old_cancel_state for
+    /// CancellationWindow. May unwind.
     DAT_RETURN wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_state,
                     DAT_EVENT* event, DAT_COUNT* more) EXCLUDES(lock_);
     DAT_RETURN post_software_event(DAT_PVOID pointer) EXCLUDES(lock_);
@@ -106,22 +110,22 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     void set_waitable(bool waitable) EXCLUDES(lock_);
     DAT_RETURN resize(DAT_COUNT length) EXCLUDES(control_, lock_);
     void query(DAT_EVD_PARAM& parameters) EXCLUDES(lock_);
-    /// What is seen from outside without a lock: nobody who works with the EVD waits.
+    /// Lock-free snapshot; safe while other threads use the EVD.
     struct Look {
-        DAT_COUNT length;   ///< as dat_evd_query gives it
-        DAT_COUNT pending;  ///< events and completions that wait here; not those in the device
+        DAT_COUNT length;   ///< as dat_evd_query reports it
+        DAT_COUNT pending;  ///< events and completions held here; not those in the device
         bool waited_on;     ///< a thread is in dat_evd_wait
-        bool lost_events;   ///< an async EVD that takes none any more
-        const Cno* cno;     ///< to compare with those that there are, never to follow
+        bool lost_events;   ///< an async EVD that has lost events and takes no more
+        const Cno* cno;     ///< to compare with existing CNOs, never to dereference
     };
     Look look() const;
-    /// Sends the waiter away and returns when nobody waits and no CNO is attached any more.
+    /// Ends the wait and detaches the CNO. Returns when no thread waits any more.
     void shut_down() EXCLUDES(control_, lock_);
 
-    /// The CNO that hears of an event that has come, if any: pinned.
+    /// @return the CNO to trigger for an event, pinned, or nullptr.
     Cno* pin_cno() EXCLUDES(lock_);
 
-    /// Its place among the EVDs that have triggered its CNO; guarded by the CNO's mutex.
+    /// Its place in its CNO's queue of triggered EVDs; guarded by the CNO's mutex.
     struct Trigger {
         Evd* next = nullptr;
         bool waits = false;
@@ -129,7 +133,8 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     Trigger trigger;
     Ia& ia;
     const DAT_EVD_FLAGS flags;
-    /// EPs, service points and adapter instances that deliver here; not freed before they are.
+    /// Number of EPs, service points and adapter instances that deliver here. The EVD is freed
+    /// after them.
     std::atomic<int> users{0};
     EvdCounters counters;
 
@@ -137,22 +142,22 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     class Waiting;
     enum class Woken { kByEvent, kByTimeout, kBySignal, kByFailure };
 
-    /// Events and completions that wait here to be taken.
+    /// Number of events and completions that wait here to be dequeued.
     DAT_COUNT pending() const REQUIRES(lock_) { return ring_.count() + held_.count(); }
-    /// Why dequeue() cannot just ask the device for one completion; bits of detour_.
+    /// Reasons why dequeue() cannot simply poll the device for one completion; bits of detour_.
     enum Detour : unsigned {
-        kNoQueue = 1,   ///< there is no device to ask
-        kPending = 2,   ///< something was taken from it before, or never came from there
-        kWaiter = 4,    ///< who waits gets the events
+        kNoQueue = 1,   ///< there is no completion queue
+        kPending = 2,   ///< events or completions wait here already
+        kWaiter = 4,    ///< a waiter gets the events
         kDead = 8,      ///< an async EVD that has lost events
-        kCountAll = 16  ///< an EP with watermarks receives here: each look takes all there is
+        kCountAll = 16  ///< an EP with watermarks receives here: polls everything each time
     };
     unsigned detours() const { return detour_.load(std::memory_order_acquire); }
     bool has(unsigned wanted) const REQUIRES(lock_) { return (detours() & wanted) != 0; }
     void set(unsigned changed, bool on) REQUIRES(lock_) {
         detour_.store(on ? detours() | changed : detours() & ~changed, std::memory_order_release);
     }
-    /// After every change of the ring and of what is held.
+    /// Called after every change of the ring or of the held completions.
     void note_pending() REQUIRES(lock_) {
         const DAT_COUNT count = pending();
         seen_pending_.store(count, std::memory_order_relaxed);
@@ -160,15 +165,15 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     }
     void keep_polled() REQUIRES(lock_);
     DAT_RETURN dequeue_slowly(DAT_EVENT& event) EXCLUDES(lock_);
-    // Where dequeue() goes when it finds more to do; by the handle, which it has in a register.
-    /// The lock is held.
+    // The slow paths of dequeue(). They take the handle, which it has in a register.
+    /// Called with lock_ held.
     [[gnu::noinline, gnu::cold]] static void keep_polled(DAT_EVD_HANDLE handle)
         NO_THREAD_SAFETY_ANALYSIS;
     [[gnu::noinline, gnu::cold]] static DAT_RETURN dequeue_slowly(DAT_EVD_HANDLE handle,
                                                                   DAT_EVENT& event);
     void flush(std::uint64_t wr_id) EXCLUDES(lock_);
     bool retire_held(Side& side) REQUIRES(lock_);
-    /// @return the first sequence of a stopped side of which the device has said nothing yet.
+    /// @return the first sequence of a stopped side that the device has not reported yet.
     std::uint32_t first_unreported(const Side& side) REQUIRES(lock_);
     void hold_flushed(std::uint64_t wr_id) REQUIRES(lock_);
     void hold_unreported(const Side& side) REQUIRES(lock_);
@@ -189,37 +194,38 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     void wake() EXCLUDES(lock_);
     void set_cno(Cno* cno) REQUIRES(control_) EXCLUDES(lock_);
     void settle_announcements() REQUIRES(control_) EXCLUDES(lock_);
-    /// Lets the service thread read the channel while a CNO wants to know, and only then.
+    /// Has the service thread read the channel while a CNO is to be triggered, and only then.
+    /// @return false when the system refuses.
     bool update_watch() REQUIRES(control_) EXCLUDES(lock_);
 
     support::Mutex control_;  ///< serialises the calls that change the CNO, the watch or the size
     support::SpinLock lock_;
     std::atomic<unsigned> detour_;  ///< changed with lock_ held
     EventRing ring_ GUARDED_BY(lock_);
-    ibv_wc polled_ GUARDED_BY(lock_);  ///< dequeue()'s alone
+    ibv_wc polled_ GUARDED_BY(lock_);  ///< used by dequeue() alone
     LastEps last_eps_ GUARDED_BY(lock_);
-    HeldCompletions held_ GUARDED_BY(lock_);  ///< as many as the device can hold
-    // Changed with lock_ held; read without it by look() alone:
-    std::atomic<DAT_COUNT> length_;  ///< as dat_evd_query gives it
+    HeldCompletions held_ GUARDED_BY(lock_);  ///< up to the size of the completion queue
+    // Changed with lock_ held; only look() reads them without it:
+    std::atomic<DAT_COUNT> length_;  ///< as dat_evd_query reports it
     std::atomic<Cno*> cno_{nullptr};
     std::atomic<DAT_COUNT> seen_pending_{0};
     bool unheard_ GUARDED_BY(lock_) = false;  ///< an event had no CNO to trigger; see set_cno()
     bool armed_ GUARDED_BY(lock_) = false;
-    std::atomic<bool> lost_flush_{false};  ///< a flush found no room
+    std::atomic<bool> lost_flush_{false};  ///< a flushed completion could not be held
     bool enabled_ GUARDED_BY(lock_) = true;
     bool waitable_ GUARDED_BY(lock_) = true;
     bool shut_down_ GUARDED_BY(lock_) = false;
     int wake_descriptor_ GUARDED_BY(lock_) = -1;  ///< ends the waiter's sleep, while it may sleep
-    bool watched_ GUARDED_BY(control_) = false;   ///< this EVD's CNO wants the channel watched
-    const Pool& eps_;                             ///< of this process
+    bool watched_ GUARDED_BY(control_) = false;   ///< counts as a watcher of the channel
+    const Pool& eps_;                             ///< the pool of EPs of this process
     const std::shared_ptr<SharedChannel> channel_;
-    verbs::CompletionQueue queue_;  ///< last: goes first, and waits for who still knows the EVD
+    verbs::CompletionQueue queue_;  ///< last: destroyed first, waits for readers that use the EVD
 };
 
-/// Makes an EVD of an adapter instance after all checks of dat_evd_create; also for the async EVD,
-/// which dat_evd_create itself refuses.
+/// Makes an EVD once all checks of dat_evd_create are done; also makes the async EVD, which
+/// dat_evd_create itself refuses.
 support::Result<Evd*> make_evd(Ia& ia, DAT_COUNT length, Cno* cno, DAT_EVD_FLAGS flags);
-/// Ends it: waiter expelled, CNO detached. Its users must be gone.
+/// Destroys an EVD: ends its wait and detaches its CNO. Its users must be gone.
 void destroy_evd(Evd& evd);
 
 }  // namespace dapl

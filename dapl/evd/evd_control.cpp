@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What changes an EVD: waitable or not, its CNO, its size, its end.
+/// Changes to an EVD: waitable and enabled state, CNO, size, shutdown.
 #include <time.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void Evd::set_waitable(bool waitable) {
     wake();
 }
 
-/// What was announced before belongs to the settings before.
+/// Handles pending notifications now: they belong to the settings before the change.
 void Evd::settle_announcements() {
     if (channel_) channel_->read_all();
 }
@@ -33,7 +33,8 @@ bool Evd::update_watch() {
         wanted = cno_ && enabled_ && !shut_down_;
         const DAT_COUNT before = pending();
         if (wanted) arm_for_cno();
-        // The device was silent of these, which may have come since the CNO is there.
+        // The device did not notify of these, some of which may have come after the CNO was
+        // attached.
         if (wanted && pending() > before) triggered = pinned_cno();
     }
     if (triggered) triggered->trigger(*this, Agent::kElsewhere);
@@ -46,7 +47,7 @@ bool Evd::update_watch() {
     return true;
 }
 
-/// What has triggered the one CNO and was not taken there triggers the other.
+/// A trigger that nobody has consumed from the old CNO triggers the new one.
 void Evd::set_cno(Cno* cno) {
     Cno* before;
     {
@@ -123,11 +124,11 @@ DAT_RETURN Evd::resize(DAT_COUNT length) {
         drain_device();
         if (length < pending()) return error(DAT_INVALID_STATE);
         if (!queue_) length_ = length;
-        // The device's queue never shrinks, and dat_evd_query gives what there is, as it does of a
-        // new EVD.
+        // The completion queue never shrinks, and dat_evd_query reports its real size, as it does
+        // for a new EVD.
         if (length <= length_) return DAT_SUCCESS;
     }
-    // It may have grown already: after a call before, which could not wait for that.
+    // It may have grown already, in an earlier call that found no memory to hold as many.
     const int failed = ibv_resize_cq(queue_.get(), std::max(length, queue_->cqe));
     if (is_beyond_device(failed)) return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
     if (failed) return refused_by_device(ia, failed, "a larger completion queue").value().code;

@@ -14,9 +14,9 @@
 namespace dapl {
 namespace {
 
-/// Queues start larger than asked, so that a consumer who asked for too little or wants more later
-/// seldom costs a resize of the device's queue. Who makes so many that this would cost memory to be
-/// felt gets the later ones as asked.
+/// Queues start larger than asked for, so that a consumer who asked for too little or wants more
+/// later seldom needs to resize the device's queue. Beyond kGenerousQueues in an adapter instance,
+/// where this would cost noticeable memory, queues get the length asked for.
 constexpr DAT_COUNT kSmallestQueue = 4096;
 constexpr int kGenerousQueues = 256;
 
@@ -65,7 +65,7 @@ DAT_RETURN free(DAT_EVD_HANDLE handle) {
     return DAT_SUCCESS;
 }
 
-/// What every function of an EVD does first.
+/// Calls `body` with the EVD. @return its code, or DAT_INVALID_HANDLE.
 template <class Body>
 DAT_RETURN with_evd(DAT_EVD_HANDLE handle, const Body& body) {
     Evd* evd = from_handle<Evd>(handle);

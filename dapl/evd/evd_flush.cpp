@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How the transfers of a queue pair that ends come into their EVD: those that the device flushes,
-/// then those that it says nothing of.
+/// End of a queue pair: completes its transfers in their EVD, first those that the device flushes,
+/// then those that it does not report.
 #include <time.h>
 
 #include <chrono>
@@ -16,8 +16,8 @@
 namespace dapl {
 namespace {
 
-/// How long a device may say nothing while it flushes. Devices flush at once, but a busy machine
-/// lets them wait. Short, since connection_lock is held; siw has nothing to say of what was posted
+/// How long a device may report nothing while it flushes. Devices flush at once, but a busy machine
+/// may delay them. Short, since connection_lock is held, and siw never reports what was posted
 /// while its peer ended the connection.
 constexpr std::chrono::milliseconds kPatience(100);
 constexpr timespec kPause{0, 50000};
@@ -67,7 +67,7 @@ void Evd::hold_unreported(const Side& side) {
     for (bool was_posted = true;; sequence = (sequence + 1) & SlotRing::kSequenceMask) {
         was_posted = was_posted && sequence != slots.stopped_at();
         if (sequence == slots.next_sequence()) return;
-        // What the device got may have gone well without a word.
+        // A suppressed request that the device got may have succeeded without a completion.
         const std::uint32_t operation = slots.at(sequence).operation.load();
         if (!was_posted || (operation & Slot::kSuppressed) == 0)
             hold_flushed(slots.id_of(sequence));
@@ -99,7 +99,7 @@ void Evd::tell_flushed() {
     announced(nullptr);
 }
 
-/// @return whether the ring had room for all.
+/// Moves the held completions of a side to the ring, as events. @return whether all fitted.
 bool Evd::retire_held(Side& side) {
     EventRing* const ring = &ring_;
     const bool all =
@@ -121,7 +121,7 @@ void Evd::retire(Side& side) {
         support::SpinLockGuard lock(lock_);
         drain_device();
         if (!retire_held(side) && room) continue;
-        // What finds no room is lost.
+        // Completions that do not fit into the ring are lost.
         held_.remove_of(side, [](const ibv_wc&) { return true; });
         note_pending();
         side.work_request_base.store(Side::kNoWorkRequests, std::memory_order_release);

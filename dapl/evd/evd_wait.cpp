@@ -24,13 +24,13 @@ class Evd::Waiting {
     ~Waiting() {
         if (may_sleep()) end_sleep();
         support::SpinLockGuard lock(evd_.lock_);
-        evd_.set(kWaiter, false);  // last: from here on the EVD may go
+        evd_.set(kWaiter, false);  // last: from here on the EVD may be freed
     }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
-    /// From here on every event ends a sleep; what has come before must be looked for once more.
-    /// @return whether the system has a descriptor for it.
+    /// From here on every event ends a sleep. The caller must then check once more for events that
+    /// came before. @return false, with errno, if the system has no descriptor for it.
     bool prepare_sleep();
     bool may_sleep() const { return sleeper_.wake_descriptor >= 0; }
     Woken sleep(const Deadline& deadline);
@@ -100,8 +100,8 @@ bool Evd::arm() {
     return true;
 }
 
-/// Arms an empty queue only: of what it holds the device may tell at once, again and again. Where
-/// not all of it finds room here, the consumer who takes some arms.
+/// Arms the queue only when it is empty: a device may notify at once of what an armed queue holds,
+/// again and again. If not all of it can be held here, the consumer's next dequeue arms.
 void Evd::arm_for_cno() {
     if (!queue_ || armed_ || !cno_ || !enabled_) return;
     drain_device();
@@ -117,7 +117,7 @@ DAT_RETURN Evd::wait(DAT_TIMEOUT timeout, DAT_COUNT threshold, int old_cancel_st
         counters.count_alone(DCNT_EVD_WAIT);
         set(kWaiter, true);
     }
-    // Until it ends nobody can free the EVD, or close the IA, that the rest works with.
+    // Until `waiting` is destroyed nobody can free the EVD or close the IA, which the rest uses.
     Waiting waiting(*this, old_cancel_state);
     FailedTransfer failed;
     const DAT_RETURN code = wait_for(threshold, Deadline(timeout), waiting, event, more, &failed);
@@ -159,8 +159,8 @@ DAT_RETURN Evd::wait_for(DAT_COUNT threshold, const Deadline& deadline, Waiting&
 
 /// @return DAT_SUCCESS for a signal after which the wait goes on.
 DAT_RETURN Evd::not_in_time(Woken woken) {
-    // Without a queue of its own or with a CNO the reference waits on a condition variable,
-    // which no signal ends and which answers with the class bit.
+    // Without a completion queue or with a CNO, the reference implementation waits on a condition
+    // variable, which no signal ends, and returns its code with the class bit.
     const bool plain = takes(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG) && !cno_;
     if (woken == Woken::kByTimeout)
         return plain ? raw(DAT_TIMEOUT_EXPIRED) : error(DAT_TIMEOUT_EXPIRED);
@@ -184,7 +184,7 @@ void Evd::announced(const Evd* reader) {
         armed_ = false;
         counters.count(DCNT_EVD_DTO_CALLBACK);
         arm_for_cno();
-        // What the device tells of may have been taken already, or make no event.
+        // The completion behind the notification may be dequeued already, or make no event.
         cno = pending() > 0 ? pinned_cno() : nullptr;
     }
     if (reader != this) wake();

@@ -16,12 +16,12 @@ class EventRing {
     bool full() const { return count_ == capacity_; }
     DAT_COUNT capacity() const { return capacity_; }
 
-    /// Needs room.
+    /// The ring must not be full.
     void push(const DAT_EVENT& event) {
         events_[(first_ + count_) & (capacity_ - 1)] = event;
         ++count_;
     }
-    /// Needs an event.
+    /// The ring must not be empty.
     void pop(DAT_EVENT& event) {
         event = events_[first_];
         first_ = (first_ + 1) & (capacity_ - 1);
@@ -33,8 +33,8 @@ class EventRing {
     static Storage storage(DAT_COUNT capacity) {
         return Storage(new (std::nothrow) DAT_EVENT[capacity]);
     }
-    /// Moves into larger storage, which is made before the lock is taken. @return the old one, to
-    /// be freed after the lock is dropped.
+    /// Moves the events to larger storage, which is allocated before the lock is taken. @return the
+    /// old storage, to be freed after the lock is released.
     Storage grow(Storage larger, DAT_COUNT capacity) {
         for (DAT_COUNT i = 0; i < count_; ++i) larger[i] = events_[(first_ + i) & (capacity_ - 1)];
         first_ = 0;

@@ -23,7 +23,7 @@ void extend(DAT_EVENT& event, DAT_IB_EVENT_NUMBER number,
     std::memcpy(event.event_extension_data, &extension, sizeof extension);
 }
 
-/// Any thread, any locks but an EVD's.
+/// Called from any thread, with any locks held but an EVD's.
 void post_async(Ia& ia, const DAT_EVENT& event) {
     Evd* evd;
     {

@@ -17,7 +17,7 @@ HeldCompletions::HeldCompletions(const Ia& ia, int limit)
 
 void HeldCompletions::grow(HeldCompletions& larger) {
     for_each([&](const ibv_wc& completion) { *larger.end() = completion, larger.append(1); });
-    // The chains of the sides belong to the present index.
+    // Invalidates the chains of the sides, whose positions are those in this object.
     larger.index_ = index_ + 1;
     larger.work_ = work_;
     std::swap(*this, larger);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The completions that an EVD has polled and whose events nobody has consumed, oldest first. Those
-/// of one side of an EP are found without a search, so that ending thousands of EPs costs each of
-/// them its own completions only. Not thread safe: the EVD's lock guards it.
+/// The completions that an EVD has polled and whose events have not been dequeued yet, oldest
+/// first. Those of one side of an EP are found without a search, so that each of thousands of EPs
+/// that end costs only its own completions. Not thread safe: the EVD's lock guards it.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -19,25 +19,26 @@ class Ia;
 class HeldCompletions {
   public:
     HeldCompletions() = default;
-    /// @param limit completions that it can hold. Throws std::bad_alloc.
+    /// @param limit number of completions that it can hold. Throws std::bad_alloc.
     HeldCompletions(const Ia& ia, int limit);
-    /// Moves into a larger one, which is made before the lock is taken, and leaves its own memory
-    /// there, to be freed after the lock is dropped.
+    /// Moves the completions to a larger object, which is made before the lock is taken, and leaves
+    /// the old memory there, to be freed after the lock is released.
     void grow(HeldCompletions& larger);
 
     int count() const { return end_ - first_ - removed_; }
-    /// @return how many completions may be written at end(): kBatch, or all that the limit allows.
+    /// Makes space at end(). @return how many completions may be written there: kBatch, or as many
+    /// as the limit allows.
     int make_room();
     ibv_wc* end() { return entries_.get() + end_; }
-    /// The next `added` entries at end() make events: makes_event().
+    /// Adds the next `added` entries at end(), all of which make events: makes_event().
     void append(int added) { end_ += added; }
-    /// Needs one.
+    /// @return the oldest; there must be one.
     const ibv_wc& oldest() const { return entries_[first_]; }
     void remove_oldest() {
         ++first_;
         if (removed_ != 0) skip_removed();
     }
-    /// Calls visit(completion) for all.
+    /// Calls visit(completion) for each.
     template <class Visit>
     void for_each(const Visit& visit) const {
         for (int i = first_; i < end_; ++i)
@@ -54,8 +55,8 @@ class HeldCompletions {
             if (i == chain.last) return;
         }
     }
-    /// Removes those of one side of an EP, oldest first, for which visit(completion) returns true,
-    /// until it returns false. @return whether none are left.
+    /// Calls visit(completion) for those of one side of an EP, oldest first, and removes each for
+    /// which it returns true, until it returns false. @return whether none are left.
     template <class Visit>
     bool remove_of(Side& side, const Visit& visit) {
         HeldChain& chain = chain_of(side);
@@ -71,7 +72,7 @@ class HeldCompletions {
     }
     /// @return the newest of one side of an EP, or nullptr.
     const ibv_wc* newest_of(const Side& side);
-    /// Entries that were moved or brought into the index since it was made.
+    /// @return number of entries that were moved or indexed since it was made.
     std::uint64_t work() const { return work_; }
 
     static constexpr int kBatch = 16;  ///< completions polled at once
@@ -79,7 +80,7 @@ class HeldCompletions {
   private:
     bool is_removed(int i) const { return entries_[i].wr_id == kRemoved; }
     bool is_known(const HeldChain& chain) const { return chain.index == index_; }
-    /// The next one of the same side: nobody else uses this member of a completion.
+    /// @return the next one of the same side, kept in vendor_err: nobody else uses that member.
     int next(int i) const { return static_cast<int>(entries_[i].vendor_err); }
     void remove(int i);
     void skip_removed();
@@ -88,19 +89,19 @@ class HeldCompletions {
     void extend_index();
     HeldChain& chain_of(const Side& side);
 
-    /// A marker's; those of markers are never held.
+    /// wr_id of a removed entry: that of a marker, whose completions are never held.
     static constexpr std::uint64_t kRemoved = ~(std::uint64_t{1} << 23);
 
     const Ia* ia_ = nullptr;
-    /// Twice the limit, so that gaps are closed once in as many completions at most.
+    /// Over twice the limit, so that gaps are closed at most once per `limit_` completions.
     std::unique_ptr<ibv_wc[]> entries_;
     int limit_ = 0;
     int size_ = 0;
     int first_ = 0;
     int end_ = 0;
-    int removed_ = 0;          ///< behind first_
-    int indexed_ = 0;          ///< the index has the entries before this one
-    std::uint32_t index_ = 1;  ///< its number: positions of an earlier one mean nothing
+    int removed_ = 0;          ///< number of removed entries after first_
+    int indexed_ = 0;          ///< entries before this one are in the index
+    std::uint32_t index_ = 1;  ///< number of the index: positions of an earlier one mean nothing
     std::uint64_t work_ = 0;
 };
 

@@ -15,18 +15,18 @@
 namespace dapl {
 namespace {
 
-/// EVDs of a process beyond these share with others of their adapter instance: there may be
-/// thousands, and descriptors are few. A channel of soft0 takes two.
+/// Beyond this number of channels in a process, new EVDs share one with others of their adapter
+/// instance: there may be thousands of EVDs, and descriptors are few. A channel of soft0 takes two.
 constexpr int kOwnChannels = 32;
 
 }  // namespace
 
-/// Nothing is allocated or freed under the mutex, which registering memory takes: the consumer's
-/// malloc() may do that.
+/// Allocates and frees nothing with the mutex held: registering memory takes that mutex, and the
+/// consumer's malloc() may register memory.
 std::shared_ptr<SharedChannel> channel_for(Ia& ia) {
     std::shared_ptr<SharedChannel> made;
     for (int refused = 0;;) {
-        std::vector<std::weak_ptr<SharedChannel>> others;  // those that have gone, go with it
+        std::vector<std::weak_ptr<SharedChannel>> others;  // the swap leaves the expired ones in it
         others.reserve(2 * kOwnChannels);
         {
             support::MutexLock lock(ia.mutex);
@@ -97,7 +97,7 @@ bool SharedChannel::read(const Evd* reader) {
     ibv_cq* queue;
     void* context;
     if (ibv_get_cq_event(native_.get(), &queue, &context) != 0) return false;
-    // Until the acknowledgement the queue, and so its EVD, does not go away.
+    // Until the acknowledgement the completion queue, and so its EVD, cannot be destroyed.
     auto& evd = *static_cast<Evd*>(context);
     evd.announced(reader);
     ibv_ack_cq_events(queue, 1);
@@ -126,7 +126,7 @@ void SharedChannel::remove_watcher() {
     set_watched(false);
 }
 
-/// Wakes the one sleeper who has to leave the descriptor, or to take it up, from now on.
+/// Wakes the one sleeper that has to stop polling the descriptor, or to start, from now on.
 void SharedChannel::set_watched(bool watched) {
     int woken = -1;
     {

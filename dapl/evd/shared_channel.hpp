@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A completion channel, which is a descriptor, and the EVDs whose completion queues announce
-/// there. The first EVDs of a process have one each, so that what is announced wakes the waiter
-/// itself; later ones share with others of their adapter instance. Of a channel's sleeping waiters
-/// one, the reader, watches the descriptor and wakes the others; who leaves the channel without a
+/// A completion channel (a descriptor), shared by the EVDs whose completion queues notify through
+/// it. The first EVDs of a process have one each, so that a notification wakes the waiter itself;
+/// later ones share with others of their adapter instance. One of a channel's sleeping waiters, the
+/// reader, polls the descriptor and wakes the others; a waiter that leaves the channel without a
 /// reader wakes the next one. While an EVD of the channel has a CNO, the service thread reads in
 /// place of them all.
 #pragma once
@@ -37,17 +37,18 @@ class SharedChannel final : public ServiceThread::Handler {
 
     void join(Sleeper& sleeper) EXCLUDES(lock_);
     void leave(Sleeper& sleeper) EXCLUDES(lock_);
-    /// Before each sleep. @return the descriptor to watch and read(), or -1: another thread does.
+    /// Called before each sleep. @return the descriptor to poll and read(), or -1 if another thread
+    /// does.
     int descriptor_for(Sleeper& sleeper) EXCLUDES(lock_);
-    /// Takes one announcement and passes it on. @param reader needs no waking. @return whether
-    /// there was one.
+    /// Reads one notification and passes it to its EVD. @param reader as for Evd::announced().
+    /// @return whether there was one.
     bool read(const Evd* reader);
-    /// Takes all announcements that there are.
+    /// Reads all pending notifications.
     void read_all();
-    /// For each EVD with a CNO. @return false when the system refuses.
+    /// Called for each EVD with a CNO. @return false when the system refuses.
     bool add_watcher() EXCLUDES(watch_, lock_);
     void remove_watcher() EXCLUDES(watch_, lock_);
-    /// On the service thread.
+    /// Called by the service thread.
     void serve() override { read(nullptr); }
 
   private:
@@ -55,16 +56,16 @@ class SharedChannel final : public ServiceThread::Handler {
 
     const verbs::CompletionChannel native_;
     ServiceThread& service_;
-    support::Mutex watch_;  ///< before lock_
+    support::Mutex watch_;  ///< taken before lock_
     int watchers_ GUARDED_BY(watch_) = 0;
     support::SpinLock lock_;
     List<Sleeper> sleepers_ GUARDED_BY(lock_);
-    Sleeper* reader_ GUARDED_BY(lock_) = nullptr;  ///< one of them
+    Sleeper* reader_ GUARDED_BY(lock_) = nullptr;  ///< one of sleepers_
     bool watched_ GUARDED_BY(lock_) = false;       ///< by the service thread
 };
 
-/// For the completion queue of a new EVD. @return empty, with errno, when the device refuses.
-/// Throws std::bad_alloc.
+/// @return the channel for the completion queue of a new EVD; empty, with errno, when the device
+/// refuses. Throws std::bad_alloc.
 std::shared_ptr<SharedChannel> channel_for(Ia& ia);
 
 }  // namespace dapl

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// dat_ib_query_counters, dat_ib_print_counters, dat_ib_start_counter, dat_ib_stop_counter.
-/// Prints by itself.
+/// dat_ib_print_counters writes to standard output.
 #include "dapl/base/counters.hpp"
 
 #include <cinttypes>
@@ -19,7 +19,7 @@ namespace dapl {
 
 namespace {
 
-/// The counters of one object, whatever its kind.
+/// The counters of one object of any kind.
 class View {
   public:
     explicit View(Ia& ia) : ia_(&ia), names(kIaCounterNames) {}
@@ -27,10 +27,10 @@ class View {
     explicit View(Evd& evd) : evd_(&evd), names(kEvdCounterNames) {}
 
     int count() const { return static_cast<int>(names.size()); }
-    /// @return the value since the last reset. @param reset whether this is one.
+    /// @return the count since the last reset. @param reset whether to reset the counter now.
     std::uint64_t take(int which, bool reset) const {
-        // Whoever sees a mark sees the counts it was made from, and so never a larger mark than
-        // count.
+        // The acquire load of a mark makes visible the counts that it was computed from, so the
+        // mark never exceeds the count.
         std::uint64_t before = mark(which).load(std::memory_order_acquire);
         for (;;) {
             const std::uint64_t now = total(which);
@@ -78,7 +78,7 @@ DAT_RETURN sample(DAT_HANDLE handle, DAT_IA_COUNTER_TYPE group) {
     return uncancelled([=](int) -> DAT_RETURN {
         Ia* ia = from_handle<Ia>(handle);
         if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
-        // What we count ourselves is counted always.
+        // The library's own counters always run.
         if (group == DCNT_IA_CM) return DAT_SUCCESS;
         if (group != DCNT_IA_LNK && group != DCNT_IA_DIAG) return bad_argument(2);
         return (ia->device_counters.*change)(group);

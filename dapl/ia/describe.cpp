@@ -19,7 +19,7 @@
 namespace dapl {
 namespace {
 
-/// Groups of four hex digits with colons, from bytes in network order.
+/// Formats bytes in network order as groups of four hex digits, separated by colons.
 std::string hex_groups(const void* bytes, int groups) {
     std::string text;
     for (int i = 0; i < groups; ++i) {
@@ -59,7 +59,7 @@ const char* truth(bool value) {
     return value ? "TRUE" : "FALSE";
 }
 
-/// Those that uDAPL on AIX has: programs look for them in either list.
+/// Adds the attributes that uDAPL on AIX has: programs look for them in either list.
 void add_vendor_extension(NamedAttributes& list, const Ia& ia) {
     list.add(DAT_ATTR_DELAYED_ACK_SUPPORTED, has_delayed_ack(ia) ? "true" : "false");
     list.add(DAT_ATTR_VENDOR_EXTENSION, "true");
@@ -69,7 +69,7 @@ void add_vendor_extension(NamedAttributes& list, const Ia& ia) {
     list.add_address(DAT_ATTR_DEBUG_MODIFY, address_of_trclvl_modify());
 }
 
-/// What the extensions were called first: dat_extensions.h.
+/// Adds the attributes of the extensions under the names of the proposal (dat_extensions.h).
 void add_proposed_names(NamedAttributes& list, bool immediate_data, bool atomics) {
     list.add(DAT_EXT_ATTR_RDMA_WRITE_IMMED, truth(immediate_data));
     list.add(DAT_EXT_ATTR_RECV_IMMED, truth(immediate_data));
@@ -79,7 +79,7 @@ void add_proposed_names(NamedAttributes& list, bool immediate_data, bool atomics
     list.add(DAT_EXT_ATTR_CMP_AND_SWAP, truth(atomics));
 }
 
-/// Of dat_reg_extensions.h.
+/// Adds the attributes of dat_reg_extensions.h.
 void add_registrations(NamedAttributes& list, const Ia& ia) {
     const memory::Mode mode = memory::mode_of(ia.provider.info.ia_name);
     if (mode == memory::Mode::kOff) return list.add(DAT_REG_ATTR, truth(false));

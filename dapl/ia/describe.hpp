@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The named attributes of an adapter instance: of its provider, its transport and its vendor.
+/// The named attributes of an adapter instance: those of its provider, transport and vendor.
 #pragma once
 
 #include "dapl/provider/named_attributes.hpp"
@@ -9,12 +9,12 @@ namespace dapl {
 
 class Ia;
 
-/// Provider attributes: what the extensions and the way of connecting offer, and the port, as they
-/// were when the adapter instance was opened.
+/// Provider attributes: what the extensions and the connection manager offer, and the state of the
+/// port, all as of the opening of the adapter instance.
 NamedAttributes describe_provider(const Ia& ia);
 /// IA attributes: the port's transport.
 NamedAttributes describe_transport(const Ia& ia);
-/// IA attributes: who made the adapter.
+/// IA attributes: vendor, part and firmware of the adapter.
 NamedAttributes describe_vendor(const Ia& ia);
 
 }  // namespace dapl

@@ -62,8 +62,8 @@ void DeviceEvents::serve() {
     ibv_ack_async_event(&event);
 }
 
-/// Queue pairs and completion queues wait in their destruction until their events are acknowledged,
-/// so what an event points at is there.
+/// The destruction of a queue pair or completion queue waits until its events are acknowledged, so
+/// the object that an event points at still exists.
 void DeviceEvents::dispatch(const ibv_async_event& event) {
     switch (event.event_type) {
         case IBV_EVENT_CQ_ERR: {

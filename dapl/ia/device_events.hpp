@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The asynchronous events of one verbs device, shared by the adapter instances that are open on
-/// it. A device has one event stream, whoever reads it.
+/// it. A device has only one event stream, whoever reads it.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -18,10 +18,10 @@ class DeviceEvents final : public ServiceThread::Handler {
 
     /// From now on the adapter instance gets the events of its device. Throws std::bad_alloc.
     static void join(Ia& ia, ProcessState& process) REQUIRES(process.open_mutex);
-    /// On return no event for the adapter instance is on its way.
+    /// When this returns, no event is being delivered to the adapter instance.
     static void leave(Ia& ia, ProcessState& process) REQUIRES(process.open_mutex);
 
-    /// On the service thread.
+    /// Called by the service thread.
     void serve() override EXCLUDES(mutex_);
 
   private:
@@ -29,7 +29,7 @@ class DeviceEvents final : public ServiceThread::Handler {
     void dispatch(const ibv_async_event& event) EXCLUDES(mutex_);
 
     ibv_context* const device_;
-    DeviceEvents* next_ = nullptr;  ///< of the process, guarded by its open_mutex
+    DeviceEvents* next_ = nullptr;  ///< of the process; guarded by ProcessState::open_mutex
     support::Mutex mutex_;
     Ia* first_ia_ GUARDED_BY(mutex_) = nullptr;
 };

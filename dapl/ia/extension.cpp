@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_extension_op: the InfiniBand operations that there are, those of OpenDAT, and the proposal's
-/// (dat_extensions.h).
+/// dat_extension_op: the InfiniBand operations (dat_ib_extensions.h), those of OpenDAT
+/// (dat_opendat.h), and those of the proposal (dat_extensions.h).
 #include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_opendat.h>
@@ -20,15 +20,15 @@ namespace dapl::entry {
 namespace {
 
 constexpr DAT_RETURN kUnknownOperation = raw(DAT_NOT_IMPLEMENTED);
-/// Every adapter instance has an async EVD; nobody sees that of a query.
+/// Every adapter instance has an async EVD; the consumer does not get that of a query.
 constexpr DAT_COUNT kQueryAsyncLength = 1;
 
-/// Its number as an operation of dat_extension_op.
+/// @return the number that a proposed operation has as an operation of dat_extension_op.
 constexpr unsigned proposed(DAT_EXT_OP operation) {
     return unsigned{DAT_OPENDAT_PROPOSED_OP} + unsigned{operation};
 }
 
-/// Where extensions are posted. @return nullptr, with the code, when they cannot be.
+/// @return the endpoint to which extensions are posted, or nullptr with the code in `refused`.
 Ep* endpoint(DAT_HANDLE handle, DAT_RETURN& refused) {
     Ep* ep = from_called_handle<Ep>(handle);
     refused = !ep                      ? bad_handle(DAT_INVALID_HANDLE_EP)
@@ -43,8 +43,8 @@ DAT_RETURN post(DAT_HANDLE handle, const Request& request, bool check_state) {
     return ep ? post_request(*ep, request, check_state) : refused;
 }
 
-/// What no device is asked: it would break the connection. @param arguments what follows the
-/// operation's own numbers.
+/// Posts an atomic operation. A wrong length or alignment is refused here, since the device would
+/// break the connection. @param arguments those that follow the operation's own operands.
 DAT_RETURN post_atomic(DAT_HANDLE handle, Request& request, va_list arguments) {
     request.segments = 1;
     request.local = va_arg(arguments, DAT_LMR_TRIPLET*);
@@ -100,7 +100,7 @@ DAT_RETURN send_with_immediate(DAT_HANDLE ep, va_list arguments) {
     return post(ep, request, true);
 }
 
-/// The proposal's: the number is sent when a flag says so.
+/// The RDMA write of the proposal: a flag decides whether immediate data is sent.
 DAT_RETURN proposed_write(DAT_HANDLE ep, va_list arguments) {
     Request request{};
     request.segments = va_arg(arguments, DAT_COUNT);
@@ -127,7 +127,8 @@ DAT_RETURN proposed_receive(DAT_HANDLE handle, va_list arguments) {
     return ep ? post_immediate_receive(*ep, segments, local, cookie) : refused;
 }
 
-/// An adapter instance that nothing but these two queries knows, with its attributes.
+/// Opens an adapter instance that only the operations for open and close of a query know, and
+/// queries its attributes.
 DAT_RETURN open_query(const DAT_NAME_PTR name, va_list arguments) {
     auto* handle = va_arg(arguments, DAT_IA_HANDLE*);
     const auto ia_mask = va_arg(arguments, DAT_IA_ATTR_MASK);

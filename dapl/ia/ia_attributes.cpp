@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What dat_ia_query says about an adapter instance.
+/// dat_ia_query: the attributes of an adapter instance and its provider; and dat_ia_ha_related.
 #include <dat2/dat_ib_extensions.h>
 
 #include <algorithm>
@@ -65,14 +65,15 @@ void fill(const Ia& ia, DAT_IA_ATTR& out) {
     out.vendor_attr = ia.vendor_attributes.list();
 }
 
-/// Means something where there are RMRs at all.
+/// @return the RMR scopes, on a device that supports RMRs at all.
 DAT_RMR_SCOPE rmr_scopes(const Ia& ia) {
     if (!ia.has_windows(IBV_MW_TYPE_1)) return DAT_RMR_SCOPE_EP;
     return ia.has_windows(IBV_MW_TYPE_2) ? DAT_RMR_SCOPE_ANY : DAT_RMR_SCOPE_PZ;
 }
 
-/// libdat2 rebuilds its registry key from the versions and is_thread_safe at close: they repeat
-/// what the provider was registered with. Whether the library is thread safe is a named attribute.
+/// libdat2 rebuilds its registry key from the versions and is_thread_safe at close, so they repeat
+/// what the provider was registered with. A named attribute (OPENDAT_THREAD_SAFE) says whether the
+/// library is thread safe.
 void fill(const Ia& ia, DAT_PROVIDER_ATTR& out) {
     std::memset(static_cast<void*>(&out), 0, sizeof out);
     copy_name(out.provider_name, ia.provider.info.ia_name);
@@ -90,7 +91,8 @@ void fill(const Ia& ia, DAT_PROVIDER_ATTR& out) {
     out.pz_support = DAT_PZ_UNIQUE;
     out.srq_supported = ia.device_attributes.max_srq > 0 ? DAT_TRUE : DAT_FALSE;
     out.srq_watermarks_supported = out.srq_supported ? 3 : 0;  // low, soft high, hard high
-    // A receive from an SRQ is checked against the SRQ's zone; iWARP verbs want it to be the EP's.
+    // A receive from an SRQ is checked against the SRQ's protection zone, which iWARP verbs require
+    // to be the EP's.
     out.srq_ep_pz_difference_supported =
         out.srq_supported && ia.is_infiniband() ? DAT_TRUE : DAT_FALSE;
     out.srq_info_supported = out.srq_supported ? 2 : 0;  // available and outstanding
@@ -104,7 +106,7 @@ void fill(const Ia& ia, DAT_PROVIDER_ATTR& out) {
     out.rmr_scope_supported = rmr_scopes(ia);
     out.lmr_sync_req = DAT_FALSE;
     out.dto_async_return_guaranteed = DAT_FALSE;
-    // The sink of a read is a remote target on iWARP, and its context goes to the peer.
+    // On iWARP the sink of a read is a remote target, and its context is sent to the peer.
     out.rdma_write_for_rdma_read_req = ia.is_infiniband() ? DAT_FALSE : DAT_TRUE;
     out.rdma_read_lmr_rmr_context_exposure = ia.is_infiniband() ? DAT_FALSE : DAT_TRUE;
     out.is_signal_safe = DAT_FALSE;
@@ -139,8 +141,8 @@ DAT_RETURN ia_query(DAT_IA_HANDLE handle, DAT_EVD_HANDLE* async, DAT_IA_ATTR_MAS
     return DAT_SUCCESS;
 }
 
-/// Nothing here takes over for another adapter (ha_supported): an instance is related to its own
-/// name alone.
+/// No adapter takes over for another one (ha_supported is false), so an instance is related to its
+/// own name only.
 DAT_RETURN ia_ha_related(DAT_IA_HANDLE handle, const DAT_NAME_PTR name, DAT_BOOLEAN* related) {
     const Ia* ia = from_handle<Ia>(handle);
     if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);

@@ -27,9 +27,9 @@
 namespace dapl {
 namespace {
 
-/// Ends the children one after the other, with no lock held. Each takes itself off its list.
-/// @param end (T&) -> bool: false for one that has to wait for its peer, and those behind it with
-/// it. @return whether all have ended.
+/// Ends the children one by one, with no lock held. Each removes itself from its list.
+/// @param end (T&) -> bool: false if the child has to wait for its peer; it and the rest then stay.
+/// @return whether all children have ended.
 template <class T, class End>
 bool end_all(Ia& ia, List<T> Ia::*children, support::Mutex& mutex, const End& end) EXCLUDES(mutex) {
     for (;;) {
@@ -49,7 +49,7 @@ bool end_lmr(Lmr& lmr) {
     return true;
 }
 
-/// For calls that cannot fail.
+/// Adapts a function that cannot fail for end_all().
 template <class T>
 auto always(void (*end)(T&)) {
     return [end](T& child) {
@@ -66,7 +66,7 @@ void end_pz(Pz& pz) {
     destroy(pz);
 }
 
-/// Other adapter instances that deliver their async events to an EVD of this one lose it.
+/// Resets the async EVD of other adapter instances that deliver their events to an EVD of this one.
 void withdraw_async_evds(Ia& ia, ProcessState& process) REQUIRES(process.open_mutex) {
     for (Ia* other = process.first_ia; other; other = other->next) {
         Evd* async = async_evd_of(*other);
@@ -74,7 +74,8 @@ void withdraw_async_evds(Ia& ia, ProcessState& process) REQUIRES(process.open_mu
     }
 }
 
-/// A graceful close wants every child gone but the async EVD, and that without another's use.
+/// A graceful close requires that every child but the async EVD is gone, and that nobody else uses
+/// that EVD.
 bool has_children(Ia& ia) {
     const Evd* async = async_evd_of(ia);
     {
@@ -89,7 +90,8 @@ bool has_children(Ia& ia) {
     return false;
 }
 
-/// The library that an agent returns to must stay.
+/// Whether an agent of the IA makes this call: the library to which the agent returns must not be
+/// unloaded.
 bool is_closed_by_its_agent(Ia& ia) {
     support::MutexLock lock(ia.mutex);
     for (Cno* cno = ia.cnos.first(); cno; cno = ia.cnos.after(*cno))
@@ -97,8 +99,8 @@ bool is_closed_by_its_agent(Ia& ia) {
     return false;
 }
 
-/// Ends waits and agents while no lock is held: an agent may call anything before it returns, also
-/// open or close another adapter instance.
+/// Ends waits and agents, with no lock held: an agent may call anything before it returns,
+/// including the opening or closing of another adapter instance.
 void silence_notification(Ia& ia) {
     for (;;) {
         Cno* cno;
@@ -140,8 +142,8 @@ DAT_RETURN close(DAT_IA_HANDLE handle, DAT_CLOSE_FLAGS flags) {
 
 }  // namespace
 
-/// Users go before what they use: those who bring requests, the requests, connections, then
-/// memory, then events.
+/// Ends users before what they use: service points, then requests, connections and memory.
+/// tear_down() continues in the same way, with the EVDs and CNOs last.
 bool end_transfers(Ia& ia) {
     if (memory::Registrations* shared = memory::registrations_of(ia)) shared->close();
     close_service_points(ia);

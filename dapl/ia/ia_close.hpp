@@ -8,13 +8,13 @@
 
 namespace dapl {
 
-/// The first half of the end of an adapter instance, whose handle is revoked: connections and
-/// memory. Peers are told. May wait for them. @return false when one is in the middle of a
-/// transfer: what it uses is left, and a later call goes on.
+/// First half of closing an adapter instance, whose handle is revoked: ends connections and memory.
+/// Notifies the peers and may wait for them. @return false if a peer is in the middle of a
+/// transfer: what the transfer uses is kept, and a later call continues.
 bool end_transfers(Ia& ia);
-/// The second half: the rest. Events that nobody has taken are lost.
+/// Second half: destroys the rest. Events that were not dequeued are lost.
 void tear_down(Ia& ia, ProcessState& process) REQUIRES(process.open_mutex);
-/// The service thread lives as long as an adapter instance is open.
+/// Ends the service thread, the agent thread and the status server if no adapter instance is open.
 void stop_service_if_unused(ProcessState& process) REQUIRES(process.open_mutex);
 
 }  // namespace dapl

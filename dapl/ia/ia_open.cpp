@@ -51,8 +51,8 @@ void start_service(ProcessState& process) REQUIRES(process.open_mutex) {
     process.status = status::Server::start(process, *process.service).release();
 }
 
-/// Makes the instance known to the process and gives it its async EVD.
-/// @param mode what it does with registrations.
+/// Adds the instance to those of the process and gives it its async EVD.
+/// @param mode how it treats registrations.
 DAT_RETURN set_up(Ia& ia, DAT_COUNT async_length, Evd* shared_async, memory::Mode mode,
                   ProcessState& process) REQUIRES(process.open_mutex) {
     DeviceEvents::join(ia, process);
@@ -93,7 +93,7 @@ DAT_RETURN open_adapter(const Provider& provider, DAT_COUNT async_length, Evd* s
         *opened = ia;
         return code;
     }
-    static_cast<void>(end_transfers(*ia));  // it has none
+    static_cast<void>(end_transfers(*ia));  // there are none to wait for
     tear_down(*ia, process);
     return code;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a provider library exports: libdat2 calls it when it loads the library for an IA name
-/// (dat_provider_init, which each library has for itself, calls start_provider) and when the name's
-/// last adapter instance is closed.
+/// The functions that a provider library exports: libdat2 calls them when it loads the library for
+/// an IA name (each library has its own dat_provider_init, which calls start_provider) and when the
+/// name's last adapter instance is closed.
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
@@ -23,9 +23,9 @@ namespace {
 
 constexpr int kMostNames = 64;
 
-/// In the library's own memory: objects' first words point here until the library is unmapped, and
-/// nothing has to be given back at exit, when other threads may still call us. A child after fork
-/// knows what its parent had registered, and starts with a free lock.
+/// Lies in the library's static memory: the first words of objects point here until the library is
+/// unmapped, and nothing has to be freed at exit, when other threads may still call the library. A
+/// forked child inherits what its parent had registered, and starts with a free lock.
 struct Entry {
     Provider provider;
     Provider sharing;
@@ -52,8 +52,8 @@ Entry* free_entry() {
 
 using Decorator = void (*)(DAT_PROVIDER& table);
 
-/// The table from the inside out: the core's functions with their trace points, those of decorators
-/// around them, and what the profile leaves of all.
+/// Builds the table from the inside out: the core's functions with their trace points, the
+/// functions of decorators around them, and finally the restrictions of the profile.
 void decorate(Provider& provider, std::initializer_list<Decorator> decorators) {
     provider.table = kProviderTable;
     for (const Decorator decorator : decorators) decorator(provider.table);
@@ -106,7 +106,7 @@ const Provider* find_provider(const char* name) {
 
 void start_provider(const Library& library, const DAT_PROVIDER_INFO* info, const char* parameters) {
     if (!info) return;
-    // No result: libdat2 looks for the entry and tells the user when it is not there.
+    // Returns no result: libdat2 looks for the entry and reports to the user if it is missing.
     try {
         const Provider* provider = enter(library, *info, parameters);
         if (provider)
@@ -128,7 +128,7 @@ EXPORTED void dat_provider_fini(const DAT_PROVIDER_INFO* info) {
         const dapl::Provider* provider = dapl::leave(*info);
         if (provider) dat_registry_remove_provider(&provider->table, info);
     } catch (const std::bad_alloc&) {
-        return;  // of a child that has not opened anything
+        return;  // dat_provider_init found no memory either: no name is registered
     }
 }
 

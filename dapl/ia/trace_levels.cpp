@@ -14,7 +14,7 @@
 extern "C" {
 DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* other);
 
-// trclvl_entries.S jumps here. Hidden, as those entries are.
+// The entries in trclvl_entries.S jump to these functions. Both are hidden symbols.
 DAT_RETURN opendat_trclvl_query(DAT_IA_HANDLE handle, int* dat_level, int* dapl_level);
 DAT_RETURN opendat_trclvl_modify(DAT_IA_HANDLE handle, int dat_level, int dapl_level);
 extern const char opendat_trclvl_query_entry[];
@@ -24,10 +24,10 @@ extern const char opendat_trclvl_modify_entry[];
 namespace dapl {
 namespace {
 
-/// libdat2's numbers of IAs are below; nothing is mapped there.
+/// libdat2's numbers of IAs are smaller; nothing is mapped below this address.
 constexpr std::uintptr_t kFirstAddress = 0x10000;
 
-/// @return the IA behind a consumer's handle: libdat2's number or, of an open query, ours.
+/// @return the IA for a consumer's handle: libdat2's number or, for an open query, our own handle.
 const Ia* ia_of(DAT_IA_HANDLE handle) {
     DAT_IA_HANDLE own = handle;
     const bool is_number = reinterpret_cast<std::uintptr_t>(handle) < kFirstAddress;
@@ -35,8 +35,9 @@ const Ia* ia_of(DAT_IA_HANDLE handle) {
     return from_handle<Ia>(own);
 }
 
-/// libdat2's function if the libdat2 that has loaded us is ours. Found at run time: the reference's
-/// has none, and a library that asked for it when it is loaded would not load there.
+/// @return the function of libdat2, if the libdat2 that has loaded this library is OpenDAT's.
+/// Looked up at run time: the reference's libdat2 lacks it and could not load a library that needs
+/// it.
 template <class Function>
 Function libdat2_function(const char* name) {
     return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
@@ -85,7 +86,7 @@ DAT_RETURN opendat_trclvl_query(DAT_IA_HANDLE handle, int* dat_level, int* dapl_
     if (!ia) return bad_handle(DAT_INVALID_HANDLE_IA);
     if (dat_level) {
         int level = support::kUnknownTraceLevel;
-        // Asked for its own level only, libdat2 does not ask us.
+        // When asked only for its own level, libdat2 does not call this library.
         const auto query = libdat2_function<DAT_TRCLVL_QUERY_FUNC>("dat_trclvl_query");
         const DAT_RETURN code = query ? query(ia->handle(), &level, nullptr) : kSuccess;
         if (code != DAT_SUCCESS) return code;

@@ -56,7 +56,8 @@ void close_requests(Ia& ia) {
 
 namespace {
 
-/// @return the EP to accept with: the one that came with the request, or else the consumer's.
+/// @return the EP to accept with: the one that came with the request, else the consumer's; nullptr
+/// if the handle is not valid for it.
 Ep* chosen_ep(const Cr& cr, DAT_EP_HANDLE handle) REQUIRES(connection_lock) {
     if (cr.ep) return !handle || handle == cr.ep->handle() ? cr.ep : nullptr;
     Ep* ep = from_handle<Ep>(handle);
@@ -68,7 +69,8 @@ cm::Limits limits_of(const Cr& cr) REQUIRES(connection_lock) {
     return cr.connection->is_datagram() && service ? service->limits : cr.ia.manager->limits();
 }
 
-/// The EP is its consumer's again at once: it waits for nothing.
+/// Accepts a request of a datagram endpoint. Returns the EP to the consumer at once, since there is
+/// no connection to wait for.
 DAT_RETURN accept_datagrams(Cr& cr, Ep& ep, cm::PrivateData data) REQUIRES(connection_lock) {
     const auto size = static_cast<std::size_t>(cr.private_data_size);
     const DAT_RETURN code = ep.ud->accept(cr.connection, {cr.private_data.data(), size}, data);
@@ -96,7 +98,7 @@ DAT_RETURN accept(Cr& cr, DAT_EP_HANDLE ep_handle, DAT_COUNT data_size, const DA
     return DAT_SUCCESS;
 }
 
-/// Another service point of the IA has it from here on. @param orphan as drop() gives it.
+/// Passes the request on to another service point of the IA. @param orphan out: from drop().
 DAT_RETURN hand_off(Cr& cr, DAT_CONN_QUAL conn_qual, Ep*& orphan) REQUIRES(connection_lock) {
     ServicePoint* next = service_point_at(cr.ia, conn_qual);
     if (!next) return bad_argument(2);
@@ -108,7 +110,7 @@ DAT_RETURN hand_off(Cr& cr, DAT_CONN_QUAL conn_qual, Ep*& orphan) REQUIRES(conne
     return DAT_SUCCESS;
 }
 
-/// Runs `answer` on a live CR, then ends the EP that it has orphaned.
+/// Calls `answer` for a live CR, then ends the EP that this has orphaned, if any.
 /// @param answer (Cr&, Ep*& orphan) -> DAT_RETURN, with connection_lock held.
 template <class Answer>
 DAT_RETURN with_request(DAT_CR_HANDLE handle, const Answer& answer) {

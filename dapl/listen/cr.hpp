@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Connection request: a peer waits for this consumer's answer. Lives from its event to the answer,
-/// also when its service point is freed before.
+/// Connection request: a peer that waits for the consumer to accept or reject it. Lives from its
+/// event until it is answered, even if its service point is freed before.
 #pragma once
 
 #include <array>
@@ -24,23 +24,23 @@ class Cr final : public Object<Cr>, public ListNode<Cr> {
 
     Ia& ia;
     const DAT_CONN_QUAL conn_qual;  ///< the service point's, all 64 bits
-    /// To destroy it unanswered is to send the peer away.
+    /// Destroying it unanswered refuses the peer.
     std::unique_ptr<cm::Connection> connection GUARDED_BY(connection_lock);
-    /// Came with the request: an RSP's or one that the provider made; nullptr otherwise. Not freed
-    /// before the answer.
+    /// The EP that came with the request: an RSP's, or one that the provider made; else nullptr.
+    /// Not freed before the request is answered.
     Ep* ep GUARDED_BY(connection_lock) = nullptr;
     sockaddr_storage remote_address;
     std::array<std::byte, 256> private_data{};
     DAT_COUNT private_data_size;
 };
 
-/// Takes it off its IA's list and ends it; an unanswered peer is sent away.
+/// Removes a CR from its IA's list and destroys it; an unanswered peer is refused.
 void close(Cr& cr) REQUIRES(connection_lock);
-/// The same for one that is not accepted. An RSP's EP is its consumer's again. @return the EP that
-/// was made for it: no handle leads there any more, and it wants destroy_ep() as soon as
-/// connection_lock is dropped; or nullptr.
+/// Closes a CR that is not accepted. An RSP's EP belongs to the consumer again.
+/// @return the EP that the provider made for the request, or nullptr. Its handle is revoked; the
+/// caller ends it with destroy_ep() as soon as connection_lock is released.
 [[nodiscard]] Ep* drop(Cr& cr) REQUIRES(connection_lock);
-/// For dat_ia_close: sends everybody away who has not been answered.
+/// For dat_ia_close: refuses all peers that have not been answered.
 void close_requests(Ia& ia) EXCLUDES(connection_lock);
 
 }  // namespace dapl

@@ -16,7 +16,7 @@ bool is_known(const DAT_COMM& asked, const DAT_COMM& own) {
            (asked.protocol == 0 || asked.protocol == own.protocol);
 }
 
-/// @return where to listen: the IA has one address, which may also be given as "any".
+/// @return the address to listen on: the only one of the IA, which may also be given as "any".
 support::Result<sockaddr_storage> own_address(const Ia& ia, const DAT_SOCK_ADDR* asked) {
     sockaddr_storage own = ia.adapter().address;
     if (asked->sa_family != own.ss_family)

@@ -14,7 +14,7 @@ namespace dapl {
 class Csp final : public Object<Csp>, public ServicePoint {
   public:
     static constexpr Kind kKind = Kind::kCsp;
-    /// @param own_address, port not 0, to listen on.
+    /// @param own_address address to listen on; its port is not 0.
     Csp(Ia& owner, const sockaddr_storage& own_address, Evd& requests_to)
         : ServicePoint(kKind, owner, port_of(own_address), requests_to),
           communicator(communicator_of(owner)),
@@ -26,7 +26,7 @@ class Csp final : public Object<Csp>, public ServicePoint {
     }
     bool is_taking() const override REQUIRES(connection_lock) { return true; }
 
-    DAT_COMM communicator;  ///< for the consumer's pointer
+    DAT_COMM communicator;  ///< dat_csp_query returns a pointer to it
     const sockaddr_storage address;
 };
 

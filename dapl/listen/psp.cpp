@@ -17,7 +17,7 @@ struct DestroyEp {
     void operator()(Ep* ep) const { destroy(*ep); }
 };
 
-/// An EP of nothing, for the consumer to complete.
+/// Makes an EP without PZ and EVDs, for the consumer to complete.
 std::unique_ptr<Ep, DestroyEp> blank_ep(Ia& ia, DAT_SERVICE_TYPE service)
     REQUIRES(connection_lock) {
     std::unique_ptr<Ep, DestroyEp> ep(make<Ep>(&ia.provider.table, ia, nullptr, service));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Public service point: any number of requests, each accepted with an EP of the consumer's choice,
-/// or with one that comes with the request.
+/// Public service point: takes any number of requests. Each is accepted with an EP of the
+/// consumer's choice, or with one that the provider makes for it.
 #pragma once
 
 #include "dapl/listen/service_point.hpp"

@@ -29,7 +29,7 @@ void Rsp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData da
                        "{} asks for a {} endpoint, the one at qualifier {} is of the other kind",
                        to_text(connection->peer_address()), ep_->ud ? "connected" : "datagram",
                        conn_qual);
-        return;  // not taken: the peer is sent away
+        return;  // the connection is destroyed, which refuses the peer
     }
     Cr& cr = admit(std::move(connection), data, ep_);
     ep_->state.move(EpCause::kRequest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Reserved service point: one request, for one EP.
+/// Reserved service point: takes one request, for one EP.
 #pragma once
 
 #include "dapl/listen/service_point.hpp"
@@ -10,19 +10,19 @@ namespace dapl {
 class Rsp final : public Object<Rsp>, public ServicePoint {
   public:
     static constexpr Kind kKind = Kind::kRsp;
-    /// @param reserved UNCONNECTED; moved by reserve().
+    /// @param reserved the EP, UNCONNECTED until reserve() moves it.
     Rsp(Ia& owner, DAT_CONN_QUAL qualifier, Evd& requests_to, Ep& reserved);
 
-    /// The EP waits from here on.
+    /// Moves the EP to RESERVED or UNCONFIGURED_RESERVED: it waits for a request from here on.
     void reserve() REQUIRES(connection_lock);
-    /// The first request takes the EP with it; peers that come later are rejected.
+    /// The first request takes the EP; peers that come later are rejected.
     void request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) override
         REQUIRES(connection_lock);
     bool is_taking() const override REQUIRES(connection_lock) { return ep_ != nullptr; }
-    /// An EP that still waits is the consumer's again.
+    /// Returns an EP that still waits to the consumer.
     void release() REQUIRES(connection_lock);
 
-    const DAT_EP_HANDLE ep_handle;  ///< for dat_rsp_query, also when the request has taken the EP
+    const DAT_EP_HANDLE ep_handle;  ///< for dat_rsp_query, even after a request has taken the EP
 
   private:
     Ep* ep_ GUARDED_BY(connection_lock);  ///< nullptr once a request has come

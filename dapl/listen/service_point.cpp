@@ -16,8 +16,9 @@
 namespace dapl {
 namespace {
 
-/// A second one of a kind is refused here; other kinds, instances and processes meet at the
-/// connection manager, whose code differs.
+/// Whether the IA has a service point of the same kind at this qualifier. Those of other kinds,
+/// instances and processes collide in the connection manager, which returns the code without the
+/// class bit.
 bool has_another(const ServicePoint& wanted) REQUIRES(connection_lock) {
     const auto& points = wanted.ia.service_points;
     for (const ServicePoint* point = points.first(); point; point = points.after(*point))

@@ -38,11 +38,11 @@ Lmr::Lmr(Ia& owner, Pz& zone, verbs::MemoryRegion made, const DAT_LMR_PARAM& ask
 
 Lmr::~Lmr() {
     if (is_zero_based(ia, parameters.va_type)) count_zero_based(ia, -1);
-    region.reset();  // before its zone may go
+    region.reset();  // before its zone may be freed
     --pz.users;
 }
 
-/// The consumer's own copy may be gone when the LMR is queried.
+/// Copies the cookie: the consumer's own may be gone when the LMR is queried.
 void Lmr::keep_cookie() {
     DAT_LMR_COOKIE& given = parameters.region_desc.for_shared_memory.shared_memory_id;
     std::memcpy(cookie_, *given, sizeof cookie_);
@@ -58,7 +58,7 @@ bool grants_atomics(unsigned asked, unsigned of_region) {
 
 namespace {
 
-/// Local reading is always granted.
+/// Local reads are always allowed.
 unsigned access_flags(const Ia& ia, unsigned privileges) {
     unsigned access = 0;
     if (privileges & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) access |= IBV_ACCESS_LOCAL_WRITE;
@@ -90,9 +90,9 @@ support::Result<Memory> memory_of(const Ia& ia, const DAT_LMR_PARAM& asked) {
     }
 }
 
-/// Zero-based addresses are an I/O address of 0 at devices that let it be chosen. iWARP adapters
-/// have a flag for it; what they make of it they do not say, so the address that is told stays the
-/// memory's own.
+/// A zero-based region has I/O virtual address 0 on devices that let it be chosen. iWARP adapters
+/// have a flag for it but do not report what they make of it, so the address returned to the
+/// consumer stays the memory's own.
 verbs::MemoryRegion register_with(unsigned access, const Pz& pz, const Memory& memory,
                                   const DAT_LMR_PARAM& asked) {
     if (!is_zero_based(pz.ia, asked.va_type)) {
@@ -117,13 +117,13 @@ support::Result<Memory> check_lmr(const Ia* ia, const Pz* pz, const DAT_LMR_PARA
 
 verbs::MemoryRegion register_memory(const Pz& pz, const Memory& memory,
                                     const DAT_LMR_PARAM& asked) {
-    // Some devices (siw) count the pages of a region that goes round the address space wrongly.
+    // Some devices (siw) miscount the pages of a region that wraps around the address space.
     if (memory.length > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(memory.address)) return {};
     const unsigned access = access_flags(pz.ia, asked.mem_priv);
     verbs::MemoryRegion region = register_with(access, pz, memory, asked);
     const unsigned without_windows = access & ~static_cast<unsigned>(IBV_ACCESS_MW_BIND);
-    // The kernel wants memory for windows to be writable, whatever they will grant: what the
-    // program itself can only read is registered without.
+    // The kernel requires memory for windows to be writable, whatever the windows will grant. So
+    // memory that the program itself can only read is registered without window access.
     if (region || access == without_windows || (access & IBV_ACCESS_LOCAL_WRITE)) return region;
     return register_with(without_windows, pz, memory, asked);
 }
@@ -206,15 +206,15 @@ DAT_RETURN free(DAT_LMR_HANDLE handle) {
     if (!lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
     Ia& ia = lmr->ia;
     if (ia.rmr_table->is_bound_to(*lmr)) return raw(DAT_INVALID_STATE);
-    // The device has the last word: a bind that failed may have left an older one in place.
+    // The device decides: a bind that failed may have left an older one in place.
     if (ibv_dereg_mr(lmr->region.get()) != 0) return raw(DAT_INVALID_STATE);
     static_cast<void>(lmr->region.release());
     remove_lmr(*lmr);
     return DAT_SUCCESS;
 }
 
-/// Whether these can be pieces of memory at all. Which registration they belong to is not looked
-/// up: this is called once per transfer, and the device checks that.
+/// Whether the segments can be ranges of memory at all. Does not look up their registrations: this
+/// is called once per transfer, and the device checks them.
 bool are_segments(const DAT_LMR_TRIPLET* segments, DAT_VLEN count) {
     if (!segments) return count == 0;
     for (DAT_VLEN i = 0; i < count; ++i)
@@ -223,12 +223,12 @@ bool are_segments(const DAT_LMR_TRIPLET* segments, DAT_VLEN count) {
     return true;
 }
 
-/// Memory is coherent on every device that verbs knows: what is left to do is that neither the
-/// compiler nor the processor moves accesses to it across the call.
+/// Memory is coherent on every device that verbs supports. All that is left to do is to keep the
+/// compiler and the processor from moving accesses to it across the call.
 DAT_RETURN synchronise(DAT_IA_HANDLE ia, const DAT_LMR_TRIPLET* segments, DAT_VLEN count) {
     if (!from_handle<Ia>(ia)) return bad_handle(DAT_INVALID_HANDLE_IA);
     if (!are_segments(segments, count)) return bad_argument(2);
-    __sync_synchronize();  // std::atomic_thread_fence is unknown to the thread sanitizer
+    __sync_synchronize();  // the thread sanitizer does not support std::atomic_thread_fence
     return DAT_SUCCESS;
 }
 

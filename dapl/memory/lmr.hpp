@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Local memory region: a registration. Verbs know no registration that several processes or LMRs
-/// share, so each LMR has one of its own, whatever the type of its memory.
+/// Local memory region: a verbs memory region. Verbs has no registration that several processes or
+/// LMRs can share, so each LMR has one of its own, whatever the type of its memory.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@ namespace dapl {
 class Lmr final : public Object<Lmr>, public ListNode<Lmr> {
   public:
     static constexpr Kind kKind = Kind::kLmr;
-    /// @param made the registration; asked: what the consumer wanted, as dat_lmr_query gives it
-    /// back; memory: where it is in this process.
+    /// @param made the registration. @param asked the consumer's parameters, as dat_lmr_query
+    /// returns them. @param memory address in this process.
     Lmr(Ia& owner, Pz& zone, verbs::MemoryRegion made, const DAT_LMR_PARAM& asked, void* memory);
     ~Lmr();
 
@@ -28,8 +28,9 @@ class Lmr final : public Object<Lmr>, public ListNode<Lmr> {
     verbs::MemoryRegion region;
     DAT_LMR_PARAM parameters;
     void* const address;
-    std::atomic<int> bindings{0};  ///< of RMRs, some of which may have ended (RmrTable)
-    /// By which peers that are in the middle of a transfer have come (unbind_all).
+    std::atomic<int> bindings{0};  ///< of RMRs; some of these may have ended (RmrTable)
+    /// Replaced windows that could not be freed because a peer was in the middle of a transfer
+    /// through them (unbind_all).
     std::vector<verbs::MemoryWindow> old_windows;
 
   private:
@@ -38,7 +39,7 @@ class Lmr final : public Object<Lmr>, public ListNode<Lmr> {
     char cookie_[DAT_LMR_COOKIE_SIZE];
 };
 
-/// A piece of this process's memory.
+/// A range of this process's memory.
 struct Memory {
     void* address;
     DAT_VLEN length;
@@ -52,22 +53,24 @@ struct LmrOutputs {
     DAT_VADDR* registered_address;
     void fill(const DAT_LMR_PARAM& made) const;
 };
-/// The inputs of dat_lmr_create, as dat_lmr_query tells them.
+/// @return the inputs of dat_lmr_create, as dat_lmr_query returns them.
 DAT_LMR_PARAM lmr_inputs(DAT_MEM_TYPE type, const DAT_REGION_DESCRIPTION& region, DAT_VLEN length,
                          DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type);
-/// What dat_lmr_create checks before the device is asked. @return what it is to register.
+/// Checks the arguments of dat_lmr_create before the device is called. @return the memory to
+/// register.
 support::Result<Memory> check_lmr(const Ia* ia, const Pz* pz, const DAT_LMR_PARAM& asked,
                                   const DAT_LMR_HANDLE* handle);
-/// @return empty, with errno, when the device refuses, for whatever reason: consumers' registration
-/// caches give regions back and try again.
+/// Registers memory. @return empty if the device refuses, with its errno, or if the range wraps
+/// around the address space. Whatever the reason, consumers' registration caches then free regions
+/// and try again.
 verbs::MemoryRegion register_memory(const Pz& pz, const Memory& memory, const DAT_LMR_PARAM& asked);
 /// Makes the LMR of a registration. Throws std::bad_alloc.
-/// @param asked in: an lmr_context that is not 0 stays, else it is the device's; out: complete.
+/// @param asked in: an lmr_context of 0 is replaced by the lkey; out: complete.
 Lmr& add_lmr(Pz& pz, verbs::MemoryRegion region, const Memory& memory, DAT_LMR_PARAM& asked);
-/// Ends it, with its registration, if that has not ended yet.
+/// Removes an LMR from its IA and destroys it, with its registration if that has not ended yet.
 void remove_lmr(Lmr& lmr);
 
-/// @return the LMR of the adapter instance that dat_lmr_create() gave this context; nullptr: none.
+/// @return the LMR of the adapter instance to which dat_lmr_create() gave this context, or nullptr.
 Lmr* find_lmr(Ia& ia, DAT_LMR_CONTEXT context);
 
 /// @param asked DAT_MEM_PRIV_FLAGS of an LMR or RMR. @param of_region those of the LMR.

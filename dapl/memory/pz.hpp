@@ -20,7 +20,7 @@ class Pz final : public Object<Pz>, public ListNode<Pz> {
 
     Ia& ia;
     verbs::ProtectionDomain domain;
-    std::atomic<int> users{0};  ///< EPs, LMRs, RMRs and SRQs in this zone; freed after them
+    std::atomic<int> users{0};  ///< EPs, LMRs, RMRs and SRQs in this zone, which outlives them
 };
 
 }  // namespace dapl

@@ -9,11 +9,11 @@
 namespace dapl {
 namespace {
 
-/// The part of a context that an RMR keeps for its life.
+/// The part of a context that binds do not change.
 constexpr DAT_RMR_CONTEXT kKept = ~DAT_RMR_CONTEXT{0xff};
 
-/// The queue pair of an EP takes the bindings made through it along when it ends. EPs live in
-/// memory that stays, so that one that has gone can be asked as well.
+/// Whether the queue pair through which the RMR was bound has ended, and the binding with it. EPs
+/// live in memory that is never unmapped, so the base of a freed one can be read too.
 bool has_ended(const RmrBinding& binding) {
     return binding.ep_base &&
            binding.ep_base->load(std::memory_order_acquire) != binding.binding_base;
@@ -33,7 +33,7 @@ Rmr::Rmr(Pz& zone, verbs::MemoryWindow made)
 
 Rmr::~Rmr() {
     ia.rmr_table->remove(*this);
-    window.reset();  // before its zone may go
+    window.reset();  // before its zone may be freed
     --pz.users;
 }
 
@@ -45,7 +45,7 @@ void Rmr::exchange(verbs::MemoryWindow& given) {
 
 namespace {
 
-/// @return nullptr when there is none.
+/// @return an RMR that is bound to the LMR, or nullptr.
 Rmr* first_bound(Ia& ia, const Lmr& lmr) REQUIRES(ia.mutex) {
     Rmr* rmr = ia.rmrs.first();
     while (rmr && ia.rmr_table->binding_of(*rmr).lmr != &lmr) rmr = ia.rmrs.after(*rmr);
@@ -54,8 +54,8 @@ Rmr* first_bound(Ia& ia, const Lmr& lmr) REQUIRES(ia.mutex) {
 
 }  // namespace
 
-/// An RMR is of its LMR's zone, which stays. It may go while its new window is made: then that is
-/// the next one's, or nobody's.
+/// An RMR that is bound to the LMR belongs to the LMR's zone, which stays. It may be freed while
+/// its new window is allocated without the lock: the window then goes to the next RMR, or is freed.
 bool unbind_all(Ia& ia, Lmr& lmr) {
     std::erase_if(lmr.old_windows, [](verbs::MemoryWindow& window) { return verbs::end(window); });
     bool all_ended = lmr.old_windows.empty();
@@ -81,7 +81,7 @@ bool unbind_all(Ia& ia, Lmr& lmr) {
 }
 
 std::uint32_t RmrTable::bucket_of(DAT_RMR_CONTEXT context) {
-    constexpr std::uint32_t kGolden = 0x9e3779b1;  // spreads what differs in a few bits only
+    constexpr std::uint32_t kGolden = 0x9e3779b1;  // spreads contexts that differ in few bits
     return ((context & kKept) * kGolden) >> 20;
 }
 

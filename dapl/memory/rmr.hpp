@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Remote memory region: a memory window of the device, and what it is bound to. Those of
-/// dat_rmr_create serve every EP of their PZ; those of dat_rmr_create_for_ep serve the EP through
-/// which they were bound, and are unbound when its queue pair ends (reset, free) or its peer
-/// invalidates them.
+/// Remote memory region: a memory window of the device, and its binding. RMRs of dat_rmr_create
+/// serve every EP of their PZ. Those of dat_rmr_create_for_ep serve the EP through which they were
+/// bound, and are unbound when that EP's queue pair ends (reset, free) or its peer invalidates
+/// them.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,15 @@ namespace dapl {
 
 class Lmr;
 
-/// What an RMR was bound to last.
+/// The last binding of an RMR.
 struct RmrBinding {
-    Lmr* lmr = nullptr;  ///< nullptr: to nothing
+    Lmr* lmr = nullptr;  ///< nullptr: not bound
     DAT_LMR_TRIPLET triplet{};
     DAT_MEM_PRIV_FLAGS privileges{};
     DAT_VA_TYPE va_type{};
     DAT_RMR_CONTEXT context = 0;
-    /// dat_rmr_create_for_ep: the EP and its queue pair (Ep::binding_base).
+    /// For dat_rmr_create_for_ep: Ep::binding_base of the EP, and its value when the RMR was bound.
+    /// They differ once that queue pair has ended.
     const std::atomic<std::uint64_t>* ep_base = nullptr;
     std::uint64_t binding_base = 0;
 };
@@ -42,44 +43,46 @@ class Rmr final : public Object<Rmr>, public ListNode<Rmr> {
     Pz& pz;
     verbs::MemoryWindow window;  ///< its rkey changes with `posting` held
     const ibv_mw_type type;
-    support::SpinLock posting;  ///< one bind at a time. Before the lock of an EP's side
+    support::SpinLock posting;  ///< serialises binds; taken before the lock of an EP's side
 
-    /// Gives it a new identity, bound to nothing. @param window another one of its type; afterwards
-    /// the old one, whose end is the end of its binding.
+    /// Replaces the window, which gives the RMR new contexts and leaves it unbound.
+    /// @param window in: one of the same type; out: the old one. Freeing that ends its binding.
     void exchange(verbs::MemoryWindow& window) EXCLUDES(posting);
 
   private:
     friend class RmrTable;
-    RmrBinding binding_;             ///< RmrTable::lock_
-    DAT_RMR_CONTEXT kept_;           ///< what all its contexts have in common. RmrTable::lock_
-    Rmr* next_in_bucket_ = nullptr;  ///< RmrTable::lock_
+    RmrBinding binding_;             ///< guarded by RmrTable::lock_
+    DAT_RMR_CONTEXT kept_;           ///< upper bits of its contexts. Guarded by RmrTable::lock_
+    Rmr* next_in_bucket_ = nullptr;  ///< guarded by RmrTable::lock_
 };
 
-/// The RMRs of an adapter instance, found by their contexts: of a context the last 8 bits change
-/// with each bind, and the others stay for the RMR's life. Thread safe; its lock comes after all
-/// others.
+/// The RMRs of an adapter instance, found by their contexts. The low 8 bits of a context change
+/// with each bind; the others only when the window is exchanged. Thread safe; its lock comes after
+/// all others.
 class RmrTable {
   public:
     /// Throws std::bad_alloc.
     void add(Rmr& rmr) EXCLUDES(lock_);
     void remove(Rmr& rmr) EXCLUDES(lock_);
 
-    /// Its contexts are this one and what follows it; it is bound to nothing.
+    /// Gives the RMR new contexts, of which this is the first, and leaves it unbound.
     void rename(Rmr& rmr, DAT_RMR_CONTEXT context) EXCLUDES(lock_);
 
-    /// @return what it is bound to now: `lmr` is nullptr when that has ended.
+    /// @return the present binding; `lmr` is nullptr if there is none or it has ended.
     RmrBinding binding_of(Rmr& rmr) EXCLUDES(lock_);
-    /// A bind is about to be posted, or was refused. @return the binding before.
+    /// Replaces the binding, before a bind is posted or when it was refused. @return the one
+    /// before.
     RmrBinding replace(Rmr& rmr, const RmrBinding& next) EXCLUDES(lock_);
     enum class Found { kNone, kUnbound, kBound };
-    /// @return whether the context is an RMR's, and whether one under which it is bound now; then
-    /// `binding` is that.
+    /// @param binding out: the binding, if the result is kBound.
+    /// @return whether the context is an RMR's, and whether the RMR is bound under it now.
     Found find(DAT_RMR_CONTEXT context, RmrBinding& binding) EXCLUDES(lock_);
-    /// A bind has completed, of an RMR that may have been freed.
+    /// Notes that a bind has completed; its RMR may have been freed. A failed bind leaves it
+    /// unbound.
     void completed(DAT_RMR_CONTEXT context, bool well) EXCLUDES(lock_);
-    /// The peer has invalidated it.
+    /// Drops a binding that the peer has invalidated.
     void invalidated(DAT_RMR_CONTEXT context) EXCLUDES(lock_);
-    /// @return whether an RMR is bound to it. Forgets those that are no more.
+    /// @return whether an RMR is bound to the LMR. Drops bindings that have ended.
     bool is_bound_to(const Lmr& lmr) EXCLUDES(lock_);
 
   private:
@@ -95,17 +98,19 @@ class RmrTable {
     std::unique_ptr<Rmr*[]> buckets_ GUARDED_BY(lock_);
 };
 
-/// Ends the bindings of all RMRs to an LMR, so that its registration can end: peers get a remote
+/// Ends the bindings of all RMRs to an LMR, so that it can be deregistered: peers get a remote
 /// access error. One call for an LMR at a time. May wait for peers, with no lock held.
-/// @return false when the device does not let one go, or a peer is in the middle of a transfer.
+/// @return false if the device has no window to replace a bound one, or a peer is in the middle of
+/// a transfer.
 bool unbind_all(Ia& ia, Lmr& lmr);
 
-/// Frees it, bound or not. May wait for peers. @return false when one is in the middle of a
-/// transfer: it is bound to nothing, and a later call frees it.
+/// Frees an RMR, bound or not. May wait for peers. @return false if a peer is in the middle of a
+/// transfer: the RMR is not bound any more, and a later call frees it.
 bool free_rmr(Rmr& rmr);
 
-/// For a read into memory that an RMR's context names. @param segment afterwards named by the
-/// context of the LMR behind it; unchanged where the context is no RMR's.
+/// Translates the local segment of an RDMA read that names its memory by an RMR context.
+/// @param segment in, out: names the memory by the LMR's context afterwards; unchanged if the
+/// context is not an RMR's.
 DAT_RETURN name_locally(Ia& ia, DAT_LMR_TRIPLET& segment);
 
 }  // namespace dapl

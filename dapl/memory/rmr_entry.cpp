@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// RMRs made, asked and freed; the local name of memory behind one.
+/// Creates, queries and frees RMRs, and finds the local name of the memory behind one.
 #include <cerrno>
 
 #include "dapl/adapter/ia.hpp"
@@ -34,7 +34,7 @@ bool free_rmr(Rmr& rmr) {
     Ia& ia = rmr.ia;
     {
         support::MutexLock lock(ia.mutex);
-        ia.rmrs.remove(rmr);  // whoever takes its LMR away is not to see it
+        ia.rmrs.remove(rmr);  // a thread that unbinds its LMR must not see it
     }
     ia.rmr_table->replace(rmr, {});
     const bool has_ended = verbs::end(rmr.window);

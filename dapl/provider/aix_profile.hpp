@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What uDAPL on AIX lacks, answered as its guide says: the attributes tell, and the calls answer
-/// DAT_MODEL_NOT_SUPPORTED where DAT 2.0 has an attribute that tells, else DAT_NOT_IMPLEMENTED.
+/// Removes what uDAPL on AIX lacks, in the way its guide describes: the attributes report it as
+/// unsupported, and the calls return DAT_MODEL_NOT_SUPPORTED if DAT 2.0 has an attribute for the
+/// feature, else DAT_NOT_IMPLEMENTED.
 #pragma once
 
 #include "dapl/base/dat.hpp"

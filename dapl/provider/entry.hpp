@@ -11,7 +11,7 @@
 #include <cstdarg>
 
 namespace dapl::entry {
-// ia.cpp, ia_attributes.cpp, ia_close.cpp
+// ia_open.cpp, ia_attributes.cpp, ia_close.cpp
 DAT_RETURN ia_open(const DAT_NAME_PTR, DAT_COUNT, DAT_EVD_HANDLE*, DAT_IA_HANDLE*);
 DAT_RETURN ia_query(DAT_IA_HANDLE, DAT_EVD_HANDLE*, DAT_IA_ATTR_MASK, DAT_IA_ATTR*,
                     DAT_PROVIDER_ATTR_MASK, DAT_PROVIDER_ATTR*);
@@ -32,7 +32,7 @@ DAT_RETURN cno_query(DAT_CNO_HANDLE, DAT_CNO_PARAM_MASK, DAT_CNO_PARAM*);
 DAT_RETURN cno_free(DAT_CNO_HANDLE);
 DAT_RETURN cno_wait(DAT_CNO_HANDLE, DAT_TIMEOUT, DAT_EVD_HANDLE*);
 
-// evd_entry.cpp, evd.cpp (evd_dequeue)
+// evd_entry.cpp, evd_dequeue.cpp
 DAT_RETURN evd_create(DAT_IA_HANDLE, DAT_COUNT, DAT_CNO_HANDLE, DAT_EVD_FLAGS, DAT_EVD_HANDLE*);
 DAT_RETURN evd_query(DAT_EVD_HANDLE, DAT_EVD_PARAM_MASK, DAT_EVD_PARAM*);
 DAT_RETURN evd_modify_cno(DAT_EVD_HANDLE, DAT_CNO_HANDLE);
@@ -92,8 +92,8 @@ DAT_RETURN rmr_bind(DAT_RMR_HANDLE, DAT_LMR_HANDLE, const DAT_LMR_TRIPLET*, DAT_
 DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE, const DAT_RMR_TRIPLET*, DAT_DTO_COOKIE,
                                     const DAT_RMR_TRIPLET*, DAT_COMPLETION_FLAGS);
 
-// counters.cpp
-/// @param which one, or DCNT_*_ALL_COUNTERS. @param values out: one number, or all.
+// counters_entry.cpp
+/// @param which one counter, or DCNT_*_ALL_COUNTERS. @param values out: one number, or all.
 DAT_RETURN query_counters(DAT_HANDLE, int which, DAT_UINT64* values, bool reset);
 /// Prints on standard output.
 DAT_RETURN print_counters(DAT_HANDLE, int which, bool reset);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The choices are those of the library's own open_manager(), which dat_ia_open calls: what it would
-// tell the user is captured and becomes facts.
+// Calls the library's own open_manager(), as dat_ia_open does, so that the choices are the same.
+// The messages that it would report to the user are captured and become facts.
 #include "dapl/provider/explain.hpp"
 
 #include <fmt/core.h>
@@ -20,7 +20,7 @@ namespace {
 
 using support::Standing;
 
-/// A few connections with their channels, and what the program itself has open.
+/// Enough for a few connections with their channels, and for what the program itself has open.
 constexpr rlim_t kEnoughDescriptors = 256;
 
 void explain_messages(const support::Facts& facts, const support::CapturedMessages& told) {

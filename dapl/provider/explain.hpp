@@ -7,7 +7,7 @@
 
 namespace dapl {
 
-/// support::ProviderMark::explain.
+/// Implements support::ProviderMark::explain.
 void explain(const char* ia_name, const char* ia_params, const support::FactSink& sink);
 
 }  // namespace dapl

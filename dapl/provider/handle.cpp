@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What can be asked of a handle of any kind.
+/// The functions that accept a handle of any kind.
 #include <atomic>
 
 #include "dapl/base/codes.hpp"
@@ -16,7 +16,7 @@ constexpr DAT_HANDLE_TYPE kHandleTypes[kKinds] = {
     DAT_HANDLE_TYPE_CNO, DAT_HANDLE_TYPE_EP,  DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP,
     DAT_HANDLE_TYPE_CR,  DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_CSP, DAT_HANDLE_TYPE_RMR};
 
-/// Threads may set and get it at the same time.
+/// @return the consumer's context as an atomic: threads may set and get it at the same time.
 std::atomic_ref<DAT_UINT64> word_of(Header& header) {
     return std::atomic_ref<DAT_UINT64>(header.context.as_64);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The table that libdat2 jumps through: one function for each slot, none is NULL.
+/// The table through which libdat2 calls: a function in each slot, none is NULL.
 #include <algorithm>
 #include <iterator>
 
@@ -21,7 +21,8 @@ constexpr support::ProviderMark make_mark() {
 }
 constexpr support::ProviderMark kMark = make_mark();
 
-// The others have trace points of their own, on the path that does not pay for a second function.
+// Functions of the data path are not wrapped: they have trace points of their own, so that they do
+// not pay for a second function call.
 #define TRACED(name) Traced<&DAT_PROVIDER::name##_func, entry::name>::call
 
 }  // namespace

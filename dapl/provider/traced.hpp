@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The core's functions with trace points around them, as they stand in the provider table.
+/// The core's functions with trace points around them, as the provider table contains them.
 #pragma once
 
 #include <type_traits>
@@ -10,19 +10,19 @@
 
 namespace dapl {
 
-/// @return the id of a live object of this library, else 0. For an argument that is meant to be a
-/// handle.
+/// @return the id of a live object of this library, else 0. @param handle need not be valid.
 inline std::uint64_t traced_id(DAT_HANDLE handle) {
     const Header* header = live_header(handle);
     return header ? header->id : 0;
 }
 
-/// Records an event that the consumer has taken from an EVD, by its id. With data_path_traced().
+/// Records an event that the consumer has dequeued; called only if data_path_traced().
+/// @param evd the EVD's id.
 void trace_taken(std::uint64_t evd, const DAT_EVENT& event);
 
 namespace detail {
 
-/// @return the id of what a call has made, where one of its arguments says where to put a handle.
+/// @return the id of the object that a call has created, if an argument points to its handle.
 template <class... Arguments>
 std::uint64_t made_by_call(const Arguments&... arguments) {
     std::uint64_t made = 0;
@@ -47,7 +47,8 @@ std::uint64_t object_of_call(First first) {
 template <auto slot, auto function>
 struct Traced;
 
-/// No frame here has a cleanup: a cancellation, asynchronous ones included, may end any.
+/// No frame here has a cleanup, since a cancellation, even an asynchronous one, may end any of
+/// them.
 template <auto slot, class First, class... Rest, DAT_RETURN (*function)(First, Rest...)>
 struct Traced<slot, function> {
     static constexpr support::TraceSlot kSlot = support::kTraceSlot<slot>;

@@ -13,7 +13,8 @@ Age Ages::age_of(const Key& key, std::uint64_t value) {
 
 void Ages::observe_side(std::uint64_t ep, SideStatus& side, Aspect taken, Aspect oldest) {
     side.idle = age_of({ep, taken}, side.taken);
-    // What is posted into an empty queue is new, though nothing was taken before it.
+    // `oldest` of an empty queue is that of the next post, so it is not observed: the age of a
+    // transfer would include the time during which the queue was empty.
     if (side.work.posted > 0) side.oldest_age = age_of({ep, oldest}, side.work.oldest);
 }
 
@@ -34,8 +35,8 @@ void Ages::observe(Snapshot& snapshot) {
         }
         for (CrStatus& cr : ia.requests) cr.age = age_of({cr.id, kRequest}, 0);
     }
-    // Of objects that are no more, and of queues that were empty. What could not be looked at this
-    // time is kept.
+    // Drops the entries of destroyed objects and of queues that were empty. A snapshot that is not
+    // complete drops nothing.
     if (complete)
         std::erase_if(seen_, [&](const auto& each) { return each.second.round != round_; });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How long things have been as they are. The data path reads no clock: who compares snapshots that
-/// were taken a second apart knows it a second less exactly.
+/// Finds out how long values have not changed. The data path reads no clock; instead, snapshots
+/// taken a second apart are compared, which makes the ages inexact by one second.
 #pragma once
 
 #include <unordered_map>
@@ -10,20 +10,20 @@
 
 namespace dapl::status {
 
-/// One thread at a time.
+/// For one thread at a time.
 class Ages {
   public:
-    /// Compares a snapshot with those before, and fills its ages in.
+    /// Compares a snapshot with the earlier ones and fills in its ages.
     void observe(Snapshot& snapshot);
 
   private:
-    /// A value, and when it was seen first.
+    /// A value, and when it was first seen.
     struct Seen {
         std::uint64_t value = 0;
         Clock::time_point since;
-        std::uint64_t round = 0;  ///< in which it was seen last
+        std::uint64_t round = 0;  ///< in which it was last seen
     };
-    /// What is watched of an object.
+    /// The values that are watched of an object.
     enum Aspect : std::uint64_t {
         kTakenRequests,
         kOldestRequest,

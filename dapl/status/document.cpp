@@ -40,14 +40,14 @@ void write_age(JsonWriter& to, std::string_view key, Clock::duration age) {
               std::int64_t{std::chrono::duration_cast<std::chrono::milliseconds>(age).count()});
 }
 
-/// Without the port, which stands beside it.
+/// Writes an address without its port, which has a member of its own.
 void write_host(JsonWriter& to, std::string_view key, sockaddr_storage address) {
     if (address.ss_family == 0) return to.null(key);
     set_port(address, 0);
     to.text(key, to_text(address));
 }
 
-/// Those that are not 0.
+/// Writes the counters that are not 0.
 template <std::size_t size>
 void write_counters(JsonWriter& to, const std::array<const char*, size>& names,
                     const std::array<std::uint64_t, size>& values) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A snapshot as the JSON document that tools get; doc/schema/dat_stat.json describes it.
+/// Writes a snapshot as the JSON document that tools get; doc/schema/dat_stat.json describes it.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace dapl::status {
 
-/// @param library the file of this provider. @param resolution between two samples.
+/// @param library file name of this provider library. @param resolution time between two samples.
 std::string write_document(const Snapshot& snapshot, std::string_view library,
                            std::chrono::milliseconds resolution);
 

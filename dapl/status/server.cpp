@@ -25,12 +25,13 @@ namespace {
 
 namespace status_socket = support::status_socket;
 
-/// What is watched, beside the clients, which have the numbers of their places.
+/// Keys of watched descriptors. The key of a client is the number of its place.
 constexpr std::uint32_t kTimer = Server::kMostClients;
 constexpr std::uint32_t kListener = kTimer + 1;
 constexpr int kDescriptors = kListener + 1;
 
-/// What a forked child has to close: as long as it kept them, the sockets would outlive the parent.
+/// The descriptors that a forked child has to close: the sockets would outlive the parent if it
+/// kept them.
 std::atomic<int> of_parent[kDescriptors];  // plus 1, so that 0 is none
 
 void keep(std::uint32_t key, int descriptor) {
@@ -57,8 +58,8 @@ std::string own_library() {
     return slash ? slash + 1 : info.dli_fname;
 }
 
-/// The directory is nobody else's; but rights may have been loosened by hand meanwhile. Root may
-/// look at everybody's processes.
+/// Whether the client runs as this user, or as root, who may see every process. The directory
+/// belongs to this user alone, but its mode may have been loosened by hand.
 bool is_of_owner(int socket) {
     ucred other = {};
     socklen_t length = sizeof other;
@@ -66,7 +67,7 @@ bool is_of_owner(int socket) {
            (other.uid == geteuid() || other.uid == 0);
 }
 
-/// Programs go on without.
+/// Reports why there is no status socket; the program continues without one.
 std::nullptr_t refuse(const std::string& path, int error, const std::string& why) {
     if (!support::report_limit(error, "the socket that dat_stat asks", path))
         support::report<support::kNoStatus>(path, why);
@@ -97,7 +98,8 @@ Server::~Server() {
     if (poll_.valid()) service_.unwatch(poll_.get(), *this);
     if (!name_.empty()) directory_.remove(name_);
     for (Client& client : clients_) dismiss(client);
-    // A child that was forked at this very moment may have a copy: nobody shall wait for it.
+    // A child that is being forked just now may keep a copy of the socket: no client may hang on
+    // it.
     if (listener_.valid()) shutdown(listener_.get(), SHUT_RDWR);
     keep(kListener, -1);
     keep(kTimer, -1);
@@ -122,7 +124,8 @@ int Server::open() {
     return error;
 }
 
-/// Under the first name that nobody else listens at: a process may have two libraries of one name.
+/// Listens under the first name at which nobody else listens: a process may have two libraries of
+/// the same name.
 int Server::listen() {
     constexpr int kNames = 8;
     for (int serial = 0; serial < kNames; ++serial) {
@@ -135,7 +138,8 @@ int Server::listen() {
     return EADDRINUSE;
 }
 
-/// It gets its name when it listens: at a name that nobody listens at, nobody will.
+/// The socket listens before it gets its final name, so a name without a listener will never get
+/// one.
 int Server::bind_as(const std::string& name, support::UniqueFd& listener) const {
     const std::string unnamed = name + ".new";
     directory_.remove(unnamed);
@@ -143,7 +147,7 @@ int Server::bind_as(const std::string& name, support::UniqueFd& listener) const 
     unsigned length = 0;
     if (const int error = directory_.address(unnamed, where, length)) return error;
     listener.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    // The file's mode is the socket's, less the umask.
+    // The file gets the mode of the socket, less the umask.
     if (!listener.valid() || fchmod(listener.get(), 0600) != 0 ||
         bind(listener.get(), reinterpret_cast<const sockaddr*>(&where), length) != 0)
         return errno;
@@ -185,13 +189,13 @@ void Server::tick() {
     const auto now = Clock::now();
     for (Client& client : clients_)
         if (client.socket.valid() && now - client.since > kPatience) dismiss(client);
-    // When no descriptor was left for a client, the listener was left alone.
+    // admit() stopped watching the listener if no descriptor or memory was left for a client.
     if (!listening_) listening_ = watch(listener_.get(), kListener, EPOLLIN);
     Snapshot snapshot = take_snapshot(process_);
     ages_.observe(snapshot);
 }
 
-/// One that is free, or else that of the client that has been there longest.
+/// @return a free place, or else that of the oldest client, which it dismisses.
 Server::Client& Server::free_place() {
     Client& oldest = *std::min_element(clients_.begin(), clients_.end(),
                                        [](const Client& one, const Client& other) {
@@ -231,7 +235,7 @@ void Server::go_on(Client& client) {
     if (!send_answer(client)) dismiss(client);
 }
 
-/// @return whether the line is whole. One that has gone, or says too much, is sent away.
+/// @return whether the line is complete. Dismisses a client that has gone or has sent too much.
 bool Server::read_request(Client& client) {
     std::array<char, status_socket::kLongestRequest> bytes;
     const ssize_t got = recv(client.socket.get(), bytes.data(), bytes.size(), 0);
@@ -254,7 +258,7 @@ void Server::prepare_answer(Client& client) {
     client.answer = fmt::format("{}\n", document.size()) + document;
 }
 
-/// @return whether there is something left to send.
+/// @return whether something is left to send.
 bool Server::send_answer(Client& client) const {
     const ssize_t put = send(client.socket.get(), client.answer.data() + client.sent,
                              client.answer.size() - client.sent, MSG_NOSIGNAL);
@@ -266,7 +270,7 @@ bool Server::send_answer(Client& client) const {
 void Server::dismiss(Client& client) {
     if (client.socket.valid()) {
         keep(static_cast<std::uint32_t>(place_of(client)), -1);
-        // Also where a forked child has a copy.
+        // Both take effect even if a forked child has a copy of the socket.
         epoll_ctl(poll_.get(), EPOLL_CTL_DEL, client.socket.get(), nullptr);
         shutdown(client.socket.get(), SHUT_RDWR);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Answers dat_stat: a socket in a directory of the user's own, served by the core's service
-/// thread, which holds no lock there and so may take those of the object tree in their order. There
-/// is one while an adapter instance is open and OPENDAT_STATUS is on.
+/// Answers dat_stat on a socket in a directory of the user's own. The core's service thread serves
+/// it without holding a lock, so it may take those of the object tree in their order. The server
+/// exists while an adapter instance is open and OPENDAT_STATUS is on.
 #pragma once
 
 #include <array>
@@ -17,16 +17,17 @@ namespace dapl::status {
 
 class Server final : private ServiceThread::Handler {
   public:
-    /// How often the counters are looked at, and how exact ages are.
+    /// How often the counters are sampled, and so the resolution of ages.
     static constexpr std::chrono::milliseconds kResolution{1000};
     static constexpr int kMostClients = 8;
-    /// A client that has not asked, or not read its answer, is sent away after this.
+    /// A client that has not sent its request or read its answer after this time is dismissed.
     static constexpr std::chrono::seconds kPatience{10};
 
-    /// @return nullptr where the setting is off, and where the system or the directory refuses,
-    /// which the user is told. Throws std::bad_alloc.
+    /// @return nullptr if the setting is off, or if the system or the directory refuses, which is
+    /// reported to the user. Throws std::bad_alloc.
     static std::unique_ptr<Server> start(ProcessState& process, ServiceThread& service);
-    /// Not with a lock held that take_snapshot() takes without an end.
+    /// Waits for serve(): the caller must not hold a lock for which take_snapshot() waits without a
+    /// time limit.
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
@@ -40,7 +41,7 @@ class Server final : private ServiceThread::Handler {
     };
 
     Server(ProcessState& process, ServiceThread& service, support::PrivateDirectory directory);
-    /// @return errno.
+    /// open(), listen() and bind_as() return 0 or an errno value.
     int open();
     int listen();
     int bind_as(const std::string& name, support::UniqueFd& listener) const;
@@ -60,7 +61,7 @@ class Server final : private ServiceThread::Handler {
     ServiceThread& service_;
     const support::PrivateDirectory directory_;
     const std::string library_;
-    std::string name_;  ///< of the socket in the directory; empty before it is there
+    std::string name_;  ///< name of the socket in the directory; empty until it exists
     support::UniqueFd poll_, timer_, listener_;
     bool listening_ = false;  ///< the listener is watched
     std::array<Client, kMostClients> clients_;

@@ -18,7 +18,8 @@
 namespace dapl::status {
 namespace {
 
-/// A process that hangs may hold a lock for ever: the answer says so instead of hanging too.
+/// Waits for the lock for about 100 ms only. A process that hangs may hold it forever; the answer
+/// then reports that instead of hanging too.
 bool lock_soon(support::Mutex& mutex) TRY_ACQUIRE(true, mutex) {
     constexpr int kTries = 100;
     const timespec pause{0, 1'000'000};
@@ -107,8 +108,8 @@ const char* name_of(Kind kind) {
     return kind == Kind::kRsp ? "RSP" : "CSP";
 }
 
-/// A list that is filled while a lock is held which calls of DAT take. The consumer's malloc() may
-/// make such a call, so room is made before; what finds none is counted.
+/// Fills a list while a lock is held that DAT calls take. The consumer's malloc() may make such a
+/// call, so memory is reserved before; items that do not fit are only counted.
 template <class T>
 class Filling {
   public:
@@ -120,7 +121,7 @@ class Filling {
     void add(const T& item) {
         if (wanted_++ < items_.capacity()) items_.push_back(item);
     }
-    /// With the lock dropped. @return whether all found room; makes more where not.
+    /// Called without the lock. @return whether all items did fit; if not, reserves more memory.
     bool is_complete() {
         if (wanted_ <= items_.capacity()) return true;
         items_.reserve(2 * wanted_);
@@ -196,7 +197,8 @@ bool fill(Ia& ia, support::Mutex& mutex, Lists lists) NO_THREAD_SAFETY_ANALYSIS 
     return true;
 }
 
-/// The lists of connections and of the other objects, one after the other: each lock for a moment.
+/// Fills the lists of connections and those of the other objects one after the other, so that each
+/// lock is held only briefly.
 void fill(Ia& ia, IaStatus& found) {
     found.busy =
         !fill(ia, ia.mutex, Children(found)) || !fill(ia, connection_lock, Connections(found));

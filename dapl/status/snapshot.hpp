@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The state of the core in this process at one moment, in plain values: what dat_stat is told.
+/// A snapshot of the core's state in this process, in plain values, for the answer to dat_stat.
 #pragma once
 
 #include <sys/socket.h>
@@ -24,18 +24,18 @@ struct ProcessState;
 namespace dapl::status {
 
 using Clock = std::chrono::steady_clock;
-/// At least so long; the truth is up to the time between two samples more.
+/// A lower bound: the true age may be longer, by up to the time between two samples.
 using Age = Clock::duration;
 
 /// The requests or the receives of an EP.
 struct SideStatus {
     SlotRing::Look work{};
     std::uint32_t limit = 0;
-    std::uint64_t taken = 0;  ///< differs when the consumer has taken a completion meanwhile
+    std::uint64_t taken = 0;  ///< changes when the consumer consumes a completion
     std::uint64_t evd = 0;    ///< id, or 0
     // Filled in by Ages:
-    Age idle{};        ///< nothing was taken since
-    Age oldest_age{};  ///< of the oldest that is posted
+    Age idle{};        ///< since a completion was last consumed
+    Age oldest_age{};  ///< of the oldest posted transfer
 };
 
 struct EpStatus {
@@ -54,16 +54,16 @@ struct EvdStatus {
     std::uint64_t id;
     DAT_EVD_FLAGS flags;
     DAT_COUNT length;   ///< of the queue
-    DAT_COUNT pending;  ///< events that wait in the library; not completions still in the device
+    DAT_COUNT pending;  ///< events queued in the library, without completions still in the device
     bool waited_on, lost_events;
     std::uint64_t cno;  ///< id, or 0
     std::array<std::uint64_t, DCNT_EVD_ALL_COUNTERS> counters;
-    Age unlooked{};  ///< nobody has asked it for events since; by Ages
+    Age unlooked{};  ///< since it was last asked for events, 0 while waited on; by Ages
 };
 
 struct CnoStatus {
     std::uint64_t id;
-    bool known;  ///< false: another thread was at work with it
+    bool known;  ///< false: another thread held its lock, so what follows is unknown
     int waiters, evds;
     bool triggered;
 };
@@ -71,7 +71,7 @@ struct CnoStatus {
 struct SrqStatus {
     std::uint64_t id;
     DAT_COUNT limit, posted;
-    int users;  ///< EPs
+    int users;  ///< number of EPs
     bool failed;
 };
 
@@ -92,8 +92,8 @@ struct IaStatus {
     std::string name, device, manager;
     int port;
     sockaddr_storage address;
-    /// Another thread held the lock of its objects for longer than is waited; nothing below is
-    /// filled in.
+    /// Another thread held a lock of its objects for longer than take_snapshot() waits: the numbers
+    /// and lists below are incomplete, but not the counters.
     bool busy = false;
     std::uint64_t pzs = 0, lmrs = 0, lmr_bytes = 0, rmrs = 0;
     std::vector<EpStatus> eps;
@@ -107,12 +107,13 @@ struct IaStatus {
 
 struct Snapshot {
     Clock::time_point when;
-    /// An adapter instance was being opened or closed for longer than is waited.
+    /// An adapter instance was being opened or closed for longer than take_snapshot() waits; `ias`
+    /// is empty.
     bool busy = false;
     std::vector<IaStatus> ias;
 };
 
-/// Takes no lock of the data path, and waits for no other one for long.
+/// Takes no lock of the data path and waits only briefly for any other.
 Snapshot take_snapshot(ProcessState& process);
 
 }  // namespace dapl::status

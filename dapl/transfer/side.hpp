@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// One side of an EP, requests or receives: where it posts, what is posted, and who takes the
-/// completions. The EP makes and ends it (dapl/ep), its EVD finds the slots of completions here.
+/// One side of an EP, requests or receives: its queue pair, the posted transfers, and the EVD that
+/// gets their completions. The EP (dapl/ep) installs and retires it; the EVD finds the slots of
+/// completions here.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -19,40 +20,44 @@ namespace dapl {
 
 class Evd;
 
-/// The completions of one side that its EVD holds (held_completions.hpp). All-zero: none are known.
+/// Positions of one side's completions among those its EVD holds (held_completions.hpp). All zero:
+/// no known positions.
 struct HeldChain {
-    std::uint32_t index = 0;  ///< which index it belongs to; 0 is none
+    std::uint32_t index = 0;  ///< number of the index that the positions are in; 0: none
     int first = 0;
     int last = 0;
 };
 
-/// Posting takes its lock and nothing else.
+/// A post to the device takes `lock` and no other lock, except that of `shadow` before it in a
+/// decorated adapter instance.
 struct Side {
     static constexpr std::uint64_t kNoWorkRequests = ~std::uint64_t{0};
 
     support::SpinLock lock;
     int max_segments GUARDED_BY(lock) = 0;
-    /// Bytes of a transfer that is posted at once; 0 where all that have data are looked at: also
-    /// the receives of a datagram endpoint, which are not those of a connection.
+    /// Largest transfer, in bytes, that the fast path posts. 0 sends every transfer with data
+    /// through the slow path: with delayed_ack, and for the receives of a datagram endpoint, whose
+    /// operation is not DAT_DTO_RECEIVE.
     std::uint32_t max_message GUARDED_BY(lock) = 0;
-    /// Requests that bring data complete when it is placed: the attribute delayed_ack.
+    /// Attribute delayed_ack: a request that carries data completes when its data is placed
+    /// at the peer.
     bool confirms GUARDED_BY(lock) = false;
-    /// Bytes of a send or write that the device copies at the post.
+    /// Largest send or write, in bytes, that is posted inline (the device copies it at the post).
     std::uint32_t max_inline GUARDED_BY(lock) = 0;
     ibv_qp* queue_pair GUARDED_BY(lock) = nullptr;  ///< nullptr without a PZ
-    /// What the wr_ids of the present queue pair have in common; kNoWorkRequests: there is none. It
-    /// differs from those of the earlier ones. Changed with the lock of the EVD held that takes
-    /// this side's completions.
+    /// Common part of the wr_ids of the current queue pair, different from that of every earlier
+    /// one; kNoWorkRequests: there is no queue pair, or its further completions are dropped. Reset
+    /// to kNoWorkRequests under the lock of this side's EVD, if it has one.
     std::atomic<std::uint64_t> work_request_base{kNoWorkRequests};
-    SlotRing slots;                         ///< posted to with the lock held
-    Evd* evd GUARDED_BY(lock) = nullptr;    ///< takes the completions
-    bool flushed GUARDED_BY(lock) = false;  ///< the device has nothing more to say
-    mutable HeldChain held;                 ///< guarded by the lock of that EVD
-    /// The device has done everything that was posted before the marker.
+    SlotRing slots;                         ///< posts hold `lock`
+    Evd* evd GUARDED_BY(lock) = nullptr;    ///< gets the completions; nullptr: none
+    bool flushed GUARDED_BY(lock) = false;  ///< nothing more comes from the device
+    mutable HeldChain held;                 ///< guarded by the lock of this side's EVD
+    /// The marker has completed, so the device is done with everything posted before it.
     std::atomic<bool> finished{false};
-    /// Of this connection's requests, those that the consumer has had back flushed.
+    /// Number of this connection's requests whose flushed completions were consumed.
     std::atomic<DAT_COUNT> taken_flushed{0};
-    /// Of a decorated adapter instance; else nullptr. Constant while the EP lives.
+    /// nullptr unless the adapter instance is decorated. Constant while the EP lives.
     std::unique_ptr<SlotShadow> shadow;
 
     std::uint32_t posted() EXCLUDES(lock) {
@@ -63,7 +68,7 @@ struct Side {
         support::SpinLockGuard guard(lock);
         return slots.stopped();
     }
-    /// The device gets nothing more; posts go to Evd::post_flushed().
+    /// Stops posting to the device: later posts go to Evd::post_flushed().
     void stop() EXCLUDES(lock) {
         support::SpinLockGuard guard(lock);
         slots.stop();

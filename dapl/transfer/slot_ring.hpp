@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The posted transfers of one direction of an EP, in posting order. A slot is free again when the
-/// consumer has taken its completion, or a later one's: that is how suppressed requests come back.
+/// Ring of the posted transfers of one side of an EP, in posting order. A slot is free again when
+/// its completion or that of a later slot is consumed: the latter frees the slots of requests whose
+/// completions are suppressed.
 #pragma once
 
 #include "dapl/base/dat.hpp"
@@ -18,28 +19,29 @@ namespace dapl {
 
 struct Slot {
     static constexpr std::uint32_t kOperationMask = 0x7f;
-    static constexpr std::uint32_t kSuppressed = 0x80;  ///< no event comes of it when it goes well
-    static constexpr int kRmrShift = 8;                 ///< to the index of the RMR
-    /// Of a read that confirms a write: the event is the write's.
+    static constexpr std::uint32_t kSuppressed = 0x80;  ///< makes no event if it succeeds
+    static constexpr int kRmrShift = 8;  ///< position of the RMR's index (binds only)
+    /// A read that confirms a write: its event reports the write.
     static constexpr std::uint32_t kConfirmation = 1U << 31;
 
-    /// @param flags DAT_COMPLETION_FLAGS. @return the bit of operation.
+    /// @param flags DAT_COMPLETION_FLAGS. @return kSuppressed or 0, for `operation`.
     static constexpr std::uint32_t suppression(unsigned flags) {
         return (flags & DAT_COMPLETION_SUPPRESS_FLAG) * kSuppressed;
     }
 
     DAT_UINT64 cookie;
     DAT_SEG_LENGTH length;  ///< sum of the segments as posted
-    /// DAT_DTOS or DAT_IB_DTOS, of a bind with the RMR above it; of a receive, what it was posted
-    /// for: DAT_DTO_RECEIVE, or DAT_IB_DTO_RECV_IMMED when the event is to be an extension's
-    /// whatever comes. Written last, read first: it
-    /// carries the others from the poster to the taker, between whom is only a device.
+    /// DAT_DTOS or DAT_IB_DTOS with the flags above; a bind has the index of its RMR as well. A
+    /// receive has the operation that it was posted as: DAT_DTO_RECEIVE, DAT_IB_DTO_RECV_UD, or
+    /// DAT_IB_DTO_RECV_IMMED if it makes an extension event whatever message arrives. Stored last
+    /// (release) and loaded first (acquire), so that the taker sees the other members: the device
+    /// between poster and taker gives no such order.
     std::atomic<std::uint32_t> operation;
 };
 
-/// One poster at a time (the EP's spin lock) and one taker at a time (the EVD's lock), who do not
-/// wait for each other. A transfer is known by its sequence, which counts the posts modulo 2^23 and
-/// is the end of its wr_id.
+/// Has one poster at a time (under the side's lock) and one taker of completions at a time (under
+/// the EVD's lock); neither waits for the other. A transfer is identified by its sequence, which
+/// counts the posts modulo 2^23 and is the low part of its wr_id.
 class SlotRing {
   public:
     static constexpr std::uint32_t kSequenceMask = 0x7fffff;  ///< what fits into a wr_id
@@ -47,9 +49,9 @@ class SlotRing {
     using Storage = std::unique_ptr<Slot[]>;
     /// Throws std::bad_alloc.
     static Storage storage(std::uint32_t limit) { return std::make_unique<Slot[]>(size(limit)); }
-    /// Empties the ring. Both locks of the side are held, or nobody else knows it.
-    /// @param limit transfers that may be posted and not yet taken. @param base what all wr_ids
-    /// have in common. @param slots storage(limit); has the one before afterwards.
+    /// Empties the ring. The poster's lock is held, and no taker can reach the ring.
+    /// @param limit slots that may be in use at a time. @param base common part of all wr_ids.
+    /// @param slots storage(limit); afterwards the previous storage.
     void reset(std::uint32_t limit, std::uint64_t base, Storage& slots) {
         slots_.swap(slots);
         limit_ = limit;
@@ -59,32 +61,33 @@ class SlotRing {
         stopped_ = false;
     }
 
-    // For the poster.
+    // For the poster, under the side's lock.
 
     std::uint32_t limit() const { return limit_; }
-    /// Posted and not yet taken.
+    /// Returns the number of slots in use: posted and not yet released.
     std::uint32_t posted() const {
         return (next_sequence() - first_.load(std::memory_order_acquire)) & kSequenceMask;
     }
-    /// Whether a slot is free. Looks what was taken meanwhile only where none was free before.
+    /// Returns whether a slot is free. Reads what the taker has released only when the slots that
+    /// were known to be free are used up.
     bool has_room() { return next_ != bound_ || find_room(); }
-    /// There is no room any more.
+    /// Makes has_room() return false until reset().
     void close() {
         limit_ = 0;
         bound_ = next_;
     }
-    // With room:
+    // For use only while has_room():
     std::uint32_t next_sequence() const {
         return static_cast<std::uint32_t>(next_) & kSequenceMask;
     }
-    /// The same where another may stop the ring.
+    /// The same without the side's lock, while another thread may stop() the ring.
     std::uint32_t upcoming_sequence() const {
         auto& next = const_cast<std::uint64_t&>(next_);
         return static_cast<std::uint32_t>(std::atomic_ref(next).load(std::memory_order_relaxed)) &
                kSequenceMask;
     }
-    /// Fills the slot of the next post, before the device gets it: the completion may be taken
-    /// before the post returns. @return its wr_id.
+    /// Fills the slot of the next post. To be called before the work request is given to the
+    /// device: its completion may be consumed before the post returns. @return its wr_id.
     std::uint64_t fill(DAT_UINT64 cookie, DAT_SEG_LENGTH length, std::uint32_t operation) {
         const std::uint64_t id = next_;
         Slot& slot = slots_[id & mask_];
@@ -93,49 +96,50 @@ class SlotRing {
         slot.operation.store(operation, std::memory_order_release);
         return id;
     }
-    /// The device has it.
+    /// Makes the filled slot the newest post, after the device has accepted the work request.
     void commit() { support::add_alone(next_, 1); }
 
-    /// The device gets nothing more: has_room() says no from here on, once and for all.
+    /// Ends posting to the device: has_room() returns false from here on, until reset().
     void stop() {
         align();
         stopped_at_ = next_sequence();
         stopped_ = true;
     }
     bool stopped() const { return stopped_; }
-    // Of a stopped ring:
+    // For a stopped ring:
     bool is_full() const { return posted() >= limit_; }
-    /// Posts what no device will see, into a ring that is not full. @return its wr_id.
+    /// Adds a transfer that is not given to the device. The ring is not full. @return its wr_id.
     std::uint64_t add(DAT_UINT64 cookie, DAT_SEG_LENGTH length, std::uint32_t operation) {
         const std::uint64_t id = fill(cookie, length, operation);
         commit();
         align();
         return id;
     }
-    /// The first sequence that the device has not got.
+    /// Returns the first sequence that was not given to the device.
     std::uint32_t stopped_at() const { return stopped_at_; }
     std::uint64_t id_of(std::uint32_t sequence) const { return base_ | sequence; }
 
-    // For the taker. Any sequence is safe.
+    // For the taker, under the EVD's lock. Any sequence is safe.
 
     const Slot& at(std::uint64_t sequence) const { return slots_[sequence & mask_]; }
-    /// The oldest not yet taken, or the next post.
+    /// Returns the sequence of the oldest slot in use, or of the next post if there is none.
     std::uint32_t first_sequence() const {
         return first_.load(std::memory_order_acquire) & kSequenceMask;
     }
-    /// Frees the slots up to this one.
+    /// Frees all slots up to and including this one.
     void release(std::uint64_t sequence) {
         first_.store(static_cast<std::uint32_t>(sequence) + 1, std::memory_order_release);
     }
 
-    // For who only looks, while posters and takers work: nobody waits. What guards reset() is held.
+    // For monitoring, while other threads post and poll. Lock-free, except that what guards reset()
+    // is held.
 
     struct Look {
-        std::uint32_t posted;  ///< and not yet taken
-        std::uint64_t oldest;  ///< wr_id of the oldest of them
+        std::uint32_t posted;  ///< slots in use
+        std::uint64_t oldest;  ///< wr_id of the oldest of these
         DAT_UINT64 cookie;
         DAT_SEG_LENGTH length;
-        std::uint32_t operation;  ///< as in its slot
+        std::uint32_t operation;  ///< as in the slot
     };
     Look look() const;
 
@@ -155,15 +159,15 @@ class SlotRing {
         return true;
     }
 
-    std::uint64_t next_ = 0;   ///< wr_id of the next post; written atomically, for look()
-    std::uint64_t bound_ = 0;  ///< the first wr_id whose slot is not known to be free
+    std::uint64_t next_ = 0;   ///< wr_id of the next post; stored atomically, for look()
+    std::uint64_t bound_ = 0;  ///< first wr_id whose slot is not known to be free
     Storage slots_;
     std::uint32_t mask_ = 0;
     std::uint32_t limit_ = 0;
     bool stopped_ = false;
     std::uint32_t stopped_at_ = 0;
     std::uint64_t base_ = 0;
-    std::atomic<std::uint32_t> first_{0};  ///< sequence of the oldest not yet taken
+    std::atomic<std::uint32_t> first_{0};  ///< sequence of the oldest slot in use
 };
 
 inline SlotRing::Look SlotRing::look() const {
@@ -175,7 +179,8 @@ inline SlotRing::Look SlotRing::look() const {
     constexpr int kTries = 8;
     for (int tries = 0; tries < kTries; ++tries) {
         const std::uint32_t first = first_.load(std::memory_order_acquire);
-        // After that, so that it is not behind it; what is posted meanwhile may make it too many.
+        // Loaded after `first`, so that it is not behind it. Posts and releases in between may make
+        // the difference exceed the slots, hence the min().
         const auto next = static_cast<std::uint32_t>(relaxed(const_cast<std::uint64_t&>(next_)));
         Slot& slot = slots_[first & kSequenceMask & mask_];
         found.posted = std::min((next - first) & kSequenceMask, mask_ + 1);

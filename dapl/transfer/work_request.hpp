@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a wr_id says: which EP, which of its queue pairs, which transfer; or which SRQ and which of
-/// its slots. Numbers only; no pointer goes through a device.
+/// Layout of a wr_id: it names an EP, one of its successive queue pairs and a transfer; or an SRQ
+/// and one of its slots. It holds numbers only; no pointer passes through a device.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace dapl {
 
 /// From the top: index of the EP or SRQ (20 bits), incarnation of the side (19), special (1),
-/// receive (1), sequence or slot (23). Of a special request no event comes: it is a marker,
-/// which is the last of an EP that ends, or the first half of a pair: the invalidation (sequence 1)
-/// before an RMR is bound anew, the write (sequence 2) before the read that confirms it. A special
-/// receive is on an SRQ.
+/// receive (1), sequence or slot (23). A special request makes no event. It is either the marker,
+/// the last request before a graceful disconnect or a flush (sequence 0), or the first half of a
+/// pair: the invalidation before a bound RMR is bound again (sequence 1), or the write before the
+/// read that confirms it (sequence 2). A special receive is on an SRQ.
 struct WorkRequestId {
     static constexpr std::uint32_t kIndexMask = 0xfffff;
     static constexpr std::uint32_t kIncarnationMask = 0x7ffff;
@@ -30,7 +30,7 @@ struct WorkRequestId {
     }
     static constexpr std::uint32_t kInvalidation = 1;
     static constexpr std::uint32_t kUnconfirmedWrite = 2;
-    /// @param id of an ordinary request of the same EP. @param what one of these two.
+    /// @param id of an ordinary request of the same EP. @param what one of the two sequences above.
     static constexpr std::uint64_t first_half(std::uint64_t id, std::uint32_t what) {
         return (id & ~std::uint64_t{SlotRing::kSequenceMask}) | kSpecial | what;
     }

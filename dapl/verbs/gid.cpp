@@ -41,7 +41,8 @@ bool is_on_peers_link(const ibv_gid_entry& entry, const GidPeer& peer) {
     return is_roce(entry) && peer.on_first_link && entry.gid_index == 0;
 }
 
-/// Less is better. InfiniBand's entries are all alike: the first is the port's own.
+/// @return a sort key, the smallest of which wins. InfiniBand's entries differ in their index
+/// alone: the first one is the port's own.
 auto rank(const ibv_gid_entry& entry, const GidPeer& peer) {
     const AddressKind kind = kind_of(entry.gid);
     const bool is_other_kind = is_roce(entry) && peer.gid && kind != kind_of(*peer.gid);
@@ -50,7 +51,7 @@ auto rank(const ibv_gid_entry& entry, const GidPeer& peer) {
                       is_roce(entry) && kind == AddressKind::kLinkLocal, entry.gid_index);
 }
 
-/// @return what puts `entry` behind `best`: the first in which their ranks differ.
+/// @return why `entry` ranks behind `best`: the first element in which their ranks differ.
 const char* why_behind(const ibv_gid_entry& entry, const ibv_gid_entry& best) {
     const auto mine = rank(entry, {});
     const auto its = rank(best, {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Owners of verbs objects. Empty ones read as nullptr; who destroys an owner has made sure that
-/// nothing in the device depends on the object any more.
+/// Owners of verbs objects. An empty owner compares equal to nullptr. Before an owner is destroyed,
+/// nothing in the device may depend on its object any more.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -22,7 +22,7 @@ struct Destroy {
 using Context = std::unique_ptr<ibv_context, Destroy<ibv_close_device>>;
 using ProtectionDomain = std::unique_ptr<ibv_pd, Destroy<ibv_dealloc_pd>>;
 using MemoryRegion = std::unique_ptr<ibv_mr, Destroy<ibv_dereg_mr>>;
-/// ibv_dealloc_mw itself is a function of each source file that includes it.
+/// Wraps ibv_dealloc_mw, which is a static function, a different one in each source file.
 inline int free_window(ibv_mw* window) {
     return ibv_dealloc_mw(window);
 }
@@ -33,8 +33,9 @@ using SharedReceiveQueue = std::unique_ptr<ibv_srq, Destroy<ibv_destroy_srq>>;
 using AddressHandle = std::unique_ptr<ibv_ah, Destroy<ibv_destroy_ah>>;
 using QueuePair = std::unique_ptr<ibv_qp, Destroy<ibv_destroy_qp>>;
 
-/// Destroys what it owns, if anything. @return false when the device says that a peer is still in
-/// the middle of a transfer: the object stays, nobody new reaches it, and a later call ends it.
+/// Destroys the owned object, if any. @return false if the device reports (EBUSY) that a peer is
+/// still in the middle of a transfer: the object stays, no other peer can reach it any more, and a
+/// later call destroys it.
 template <class T, auto destroy>
 bool end(std::unique_ptr<T, Destroy<destroy>>& owner) {
     if (!owner) return true;

@@ -16,8 +16,8 @@ struct Subnet {
     in_addr_t mask;
 };
 
-/// Asks the system. @param interface_index 0 names none. @return nothing where it cannot be found
-/// out.
+/// Asks the system. @param interface_index 0 names no interface. @return an empty list if the
+/// subnets cannot be found out.
 std::vector<Subnet> subnets_of(unsigned interface_index);
 
 /// @param address of any family; only IPv4 is in a subnet.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The one place where a handle becomes a call into its provider.
+/// The one place where a handle becomes a call into its provider: looks up the provider's table and
+/// calls the slot.
 #pragma once
 
 #include <dat2/udat.h>
@@ -19,14 +20,15 @@ constexpr DAT_RETURN error(DAT_RETURN_TYPE type, DAT_RETURN_SUBTYPE subtype = DA
     return DAT_CLASS_ERROR | static_cast<DAT_RETURN>(type) | static_cast<DAT_RETURN>(subtype);
 }
 
-/// Numbers that can be integers of open IAs are never addresses: the system maps nothing there.
+/// @return whether `handle` lies in the range of IA integers. No object has such an address: the
+/// system maps nothing there.
 inline bool is_ia_number(DAT_HANDLE handle) {
     return reinterpret_cast<std::uintptr_t>(handle) <= kMaxOpenIas;
 }
 
-/// @return the table that the object's first word points at; nullptr for what no object can be:
-/// NULL, a small integer, a misaligned pointer, and an object of a provider that was unloaded (its
-/// first word is NULL then).
+/// @return the provider table that the object's first word points to; nullptr for what cannot be an
+/// object: NULL, a small integer, a misaligned pointer, and an object of an unloaded provider (its
+/// first word is then NULL).
 inline const DAT_PROVIDER* provider_of(DAT_HANDLE handle) {
     const bool misaligned = reinterpret_cast<std::uintptr_t>(handle) % alignof(void*) != 0;
     if (is_ia_number(handle) || misaligned) [[unlikely]]
@@ -34,8 +36,8 @@ inline const DAT_PROVIDER* provider_of(DAT_HANDLE handle) {
     return DAT_HANDLE_TO_PROVIDER(handle);
 }
 
-/// Calls the slot between two trace records. No frame here has a cleanup: a cancellation may end
-/// the provider's function anywhere.
+/// Calls the slot and records the call and its return. No frame here has a cleanup, because a
+/// cancellation may end the provider's function at any point.
 template <auto function, class... Arguments>
 DAT_RETURN traced_call(const DAT_PROVIDER& provider, DAT_HANDLE handle, Arguments... arguments) {
     constexpr support::TraceSlot slot = support::kTraceSlot<function>;
@@ -46,12 +48,13 @@ DAT_RETURN traced_call(const DAT_PROVIDER& provider, DAT_HANDLE handle, Argument
     return code;
 }
 
-/// @param handle as the program gave it. @return DAT_INVALID_HANDLE with `kind`; a handle from
-/// before a fork is reported, once.
+/// Reports, once per process, the use of a handle from before a fork. @param handle as the program
+/// passed it. @return DAT_INVALID_HANDLE with `kind`.
 [[gnu::cold]] DAT_RETURN no_provider(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle,
                                      support::TraceCall call);
 
-/// @param given what the program gave, where that is not the object's own handle.
+/// @param given the handle as the program passed it; differs from `handle`, the object's, for an
+/// IA.
 template <auto function, class... Arguments>
 DAT_RETURN call_object(DAT_RETURN_SUBTYPE kind, DAT_HANDLE given, DAT_HANDLE handle,
                        Arguments... arguments) {
@@ -60,21 +63,21 @@ DAT_RETURN call_object(DAT_RETURN_SUBTYPE kind, DAT_HANDLE given, DAT_HANDLE han
         return no_provider(kind, given, support::kTraceSlot<function>.call);
     if (!(provider->*function)) [[unlikely]]
         return error(DAT_NOT_IMPLEMENTED);
-    // What is called often is traced by the provider alone.
+    // Calls on the data path are traced by the provider alone.
     if constexpr (support::kTraceSlot<function>.path == support::TracePath::kControl)
         return traced_call<function>(*provider, handle, arguments...);
     else
         return (provider->*function)(handle, arguments...);
 }
 
-/// Calls the `function` slot of the handle's provider, or answers DAT_INVALID_HANDLE with `kind`.
-/// Whether the object is of the right kind and alive is for the provider to see.
+/// Calls the `function` slot of the handle's provider; returns DAT_INVALID_HANDLE with `kind` when
+/// the handle leads to none. The provider checks that the object is alive and of the right kind.
 template <auto function, class... Arguments>
 DAT_RETURN call(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... arguments) {
     return call_object<function>(kind, handle, handle, arguments...);
 }
 
-/// A frame with a cleanup, for call_waiting() alone.
+/// The part of call_waiting() whose frame has a cleanup.
 template <auto function, class... Arguments>
 [[gnu::noinline]] DAT_RETURN counted_call(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle,
                                           Arguments... arguments) {
@@ -82,8 +85,9 @@ template <auto function, class... Arguments>
     return call<function>(kind, handle, arguments...);
 }
 
-/// call() for a function that may wait for ever. The cancellation type is deferred until it
-/// returns, because an asynchronous one may strike where a frame with a cleanup cannot be unwound.
+/// call() for a function that may wait for ever. Keeps the cancellation type deferred until it
+/// returns, because an asynchronous cancellation may strike where a frame with a cleanup cannot be
+/// unwound.
 template <auto function, class... Arguments>
 DAT_RETURN call_waiting(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments... arguments) {
     int old_cancel_type;
@@ -93,14 +97,14 @@ DAT_RETURN call_waiting(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, Arguments...
     return code;
 }
 
-/// The same for a call on an IA, whose handle is an integer here and a pointer in the provider.
+/// call() on an IA, whose handle is an integer for the consumer and a pointer in the provider.
 template <auto function, class... Arguments>
 DAT_RETURN call_ia(DAT_IA_HANDLE ia_handle, Arguments... arguments) {
     return call_object<function>(DAT_INVALID_HANDLE_IA, ia_handle, provider_ia(ia_handle),
                                  arguments...);
 }
 
-/// The same for calls that take a handle of any kind.
+/// call() for functions that take a handle of any kind.
 template <auto function, class... Arguments>
 DAT_RETURN call_any(DAT_HANDLE handle, Arguments... arguments) {
     const DAT_HANDLE object = is_ia_number(handle) ? provider_ia(handle) : handle;

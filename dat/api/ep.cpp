@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Endpoints: life and connections.
+/// Endpoints: life cycle, attributes and connections.
 #include "dat/api/dispatch.hpp"
 
 using dat::call;

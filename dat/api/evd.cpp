@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Event dispatchers. dat_evd_wait may be left by thread cancellation: nothing here is noexcept.
+/// Event dispatchers. A thread may be cancelled in dat_evd_wait, so nothing here is noexcept.
 #include "dat/api/dispatch.hpp"
 
 using dat::call;

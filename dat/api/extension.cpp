@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_extension_op: operations beyond DAT's own, with arguments that only the provider knows. Two
-/// kinds of them load and unload a provider themselves: those of the open and close queries. And
-/// dat_extension, which was proposed before it.
+/// dat_extension_op: operations beyond DAT's own, whose arguments only the provider knows. Two
+/// kinds of them load and unload a provider: open queries and close queries. Also dat_extension,
+/// which was proposed before it.
 #include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_opendat.h>
@@ -21,8 +21,8 @@
 namespace dat {
 namespace {
 
-/// @param arguments after the name: first where the handle goes, which is the provider's pointer
-/// and stays one, then what the operation asks for.
+/// @param arguments those after the name: first where the handle is stored, which is the provider's
+/// pointer and stays one, then the operation's own.
 DAT_RETURN query_by_name(Registry& registry, DAT_NAME_PTR name, DAT_EXTENDED_OP operation,
                          std::va_list arguments) {
     const Key asked{name, DAT_VERSION_MAJOR, DAT_VERSION_MINOR, false};
@@ -34,7 +34,7 @@ DAT_RETURN query_by_name(Registry& registry, DAT_NAME_PTR name, DAT_EXTENDED_OP 
     }
     LeaseGuard guard(registry, *lease);
     if (!lease->provider->handle_extendedop_func) return error(DAT_NOT_IMPLEMENTED);
-    note_extensions_offered();  // else the close would not get through
+    note_extensions_offered();  // otherwise the close query would be refused
     std::va_list peek;
     va_copy(peek, arguments);
     const DAT_IA_HANDLE* opened = va_arg(peek, DAT_IA_HANDLE*);
@@ -68,8 +68,9 @@ DAT_RETURN close_query(DAT_HANDLE handle, DAT_EXTENDED_OP operation, std::va_lis
     });
 }
 
-/// What the provider itself counts and keeps, whatever the device can do (iWARP: no extension): the
-/// counters, and all of OpenDAT's numbers, of which it answers those that post by itself.
+/// Operations that the provider implements itself, whatever the device supports (iWARP offers no
+/// extensions): the counters, and all of OpenDAT's range. The provider itself checks those of them
+/// that post.
 bool is_of_provider(DAT_EXTENDED_OP operation) {
     return operation == DAT_IB_QUERY_COUNTERS_OP || operation == DAT_IB_PRINT_COUNTERS_OP ||
            operation == DAT_IB_START_COUNTERS_OP || operation == DAT_IB_STOP_COUNTERS_OP ||
@@ -86,7 +87,7 @@ DAT_RETURN extended(DAT_HANDLE handle, DAT_EXTENDED_OP operation, std::va_list a
 
 }  // namespace
 
-/// Once: the variable is the program's to see, and it may have put something there itself.
+/// Sets dat_extensions only once: the program owns the variable and may store a value of its own.
 void tell_program_of_extensions() {
     static std::atomic<bool> told{false};
     if (!told.exchange(true)) __atomic_store_n(&dat_extensions, 1, __ATOMIC_RELEASE);
@@ -97,7 +98,7 @@ void tell_program_of_extensions() {
 int dat_extensions = 0;
 
 DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
-    // Programs that find no extensions at an IA may still try one, and expect this answer.
+    // Programs may try an operation although the IA offers no extensions; they expect this error.
     if (handle && !dat::extensions_offered() &&
         !(dat::is_of_provider(operation) && dat::ias_opened()))
         return dat::error(DAT_NOT_IMPLEMENTED);
@@ -113,7 +114,7 @@ DAT_RETURN dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...) {
     if (!dat::extensions_offered() || number > DAT_EXT_CMP_AND_SWAP)
         return dat::error(DAT_NOT_IMPLEMENTED);
     std::va_list arguments;
-    // An enumeration, which is passed as the unsigned int that it is as wide as.
+    // The argument is an enumeration, which is passed as an unsigned int of the same width.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wvarargs"
     va_start(arguments, operation);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the opening of an IA has to do with extensions.
+/// Extensions: how the opening of an IA announces them to the program.
 #pragma once
 
 namespace dat {
 
-/// An IA with extensions is open. Sets dat_extensions (dat_extensions.h), the first time. Thread
-/// safe.
+/// Called when an IA with extensions has been opened. Sets dat_extensions (dat_extensions.h) the
+/// first time. Thread safe.
 void tell_program_of_extensions();
 
 }  // namespace dat

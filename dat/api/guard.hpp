@@ -10,8 +10,8 @@
 
 namespace dat {
 
-/// Runs the body of an entry function. Loading libraries and waiting for another thread that does
-/// are not cut short by a cancellation.
+/// Runs the body of an entry function with cancellation disabled, so that it does not cut short
+/// loading a library, or waiting for another thread that loads one.
 template <class Body>
 DAT_RETURN guarded(const Body& body) {
     const support::CancellationDisabled disabled;
@@ -20,8 +20,8 @@ DAT_RETURN guarded(const Body& body) {
         DAT_CLASS_ERROR | DAT_INTERNAL_ERROR);
 }
 
-/// The same, between two trace records. @param object what the call is about, or NULL. @param made
-/// where the call puts a handle that it makes, or nullptr.
+/// The same, between two trace records. @param object the object that the call is about, or NULL.
+/// @param made where the call stores the handle that it makes, or nullptr.
 template <class Body>
 DAT_RETURN guarded(support::TraceCall call, DAT_HANDLE object, const DAT_HANDLE* made,
                    const Body& body) {

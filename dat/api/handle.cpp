@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What works on a handle of any kind.
+/// Calls that take a handle of any kind.
 #include "dat/api/dispatch.hpp"
 
 DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context) {

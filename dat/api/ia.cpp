@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What is asked of an open IA; opening and closing are in ia_open.cpp.
+/// Queries of an open IA; opening and closing are in ia_open.cpp.
 #include "dat/api/dispatch.hpp"
 
 using dat::call_ia;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Opening and closing an IA: from its name to a provider and back.
+/// Opening and closing an IA: acquires the provider for its name, and releases it.
 #include <cstring>
 #include <new>
 #include <string>
@@ -25,7 +25,7 @@ std::string code_text(DAT_RETURN code) {
     return fmt::format("{}{}{} ({:#x})", type, *subtype ? "|" : "", subtype, code);
 }
 
-/// dat_extension_op is let through once an IA says that it has extensions.
+/// Enables dat_extension_op once an IA reports that it has extensions.
 void note_extensions(const DAT_PROVIDER& provider, DAT_IA_HANDLE provider_handle) {
     if (!provider.ia_query_func) return;
     DAT_IA_ATTR attributes{};
@@ -37,8 +37,8 @@ void note_extensions(const DAT_PROVIDER& provider, DAT_IA_HANDLE provider_handle
     tell_program_of_extensions();
 }
 
-/// Providers expect to be asked for their attributes before a close: other registries find the
-/// entry to close by the answer. Here it only serves those who write providers.
+/// Queries the provider's attributes before a close, because providers expect it: other registries
+/// use the answer to find the entry to close. Here it only helps authors of providers.
 void check_attributes(const DAT_PROVIDER& provider, DAT_IA_HANDLE provider_handle,
                       const Key& registered) {
     if (!provider.ia_query_func) return;
@@ -55,7 +55,8 @@ void check_attributes(const DAT_PROVIDER& provider, DAT_IA_HANDLE provider_handl
                        registered.ia_name);
 }
 
-/// @return the number under which the consumer knows the IA, nullptr when there is none left.
+/// @return the number by which the consumer knows the IA; nullptr when none is left or memory is
+/// short.
 DAT_IA_HANDLE number_ia(LeaseGuard& lease, DAT_IA_HANDLE provider_handle) {
     const DAT_IA_HANDLE number = add_ia(provider_handle);
     if (!number) return nullptr;
@@ -78,8 +79,8 @@ DAT_RETURN open_ia(Registry& registry, DAT_NAME_PTR name, DAT_COUNT qlen, DAT_EV
         return error(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
     }
     LeaseGuard guard(registry, *lease);
-    // A failure leaves the caller's async EVD alone, since programs use the variable for the next
-    // name, and shows no handle of the provider's in the caller's IA.
+    // A failed open does not change the caller's async EVD, since programs use the variable for the
+    // next name, and does not leave a provider's handle in the caller's IA.
     DAT_EVD_HANDLE async_evd = async ? *async : DAT_HANDLE_NULL;
     DAT_IA_HANDLE provider_handle = *ia;
     const ProviderErrors errors(*lease->provider, further_failures_are_hidden());
@@ -114,8 +115,7 @@ DAT_RETURN close_ia(Registry& registry, DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags)
         return no_provider(DAT_INVALID_HANDLE_IA, ia, support::TraceCall::ia_close);
     check_attributes(*provider, provider_handle, lease->key);
     const DAT_RETURN code = provider->ia_close_func(provider_handle, flags);
-    // Of two threads that close the same IA, the one that takes the number out gives the lease
-    // back.
+    // When two threads close the same IA, the one that removes the number releases the lease.
     if (code == DAT_SUCCESS && registry.forget(ia)) registry.release(*lease);
     return code;
 }

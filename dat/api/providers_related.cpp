@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Whether two IAs stand in for each other. dat.conf says nothing about that, so of two different
-/// names it stays unknown.
+/// Whether one IA can stand in for another. dat.conf says nothing about that, so the answer for two
+/// different names is "unknown".
 #include <dat2/dat_registry.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Listing providers, and what providers themselves call.
+/// Listing of providers, and the calls that providers themselves make.
 #include "dat/api/dispatch.hpp"
 #include "dat/api/guard.hpp"
 #include "dat/registry/ia_handles.hpp"
@@ -13,14 +13,14 @@ using support::TraceCall;
 
 namespace {
 
-/// On AIX programs register no providers; providers themselves do everywhere.
+/// On AIX, programs cannot register providers; a provider can register itself everywhere.
 bool is_refused() {
     return !dat::in_provider() && support::api_profile() == support::ApiProfile::kAix;
 }
 
 }  // namespace
 
-/// Providers import it, although no header of DAT 2.0 declares it.
+/// Providers import this function, although no header of DAT 2.0 declares it.
 extern "C" DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* other);
 
 DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entries_returned,
@@ -34,7 +34,7 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT* entri
         registry->report_file_once();
         registry->report_no_entries();
         *entries_returned = 0;
-        if (max_to_return == 0) {  // the way to ask for the number
+        if (max_to_return == 0) {  // 0 asks for the number of providers
             *entries_returned = static_cast<DAT_COUNT>(registry->entries().size());
             return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
         }
@@ -84,7 +84,8 @@ DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER* provider,
     });
 }
 
-/// Both ways: a consumer's integer gives the provider's handle, a provider's handle the integer.
+/// Converts both ways: a consumer's integer to the provider's handle, a provider's handle to the
+/// integer.
 DAT_RETURN dats_get_ia_handle(DAT_IA_HANDLE handle, DAT_IA_HANDLE* other) {
     DAT_IA_HANDLE found = dat::provider_ia(handle);
     if (!found) found = dat::consumer_ia(handle);

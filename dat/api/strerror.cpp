@@ -45,6 +45,6 @@ DAT_RETURN dat_strerror(DAT_RETURN return_value, const char** major_message,
     *major_message = major ? major : "unknown error";
     if (DAT_GET_SUBTYPE(return_value) == DAT_NO_SUBTYPE) minor = "";
     if (minor_message) *minor_message = minor ? minor : "unknown minor error";
-    // Without its class bit: that is how programs know it.
+    // Without the class bit, as programs expect it.
     return major && minor ? DAT_SUCCESS : DAT_INVALID_PARAMETER;
 }

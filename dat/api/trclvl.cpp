@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Trace levels: this library's own, and over an extension operation the provider's.
+/// Trace levels: this library's own, and the provider's through an extension operation.
 #include <dat2/dat_opendat.h>
 #include <dat2/dat_trclvl.h>
 
@@ -14,8 +14,8 @@
 namespace dat {
 namespace {
 
-/// @return the table of the IA's provider; nullptr for what is no IA, be it open or of an open
-/// query, whose handle is the provider's pointer.
+/// @return the provider table of an IA, nullptr for anything else. The IA may be an open one, or
+/// come from an open query, whose handle is the provider's pointer.
 const DAT_PROVIDER* provider_of_ia(DAT_IA_HANDLE object) {
     const DAT_PROVIDER* provider = provider_of(object);
     DAT_HANDLE_TYPE type{};
@@ -24,7 +24,7 @@ const DAT_PROVIDER* provider_of_ia(DAT_IA_HANDLE object) {
     return known && type == DAT_HANDLE_TYPE_IA ? provider : nullptr;
 }
 
-/// Not dat_extension_op(): that one answers only where an IA has offered extensions.
+/// Calls the extension slot itself: the provider has been looked up already.
 DAT_RETURN ask_provider(const DAT_PROVIDER& provider, DAT_IA_HANDLE object, int operation, ...) {
     if (!provider.handle_extendedop_func) return error(DAT_NOT_IMPLEMENTED);
     std::va_list arguments;
@@ -70,7 +70,7 @@ DAT_RETURN modify_levels(DAT_IA_HANDLE object, int dat_level, int dapl_level) {
     return DAT_SUCCESS;
 }
 
-/// The provider's handle.
+/// @return the provider's handle of the IA.
 DAT_IA_HANDLE object_of(DAT_IA_HANDLE handle) {
     return is_ia_number(handle) ? provider_ia(handle) : handle;
 }

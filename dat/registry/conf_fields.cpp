@@ -12,7 +12,7 @@
 namespace dat {
 namespace {
 
-/// Digits only, perhaps none, to the end of the text. @return false for anything else and for
+/// Reads digits, perhaps none, to the end of the text. @return false for anything else and for
 /// numbers of more than 32 bits.
 bool read_number(std::string_view text, std::uint32_t& value) {
     value = 0;
@@ -35,7 +35,8 @@ bool read_api_version(std::string& text, ConfRecord& record) {
            read_number(view.substr(dot + 1), record.minor);
 }
 
-// Only how the text begins counts, here and in the next field: files in use have more behind it.
+// Only the beginning of the text counts, here and in the next field: files in use have more after
+// it.
 bool read_thread_safety(std::string& text, ConfRecord& record) {
     record.thread_safe = text.starts_with("threadsafe");
     return record.thread_safe || text.starts_with("nonthreadsafe");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The eight fields of a record, in the order of dat.conf; opendat.yaml has them by their names.
+/// The eight fields of a record, in the order of dat.conf; opendat.yaml refers to them by name.
 #pragma once
 
 #include <span>
@@ -12,10 +12,10 @@ namespace dat {
 
 struct ConfField {
     const char* name;
-    const char* accepted;  ///< what the field may say, as a noun
-    /// May take the text. @return false for what is not accepted.
+    const char* accepted;  ///< what the field may contain, as a noun
+    /// May move from the text. @return false when the text is not accepted.
     bool (*read)(std::string& text, ConfRecord& record);
-    const char* absent;  ///< what opendat.yaml may leave out; nullptr: it must be there
+    const char* absent;  ///< default in opendat.yaml; nullptr: the field is mandatory
 };
 
 std::span<const ConfField> conf_fields();

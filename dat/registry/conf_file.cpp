@@ -11,7 +11,7 @@
 namespace dat {
 namespace {
 
-/// A real file has a hundred lines; this one was meant to be something else.
+/// A real file has a hundred lines; a larger one was meant to be something else.
 constexpr std::size_t kMaxFileSize = 16 << 20;
 
 }  // namespace

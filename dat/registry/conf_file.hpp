@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Which dat.conf this process uses, and what was in it when the library was loaded.
+/// Which dat.conf this process uses, and its contents when the library was loaded.
 #pragma once
 
 #include <string>
@@ -16,20 +16,20 @@ struct ConfFile {
     ConfText text;
 };
 
-/// A file that may be the one.
+/// A place where dat.conf may be.
 struct ConfPlace {
     std::string path;
-    std::string source;  ///< why it is looked at: environment DAT_OVERRIDE, default
+    std::string source;  ///< why it is considered: environment DAT_OVERRIDE, default
 };
-/// In order: the first that can be read is used.
+/// @return the places in order; the first file that can be read is used.
 std::vector<ConfPlace> conf_places();
 ConfFile read_conf_file(const ConfPlace& place);
 
-/// Reads DAT_OVERRIDE's file if that is set (even to nothing: then no file is found), else
-/// sysconfdir/dat.conf, and where that cannot be read /etc/dat.conf. Tells the user nothing.
+/// Reads the file that DAT_OVERRIDE names if that is set (set to nothing: no file is found),
+/// otherwise sysconfdir/dat.conf, or /etc/dat.conf where that cannot be read. Reports nothing.
 ConfFile read_conf_file();
 
-/// Tells the user of bad lines, one message each for the first kMaxProblems and one for the rest.
+/// Reports bad lines: one message each for the first kMaxProblems, and one for the rest.
 void report_problems(const ConfFile& file);
 
 }  // namespace dat

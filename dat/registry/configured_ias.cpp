@@ -45,7 +45,7 @@ std::optional<ConfigurationProblem> find_unknown_name(const ConfiguredIa& entry)
     return std::nullopt;
 }
 
-/// @return what is wrong with the field, if anything is.
+/// @return what is wrong with the field, nullopt when it is valid.
 std::optional<ConfigurationProblem> read_field(const ConfField& field, const ConfiguredIa& entry,
                                                ConfRecord& record) {
     const ConfiguredField* given = find_field(entry, field.name);
@@ -68,7 +68,7 @@ void read_entry(const ConfiguredIa& entry, ConfiguredIas& into) {
         into.problems.push_back(std::move(*problem));
         return;
     }
-    if (entry.fields.size() == 1) return;  // its name: the rest of it is settings
+    if (entry.fields.size() == 1) return;  // ia_name: the rest of the entry is settings
     ConfRecord record;
     record.line = entry.line;
     for (const ConfField& field : conf_fields())

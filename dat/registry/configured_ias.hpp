@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The IAs that opendat.yaml has beside dat.conf: the same records, field by field.
+/// The IAs that opendat.yaml adds to those of dat.conf: the same records, field by field.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ struct ConfiguredIas {
     std::vector<support::ConfigurationProblem> problems;
 };
 
-/// What the entries of `ias` say. An entry that has nothing but its name (and settings) is about an
-/// IA that is described elsewhere, and no record. A bad entry is left out.
+/// Reads the entries of `ias`. An entry that has nothing but its name (and settings) is about an IA
+/// that is described elsewhere, and gives no record. A bad entry is left out.
 ConfiguredIas read_configured_ias(const std::string& path,
                                   const std::vector<support::ConfiguredIa>& entries);
 
-/// Those of this process's files, the strongest file first: none where DAT_OVERRIDE says that one
-/// file alone has the IAs.
+/// Reads the entries of this process's files, the strongest file first. Returns none when
+/// DAT_OVERRIDE is set: then that one file alone has the IAs.
 std::vector<ConfiguredIas> read_configured_ias();
 
 }  // namespace dat

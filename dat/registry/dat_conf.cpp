@@ -20,8 +20,8 @@ struct Token {
     std::string text;
 };
 
-/// Takes the tokens of one line, which holds no newline. A carriage return at its end is already
-/// gone; elsewhere it is an ordinary character.
+/// Splits one line, which holds no newline, into tokens. A carriage return at its end has been
+/// removed; elsewhere it is an ordinary character.
 class Tokens {
   public:
     explicit Tokens(std::string_view line) : line_(line) {}
@@ -35,7 +35,7 @@ class Tokens {
     }
 
   private:
-    /// Up to a blank; a quote ends the token too and belongs to it.
+    /// Reads up to a blank; a quote also ends the token, and belongs to it.
     Token unquoted(int column) {
         const std::size_t begin = at_;
         while (at_ < line_.size() && !is_blank(line_[at_])) {
@@ -44,7 +44,7 @@ class Tokens {
         return {Token::Kind::kText, column, std::string(line_.substr(begin, at_ - begin))};
     }
 
-    /// Up to the next bare quote; a backslash makes the next character an ordinary one.
+    /// Reads up to the next bare quote; a backslash makes the next character an ordinary one.
     Token quoted(int column) {
         std::string text;
         for (++at_; at_ < line_.size(); ++at_) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The dat.conf reader: a pure function from text to records and problems, so that it can be
-/// tested and fuzzed alone. The format is dat.conf(5)'s; a bad line never spoils its neighbours.
+/// The dat.conf reader: a pure function from text to records and problems, so that it can be tested
+/// and fuzzed alone. The format is that of dat.conf(5); a bad line never affects its neighbours.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@
 
 namespace dat {
 
-/// One good line. Kernel and nondefault records are read too; the registry leaves them out.
+/// One valid line. Kernel and nondefault records are read too; the registry leaves them out.
 struct ConfRecord {
     int line = 0;        ///< from 1
-    int end_column = 0;  ///< of dat.conf: where a comment behind the record would begin, from 1
+    int end_column = 0;  ///< in dat.conf, where a comment after the record would begin, from 1
     std::string ia_name;
     bool kernel = false;
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
     bool thread_safe = false;
     bool is_default = false;
-    std::string library;           ///< for dlopen, as it stands
-    std::string ia_params;         ///< for the provider, as it stands
-    std::string provider_version;  ///< nothing uses it, nor the next
+    std::string library;           ///< for dlopen, unchanged
+    std::string ia_params;         ///< for the provider, unchanged
+    std::string provider_version;  ///< not used, like the next field
     std::string platform_params;
 };
 
@@ -40,14 +40,14 @@ struct ConfProblem {
 struct ConfText {
     std::vector<ConfRecord> records;    ///< in file order
     std::vector<ConfProblem> problems;  ///< the first kMaxProblems, or as many as were asked for
-    std::size_t bad_lines = 0;          ///< all of them
+    std::size_t bad_lines = 0;          ///< total number
 };
 
 inline constexpr std::size_t kMaxProblems = 10;
 inline constexpr std::size_t kMaxFound = 40;
 
-/// Any bytes are allowed. Thread safe. Throws nothing but std::bad_alloc.
-/// @param most how many problems are wanted.
+/// Accepts any bytes. Thread safe. Throws only std::bad_alloc.
+/// @param most largest number of problems to return.
 ConfText read_dat_conf(std::string_view text, std::size_t most = kMaxProblems);
 
 }  // namespace dat

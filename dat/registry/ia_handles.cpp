@@ -8,8 +8,8 @@
 namespace dat {
 namespace {
 
-/// Two levels, so that readers never see the table move. Blocks are made on demand and kept to the
-/// end of the process: a reader may be inside one at any time.
+/// The table has two levels, so that readers never see it move. Blocks are allocated on demand and
+/// kept until the process ends: a reader may be inside one at any time.
 constexpr std::uintptr_t kBlockSize = 64;
 constexpr std::uintptr_t kBlocks = (kMaxOpenIas + 1) / kBlockSize;
 
@@ -19,7 +19,7 @@ struct Block {
 };
 
 std::atomic<Block*> g_blocks[kBlocks];
-/// All integers in use lie below it; it only grows.
+/// All integers in use are below it; it only grows.
 std::atomic<std::uintptr_t> g_used{1};
 std::atomic<bool> g_extensions_offered{false};
 std::atomic<bool> g_any_open_before_fork{false};
@@ -30,7 +30,7 @@ std::atomic<DAT_IA_HANDLE>* find_slot(std::uintptr_t number) {
     return block ? &block->slots[number % kBlockSize] : nullptr;
 }
 
-/// The number has a slot.
+/// Requires that the number has a slot.
 std::atomic<bool>& open_before_fork(std::uintptr_t number) {
     Block* block = g_blocks[number / kBlockSize].load(std::memory_order_acquire);
     return block->open_before_fork[number % kBlockSize];
@@ -46,7 +46,7 @@ std::atomic<DAT_IA_HANDLE>* find_or_make_slot(std::uintptr_t number) {
     return find_slot(number);
 }
 
-/// Before the slot is filled: whoever learns of the handle finds it below g_used.
+/// Called before the slot is filled, so that whoever learns of the handle finds it below g_used.
 void cover(std::uintptr_t number) {
     std::uintptr_t used = g_used.load(std::memory_order_relaxed);
     while (used <= number &&

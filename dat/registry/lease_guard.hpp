@@ -5,7 +5,7 @@
 
 namespace dat {
 
-/// Gives the lease back unless the IA that was opened with it keeps it.
+/// Releases the lease unless the IA that was opened with it keeps it.
 class LeaseGuard {
   public:
     LeaseGuard(Registry& registry, const Lease& lease) : registry_(registry), lease_(lease) {}

@@ -11,11 +11,12 @@
 namespace dat {
 namespace {
 
-support::SpinLock g_lock;  // after Registry::lock_, at fork only
-/// By hand, not by a static object's destructor: at exit() those run before library_unloaded().
+support::SpinLock g_lock;  // taken after Registry::lock_, at fork only
+/// Deleted by hand, not by the destructor of a static object: at exit() those run before
+/// library_unloaded().
 std::shared_ptr<Registry>* g_registry GUARDED_BY(g_lock) = nullptr;
 
-/// Without g_lock: a provider that is being loaded calls us.
+/// Waits for a load in progress before it takes g_lock: the provider being loaded calls registry().
 void before_fork() NO_THREAD_SAFETY_ANALYSIS {
     const support::CancellationDisabled disabled;
     if (const auto held = registry()) held->before_fork();
@@ -32,9 +33,9 @@ void after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
     g_lock.unlock();
 }
 
-/// The file is read here and not at first use, as the reference does it: a program that changes
-/// DAT_OVERRIDE, its directory, its root or its user later gets the same answers from both. What is
-/// wrong with the file is told at first use (Registry::report_file_once).
+/// Reads the files here and not at first use, as the reference does: a program that later changes
+/// DAT_OVERRIDE, its directory, its root or its user gets the same answers from both. Errors in the
+/// files are reported at first use (Registry::report_file_once).
 __attribute__((constructor)) void library_loaded() {
     support::set_trace_side(support::TraceSide::kDat);
     try {
@@ -43,7 +44,7 @@ __attribute__((constructor)) void library_loaded() {
         support::SpinLockGuard guard(g_lock);
         g_registry = made;
     } catch (...) {
-        return;  // no registry: every call says so
+        return;  // calls that need the registry return DAT_INVALID_STATE
     }
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }

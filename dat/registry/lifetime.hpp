@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The process's one registry: made when the library is loaded, gone when it is unloaded or the
-/// process exits.
+/// The process's one registry: created when the library is loaded, destroyed when it is unloaded or
+/// the process exits.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace dat {
 
-/// @return nullptr once the library's destructor has run (other destructors may still call us) and
-/// where memory was short when it was loaded. Thread safe.
+/// @return nullptr once the library's destructor has run (other destructors may still call this
+/// library), and when memory was short at load. Thread safe.
 std::shared_ptr<Registry> registry();
 
 }  // namespace dat

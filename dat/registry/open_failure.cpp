@@ -31,7 +31,7 @@ void report_failure(const Arguments&... arguments) {
     count_failure([&] { support::report<message>(arguments...); });
 }
 
-/// As a record would write it.
+/// @return the version and thread safety as a record writes them.
 std::string version_text(const Key& key) {
     return fmt::format("u{}.{} {}", key.major, key.minor,
                        key.thread_safe ? "threadsafe" : "nonthreadsafe");

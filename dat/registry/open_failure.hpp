@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Telling the user why an IA could not be opened: one line for each attempt, and silence after a
-/// few, since some programs try every name in the file.
+/// Reports why an IA could not be opened: one line for each attempt, and nothing after a few of
+/// them, since some programs try every name in the file.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@ namespace dat {
 
 inline constexpr int kFailuresTold = 3;
 
-/// No provider could be had for `asked`.
+/// Reports that `asked` has no usable provider.
 void report_no_provider(const Registry& registry, const Key& asked, const NoProvider& failure);
 
-/// Enough have been told: a provider that tells of its own is to be silent.
+/// @return whether enough failures were reported, so that a provider must not report its own.
 bool further_failures_are_hidden();
 
-/// The provider has told why it did not open the IA.
+/// Counts a failure that the provider itself has reported.
 void count_told_failure();
 
-/// The provider's ia_open answered `code`, `code_text` by name, and has not told why.
+/// Reports that the provider's ia_open returned `code`, `code_text` by name, and reported no cause.
 void report_refused(const Lease& lease, DAT_RETURN code, const std::string& code_text);
 
 }  // namespace dat

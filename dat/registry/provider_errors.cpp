@@ -8,8 +8,7 @@
 
 namespace dat {
 
-/// Whatever a foreign provider may keep in that field is not looked at unless it is memory of a
-/// loaded library.
+/// Reads what a foreign provider may keep in that field only if it is memory of a loaded library.
 const support::ProviderMark* mark_of(const DAT_PROVIDER& provider) {
     const void* extension = provider.extension;
     Dl_info where;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Whether a provider itself tells the user why it does not open an IA. Ours do, and know more;
-/// others do not let us know.
+/// Whether a provider itself reports why it does not open an IA. Our providers do, and know more;
+/// for others there is no way to find out.
 #pragma once
 
 #include <dat2/udat.h>
@@ -12,24 +12,25 @@
 
 namespace dat {
 
-/// @return what a provider of ours tells of itself, nullptr of any other. Thread safe.
+/// @return the mark by which a provider of ours describes itself, nullptr for any other. Thread
+/// safe.
 const support::ProviderMark* mark_of(const DAT_PROVIDER& provider);
 
-/// Watches what the provider tells from this thread while it lives. Nothing but the provider's
-/// ia_open is to be called meanwhile.
+/// Counts the errors that the provider reports from this thread while this object lives. Only the
+/// provider's ia_open may be called during that time.
 class ProviderErrors {
   public:
-    /// @param silenced the provider is to print no error.
+    /// @param silenced the provider must print no error.
     ProviderErrors(const DAT_PROVIDER& provider, bool silenced);
     ~ProviderErrors();
     ProviderErrors(const ProviderErrors&) = delete;
     ProviderErrors& operator=(const ProviderErrors&) = delete;
 
-    /// @return whether it has told an error, or would have when it is silenced.
+    /// @return whether it has reported an error, or would have if it were not silenced.
     bool told() const { return errors_ && errors_->count != before_; }
 
   private:
-    support::ThreadErrors* errors_;  ///< the provider library's; nullptr: it is not ours
+    support::ThreadErrors* errors_;  ///< the provider library's; nullptr: not a provider of ours
     std::uint32_t before_ = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace dat {
 namespace {
 
-[[gnu::tls_model("initial-exec")]] thread_local int depth_in_providers = 0;  // they may open others
+[[gnu::tls_model("initial-exec")]] thread_local int depth_in_providers = 0;  // providers may nest
 
 class InProvider {
   public:
@@ -25,12 +25,12 @@ std::string last_loader_error() {
     return text ? text : "the loader gives no reason";
 }
 
-/// Providers have no NEEDED entry for this library and find its functions in the global scope; a
-/// program that loaded it by dlopen with RTLD_LOCAL has kept it out of there.
+/// Puts this library into the global scope. Providers have no NEEDED entry for it and look its
+/// functions up there, but a program that loaded it by dlopen with RTLD_LOCAL has kept it out.
 void promote_self_to_global_scope() {
     Dl_info self;
     if (!dladdr(reinterpret_cast<void*>(&promote_self_to_global_scope), &self)) return;
-    // Only the flag of the loaded library changes, and it stays changed.
+    // This only sets the flag of the loaded library; the flag stays set.
     if (void* handle = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL))
         dlclose(handle);
 }
@@ -38,14 +38,15 @@ void promote_self_to_global_scope() {
 }  // namespace
 
 tl::expected<ProviderLibrary, std::string> ProviderLibrary::load(const std::string& path) {
-    // dlopen would take the program itself.
+    // For an empty path dlopen would return the program itself.
     if (path.empty()) return tl::unexpected<std::string>("the record names no library");
     promote_self_to_global_scope();
     const InProvider in_constructors;
     ProviderLibrary library;
-    // Local scope, where the reference uses global: names of one provider (or of what it is linked
-    // with) cannot be taken for those of another, nor by libraries loaded later, which would keep
-    // it from being unloaded. Nothing looks a provider's names up but through this handle.
+    // Local scope, where the reference uses global: symbols of one provider (or of what it is
+    // linked with) are not resolved to those of another. Libraries loaded later cannot bind to them
+    // either, which would keep the provider from being unloaded. A provider's symbols are only
+    // looked up through this handle.
     library.handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library.handle_) return tl::unexpected<std::string>(last_loader_error());
     library.init_ = reinterpret_cast<DAT_PROVIDER_INIT_FUNC>(

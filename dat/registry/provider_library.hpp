@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// One loaded provider library. Loading and the calls into it run the library's code, which calls
-/// back into the registry: no lock is to be held.
+/// One loaded provider library. Loading it and calling into it run the library's code, which calls
+/// back into the registry: no lock may be held.
 #pragma once
 
 #include <dat2/udat.h>
@@ -31,11 +31,12 @@ class ProviderLibrary {
 
     void init(const DAT_PROVIDER_INFO& info, const std::string& ia_params) const;
     void fini(const DAT_PROVIDER_INFO& info) const;
-    /// Leaves the library mapped for the rest of the process: something in it is still in use.
+    /// Leaves the library mapped for the rest of the process, because something in it is still in
+    /// use.
     void keep_mapped() { handle_ = nullptr; }
-    /// Where the loader has found it.
+    /// @return the path at which the loader found it.
     std::string file() const;
-    /// Tells registrations of this library from those of others.
+    /// @return what distinguishes registrations of this library from those of others.
     const void* module() const { return module_; }
 
   private:
@@ -48,13 +49,13 @@ class ProviderLibrary {
 };
 
 /// @return whether this thread is loading or unloading a provider or inside its dat_provider_init
-/// or dat_provider_fini: what is registered meanwhile comes from a provider and not from the
+/// or dat_provider_fini: what is registered during that time comes from a provider and not from the
 /// program.
 bool in_provider();
 
 /// @return the start of the executable or library that holds `address`, nullptr when none does.
-/// Takes the loader's lock, under which library constructors run: not to be called with a lock
-/// that a registry function takes.
+/// Takes the loader's lock, under which library constructors run: must not be called while holding
+/// a lock that a registry function takes.
 const void* module_of(const void* address);
 
 }  // namespace dat

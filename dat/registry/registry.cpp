@@ -61,7 +61,7 @@ void Registry::add_records(const std::string& path, const std::vector<ConfRecord
 }
 
 Registry::~Registry() {
-    // IAs left open: their provider's threads may be running in that code.
+    // Threads of the provider of an IA left open may still be running in its code.
     for (Entry& entry : entries_) entry.library.keep_mapped();
 }
 
@@ -101,11 +101,11 @@ tl::expected<Lease, NoProvider> Registry::acquire(const Key& asked) {
     if (lease.entry) {
         if (auto entered = enter(*lease.entry); !entered)
             return tl::unexpected<NoProvider>(std::move(entered.error()));
-        lease.record = lease.entry->loaded;  // settled while this lease is held
+        lease.record = lease.entry->loaded;  // does not change while this lease is held
     }
     lease.provider = count_open(lease.key);
     if (lease.provider) return lease;
-    if (lease.entry) leave(*lease.entry);  // somebody removed it since it was loaded
+    if (lease.entry) leave(*lease.entry);  // its registration was removed after it was loaded
     return tl::unexpected<NoProvider>(NoProvider{});
 }
 
@@ -171,7 +171,7 @@ void Registry::leave(Entry& entry) {
         support::MutexLock guard(lock_);
         --entry.users;
         while (changing_) changed_.wait(lock_);
-        // Meanwhile others may have used it again, or unloaded it.
+        // While this thread waited, others may have used it again, or unloaded it.
         if (entry.users > 0 || entry.state != Entry::State::kLoaded) return;
         begin_change(entry);
     }
@@ -192,13 +192,13 @@ tl::expected<void, NoProvider> Registry::load(Entry& entry) {
     return tl::unexpected<NoProvider>(std::move(failure));
 }
 
-/// @return why not, empty when the candidate's library is loaded and registered.
+/// @return why the candidate cannot be used; empty when its library is loaded and registered.
 std::string Registry::try_candidate(Entry& entry, const Candidate& candidate) {
     auto library = ProviderLibrary::load(candidate.library);
     if (!library) return std::move(library.error());
     library->init(entry.key.info(), candidate.ia_params);
     if (!is_registered(entry.key)) {
-        // Not dat_provider_fini: providers in use crash in it when they did not register.
+        // Skips dat_provider_fini: providers in use crash in it when they did not register.
         unload(std::move(*library), entry);
         return fmt::format("{} registered no provider for this record (ia_params '{}')",
                            candidate.library, candidate.ia_params);
@@ -210,13 +210,15 @@ std::string Registry::try_candidate(Entry& entry, const Candidate& candidate) {
     return {};
 }
 
-/// The thread that waits may be in another library; this one then stays mapped without need.
+/// Keeps the library mapped while any thread waits in a provider. That thread may be in another
+/// library; this one then stays mapped without need.
 void Registry::unload(ProviderLibrary library, const Entry& entry) {
     const bool is_registered = !forget_registrations(library.module(), entry);
     if (is_registered || Waits::any()) library.keep_mapped();
 }
 
-/// What a library registered and did not remove must not outlive its code.
+/// Removes what a library registered and did not remove itself, because it must not outlive the
+/// library's code.
 /// @return false when some of it is open, under another key than that of `unloading`.
 bool Registry::forget_registrations(const void* module, const Entry& unloading) {
     bool all = true;
@@ -225,7 +227,8 @@ bool Registry::forget_registrations(const void* module, const Entry& unloading) 
     for (auto it = registrations_.begin(); it != registrations_.end();) {
         const bool theirs = module && it->second.module == module;
         const Entry* holder = find_entry(it->first);
-        // Another entry has the same library loaded, or is about to, by a handle of its own.
+        // Another entry has the same library loaded, or is about to load it, by a handle of its
+        // own.
         const bool held =
             holder && holder != &unloading &&
             (holder->state == Entry::State::kChanging ||
@@ -280,7 +283,8 @@ bool Registry::forget(DAT_IA_HANDLE ia) {
     return true;
 }
 
-/// The dynamic linker's lock is not given back in a child.
+/// Waits until no other thread loads or unloads: the child would find the dynamic linker's lock
+/// held for ever.
 void Registry::before_fork() NO_THREAD_SAFETY_ANALYSIS {
     lock_.lock();
     while (changing_ && !pthread_equal(changer_, pthread_self())) changed_.wait(lock_);
@@ -293,11 +297,11 @@ void Registry::after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
     for (auto& [key, registration] : registrations_) registration.open = 0;
     for (Entry& entry : entries_) {
         entry.users = 0;
-        // The thread that was loading or unloading it does not exist here.
+        // The thread that was loading or unloading it does not exist in the child.
         if (entry.state == Entry::State::kChanging) entry.state = Entry::State::kUnloaded;
     }
     changing_ = false;
-    new (&changed_) support::CondVar;  // the old one may count waiters that do not exist here
+    new (&changed_) support::CondVar;  // the old one may count waiters of the parent
     lock_.unlock();
 }
 

@@ -3,9 +3,9 @@
 /// The two dictionaries behind dat_ia_open: what dat.conf and opendat.yaml offer (entries, fixed
 /// once the files are read) and what providers have registered (registrations).
 ///
-/// Thread safe. One lock guards both, and is never held while a library is loaded or a provider
-/// runs. Loading and unloading have turns instead, since two entries may name the same library: an
-/// entry that is being changed says so, and whoever wants it or its turn waits.
+/// Thread safe. One lock guards both; it is never held while a library is loaded or a provider
+/// runs. Loads and unloads take turns instead, since two entries may name the same library: an
+/// entry that is being changed is marked so, and whoever needs it or the turn waits.
 #pragma once
 
 #include <dat2/udat.h>
@@ -29,7 +29,7 @@
 
 namespace dat {
 
-/// What a provider is asked for by: name, API version, thread safety.
+/// What identifies a provider to be opened: name, API version, thread safety.
 struct Key {
     std::string ia_name;
     DAT_UINT32 major = 0;
@@ -41,7 +41,7 @@ struct Key {
     DAT_PROVIDER_INFO info() const;
 };
 
-/// A record: several with one key are tried in order, those of opendat.yaml before dat.conf's.
+/// A record. Several with one key are tried in order, those of opendat.yaml before dat.conf's.
 struct Candidate {
     std::string where;  ///< FILE:LINE
     std::string library;
@@ -54,49 +54,51 @@ struct Entry {
     Key key;                            ///< constant
     std::vector<Candidate> candidates;  ///< constant
 
-    // The rest is the registry lock's, but for the one thread that made the state kChanging.
+    // The rest is guarded by the registry's lock, except for the thread that made the state
+    // kChanging.
     State state = State::kUnloaded;
-    unsigned users = 0;  ///< open IAs and opens under way
+    unsigned users = 0;  ///< open IAs, and opens in progress
     ProviderLibrary library;
-    const Candidate* loaded = nullptr;  ///< the one that `library` is from
+    const Candidate* loaded = nullptr;  ///< the candidate that `library` was loaded from
 };
 
-/// The right to use a registered provider; given back with Registry::release().
+/// The right to use a registered provider, returned with Registry::release().
 struct Lease {
-    Key key;  ///< of the registration
+    Key key;  ///< key of the registration
     const DAT_PROVIDER* provider = nullptr;
-    Entry* entry = nullptr;             ///< nullptr: no record, the program registered it
-    const Candidate* record = nullptr;  ///< the one of the entry that was loaded
+    Entry* entry = nullptr;  ///< nullptr: there is no record, the program registered the provider
+    const Candidate* record = nullptr;  ///< the candidate of the entry that was loaded
 };
 
-/// Why there is no lease: one text for each candidate tried, none when nothing has that key.
+/// Why there is no lease: one reason for each candidate tried, none when nothing has that key.
 struct NoProvider {
     std::vector<std::string> reasons;
-    int limit = 0;  ///< errno, where a limit of the system was what kept a library from loading
+    int limit = 0;  ///< errno when a system limit kept a library from being loaded, else 0
 };
 
-/// @return why a good record of dat.conf is not offered to programs, nullptr where it is.
+/// @return why a valid record of dat.conf is not offered to programs, nullptr when it is offered.
 const char* why_not_offered(const ConfRecord& record);
 Key key_of(const ConfRecord& record);
 
 class Registry {
   public:
-    /// @param configured the strongest first.
+    /// @param configured the strongest file first.
     explicit Registry(ConfFile file, std::vector<ConfiguredIas> configured = {});
-    /// Forgets; unloads nothing.
+    /// Forgets all entries; unloads no library.
     ~Registry();
     Registry(const Registry&) = delete;
     Registry& operator=(const Registry&) = delete;
 
-    /// Finds or loads the provider for `asked`; a thread-safe one serves a request for one that is
-    /// not, when there is no exact match.
+    /// Finds or loads the provider for `asked`. When there is no exact match, a thread-safe
+    /// provider serves a request for one that is not thread safe.
     tl::expected<Lease, NoProvider> acquire(const Key& asked);
-    /// @return under which key acquire() looks: that thread-safe one, or the one asked for.
+    /// @return the key that acquire() looks up: the thread-safe one, or the one asked for.
     Key served_key(const Key& asked);
-    /// Unloads the library when this was its last use.
+    /// Unloads the library when this was its last lease.
     void release(const Lease& lease);
 
-    /// @param module of the provider's code (module_of()), so that unloading it can forget it.
+    /// @param module that of the provider's code (module_of()), so that unloading it removes the
+    /// registration.
     /// @return false when the key is taken.
     bool add(const Key& key, const DAT_PROVIDER* provider, const void* module);
     enum class Removal { kDone, kInUse, kUnknown };
@@ -106,26 +108,28 @@ class Registry {
     const std::list<Entry>& entries() const { return entries_; }
     const ConfFile& file() const { return file_; }
     const std::vector<ConfiguredIas>& configured() const { return configured_; }
-    /// Tells the user what is wrong with the files, when a program first makes use of it: those
-    /// that only happen to be linked with this library are not disturbed.
+    /// Reports what is wrong with the files, when a program first uses the registry: programs that
+    /// are merely linked with this library are not disturbed.
     void report_file_once();
-    /// The program asks for the list of IAs: tells why it is empty if the file cannot be read,
-    /// unless a failed open has told it.
+    /// Called when the program asks for the list of IAs: reports why it is empty if the file cannot
+    /// be read, unless a failed open has reported it.
     void report_no_entries();
-    /// For a failed open, which names its IA. @return false where the list has told the cause.
+    /// Called for a failed open, whose report names the IA. @return false when the list has
+    /// reported the cause.
     bool tells_unreadable_file() const {
         unreadable_told_by_open_ = true;
         return !unreadable_told_by_list_;
     }
 
-    /// Which lease an open IA has, by the consumer's number.
+    /// Stores the lease of an open IA, under the handle that the consumer has.
     void keep(DAT_IA_HANDLE ia, Lease lease);
     std::shared_ptr<const Lease> lease_of(DAT_IA_HANDLE ia);
-    /// The number names no IA from now on. @return whether it still did.
+    /// Removes that lease and the IA's number. @return whether the IA was still known.
     bool forget(DAT_IA_HANDLE ia);
 
-    /// Around fork(): the child starts with no open IA; libraries loaded by the parent stay loaded.
-    /// Waits while another thread loads or unloads one: the child could not load any, ever.
+    /// Fork handlers: the child starts with no open IA; libraries loaded by the parent stay loaded.
+    /// before_fork() waits while another thread loads or unloads one, because the child could never
+    /// load any otherwise.
     void before_fork();
     void after_fork_in_parent() NO_THREAD_SAFETY_ANALYSIS { lock_.unlock(); }
     void after_fork_in_child();
@@ -158,11 +162,11 @@ class Registry {
     std::atomic<bool> unreadable_told_by_list_{false};
     mutable std::atomic<bool> unreadable_told_by_open_{false};
 
-    support::Mutex lock_;  // leaf: nothing else is locked under it
+    support::Mutex lock_;  // leaf: no other lock is taken under it
     support::CondVar changed_;
     bool changing_ GUARDED_BY(lock_) = false;   ///< some entry is kChanging
-    pthread_t changer_ GUARDED_BY(lock_) = {};  ///< who does it
-    // Nodes are made and destroyed without the lock (made_node.hpp).
+    pthread_t changer_ GUARDED_BY(lock_) = {};  ///< the thread that changes it
+    // Nodes are allocated and freed without the lock (made_node.hpp).
     using Registrations = std::map<Key, Registration>;
     using Leases = std::map<DAT_IA_HANDLE, std::shared_ptr<const Lease>>;
     Registrations registrations_ GUARDED_BY(lock_);

@@ -8,7 +8,7 @@ namespace dat {
 namespace {
 
 std::atomic<unsigned> g_threads{0};
-[[gnu::tls_model("initial-exec")]] thread_local unsigned t_thread = 0;  ///< 0: not counted yet
+[[gnu::tls_model("initial-exec")]] thread_local unsigned t_thread = 0;  ///< 0: no number yet
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Threads that wait in a provider's library. A program may close the adapter instance under them
-/// (doc/thread-safety.md): they return to code of the library after it has let them go, so that it
-/// must not be unmapped before they have left it, which only the caller of that code can know.
+/// Counts the threads that wait in a provider's library. A program may close the IA while they wait
+/// (doc/thread-safety.md): when they are released they still return through the library's code, so
+/// it must not be unmapped before they have left it. Only the caller of that code can know when.
 #pragma once
 
 #include <atomic>
@@ -10,10 +10,10 @@
 
 namespace dat {
 
-/// Counts, in one of several lines of the cache, which of its threads mostly has for itself.
+/// The count, spread over several cache lines, so that each thread mostly has one for itself.
 class Waits {
   public:
-    /// @return whether any thread is between the two ends of a WaitInProvider.
+    /// @return whether any WaitInProvider exists.
     static bool any();
 
   private:
@@ -26,7 +26,8 @@ class Waits {
     static Line lines_[kLines];
 };
 
-/// While it exists no provider is unmapped. A deferred cancellation that unwinds the stack ends it.
+/// While one exists, no provider is unmapped. Also ends when a deferred cancellation unwinds the
+/// stack.
 class WaitInProvider {
   public:
     WaitInProvider() : count_(Waits::line_of_thread().count) {

@@ -24,7 +24,8 @@ void set_type_of_service(rdma_cm_id* id, std::string_view ia_name) {
         support::report<support::kTypeOfServiceRefused>(ia_name, tos, cm::text_of_error(errno));
 }
 
-/// A link-local peer whose interface the consumer has left out can only be on the IA's own.
+/// Gives a link-local peer address without an interface that of the IA: the peer can be on no
+/// other.
 void lend_scope(sockaddr_storage& peer, const sockaddr_storage& own) {
     if (peer.ss_family != AF_INET6 || own.ss_family != AF_INET6) return;
     auto& to = reinterpret_cast<sockaddr_in6&>(peer);
@@ -148,7 +149,7 @@ void ActiveConnection::connect_queue_pair(const Event& event) {
 }
 
 void ActiveConnection::disconnect() {
-    connecting_.reset();  // the kernel would let us wait for it
+    connecting_.reset();  // the kernel would make us wait for it
     moving_.overtake();
     Connection::disconnect();
 }

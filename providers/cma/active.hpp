@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The side that asks: it finds the peer's address and the route, then sends its request.
+/// The active side: resolves the peer's address and the route, then sends the request.
 #pragma once
 
 #include "dapl/cm/failed_try.hpp"
@@ -16,7 +16,7 @@ class ActiveConnection : public Connection {
     /// @param peer AF_INET or AF_INET6.
     ActiveConnection(const Manager& manager, const sockaddr* peer, std::uint16_t port,
                      const cm::Parameters& parameters, cm::User& user) REQUIRES(connection_lock);
-    /// @return a failure only where not even an id can be made.
+    /// @return a failure only if not even an id can be created.
     support::Result<void> start(rdma_port_space space = RDMA_PS_TCP) REQUIRES(connection_lock);
     void disconnect() override REQUIRES(connection_lock);
     cm::Progress progress() const final REQUIRES(connection_lock);
@@ -26,7 +26,7 @@ class ActiveConnection : public Connection {
     virtual void send_request() REQUIRES(connection_lock);
     /// @param error rdma_connect's errno, 0 for success.
     void requested(int error) REQUIRES(connection_lock);
-    /// Reports it to the user as well.
+    /// Also reports the failed attempt in a message.
     void not_made(cm::Outcome outcome, const std::string& cause, cm::PrivateData data = {}) final
         REQUIRES(connection_lock);
 
@@ -36,17 +36,18 @@ class ActiveConnection : public Connection {
     void begin(Step step) REQUIRES(connection_lock);
     void resolve_address() REQUIRES(connection_lock);
     void resolve_route() REQUIRES(connection_lock);
-    /// The peer has accepted.
+    /// Called when the peer has accepted.
     void connect_queue_pair(const Event& event) REQUIRES(connection_lock);
-    /// Counts the try. @param most tries of this step, the first one included.
+    /// Whether to try the step again; counts the try. @param most setting: tries of a step,
+    /// including the first.
     bool may_retry(const Event& event, support::Setting most) REQUIRES(connection_lock);
     void address_error(const Event& event) REQUIRES(connection_lock);
 
     const cm::Timer::Clock::time_point started_ = cm::Timer::Clock::now();
     Step step_ = Step::kAddress;
     long tries_ = 1;
-    std::unique_ptr<ConnectThread> connecting_;  ///< goes before the id
-    cm::UnlockedStep moving_;                    ///< goes first
+    std::unique_ptr<ConnectThread> connecting_;  ///< destroyed before the id
+    cm::UnlockedStep moving_;                    ///< destroyed first
 };
 
 }  // namespace dapl::cma

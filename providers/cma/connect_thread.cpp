@@ -31,7 +31,7 @@ int ConnectThread::start() {
     return error;
 }
 
-/// Cancellation is how the call is interrupted: the write to the kernel within it is a cancellation
+/// Cancelling this thread interrupts the call: the write to the kernel within it is a cancellation
 /// point, and the kernel undoes a connection that a signal interrupts.
 void* ConnectThread::main(void* argument) {
     auto& self = *static_cast<ConnectThread*>(argument);

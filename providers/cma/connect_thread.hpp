@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// rdma_connect in a thread of its own, for iWARP: a driver may make the TCP connection within the
-/// call (siw does), which takes minutes when the peer's machine drops it. Neither the event thread
-/// nor connection_lock waits for that.
+/// Calls rdma_connect in a thread of its own, for iWARP: a driver may make the TCP connection
+/// within the call (siw does), which takes minutes when the peer's machine drops it. Neither the
+/// event thread nor connection_lock waits for that.
 #pragma once
 
 #include <pthread.h>
@@ -20,10 +20,10 @@ class ConnectThread final : private cm::EventSource {
     /// @param error rdma_connect's errno, 0 for success. Called by the event thread.
     using Done = std::function<void(int error)>;
 
-    /// @param id, parameters, and what they point at, outlive the thread.
+    /// @param id must outlive the thread. @param parameters what they point to must too.
     ConnectThread(cm::EventLoop& loop, rdma_cm_id* id, const rdma_conn_param& parameters,
                   Done done);
-    /// Interrupts the call if it is under way: it waits for nobody.
+    /// Interrupts the call if it is under way, so that nobody waits for the peer.
     ~ConnectThread() REQUIRES(connection_lock);
     ConnectThread(const ConnectThread&) = delete;
     ConnectThread& operator=(const ConnectThread&) = delete;

@@ -11,7 +11,7 @@
 namespace dapl::cma {
 namespace {
 
-/// "For ever" on InfiniBand: a message that finds no receive posted waits for one.
+/// On InfiniBand 7 means without limit: a message that finds no receive posted waits for one.
 constexpr std::uint8_t kReceiverNotReadyRetries = 7;
 
 }  // namespace
@@ -58,7 +58,7 @@ void Connection::handle(const Event& event) {
             return not_made(cm::Outcome::kUnreachable, to_text(event));
         case RDMA_CM_EVENT_DISCONNECTED:
             received(cm::message::kDisconnect, event);
-            rdma_disconnect(id_.get());  // the answer that the peer waits for
+            rdma_disconnect(id_.get());  // the reply that the peer waits for
             return report(cm::Outcome::kDisconnected);
         case RDMA_CM_EVENT_DEVICE_REMOVAL:
             return report(cm::Outcome::kLocalFailure);
@@ -70,7 +70,8 @@ void Connection::handle(const Event& event) {
 void Connection::rejected(const Event& event) {
     support::trace(support::Level::kDebug, "connection with {}: {}", dapl::to_text(peer_),
                    to_text(event));
-    // The kernel rejects for a peer that ended before it heard that its answer had come.
+    // The kernel rejects on behalf of a peer that ended before it learned that its answer had
+    // arrived.
     if (state_ == State::kConnected) return report(cm::Outcome::kDisconnected);
     if (state_ == State::kEnded) return;
     if (!event.data.has_reject_header())
@@ -80,7 +81,7 @@ void Connection::rejected(const Event& event) {
         event.data.behind_reject_header(manager_.is_infiniband() ? kInfiniBandFields.reject : 0));
 }
 
-/// The queue pair may be connected or not: for its EP the connection has failed or is broken.
+/// Whether the queue pair is connected or not, for its EP the connection has failed or is broken.
 void Connection::give_up(const Event&) {
     if (state_ == State::kEnded) return;
     report(state_ == State::kConnected ? cm::Outcome::kDisconnected : cm::Outcome::kLocalFailure);

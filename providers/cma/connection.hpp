@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What both sides of a connection have in common: the id, and the end of the connection.
+/// The part common to both sides of a connection: the id, and the end of the connection.
 #pragma once
 
 #include "dapl/cm/side.hpp"
@@ -20,23 +20,24 @@ class Connection : public cm::Side, protected EventTarget {
   protected:
     enum class State { kHandshake, kConnected, kEnded };
 
-    /// @param user nullptr where there is none yet. @param id empty where there is none yet.
+    /// @param user nullptr if there is none yet. @param id empty if there is none yet.
     Connection(const Manager& manager, const sockaddr_storage& peer, cm::User* user, Id id)
         : cm::Side(peer, user), manager_(manager), id_(std::move(id)) {}
 
-    /// The events that both sides get.
+    /// Handles the events that both sides get.
     void handle(const Event& event) override REQUIRES(connection_lock);
     void give_up(const Event& event) final REQUIRES(connection_lock);
     /// Traces a message of the peer.
     void received(const char* message, const Event& event) const REQUIRES(connection_lock) {
         trace_received(*this, user_, message, event.data.all().size());
     }
-    /// The connection is not made: kUnreachable or kNonPeerRejected.
+    /// Ends an attempt that failed. @param outcome kUnreachable or kNonPeerRejected.
     virtual void not_made(cm::Outcome outcome, const std::string& cause, cm::PrivateData data = {})
         REQUIRES(connection_lock);
     void report(cm::Outcome outcome, cm::PrivateData data = {}) REQUIRES(connection_lock);
     rdma_conn_param parameters() const;
-    /// On iWARP librdmacm moves the queue pair where the kernel does not: at the end.
+    /// On iWARP gives librdmacm the queue pair, which it moves where the kernel does not: at the
+    /// end.
     void lend_queue_pair() REQUIRES(connection_lock);
 
     const Manager& manager_;

@@ -9,12 +9,12 @@
 namespace dapl::cma {
 namespace {
 
-/// Of the layout: two bytes that others are not likely to start with, the kind, the size of the
+/// The layout: two bytes with which other data is unlikely to begin, the kind, the size of the
 /// data, the number of the queue pair in network order, the data.
 constexpr std::byte kMark{0xDA};
 constexpr std::byte kVersion{0x01};
 constexpr std::size_t kKindAt = 2, kSizeAt = 3, kQpnAt = 4, kDataAt = 8;
-constexpr std::uint32_t kFirstQpn = 2, kLargestQpn = 0xFFFFFE;  ///< of consumers
+constexpr std::uint32_t kFirstQpn = 2, kLargestQpn = 0xFFFFFE;  ///< of consumers' queue pairs
 
 bool is_well(const DatagramMessage& message) {
     if (message.kind == DatagramMessage::Kind::kReject) return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What two datagram endpoints say to each other in rdma_cm's private data. rdma_cm tells the end
-/// that asks where the other one is, and not the other way round, pads the data with zeros, and
-/// rejects without any: a header in front of the consumer's data makes up for that.
+/// The messages that two datagram endpoints exchange in rdma_cm's private data. rdma_cm gives the
+/// requester the address of the other end, but not the other way round, pads the data with zeros,
+/// and rejects without data: a header in front of the consumer's data makes up for that.
 #pragma once
 
 #include <array>
@@ -14,10 +14,11 @@
 
 namespace dapl::cma {
 
-/// What rdma_cm gives to all queue pairs of its datagram port space.
+/// The Q_Key that rdma_cm gives to all queue pairs of its datagram port space.
 inline constexpr std::uint32_t kDatagramKey = 0x01234567;
 
-/// The consumer's room. rdma_cm's own is 144 bytes in a request and 136 in an answer.
+/// Capacity for the consumer's data. rdma_cm itself carries 144 bytes in a request and 136 in an
+/// answer.
 inline constexpr cm::Limits kDatagramLimits{56, 128, 112};
 
 struct DatagramMessage {
@@ -42,8 +43,8 @@ class DatagramBytes {
 
 /// @param message its data is within kDatagramLimits.
 DatagramBytes encode(const DatagramMessage& message);
-/// @param bytes as they came, zeros behind them. @return nothing for what is no such message; the
-/// data lies in `bytes`.
+/// @param bytes as received, maybe followed by zeros. @return nullopt for anything but such a
+/// message; the data of the message lies in `bytes`.
 std::optional<DatagramMessage> decode(cm::PrivateData bytes);
 
 }  // namespace dapl::cma

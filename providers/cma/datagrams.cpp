@@ -9,7 +9,7 @@
 namespace dapl::cma {
 namespace {
 
-/// Where every queue pair of the software device is.
+/// @return the address of every queue pair of the software device.
 ibv_ah_attr own_way(ibv_context* context, std::uint8_t port) {
     ibv_port_attr attributes{};
     ibv_query_port(context, port, &attributes);
@@ -44,7 +44,7 @@ void ActiveDatagrams::handle(const Event& event) {
             return answered(event);
         case RDMA_CM_EVENT_UNREACHABLE:
         case RDMA_CM_EVENT_CONNECT_ERROR:
-            if (event.status > 0)  // the peer's own answer
+            if (event.status > 0)  // the peer's own status
                 return not_made(cm::Outcome::kNonPeerRejected, to_text(event));
             [[fallthrough]];
         default:
@@ -52,7 +52,7 @@ void ActiveDatagrams::handle(const Event& event) {
     }
 }
 
-/// rdma_cm's own way to refuse carries no data: a consumer's rejection is an answer that says so.
+/// rdma_cm's own rejection carries no data, so a consumer's rejection is an answer of kind kReject.
 void ActiveDatagrams::answered(const Event& event) {
     const auto answer = decode(event.data.given());
     if (!answer || answer->kind == DatagramMessage::Kind::kRequest || event.qkey != kDatagramKey)

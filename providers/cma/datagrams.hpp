@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Both sides of an exchange of addresses between datagram endpoints. Their queue pairs are ready
-/// and are not rdma_cm's to move; an answer is the last message.
+/// Both sides of the exchange of addresses between datagram endpoints. Their queue pairs are ready,
+/// and rdma_cm does not move them; an answer is the last message.
 #pragma once
 
 #include "providers/cma/active.hpp"

@@ -16,7 +16,7 @@
 namespace dapl::cma {
 namespace {
 
-/// IPv4 first, as programs know it; then what also peers behind a router reach.
+/// IPv4 first, as programs expect; then the addresses that peers behind a router reach too.
 int rank(const sockaddr_storage& address) {
     if (address.ss_family == AF_INET) return 0;
     sockaddr_in6 in6;
@@ -29,7 +29,7 @@ void sort_by_rank(std::vector<sockaddr_storage>& addresses) {
                      [](const auto& a, const auto& b) { return rank(a) < rank(b); });
 }
 
-/// A link-local address that names its interface is that interface's.
+/// A link-local address that names an interface belongs to that interface.
 bool same_scope(const sockaddr_storage& wanted, const sockaddr_storage& own) {
     if (wanted.ss_family != AF_INET6) return true;
     const auto scope = [](const sockaddr_storage& address) {
@@ -40,7 +40,7 @@ bool same_scope(const sockaddr_storage& wanted, const sockaddr_storage& own) {
     return scope(wanted) == 0 || scope(wanted) == scope(own);
 }
 
-/// With the interface, where `wanted` leaves it out.
+/// @return the address, with the interface if `wanted` leaves it out.
 std::optional<sockaddr_storage> if_of_this_machine(const sockaddr_storage& wanted) {
     if (is_ipv4_loopback(wanted)) return wanted;
     for (const sockaddr_storage& own : own_addresses())
@@ -48,7 +48,7 @@ std::optional<sockaddr_storage> if_of_this_machine(const sockaddr_storage& wante
     return std::nullopt;
 }
 
-/// @param flags AI_NUMERICHOST to leave the name service alone.
+/// @param flags AI_NUMERICHOST in order not to ask the name service.
 std::optional<sockaddr_storage> address_of_host(const std::string& name, int flags) {
     addrinfo hints{};
     hints.ai_flags = flags;

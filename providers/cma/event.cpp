@@ -24,7 +24,7 @@ std::size_t field_size(rdma_cm_event_type type) {
     case number:                                \
         return " (" meaning ")";
 
-/// @return " (WHAT IT MEANS)", nothing for a number that the specification does not have.
+/// @return " (MEANING)"; empty for a number that the specification does not have.
 std::string reject_reason(int number) {
     switch (number) {
 #define REJECT_REASON MEANS

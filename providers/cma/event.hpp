@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A copy of an rdma_cm event: the original is acknowledged before anything is done about it, since
-/// no id can be destroyed while one of its events is not.
+/// A copy of an rdma_cm event. The original is acknowledged before anything is done about it, since
+/// no id can be destroyed while one of its events is unacknowledged.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -17,17 +17,17 @@ struct Event {
 
     rdma_cm_event_type type;
     int status;      ///< negative errno, or a device's reason for a rejection
-    rdma_cm_id* id;  ///< of a request: the new one, which the handler now owns
+    rdma_cm_id* id;  ///< of a request: the new id, which the handler now owns
     bool is_datagram;
     std::uint8_t responder_resources;
     std::uint8_t initiator_depth;
-    // Of an answer to a datagram endpoint:
+    // Set in an answer to a datagram endpoint:
     ibv_ah_attr way{};
     std::uint32_t qkey = 0;
     ReceivedData data;
 };
 
-/// The event's name with the error or the reason that kernel and device put there.
+/// @return the event's name with the error or the reason that the kernel and the device gave.
 std::string to_text(const Event& event);
 
 }  // namespace dapl::cma

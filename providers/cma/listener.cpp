@@ -34,8 +34,8 @@ support::Result<Id> Listener::listen(rdma_port_space space, std::uint16_t port) 
     return id;
 }
 
-/// Whoever had the request has ended it, and the peer with it; nobody had it where nothing could be
-/// made for it.
+/// Rejects the request if no connection could be made for it. A connection that was made has ended
+/// the request itself, and notified the peer.
 void Listener::give_up(const Event& event) {
     if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST && !taken_) const Id sent_away(event.id);
 }

@@ -25,7 +25,7 @@ class Listener final : public cm::Listener, private EventTarget {
     cm::ListenUser& user_;
     Id id_;
     Id datagram_id_;
-    bool taken_ GUARDED_BY(connection_lock) = false;  ///< a connection has the present request
+    bool taken_ GUARDED_BY(connection_lock) = false;  ///< a connection owns the current request
 };
 
 }  // namespace dapl::cma

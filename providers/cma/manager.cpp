@@ -21,7 +21,7 @@
 namespace dapl::cma {
 namespace {
 
-/// After this many events the loop looks at its other sources and timers.
+/// Number of events after which the loop serves its other sources and timers.
 constexpr int kEventsPerTurn = 32;
 
 }  // namespace
@@ -64,7 +64,7 @@ std::optional<cm::DeviceChoice> Manager::device_choice() const {
     if (const auto table = verbs::read_gid_table(adapter_.context); table && is_infiniband())
         gid = verbs::find_gid(*table, adapter_.port, bound_id_->route.addr.addr.ibaddr.sgid);
     auto choice = cm::describe(adapter_.context, adapter_.port, gid);
-    if (!choice) return std::nullopt;  // the adapter instance asks the same and answers for it
+    if (!choice) return std::nullopt;  // the adapter instance queries the same and reports it
     return std::move(*choice);
 }
 
@@ -138,7 +138,7 @@ void Manager::ready() {
             target->give_up(event);
             throw;
         }
-        // Others had connection_lock meanwhile, and may have ended this manager.
+        // connection_lock was free in between: others may have ended this manager.
         if (event.type == RDMA_CM_EVENT_CONNECT_RESPONSE) return;
     }
 }
@@ -151,7 +151,7 @@ void Manager::handle(const Event& event) {
 
 namespace {
 
-/// @param told a software device below has told the user what is wrong.
+/// @param told whether the software device below has reported the cause already.
 tl::unexpected<support::Error> fail(std::string_view ia_name, const cm::DeviceFault& fault,
                                     bool told) {
     return told ? cm::failure_of(fault) : cm::tell(ia_name, fault);

@@ -22,22 +22,22 @@ struct DestroyChannel {
 };
 struct DestroyId {
     void operator()(rdma_cm_id* id) const {
-        id->qp = nullptr;  // the EP's
+        id->qp = nullptr;  // belongs to the EP
         rdma_destroy_id(id);
     }
 };
 using Channel = std::unique_ptr<rdma_event_channel, DestroyChannel>;
-/// Destroyed with connection_lock held, like everything that fetches events: none of the id's
-/// events is then on its way, so destroying never waits.
+/// Destroyed with connection_lock held. Events are fetched under the same lock, so that none of the
+/// id's events is then unacknowledged and destroying never waits.
 using Id = std::unique_ptr<rdma_cm_id, DestroyId>;
 
 struct Event;
 
-/// Whom the context of an rdma_cm_id points at.
+/// The object to which the context of an rdma_cm_id points.
 class EventTarget {
   public:
     virtual void handle(const Event& event) REQUIRES(connection_lock) = 0;
-    /// handle() ran out of memory.
+    /// Called when handle() ran out of memory.
     virtual void give_up(const Event& event) REQUIRES(connection_lock) = 0;
 
   protected:
@@ -58,8 +58,7 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
     /// Second step: binds to the address that was chosen. @return an errno value, 0 for success.
     int bind() EXCLUDES(connection_lock);
 
-    /// Of a bound manager: what it runs on, for the log, and a warning where that is not usable
-    /// yet.
+    /// Logs the device that a bound manager uses, with a warning if it is not usable yet.
     void show_choice(std::string_view ia_name) const;
     void explain(const support::Facts& facts) const override;
 
@@ -78,11 +77,11 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
         REQUIRES(connection_lock);
 
     const Devices& devices;
-    /// A new id whose events go to the target.
+    /// Creates an id whose events go to the target.
     support::Result<Id> make_id(EventTarget& target, rdma_port_space space) const;
     bool is_infiniband() const;
-    /// Whether the state that the core gives a new queue pair is the one that rdma_cm wants for its
-    /// first: the same entry of the port's partition table.
+    /// Whether INIT, as the core sets it for a new queue pair, is already as rdma_cm wants it: the
+    /// same entry of the port's partition table.
     bool keeps_first_partition() const { return keeps_first_partition_; }
 
   private:
@@ -90,7 +89,7 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
     void handle(const Event& event) override REQUIRES(connection_lock);
     void give_up(const Event&) override REQUIRES(connection_lock) {}
 
-    /// @return nothing where the device does not answer.
+    /// @return nullopt if the device does not answer.
     std::optional<cm::DeviceChoice> device_choice() const;
 
     const DeviceName name_;
@@ -101,7 +100,7 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
     bool keeps_first_partition_ = false;
 };
 
-/// Library::open_manager, for a library that has these devices, which live as long as it.
+/// Library::open_manager for a library with these devices, which must live as long as the library.
 support::Result<std::unique_ptr<cm::Manager>> open_manager(const Devices& devices,
                                                            std::string_view ia_name,
                                                            std::string_view ia_params)

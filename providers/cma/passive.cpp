@@ -24,7 +24,7 @@ support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters
         return support::failure(raw(DAT_INTERNAL_ERROR),
                                 "the request came in on another device or port than the EP's");
     user_ = &user;
-    // What the peer asked for bounds what this side need provide.
+    // This side need not provide more than the peer asked for.
     cm::Parameters bounded = parameters;
     bounded.responder_resources =
         std::min(own_.responder_resources, parameters.responder_resources);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The side that is asked, from its request on.
+/// The passive side, from the request on.
 #pragma once
 
 #include "providers/cma/connection.hpp"
@@ -9,7 +9,7 @@ namespace dapl::cma {
 
 class PassiveConnection : public Connection {
   public:
-    /// @param request its id is this connection's.
+    /// @param request its id becomes this connection's.
     PassiveConnection(const Manager& manager, const Event& request) REQUIRES(connection_lock);
     support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) final
         REQUIRES(connection_lock);

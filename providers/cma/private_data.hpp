@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What rdma_cm carries for the consumer, and how a consumer's rejection is told from the CM's.
+/// Private data as rdma_cm carries it, and the header by which a consumer's rejection differs from
+/// the CM's.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 
 namespace dapl::cma {
 
-/// Largest that rdma_cm ever hands over, and largest that a request can ask it to carry.
+/// Largest private data that rdma_cm delivers, and largest that it can be asked to carry.
 inline constexpr std::size_t kLargestData = 256;
 inline constexpr std::size_t kLargestGiven = 255;
 
@@ -28,19 +29,19 @@ struct FieldSizes {
 };
 inline constexpr FieldSizes kInfiniBandFields{56, 196, 148};
 
-/// Room for what the consumer may give: the InfiniBand fields less the 36 bytes of the request's
-/// own header, which the interface has always taken off all three.
+/// Capacity for the consumer's data: the InfiniBand fields less the 36 bytes of the request's own
+/// header, which the interface has always subtracted from all three.
 inline constexpr cm::Limits kInfiniBandLimits{56, 160, 112};
-/// Kernel drivers take less than 256 bytes of MPA private data, and MPA version 2 puts its read
-/// limits in the first four of them; what is longer is answered by a reset connection.
+/// Kernel drivers accept less than 256 bytes of MPA private data, and MPA version 2 puts its read
+/// limits in the first four of them; longer data causes a connection reset.
 inline constexpr std::size_t kLargestMpaData = 255 - 4;
 inline constexpr cm::Limits kIwarpLimits{kLargestMpaData, kLargestMpaData,
                                          kLargestMpaData - kRejectHeader.size()};
 
-/// A copy of what an event carried, zeros behind it.
+/// A copy of an event's private data, followed by zeros.
 class ReceivedData {
   public:
-    /// @param field_size what the transport always shows, 0 for the exact size.
+    /// @param field_size size that the transport always delivers; 0: the exact size.
     void assign(const void* data, std::size_t size, std::size_t field_size) {
         bytes_.fill(std::byte{0});
         const std::size_t copied = data ? std::min(size, bytes_.size()) : 0;
@@ -48,15 +49,15 @@ class ReceivedData {
         given_ = copied;
         size_ = std::max(copied, field_size);
     }
-    /// What came, without the zeros.
+    /// The data without the zeros.
     cm::PrivateData given() const { return {bytes_.data(), given_}; }
     bool has_reject_header() const {
         return size_ >= kRejectHeader.size() &&
                std::memcmp(bytes_.data(), kRejectHeader.data(), kRejectHeader.size()) == 0;
     }
     cm::PrivateData all() const { return {bytes_.data(), size_}; }
-    /// What follows the reject header. On InfiniBand the size stays the whole field's, as consumers
-    /// know it.
+    /// The data behind the reject header. On InfiniBand the size remains that of the whole field,
+    /// as consumers expect.
     cm::PrivateData behind_reject_header(std::size_t field_size) const {
         return {bytes_.data() + kRejectHeader.size(),
                 std::max(size_ - kRejectHeader.size(), field_size)};

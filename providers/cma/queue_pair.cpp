@@ -6,8 +6,8 @@
 namespace dapl::cma {
 namespace {
 
-/// Beyond verbs' own: kernels of some years told RoCE's addresses of an Ethernet frame there, which
-/// they then took from nobody.
+/// Mask bits that verbs do not define: for some years kernels returned the Ethernet addresses of
+/// RoCE under them, but then accepted them from no user.
 constexpr int kNotForUsers = 0xe00000;
 
 /// @return errno, 0 for success.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The devices of rdma-core. Which interface a device serves is asked of rdma_cm itself, which will
-// be the one to use it: the GID tables in sysfs do not name it on iWARP and on InfiniBand.
+// The devices of rdma-core. The interface that a device serves is found by asking rdma_cm itself,
+// which will use it: the GID tables in sysfs do not name it on iWARP and on InfiniBand.
 #include "providers/cma/rdma_devices.hpp"
 
 #include <rdma/rdma_cma.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The devices of rdma-core, as libdaplofa has them.
+/// The devices of rdma-core, for libdaplofa.
 #pragma once
 
 #include "providers/cma/device.hpp"

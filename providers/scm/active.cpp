@@ -15,10 +15,11 @@ namespace {
 
 constexpr const char* kConnecting = "connecting";
 constexpr int kTries = 5;
-/// Doubled after each try: a listener that is about to be made, or made anew, is there soon.
+/// Doubled after each try. It is short because a listener that is about to be created, or
+/// recreated, is there soon.
 constexpr std::chrono::milliseconds kFirstPause{10};
 
-/// Both ends of a socket that the system has connected to itself.
+/// Whether the system has connected a socket to itself.
 bool is_same_end(const sockaddr_storage& one, const sockaddr_storage& other) {
     return same_host(one, other) && dapl::port_of(one) == dapl::port_of(other);
 }
@@ -76,7 +77,7 @@ int ActiveConnection::try_once() {
 void ActiveConnection::go_on() {
     if (state_ == State::kHandshake) return read_reply();
     if (const int error = link_.connect_result()) return not_connected(error);
-    // Where nobody listens the system may have chosen that very port for this end.
+    // If nobody listens there, the system may have chosen that very port for this end.
     if (is_same_end(link_.own_address(), peer_)) return not_connected(ECONNREFUSED);
     send_request();
 }
@@ -129,13 +130,13 @@ void ActiveConnection::take_reply() {
         keep_address(own_end_, reply);
     else if (!connect_queue_pair(reply))
         return;
-    // A peer that has gone meanwhile is noticed as the end of the connection.
+    // A peer that is gone by now is noticed as the end of the connection.
     trace_sent(*this, user_, cm::message::kConfirm);
     link_.send(encode_ready_to_use());
     established(data);
 }
 
-/// @return false where it has failed, which is reported, or another thread has ended the
+/// @return false if it has failed, which is reported, or if another thread has ended the
 /// connection, which may be gone.
 bool ActiveConnection::connect_queue_pair(const Message& reply) {
     const Port& port = manager_.port();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The side that asks.
+/// The active side.
 #pragma once
 
 #include "dapl/cm/failed_try.hpp"
@@ -12,7 +12,7 @@ class ActiveConnection final : public Connection {
   public:
     ActiveConnection(Manager& manager, const sockaddr_in& peer, const cm::Parameters& parameters,
                      cm::User& user) REQUIRES(connection_lock);
-    /// @return a failure only where no try can be made at all.
+    /// @return a failure only if no try can be made at all.
     support::Result<void> start() REQUIRES(connection_lock);
 
     cm::Progress progress() const override REQUIRES(connection_lock);
@@ -35,7 +35,8 @@ class ActiveConnection final : public Connection {
     const cm::Timer::Clock::time_point started_ = cm::Timer::Clock::now();
     int tries_ = 0;
     int tries_without_answer_ = 0;
-    /// The second try without an answer speaks as old peers do: they cannot read the first.
+    /// Only the try that follows the first unanswered one uses the old header: old peers cannot
+    /// read the current one.
     Shape shape_ = Shape::kCurrent;
     Reader reader_{Reader::Expected::kReply};
     OwnEnd own_end_{};

@@ -44,7 +44,8 @@ support::Result<sockaddr_in> bind_address(std::string_view ia_name) {
     return support::failure(raw(DAT_INVALID_ADDRESS), "no address of this machine: " + text);
 }
 
-/// The address goes before the interface, unless the interface is said by something of more force.
+/// The address takes precedence over the interface, unless the interface is set by a source of
+/// higher priority.
 bool has_interface(std::string_view ia_name) {
     return setting_is_set(Setting::kScmInterface, ia_name) &&
            !setting_is_superseded(Setting::kScmInterface, Setting::kScmBindAddress, ia_name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Where an adapter instance listens: an IPv4 address of this machine, which has nothing to do with
-/// its verbs device.
+/// The address on which an adapter instance listens: an IPv4 address of this machine, independent
+/// of its verbs device.
 #pragma once
 
 #include <netinet/in.h>
@@ -29,15 +29,16 @@ struct Interface {
 /// The machine's interfaces that are up and have an IPv4 address, one entry for each address.
 std::vector<Interface> interfaces();
 
-/// The first interface that is no loopback and whose name does not begin with "ib", else the first
-/// one that does, else loopback, be it down.
+/// @return the address of the first interface that is not loopback and whose name does not begin
+/// with "ib", else of the first one whose name does, else the loopback address, even if that
+/// interface is down.
 sockaddr_in preferred_address(const std::vector<Interface>& all);
 
-/// Whether the user has named the address itself, and not only by DAPL_SCM_NETDEV.
+/// Whether the user has given the address itself, and not only by DAPL_SCM_NETDEV.
 bool has_bind_address(std::string_view ia_name);
 
-/// As the settings DAPL_SCM_BIND_ADDRESS and DAPL_SCM_NETDEV have it, else preferred_address().
-/// Tells the user where they name nothing of this machine.
+/// @return the address that the settings DAPL_SCM_BIND_ADDRESS and DAPL_SCM_NETDEV give, else
+/// preferred_address(). Reports settings that name nothing of this machine.
 support::Result<sockaddr_in> own_address(std::string_view ia_name);
 
 }  // namespace dapl::scm

@@ -16,7 +16,7 @@ std::atomic<int> told{0};
 
 void tell_bad_peer(const sockaddr_storage& peer, const std::string& what) {
     const std::string address = to_text(peer);
-    // Stops counting in time not to overflow.
+    // Stops counting before the counter overflows.
     const int before = told.load() <= kMostTold ? told.fetch_add(1) : kMostTold + 1;
     if (before < kMostTold) return support::report<support::kBadPeer>(address, what);
     if (before == kMostTold) support::report<support::kFurtherBadPeers>(kMostTold);

@@ -7,8 +7,8 @@
 
 namespace dapl::scm {
 
-/// Tells the user that a peer is dropped. After a few in a process only traces tell: who floods a
-/// port must not fill the log as well.
+/// Reports that a peer is dropped. After a few reports in a process only traces follow: whoever
+/// floods a port must not fill the log as well.
 void tell_bad_peer(const sockaddr_storage& peer, const std::string& what);
 
 }  // namespace dapl::scm

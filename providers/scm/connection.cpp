@@ -27,14 +27,14 @@ std::uint16_t Connection::remote_port() const {
 void Connection::disconnect() {
     moving_.overtake();
     if (state_ == State::kEnded) return;
-    // What the receiver goes by is the end of the stream, should the word not get through.
+    // Should this message not get through, the receiver goes by the end of the stream.
     if (state_ == State::kConnected) {
         trace_sent(*this, user_, cm::message::kDisconnect);
         link_.send(encode_disconnect());
     }
     link_.close();
     state_ = State::kEnded;
-    // From the event thread: the caller is not through with its own state.
+    // Reported by the event thread, because the caller has not finished with its own state.
     wait(Clock::duration::zero());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What both sides of a connection have in common, above all its second half: once it is
-/// established the socket carries nothing, and whatever happens to it is the end.
+/// The part common to both sides of a connection, above all its second half: the socket of an
+/// established connection carries nothing, so whatever happens to it is the end.
 #pragma once
 
 #include "dapl/cm/side.hpp"
@@ -24,29 +24,30 @@ class Connection : public cm::Side, protected cm::EventSource, private cm::Timer
     /// In this order.
     enum class State { kOpening, kHandshake, kConnected, kEnded };
 
-    /// @param user nullptr where there is none yet.
+    /// @param user nullptr if there is none yet.
     Connection(Manager& manager, Link link, const sockaddr_storage& peer, cm::User* user);
     ~Connection() override REQUIRES(connection_lock);
 
     void ready() final REQUIRES(connection_lock);
     void expired() final REQUIRES(connection_lock);
-    /// The socket is ready before the connection is established.
+    /// Called when the socket is ready, before the connection is established.
     virtual void go_on() REQUIRES(connection_lock) = 0;
-    /// The timer of wait(), before the connection is established.
+    /// Called when the timer of wait() expires, before the connection is established.
     virtual void waited() REQUIRES(connection_lock) = 0;
     void wait(Clock::duration time) REQUIRES(connection_lock);
 
-    /// A request or reply of this side.
+    /// @return this side's request or reply.
     Message offer(Operation operation, const OwnEnd& own, std::uint8_t mtu) const
         REQUIRES(connection_lock);
-    /// Datagram endpoints are not connected: what they need is an address.
+    /// Keeps the peer's address for a datagram endpoint, which is not connected.
     void keep_address(const OwnEnd& own, const Message& peer) REQUIRES(connection_lock);
-    /// For connect() of the port.
+    /// @return the argument of the port's connect().
     Way way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const
         REQUIRES(connection_lock);
-    /// Datagram endpoints need the socket no more.
+    /// Reports kEstablished, after closing the socket if this is a datagram endpoint, which no
+    /// longer needs it.
     void established(cm::PrivateData data = {}) REQUIRES(connection_lock);
-    /// The last report; the socket is closed first.
+    /// Closes the socket, then makes the last report.
     void ended(cm::Outcome outcome, cm::PrivateData data = {}) REQUIRES(connection_lock);
     void tell_no_path(const std::string& cause) const REQUIRES(connection_lock);
 

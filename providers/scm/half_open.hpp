@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Peers from which the next message of the handshake is due. Their number and the time they have
-/// are limited: who waits longest goes first, so that new ones always get in.
+/// The peers that owe the next message of the handshake. Their number and their time are limited:
+/// the one that has been here longest is expelled first, so that new ones always get in.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class HalfOpen final : private cm::Timer {
   public:
     class Member {
       public:
-        /// Is no member any more, and may destroy itself.
+        /// Called when it is no longer a member; may destroy the member.
         /// @param why for a message about the peer.
         virtual void expelled(const std::string& why) REQUIRES(connection_lock) = 0;
 
@@ -38,14 +38,14 @@ class HalfOpen final : private cm::Timer {
         : loop_(loop), most_(most), time_(time) {}
     HalfOpen(const HalfOpen&) = delete;
     HalfOpen& operator=(const HalfOpen&) = delete;
-    /// Before it goes away.
+    /// To be called before destruction.
     void stop() REQUIRES(connection_lock) { loop_.cancel(*this); }
 
-    /// Makes room for it where there is none.
+    /// Adds a member; expels the oldest one first if there are too many.
     void enter(Member& member) REQUIRES(connection_lock);
-    /// Nothing happens to who is no member.
+    /// Does nothing if it is not a member.
     void leave(Member& member) REQUIRES(connection_lock);
-    /// @return false where there is none to expel.
+    /// @return false if there is none to expel.
     bool expel_oldest(const std::string& why) REQUIRES(connection_lock);
     std::size_t size() const REQUIRES(connection_lock) { return oldest_first_.size(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A TCP socket between two sides: sends whole messages, reads what there is, never blocks.
+/// A TCP socket between two sides: sends whole messages, reads what has arrived, never blocks.
 #pragma once
 
 #include <netinet/in.h>
@@ -15,10 +15,10 @@ namespace dapl::scm {
 
 using support::UniqueFd;
 
-/// A new non-blocking TCP socket, invalid with errno on failure. Its port may be listened on while
-/// connections that had it are still around, and the other way round.
+/// Makes a non-blocking TCP socket; invalid with errno on failure. Its port may be listened on
+/// while earlier connections of the port still exist, and the other way round.
 UniqueFd make_socket();
-/// Messages are small and each waits for an answer: none is held back. For connections.
+/// For connections: messages are small and each waits for an answer, so none is held back.
 void send_at_once(const UniqueFd& socket);
 class Link {
   public:
@@ -27,27 +27,28 @@ class Link {
     explicit Link(cm::EventLoop& loop) : loop_(loop) {}
     Link(Link&& other) = default;
     ~Link() REQUIRES(connection_lock) { close(); }
-    /// Closes the one it had.
+    /// Takes this socket and closes the previous one.
     void open(UniqueFd socket) REQUIRES(connection_lock);
-    /// The peer sees the end even where a forked process has the socket too.
+    /// Shuts the connection down, so that the peer sees the end even if a forked process has the
+    /// socket too.
     void close() REQUIRES(connection_lock);
     bool is_open() const { return socket_.valid(); }
-    /// Of a socket that connects or is connected; family 0 where the system does not tell. Asked
-    /// once.
+    /// @return the local address of a socket that connects or is connected; family 0 if the system
+    /// does not give it. The system is asked once.
     const sockaddr_storage& own_address() const REQUIRES(connection_lock);
 
     support::Result<void> watch(cm::EventSource& source, cm::Interest interest)
         REQUIRES(connection_lock);
-    /// Before somebody else takes the link over.
+    /// To be called before somebody else takes the link over.
     void unwatch() REQUIRES(connection_lock);
     bool is_watched() const REQUIRES(connection_lock) { return watched_; }
-    /// @return the error of a connect that has ended, 0 for success.
+    /// @return the error of a finished connect, 0 for success.
     int connect_result() const;
 
-    /// One write; what the socket does not take is left to continue_sending().
+    /// Makes one write; continue_sending() sends what the socket does not take.
     /// @return 0 or an errno value.
     int send(const Bytes& message) REQUIRES(connection_lock);
-    /// For a socket that has become ready. @return 0 or an errno value.
+    /// To be called when the socket has become ready. @return 0 or an errno value.
     int continue_sending() REQUIRES(connection_lock);
 
     enum class State { kMore, kComplete, kRefused, kClosed };
@@ -55,9 +56,9 @@ class Link {
         State state;
         std::string cause;  ///< for kRefused and kClosed
     };
-    /// Reads what there is of a message.
+    /// Reads what has arrived of a message.
     Reading read(Reader& reader) REQUIRES(connection_lock);
-    /// @return whether the peer has said or done anything at all.
+    /// @return whether anything has come from the peer: data, the end of the stream, or an error.
     bool has_news() const REQUIRES(connection_lock);
 
   private:

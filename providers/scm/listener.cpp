@@ -25,7 +25,7 @@ class Listener::Arrival final : private cm::EventSource, private HalfOpen::Membe
           peer_address_(peer) {}
     ~Arrival() REQUIRES(connection_lock) { listener_.manager_.arrivals.leave(*this); }
 
-    /// Most requests are there already, and need no watch. May destroy the arrival, as ready().
+    /// Most requests have arrived by now and need no watch. May destroy the arrival, like ready().
     void start() REQUIRES(connection_lock) {
         listener_.manager_.arrivals.enter(*this);
         ready();
@@ -68,7 +68,7 @@ Listener::Listener(Manager& manager, cm::ListenUser& user) : manager_(manager), 
 Listener::~Listener() {
     if (!socket_.valid()) return;
     manager_.loop.forget(socket_.get());
-    // Ends it where a forked process has the socket too.
+    // Ends listening even if a forked process has the socket too.
     shutdown(socket_.get(), SHUT_RDWR);
     arrivals_.clear();
 }
@@ -87,7 +87,7 @@ support::Result<void> Listener::start(std::uint16_t port) {
     return {};
 }
 
-/// One at a time: its request may end this listener, and others' sockets have their turn.
+/// Accepts one peer at a time: its request may end this listener, and other sockets get their turn.
 void Listener::ready() {
     sockaddr_storage peer{};
     socklen_t size = sizeof peer;
@@ -103,7 +103,7 @@ void Listener::ready() {
 
 void Listener::not_accepted(int error) {
     const bool lacks_descriptors = error == EMFILE || error == ENFILE;
-    if (!lacks_descriptors && error != ENOBUFS && error != ENOMEM) return;  // it has gone again
+    if (!lacks_descriptors && error != ENOBUFS && error != ENOMEM) return;  // the peer has gone
     if (lacks_descriptors && manager_.arrivals.expel_oldest("no file descriptor is left")) return;
     manager_.tell_no_descriptor(error);
     manager_.loop.rest(socket_.get());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A listening socket and the peers that have connected to it and not said all of their request.
+/// A listening socket and the peers that have connected to it but not sent their whole request yet.
 #pragma once
 
 #include <list>
@@ -26,9 +26,10 @@ class Listener final : public cm::Listener, private cm::EventSource {
 
     void ready() override REQUIRES(connection_lock);
     void not_accepted(int error) REQUIRES(connection_lock);
-    /// The arrival is gone afterwards, and possibly this listener: the consumer may close it.
+    /// Destroys the arrival, and possibly this listener: the consumer who gets the request may
+    /// close it.
     void complete(Arrival& arrival) REQUIRES(connection_lock);
-    /// The same. @param why for a message; none where it is empty.
+    /// Destroys the arrival. @param why for a message; if empty, there is none.
     void drop(Arrival& arrival, const std::string& why) REQUIRES(connection_lock);
 
     Manager& manager_;

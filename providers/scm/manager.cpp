@@ -28,7 +28,7 @@ constexpr std::uint32_t kQueueKey = 0x78654321;
 constexpr rlim_t kFewestHalfOpen = 64;
 constexpr rlim_t kMostHalfOpen = 4096;
 
-/// So many that an honest burst of a process that can have the connections gets in, so few that
+/// Enough for an honest burst of connections to a process that can hold them, but so few that
 /// silent peers leave the application its descriptors.
 std::size_t most_half_open(std::string_view ia_name) {
     if (const long wanted = setting_integer(support::Setting::kScmHalfOpen, ia_name))

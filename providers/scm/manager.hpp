@@ -30,15 +30,16 @@ class Manager final : public cm::Manager {
         REQUIRES(connection_lock);
 
     const Port& port() const { return port_; }
-    /// Where the user has named an address connections go out from it as well.
+    /// Binds an outgoing connection to the address of the adapter instance, if the user has named
+    /// that address.
     /// @return 0 or an errno value.
     int bind_outgoing(int socket) const;
-    /// Once, however often it happens.
+    /// Reports the first time only.
     void tell_no_descriptor(int error) REQUIRES(connection_lock);
 
-    HalfOpen arrivals;  ///< whose request is not there
-    /// Who have not confirmed the connection. As many as the consumer has accepted: only their time
-    /// is limited.
+    HalfOpen arrivals;  ///< peers whose request is incomplete
+    /// Peers that have not confirmed the connection. There are as many as the consumer has
+    /// accepted; only their time is limited.
     HalfOpen accepted;
 
   private:

@@ -22,7 +22,7 @@ constexpr std::uint32_t kFirstConsumerQpn = 2;
 constexpr std::uint16_t kFirstMulticastLid = 0xC000;
 constexpr std::uint8_t kMulticastGidPrefix = 0xFF;
 
-/// Offsets into the header; those of the address count from its own start.
+/// Offsets into the header; those into an address count from its own start.
 namespace at {
 constexpr std::size_t kVersion = 0;
 constexpr std::size_t kOperation = 2;
@@ -71,7 +71,7 @@ QpAddress get_address(const std::byte* from) {
     return address;
 }
 
-/// @return the data's place behind the header; sets the size.
+/// Puts the data behind the header, and sets the sizes.
 void add_private_data(Bytes& bytes, Shape shape, std::span<const std::byte> data) {
     const std::size_t size = std::min(data.size(), kMaxPrivateData);
     put(bytes.data() + at::kPrivateDataSize, static_cast<std::uint16_t>(size));
@@ -137,8 +137,9 @@ std::size_t Reader::wanted() const {
 }
 
 std::span<std::byte> Reader::space() {
-    // A peer that falls back to the old header may still say version 9 in it (see repeats_data):
-    // then there are two bytes more. Nothing else follows a request before the answer.
+    // A peer that falls back to the old header may still put version 9 into it (see
+    // repeats_data()): then there are two more bytes. Nothing else follows a request before the
+    // answer.
     const bool may_be_longer = expected_ == Expected::kRequest && shape_ == Shape::kCurrent;
     const std::size_t end = wanted() + (may_be_longer ? kOldHeaderSize - kHeaderSize : 0);
     return {bytes_.data() + size_, end - size_};
@@ -161,7 +162,7 @@ support::Result<bool> Reader::added(std::size_t count) {
 }
 
 bool Reader::ended_here() {
-    // The reference rejects old peers with a header of the current size.
+    // The reference implementation rejects old peers with a header of the current size.
     const bool is_reject = has_header_ && message_.operation != Operation::kReply;
     if (expected_ != Expected::kReply || !is_reject || shape_ != Shape::kOld) return false;
     if (size_ != kHeaderSize + message_.private_data_size) return false;
@@ -170,9 +171,9 @@ bool Reader::ended_here() {
     return true;
 }
 
-/// What tells the reference's fallback from a peer that has said something else after its request:
-/// the two unused bytes are the first of the private data, which follow once more. It wants an
-/// answer in the current shape.
+/// Distinguishes the fallback of the reference implementation from a peer that has sent something
+/// else after its request: in the fallback the two unused bytes are the first of the private data,
+/// which follow once more. Such a peer expects an answer in the current shape.
 bool Reader::repeats_data() const {
     const std::size_t compared = std::min(message_.private_data_size, kOldHeaderSize - kHeaderSize);
     return std::memcmp(bytes_.data() + kHeaderSize, bytes_.data() + kOldHeaderSize, compared) == 0;
@@ -187,7 +188,7 @@ support::Result<void> Reader::check_start() const {
     const auto operation = static_cast<Operation>(number);
     const bool fits = expected_ == Expected::kRequest      ? operation == Operation::kRequest
                       : expected_ == Expected::kReadyToUse ? operation == Operation::kReadyToUse
-                                                           : true;  // no reply is a rejection
+                                                           : true;  // not a reply: rejection
     if (!fits) return refused("operation " + std::to_string(number));
     return {};
 }
@@ -209,12 +210,12 @@ support::Result<void> Reader::read_header() {
     has_header_ = true;
     const bool is_offer =
         message_.operation == Operation::kRequest || message_.operation == Operation::kReply;
-    if (!is_offer) return {};  // a rejection's other fields mean nothing
+    if (!is_offer) return {};  // the other fields of a rejection have no meaning
     if (message_.sender.qpn > kLargestQpn)
         return refused("queue pair number " + std::to_string(message_.sender.qpn));
     if (message_.sender.qp_type != IBV_QPT_RC && message_.sender.qp_type != IBV_QPT_UD)
         return refused("queue pair type " + std::to_string(message_.sender.qp_type));
-    // A connection fails where it leads nowhere; a datagram would go where it is told.
+    // A connection to a bad address fails; a datagram would go wherever the address leads.
     if (message_.sender.qp_type == IBV_QPT_UD && !message_.sender.is_unicast())
         return refused("the address of no datagram endpoint");
     if (message_.version >= kFirstWithMtu &&

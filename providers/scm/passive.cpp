@@ -37,7 +37,7 @@ support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters
         return support::failure(raw(DAT_INTERNAL_ERROR), "the EP is on another device");
     take(parameters, kMaxPrivateData);
     user_ = &user;
-    if (link_.has_news()) {  // it has nothing to say now, so it is going or gone
+    if (link_.has_news()) {  // the peer has nothing to send now, so it is closing or gone
         support::trace(support::Level::kDebug, "{} has gone before it was accepted",
                        to_text(peer_));
         ended(cm::Outcome::kDisconnected);

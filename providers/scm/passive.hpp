@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The side that is asked, from a whole request on.
+/// The passive side, from a complete request on.
 #pragma once
 
 #include "providers/scm/connection.hpp"
@@ -24,7 +24,7 @@ class PassiveConnection final : public Connection, private HalfOpen::Member {
     void go_on() override REQUIRES(connection_lock);
     void waited() override REQUIRES(connection_lock) {}
     void expelled(const std::string& why) override REQUIRES(connection_lock);
-    /// The last message to a peer that gets no connection.
+    /// Sends the last message to a peer that gets no connection.
     void refuse(Operation operation, cm::PrivateData data) REQUIRES(connection_lock);
     /// @return 0 or an errno value.
     int send_reply(const OwnEnd& own, std::uint8_t mtu) REQUIRES(connection_lock);

@@ -17,11 +17,11 @@ namespace {
 
 using support::Setting;
 
-/// Asking the device for its port and its GIDs takes longer than all the rest of a connection on
-/// some devices: rdma_rxe has a table of 1024 GIDs, and asks its network interface under a lock
-/// that all of the machine's interfaces share.
+/// Querying the device for its port and its GIDs takes longer than the rest of a connection on some
+/// devices: rdma_rxe has a table of 1024 GIDs, and asks its network interface under a lock that all
+/// of the machine's interfaces share.
 constexpr std::chrono::seconds kStateHolds{1};
-/// Both sides start at it: part of the wire contract.
+/// The PSN at which both sides start: part of the wire contract.
 constexpr std::uint32_t kFirstPacket = 1;
 constexpr std::uint16_t kFirstWithReadLimit = 7;
 
@@ -35,8 +35,7 @@ std::uint8_t mtu_of(long bytes) {
     return mtu;
 }
 
-/// @return the table's index of the key that the user wants; 0, the port's own, where there is none
-/// such.
+/// @return the index of the P_Key that the user wants; 0, the port's own, if there is no such key.
 std::uint16_t find_p_key(const cm::OpenDevice& device, std::string_view ia_name) {
     constexpr long kMembershipBit = 0x8000;
     const long wanted = setting_integer(Setting::kIbPartition, ia_name);
@@ -82,7 +81,7 @@ std::uint8_t common_mtu(std::uint8_t own, std::uint8_t peer, const PathSettings&
 
 cm::Reads common_reads(std::uint8_t responder_resources, std::uint8_t initiator_depth,
                        const Message& peer) {
-    // Older peers do not say how many they serve.
+    // Older peers do not send the number that they serve.
     if (peer.version < kFirstWithReadLimit) return {responder_resources, initiator_depth};
     return {responder_resources, std::min(initiator_depth, peer.read_limit)};
 }
@@ -120,7 +119,7 @@ tl::expected<OwnEnd, std::string> Port::own_end(const sockaddr_storage& address,
     const auto own =
         verbs::choose_gid(state_->gids, number(), cm::wanted_gid_index(ia_name_), peer);
     if (!own) {
-        state_.reset();  // the next connection looks again
+        state_.reset();  // the next connection queries again
         return tl::unexpected(std::string("the port has no GID to connect from"));
     }
     return OwnEnd{port.lid, *own, std::min<std::uint8_t>(port.active_mtu, settings_.largest_mtu),

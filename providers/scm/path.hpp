@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The device's port, and the way from it to a peer's queue pair.
+/// The device's port, and the path from it to a peer's queue pair.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -19,10 +19,10 @@
 
 namespace dapl::scm {
 
-/// What the settings say of paths; read once, when the adapter instance is opened.
+/// The settings for paths; read once, when the adapter instance is opened.
 struct PathSettings {
     std::uint8_t largest_mtu;  ///< ibv_mtu
-    bool has_mtu;              ///< the user has set it: it holds for peers that say none as well
+    bool has_mtu;              ///< set by the user: it then holds for peers that send none as well
     std::uint8_t service_level;
     std::uint8_t ack_retries, ack_timer;  ///< as InfiniBand encodes them
     std::uint8_t receiver_retries, receiver_timer;
@@ -31,7 +31,7 @@ struct PathSettings {
 };
 PathSettings read_path_settings(std::string_view ia_name);
 
-/// What this side tells a peer of itself.
+/// What this side reports to a peer about itself.
 struct OwnEnd {
     std::uint16_t lid;
     verbs::GidChoice gid;
@@ -39,14 +39,15 @@ struct OwnEnd {
     bool is_infiniband;
 };
 
-/// The smaller of both. @param peer 0 from a peer that says none: those use 2048, unless set.
+/// @return the smaller of both. @param peer 0 from a peer that sends none: those use 2048, unless
+/// the user has set it.
 std::uint8_t common_mtu(std::uint8_t own, std::uint8_t peer, const PathSettings& settings);
 
-/// What the smaller of both sides allows.
+/// @return the limits that both sides allow.
 cm::Reads common_reads(std::uint8_t responder_resources, std::uint8_t initiator_depth,
                        const Message& peer);
 
-/// From a queue pair, which is in INIT, to the peer's.
+/// The path from a queue pair, which is in INIT, to the peer's.
 struct Way {
     ibv_qp* qp;
     OwnEnd own;
@@ -57,22 +58,23 @@ struct Way {
 
 class Port {
   public:
-    /// Tells the user of a P_Key that the port does not have.
+    /// Reports a P_Key setting that the port does not have.
     Port(cm::OpenDevice device, std::string_view ia_name);
 
     ibv_context* context() const { return device_.context.get(); }
     std::uint8_t number() const { return device_.choice.port; }
 
-    /// As it was at most a second ago: ports go up and down, and get other addresses.
-    /// @param address of the peer's host. @param gid the peer's, nullptr while it is not known.
-    /// @return or why there is no way.
+    /// @return this side's end of the path, or why there is no path. The port's state is at most a
+    /// second old: ports go up and down, and get other addresses.
+    /// @param address of the peer's host. @param gid the peer's; nullptr while it is not known.
     tl::expected<OwnEnd, std::string> own_end(const sockaddr_storage& address,
                                               const ibv_gid* gid) const REQUIRES(connection_lock);
-    /// The way to the peer's queue pair, for an address handle.
+    /// @return the address vector of the peer's queue pair.
     ibv_ah_attr way_to(const OwnEnd& own, const QpAddress& peer) const;
     std::uint16_t p_key_index() const { return p_key_index_; }
-    /// INIT to RTR to RTS; may wait for the kernel, which finds the way. Needs no lock.
-    /// @return or what the device refused.
+    /// Moves the queue pair from INIT to RTR to RTS; may wait while the kernel resolves the path.
+    /// Needs no lock.
+    /// @return on failure, what the device refused.
     tl::expected<void, std::string> connect(const Way& way) const;
     const PathSettings& settings() const { return settings_; }
     const cm::DeviceChoice& choice() const { return device_.choice; }

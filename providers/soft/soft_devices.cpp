@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libdaplsoft: the connection manager over rdma_cm, on the one device of softverbs. Its address is
-// a setting: the kernel does not know it.
+// libdaplsoft: the connection manager over rdma_cm, on the one device of softverbs. The device's
+// address is a setting, because the kernel does not know it.
 #include <arpa/inet.h>
 #include <unistd.h>
 
@@ -23,7 +23,8 @@ namespace {
 
 constexpr const char* kPtraceScope = "/proc/sys/kernel/yama/ptrace_scope";
 
-/// Whether processes of one user may copy each other's memory decides how payload gets there.
+/// Reports whether processes of one user may copy each other's memory, which decides how payload is
+/// transferred.
 void explain_ptrace(const support::Facts& facts, softverbs::CopySetting copy) {
     constexpr int kNobody = 3;
     std::ifstream file(kPtraceScope);
@@ -49,7 +50,7 @@ std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName&) {
     const auto address =
         softverbs::parse_address(support::setting_text(support::Setting::kSoftverbsAddress));
     sockaddr_storage result{};
-    // Where it is none, softverbs tells the user, and takes this one too.
+    // For an unusable setting softverbs reports the fault and uses this address too.
     const bool usable = address && !softverbs::is_any(*address);
     softverbs::fill(result, usable ? *address : softverbs::mapped({htonl(INADDR_LOOPBACK)}), 0);
     return result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// For "did you mean": how far apart two names are.
+/// The distance between two names, for "did you mean".
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace support {
 
-/// @return how many characters are to be inserted, removed or replaced to get from `a` to `b`.
+/// @return how many characters must be inserted, removed or replaced to turn `a` into `b`.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a library says of the choices it would make, one fact at a time, and who listens to it. An
-/// interface between libraries of different releases, as thread_errors.hpp is: nothing is owned on
-/// the other side.
+/// How a library reports the choices it would make, one fact at a time, to a listener. An interface
+/// between libraries of different releases, like thread_errors.hpp: neither side owns anything of
+/// the other.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace support {
 /// What a fact means for programs, from good to bad.
 enum class Standing : int { kWorks, kDegraded, kFails };
 
-/// The texts are valid while it is taken.
+/// The texts are valid during FactSink::take().
 struct Fact {
     const char* subject;  ///< a word or two with underscores: device, gid_entry
     const char* value;
-    const char* source;  ///< default, environment NAME, ia_params, a file, or whom it was asked of
+    const char* source;  ///< default, environment NAME, ia_params, a file, or who was asked
     Standing standing;
-    const char* note;  ///< the reason, and the next step where it does not work; "" for none
+    const char* note;  ///< the reason, and the next step when it does not work; "" for none
 };
 
 struct FactSink {
@@ -26,10 +26,10 @@ struct FactSink {
     void* listener;
 };
 
-/// The side that tells. Throws std::bad_alloc.
+/// The reporting side. Throws std::bad_alloc.
 class Facts {
   public:
-    /// @param ia_name of the IA that the facts are about; outlives the object.
+    /// @param ia_name the IA that the facts are about; must outlive this object.
     explicit Facts(const FactSink& sink, const char* ia_name = "")
         : sink_(sink), ia_name_(ia_name) {}
     const char* ia_name() const { return ia_name_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The C boundary of all our libraries: what may leave a C function, and what must not be cut short
-/// by a cancellation.
+/// The C boundary of all our libraries: what may be thrown out of a C function, and what a
+/// cancellation must not cut short.
 #pragma once
 
 #include <cxxabi.h>
@@ -14,8 +14,8 @@
 
 namespace support {
 
-/// Runs the body of a C function. Nothing is thrown across but the end of a cancelled thread; all
-/// else becomes one of the two codes. Has no cleanup in its frame.
+/// Runs the body of a C function. Only the unwinding of a cancelled thread passes through; every
+/// other exception becomes one of the two codes. Has no cleanup in its frame.
 template <class Code, class Body>
 CATCHES_FORCED_UNWIND Code guarded(const Body& body, Code out_of_memory, Code anything_else) {
     try {
@@ -29,10 +29,10 @@ CATCHES_FORCED_UNWIND Code guarded(const Body& body, Code out_of_memory, Code an
     }
 }
 
-/// Held by a call that owns something across a cancellation point (closing a descriptor is one), or
-/// that must not end half way: the thread ends at its next cancellation point after the call. The
-/// type is deferred as well: a signal that was sent before is obeyed by the C library (2.36)
-/// whatever the state is then, if the type is asynchronous.
+/// Disables cancellation in a call that owns something across a cancellation point (closing a
+/// descriptor is one), or that must not end half way: the thread ends at its next cancellation
+/// point after the call. The type is set to deferred as well, because with an asynchronous type the
+/// C library (2.36) acts on a signal that was sent earlier, whatever the state is by then.
 class CancellationDisabled {
   public:
     CancellationDisabled() {
@@ -51,8 +51,8 @@ class CancellationDisabled {
     int state_before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-/// Makes a report once in the life of `told`, from calls that are no cancellation points. A report
-/// for which there was no memory is made the next time.
+/// Makes a report once in the life of `told`, from calls that are not cancellation points. A report
+/// that fails for lack of memory is made the next time.
 template <class Report>
 void report_once(std::atomic<bool>& told, const Report& make) {
     if (told.exchange(true)) return;

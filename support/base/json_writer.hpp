@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Writes JSON text, value after value: what a library needs to tell tools about itself. Keys are
-/// given within objects and left out within arrays.
+/// Writes JSON text, value by value: what a library needs to report its state to tools. Values have
+/// a key within objects and none within arrays.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class JsonWriter {
     void end_object() { end('}'); }
     void begin_array(std::string_view key = {}) { begin(key, '['); }
     void end_array() { end(']'); }
-    /// Bytes beyond ASCII become the characters of Latin-1: the text is always valid.
+    /// Writes bytes beyond ASCII as the characters of Latin-1, so that the text is always valid.
     void text(std::string_view key, std::string_view value);
     void number(std::string_view key, std::int64_t value);
     void number(std::string_view key, std::uint64_t value);
@@ -26,7 +26,7 @@ class JsonWriter {
     void flag(std::string_view key, bool value);
     void null(std::string_view key);
 
-    /// @return the document, whose objects and arrays are all ended.
+    /// @return the document; all its objects and arrays must have been ended.
     std::string take() { return std::move(document_); }
 
   private:
@@ -36,7 +36,7 @@ class JsonWriter {
     void quote(std::string_view text);
 
     std::string document_;
-    bool first_ = true;  ///< of the present object or array
+    bool first_ = true;  ///< of the current object or array
 };
 
 }  // namespace support

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Limits of the process and of the machine, for those whom a system call has told that one is
+/// Limits of the process and of the machine, for callers whose system call failed because one is
 /// reached.
 #pragma once
 
@@ -10,16 +10,17 @@
 
 namespace support {
 
-/// Whether an errno value says that descriptors, memory, space or, from a thread's start, threads
-/// are used up.
+/// @return whether the errno value means that descriptors, memory, space or (when a thread is
+/// started) threads are used up.
 bool is_limit(int error);
 
-/// Tells the user which limit is reached and what its value is.
-/// @param what it was needed for. @param path whose file system is full.
-/// @return false for any other error: nothing has been told.
+/// Reports which limit is reached and its value.
+/// @param what what the resource was needed for. @param path a path on the file system that is
+/// full.
+/// @return false for any other error: nothing was reported.
 bool report_limit(int error, std::string_view what, const std::string& path = "/dev/shm");
 
-/// Says what to do where memory is lacking, as the next step of a message. It takes none itself.
+/// @return what to do when memory is short, as the next step of a message. Allocates nothing.
 std::array<char, 96> advice_on_memory();
 
 }  // namespace support

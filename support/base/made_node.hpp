@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Elements of std::map, made and destroyed without the lock that guards the map: inserting a node
-/// allocates nothing, and extracting one frees nothing. The program's malloc() may call us.
+/// Nodes of std::map, allocated and freed without the lock that guards the map: inserting a node
+/// allocates nothing, and extracting one frees nothing. This matters because the program's malloc()
+/// may call us.
 #pragma once
 
 #include <utility>
@@ -15,8 +16,8 @@ typename Map::node_type made_node(Arguments&&... arguments) {
     return one.extract(one.emplace(std::forward<Arguments>(arguments)...).first);
 }
 
-/// Takes the elements out for which `is_one(element)` holds. @return them, to be destroyed after
-/// the lock.
+/// Extracts the elements for which `is_one(element)` holds. @return these elements, to be destroyed
+/// after the lock is released.
 template <class Map, class IsOne>
 Map taken_out(Map& map, const IsOne& is_one) {
     Map out;

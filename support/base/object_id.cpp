@@ -20,10 +20,11 @@ namespace {
 constexpr int kBlockShift = 32;
 constexpr int kKindShift = 28;
 constexpr std::uint64_t kLastSerial = (std::uint64_t{1} << kKindShift) - 1;
-/// Set in blocks that are chosen at random: the kernel's numbers do not reach it.
+/// Set in blocks that are chosen at random; the kernel's numbers do not reach it.
 constexpr std::uint32_t kRandom = std::uint32_t{1} << 31;
 
-/// Earlier kernels count cookies per network name space.
+/// @return whether the kernel counts socket cookies per machine; earlier kernels count them per
+/// network name space.
 bool cookies_are_counted_for_the_machine() {
     utsname system;
     int major = 0;
@@ -32,8 +33,8 @@ bool cookies_are_counted_for_the_machine() {
            (major > 5 || (major == 5 && minor >= 4));
 }
 
-/// @return a number that the kernel gives to one socket alone, whatever name spaces the processes
-/// are in; 0 without one.
+/// @return a number that the kernel gives to one socket only, whatever name spaces the processes
+/// are in; 0 when there is none.
 std::uint32_t socket_cookie() {
     const UniqueFd made(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     std::uint64_t cookie = 0;
@@ -43,7 +44,7 @@ std::uint32_t socket_cookie() {
     return static_cast<std::uint32_t>(cookie) & ~kRandom;
 }
 
-/// Never 0.
+/// @return a block number, never 0.
 std::uint32_t new_block() {
     if (cookies_are_counted_for_the_machine())
         if (const std::uint32_t cookie = socket_cookie()) return cookie;

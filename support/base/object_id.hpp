@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Ids by which messages, traces and dat_stat name objects: block (32 bits), kind (4), serial (28).
+/// Ids that name objects in messages, traces and dat_stat: block (32 bits), kind (4), serial (28).
 /// A block belongs to one library in one process, so no two objects of a machine have the same id.
 #pragma once
 
@@ -9,13 +9,14 @@
 
 namespace support {
 
-/// The kind that the id was made for.
+/// @return the kind that the id was made for.
 inline std::uint32_t object_kind(std::uint64_t id) {
     return id >> 28 & 0xf;
 }
 
-/// The ids of a library in a process. All-zero before the first one, so a forked child starts with
-/// a block of its own if the ids lie in pages that the kernel clears there. Thread safe.
+/// Allocates the ids of a library in a process. All-zero before the first one, so a forked child
+/// starts with a block of its own if this object is in pages that the kernel clears there. Thread
+/// safe.
 class ObjectIds {
   public:
     /// @param kind 4 bits.

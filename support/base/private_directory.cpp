@@ -29,7 +29,8 @@ tl::unexpected<Fault> refusal(std::string why) {
     return tl::unexpected(Fault{EACCES, true, std::move(why)});
 }
 
-/// What is wrong with a directory that others could have prepared for us; empty when nothing is.
+/// @return what is wrong with a directory that others could have prepared for us; empty when
+/// nothing is.
 std::string fault_of(const struct stat& status, uid_t owner) {
     if (status.st_uid != owner)
         return fmt::format("it belongs to user {}, not to {}", status.st_uid, owner);
@@ -83,7 +84,7 @@ PrivateDirectory::Result<PrivateDirectory> PrivateDirectory::open(const std::str
 
 PrivateDirectory::Result<PrivateDirectory> PrivateDirectory::open_existing(const std::string& path,
                                                                            uid_t owner) {
-    // O_NOFOLLOW: in /tmp a stranger may have put a link where the directory is expected.
+    // O_NOFOLLOW: in /tmp another user may have put a link where the directory is expected.
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd.valid()) {
         const int error = errno;
@@ -97,9 +98,9 @@ PrivateDirectory::Result<PrivateDirectory> PrivateDirectory::open_existing(const
     return PrivateDirectory(std::move(fd), path);
 }
 
-/// Through /proc/self/fd any depth fits into sun_path's 108 bytes, and a renamed or replaced path
-/// cannot lead to another directory than the one that was checked. Without /proc the plain path has
-/// to do.
+/// Uses /proc/self/fd, through which any depth fits into sun_path's 108 bytes, and a renamed or
+/// replaced path cannot lead to another directory than the one that was checked. Without /proc it
+/// uses the plain path.
 int PrivateDirectory::address(const std::string& name, sockaddr_un& address,
                               unsigned& length) const {
     std::string text = fmt::format("/proc/self/fd/{}", fd_.get());

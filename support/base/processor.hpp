@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// All that is said to one kind of processor, each with its equivalent for the others. Nothing else
-/// uses an intrinsic or an assembler instruction.
+/// Everything specific to one kind of processor, each with its equivalent for the others. Nothing
+/// else uses an intrinsic or an assembler instruction.
 #pragma once
 
 #include <time.h>
@@ -21,8 +21,8 @@ inline std::uint64_t nanoseconds(clockid_t clock) {
            static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// The cheapest count that grows with time, of a nanosecond or less each: the time-stamp counter,
-/// elsewhere CLOCK_MONOTONIC.
+/// @return the cheapest count that grows with time, in units of a nanosecond or less: the
+/// time-stamp counter, or CLOCK_MONOTONIC on other processors.
 [[gnu::always_inline]] inline std::uint64_t processor_ticks() {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();
@@ -31,8 +31,8 @@ inline std::uint64_t nanoseconds(clockid_t clock) {
 #endif
 }
 
-/// Whether processor_ticks() is a counter of the processor, with one rate in all states of all of
-/// them.
+/// @return whether processor_ticks() is a counter of the processor that runs at one rate on all
+/// processors and in all their power states.
 inline bool has_invariant_ticks() {
 #if defined(__x86_64__)
     unsigned eax, ebx, ecx, edx;
@@ -42,7 +42,7 @@ inline bool has_invariant_ticks() {
 #endif
 }
 
-/// For a loop that waits for another processor.
+/// Relaxes the processor in a loop that waits for another processor.
 inline void pause_processor() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -51,8 +51,8 @@ inline void pause_processor() {
 #endif
 }
 
-/// Adds where one thread at a time does so and others may read: one instruction in place of the
-/// three that compilers make of a relaxed load and store.
+/// Adds to a word that only one thread at a time changes and others may read: one instruction in
+/// place of the three that compilers make of a relaxed load and store.
 [[gnu::always_inline]] inline void add_alone(std::atomic<std::uint64_t>& word,
                                              std::uint64_t amount) {
 #if defined(__x86_64__)
@@ -62,7 +62,7 @@ inline void pause_processor() {
 #endif
 }
 
-/// The same for a word that its owner also reads plainly.
+/// The same for a word that its owner also reads with plain loads.
 [[gnu::always_inline]] inline void add_alone(std::uint64_t& word, std::uint64_t amount) {
 #if defined(__x86_64__)
     asm("addq %1, %0" : "+m"(word) : "er"(amount) : "cc");
@@ -71,8 +71,8 @@ inline void pause_processor() {
 #endif
 }
 
-/// A relaxed load and a test. Compilers load what is atomic with an instruction of its own before
-/// they compare it: this saves one at each trace point.
+/// A relaxed load and a test. Compilers load an atomic with a separate instruction before they
+/// compare it; this saves one instruction at each trace point.
 [[gnu::always_inline]] inline bool is_set(const std::uint32_t& word) {
 #if defined(__x86_64__)
     asm goto("cmpl $0, %0\n\tjne %l[set]" : : "m"(word) : "cc" : set);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Tells the user what happened. Settings and the trace report too, and the log obeys settings: so
-/// this is the lowest part of it, and support/log/log.cpp writes the line.
+/// Reports to the user what happened. Settings and the trace report too, and the log obeys
+/// settings, so this is the lowest part of the log; support/log/log.cpp writes the line.
 #pragma once
 
 #include <fmt/core.h>
@@ -21,10 +21,9 @@ constexpr int count_fields(std::string_view format) {
 }
 }  // namespace detail
 
-/// Writes `opendat: error: TEXT; NEXT STEP [ID]`, one line, to stderr, a file or syslog, as the
-/// settings say (OPENDAT_LOG). The arguments fill the text first and then the next step. Text from
-/// files or peers is an argument, never a format. Thread safe; not to be called with a spin lock
-/// held.
+/// Writes `opendat: error: TEXT; NEXT STEP [ID]`, one line, to stderr, a file or syslog, as set by
+/// OPENDAT_LOG. The arguments fill the text first and then the next step. Text from files or peers
+/// is always an argument, never a format. Thread safe; must not be called with a spin lock held.
 template <const Message& message, class... Arguments>
 void report(const Arguments&... arguments) {
     static_assert(is_in_catalogue(message),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What control-path functions return: a value, or the DAT code with the text of its cause.
+/// What control-path functions return: a value, or the DAT code with a text for its cause.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace support {
 
-/// A failure on its way to the caller. Who makes it has already told the user (log.hpp), once;
-/// who passes it on adds nothing.
+/// A failure that is passed to the caller. The function that makes it has already reported it to
+/// the user (log.hpp), once; functions that pass it on report nothing.
 struct Error {
-    std::uint32_t code;  ///< the complete DAT_RETURN, class bit as the caller expects it
-    std::string cause;   ///< lower-case text for traces; empty where the code says all
+    std::uint32_t code;  ///< the complete DAT_RETURN, with the class bit that the caller expects
+    std::string cause;   ///< lower-case text for traces; empty when the code is enough
 };
 
 template <class T>

@@ -21,7 +21,7 @@ tl::unexpected<Unreadable> refused(std::string text) {
     return tl::unexpected(Unreadable{0, std::move(text)});
 }
 
-/// @return empty for a file that root or the process's own user has in hand.
+/// @return why the file is not trusted; empty when only root or the process's own user controls it.
 std::string distrust(const struct stat& status) {
     if (status.st_uid != 0 && status.st_uid != geteuid())
         return fmt::format("it belongs to user {}, and this process runs with more rights",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Configuration files, read whole.
+/// Reads configuration files whole.
 #pragma once
 
 #include <sys/types.h>
@@ -13,21 +13,21 @@ namespace support {
 
 /// Why a file was not read.
 struct Unreadable {
-    int error;         ///< errno value; 0 where the reason is the file's own
+    int error;         ///< errno value; 0 when the file itself is unsuitable
     std::string text;  ///< "Permission denied", "it is not a regular file"
 };
 
 enum class Owner {
     kAnybody,
-    kTrusted,  ///< root or who runs the process, and writable by nobody else than owner and group
+    kTrusted,  ///< root or the user that runs the process; writable by nobody but owner and group
 };
 
-/// @param most bytes. Does not wait for a pipe that nobody writes to.
+/// @param most largest size in bytes. Does not block on a pipe that has no writer.
 tl::expected<std::string, Unreadable> read_text_file(const std::string& path, std::size_t most,
                                                      Owner owner = Owner::kAnybody);
 
-/// Whether the process has rights that who started it, or whose file it reads, may not have: a
-/// set-uid program or root.
+/// @return whether the process has rights that the user who started it, or whose file it reads, may
+/// not have: a set-uid program or root.
 bool is_privileged();
 
 }  // namespace support

@@ -26,7 +26,7 @@ class UniqueFd {
         if (fd_ >= 0) close(fd_);
         fd_ = fd;
     }
-    /// Invalid when no descriptor is left or `fd` is none.
+    /// @return a duplicate; invalid when no descriptor is left or `fd` is none.
     static UniqueFd duplicate(int fd) { return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
   private:

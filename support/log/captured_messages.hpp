@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Messages kept for a caller in place of being written, for dry runs.
+/// Messages kept for a caller instead of being written, for dry runs.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct CapturedMessage {
     std::string next_step;
 };
 
-/// While it lives, what report() tells from this thread and through this library is kept here, at
-/// any trace level. The innermost one listens.
+/// While it lives, messages that report() gets from this thread through this library are kept here,
+/// at any trace level. When several are nested, the innermost one gets them.
 class CapturedMessages {
   public:
     CapturedMessages();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The one source file that includes spdlog, header-only and hidden. Synchronous: when report()
-/// returns, the line is written. Private loggers: spdlog's registry belongs to the application.
-/// Prints by itself.
+/// Writes the lines. The only source file that includes spdlog, header-only and hidden.
+/// Synchronous: when report() returns, the line is written. The loggers are private: spdlog's
+/// registry belongs to the application.
 #define FMT_HEADER_ONLY
 #define SPDLOG_HEADER_ONLY
 #define SPDLOG_NO_TLS
@@ -31,7 +31,7 @@
 namespace support {
 namespace {
 
-/// fmt::format in other files calls it: here it must exist as a function, however the compiler
+/// fmt::format in other files calls this function, so it must exist here even if the compiler
 /// inlines it.
 [[gnu::used]] std::string (*const kept_vformat)(fmt::string_view, fmt::format_args) = &fmt::vformat;
 
@@ -64,7 +64,7 @@ int syslog_priority(spdlog::level::level_enum level) {
     }
 }
 
-/// spdlog's own calls openlog() and closelog(), whose one state is the application's.
+/// spdlog's own sink calls openlog() and closelog(), whose state the application shares.
 class SyslogSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
     void sink_it_(const spdlog::details::log_msg& message) override {
         spdlog::memory_buf_t line;
@@ -75,7 +75,7 @@ class SyslogSink final : public spdlog::sinks::base_sink<spdlog::details::null_m
     void flush_() override {}
 };
 
-/// Its lines are whole, and a file that would become too large is renamed before.
+/// Writes whole lines, and renames the file before it would become too large.
 class FileSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
   public:
     FileSink(LogFile& file, const std::string& name) : file_(file), name_(name) {}
@@ -104,14 +104,14 @@ class FileSink final : public spdlog::sinks::base_sink<spdlog::details::null_mut
     const std::string& name_;
 };
 
-/// A logger for one line. One that stays would be destroyed at exit, when other threads and other
-/// libraries' destructors may still report, and its lock could be held by a thread that a forked
-/// child does not have. Lines stay whole by the stream's own lock, which fork respects, or the
-/// file's.
+/// Writes one line through a logger made for it. A permanent logger would be destroyed at exit,
+/// when other threads and destructors of other libraries may still report, and its lock could be
+/// held by a thread that a forked child does not have. Lines stay whole through the stream's own
+/// lock, which fork respects, or the file's.
 void write_to(spdlog::sink_ptr sink, Level level, const std::string& line,
               const char* pattern = "%n: %l: %v") {
     spdlog::logger logger("opendat", std::move(sink));
-    logger.set_level(spdlog::level::trace);  // trace_level() decides, here nothing is filtered
+    logger.set_level(spdlog::level::trace);  // trace_level() decides; nothing is filtered here
     logger.set_pattern(pattern);
     logger.log(spdlog_level(level), line);
 }
@@ -120,19 +120,19 @@ void write_to_stderr(Level level, const std::string& line) {
     write_to(std::make_shared<spdlog::sinks::stderr_sink_st>(), level, line);
 }
 
-/// A control character from a file or a peer must not forge a second line or move the terminal's
-/// cursor.
+/// Replaces control characters: one from a file or a peer must not forge a second line or move the
+/// terminal's cursor.
 std::string one_line(std::string text) {
     for (char& c : text)
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
     return text;
 }
 
-/// Without a destructor, which would keep the library mapped.
+/// Has no destructor, which would keep the library mapped.
 [[gnu::tls_model("initial-exec")]] thread_local CapturedMessages* g_listening = nullptr;
 
-/// The next step's arguments come behind the text's: both are formatted at once and taken apart
-/// where they meet.
+/// Formats text and next step at once and splits the result, because the next step's arguments come
+/// after the text's.
 CapturedMessage captured(const Message& message, fmt::format_args arguments) {
     constexpr char kSeam = '\0';
     const std::string both =
@@ -147,14 +147,14 @@ std::string text_of(const Message& message, fmt::format_args arguments) {
     return fmt::format("{} [{}]", fmt::vformat(format, arguments), message.id);
 }
 
-/// To where it can be read, once.
+/// Reports to stderr, once, that the log file cannot be written.
 void tell_no_file(const std::string& file, const std::string& cause) {
     static std::atomic<bool> told;
     if (told.exchange(true)) return;
     write_to_stderr(kNoLogFile.level, text_of(kNoLogFile, fmt::make_format_args(file, cause)));
 }
 
-/// @return false where the file cannot be written.
+/// @return false when the file cannot be written.
 bool write_to_file(const std::string& file, Level level, const std::string& line) {
     LogFile held(file);
     if (!held.fault().empty()) {
@@ -185,7 +185,8 @@ void tell(const Message& message, fmt::format_args arguments) {
     dump_after(message.level);
 }
 
-/// Its id, by which dat_strerror finds the rest.
+/// Reports a message when there is no memory to format it: only its id, by which dat_strerror finds
+/// the rest.
 void tell_without_memory(const Message& message) {
     char line[192];
     const int length =
@@ -198,7 +199,7 @@ void tell_without_memory(const Message& message) {
 }  // namespace
 
 ThreadErrors& thread_errors() {
-    // Without a destructor, which would keep the library mapped.
+    // Has no destructor, which would keep the library mapped.
     [[gnu::tls_model("initial-exec")]] static thread_local ThreadErrors errors;
     return errors;
 }
@@ -229,7 +230,7 @@ void write(Level level, const std::string& line) {
 void trace(Level level, fmt::string_view format, fmt::format_args arguments) try {
     write_line(level, one_line(fmt::vformat(format, arguments)));
 } catch (const std::bad_alloc&) {
-    // One line less: what is traced must not fail for it.
+    // The line is lost: the traced operation must not fail because of it.
 }
 
 }  // namespace detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Telling the user (report) and the developer (trace), and the place where the lines go.
+/// Reports for the user (report), traces for the developer (trace), and where the lines go.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@
 namespace support {
 namespace {
 
-constexpr long kReferenceStderr = 1;  ///< its stdout
+constexpr long kReferenceStderr = 1;  ///< stdout in the reference
 constexpr long kReferenceSyslog = 2;
 
 Setting reference_setting() {
@@ -28,7 +28,7 @@ Setting reference_setting() {
     return dat ? Setting::kDatDebugDestination : Setting::kDaplDebugDestination;
 }
 
-/// Whether the reference's name for it is set by more than ours are.
+/// @return whether the reference's setting is in force: set with more force than ours.
 bool reference_holds() {
     const Setting setting = reference_setting();
     return setting_is_set(setting) && !setting_is_superseded(setting, Setting::kLog) &&
@@ -101,8 +101,9 @@ LogFile::~LogFile() {
     if (descriptor_ >= 0) close(descriptor_);
 }
 
-/// In a directory that others may write, the name may be anything. A link would have our lines in
-/// another file of this user's; opening a FIFO would wait for a reader.
+/// Opens the file with care: in a directory that others may write, the name may refer to anything.
+/// A symbolic link would put our lines into another file of this user; opening a FIFO would wait
+/// for a reader.
 void LogFile::open_file() {
     constexpr int kFlags =
         O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
@@ -142,9 +143,9 @@ void LogFile::append(std::string_view line) const {
 
 void LogFile::rename_to(const std::vector<std::string>& names) {
     if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) return;
-    // Whoever held the lock before may have renamed it.
+    // Another holder of the lock may have renamed it before.
     if (!names.empty() && has_its_name()) {
-        // Most of them may not be there yet.
+        // Most of these files may not exist yet.
         for (std::size_t i = names.size(); i-- > 1;) rename(names[i - 1].c_str(), names[i].c_str());
         rename(name_.c_str(), names.front().c_str());
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Where lines go. Included by log.cpp alone, the one source file that has spdlog.
+/// Where lines go. Included only by log.cpp, the one source file that uses spdlog.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace support {
 
-/// As the settings say now.
+/// The destinations that the settings name now.
 struct LogDestinations {
     bool to_stderr, to_syslog;
     std::string file;  ///< empty for none
 };
-/// What is wrong with the settings is told once.
+/// Reports errors in the settings once.
 LogDestinations log_destinations();
 
 /// The log file while one line is written. Other threads, libraries and processes write the same
-/// one and may rename it: each line is one write to the end of the file that was opened, whatever
-/// its name is by then, and a file is never emptied, so that no line is lost. It belongs to this
-/// user alone. Nobody can make us wait: not by a lock, and not by a FIFO of that name.
+/// file and may rename it: each line is one write to the end of the file that was opened, whatever
+/// its name is by then, and a file is never emptied, so no line is lost. The file belongs to this
+/// user alone. Nobody can make us wait: neither with a lock nor with a FIFO of that name.
 class LogFile {
   public:
     explicit LogFile(std::string name);
@@ -29,12 +29,13 @@ class LogFile {
     LogFile(const LogFile&) = delete;
     LogFile& operator=(const LogFile&) = delete;
 
-    /// @return why the file is not written; empty: it is.
+    /// @return why the file is not written; empty when it is.
     const std::string& fault() const { return fault_; }
     std::size_t size() const;
     void append(std::string_view line) const;
-    /// The file gets the first of these names, the file of that name the next, and the last one is
-    /// removed; a new file is written then. Nothing changes while somebody else does the same.
+    /// Renames the file to the first of these names, the file of that name to the next, and so on;
+    /// the last one is removed. Then a new file is opened. Changes nothing while somebody else does
+    /// the same.
     void rename_to(const std::vector<std::string>& names);
 
   private:

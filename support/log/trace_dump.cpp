@@ -21,7 +21,8 @@ struct Event {
     const TraceRecord* record;
 };
 
-/// The longest time between two readings of both clocks is the most exact.
+/// @return the tick length from the longest interval between two readings of both clocks, which is
+/// the most exact.
 double nanoseconds_per_tick(const std::vector<TraceCopy>& copies) {
     double length = 1;
     std::uint64_t longest = 0;

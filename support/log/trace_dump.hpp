@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What this library's threads did last, written to the log from within the process.
+/// Writes what this library's threads did last to the log, from within the process.
 #pragma once
 
 #include "support/base/messages.hpp"
@@ -9,8 +9,8 @@ namespace support {
 
 /// Writes all records, merged by time, to where messages go.
 void dump_rings();
-/// The same where OPENDAT_TRACE_DUMP asks for it after a message of this level, three times in a
-/// process.
+/// Calls dump_rings() if OPENDAT_TRACE_DUMP asks for it after a message of this level, at most
+/// three times in a process.
 void dump_after(Level level);
 
 }  // namespace support

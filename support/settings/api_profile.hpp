@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Which of DAT 2.0 there is, to try how a program does where it lacks a part.
+/// Restricts DAT 2.0 to a part of it, to test how a program behaves when it lacks the rest.
 #pragma once
 
 namespace support {
 
 enum class ApiProfile {
     kFull,
-    kAix  ///< what uDAPL on AIX has
+    kAix  ///< what uDAPL on AIX offers
 };
 
-/// What the setting OPENDAT_API_PROFILE says; another value is reported once. Control path only.
+/// @return what the setting OPENDAT_API_PROFILE asks for; an unknown value is reported once.
+/// Control path only.
 ApiProfile api_profile();
 
 }  // namespace support

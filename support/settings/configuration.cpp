@@ -62,7 +62,7 @@ class Interpreter {
     }
 
   private:
-    /// `of` names the map for messages, `names` what the names in it are.
+    /// @param of what the map is called in messages. @param names what a name in it is.
     template <class Read>
     void for_each_pair(const YamlNode& map, const std::string& of, const char* names,
                        const Read& read) {
@@ -103,7 +103,7 @@ class Interpreter {
                 if (section != row.section) continue;
                 names.emplace_back(row.name);
                 if (name.text != row.name) continue;
-                // What is wrong with the value is the same for both settings, and told once.
+                // An error in the value is the same for both settings, and is reported once.
                 known = true;
                 if (!add(row.setting, section + "." + name.text, value)) return;
             }
@@ -142,7 +142,7 @@ class Interpreter {
         result_.ias.push_back(std::move(ia));
     }
 
-    /// @return false for a value that is left out.
+    /// @return false when the value is left out.
     bool add(Setting setting, const std::string& name, const YamlNode& value) {
         const std::string expected = objection(setting, value);
         if (!expected.empty()) bad(value, name, expected);
@@ -151,7 +151,7 @@ class Interpreter {
         return expected.empty();
     }
 
-    /// @return what is expected instead, empty when the value is right.
+    /// @return what is expected instead, empty when the value is valid.
     std::string objection(Setting setting, const YamlNode& value) const {
         const SettingInfo& info = info_of(setting);
         if (setting == Setting::kConfig || setting == Setting::kDatOverride)
@@ -194,7 +194,7 @@ class Interpreter {
     }
 
     ConfigurationText result_;
-    std::string ia_name_;  ///< whose settings are being read
+    std::string ia_name_;  ///< the IA whose settings are being read
 };
 
 }  // namespace

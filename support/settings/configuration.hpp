@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the text of an opendat.yaml says: a pure function, so that it can be tested and fuzzed
-/// alone. The format is opendat.yaml(5)'s. What is wrong is left out and told; the rest holds. A
-/// text that is not YAML says nothing.
+/// Reads the text of an opendat.yaml: a pure function, so that it can be tested and fuzzed alone.
+/// The format is that of opendat.yaml(5). What is wrong is left out and reported; the rest holds.
+/// Nothing is used of a text that is not YAML.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace support {
 struct ConfiguredSetting {
     Setting setting;
     std::string ia_name;  ///< "" for all
-    std::string value;    ///< right for the setting's kind; not empty
+    std::string value;    ///< valid for the setting's kind; not empty
     int line, column;     ///< of the value, from 1
 };
 
@@ -28,7 +28,7 @@ struct ConfiguredField {
     int name_line, name_column;  ///< of the name
 };
 
-/// An entry of `ias`, without its settings. What its fields may say is for the registry to judge.
+/// An entry of `ias`, without its settings. The registry checks the values of its fields.
 struct ConfiguredIa {
     std::string ia_name;
     int line, column;
@@ -37,30 +37,30 @@ struct ConfiguredIa {
 
 struct ConfigurationProblem {
     enum class Kind {
-        kNotYaml,      ///< `found` says why; nothing of the text is used
-        kUnknownName,  ///< `name` is none; `expected` is the nearest there
-        kBadValue,     ///< `name` is `found`, where `expected` is accepted
+        kNotYaml,      ///< `found` is the reason; nothing of the text is used
+        kUnknownName,  ///< `name` is unknown; `expected` is the nearest name there
+        kBadValue,     ///< `name` has the value `found`, where `expected` is accepted
     };
     Kind kind;
     int line, column;
     std::string name;
-    std::string found;     ///< cut to 40 bytes, but for kNotYaml
+    std::string found;     ///< cut to 40 bytes, except for kNotYaml
     std::string expected;  ///< for kBadValue a noun: "a number from 1 to 7"
-    std::string place;     ///< of what `name` is to be one: "setting", "key of trace"
-    std::string ia_name;   ///< where it stands in the settings of an IA
+    std::string place;     ///< what `name` should be one of: "setting", "key of trace"
+    std::string ia_name;   ///< the IA in whose settings it is
 };
 
 struct ConfigurationText {
     std::vector<ConfiguredSetting> settings;
     std::vector<ConfiguredIa> ias;
-    std::vector<ConfigurationProblem> problems;  ///< all, in the order of the text within a section
+    std::vector<ConfigurationProblem> problems;  ///< all, in text order within a section
 };
 
-/// Any bytes are allowed. Thread safe. Throws nothing but std::bad_alloc.
+/// Accepts any bytes. Thread safe. Throws only std::bad_alloc.
 ConfigurationText read_configuration(std::string_view text, YamlReader reader);
 
-/// The short names that the sections `trace` and `softverbs` have for settings; a name may stand
-/// for two.
+/// The short names of settings in the sections `trace` and `softverbs`; a name may stand for two
+/// settings.
 struct ConfigurationShortName {
     const char* section;
     const char* name;
@@ -83,9 +83,9 @@ inline constexpr ConfigurationShortName kShortNames[] = {
     {"softverbs", "placement", Setting::kSoftverbsPlacement},
 };
 
-/// "setting DAPL_IB_MTUU is unknown" or the like, without the place.
+/// @return "setting DAPL_IB_MTUU is unknown" or the like, without the place.
 std::string problem_text(const ConfigurationProblem& problem);
-/// What the user does about it.
+/// @return what the user should do about it.
 std::string problem_hint(const ConfigurationProblem& problem);
 
 }  // namespace support

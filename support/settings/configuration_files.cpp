@@ -24,8 +24,8 @@ using Origin = ConfigurationFile::Origin;
 constexpr std::size_t kMaxFileSize = 256 << 10;
 constexpr std::size_t kProblemsTold = 10;
 
-/// @return false where there is no such file. One of the user's that cannot be reached is none
-/// either: services run with homes that they may not enter.
+/// @return false when there is no such file. A file of the user's that cannot be reached counts as
+/// none too: services run with home directories that they may not enter.
 bool is_there(Origin origin, const Unreadable& reason) {
     if (origin == Origin::kNamed) return true;
     if (reason.error == ENOENT || reason.error == ENOTDIR) return false;
@@ -50,7 +50,8 @@ class FilesReader {
         return true;
     }
 
-    /// Under AT_SECURE: whoever starts the program has named it.
+    /// Records a file that is not read under AT_SECURE, because whoever starts the program has
+    /// named it.
     void name_unread(Origin origin, const char* path) {
         result_.files.push_back({origin, path, "this is a set-uid program", {}});
     }
@@ -75,14 +76,14 @@ constinit std::atomic<bool> g_told{false};
 
 void delete_configuration() {
     const Configuration* last = g_configuration.exchange(nullptr);
-    // A thread of the parent process may count as a reader for ever in a forked child: then the
-    // few bytes stay.
+    // In a forked child, a thread of the parent process may count as a reader for ever: then the
+    // few bytes are leaked.
     constexpr int kTries = 1000;
     for (int i = 0; i < kTries && g_readers.load() != 0; ++i) sched_yield();
     if (g_readers.load() == 0) delete last;
 }
 
-/// What asks for a setting later gets the environment's value or the default.
+/// Afterwards, reading a setting gives the environment's value or the default.
 __attribute__((destructor)) void library_unloaded() {
     g_gone = true;
     delete_configuration();

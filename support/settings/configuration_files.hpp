@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The configuration files of this process: which there are, read once in each library when the
-/// first setting is asked for. Control path only.
+/// The configuration files of this process: which exist, and their contents. Each library reads
+/// them once, when the first setting is read. Control path only.
 #pragma once
 
 #include <span>
@@ -13,23 +13,23 @@
 namespace support {
 
 struct ConfigurationFile {
-    enum class Origin { kNamed, kUser, kSystem };  ///< by OPENDAT_CONFIG; in order of force
+    enum class Origin { kNamed, kUser, kSystem };  ///< by OPENDAT_CONFIG; strongest first
     Origin origin;
     std::string path;
-    std::string not_read;  ///< why, where the file is there and is not obeyed
+    std::string not_read;  ///< why, when the file exists and is not obeyed
     ConfigurationText text;
 };
 
 struct Configuration {
-    std::vector<ConfigurationFile> files;  ///< those that are there, the strongest first
+    std::vector<ConfigurationFile> files;  ///< those that exist, the strongest first
 };
 
-/// Looks for the files and reads them: asks no setting, tells nothing. Where there are none it
-/// costs two or three system calls.
+/// Looks for the files and reads them; reads no setting and reports nothing. Where there are none
+/// it costs two or three system calls.
 Configuration read_configuration_files();
 
-/// The configuration while it is looked at; it may be gone when the library is being unloaded. No
-/// lock is taken, since the process may fork at any time.
+/// Keeps the configuration alive while it is read; it may be gone when the library is being
+/// unloaded. Takes no lock, since the process may fork at any time.
 class ConfigurationInUse {
   public:
     ConfigurationInUse();
@@ -45,14 +45,14 @@ class ConfigurationInUse {
     const Configuration* configuration_;
 };
 
-/// Tells the user, once per process and library, what is wrong with the files; not at all in a
-/// thread whose ThreadErrors say that the caller, a library of ours, has done so.
+/// Reports, once per process and library, what is wrong with the files. Reports nothing in a thread
+/// whose ThreadErrors say that the caller, a library of ours, has done so.
 void report_configuration_once();
 
-/// Tells the user of the first ten, and how many more there are.
+/// Reports the first ten problems, and how many more there are.
 void report_problems(const std::string& path, std::span<const ConfigurationProblem> problems);
 
-/// The next setting is read from the files as they are then. No other thread may be asking for one.
+/// Makes the next read of a setting read the files again. No other thread may be reading one.
 void forget_configuration();
 
 }  // namespace support

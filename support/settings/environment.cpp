@@ -13,15 +13,15 @@
 namespace support {
 namespace {
 
-/// Beginnings of what the reference reads and OpenDAT has no use for: right names, although some
-/// are near to others.
+/// Prefixes of settings that the reference reads and OpenDAT has no use for: valid names, although
+/// some are close to others.
 constexpr std::string_view kReferenceOnly[] = {
     "DAPL_UCM_",   "DAPL_MCM_",     "DAPL_OCM_", "DAPL_NETWORK_",    "DAPL_MAX_INLINE",
     "DAPL_MAX_CM", "DAPL_LOOPBACK", "DAPL_WR_",  "DAPL_DBG_SYS_MEM",
 };
 
-/// One wrong character in five: DAPL_RNR_RETRIES is near enough, DAPL_CM_ARP_TIMEOUT may lack its
-/// unit, and short names of other programs are left alone.
+/// Allows one wrong character in five: DAPL_RNR_RETRIES is close enough, DAPL_CM_ARP_TIMEOUT may
+/// lack its unit, and short names of other programs are left alone.
 bool is_nearly_a_setting(std::string_view name) {
     constexpr std::size_t kCharactersPerError = 5;
     const bool is_references =
@@ -31,7 +31,7 @@ bool is_nearly_a_setting(std::string_view name) {
            edit_distance(name, nearest_setting(name)) <= name.size() / kCharactersPerError;
 }
 
-/// @param name of no setting.
+/// @param name one that names no setting.
 bool is_meant_for_us(std::string_view name) {
     if (name.starts_with("OPENDAT_") || name.starts_with("SOFTVERBS_")) return true;
     return (name.starts_with("DAPL_") || name.starts_with("DAT_")) && is_nearly_a_setting(name);
@@ -41,7 +41,7 @@ bool is_meant_for_us(std::string_view name) {
 
 const char* environment_value(Setting setting) {
     const SettingInfo& info = kSettings[static_cast<int>(setting)];
-    // secure_getenv knows AT_SECURE; names that are obeyed in set-uid programs go past it.
+    // secure_getenv respects AT_SECURE; names that are obeyed in set-uid programs bypass it.
     return info.in_setuid == InSetuid::kObeyed ? getenv(info.name) : secure_getenv(info.name);
 }
 
@@ -59,8 +59,8 @@ std::vector<std::string_view> unknown_variables() {
     return unknown;
 }
 
-/// An empty variable counts as none, and a relative one is not obeyed, as the XDG base directory
-/// specification has it.
+/// An empty variable counts as unset, and a relative path is not obeyed, as the XDG base directory
+/// specification requires.
 std::string user_configuration_directory() {
     const char* configured = secure_getenv("XDG_CONFIG_HOME");
     if (configured && *configured == '/') return configured;

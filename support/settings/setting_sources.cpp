@@ -14,10 +14,10 @@
 namespace support {
 namespace {
 
-/// Those of files count from 2, the system's, in steps of two.
+/// Forces of files count from 2, the weakest, in steps of two.
 constexpr int kForceOfEnvironment = 1000;
 
-/// In the same order as their readers look (trace_level.cpp, log_sinks.cpp,
+/// In the order in which the readers check them (trace_level.cpp, log_sinks.cpp,
 /// providers/scm/address.cpp).
 constexpr Superseding kSuperseding[] = {
     {Setting::kDaplDebugType, Setting::kTraceLevel},
@@ -51,7 +51,7 @@ std::string place(const ConfigurationFile& file, int line) {
     return fmt::format("{}:{}", file.path, line);
 }
 
-/// @param ia_name "" for what the file says of all. @return nullptr where it says nothing.
+/// @param ia_name "" for what the file sets for all. @return nullptr when it sets nothing.
 const ConfiguredSetting* find(const ConfigurationFile& file, Setting setting,
                               std::string_view ia_name) {
     for (const ConfiguredSetting& candidate : file.text.settings)
@@ -59,7 +59,7 @@ const ConfiguredSetting* find(const ConfigurationFile& file, Setting setting,
     return nullptr;
 }
 
-/// What holds of what one file says.
+/// @return what one file sets for the IA: the IA's own value goes before the one for all.
 const ConfiguredSetting* look_up(const ConfigurationFile& file, Setting setting,
                                  std::string_view ia_name) {
     const ConfiguredSetting* own = ia_name.empty() ? nullptr : find(file, setting, ia_name);

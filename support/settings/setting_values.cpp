@@ -13,7 +13,7 @@
 namespace support {
 namespace {
 
-/// As in YAML, and what settings in the environment take for no.
+/// As in YAML, and what the environment's settings accept as "no".
 constexpr std::string_view kFlagWords[] = {"yes", "no", "true", "false", "on", "off", "1", "0"};
 
 }  // namespace

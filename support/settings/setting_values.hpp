@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Names and values of settings as text: which there are, and what is right for each kind.
+/// Names and values of settings as text: which names exist, and which values each kind accepts.
 #pragma once
 
 #include <optional>
@@ -13,17 +13,17 @@
 namespace support {
 
 std::optional<Setting> find_setting(std::string_view name);
-/// For "did you mean".
+/// @return the setting whose name is nearest, for "did you mean".
 std::string nearest_setting(std::string_view name);
 /// @param names at least one.
 std::string nearest_name(std::string_view name, const std::vector<std::string_view>& names);
 
-/// Whether a file may give this value: a number in its range, a word that says yes or no, a text.
+/// @return whether a file may set this value: a number in its range, a word for yes or no, a text.
 bool is_valid(const SettingInfo& info, const std::string& value);
-/// Which is_valid() takes, as a noun.
+/// @return what is_valid() accepts, as a noun.
 std::string accepted_values(const SettingInfo& info);
 
-/// The whole text must be one number, in any base that strtol knows.
+/// Parses the whole text as one number, in any base that strtol knows.
 bool parse_integer(const char* text, long& value);
 bool is_in_range(const SettingInfo& info, const char* text, long& value);
 

@@ -16,13 +16,13 @@ const SettingInfo& info_of(Setting setting) {
     return kSettings[static_cast<int>(setting)];
 }
 
-/// One report per setting and process is enough, however often it is read.
+/// @return true once per setting and process, so that reading it often gives one report.
 bool first_report(Setting setting) {
     static std::atomic<bool> told[std::size(kSettings)];
     return !told[static_cast<int>(setting)].exchange(true, std::memory_order_relaxed);
 }
 
-/// A file's values were checked when it was read; a variable's may be wrong.
+/// The values of files were checked when they were read; a variable's may be wrong.
 void report_bad_variable(Setting setting, const std::string& instead) {
     const SettingInfo& info = info_of(setting);
     const char* text = environment_value(setting);

@@ -14,15 +14,15 @@ constexpr char kFileName[] = "libopendat-yaml.so";
 
 constinit std::atomic<YamlReader> g_linked{nullptr};
 
-/// Where the library that holds this code was loaded from: trees that stand elsewhere than they
-/// were configured for, and those that are not installed. Whoever could put a module there could
-/// replace the library itself. @return "" for nothing.
+/// @return the directory from which the library that holds this code was loaded, "" for none. Finds
+/// the module in trees that were moved after configuring or are not installed. This is safe:
+/// whoever could put a module there could replace the library itself.
 std::string own_directory() {
     Dl_info self;
     if (!dladdr(reinterpret_cast<void*>(&own_directory), &self) || !self.dli_fname) return {};
     const std::string path = self.dli_fname;
     const std::size_t slash = path.rfind('/');
-    // A bare name is the program's, as it was called; what is relative depends on a directory that
+    // A bare name is the program's, as it was called; a relative path depends on a directory that
     // may have changed.
     return slash == std::string::npos || path[0] != '/' ? std::string() : path.substr(0, slash);
 }
@@ -36,7 +36,7 @@ void use_yaml_reader(YamlReader reader) {
 YamlModule::YamlModule() : reader_(g_linked.load(std::memory_order_relaxed)) {
     if (reader_) return;
     const std::string beside = own_directory();
-    // In a set-uid program the place that was compiled in and no other.
+    // A set-uid program uses only the directory that was compiled in.
     if (getauxval(AT_SECURE) == 0 && !beside.empty()) {
         load(beside + "/opendat/" + kFileName);
         if (!reader_) load(beside + "/" + kFileName);

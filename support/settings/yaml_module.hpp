@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The YAML reader: a shared object of our own, loaded for the time that a file is read.
+/// The YAML reader: a shared object of our own that is loaded while a file is read.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace support {
 
-/// For programs that are linked with the reader (tools, tests): no module is looked for.
+/// Sets the reader of programs that are linked with one (tools, tests) and so need no module.
 void use_yaml_reader(YamlReader reader);
 
 class YamlModule {
@@ -19,7 +19,7 @@ class YamlModule {
     YamlModule(const YamlModule&) = delete;
     YamlModule& operator=(const YamlModule&) = delete;
 
-    /// nullptr: there is none, and why_not() says why.
+    /// @return nullptr when there is none; why_not() has the reason.
     YamlReader reader() const { return reader_; }
     const std::string& why_not() const { return why_not_; }
 

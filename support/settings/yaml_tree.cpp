@@ -9,12 +9,13 @@
 namespace support {
 namespace {
 
-/// Deeper than anything that has a meaning here.
+/// Deeper than any valid text.
 constexpr std::size_t kMaxDepth = 16;
 
 class Builder {
   public:
-    /// @return 0 to go on. Keeps what it throws: the parser is C++ of another library.
+    /// @return 0 to continue. Stores exceptions instead of throwing them: the parser is C++ of
+    /// another library.
     static int take(void* self, const OpendatYamlEvent* event) {
         auto* builder = static_cast<Builder*>(self);
         try {
@@ -60,7 +61,7 @@ class Builder {
         return true;
     }
 
-    /// @return valid until something is added beside it, which is after it is closed.
+    /// @return the node, valid until a sibling is added, which happens only after it is closed.
     YamlNode* add(const OpendatYamlEvent& event, YamlNode::Kind kind) {
         YamlNode node{kind, event.line, event.column, std::string(event.text, event.size), {}};
         if (!open_.empty()) return &open_.back()->children.emplace_back(std::move(node));
@@ -79,7 +80,8 @@ class Builder {
     std::exception_ptr thrown_;
 };
 
-/// The parser takes one of them for the end of the text, and UTF-16 is full of them.
+/// The parser takes one of the control characters for the end of the text, and UTF-16 is full of
+/// them.
 bool is_control(char c) {
     const auto byte = static_cast<unsigned char>(c);
     return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Lock types that clang's thread-safety analysis understands. Which lock guards what stands at the
-/// declaration of the data (GUARDED_BY); which lock a function wants held, at the function
+/// Lock types that clang's thread-safety analysis understands. The declaration of data names the
+/// lock that guards it (GUARDED_BY); a function names the lock that its caller must hold
 /// (REQUIRES).
 #pragma once
 
@@ -34,7 +34,7 @@
 
 namespace support {
 
-/// pthread mutex: the control path and everything that may wait.
+/// A pthread mutex, for the control path and everything that may block.
 class CAPABILITY("mutex") Mutex {
   public:
     Mutex() = default;
@@ -50,8 +50,8 @@ class CAPABILITY("mutex") Mutex {
     pthread_mutex_t native_ = PTHREAD_MUTEX_INITIALIZER;
 };
 
-/// One word, for short stretches without a system call. Yields after a bounded spin: the holder may
-/// need this very core.
+/// A lock of one word, for short sections without a system call. Yields after a bounded spin: the
+/// holder may need this very core.
 class CAPABILITY("mutex") SpinLock {
   public:
     void lock() ACQUIRE() {
@@ -59,14 +59,15 @@ class CAPABILITY("mutex") SpinLock {
             wait();
     }
     bool try_lock() TRY_ACQUIRE(true) { return take(); }
-    /// Whether somebody holds it now, who may not see what the caller has stored before, in the
-    /// order of sequentially consistent operations. Whoever takes it later does.
+    /// @return whether somebody holds it now. By the order of sequentially consistent operations, a
+    /// current holder may not see what the caller has stored before; whoever takes the lock later
+    /// does.
     bool is_held() const { return held_.load(std::memory_order_seq_cst) != 0; }
     [[gnu::always_inline]] void unlock() RELEASE() { held_.store(0, std::memory_order_release); }
 
   private:
     static constexpr int kSpinsBeforeYield = 100;
-    /// Of a word, so that processors set and test the bit in one instruction.
+    /// Uses a full word, so that processors set and test the bit in one instruction.
     bool take() { return (held_.fetch_or(1, std::memory_order_seq_cst) & 1) == 0; }
     [[gnu::noinline]] void wait() {
         for (int spins = 0; held_.load(std::memory_order_relaxed) != 0 || !take();) {
@@ -82,7 +83,7 @@ template <class Lock>
 class SCOPED_CAPABILITY ScopedLock {
   public:
     explicit ScopedLock(Lock& lock) ACQUIRE(lock) : lock_(lock) { lock_.lock(); }
-    /// For one that try_lock() has taken.
+    /// For a lock that try_lock() has taken.
     enum Taken { kTaken };
     ScopedLock(Lock& lock, Taken) REQUIRES(lock) : lock_(lock) {}
     [[gnu::always_inline]] ~ScopedLock() RELEASE() { lock_.unlock(); }
@@ -95,8 +96,8 @@ class SCOPED_CAPABILITY ScopedLock {
 using MutexLock = ScopedLock<Mutex>;
 using SpinLockGuard = ScopedLock<SpinLock>;
 
-/// Condition variable on the monotonic clock. wait() is a cancellation point where the caller has
-/// enabled cancellation; the mutex is then held again while the cleanup runs.
+/// A condition variable on the monotonic clock. wait() is a cancellation point if the caller has
+/// enabled cancellation; the mutex is held again while the cleanup runs.
 class CondVar {
   public:
     CondVar() {

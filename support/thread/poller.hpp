@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a thread of ours sleeps on: the descriptors that it watches, and one by which others wake
-/// it.
+/// What a thread of ours blocks on: the descriptors that it polls, and one by which other threads
+/// wake it.
 #pragma once
 
 #include <sys/epoll.h>
@@ -18,7 +18,7 @@ namespace support {
 /// All but open() and close() are thread safe.
 class Poller {
   public:
-    /// What wakes it, among the keys; no caller's.
+    /// The key of the wake-up descriptor; callers must not use it.
     static constexpr std::uint64_t kWakeUp = 0;
 
     /// @return 0 or an errno value.
@@ -32,7 +32,7 @@ class Poller {
         epoll_.reset();
         wake_up_.reset();
     }
-    /// @param events EPOLLIN, EPOLLOUT; level triggered. @param key what wait() calls it.
+    /// @param events EPOLLIN, EPOLLOUT; level triggered. @param key what wait() passes to `ready`.
     /// @return 0 or an errno value.
     int add(int descriptor, std::uint32_t events, std::uint64_t key) {
         return control(EPOLL_CTL_ADD, descriptor, events, key);
@@ -42,12 +42,13 @@ class Poller {
     }
     void remove(int descriptor) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr); }
 
-    /// Ends the wait() of now, or the next one.
+    /// Ends the current wait(), or the next one.
     void wake() { eventfd_write(wake_up_.get(), 1); }
-    /// Waits until something is ready, somebody wakes it, a signal comes, or the time is over.
-    /// @tparam most so many are told of at a time. @param timeout in milliseconds; -1: for ever.
-    /// @param ready (std::uint64_t key, std::uint32_t events) -> void, called for each. What it is
-    /// told may have been removed meanwhile, by another thread or by the call before.
+    /// Waits until something is ready, somebody wakes it, a signal arrives, or the timeout expires.
+    /// @tparam most largest number of events per call. @param timeout in milliseconds; -1: for
+    /// ever.
+    /// @param ready (std::uint64_t key, std::uint32_t events) -> void, called for each event. Its
+    /// descriptor may have been removed already, by another thread or by the call before.
     template <int most, class Ready>
     void wait(int timeout, const Ready& ready) {
         std::array<epoll_event, most> events;

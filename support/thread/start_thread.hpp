@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How the libraries start the threads that they have of their own.
+/// Starts the threads that the libraries own.
 #pragma once
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 namespace support {
 
-/// Signals belong to the application's threads: ours are born with all of them blocked.
+/// Starts a thread with all signals blocked: signals belong to the application's threads.
 /// @return 0 or an errno value.
 inline int start_thread(pthread_t& thread, void* (*run)(void*), void* argument) {
     sigset_t all, before;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Which errors a thread has told its user through one library. A failed open is told by one line,
-/// and by who knows most: libdat2 adds its own where the provider has told nothing.
+/// Counts the errors that a thread has reported through one library. A failed open is reported by
+/// one line, from the library that knows most: libdat2 adds its own only if the provider reported
+/// nothing.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +11,28 @@
 
 namespace support {
 
-/// The calling thread's, in one library. Read and written by that thread alone.
+/// State of the calling thread in one library. Read and written by that thread alone.
 struct ThreadErrors {
     std::uint32_t count;     ///< messages of level kError so far, silenced ones included
-    std::uint32_t silenced;  ///< not 0: they are counted and not printed
-    /// Not 0: the caller of this library reads the same opendat.yaml, and has told what is wrong
-    /// with it.
+    std::uint32_t silenced;  ///< not 0: they are counted but not printed
+    /// Not 0: the caller of this library reads the same opendat.yaml, and has reported what is
+    /// wrong with it.
     std::uint32_t configuration_told;
 };
 
-/// Lives as long as the thread and the library.
+/// @return the calling thread's; lives as long as the thread and the library.
 ThreadErrors& thread_errors();
 
 /// What DAT_PROVIDER::extension of our providers points at, constant and in the library's own
 /// memory; other providers have NULL there. An interface between libraries of different releases:
-/// another layout wants another magic text.
+/// another layout needs another magic text.
 struct ProviderMark {
     char magic[16];
     ThreadErrors& (*thread_errors)();
     const char* release;
-    /// A dry run of ia_open: makes the choices and tells them, why it would fail included; opens
+    /// A dry run of ia_open: makes the choices and reports them, including why it would fail; opens
     /// the device and closes it again. Prints nothing, throws nothing. Thread safe.
-    /// @param ia_name, ia_params as dat.conf has them.
+    /// @param ia_name, ia_params as in dat.conf.
     void (*explain)(const char* ia_name, const char* ia_params, const FactSink& sink);
 };
 inline constexpr char kProviderMagic[16] = "OpenDAT.mark.2";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// USDT probes of the provider `opendat`, for bpftrace, SystemTap, perf and gdb: a `nop` and a note
-/// in the library each. All share one counter of listeners, which opens the data path. Absent where
-/// the system had no <sys/sdt.h> when this was built.
+/// USDT probes of the provider `opendat`, for bpftrace, SystemTap, perf and gdb: each is a `nop`
+/// and a note in the library. All share one counter of listeners, which enables tracing of the data
+/// path. Absent when the system had no <sys/sdt.h> at build time.
 #pragma once
 
 #include "config.h"
 
-/// Each has a semaphore, as <sys/sdt.h> calls the counter, of its name.
+/// Each probe has a semaphore (as <sys/sdt.h> calls the counter) of its name.
 #define OPENDAT_PROBES(X) \
     X(call)               \
     X(call_return)        \

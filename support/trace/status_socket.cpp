@@ -20,7 +20,8 @@ bool parse_number(std::string_view text, T& number) {
     return error == std::errc() && end == text.data() + text.size() && number >= 0;
 }
 
-/// Of an entry that begins with a process's number, also while the socket has not got its name yet.
+/// @return the process number that the entry's name begins with, else 0. Also accepts a socket that
+/// does not have its final name yet.
 pid_t process_of(std::string_view entry) {
     pid_t process = 0;
     return parse_number(entry.substr(0, entry.find('.')), process) ? process : 0;
@@ -41,7 +42,7 @@ std::string to_text(const Name& name) {
 std::optional<Name> parse_name(std::string_view text) {
     const auto first = text.find('.');
     const auto last = text.rfind('.');
-    if (first == last) return std::nullopt;  // no point, or one
+    if (first == last) return std::nullopt;  // no dot, or one
     Name name{process_of(text), std::string(text.substr(first + 1, last - first - 1)), 0};
     if (name.process == 0 || name.library.empty() ||
         !parse_number(text.substr(last + 1), name.serial))
@@ -63,7 +64,7 @@ tl::expected<UniqueFd, int> connect(const PrivateDirectory& directory, const std
 void remove_stale(const PrivateDirectory& directory) {
     for (const std::string& entry : directory.entries()) {
         const pid_t process = process_of(entry);
-        // It may be a container's, whose processes are not seen from here: who listens decides.
+        // The number may be a container's process that is not visible here: a listener decides.
         if (process == 0 || kill(process, 0) == 0 || errno != ESRCH) continue;
         const auto connected = connect(directory, entry);
         if (!connected && connected.error() == ECONNREFUSED) directory.remove(entry);

@@ -12,7 +12,7 @@
 namespace support {
 namespace {
 
-/// Which level shows what the reference shows by these bits.
+/// The level that shows what the reference shows for these bits.
 struct Kinds {
     std::uint32_t bits;
     int level;
@@ -22,7 +22,7 @@ struct Kinds {
 constexpr Kinds kDatKinds[] = {{0x1, 1}, {0x2, 3}, {0xc, 5}, {0xfffffff0, 7}};
 
 /// DAPL_DBG_TYPE: errors; warnings of all sorts; the version; calls, returns, callbacks and
-/// extensions; all else is about objects and connections.
+/// extensions; all other bits are about objects and connections.
 constexpr std::uint32_t kWarnings = 0x2 | 0x80 | 0x10000 | 0xf80000;
 constexpr std::uint32_t kCalls = 0x40 | 0x100 | 0x200 | 0x20000;
 constexpr std::uint32_t kVersion = 0x1000000;
@@ -43,7 +43,7 @@ int debug_level(Setting type, std::span<const Kinds> kinds) {
     return level_of(static_cast<std::uint32_t>(setting_integer(type)), kinds);
 }
 
-/// @return whether the reference's name for it is the one to look at.
+/// @return whether the reference's setting is the one in force.
 bool holds(Setting setting, Setting level) {
     return setting_is_set(setting) && !setting_is_superseded(setting, level);
 }
@@ -78,7 +78,7 @@ void set_trace_level(int level) {
 }
 
 int detail::initial_trace_level() {
-    // Stored before the setting is read: a bad value is itself reported.
+    // Stored before the setting is read, because a bad value is itself reported.
     int unread = -1;
     opendat_trace_object.level.compare_exchange_strong(unread, static_cast<int>(Level::kInfo));
     try {
@@ -86,7 +86,7 @@ int detail::initial_trace_level() {
         set_trace_level(level);
         return level;
     } catch (const std::bad_alloc&) {
-        // The next one reads it.
+        // The next call reads it again.
         opendat_trace_object.level.store(unread);
         return static_cast<int>(Level::kInfo);
     }

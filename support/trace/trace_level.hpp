@@ -10,7 +10,7 @@
 
 namespace support {
 
-/// dat_trclvl_query(): not known. dat_trclvl_modify(): to be left as it is.
+/// In dat_trclvl_query(): unknown. In dat_trclvl_modify(): leave unchanged.
 inline constexpr int kUnknownTraceLevel = -1;
 
 constexpr bool is_trace_level(int level) {
@@ -24,7 +24,8 @@ namespace detail {
 int initial_trace_level();
 }
 
-/// Level in force in this library, 0 to 10: a relaxed load, so a change is seen soon, not at once.
+/// @return the level in force in this library, 0 to 10. A relaxed load, so a change is seen soon,
+/// not at once.
 inline int trace_level() {
     const int level = opendat_trace_object.level.load(std::memory_order_relaxed);
     return level >= 0 ? level : detail::initial_trace_level();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Lines for developers, where the trace level asks for them.
+/// Trace lines for developers, written when the trace level asks for them.
 #pragma once
 
 #include <fmt/core.h>
@@ -14,8 +14,8 @@ namespace detail {
 void trace(Level level, fmt::string_view format, fmt::format_args arguments);  // log.cpp
 }
 
-/// Writes one line to where messages go; a relaxed load and a branch when off. Thread safe; not to
-/// be called with a spin lock held.
+/// Writes one line to where messages go; costs a relaxed load and a branch when off. Thread safe;
+/// must not be called with a spin lock held.
 template <class... Arguments>
 void trace(Level level, fmt::format_string<const Arguments&...> format,
            const Arguments&... arguments) {

@@ -11,7 +11,7 @@
 namespace support {
 namespace {
 
-/// Names cut to what a record holds.
+/// A name, cut to what a record holds.
 struct Label {
     explicit Label(const char* text) { std::memcpy(bytes, text, strnlen(text, sizeof bytes)); }
     std::uint64_t word(int number) const {
@@ -26,7 +26,7 @@ void write_text(const TraceRecord& record) {
     trace(Level::kDebug, "{}", to_text(record));
 }
 
-/// In a frame without cleanups: the thread may be one that can be cancelled at any moment.
+/// Has no cleanup in its frame: the thread may be one that can be cancelled at any moment.
 [[gnu::noinline, gnu::cold]] void write_line(const TraceRecord& record) {
     int type, state;
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
@@ -36,7 +36,7 @@ void write_text(const TraceRecord& record) {
     pthread_setcanceltype(type, nullptr);
 }
 
-/// An event on its way to the ring and, from this level on, to the log.
+/// Writes an event to the ring and, if the trace level is at least `line_level`, to the log.
 void tell(int line_level, bool failed, TraceEvent event, std::uint32_t what, std::uint64_t object,
           std::uint64_t value0 = 0, std::uint64_t value1 = 0, std::uint64_t value2 = 0,
           std::uint64_t value3 = 0, std::uint64_t value4 = 0) {

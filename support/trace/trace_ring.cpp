@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Rings: found, made, given back and unmapped. No lock anywhere: a ring is taken by changing its
-/// owner from 0 to oneself, and its place in the object by changing that from 0 to its address.
+/// Rings: finding, allocating, releasing and unmapping them. Takes no lock: a thread claims a ring
+/// by changing its owner from 0 to itself, and a place in the object by changing that from 0 to the
+/// ring's address.
 #include "support/trace/trace_ring.hpp"
 
 #include <pthread.h>
@@ -22,27 +23,27 @@
 namespace support {
 namespace {
 
-/// A thread that has ended is still of interest: a new thread gets the ring of the one that ended
-/// first, and only when so many have ended.
+/// The records of an ended thread are still of interest: a new thread reuses the ring of the thread
+/// that ended first, and only when this many have ended.
 constexpr int kKeptEnded = 8;
-/// Records between two looks at the slower clocks.
+/// Number of records between two readings of the slower clocks.
 constexpr std::uint64_t kMomentInterval = 64;
 
-/// Without a destructor, which would keep the library mapped; the key below has one. Initial-exec,
-/// as all variables of threads here: the others are allocated at a thread's first use, and the
+/// Has no destructor, which would keep the library mapped; the key below has one. Initial-exec,
+/// like all thread-local variables here: others are allocated at a thread's first use, and the
 /// loader ends the program when it finds no memory for one.
 struct ThreadRing {
     TraceRing* ring;
-    std::uint64_t begun;  ///< what the ring says as long as it is this thread's, in this process
+    std::uint64_t begun;  ///< the ring's begun.ticks while it is this thread's, in this process
     std::uint64_t mask;
-    bool refused;  ///< there is none for this thread
+    bool refused;  ///< no ring is available for this thread
 };
 [[gnu::tls_model("initial-exec")]] thread_local ThreadRing t_ring;
 
 pthread_key_t key;
 bool have_key;
-/// The library's destructor runs, at unloading, and at exit beside other threads: it unmaps nothing
-/// while somebody looks for a ring, and who finds it closed does not look.
+/// Set by the library's destructor, which runs at unload, and at exit beside other threads. It
+/// unmaps nothing while a thread looks for a ring, and a thread that finds this set does not look.
 std::atomic<bool> closed;
 std::atomic<int> looking;
 
@@ -75,13 +76,13 @@ std::atomic<std::uint64_t>* words_of(TraceRing& ring) {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(&ring + 1);
 }
 
-/// @return whether it was nobody's.
+/// @return whether the ring had no owner.
 bool take(TraceRing& ring, std::uint32_t thread) {
     std::uint32_t nobody = 0;
     return ring.thread.compare_exchange_strong(nobody, thread, std::memory_order_acq_rel);
 }
 
-/// @return a place in the object for one ring more, or nullptr.
+/// @return a new ring with a place in the object, or nullptr.
 TraceRing* map_ring(std::uint32_t thread) {
     void* pages =
         mmap(nullptr, ring_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -101,7 +102,7 @@ TraceRing* map_ring(std::uint32_t thread) {
 }
 
 struct Free {
-    TraceRing* ring = nullptr;  ///< the one that nobody has used in this process, or longest
+    TraceRing* ring = nullptr;  ///< one never used in this process, else longest unused
     int count = 0;
 };
 
@@ -116,13 +117,13 @@ Free find_free() {
         const std::uint64_t ended = fresh ? 0 : ring->ended.load(std::memory_order_relaxed);
         if (ended < oldest) found.ring = ring;
         oldest = ended < oldest ? ended : oldest;
-        // One fresh ring is reason enough to map none.
+        // One fresh ring is enough to map no other.
         found.count += fresh ? kKeptEnded + 1 : 1;
     }
     return found;
 }
 
-/// @return a ring that is the thread's now, or nullptr.
+/// @return a ring that belongs to the thread now, or nullptr.
 TraceRing* take_ring(std::uint32_t thread) {
     for (;;) {
         Free free = find_free();
@@ -151,7 +152,8 @@ void begin(TraceRing& ring, std::uint32_t thread) {
     ring.next.store(1, std::memory_order_release);
 }
 
-/// What is read once in a process; again where two threads come first together, to the same result.
+/// Reads the settings once per process; two threads that come first may both do it, with the same
+/// result.
 void read_settings() {
     if (opendat_trace_object.ring_capacity.load(std::memory_order_acquire) != 0) return;
     trace_level();
@@ -173,14 +175,15 @@ ThreadRing find_ring() {
     return {ring, ring->begun.ticks.load(), ring->capacity.load() - 1, false};
 }
 
-/// Not so in a forked child: the ring that the thread had in its parent was cleared, and may be
-/// another thread's by now.
+/// @return whether the thread has a ring. It has none in a forked child: the parent's ring was
+/// cleared there, and may belong to another thread by now.
 bool has_ring() {
     const ThreadRing& own = t_ring;
     return own.ring && own.ring->begun.ticks.load(std::memory_order_relaxed) == own.begun;
 }
 
-/// A thread's first event may come from a post of a thread that can be cancelled at any moment.
+/// Gets the thread a ring for its first event, which may come from a post in a thread that can be
+/// cancelled at any moment.
 /// @return whether the thread has a ring now.
 [[gnu::noinline, gnu::cold]] bool first_event() {
     int type, state;
@@ -188,10 +191,10 @@ bool has_ring() {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     const int error_number = errno;
     try {
-        read_settings();  // a bad one is told, which is an event that gets the thread its ring
+        read_settings();  // a bad one is reported, an event that gets the thread its ring
         if (!t_ring.refused && !has_ring()) t_ring = find_ring();
     } catch (const std::bad_alloc&) {
-        // The thread's next event asks again.
+        // The thread's next event tries again.
     }
     const bool found = !t_ring.refused && has_ring();
     if (!found) opendat_trace_object.lost.fetch_add(1, std::memory_order_relaxed);
@@ -201,8 +204,8 @@ bool has_ring() {
     return found;
 }
 
-/// Called at the end of each thread that has one. Events after that, from other keys' destructors,
-/// get it a new one. In a forked child the ring may be another thread's by now.
+/// Called at the end of each thread that has a ring. Later events, from the destructors of other
+/// keys, get the thread a new one. In a forked child the ring may belong to another thread by now.
 void thread_ended(void* value) {
     auto* ring = static_cast<TraceRing*>(value);
     t_ring = {};
@@ -221,7 +224,8 @@ TraceRecord record_at(TraceRing& ring, std::uint64_t number, std::uint64_t capac
     return record;
 }
 
-/// @return without records where the ring was not used, or another thread has got it meanwhile.
+/// @return a copy without records if the ring was not used, or another thread got it during the
+/// copy.
 TraceCopy copy_ring(TraceRing& ring) {
     TraceCopy copy{};
     const std::uint64_t next = ring.next.load(std::memory_order_acquire);
@@ -311,7 +315,8 @@ void trace_record(bool failed, TraceEvent event, std::uint32_t what, std::uint64
     TraceRing& ring = *own.ring;
     const std::uint64_t number = ring.next.load(std::memory_order_relaxed);
     std::atomic<std::uint64_t>* word = words_of(ring) + (number & own.mask) * 8;
-    // Released one by one: who sees one of them sees `next` as it was when this record was begun.
+    // Each word is a release store: a reader that sees one of them sees `next` as it was when this
+    // record was begun.
     word[0].store(trace_ticks(), std::memory_order_release);
     word[1].store(trace_hook(failed) | static_cast<std::uint64_t>(event) << 16 |
                       static_cast<std::uint64_t>(what) << 32,
@@ -344,7 +349,7 @@ TraceObject opendat_trace_object [[gnu::section(SUPPORT_TRACE_SECTION), gnu::use
     .rings = {}};
 
 #ifdef HAVE_SYS_SDT_H
-// The probes' semaphores are all one: the upper half of the word that the data path tests.
+// All probes share one semaphore: the upper half of the word that the data path tests.
 static_assert(offsetof(TraceObject, listeners) == 22);
 #define SET_SEMAPHORE(name)      \
     asm(".globl opendat_" #name  \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Which call of the trace a slot of DAT_PROVIDER is. For libdat2 and the core, which know DAT's
+/// Maps a slot of DAT_PROVIDER to its call in the trace. For libdat2 and the core, which know DAT's
 /// headers; nothing else in this folder does.
 #pragma once
 

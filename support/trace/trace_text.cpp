@@ -39,7 +39,7 @@ constexpr const char* kStateNames[] = {
     "CONNECTED_MULTI_PATH",
 };
 
-/// In the order of the core's kinds: an id has the kind in bits 36 to 39.
+/// In the order of the core's kinds: bits 28 to 31 of an id are its kind.
 constexpr const char* kKindNames[] = {"IA",  "PZ",  "LMR", "EVD", "CNO", "EP",
                                       "PSP", "RSP", "CR",  "SRQ", "CSP", "RMR"};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The one source file that includes yaml-cpp.
+// The only source file that includes yaml-cpp.
 #include "support/yaml/reader.hpp"
 
 #include <yaml-cpp/eventhandler.h>
@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Ends the parser's work.
+/// Thrown to stop the parser.
 struct Stop {};
 
 class Handler final : public YAML::EventHandler {
@@ -32,7 +32,7 @@ class Handler final : public YAML::EventHandler {
         refuse(mark, {}, anchor);
         send_or_stop(OPENDAT_YAML_NULL, mark, {});
     }
-    // References could make a small file a large one.
+    // Aliases could turn a small file into a large one.
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
         problem(mark, "references (*) are not used in this file");
     }
@@ -58,7 +58,7 @@ class Handler final : public YAML::EventHandler {
 
     void refuse(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
         if (anchor != 0) problem(mark, "names for references (&) are not used in this file");
-        // The parser says "?" of what is bare and "!" of what is quoted.
+        // The parser reports the tag "?" for a bare scalar and "!" for a quoted one.
         if (!tag.empty() && tag != "?" && tag != "!")
             problem(mark, "tags (!) are not used in this file");
     }
@@ -96,7 +96,7 @@ extern "C" [[gnu::visibility("default")]] int opendat_yaml_read_1(const char* te
         Handler handler(sink, context);
         parse(std::string(text, size), handler);
         return 0;
-    } catch (...) {  // Stop, or no memory
+    } catch (...) {  // Stop, or std::bad_alloc
         return -1;
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the YAML module exports: one C function, so that libraries which never meet a YAML file are
-/// not linked with a YAML library. Text goes in, events come out; what they mean is not decided
+/// What the YAML module exports: one C function, so that libraries which never read a YAML file are
+/// not linked with a YAML library. Takes a text and reports events; what they mean is not decided
 /// here.
 #pragma once
 
@@ -16,23 +16,21 @@ enum OpendatYamlKind {
     OPENDAT_YAML_LIST_END,
     OPENDAT_YAML_SCALAR,
     OPENDAT_YAML_NULL,
-    OPENDAT_YAML_PROBLEM,  ///< the text is not YAML, or uses what opendat.yaml has not; the last
-                           ///< event
+    OPENDAT_YAML_PROBLEM,  ///< not YAML, or a feature that opendat.yaml lacks; the last event
 };
 
 struct OpendatYamlEvent {
     int kind;          ///< OpendatYamlKind
-    int line, column;  ///< from 1; 0 where the event has no place of its own
-    const char*
-        text;     ///< of a scalar, or what the problem is; valid during the call, no NUL behind it
-    size_t size;  ///< in bytes
+    int line, column;  ///< from 1; 0 when the event has no position
+    const char* text;  ///< scalar or problem; valid during the call, not NUL-terminated
+    size_t size;       ///< in bytes
 };
 
-/// @return 0 to go on, anything else to be told no more. Must not throw.
+/// @return 0 to continue, anything else to get no more events. Must not throw.
 typedef int (*OpendatYamlSink)(void* context, const struct OpendatYamlEvent* event);
 
-/// Thread safe; throws nothing. A change of the interface is a new name.
-/// @return 0 when the whole text was read, else it was left at a problem or by the sink's wish.
+/// Thread safe; throws nothing. A change of the interface gets a new name.
+/// @return 0 when the whole text was read, nonzero when a problem or the sink stopped it.
 int opendat_yaml_read_1(const char* text, size_t size, OpendatYamlSink sink, void* context);
 
 }  // extern "C"

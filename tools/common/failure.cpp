@@ -37,7 +37,7 @@ std::string format(const char* pattern, ...) {
 std::string code_name(DAT_RETURN code) {
     const char* major = "unknown code";
     const char* minor = "";
-    // The return code says no more than the texts do.
+    // The return code adds nothing to the texts.
     dat_strerror(code, &major, &minor);
     return format("%s%s%s (0x%08x)", major, *minor ? " " : "", minor, code);
 }
@@ -97,7 +97,7 @@ void require_open(DAT_RETURN code, const std::string& ia) {
     require_success(code, ("dat_ia_open " + ia).c_str(), "see the message before");
 }
 
-/// The library tells of its own tries, and not what the peer's program answers.
+/// The library reports failures of its own attempts, but not the peer program's answer.
 void require_established(DAT_EVENT_NUMBER number, const char* call) {
     if (number == DAT_CONNECTION_EVENT_ESTABLISHED) return;
     const bool is_told = number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How the tools tell what went wrong: which call, which DAT code or event by name, what was
-/// expected, what to do next. A Failure is thrown where it is found and printed once, in main().
+/// How the tools report an error: which call, which DAT code or event by name, what was expected,
+/// what to do next. A Failure is thrown where the error is found and printed once, in main().
 #pragma once
 
 #include <dat2/udat.h>
@@ -26,14 +26,14 @@ std::string code_name(DAT_RETURN code);
 std::string event_name(DAT_EVENT_NUMBER number);
 std::string status_name(DAT_DTO_COMPLETION_STATUS status);
 
-/// Throws a Failure unless `code` is DAT_SUCCESS. The library has told which limit was hit, if one
-/// was.
+/// Throws a Failure unless `code` is DAT_SUCCESS. If a limit was hit, the library has already
+/// reported which.
 void require_success(DAT_RETURN code, const char* call, const char* next_step);
 
-/// The same for dat_ia_open: the library has told the cause and what to do about it.
+/// The same for dat_ia_open: the library has already reported the cause and what to do about it.
 void require_open(DAT_RETURN code, const std::string& ia);
 /// Throws a Failure unless the event is that of an established connection.
-/// @param call what the connection was asked for with.
+/// @param call the call that asked for the connection.
 void require_established(DAT_EVENT_NUMBER number, const char* call);
 
 }  // namespace tools

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Command lines by getopt, with one table from which come the parser and the help.
+/// Command lines parsed by getopt: the parser and the help come from one table.
 #pragma once
 
 #include <getopt.h>
@@ -19,7 +19,7 @@ struct GetoptOption {
     const char* help;
 };
 
-/// What getopt_long() takes.
+/// The arguments of getopt_long().
 struct Syntax {
     std::string letters;
     std::vector<option> names;
@@ -37,7 +37,7 @@ Syntax getopt_syntax(const GetoptOption (&options)[count]) {
     return syntax;
 }
 
-/// @return whether `text` is a number from `minimum` to `maximum`; says so on stderr if not.
+/// @return whether `text` is a number from `minimum` to `maximum`; reports on stderr if it is not.
 /// @param tool, name the program and the option, for the message
 bool parse_number(const char* tool, const char* name, const char* text, std::uint32_t minimum,
                   std::uint32_t maximum, std::uint32_t& value);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// JSON documents as the tools print them, in the order in which they are filled. nlohmann-json
-/// does the work behind it and is compiled once, in json.cpp.
+/// JSON documents as the tools print them, with members in the order in which they were added.
+/// Implemented with nlohmann-json, which is compiled only in json.cpp.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace tools {
 
-/// An object or an array, with what is in it.
+/// An object or an array, and its contents.
 class Json {
   public:
     static Json object();
     static Json array();
-    /// @return what `--json` documents begin with: {"tool": TOOL, "version": 1}. The version is
+    /// @return the beginning of a `--json` document: {"tool": TOOL, "version": 1}. The version is
     /// that of the document's schema, doc/schema/TOOL.json: it changes when a reader of the old one
     /// would be wrong about the new one.
     static Json document(std::string_view tool);
@@ -27,7 +27,7 @@ class Json {
     Json& operator=(Json&& other) noexcept;
     ~Json();
 
-    /// Puts a member into an object: text, a truth value, a number, another document, or null for
+    /// Adds a member to an object: text, a boolean, a number, another document, or null for
     /// nullptr.
     template <class Value>
     Json& put(std::string_view key, Value&& value) {
@@ -41,7 +41,7 @@ class Json {
         return *this;
     }
 
-    /// @return the document, indented, with a line feed behind it. Bytes that are no UTF-8 become
+    /// @return the document, indented, with a line feed at the end. Bytes that are not UTF-8 become
     /// U+FFFD.
     std::string text() const;
 

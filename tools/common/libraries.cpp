@@ -13,7 +13,7 @@
 namespace tools {
 namespace {
 
-/// What the child writes: a letter (o ours, f foreign, e error) and a text.
+/// @return what the child writes: a letter (o ours, f foreign, e error) and a text.
 std::string look(const std::string& name) {
     void* library = dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!library) {
@@ -27,7 +27,7 @@ std::string look(const std::string& name) {
 }
 
 [[noreturn]] void answer(int descriptor, const std::string& name) {
-    // A library may tell at once what is wrong with its files, which is not asked here.
+    // A library may report errors in its files when it is loaded; these do not matter here.
     if (const int null = open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) dup2(null, 2);
     const std::string text = look(name);
     const ssize_t written = write(descriptor, text.data(), text.size());
@@ -47,7 +47,7 @@ std::string directory_of(const std::string& file) {
     return slash == std::string::npos ? "" : file.substr(0, slash);
 }
 
-/// Whether the colons' list of directories has it.
+/// @return whether the colon-separated list in the variable contains the directory.
 bool lists(const char* variable, const std::string& directory) {
     const char* value = secure_getenv(variable);
     std::string_view rest = value ? value : "";

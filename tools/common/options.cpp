@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The only file that includes CLI11, which takes long to compile.
+/// Command lines with CLI11. The only file that includes it, because it takes long to compile.
 #include "tools/common/options.hpp"
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@
 namespace tools {
 namespace {
 
-/// @return `take`, whose refusals name the option.
+/// @return the option's `take`, with the option's name added to its WrongUsage errors.
 Take named(const Option& option) {
     return [take = option.take, names = std::string(option.names)](const std::string& word) {
         try {
@@ -31,7 +31,7 @@ CLI::Option* add_one(CLI::App& app, const Option& option) {
             .add_flag_callback(
                 option.names, [take] { take(""); }, option.help)
             ->trigger_on_parse();
-    // CLI11 gives those words that have come since it called last.
+    // CLI11 passes only the words that were read since the last call.
     CLI::Option* added = app.add_option(
         option.names,
         [take](const CLI::results_t& words) {
@@ -70,8 +70,8 @@ bool parse_whole(const std::string& text, Number& value) {
     return error == std::errc() && stop == end;
 }
 
-/// An argument that nobody knows is told before a command that is missing: it may be that one,
-/// misspelled.
+/// @return the error. An unknown argument is reported before a missing command, because it may be
+/// that command, misspelled.
 std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     const auto unknown = app.remaining();
     if (error.get_name() != "RequiredError" || unknown.empty()) return error.what();

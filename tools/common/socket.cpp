@@ -57,7 +57,7 @@ Addresses resolve(const std::string& host, const MeetingPoint& point) {
     return {first, freeaddrinfo};
 }
 
-/// @return false with errno.
+/// @return false with errno set.
 bool listen_on_all(const Socket& socket, int family, unsigned short port) {
     const int yes = 1;
     const int no = 0;
@@ -65,15 +65,15 @@ bool listen_on_all(const Socket& socket, int family, unsigned short port) {
     setsockopt(socket.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
     sockaddr_storage any{};
     any.ss_family = static_cast<sa_family_t>(family);
-    // The port lies at the same place in the addresses of both families.
+    // The port is at the same offset in the addresses of both families.
     reinterpret_cast<sockaddr_in&>(any).sin_port = htons(port);
     const socklen_t length = family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
     return bind(socket.descriptor(), reinterpret_cast<sockaddr*>(&any), length) == 0 &&
            listen(socket.descriptor(), 1) == 0;
 }
 
-/// Where nobody listens at a port of this machine's ephemeral range, the kernel may choose that
-/// very port for the client: TCP then connects the socket to itself.
+/// @return whether TCP has connected the socket to itself: if nobody listens at a port in this
+/// machine's ephemeral range, the kernel may choose that very port for the client.
 bool is_connected_to_itself(const Socket& socket) {
     sockaddr_storage own{}, peer{};
     socklen_t own_length = sizeof own, peer_length = sizeof peer;
@@ -83,7 +83,7 @@ bool is_connected_to_itself(const Socket& socket) {
            own_length == peer_length && std::memcmp(&own, &peer, own_length) == 0;
 }
 
-/// @return a connected socket; else an empty one, with errno of the failure.
+/// @return a connected socket, or an empty one with errno set.
 Socket try_connect(const addrinfo& to, const Deadline& deadline) {
     Socket socket(::socket(to.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (socket.descriptor() < 0) return Socket();
@@ -110,8 +110,8 @@ Socket::~Socket() {
 }
 
 Socket listen_for_client(const MeetingPoint& point) {
-    // A socket of IPv6 takes clients of both families. Where the kernel has no IPv6, one of IPv4
-    // does.
+    // An IPv6 socket accepts clients of both families. If the kernel has no IPv6, an IPv4 socket is
+    // used.
     for (const int family : {AF_INET6, AF_INET}) {
         Socket socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
         if (socket.descriptor() >= 0 && listen_on_all(socket, family, point.port)) return socket;
@@ -142,7 +142,8 @@ Socket accept_client(const Socket& listener, const MeetingPoint& point, const De
 Socket connect_to_server(const std::string& host, const MeetingPoint& point,
                          const Deadline& deadline) {
     const Addresses addresses = resolve(host, point);
-    // A person is told at once; scripts that start both sides at the same time, when it lasts.
+    // A person sees the message at once; scripts that start both sides at the same time, only if it
+    // takes long.
     const Deadline silence(isatty(STDERR_FILENO) ? 0 : 1);
     bool told = false;
     for (;;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The TCP connection by which the two ends of a tool find each other, before anything of DAT. All
-/// functions throw a Failure on error or when the deadline passes.
+/// The TCP connection through which the two ends of a tool find each other, before any DAT call.
+/// All functions throw a Failure on error or when the deadline passes.
 #pragma once
 
 #include <string>
@@ -26,23 +26,23 @@ class Socket {
     int descriptor_;
 };
 
-/// Which tool meets where, for the messages too.
+/// The tool and the port where its two ends meet; also used in messages.
 struct MeetingPoint {
     const char* tool;
     unsigned short port;
-    const char* server_command;  ///< what starts the server
-    const char* client_command;  ///< what starts a client
+    const char* server_command;  ///< command that starts the server
+    const char* client_command;  ///< command that starts a client
 };
 
 Socket listen_for_client(const MeetingPoint& point);
 Socket accept_client(const Socket& listener, const MeetingPoint& point, const Deadline& deadline);
-/// Tries again and again: the server may not be there yet.
+/// Retries until the deadline: the server may not be up yet.
 Socket connect_to_server(const std::string& host, const MeetingPoint& point,
                          const Deadline& deadline);
-/// Sends all `size` bytes. @param what for the message
+/// Sends all `size` bytes. @param what what they are, for messages
 void send_bytes(const Socket& socket, const void* bytes, std::size_t size, const char* what,
                 const Deadline& deadline);
-/// Receives from 1 to `size` bytes. @return how many.
+/// Receives 1 to `size` bytes. @return how many.
 std::size_t receive_some(const Socket& socket, void* bytes, std::size_t size, const char* what,
                          const Deadline& deadline);
 /// @return whether the other side has closed the connection or died.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Colours and progress, which only a person at a terminal is to see.
+/// Colours and progress, shown only to a person at a terminal.
 #pragma once
 
 #include <cstdio>
@@ -10,19 +10,19 @@ namespace tools {
 
 enum class Colour { kGood, kWarning, kBad, kHeading, kFaint };
 
-/// Whether text written to `stream` may be coloured: a terminal that is not dumb, and NO_COLOR is
-/// not set (no-color.org).
+/// @return whether text written to `stream` may be coloured: it is a terminal that is not dumb, and
+/// NO_COLOR is not set (no-color.org).
 bool has_colours(std::FILE* stream);
 
-/// @return `text`, in colour where `stream` has_colours().
+/// @return `text`, in colour if has_colours(stream).
 std::string coloured(std::FILE* stream, Colour colour, const std::string& text);
 
-/// What another process or a file has said, for a terminal that must not obey it: '?' for what is
-/// not printable ASCII.
+/// @return text from another process or a file, made safe for a terminal: '?' replaces what is not
+/// printable ASCII.
 std::string printable(std::string text);
 
-/// A line on stderr that is written over by the next one, and gone when the object is; nothing
-/// where stderr is no terminal.
+/// A line on stderr that the next one overwrites, and that is removed with the object; shows
+/// nothing when stderr is not a terminal.
 class Progress {
   public:
     Progress() = default;
@@ -31,7 +31,7 @@ class Progress {
     Progress& operator=(const Progress&) = delete;
 
     void show(const std::string& what);
-    /// To be called before anything else is printed.
+    /// Called before anything else is printed.
     void clear();
 
   private:

@@ -22,12 +22,13 @@ namespace {
 constexpr std::size_t kMaxFileSize = 16 << 20;
 constexpr std::size_t kMaxYamlSize = 256 << 10;
 
-/// Provider libraries by name, those of others too: what is nearly one of them is a slip.
+/// Provider libraries by name, including those of others: a name close to one of them is a typing
+/// error.
 constexpr std::string_view kLibraries[] = {"libdaplofa.so.2", "libdaploscm.so.2",
                                            "libdaplsoft.so.2", "libdaploucm.so.2",
                                            "libdaplomcm.so.2"};
 
-/// Fields that say one of two words.
+/// @return what to do about a bad line: for fields with two possible words, the nearest one.
 std::string hint_for(const dat::ConfProblem& problem) {
     const std::string_view field = problem.field;
     if (problem.found == "the end of the record")
@@ -41,7 +42,7 @@ std::string hint_for(const dat::ConfProblem& problem) {
     return "the line is left out, see dat.conf(5)";
 }
 
-/// @return whether the record is one that no program opens as it stands.
+/// @return whether the record is one that no program can open as it is; adds the problem.
 bool check_age(const dat::ConfRecord& record, std::vector<Problem>& problems) {
     const auto today = modernised(record);
     if (!today) return false;
@@ -52,7 +53,7 @@ bool check_age(const dat::ConfRecord& record, std::vector<Problem>& problems) {
     return true;
 }
 
-/// What is right by its form, and still does not work.
+/// Finds library names that are valid but do not work.
 void check_library(const dat::ConfRecord& record, std::vector<Problem>& problems) {
     const std::string& library = record.library;
     if (library.find('/') != std::string::npos) {

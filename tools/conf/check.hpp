@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What is in a configuration file of either kind, and what is wrong with it.
+/// The contents of a configuration file of either kind, and what is wrong with it.
 #pragma once
 
 #include <string>
@@ -15,23 +15,23 @@ struct Problem {
     int line = 0, column = 0;  ///< 0: the whole file
     std::string text;
     std::string hint;      ///< what to do
-    bool left_out = true;  ///< what stands there counts as not there
+    bool left_out = true;  ///< the entry counts as absent
 };
 
 struct File {
     std::string path;
     bool is_yaml = false;
     std::string text;
-    std::vector<dat::ConfRecord> records;  ///< the good ones
-    std::vector<Problem> problems;         ///< all, by their places
-    support::ConfigurationText yaml;       ///< of a YAML file
+    std::vector<dat::ConfRecord> records;  ///< the valid ones
+    std::vector<Problem> problems;         ///< all, in file order
+    support::ConfigurationText yaml;       ///< for a YAML file
 };
 
-/// YAML is told by the name: .yaml or .yml.
+/// @return whether the name ends in .yaml or .yml.
 bool is_yaml(const std::string& path);
 /// @param text its content.
 File read_text(const std::string& path, std::string text);
-/// A file that cannot be read has one problem.
+/// The same for a file to be read; one that cannot be read has one problem.
 File read_file(const std::string& path);
 
 }  // namespace conf

@@ -40,7 +40,8 @@ bool is_comment_or_blank(const std::string& line) {
     return first == std::string::npos || line[first] == '#';
 }
 
-/// The lines of an entry of `ias`, from 0: [first, last]. Comments behind it are the next one's.
+/// The lines of an entry of `ias`, from 0: [first, last]. Comments after it belong to the next
+/// entry.
 struct Extent {
     std::size_t first, last;
 };
@@ -63,7 +64,8 @@ Extent extent_of(const Lines& lines, const support::ConfiguredIa& entry) {
     return {first, last};
 }
 
-/// Whatever was misjudged in the text shows here: it must say what it was meant to say.
+/// Reads the changed text again, to catch whatever the edit misjudged: it must contain exactly the
+/// records `names`. @throw CannotEdit
 std::string checked(const File& before, std::string text, std::vector<std::string> names) {
     const File after = read_text(before.path, text);
     std::vector<std::string> found;
@@ -82,7 +84,8 @@ std::vector<std::string> names_of(const File& file) {
     return names;
 }
 
-/// Behind the last entry, indented like it; else a section at the end.
+/// @return the text with the record after the last entry, indented like it, or in a new section at
+/// the end.
 std::string yaml_with(const File& file, const dat::ConfRecord& record) {
     Lines lines = lines_of(file.text);
     if (!file.yaml.ias.empty()) {
@@ -131,13 +134,13 @@ std::map<int, const dat::ConfRecord*> by_line(const File& file) {
     return records;
 }
 
-/// What stands behind the record on its line.
+/// @return the comment after the record on its line.
 std::string comment_behind(const std::string& line, const dat::ConfRecord& record) {
     const auto end = static_cast<std::size_t>(record.end_column - 1);
     return end < line.size() && line[end] == '#' ? line.substr(end) : std::string();
 }
 
-/// Every line stays as it is but those of records that change.
+/// Keeps every line unchanged except those of records that change.
 Converted to_dat_conf_of_today(const File& file) {
     Lines lines = lines_of(file.text);
     for (const dat::ConfRecord& record : file.records) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Changes of a file's text that leave everything else as it stands, comments above all.
+/// Changes to a file's text that leave everything else unchanged, above all comments.
 #pragma once
 
 #include <stdexcept>
@@ -11,22 +11,24 @@
 
 namespace conf {
 
-/// The change cannot be made without spoiling the file; says why.
+/// The change cannot be made without damaging the file; what() says why.
 struct CannotEdit : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// @return the text with the record behind all others. @throw CannotEdit
+/// @return the text with the record added after all others. @throw CannotEdit
 std::string with_record(const File& file, const dat::ConfRecord& record);
-/// @return the text without the IA's records; in YAML its settings go with them. @throw CannotEdit
+/// @return the text without the IA's records; in YAML, its settings are removed too. @throw
+/// CannotEdit
 std::string without_ia(const File& file, const std::string& ia_name);
 
 struct Converted {
     std::string text;
-    std::vector<Problem> left_out;  ///< what the other kind of file has no place for
+    std::vector<Problem> left_out;  ///< what the other kind of file cannot express
 };
-/// With records of other ages and platforms as they are to be here. @param file without lines that
-/// are left out. @param keep_kind a dat.conf stays one; else the other kind comes of it.
+/// Converts records of other ages and platforms to the form used here. @param file one without
+/// lines that are left out. @param keep_kind a dat.conf stays a dat.conf; otherwise the file is
+/// converted to the other kind.
 Converted converted(const File& file, bool keep_kind);
 
 }  // namespace conf

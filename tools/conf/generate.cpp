@@ -34,7 +34,7 @@ std::vector<int> ports_of(const fs::path& device) {
     return ports;
 }
 
-/// "4: RNIC": connects by rdma_cm alone.
+/// @return whether the node type is "4: RNIC", a device that connects only through rdma_cm.
 bool is_iwarp(const fs::path& device) {
     return first_line(device / "node_type").starts_with("4");
 }

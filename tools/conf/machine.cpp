@@ -25,7 +25,7 @@ class Check {
 
     void run() {
         for (const dat::ConfRecord& record : file_.records) {
-            if (modernised(record) || !check_openable(record)) continue;  // the former is reported
+            if (modernised(record) || !check_openable(record)) continue;  // the former was reported
             check_name(record);
             check_library(record);
             check_device(record);
@@ -64,7 +64,7 @@ class Check {
     }
 
     void check_library(const dat::ConfRecord& record) {
-        // A path is looked at whatever the machine is, and a slip has its own hint.
+        // A path is checked independently of the machine, and a typing error has its own hint.
         const auto told = [&](const Problem& problem) {
             return problem.line == record.line &&
                    problem.text.find("lib_path of") != std::string::npos;
@@ -123,7 +123,7 @@ class Check {
     const dapl::cm::KernelView view_;
     const std::vector<dapl::cm::KernelDevice> devices_;
     Places& places_;
-    std::map<std::string, std::string> libraries_;  ///< with the loader's error
+    std::map<std::string, std::string> libraries_;  ///< the loader's error for each
 };
 
 }  // namespace

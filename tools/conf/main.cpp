@@ -36,7 +36,7 @@ struct Options {
     bool json = false, thread_safe = false, yaml = false, anywhere = false, yes = false;
 };
 
-/// The dat.conf of this process, there or not.
+/// @return the path of this process's dat.conf, which may not exist.
 std::string dat_conf_in_use() {
     return dat::read_conf_file().path;
 }
@@ -49,7 +49,7 @@ std::vector<std::string> files_in_use() {
     return files;
 }
 
-/// What a command has to say: printed at its end, in one of two ways.
+/// The output of a command, printed at its end as text or JSON.
 class Report {
   public:
     Report(const char* command, bool json)
@@ -81,7 +81,7 @@ class Report {
         records_.add(std::move(entry));
     }
 
-    /// @param written the file that was, "" for none.
+    /// @param written the file that was written, "" for none.
     int print(int status, const std::string& text = {}, const std::string& written = {}) {
         if (json_) {
             tools::Json document = tools::Json::document("dat_conf");
@@ -145,7 +145,7 @@ bool is_systems_file(const std::string& path, bool in_use) {
     return by_default || tools::resolved(path).starts_with("/etc/");
 }
 
-/// On a terminal whoever writes a file that is everybody's is asked; a script says --yes.
+/// Asks before a system file is written, which all programs read. A script passes --yes instead.
 bool confirmed() {
     std::fputs("This is the system's file, which all programs read. Write it? [y/N] ", stderr);
     char answer[16] = "";
@@ -156,7 +156,7 @@ bool confirmed() {
     return false;
 }
 
-/// Says what is about to happen, and to which file.
+/// Prints what is about to happen, and to which file.
 void announce(const Options& options, const std::string& path, const std::string& change) {
     if (!options.json) std::printf("%s: %s\n", path.c_str(), change.c_str());
 }
@@ -179,13 +179,13 @@ int generate(const Options& options) {
     return write(options, report, options.output, text);
 }
 
-/// A file that add and remove are to change; one that is not there is empty.
+/// @return the file that add and remove change; empty if it does not exist.
 File file_to_change(const Options& options) {
     const std::string path = options.file.empty() ? dat_conf_in_use() : options.file;
     return access(path.c_str(), F_OK) == 0 ? read_file(path) : read_text(path, {});
 }
 
-/// @return false for a file that cannot be read, or in which nothing can be told apart.
+/// @return false for a file that cannot be read or parsed; adds its problem to the report.
 bool can_change(const File& file, Report& report) {
     const bool unreadable = !file.problems.empty() && file.problems[0].line == 0;
     const bool no_yaml =
@@ -195,7 +195,7 @@ bool can_change(const File& file, Report& report) {
     return !unreadable && !no_yaml;
 }
 
-/// The record as a file would have it, read by the same reader.
+/// @return the record of the options as a file would contain it, read by the same reader.
 File record_of(const Options& options) {
     dat::ConfRecord record = make_record(options.name, options.library, options.params);
     record.thread_safe = options.thread_safe;

@@ -14,12 +14,12 @@ namespace {
 /// How ia_params names the device.
 enum class Params {
     kAsHere,       ///< device and number
-    kInterfaceIn,  ///< a network interface stands among other words: AIX
-    kNone          ///< none: the IA's name is the interface's: Solaris
+    kInterfaceIn,  ///< a network interface is among other words: AIX
+    kNone          ///< not at all, the IA's name is the interface's: Solaris
 };
 
 struct Library {
-    std::string_view beginning;  ///< of the file's name
+    std::string_view beginning;  ///< beginning of the file's name
     std::string_view today;
     const char* origin;
     Params params;
@@ -34,7 +34,7 @@ constexpr Library kLibraries[] = {
     {"udapl_", "libdaplofa.so.2", "Solaris", Params::kNone},
 };
 
-/// Libraries of DAT 2.0, whatever version a record gives them.
+/// Libraries of DAT 2.0, whatever version a record states.
 constexpr std::string_view kOfToday[] = {"libdaplofa.so.2", "libdaploscm.so.2", "libdaplsoft.so.2",
                                          "libdaploucm.so.2", "libdaplomcm.so.2"};
 
@@ -54,7 +54,7 @@ bool is_library_of_today(const dat::ConfRecord& record) {
     return false;
 }
 
-/// The last word that is neither a path nor a number.
+/// @return the last word of ia_params that is neither a path nor a number, else the IA's name.
 std::string interface_in(const dat::ConfRecord& record) {
     std::string found = record.ia_name, word;
     for (std::istringstream words(record.ia_params); words >> word;)

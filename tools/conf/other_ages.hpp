@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Records of DAT 1.x and of other platforms, which no program opens here as they stand.
+/// Records of DAT 1.x and of other platforms, which no program can open here as they are.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 
 namespace conf {
 
-/// Such a record in the form of today.
+/// Such a record, converted to today's form.
 struct Modernised {
     dat::ConfRecord record;
-    std::string origin;   ///< where it is from, such as "uDAPL 1.2"
-    std::string changes;  ///< the fields that differ, "A becomes B", with commas between
+    std::string origin;   ///< where it comes from, such as "uDAPL 1.2"
+    std::string changes;  ///< the fields that differ, "A becomes B", separated by commas
 };
 
-/// @return nothing for a record of today, and for one of a library that is not known: it may be
-/// what it says.
+/// @return nullopt for a record in today's form, and for one with an unknown library, which may be
+/// right.
 std::optional<Modernised> modernised(const dat::ConfRecord& record);
 
 }  // namespace conf

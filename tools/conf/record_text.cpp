@@ -17,14 +17,14 @@ std::string escaped(std::string_view text) {
     return all + '"';
 }
 
-/// Quoted only where it has to be.
+/// @return the text, quoted only if necessary.
 std::string token(const std::string& text) {
     const bool bare =
         !text.empty() && text[0] != '#' && text.find_first_of(" \t\r\"") == std::string::npos;
     return bare ? text : escaped(text);
 }
 
-/// Letters and signs that mean nothing in YAML stay bare.
+/// @return the text, bare if all characters are letters and signs without a meaning in YAML.
 std::string yaml_text(const std::string& text) {
     constexpr std::string_view kBare =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./ ";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Records as text, for both kinds of file.
+/// Converts records to text, for both kinds of file.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace conf {
 
-/// A line of dat.conf without its end.
+/// @return a line of dat.conf without its line end.
 std::string dat_conf_line(const dat::ConfRecord& record);
-/// An entry of `ias`, lines with their ends; fields that say nothing new are left out.
-/// @param indent in front of each line.
+/// @return an entry of `ias`, lines with their ends; fields with the default value are left out.
+/// @param indent prefix of each line.
 std::string yaml_entry(const dat::ConfRecord& record, const std::string& indent);
 
 }  // namespace conf

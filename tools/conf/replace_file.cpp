@@ -21,7 +21,7 @@ void require(bool done, const std::string& what) {
     if (!done) throw std::system_error(errno, std::generic_category(), what);
 }
 
-/// A new file in the directory of the one that it is to replace, gone unless it has.
+/// A new file in the directory of the one that it will replace; removed unless it does.
 class Replacement {
   public:
     explicit Replacement(const std::string& target) : name_(target + ".XXXXXX") {
@@ -34,7 +34,7 @@ class Replacement {
     Replacement(const Replacement&) = delete;
     Replacement& operator=(const Replacement&) = delete;
 
-    /// @param old what is replaced, if that is there.
+    /// @param old the file to be replaced, if it exists.
     void give_to_owner(const std::optional<struct stat>& old) {
         constexpr mode_t kReadableForAll = 0644;
         if (old) require(fchown(file_.get(), old->st_uid, old->st_gid) == 0, name_ + ": its owner");
@@ -70,7 +70,7 @@ void replace_file(const std::string& path, const std::string& text) {
     replacement.write_all(text);
     replacement.give_to_owner(old);
     replacement.take_place_of(target);
-    // The name is as safe as the content. Some file systems cannot do that for a directory.
+    // Makes the rename as durable as the content. Some file systems cannot do that for a directory.
     const support::UniqueFd directory(
         open(target.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (directory.valid()) fsync(directory.get());

@@ -5,9 +5,9 @@
 
 namespace conf {
 
-/// Replaces the file's content at once: readers see the old one or the new one, also when the
-/// machine stops on the way. Mode and owner stay; where the path is a symbolic link, what it points
-/// at is replaced. A file that is not there is made, readable for all.
+/// Replaces the file's content atomically: readers see the old or the new content, even if the
+/// machine stops half way. Keeps mode and owner; if the path is a symbolic link, replaces the file
+/// that it points to. Creates a missing file, readable by all.
 /// @throw std::system_error
 void replace_file(const std::string& path, const std::string& text);
 

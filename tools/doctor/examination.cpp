@@ -100,7 +100,7 @@ class Examination {
         const std::string file = dat::registry() ? dat::registry()->file().path : "no memory";
         report_.findings.add(kNoIa, file + " (MPI libraries report `dapl fabric is not available`)",
                              "dat_conf generate");
-        // The other side must not wait for what will not come.
+        // The other side must not wait for a transfer that will not happen.
         if (!options_.listen && options_.host.empty()) return;
         report_.here = side_of({});
         look_at_pair(false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// All checks, in their order.
+/// Runs all checks, in their order.
 #pragma once
 
 #include "tools/doctor/options.hpp"
@@ -8,8 +8,8 @@
 
 namespace doctor {
 
-/// Progress goes to stderr where that is a terminal. @throw tools::Failure where the other machine
-/// of a pair does not come.
+/// Progress goes to stderr if that is a terminal. @throw tools::Failure if the other machine of a
+/// pair does not connect.
 Report examine(const Options& options);
 
 }  // namespace doctor

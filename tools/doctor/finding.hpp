@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What dat_doctor can find: the catalogue, and findings with their evidence.
+/// What dat_doctor can find: the catalogue of kinds, and the findings with their evidence.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ inline constexpr const Kind* kCatalogue[] = {
 struct Finding {
     const Kind* kind;
     std::string evidence;
-    std::string mend;  ///< the command, or what else puts it right
+    std::string mend;  ///< the command that repairs it, or another remedy
 };
 
 class Findings {
@@ -39,7 +39,7 @@ class Findings {
         all_.push_back({&kind, std::move(evidence), std::move(mend)});
     }
     const std::vector<Finding>& all() const { return all_; }
-    /// 0 nothing was found, 3 warnings only, 1 something would fail.
+    /// @return 0 if nothing was found, 3 for warnings only, 1 if something would fail.
     int exit_status() const;
 
   private:

@@ -9,7 +9,7 @@ namespace {
 
 using support::Standing;
 
-/// A degraded fact that has a finding of its own; one of the machine's checks has told nullptr's.
+/// A degraded fact with a finding of its own; nullptr: one of the machine's checks has reported it.
 struct Known {
     const char* subject;
     const Kind* kind;
@@ -32,7 +32,7 @@ void add_degraded(const std::string& ia_name, const info::KnownFact& fact, Findi
     findings.add(kind, ia_name + ": " + fact.subject + " " + fact.value, fact.note);
 }
 
-/// Users search for what the reference's registry prints.
+/// Adds what the reference's registry prints, because users search for that.
 std::string failure_text(const info::KnownFact& fact) {
     const bool is_library = fact.value.ends_with("[DAT005]");
     return fact.value + (is_library ? " (the reference reports `DAT: library load failure`)" : "");

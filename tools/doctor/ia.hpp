@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the dry run of an IA means for its health.
+/// Derives findings from the dry run of an IA.
 #pragma once
 
 #include "tools/doctor/finding.hpp"
@@ -8,7 +8,7 @@
 
 namespace doctor {
 
-/// @param facts of info::explain_ia().
+/// @param facts result of info::explain_ia().
 void check_ia(const std::string& ia_name, const info::KnownFacts& facts, Findings& findings);
 
 }  // namespace doctor

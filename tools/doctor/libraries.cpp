@@ -18,7 +18,7 @@ namespace files = std::filesystem;
 
 constexpr const char* kSonames[] = {"libdat2.so.2", "libdaplofa.so.2", "libdaploscm.so.2",
                                     "libdaplsoft.so.2"};
-constexpr int kDeepest = 8;  ///< of configuration files that include others
+constexpr int kDeepest = 8;  ///< nesting of configuration files that include others
 
 class Directories {
   public:
@@ -68,7 +68,7 @@ class Directories {
     std::vector<std::string> all_;
 };
 
-/// @return the soname among ours that a file's name begins with, "" for none.
+/// @return the soname of ours that a file's name begins with, "" for none.
 std::string soname_of(const std::string& file) {
     const std::string name = file.substr(file.rfind('/') + 1);
     for (const char* soname : kSonames)
@@ -112,7 +112,7 @@ void check_installed(const View& view, const std::vector<std::string>& directori
 
 void check_process(const View& view, const std::string& pid, Findings& findings) {
     std::ifstream maps(view.root + "/proc/" + pid + "/maps");
-    std::map<std::string, std::set<std::string>> loaded;  // by soname
+    std::map<std::string, std::set<std::string>> loaded;  // keyed by soname
     for (std::string line; std::getline(maps, line);) {
         const std::size_t path = line.find('/');
         if (path == std::string::npos) continue;

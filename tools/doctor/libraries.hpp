@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Libraries that are mixed up: in the directories where the loader looks, and in one process.
+/// Detects mixed libraries: in the directories that the loader searches, and in one process.
 #pragma once
 
 #include <string>
@@ -10,15 +10,16 @@
 
 namespace doctor {
 
-/// Where the loader looks: LD_LIBRARY_PATH as the process was started with, then what
-/// /etc/ld.so.conf and its files name, then the default directories. Each once, links resolved.
+/// @return the directories that the loader searches: LD_LIBRARY_PATH as the process was started
+/// with, then those named by /etc/ld.so.conf and its files, then the default directories. Each
+/// directory once, by its resolved path.
 std::vector<std::string> loader_directories(const View& view);
 
-/// One soname in several directories.
+/// Finds sonames that exist in several directories.
 void check_installed(const View& view, const std::vector<std::string>& directories,
                      Findings& findings);
-/// @param pid a number of /proc, or `self`. What a process has loaded: one library from two files,
-/// and files that are gone.
+/// Checks what a process has loaded: one library from two files, and files that no longer exist.
+/// @param pid a number in /proc, or `self`.
 void check_process(const View& view, const std::string& pid, Findings& findings);
 
 }  // namespace doctor

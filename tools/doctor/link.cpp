@@ -57,7 +57,7 @@ void Link::look() {
         received_.append(bytes, static_cast<std::size_t>(count));
     const std::size_t end = received_.find('\n');
     if (end != std::string::npos) throw_failure(tools::printable(received_.substr(0, end)));
-    // What it has said before it ended is taken first.
+    // A last message that was sent before the end is read first.
     if (count == 0 && end == std::string::npos && received_.size() < kLongestLine)
         throw tools::Failure("the other side", "it has ended", "its part of the transfer",
                              "see what dat_doctor says there");

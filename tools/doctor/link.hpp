@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The conversation of two doctors, before and beside the transfer: short lines of printable text,
-/// over a TCP connection or, on one machine, a pair of sockets. Whatever the other side sends is
+/// The dialogue of two dat_doctors, before and beside the transfer: short lines of printable text,
+/// over a TCP connection or, on one machine, a socket pair. All input from the other side is
 /// bounded and checked. All functions throw a tools::Failure.
 #pragma once
 
@@ -16,16 +16,16 @@ inline constexpr std::size_t kLongestLine = 512;
 
 class Link {
   public:
-    /// @param seconds how long each line may take.
+    /// @param seconds timeout for each line.
     Link(tools::Socket socket, double seconds) : socket_(std::move(socket)), seconds_(seconds) {}
 
-    /// @param text is cut, and made printable.
+    /// @param text is truncated and made printable.
     void send(const std::string& kind, const std::string& text);
-    /// @return the text of the next line, which must be of this kind. A line of the kind `failed`
-    /// is the other side's failure and becomes one here.
+    /// @return the text of the next line, which must be of this kind. A line of kind `failed`
+    /// reports the other side's failure and is thrown as one here.
     std::string receive(const std::string& kind);
 
-    /// Throws where the other side has failed, or ended without a last word; does not wait.
+    /// Throws if the other side has failed, or ended without a last message; does not wait.
     void look();
 
   private:
@@ -34,7 +34,7 @@ class Link {
 
     tools::Socket socket_;
     double seconds_;
-    std::string received_;  ///< and not yet taken
+    std::string received_;  ///< not yet consumed
 };
 
 }  // namespace doctor

@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::uint64_t kKibibyte = 1024;
 constexpr std::uint64_t kMebibyte = kKibibyte * kKibibyte;
-/// What a program of some connections registers without thinking of it.
+/// What a program with a few connections easily registers.
 constexpr std::uint64_t kLockedMemoryNeed = 64 * kMebibyte;
 constexpr std::uint64_t kDescriptorNeed = 1024;
-/// An arena of softverbs has less; payload that is shared comes on top.
+/// An arena of softverbs is smaller; shared payload memory is added to it.
 constexpr std::uint64_t kSharedMemoryNeed = 32 * kMebibyte;
 constexpr int kMostCpus = 1 << 16;
 
@@ -42,7 +42,7 @@ std::string field(const std::string& file, const std::string& name) {
     return {};
 }
 
-/// libibverbs reads these, and so do we: what the process was started with.
+/// Reads the environment with which the process was started, as libibverbs does.
 bool has_fork_variable(const View& view) {
     std::ifstream stream(view.root + "/proc/self/environ");
     for (std::string entry; std::getline(stream, entry, '\0');)

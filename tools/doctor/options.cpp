@@ -7,7 +7,7 @@ namespace {
 constexpr long long kLastPort = 65535;
 constexpr double kLongest = 3600;
 
-/// Of /proc: nothing but digits, since it becomes part of a path.
+/// A process in /proc: only digits are accepted, since the text becomes part of a path.
 tools::Take process(std::vector<std::string>& target) {
     return [&target](const std::string& text) {
         constexpr long long kLastProcess = 4194304;

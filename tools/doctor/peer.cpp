@@ -40,15 +40,15 @@ std::string both(const std::string& ours, const std::string& theirs) {
     return "here " + ours + ", there " + theirs;
 }
 
-/// The same directory can have another path in another container, and the same path be another
-/// directory.
+/// Identifies the directory: it can have another path in another container, and the same path can
+/// be another directory.
 std::string identity_of(const std::string& directory) {
     struct stat status {};
     if (stat(directory.c_str(), &status) != 0) return {};
     return fmt::format("{} (device {}, inode {})", directory, status.st_dev, status.st_ino);
 }
 
-/// @return what identity_of() says behind the path.
+/// @return what identity_of() appends to the path.
 std::string place_in(const std::string& fabric) {
     const std::size_t open = fabric.rfind(" (");
     return open == std::string::npos ? "" : fabric.substr(open);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the two machines of a pair tell each other, and what does not go together.
+/// What the two machines of a pair send each other, and where they do not match.
 #pragma once
 
 #include <string>
@@ -13,20 +13,20 @@ namespace doctor {
 
 struct Side {
     std::string release;  ///< of OpenDAT
-    std::string manager;  ///< CMA or SCM; "" where the provider does not tell
+    std::string manager;  ///< CMA or SCM; "" when the provider does not report it
     std::string device;
     std::string link;  ///< RoCE, iWARP, InfiniBand
     std::string mtu;
     std::string gid;  ///< with its type
     std::string address;
-    std::string boot;      ///< the kernel's id of this start of this machine
-    std::string fabric{};  ///< soft0's directory, and which one that is on the machine
+    std::string boot;      ///< the kernel's id of this boot of the machine
+    std::string fabric{};  ///< soft0's directory, with the identity of that directory
 };
 
 Side side_of(const info::KnownFacts& facts);
-/// Sends ours and receives theirs.
+/// Sends our side and receives theirs.
 Side exchange(Link& link, const Side& ours);
-/// What is empty on either side is not compared. Both sides come to the same.
+/// Does not compare what is empty on either side. Both sides get the same result.
 /// @return whether a transfer between them can be tried.
 bool compare(const Side& ours, const Side& theirs, Findings& findings);
 

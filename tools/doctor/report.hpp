@@ -12,13 +12,13 @@
 namespace doctor {
 
 struct Report {
-    std::string ia;                   ///< "" where there is none
-    std::vector<std::string> checks;  ///< what was looked at, in order
+    std::string ia;                   ///< "" for none
+    std::vector<std::string> checks;  ///< the checks made, in order
     Findings findings;
     std::optional<Side> here, peer;
 };
 
-/// For stdout, in colours where that is a terminal.
+/// For stdout, coloured if that is a terminal.
 std::string to_text(const Report& report);
 tools::Json to_json(const Report& report);
 

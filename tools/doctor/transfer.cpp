@@ -26,10 +26,10 @@ constexpr double kSliceUs = 200e3;
 constexpr const char* kTryInfo = "see what `dat_info --explain` says of this IA";
 constexpr const char* kOtherSide = "see what dat_doctor says on the other side";
 
-/// All that one connection needs. What is left is torn down with the IA.
+/// Everything that one connection needs. What remains is torn down with the IA.
 class End {
   public:
-    /// @param link looked at while this end waits: the other side may fail first
+    /// @param link checked while this end waits: the other side may fail first
     End(const std::string& ia_name, Link& link, double seconds) : link_(link), deadline_(seconds) {
         std::string name = ia_name;
         const DAT_RETURN code = dat_ia_open(name.data(), kEvents, &async_, &ia_);
@@ -51,7 +51,7 @@ class End {
     End(const End&) = delete;
     End& operator=(const End&) = delete;
 
-    /// @return where this end listens: the qualifier, and the bytes of its address.
+    /// @return where this end listens: the qualifier, and the bytes of the address.
     std::string listen() {
         DAT_CONN_QUAL qualifier = 0;
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
@@ -168,7 +168,7 @@ class End {
             text += tools::format("%02x", reinterpret_cast<const unsigned char*>(address)[i]);
         return text;
     }
-    /// What the other side says of itself is looked at before it is used.
+    /// Validates the address from the other side before it is used.
     static sockaddr_in6 parse(const std::string& place, DAT_CONN_QUAL& qualifier) {
         std::istringstream words(place);
         std::string hex;
@@ -209,11 +209,11 @@ void tell_failure(Link& link, const char* what) {
     try {
         link.send("failed", what);
     } catch (const tools::Failure&) {
-        return;  // it is gone already
+        return;  // the other side is gone already
     }
 }
 
-/// The other side need not wait for what will not come.
+/// Reports an exception of `body` to the other side, so that it does not wait for nothing.
 template <class Body>
 void telling(Link& link, const Body& body) {
     try {

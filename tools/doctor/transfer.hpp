@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A tiny real transfer: a connection over the IA, a message there and an answer back, both looked
-/// at byte by byte.
+/// A tiny real transfer: a connection over the IA, a message and an answer, both checked byte by
+/// byte.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace doctor {
 
-/// The passive side. @throw tools::Failure; the other side is told.
+/// The passive side. @throw tools::Failure, which is also sent to the other side.
 void serve_transfer(const std::string& ia_name, Link& link, double seconds);
 /// The active side.
 void make_transfer(const std::string& ia_name, Link& link, double seconds);

@@ -24,12 +24,12 @@ namespace doctor {
 namespace {
 
 constexpr std::size_t kMostTold = 4096;
-/// Begins the line by which the child itself says why it has failed.
+/// Marks the line in which the child itself reports why it failed.
 constexpr char kOwnLine = '\1';
-/// For a process to say why it has failed, when its own time is over.
+/// Extra time for a process to report why it failed, after its own timeout.
 constexpr double kGraceSeconds = 10;
 
-/// A child that runs one side; what it and its libraries write to stderr is kept.
+/// A child process that runs one side; what it and its libraries write to stderr is kept.
 class Trial {
   public:
     template <class Body>
@@ -55,7 +55,7 @@ class Trial {
     Trial(const Trial&) = delete;
     Trial& operator=(const Trial&) = delete;
 
-    /// @return how it ended, "" for well.
+    /// @return how it failed, "" for success.
     std::string await(const tools::Deadline& deadline) {
         if (!read_told(deadline)) return "it hangs: nothing came within its time";
         int status = 0;
@@ -66,7 +66,7 @@ class Trial {
     }
     const std::string& told() const { return told_; }
     pid_t pid() const { return child_; }
-    /// @return what it gave to _exit(), -1 where it did not come to that.
+    /// @return its exit status, -1 if it did not exit by itself.
     int exit_status(const tools::Deadline& deadline) {
         if (!read_told(deadline)) return -1;
         int status = 0;
@@ -108,8 +108,8 @@ class Trial {
     std::string told_;
 };
 
-/// What the process itself said, and the messages of its libraries by their ids: what else stands
-/// there is another program's, and says nothing to whoever reads a finding.
+/// @return the process's own report, and the ids of its libraries' messages. Other lines are left
+/// out: they come from other code and say nothing to the reader of a finding.
 std::string evidence_in(const std::string& told) {
     std::string own, messages;
     std::istringstream lines(told);

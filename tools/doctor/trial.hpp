@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Sides of a transfer in processes of their own, so that whatever a provider does there is seen
-/// from here.
+/// Runs the sides of a transfer in separate processes, so that whatever a provider does there can
+/// be observed from here.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace doctor {
 
 enum class Role { kPassive, kActive };
 
-/// Both sides on this machine.
+/// Runs both sides on this machine.
 void try_alone(const std::string& ia_name, double seconds, Findings& findings);
-/// Our side of a pair.
+/// Runs our side of a pair.
 void try_with_peer(const std::string& ia_name, Role role, Link link, double seconds,
                    Findings& findings);
-/// Whether the kernel lets one process of ours copy the memory of another that is not its child.
-/// @return an errno value, 0 where it does.
+/// Tests whether the kernel lets a process of ours copy the memory of another one that is not its
+/// child. @return 0 if it does, an errno value if not, -1 if the test process gave no result.
 int copy_between_processes();
 
 }  // namespace doctor

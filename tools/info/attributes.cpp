@@ -26,7 +26,7 @@ struct Name {
     const char* name;
 };
 
-/// @return the names of the bits, with what has no name as a number.
+/// @return the names of the bits that are set; bits without a name as a number.
 Attribute flags(const char* name, std::uint64_t value, std::initializer_list<Name> known) {
     std::string names;
     std::uint64_t rest = value;
@@ -40,7 +40,7 @@ Attribute flags(const char* name, std::uint64_t value, std::initializer_list<Nam
     return {name, value, names.empty() ? "none" : names};
 }
 
-/// @return the name of the one that it is.
+/// @return the name of the matching constant.
 Attribute one_of(const char* name, std::uint64_t value, std::initializer_list<Name> known) {
     for (const Name& one : known)
         if (one.value == value) return {name, value, one.name};

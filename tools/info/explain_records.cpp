@@ -12,7 +12,7 @@ class Explainer {
               const std::string& taken)
         : facts_(facts), asked_(asked), served_(served), taken_(taken) {}
 
-    /// In the order in which the registry tries them.
+    /// Called in the order in which the registry tries the records.
     void explain_record(const std::string& path, const dat::ConfRecord& record) {
         const std::string where = fmt::format("{}:{}", path, record.line);
         const std::string value =

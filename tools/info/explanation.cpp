@@ -85,7 +85,7 @@ class Explainer {
             if (facts_[i].source == "ia_params") facts_[i].source = lease.record->where;
     }
 
-    /// Records of the same key that come before the one that serves.
+    /// Reports the records of the same key that come before the one in use.
     void explain_passed_over(const dat::Lease& lease) {
         for (const dat::Candidate& candidate : lease.entry->candidates) {
             if (&candidate == lease.record) return;
@@ -109,7 +109,7 @@ class Explainer {
                       ": install libraries of one release");
     }
 
-    /// A provider that cannot tell its choices is asked to make them.
+    /// Opens the IA for real, because the provider cannot explain its choices.
     void try_to_open() {
         std::string name = asked_.ia_name;
         DAT_IA_HANDLE ia = DAT_HANDLE_NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The dry run of dat_ia_open: the registry's and the provider's own choices.
+/// The dry run of dat_ia_open: the choices of the registry and of the provider.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace info {
 
+/// Loads the provider, opens its device, and releases both.
 /// @param thread_safe what the program asks for, as with DAT_THREADSAFE.
-/// Loads the provider and opens its device, and gives both back.
 KnownFacts explain_ia(const std::string& ia_name, bool thread_safe);
 
 }  // namespace info

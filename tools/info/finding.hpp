@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Facts as the tool keeps them, and how they are printed.
+/// Facts as the tool stores and prints them.
 #pragma once
 
 #include <string>
@@ -18,19 +18,19 @@ struct KnownFact {
 };
 using KnownFacts = std::vector<KnownFact>;
 
-/// @return a sink that appends to `facts`, which outlives it.
+/// @return a sink that appends to `facts`, which must outlive it.
 support::FactSink collect_into(KnownFacts& facts);
-/// The worst.
+/// @return the worst standing.
 support::Standing verdict_of(const KnownFacts& facts);
 
-/// works, degraded or fails.
+/// @return "works", "degraded" or "fails".
 const char* to_text(support::Standing standing);
-/// The verdict, as a line of its own.
+/// @return the verdict, as a line of its own.
 std::string to_sentence(const std::string& ia_name, support::Standing verdict);
-/// The exit status of a verdict: 0, 3 or 1.
+/// @return the exit status for a verdict: 0, 3 or 1.
 int exit_status_of(support::Standing standing);
 
-/// For stdout, in colours where that is a terminal.
+/// For stdout, coloured if that is a terminal.
 std::string to_table(const KnownFacts& facts);
 tools::Json to_json(const KnownFacts& facts);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The program has the reader of YAML files in itself, where libraries load it. Before the registry
-// is made, which reads the files: that is a constructor without a priority.
+// Makes the program use its linked YAML reader, which libraries load as a module. Runs before the
+// registry, which reads the files, is made: that is a constructor without a priority.
 #include "support/settings/yaml_module.hpp"
 
 namespace {

@@ -18,7 +18,7 @@ constexpr int kNameWidth = 36;
 
 std::vector<DAT_PROVIDER_INFO> providers() {
     DAT_COUNT count = 0;
-    // Answers an error that says how to ask: the number is what is wanted.
+    // Returns an error by design: asking for 0 entries gives the number.
     dat_registry_list_providers(0, &count, nullptr);
     std::vector<DAT_PROVIDER_INFO> all(static_cast<std::size_t>(count));
     std::vector<DAT_PROVIDER_INFO*> places;
@@ -83,7 +83,7 @@ std::string to_text(const ListedIa& ia) {
            section("vendor's named attributes", ia.vendor_named);
 }
 
-/// @return the value of one of the attributes, as text.
+/// @return the value of the named attribute, as text.
 std::string value_of(const Attributes& attributes, std::string_view name) {
     for (const Attribute& attribute : attributes)
         if (attribute.name == name) return to_text(attribute);

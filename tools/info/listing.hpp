@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What there is on this machine: the IAs of dat.conf with all that they tell when they are open,
+/// What exists on this machine: the IAs of dat.conf, with all that they report when they are open,
 /// and the kernel's devices.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace info {
 
 struct ListedIa {
     DAT_PROVIDER_INFO provider;
-    DAT_RETURN code;  ///< of dat_ia_openv or dat_ia_query; what follows is empty unless it succeeds
+    DAT_RETURN code;  ///< dat_ia_openv's or dat_ia_query's; the rest is empty after an error
     Attributes adapter, provider_attributes;
     Attributes provider_named, transport_named, vendor_named;
 };
@@ -25,15 +25,15 @@ struct Listing {
     std::vector<ListedIa> ias;
     std::vector<dapl::cm::KernelDevice> devices;
     std::string libdat2;    ///< the file that programs get, or why they get none
-    std::string conf_file;  ///< the one that is used
+    std::string conf_file;  ///< the one in use
 };
 
-/// Opens each IA and closes it again. What the libraries have to tell goes to stderr.
+/// Opens each IA and closes it again. Messages of the libraries go to stderr.
 Listing list_all();
 /// @return whether all IAs could be opened.
 bool all_open(const Listing& listing);
 
-/// @param verbose all limits and attributes; else a line for each IA
+/// @param verbose all limits and attributes; otherwise one line per IA
 std::string to_text(const Listing& listing, bool verbose);
 tools::Json to_json(const Listing& listing);
 

@@ -9,14 +9,14 @@ namespace info {
 
 struct Options {
     std::string explain;       ///< the IA to explain; "" for none
-    bool thread_safe = false;  ///< it is asked for as programs built with DAT_THREADSAFE do
+    bool thread_safe = false;  ///< asks as programs built with DAT_THREADSAFE do
     bool settings = false;
-    std::string ia;  ///< whose settings; "" for those of all
+    std::string ia;  ///< the IA whose settings are shown; "" for the settings of all
     bool verbose = false;
     bool json = false;
 };
 
-/// What fills them.
+/// @return the command line that fills `options`.
 tools::CommandLine command_line(Options& options);
 
 }  // namespace info

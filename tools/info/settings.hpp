@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// All settings with their values in force, and what was set and is not used.
+/// All settings with their values in force, and what was set but is not used.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct ShownSetting {
 };
 
 struct Settings {
-    std::string ia_name;  ///< whose values they are; "" for those that hold for all
+    std::string ia_name;  ///< the IA whose values they are; "" for those of all
     std::vector<ShownSetting> all;
     std::vector<support::UnusedSetting> unused;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr const char* kFailed = "failed";
-/// How long a failed side waits for the word that the other side's failure came first.
+/// How long a failed side waits for a report that the other side failed first.
 constexpr double kLastWordSeconds = 1;
 
 }  // namespace
@@ -69,7 +69,7 @@ std::string Channel::failure_of_peer() {
             if (line.rfind(kFailed, 0) == 0) return line.substr(line.find(' ') + 1);
         }
     } catch (const std::exception&) {
-        return "";  // it said nothing
+        return "";  // it sent no report
     }
 }
 

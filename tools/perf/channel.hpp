@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The side channel once it is connected: lines of text, of which each begins with what it is.
+/// The connected side channel: lines of text, each of which begins with its kind.
 #pragma once
 
 #include <stdexcept>
@@ -10,7 +10,7 @@
 
 namespace perf {
 
-/// The other side has failed and said why: there is nothing more to tell than that.
+/// The other side has failed and reported why; there is nothing to add to that.
 struct PeerFailure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -24,13 +24,13 @@ class Channel {
     /// Sends `KIND TEXT`.
     void send(const std::string& kind, const std::string& text = "");
     /// @return the text of the next line, which must be of this kind. Waits `patience` seconds
-    ///     longer than the usual time.
-    /// @throws PeerFailure when the other side says that it has failed.
+    /// longer than the usual timeout.
+    /// @throws PeerFailure when the other side reports that it has failed.
     std::string receive(const std::string& kind, double patience = 0);
     /// @return the kind of the next line; its text goes to `text`.
     std::string receive_any(std::string& text, double patience = 0);
     bool closed() const { return tools::peer_closed(socket_); }
-    /// @return what the other side said about its failure, if that is what comes next.
+    /// @return the other side's report of its failure, if that is what comes next.
     std::string failure_of_peer();
 
   private:
@@ -38,7 +38,7 @@ class Channel {
 
     tools::Socket socket_;
     double timeout_seconds_;
-    std::string received_;  ///< and not yet taken
+    std::string received_;  ///< not yet consumed
 };
 
 }  // namespace perf

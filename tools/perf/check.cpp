@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Lane: whether what arrived is what was sent.
+/// Lane: checks that the data that arrived is what was sent.
 #include <cstring>
 
 #include "tools/common/failure.hpp"
@@ -10,7 +10,7 @@ namespace perf {
 
 namespace {
 
-/// Neighbours differ, and so do bytes one page, or one of our patterns' lengths, apart.
+/// Neighbouring bytes differ, and so do bytes one page, or one pattern length, apart.
 unsigned char pattern_at(std::uint64_t position) {
     return static_cast<unsigned char>((position * 131 + (position >> 8) * 7 + (position >> 16)) ^
                                       0x5a);
@@ -45,7 +45,7 @@ void Lane::verify(bool requester, std::uint64_t count) {
     const bool arrives_here = measurement_.ping_pong() || measurement_.two_ways ||
                               requester == (operation == Operation::read);
     if (!arrives_here || operation == Operation::registration) return;
-    // The last byte of a ping-pong by memory is its signal.
+    // The last byte of a ping-pong by RDMA write is its signal.
     const bool signal = measurement_.ping_pong() && operation == Operation::write;
     for (std::uint64_t i = 0; i < measurement_.size - (signal ? 1 : 0); ++i) {
         if (in_.data()[i] == pattern_at(i)) continue;

@@ -15,13 +15,13 @@ namespace {
 
 constexpr double kWarmUpShare = 0.2;
 constexpr double kMostIterations = 1e9;
-/// The first guess, in operations and in bytes.
+/// First guess, in operations and in bytes.
 constexpr std::uint64_t kFirstGuess = 16;
 constexpr std::uint64_t kFirstGuessBytes = 16 << 20;
 
 std::string progress_text(std::size_t done, std::size_t total, const Options& options,
                           const Measurement& measurement) {
-    // A warm-up, and what both sides say to each other, come beside the measurement.
+    // Warm-up and coordination of the two sides are added to the measurement.
     constexpr double kShareOfAll = 1.4;
     std::string text = tools::format(
         "%zu of %zu: %s of %s, %s", done + 1, total, std::string(name_of(measurement.test)).c_str(),
@@ -36,8 +36,8 @@ std::uint64_t first_guess(const Measurement& measurement) {
     return std::clamp<std::uint64_t>(kFirstGuessBytes / measurement.size, 1, kFirstGuess);
 }
 
-/// Runs longer and longer passes until one is long enough to be called a warm-up.
-/// @return how many operations of each endpoint fill the time that was asked for
+/// Runs longer and longer passes until one is long enough to count as a warm-up.
+/// @return how many operations of each endpoint fill the requested time
 std::uint64_t warm_up(Session& session, const Options& options, const Measurement& measurement,
                       std::uint64_t& iterations) {
     const double enough = options.seconds * kWarmUpShare;
@@ -49,7 +49,7 @@ std::uint64_t warm_up(Session& session, const Options& options, const Measuremen
         if (outcome.seconds >= enough) {
             return static_cast<std::uint64_t>(std::clamp(std::ceil(wanted), 1.0, kMostIterations));
         }
-        // Short passes are slower than long ones: not straight to the goal.
+        // Short passes are slower than long ones, so the goal is approached in steps.
         const double next =
             static_cast<double>(count) * std::min(enough / outcome.seconds * 1.2, 20.0);
         count = static_cast<std::uint64_t>(

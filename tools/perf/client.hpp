@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The client: makes the measurements one after the other.
+/// The client: runs the measurements one after the other.
 #pragma once
 
 #include <functional>
@@ -15,26 +15,26 @@ namespace perf {
 /// One line of the result.
 struct Result {
     Measurement measurement;
-    std::uint64_t iterations = 0;  ///< of all endpoints, and both sides with two ways
-    std::uint64_t warm_up = 0;     ///< likewise, before them
+    std::uint64_t iterations = 0;  ///< of all endpoints; of both sides if both send
+    std::uint64_t warm_up = 0;     ///< the same for the warm-up
     double seconds = 0;
     double messages_per_second = 0;
     double bytes_per_second = 0;
     Histogram ticks;         ///< only with latency
-    double us_per_tick = 0;  ///< already halved where it is half a round trip
+    double us_per_tick = 0;  ///< already halved if it is half a round trip
 };
 
 struct Findings {
     std::string provider_name;
     bool memory_from_library = false;
-    std::vector<Operation> missing;  ///< asked for by name, or all, and not offered
+    std::vector<Operation> missing;  ///< requested by name, or all, but not offered
     std::vector<Result> results;
-    std::size_t planned = 0;  ///< results, when all are there
+    std::size_t planned = 0;  ///< number of results when all are complete
 };
 
-/// @param channel leads to the server
-/// @param findings what there is, also when this throws
-/// @param found called when there is one more result
+/// @param channel connected to the server
+/// @param findings filled as results come; valid even when this throws
+/// @param found called after each new result
 /// @throws Interrupted after a SIGINT
 void measure(Channel& channel, const Options& options, Findings& findings,
              const std::function<void()>& found);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// On which processors a process may run.
+/// The processors on which a process may run.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@ namespace perf {
 
 /// @return the processors that this process may run on.
 std::vector<int> allowed_cpus();
-/// Pins the calling thread. @throws tools::Failure when the processor is not there.
+/// Pins the calling thread. @throws tools::Failure when the processor does not exist.
 void pin_to(int cpu);
 
 }  // namespace perf

@@ -173,7 +173,7 @@ void Device::accept_all(const std::vector<DAT_EP_HANDLE>& endpoints, const Deadl
 }
 
 void Device::disconnect_all(const std::vector<DAT_EP_HANDLE>& endpoints, const Deadline& deadline) {
-    // The other side may have been first: then there is nothing left to end.
+    // The other side may have disconnected first; an error is ignored here.
     for (DAT_EP_HANDLE endpoint : endpoints) dat_ep_disconnect(endpoint, DAT_CLOSE_DEFAULT);
     for (std::size_t i = 0; i < endpoints.size(); ++i) {
         const DAT_EVENT event =

@@ -18,7 +18,7 @@ class Device {
   public:
     /// Opens the IA.
     explicit Device(const std::string& provider);
-    /// What is left open is torn down without a word.
+    /// Tears down what is still open, without reporting errors.
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -31,23 +31,25 @@ class Device {
     bool offers(Operation operation) const {
         return offered_ >> static_cast<unsigned>(operation) & 1;
     }
-    /// One bit for each operation.
+    /// One bit per operation.
     unsigned offered() const { return offered_; }
-    /// The bytes of the socket address that a peer connects to, in hexadecimal.
+    /// @return the bytes of the socket address that a peer connects to, in hexadecimal.
     std::string address() const;
 
-    /// @param connections how many events may be there at once
+    /// @param connections number of connection events that may be queued at once
     void create_connection_evds(unsigned connections);
     void listen();
-    /// Connects each EP; the other side learns its index. @param address as address() gives it
+    /// Connects each EP; the index is sent to the other side. @param address as returned by
+    /// address()
     void connect_all(const std::vector<DAT_EP_HANDLE>& endpoints, const std::string& address,
                      unsigned timeout_seconds);
     /// Accepts a request for each EP.
     void accept_all(const std::vector<DAT_EP_HANDLE>& endpoints, const tools::Deadline& deadline);
-    /// Ends all connections, and waits until both sides know.
+    /// Ends all connections and waits until both sides know.
     void disconnect_all(const std::vector<DAT_EP_HANDLE>& endpoints,
                         const tools::Deadline& deadline);
-    /// Throws when a connection has ended by itself. Any thread may ask; all hear the same.
+    /// Throws when a connection has ended by itself. Any thread may call it; all get the same
+    /// answer.
     void require_connections();
 
   private:

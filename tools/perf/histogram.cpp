@@ -6,7 +6,7 @@
 
 namespace perf {
 
-/// The index behind the last bucket wraps to 0: what is one below it is the largest value.
+/// The index after the last bucket wraps to 0, so that the value below it is the largest one.
 std::uint64_t Histogram::first_of(std::size_t index) {
     if (index < kExact) return index;
     const std::size_t shift = (index >> kBits) - 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Counts of values in buckets whose width grows with the value, so that any percentile is known to
-/// within one part in 128, from one to 2^64 - 1, in bounded memory.
+/// Counts of values in buckets whose width grows with the value: any percentile is known to within
+/// one part in 128, from 1 to 2^64 - 1, in bounded memory.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ class Histogram {
     void merge(const Histogram& other);
 
     std::uint64_t count() const { return count_; }
-    /// These three are 0 when there is no value.
+    /// minimum(), maximum() and percentile() are 0 when there is no value.
     std::uint64_t minimum() const { return count_ == 0 ? 0 : minimum_; }
     std::uint64_t maximum() const { return maximum_; }
     /// @param percent from 0 to 100
-    /// @return the least value that so many percent of the values do not exceed, or up to 1/128
-    ///     above it.
+    /// @return the least value that this percentage of the values does not exceed, or up to 1/128
+    /// above it.
     std::uint64_t percentile(double percent) const;
 
-    /// Values from `from` up to and with `to`.
+    /// The number of values from `from` to `to`, both included.
     struct Row {
         std::uint64_t from;
         std::uint64_t to;
@@ -39,7 +39,7 @@ class Histogram {
     std::vector<Row> rows(unsigned rows) const;
 
   private:
-    static constexpr unsigned kBits = 7;  ///< of precision
+    static constexpr unsigned kBits = 7;  ///< bits of precision
     static constexpr std::uint64_t kExact = std::uint64_t{1} << (kBits + 1);
     static constexpr std::size_t kBuckets = (64 - kBits + 1) << kBits;
 

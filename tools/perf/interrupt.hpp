@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Ctrl-C in the middle of a measurement: the client reports what it has, and ends.
+/// Ctrl-C during a measurement: the client reports what it has, and ends.
 #pragma once
 
 #include <csignal>
@@ -15,7 +15,7 @@ class Interrupted : public std::runtime_error {
 
 inline volatile std::sig_atomic_t interrupt_wanted = 0;
 
-/// From now on the first SIGINT only asks; a second one ends the process as ever.
+/// From now on the first SIGINT sets interrupt_wanted; a second one ends the process as usual.
 inline void catch_interrupts() {
     struct sigaction action = {};
     action.sa_handler = [](int) { interrupt_wanted = 1; };

@@ -21,12 +21,12 @@ using tools::require_success;
 namespace {
 
 constexpr DAT_COUNT kReadsAtOnce = 16;
-constexpr unsigned kSpareRequests = 16;  ///< for credits
+constexpr unsigned kSpareRequests = 16;  ///< for credit writes
 constexpr DAT_TIMEOUT kSliceUs = 500'000;
 constexpr const char* kPostHelp =
     "look at the other side's messages: the connection may have ended";
 
-/// What a request carries to its completion: kind, endpoint, and how many requests it completes.
+/// @return the cookie of a request: kind, endpoint, and how many requests its completion covers.
 DAT_DTO_COOKIE cookie_of(Lane::Kind kind, unsigned endpoint, std::uint32_t covered) {
     DAT_DTO_COOKIE cookie;
     cookie.as_64 =
@@ -114,7 +114,7 @@ void Lane::begin(const Measurement& measurement, bool credits) {
         word(i, kAtomic) = 0;
         word(i, kCreditIn) = 0;
     }
-    // A ping-pong by memory waits for bytes that change: none may be there from before.
+    // A ping-pong by RDMA write polls for bytes that change, so none may be left from before.
     if (measurement.ping_pong() && measurement.operation == Operation::write)
         in_.data()[measurement.size - 1] = 0;
 }
@@ -175,7 +175,7 @@ void Lane::post_receive(unsigned endpoint) {
         "dat_ep_post_recv", kPostHelp);
 }
 
-/// The receive is posted again before the sender learns of it.
+/// Posts the receive again before the sender gets the credit for it.
 void Lane::count_receive(unsigned endpoint) {
     post_receive(endpoint);
     State& state = states_[endpoint];
@@ -212,7 +212,7 @@ void Lane::event_failed(const DAT_EVENT& event) {
     const bool dto = event.event_number == DAT_DTO_COMPLETION_EVENT ||
                      event.event_number == static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT);
     const DAT_DTO_COMPLETION_STATUS status = event.event_data.dto_completion_event_data.status;
-    // Where the connection has ended, that is the cause and the rest follows from it.
+    // If the connection has ended, that is the cause and the rest follows from it.
     if (dto && (status == DAT_DTO_ERR_FLUSHED || status == DAT_DTO_ERR_TRANSPORT))
         watch_.device.require_connections();
     throw Failure(std::string(name_of(measurement_.operation)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// What one thread works with: its event dispatcher, endpoints and memory, which no other thread
-/// touches. Posting and taking events are here; the loops over them are in loops.cpp.
+/// touches. Posting and polling are here; the loops over them are in loops.cpp.
 #pragma once
 
 #include <dat2/udat.h>
@@ -17,7 +17,8 @@
 
 namespace perf {
 
-/// Whom a lane asks, when it has waited in vain for a while, whether there is anybody to wait for.
+/// What a lane checks after it has waited for a while without success: whether the other side is
+/// alive.
 struct Watch {
     Device& device;
     const Channel& channel;
@@ -33,24 +34,25 @@ class Lane {
     Lane& operator=(const Lane&) = delete;
 
     const std::vector<DAT_EP_HANDLE>& endpoints() const { return endpoints_; }
-    /// Where this lane's memory is, as text for the lane of the other side, and what that one says.
+    /// Where this lane's memory is, as text for the lane of the other side, and the same from that
+    /// lane.
     std::string place() const;
     void set_peer(const std::string& place);
     bool memory_from_library() const { return out_.from_library(); }
     unsigned char* out() const { return out_.data(); }
     unsigned char* in() const { return in_.data(); }
 
-    /// Before a pass: nothing is under way, counts are zero. @param credits whether the receiver
-    ///     tells how much it has received, so that the sender can wait for it
+    /// Called before a pass: no request is outstanding, counts are zero. @param credits whether the
+    /// receiver reports how much it has received, so that the sender can wait for it
     void begin(const Measurement& measurement, bool credits);
-    /// Fills what is sent with a pattern, and where it goes with another.
+    /// Fills the source buffer with a pattern, and the destination with another.
     void fill();
-    /// Throws when the other side's pattern is not where it belongs, or an atomic was lost.
+    /// Throws when the other side's pattern has not arrived completely, or an atomic was lost.
     void verify(bool requester, std::uint64_t count);
 
     /// @return whether the endpoint may post another request now.
     bool has_room(unsigned endpoint) const;
-    /// Posts the operation of the pass. @param last asks for a completion whatever the signal rate
+    /// Posts the operation of the pass. @param last requests a completion whatever the signal rate
     void post(unsigned endpoint, bool last);
 
     enum class Kind : unsigned { receive, request, credit };
@@ -58,31 +60,32 @@ class Lane {
         Kind kind;
         unsigned endpoint;
     };
-    /// Takes an event if there is one; a receive is posted again.
+    /// Consumes an event if there is one; a consumed receive is posted again.
     bool try_take(Event& event);
-    /// Waits for an event, as the pass says: polling or blocking.
+    /// Waits for an event, by polling or blocking as the measurement requires.
     Event take();
-    /// Waits until a receive has come.
+    /// Waits until a receive completes.
     void take_receive();
     /// Waits until the last byte that the peer writes is `value`.
     void await_byte(unsigned char value);
     /// Waits until all requests of the endpoint are complete.
     void drain(unsigned endpoint);
     unsigned outstanding(unsigned endpoint) const { return states_[endpoint].outstanding; }
-    /// Marks the last byte of what is sent.
+    /// Sets the last byte of the source buffer.
     void set_last_byte(unsigned char value) { out_.data()[measurement_.size - 1] = value; }
-    /// Registers what is sent, with a write of it if the pass says so, and deregisters it.
+    /// Registers the source buffer, writes all of it if the measurement says so, and deregisters
+    /// it.
     void register_once();
 
-    /// Of one wait: gives the processor up now and then, asks the watch more rarely, and throws
-    /// when the time is over.
+    /// The state of one wait: yields the processor now and then, checks the watch more rarely, and
+    /// throws after the timeout.
     class Patience {
       public:
         explicit Patience(const Lane& lane) : lane_(lane) {}
         void idle() {
             if (++polls_ % kPollsBeforeYield == 0) yield();
         }
-        /// After a wait that blocked for its whole slice.
+        /// Called after a wait that blocked for its whole slice.
         void slice_passed() { look(); }
 
       private:
@@ -96,10 +99,10 @@ class Lane {
     };
 
   private:
-    /// Of one endpoint. Each has cache lines of its own in the words region.
+    /// State of one endpoint. Each endpoint has cache lines of its own in the words region.
     struct State {
         unsigned outstanding = 0;    ///< posted and not known to be complete
-        unsigned unsignalled = 0;    ///< posted since the last one that asked for a completion
+        unsigned unsignalled = 0;    ///< posted since the last request with a completion
         std::uint64_t posted = 0;    ///< in this pass
         std::uint64_t received = 0;  ///< in this pass
     };
@@ -125,7 +128,7 @@ class Lane {
     Measurement measurement_;
     bool credits_ = false;
     DAT_LMR_TRIPLET local_{};   ///< of the pass
-    DAT_RMR_TRIPLET remote_{};  ///< of the pass, but for atomics
+    DAT_RMR_TRIPLET remote_{};  ///< of the pass, except for atomics
     DAT_EVD_HANDLE evd_ = DAT_HANDLE_NULL;
     std::vector<DAT_EP_HANDLE> endpoints_;
     std::vector<State> states_;

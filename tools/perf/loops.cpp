@@ -10,7 +10,7 @@ namespace perf {
 
 namespace {
 
-/// Posted to one endpoint before the next one, and before events are looked for.
+/// Largest number of requests posted to one endpoint before the next one, and before polling.
 constexpr unsigned kBurst = 16;
 
 void post_when_there_is_room(Lane& lane, unsigned endpoint, bool last) {
@@ -34,7 +34,7 @@ void for_each_operation(const Lane& lane, std::uint64_t count, Step step) {
     }
 }
 
-/// As for_each_operation(), each step timed from the end of the one before.
+/// Like for_each_operation(), with each step timed from the end of the one before.
 template <class Step>
 void for_each_timed(const Lane& lane, std::uint64_t count, Histogram& histogram, Step step) {
     std::uint64_t before = ticks();
@@ -60,7 +60,7 @@ void ping_pong_by_messages(Lane& lane, std::uint64_t count, bool requester, Part
     }
 }
 
-/// Each write ends in a byte that differs from that of the write before.
+/// Each write ends in a byte that differs from that of the previous write.
 void ping_pong_by_memory(Lane& lane, std::uint64_t count, bool requester, Part& part) {
     if (requester) {
         for_each_timed(lane, count, part.ticks,
@@ -92,7 +92,7 @@ void register_again_and_again(Lane& lane, std::uint64_t count, Part& part) {
                    [&](unsigned, bool, std::uint64_t) { lane.register_once(); });
 }
 
-/// Sends and receives with as many requests under way as there is room for.
+/// Sends and receives with as many requests outstanding as the queues hold.
 class Stream {
   public:
     Stream(Lane& lane, const Pass& pass, bool sends, bool receives)
@@ -140,7 +140,7 @@ class Stream {
             if (lane_.outstanding(i) > 0) return true;
         return false;
     }
-    /// A receiver's credit comes as a write into memory, which no wait on events notices.
+    /// A receiver's credit arrives as an RDMA write, which generates no event to wait for.
     void wait() {
         if (event_is_certain()) {
             count(lane_.take());
@@ -152,8 +152,8 @@ class Stream {
     }
 
     Lane& lane_;
-    std::vector<std::uint64_t> left_;  ///< to send, of each endpoint
-    std::uint64_t to_send_;            ///< of all
+    std::vector<std::uint64_t> left_;  ///< left to send, per endpoint
+    std::uint64_t to_send_;            ///< sum over all endpoints
     std::uint64_t to_receive_;
 };
 

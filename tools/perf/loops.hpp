@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The loops that are timed.
+/// The timed loops.
 #pragma once
 
 #include "tools/perf/histogram.hpp"
@@ -10,14 +10,14 @@ namespace perf {
 
 /// What one lane did in a pass.
 struct Part {
-    Histogram ticks;             ///< of each operation of a latency test, at the requester
+    Histogram ticks;             ///< for each operation of a latency test, at the requester
     std::uint64_t messages = 0;  ///< sent
     std::uint64_t began_ns = 0;
     std::uint64_t ended_ns = 0;
 };
 
-/// Runs one lane's share of a pass to its end: nothing is under way afterwards.
-/// @param requester whether this side begins; with two ways both do
+/// Runs one lane's share of a pass to its end: no request is outstanding afterwards.
+/// @param requester whether this side begins; with two_ways both sides do
 void run_part(Lane& lane, const Pass& pass, bool requester, Part& part);
 
 }  // namespace perf

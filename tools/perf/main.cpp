@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// dat_perf: latency, bandwidth and message rate of a DAT provider between two processes. It uses
-/// the public DAT interface alone, so that it measures any implementation of it.
+/// only the public DAT interface, so that it can measure any implementation of it.
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ using tools::Failure;
 using tools::Socket;
 
 constexpr double kServerWaitsSeconds = 600;
-/// As a shell has it for a program that SIGINT has ended.
+/// What a shell reports for a program that SIGINT has ended.
 constexpr int kInterruptedStatus = 128 + SIGINT;
 
 tools::MeetingPoint meeting_point(const Options& options) {
@@ -39,7 +39,7 @@ void pin_process(const std::vector<int>& cpus) {
     if (!cpus.empty()) pin_to(cpus.front());
 }
 
-/// Tells why this side failed: the other side of what it did, once, where a human sees it.
+/// Reports why this side failed: to the other side, and once on stderr, where a person reads it.
 /// @param speaks whether this process is the one whose standard error is read
 int fail(Channel& channel, const std::exception& failure, bool speaks) {
     const auto* theirs = dynamic_cast<const PeerFailure*>(&failure);
@@ -51,7 +51,7 @@ int fail(Channel& channel, const std::exception& failure, bool speaks) {
         try {
             channel.send("failed", text);
         } catch (const std::exception&) {
-            // It is gone: that is what failed, or it will find out.
+            // The other side is gone: that is what failed, or it will notice.
         }
     }
     std::fflush(stdout);
@@ -61,7 +61,7 @@ int fail(Channel& channel, const std::exception& failure, bool speaks) {
     return tools::kFailureStatus;
 }
 
-/// Rows have been printed already.
+/// Prints what remains: the rows have been printed already.
 int report(const Findings& findings, const Options& options) {
     if (options.json) print_json(findings, options);
     if (!options.json && findings.results.empty()) print_heading(findings, options);
@@ -101,7 +101,7 @@ int run_server(Socket socket, const Options& options, const std::vector<int>& cp
     }
 }
 
-/// Both sides here: the server is a child, forked before anything of DAT is there.
+/// Runs both sides here: the server is a child, forked before the first DAT call.
 int run_both(const Options& options) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
@@ -112,7 +112,7 @@ int run_both(const Options& options) {
     if (child < 0) throw Failure("fork", std::strerror(errno), "a process", "try again");
     if (child == 0) {
         mine = Socket();
-        // Ctrl-C goes to both: the client ends this side.
+        // Ctrl-C goes to both processes: the client ends this one.
         signal(SIGINT, SIG_IGN);
         pin_process(options.peer_cpus);
         _exit(run_server(std::move(theirs), options, options.peer_cpus, false));

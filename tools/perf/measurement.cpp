@@ -16,7 +16,7 @@ bool in_range(std::uint64_t value, std::uint64_t least, std::uint64_t most) {
     return value >= least && value <= most;
 }
 
-/// @return whether all words were read and nothing is behind them.
+/// @return whether all words were read and none is left.
 bool at_end(std::istringstream& words) {
     std::string more;
     return !words.fail() && !(words >> more);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What is measured, and what both ends must agree on before they measure it.
+/// What is measured, and what both ends must agree on before the measurement.
 #pragma once
 
 #include <array>
@@ -46,7 +46,7 @@ inline bool is_atomic(Operation operation) {
 inline bool is_registration(Operation operation) {
     return operation == Operation::registration || operation == Operation::registration_write;
 }
-/// @return whether each operation takes one receive of the other side.
+/// @return whether each operation consumes one receive of the other side.
 inline bool takes_receive(Operation operation) {
     return operation == Operation::send || operation == Operation::write_immediate;
 }
@@ -59,15 +59,16 @@ struct Measurement {
     bool blocking = false;
     bool two_ways = false;  ///< both sides are requesters; never with latency
 
-    /// @return whether latency is half a round trip; else it is from post to completion. Nobody can
-    /// sleep until a plain write arrives, so a blocking one is measured at its own completion.
+    /// @return whether latency is half a round trip; otherwise it is from post to completion. No
+    /// call can block until a plain RDMA write arrives, so a blocking one is measured at its own
+    /// completion.
     bool ping_pong() const {
         return test == Test::latency &&
                (takes_receive(operation) || (operation == Operation::write && !blocking));
     }
 };
 
-/// Bytes that the requester, and the other side, reads from and places in.
+/// Bytes of memory that one side needs: `out` for data that leaves it, `in` for data that arrives.
 struct Room {
     std::uint64_t out = 0;
     std::uint64_t in = 0;
@@ -78,7 +79,7 @@ struct Room {
     }
 };
 
-/// What a measurement needs at the side that asked for it, and at the other one.
+/// Memory that a measurement needs at the client, which requests it, and at the server.
 struct Rooms {
     Room client;
     Room server;
@@ -89,7 +90,7 @@ struct Rooms {
 enum class Memory : unsigned { best, library, ordinary };
 constexpr std::array<std::string_view, 3> kMemoryNames = {"best", "library", "ordinary"};
 
-/// What the client tells the server before the first measurement.
+/// What the client sends to the server before the first measurement.
 struct Terms {
     unsigned threads = 1;
     unsigned endpoints = 1;  ///< of each thread
@@ -100,7 +101,7 @@ struct Terms {
     Memory memory = Memory::best;
     Rooms rooms;
 
-    /// Receives that an endpoint has posted.
+    /// @return the number of receives that an endpoint has posted.
     unsigned receives() const { return 2 * depth; }
 };
 
@@ -110,7 +111,7 @@ struct Pass {
     std::uint64_t count = 0;  ///< operations of each endpoint
 };
 
-/// Their form on the side channel: words with a space between. What comes from a peer is checked.
+/// Their form on the side channel: words separated by a space. Input from a peer is checked.
 std::string encode(const Terms& terms);
 std::optional<Terms> decode_terms(const std::string& text);
 std::string encode(const Pass& pass);

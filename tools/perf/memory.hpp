@@ -11,7 +11,7 @@
 
 namespace perf {
 
-/// Where a region is for the other side.
+/// Address and rkey of a region, for the other side.
 struct RemoteRegion {
     DAT_VADDR address = 0;
     DAT_RMR_CONTEXT context = 0;
@@ -35,7 +35,7 @@ class Region {
 
     unsigned char* data() const { return memory_; }
     std::size_t length() const { return length_; }
-    /// Whether the provider's library gave the memory.
+    /// @return whether the provider's library allocated the memory.
     bool from_library() const { return from_library_; }
     DAT_LMR_TRIPLET at(std::size_t offset, DAT_SEG_LENGTH length) const;
     RemoteRegion remote() const { return {reinterpret_cast<DAT_VADDR>(memory_), rmr_context_}; }
@@ -53,7 +53,7 @@ class Region {
     DAT_RMR_CONTEXT rmr_context_ = 0;
 };
 
-/// A registration of `length` bytes, with all rights that the device gives.
+/// Registers `length` bytes, with all privileges that the device offers.
 DAT_LMR_HANDLE register_memory(const Device& device, void* memory, std::size_t length,
                                DAT_LMR_CONTEXT& lmr_context, DAT_RMR_CONTEXT& rmr_context);
 

@@ -13,7 +13,7 @@ namespace {
 
 using tools::WrongUsage;
 
-/// @return a number with K, M or G (2^10, 2^20, 2^30) behind it, or nothing.
+/// @return the value of a number with an optional K, M or G (2^10, 2^20, 2^30), or nullopt.
 std::optional<std::uint64_t> parse_size(const std::string& text) {
     static const std::string units = "KMG";
     std::size_t end = 0;
@@ -29,7 +29,7 @@ std::optional<std::uint64_t> parse_size(const std::string& text) {
     return size;
 }
 
-/// Takes `SIZE` or `FROM-TO`, which is FROM and its doubles up to TO.
+/// Parses `SIZE` or `FROM-TO`, which is FROM and its doubles up to TO.
 std::vector<std::uint64_t> parse_sizes(const std::string& text) {
     const std::size_t dash = text.find('-');
     const std::optional<std::uint64_t> first = parse_size(text.substr(0, dash));
@@ -54,7 +54,7 @@ Value find_name(const Names& names, const std::string& text) {
     throw WrongUsage("'" + text + "' is not one of: " + known);
 }
 
-/// Takes a list with commas; `take` is called for each word.
+/// Parses a comma-separated list; `take` is called for each word.
 template <class TakeWord>
 tools::Take words(TakeWord take) {
     return [take](const std::string& list) {
@@ -77,7 +77,7 @@ int parse_cpu(const std::string& text) {
 constexpr std::array<std::string_view, 2> kCompletionNames = {"polling", "blocking"};
 constexpr std::array<std::string_view, 2> kDirectionNames = {"one", "two"};
 
-/// The lists replace the defaults of Options once they are given.
+/// Lists from the command line, which replace the defaults of Options.
 struct Lists {
     std::vector<Test> tests;
     std::vector<bool> blocking;
@@ -86,7 +86,7 @@ struct Lists {
 
 using Rows = std::vector<tools::Option>;
 
-/// @param tests takes the argument of --test, whose letter was -t
+/// @param tests handles the argument of --test, whose letter was -t
 void add_ends(Rows& rows, Options& options, const tools::Take& tests) {
     const auto cpus = [](std::vector<int>& target) {
         return words([&target](const std::string& word) { target.push_back(parse_cpu(word)); });

@@ -46,18 +46,18 @@ std::string label_of(const Measurement& measurement) {
     return label;
 }
 
-/// A logarithmic axis, whole decades (or powers of two) long.
+/// A logarithmic axis that spans whole decades (or powers of two).
 class Axis {
   public:
     Axis(double base, double from, double to) : base_(base) {
         first_ = std::floor(std::log(from) / std::log(base) + 1e-9);
         last_ = std::max(std::ceil(std::log(to) / std::log(base) - 1e-9), first_ + 1);
     }
-    /// @return 0 to 1
+    /// @return position on the axis, 0 to 1
     double place(double value) const {
         return (std::log(value) / std::log(base_) - first_) / (last_ - first_);
     }
-    /// At most ten of them.
+    /// @return the values to be marked, at most eleven.
     std::vector<double> marks() const {
         std::vector<double> all;
         const double step = std::max(std::ceil((last_ - first_) / 10), 1.0);

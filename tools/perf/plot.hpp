@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The results as a drawing: a panel for each test, a line for each operation over the sizes.
+/// Draws the results: a panel for each test, a line for each operation over the sizes.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace perf {
 
 /// @return an SVG document
 std::string plot_of(const std::vector<Result>& results, const std::string& title);
-/// @throws tools::Failure where the file cannot be written
+/// @throws tools::Failure if the file cannot be written
 void write_plot(const std::string& path, const std::string& document);
 
 }  // namespace perf

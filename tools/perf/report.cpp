@@ -70,7 +70,7 @@ void print_stream(const Result& result) {
                 result.bytes_per_second / 1e6, result.messages_per_second);
 }
 
-/// @return the text as a JSON string; what comes from a provider may hold anything.
+/// @return the text as a JSON string; a provider's text may contain anything.
 std::string quoted(std::string_view text) {
     std::string result = "\"";
     for (const char letter : text) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What dat_perf writes to standard output.
+/// What dat_perf writes to stdout.
 #pragma once
 
 #include "tools/perf/client.hpp"
 
 namespace perf {
 
-/// Of the JSON document, which dat_perf(1) describes. Raised when a reader must change.
+/// Version of the JSON document, which dat_perf(1) describes. Raised when readers must change.
 constexpr int kSchemaVersion = 1;
 
-/// What goes before the rows.
+/// Prints what precedes the rows.
 void print_heading(const Findings& findings, const Options& options);
-/// Prints the last result, below what goes before it.
+/// Prints the last result, after the headings that are due.
 void print_row(const Findings& findings, const Options& options);
 void print_json(const Findings& findings, const Options& options);
 

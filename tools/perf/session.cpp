@@ -19,9 +19,9 @@ using tools::format;
 
 namespace {
 
-/// A client may think, and print, between two passes, and a pass may last long.
+/// A client may compute and print between two passes, and a pass may last long.
 constexpr double kBetweenPassesSeconds = 600;
-/// The slowest transfer that is waited for.
+/// The slowest transfer rate for which a pass still waits.
 constexpr double kBytesPerSecond = 1e6;
 
 double pass_patience(const Terms& terms, const Pass& pass) {
@@ -29,7 +29,7 @@ double pass_patience(const Terms& terms, const Pass& pass) {
                    (static_cast<double>(pass.measurement.size) / kBytesPerSecond + 1e-3);
 }
 
-/// @return whether the server's part of it stays within the room that it has made.
+/// @return whether the server's part of the measurement fits into the memory that it has allocated.
 bool fits(const Measurement& measurement, const Room& room) {
     Rooms needed;
     needed.include(measurement);
@@ -89,7 +89,7 @@ std::unique_ptr<Session> Session::connect(Channel& channel, const Local& local, 
 }
 
 void Session::serve(Channel& channel, const Local& local) {
-    // The client opens its device, and may register much, before it says anything more.
+    // The client opens its device, and may register much memory, before it sends anything more.
     const std::string text = channel.receive("terms", kBetweenPassesSeconds);
     const std::optional<Terms> terms = decode_terms(text);
     if (!terms) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Two processes that are connected, and pass after pass between them.
+/// Two connected processes that run one pass after the other.
 #pragma once
 
 #include <memory>
@@ -13,23 +13,24 @@ namespace perf {
 /// What both sides did in a pass.
 struct Outcome {
     Histogram ticks;
-    std::uint64_t messages = 0;      ///< sent by both
+    std::uint64_t messages = 0;      ///< sent by both sides
     double seconds = 0;              ///< of this side
     double messages_per_second = 0;  ///< sum of both sides
 };
 
-/// What all of one process's settings are that the other side need not know.
+/// Settings of one process that the other side need not know.
 struct Local {
     std::string provider;
-    std::vector<int> cpus;  ///< threads are pinned to these in turn; none: they are not
+    std::vector<int> cpus;  ///< threads are pinned to these in turn; empty: not pinned
 };
 
 class Session {
   public:
-    /// A client that connects to the server at the other end of the channel. @throws Failure
+    /// Creates a client and connects it to the server at the other end of the channel. @throws
+    /// Failure
     static std::unique_ptr<Session> connect(Channel& channel, const Local& local,
                                             const Terms& terms, Device& device);
-    /// Serves the client at the other end of the channel until it says goodbye.
+    /// Serves the client at the other end of the channel until it ends the session.
     static void serve(Channel& channel, const Local& local);
 
     /// Runs a pass on both sides.
@@ -47,7 +48,7 @@ class Session {
     void exchange_places();
     void serve_pass(const std::string& text);
     void prepare(const Pass& pass);
-    /// Each lane in a thread of its own, when there are several.
+    /// Runs each lane in a thread of its own, if there are several.
     Outcome run_lanes(const Pass& pass, bool requester);
 
     Channel& channel_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The cheapest clock there is: reading it costs less than the shortest operation that it times.
+/// The cheapest clock available: reading it costs less than the shortest operation that it times.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ inline std::uint64_t ticks() {
     return support::processor_ticks();
 }
 
-/// How long a tick is, from the two clocks at the start and now. The longer ago the start, the
-/// finer.
+/// The length of a tick, from the two clocks at construction and now. The longer the time between,
+/// the more exact.
 class TickLength {
   public:
     double nanoseconds() const {

@@ -15,7 +15,7 @@ volatile sig_atomic_t interrupted = 0;
 namespace {
 
 constexpr DAT_COUNT kAsyncEvents = 8;
-/// A signal does not end every wait.
+/// Waits are sliced because a signal does not end every wait.
 constexpr double kSliceUs = 100e3;
 constexpr const char* kFault = "report this as a fault of the provider";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The adapter instance, and what both sides make of it: dispatchers, endpoints, memory.
+/// The IA, and what both sides create on it: event dispatchers, endpoints, memory.
 #pragma once
 
 #include <dat2/udat.h>
@@ -17,26 +17,26 @@ namespace ping {
 
 inline constexpr DAT_CONN_QUAL kUsualQualifier = 45311;
 
-/// Set by SIGINT and SIGTERM: whatever is under way ends soon, with its summary.
+/// Set by SIGINT and SIGTERM: whatever is in progress ends soon, with its summary.
 extern volatile sig_atomic_t interrupted;
 
 class Adapter {
   public:
-    /// @param events for which the dispatchers have room.
+    /// @param events number of events that each dispatcher can hold.
     Adapter(const std::string& name, DAT_COUNT events);
-    /// Everything that is left ends with it.
+    /// Frees everything that is left.
     ~Adapter();
     Adapter(const Adapter&) = delete;
     Adapter& operator=(const Adapter&) = delete;
 
-    /// Waits on one dispatcher. @return nothing when nothing came in time, or interrupted is set.
+    /// Waits on one dispatcher. @return nullopt on timeout, or when `interrupted` is set.
     static std::optional<DAT_EVENT> next_event(DAT_EVD_HANDLE evd, const tools::Deadline& deadline);
-    /// Of the IA; valid while it is open.
+    /// @return the address of the IA; valid while it is open.
     const sockaddr& address() const;
 
     DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
     DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;
-    DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;      ///< of both dispatchers, where use_cno() was called
+    DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;      ///< of both dispatchers, after use_cno()
     DAT_EVD_HANDLE control = DAT_HANDLE_NULL;  ///< requests and connections
     DAT_EVD_HANDLE transfers = DAT_HANDLE_NULL;
 
@@ -49,7 +49,7 @@ class Adapter {
 /// An endpoint with registered buffers for its messages, all of one size.
 class Endpoint {
   public:
-    /// @param buffers how many. @param id goes into the cookies.
+    /// @param buffers number of buffers. @param id stored in the cookies.
     Endpoint(const Adapter& adapter, std::size_t size, unsigned buffers, std::uint32_t id);
     ~Endpoint();
     Endpoint(const Endpoint&) = delete;
@@ -59,11 +59,11 @@ class Endpoint {
     std::span<std::byte> buffer(unsigned index) const {
         return {memory_.get() + index * size_, size_};
     }
-    /// @return whether the post was taken.
+    /// @return whether the post succeeded.
     bool post_receive(unsigned index);
     bool post_send(unsigned index);
 
-    /// What a completion is of.
+    /// What a completion belongs to.
     struct Work {
         std::uint32_t id;
         unsigned buffer;
@@ -85,7 +85,7 @@ class Endpoint {
     DAT_EP_HANDLE ep_ = DAT_HANDLE_NULL;
 };
 
-/// @return the address of a socket in text, without its port.
+/// @return the socket address as text, without its port.
 std::string host_text(const sockaddr& address);
 
 }  // namespace ping

@@ -19,12 +19,12 @@ namespace {
 using tools::Deadline;
 
 constexpr DAT_COUNT kEvents = 64;
-/// Buffers of a connection.
+/// Buffers of a connection: indexes and number.
 constexpr unsigned kOut = 0, kIn = 1, kBuffers = 2;
-/// With nobody there, a flood tries no faster than this, in seconds.
+/// Pause of a flood after a ping without an answer, in seconds.
 constexpr double kBreath = 0.01;
 
-/// @param family of the adapter's address: of a host's addresses one that it reaches goes first.
+/// @param family that of the adapter's address; an address of this family is preferred.
 sockaddr_storage resolve(const std::string& host, int family) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
@@ -45,15 +45,15 @@ sockaddr_storage resolve(const std::string& host, int family) {
     return address;
 }
 
-/// Without the digits that say nothing.
+/// Rounds off the digits that mean nothing.
 double to_microsecond(double milliseconds) {
     return std::round(milliseconds * 1e3) / 1e3;
 }
 
-/// How one ping went.
+/// The outcome of one ping.
 struct Outcome {
     double round_trip_ms = 0;
-    std::string lost;  ///< why; empty: it was answered
+    std::string lost;  ///< why it was lost; empty: it was answered
 };
 
 std::string reason_of(const DAT_CONNECTION_EVENT_DATA& data, DAT_EVENT_NUMBER number) {
@@ -89,7 +89,7 @@ class Client {
     void tell(std::uint64_t sequence, const Outcome& outcome) const;
     void pause_until(double end_us) const;
     bool is_over() const { return interrupted || (wishes_.deadline > 0 && end_.passed()); }
-    /// What a single step may take.
+    /// @return the deadline of a single step.
     Deadline patience() const {
         const double left = wishes_.deadline > 0 ? end_.left_us(1e12) / 1e6 : wishes_.patience;
         return Deadline(std::min(wishes_.patience, left));
@@ -123,7 +123,7 @@ std::string Client::connect() {
         const auto event = Adapter::next_event(adapter_.control, deadline);
         if (!event) return interrupted ? "interrupted" : "no answer to the request to connect";
         const DAT_CONNECTION_EVENT_DATA& data = event->event_data.connect_event_data;
-        if (data.ep_handle != made->handle()) continue;  // of an earlier one's end
+        if (data.ep_handle != made->handle()) continue;  // belongs to an earlier endpoint
         if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
             return reason_of(data, event->event_number);
         endpoint_ = std::move(made);
@@ -138,7 +138,7 @@ std::string Client::take_answer(const Deadline& deadline, std::uint64_t sequence
         if (!event) return interrupted ? "interrupted" : "nothing came in time";
         const DAT_DTO_COMPLETION_EVENT_DATA& data = event->event_data.dto_completion_event_data;
         const Endpoint::Work work = Endpoint::work_of(data.user_cookie);
-        if (work.id != last_id_) continue;  // of an earlier connection
+        if (work.id != last_id_) continue;  // belongs to an earlier connection
         if (data.status != DAT_DTO_SUCCESS)
             return data.status == DAT_DTO_ERR_FLUSHED
                        ? "the connection has ended"
@@ -154,12 +154,12 @@ std::string Client::exchange(std::uint64_t sequence) {
     if (!endpoint_->post_send(kOut)) return "the connection has ended";
     std::string why = take_answer(patience(), sequence);
     if (!why.empty()) return why;
-    // For the next one. What was not overwritten is not to look like an answer.
+    // Prepares the next answer. Bytes that are not overwritten must not look like an answer.
     std::memset(endpoint_->buffer(kIn).data(), 0, wishes_.size);
     return endpoint_->post_receive(kIn) ? "" : "no receive could be posted";
 }
 
-/// A connection over which something went wrong is given up: the next ping makes a new one.
+/// Gives up a connection on which something went wrong: the next ping makes a new one.
 Outcome Client::probe(std::uint64_t sequence) {
     Outcome outcome;
     if (!endpoint_) outcome.lost = connect();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_ping: whether messages come through between two adapters, and how long they take.
+/// dat_ping: tests whether messages get through between two adapters, and how long they take.
 #include <cstdio>
 #include <exception>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace ping;
 
-/// As ping's: 1 says that nobody answered.
+/// As for ping, where 1 means that nobody answered.
 constexpr int kErrorStatus = 2;
 
 struct Options {
@@ -30,7 +30,7 @@ void check(const Options& options) {
 tools::CommandLine command_line(Options& options) {
     constexpr double kDay = 86400;
     Wishes& wishes = options.wishes;
-    // -i was the interval, as ping's, and -I the adapter.
+    // Earlier releases used -i for the interval, like ping, and -I for the adapter.
     const tools::Take interval = tools::real(wishes.interval, 0.001, kDay);
     return {
         "dat_ping",

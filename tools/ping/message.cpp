@@ -74,7 +74,7 @@ std::optional<Hello> read_hello(std::span<const std::byte> bytes) {
     std::uint64_t mark;
     std::uint32_t numbers[2];
     static_assert(sizeof mark + sizeof numbers == Hello::kSize);
-    if (bytes.size() < Hello::kSize) return std::nullopt;  // the transport may have padded it
+    if (bytes.size() < Hello::kSize) return std::nullopt;  // the transport may pad it
     std::memcpy(&mark, bytes.data(), sizeof mark);
     std::memcpy(numbers, bytes.data() + sizeof mark, sizeof numbers);
     const Hello hello{be32toh(numbers[1])};

@@ -15,7 +15,7 @@ namespace {
 using tools::require_success;
 
 constexpr std::size_t kMostClients = 64;
-/// A client asks anew when it has its answer: one buffer may be on its way while it does.
+/// A client sends its next request when it has the answer, whose buffer may still be in use then.
 constexpr unsigned kBuffers = 4;
 constexpr DAT_COUNT kEvents = static_cast<DAT_COUNT>(kMostClients * 4 * kBuffers);
 constexpr DAT_TIMEOUT kSliceUs = 200'000;
@@ -30,8 +30,8 @@ class Server {
         std::string host;
         std::unique_ptr<Endpoint> endpoint;
         std::uint64_t answered = 0;
-        /// Messages may come before the event that says that the connection is there, and answers
-        /// may go only then: their buffers.
+        /// Buffers of messages that came before the event that reports the connection as
+        /// established; they can only be answered after it.
         std::vector<unsigned> early{};
         bool established = false;
     };
@@ -51,7 +51,7 @@ class Server {
 
     Adapter adapter_;
     const bool quiet_;
-    Clients clients_;  ///< by the id in their cookies, which is never used again
+    Clients clients_;  ///< by the id in their cookies, which is never reused
     std::uint32_t last_id_ = 0;
 };
 
@@ -120,8 +120,8 @@ void Server::answer(Client& client, unsigned buffer) {
         ++client.answered;
 }
 
-/// A buffer is received into, sent from, and received into again. Failures come before the event of
-/// the connection's end, which is what ends the client.
+/// Handles a completion: each buffer is received into, sent from, and received into again. Failures
+/// come before the event of the connection's end, which is what removes the client.
 void Server::serve_transfer(const DAT_DTO_COMPLETION_EVENT_DATA& done) {
     const Endpoint::Work work = Endpoint::work_of(done.user_cookie);
     const auto found = clients_.find(work.id);
@@ -145,7 +145,7 @@ void Server::run() {
             type == DAT_QUEUE_EMPTY || type == DAT_TIMEOUT_EXPIRED || type == DAT_INTERRUPTED_CALL;
         if (!in_vain)
             require_success(code, "dat_cno_wait", "report this as a fault of the provider");
-        // One trigger may stand for events of both.
+        // One trigger may stand for events of both dispatchers.
         DAT_EVENT event{};
         while (dat_evd_dequeue(adapter_.control, &event) == DAT_SUCCESS) serve_control(event);
         while (dat_evd_dequeue(adapter_.transfers, &event) == DAT_SUCCESS)

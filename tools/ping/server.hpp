@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The side that answers.
+/// The answering side.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace ping {
 
-/// Answers all who ask until interrupted. @param quiet tells of no client.
+/// Answers all requests until interrupted. @param quiet reports no client.
 /// @return the exit status.
 int run_server(const std::string& ia, DAT_CONN_QUAL qualifier, bool quiet);
 

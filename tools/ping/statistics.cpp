@@ -30,7 +30,7 @@ double Statistics::loss_percent() const {
 
 double Statistics::deviation() const {
     const double mean = average();
-    // Rounding may make it a little less than nothing.
+    // Rounding may make the difference slightly negative.
     return std::sqrt(std::max(sum_of_squares_ / static_cast<double>(received_) - mean * mean, 0.0));
 }
 

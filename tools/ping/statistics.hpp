@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a client has seen, and the summary of it.
+/// What a client has measured, and its summary.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ class Statistics {
     std::uint64_t transmitted() const { return received_ + lost_; }
     std::uint64_t received() const { return received_; }
     double loss_percent() const;
-    /// Round trips in milliseconds; something was received.
+    /// Round trips in milliseconds; require that something was received.
     double minimum() const { return minimum_; }
     double maximum() const { return maximum_; }
     double average() const { return sum_ / static_cast<double>(received_); }
-    /// Standard deviation, as ping calls it.
+    /// Standard deviation, which ping calls mdev.
     double deviation() const;
     const std::map<std::string, std::uint64_t>& losses() const { return losses_; }
 
-    /// The lines that ping prints at its end.
+    /// The lines that ping prints when it ends.
     std::string summary(const std::string& target, double time_ms) const;
 
   private:

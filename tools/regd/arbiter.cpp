@@ -6,18 +6,19 @@
 namespace regd_tool {
 namespace {
 
-/// For a process that takes the lease, and with it the word, when another one of its user has died,
-/// and for a report to come.
+/// Time for another process of the same user to take over the lease, and with it the reporting,
+/// after a process has died, and for a report to arrive.
 constexpr Time kPatience = 3'000'000'000;
-/// A user's grace is his own affair; others wait no longer than this for what is theirs.
+/// Users choose their own grace, but others do not wait longer than this for their share.
 constexpr Time kLongestGrace = 10'000'000'000;
 
 using Numbers = std::vector<std::uint64_t>;
 
-/// One kind of an amount.
+/// A member of Amount: entries or bytes.
 using Part = std::uint64_t Amount::*;
 
-/// What a user may be using: what he has, and what he still believes that he may take.
+/// @return what a user may be using: the use reported, and what the user may still believe to be
+/// granted.
 std::uint64_t believed(const User& user, Part part, std::uint64_t capacity) {
     const std::uint64_t obeyed =
         user.client == 0 ? 0 : std::min(user.report.budget.*part, capacity);
@@ -25,14 +26,16 @@ std::uint64_t believed(const User& user, Part part, std::uint64_t capacity) {
     return std::max({user.report.used.*part, obeyed, told});
 }
 
-/// Of one who has not come down in time, no more than he may have.
+/// @return what counts as used by a user; for one who is late in coming down, no more than the
+/// budget.
 std::uint64_t counted(const User& user, Part part, std::uint64_t capacity, Time time) {
     const std::uint64_t all = believed(user, part, capacity);
     const bool is_late = user.due != 0 && user.due <= time;
     return is_late ? std::min(all, user.budget.*part) : all;
 }
 
-/// When a user who has just been told his budget has to have come down to it; 0: he need not.
+/// @return the time by which a user who has just been sent a budget must be down to it; 0: no need
+/// to.
 Time due_of(const User& user, const Amount& capacity, Time time) {
     const bool is_above =
         believed(user, &Amount::entries, capacity.entries) > user.budget.entries ||
@@ -42,7 +45,8 @@ Time due_of(const User& user, const Amount& capacity, Time time) {
     return time + std::min<Time>(user.report.grace, kLongestGrace) + kPatience;
 }
 
-/// New budgets of one kind. None shrinks below its target, and none grows beyond what is free.
+/// @return new budgets of entries or of bytes. None shrinks below its target, and none grows beyond
+/// what is free.
 Numbers budgets(const Adapter& adapter, const Rules& rules, Part part, Time time) {
     const std::uint64_t capacity = adapter.capacity.*part;
     Numbers wanted, targets, result;
@@ -50,7 +54,7 @@ Numbers budgets(const Adapter& adapter, const Rules& rules, Part part, Time time
     std::uint64_t all = 0;
     for (const User& user : adapter.users) {
         const std::uint64_t asks = user.report.used.*part + user.report.wanted.*part;
-        // One who has gone keeps what he has, and gets no more.
+        // A user who has gone keeps what was in use, and gets no more.
         wanted.push_back(user.client == 0 ? user.report.used.*part : std::min(asks, capacity));
         weights.push_back(rules.weight_of(user.id));
         all += counted(user, part, capacity, time);
@@ -62,13 +66,13 @@ Numbers budgets(const Adapter& adapter, const Rules& rules, Part part, Time time
         const std::uint64_t free = capacity > others ? capacity - others : 0;
         const std::uint64_t present = adapter.users[i].told ? adapter.users[i].budget.*part : 0;
         result.push_back(std::min(targets[i], std::max(present, free)));
-        // What is given here is not free for those behind.
+        // What is granted here is not free for the users that follow.
         all = others + std::max(result[i], own);
     }
     return result;
 }
 
-/// What is left goes to those who want more, or to all where nobody does; nothing of it is lost.
+/// Gives the rest to those who want more, or to all if nobody does; nothing is lost.
 void share_rest(std::uint64_t capacity, const std::vector<std::uint32_t>& weights,
                 const std::vector<bool>& served, Numbers& given) {
     const bool all_have = std::all_of(served.begin(), served.end(), [](bool one) { return one; });
@@ -96,7 +100,7 @@ std::vector<std::uint64_t> share_out(std::uint64_t capacity, const Numbers& want
                                      const std::vector<std::uint32_t>& weights) {
     Numbers given(wanted.size());
     std::vector<bool> served(wanted.size());
-    // Whoever wants less than his part gets that, and the others share what he leaves.
+    // Users who want less than their part get what they want; the others share the remainder.
     for (bool again = true; again;) {
         again = false;
         std::uint64_t shares = 0;
@@ -165,9 +169,9 @@ std::vector<Arbiter::Order> Arbiter::report(std::uint64_t client, uid_t user, pi
     const std::string name = message.adapter;
     const auto found = adapters_.find(name);
     User* known = found == adapters_.end() ? nullptr : find(found->second, user);
-    // Each user has a limit of his own: nobody's made-up names keep others out.
+    // Each user has a separate limit, so that one user's invented names do not keep others out.
     if (!known && count_adapters(user) >= rules_.adapters_per_user) return {};
-    // Neither do made-up capacities: a client's own limit holds for its own table alone.
+    // Invented capacities do not either: a client's own limit applies only to its own table.
     const Amount capacity =
         known ? found->second.capacity : Amount{entries_of(name), rules_.capacity.bytes};
     if (capacity.entries == 0) return {};

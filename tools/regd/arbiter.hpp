@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Who among the users of an adapter may use how much of it. Knows no sockets and no clock.
+/// Decides how much of an adapter each of its users may use. Knows neither sockets nor the clock.
 ///
-/// Each user has what his weight entitles him to, as far as he wants it; what others leave is
-/// shared out in the same way. A budget that grows is only given once others have come down: what a
-/// user may still be using counts as used until he has reported that he obeys less, or has had the
-/// time to. What somebody claims beyond that and does not give back is lent out: a report cannot be
-/// verified.
+/// Each user gets the part that their weight entitles them to, as far as they want it; what others
+/// leave is shared out in the same way. A budget grows only once others have come down: what a user
+/// may still be using counts as used until the user has reported a lower use, or has had the time
+/// to. What a user claims beyond that and does not give back is granted to others anyway: a report
+/// cannot be verified.
 #pragma once
 
 #include <sys/types.h>
@@ -28,19 +28,20 @@ using dapl::memory::regd::Kind;
 using dapl::memory::regd::kUnlimited;
 using dapl::memory::regd::Message;
 
-/// Shares `capacity` out among those who want something, by their weights; nobody gets more than he
-/// wants, except where all have that: the rest goes to all.
+/// Shares `capacity` among those who want something, by their weights. Nobody gets more than they
+/// want, unless everybody has that: then the rest goes to all.
 std::vector<std::uint64_t> share_out(std::uint64_t capacity,
                                      const std::vector<std::uint64_t>& wanted,
                                      const std::vector<std::uint32_t>& weights);
 
-/// What the administrator has said.
+/// The administrator's settings.
 struct Rules {
-    Amount capacity{0, 0};  ///< of each adapter; 0: entries_of(), and any number of bytes
-    /// What the device with a name has; 0 where this machine has none, which is not shared out.
+    Amount capacity{0, 0};  ///< of each adapter; 0: entries_of(), and no limit on bytes
+    /// @return the entries of the device with this name; 0 if this machine has no such device,
+    /// which is then not shared out.
     std::function<std::uint64_t(const std::string&)> entries_of;
     std::map<uid_t, std::uint32_t> weights;
-    long adapters_per_user = 64;  ///< reports of further ones are ignored
+    long adapters_per_user = 64;  ///< reports about more adapters are ignored
     std::uint32_t weight_of(uid_t user) const {
         const auto found = weights.find(user);
         return found == weights.end() ? 1 : found->second;
@@ -50,11 +51,11 @@ struct Rules {
 struct User {
     uid_t id = 0;
     pid_t process = 0;
-    std::uint64_t client = 0;  ///< who speaks for him; 0: nobody at present
-    Time forgotten_at = 0;     ///< where nobody does
-    Time due = 0;              ///< when he has come down to his budget; 0: he has
-    Message report{};          ///< the last one
-    Amount budget{0, 0};       ///< the last one that he was told
+    std::uint64_t client = 0;  ///< the client that reports for this user; 0: none at present
+    Time forgotten_at = 0;     ///< valid without a client
+    Time due = 0;              ///< when the user must be down to the budget; 0: is already
+    Message report{};          ///< the last report
+    Amount budget{0, 0};       ///< the last budget sent
     bool told = false;
 };
 
@@ -71,13 +72,13 @@ class Arbiter {
         std::uint64_t client;
         Message budget;
     };
-    /// @return budgets that have changed.
+    /// @return the budgets that have changed.
     std::vector<Order> report(std::uint64_t client, uid_t user, pid_t process,
                               const Message& message, Time time);
-    /// A client is gone. What its user has stays counted for a moment, for somebody else to speak
-    /// for him.
+    /// Called when a client is gone. Its user's amount stays counted for a moment, so that another
+    /// client can take over.
     void leave(std::uint64_t client, Time time);
-    /// Forgets those for whom nobody speaks, and waits no longer for those who do not come down.
+    /// Forgets users that have no client, and stops waiting for those that are late in coming down.
     /// @return budgets that have changed.
     std::vector<Order> pass(Time time);
     const std::map<std::string, Adapter>& adapters() const { return adapters_; }

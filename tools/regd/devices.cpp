@@ -13,8 +13,8 @@ namespace {
 using dapl::memory::kMostEntries;
 using dapl::memory::Time;
 
-/// Names that no device has cost no more than a look at the devices in this time, however many
-/// there are of them.
+/// Unknown device names cause at most one scan of the devices in this time, however many such names
+/// arrive.
 constexpr Time kBetweenReadings = 5'000'000'000;
 
 std::uint64_t most_regions(ibv_device* device) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How many registrations the RDMA devices of this machine have.
+/// The number of registrations that each RDMA device of this machine supports.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace regd_tool {
 
 class Devices {
   public:
-    /// @param adapter its name and GUID, as clients report it. @return 0 where no device has them.
+    /// @param adapter name and GUID, as clients report them. @return 0 if no device has them.
     std::uint64_t entries_of(const std::string& adapter);
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_regd leads the tables of its own user: a thread for each, as long as others use it.
+/// dat_regd leads the tables of its own user: one thread for each, as long as others use it.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,13 @@ namespace regd_tool {
 
 class Leaders {
   public:
-    /// @param directory of the tables. @param socket of the daemon, where their use is reported.
+    /// @param directory that of the tables. @param socket the daemon's, to which their use is
+    /// reported.
     Leaders(std::string directory, std::string socket);
     ~Leaders();
     Leaders(const Leaders&) = delete;
     Leaders& operator=(const Leaders&) = delete;
-    /// Joins tables that are new and leaves those that nobody else uses. Once in a while.
+    /// Joins new tables and leaves those that nobody else uses. Called periodically.
     void look();
 
   private:

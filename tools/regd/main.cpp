@@ -27,7 +27,7 @@ struct Options {
     bool status = false, json = false;
 };
 
-/// USER=NUMBER
+/// Parses USER=NUMBER.
 tools::Take weight(std::map<uid_t, std::uint32_t>& weights) {
     return [&weights](const std::string& text) {
         const std::size_t sign = text.find('=');
@@ -71,7 +71,7 @@ int show_status(const Options& options) {
     return tools::flush_output();
 }
 
-/// The directory of the socket's default is made where it is missing; any other has to be there.
+/// Creates the socket's directory if it is missing; its parent must exist.
 void make_directory(const std::string& socket) {
     const std::size_t end = socket.rfind('/');
     if (end != std::string::npos && end != 0) mkdir(socket.substr(0, end).c_str(), 0755);

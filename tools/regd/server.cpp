@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostClients = 512;
 constexpr std::size_t kMostOfOneUser = 64;
-/// Messages of one client, before the others have their turn.
+/// Messages read from one client before the others get their turn.
 constexpr int kAtOnce = 4;
 constexpr Time kBetweenLooks = 500'000'000;
 
@@ -27,14 +27,15 @@ constexpr Time kBetweenLooks = 500'000'000;
     throw std::runtime_error(fmt::format("cannot listen at {}: {}", path, why));
 }
 
-/// A socket gets its name when it listens, and one at which nobody listens is a dead one's.
+/// Listens at `path`. A socket gets its final name once it listens, so that one without a listener
+/// is left over from a dead process.
 support::UniqueFd listen_at(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     const std::string unfinished = path + ".new";
     if (unfinished.size() >= sizeof address.sun_path) cannot_listen(path, "the path is too long");
     const auto other = dapl::memory::regd::connect_to(path);
-    // EAGAIN: it listens, and has more to accept than its queue takes.
+    // EAGAIN: a daemon listens, and its accept queue is full.
     if (other || other.error() == EAGAIN) cannot_listen(path, "a dat_regd is there already");
     unfinished.copy(address.sun_path, sizeof address.sun_path - 1);
     support::UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -46,7 +47,7 @@ support::UniqueFd listen_at(const std::string& path) {
     return fd;
 }
 
-/// @return false, with errno, where it was not sent.
+/// @return false with errno set when it was not sent.
 bool send(int socket, const Message& message) {
     return ::send(socket, &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL) ==
            static_cast<ssize_t>(sizeof message);
@@ -109,8 +110,8 @@ void Server::end(std::size_t place) {
     arbiter_.leave(number, dapl::memory::now());
 }
 
-/// When all places are taken, whoever has the most connections loses the newest of them to a user
-/// who has fewer.
+/// @return whether the user may connect. When all places are taken, the user with the most
+/// connections loses the newest of them to a user who has fewer.
 bool Server::make_room_for(uid_t user) {
     std::map<uid_t, std::size_t> connections;
     for (const Client& client : clients_) ++connections[client.who.uid];
@@ -147,7 +148,7 @@ bool Server::serve(Client& client, const pollfd& polled) {
         if (size <= 0) return false;
         const auto message = dapl::memory::regd::parse(bytes, static_cast<std::size_t>(size));
         if (!message || !obey(client, *message)) return false;
-        if (!client.answer.empty()) break;  // nothing more is read before it has its answer
+        if (!client.answer.empty()) break;  // no more is read until the client has its answer
     }
     return true;
 }
@@ -162,11 +163,11 @@ bool Server::obey(Client& client, const Message& message) {
             begin_status(client);
             return send_status(client);
         default:
-            return false;  // the daemon alone says these
+            return false;  // only the daemon sends these
     }
 }
 
-/// Others' rows are for root alone.
+/// Other users' rows are shown only to root and to the daemon's own user.
 void Server::begin_status(Client& client) const {
     for (const auto& [name, adapter] : arbiter_.adapters())
         for (const User& user : adapter.users) {
@@ -178,7 +179,8 @@ void Server::begin_status(Client& client) const {
     client.answer.push_back(dapl::memory::regd::make(Kind::kEnd));
 }
 
-/// What the socket has no room for waits until the client has read. @return false: it goes.
+/// Sends the answer; what does not fit into the socket waits until the client has read. @return
+/// false: the client must be disconnected.
 bool Server::send_status(Client& client) {
     for (; !client.answer.empty(); client.answer.pop_front())
         if (!send(client.socket.get(), client.answer.front())) return errno == EAGAIN;
@@ -188,7 +190,7 @@ bool Server::send_status(Client& client) {
 void Server::carry_out(const std::vector<Arbiter::Order>& orders) {
     for (const Arbiter::Order& order : orders)
         for (const Client& client : clients_)
-            // One that does not read is cut off: it would go on with a budget that is not its own.
+            // A client that does not read is cut off: it would go on with an outdated budget.
             if (client.number == order.client && !send(client.socket.get(), order.budget))
                 shutdown(client.socket.get(), SHUT_RDWR);
 }

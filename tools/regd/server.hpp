@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The socket of dat_regd: who connects is asked of the kernel, what he says is bounded and
-/// checked, and nobody is waited for.
+/// The socket of dat_regd. The kernel identifies each client, all messages are bounded and checked,
+/// and the server never waits for a client.
 #pragma once
 
 #include <poll.h>
@@ -20,12 +20,12 @@ namespace regd_tool {
 
 class Server {
   public:
-    /// Listens at `path`, for all users. Throws std::runtime_error where that cannot be.
+    /// Listens at `path`, for all users. Throws std::runtime_error on failure.
     Server(std::string path, Rules rules);
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
-    /// Serves until `stop` is readable. @param now_and_then called about twice in a second.
+    /// Serves until `stop` is readable. @param now_and_then called about twice a second.
     void run(int stop, const std::function<void()>& now_and_then);
 
   private:
@@ -33,7 +33,7 @@ class Server {
         support::UniqueFd socket;
         ucred who;
         std::uint64_t number;
-        /// Rows of the status and their end that the socket had no room for yet.
+        /// Rows of the status, and their end, that did not fit into the socket yet.
         std::deque<Message> answer;
     };
     void accept_one();
@@ -41,7 +41,7 @@ class Server {
     void end(std::size_t place);
     /// @param polled one for each client.
     void serve_clients(const pollfd* polled);
-    /// @return false: it goes.
+    /// @return false: the client must be disconnected.
     bool serve(Client& client, const pollfd& polled);
     bool obey(Client& client, const Message& message);
     void begin_status(Client& client) const;

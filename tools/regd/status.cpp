@@ -34,7 +34,7 @@ Message receive(int socket, const std::string& path) {
     return *message;
 }
 
-/// -, where there is no limit.
+/// @return the number, or "-" for no limit.
 std::string amount(std::uint64_t number) {
     return number == dapl::memory::regd::kUnlimited ? "-" : fmt::format("{}", number);
 }
@@ -64,8 +64,8 @@ tools::Json json_of(const Message& row) {
     return user;
 }
 
-/// A dat_regd that many connect to at the same time takes them one after the other, and the kernel
-/// refuses who finds its queue full (EAGAIN).
+/// Retries while the queue of dat_regd is full: it accepts clients one after the other, and the
+/// kernel refuses a connection to a full queue (EAGAIN).
 support::UniqueFd connect_patiently(const std::string& path) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatience);
     for (;;) {

@@ -10,7 +10,7 @@
 
 namespace regd_tool {
 
-/// Asks the dat_regd that listens at `path`. Throws std::runtime_error where none answers.
+/// Queries the dat_regd that listens at `path`. Throws std::runtime_error if none answers.
 std::vector<dapl::memory::regd::Message> ask_status(const std::string& path);
 std::string to_table(const std::vector<dapl::memory::regd::Message>& rows);
 std::string to_json(const std::vector<dapl::memory::regd::Message>& rows);

@@ -13,7 +13,7 @@
 namespace softverbs::tool {
 namespace {
 
-/// A structure of an arena as it was when it was read; never of more than one owner's making.
+/// A copy of a structure in an arena, as it was when it was read. Only the arena's owner writes it.
 template <class T>
 class Copy {
   public:
@@ -27,7 +27,7 @@ class Copy {
     alignas(T) std::byte bytes_[sizeof(T)];
 };
 
-/// Tables are sparse: visits the entries that stand in pages which the owner has allocated.
+/// Visits the entries of a sparse table that are in pages which the owner has allocated.
 template <class T>
 void for_each(int fd, std::uint64_t table, std::uint32_t count,
               const std::function<void(std::uint32_t, const T&)>& visit) {
@@ -77,7 +77,7 @@ std::string type_of(std::uint32_t type) {
     }
 }
 
-/// Why peers reach a region's memory by the path they take.
+/// @return why peers use the path by which they reach a region's memory.
 const char* name_of(PageReason reason) {
     switch (reason) {
         case PageReason::kProvided:
@@ -102,8 +102,8 @@ const char* name_of(PageReason reason) {
     return "senseless";
 }
 
-/// Of the region's bytes: the pages may reach beyond it. 0 where what the owner says of them makes
-/// no sense.
+/// @return how many of the region's bytes are shared: the shared pages may reach beyond the region.
+/// 0 if the owner's numbers make no sense.
 std::uint64_t shared_bytes(const MrEntry& entry) {
     const std::uint64_t address = entry.address, length = entry.length;
     if (length > ~address) return 0;
@@ -199,7 +199,8 @@ void read_regions(int fd, ArenaSnapshot& found) {
 
 ArenaSnapshot read_arena(int given, const std::vector<std::uint32_t>& blocks) {
     ArenaSnapshot found;
-    // An open file of our own, for reading: positions and rights of the owner's are not touched.
+    // Opens the file again for reading, so that the owner's file position and access rights are not
+    // touched.
     const std::string name = "/proc/self/fd/" + std::to_string(given);
     const UniqueFd own(open(name.c_str(), O_RDONLY | O_CLOEXEC));
     const int fd = own.valid() ? own.get() : given;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a process's arena shows, read by somebody who is no peer: by pread, so that nothing is
-/// mapped or allocated and a peer that cuts or punches its arena can do no harm.
+/// The contents of a process's arena, read without being a peer: by pread, so that nothing is
+/// mapped or allocated, and a peer that truncates or punches its arena can do no harm.
 #pragma once
 
 #include <sys/types.h>
@@ -43,7 +43,7 @@ struct RegionInfo {
     std::uint32_t pd;
     std::vector<std::string> access;
     std::uint64_t address, length;  ///< in the owner; bytes
-    std::uint64_t shared;           ///< bytes that peers reach on path S, the others on path P
+    std::uint64_t shared;           ///< bytes that peers reach by path S; the others by path P
     std::string reason;
 };
 
@@ -52,11 +52,11 @@ struct ArenaSnapshot {
     std::vector<CompletionQueueInfo> completion_queues;
     std::vector<SharedReceiveQueueInfo> shared_receive_queues;
     std::vector<RegionInfo> regions;
-    /// Entries that no working process writes, or an arena that is none.
+    /// Number of entries that no working process writes; a file that is no arena counts as one.
     std::uint64_t senseless = 0;
 };
 
-/// @param blocks of QP numbers that the index gives its owner
+/// @param blocks blocks of QP numbers that the index assigns to the owner
 ArenaSnapshot read_arena(int fd, const std::vector<std::uint32_t>& blocks);
 
 }  // namespace softverbs::tool

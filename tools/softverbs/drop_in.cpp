@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr char kFolder[] = "drop-in-";
 
-/// The address in one entry of a loaded library's dynamic section; 0 where there is none. glibc has
-/// made some of them absolute, and leaves others as the file has them.
+/// @return the address in one entry of a loaded library's dynamic section; 0 if there is none.
+/// glibc makes some of them absolute and leaves others as in the file.
 ElfW(Addr) dynamic_address(const link_map& object, std::int64_t tag) {
     for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry)
         if (entry->d_tag == tag)
@@ -35,7 +35,8 @@ ElfW(Addr) dynamic_address(const link_map& object, std::int64_t tag) {
     return 0;
 }
 
-/// The names of the version nodes that a loaded library defines and that begin with `prefix`.
+/// @return the names of the version nodes that a loaded library defines and that begin with
+/// `prefix`.
 std::vector<std::string> nodes_of(const link_map& object, std::string_view prefix) {
     std::vector<std::string> nodes;
     const auto* strings = reinterpret_cast<const char*>(dynamic_address(object, DT_STRTAB));
@@ -55,14 +56,14 @@ bool is_drop_in(const fs::path& file) {
     return file.parent_path().filename().string().starts_with(kFolder);
 }
 
-/// The installed library of this name. It is loaded, never to be closed: its nodes stand in its own
-/// memory. A drop-in that our own environment names already is passed over.
+/// @return the installed library of this name. It stays loaded, because its version nodes are in
+/// its own memory. A drop-in that our own environment already names is skipped.
 const link_map* load_installed(const std::string& soname) {
     void* handle = dlopen(soname.c_str(), RTLD_LAZY | RTLD_LOCAL);
     link_map* object = nullptr;
     if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &object) != 0) return nullptr;
     if (!is_drop_in(object->l_name)) return object;
-    // It has loaded the installed one, which it needs by its path.
+    // The drop-in has loaded the installed library, which it needs by path.
     for (object = object->l_next; object; object = object->l_next)
         if (std::string_view(object->l_name).find("/" + soname.substr(0, soname.find(".so"))) !=
             std::string_view::npos)
@@ -94,7 +95,7 @@ bool has_contents(const fs::path& path, const std::string& contents) {
     return file && found == contents;
 }
 
-/// Whole or not at all: another process may be looking for it.
+/// Writes the file completely or not at all: another process may be looking it up.
 int write_file(const fs::path& path, const std::string& contents) {
     const std::string unfinished = fmt::format("{}.{}", path.string(), getpid());
     const UniqueFd file(
@@ -110,8 +111,8 @@ int write_file(const fs::path& path, const std::string& contents) {
 
 }  // namespace
 
-/// The folder's name says what is in it, so that containers with different installations can share
-/// a fabric.
+/// The folder's name is a hash of its contents, so that containers with different installations can
+/// share a fabric.
 Result<std::string> make_drop_in(const std::string& library, const std::string& fabric,
                                  std::string& fault) {
     std::map<std::string, std::string> files;

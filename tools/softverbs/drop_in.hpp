@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The directory of `softverbs run --drop-in`: libibverbs.so.1 and librdmacm.so.1 for programs that
-/// open them by name, where a preloaded library is not seen. Each is an empty library in front of
-/// ours and the installed one: what programs look for they find in ours first, and what
-/// rdma-core's own drivers look for (the private nodes) in the installed one.
+/// open them by name, where a preloaded library has no effect. Each is an empty library that needs
+/// ours and then the installed one: symbols that programs look up are found in ours first, and
+/// those that rdma-core's own drivers look up (in the private nodes) in the installed one.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@
 
 namespace softverbs::tool {
 
-/// Builds the directory below the fabric's where there is none with the right contents.
+/// Builds the directory below the fabric's, unless it exists with the right contents.
 /// @param library path of libsoftverbs.so
 /// @param fabric path of a fabric that has been checked
-/// @return its path; an errno, with the cause in `fault`.
+/// @return its path; an errno value, with the cause in `fault`.
 Result<std::string> make_drop_in(const std::string& library, const std::string& fabric,
                                  std::string& fault);
 

@@ -21,7 +21,7 @@ using NodeName = ElfW(Verdaux);
 constexpr std::size_t kAlignment = 16;
 constexpr std::size_t kPage = 4096;
 
-/// The hash of names that the ELF specification gives.
+/// The hash of symbol names that the ELF specification defines.
 std::uint32_t elf_hash(const std::string& name) {
     std::uint32_t hash = 0;
     for (const char letter : name) {
@@ -32,7 +32,7 @@ std::uint32_t elf_hash(const std::string& name) {
     return hash;
 }
 
-/// Grows the file; an offset in it is an address as well.
+/// Builds the file; an offset in it is also an address.
 class Image {
   public:
     template <class T>
@@ -68,7 +68,7 @@ class Strings {
     std::string text_;
 };
 
-/// One definition and its name for each node; the first one is the library's own.
+/// A version definition and its name, for each node; the first one is the library's own.
 struct NodeRecord {
     Node node;
     NodeName name;
@@ -127,8 +127,8 @@ Segment segment_of(std::uint32_t type, std::size_t offset, std::size_t size,
                    std::size_t alignment) {
     Segment segment = {};
     segment.p_type = type;
-    // The dynamic linker adds the load address to the dynamic section in place. Nothing is to be
-    // executed: so the file may be on a file system where nothing can be.
+    // Writable, because the dynamic linker adds the load address to the dynamic section in place.
+    // Not executable, so that the file may be on a file system mounted noexec.
     segment.p_flags = PF_R | PF_W;
     segment.p_offset = segment.p_vaddr = segment.p_paddr = offset;
     segment.p_filesz = segment.p_memsz = size;
@@ -154,7 +154,7 @@ std::string image_of(const EmptyLibrary& library) {
     dynamic.push_back(entry(DT_SYMENT, sizeof(Symbol)));
     dynamic.push_back(entry(DT_STRTAB, image.append(text)));
     dynamic.push_back(entry(DT_STRSZ, text.size()));
-    // One bucket and one symbol, which is no symbol.
+    // One bucket and one symbol, the null symbol.
     dynamic.push_back(entry(DT_HASH, image.append(std::vector<ElfW(Word)>{1, 1, 0, 0})));
     dynamic.push_back(entry(DT_VERSYM, image.append(std::vector<ElfW(Half)>(1))));
     dynamic.push_back(entry(DT_VERDEF, image.append(nodes)));

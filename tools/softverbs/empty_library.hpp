@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A shared library with a name, version nodes and needed libraries, and not one symbol: what the
-/// dynamic linker has to find under a name so that programs that ask for it get others' symbols.
-/// Written here as no linker need be installed where softverbs runs.
+/// A shared library with a name, version nodes and needed libraries, but no symbol: what the
+/// dynamic linker must find under a name so that programs that ask for it get the symbols of
+/// others. Written here directly, because no linker need be installed where softverbs runs.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace softverbs::tool {
 struct EmptyLibrary {
     std::string soname;
     std::vector<std::string> nodes;   ///< version nodes that it claims to define
-    std::vector<std::string> needed;  ///< in the order in which symbols are looked for
+    std::vector<std::string> needed;  ///< in the order of symbol lookup
 };
 
 /// @return the file's contents, an ELF image for the machine that this program is built for.

@@ -15,7 +15,7 @@ std::string path_of(const Options& options) {
     return options.fabric.empty() ? Directory::chosen_path() : options.fabric;
 }
 
-/// @return nothing when it cannot be used, which was told.
+/// @return nullopt when it cannot be used, which has been reported.
 std::optional<std::unique_ptr<Directory>> open_fabric(const std::string& path) {
     auto directory = Directory::open_existing(path);
     if (!directory) return std::nullopt;

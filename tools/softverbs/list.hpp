@@ -7,7 +7,7 @@
 
 namespace softverbs::tool {
 
-/// Prints on stdout, faults on stderr. @return the exit status.
+/// Prints on stdout, errors on stderr. @return the exit status.
 int list(const Options& options);
 int clean(const Options& options);
 

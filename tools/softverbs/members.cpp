@@ -14,7 +14,7 @@
 namespace softverbs::tool {
 namespace {
 
-/// For all members together: one that is stopped must not keep the others from being shown.
+/// Timeout for all members together: a stopped one must not keep the others from being shown.
 constexpr std::chrono::seconds kPatience{5};
 
 struct Asked {

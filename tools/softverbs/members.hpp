@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The members of a fabric, asked for what they show. A member greets whoever connects to its
-/// socket before it knows who it is: that greeting brings the arena, and then we hang up.
+/// Queries the members of a fabric for their state. A member greets every process that connects to
+/// its socket, before it knows which it is: that greeting carries the arena's descriptor, and then
+/// we close the connection.
 #pragma once
 
 #include <memory>
@@ -16,12 +17,12 @@ enum class Answer { kShown, kSilent, kGone, kRefused };
 struct MemberSnapshot {
     Index::MemberInfo info;
     Answer answer = Answer::kGone;
-    pid_t pid = 0;        ///< 0: in a name space that we cannot see
-    std::string program;  ///< its short name; "" where it cannot be seen
-    ArenaSnapshot arena;  ///< with kShown
+    pid_t pid = 0;        ///< 0: in a name space that is not visible here
+    std::string program;  ///< its short name; "" if not visible
+    ArenaSnapshot arena;  ///< valid with kShown
 };
 
-/// Living members only. Waits a few seconds at most for all of them together.
+/// Queries living members only. Waits a few seconds at most for all of them together.
 std::vector<MemberSnapshot> ask_members(const Directory& directory, const Index::Survey& survey);
 
 }  // namespace softverbs::tool

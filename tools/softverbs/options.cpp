@@ -133,15 +133,15 @@ bool take(Options& options, int code, const char* value) {
         case kDryCode:
             return options.dry_run = true;
         default:
-            return false;  // getopt has told
+            return false;  // getopt has reported it
     }
 }
 
-/// argv[0] is the command's name.
+/// @param argv with the command's name in argv[0].
 std::optional<Options> parse_command(const CommandSyntax& command, int argc, char** argv,
                                      int& status) {
     std::vector<option> names;
-    // The first operand ends our options: what follows are the program's.
+    // The first operand ends our options; what follows belongs to the program.
     std::string letters = "+";
     for (const Option& known : command.options) {
         names.push_back(

@@ -8,7 +8,7 @@
 
 namespace softverbs::tool {
 
-/// Exit statuses. Those of `run` are env(1)'s, so that scripts can tell our failures from the
+/// Exit statuses. `run` uses those of env(1), so that scripts can distinguish our failures from the
 /// program's.
 inline constexpr int kFailed = 1;
 inline constexpr int kUsage = 2;
@@ -21,7 +21,7 @@ enum class Command { kRun, kList, kClean };
 struct Options {
     Command command = Command::kRun;
     std::string fabric;        ///< "": SOFTVERBS_FABRIC, else the user's own
-    std::string cm;            ///< run: "": as the environment says
+    std::string cm;            ///< run: "": as in the environment
     bool drop_in = false;      ///< run
     bool shared_heap = false;  ///< run
     bool json = false;         ///< ls
@@ -29,8 +29,8 @@ struct Options {
     char** program = nullptr;  ///< run: its name and arguments, up to a null pointer
 };
 
-/// @return nothing when there is nothing to do but to exit with `status`: help and version were
-/// printed on stdout, faults on stderr.
+/// @return nullopt when the process must exit with `status`: help and version were printed on
+/// stdout, errors on stderr.
 std::optional<Options> parse(int argc, char** argv, int& status);
 
 }  // namespace softverbs::tool

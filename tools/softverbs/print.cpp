@@ -85,7 +85,7 @@ std::string arena_text(const ArenaSnapshot& arena) {
     return text;
 }
 
-/// The only texts that are not ours are paths and programs' names.
+/// For paths and programs' names, the only texts that are not ours.
 std::string quoted(const std::string& text) {
     std::string out = "\"";
     for (const char letter : text) {
@@ -100,7 +100,7 @@ std::string quoted(const std::string& text) {
     return out + "\"";
 }
 
-/// `element(item)` for each, in brackets.
+/// @return `element(item)` for each item, in brackets.
 template <class Items, class Element>
 std::string array(const Items& items, Element element) {
     std::vector<std::string> texts;

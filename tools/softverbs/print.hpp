@@ -9,7 +9,7 @@ namespace softverbs::tool {
 
 std::string as_text(const std::string& path, const Index::Survey& survey,
                     const std::vector<MemberSnapshot>& members);
-/// Its schema is in softverbs(1). A change that readers could trip over gets a new version.
+/// The schema is in softverbs(1). A change that could break readers gets a new version.
 std::string as_json(const std::string& path, const Index::Survey& survey,
                     const std::vector<MemberSnapshot>& members);
 

@@ -24,7 +24,7 @@ int fail(const std::string& what) {
     return kRunFailed;
 }
 
-/// Puts `entry` in front of what a variable holds, once.
+/// Prepends `entry` to the value of a variable, unless it is already in it.
 void prepend(const char* variable, const std::string& entry, const char* separators) {
     const char* before = std::getenv(variable);
     const std::string rest = before ? before : "";
@@ -36,9 +36,9 @@ void prepend(const char* variable, const std::string& entry, const char* separat
     setenv(variable, rest.empty() ? entry.c_str() : (entry + ":" + rest).c_str(), 1);
 }
 
-/// The directory of the fabric, made where it is missing. The program may go to another directory,
-/// and so the name that is handed on must lead there from everywhere. @return "" when it cannot be
-/// used, which was told.
+/// @return the path of the fabric's directory, which is created if missing; "" when it cannot be
+/// used, which has been reported. The path is absolute because the program may change its
+/// directory.
 std::string open_fabric(const std::string& named) {
     std::error_code failed;
     const fs::path path = fs::absolute(named.empty() ? Directory::chosen_path() : named, failed);
@@ -46,7 +46,7 @@ std::string open_fabric(const std::string& named) {
     return path.string();
 }
 
-/// @return false when it could not be built, which was told.
+/// @return false when it could not be built, which has been reported.
 bool use_drop_in(const std::string& library, const std::string& fabric) {
     if (fabric.find_first_of(":;") != std::string::npos) {
         fail("LD_LIBRARY_PATH cannot name a directory in " + fabric +
@@ -63,7 +63,7 @@ bool use_drop_in(const std::string& library, const std::string& fabric) {
     return false;
 }
 
-/// @return false when a library of ours cannot be preloaded, which was told.
+/// @return false when a library of ours cannot be preloaded, which has been reported.
 bool preload(const char* name, const std::string& library) {
     if (library.empty()) {
         fail(std::string(name) + " is not installed beside this program" +
@@ -84,7 +84,7 @@ std::string find_library(const char* name) {
     std::error_code failed;
     const fs::path here = fs::read_symlink("/proc/self/exe", failed).parent_path();
     if (failed) return {};
-    // Relative to where this program is, so that a moved or staged tree works from its place.
+    // Relative to this program's directory, so that a moved or staged tree works from its place.
     const fs::path from_bin_to_lib = fs::path(LIBDIR).lexically_relative(BINDIR);
     for (const fs::path& folder : {here / ".libs", here, here / from_bin_to_lib}) {
         const fs::path library = (folder / name).lexically_normal();
@@ -98,7 +98,7 @@ int run(const Options& options) {
     if (options.shared_heap && !preload(kHeapLibrary, find_library(kHeapLibrary)))
         return kRunFailed;
     if (!preload(kLibrary, library)) return kRunFailed;
-    // Otherwise shared run times of the address sanitizer refuse to start behind a preloaded
+    // Without this, shared run times of the address sanitizer refuse to start after a preloaded
     // library. The user's own options follow, and override this one.
     prepend("ASAN_OPTIONS", "verify_asan_link_order=0", ": ,");
     if (!options.fabric.empty() || options.drop_in) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// `softverbs run`: another program in our place, with the environment that gives it soft0.
+/// `softverbs run`: replaces this process by another program, in an environment that gives it
+/// soft0.
 #pragma once
 
 #include <string>
@@ -9,11 +10,12 @@
 
 namespace softverbs::tool {
 
-/// @return the exit status when the program could not be started; told on stderr. Else never.
+/// @return the exit status when the program could not be started, reported on stderr. Otherwise it
+/// does not return.
 int run(const Options& options);
 
-/// A library that belongs to this program, as libsoftverbs.so: installed beside it, or in its build
-/// tree. @return "" when there is none.
+/// Finds a library that belongs to this program, such as libsoftverbs.so: installed beside it, or
+/// in its build tree. @return "" if there is none.
 std::string find_library(const char* name);
 
 }  // namespace softverbs::tool

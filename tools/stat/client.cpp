@@ -24,18 +24,18 @@ namespace {
 namespace status_socket = support::status_socket;
 using support::PrivateDirectory;
 
-/// How long a process may take to answer.
+/// Seconds that a process may take to answer.
 constexpr double kPatience = 10;
 constexpr double kPatienceWithOthers = 2;
 constexpr std::size_t kMostOthers = 64;
-/// Of an answer, in bytes: more is refused, whatever its head says.
+/// Largest accepted answer in bytes, whatever length its head states.
 constexpr std::size_t kLongestAnswer = std::size_t{64} << 20;
 
 std::string name_of(pid_t pid) {
     return fmt::format("process {}", pid);
 }
 
-/// What /proc tells of a process.
+/// What /proc reports about a process.
 struct Facts {
     std::string program;
     uid_t user = 0;  ///< the effective one
@@ -90,11 +90,11 @@ std::vector<std::string> sockets_of(const PrivateDirectory& directory, pid_t pid
     return found;
 }
 
-/// A conversation with one process.
+/// A query of one process.
 class Conversation {
   public:
     Conversation(pid_t pid, double patience) : pid_(pid), deadline_(patience) {}
-    /// @return nothing where nobody listens any more.
+    /// @return nullopt when nobody listens any more.
     std::optional<std::string> ask(const PrivateDirectory& directory, const std::string& name);
 
   private:
@@ -128,7 +128,7 @@ bool Conversation::connect(const PrivateDirectory& directory, const std::string&
     }
 }
 
-/// A name is used again by a later process, and a socket can outlive its own.
+/// A later process can have the same number, and a socket can outlive its process.
 void Conversation::check_peer() const {
     ucred other = {};
     socklen_t length = sizeof other;
@@ -151,7 +151,7 @@ void Conversation::await() const {
 
 std::string Conversation::read() {
     std::string answer;
-    std::size_t wanted = std::string::npos;  // until the head is there
+    std::size_t wanted = std::string::npos;  // unknown until the head has been read
     for (;;) {
         char bytes[65536];
         const ssize_t got = recv(socket_.get(), bytes, sizeof bytes, 0);
@@ -182,7 +182,7 @@ std::optional<std::string> Conversation::ask(const PrivateDirectory& directory,
     if (!connect(directory, name)) return std::nullopt;
     check_peer();
     const std::string_view request = status_socket::kStatus;
-    // So short a line always fits.
+    // So short a line always fits into the socket buffer.
     if (send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(request.size()))
         fail("it has ended the conversation at once", "see whether it has ended");
@@ -244,7 +244,7 @@ std::vector<Process> ask_others(const std::vector<Process>& known) {
         try {
             found.push_back(ask_within(pid, kPatienceWithOthers));
         } catch (const tools::Failure&) {
-            // Then its ends of connections are not seen, and the findings say so.
+            // Its ends of connections are then missing, which the findings report.
         }
     }
     return found;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Asks processes over their sockets.
+/// Queries processes over their sockets.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,13 @@
 
 namespace stat_tool {
 
-/// Throws tools::Failure with the next step where there is no such process, it is somebody else's,
-/// it tells no state, or what it says cannot be read. One that is stopped has no libraries.
+/// Throws tools::Failure with the next step if there is no such process, it belongs to another
+/// user, it does not report its state, or its answer cannot be read. A stopped process has no
+/// libraries.
 Process ask(pid_t pid);
 
-/// The processes of this user that tell their state, less those that are known. None of them is
-/// waited for long, and those that do not answer are left out.
+/// @return the processes of this user that report their state, except the known ones. Waits only
+/// briefly for each, and leaves out those that do not answer.
 std::vector<Process> ask_others(const std::vector<Process>& known);
 
 }  // namespace stat_tool

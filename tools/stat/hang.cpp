@@ -15,7 +15,8 @@ struct End {
     const Ep* ep;
 };
 
-/// The two ends have each other's ports. Hosts have several addresses: one that fits is enough.
+/// @return whether each end has the other's ports, and an address matches. Hosts have several
+/// addresses, so one that matches is enough.
 bool are_ends_of_one(const End& one, const End& other) {
     return one.ep != other.ep && one.ep->local_port == other.ep->peer_port &&
            one.ep->peer_port == other.ep->local_port &&
@@ -70,7 +71,7 @@ const End* Finder::peer_of(const End& end) const {
     return found == ends_.end() ? nullptr : &*found;
 }
 
-/// Receives as they stand at one end.
+/// @return the state of the receives at one end.
 std::string receives_text(const Ep& ep) {
     if (!ep.srq.empty()) return fmt::format("receives of SRQ {}", ep.srq);
     return fmt::format("{} receive{} posted", ep.receives.posted, plural(ep.receives.posted));
@@ -80,7 +81,7 @@ bool has_no_receives(const Ep& ep) {
     return ep.srq.empty() && ep.receives.posted == 0;
 }
 
-/// A thread waits for events of this side: at the EVD itself or at its CNO.
+/// @return whether a thread waits for events of this side: at the EVD itself or at its CNO.
 bool is_waited_for(const Ia& ia, const Work& work) {
     const Evd* evd = find_evd(ia, work.evd);
     if (!evd) return false;
@@ -96,7 +97,7 @@ bool waits_for_a_message(const End& end) {
            is_waited_for(*end.ia, end.ep->receives);
 }
 
-/// What is likely to be wrong with requests that do not complete.
+/// @return the likely cause of requests that do not complete, and what to do.
 std::string advice(const End& end, const End* peer, std::int64_t limit_ms) {
     const Evd* evd = find_evd(*end.ia, end.ep->requests.evd);
     if (evd && !evd->waiter && evd->unlooked_ms >= limit_ms)
@@ -129,7 +130,7 @@ void Finder::look_at_requests(const End& end) {
         advice(end, peer, limit_ms_));
 }
 
-/// The same from the end that holds the other up.
+/// Reports the same from the end that holds up the other.
 void Finder::look_at_receives(const End& end) {
     const End* peer = has_no_receives(*end.ep) ? peer_of(end) : nullptr;
     if (!peer) return;
@@ -143,7 +144,7 @@ void Finder::look_at_receives(const End& end) {
         "let the program post receives");
 }
 
-/// Of both ends one is told, that of the lower process and id.
+/// Reports only one of the two ends, the one that is examined first.
 void Finder::look_at_waits(const End& end) {
     if (!waits_for_a_message(end) || end.ep->receives.idle_ms < limit_ms_) return;
     const End* peer = peer_of(end);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_stat: the present state of programs that use DAT, and what hangs in them.
+/// dat_stat: the current state of programs that use DAT, and what hangs in them.
 #include <time.h>
 #include <unistd.h>
 
@@ -79,7 +79,7 @@ void tell(const std::exception& failure) {
     std::fprintf(stderr, "dat_stat: %s\n", failure.what());
 }
 
-/// @param failed becomes true where one could not be asked, which is told.
+/// @param failed set when one could not be queried, which is reported.
 std::vector<Process> ask_all(const std::vector<pid_t>& pids, bool& failed) {
     std::vector<Process> processes;
     for (const pid_t pid : pids) try {
@@ -116,8 +116,8 @@ std::string show_state(const Options& options, const std::vector<Process>& proce
     return text;
 }
 
-/// Asks those that are named, or all of this user. @param failed becomes true where one that is
-/// named could not be asked, which is reported.
+/// Queries the processes that are named, or all of this user. @param failed set when a named one
+/// could not be queried, which is reported.
 std::vector<Process> ask_wanted(const Options& options, bool& failed) {
     if (!options.pids.empty()) return ask_all(options.pids, failed);
     auto processes = ask_others({});
@@ -129,7 +129,7 @@ std::vector<Process> ask_wanted(const Options& options, bool& failed) {
     return processes;
 }
 
-/// @return what hangs, as it is printed. @param found becomes whether there is anything.
+/// @return the text about what hangs. @param found set to whether anything does.
 std::string show_hangs(const Options& options, const std::vector<Process>& processes, bool& found) {
     const auto limit_ms = static_cast<std::int64_t>(options.after * 1e3);
     const auto others = ask_others(processes);
@@ -153,7 +153,8 @@ int show_once(const Options& options) {
     if (options.registrations) return show_registrations(options);
     bool failed = false;
     auto processes = ask_wanted(options, failed);
-    // Somebody who opens or closes holds the locks for a moment; who hangs holds them still.
+    // A thread that opens or closes an IA holds the locks for a moment; a thread that hangs keeps
+    // them.
     if (options.hang && is_busy(processes)) {
         pause_for(1);
         processes = ask_wanted(options, failed);

@@ -9,7 +9,7 @@
 namespace stat_tool {
 namespace {
 
-/// A metric with all its samples: the format wants them together.
+/// A metric with all its samples, which the format requires to be together.
 struct Metric {
     std::string type, help, samples;
 };
@@ -28,7 +28,7 @@ class Page {
     void gauge(const std::string& name, const char* help, const std::string& labels, double value) {
         add(name, "gauge", help, labels, fmt::format("{}", value));
     }
-    /// @param of "DCNT_EP_POST_SEND" and its like.
+    /// @param of counters such as "DCNT_EP_POST_SEND".
     void counters(const Counters& of, const std::string& labels) {
         for (const auto& [name, value] : of)
             add(metric_name(name), "counter", "counter " + name + " of dat_ib_query_counters",

@@ -8,8 +8,8 @@
 
 namespace stat_tool {
 
-/// The text format that Prometheus reads (version 0.0.4): gauges of what is posted and waits,
-/// counters of everything that is counted.
+/// @return the text format that Prometheus reads (version 0.0.4): gauges of what is posted and what
+/// waits, counters of everything that is counted.
 std::string to_prometheus(const std::vector<Process>& processes);
 
 }  // namespace stat_tool

@@ -60,7 +60,7 @@ std::int64_t milliseconds(Time time) {
     return static_cast<std::int64_t>(time / 1'000'000);
 }
 
-/// Of an announced one: what is left until it goes. @return 0 when that has passed.
+/// @return the time until an announced slot is taken back; 0 when it has passed.
 Time left_until(Time deadline) {
     const Time now = memory::now();
     return deadline > now ? deadline - now : 0;
@@ -83,7 +83,7 @@ std::string reaper_text(const memory::Terms& terms) {
                        terms.high);
 }
 
-/// @return nullptr where the process tells nothing.
+/// @return nullptr if the process reports nothing.
 const Process* find_told(std::int32_t pid, const std::vector<Process>& told) {
     const auto found = std::find_if(told.begin(), told.end(),
                                     [pid](const Process& process) { return process.pid == pid; });
@@ -121,7 +121,7 @@ void add_process(std::string& to, const ProcessStatus& process, const TableStatu
     });
 }
 
-/// Those that are on their way out.
+/// Shows a slot that is being released; skips active ones.
 void add_leaving(std::string& to, const SlotStatus& slot) {
     if (slot.state == SlotState::kActive) return;
     line(to, "    slot {}: {}, {}, {} bytes, busy {}{}", slot.slot, name_of(slot.kind),

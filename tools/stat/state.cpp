@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The only reader of what a process says: every member is looked for, and has to be of its type.
+/// The only parser of a process's answer: every member must be there and of its type.
 #include "tools/stat/state.hpp"
 
 #include <fmt/core.h>
@@ -31,7 +31,7 @@ std::string text(const json& of, const char* key) {
     if (!found.is_string()) refuse(key, "text");
     return found.get<std::string>();
 }
-/// Or null.
+/// Accepts null too.
 std::string optional_text(const json& of, const char* key) {
     return member(of, key).is_null() ? std::string() : text(of, key);
 }

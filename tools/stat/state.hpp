@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What processes have told of themselves, checked. Ages are in milliseconds and say "at least":
-/// the truth is up to the resolution more.
+/// What processes have reported about themselves, checked. Ages are in milliseconds and lower
+/// bounds: the true age may be larger by up to the resolution.
 #pragma once
 
 #include <sys/types.h>
@@ -19,8 +19,8 @@ using Counters = std::map<std::string, std::uint64_t>;
 struct Work {
     std::uint64_t posted, limit;
     std::string evd;        ///< id, or empty
-    std::int64_t idle_ms;   ///< no completion was taken since
-    std::string operation;  ///< of the oldest that is posted; empty where nothing is
+    std::int64_t idle_ms;   ///< since the last completion was consumed
+    std::string operation;  ///< of the oldest one posted; empty if none is
     std::string cookie;
     std::uint64_t bytes;
     std::int64_t oldest_ms;
@@ -53,7 +53,7 @@ struct Evd {
 
 struct Cno {
     std::string id;
-    bool known;  ///< false: a thread was at work with it
+    bool known;  ///< false: a thread was working with it
     std::uint64_t waiters, evds;
     bool triggered;
 };
@@ -79,7 +79,7 @@ struct Request {
 struct Ia {
     std::string id, name, device, address, manager;
     std::uint64_t port;
-    bool busy;  ///< a lock was held for longer than the process waits: what follows is not whole
+    bool busy;  ///< a lock was held for longer than the process waits: the rest is incomplete
     std::uint64_t pzs, lmrs, lmr_bytes, rmrs;
     std::vector<Ep> eps;
     std::vector<Evd> evds;
@@ -94,20 +94,20 @@ struct Ia {
 struct Library {
     std::string file;
     std::int64_t resolution_ms;
-    bool busy;  ///< an adapter instance was being opened or closed all the while
+    bool busy;  ///< an adapter instance was being opened or closed all the time
     std::vector<Ia> ias;
-    std::string document;  ///< as it came
+    std::string document;  ///< as received
 };
 
 struct Process {
     pid_t pid;
     std::string program;
-    bool stopped = false;  ///< and so has told nothing
+    bool stopped = false;  ///< and has therefore reported nothing
     std::vector<Library> libraries;
 };
 
-/// @param bytes what the process has answered. Throws std::runtime_error, which says what is wrong
-/// with it.
+/// @param bytes the process's answer. Throws std::runtime_error, whose text is what is wrong with
+/// it.
 Library parse_library(const std::string& bytes);
 
 const Evd* find_evd(const Ia& ia, const std::string& id);

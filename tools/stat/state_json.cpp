@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What the process has told goes on as it is, less the members that stand above it.
+/// @return the process's document unchanged, without the members that the enclosing object has.
 Json library_json(const Library& library) {
     Json document = Json::parse(library.document);
     document.erase("opendat_status");

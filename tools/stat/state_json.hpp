@@ -12,7 +12,7 @@
 
 namespace stat_tool {
 
-/// @param findings of --hang; nothing where it was not asked for.
+/// @param findings those of --hang; nullopt when it was not requested.
 std::string to_json(const std::vector<Process>& processes,
                     const std::optional<std::vector<Finding>>& findings);
 

@@ -11,14 +11,14 @@
 namespace stat_tool {
 namespace {
 
-/// Appends to a text. Much of it another process has said.
+/// Appends a line to a text. Much of it comes from another process.
 template <class... Arguments>
 void line(std::string& to, fmt::format_string<const Arguments&...> format,
           const Arguments&... arguments) {
     to += tools::printable(fmt::format(format, arguments...)) + '\n';
 }
 
-/// The beginning of a line.
+/// @return the beginning of a line, coloured.
 std::string begin(tools::Colour colour, const std::string& text) {
     return tools::coloured(stdout, colour, tools::printable(text));
 }

@@ -9,11 +9,12 @@
 
 namespace stat_tool {
 
-/// @param counters whether those that are not 0 are shown too.
+/// @param counters whether to show the counters that are not 0, too.
 std::string to_table(const Process& process, bool counters);
-/// A line for each process, below a heading: its number, its program, its IAs and their EPs.
+/// @return a line for each process, below a heading: its number, its program, its IAs and their
+/// EPs.
 std::string to_list(const std::vector<Process>& processes);
-/// One line and the next step for each, and where there is none a line that says so.
+/// @return one line and the next step for each finding, or a line that there is none.
 std::string to_text(const std::vector<Finding>& findings, std::int64_t limit_ms);
 
 }  // namespace stat_tool

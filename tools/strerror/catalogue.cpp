@@ -28,7 +28,7 @@ constexpr Help kHelp[] = {
 #undef HELP
 };
 
-/// The text with "..." where evidence is filled in.
+/// @return the text with "..." in place of the arguments.
 std::string with_ellipses(std::string_view text) {
     std::string result;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -78,7 +78,7 @@ void add_statuses(std::vector<Entry>& all) {
 #undef COMPLETION_STATUS
 }
 
-/// DAT's own: several of verbs share one, whose causes are put together.
+/// Adds DAT's own statuses. Several statuses of verbs map to one, whose causes are joined.
 void add_dat_statuses(std::vector<Entry>& all) {
     const auto add = [&all](const char* name, long number, const std::string& text,
                             const char* causes, const char* next_step) {
@@ -153,8 +153,8 @@ std::string upper_case(std::string_view text) {
     return result;
 }
 
-/// The number that the whole of a text is; DAT_RETURN has 32 bits, and programs print it with or
-/// without a sign.
+/// @return the number that the whole text represents. DAT_RETURN has 32 bits, and programs print it
+/// with or without a sign.
 std::optional<long> number_of(std::string_view text) {
     const bool hexadecimal = text.size() > 2 && text[0] == '0' && (text[1] | 0x20) == 'x';
     if (hexadecimal) text.remove_prefix(2);
@@ -166,7 +166,7 @@ std::optional<long> number_of(std::string_view text) {
     return static_cast<long>(static_cast<std::uint32_t>(value));
 }
 
-/// "opendat: error: ... [DAT240]" becomes DAT240.
+/// @return DAT240 for "opendat: error: ... [DAT240]".
 std::string_view message_id_in(std::string_view word) {
     const std::size_t begin = word.rfind('[');
     const std::size_t end = word.rfind(']');
@@ -190,7 +190,7 @@ bool has_a_part(const std::string& text, std::string_view parts) {
     return false;
 }
 
-/// @return the names of the entries that a text of another library stands for.
+/// @return the names of the entries that match a text printed by another library.
 std::vector<std::string> names_of_text(std::string_view word) {
     const std::string text = lower_case(word);
     std::vector<std::string> names;
@@ -228,7 +228,8 @@ std::vector<Entry> look_up_number(long number) {
     return found;
 }
 
-/// `DAT_INVALID_PARAMETER DAT_INVALID_ARG3`, as programs print a code: all of it must be known.
+/// Looks up `DAT_INVALID_PARAMETER DAT_INVALID_ARG3`, as programs print a code: each word must be
+/// known.
 std::vector<Entry> look_up_several(std::string_view words) {
     constexpr std::string_view kBetween = " \t,/:()|";
     std::vector<Entry> found;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Everything that a user can be told by code, name or message id, from the tables that the
+/// Everything that can be reported to a user by code, name or message id, from the tables that the
 /// libraries themselves use.
 #pragma once
 
@@ -22,17 +22,17 @@ struct Entry {
     std::string next_step;
 };
 
-/// All of them, kind by kind.
+/// @return all entries, kind by kind.
 const std::vector<Entry>& catalogue();
 
-/// @param word a code (decimal, or hexadecimal behind 0x, with or without its class bits), a name
-/// in any case, a message id, a line with a message id in brackets, a text that other libraries
-/// print, or several codes and names with blanks between, such as a type and its subtype.
+/// @param word a code (decimal, or hexadecimal after 0x, with or without its class bits), a name in
+/// any case, a message id, a line with a message id in brackets, a text that other libraries print,
+/// or several codes and names separated by blanks, such as a type and its subtype.
 /// @return what it may mean: a type comes before its subtype; a small number can be of several
-/// kinds. Empty for what is unknown.
+/// kinds. Empty if it is unknown.
 std::vector<Entry> look_up(std::string_view word);
 
-/// The names that are most like `word`.
+/// @return the names that are most like `word`.
 std::vector<std::string> nearest_names(std::string_view word);
 
 }  // namespace explaining

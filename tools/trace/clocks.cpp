@@ -8,11 +8,11 @@
 namespace tracing {
 namespace {
 
-/// Two moments are some 100 ns wrong; so far apart they give a rate.
+/// A moment is off by some 100 ns; two of them this far apart still give a rate.
 constexpr std::uint64_t kEnough = 10'000'000;
-constexpr double kSlowest = 1e-2, kFastest = 1e2;  ///< ns a tick
+constexpr double kSlowest = 1e-2, kFastest = 1e2;  ///< ns per tick
 
-/// For a process that left no two moments far enough apart: most are from this machine.
+/// @return the rate for a process without two moments far enough apart: most are from this machine.
 double rate_of_this_machine() {
     static const double rate = [] {
         const std::uint64_t begin = support::nanoseconds(CLOCK_MONOTONIC);
@@ -69,7 +69,7 @@ void Clocks::settle_rate() {
 std::int64_t Clocks::monotonic_ns(support::TraceClock clock, std::uint64_t ticks) const {
     if (clock != support::TraceClock::kTimeStamps) return static_cast<std::int64_t>(ticks);
     const double since = static_cast<double>(difference(ticks, last_.ticks)) * ns_per_tick_;
-    // Nonsense in a broken record must not overflow.
+    // Garbage in a broken record must not overflow.
     const double limit = 4e18;
     if (since > limit || since < -limit) return 0;
     return static_cast<std::int64_t>(last_.monotonic_ns +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// From the ticks of records to the time of day.
+/// Converts the ticks of records to the time of day.
 #pragma once
 
 #include "tools/trace/snapshot.hpp"
@@ -13,7 +13,7 @@ class Clocks {
     explicit Clocks(const Snapshot& snapshot);
     /// @return nanoseconds of CLOCK_MONOTONIC.
     std::int64_t monotonic_ns(support::TraceClock clock, std::uint64_t ticks) const;
-    /// The time of day minus CLOCK_MONOTONIC.
+    /// @return the time of day minus CLOCK_MONOTONIC.
     std::int64_t offset_ns() const { return offset_ns_; }
 
   private:

@@ -13,7 +13,7 @@
 namespace tracing {
 namespace {
 
-/// More than the kernel lets a process map (vm.max_map_count) by a good deal.
+/// Well above the number of mappings that the kernel allows a process (vm.max_map_count).
 constexpr std::uint64_t kMostSegments = 1 << 20;
 
 std::uint64_t word_at(std::span<const std::byte> words, std::size_t number) {
@@ -43,7 +43,8 @@ CoreFile::CoreFile(std::span<const std::byte> bytes, const std::string& name) : 
     find_mappings();
 }
 
-/// Of a process with very many mappings the number stands in the first section's header.
+/// @return the number of program headers; of a process with very many mappings it is in the first
+/// section header.
 std::uint64_t CoreFile::header_count(std::uint64_t section_headers, std::uint64_t count) const {
     Elf64_Shdr section{};
     if (count != PN_XNUM || !get(section_headers, section)) return count;
@@ -98,7 +99,8 @@ void CoreFile::read_note(std::uint32_t type, std::span<const std::byte> descript
     program.assign(process.pr_fname, strnlen(process.pr_fname, sizeof process.pr_fname));
 }
 
-/// The number of files and the size of a page, then start, end and offset of each, then the names.
+/// Reads the note: the number of files and the page size, then start, end and offset of each file,
+/// then the names.
 void CoreFile::read_files(std::span<const std::byte> description) {
     constexpr std::size_t kWord = sizeof(std::uint64_t);
     if (description.size() < 2 * kWord) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The core file of a process: an ELF file, whose headers say which addresses stand where, and
-/// whose notes say which of them were mapped from which file.
+/// The core file of a process: an ELF file whose headers state which addresses are where in the
+/// file, and whose notes state which of them were mapped from which file.
 #pragma once
 
 #include <span>
@@ -12,14 +12,15 @@ namespace tracing {
 
 class CoreFile final : public Image {
   public:
-    /// @param bytes outlive it. Throws tools::Failure when it is no core file of this architecture.
+    /// @param bytes must outlive this object. Throws tools::Failure unless it is a core file of
+    /// this architecture.
     CoreFile(std::span<const std::byte> bytes, const std::string& name);
 
     bool read(std::uint64_t address, void* into, std::size_t size) const override;
 
   private:
     struct Segment {
-        std::uint64_t address, size, offset;  ///< size: of what is in the file
+        std::uint64_t address, size, offset;  ///< size: the part in the file
         bool writable;
     };
     struct NamedRange {

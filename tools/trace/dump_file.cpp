@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Magic, version, a number that shows the order of bytes; then numbers of 64 bits, texts as length
-/// and bytes, lists as count and elements. Version 1 goes with version 1 of the records.
+/// Format: magic, version, a number that shows the byte order; then 64-bit numbers, texts as length
+/// and bytes, lists as count and elements. Version 1 contains records of version 1.
 #include "tools/trace/dump_file.hpp"
 
 #include <fmt/core.h>
@@ -83,7 +83,7 @@ struct Reader {
         raw(value.data(), length);
         return value;
     }
-    /// @param smallest bytes that an element takes at least.
+    /// @param smallest minimum size of an element in bytes.
     std::uint64_t count(std::size_t smallest) {
         const std::uint64_t value = number();
         if (value > left.size() / smallest) fail("the dump is cut short");

@@ -14,8 +14,8 @@ namespace tracing {
 
 std::vector<std::byte> to_dump(const Snapshot& snapshot);
 bool is_dump(std::span<const std::byte> bytes);
-/// Throws tools::Failure when the bytes are not what to_dump() makes.
-/// @param name of the file, for messages.
+/// Throws tools::Failure unless the bytes are the output of to_dump().
+/// @param name name of the file, for messages.
 Snapshot from_dump(std::span<const std::byte> bytes, const std::string& name);
 
 }  // namespace tracing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The memory of a process, running or in a core file. What stands in it is not trusted: the
-/// process may be broken, or not ours.
+/// The memory of a process, running or in a core file. Its contents are not trusted: the process
+/// may be broken, or not ours.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class Image {
     /// @return whether all of it could be read.
     virtual bool read(std::uint64_t address, void* into, std::size_t size) const = 0;
 
-    std::string source;   ///< what it is, for messages: "process 4711", "core file core.4711"
+    std::string source;   ///< description for messages: "process 4711", "core file core.4711"
     std::string program;  ///< name of the program
     std::uint32_t pid = 0;
     bool running = false;

@@ -12,7 +12,7 @@
 namespace tracing {
 namespace {
 
-/// The library may have been unloaded since it was found.
+/// @return whether the library is still loaded: it may have been unloaded since it was found.
 bool is_there(const Process& process, const Library& library) {
     char magic[sizeof support::kTraceMagic];
     return process.read(library.address, magic, sizeof magic) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How much a running process tells, changed from outside.
+/// Changes the trace levels of a running process from outside.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +11,8 @@
 namespace tracing {
 
 /// Changes the levels that are given, in all OpenDAT libraries of the process on that side.
-/// @return a line for each library that was changed. Throws tools::Failure, also when there is
-/// none.
+/// @return a line for each library that was changed. Throws tools::Failure, also when no library
+/// was.
 std::string change_levels(pid_t pid, std::optional<int> dat, std::optional<int> dapl);
 
 }  // namespace tracing

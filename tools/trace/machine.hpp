@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Whose programs this tool can read: those of its own architecture.
+/// Which programs this tool can read: those of its own architecture.
 #pragma once
 
 #include <elf.h>
@@ -37,7 +37,7 @@ inline bool is_our_machine(const Elf64_Ehdr& header) {
            header.e_ident[EI_DATA] == kByteOrder &&
            (kMachine == EM_NONE || header.e_machine == kMachine);
 }
-/// What it is instead.
+/// @return what the file is instead.
 inline std::string machine_name(const Elf64_Ehdr& header) {
     if (!is_elf(header)) return "it is no ELF file";
     if (header.e_ident[EI_CLASS] == ELFCLASS32) return "it is a 32-bit one";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_trace: what programs that use DAT did last, read from their memory, and how much they tell.
+/// dat_trace: what programs that use DAT did last, read from their memory, and their trace levels.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>

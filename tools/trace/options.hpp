@@ -13,10 +13,10 @@ namespace tracing {
 
 struct Options {
     std::vector<std::string> targets;  ///< process ids and files
-    std::vector<std::string> cores;    ///< files, whatever their names are
+    std::vector<std::string> cores;    ///< files, whatever they are called
     std::optional<int> dat_level;
     std::optional<int> dapl_level;
-    std::string save;      ///< empty: the timeline is printed
+    std::string save;      ///< a file for the snapshot; empty: the timeline is printed
     std::string perfetto;  ///< a file for trace events; empty: none
     bool all = false;
     bool json = false;
@@ -24,7 +24,7 @@ struct Options {
     bool changes_levels() const { return dat_level || dapl_level; }
 };
 
-/// What fills them.
+/// @return the command line that fills `options`.
 tools::CommandLine command_line(Options& options);
 
 }  // namespace tracing

@@ -19,9 +19,10 @@ using support::TraceEvent;
 using support::TraceRecord;
 using tools::Json;
 
-/// Threads of the system have smaller numbers.
+/// Above all thread ids of the system.
 constexpr std::uint64_t kFirstTrack = 1'000'000'000;
-/// So that what takes no time can be seen, and a flow has a slice to begin and end at.
+/// Shortest slice, so that an event without duration is visible, and a flow has a slice to begin
+/// and end at.
 constexpr double kShortestUs = 0.001;
 
 std::string label_of(const TraceRecord& record) {
@@ -63,7 +64,7 @@ class Writer {
         std::uint32_t number;
         double begin_us;
     };
-    /// Of an endpoint.
+    /// The track of an endpoint.
     struct Track {
         std::uint64_t id;
         std::string state;
@@ -140,7 +141,8 @@ class Writer {
         }
     }
 
-    /// Calls nest: libdat2's has the provider's within it. The beginning may have been overwritten.
+    /// Calls nest: libdat2's contains the provider's. The record of the call may have been
+    /// overwritten.
     void add_return(const Event& event) {
         std::vector<Call>& calls = open_calls_[place_of(event)];
         const auto call = std::find_if(calls.rbegin(), calls.rend(), [&](const Call& one) {

@@ -11,9 +11,9 @@
 
 namespace tracing {
 
-/// Sources are processes; calls are slices of their threads; the states of each endpoint are slices
-/// of a track of its own; messages of connections are slices that flows connect; all else are
-/// instants. Times are microseconds since the first event.
+/// Sources become processes; calls become slices of their threads; the states of each endpoint,
+/// slices of a track of its own; messages of connections, slices that flows connect; all other
+/// events, instants. Times are microseconds since the first event.
 std::string to_trace_events(std::span<const Snapshot> snapshots, const Timeline& timeline);
 
 }  // namespace tracing

@@ -21,7 +21,7 @@ std::string proc(pid_t pid, const char* file) {
     return fmt::format("/proc/{}/{}", pid, file);
 }
 
-/// Yama's setting, or 0 where there is no Yama.
+/// @return Yama's setting, or 0 without Yama.
 int ptrace_scope() {
     std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
     int scope = 0;

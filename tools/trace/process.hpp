@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A running process, looked at from outside: it is neither stopped nor asked.
+/// A running process, read from outside: it is neither stopped nor involved.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@ namespace tracing {
 
 class Process final : public Image {
   public:
-    /// Throws tools::Failure that says who may look, when the kernel refuses.
+    /// Throws tools::Failure, which states who may read the process, when the kernel refuses.
     explicit Process(pid_t pid);
 
     bool read(std::uint64_t address, void* into, std::size_t size) const override;

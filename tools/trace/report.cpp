@@ -24,7 +24,7 @@ std::string quoted(const std::string& text) {
     return result + '"';
 }
 
-/// A, B, ... Z, then by number.
+/// @return A, B, ... Z, then the number.
 std::string name_of(std::size_t source) {
     return source < 26 ? std::string(1, static_cast<char>('A' + source))
                        : fmt::format("{}", source);

@@ -10,17 +10,17 @@
 
 namespace tracing {
 
-/// Version of the JSON document: grows when a member changes its meaning or goes.
+/// Version of the JSON document: raised when a member changes its meaning or is removed.
 inline constexpr int kJsonVersion = 1;
 
-/// Whether only events of connections between the sources are shown: there are several sources, and
-/// such connections.
+/// @return whether only events of connections between the sources are shown: if `all` is not set,
+/// and there are several sources with such connections.
 bool is_about_connections(std::span<const Snapshot> snapshots, const Timeline& timeline, bool all);
 
-/// @param all every event, not only those of connections between the sources.
+/// @param all show every event, not only those of connections between the sources.
 std::string to_table(std::span<const Snapshot> snapshots, const Timeline& timeline, bool all);
 std::string to_json(std::span<const Snapshot> snapshots, const Timeline& timeline, bool all);
-/// One line for each library: its level.
+/// @return one line per library, with its level.
 std::string levels(const Snapshot& snapshot);
 
 }  // namespace tracing

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The object is looked for by its first bytes where libraries have their data, not by its
-/// section's header: the library's file may have been replaced since the process has started, or be
-/// on another machine than the core file.
+/// Takes snapshots. The trace object is found by its first bytes where libraries have their data,
+/// not by its section header: the library's file may have been replaced since the process started,
+/// or be on another machine than the core file.
 #include "tools/trace/snapshot.hpp"
 
 #include <fmt/core.h>
@@ -23,11 +23,11 @@ namespace {
 using support::TraceObject;
 using support::TraceRing;
 
-/// A library's data; what is larger belongs to somebody else.
+/// Largest data of a library; a larger mapping belongs to something else.
 constexpr std::uint64_t kLargestData = 64 << 20;
 constexpr std::size_t kMostLibraries = 64;
 constexpr std::uint64_t kLargestRing = 1 << 20;
-/// Of all rings of a process, in records: 1 GiB.
+/// Limit for all rings of a process, in records: 1 GiB.
 constexpr std::uint64_t kMostRecords = 1 << 24;
 constexpr int kTries = 3;
 
@@ -42,7 +42,7 @@ Moment copy_of(const support::TraceMoment& moment) {
     return {moment.ticks, moment.monotonic_ns, moment.realtime_ns};
 }
 
-/// Atomics of a copied structure are read as what they are.
+/// Copies a structure as bytes; its atomics are then read as usual.
 template <class T>
 std::unique_ptr<T> read_copy(const Image& image, std::uint64_t address) {
     auto copy = std::make_unique<T>();
@@ -78,7 +78,7 @@ class Reader {
     Snapshot snapshot_;
     std::uint64_t records_ = 0;
     std::string unreadable_;  ///< a library whose trace has another layout
-    bool missing_ = false;    ///< memory of a DAT library is not in the core file
+    bool missing_ = false;    ///< memory of a DAT library is missing from the core file
 };
 
 Snapshot Reader::read() {
@@ -163,7 +163,7 @@ void Reader::add_threads(const TraceObject& object, Library& library) {
     }
 }
 
-/// @return false when the ring got another owner meanwhile, or is none.
+/// @return false when the ring got another owner during the copy, or is not a ring.
 bool Reader::read_thread(std::uint64_t address, Thread& thread) {
     const auto before = read_copy<TraceRing>(image_, address);
     if (!before) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the traces of a process said at one moment: a copy that can be kept in a file.
+/// The traces of a process at one moment: a copy that can be saved in a file.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tracing {
 
 /// One moment on all clocks, as in a ring.
 struct Moment {
-    std::uint64_t ticks = 0;  ///< 0: not known
+    std::uint64_t ticks = 0;  ///< 0: unknown
     std::uint64_t monotonic_ns = 0;
     std::uint64_t realtime_ns = 0;
 };
@@ -24,7 +24,7 @@ struct Thread {
     bool ended = false;
     std::string name;
     Moment begun, latest;
-    std::uint64_t overwritten = 0;  ///< older events than the records
+    std::uint64_t overwritten = 0;  ///< number of events that were older than the records
     std::vector<support::TraceRecord> records;
 };
 
@@ -32,7 +32,7 @@ struct Library {
     std::string path;
     std::uint64_t address = 0;  ///< of its TraceObject
     support::TraceSide side{};
-    std::int32_t level = 0;  ///< negative: it has not been needed yet
+    std::int32_t level = 0;  ///< negative: the library has not needed it yet
     support::TraceClock clock{};
     std::uint64_t lost = 0;
     std::vector<Thread> threads;
@@ -43,7 +43,7 @@ struct Snapshot {
     std::string program;
     std::string host;
     std::uint32_t pid = 0;
-    Moment now;  ///< of a running process
+    Moment now;  ///< for a running process
     std::vector<Library> libraries;
 };
 

@@ -17,7 +17,7 @@
 namespace tracing {
 namespace {
 
-/// Core files are large, and little of them is looked at.
+/// Maps a file, because core files are large and little of them is read.
 class MappedFile {
   public:
     explicit MappedFile(const std::string& path) {

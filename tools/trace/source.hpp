@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What stands on the command line, opened.
+/// Opens what the command line names.
 #pragma once
 
 #include <sys/types.h>
@@ -14,11 +14,11 @@
 
 namespace tracing {
 
-/// @return the process id, or nothing when the text is none.
+/// @return the process id, or nullopt when the text is none.
 std::optional<pid_t> parse_pid(const std::string& text);
-/// A file by its content: a dump, else a core file. Throws tools::Failure.
+/// Reads a dump or a core file, whichever the contents are. Throws tools::Failure.
 Snapshot from_bytes(std::span<const std::byte> bytes, const std::string& name);
-/// A process where the text is a number, else a file. Throws tools::Failure.
+/// Opens a process if the text is a number, else a file. Throws tools::Failure.
 Snapshot open_target(const std::string& target);
 Snapshot open_file(const std::string& path);
 

@@ -15,8 +15,8 @@ namespace {
 using support::TraceEvent;
 using support::TraceRecord;
 
-/// Processes of one machine have one CLOCK_MONOTONIC: the time of day minus it, which is when the
-/// machine was started, differs by less than this between them.
+/// Processes of one machine share CLOCK_MONOTONIC: the time of day minus it, which is the time of
+/// boot, differs by less than this between them.
 constexpr std::int64_t kSameMachine = 100'000'000;
 
 bool is_sent(const TraceRecord& record) {
@@ -42,7 +42,7 @@ std::string_view label_of(const TraceRecord& record) {
 End end_of(const Event& event) {
     return {event.source, event.record->object, own_port(*event.record)};
 }
-/// Times of broken records may be anything.
+/// Wraps around: times in broken records may be anything.
 std::int64_t sum(std::int64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -50,7 +50,7 @@ std::int64_t difference(std::int64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
-/// A message at both of its ends.
+/// A message, with its records at both ends.
 struct Passage {
     const Event* sent;
     const Event* received;
@@ -70,7 +70,7 @@ class Builder {
 
     std::span<const Snapshot> snapshots_;
     Timeline timeline_;
-    /// By ports as their sender has them.
+    /// Keyed by the ports as the sender has them.
     std::multimap<std::uint64_t, const Event*> sent_;
     std::vector<Passage> passages_;
 };
@@ -85,7 +85,7 @@ void Builder::add_events(std::size_t source, const Clocks& clocks, std::int64_t 
             }
 }
 
-/// Ports are used again: the one that is nearest in time.
+/// Ports are reused, so the record that is nearest in time is chosen.
 const Event* Builder::find_sent(const Event& received) const {
     const auto [first, end] = sent_.equal_range(swapped(ports_of(*received.record)));
     const Event* nearest = nullptr;
@@ -137,10 +137,10 @@ void Builder::join(const End& one, const End& other) {
             connections[number].ends.push_back(end);
 }
 
-/// Towards the first source only: enough for two machines, and for what all have sent to one.
-/// @param machines of each source.
+/// Shifts relative to the first source only: enough for two machines, and for messages between the
+/// first and each of the others. @param machines machine of each source.
 void Builder::settle_shifts(const std::vector<std::size_t>& machines) {
-    std::map<std::size_t, std::int64_t> least, most;  // that a machine's times may be shifted by
+    std::map<std::size_t, std::int64_t> least, most;  // bounds for the shift of a machine's times
     for (const Passage& passage : passages_) {
         const std::int64_t gap = difference(passage.received->time_ns, passage.sent->time_ns);
         const std::size_t from = machines[passage.sent->source];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The events of all threads of several processes in the order of time, and which of them are the
-/// two ends of one connection.
+/// The events of all threads of several processes in time order, and which endpoints are the two
+/// ends of one connection.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace tracing {
 
 struct Event {
     std::int64_t time_ns;  ///< since the epoch, on the clock of the first source
-    std::size_t source;    ///< which snapshot
+    std::size_t source;    ///< index of the snapshot
     const Library* library;
     const Thread* thread;
     const support::TraceRecord* record;
@@ -37,23 +37,23 @@ struct Connection {
 struct Timeline {
     std::vector<Event> events;
     std::vector<Connection> connections;
-    /// What was added to the times of each source, since it is on a machine whose clock differs: as
-    /// little as puts each message's sending before its arrival.
+    /// What was added to the times of each source whose machine has a different clock: the smallest
+    /// shift that puts the sending of each message before its arrival.
     std::vector<std::int64_t> shifts;
 
     std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> connection_at;  ///< source, object
 
-    /// Messages at an end that had no endpoint yet.
+    /// Connections of messages at an end that had no endpoint yet.
     std::map<const support::TraceRecord*, std::size_t> connection_with;
 
-    /// Of messages of which both ends are there: the same number at both.
+    /// Numbers of the messages whose both ends were recorded: the same at both ends.
     std::map<const support::TraceRecord*, std::size_t> message_numbers;
 
-    /// @return which connection an event belongs to.
+    /// @return the connection that an event belongs to.
     std::optional<std::size_t> connection_of(const Event& event) const;
 };
 
-/// @param snapshots outlive it.
+/// @param snapshots must outlive the result.
 Timeline make_timeline(std::span<const Snapshot> snapshots);
 
 }  // namespace tracing

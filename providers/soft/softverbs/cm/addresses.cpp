@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Names to addresses, and the list of devices.
+/// Resolution of names to addresses, and the list of devices.
 #include <netdb.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ sockaddr* copy_of(const sockaddr* address, socklen_t length) {
     return reinterpret_cast<sockaddr*>(copy);
 }
 
-/// Type and port space follow each from the other where the caller names only one.
+/// If the caller names only the QP type or only the port space, each follows from the other.
 int queue_pair_type(const rdma_addrinfo* hints) {
     if (hints && hints->ai_qp_type) return hints->ai_qp_type;
     const int port_space = hints ? hints->ai_port_space : 0;
@@ -41,7 +41,8 @@ int look_up(const char* node, const char* service, const rdma_addrinfo* hints, a
                         (hints->ai_flags & RAI_NUMERICHOST ? AI_NUMERICHOST : 0);
         wish.ai_family = hints->ai_family;
     }
-    // Without a name only the passive side has an address: any. IPv4 first, as the device's own is.
+    // Without a node the address is "any" or loopback. IPv4 is preferred, as the device's own
+    // address is IPv4 by default.
     if (!node && wish.ai_family == AF_UNSPEC) wish.ai_family = AF_INET;
     return getaddrinfo(node, service, &wish, found);
 }
@@ -52,8 +53,8 @@ bool set_address(sockaddr*& to, socklen_t& to_length, const sockaddr* from, sock
     return to != nullptr;
 }
 
-/// @param found nullptr where only the hints have addresses. @return 0 or ENOMEM; what is there of
-/// the result is the caller's to free.
+/// @param found nullptr if only the hints have addresses. @return 0 or ENOMEM; the caller frees
+/// what is filled in by then.
 int fill(rdma_addrinfo& result, const addrinfo* found, const rdma_addrinfo* hints) {
     result.ai_flags = hints ? hints->ai_flags : 0;
     if (found)
@@ -103,9 +104,9 @@ int resolve(const char* node, const char* service, const rdma_addrinfo* hints,
     return error;
 }
 
-/// Applications use the contexts of a list after they have freed it: the device stays open until
-/// the library is unloaded. Made at the first use, so that what the device needs is destroyed after
-/// it.
+/// Keeps the device open until the library is unloaded, since applications use the contexts of a
+/// list after they have freed it. Made at the first use, so that it is destroyed before what the
+/// device needs.
 struct DeviceHolder {
     pid_t pid = getpid();
     ~DeviceHolder() {
@@ -124,7 +125,7 @@ int list_devices(ibv_context*** list) {
     }
     static std::atomic<pid_t> holding{0};
     static DeviceHolder holder;
-    // One reference is enough. In a child after fork it stays until the end.
+    // One reference is enough. In a child after fork it is held until the process ends.
     if (holding.exchange(getpid()) == getpid()) Engine::release();
     made[0] = (*engine)->verbs();
     *list = made;
@@ -148,7 +149,8 @@ int rdma_getaddrinfo(const char* node, const char* service, const rdma_addrinfo*
     });
 }
 
-/// What the device leaves empty may hold memory of the program's: rdma-core frees that as well.
+/// Frees fields that the device leaves empty too, as rdma-core does: the program may have put
+/// memory of its own there.
 void rdma_freeaddrinfo(rdma_addrinfo* result) {
     while (result) {
         rdma_addrinfo* const next = result->ai_next;

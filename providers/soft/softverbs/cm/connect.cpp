@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The application's steps of a connection: connect, accept, reject, establish, disconnect.
+/// The application's steps of a connection: connect, accept, reject, establish, notify, disconnect.
 #include <cstring>
 
 #include "providers/soft/softverbs/cm/engine.hpp"
@@ -9,7 +9,8 @@
 namespace softverbs {
 namespace {
 
-/// Of the device's limit where the caller leaves it open. @return 0 or EINVAL.
+/// Fills id.own, with the device's limits where the caller leaves a value open. @return 0 or an
+/// errno.
 int fill_terms(Identifier& id, const rdma_conn_param* param, std::uint8_t most_resources,
                std::uint8_t most_depth) {
     ibv_device_attr device = {};
@@ -46,7 +47,8 @@ int fill_terms(Identifier& id, const rdma_conn_param* param, std::uint8_t most_r
     return 0;
 }
 
-/// @return EINVAL when the caller's private data does not fit; the rest of the field stays zero.
+/// Copies the caller's private data; the rest of the field stays zero. @return EINVAL when it does
+/// not fit.
 template <std::size_t kSize>
 int fill_data(std::array<std::uint8_t, kSize>& field, const void* data, std::size_t length,
               std::size_t most = kSize) {
@@ -55,9 +57,9 @@ int fill_data(std::array<std::uint8_t, kSize>& field, const void* data, std::siz
     return 0;
 }
 
-/// Who answers at the destination: who listens there, or on any address. Of the addresses of this
-/// machine each leads to who listens on another of them; the destination then becomes that one.
-/// @return ENOENT.
+/// Finds who listens at the destination, or on any address. An address of this machine also leads
+/// to a listener on another address of this machine, which then becomes the destination. @return
+/// ENOENT.
 Result<MemberRef> find_listener(Index& index, ConnectRequest& request) {
     const auto there =
         index.find_listener({request.port_space, request.destination, request.destination_port});
@@ -104,7 +106,8 @@ int connect(Identifier& id, const rdma_conn_param* param) {
     return 0;
 }
 
-/// The requester went away while its request waited: what an answer into the void would come to.
+/// The requester went away while its request waited: reports the outcome of a reply that nobody
+/// receives.
 int accept_gone(Identifier& id) {
     support::MutexLock lock(id.engine->mutex);
     id.engine->push(id, RDMA_CM_EVENT_UNREACHABLE, -ECONNRESET);
@@ -122,7 +125,7 @@ int accept(Identifier& id, const rdma_conn_param* param) {
     if (param)
         if (const int error = fill_data(reply.data, param->private_data, param->private_data_len))
             return error;
-    // The requester's wishes, turned round, are the most that makes sense.
+    // The requester's values, with the roles exchanged, are the maximum that makes sense.
     const std::uint8_t resources = id.remote.initiator_depth;
     const std::uint8_t depth = id.remote.responder_resources;
     if (const int error = fill_terms(id, param, resources, depth)) return error;
@@ -134,7 +137,7 @@ int accept(Identifier& id, const rdma_conn_param* param) {
     reply.to = id.remote_number;
     reply.terms = id.own;
     support::MutexLock lock(id.engine->mutex);
-    if (id.state != State::kRequested) return ECONNRESET;  // taken back meanwhile; that event waits
+    if (id.state != State::kRequested) return ECONNRESET;  // withdrawn; its event waits
     Events gone = Engine::make_event(id, RDMA_CM_EVENT_UNREACHABLE, -ECONNRESET);
     id.engine->start_timer(id, id.engine->patience());
     if (id.peer->send(MessageType::kConnectReply, bytes_of(reply))) {
@@ -160,7 +163,7 @@ int reject(Identifier& id, std::uint32_t reason, const void* data, std::size_t l
     return 0;
 }
 
-/// For those who bring up their queue pair themselves, after CONNECT_RESPONSE.
+/// For callers that bring up their queue pair themselves, after CONNECT_RESPONSE.
 int establish(Identifier& id) {
     support::MutexLock lock(id.engine->mutex);
     if (id.public_part.qp || id.state != State::kReplied) return EINVAL;
@@ -168,7 +171,7 @@ int establish(Identifier& id) {
     return id.engine->send_step(id, MessageType::kReadyToUse);
 }
 
-/// The first message has overtaken the other side's ready-to-use.
+/// Completes the connection when the first message has overtaken the other side's ready-to-use.
 int notify(Identifier& id, ibv_event_type event) {
     if (event != IBV_EVENT_COMM_EST) return EINVAL;
     support::MutexLock lock(id.engine->mutex);
@@ -191,7 +194,8 @@ int disconnect(Identifier& id) {
     move_to_error(id);
     support::MutexLock lock(id.engine->mutex);
     if (id.state == State::kDisconnected || id.state == State::kDisconnecting) return 0;
-    // The caller cannot do without it, and has nothing else to try. The lock is held throughout.
+    // Retried while memory is short: the caller needs it and has no alternative. Both run with the
+    // lock held.
     const auto start = [&]() NO_THREAD_SAFETY_ANALYSIS {
         id.engine->start_timer(id, id.engine->patience());
     };

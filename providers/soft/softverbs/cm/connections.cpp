@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What happens to connections from outside: messages, silence, and death of the peer. Service
-/// thread.
+/// What happens to connections from outside: messages, timeouts and the death of the peer. The
+/// handlers run on the service thread.
 #include <algorithm>
 #include <cstring>
 
@@ -11,15 +11,16 @@
 namespace softverbs {
 namespace {
 
-/// A request that its consumer has not answered yet: InfiniBand's MRA lets the waiting go on for
-/// this many times.
+/// Factor by which the timeout of a request grows while its consumer has not answered it, as with
+/// InfiniBand's MRA.
 constexpr int kPendingFactor = 15;
-/// How long an identifier stays in time wait, as far as anyone sees.
+/// Time from DISCONNECTED to TIMEWAIT_EXIT.
 constexpr auto kTimeWait = std::chrono::seconds(1);
-/// Unseen requests of one listener.
+/// Most unfetched requests of one listener.
 constexpr std::uint32_t kMaxRequestsWaiting = 65536;
 
-/// The event speaks of what the receiver should use: the other side's depth is our resources' size.
+/// Reports the values that the receiver should use: the other side's initiator depth becomes our
+/// responder resources.
 void fill_terms(rdma_conn_param& to, const QueuePairTerms& from) {
     to.responder_resources = from.initiator_depth;
     to.initiator_depth = from.responder_resources;
@@ -70,7 +71,7 @@ void Engine::start_request(Identifier& id, const ConnectRequest& request,
     process_.find_peer(listener, [this, number = id.number, request](auto found) {
         peer_found(number, request, std::move(found));
     });
-    id.state = State::kConnecting;  // its peer is not found before the lock is free
+    id.state = State::kConnecting;  // peer_found() takes the lock, so it sees this state
 }
 
 void Engine::peer_found(std::uint32_t number, const ConnectRequest& request,
@@ -128,7 +129,7 @@ void Engine::abandon_connection(Identifier& id) {
     }
 }
 
-/// Whom a message means: both numbers and the link it came over must fit.
+/// @return the identifier that a message is for: both numbers and the sending peer must match.
 template <class Body>
 Identifier* Engine::addressee(const std::shared_ptr<Peer>& peer, const Body& body) {
     Identifier* id = find(body.to);
@@ -195,7 +196,7 @@ Identifier& Engine::make_child(Identifier& listener, const std::shared_ptr<Peer>
     return *child.release();
 }
 
-/// A child whose request nobody has fetched; the event is gone or about to be.
+/// Deletes a child whose request nobody has fetched; the caller removes the event.
 void Engine::forget_unseen(Identifier& child) {
     drop_events(child);
     ids_.erase(child.number);
@@ -219,7 +220,7 @@ void Engine::on_reply(const std::shared_ptr<Peer>& peer, const ConnectReply& rep
         peer->send(MessageType::kConnectReject, bytes_of(reject));
         return;
     }
-    // Becomes ESTABLISHED when it is fetched, where the queue pair is ours to bring up.
+    // Becomes ESTABLISHED when it is fetched, if the identifier has a queue pair to bring up.
     Event& event = push(*id, RDMA_CM_EVENT_CONNECT_RESPONSE);
     stop_timer(*id);
     id->remote_number = reply.from;
@@ -235,7 +236,7 @@ void Engine::on_ready(const std::shared_ptr<Peer>& peer, const ConnectionStep& s
     support::MutexLock lock(mutex);
     Identifier* id = addressee(peer, step);
     if (!id || id->state == State::kFailed) {
-        // We gave up meanwhile: the other side must not take it for a connection.
+        // We have given up: the other side must not consider this a connection.
         const ConnectionStep end = {step.to, step.from};
         peer->send(MessageType::kDisconnectRequest, bytes_of(end));
         return;
@@ -249,7 +250,7 @@ void Engine::on_ready(const std::shared_ptr<Peer>& peer, const ConnectionStep& s
 void Engine::on_reject(const std::shared_ptr<Peer>& peer, const ConnectReject& reject) {
     support::MutexLock lock(mutex);
     Identifier* id = reject.to ? addressee(peer, reject) : nullptr;
-    // A request was taken back before its sender had our number.
+    // 0: the request was withdrawn before its sender knew our number.
     for (auto entry = ids_.begin(); reject.to == 0 && !id && entry != ids_.end(); ++entry)
         if (entry->second->peer == peer && entry->second->remote_number == reject.from)
             id = entry->second;
@@ -261,7 +262,7 @@ void Engine::on_reject(const std::shared_ptr<Peer>& peer, const ConnectReject& r
 
 void Engine::on_disconnect_request(const std::shared_ptr<Peer>& peer, const ConnectionStep& step) {
     support::MutexLock lock(mutex);
-    // Also for a connection that is no more: who asks must not wait.
+    // Replies for a connection that no longer exists too, so that the peer does not wait.
     const ConnectionStep reply = {step.to, step.from};
     peer->send(MessageType::kDisconnectReply, bytes_of(reply));
     Identifier* id = addressee(peer, step);
@@ -280,7 +281,7 @@ void Engine::on_peer_death(const std::shared_ptr<Peer>& peer) {
         if (id->peer == peer) lost(*id);
 }
 
-/// The peer's process is gone.
+/// Ends the connection of an identifier whose peer is gone.
 void Engine::lost(Identifier& id) {
     if (id.is_datagram() && id.state != State::kConnecting) return;
     switch (id.state) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Datagram port spaces: no connection is made, a listener is only asked for its queue pair (what
-/// InfiniBand calls service ID resolution). The asker's ESTABLISHED carries the answer; who gave it
-/// hears no more.
+/// Datagram port spaces: no connection is made; a listener is only asked for its queue pair
+/// (InfiniBand's service ID resolution). The requester's ESTABLISHED carries the answer; the side
+/// that answered gets no further event.
 #include <cstring>
 
 #include "providers/soft/softverbs/cm/engine.hpp"
@@ -10,7 +10,7 @@
 namespace softverbs {
 namespace {
 
-/// What the kernel gives to all of RDMA_PS_UDP.
+/// The Q_Key that the kernel gives to all of RDMA_PS_UDP.
 constexpr std::uint32_t kDefaultKey = 0x01234567;
 
 }  // namespace
@@ -34,7 +34,7 @@ int accept_datagrams(Identifier& id, const rdma_conn_param* param) {
 void Engine::send_resolved(Identifier& id, ResolveReply& reply) {
     reply.from = id.number;
     reply.to = id.remote_number;
-    // An asker that is gone needs no answer.
+    // A requester that is gone needs no answer.
     (void)id.peer->send(MessageType::kResolveReply, bytes_of(reply));
 }
 

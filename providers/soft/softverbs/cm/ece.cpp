@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Enhanced connection establishment: options of a vendor's adapters that the two ends of a
-/// connection agree on. This device has none of its own; it carries what applications agree on for
-/// queue pairs that they bring up themselves.
+/// Enhanced connection establishment (ECE): vendor options of adapters on which the two ends of a
+/// connection agree. This device has none of its own; it carries those that applications agree on
+/// for queue pairs they bring up themselves.
 #include "providers/soft/softverbs/cm/engine.hpp"
 
 using softverbs::guarded;

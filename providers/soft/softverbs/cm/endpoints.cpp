@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The synchronous mode: identifiers without a channel, whose calls wait for their event; and what
-/// is built on it.
+/// The synchronous mode, in which identifiers have no channel and their calls wait for the event,
+/// and the calls built on it.
 #include <rdma/rdma_verbs.h>
 #include <sys/socket.h>
 
@@ -16,7 +16,7 @@ int error_of(const rdma_cm_event& event) {
     return event.status < 0 ? -event.status : event.status;
 }
 
-/// The child becomes synchronous itself: it moves to a channel of its own.
+/// Waits for a request. The child becomes synchronous too: it moves to a channel of its own.
 int take_request(Identifier& listener, rdma_cm_id** result) {
     if (!listener.is_synchronous) return EINVAL;
     forget_event(listener);
@@ -39,14 +39,14 @@ int take_request(Identifier& listener, rdma_cm_id** result) {
             return error;
         }
     }
-    // Applications look for the request's data at the child.
+    // Applications read the request's private data from the child's event.
     child.public_part.event = event;
     listener.public_part.event = nullptr;
     *result = child.handle();
     return 0;
 }
 
-/// XRC, which the device does not have: said before anything is resolved for nothing.
+/// Whether the type is XRC, which the device does not have. Checked before anything is resolved.
 bool is_extended_reliable(int type) {
     return type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
 }

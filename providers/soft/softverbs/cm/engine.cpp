@@ -10,11 +10,11 @@
 
 namespace softverbs {
 
-/// Lives as long as the process; the engine in it as long as the device is open.
+/// Lives as long as the process; its engine lives as long as the device is open.
 struct Engine::Shared {
     support::Mutex mutex;
     int references GUARDED_BY(mutex) = 0;
-    /// The fabric's Process owns it, since its service thread calls it.
+    /// Owned by the fabric's Process, because its service thread calls it.
     std::atomic<Engine*> engine{nullptr};
     ibv_context* verbs GUARDED_BY(mutex) = nullptr;
 
@@ -34,7 +34,8 @@ int Engine::Shared::open() {
     return verbs ? 0 : error;
 }
 
-/// What the application left on the device keeps it open; the next user takes it as it is.
+/// Closes the device, unless objects of the application keep it open; the next user then finds it
+/// as it is.
 void Engine::Shared::close() {
     Engine* const current = engine.load();
     if (current && current->pd_ && ibv_dealloc_pd(current->pd_) != 0) return;
@@ -92,7 +93,7 @@ void Engine::release() {
     CancellationDisabled no_cancellation;
     Shared& shared = Engine::shared();
     support::MutexLock lock(shared.mutex);
-    // Nothing is ours in a child that lets go of what it inherited.
+    // A child that releases what it inherited holds no reference.
     if (shared.references == 0 || --shared.references > 0) return;
     shared.close();
 }
@@ -198,7 +199,7 @@ void Engine::handle(MessageType type,
     process_.handle(type, [this, handler](const std::shared_ptr<Peer>& peer, Message& message) {
         const Body* body = message.as<Body>();
         if (!body) return process_.reject_garbage(peer, "a connection message of the wrong length");
-        // The buffer's alignment is the service thread's affair.
+        // Copied because only the service thread knows the buffer's alignment.
         Body copy;
         std::memcpy(&copy, message.body.data(), sizeof copy);
         (this->*handler)(peer, copy);

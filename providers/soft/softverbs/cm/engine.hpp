@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The connection manager of one process: its device, its identifiers, and what arrives from the
-/// peers. One lock for all of it: connections are made rarely, and no call under it waits for a
-/// peer.
+/// The connection manager of one process: its device, its identifiers, and the messages that arrive
+/// from peers. One lock guards all of it: connections are made rarely, and no call under the lock
+/// waits for a peer.
 #pragma once
 
 #include <atomic>
@@ -20,11 +20,11 @@ namespace softverbs {
 
 class Engine {
   public:
-    /// Opens the device with the first reference; a channel and an identifier hold one each.
-    /// @return an errno.
+    /// Opens the device with the first reference; a channel and an identifier hold one reference
+    /// each. @return an errno.
     static Result<Engine*> acquire();
     static void release();
-    /// For children, while their listener holds a reference: never opens or closes anything.
+    /// For children, while their listener holds a reference: these never open or close anything.
     static void add_reference();
     static void drop_reference();
 
@@ -34,7 +34,8 @@ class Engine {
     Engine& operator=(const Engine&) = delete;
 
     support::Mutex mutex;
-    /// A port that an identifier was bound to and did nothing with.
+    /// The port of the last identifier that was destroyed while merely bound, on a loopback
+    /// address, to a port of its caller's choice (bind_to_tried_port()).
     std::optional<PortKey> tried_port GUARDED_BY(mutex);
 
     ibv_context* verbs() const { return verbs_; }
@@ -44,13 +45,14 @@ class Engine {
 
     // -- identifiers
     // --------------------------------------------------------------------------------
-    /// Gives it a number and makes it findable.
+    /// Gives the identifier a number under which find() finds it.
     void add(Identifier& id) REQUIRES(mutex);
-    /// Afterwards no message, timer or event knows it; waits until its fetched events are
-    /// acknowledged.
+    /// Afterwards no message, timer or event refers to the identifier; waits until its fetched
+    /// events are acknowledged.
     void remove(Identifier& id) REQUIRES(mutex);
     Identifier* find(std::uint32_t number) REQUIRES(mutex);
-    /// Fills what a resolved address decides: verbs, port, GIDs, P_Key, the public addresses.
+    /// Fills the fields that follow from a resolved address: verbs, port, GIDs, P_Key, the public
+    /// addresses.
     void bind_to_device(Identifier& id) REQUIRES(mutex);
     void listen(Identifier& id) REQUIRES(mutex);
 
@@ -58,27 +60,28 @@ class Engine {
     // -------------------------------------------------------------------------------------
     /// Makes an event for append().
     static Events make_event(Identifier& id, rdma_cm_event_type type, int status = 0);
-    /// Queues it for the identifier's channel; needs no memory. @return it, for what only its kind
-    /// has.
+    /// Queues the event on the identifier's channel; allocates nothing. @return the event, for the
+    /// fields specific to its type.
     Event& append(Identifier& id, Events event) REQUIRES(mutex);
-    /// Both. When it throws nothing has changed: those who change a state push first.
+    /// Does both. If it throws, nothing has changed; callers that change a state therefore push
+    /// first.
     Event& push(Identifier& id, rdma_cm_event_type type, int status = 0) REQUIRES(mutex);
     void push_rejected(Identifier& id, std::uint32_t reason,
                        const std::array<std::uint8_t, kRejectData>& data) REQUIRES(mutex);
-    /// @return one, or none when none waits.
+    /// @return the oldest event of the channel, or none.
     Events pop(EventChannel& channel) REQUIRES(mutex);
-    /// One that was popped waits again.
+    /// Puts a popped event back at the head of the queue.
     void push_back(EventChannel& channel, Events popped) REQUIRES(mutex);
     void acknowledge(Identifier& id) REQUIRES(mutex);
-    /// Drops what waits for this identifier; unseen children are rejected.
+    /// Drops the identifier's waiting events; rejects children whose request nobody has fetched.
     void drop_events(Identifier& id) REQUIRES(mutex);
-    /// Takes the identifier's waiting events to another channel, once the fetched ones are
+    /// Moves the identifier's waiting events to another channel, once the fetched ones are
     /// acknowledged.
     void move_events(Identifier& id, EventChannel& to) REQUIRES(mutex);
 
     // -- connections
     // --------------------------------------------------------------------------------
-    /// Looks for the listener's process and sends the request when it is found.
+    /// Finds the listener's process and sends the request once it is found.
     void start_request(Identifier& id, const ConnectRequest& request, const MemberRef& listener)
         REQUIRES(mutex);
     void send_reject(Identifier& id, std::uint32_t reason, const void* data = nullptr,
@@ -86,17 +89,18 @@ class Engine {
     // -- datagram port spaces (datagrams.cpp)
     void send_resolved(Identifier& id, ResolveReply& reply) REQUIRES(mutex);
     void refuse_resolution(Identifier& id) REQUIRES(mutex);
-    /// @param status what the other side said, or a negative errno.
+    /// @param status the other side's status, or a negative errno.
     void push_unresolved(Identifier& id, int status) REQUIRES(mutex);
     /// @return 0 or an errno.
     int send_step(Identifier& id, MessageType type) REQUIRES(mutex);
-    /// The connection is over: one DISCONNECTED, later TIMEWAIT_EXIT.
+    /// Ends the connection: pushes DISCONNECTED at once and TIMEWAIT_EXIT later.
     void disconnected(Identifier& id) REQUIRES(mutex);
-    /// Gives up after the time that the peer has for an answer.
+    /// Gives up on the peer's answer after `patience`.
     void start_timer(Identifier& id, Clock::duration patience) REQUIRES(mutex);
     void stop_timer(Identifier& id) REQUIRES(mutex);
     Clock::duration patience() const { return patience_; }
-    /// What ends without an answer from the other side, by state: lets the peer know what it can.
+    /// Informs the peer, by the message that fits the state, that this end gives up; does not wait
+    /// for an answer.
     void abandon_connection(Identifier& id) REQUIRES(mutex);
 
   private:
@@ -137,10 +141,10 @@ class Engine {
     void forget_unseen(Identifier& child) REQUIRES(mutex);
 
     Process& process_;
-    /// Written with shared().mutex held, read by the service thread too.
+    /// Written with shared().mutex held; the service thread reads it too.
     std::atomic<ibv_context*> verbs_{nullptr};
     ibv_pd* pd_ = nullptr;
-    bool installed_ = false;  ///< the handlers
+    bool installed_ = false;  ///< whether the handlers are installed
     Clock::duration patience_{};
     std::unordered_map<std::uint32_t, Identifier*> ids_ GUARDED_BY(mutex);
     std::map<ListenerKey, Identifier*> listeners_ GUARDED_BY(mutex);
@@ -148,7 +152,7 @@ class Engine {
     support::CondVar acknowledged_;
 };
 
-/// A reference that is given back unless it is kept.
+/// Holds a reference to the engine and releases it unless keep() is called.
 class EngineReference {
   public:
     explicit EngineReference(Engine* acquired) : engine_(acquired) {}
@@ -161,7 +165,8 @@ class EngineReference {
     Engine* engine_;
 };
 
-/// Runs what a C function does. The callable returns an errno, 0 for success.
+/// Runs the body of a C function. The callable returns an errno, 0 for success. @return 0, or -1
+/// with errno set.
 template <class Body>
 int guarded(const Body& body) {
     const int error = support::guarded(body, ENOMEM, EIO);
@@ -170,10 +175,10 @@ int guarded(const Body& body) {
     return -1;
 }
 
-// -- queue pairs of identifiers (queue_pairs.cpp); without the lock, they call the device
+// -- queue pairs of identifiers (queue_pairs.cpp); they call the device, so without the lock
 // -------------
 int move_to_init(rdma_cm_id* id);
-/// To ready-to-receive and ready-to-send, with what was agreed. @return 0 or errno.
+/// Moves the queue pair to RTR and RTS with the agreed terms. @return 0 or errno.
 int move_to_ready(Identifier& id);
 void move_to_error(Identifier& id);
 
@@ -182,9 +187,10 @@ void move_to_error(Identifier& id);
 int accept_datagrams(Identifier& id, const rdma_conn_param* param);
 int fill_datagram_attributes(const Identifier& id, ibv_qp_attr& attr, int& mask);
 
-/// Synchronous identifiers (endpoints.cpp): acknowledges the event of the call before.
+/// Synchronous identifiers (endpoints.cpp): acknowledges the event of the previous call.
 void forget_event(Identifier& id);
-/// Waits for the call's event and keeps it in id->event. @return 0 or errno. For others: 0 at once.
+/// Waits for the call's event and keeps it in id->event. @return 0 or errno; for other identifiers
+/// 0 at once.
 int complete(Identifier& id);
 /// rdma_get_cm_event without the errno convention. A cancellation point.
 int get_event(EventChannel& channel, rdma_cm_event** event);

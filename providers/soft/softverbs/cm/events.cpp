@@ -16,14 +16,14 @@ void set_readable(EventChannel& channel) {
     while (write(channel.public_part.fd, &one, sizeof one) < 0 && errno == EINTR) continue;
 }
 
-/// Never blocks, whatever the descriptor's mode: only called when the counter is not zero, under
-/// the lock.
+/// Never blocks, whatever the descriptor's mode: only called under the lock when the counter is not
+/// zero.
 void set_unreadable(EventChannel& channel) {
     std::uint64_t count;
     while (read(channel.public_part.fd, &count, sizeof count) < 0 && errno == EINTR) continue;
 }
 
-/// Takes the identifier's events out of its channel's queue.
+/// Removes the identifier's events from its channel's queue.
 Events take_events(Identifier& id) {
     Events taken;
     if (id.events_waiting == 0) return taken;
@@ -111,7 +111,7 @@ void Engine::move_events(Identifier& id, EventChannel& to) {
     while (!events.empty()) {
         Events event;
         event.splice(event.end(), events, events.begin());
-        // Children live on their listener's channel.
+        // Children use their listener's channel.
         rdma_cm_event& moved = event.front()->public_part;
         if (moved.event == RDMA_CM_EVENT_CONNECT_REQUEST) moved.id->channel = &to.public_part;
         append(id, std::move(event));
@@ -120,8 +120,8 @@ void Engine::move_events(Identifier& id, EventChannel& to) {
 
 namespace {
 
-/// The reply has come: brings the queue pair up, where it is ours to do, and tells the other side.
-/// This is the application's thread, as with the kernel's rdma_cm: the device may be slow.
+/// Handles the reply: brings the queue pair up, if the identifier has one, and sends ready-to-use.
+/// Runs on the application's thread, as with the kernel's rdma_cm, because the device may be slow.
 void establish(Engine& engine, Identifier& id, rdma_cm_event& event) {
     if (!id.public_part.qp) {
         event.event = RDMA_CM_EVENT_CONNECT_RESPONSE;
@@ -131,7 +131,7 @@ void establish(Engine& engine, Identifier& id, rdma_cm_event& event) {
     support::MutexLock lock(engine.mutex);
     if (error == 0) {
         event.event = RDMA_CM_EVENT_ESTABLISHED;
-        if (id.state != State::kReplied) return;  // over already; that event follows
+        if (id.state != State::kReplied) return;  // already over; that event follows
         id.state = State::kConnected;
         engine.send_step(id, MessageType::kReadyToUse);
         return;
@@ -143,7 +143,7 @@ void establish(Engine& engine, Identifier& id, rdma_cm_event& event) {
     event.status = -error;
 }
 
-/// What the real library does when it hands an event out.
+/// Does what librdmacm does when it hands out an event.
 void process(Engine& engine, Identifier& id, rdma_cm_event& event) {
     if (event.event == RDMA_CM_EVENT_CONNECT_RESPONSE) establish(engine, id, event);
     if (id.is_datagram()) return;
@@ -156,7 +156,7 @@ void process(Engine& engine, Identifier& id, rdma_cm_event& event) {
 
 namespace {
 
-/// @return false when there is no memory for it: the event waits on.
+/// @return false when memory is short: the event goes back to the queue.
 bool hand_out(Engine& engine, EventChannel& channel, Events& event) {
     try {
         process(engine, *event.front()->counted_on, event.front()->public_part);
@@ -192,8 +192,8 @@ int get_event(EventChannel& channel, rdma_cm_event** result) {
         if (flags & O_NONBLOCK) return EAGAIN;
         pollfd readable = {fd, POLLIN, 0};
         if (poll(&readable, 1, -1) < 0) return errno;
-        // Programs destroy a channel while a thread of theirs comes back to it: no second look
-        // then.
+        // Programs destroy a channel while a thread of theirs returns to it: the channel must not
+        // be touched again.
         if (readable.revents & POLLNVAL) return EBADF;
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What lies behind rdma_cm_id, rdma_event_channel and rdma_cm_event. Engine::mutex guards all that
-/// is not public.
+/// The objects behind rdma_cm_id, rdma_event_channel and rdma_cm_event. Engine::mutex guards
+/// everything that is not public.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -27,29 +27,29 @@ enum class State {
     kAddressResolved,
     kRouteResolved,
     kListening,
-    kConnecting,  ///< request on its way, waits for reply or reject
+    kConnecting,  ///< request sent, waits for reply or reject
     kReplied,     ///< reply received, ready-to-use not sent yet
     kRequested,   ///< a listener's child, waits for accept or reject
     kAccepted,    ///< reply sent, waits for ready-to-use
     kConnected,
     kDisconnecting,  ///< disconnect request sent
     kDisconnected,
-    kFailed,  ///< rejected, or never reached
+    kFailed,  ///< rejected or unreachable
 };
 
-/// An event and the room its private data points into.
+/// An event and the buffer its private data points into.
 struct Event {
-    rdma_cm_event public_part = {};    ///< first: what applications hold points here
-    Identifier* counted_on = nullptr;  ///< whose destruction waits until this is acknowledged
+    rdma_cm_event public_part = {};    ///< first: applications hold pointers to this
+    Identifier* counted_on = nullptr;  ///< its destruction waits for the acknowledgement
     std::array<std::uint8_t, kReplyData> data = {};
 };
 
-/// A list, so that an event that has been made is moved from one to the other without memory.
+/// A list, so that an existing event moves to another list without allocating memory.
 using Events = std::list<std::unique_ptr<Event>>;
 
 struct EventChannel {
     rdma_event_channel public_part =
-        {};  ///< first; fd is an eventfd that is readable while events wait
+        {};  ///< first; its fd is an eventfd that is readable while events wait
     Engine* engine = nullptr;
     Events waiting;
 };
@@ -64,12 +64,12 @@ struct Identifier {
     Engine* engine = nullptr;
     std::uint32_t number = 0;  ///< names this end in messages
     State state = State::kIdle;
-    bool is_synchronous = false;  ///< made without a channel: calls wait for their event
+    bool is_synchronous = false;  ///< created without a channel: its calls wait for their event
 
-    std::optional<PortKey> bound;  ///< the port we reserved, with its address
-    bool chose_port = false;       ///< the caller, not this device
+    std::optional<PortKey> bound;  ///< the port that we reserved, with its address
+    bool chose_port = false;       ///< by the caller, not by this device
     bool share_port = false;
-    std::optional<bool> one_family;  ///< RDMA_OPTION_ID_AFONLY, where it was set
+    std::optional<bool> one_family;  ///< RDMA_OPTION_ID_AFONLY, if it was set
     in6_addr source = {};
     in6_addr destination = {};
     std::uint16_t source_port = 0;
@@ -78,17 +78,16 @@ struct Identifier {
     std::shared_ptr<Peer> peer;
     std::uint32_t remote_number = 0;
     Service::TimerId timer = 0;
-    Deadline answer_due = {};  ///< what the timer waits for
-    QueuePairTerms own =
-        {};  ///< as agreed: responder_resources and initiator_depth are this side's
-    QueuePairTerms remote = {};  ///< as the other side sent them
+    Deadline answer_due = {};  ///< time for which the timer is set
+    QueuePairTerms own = {};   ///< agreed; responder_resources and initiator_depth are this side's
+    QueuePairTerms remote = {};  ///< as sent by the other side
     ibv_ece local_ece = {};
-    std::uint32_t requests_waiting = 0;  ///< listeners: children nobody has fetched
+    std::uint32_t requests_waiting = 0;  ///< listeners: children not fetched yet
 
     unsigned events_waiting = 0;  ///< in the channel's queue
     unsigned events_fetched = 0;  ///< with the application
 
-    /// rdma_create_ep's wishes for children.
+    /// Parameters of rdma_create_ep() for the children of a listener.
     std::optional<ibv_qp_init_attr> child_qp;
     ibv_pd* child_pd = nullptr;
     bool owns_cqs = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Identifiers up to the connection: making, binding, resolving, listening, moving, ending.
+/// Identifiers before the connection: creation, binding, resolution, listening, migration, options,
+/// destruction.
 #include <arpa/inet.h>
 #include <infiniband/sa.h>
 
@@ -21,7 +22,7 @@ bool is_own(Process& process, const in6_addr& address) {
     return is_loopback(address) || same_address(address, process.address()) || is_local(address);
 }
 
-/// Reserves the port, and on a named address binds to the device as well.
+/// Reserves the port; a specific address also binds the identifier to the device.
 int bind(Identifier& id, const in6_addr& address, std::uint16_t port) {
     const bool is_v4 = same_family(address, mapped({INADDR_ANY}));
     const PortKey wanted = {id.public_part.ps, address, port, id.one_family.value_or(is_v4)};
@@ -45,8 +46,8 @@ int bind_address(Identifier& id, const sockaddr* address) {
     return bind(id, *wanted, port_of(address));
 }
 
-/// libfabric binds an identifier to try a loopback address out, destroys it, and then binds the one
-/// that is to listen to port 0: it gets the port that was tried.
+/// libfabric binds an identifier to test a loopback address, destroys it, and then binds the
+/// identifier that is to listen to port 0. This one gets the tested port.
 int bind_to_tried_port(Identifier& id, const sockaddr* address) {
     const auto wanted = address_of(address);
     if (!wanted || id.state != State::kIdle || port_of(address) != 0) return EINVAL;
@@ -126,7 +127,7 @@ int listen(Identifier& id) {
     if (id.state == State::kIdle)
         if (const int error = bind(id, mapped({INADDR_ANY}), 0)) return error;
     if (id.state != State::kBound) return id.state == State::kListening ? 0 : EINVAL;
-    // Ours first: a request may follow the publication at once.
+    // Known in this process first: a request may arrive as soon as the port is published.
     {
         support::MutexLock lock(id.engine->mutex);
         id.engine->listen(id);
@@ -138,7 +139,7 @@ int listen(Identifier& id) {
 struct DestroyChannel {
     void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
 };
-/// Of a synchronous identifier.
+/// The channel of a synchronous identifier.
 using OwnChannel = std::unique_ptr<rdma_event_channel, DestroyChannel>;
 
 int create_identifier(rdma_event_channel* channel, rdma_cm_id** result, void* context,
@@ -215,7 +216,7 @@ int set_option(Identifier& id, int level, int name, const void* value, std::size
             int one_family = 0;
             if (length != sizeof one_family) return EINVAL;
             std::memcpy(&one_family, value, sizeof one_family);
-            // The port's record is written by then.
+            // The port's record has been written by then.
             if (id.state == State::kBound)
                 return id.bound->one_family == (one_family != 0) ? 0 : EINVAL;
             if (id.state != State::kIdle) return EINVAL;

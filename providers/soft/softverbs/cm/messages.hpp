@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The connection manager's messages, one per step, as bodies of fabric records. The two ends of a
-/// connection name it by numbers that each gives to its own side.
+/// connection name it by numbers; each end chooses its own.
 #pragma once
 
 #include <netinet/in.h>
@@ -11,26 +11,26 @@
 
 namespace softverbs {
 
-// Room for private data, as the fields of InfiniBand CM messages have it. A receiver always sees
-// the whole field, zeros behind what was sent.
-inline constexpr std::size_t kRequestData = 92;     ///< RDMA_PS_IB
-inline constexpr std::size_t kTcpRequestData = 56;  ///< other port spaces: 36 are the addresses'
-inline constexpr std::size_t kResolveRequestData = 144;  ///< of a datagram port space
+// Capacity for private data, as in the fields of InfiniBand CM messages. A receiver always gets the
+// whole field, with zeros behind what was sent.
+inline constexpr std::size_t kRequestData = 92;          ///< RDMA_PS_IB
+inline constexpr std::size_t kTcpRequestData = 56;       ///< others: the addresses take 36 bytes
+inline constexpr std::size_t kResolveRequestData = 144;  ///< datagram port spaces
 inline constexpr std::size_t kResolveReplyData = 136;
 inline constexpr std::size_t kReplyData = 196;
 inline constexpr std::size_t kRejectData = 148;
 
-/// InfiniBand's reasons for a reject that occur here.
+/// InfiniBand's reject reasons that occur here.
 inline constexpr std::uint32_t kRejectTimeout = 4;
 inline constexpr std::uint32_t kRejectInvalidService = 8;
 inline constexpr std::uint32_t kRejectConsumer = 28;
 inline constexpr std::uint32_t kRejectVendorOption = 35;
 
-/// InfiniBand's answers to who resolves a service ID, but 0 for success.
+/// InfiniBand's status codes of service ID resolution, except 0 for success.
 inline constexpr std::uint32_t kResolveUnsupported = 1;  ///< nobody listens
 inline constexpr std::uint32_t kResolveRejected = 2;
 
-/// What one side tells the other about its queue pair.
+/// A side's queue pair, as described to the other side.
 struct QueuePairTerms {
     std::uint32_t qp_num;
     std::uint8_t responder_resources;
@@ -40,7 +40,7 @@ struct QueuePairTerms {
     std::uint8_t rnr_retry_count;
     std::uint8_t srq;
     std::uint8_t reserved[2];
-    /// Vendor's options that one side offers and the other answers; this device only carries them.
+    /// Vendor options that one side offers and the other answers; this device only carries them.
     std::uint32_t ece_vendor;
     std::uint32_t ece_options;
 };
@@ -50,11 +50,11 @@ struct ConnectRequest {
     std::uint32_t port_space;
     in6_addr source;
     in6_addr destination;
-    std::uint16_t source_port;  ///< host order, like the next
+    std::uint16_t source_port;  ///< host order, like destination_port
     std::uint16_t destination_port;
     std::uint32_t qp_type;
     QueuePairTerms terms;
-    std::array<std::uint8_t, kResolveRequestData> data;  ///< the longest there is
+    std::array<std::uint8_t, kResolveRequestData> data;  ///< sized for the longest
 };
 static_assert(sizeof(ConnectRequest) == 212);
 
@@ -67,7 +67,7 @@ struct ConnectReply {
 static_assert(sizeof(ConnectReply) == 224);
 
 struct ConnectReject {
-    std::uint32_t from;  ///< 0 where the sender never had a number
+    std::uint32_t from;  ///< 0 if the sender never had a number
     std::uint32_t to;
     std::uint32_t reason;
     std::array<std::uint8_t, kRejectData> data;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Queue pairs that belong to identifiers: making them, and taking them through their states.
+/// Queue pairs that belong to identifiers: creation and state changes.
 #include "providers/soft/softverbs/cm/engine.hpp"
 
 namespace softverbs {
 namespace {
 
-/// Where both ends share a machine, a lost acknowledgement cannot happen; this is 4.096 us << 14 =
-/// 67 ms.
+/// 4.096 us << 14 = 67 ms. Acknowledgements do not get lost: both ends are on one machine.
 constexpr std::uint8_t kAckTimeout = 14;
 /// 0.64 ms.
 constexpr std::uint8_t kRnrTimer = 12;
@@ -46,7 +45,7 @@ void fill_ready_to_send(const Identifier& id, ibv_qp_attr& attr, int& mask) {
     mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
            IBV_QP_MAX_QP_RD_ATOMIC;
     attr.timeout = kAckTimeout;
-    attr.retry_cnt = id.remote.retry_count;  // the requester's, for both
+    attr.retry_cnt = id.remote.retry_count;  // the requester's value holds for both sides
     attr.rnr_retry = id.remote.rnr_retry_count;
     attr.sq_psn = id.number & kPsnMask;
     attr.max_rd_atomic = id.own.initiator_depth;
@@ -82,7 +81,7 @@ int move(Identifier& id, ibv_qp_state state) {
     return ibv_modify_qp(id.public_part.qp, &attr, mask);
 }
 
-/// Where the caller gave no completion queues, the identifier gets its own, with channels.
+/// Creates a completion queue with a channel for the identifier, if the caller gave none.
 int make_completion_queue(rdma_cm_id* id, std::uint32_t size, ibv_comp_channel*& channel,
                           ibv_cq*& cq) {
     if (cq || size == 0) return 0;
@@ -117,7 +116,8 @@ void destroy_completion_queues(rdma_cm_id* id) {
     id->recv_cq_channel = id->send_cq_channel = nullptr;
 }
 
-/// Receives can be posted; what needs no connection can send as well.
+/// Moves a new queue pair to INIT, so that receives can be posted; a datagram queue pair to RTS, so
+/// that it can send too.
 int make_usable(rdma_cm_id* id) {
     Identifier& identifier = Identifier::of(id);
     return identifier.is_datagram() ? move_to_ready(identifier) : move_to_init(id);
@@ -152,7 +152,7 @@ int move_to_init(rdma_cm_id* id) {
     return move(Identifier::of(id), IBV_QPS_INIT);
 }
 
-/// Once more to the initial state: only now it is known whether the peer may read.
+/// Moves to INIT once more: only now it is known whether the peer may read.
 int move_to_ready(Identifier& id) {
     for (const ibv_qp_state state : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS})
         if (const int error = move(id, state)) return error;

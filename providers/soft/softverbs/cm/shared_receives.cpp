@@ -8,7 +8,7 @@
 namespace softverbs {
 namespace {
 
-/// Queue pairs that are made for the identifier afterwards take their receives from here.
+/// Creates the SRQ that queue pairs created for the identifier afterwards use by default.
 int create_shared_receives(rdma_cm_id& id, ibv_srq_init_attr_ex& attributes) {
     if (!id.verbs || id.srq) return EINVAL;
     if ((attributes.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Programs that look for a device's node before they list the device find one for soft0: UCX asks
-/// stat() and access() about /dev/infiniband/NAME. Every other path goes to the function that comes
-/// next in the process (another preloaded library's, or libc's), unchanged.
+/// Provides a device node of soft0 for programs that look for one before they list devices: UCX
+/// calls stat() and access() on /dev/infiniband/NAME. Every other path goes unchanged to the next
+/// function in the process (another preloaded library's, or libc's).
 ///
-/// The functions here may be called in signal handlers, as libc's may: what comes next is found
-/// when the library is loaded.
+/// The functions here may be called in signal handlers, as libc's may: the next functions are
+/// looked up when the library is loaded.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,13 +19,13 @@
 
 namespace {
 
-constexpr char kNode[] = "/dev/infiniband/softverbs0";  // ibv_device::dev_name below there
+constexpr char kNode[] = "/dev/infiniband/softverbs0";  // ends in ibv_device::dev_name
 
 bool is_node(const char* path) {
     return path && std::strcmp(path, kNode) == 0;
 }
 
-/// libc's function of this name and version, or that of a library between us and libc.
+/// The next function of this name and version: libc's, or that of a library between us and libc.
 template <class Function>
 class Next {
   public:
@@ -39,7 +39,7 @@ class Next {
     template <class... Arguments>
     int operator()(Arguments... arguments) {
         Function* function = function_.load(std::memory_order_acquire);
-        // Before our constructor: some other library's constructor calls.
+        // Called by another library's constructor, before ours.
         if (!function) function = find();
         if (function) return function(arguments...);
         errno = ENOSYS;
@@ -73,14 +73,14 @@ constinit Next<VersionedStat> next_xstat64{"__xstat64", "GLIBC_2.2.5"};
     next_xstat64.find();
 }
 
-/// It may be read and written, as the device is.
+/// Grants access for reading and writing only.
 int access_node(int mode) {
     if ((mode & X_OK) == 0) return 0;
     errno = EACCES;
     return -1;
 }
 
-/// A character device of this user.
+/// Describes the node as a character device of this user.
 int describe_node(struct stat* status) {
     std::memset(status, 0, sizeof *status);
     status->st_mode = S_IFCHR | S_IRUSR | S_IWUSR;
@@ -93,7 +93,8 @@ int describe_node(struct stat* status) {
 
 }  // namespace
 
-// Without their versions' names glibc would not take them for its own: libsoftverbs.map.
+// libsoftverbs.map gives these glibc's version names, without which they would not replace glibc's
+// functions.
 
 EXPORTED int access(const char* path, int mode) noexcept {
     return is_node(path) ? access_node(mode) : next_access(path, mode);

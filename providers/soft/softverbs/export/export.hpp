@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How the functions of this folder are defined: libsoftverbs.so alone holds them, beside what it
-/// takes from the softverbs core.
+/// Defines the functions of this folder. Only libsoftverbs.so contains them, in addition to the
+/// softverbs core.
 #pragma once
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))

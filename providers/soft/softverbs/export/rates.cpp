@@ -12,7 +12,7 @@ namespace {
 
 struct Rate {
     ibv_rate rate;
-    int megabits;  ///< what the link really carries: lanes times the signalling rate
+    int megabits;  ///< actual rate of the link: lanes times the signalling rate
     int multiple;  ///< -1 where libibverbs gives none
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Public names of libibverbs that no installed header declares: rdma-core keeps them for its own
-/// programs and drivers, and old programs. The declarations here are ours, from the symbols' use.
+/// programs and drivers, and for old programs. The declarations here are ours, derived from how the
+/// symbols are used.
 #include <infiniband/sa.h>
 #include <infiniband/verbs.h>
 #include <rdma/ib_user_sa.h>
@@ -12,7 +13,7 @@
 
 #include "providers/soft/softverbs/export/export.hpp"
 
-/// What sysfs calls the kinds of a GID; only libibverbs' own programs know it.
+/// The GID types of sysfs; only libibverbs' own programs know this type.
 enum ibv_gid_type_sysfs { IBV_GID_TYPE_SYSFS_IB_ROCE_V1, IBV_GID_TYPE_SYSFS_ROCE_V2 };
 
 /// @return 0, or -1 with errno.
@@ -40,8 +41,8 @@ EXPORTED int ibv_read_sysfs_file(const char*, const char*, char*, size_t) {
     return -1;
 }
 
-/// Hardware must keep a fork from moving the pages under it. This device copies through the
-/// processes' own page tables, so there is nothing to keep.
+/// Does nothing. Hardware needs a fork to leave the pages under it in place; this device copies
+/// through the processes' own page tables.
 EXPORTED int ibv_dontfork_range(void*, size_t) {
     return 0;
 }
@@ -65,7 +66,7 @@ EXPORTED void ibv_copy_ah_attr_from_kern(ibv_ah_attr* to, const ib_uverbs_ah_att
 }
 
 EXPORTED void ibv_copy_qp_attr_from_kern(ibv_qp_attr* to, const ib_uverbs_qp_attr* from) {
-    // Not qp_state: the caller has set the state that it is about to move to.
+    // Does not copy qp_state: the caller has set the state that it is about to move to.
     to->cur_qp_state = static_cast<ibv_qp_state>(from->cur_qp_state);
     to->path_mtu = static_cast<ibv_mtu>(from->path_mtu);
     to->path_mig_state = static_cast<ibv_mig_state>(from->path_mig_state);
@@ -95,7 +96,7 @@ EXPORTED void ibv_copy_qp_attr_from_kern(ibv_qp_attr* to, const ib_uverbs_qp_att
 
 namespace {
 
-/// The two records hold the same fields in another order.
+/// The two records hold the same fields in a different order.
 template <class To, class From>
 void copy_path_record(To& to, const From& from) {
     to.dlid = from.dlid;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Programs are linked so that every imported name must be there when they start, also those they
-/// never call: the names of unsupported.def answer that there is no such operation.
+/// The names of unsupported.def, which fail with EOPNOTSUPP. Programs are linked so that every
+/// imported name must exist when they start, even those they never call.
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
@@ -25,12 +25,12 @@
 #include "providers/soft/softverbs/export/unsupported.def"
 #undef UNSUPPORTED
 
-/// rping waits with rpoll for descriptors that are no rsockets; there are none here, so it is poll.
+/// The same as poll(): there are no rsockets here, and rping calls rpoll() for other descriptors.
 EXPORTED int rpoll(pollfd* descriptors, nfds_t count, int timeout) {
     return poll(descriptors, count, timeout);
 }
 
-/// No descriptor is an rsocket.
+/// Fails, since no descriptor is an rsocket.
 EXPORTED int rclose(int) {
     errno = EBADF;
     return -1;

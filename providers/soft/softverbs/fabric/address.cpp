@@ -79,7 +79,7 @@ std::optional<in6_addr> address_of(const sockaddr* address) {
 }
 
 std::uint16_t port_of(const sockaddr* address) {
-    // The port stands at the same place in both.
+    // The port is at the same offset in sockaddr_in and sockaddr_in6.
     if (address->sa_family != AF_INET && address->sa_family != AF_INET6) return 0;
     sockaddr_in head;
     std::memcpy(&head, address, sizeof head);

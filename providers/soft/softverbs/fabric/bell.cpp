@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Unix datagram sockets: a receiver that is connected to nobody, and senders that are connected to
-/// it. A receiver whose queue is full is readable, so that a ring which finds no room is no loss.
+/// Bells are Unix datagram sockets: an unconnected receiver, and senders that are connected to it.
+/// A receiver whose queue is full is readable, so a ring that finds the queue full is not lost.
 #include "providers/soft/softverbs/fabric/bell.hpp"
 
 #include <sched.h>
@@ -24,7 +24,7 @@ int option(int fd, int name) {
 }  // namespace
 
 bool ring_bell(int socket) {
-    constexpr int kTries = 100;  // for the kernel's memory
+    constexpr int kTries = 100;  // while the kernel lacks memory
     const char token = 0;
     for (int i = 0; i < kTries; ++i) {
         // Not send(), which is a cancellation point: requesters ring with locks held.
@@ -46,7 +46,7 @@ Result<Bell> Bell::make() {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0) return tl::unexpected(errno);
     Bell bell{UniqueFd(ends[0]), UniqueFd(ends[1])};
-    // From now on it takes what anybody sends who can.
+    // Unconnected, it accepts datagrams from every sender that can reach it.
     sockaddr nobody{};
     nobody.sa_family = AF_UNSPEC;
     if (connect(bell.fd(), &nobody, sizeof nobody) != 0) return tl::unexpected(errno);

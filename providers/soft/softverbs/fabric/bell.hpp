@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How one process makes a thread of another look: a descriptor of the owner's, readable once
-/// somebody has rung. The owner's end of a Bell is its own alone, and so is the socket that each
-/// peer is lent: what a peer does to its own (flags, buffers, shutdown) concerns nobody else, and
-/// it cannot take what others have sent. Nobody waits for anybody.
+/// A bell, with which one process wakes a thread of another: a descriptor of its owner that becomes
+/// readable when somebody rings. The owner keeps its end to itself, and each peer gets a socket of
+/// its own: what a peer does to that socket (flags, buffers, shutdown) affects nobody else, and a
+/// peer cannot consume what others have sent. Neither side ever waits.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace softverbs {
 
-/// Never waits, whatever the descriptor is; no cancellation point. @return false when the owner is
-/// gone, or the descriptor is none of a Bell.
+/// Rings without blocking, whatever the descriptor is; not a cancellation point. @return false when
+/// the owner is gone, the descriptor is not a bell's, or the kernel lacks memory.
 bool ring_bell(int socket);
 
-/// Whether a descriptor that a peer sent can be one of a Bell.
+/// Whether a descriptor that a peer sent can be a bell's.
 bool is_bell_socket(int fd);
 
 class Bell {
@@ -25,17 +25,18 @@ class Bell {
     /// @return an errno.
     static Result<Bell> make();
 
-    /// Readable while somebody has rung and nobody has taken it. The owner's flags.
+    /// Readable from a ring until clear(). Its file status flags are the owner's own.
     int fd() const { return fd_.get(); }
-    /// By the owner. As ring_bell().
+    /// Rings the owner's own bell, as ring_bell().
     bool ring() const { return ring_bell(own_socket_.get()); }
-    /// A duplicate of what ring() uses.
+    /// @return a duplicate of the socket that ring() uses.
     UniqueFd own_socket() const { return UniqueFd::duplicate(own_socket_.get()); }
-    /// Takes what has come, without waiting, and not for ever where a peer rings all the time.
+    /// Consumes the rings that have come, without waiting; at most 64, so that a peer that rings
+    /// all the time does not keep the caller here.
     void clear() const;
 
-    /// A socket for a peer. The bell has a name in the fabric's directory from the first one on,
-    /// which its owner removes.
+    /// Makes a socket for a peer. The first call gives the bell a name in the fabric's directory,
+    /// which the bell's owner removes.
     Result<UniqueFd> lend(const Directory& directory, const std::string& name);
     bool has_name() const { return has_name_; }
 

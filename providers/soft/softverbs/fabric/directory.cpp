@@ -20,7 +20,7 @@ UniqueFd unix_socket(int type) {
     return UniqueFd(socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
 }
 
-/// Tells the user.
+/// Reports the fault to the user.
 tl::unexpected<int> failure(const std::string& path,
                             const support::PrivateDirectory::Fault& fault) {
     if (support::report_limit(fault.error, "the fabric directory", path.substr(0, path.rfind('/'))))

@@ -15,34 +15,34 @@ namespace softverbs {
 
 class Directory {
   public:
-    /// SOFTVERBS_FABRIC, else the default, which is reported once where another user has made the
-    /// usual one (PrivateDirectory::default_path); made with mode 0700 when it is missing. One that
-    /// is a link, belongs to another user, or that others may enter is refused with EACCES and a
-    /// message.
+    /// Opens SOFTVERBS_FABRIC, else the default. A default other than the usual path, because
+    /// another user has made that one, is reported once (PrivateDirectory::default_path). Creates
+    /// the directory with mode 0700 if it is missing. Refuses, with EACCES and a message, one that
+    /// is a link, belongs to another user, or that others may enter.
     static Result<std::unique_ptr<Directory>> open();
-    /// The same for a given path.
+    /// Does the same for a given path.
     static Result<std::unique_ptr<Directory>> open(const std::string& path);
-    /// The same, but makes nothing. @return a null pointer where there is no such directory.
+    /// Does the same, but creates nothing. @return a null pointer if there is no such directory.
     static Result<std::unique_ptr<Directory>> open_existing(const std::string& path);
-    /// The path that open() takes.
+    /// The path that open() uses.
     static std::string chosen_path();
 
     int fd() const { return directory_.fd(); }
     const std::string& path() const { return directory_.path(); }
 
-    /// Non-blocking listening SOCK_SEQPACKET socket with this name, which must not exist.
+    /// Makes a non-blocking listening SOCK_SEQPACKET socket with this name, which must not exist.
     Result<UniqueFd> listen(const std::string& name) const;
-    /// Non-blocking connect. @return EAGAIN when the listener's queue is full, ECONNREFUSED when
-    /// nobody listens, ENOENT.
+    /// Connects without blocking. @return EAGAIN when the listener's queue is full, ECONNREFUSED
+    /// when nobody listens, ENOENT.
     Result<UniqueFd> connect(const std::string& name) const;
     /// Gives a socket this name, which must not exist.
     Result<void> bind(int socket, const std::string& name) const;
-    /// A datagram socket that is connected to the one with this name.
+    /// Makes a datagram socket that is connected to the one with this name.
     Result<UniqueFd> connect_datagrams(const std::string& name) const;
     void remove(const std::string& name) const { directory_.remove(name); }
     /// Names of all entries, in no order.
     std::vector<std::string> entries() const { return directory_.entries(); }
-    /// Removes every entry whose name begins so.
+    /// Removes every entry whose name begins with `prefix`.
     void remove_all(const std::string& prefix) const;
 
   private:

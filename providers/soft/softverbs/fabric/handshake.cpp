@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How a link comes to be, ours or theirs, up to the Peer that uses it.
+/// Sets up links, whichever end connects them: from connect or accept to the Peer that uses the
+/// link.
 #include "providers/soft/softverbs/fabric/handshake.hpp"
 
 #include <linux/magic.h>
@@ -83,7 +84,7 @@ void Process::accept_links() {
         auto handshake = std::make_shared<Handshake>();
         const int link = accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (link < 0 && (errno == EMFILE || errno == ENFILE)) {
-            // Whoever waits in the queue goes on waiting; asking again at once would burn the core.
+            // Links in the backlog go on waiting; retrying at once would spin.
             service_.change(listener_.get(), 0);
             service_.at(Clock::now() + kDescriptorRetry,
                         [this] { service_.change(listener_.get(), EPOLLIN); });
@@ -149,7 +150,7 @@ void Process::handshake_readable(const SharedHandshake& handshake) {
 void Process::finish_handshake(const SharedHandshake& handshake, const FoundPeer& outcome) {
     if (std::exchange(handshake->finished, true)) return;
     if (handshake->timer) service_.cancel(handshake->timer);
-    if (handshake->link.valid()) {  // nobody took it over
+    if (handshake->link.valid()) {  // no peer took it over
         service_.unwatch(handshake->link.get());
         handshake->link.reset();
     }
@@ -159,15 +160,15 @@ void Process::finish_handshake(const SharedHandshake& handshake, const FoundPeer
             support::report<support::kServiceOutOfMemory>();
 }
 
-/// Checks the other end's Hello and gives the link to its Peer. Both sides connecting at once gives
-/// a Peer two links.
+/// Checks the other end's Hello and gives the link to its Peer. When both sides connect at once, a
+/// Peer gets two links.
 Process::FoundPeer Process::adopt(Handshake& handshake, Message& message) {
     const Hello& hello = *message.as<Hello>();
     if (hello.version != kFabricVersion) {
         support::report<support::kFabricVersion>(handshake.pid, hello.version, kFabricVersion);
         return tl::unexpected(EPROTO);
     }
-    // Another one may have taken the slot since the index was read.
+    // Another member may have taken the slot since the index was read.
     const bool is_wanted = handshake.wanted.id == 0 || handshake.wanted.id == hello.member;
     if (!is_wanted || hello.fabric != fabric_hash() || hello.member == index_->self().id)
         return tl::unexpected(ECONNREFUSED);
@@ -187,7 +188,7 @@ Process::FoundPeer Process::adopt(Handshake& handshake, Message& message) {
     return peer;
 }
 
-/// A new peer that has no link is none.
+/// Gives the link to its Peer. A new peer whose link could not be watched is forgotten again.
 Result<void> Process::give_link(const std::shared_ptr<Peer>& peer, Handshake& handshake) {
     Result<void> given = tl::unexpected(ENOMEM);
     const bool is_known = known_peer(peer->member().id) != nullptr;
@@ -220,7 +221,8 @@ bool Process::has_all_links(Peer& peer) {
     return peer.links_.size() >= kMostLinks;
 }
 
-/// Of a greeting that came with all its descriptors. Reports what is wrong.
+/// Checks the memory and the doorbell of a Hello that came with all its descriptors, and reports a
+/// fault.
 bool Process::check_memory(const Handshake& handshake, const Message& message) {
     const Hello& hello = *message.as<Hello>();
     const bool has_pages = hello.pages_size != 0;

@@ -18,7 +18,7 @@
 namespace softverbs {
 namespace {
 
-/// Nobody needs the lock for more than some microseconds, but its holder may have been stopped.
+/// A holder needs the lock for some microseconds only, but it may have been stopped.
 constexpr auto kLockPatience = std::chrono::seconds(10);
 
 struct flock lock_of(short type, off_t start, off_t length) {
@@ -53,7 +53,7 @@ Index::Transaction::Transaction(Index& index) NO_THREAD_SAFETY_ANALYSIS : index_
 
 Index::Transaction::Transaction(Index& index, Deadline deadline) NO_THREAD_SAFETY_ANALYSIS
     : index_(index) {
-    // This very thread may hold it: a signal handler may end the process.
+    // This very thread may hold the mutex: a signal handler may end the process.
     while (!(is_locked_ = index_.mutex_.try_lock()) && Clock::now() < deadline) sched_yield();
     error_ = is_locked_ ? lock_file(deadline) : EBUSY;
 }
@@ -80,7 +80,7 @@ void Index::read_bytes(void* to, std::size_t size, off_t offset) const {
     if (size == 0) return;
     std::memset(to, 0, size);
     const ssize_t got = pread(file_.get(), to, size, offset);
-    (void)got;  // what a cut file lacks stays zero, and zero means nobody
+    (void)got;  // bytes missing from a truncated file stay zero, which means unused
 }
 
 void Index::Transaction::write_bytes(const void* from, std::size_t size, off_t offset) {
@@ -145,7 +145,7 @@ Result<void> Index::open_file() {
     return {};
 }
 
-/// An index that makes no sense is made anew when nobody lives by it.
+/// Reads the header. An unusable index is created anew, unless a living member holds a slot.
 Result<Index::Header> Index::read_header(Transaction& transaction) {
     const Header header = transaction.read<Header>(0);
     const bool ours = header.magic == kIndexMagic;
@@ -188,7 +188,7 @@ Result<void> Index::take_slot(Transaction& transaction, Header& header, const in
     transaction.write(member_at(slot), MemberRecord{self_.id, 0, address});
     header.slots_used = std::max(header.slots_used, slot + 1);
     transaction.write(0, header);
-    // A dead member's names may be left where its record was lost.
+    // If a dead member's record was lost, its names may still be there.
     remove_names(slot);
     if (transaction.error()) return tl::unexpected(transaction.error());
     return {};
@@ -200,7 +200,7 @@ Index::~Index() {
         Transaction transaction(*this);
         leave(transaction);
     } catch (const std::bad_alloc&) {
-        // as where the lock is not to be had
+        // as if the lock could not be taken: leave() explains
     }
 }
 
@@ -210,11 +210,12 @@ void Index::leave_at_exit() {
         Transaction transaction(*this, Clock::now() + kExitPatience);
         leave(transaction);
     } catch (const std::bad_alloc&) {
-        // the same
+        // likewise
     }
 }
 
-/// Where the lock is not to be had, whoever joins next finds our slot's lock gone, and clears up.
+/// Gives back what this member owns. Without the lock it changes nothing: whoever joins next finds
+/// our slot unlocked and cleans up.
 void Index::leave(Transaction& transaction) {
     if (transaction.error() || !joined_) return;
     joined_ = false;
@@ -232,7 +233,7 @@ void Index::abandon() {
     file_.reset();
 }
 
-/// Our own locks never count: an open file's locks do not conflict with itself.
+/// Our own locks do not count: locks of one open file do not conflict with each other.
 bool Index::is_locked(std::uint64_t first_slot, std::uint64_t count) const {
     struct flock lock =
         lock_of(F_WRLCK, kSlotLocksAt + static_cast<off_t>(first_slot), static_cast<off_t>(count));
@@ -269,8 +270,8 @@ void Index::bury(const MemberRef& member) {
     if (header.magic == kIndexMagic && header.is_sane()) bury_dead(transaction, header);
 }
 
-/// Ports need no such walk: their records name the member, and one that does not live counts as
-/// nobody.
+/// Frees the blocks of the members in `slots`. Ports need no such walk: their records name the
+/// member, and records of a member that does not live count as unused.
 void Index::free_blocks(Transaction& transaction, Header& header, const std::vector<bool>& slots) {
     const auto owners = transaction.read_many<std::uint32_t>(kBlocksAt, header.fresh_block);
     for (std::uint32_t block = 1; block < header.fresh_block; ++block) {
@@ -285,7 +286,7 @@ void Index::free_blocks(Transaction& transaction, Header& header, const std::vec
 Result<std::uint32_t> Index::take_block() {
     Transaction transaction(*this);
     if (transaction.error()) return tl::unexpected(transaction.error());
-    if (!joined_) return tl::unexpected(ENODEV);  // the process ends
+    if (!joined_) return tl::unexpected(ENODEV);  // the process is exiting
     Header header = transaction.read<Header>(0);
     if (header.magic != kIndexMagic || !header.is_sane()) return tl::unexpected(EIO);
     std::uint32_t block = 0;

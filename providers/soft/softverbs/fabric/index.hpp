@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The fabric's index: a small sparse file that says who the members are, which QP numbers and
-/// which ports are whose. Read and written by pread and pwrite under a lock of the open file (OFD):
-/// never mapped, so that a file cut short cannot hurt, and what it holds is checked. A member holds
-/// a second OFD lock, on its own slot, for as long as it lives: the kernel drops it when a process
-/// dies.
+/// The fabric's index: a small sparse file that lists the members and the owners of QP numbers and
+/// of ports. It is read and written by pread and pwrite under a lock of the open file (OFD). It is
+/// never mapped, so a truncated file does no harm, and its contents are checked. A member holds a
+/// second OFD lock, on its own slot, as long as it lives: the kernel drops the lock when the
+/// process dies.
 #pragma once
 
 #include <netinet/in.h>
@@ -22,86 +22,88 @@
 
 namespace softverbs {
 
-/// Who binds a port: a port space (RDMA_PS_*), an address (IPv4 as mapped IPv6), a port in host
-/// order.
+/// A port binding: port space (RDMA_PS_*), address (IPv4 as mapped IPv6), port in host order.
 struct PortKey {
     std::uint32_t port_space = 0;
     in6_addr address = {};
     std::uint16_t port = 0;
-    /// Of "any": whether it is that of its own family alone (RDMA_OPTION_ID_AFONLY).
+    /// Whether an "any" address stands for its own family only (RDMA_OPTION_ID_AFONLY).
     bool one_family = false;
 };
 
 class Index {
   public:
-    /// Opens or makes the index in `directory`, takes a slot, and clears what dead members left
-    /// behind. `address` is what SOFTVERBS_ADDRESS publishes. `directory` must outlive it.
+    /// Opens or creates the index in `directory`, takes a slot, and removes what dead members left
+    /// behind. `address` is the one that SOFTVERBS_ADDRESS publishes. `directory` must outlive the
+    /// index.
     static Result<std::unique_ptr<Index>> join(const Directory& directory, const in6_addr& address);
-    /// Gives back blocks, ports, slot and the socket's name.
+    /// Gives back blocks, ports, the slot and the socket's name.
     ~Index();
-    /// The same at the end of a process whose threads go on: others do not take it for one that
-    /// was killed. Once; calls afterwards find that nothing is ours. Waits for nobody long.
+    /// Does the same at the exit of the process, while its other threads still run, so that it does
+    /// not count as killed. Only the first call has an effect. Waits at most 500 ms for the locks.
     void leave_at_exit() EXCLUDES(mutex_);
-    /// In a child after fork: closes the descriptor and changes nothing.
+    /// Called in a child after fork: closes the descriptor and leaves the file as it is.
     void abandon();
 
-    /// The hash alone, without joining; makes the index where there is none.
+    /// The fabric's hash, read without joining; creates the index if there is none.
     static Result<std::uint64_t> hash_of(const Directory& directory);
 
-    // -- for those who are no members
+    // -- for processes that are not members
     // -------------------------------------------------------------------------------
     struct MemberInfo {
         MemberRef member;
         in6_addr address = {};  ///< published, IPv4 as mapped IPv6
         bool living = false;
-        std::vector<std::uint32_t> blocks;  ///< of QP numbers
+        std::vector<std::uint32_t> blocks;  ///< of QP numbers that it owns
     };
     struct Survey {
-        std::uint64_t hash = 0;  ///< 0 where there is no index yet
+        std::uint64_t hash = 0;  ///< 0 if there is no index yet
         std::vector<MemberInfo> members;
     };
-    /// Who is in the fabric. Reads only, takes no lock and disturbs nobody.
+    /// Lists the members of the fabric. Only reads, takes no lock and holds up nobody.
     static Result<Survey> look(const Directory& directory);
     struct Leftovers {
         std::vector<MemberInfo> members;   ///< dead ones; their blocks are freed with them
         std::vector<std::string> sockets;  ///< names of dead members' sockets
     };
-    /// Removes what the dead have left, or only finds it. @return what it was.
+    /// Removes what dead members left behind; with `dry_run` only finds it. @return what it found.
     static Result<Leftovers> clean(const Directory& directory, bool dry_run);
 
     const MemberRef& self() const { return self_; }
-    /// Random, made with the index.
+    /// Random, chosen when the index is created.
     std::uint64_t hash() const { return hash_; }
     static std::string socket_name(std::uint32_t slot);
     /// @return the name of a Bell of the member.
     static std::string bell_name(std::uint32_t slot, const std::string& what);
 
-    /// @return a block that nobody owns, the one freed longest ago when none is fresh; ENOSPC.
+    /// @return a block that nobody owns: a fresh one, else the one freed longest ago; ENOSPC.
     Result<std::uint32_t> take_block() EXCLUDES(mutex_);
     /// @return ENOENT when nobody owns the block.
     Result<MemberRef> owner_of_block(std::uint32_t block) EXCLUDES(mutex_);
 
-    /// Reserves a port; key.port 0 takes a free one. Any address conflicts with every address on
-    /// the port, but not with the other family's where both are of one family. Two that both
-    /// `share` may have the same one (RDMA_OPTION_ID_REUSEADDR).
-    /// @return the port; EADDRINUSE exactly when a living member has it; EADDRNOTAVAIL when none is
-    /// free.
+    /// Reserves a port; with key.port 0, a free one. "Any" conflicts with every address on the
+    /// port, except one of the other family if both keys are one_family. Two keys that both `share`
+    /// do not conflict (RDMA_OPTION_ID_REUSEADDR).
+    /// @return the port; EADDRINUSE when a living member has a conflicting one or the port has
+    /// kBindersPerPort binders; EADDRNOTAVAIL when no port is free.
     Result<std::uint16_t> bind_port(const PortKey& key, bool share = false) EXCLUDES(mutex_);
-    /// Makes a port that we bound visible to find_listener(). @return EADDRINUSE when it is shared.
+    /// Makes a port that we bound visible to find_listener(). @return EADDRINUSE when somebody else
+    /// has bound it too; EINVAL when we have not.
     Result<void> listen_port(const PortKey& key) EXCLUDES(mutex_);
     void release_port(const PortKey& key) EXCLUDES(mutex_);
-    /// The living member that listens on this address, or on any, and the port. @return ENOENT.
+    /// @return the living member that listens on the port, on this address or else on "any";
+    /// ENOENT.
     Result<MemberRef> find_listener(const PortKey& key) EXCLUDES(mutex_);
     struct Listener {
         MemberRef member;
         in6_addr address;
     };
-    /// Whoever listens on the port, at whatever address.
+    /// @return everybody who listens on the port, whatever the address.
     Result<std::vector<Listener>> find_listeners(std::uint32_t port_space, std::uint16_t port)
         EXCLUDES(mutex_);
     /// Whether a living member has published this address.
     bool is_published(const in6_addr& address) EXCLUDES(mutex_);
-    /// Clears what a member left that stopped living. Harmless when it lives.
+    /// Removes what a dead member left behind. Harmless when it lives.
     void bury(const MemberRef& member) EXCLUDES(mutex_);
 
   private:
@@ -137,7 +139,7 @@ class Index {
     MemberRef self_;
     std::uint64_t hash_ = 0;
     bool joined_ = false;
-    /// OFD locks do not keep threads of one process apart.
+    /// For the threads of this process: OFD locks do not exclude them from each other.
     support::Mutex mutex_;
 };
 

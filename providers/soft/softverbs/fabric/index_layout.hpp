@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Where things are in the index file, and its lock. Included by the index's own sources only.
+/// The layout of the index file, and its lock. Included by the index's own sources only.
 #pragma once
 
 #include <array>
@@ -20,11 +20,11 @@ inline constexpr std::uint32_t kBindersPerPort = 4;
 struct Index::Header {
     std::uint64_t magic;
     std::uint32_t version;
-    std::uint32_t slots_used;  ///< no slot from here on has ever been taken
+    std::uint32_t slots_used;  ///< slots from here on have never been taken
     std::uint64_t hash;
-    std::uint32_t fresh_block;  ///< no block from here on has ever been taken
-    std::uint32_t queue_head;   ///< counts blocks taken from the queue of freed ones
-    std::uint32_t queue_tail;   ///< counts blocks put into it
+    std::uint32_t fresh_block;  ///< blocks from here on have never been taken
+    std::uint32_t queue_head;   ///< number of blocks taken from the queue of freed blocks so far
+    std::uint32_t queue_tail;   ///< number of blocks put into that queue so far
     std::uint32_t next_port;
 
     bool is_sane() const {
@@ -35,13 +35,13 @@ struct Index::Header {
 };
 
 struct Index::MemberRecord {
-    MemberId id;  ///< 0: nobody
+    MemberId id;  ///< 0: unused
     std::uint64_t reserved;
     in6_addr address;
 };
 
 struct Index::PortRecord {
-    MemberId member;  ///< 0: nobody; a member that no longer lives counts as nobody
+    MemberId member;  ///< 0: unused; a record whose member no longer lives counts as unused
     std::uint32_t slot;
     std::uint32_t port_space;
     in6_addr address;
@@ -54,7 +54,7 @@ struct Index::PortRow {
     std::array<PortRecord, kBindersPerPort> records = {};
 };
 
-/// What tells who is a member and which numbers are whose.
+/// The records that list the members and the owners of QP numbers.
 struct Index::Records {
     Header header = {};
     std::vector<MemberRecord> members = {};
@@ -80,20 +80,20 @@ inline constexpr off_t queue_at(std::uint32_t count) {
     return kQueueAt + off_t{count % kBlocks} * off_t{sizeof(std::uint16_t)};
 }
 
-/// The index's lock, and reads and writes under it. Short reads give zeros; a failed write is
-/// remembered.
+/// Holds the index's lock, and reads and writes under it. A short read gives zeros; error() keeps a
+/// failed write.
 class Index::Transaction {
   public:
     /// Waits for other threads and processes; reports a process that holds the lock too long.
     explicit Transaction(Index& index);
-    /// At the end of the process, in whatever a thread of it is: waits until then, and reports
-    /// nothing.
+    /// For the exit of the process, when any thread may be in a transaction: waits until `deadline`
+    /// and reports nothing.
     Transaction(Index& index, Deadline deadline);
     ~Transaction();
     Transaction(const Transaction&) = delete;
     Transaction& operator=(const Transaction&) = delete;
 
-    /// 0, or why the lock was not had or a write failed.
+    /// 0, or the errno with which taking the lock or a write failed.
     int error() const { return error_; }
 
     template <class T>
@@ -119,7 +119,7 @@ class Index::Transaction {
 
     Index& index_;
     CancellationDisabled cancellation_disabled_;
-    bool is_locked_ = true;  ///< Index::mutex_
+    bool is_locked_ = true;  ///< whether Index::mutex_ is held
     int error_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The index's table of ports: who bound, and who listens.
+/// The index's table of ports: binders and listeners.
 #include <cerrno>
 
 #include "providers/soft/softverbs/fabric/address.hpp"
@@ -13,7 +13,7 @@ off_t row_at(std::uint16_t port, std::size_t row_size) {
     return kPortsAt + off_t{port} * static_cast<off_t>(row_size);
 }
 
-/// Whether two at one port stand in each other's way. As the kernel has it.
+/// Whether two bindings of one port conflict, by the kernel's rules.
 template <class One, class Other>
 bool conflict(const One& one, const Other& other) {
     if (one.one_family && other.one_family && !same_family(one.address, other.address))
@@ -23,7 +23,7 @@ bool conflict(const One& one, const Other& other) {
 
 }  // namespace
 
-/// Records of members that no longer live come back empty.
+/// Reads a port's records. Those of members that no longer live come back empty.
 Index::PortRow Index::read_ports(Transaction& transaction, std::uint16_t port) const {
     auto row = transaction.read<PortRow>(row_at(port, sizeof(PortRow)));
     for (PortRecord& record : row.records)
@@ -42,8 +42,8 @@ Index::PortRecord Index::own_record(const PortKey& key, bool share) const {
     return record;
 }
 
-/// The next port in turn that nobody has in any port space: what was just released is not taken at
-/// once.
+/// Chooses the next port, in turn, that nobody has in any port space: one that was just released is
+/// not reused at once.
 Result<std::uint16_t> Index::choose_port(Transaction& transaction) const {
     Header header = transaction.read<Header>(0);
     if (!header.is_sane()) return tl::unexpected(EIO);

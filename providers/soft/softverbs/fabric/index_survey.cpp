@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The index as somebody sees it who is no member: who lives, and what the dead have left.
+/// The index as seen by a process that is not a member: who lives, and what dead members left
+/// behind.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::string_view kSocketPrefix = "member-";
 
-/// @return nothing for a name that socket_name() does not make.
+/// @return nullopt for a name that socket_name() does not make.
 std::optional<std::uint32_t> slot_of(const std::string& name) {
     std::uint32_t slot = 0;
     const char* const end = name.data() + name.size();
@@ -28,7 +29,7 @@ std::optional<std::uint32_t> slot_of(const std::string& name) {
 
 }  // namespace
 
-/// Only for looking, so it makes nothing. @return an invalid descriptor where there is no index.
+/// Opens the index, but creates none. @return an invalid descriptor if there is no index.
 Result<UniqueFd> Index::open_to_look(const Directory& directory, int access) {
     UniqueFd file(openat(directory.fd(), "index", access | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     struct stat status = {};
@@ -43,7 +44,7 @@ Result<UniqueFd> Index::open_to_look(const Directory& directory, int access) {
     return tl::unexpected(EACCES);
 }
 
-/// @return nothing when the index is of another version or damaged, which was reported.
+/// @return false when the index is of another version or damaged, which is reported.
 bool Index::is_usable(const Header& header) const {
     if (header.magic == kIndexMagic && header.version == kFabricVersion && header.is_sane())
         return true;
@@ -75,8 +76,8 @@ Index::Survey Index::describe(const Records& records) const {
     return survey;
 }
 
-/// Without the index's lock, so that whoever is stopped while it looks holds up nobody: a member
-/// that comes or goes meanwhile may be seen or not.
+/// Does not take the index's lock, so that a caller that is stopped here holds up nobody. A member
+/// that joins or leaves at the same time may be seen or not.
 Result<Index::Survey> Index::look(const Directory& directory) {
     Index index(directory);
     auto file = open_to_look(directory, O_RDONLY);
@@ -113,7 +114,8 @@ Result<Index::Leftovers> Index::clean(const Directory& directory, bool dry_run) 
                         transaction.read_many<std::uint32_t>(kBlocksAt, header.fresh_block)});
     for (const MemberInfo& member : survey.members)
         if (!member.living) found.members.push_back(member);
-    // A slot's lock is held from before its socket is made: an unlocked one's is nobody's.
+    // A member locks its slot before it makes its socket, so the socket of an unlocked slot is
+    // abandoned.
     for (const std::string& name : directory.entries()) {
         const auto slot = slot_of(name);
         if (slot && !index.is_locked(*slot, 1)) found.sockets.push_back(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Life and end of the links that peers have. Service thread only.
+/// Use and end of the links of peers. Service thread only.
 #include <sys/epoll.h>
 
 #include <cerrno>
@@ -11,9 +11,9 @@
 namespace softverbs {
 namespace {
 
-/// Records taken from one link before the others get their turn.
+/// Records received from one link before the others get their turn.
 constexpr int kRecordsPerTurn = 16;
-/// A killed process gives up its lock on the index a moment after its links.
+/// A killed process releases its lock in the index a moment after its links.
 constexpr auto kBurialDelay = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -54,8 +54,8 @@ void Process::dispatch(const std::shared_ptr<Peer>& peer, Message& message, bool
         handler = handlers_[static_cast<std::size_t>(message.type)];
     }
     if (message.type == MessageType::kHello) return reject_garbage(peer, "a second greeting");
-    // None is installed where the part that would answer has not been used yet: then it is not for
-    // us.
+    // No handler is installed until the part that would answer is first used; the message is then
+    // ignored.
     if (handler) (*handler)(peer, message);
 }
 
@@ -78,7 +78,7 @@ void Process::peer_died(const std::shared_ptr<Peer>& peer) {
     for (std::size_t i = 0; handlers && i < handlers->size(); ++i)
         if (!Service::persist([&] { (*handlers)[i](peer); }))
             support::report<support::kServiceOutOfMemory>();
-    // Without it the next process that looks at the index does it.
+    // If there is no memory for it, a later join() or bury() cleans up.
     Service::persist([&] {
         service_.at(Clock::now() + kBurialDelay,
                     [this, member = peer->member()] { index_->bury(member); });
@@ -92,7 +92,7 @@ void Process::close_peer(Peer& peer) {
         links.swap(peer.links_);
     }
     for (const UniqueFd& link : links) service_.unwatch(link.get());
-    // It stays open: Peer::gone() may be looking at it.
+    // The descriptor stays open: Peer::gone() may be polling it.
     if (peer.pidfd_.valid()) service_.unwatch(peer.pidfd_.get());
 }
 

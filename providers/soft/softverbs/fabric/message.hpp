@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What travels on the link between two processes: SOCK_SEQPACKET records, each a MessageHeader,
-/// then a structure of fixed layout. Both ends are the same machine, so host byte order. A record
-/// of the wrong size, type or version ends the link.
+/// The messages on the link between two processes: SOCK_SEQPACKET records, each a MessageHeader,
+/// then a structure of fixed layout. Both ends are on one machine, so values are in host byte
+/// order. A record of the wrong size, type or version ends the link.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace softverbs {
 
-/// Raised with every change of a message, of the index or of what arenas hold.
+/// Incremented with every change of a message, of the index or of the layout of arenas.
 inline constexpr std::uint32_t kFabricVersion = 7;
 
 enum class MessageType : std::uint16_t {
@@ -24,19 +24,19 @@ enum class MessageType : std::uint16_t {
     kAgentCopy,    ///< asks the target's service thread to copy
     // connection manager
     kConnectRequest,
-    kConnectPending,  ///< the request waits for its consumer (what a CM MRA says)
+    kConnectPending,  ///< the consumer has not answered the request yet (as a CM MRA)
     kConnectReply,
     kReadyToUse,
     kConnectReject,
     kDisconnectRequest,
     kDisconnectReply,
-    kResolveReply,  ///< to a request of a datagram port space
+    kResolveReply,  ///< answers a request of a datagram port space
     kCount,
 };
 
-/// Longest record's body, in bytes.
+/// Longest body of a record, in bytes.
 inline constexpr std::size_t kMaxMessageBody = 64 * 1024;
-/// Most descriptors that one record may carry.
+/// Most descriptors in one record.
 inline constexpr std::size_t kMaxMessageFds = 4;
 
 struct MessageHeader {
@@ -47,12 +47,12 @@ struct MessageHeader {
 };
 static_assert(sizeof(MessageHeader) == 16);
 
-/// A received record. The body lives in the service thread's buffer: valid during the handler only.
+/// A received record. The body is in the service thread's buffer: valid during the handler only.
 struct Message {
     MessageType type;
     std::uint64_t request_id;
     std::span<const std::byte> body;
-    std::vector<UniqueFd> fds;  ///< the handler may take them
+    std::vector<UniqueFd> fds;  ///< the handler may move them out
 
     /// @return the body as a T, or nullptr when its length is not exactly T's.
     template <class T>

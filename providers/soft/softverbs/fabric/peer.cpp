@@ -22,7 +22,7 @@
 namespace softverbs {
 namespace {
 
-/// A peer that reads nothing any more must not eat our memory.
+/// A peer that no longer reads must not use up our memory.
 constexpr std::size_t kMaxOutgoingBytes = 32 * 1024 * 1024;
 constexpr std::size_t kMaxOutgoingFds = 256;
 
@@ -31,7 +31,7 @@ struct ProcessInfo {
     std::uint64_t mask;
     std::uint64_t cgroup;
     std::uint32_t ids[11];
-    std::int32_t exit_code;  ///< as waitpid() has it
+    std::int32_t exit_code;  ///< as a waitpid() status
 };
 static_assert(sizeof(ProcessInfo) == 64);
 constexpr unsigned long kGetProcessInfo = _IOWR(0xff, 11, ProcessInfo);
@@ -150,7 +150,7 @@ void Peer::flush() {
         const Outgoing& next = outgoing_.front();
         const int error = send_record(socket, next.record, raw(next.fds));
         if (error == EAGAIN || error == ENOBUFS) return;
-        // Another error means that the link has ended, which its own event tells.
+        // Any other error means that the link has ended, which its own event reports.
         outgoing_bytes_ -= next.record.size();
         outgoing_fds_ -= next.fds.size();
         outgoing_.pop_front();
@@ -158,7 +158,7 @@ void Peer::flush() {
     process_.service().change(socket, EPOLLIN);
 }
 
-/// The service thread plays both ends, so that handlers see one kind of peer.
+/// The service thread acts as both ends, so that handlers see one kind of peer.
 Result<void> Peer::deliver_to_self(const MessageHeader& header, std::span<const std::byte> body,
                                    std::span<const int> fds) {
     if (!alive()) return tl::unexpected(ENOTCONN);
@@ -178,7 +178,7 @@ Result<void> Peer::deliver_to_self(const MessageHeader& header, std::span<const 
 void Peer::complete_request(Message& message) {
     support::MutexLock lock(mutex_);
     const auto found = pending_.find(message.request_id);
-    if (found == pending_.end()) return;  // the one who asked has given up
+    if (found == pending_.end()) return;  // the caller of request() has given up
     found->second.reply.body.assign(message.body.begin(), message.body.end());
     found->second.done = true;
     found->second.reply.fds = std::move(message.fds);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The other process of a pair (or this one, seen as its own target): its arena, its doorbell, and
-/// the link over which messages travel.
+/// The other process of a pair (or this one, as its own target): its arena, its doorbell, and the
+/// link that carries messages.
 #pragma once
 
 #include <sys/types.h>
@@ -24,21 +24,20 @@ namespace softverbs {
 
 class Process;
 
-/// Names a process for as long as the fabric lives; random, so that a number from the past matches
-/// nobody.
+/// Names a process within the fabric; random, so that an id of the past matches nobody.
 using MemberId = std::uint64_t;
 
-/// Where a member is to be found.
+/// Where to find a member.
 struct MemberRef {
     std::uint32_t slot = 0;  ///< in the index
     MemberId id = 0;
 };
 
-/// How a process ended, as far as the kernel tells others than its parent: Linux 6.15, and once its
-/// parent has waited for it.
+/// How a process ended, as far as the kernel reports it to processes other than the parent: from
+/// Linux 6.15 on, and once the parent has waited for it.
 struct ProcessEnd {
-    int signal = 0;      ///< 0: none, or not known
-    int exit_code = -1;  ///< -1: a signal, or not known
+    int signal = 0;      ///< 0: none or unknown
+    int exit_code = -1;  ///< -1: ended by a signal, or unknown
 };
 
 /// A peer's answer to request().
@@ -47,7 +46,7 @@ struct Reply {
     std::vector<UniqueFd> fds;
 };
 
-/// Held by shared_ptr: the arena stays mapped as long as anyone holds one, also after the peer
+/// Held by shared_ptr: the arena stays mapped as long as anyone holds one, even after the peer has
 /// died. All functions are thread safe.
 class Peer : public std::enable_shared_from_this<Peer> {
   public:
@@ -55,41 +54,44 @@ class Peer : public std::enable_shared_from_this<Peer> {
     Peer(const Peer&) = delete;
     Peer& operator=(const Peer&) = delete;
 
-    /// The peer's arena, mapped shared, readable and writable; sealed against shrinking. What it
-    /// holds was written by the peer: check before use.
+    /// The peer's arena, mapped shared, readable and writable; sealed against shrinking. Its
+    /// contents were written by the peer: check them before use.
     std::byte* arena() const { return arena_; }
     std::size_t arena_size() const { return arena_size_; }  ///< bytes
     /// The peer's page file, sealed and checked like the arena. @return -1 when it has none.
     int pages_fd() const { return pages_.get(); }
     std::uint64_t pages_size() const { return pages_size_; }  ///< bytes
-    /// @return -1 where the kernel gave none.
+    /// @return -1 if the kernel gave none.
     int pidfd() const { return pidfd_.get(); }
-    /// In this process's name space; 0 when the peer lives in one that we cannot see.
+    /// In this process's pid namespace; 0 when the peer lives in one that we cannot see.
     pid_t pid() const { return pid_; }
     const MemberRef& member() const { return member_; }
     bool is_self() const { return is_self_; }
     /// False once the link has ended; on_peer_death handlers follow on the service thread.
     bool alive() const { return alive_.load(std::memory_order_acquire); }
-    /// Whether the process has ended, also when the service thread has not noticed yet, which may
-    /// itself be the one who waits for it. One system call.
+    /// Whether the process has ended. Asks the kernel, as the service thread may not have noticed
+    /// yet: it may itself be the caller that waits for this. One system call.
     bool has_ended() const;
-    /// Of a peer whose link has ended: the kernel closes a process's sockets a moment before it
-    /// says that the process has ended, and how it did only when its parent has asked. Waits for
-    /// both, some milliseconds at most, and once for all callers. @return whether it has ended.
+    /// For a peer whose link has ended. The kernel closes a process's sockets a moment before it
+    /// reports the end of the process, and reports how it ended only once the parent has waited for
+    /// it. Waits for both, a few milliseconds at most, and once for all callers. @return whether
+    /// the process has ended.
     bool wait_for_end() const;
     ProcessEnd how_it_ended() const;
-    /// The same, or its link has: it may then still be there.
+    /// Whether the process or its link has ended. In the latter case the process may still be
+    /// there.
     bool gone() const { return !alive() || has_ended(); }
     /// Makes the peer's service thread run its doorbell handlers. One system call; never blocks.
     void ring_doorbell() const;
 
-    /// Queues one record; copies `body`, duplicates `fds`. Order of records is kept. Never blocks.
-    /// @return EMSGSIZE, ENOTCONN when the link has ended, ENOBUFS when the peer reads nothing any
-    /// more.
+    /// Queues one record; copies `body`, duplicates `fds`. Keeps the order of records. Never
+    /// blocks.
+    /// @return EMSGSIZE, ENOTCONN when the link has ended, ENOBUFS when too much is queued for a
+    /// peer that no longer reads.
     Result<void> send(MessageType type, std::span<const std::byte> body,
                       std::span<const int> fds = {});
-    /// send() and wait for the reply. Not from the service thread (EDEADLK).
-    /// @return also ETIMEDOUT, ECONNRESET when the peer died meanwhile.
+    /// Does send() and waits for the reply. Not from the service thread (EDEADLK).
+    /// @return also ETIMEDOUT, ECONNRESET when the peer died while we waited.
     Result<Reply> request(MessageType type, std::span<const std::byte> body, Deadline deadline,
                           std::span<const int> fds = {}) EXCLUDES(mutex_);
     /// Answers a message that request() sent.
@@ -117,10 +119,10 @@ class Peer : public std::enable_shared_from_this<Peer> {
                      std::span<const int> fds) EXCLUDES(mutex_);
     Result<void> deliver_to_self(const MessageHeader& header, std::span<const std::byte> body,
                                  std::span<const int> fds);
-    /// Service thread: the socket takes records again.
+    /// Sends the queue, on the service thread, when the socket accepts records again.
     void flush() EXCLUDES(mutex_);
     void complete_request(Message& message) EXCLUDES(mutex_);
-    /// Fails what is waiting. @return false when it was dead already.
+    /// Fails everything that waits. @return false when the peer was dead already.
     bool mark_dead() EXCLUDES(mutex_);
 
     Process& process_;
@@ -133,13 +135,13 @@ class Peer : public std::enable_shared_from_this<Peer> {
     UniqueFd doorbell_;
     UniqueFd pages_;
     std::uint64_t pages_size_ = 0;
-    UniqueFd pidfd_;  ///< a forked child may keep the link's other end open; this tells the truth
+    UniqueFd pidfd_;  ///< decisive: a forked child may keep the link's other end open
     std::atomic<bool> alive_{true};
     mutable std::atomic<bool> end_awaited_{false};
 
     support::Mutex mutex_;
     support::CondVar replied_;
-    /// The first is the one we send on; a second one comes from both sides connecting at once.
+    /// The first is the one we send on; there is a second one if both sides connected at once.
     std::vector<UniqueFd> links_ GUARDED_BY(mutex_);
     std::deque<Outgoing> outgoing_ GUARDED_BY(mutex_);
     std::size_t outgoing_bytes_ GUARDED_BY(mutex_) = 0;

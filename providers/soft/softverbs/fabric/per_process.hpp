@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// State that a child after fork must not share with its parent.
+/// State that a child must not share with its parent after fork.
 #pragma once
 
 #include <unistd.h>
@@ -9,17 +9,17 @@
 
 namespace softverbs {
 
-/// One T per process; to be a static object. A child makes its own: a lock in the parent's may have
-/// been held by a thread that the child does not have. None is ever destroyed: other threads may
-/// still run while the process exits. The first one lives in the object itself, so that unloading
-/// the library leaks nothing.
+/// One T per process; must be a static object. A child makes its own, because a lock in the
+/// parent's may have been held by a thread that the child does not have. No T is ever destroyed,
+/// because other threads may still run while the process exits. The first one is inside the object
+/// itself, so that unloading the library leaks nothing.
 template <class T>
 class PerProcess {
   public:
     constexpr PerProcess() : first_() {}
     ~PerProcess() {}
 
-    /// `on_fork(T& of_parent)` runs once in a child, before its own T is seen.
+    /// `on_fork(T& of_parent)` runs once in a child, before anybody gets the child's own T.
     template <class OnFork>
     T& get(OnFork on_fork) {
         Node* found = node_.load(std::memory_order_acquire);
@@ -42,7 +42,7 @@ class PerProcess {
 
   private:
     struct Node {
-        std::atomic<Node*> of_parent{nullptr};  ///< keeps it reachable
+        std::atomic<Node*> of_parent{nullptr};  ///< keeps the parent's node reachable
         std::atomic<pid_t> pid{0};
         T value = {};
     };

@@ -20,7 +20,7 @@ namespace softverbs {
 
 namespace {
 
-/// @return a longer list.
+/// @return a copy of the list with `handler` at its end.
 template <class Handler>
 std::shared_ptr<const std::vector<Handler>> with(
     const std::shared_ptr<const std::vector<Handler>>& list, Handler handler) {
@@ -32,7 +32,7 @@ std::shared_ptr<const std::vector<Handler>> with(
 
 }  // namespace
 
-/// What join() and leave() count.
+/// The state that join() and leave() share.
 struct Process::Shared {
     support::Mutex mutex;
     int references GUARDED_BY(mutex) = 0;
@@ -46,14 +46,15 @@ Process::Shared& Process::shared() {
     });
 }
 
-/// At once, and not when a child first uses the device: our lock in the index and our ends of links
-/// tell others that we live, and a child that holds copies of them would tell so after our death.
+/// Abandons the Process in a child at once, not when the child first uses the device: our lock in
+/// the index and our ends of links show others that we live, and a child with copies of them would
+/// show that after our death.
 [[gnu::constructor]] static void watch_forks() {
     pthread_atfork(nullptr, nullptr, [] { Process::current(); });
 }
 
-/// Programs return from main() with the device open. Their peers see their links end; the index
-/// must not count them among the killed.
+/// For programs that return from main() with the device open. Their peers see their links end; the
+/// index must not count them among the killed.
 [[gnu::destructor]] static void leave_index() {
     if (Process* const process = Process::current()) process->index().leave_at_exit();
 }
@@ -114,7 +115,7 @@ Result<void> Process::start(const Prepare& prepare) {
     return opened;
 }
 
-/// From here on peers see us.
+/// Opens the doorbell and the listening socket. From here on peers see us.
 Result<void> Process::open_door() {
     auto doorbell = Bell::make();
     if (!doorbell) return tl::unexpected(doorbell.error());
@@ -171,8 +172,8 @@ void Process::stop() {
     index_.reset();
 }
 
-/// In a child after fork. Only what no thread of the parent can have left half done is touched:
-/// descriptors that are set once, and the links where their locks were free.
+/// Called in a child after fork. Touches only what no thread of the parent can have left half done:
+/// descriptors that are set once, and the links whose locks were free.
 void Process::abandon() NO_THREAD_SAFETY_ANALYSIS {
     service_.abandon();
     if (index_) index_->abandon();
@@ -239,7 +240,7 @@ std::shared_ptr<Peer> Process::known_owner(std::uint32_t block) {
 
 void Process::remember_owner(std::uint32_t block, const std::shared_ptr<Peer>& peer) {
     support::MutexLock lock(mutex_);
-    // Not when its death has been handled already, which forgets its blocks.
+    // Not if its death has been handled already: that is what erases its blocks.
     if (peer == self_ || peers_.count(peer->member().id)) owners_[block] = peer;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// This process as a member of the fabric: joins at the first open of the device, leaves at the
-/// last close, finds other members and keeps one Peer for each that it talks to.
+/// This process as a member of the fabric: it joins when the device is first opened, leaves at the
+/// last close, finds other members and keeps one Peer for each that it communicates with.
 #pragma once
 
 #include <netinet/in.h>
@@ -24,13 +24,13 @@
 
 namespace softverbs {
 
-/// What a member shows to its peers. The descriptors are memfds sealed with F_SEAL_SHRINK; all of
-/// it stays the giver's and must outlive the Process.
+/// The memory that a member shows to its peers. The descriptors are memfds sealed with
+/// F_SEAL_SHRINK; all of it remains the giver's and must outlive the Process.
 struct PublishedArena {
     int fd = -1;
     std::byte* base = nullptr;
     std::size_t size = 0;
-    int pages_fd = -1;  ///< page file; without one peers copy by other ways
+    int pages_fd = -1;  ///< page file; without it peers copy by other means
     std::uint64_t pages_size = 0;
 };
 
@@ -39,46 +39,47 @@ class Process {
     using MessageHandler = std::function<void(const std::shared_ptr<Peer>&, Message&)>;
     using DeathHandler = std::function<void(const std::shared_ptr<Peer>&)>;
     using FoundHandler = std::function<void(Result<std::shared_ptr<Peer>>)>;
-    /// Runs in the first join(), before any peer can see us: registers handlers, makes the arena.
+    /// Runs in the first join(), before any peer can see us: registers handlers and makes the
+    /// arena.
     using Prepare = std::function<Result<PublishedArena>(Process&)>;
 
     ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
-    /// First call: opens the fabric, runs `prepare`, starts the service thread. Later calls: one
-    /// more reference. In a child after fork: leaves the parent's Process as it was and joins anew.
-    /// Failures were reported.
+    /// The first call opens the fabric, runs `prepare` and starts the service thread. Later calls
+    /// add a reference. In a child after fork: leaves the parent's Process as it was and joins
+    /// anew. Failures have been reported.
     static Result<Process*> join(const Prepare& prepare);
-    /// Drops one reference; the last one joins the service thread and gives everything back.
+    /// Drops one reference; the last one joins the service thread and releases everything.
     static void leave();
-    /// @return nullptr when nothing has joined, or in a child that has not joined itself.
+    /// @return nullptr when the process has not joined, or in a child that has not joined itself.
     static Process* current();
 
     // -- numbers
     // ------------------------------------------------------------------------------------
-    /// The same for all members of one fabric, different in another one. Goes into LID and GID.
+    /// The same for all members of one fabric, different in another fabric. Part of LID and GID.
     std::uint64_t fabric_hash() const;
     MemberId member() const;
     /// SOFTVERBS_ADDRESS, IPv4 as mapped IPv6.
     const in6_addr& address() const { return address_; }
     /// Takes a block of 256 QP numbers, which is ours until we leave. Block B holds the numbers B
-    /// << 8 to (B << 8) + 255; B is never 0. Freed blocks are handed out again last. @return ENOSPC
-    /// when all are taken.
+    /// << 8 to (B << 8) + 255; B is never 0. Freed blocks are reused only when no fresh one is
+    /// left. @return ENOSPC when all are taken.
     Result<std::uint32_t> take_block();
 
     // -- peers
     // --------------------------------------------------------------------------------------
-    /// The process that owns this QP number; connects to it where needed and waits for its answer.
-    /// On the service thread only peers that are known already are found (else EDEADLK).
+    /// Finds the process that owns this QP number; connects to it if needed and waits for its
+    /// answer. On the service thread only known peers are found (else EDEADLK).
     /// @return ENOENT: nobody has that number; ECONNREFUSED: its owner is gone; ETIMEDOUT; EPROTO,
-    /// EACCES (reported): it is no proper member.
+    /// EACCES (reported): not a proper member.
     Result<std::shared_ptr<Peer>> peer_of_qpn(std::uint32_t qpn, Deadline deadline);
-    /// Whether the process that owned this QP number has ended, be it a peer of ours or not. Waits
-    /// for nobody; from any thread.
+    /// Whether the process that owned this QP number has ended, be it a peer of ours or not. Does
+    /// not wait for the process; from any thread.
     bool owner_has_ended(std::uint32_t qpn) EXCLUDES(mutex_);
-    /// The same by member, without waiting: `found` runs on the service thread, or now if that is
-    /// the caller.
+    /// Like peer_of_qpn(), but by member and without waiting: `found` runs on the service thread;
+    /// if the caller is on that thread, possibly before the call returns.
     void find_peer(const MemberRef& member, FoundHandler found);
     /// This process as its own peer.
     const std::shared_ptr<Peer>& self() const { return self_; }
@@ -86,17 +87,18 @@ class Process {
     // -- handlers; all run on the service thread
     // ------------------------------------------------------
     Service& service() { return service_; }
-    /// At most one handler per type. A reply goes to who asked, not here.
+    /// At most one handler per type. Replies go to the caller of request(), not here.
     void handle(MessageType type, MessageHandler handler) EXCLUDES(mutex_);
     void on_doorbell(Service::Function handler) EXCLUDES(mutex_);
-    /// A socket for a peer that may ring. @param what names the bell among those of this process.
+    /// Makes a socket for a peer that may ring. @param what names the bell among those of this
+    /// process.
     Result<UniqueFd> lend(Bell& bell, const std::string& what) const;
-    /// The bell that had this name goes.
+    /// Removes the name of that bell.
     void forget_bell(const std::string& what) const;
     void on_peer_death(DeathHandler handler) EXCLUDES(mutex_);
-    /// Keeps what handlers refer to until the service thread has been joined.
+    /// Keeps an object that handlers use until the service thread has been joined.
     void keep(std::shared_ptr<void> object) EXCLUDES(mutex_);
-    /// A handler's verdict: this peer sends garbage. Reported once, its link ends.
+    /// Called by a handler for a peer that sends garbage: reports it once and ends its link.
     void reject_garbage(const std::shared_ptr<Peer>& peer, const char* what);
 
     Index& index() { return *index_; }
@@ -155,11 +157,12 @@ class Process {
 
     support::Mutex mutex_;
     std::unordered_map<MemberId, std::shared_ptr<Peer>> peers_ GUARDED_BY(mutex_);
-    /// Who has a block of QP numbers keeps it for life: the index is asked once for each.
+    /// By block. A member keeps a block of QP numbers as long as it lives, so the index is read
+    /// once for each block.
     std::unordered_map<std::uint32_t, std::shared_ptr<Peer>> owners_ GUARDED_BY(mutex_);
     std::array<std::shared_ptr<MessageHandler>, static_cast<std::size_t>(MessageType::kCount)>
         handlers_ GUARDED_BY(mutex_);
-    /// Replaced as a whole, so that to take a snapshot needs no memory.
+    /// Replaced as a whole, so that taking a snapshot needs no memory.
     std::shared_ptr<const std::vector<Service::Function>> doorbell_handlers_ GUARDED_BY(mutex_);
     std::shared_ptr<const std::vector<DeathHandler>> death_handlers_ GUARDED_BY(mutex_);
     std::vector<std::shared_ptr<void>> kept_ GUARDED_BY(mutex_);

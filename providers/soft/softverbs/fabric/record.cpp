@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Records on a SOCK_SEQPACKET link: sending and receiving one, with descriptors.
+/// Records on a SOCK_SEQPACKET link: sends and receives one, with descriptors.
 #include <sys/socket.h>
 
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kControlSize = CMSG_SPACE(kMaxMessageFds * sizeof(int));
 
-/// Takes ownership of every descriptor that came, so that none leaks whatever is wrong with the
+/// Takes ownership of every descriptor received, so that none leaks, whatever is wrong with the
 /// record.
 void take_descriptors(msghdr& message, std::vector<UniqueFd>& fds) {
     for (cmsghdr* item = CMSG_FIRSTHDR(&message); item; item = CMSG_NXTHDR(&message, item)) {
@@ -55,7 +55,7 @@ int send_record(int link, std::span<const std::byte> record, std::span<const int
     return 0;
 }
 
-/// When our own table of descriptors is full, the kernel drops those of the record: the handler
+/// When our own table of descriptors is full, the kernel drops those of the record, and the handler
 /// sees too few.
 Result<Record> receive_record(int link, std::span<std::byte> buffer) {
     iovec vector = {buffer.data(), buffer.size()};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What softverbs' control path returns. Verbs speak errno, so a failure is an errno
-/// value; whoever makes one that the user cannot explain to himself has reported it.
+/// The results of softverbs' control path. Verbs report errno, so a failure is an errno value; the
+/// function that makes one which the user could not explain has reported it.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ using Deadline = Clock::time_point;
 
 using support::UniqueFd;
 
-/// The socket calls are cancellation points, and verbs calls are none.
+/// For socket calls: they are cancellation points, and verbs calls must not be.
 using support::CancellationDisabled;
 
 }  // namespace softverbs

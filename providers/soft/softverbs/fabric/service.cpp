@@ -12,8 +12,9 @@
 namespace softverbs {
 namespace {
 
-/// An event says which watch it is of, as its descriptor may be another one by the time that it is
-/// handled: a handler of the same batch has closed the one, and opened and watched the other.
+/// Names the watch in its events. The descriptor is not enough: by the time an event is handled, a
+/// handler of the same batch may have closed it, and opened and watched another one with the same
+/// number.
 std::uint64_t watch_of(int fd, std::uint32_t serial) {
     return std::uint64_t{serial} << 32 | static_cast<std::uint32_t>(fd);
 }
@@ -56,7 +57,7 @@ void* Service::run(void* service) {
     return nullptr;
 }
 
-/// The first time at once: others free memory too.
+/// Does not wait the first time: other threads free memory too.
 void Service::await_memory(int tries) {
     const timespec pause{0, 1'000'000};
     if (tries > 0) nanosleep(&pause, nullptr);
@@ -192,7 +193,8 @@ void Service::run_timers() {
     }
 }
 
-/// In milliseconds, rounded up; -1 for ever.
+/// @return the time to the next timer in milliseconds, rounded up; 0 if something is posted; -1 for
+/// no limit.
 int Service::next_timeout() {
     support::MutexLock lock(mutex_);
     if (!posted_.empty()) return 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The service thread: one per process that opened the device. It waits for descriptors, timers and
-/// posted functions, and runs their handlers one after the other. No handler may block on a peer.
+/// The service thread, one per process that has opened the device. It waits for descriptors, timers
+/// and posted functions, and runs their handlers one after the other. No handler may block on a
+/// peer.
 #pragma once
 
 #include <pthread.h>
@@ -22,11 +23,11 @@
 namespace softverbs {
 
 /// All functions are thread safe; handlers run on the service thread with no lock of ours held.
-/// Nothing is allocated or freed under its lock.
+/// Nothing is allocated or freed under the lock.
 class Service {
   public:
     using Function = std::function<void()>;
-    /// Gets the EPOLL* bits that are ready.
+    /// Called with the EPOLL* bits that are ready.
     using FdHandler = std::function<void(std::uint32_t events)>;
     using TimerId = std::uint64_t;
 
@@ -35,33 +36,35 @@ class Service {
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
-    /// Starts the thread, all signals blocked.
+    /// Starts the thread, with all signals blocked.
     Result<void> start();
-    /// Ends and joins the thread; what was posted before is run first. Not from the thread itself.
+    /// Stops and joins the thread, which first runs what was posted before. Not from the thread
+    /// itself.
     void stop();
-    /// In a child after fork, where the thread does not exist: closes descriptors, touches no lock.
+    /// Called in a child after fork, where the thread does not exist: closes descriptors, touches
+    /// no lock.
     void abandon();
 
     /// Calls `handler` when one of `events` (EPOLLIN, EPOLLOUT) is ready on `fd`, level triggered.
     Result<void> watch(int fd, std::uint32_t events, FdHandler handler) EXCLUDES(mutex_);
     /// Changes the events of a watched descriptor.
     void change(int fd, std::uint32_t events) EXCLUDES(mutex_);
-    /// After this no new call of the handler begins; one that runs on the service thread may still
-    /// be running when another thread asked. Call before closing `fd`.
+    /// After this no new call of the handler begins; when another thread calls this, a call may
+    /// still be running on the service thread. Call before closing `fd`.
     void unwatch(int fd) EXCLUDES(mutex_);
 
     /// Runs `function` on the service thread, soon.
     void post(Function function) EXCLUDES(mutex_);
     /// Runs `function` on the service thread at `deadline`. @return an id for cancel(), never 0.
     TimerId at(Deadline deadline, Function function) EXCLUDES(mutex_);
-    /// @return false when it has run, runs, or never was.
+    /// @return false when it has run, is running, or never existed.
     bool cancel(TimerId timer) EXCLUDES(mutex_);
 
     bool on_service_thread() const;
 
-    /// Calls what may run out of memory, and again as long as it does: nothing that has come is
-    /// lost. Handlers make room before they change anything, so that they can begin anew.
-    /// @return false when there was no memory for kMemoryPatience; then `call` has done nothing.
+    /// Calls `call` again as long as it runs out of memory, so that nothing received is lost.
+    /// Handlers allocate before they change anything, so that they can start again.
+    /// @return false when memory was lacking for kMemoryTries tries; then `call` has done nothing.
     template <class Call>
     static bool persist(const Call& call) {
         for (int tries = 0; tries < kMemoryTries; ++tries) {
@@ -76,7 +79,7 @@ class Service {
     }
 
   private:
-    static constexpr int kMemoryTries = 1000;  ///< a millisecond each
+    static constexpr int kMemoryTries = 1000;  ///< at intervals of 1 ms
     static void await_memory(int tries);
     template <class Call>
     static void run_handler(const Call& handler);
@@ -89,7 +92,8 @@ class Service {
     void dispatch(std::uint64_t watch, std::uint32_t events) EXCLUDES(mutex_);
 
     using TimerKey = std::pair<Deadline, TimerId>;
-    // Nodes alone: they are made before mutex_ is taken and destroyed after (made_node.hpp).
+    // The map nodes are made before mutex_ is taken and destroyed after it is released
+    // (made_node.hpp).
     struct Watched {
         std::uint32_t serial;  ///< of watch()
         std::shared_ptr<FdHandler> handler;
@@ -101,7 +105,8 @@ class Service {
     support::Poller poller_;
     pthread_t thread_{};
     bool started_ = false;
-    std::atomic<pthread_t> service_thread_{};  ///< set by the thread itself: start() may be slower
+    /// Set by the thread itself, which may run before start() has filled in thread_.
+    std::atomic<pthread_t> service_thread_{};
     std::atomic<bool> stopping_{false};
     support::Mutex mutex_;
     Handlers handlers_ GUARDED_BY(mutex_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// malloc() and its relatives. Memory of the heap is jemalloc's; what the C library and the dynamic
-/// linker allocate for themselves, and what is allocated when the heap is full or has not been
-/// opened, is the C library's own.
+/// malloc() and its relatives. Memory of the heap comes from jemalloc. The C library's own
+/// allocator serves what the C library and the dynamic linker allocate for themselves, and
+/// everything when the heap is full or has not been opened.
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -22,7 +22,7 @@ void* __libc_memalign(std::size_t alignment, std::size_t size);
 void __libc_free(void* memory);
 // NOLINTEND(readability-identifier-naming)
 
-/// Huge pages are no pages of the page file's, and a data segment (dss) would be the heap itself.
+/// Huge pages cannot be pages of the page file, and a data segment (dss) would be the heap itself.
 const char* softverbs_je_malloc_conf = "thp:never,dss:disabled";
 }
 
@@ -52,7 +52,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t size, const void* call
         errno = EINVAL;
         return nullptr;
     }
-    std::size_t power = sizeof(void*);  // the next power of two, as the C library has it
+    std::size_t power = sizeof(void*);  // the next power of two, as in the C library
     while (power < alignment) power *= 2;
     if (serves(caller)) {
         if (void* memory = softverbs_je_memalign(power, size)) return memory;
@@ -60,7 +60,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t size, const void* call
     return __libc_memalign(power, size);
 }
 
-/// The heap is full, or the kernel refused: the memory moves out of it.
+/// Moves memory out of the heap when the heap is full or the kernel refused.
 void* move_out(void* memory, std::size_t size) {
     void* moved = __libc_malloc(size);
     if (!moved) return nullptr;

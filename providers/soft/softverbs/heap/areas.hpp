@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Which addresses of the heap are in use, and for what. What the table itself needs comes from the
-/// kernel: nothing here may call malloc.
+/// The table of the heap's address ranges that are in use, and for what. Its own memory comes from
+/// the kernel: nothing here may call malloc.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ namespace softverbs::heap {
 
 enum class Kind : std::uint8_t {
     kFile,      ///< pages of the page file
-    kReserved,  ///< asked for without access: nothing is behind it
+    kReserved,  ///< mapped without access: no pages behind it
     kForeign,   ///< the application has mapped something else there
 };
 
-/// What a child of fork() gets.
+/// What a child of fork() gets of an area.
 enum class Inheritance : std::uint8_t {
     kCopied,
     kWiped,   ///< zeroes: MADV_WIPEONFORK
@@ -37,7 +37,7 @@ struct Area {
     }
 };
 
-/// Sorted, without overlaps; neighbours that are alike are one entry.
+/// Sorted, without overlaps; neighbours with the same properties are one entry.
 class Areas {
   public:
     /// @return false with errno.
@@ -47,17 +47,17 @@ class Areas {
     const Area& operator[](std::size_t index) const { return table_[index]; }
     /// Whether one more put() or clear() is sure to succeed.
     bool has_room() const { return count_ + 2 <= kCapacity; }
-    /// Replaces what was there.
+    /// Enters the area, replacing what was there.
     void put(const Area& area);
     void clear(std::uint64_t begin, std::uint64_t end);
 
     /// @return the index of the first area that ends behind the address, or count().
     std::size_t first_behind(std::uint64_t address) const;
-    /// The area at an address, cut to [address, end). @return false when the address is free.
+    /// Finds the area at an address, cut to [address, end). @return false when the address is free.
     bool find(std::uint64_t address, std::uint64_t end, Area& found) const;
     /// Whether nothing in [begin, end) is in use.
     bool is_free(std::uint64_t begin, std::uint64_t end) const;
-    /// The first free and aligned place in [from, to). @return 0 when there is none.
+    /// @return the first free and aligned place in [from, to); 0 when there is none.
     std::uint64_t find_gap(std::uint64_t from, std::uint64_t to, std::uint64_t length,
                            std::uint64_t alignment) const;
 

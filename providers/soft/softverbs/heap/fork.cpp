@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What becomes of the heap at a fork. Left alone it would be one memory of parent and child; so
-/// the child copies it into a page file of its own before fork() returns, while the parent waits.
-/// All locks of the allocator are held meanwhile (start.cpp registers these handlers first of all).
+/// The heap across fork(). The pages of the page file are shared, so parent and child would use one
+/// memory; therefore the child copies the heap into a page file of its own before fork() returns,
+/// while the parent waits. All locks of the allocator are held during the copy (start.cpp registers
+/// these handlers before all others).
 #include <fcntl.h>
 
 #include <cerrno>
@@ -26,9 +27,10 @@ bool child_was_lost() {
     return std::exchange(lost_child, false);
 }
 
-/// No signal handler runs in the child before its memory is its own. Without a pipe the parent does
-/// not wait: fork() of ours has made sure of one, and who forks within the C library (daemon(),
-/// forkpty()) has opened descriptors just before or lets the child alone go on.
+/// Blocks signals, so that no signal handler runs in the child before its memory is its own.
+/// Without a pipe the parent does not wait. Our fork() has made sure that a pipe can be opened;
+/// callers within the C library (daemon(), forkpty()) have opened descriptors just before, or only
+/// their child goes on.
 void Heap::before_fork() {
     sigset_t all, before;
     sigfillset(&all);
@@ -39,7 +41,7 @@ void Heap::before_fork() {
     if (!is_open() || pipe2(copied_, O_CLOEXEC) != 0) copied_[0] = copied_[1] = -1;
 }
 
-/// A child that ends before it is done has lost its way too.
+/// A child that ends before its copy is complete counts as lost too.
 void Heap::after_fork_in_parent() {
     close_end(copied_[1]);
     if (copied_[0] >= 0) {
@@ -56,7 +58,8 @@ void Heap::after_fork_in_parent() {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-/// What the parent ever touched, into memory of ours that lies there already.
+/// Reads the pages that the parent has ever touched into our own memory, which is mapped there
+/// already.
 bool Heap::read_pages(const Area& area, int parents_file) {
     auto at = static_cast<off_t>(area.begin);
     const auto end = static_cast<off_t>(area.end);
@@ -83,8 +86,8 @@ bool Heap::make_own(const Area& area, int parents_file) {
            kernel::protect(area.begin, area.length(), area.protection) == 0;
 }
 
-/// Where a page file cannot be had the child goes on with ordinary memory. Where there is no memory
-/// for the copy there is no child.
+/// If no page file can be made, the child goes on with ordinary memory. If there is no memory for
+/// the copy, the child exits.
 void Heap::after_fork_in_child() {
     close_end(copied_[0]);
     mutex_ = PTHREAD_MUTEX_INITIALIZER;
@@ -95,7 +98,7 @@ void Heap::after_fork_in_child() {
             const Area area = areas_[i];
             if (!make_own(area, parents_file)) _exit(127);
         }
-        if (fd_ >= 0) {  // the number stays
+        if (fd_ >= 0) {  // keeps the descriptor's number
             dup3(fd_, parents_file, O_CLOEXEC);
             syscall(SYS_close, fd_.exchange(parents_file));
         } else {

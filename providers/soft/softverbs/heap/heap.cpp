@@ -39,21 +39,23 @@ void* fail_to_map(int cause) {
     return MAP_FAILED;
 }
 
-/// What a limit of address space leaves for the rest of the process is three quarters of it.
+/// Under a limit of address space the heap takes a quarter of it and leaves the rest to the
+/// process.
 std::uint64_t wanted_size() {
     rlimit limit = {};
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kLargestHeap;
     return std::min<std::uint64_t>(limit.rlim_cur / 4 & ~(kHugePage - 1), kLargestHeap);
 }
 
-/// The kernel's answer to a mapping that can never be filled is ENOMEM; to one of a file it is not.
+/// Whether a mapping of this length can never be filled. For private memory the kernel then fails
+/// with ENOMEM, for a file it does not.
 bool exceeds_machine(std::uint64_t length) {
     struct sysinfo machine = {};
     if (length < kGiB || sysinfo(&machine) != 0) return false;
     return length / machine.mem_unit > machine.totalram + machine.totalswap;
 }
 
-/// Out of the way of programs that expect their descriptors from 3 on.
+/// Moves the descriptor out of the way of programs that expect their own from 3 on.
 int out_of_the_way(int fd) {
     constexpr int kHighNumber = 1000;
     const int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighNumber);
@@ -64,13 +66,14 @@ int out_of_the_way(int fd) {
 
 }  // namespace
 
-/// No constructor: what is called before open() finds it closed.
+/// Has no constructor: calls before open() find the heap closed.
 Heap& Heap::of_process() {
     static constinit Heap heap;
     return heap;
 }
 
-/// Under a limit of file sizes the file could not get its own, and asking would raise SIGXFSZ.
+/// Under a limit of file sizes the file could not get its size, and the attempt would raise
+/// SIGXFSZ.
 int Heap::make_file() {
     rlimit limit = {};
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < kPageFileSize) return fail(EFBIG);
@@ -112,8 +115,8 @@ void Heap::drop_pages(std::uint64_t begin, std::uint64_t end) {
     errno = cause;
 }
 
-/// Freed addresses are given out again as late as possible: an address that is used by mistake
-/// after its end hits nothing.
+/// Finds a free place. Freed addresses are reused as late as possible, so that a use after free
+/// hits nothing.
 std::uint64_t Heap::find_place(std::uint64_t length) {
     const std::uint64_t alignment = length >= kHugePage ? kHugePage : kPage;
     const std::uint64_t end = begin_ + size_;
@@ -123,7 +126,8 @@ std::uint64_t Heap::find_place(std::uint64_t length) {
     return place;
 }
 
-/// Without a page file (fork.cpp) they are ordinary memory at the same addresses.
+/// Maps pages of the page file. Without one (fork.cpp), they are ordinary memory at the same
+/// addresses.
 void* Heap::map_pages(std::uint64_t address, std::uint64_t length, int protection, int flags) {
     constexpr int kTaken = MAP_POPULATE | MAP_LOCKED | MAP_NONBLOCK;
     const int ours = (flags & kTaken) | MAP_FIXED | MAP_NORESERVE;
@@ -133,7 +137,7 @@ void* Heap::map_pages(std::uint64_t address, std::uint64_t length, int protectio
     return kernel::map(place, length, protection, ours | MAP_SHARED, fd_, address);
 }
 
-/// What is there goes first: also what a peer may have written after its end.
+/// Drops what was there first, including anything that a peer wrote after it was freed.
 bool Heap::map_here(std::uint64_t address, std::uint64_t length, int protection, int flags) {
     if (!areas_.has_room()) return fail(ENOMEM) == 0;
     const bool is_accessible = protection != PROT_NONE;
@@ -179,7 +183,7 @@ void* Heap::map_foreign(void* address, std::uint64_t length, int protection, int
     return mapped;
 }
 
-/// The addresses stay reserved, the pages go.
+/// Drops the pages; the addresses stay reserved.
 int Heap::give_back(std::uint64_t begin, std::uint64_t end) {
     if (!areas_.has_room()) return fail(ENOMEM);
     if (kernel::map(kernel::pointer(begin), end - begin, PROT_NONE, kReserved | MAP_FIXED, -1, 0) ==
@@ -221,7 +225,7 @@ int Heap::protect(std::uint64_t address, std::uint64_t length, int protection) {
     return 0;
 }
 
-/// What a child of fork() has to know: it maps its pages anew.
+/// Records the advice for a child of fork(), which maps its pages anew.
 int Heap::note_advice(std::uint64_t begin, std::uint64_t end, int advice) {
     for (Area area; begin < end; begin = area.end) {
         if (!areas_.has_room() || !areas_.find(begin, end, area)) return fail(ENOMEM);
@@ -242,7 +246,7 @@ int Heap::advise(std::uint64_t address, std::uint64_t length, int advice) {
     if (!is_page(address)) return fail(EINVAL);
     const Lock lock(mutex_);
     switch (advice) {
-        case MADV_FREE:  // the kernel has it for private memory only; it may drop the pages at once
+        case MADV_FREE:  // the kernel has it for private memory only; may drop the pages at once
         case MADV_DONTNEED:
             if (kernel::advise(address, length, MADV_DONTNEED) != 0) return -1;
             for (Area area; address < end; address = area.end) {
@@ -259,7 +263,7 @@ int Heap::advise(std::uint64_t address, std::uint64_t length, int advice) {
         case MADV_WIPEONFORK:  // the kernel has these for private memory only
         case MADV_KEEPONFORK:
             return note_advice(address, end, advice);
-        case MADV_REMOVE:  // and this for shared memory
+        case MADV_REMOVE:  // the kernel has this one for shared memory only
             if (Area area; areas_.find(address, end, area) && area.kind == Kind::kForeign)
                 return kernel::advise(address, length, advice);
             return fail(EINVAL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The shared heap: a range of addresses whose pages are those of the process's page file, each at
-/// its own offset. The range is reserved as a whole when the process starts, so that two
-/// comparisons tell what belongs to it.
+/// its own offset. The range is reserved as a whole when the process starts, so that a range check
+/// decides what belongs to it.
 #pragma once
 
 #include <pthread.h>
@@ -16,15 +16,15 @@
 
 namespace softverbs::heap {
 
-/// Ordinary mappings below this size are the kernel's.
+/// Smaller ordinary mappings are left to the kernel.
 inline constexpr std::uint64_t kSmallestMapping = 64 << 10;
 
 class Heap {
   public:
     static Heap& of_process();
 
-    /// Before any constructor of the process runs. Without a page file or addresses there is no
-    /// heap: nothing is contained in it then, and all memory is ordinary.
+    /// Called before any other constructor of the process runs. Without a page file or addresses
+    /// there is no heap: it then contains nothing, and all memory is ordinary.
     void open();
 
     bool is_open() const { return size_ != 0; }
@@ -36,12 +36,12 @@ class Heap {
         return is_open() && address < begin_ + size_ && address + length > begin_;
     }
 
-    // What the calls of the same names do with private memory. Addresses lie within the heap, and
-    // where they fail they set errno.
+    // These do what the calls of the same names do with private memory. Addresses lie within the
+    // heap; failures set errno.
 
     void* map(std::uint64_t length, int protection, int flags);
     void* map_fixed(std::uint64_t address, std::uint64_t length, int protection, int flags);
-    /// The application maps something else there.
+    /// Maps something else, which the application wants at these addresses.
     void* map_foreign(void* address, std::uint64_t length, int protection, int flags, int fd,
                       std::uint64_t offset);
     int unmap(std::uint64_t address, std::uint64_t length);
@@ -49,16 +49,16 @@ class Heap {
     int advise(std::uint64_t address, std::uint64_t length, int advice);
     void* remap(std::uint64_t address, std::uint64_t length, std::uint64_t new_length, int flags,
                 void* target);
-    /// The end of the data segment that brk() and sbrk() move. @return 0 when there is none.
+    /// @return the end of the data segment that brk() and sbrk() move; 0 when there is none.
     std::uint64_t program_break();
     int set_program_break(std::uint64_t address);
 
-    // What the verbs device asks (shared_heap.h).
+    // Calls of the verbs device (shared_heap.h).
 
     int descriptor() const { return fd_.load(std::memory_order_relaxed); }
     bool covers(std::uint64_t begin, std::uint64_t end);
     void released(std::uint64_t begin, std::uint64_t end);
-    /// Another number for the descriptor, because the application wants this one.
+    /// Moves the descriptor to another number, because the application wants this one.
     bool move_descriptor();
 
     // fork.cpp
@@ -86,17 +86,17 @@ class Heap {
     std::uint64_t begin_ = 0;
     std::uint64_t size_ = 0;
     std::uint64_t next_ = 0;   ///< where the search for a free place begins
-    std::uint64_t fresh_ = 0;  ///< from here on nothing was ever mapped
+    std::uint64_t fresh_ = 0;  ///< nothing was ever mapped from here on
     std::uint64_t break_begin_ = 0, break_ = 0, break_end_ = 0;
     std::atomic<int> fd_{-1};
     Areas areas_;
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-    int copied_[2] = {-1, -1};  ///< pipe by which a child says that it is done
-    sigset_t signals_ = {};     ///< that the forking thread had blocked
+    int copied_[2] = {-1, -1};  ///< pipe through which a child reports that its copy is done
+    sigset_t signals_ = {};     ///< signal mask of the forking thread
 };
 
-/// Whether the last fork of this thread gave no usable child, because it found no memory for its
-/// copy. Reading it clears it.
+/// Whether the last fork of this thread gave no usable child, because the child found no memory for
+/// its copy or ended before the copy was complete. Reading clears it.
 bool child_was_lost();
 
 }  // namespace softverbs::heap

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// jemalloc, linked in under names of its own (jemalloc_names): what it asks the kernel for comes
-/// from the heap.
+/// jemalloc, linked in under names of its own (jemalloc_names). The memory that it requests from
+/// the kernel comes from the heap.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The kernel's calls without the C library's functions of those names, which this library
-/// replaces.
+/// System calls made without the C library's functions of those names, which this library replaces.
 #pragma once
 
 #include <sys/mman.h>

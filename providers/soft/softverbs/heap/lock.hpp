@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A lock that needs no C++ run time, which this library does not link with.
+/// A lock guard that needs no C++ run time, since this library does not link with one.
 #pragma once
 
 #include <pthread.h>

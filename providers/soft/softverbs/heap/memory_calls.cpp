@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// mmap() and its relatives, brk() and sbrk(), for the program and for jemalloc: large private
-/// memory without a file comes from the heap, and what lies in the heap is dealt with there. All
-/// else is the kernel's.
+/// mmap() and its relatives, brk() and sbrk(), for the program and for jemalloc. Large private
+/// memory without a file comes from the heap, and calls on addresses in the heap are handled there.
+/// Everything else goes to the kernel.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
@@ -27,8 +27,8 @@ constexpr int kLowestAddresses = MAP_32BIT;
 constexpr int kLowestAddresses = 0;  // other processors cannot ask for them
 #endif
 
-/// Private memory without a file. Huge pages, stacks, code, and what must lie in the lowest 2 GiB
-/// are of another kind.
+/// Whether the mapping is private memory without a file, and none of huge pages, stacks, code and
+/// memory that must lie in the lowest 2 GiB.
 bool is_ordinary(int protection, int flags) {
     constexpr int kOther = MAP_HUGETLB | MAP_GROWSDOWN | MAP_STACK | kLowestAddresses;
     constexpr int kWanted = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -50,7 +50,8 @@ void* map_fixed(Heap& heap, void* address, std::size_t length, int protection, i
 void* map(void* address, std::size_t length, int protection, int flags, int fd,
           std::uint64_t offset) {
     Heap& heap = Heap::of_process();
-    // MAP_FIXED_NOREPLACE finds the addresses of the heap taken, as it should.
+    // The kernel handles MAP_FIXED_NOREPLACE: it finds the addresses of the heap taken, as it
+    // should.
     if ((flags & MAP_FIXED) != 0 && heap.touches(number(address), length))
         return map_fixed(heap, address, length, protection, flags, fd, offset);
     if (heap.is_open() && !address && length >= kSmallestMapping &&
@@ -61,7 +62,7 @@ void* map(void* address, std::size_t length, int protection, int flags, int fd,
     return kernel::map(address, length, protection, flags, fd, offset);
 }
 
-/// What lies before and behind the heap is the kernel's.
+/// Memory outside the heap is the kernel's; a range that is partly in the heap is refused.
 int unmap(void* address, std::size_t length) {
     Heap& heap = Heap::of_process();
     if (heap.contains(number(address), length)) return heap.unmap(number(address), length);
@@ -109,7 +110,8 @@ int madvise(void* address, std::size_t length, int advice) noexcept {
     return advise(address, length, advice);
 }
 
-/// The kernel would give memory from outside the offset of another address; so it stays outside.
+/// Memory from outside does not move into the heap: the kernel would leave it at the offset of
+/// another address.
 void* mremap(void* address, std::size_t length, std::size_t new_length, int flags, ...) noexcept {
     void* target = nullptr;
     if ((flags & MREMAP_FIXED) != 0) {
@@ -145,9 +147,8 @@ void* sbrk(std::intptr_t increment) noexcept {
     return kernel::pointer(now);
 }
 
-// jemalloc's, which starts also where there is no heap, and then is asked for nothing. Otherwise
-// all that it gets is of the heap: other memory could not be told from the C library's when it is
-// freed.
+// For jemalloc, which starts even if there is no heap, but then is not called. With a heap, all its
+// memory is of the heap: when freed, other memory could not be distinguished from the C library's.
 
 void* softverbs_je_map(void* address, std::size_t length, int protection, int flags, int,
                        off_t) noexcept {

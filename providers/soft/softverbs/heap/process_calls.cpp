@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// fork() from a stack that lies in the heap, and the calls that would close the page file.
+/// fork(), also from a stack that lies in the heap, and the calls that would close the page file.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ using softverbs::heap::Heap;
 using softverbs::heap::started;
 namespace kernel = softverbs::heap::kernel;
 
-/// The handlers need a pipe, and cannot say so when they get none.
+/// Whether a pipe can be opened. The fork handlers need one, but cannot report that there is none.
 bool has_free_descriptors() {
     int ends[2];
     if (!Heap::of_process().is_open()) return true;
@@ -29,9 +29,10 @@ bool has_free_descriptors() {
     return true;
 }
 
-/// The C library's descriptor of a thread is at the end of a stack that the application has given
-/// it, and in the child written to before any handler runs. A child that found no memory for its
-/// copy of the heap has ended: the call has failed.
+/// Refuses to fork (ENOSYS) when the C library's thread descriptor is in the heap: it is at the end
+/// of a stack that the application has provided, and the child writes to it before any handler
+/// runs. When the child finds no memory for its copy of the heap, it ends, and the call fails with
+/// ENOMEM.
 pid_t fork_or_fail() {
     if (Heap::of_process().contains(pthread_self())) {
         errno = ENOSYS;
@@ -45,7 +46,8 @@ pid_t fork_or_fail() {
     return -1;
 }
 
-/// Parent and child would both run on a stack that is still one memory: both fork on another.
+/// A fork on another stack. On a stack in the heap, parent and child would both run on the same
+/// memory.
 struct Detour {
     ucontext_t here, there;
     pid_t child;
@@ -79,11 +81,12 @@ pid_t fork_on_another_stack() {
     return child;
 }
 
-/// A child of vfork() has a table of descriptors of its own, but our memory.
 bool is_page_file(int fd) {
     return fd >= 0 && fd == Heap::of_process().descriptor();
 }
 
+/// A child of vfork() may replace the number without a move: it has a descriptor table of its own,
+/// but our memory.
 bool may_replace(int fd) {
     return !is_page_file(fd) || getpid() != started.pid || Heap::of_process().move_descriptor();
 }
@@ -102,7 +105,7 @@ pid_t fork() noexcept {
     return Heap::of_process().contains(stack) ? fork_on_another_stack() : fork_or_fail();
 }
 
-/// It runs no handlers of pthread_atfork().
+/// Calls the handlers itself: _Fork() runs none of pthread_atfork().
 pid_t _Fork() noexcept {
     if (!started.next._Fork) {
         errno = ENOSYS;
@@ -142,7 +145,7 @@ void closefrom(int first) noexcept {
 int dup2(int from, int to) noexcept {
     if (from != to && !may_replace(to)) return -1;
     if (started.next.dup2) return started.next.dup2(from, to);
-    // Newer processors have no system call dup2, and dup3 refuses to duplicate onto itself.
+    // Newer architectures have no system call dup2, and dup3 refuses to duplicate onto itself.
     if (from == to) return syscall(SYS_fcntl, from, F_GETFD) < 0 ? -1 : to;
     return static_cast<int>(syscall(SYS_dup3, from, to, 0));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// mremap() on the heap. Pages of a file that are moved keep their offset, which then is not their
-/// address any more; so what moves is copied.
+/// mremap() on the heap. Moved pages of a file keep their offset, which would no longer match their
+/// address; so the contents are copied to the new place.
 #include <cerrno>
 #include <cstring>
 
@@ -22,7 +22,7 @@ void* fail(int cause) {
 
 }  // namespace
 
-/// Only what was ever touched: the rest reads as zero here and there.
+/// Copies only what was ever touched: the rest reads as zero at both places.
 void Heap::copy_pages(const Area& from, std::uint8_t* to) {
     auto at = static_cast<off_t>(from.begin);
     const auto end = static_cast<off_t>(from.end);
@@ -37,7 +37,7 @@ void Heap::copy_pages(const Area& from, std::uint8_t* to) {
     if (fd_ < 0) std::memcpy(to, kernel::pointer(from.begin), from.length());
 }
 
-/// With the lock. The old pages are all alike, and from here on nobody's but ours.
+/// Called with the lock held. The old pages are one area, which nobody else uses from here on.
 void* Heap::move(std::uint64_t address, std::uint64_t length, std::uint64_t new_length, int flags,
                  void* target) {
     Area from;

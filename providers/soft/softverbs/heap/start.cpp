@@ -32,7 +32,7 @@ Span span_of(const dl_phdr_info& object) {
 
 int note_object(dl_phdr_info* object, std::size_t, void*) {
     const Span span = span_of(*object);
-    // A symbol of the program's may have the name of any function; this one is the C library's own.
+    // A program may define most functions' names itself; this one is the C library's own.
     if (span.contains(reinterpret_cast<std::uintptr_t>(&gnu_get_libc_version)))
         started.c_library = span;
     if (span.contains(getauxval(AT_BASE))) started.linker = span;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What is known once the library has started, before any other constructor of the process.
+/// What the library determines when it starts, before any other constructor of the process runs.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace softverbs::heap {
 
-/// Of a loaded library: where its code and data are.
+/// The addresses of a loaded library's code and data.
 struct Span {
     std::uintptr_t begin = 0;
     std::uintptr_t length = 0;
@@ -18,7 +18,7 @@ struct Span {
     bool contains(std::uintptr_t address) const { return address - begin < length; }
 };
 
-/// The functions that this library stands in front of.
+/// The functions that this library interposes.
 struct Next {
     pid_t (*fork)();
     pid_t (*_Fork)();
@@ -35,8 +35,9 @@ struct Started {
 };
 extern Started started;
 
-/// What the C library and the dynamic linker keep for themselves is ordinary memory: a child of
-/// fork() writes to it (locks of streams, for one) before its copy of the heap is its own.
+/// Whether the caller is the C library or the dynamic linker. What these keep for themselves is
+/// ordinary memory: a child of fork() writes to it (for example to locks of streams) before its
+/// copy of the heap is its own.
 inline bool is_of_system(const void* caller) {
     const auto address = reinterpret_cast<std::uintptr_t>(caller);
     return started.c_library.contains(address) || started.linker.contains(address);

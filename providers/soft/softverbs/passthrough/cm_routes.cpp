@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// librdmacm's exports: all of them soft0's, or with SOFTVERBS_CM=system all of them the system's.
-/// Never some of each: an identifier, a channel and an event belong to who made them, and the
-/// system's librdmacm calls its own exports by way of ours.
+/// Never some of each: an identifier, a channel and an event belong to the library that made them,
+/// and the system's librdmacm calls its own exports through ours.
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 #include <rdma/rsocket.h>
@@ -26,7 +26,7 @@ bool ask_setting() {
     return false;
 }
 
-/// Decided once for a process.
+/// Whether the functions are the system's; decided once per process.
 bool is_systems() {
     static const bool decided = ask_setting();
     return decided;
@@ -45,7 +45,7 @@ bool is_systems() {
 #include "providers/soft/softverbs/passthrough/cm_routes.def"
 #undef ROUTE_CM
 
-/// Its third argument is a number, or there is none.
+/// The third argument is a number or absent.
 EXPORTED int rfcntl(int socket, int command, ...) {
     va_list arguments;
     va_start(arguments, command);

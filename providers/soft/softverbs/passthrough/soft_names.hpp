@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the routes share. The functions of the device bear their public names in the softverbs
-/// core; in libsoftverbs.so alone they are renamed to soft0_NAME (local.mk), so that the routes can
-/// have the public ones.
+/// Declarations common to the routes. The functions of the device have their public names in the
+/// softverbs core; only libsoftverbs.so renames them to soft0_NAME (local.mk), so that the routes
+/// can have the public names.
 #pragma once
 
 // The headers wrap some of the names in macros.

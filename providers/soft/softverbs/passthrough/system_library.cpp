@@ -29,7 +29,7 @@ int note_object(dl_phdr_info* object, std::size_t, void* data) {
     return 0;
 }
 
-/// Whether this address lies in the library that this function is in.
+/// Whether the address is in the library that contains this function.
 bool is_ours(const void* address) {
     Dl_info theirs, ours;
     return dladdr(address, &theirs) != 0 &&
@@ -39,9 +39,9 @@ bool is_ours(const void* address) {
 
 }  // namespace
 
-/// Among what is loaded by that name. A drop-in library (softverbs run --drop-in) has it too: its
-/// functions are ours. The handle is kept, so that the library stays as long as we know its
-/// functions.
+/// Searches the loaded libraries of that name. It skips a drop-in library (softverbs run
+/// --drop-in), which has the name too, but our functions. The handle is kept, so that the library
+/// stays loaded as long as we know its functions.
 void* SystemLibrary::handle() {
     void* known = handle_.load(std::memory_order_acquire);
     if (known) return known;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The functions of the system's own libibverbs and librdmacm, which our exports stand in front of.
+/// Finds the functions of the system's own libibverbs and librdmacm, which our exports interpose.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@ namespace softverbs {
 /// linked with it or has opened it. All functions are thread safe.
 class SystemLibrary {
   public:
-    /// @param stem what its file name begins with
-    /// @param probe a function of its that we export as well: tells it from a library through which
-    /// a look-up leads back to us
+    /// @param stem prefix of its file name
+    /// @param probe one of its functions that we export as well, to recognise a library through
+    /// which a look-up leads back to us
     constexpr SystemLibrary(const char* stem, const char* probe) : stem_(stem), probe_(probe) {}
-    /// @return the function, of any version where the library does not know this one; nullptr when
-    /// there is none, or no such library.
+    /// @return the function in this version, else in any version; nullptr if the library lacks it
+    /// or is not loaded.
     void* find(const char* name, const char* version);
 
   private:
@@ -32,7 +32,7 @@ class SystemLibrary {
 extern SystemLibrary system_verbs;
 extern SystemLibrary system_cm;
 
-/// One function of it, found at its first call and kept.
+/// One function of a system library, looked up at its first call and kept.
 template <class Function>
 class SystemFunction {
   public:
@@ -54,8 +54,8 @@ class SystemFunction {
     std::atomic<Function*> function_{nullptr};
 };
 
-/// What a call answers whose function the system's library does not have: it is older than the
-/// program expects.
+/// @return the result of a call whose function the system's library lacks, because it is older than
+/// the program expects.
 template <class Type>
 Type unavailable() {
     errno = EOPNOTSUPP;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// libibverbs' exports, for soft0 and real devices at once: each call goes to whoever made its
-/// object.
+/// libibverbs' exports, for soft0 and real devices at once: each call goes to the library that made
+/// its object.
 #include <infiniband/verbs.h>
 
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 #include "providers/soft/softverbs/passthrough/soft_names.hpp"
 
-/// What sysfs calls the kinds of a GID; no header declares it.
+/// The GID types of sysfs; no header declares them.
 enum ibv_gid_type_sysfs : int;
 
 extern "C" ibv_device** soft0_ibv_get_device_list(int* count);
@@ -20,7 +20,7 @@ namespace {
 
 using namespace softverbs;
 
-/// The device soft0 stays where it is as long as the library is loaded.
+/// @return the device soft0, which stays at its address as long as the library is loaded.
 ibv_device* soft_device() {
     static std::atomic<ibv_device*> known{nullptr};
     ibv_device* device = known.load(std::memory_order_acquire);
@@ -40,7 +40,7 @@ bool is_soft(const ibv_context* context) {
     return is_soft(context->device);
 }
 
-/// The context of the object that an event is about; nullptr where it is about none.
+/// @return the context of the object that an event refers to; nullptr if it refers to none.
 const ibv_context* context_of(const ibv_async_event& event) {
     switch (event.event_type) {
         case IBV_EVENT_CQ_ERR:
@@ -73,10 +73,10 @@ constinit SystemFunction<void(ibv_async_event*)> system_ack_async_event{
 
 }  // namespace
 
-/// The system's list with soft0 behind its devices, or a list of soft0 alone. There is nothing
-/// around it: programs pass it to plain free(), which keeps the real devices, as rdma-core permits.
-/// Real devices first: a program that takes the first one keeps its own. That the system has none
-/// (ENOSYS where the kernel knows no RDMA) is no failure here.
+/// Returns the system's list with soft0 behind its devices, or a list of soft0 alone. The list is a
+/// plain allocation, because programs pass it to free(), which keeps the real devices, as rdma-core
+/// permits. Real devices come first: a program that takes the first one keeps its own. A system
+/// without devices (ENOSYS if the kernel knows no RDMA) is not a failure here.
 EXPORTED ibv_device** ibv_get_device_list(int* count) {
     int real = 0;
     auto* get = system_get_device_list.find();
@@ -97,8 +97,8 @@ EXPORTED ibv_device** ibv_get_device_list(int* count) {
     return list;
 }
 
-/// The system's function releases its devices and frees the list, once soft0 is out of it. The
-/// program may have changed their order.
+/// Removes soft0 from the list, wherever the program has moved it; then the system's function
+/// releases its devices and frees the list.
 EXPORTED void ibv_free_device_list(ibv_device** list) {
     if (!list) return;
     ibv_device** end = list;

@@ -75,11 +75,13 @@ std::int64_t Adapter::choose_mr() {
     return mr_numbers_.take();
 }
 
-/// The copy of the last key in the arena is for peers' messages.
+/// Derives the key from the private copy of last_key; the one in the arena is for other processes
+/// (diagnosis.hpp, foreign_arena.hpp).
 std::uint32_t Adapter::new_key(std::uint32_t index, std::uint32_t kept) {
     constexpr std::uint32_t kGenerations = 1u << kKeyIndexShift;
     constexpr std::uint32_t kSmallest = 1u << 8;
-    // The first starts anywhere, so that a guessed or old key is unlikely to fit.
+    // The first key of an entry begins at a random generation, so that a guessed or old key is
+    // unlikely to be valid.
     constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15;
     MrEntry& own = own_keys_[index];
     const std::uint32_t last = own.last_key.load(std::memory_order_relaxed);
@@ -156,7 +158,8 @@ void Adapter::wait_for_agent_copy() const {
 void Adapter::wait_for_own_threads() {
     if (process_.service().on_service_thread()) return;
     wait_for_agent_copy();
-    // A thread that begins after the turn counts for the other side, and holds nobody up.
+    // Threads that begin after the turn has changed count for the other one, so they do not prolong
+    // the wait.
     for (int side = 0; side < 2; ++side) {
         const std::uint32_t turn = working_turn_.fetch_add(1, std::memory_order_seq_cst) & 1;
         const std::atomic<std::uint32_t>& count = working_[turn];

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The software adapter of this process: its arena, the tables of its objects, and what its service
-/// thread does for them. Made when the first context is opened, gone with the last. The tables are
-/// in adapter.cpp; adapter_service.cpp has what needs to know the objects.
+/// The software adapter of this process: its arena, the tables of its objects, and the work of its
+/// service thread. Created when the first context is opened, destroyed with the last. The tables
+/// are implemented in adapter.cpp; adapter_service.cpp has the functions that need the objects'
+/// classes.
 ///
 /// Lock order, outermost first: Adapter::mutex, QueuePair::send_lock, QueuePair::receive_lock,
 /// CompletionQueue::lock, SharedReceiveQueue::lock; Adapter::window_lock, the lock of Requesters
-/// and those of channels and of async events come last. No lock is held while requesters are waited
-/// for, but that of the queue pair whose request it is (bind, invalidate).
+/// and those of channels and of async events come last. A wait for requesters holds no lock but the
+/// resize_mutex_ of a queue. Whoever holds another lock (send_lock in a bind or an invalidation,
+/// the adapter's mutex on the service thread) waits with a deadline of now, and tries again later.
 #pragma once
 
 #include <atomic>
@@ -37,12 +39,13 @@ struct MemoryRegion;
 inline constexpr std::uint32_t kMaxPds = 1 << 16;
 inline constexpr std::uint32_t kMaxAhs = 1 << 20;
 
-/// kIndexRest for regions and windows, and for queue pairs, whose keys and numbers peers keep: an
-/// old one is reused late. A program that always makes new ones pays some megabytes for it.
+/// NumberPool's `rest` for regions and windows, and the same limit for queue pairs. Peers keep
+/// their keys and numbers, so a freed one is reused late; a program that keeps creating objects
+/// pays some megabytes for it.
 inline constexpr std::uint32_t kRegionRest = 1 << 16;
 inline constexpr std::uint32_t kQueuePairRest = 1 << 10;
 
-/// Counts objects that need no number, up to what the device says it has. Control path only.
+/// Counts objects that need no number, up to the device's limit. Control path only.
 class ObjectCount {
   public:
     explicit ObjectCount(std::uint32_t limit) : limit_(limit) {}
@@ -64,7 +67,8 @@ class KeyOwners {
     void enter(std::uint32_t index, MemoryRegion* region) { owners_[index].region = region; }
     void enter(std::uint32_t index, MemoryWindow* window) { owners_[index].window = window; }
     void leave(std::uint32_t index) { owners_[index] = {nullptr, nullptr}; }
-    /// By a key of any generation. @return nullptr when no such object has the entry.
+    /// Looks up the object by a key of any generation.
+    /// @return nullptr when the entry belongs to no such object.
     MemoryRegion* region(std::uint32_t key) const { return owners_[key >> kKeyIndexShift].region; }
     MemoryWindow* window(std::uint32_t key) const { return owners_[key >> kKeyIndexShift].window; }
 
@@ -78,7 +82,8 @@ class KeyOwners {
 
 class Adapter {
   public:
-    /// Joins the fabric, or adds a reference. @return an errno; the user has been told.
+    /// Joins the fabric, or adds a reference to this process's membership.
+    /// @return the adapter, or an errno that has been reported to the user.
     static Result<std::shared_ptr<Adapter>> join();
     static void leave(const std::shared_ptr<Adapter>& adapter);
     ~Adapter();
@@ -87,20 +92,22 @@ class Adapter {
     Arena& arena() { return *arena_; }
     ArenaView view() const { return view_; }
 
-    /// Lock of the tables: objects are added, removed, and visited by the service thread under it.
+    /// Guards the tables: objects are added and removed, and the service thread visits them, with
+    /// this lock held.
     support::Mutex mutex;
 
-    /// The data path's look-up, without a lock. Only numbers of live queue pairs are asked for:
-    /// destroy_qp removes a queue pair's completions before the queue pair.
+    /// Looks up a queue pair by its number, which may come from a peer. Takes no lock itself;
+    /// callers hold `mutex`, under which queue pairs are removed.
     QueuePair* find_qp(std::uint32_t qp_num) const {
         const std::uint32_t block = block_of_[qp_num / kQpsPerBlock & 0xffff];
         if (block == 0) return nullptr;
         return qps_[(block - 1) * kQpsPerBlock + qp_num % kQpsPerBlock].load(
             std::memory_order_acquire);
     }
-    /// The queue pair that a completion in the queue `cq` names; the queue's lock is held. A peer
-    /// may have written any number there: of a queue pair that is not this queue's nothing is
-    /// touched, for it may be on its way out.
+    /// Finds the queue pair that a completion in the queue `cq` names; the queue's lock is held. A
+    /// peer may have written any number there, so a queue pair whose receives complete in another
+    /// queue is not touched: it may be in destruction.
+    /// @return nullptr for such a number.
     QueuePair* find_receiver(std::uint32_t qp_num, std::uint32_t cq) const {
         const std::uint32_t block = block_of_[qp_num / kQpsPerBlock & 0xffff];
         if (block == 0) return nullptr;
@@ -109,30 +116,33 @@ class Adapter {
         const bool is_ours = receiver_cqs_[index].load(std::memory_order_acquire) == cq;
         return is_ours && receivers_[index].load(std::memory_order_acquire) == qp ? qp : nullptr;
     }
-    /// @param qp index of a queue pair.
+    /// @return whether the receives of a queue pair complete in the queue `cq`. @param qp index of
+    /// the queue pair.
     bool receives_complete_in(std::uint32_t qp, std::uint32_t cq) const {
         return receivers_[qp].load(std::memory_order_acquire) &&
                receiver_cqs_[qp].load(std::memory_order_acquire) == cq;
     }
-    /// Waits for those who are putting a datagram's completion into the queue.
+    /// Waits until the turns that senders of datagrams have at queue pairs that complete in this
+    /// queue have ended. @return false at the deadline.
     bool wait_for_datagrams(std::uint32_t cq, Deadline deadline) const;
-    /// How often our queue pair has had its turn at a datagram queue pair, times two; odd while it
-    /// has it or waits for it. Unlike QpEntry::turn no peer can write it. Under its send_lock.
+    /// Twice the number of turns that our queue pair has had at datagram queue pairs, plus one
+    /// while it has a turn or waits for one. Unlike QpEntry::turn no peer can write it. Changed
+    /// under the queue pair's send_lock.
     std::atomic<std::uint32_t>& turns_of(std::uint32_t qp) { return turns_[qp]; }
-    /// Whether a queue pair of ours is not at work where the word says so: a peer has written it.
+    /// Whether the word names a queue pair of ours that has no turn: a peer has written it.
     bool is_forged_turn(const std::atomic<std::uint32_t>& turn, std::uint32_t holder) const;
     bool is_ours(std::uint32_t qp_num) const {
         return qp_num < 1u << 24 && block_of_[qp_num / kQpsPerBlock] != 0;
     }
     void add_receiver(QueuePair* qp);
-    /// Before the completions of the queue pair are taken out of its queue.
+    /// Called before the queue pair's completions are removed from its queue.
     void remove_receiver(QueuePair* qp);
-    /// @return place in the table of queue pairs of a number that is ours.
+    /// @return index of a queue pair of this process in the tables.
     std::uint32_t index_of(std::uint32_t qp_num) const {
         return (block_of_[qp_num / kQpsPerBlock & 0xffff] - 1u) * kQpsPerBlock +
                qp_num % kQpsPerBlock;
     }
-    /// @return a free number whose entry's pages are there, or an errno.
+    /// @return a free number, with the pages of its entry allocated, or an errno.
     Result<std::uint32_t> take_qp_num() REQUIRES(mutex);
     void return_qp_num(std::uint32_t qp_num) REQUIRES(mutex) { free_qps_.push(index_of(qp_num)); }
     template <class Visit>
@@ -145,26 +155,27 @@ class Adapter {
 
     Result<std::uint32_t> add(CompletionQueue* cq) REQUIRES(mutex);
     void remove(CompletionQueue* cq, std::uint32_t index) REQUIRES(mutex);
-    /// @return nullptr where none has the number, which may be a peer's.
+    /// @return nullptr when no queue has the index, which may come from a peer.
     CompletionQueue* find_cq(std::uint32_t index) const REQUIRES(mutex) { return cqs_.find(index); }
     Result<std::uint32_t> add(SharedReceiveQueue* srq) REQUIRES(mutex);
     void remove(SharedReceiveQueue* srq, std::uint32_t index) REQUIRES(mutex);
 
-    /// All that registering and deregistering lock, but for window_lock and the locks of completion
-    /// queues. Nothing is allocated or freed under it: a program's malloc may register memory.
+    /// Taken by registering and deregistering instead of `mutex`; besides it they take window_lock
+    /// and the locks of completion queues. Nothing is allocated or freed under it: the program's
+    /// malloc() may register memory.
     support::Mutex region_mutex;
-    /// @return index of a free memory-region entry, or an errno.
+    /// @return index of a free entry for a region or window, or an errno.
     Result<std::uint32_t> take_mr() EXCLUDES(region_mutex);
     void return_mr(std::uint32_t index) EXCLUDES(region_mutex);
-    /// @return a key that the entry, whose user the caller is, has not had for long.
-    /// @param kept bits of the key that the next one is to differ beyond.
+    /// @return the next key of an entry that the caller owns: one that it has not had for long.
+    /// @param kept mask of low bits: the new key differs from the last one in the bits above them.
     std::uint32_t new_key(std::uint32_t index, std::uint32_t kept = 0);
-    /// Waits for threads of ours that are taking completions out, and may be placing payloads.
+    /// Waits for threads of this process that are polling: they may be placing payloads.
     void pass_pollers() EXCLUDES(region_mutex);
 
-    /// What our own keys permit, as we made them; the copies in the arena are for peers, any of
-    /// whom may write there. Written as those are; a key may have been ended by a peer, which only
-    /// the arena tells.
+    /// The private copy of the table entry of one of our keys: what the key permits. Peers use the
+    /// copy in the arena, which any of them may overwrite. Both copies are written alike, but when
+    /// a peer ends a key only the arena shows it.
     MrEntry& own_key(std::uint32_t key) const { return own_keys_[key >> kKeyIndexShift]; }
 
     /// Whether no other process has ended this key of a region of ours (MrEntry::ended).
@@ -172,26 +183,30 @@ class Adapter {
         return view_.mr(key).ended.load(std::memory_order_seq_cst) != key;
     }
 
-    /// Which windows are bound to which regions. A leaf lock.
+    /// Guards which windows are bound to which regions. A leaf lock.
     support::SpinLock window_lock;
     KeyOwners key_owners GUARDED_BY(window_lock);
-    /// Those of our queue pairs.
+    /// The requesters of our queue pairs.
     Requesters requesters;
-    /// Waits until no requester uses the key any more, which was invalid when the call began.
-    /// @param key of a window; of a region, which is reached by the keys of its windows as well.
-    /// @return false at the deadline: one that has been stopped, perhaps, is still in the middle of
+    /// Waits until no requester uses a key that was invalid already when the call began.
+    /// @param key of a window or of a region; for a region, requesters that use keys of its windows
+    /// are waited for as well.
+    /// @return false at the deadline: a requester, perhaps a stopped one, is still in the middle of
     /// a transfer.
     bool wait_for_key_users(std::uint32_t key, Deadline deadline) EXCLUDES(mutex);
-    /// Service thread: kAgentChunk bytes in the arena for its copies; 0 when there is no memory.
+    /// @return arena offset of kAgentChunk bytes for the service thread's copies; 0 when there is
+    /// no memory. Called by the service thread.
     std::uint64_t agent_staging();
-    /// Until the service thread has done the copy that it is at. Not on that thread.
+    /// Waits until the service thread has finished its current copy. Returns at once on that
+    /// thread.
     void wait_for_agent_copy() const;
-    /// Waits until each thread of ours has done the queued request that it is at. The caller holds
-    /// no lock that the service thread takes.
+    /// Waits until each thread of this process has finished the queued request that it is carrying
+    /// out, and the service thread its copy. Returns at once on the service thread. The caller
+    /// holds no lock that the service thread takes.
     void wait_for_own_threads();
-    /// Set by the service thread while it checks keys and copies.
+    /// True while the service thread checks keys and copies for a requester.
     std::atomic<bool> agent_copying{false};
-    /// A thread of ours that carries out a queued request.
+    /// Counts the current thread as carrying out a queued request.
     class Working {
       public:
         explicit Working(Adapter& adapter)
@@ -207,8 +222,8 @@ class Adapter {
         Working(const Working&) = delete;
         Working& operator=(const Working&) = delete;
 
-        /// No thread waits for itself: the malloc() of the program that it calls may deregister
-        /// memory.
+        /// This thread's share of the counts, so that it does not wait for itself: the program's
+        /// malloc(), which it calls, may deregister memory.
         [[gnu::tls_model("initial-exec")]] static thread_local std::uint32_t of_this_thread[2];
 
       private:
@@ -216,9 +231,9 @@ class Adapter {
         std::atomic<std::uint32_t>& count_;
     };
 
-    /// Counts what the service thread placed for peers. The completion that tells of it comes by
-    /// way of another process; who polls it reads this first, so that the order holds within this
-    /// process alone as well.
+    /// Number of copies that the service thread has made for peers. Their completions come by way
+    /// of another process; a thread that polls one reads this first, so that it is ordered after
+    /// the copy within this process as well.
     std::atomic<std::uint32_t> agent_copies{0};
 
     const std::unique_ptr<PlacementWatch> placement;
@@ -228,9 +243,9 @@ class Adapter {
     using PeerChannels = std::map<std::pair<MemberId, std::uint32_t>, std::shared_ptr<UniqueFd>>;
     PeerChannels peer_channels GUARDED_BY(mutex);
 
-    /// The shared pages of a peer, mapped as long as any target holds them.
+    /// @return the shared pages of a peer, which stay mapped as long as any target holds them.
     std::shared_ptr<PeerPages> pages_of(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex);
-    /// Those of this process, as a peer maps them.
+    /// The shared pages of this process, mapped once more as a peer maps them.
     PeerPages& own_pages() const { return *own_pages_; }
 
     ObjectCount pds{kMaxPds};
@@ -240,10 +255,10 @@ class Adapter {
     int arena_fd() const { return arena_->fd(); }
     /// Bytes of the longest message that travels in its receiver's queues.
     std::uint32_t longest_inline() const { return longest_inline_; }
-    /// SOFTVERBS_COPY forbids process_vm.
+    /// Whether SOFTVERBS_COPY forbids process_vm.
     bool agent_only() const { return copy_ == CopySetting::kAgent; }
     bool process_vm_only() const { return copy_ == CopySetting::kProcessVm; }
-    /// @return true once: the user is told that copies take the slow path.
+    /// @return true on the first call: the caller then reports that copies take the slow path.
     bool first_agent_use() { return !agent_told_.exchange(true); }
 
   private:
@@ -263,16 +278,17 @@ class Adapter {
     CopySetting copy_ = CopySetting::kAuto;
     std::uint32_t longest_inline_ = kSlotInlineBytes;
     std::atomic<bool> agent_told_{false};
-    LargeTable<std::uint16_t> block_of_{65536};                   ///< place + 1 of a block of ours
-    std::uint32_t own_blocks_[kMaxQpBlocks] GUARDED_BY(mutex){};  ///< by place
+    LargeTable<std::uint16_t> block_of_{65536};  ///< by block number: place + 1; 0: not ours
+    std::uint32_t own_blocks_[kMaxQpBlocks] GUARDED_BY(mutex){};  ///< block numbers, by place
     LargeTable<std::atomic<QueuePair*>> qps_{kMaxQps};
-    /// Those whose receives complete in a queue, by the same index, and which queue that is.
+    /// Queue pairs whose receives complete in a queue, by the same index, and the index of that
+    /// queue.
     LargeTable<std::atomic<QueuePair*>> receivers_{kMaxQps};
     LargeTable<std::atomic<std::uint32_t>> receiver_cqs_{kMaxQps};
     LargeTable<std::atomic<std::uint32_t>> turns_{kMaxQps};
     LargeTable<MrEntry> own_keys_{kMaxMrs};
     std::atomic<std::uint32_t> blocks_{0};     ///< changed under mutex
-    std::atomic<std::uint32_t> working_[2]{};  ///< threads, by the turn in which they began
+    std::atomic<std::uint32_t> working_[2]{};  ///< threads in Working, by the turn of their begin
     std::atomic<std::uint32_t> working_turn_{0};
     std::uint64_t agent_staging_ = 0;
     std::shared_ptr<PeerPages> own_pages_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The adapter joins and leaves the fabric, and its service thread looks after the objects in the
-/// tables.
+/// How the adapter joins and leaves the fabric, and how its service thread serves the objects in
+/// the tables.
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 
 #include <bit>
@@ -24,7 +24,7 @@ namespace {
 
 /// The adapter of this process, while the device is open.
 struct Instance {
-    support::Mutex mutex;  ///< opening and closing
+    support::Mutex mutex;  ///< held while the device is opened or closed
     std::shared_ptr<Adapter> adapter GUARDED_BY(mutex);
 };
 Instance& instance() {
@@ -32,7 +32,7 @@ Instance& instance() {
     return instances.get();
 }
 
-/// Gives the shared pages back when the device was not opened.
+/// Tells SharedPages at the end of the scope that the device is closed, unless it was opened.
 class PagesInUse {
   public:
     explicit PagesInUse(const std::shared_ptr<Adapter>& adapter) : adapter_(adapter) {}
@@ -46,7 +46,8 @@ class PagesInUse {
     const std::shared_ptr<Adapter>& adapter_;
 };
 
-/// Serves the objects whose bits are set, and clears them. What runs out of memory is set again.
+/// Serves the objects whose kick bits are set, and clears the bits. If one runs out of memory, its
+/// bit and the remaining ones are set again.
 template <class Serve>
 void take_kicks(std::atomic<std::uint64_t>* kicks, std::atomic<std::uint64_t>* summary,
                 std::uint32_t words, const Serve& serve) {
@@ -108,7 +109,8 @@ Result<std::shared_ptr<Adapter>> Adapter::join() {
     return mine.adapter;
 }
 
-/// Programs that return from main() with the device open are not among the killed.
+/// Marks the arena when the program returns from main() or calls exit() with the device open, so
+/// that peers do not report that it was killed.
 [[gnu::destructor]] static void tell_exit() {
     Instance& mine = instance();
     support::MutexLock lock(mine.mutex);
@@ -118,7 +120,7 @@ Result<std::shared_ptr<Adapter>> Adapter::join() {
 void Adapter::leave(const std::shared_ptr<Adapter>& adapter) {
     Instance& mine = instance();
     support::MutexLock lock(mine.mutex);
-    // A child that inherited the context has no part in the parent's membership.
+    // A child of fork() that inherited the context is not a member; its parent is.
     if (Process::current() != &adapter->process_) return;
     Process::leave();
     if (Process::current()) return;
@@ -174,7 +176,8 @@ bool Adapter::wait_for_datagrams(std::uint32_t cq, Deadline deadline) const {
     return true;
 }
 
-/// When it is there the count is odd, and when it has come and gone meanwhile the count differs.
+/// While the holder has its turn the count is odd; if it took and ended a turn during the check,
+/// the count has changed.
 bool Adapter::is_forged_turn(const std::atomic<std::uint32_t>& turn, std::uint32_t holder) const {
     if (!is_ours(holder)) return false;
     const std::atomic<std::uint32_t>& turns = turns_[index_of(holder)];
@@ -226,7 +229,7 @@ void Adapter::peer_died(const std::shared_ptr<Peer>& peer) {
     bool concerned = false;
     each_queue_pair([&](QueuePair& qp) { concerned = qp.peer_died(*peer) || concerned; });
     cqs_.each([](CompletionQueue& cq) {
-        cq.place_payloads();  // the sender's service thread does not look after them any more
+        cq.place_payloads();  // the sender's service thread no longer asks for it
         cq.repeat_wake();
     });
     if (!concerned) return;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kFlowLabel = 0xfffff;
 constexpr std::uint32_t kHeaderVersion = 6;
 
-/// The first word of a global route header, as that of IPv6.
+/// Returns the first word of a global route header, which is that of an IPv6 header.
 std::uint32_t header_word(const ibv_global_route& route) {
     return htobe32(kHeaderVersion << 28 | std::uint32_t{route.traffic_class} << 20 |
                    (route.flow_label & kFlowLabel));
@@ -84,7 +84,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {
     }
 }
 
-/// Back to where a datagram came from: its header, turned round.
+/// Describes the sender of a datagram: source and destination of its header are exchanged.
 int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv_grh* grh,
                         ibv_ah_attr* attributes) {
     *attributes = ibv_ah_attr{};

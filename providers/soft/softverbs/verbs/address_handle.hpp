@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Address handles: where datagrams go. A fabric has one LID and one GID, so an address says no
-/// more than whether it is in this fabric, and what stands in the headers; the queue pair's number
-/// finds the rest.
+/// Address handles: the destinations of datagrams. A fabric has one LID and one GID, so an address
+/// determines only whether the destination is in this fabric, and some header fields; the queue
+/// pair number identifies the destination.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,9 +11,10 @@
 
 namespace softverbs {
 
-/// What a datagram needs of its address handle, which may be gone before the datagram is sent.
+/// The part of an address handle that a datagram needs. A queued datagram has its own copy, as the
+/// handle may be destroyed before it is sent.
 struct AddressVector {
-    bool is_reachable;  ///< in this fabric; what goes elsewhere is lost on its way
+    bool is_reachable;  ///< multicast or in this fabric; datagrams elsewhere are lost
     bool is_global;     ///< with a global route header
     std::uint8_t sl;
     std::uint8_t hop_limit;
@@ -26,7 +27,7 @@ struct AddressVector {
 class AddressHandle : public ibv_ah {
   public:
     static AddressHandle& of(ibv_ah* ah) { return *static_cast<AddressHandle*>(ah); }
-    /// @return nullptr with errno: EINVAL for a port or a GID index that is not there.
+    /// @return nullptr with errno: EINVAL for a port or GID index that does not exist, ENOMEM.
     static AddressHandle* create(ProtectionDomain& pd, const ibv_ah_attr& attributes);
     static void destroy(AddressHandle* ah);
 
@@ -36,7 +37,8 @@ class AddressHandle : public ibv_ah {
     AddressVector vector_{};
 };
 
-/// A number from another fabric means somebody else here: LID and GID tell the fabrics apart.
+/// Whether the address has the LID or GID prefix of this fabric. Without this check a queue pair
+/// number of another fabric would reach a different queue pair here.
 bool is_in_fabric(Process& process, const ibv_ah_attr& address);
 
 }  // namespace softverbs

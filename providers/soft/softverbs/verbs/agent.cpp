@@ -10,7 +10,8 @@
 namespace softverbs {
 namespace {
 
-/// @return 0, or EFAULT when the program has taken its memory away.
+/// Gathers the payload of the current chunk into the buffer.
+/// @return 0, or EFAULT when the program has unmapped or protected the memory.
 int gather_chunk(Adapter& adapter, const AgentOperation& operation, std::uint8_t* buffer) {
     Plan chunk;
     cut(operation.plan, operation.offset, operation.under_way, chunk);

@@ -2,8 +2,8 @@
 /// @file
 /// The agent path: where process_vm is forbidden, payload goes through a buffer in the requester's
 /// arena, chunk by chunk, and the peer's service thread copies between that buffer and its memory.
-/// It checks keys itself, in its own table. A queue pair has one chunk on its way at a time; the
-/// request stays at the head of the send queue meanwhile.
+/// That thread checks the keys itself, in its own table. A queue pair has one chunk outstanding at
+/// a time; its request stays at the head of the send queue until all chunks are done.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ inline constexpr std::uint32_t kAgentChunk = 256 << 10;
 
 enum class AgentKind : std::uint32_t { kWrite, kRead, kCompareSwap, kFetchAdd, kDone };
 
-/// One record on the link, in both directions (kDone: the answer).
+/// A message on the link between two processes, in both directions; kDone is the answer.
 struct AgentMessage {
     AgentKind kind;
-    std::uint32_t requester;  ///< QP numbers
-    std::uint32_t responder;
+    std::uint32_t requester;  ///< QP number
+    std::uint32_t responder;  ///< QP number
     std::uint32_t ticket;
     std::uint32_t access;  ///< IBV_ACCESS_* that the keys must permit
     std::uint32_t num_ranges;
     std::uint64_t buffer;  ///< offset in the requester's arena
     std::int32_t status;   ///< kDone: 0 or an errno
     std::uint32_t reserved;
-    std::uint64_t operands[2];  ///< of an atomic; kDone: the value found
+    std::uint64_t operands[2];  ///< of an atomic operation; kDone: [0] is the value found
     struct {
         std::uint64_t address;
         std::uint64_t length;
@@ -38,7 +38,7 @@ struct AgentMessage {
     } ranges[kMaxSge];
 };
 
-/// A request that is under way at the peer's service thread.
+/// A request that the peer's service thread is carrying out.
 struct AgentOperation {
     AgentKind kind = AgentKind::kWrite;
     Plan plan;
@@ -49,18 +49,19 @@ struct AgentOperation {
     std::uint64_t buffer = 0;     ///< offset in our arena; freed with the queue pair
     std::uint32_t ticket = 0;
     bool busy = false;
-    bool at_peer = false;    ///< whose service thread has been asked, and has not answered
-    std::uint32_t slot = 0;  ///< receive that the request has taken
+    bool at_peer = false;    ///< its service thread has been sent a chunk and has not answered
+    std::uint32_t slot = 0;  ///< the receive that the request has consumed
 };
 
 /// Registers the handler (agent_service.cpp). Called once, before the service thread runs.
 void serve_agent_requests(Adapter& adapter);
 
-/// Places the chunk that a read has brought. @return 0, or EFAULT when the program has taken its
-/// memory away.
+/// Copies a chunk that the peer has read to its destination.
+/// @return 0, or EFAULT when the program has unmapped or protected the memory.
 int scatter_agent_chunk(Adapter& adapter, const AgentOperation& operation);
 
-/// Sends the next chunk. @return 0 or an errno: EFAULT when the program has taken its memory away.
+/// Sends the next chunk.
+/// @return 0 or an errno: EFAULT when the program has unmapped or protected the memory.
 int send_agent_chunk(Adapter& adapter, const Target& target, AgentOperation& operation,
                      std::uint32_t requester);
 

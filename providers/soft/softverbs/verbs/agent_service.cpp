@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The agent path as the responder's service thread serves it.
+/// The agent path on the service thread: serves requests as the responder, and hands answers to the
+/// queue pairs that requested them.
 #include <infiniband/verbs.h>
 
 #include <cerrno>
@@ -21,8 +22,8 @@ bool is_atomic(AgentKind kind) {
     return kind == AgentKind::kCompareSwap || kind == AgentKind::kFetchAdd;
 }
 
-/// The ranges of a message, checked in our own table, as ranges of ours. @return false when a key
-/// does not permit it.
+/// Checks the ranges of a message in our own table, and adds them to the plan as local ranges.
+/// @return false when a key does not permit the access, or the message is malformed.
 bool check_ranges(const AgentMessage& message, const QueuePair& qp, Plan& plan) {
     if (message.num_ranges > kMaxSge) return false;
     const SharedReceiveQueue* shared = qp.shared_queue();
@@ -47,7 +48,7 @@ bool check_ranges(const AgentMessage& message, const QueuePair& qp, Plan& plan) 
     return plan.length <= kAgentChunk;
 }
 
-/// Between the requester's buffer and pages of ours that are mapped.
+/// Copies between the requester's buffer and our memory, all of which is in mapped shared pages.
 void copy_plain(const Plan& plan, std::uint8_t* buffer, bool is_write) {
     Plan copy;
     copy.length = plan.length;
@@ -58,8 +59,9 @@ void copy_plain(const Plan& plan, std::uint8_t* buffer, bool is_write) {
     is_write ? write_plain(copy) : read_plain(copy);
 }
 
-/// Between the requester's buffer and ordinary memory of ours, by way of our arena: the kernel
-/// copies what may not be there any more.
+/// Copies between the requester's buffer and ordinary memory of ours, through a buffer in our
+/// arena. The kernel copies from or to that memory, as the program may have unmapped it.
+/// @return 0 or an errno.
 int copy_by_kernel(Adapter& adapter, const Plan& plan, std::uint8_t* buffer, bool is_write) {
     const std::uint64_t staging = adapter.agent_staging();
     if (staging == 0) return ENOMEM;
@@ -73,7 +75,8 @@ int copy_by_kernel(Adapter& adapter, const Plan& plan, std::uint8_t* buffer, boo
     return 0;
 }
 
-/// In ordinary memory all go together by the lock, and the kernel finds out what is not there.
+/// Runs an atomic operation on ordinary memory. There the atomic lock alone makes operations
+/// atomic; the kernel copies the word, as the program may have unmapped it. @return 0 or an errno.
 int run_atomic_by_kernel(Adapter& adapter, const Plan& plan, const AtomicRequest& request,
                          std::uint64_t& found) {
     const std::uint64_t staging = adapter.agent_staging();
@@ -87,7 +90,8 @@ int run_atomic_by_kernel(Adapter& adapter, const Plan& plan, const AtomicRequest
     return write_from_file(adapter.arena_fd(), staging, plan.locals());
 }
 
-/// Others may use the processor's atomics on a word in shared pages.
+/// Carries out an atomic operation. On a word in shared pages it uses the processor's atomics as
+/// well as the lock, because requesters may use them there.
 int carry_out_atomic(const AgentMessage& message, const QueuePair& qp, const Plan& plan,
                      std::uint64_t& found) {
     const LocalRange& word = plan.local[0];
@@ -103,8 +107,9 @@ int carry_out_atomic(const AgentMessage& message, const QueuePair& qp, const Pla
     return 0;
 }
 
-/// The part of the responder: copy, or carry out an atomic. Runs with the adapter's mutex held, for
-/// which ibv_dereg_mr waits after it has made a key invalid.
+/// Carries out the responder's part: copies, or runs the atomic operation. Called with the
+/// adapter's mutex held and Adapter::agent_copying set; ibv_dereg_mr waits until the latter is
+/// cleared after it has made a key invalid.
 int carry_out(const AgentMessage& message, const QueuePair& qp, const Peer& requester,
               std::uint64_t& found) {
     const bool changes =
@@ -142,7 +147,8 @@ void serve_request(Adapter& adapter, const std::shared_ptr<Peer>& peer,
                                qp->entry().readiness.load() == Readiness::kReady &&
                                qp->entry().dest_qp_num.load() == message.requester;
         if (connected) {
-            // The buffers were the application's until it posted them.
+            // The copy comes after the posts of the receives: until then the buffers were the
+            // application's.
             qp->order_after_receives();
             adapter.agent_copying.store(true, std::memory_order_seq_cst);
             answer.status = carry_out(message, *qp, *peer, answer.operands[0]);

@@ -19,14 +19,16 @@ namespace {
 /// Pages are allocated in steps of this size.
 constexpr std::uint64_t kChunk = 64 << 10;
 
-/// Sizes with few steps, so that freed memory fits what is asked next: four to each power of two.
+/// Rounds a size up to one of four classes per power of two, so that freed blocks fit later
+/// requests.
 std::uint64_t size_class(std::uint64_t bytes) {
     std::uint64_t step = 64;
     while (bytes > step * 8) step *= 2;
     return (bytes + step - 1) / step * step;
 }
 
-/// Leaves a limited process most of its addresses: for the arenas of peers, and for itself.
+/// Returns the size to try first: kArenaSize, or about an eighth of RLIMIT_AS, which leaves most
+/// addresses to the arenas of peers and to the program.
 std::uint64_t wanted_size() {
     constexpr std::uint64_t kShare = 8;
     rlimit limit = {};
@@ -35,7 +37,7 @@ std::uint64_t wanted_size() {
     return std::clamp(share, kSmallestArena, kArenaSize);
 }
 
-/// @return its descriptor, or -1 with errno.
+/// Creates the arena's memfd. @return its descriptor, or -1 with errno.
 int make_file(std::uint64_t size) {
     const int fd = memfd_create("softverbs-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return -1;
@@ -156,8 +158,8 @@ std::uint64_t Arena::in_use() {
     return in_use_;
 }
 
-/// Whole chunks go back to the system. Nobody holds a valid reference by now: requesters were
-/// waited for. One that misbehaves meets zeros.
+/// Returns whole chunks to the system. There is no valid reference left, since requesters have been
+/// waited for; a misbehaving one reads zeros.
 void Arena::release(std::uint64_t offset, std::uint64_t bytes) {
     const std::uint64_t size = size_class(bytes);
     discard((offset + kChunk - 1) / kChunk, (offset + size) / kChunk);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The arena of this process (Arena: memfd, mapping, allocator) and the view of anybody's arena
+/// The arena of this process (Arena: memfd, mapping, allocator) and a view of any process's arena
 /// (ArenaView: mapping and checked access).
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace softverbs {
 
-/// A mapped arena, ours or a peer's. Does not own the mapping. Functions that take an offset or an
-/// index answer nullptr when it lies outside: both may come from a peer.
+/// A mapped arena, ours or a peer's. Does not own the mapping. Functions that return a pointer
+/// return nullptr for an offset or index out of range: both may come from a peer.
 class ArenaView {
   public:
     ArenaView() = default;
-    /// @param size bytes that are mapped, is_arena_size().
+    /// @param size number of mapped bytes; satisfies is_arena_size().
     ArenaView(void* base, std::uint64_t size)
         : base_(static_cast<std::uint8_t*>(base)), size_(size) {}
 
@@ -35,14 +35,14 @@ class ArenaView {
     MrEntry& mr(std::uint32_t key) const {
         return reinterpret_cast<MrEntry*>(base_ + kMrTable)[key >> kKeyIndexShift];
     }
-    /// @return the heap range as an array of T, nullptr when outside or misaligned.
+    /// @return the heap range as an array of T, nullptr when it is out of range or misaligned.
     template <class T>
     T* array(std::uint64_t offset, std::uint64_t bytes) const {
         return reinterpret_cast<T*>(range(offset, bytes));
     }
     std::uint8_t* base() const { return base_; }
     std::uint64_t size() const { return size_; }
-    /// @return place of a queue pair in the table, -1 when the arena does not hold its block.
+    /// @return index of a queue pair in the table, -1 when the arena does not have its block.
     std::int64_t qp_index(std::uint32_t qp_num) const;
 
   private:
@@ -54,8 +54,8 @@ class ArenaView {
 /// This process's arena. Thread safe.
 class Arena {
   public:
-    /// As large as the limit of address space allows. @return nullptr with errno set: no
-    /// descriptors, no memory.
+    /// Creates an arena, as large as the limit of address space allows.
+    /// @return nullptr with errno when there are no descriptors or no memory.
     static std::unique_ptr<Arena> create();
     ~Arena();
     Arena(const Arena&) = delete;
@@ -64,11 +64,12 @@ class Arena {
     int fd() const { return file_.get(); }
     ArenaView view() const { return view_; }
 
-    /// Allocates the pages of a range, so that neither we nor a peer meets SIGBUS on a full
-    /// machine.
+    /// Allocates the pages of a range, so that neither this process nor a peer gets SIGBUS when the
+    /// machine is out of memory.
     /// @return 0 or an errno.
     int publish(std::uint64_t offset, std::uint64_t bytes) EXCLUDES(pages_mutex_);
-    /// Zeroed heap memory, aligned to 64 bytes. @return its offset, 0 when the memory is not there.
+    /// Allocates zeroed heap memory, aligned to 64 bytes.
+    /// @return its offset, 0 when there is no memory.
     std::uint64_t allocate(std::uint64_t bytes) EXCLUDES(mutex_);
     void release(std::uint64_t offset, std::uint64_t bytes) EXCLUDES(mutex_);
     /// Bytes of the heap that are allocated and not released.
@@ -85,11 +86,12 @@ class Arena {
     support::Mutex mutex_;
     std::uint64_t heap_end_ GUARDED_BY(mutex_) = kHeap;
     std::uint64_t in_use_ GUARDED_BY(mutex_) = 0;
-    /// Behind mutex_. Nothing is allocated or freed under it: registering memory takes it.
+    /// Lock order: after mutex_. Nothing is allocated or freed under it, because registering memory
+    /// takes it, and the program's malloc() may register memory.
     support::Mutex pages_mutex_;
     std::vector<bool> published_ GUARDED_BY(pages_mutex_);
-    /// Of one size. There is a place for each that was ever made, so that a release needs no
-    /// memory.
+    /// Blocks of one size. `free` has capacity for all that were ever made, so that a release needs
+    /// no memory.
     struct Blocks {
         std::vector<std::uint64_t> free;
         std::size_t made = 0;

@@ -10,7 +10,8 @@
 namespace softverbs {
 namespace {
 
-/// Whether an event is of the object, which events name by its address whatever it is.
+/// Returns a predicate that tells whether an event is for the object. Every event holds its
+/// object's address in the same place, whatever the object's type.
 auto names(const void* object) {
     return [object](const ibv_async_event& event) { return event.element.qp == object; };
 }
@@ -35,12 +36,12 @@ void AsyncEvents::push(const ibv_async_event& event) {
 
 int AsyncEvents::get(ibv_async_event& event) {
     for (;;) {
-        // A cancellation point, as in every program that blocks here; nothing is held.
+        // Blocking here is a cancellation point; no lock is held.
         eventfd_t one;
         if (read(fd_, &one, sizeof one) != sizeof one) return -1;
         Queue of_device;
         support::MutexLock lock(mutex_);
-        if (queue_.empty()) continue;  // retired after the descriptor was raised
+        if (queue_.empty()) continue;  // retire() removed it after the descriptor was raised
         event = queue_.front();
         const bool names_object = event.event_type != IBV_EVENT_DEVICE_FATAL;
         Queue& next = names_object ? fetched_ : of_device;

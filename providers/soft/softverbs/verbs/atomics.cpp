@@ -19,19 +19,19 @@ AtomicLock::AtomicLock(ArenaHeader& header, std::uint32_t qp_num, Process& proce
 }
 
 void AtomicLock::wait(Process& process) {
-    // Fewer than relax() yields after.
+    // kTurnsOfService is below the number of turns after which relax() yields.
     constexpr int kTurnsOfService = 60, kTurns = 4096;
     const int most = process.service().on_service_thread() ? kTurnsOfService : kTurns;
     std::uint32_t holder = take();
     for (int turns = 0; holder != 0 && turns < most; holder = take()) relax(turns);
     if (holder == 0 || !process.owner_has_ended(holder)) return;
-    // Others may have broken it too, and one of them may have taken it.
+    // Others may have broken the lock too, and one of them may have taken it.
     word_.compare_exchange_strong(holder, 0);
     take();
 }
 
 AtomicLock::~AtomicLock() {
-    // Not a plain store: it may have been broken, by somebody who was cut off from this process.
+    // Not a plain store: a process that lost its link to this one may have broken the lock.
     std::uint32_t holder = qp_num_;
     if (held_) word_.compare_exchange_strong(holder, 0);
 }

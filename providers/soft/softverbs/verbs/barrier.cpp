@@ -14,8 +14,9 @@ bool command(int number) {
     return syscall(SYS_membarrier, number, 0, 0) == 0;
 }
 
-/// When the library is loaded most processes have a single thread. Where there are more, the kernel
-/// waits for all processors, which takes up to 20 ms: a program's first open would.
+/// Registers when the library is loaded, while most processes have a single thread. With more
+/// threads the kernel waits for all processors, up to 20 ms, which would delay the program's first
+/// open.
 [[gnu::constructor]] void register_early() {
     (void)command(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
 }

@@ -10,7 +10,7 @@
 namespace softverbs {
 namespace {
 
-/// Long for a service thread, short for a user.
+/// How long to wait for a peer's service thread: long for that thread, short for a user.
 constexpr std::chrono::seconds kPatience{5};
 
 }  // namespace
@@ -29,7 +29,8 @@ std::shared_ptr<UniqueFd> channel_of(Adapter& adapter, Peer& peer, std::uint32_t
     if (!reply || reply->fds.size() != 1 || !is_bell_socket(reply->fds[0].get())) return nullptr;
     auto made = support::made_node<Adapter::PeerChannels>(
         key, std::make_shared<UniqueFd>(std::move(reply->fds[0])));
-    Adapter::PeerChannels::insert_return_type entered;  // freed without the lock
+    // Before the lock: a node that was not inserted is freed without it.
+    Adapter::PeerChannels::insert_return_type entered;
     support::MutexLock lock(adapter.mutex);
     entered = adapter.peer_channels.insert(std::move(made));
     return entered.position->second;

@@ -44,8 +44,8 @@ CompletionQueue* CompletionChannel::take_event() {
     return nullptr;
 }
 
-/// recv() is a cancellation point, with nothing held; a token that no event stands behind is
-/// skipped. It waits where the program has not made the descriptor O_NONBLOCK, as nobody else can.
+/// Blocks unless the program has made the descriptor O_NONBLOCK; peers cannot change its flags.
+/// recv() is a cancellation point, with no lock held. A token without an event is skipped.
 CompletionQueue* CompletionChannel::next_event() {
     for (char token;;) {
         if (recv(fd, &token, sizeof token, 0) < 0) return nullptr;
@@ -56,7 +56,8 @@ CompletionQueue* CompletionChannel::next_event() {
     }
 }
 
-/// Tokens may be fewer than events: one that finds no room is not sent.
+/// Makes the descriptor readable again if events are left: there may be fewer tokens than events,
+/// because a token is not sent when the socket is full.
 void CompletionChannel::stay_readable() {
     {
         support::MutexLock lock(mutex_);
@@ -73,7 +74,7 @@ void serve_channel_requests(Adapter& adapter) {
             const auto* request = message.as<ChannelRequest>();
             if (!request) return adapter.process().reject_garbage(peer, "channel request");
             support::MutexLock lock(adapter.mutex);
-            // Also a failure to lend or to pass a descriptor is an answer: none.
+            // A failure to lend or to pass the descriptor is answered too, without a descriptor.
             const CompletionQueue* cq = adapter.find_cq(request->cq);
             CompletionChannel* channel = cq ? cq->completion_channel() : nullptr;
             if (!channel || channel->id != request->channel) return void(peer->reply(message, {}));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Polling a completion queue: completions become those of queue pairs.
+/// Polling a completion queue: converts completions to ibv_wc, and returns their slots to the queue
+/// pairs.
 #include <utility>
 
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
@@ -10,7 +11,8 @@
 namespace softverbs {
 namespace {
 
-/// Whoever posts a send for each completion of one must not keep the receives waiting.
+/// Number of polls in a row that may return sends alone: a program that posts a send for each
+/// completion of one must not starve its receives.
 constexpr unsigned kPollsForSendsInARow = 64;
 
 }  // namespace
@@ -37,7 +39,7 @@ constexpr unsigned kPollsForSendsInARow = 64;
     return 0;
 }
 
-/// Sends first: the completion of a request is then seen before the receive of its answer.
+/// Takes sends first, so that the completion of a request is seen before the receive of its answer.
 int CompletionQueue::take(int count, ibv_wc* wc) {
     int found = 0;
     if (polls_for_sends_ >= kPollsForSendsInARow) {
@@ -87,7 +89,8 @@ int CompletionQueue::take_receives(int count, ibv_wc* wc) {
     return found;
 }
 
-/// One that is empty stays until the next resize, or the queue's end: a registration cache may
+/// Takes completions from the backlog. An empty backlog is kept until the next resize, or the
+/// queue's destruction: it must not be freed with lock_ held, since a registration cache may
 /// deregister memory in free(), which takes lock_.
 [[gnu::noinline]] int CompletionQueue::take_backlog(int count, ibv_wc* wc) {
     int found = 0;
@@ -99,8 +102,8 @@ int CompletionQueue::take_receives(int count, ibv_wc* wc) {
     return found;
 }
 
-/// The entry may have been written by a peer: the queue pair is looked up, and what it says about
-/// the entry counts.
+/// Converts an entry of the ring. Any peer may have written it, so the queue pair is looked up and
+/// checks it. @return false when the entry is invalid.
 bool CompletionQueue::convert(const CqEntry& entry, ibv_wc& wc) {
     const std::uint32_t qp_num = read_once(entry.qp_num);
     (void)adapter().agent_copies.load(std::memory_order_acquire);
@@ -120,8 +123,8 @@ bool CompletionQueue::convert(const CqEntry& entry, ibv_wc& wc) {
     return true;
 }
 
-/// A program that has polled an error finds its queue pair in the error state, whether or not the
-/// service thread has come to it.
+/// Moves the queue pairs of failed receives to the error state: a program that has polled an error
+/// finds its queue pair there, even if the service thread has not got to it yet.
 void CompletionQueue::report_failed_receives(const ibv_wc* wc, int count) const {
     support::MutexLock lock(adapter().mutex);
     for (int i = 0; i < count; ++i) {

@@ -39,7 +39,7 @@ CompletionQueue* CompletionQueue::create(Context& context, int entries, void* cq
     return cq.release();
 }
 
-/// What allocate() has done.
+/// Undoes allocate().
 void CompletionQueue::withdraw() {
     Adapter& adapter = this->adapter();
     {
@@ -105,7 +105,8 @@ int CompletionQueue::destroy(CompletionQueue* cq) {
     return 0;
 }
 
-/// Armed for any completion includes solicited ones: a weaker request changes nothing.
+/// Arms the queue. Being armed for any completion includes solicited ones, so a weaker request
+/// changes nothing.
 void CompletionQueue::request_event(Arm mode) {
     std::atomic<std::uint64_t>& notify = header_->notify;
     std::uint64_t word = notify.load(std::memory_order_seq_cst);
@@ -117,15 +118,16 @@ void CompletionQueue::request_event(Arm mode) {
     } while (!notify.compare_exchange_weak(word, armed, std::memory_order_seq_cst));
 }
 
-/// The specification lets the queue be silent of completions that it holds already. Adapters in
-/// the field announce them, and programs that take one completion for each event need it.
+/// The specification does not require an event for completions that the queue holds already.
+/// Hardware adapters raise it, and programs that poll one completion per event need it.
 int CompletionQueue::arm(bool solicited_only) {
     bool wakes = false;
     {
         support::SpinLockGuard lock(lock_);
         support::SpinLockGuard sends(sends_.lock);
         request_event(solicited_only ? Arm::kSolicited : Arm::kAny);
-        // A peer publishes, then looks for the request: one of the two sees the other.
+        // A peer publishes, then checks for the request: it sees the request, or we see its
+        // completion.
         std::atomic_thread_fence(std::memory_order_seq_cst);
         wakes = take_request_for_sends() || take_request_for_receives();
     }
@@ -162,7 +164,7 @@ void CompletionQueue::post(const Completion& completion) {
     if (CompletionChannel* channel = completion_channel()) channel->wake();
 }
 
-/// The service thread tells it.
+/// The service thread reports it.
 void CompletionQueue::note_overrun() {
     header_->overrun.store(1, std::memory_order_release);
     ArenaHeader& header = adapter().view().header();
@@ -179,7 +181,7 @@ void CompletionQueue::serve_kick() {
     place_payloads();
 }
 
-/// A peer may have written any count there.
+/// Also compares with armed_, as a peer may have written any count.
 bool CompletionQueue::has_event() const {
     const std::uint64_t counted = header_->notify.load(std::memory_order_seq_cst) >> 8;
     const std::uint64_t taken = events_taken_.load(std::memory_order_relaxed);

@@ -21,8 +21,8 @@ namespace softverbs {
 class CompletionQueue;
 class QueuePair;
 
-/// The descriptor is a Bell's: readable while an event may be there. The events themselves are
-/// counted in the queues.
+/// A completion channel. Its descriptor is a Bell's: readable while there may be an event. The
+/// events themselves are counted in the queues.
 class CompletionChannel : public ibv_comp_channel {
   public:
     static CompletionChannel& of(ibv_comp_channel* channel) {
@@ -30,13 +30,13 @@ class CompletionChannel : public ibv_comp_channel {
     }
     explicit CompletionChannel(Context& context, Bell bell);
     ~CompletionChannel();
-    const std::uint32_t id;  ///< not reused in a process
+    const std::uint32_t id;  ///< unique in the process, never reused
     void add(CompletionQueue* cq) EXCLUDES(mutex_);
     void remove(CompletionQueue* cq) EXCLUDES(mutex_);
-    /// @return nullptr with errno.
+    /// Waits for an event and consumes it. @return its queue, or nullptr with errno.
     CompletionQueue* next_event() EXCLUDES(mutex_);
     void wake() const { (void)bell_.ring(); }
-    /// A descriptor by which a peer wakes it. Service thread.
+    /// @return a descriptor by which a peer wakes the channel. Called by the service thread.
     Result<UniqueFd> lend(Process& process);
 
   private:
@@ -46,7 +46,9 @@ class CompletionChannel : public ibv_comp_channel {
     Bell bell_;
     support::Mutex mutex_;
     std::vector<CompletionQueue*> queues_ GUARDED_BY(mutex_);
-    std::size_t turn_ GUARDED_BY(mutex_) = 0;  ///< so that no queue starves another
+    /// Queue of the last event. The search for the next one starts behind it, so that no queue
+    /// starves another.
+    std::size_t turn_ GUARDED_BY(mutex_) = 0;
 };
 
 class CompletionQueue : public ExtendableCq {
@@ -55,45 +57,49 @@ class CompletionQueue : public ExtendableCq {
     /// @return nullptr with errno.
     static CompletionQueue* create(Context& context, int entries, void* cq_context,
                                    ibv_comp_channel* channel);
-    /// @return 0 or EBUSY while queue pairs use it.
+    /// @return 0; EBUSY while queue pairs use it; ENOENT when the program has changed its handle.
     static int destroy(CompletionQueue* cq);
 
-    /// Producers are at work meanwhile. What waits stays, in order; the request for an event too.
-    /// @return 0 or an errno: EINVAL when more completions of either kind wait than shall fit;
-    /// EBUSY when a producer has stopped in the middle of a completion. The size changes when that
-    /// is over, and a later call waits for it again.
+    /// Changes the size while producers are at work. Waiting completions are kept, in order, and so
+    /// is a request for an event.
+    /// @return 0 or an errno: EINVAL when more completions of either kind wait than would fit;
+    /// EBUSY when a producer has stopped in the middle of a completion. In that case the size
+    /// changes once the producer has finished or died, and a later call waits for that again.
     int resize(int entries) EXCLUDES(lock_);
     int poll(int count, ibv_wc* wc) EXCLUDES(lock_);
-    /// Exactly one event for each request: at once where the queue holds such a completion.
+    /// Requests exactly one event. It is raised at once if the queue already holds a matching
+    /// completion.
     int arm(bool solicited_only) EXCLUDES(lock_, sends_.lock);
-    /// A completion by the owner, of a send or of a flushed receive. A full queue is reported.
+    /// Adds a completion made by the owner: of a send, or of a flushed receive. An overrun is
+    /// reported.
     void post(const SendCompletion& completion) EXCLUDES(sends_.lock);
     void post(const Completion& completion) EXCLUDES(lock_);
-    /// What a kick asks for: wake-ups that a producer left to us; a queue that was found full,
-    /// which the user is told and which breaks its queue pairs. Service thread, with the adapter's
-    /// mutex.
+    /// Serves a kick: wakes the channel for producers that could not, places payloads, and reports
+    /// an overrun, which fails the queue's queue pairs. Called by the service thread.
     void serve_kick() REQUIRES(adapter().mutex);
-    /// A producer has died: wakes the channel again for what it may not have told of.
+    /// Wakes the channel after a producer has died, for completions of which it may not have
+    /// notified the consumer.
     void repeat_wake() EXCLUDES(lock_);
 
-    /// For a queue pair whose requester has stopped: makes void what it claimed and did not
-    /// publish. @return how many completions of its receives wait in the queue.
+    /// Voids what the requester of a queue pair claimed and did not publish; the requester is no
+    /// longer at work.
+    /// @return number of the queue pair's receive completions that wait in the queue.
     /// @param inspect called with the queue's lock held, while nobody polls.
-    /// @param completes called so for each of them, with the position of its receive.
+    /// @param completes called likewise for each of them, with the position of its receive.
     std::uint32_t settle_receives(
         std::uint32_t qp_num, const std::function<void()>& inspect = [] {},
         const std::function<void(std::uint32_t)>& completes = [](std::uint32_t) {}) EXCLUDES(lock_);
-    /// Removes every completion of a queue pair that is being destroyed.
+    /// Removes every completion of a queue pair that is being reset or destroyed.
     void purge(const QueuePair& qp) EXCLUDES(lock_);
-    /// Copies payloads that wait for a poll to the posted buffers.
+    /// Copies payloads of completions that have not been polled to the posted buffers.
     void place_payloads() EXCLUDES(lock_);
-    /// Waits for the thread that is taking completions out, and may be placing a payload.
+    /// Waits for a thread that is polling, if any: it may be placing a payload.
     void pass_pollers() EXCLUDES(lock_) {
         if (!lock_.is_held()) return;
         const support::SpinLockGuard guard(lock_);
     }
 
-    bool take_event();  ///< one completion event, if one is there
+    bool take_event();  ///< consumes one completion event, if there is one
     bool has_event() const;
     void acknowledge(unsigned events);
 
@@ -105,13 +111,13 @@ class CompletionQueue : public ExtendableCq {
     std::atomic<int> users{0};
 
     // -- extended_completion.cpp
-    ibv_wc polled{};            ///< of start_poll and next_poll; whose poll it is owns it
-    support::Mutex poll_mutex;  ///< held from start_poll to end_poll; outermost
+    ibv_wc polled{};            ///< of start_poll and next_poll; belongs to the thread that polls
+    support::Mutex poll_mutex;  ///< held from start_poll to end_poll; the outermost lock
 
   private:
-    /// Completions of receives that were in a ring which has been replaced, oldest first.
+    /// Receive completions from a ring that has been replaced, oldest first.
     struct Backlog {
-        std::unique_ptr<CqEntry[]> entries;  ///< neither made nor freed with lock_ held
+        std::unique_ptr<CqEntry[]> entries;  ///< neither allocated nor freed with lock_ held
         std::uint32_t head = 0;
         std::uint32_t size = 0;
 
@@ -134,20 +140,20 @@ class CompletionQueue : public ExtendableCq {
     void report_failed_receives(const ibv_wc* wc, int count) const;
 
     // -- completion_queue_resize.cpp
-    /// Calls visit(entry, Standing) for all that is claimed, ready or void, oldest first.
+    /// Calls visit(entry, Standing) for all entries that are claimed, ready or void, oldest first.
     template <class Visit>
     void each_entry(Visit visit) REQUIRES(lock_);
     Result<RingPlace> make_ring(std::uint32_t size);
     void release_ring(RingPlace place);
     bool fits(std::uint32_t size) REQUIRES(lock_);
     bool take_request_for_receives() REQUIRES(lock_);
-    /// The memory of a resize: made before any lock is taken, and when it has been exchanged for
-    /// the previous one, freed after all locks are dropped.
+    /// The memory of a resize: allocated before any lock is taken, exchanged for the previous
+    /// memory, which is freed when no lock is held.
     struct ResizeMemory {
         Backlog backlog;
         SendCompletions::Storage storage;
     };
-    /// A ring that is being replaced, until its producers have finished.
+    /// A replacement of the ring, until the old ring's producers have finished.
     struct Replacement {
         std::uint32_t size = 0;  ///< 0: none
         RingPlace before;
@@ -155,31 +161,33 @@ class CompletionQueue : public ExtendableCq {
     };
     int begin_replacement(std::uint32_t size) REQUIRES(resize_mutex_);
     int finish_replacement(Deadline deadline, ResizeMemory& replaced) REQUIRES(resize_mutex_);
-    /// On the service thread: a resize that returned EBUSY goes on.
+    /// Makes the service thread continue a resize that returned EBUSY.
     static void finish_later(Adapter& adapter, std::uint32_t index);
-    /// With the adapter's mutex. @return whether nothing is left to be done.
+    /// Continues a replacement, with the adapter's mutex held. @return whether nothing is left to
+    /// be done.
     bool resume_replacement(ResizeMemory& replaced) EXCLUDES(lock_, resize_mutex_);
     void change_over(Backlog& backlog) EXCLUDES(lock_);
 
     CqHeader* header_ = nullptr;
     std::uint32_t index_ = 0;
-    support::SpinLock lock_;  ///< of whoever takes completions out
+    support::SpinLock lock_;  ///< held by whoever takes completions out
     SendCompletions sends_;
-    unsigned polls_for_sends_ GUARDED_BY(lock_) = 0;  ///< in a row, with no look at the ring
+    unsigned polls_for_sends_ GUARDED_BY(lock_) = 0;  ///< in a row, without a check of the ring
     RingPlace place_ GUARDED_BY(lock_);
     CompletionRing ring_ GUARDED_BY(lock_);
     std::uint64_t head_ GUARDED_BY(lock_) = 0;
     Backlog backlog_ GUARDED_BY(lock_);
-    /// While the ring is being replaced: where producers that begin now put completions.
+    /// While the ring is being replaced: the new one, in which producers that begin now put
+    /// completions.
     CompletionRing next_ GUARDED_BY(lock_);
     PollPatience patience_ GUARDED_BY(lock_);
     std::atomic<std::uint64_t> events_taken_{0};
-    /// How often it has been armed: the most events that there can have been.
+    /// Number of times that the queue has been armed: no more events can have been raised.
     std::atomic<std::uint64_t> armed_{0};
     bool overrun_told_ = false;
-    /// A receive has been taken that failed: its queue pair is to be told.
+    /// A failed receive has been taken: its queue pair has to be moved to the error state.
     bool receive_failed_ GUARDED_BY(lock_) = false;
-    support::Mutex resize_mutex_;  ///< of resize() alone; outermost
+    support::Mutex resize_mutex_;  ///< held while a resize runs; the outermost lock
     Replacement replacement_ GUARDED_BY(resize_mutex_);
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The ring of a completion queue as its owner sees it: all that stands in it, and its replacement
-/// by another one. Producers look the ring up for each completion, so the new ring is published
-/// first; then those that may still work with the old one are waited for; then what stands in the
-/// old one goes to private memory, where poll_cq finds it before all that came later. Where one of
-/// them has been stopped, the service thread goes on once it has finished.
+/// The ring of a completion queue on its owner's side: visits to its entries, and its replacement
+/// by another ring. Producers look up the ring for each completion, so a replacement publishes the
+/// new ring first, then waits for producers that may still use the old one, then moves the old
+/// ring's completions to private memory, where poll_cq finds them before all later ones. If a
+/// producer has been stopped, the service thread continues once that producer has finished.
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -16,7 +16,8 @@
 namespace softverbs {
 namespace {
 
-/// What an entry is, as its claim and its state say. Claimed, and neither ready nor void: kOld.
+/// The status of an entry, by its claim and its state. `phase` is kOld for an entry that is claimed
+/// and neither ready nor void.
 struct Standing {
     std::uint64_t position;
     Phase phase;
@@ -76,7 +77,7 @@ bool any_entry_of(CqEntry* entries, std::uint32_t first, std::uint32_t end,
     return false;
 }
 
-/// As any_entry_of(), for all of them.
+/// Makes any_entry_of() visit all entries.
 template <class Visit>
 auto visiting(Visit& visit) {
     return [&visit](CqEntry& entry, const Standing& standing) {
@@ -123,7 +124,7 @@ void CompletionQueue::purge(const QueuePair& qp) {
     });
 }
 
-/// A payload that cannot be placed makes its completion an error, as when it is polled.
+/// A payload that cannot be placed turns its completion into an error, as it would when polled.
 void CompletionQueue::place_payloads() {
     support::SpinLockGuard lock(lock_);
     each_entry([&](CqEntry& entry, const Standing& standing) {
@@ -134,9 +135,12 @@ void CompletionQueue::place_payloads() {
     });
 }
 
-/// For receives that nobody announced, or that stood behind what a dead producer had claimed when
-/// they were. Of one that is claimed and not ready its producer tells, and those behind it cannot
-/// be polled before: only a request for a solicited one, which that one may not be, looks further.
+/// Consumes the request for an event if a receive completion that waits satisfies it: one that was
+/// not announced, or was announced while it stood behind an entry that a dead producer had claimed.
+/// An entry that is claimed and not ready is announced by its producer, and those behind it cannot
+/// be polled before it, so the search ends there; except that for a request for solicited
+/// completions it continues, as that entry may not be solicited.
+/// @return whether the request was consumed.
 bool CompletionQueue::take_request_for_receives() {
     const auto mode = static_cast<Arm>(header_->notify.load(std::memory_order_seq_cst) & 0xff);
     if (mode == Arm::kNone) return false;
@@ -151,8 +155,8 @@ bool CompletionQueue::take_request_for_receives() {
     return taken;
 }
 
-/// A producer that died may not have raised the descriptor for the event it counted, nor counted
-/// it.
+/// A producer that died may have counted an event without raising the descriptor, or not have
+/// counted it.
 void CompletionQueue::repeat_wake() {
     support::SpinLockGuard lock(lock_);
     (void)take_request_for_receives();
@@ -161,7 +165,7 @@ void CompletionQueue::repeat_wake() {
     if (channel && counted != events_taken_.load()) channel->wake();
 }
 
-/// Own completions and receives have their places each.
+/// Send completions and receive completions have capacity of their own each.
 bool CompletionQueue::fits(std::uint32_t size) {
     std::uint32_t receives = 0;
     each_entry([&](CqEntry&, const Standing& found) { receives += found.phase != Phase::kVoid; });
@@ -176,7 +180,7 @@ Result<RingPlace> CompletionQueue::make_ring(std::uint32_t size) {
     place.log2_size = static_cast<std::uint32_t>(std::countr_zero(size));
     auto* claims = adapter.view().array<CqClaim>(place.offset, ring_bytes(size));
     auto* entries = reinterpret_cast<CqEntry*>(claims + size);
-    // As if one lap had been made.
+    // As if one lap had been completed.
     for (std::uint32_t i = 0; i < size; ++i) {
         claims[i] = Claim{i - size, Producer::kOwner, 0}.encode();
         entries[i].state = EntryState::encode(std::uint32_t{i - size}, Phase::kOld);
@@ -193,7 +197,7 @@ int CompletionQueue::resize(int entries) {
     const std::uint32_t size = ring_size(static_cast<std::uint32_t>(entries));
     ResizeMemory earlier, replaced;
     support::MutexLock lock(resize_mutex_);
-    // One that was put off earlier comes first.
+    // A replacement that was left unfinished comes first.
     if (const int cause = finish_replacement(Clock::now() + kRequesterPatience, earlier))
         return cause;
     if (const int cause = begin_replacement(size)) return cause;
@@ -202,7 +206,7 @@ int CompletionQueue::resize(int entries) {
     return cause;
 }
 
-/// From here on producers put completions into the new ring.
+/// Publishes the new ring, into which producers put completions from then on.
 int CompletionQueue::begin_replacement(std::uint32_t size) {
     Replacement next;
     {
@@ -228,7 +232,8 @@ int CompletionQueue::begin_replacement(std::uint32_t size) {
     return 0;
 }
 
-/// Threads of ours choose the ring under lock_; requesters are waited for.
+/// Waits for requesters that may use the old ring, then drops it. Threads of this process choose
+/// the ring under lock_ and need no wait.
 int CompletionQueue::finish_replacement(Deadline deadline, ResizeMemory& replaced) {
     if (replacement_.size == 0) return 0;
     Adapter& adapter = this->adapter();
@@ -249,7 +254,8 @@ int CompletionQueue::finish_replacement(Deadline deadline, ResizeMemory& replace
     return 0;
 }
 
-/// Completions in the new ring are not seen before the old one is done with.
+/// Tries again until it succeeds: completions in the new ring are not polled before the old one is
+/// finished.
 void CompletionQueue::finish_later(Adapter& adapter, std::uint32_t index) {
     constexpr std::chrono::milliseconds kPause{10};
     adapter.process().service().at(Clock::now() + kPause, [&adapter, index] {
@@ -270,10 +276,11 @@ bool CompletionQueue::resume_replacement(ResizeMemory& replaced) {
     return finish_replacement(Clock::now(), replaced) == 0;
 }
 
-/// Nobody writes to the old ring any more: what is not ready in it was claimed by the dead.
-/// Completions in the new one were invisible until now, so that an event which was raised for them
-/// may have been fetched in vain.
-/// @param backlog empty, with room for all; has the one before afterwards.
+/// Moves the old ring's completions to the backlog, and polls the new ring from then on. Nobody
+/// writes to the old ring any more: entries that are not ready were claimed by producers that died.
+/// Completions in the new ring could not be polled until now, so an event raised for them may have
+/// been consumed too early.
+/// @param backlog empty, with capacity for all; afterwards holds the previous backlog.
 void CompletionQueue::change_over(Backlog& backlog) {
     bool wake = false;
     {

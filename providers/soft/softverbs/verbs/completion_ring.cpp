@@ -8,13 +8,13 @@
 namespace softverbs {
 namespace {
 
-/// The words belong to a peer, and nonsense in them must not hold us for ever.
+/// Limit on attempts: the words are a peer's, and garbage in them must not keep us here for ever.
 constexpr int kMaxAttempts = 1 << 20;
 
 }  // namespace
 
-/// One event for one arming: whoever disarms the queue counts the event in the same step, so that
-/// none is lost when the producer dies right after.
+/// Yields one event per arming. The step that disarms the queue also counts the event, so that none
+/// is lost when the producer dies right after it.
 bool take_request_for_event(CqHeader& header, bool solicited) {
     std::uint64_t word = header.notify.load(std::memory_order_seq_cst);
     for (;;) {
@@ -52,8 +52,8 @@ CompletionRing CompletionRing::at(ArenaView arena, std::uint32_t index, RingPlac
     return ring;
 }
 
-/// The tail is stored, not swapped: one that was held up sets it back, and the next to come walks
-/// over what was claimed meanwhile.
+/// Claims the next free position. The tail is stored, not exchanged: a producer that was delayed
+/// sets it back, and the next one skips the positions that have been claimed since.
 CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer producer) {
     if (!valid()) return {nullptr, 0};
     std::uint64_t at = tail_->load(std::memory_order_acquire);
@@ -63,7 +63,8 @@ CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer produ
         const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(found >> 32) -
                                                      static_cast<std::uint32_t>(at));
         if (ahead >= 0) {
-            // Whole laps. Nonsense would have us touch, and so fill, page after page.
+            // A valid claim is whole laps ahead. Following garbage would touch, and so allocate,
+            // page after page.
             if ((static_cast<std::uint32_t>(ahead) & mask_) != 0) break;
             at += static_cast<std::uint32_t>(ahead) + 1;
             continue;
@@ -71,7 +72,8 @@ CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer produ
         fault_point(FaultPoint::kClaimLooked);
         if (at - seen_head_ > mask_) {
             seen_head_ = head_->load(std::memory_order_acquire);
-            // Others have claimed the place since, and the consumer has taken what they put there.
+            // Others have claimed the position since, and the consumer has taken what they put
+            // there.
             if (static_cast<std::int64_t>(at - seen_head_) < 0) {
                 at = seen_head_;
                 continue;

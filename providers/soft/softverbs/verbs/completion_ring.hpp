@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The ring of a completion queue, in its owner's arena: many producers in many processes, one
-/// consumer at a time. What the owner's own requests complete does not come here
+/// consumer at a time. Completions of the owner's own send requests are not in it
 /// (send_completions.hpp).
 ///
 /// A producer claims the position at the tail by compare-and-swap, fills the entry, and makes it
-/// ready. It may die between any two of its stores: after the claim and before the tail moves,
-/// whoever meets the claim goes on to the next position; after that and before the entry is ready,
-/// the consumer waits at the entry until the owner, who finds by the queue pair's number what was
-/// claimed and not published, makes it void (CompletionQueue::settle_receives); after that and
-/// before the request for an event is taken, the owner's next look finds the entry (repeat_wake).
+/// ready. It may die between any two of its stores. If it dies before the tail moves, other
+/// producers skip the claimed position. If it dies before the entry is ready, the consumer waits at
+/// the entry until the owner, which finds claims that were not published by the queue pair's
+/// number, voids it (CompletionQueue::settle_receives). If it dies before it takes the request for
+/// an event, the owner finds the entry when it checks again (repeat_wake).
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace softverbs {
 
-/// Entries of the ring of a completion queue for which so many were asked.
+/// Returns the size of the ring of a completion queue for which `entries` were requested.
 inline std::uint32_t ring_size(std::uint32_t entries) {
     return std::max(kMinCqEntries, std::bit_ceil(entries));
 }
@@ -71,8 +71,8 @@ struct Completion {
     std::uint8_t flags = 0;
 };
 
-/// The consumer has asked for an event, of which this completion is worth one. @return true once
-/// for each request: the caller then wakes the channel.
+/// Takes the consumer's request for an event, if this completion satisfies it.
+/// @return true once for each request: the caller then wakes the channel.
 bool take_request_for_event(CqHeader& header, bool solicited);
 inline bool take_arming(CqHeader& header, bool solicited) {
     if ((header.notify.load(std::memory_order_seq_cst) & 0xff) == 0) return false;
@@ -84,9 +84,10 @@ constexpr std::uint64_t ring_bytes(std::uint32_t size) {
     return std::uint64_t{size} * (sizeof(CqClaim) + sizeof(CqEntry));
 }
 
-/// Somebody's ring, its place and size checked. The owner may replace it: a producer asks before
-/// each completion whether what it knows is_current(), and what it found stays until it says that
-/// it has finished (Transfer, Turn, or the locks of the owner's queue pair). One thread at a time.
+/// The ring of any process's completion queue, its place and size checked. The owner may replace
+/// it, so a producer checks before each completion whether the ring is_current(). A ring found so
+/// stays in place until the requester's Transfer or Turn ends, or the owner releases the completion
+/// queue's lock. Not thread safe.
 class CompletionRing {
   public:
     /// An entry that its producer has claimed; `entry` is nullptr when the ring is full.
@@ -96,9 +97,10 @@ class CompletionRing {
     };
 
     CompletionRing() = default;
-    /// @return a ring for which valid() is false when the header makes no sense.
+    /// @return the queue's current ring; valid() is false when its header is inconsistent.
     static CompletionRing of(ArenaView arena, std::uint32_t index);
-    /// The owner's own, whose place it knows without asking the arena.
+    /// @return the ring at a place that the caller knows, as the owner does without reading the
+    /// arena.
     static CompletionRing at(ArenaView arena, std::uint32_t index, RingPlace place);
 
     bool valid() const { return header_ != nullptr; }
@@ -106,9 +108,9 @@ class CompletionRing {
     CqEntry& entry(std::uint64_t position) const { return entries_[position & mask_]; }
     CqClaim& claim_word(std::uint64_t position) const { return claims_[position & mask_]; }
     std::uint32_t size() const { return mask_ + 1; }
-    /// How far the consumer has come.
+    /// @return position up to which the consumer has polled.
     std::uint64_t head() const { return head_->load(std::memory_order_acquire); }
-    /// By the consumer: all before `position` may be used anew.
+    /// Called by the consumer: entries before `position` may be reused.
     void set_head(std::uint64_t position) const {
         head_->store(position, std::memory_order_release);
     }
@@ -125,8 +127,8 @@ class CompletionRing {
     CqClaim* claims_ = nullptr;
     CqEntry* entries_ = nullptr;
     std::uint32_t mask_ = 0;
-    std::uint64_t word_ = 0;       ///< CqHeader::ring
-    std::uint64_t seen_head_ = 0;  ///< read again only when the ring looks full
+    std::uint64_t word_ = 0;       ///< value of CqHeader::ring
+    std::uint64_t seen_head_ = 0;  ///< last value read; read again only when the ring looks full
 };
 
 inline bool CompletionRing::publish(Place place, const Completion& completion) const {
@@ -142,7 +144,7 @@ inline bool CompletionRing::publish(Place place, const Completion& completion) c
     entry.wc_flags = completion.wc_flags;
     entry.flags = completion.flags;
     fault_point(FaultPoint::kCompletionWritten);
-    // An exchange, not a store: it must be visible before we look whether the queue is armed.
+    // An exchange, not a store: it must be visible before the check whether the queue is armed.
     entry.state.exchange(EntryState::encode(place.position, Phase::kReady),
                          std::memory_order_seq_cst);
     fault_point(FaultPoint::kCompletionPublished);

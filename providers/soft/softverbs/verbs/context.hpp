@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What ibv_open_device returns, protection domains, and the context's asynchronous events.
+/// The context that ibv_open_device returns, its asynchronous events, and protection domains.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,8 +14,9 @@
 
 namespace softverbs {
 
-/// Asynchronous events of one context: a queue in private memory and an eventfd that counts it.
-/// Each event names an object, which must not be destroyed before the event has been acknowledged.
+/// Asynchronous events of one context: a queue in private memory and an eventfd that counts its
+/// events. Each event names an object, which must not be destroyed before the event has been
+/// acknowledged.
 class AsyncEvents {
   public:
     int open();  ///< @return the descriptor, or -1 with errno
@@ -23,8 +24,8 @@ class AsyncEvents {
     void push(const ibv_async_event& event) EXCLUDES(mutex_);
     /// Blocks unless the descriptor is O_NONBLOCK. @return 0 or -1 with errno.
     int get(ibv_async_event& event) EXCLUDES(mutex_);
-    /// Removes events of an object (its address) that nobody has fetched, then waits until those
-    /// that were fetched have been acknowledged.
+    /// Removes the events of an object that nobody has fetched, then waits until those that were
+    /// fetched have been acknowledged. @param object its address.
     void retire(const void* object) EXCLUDES(mutex_);
     void acknowledge(const void* object) EXCLUDES(mutex_);
 
@@ -34,18 +35,19 @@ class AsyncEvents {
     support::CondVar acknowledged_;
     using Queue = std::list<ibv_async_event>;
     Queue queue_ GUARDED_BY(mutex_);
-    Queue fetched_ GUARDED_BY(mutex_);  ///< and not acknowledged
+    Queue fetched_ GUARDED_BY(mutex_);  ///< fetched and not acknowledged
 };
 
-/// Calls that return an error number leave it in errno as well, as kernel drivers do: programs read
-/// it there, the reference's uDAPL providers among them.
+/// Sets errno to an error number and returns it. Verbs calls that return one leave it in errno as
+/// well, as the drivers of kernel devices do: programs read it there, the reference's uDAPL
+/// providers among them.
 inline int also_errno(int cause) {
     if (cause != 0) errno = cause;
     return cause;
 }
 
 struct Context {
-    /// First: an ibv_context pointer is a pointer into this.
+    /// The first member: an ibv_context pointer points into it.
     verbs_context verbs{};
     std::shared_ptr<Adapter> adapter;
     AsyncEvents events;
@@ -57,11 +59,12 @@ struct Context {
     ibv_context* handle() { return &verbs.context; }
 };
 
-/// Whether it is one of this device's.
+/// Whether the context is one of this device's.
 bool is_soft(const ibv_context& context);
 
-/// The `handle` of an object is for the program to read. The device goes by numbers of its own, and
-/// answers ENOENT, as the kernel does, when one is destroyed whose handle the program has changed.
+/// A protection domain. As in all objects, `handle` is for the program to read only: the device
+/// uses a number of its own, and returns ENOENT, as the kernel does, when an object is destroyed
+/// whose handle the program has changed.
 struct ProtectionDomain : ibv_pd {
     explicit ProtectionDomain(Context& owner)
         : ibv_pd{owner.handle(), owner.adapter->next_pd()}, number_(handle) {}

@@ -3,10 +3,10 @@
 
 namespace softverbs {
 
-/// SOFTVERBS_COPY: by which way payload reaches memory that is not mapped here.
+/// SOFTVERBS_COPY: how payload is copied to and from a peer's memory that is not mapped here.
 enum class CopySetting {
-    kAuto,       ///< process_vm_readv and writev, else the agent
-    kProcessVm,  ///< nothing but these
+    kAuto,       ///< process_vm_readv and process_vm_writev, else the agent
+    kProcessVm,  ///< process_vm alone
     kAgent,      ///< the peer's service thread copies
 };
 CopySetting copy_setting();

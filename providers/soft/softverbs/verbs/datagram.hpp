@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Unreliable datagrams. Behind its ring of receives a datagram queue pair keeps a place for one
-/// whole message per receive, and so does a shared receive queue for its datagram queue pairs: the
-/// requester writes there, and poll_cq copies it out. So it takes no
-/// right to reach the receiver's memory, and nobody waits for anybody's copy.
+/// Unreliable datagrams. Behind its ring of receives a datagram queue pair has a place for one
+/// whole message per receive, and so does a shared receive queue for its datagram queue pairs. The
+/// requester writes the message there, and poll_cq copies it out, so a datagram needs no right to
+/// access the receiver's memory, and neither side waits for the other's copy.
 ///
-/// A datagram queue pair has many requesters, of which one at a time is at work: QpEntry::turn
-/// holds the number of the queue pair for which it is. When that one's process dies, the owner
-/// undoes what it left half done and lets the next one in.
+/// A datagram queue pair has many requesters, which take turns: QpEntry::turn holds the number of
+/// the queue pair whose turn it is. When that one's process dies, the owner undoes its unfinished
+/// work and ends its turn.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -21,7 +21,8 @@
 
 namespace softverbs {
 
-/// A requester's turn at a datagram queue pair. Gives up after a time that no living holder needs.
+/// A requester's turn at a datagram queue pair. The constructor waits for it, but no longer than a
+/// running holder could take; held() is false afterwards.
 class Turn {
   public:
     Turn(QpEntry& entry, const QueuePair& requester);
@@ -37,17 +38,18 @@ class Turn {
 };
 
 /// Waits until the turn that a requester has at a queue pair of this process, if any, has ended, or
-/// the requester has. The next one sees what has changed before.
-/// @return false at the deadline, of which the user is told when it was not over before.
+/// the requester has. Later turns see all changes made before the call.
+/// @return false at the deadline. The holder is then reported to the user, unless the deadline had
+/// passed when the call began.
 bool turn_is_over(const QpEntry& entry, const Adapter& adapter, Deadline deadline);
 
-/// The sending half of a datagram queue pair. All of it under the queue pair's send_lock.
+/// The sending half of a datagram queue pair. Used under the queue pair's send_lock.
 class DatagramSender {
   public:
     explicit DatagramSender(QueuePair& qp) : qp_(qp), targets_(qp) {}
 
-    /// Carries out one request: done, or Progress::kUnresolved when it has to wait until its
-    /// destination has been found.
+    /// Carries out one request. @return done, or Progress::kUnresolved when it has to wait until
+    /// its destination has been found.
     Outcome send(const SendWork& work);
     DatagramTargets& targets() { return targets_; }
 
@@ -71,7 +73,7 @@ class DatagramSender {
 
     QueuePair& qp_;
     DatagramTargets targets_;
-    Plan plan_;  ///< what the request at hand sends; no remote ranges
+    Plan plan_;  ///< what the current request sends; no remote ranges
 };
 
 }  // namespace softverbs

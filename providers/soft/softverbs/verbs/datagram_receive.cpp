@@ -28,8 +28,8 @@ void QueuePair::describe_datagram(std::uint32_t position, ibv_wc& wc) const {
     wc.sl = slot ? slot->sl & 15 : 0;
 }
 
-/// The route header, then the message. Without a header its place stays as it was. As with
-/// deliver_payload(), what stands in the slot may be anybody's.
+/// Copies the route header and the message to the posted buffers. If there is no header, its place
+/// is left unchanged. As in deliver_payload(), any peer may have written the slot.
 int QueuePair::deliver_datagram(const CqEntry& entry, std::uint32_t position) {
     const ReceiveRing& ring = srq ? shared_queue()->ring() : receives_;
     const DatagramSlot* const slot = datagram_slot(position);
@@ -60,7 +60,7 @@ bool holder_has_ended(const Adapter& adapter, const QpEntry& entry, std::uint32_
     return adapter.is_forged_turn(entry.turn, holder) || adapter.process().owner_has_ended(holder);
 }
 
-/// Once its time is over, and not where it had none.
+/// Reports the process that holds a turn for too long.
 void tell_holder(Process& process, std::uint32_t holder) {
     const auto owner = process.peer_of_qpn(holder, Deadline{});
     if (owner) support::report<support::kPeerHeldUp>((*owner)->pid());
@@ -89,11 +89,13 @@ void QueuePair::end_orphaned_turn() {
     if (holder != 0 && holder_has_ended(adapter_, *entry_, holder)) end_turn(holder);
 }
 
-/// The receive that a dead requester took and did not complete is the next one's.
+/// Ends a dead requester's turn. A receive that it took and did not complete goes to the next one.
 void QueuePair::end_turn(std::uint32_t holder) {
     support::SpinLockGuard lock(receive_lock_);
-    if (entry_->turn.load(std::memory_order_acquire) != holder) return;  // another thread of ours
-    // Nobody has this turn as long as the word says so.
+    // Another thread of ours may have ended it.
+    if (entry_->turn.load(std::memory_order_acquire) != holder) return;
+    // No other requester can have the turn while the word names this holder. A live holder in this
+    // process keeps it.
     if (adapter_.is_ours(holder) && !adapter_.is_forged_turn(entry_->turn, holder)) return;
     if (SharedReceiveQueue* shared = shared_queue())
         settle_shared(*shared);
@@ -104,7 +106,7 @@ void QueuePair::end_turn(std::uint32_t holder) {
 
 void QueuePair::settle_ring() {
     std::uint32_t completed = 0;
-    // Entries of the queue are what peers wrote there.
+    // Peers may have written anything into the queue, so the count is limited to what was posted.
     const std::uint32_t published = receive_queue().settle_receives(
         qp_num, [&] { completed = receive_completed_.load(std::memory_order_relaxed); });
     entry_->consumed.store(completed + std::min(published, receive_posted_ - completed));

@@ -15,16 +15,17 @@
 namespace softverbs {
 namespace {
 
-/// A turn takes microseconds; its holder may have lost its core, or be dead and not yet undone.
+/// How long to wait for a turn. It takes microseconds, but its holder may have been preempted, or
+/// have died without having been noticed yet.
 constexpr std::chrono::seconds kLongestTurn{1};
 constexpr int kTurnsBeforeClock = 1024;
 
-/// A key whose highest bit is set stands for the sender's own.
+/// A Q_Key with this bit set stands for the sender's own.
 constexpr std::uint32_t kControlledKey = 0x80000000;
 
 constexpr std::uint8_t kNextHeader = 0x1b;
-/// What stands between the route header and the payload, and behind it: transport and datagram
-/// headers, checksum.
+/// Bytes between the route header and the payload, and behind it: transport and datagram headers,
+/// checksum.
 constexpr std::uint32_t kOtherHeaders = 12 + 8 + 4;
 
 }  // namespace
@@ -76,8 +77,8 @@ bool DatagramSender::plan(const SendWork& work) {
     return true;
 }
 
-/// Before a turn is taken. The kernel reads memory that is not shared from birth, and finds out
-/// what the program has taken away.
+/// Makes the payload readable, before a turn is taken. The kernel reads memory that is not shared
+/// from birth. @return false when the program has unmapped or protected it.
 bool DatagramSender::fetch(const SendWork& work) {
     const Adapter& adapter = qp_.adapter();
     if (resolve_local(adapter.own_pages(), plan_)) return true;
@@ -95,11 +96,12 @@ Outcome DatagramSender::send_to(std::uint32_t qp_num, const SendWork& work) {
     return done(IBV_WC_SUCCESS);
 }
 
-/// What the target does not take is lost, and nobody is told.
+/// A datagram that the target does not take is lost silently.
 void DatagramSender::deliver(DatagramTarget& target, const SendWork& work) {
     QpEntry& entry = *target.target.entry;
     const Turn turn(entry, qp_);
-    if (!turn.held()) return target.target.kick_qp();  // its owner knows whether the holder lives
+    // Its owner finds out whether the holder is alive.
+    if (!turn.held()) return target.target.kick_qp();
     if (!may_enter(target, work)) return;
     Taken taken;
     if (!take_receive(target.target, work.length, taken)) return;
@@ -121,7 +123,7 @@ bool DatagramSender::may_enter(DatagramTarget& target, const SendWork& work) con
            entry.qkey.load(std::memory_order_acquire) == key;
 }
 
-/// A receive that is too short waits for a message that fits.
+/// Takes a receive, unless it is too short: then it stays posted for a message that fits.
 bool DatagramSender::take_receive(const Target& target, std::uint64_t length, Taken& taken) {
     if (target.receives.shared) return take_shared(target, length, taken);
     taken.slot = target.entry->consumed.load(std::memory_order_relaxed);
@@ -143,7 +145,7 @@ bool DatagramSender::take_shared(const Target& target, std::uint64_t length, Tak
     return receive != nullptr;
 }
 
-/// Whether the receive can take so much behind the route header.
+/// Checks whether the receive can hold the route header and `length` bytes.
 ibv_wc_status DatagramSender::check_receive(const Target& target, ReceiveSlot& receive,
                                             std::uint64_t length) {
     const SrqHeader* const shared = target.receives.shared;

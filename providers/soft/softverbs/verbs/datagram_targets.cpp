@@ -9,7 +9,8 @@
 namespace softverbs {
 namespace {
 
-/// A number that nobody had may be somebody's soon; asking for each message would cost too much.
+/// How long a number that no queue pair had is not looked up again: it may be assigned soon, but a
+/// look-up for each message would cost too much.
 constexpr std::chrono::milliseconds kAbsence{10};
 
 void tell(Adapter& adapter, std::uint32_t asker, std::uint32_t wanted, Result<Target> found) {
@@ -17,8 +18,8 @@ void tell(Adapter& adapter, std::uint32_t asker, std::uint32_t wanted, Result<Ta
     if (QueuePair* qp = adapter.find_qp(asker)) qp->destination_found(wanted, std::move(found));
 }
 
-/// Service thread. Nothing here waits: the link to a process that we do not know yet is made by and
-/// by.
+/// Looks up a destination. Runs on the service thread and does not wait: the link to a process that
+/// is not known yet is set up asynchronously.
 void resolve(Adapter& adapter, std::uint32_t asker, std::uint32_t wanted) {
     const Result<MemberRef> owner = adapter.process().index().owner_of_block(wanted / kQpsPerBlock);
     if (!owner) return tell(adapter, asker, wanted, tl::unexpected<int>(owner.error()));
@@ -31,7 +32,7 @@ void resolve(Adapter& adapter, std::uint32_t asker, std::uint32_t wanted) {
 
 }  // namespace
 
-/// They follow a private ring of receives.
+/// In a private receive queue they follow the ring.
 bool DatagramTarget::find_messages() {
     const ReceiveRing& ring = target.receives;
     if (target.entry->qp_type != IBV_QPT_UD) return false;
@@ -63,7 +64,7 @@ DatagramTarget& DatagramTargets::find(std::uint32_t qp_num) {
         auto known = targets_.find(qp_num);
         if (known == targets_.end()) {
             if (targets_.size() >= kMostDatagramTargets) make_room();
-            // Without memory for the question nobody waits for the answer.
+            // First, so that no message waits for an answer if there is no memory for the look-up.
             ask(qp_num);
             known = targets_.emplace(qp_num, std::make_unique<DatagramTarget>()).first;
         }
@@ -139,8 +140,9 @@ void DatagramTargets::forget_if(const IsGone& is_gone) {
     }
 }
 
-/// Forgets the targets that none of the last n / 2 messages went to. These are at least half of
-/// the n, so that a sender to always new numbers does not search the table for each of them.
+/// Forgets the targets to which none of the last n / 2 messages went, of n targets in all. These
+/// are at least half of them, so a sender to ever new numbers does not scan the table for each
+/// message.
 void DatagramTargets::make_room() {
     const std::uint64_t recent_uses = targets_.size() / 2;
     const std::uint64_t last_old = uses_ - std::min(uses_, recent_uses);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The queue pairs that a datagram queue pair has sent to. Finding one for the first time takes the
-/// service thread; what is sent meanwhile waits in the send queue. Those that it has not sent to
-/// for the longest time are forgotten when there are too many.
+/// The queue pairs that a datagram queue pair has sent to. The service thread looks up a new one,
+/// and what is sent to it waits in the send queue until then. When there are too many, those not
+/// used for the longest time are forgotten.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -18,12 +18,12 @@ namespace softverbs {
 class QueuePair;
 
 inline constexpr std::uint32_t kDatagramMtu = 4096;
-/// The most that one queue pair remembers: some megabytes.
+/// Limit of what one queue pair remembers: some megabytes.
 inline constexpr std::size_t kMostDatagramTargets = 16384;
 
-/// Where a message lies until it is polled.
+/// Holds a message until its completion is polled.
 struct alignas(64) DatagramSlot {
-    ibv_grh grh;  ///< when the completion says so
+    ibv_grh grh;  ///< valid if the completion has IBV_WC_GRH
     std::uint8_t payload[kDatagramMtu];
     std::uint8_t sl;
 };
@@ -31,48 +31,51 @@ static_assert(sizeof(ibv_grh) == 40 && sizeof(DatagramSlot) == 4160);
 
 struct DatagramTarget {
     enum class State {
-        kAsked,   ///< the service thread looks for it
-        kSilent,  ///< the same, and for so long that nothing waits for it any more
+        kAsked,   ///< the service thread is looking it up
+        kSilent,  ///< the same, but for so long that no message waits for it any more
         kBound,
-        kAbsent,  ///< there was nobody of this number
+        kAbsent,  ///< no datagram queue pair had this number
     };
     State state = State::kAsked;
     std::uint64_t last_use = 0;
-    Deadline ask_again{};  ///< kAbsent: not before
+    Deadline ask_again{};  ///< kAbsent: when the next look-up is allowed
     Target target;         ///< kBound
-    /// Of a private ring, or of each section of a shared receive queue.
+    /// Places for messages of a private ring, or their offsets for each section of a shared receive
+    /// queue.
     DatagramSlot* slots = nullptr;
     const std::atomic<std::uint64_t>* sections = nullptr;
     Unplaced unplaced;
 
-    /// Finds the places for messages. @return whether it is a datagram queue pair that has them.
+    /// Finds the places for messages. @return false when the target is no datagram queue pair, or
+    /// its places are invalid.
     bool find_messages();
-    /// @return nullptr where a shared receive queue has no place for that slot's message.
+    /// @return nullptr when a shared receive queue has no place for that slot's message.
     DatagramSlot* message(std::uint32_t slot) const;
 
-    /// Whether what we know of it can still be right.
+    /// Whether the target can still be used: its process is alive and its queue pair still exists.
     bool is_current() const {
         return target.peer->alive() &&
                target.entry->generation.load(std::memory_order_seq_cst) == target.generation;
     }
 };
 
-/// Under the send_lock of the queue pair, except where it says otherwise.
+/// Used under the send_lock of the queue pair.
 class DatagramTargets {
   public:
     explicit DatagramTargets(QueuePair& qp) : qp_(qp) {}
 
-    /// Asks for it where that is needed. The state says what to do with a message.
+    /// @return the target, whose state says what to do with a message. Starts a look-up if the
+    /// target is unknown or outdated.
     DatagramTarget& find(std::uint32_t qp_num);
-    /// The service thread has found it, or not.
+    /// Enters the result of a look-up.
     void resolved(std::uint32_t qp_num, Result<Target> found);
-    /// What waits has waited long enough.
+    /// Gives up waiting for look-ups: messages to these targets are lost until they are found.
     void stop_waiting();
-    /// At a tick of PlacementWatch. @return whether to look again.
+    /// Called at a tick of PlacementWatch. @return whether to check again.
     bool look_after_placement();
-    /// The queue pair is about to be reset or to go.
+    /// Called before the queue pair is reset or destroyed.
     void leave_placement();
-    /// The peer is gone, and its arena may go.
+    /// Forgets the targets in a peer that is gone, as its arena may be unmapped.
     void forget(const Peer& peer);
 
   private:
@@ -86,7 +89,7 @@ class DatagramTargets {
     QueuePair& qp_;
     std::unordered_map<std::uint32_t, std::unique_ptr<DatagramTarget>> targets_;
     std::uint64_t uses_ = 0;
-    /// Those used last, by the number's low bits: no map for each message.
+    /// Targets used last, by the number's low bits: saves a map look-up for each message.
     struct Recent {
         std::uint32_t qp_num = 0;
         DatagramTarget* target = nullptr;

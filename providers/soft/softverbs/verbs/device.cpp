@@ -21,7 +21,7 @@
 namespace softverbs {
 namespace {
 
-/// libmlx5 and libefa look at what the real library keeps behind every ibv_device to see whether it
+/// libmlx5 and libefa inspect what the real library keeps behind every ibv_device to see whether it
 /// is theirs: zeros say that it is not.
 struct Device {
     ibv_device device;
@@ -39,8 +39,8 @@ Device make_device() {
     return made;
 }
 
-/// There is one, and it stays as long as the library is loaded: programs compare its address and
-/// use it after freeing the list.
+/// Returns the only device. It exists as long as the library is loaded: programs compare its
+/// address and use it after freeing the list.
 ibv_device* device() {
     static Device only = make_device();
     return &only.device;
@@ -79,7 +79,8 @@ int dealloc_mw(ibv_mw* mw) {
     return also_errno(MemoryWindow::destroy(&MemoryWindow::of(mw)));
 }
 
-/// Unlike the other inline functions of verbs.h, ibv_close_xrcd calls its slot unseen.
+/// ibv_close_xrcd, unlike the other inline functions of verbs.h, calls its slot without a check for
+/// NULL.
 int close_xrcd(ibv_xrcd*) {
     return also_errno(EOPNOTSUPP);
 }
@@ -150,7 +151,7 @@ const char* ibv_get_device_name(ibv_device* device) {
 }
 
 int ibv_get_device_index(ibv_device*) {
-    return -1;  // the number of a kernel device, which this is not
+    return -1;  // only kernel devices have an index
 }
 
 ibv_context* ibv_open_device(ibv_device* device) {

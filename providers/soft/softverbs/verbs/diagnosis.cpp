@@ -8,18 +8,19 @@
 namespace softverbs {
 namespace {
 
-/// An entry may be given to another region while it is looked at here, without the mark of a
-/// transfer, which keeps it as it is. What is read then makes a wrong message, and nothing worse.
+/// Diagnosis reads entries without the mark of a transfer, which would keep them unchanged, so an
+/// entry may be reused at the same time. At worst that makes a wrong message.
 #define READS_ENTRY __attribute__((no_sanitize("thread")))
 
-/// The part of a window's key that stays the same for the window's life.
+/// Mask of the part of a window's key that stays the same for the window's life.
 constexpr std::uint32_t kWindowsPart = ~std::uint32_t{0xff};
 
 READS_ENTRY bool is_window(const MrEntry& entry) {
     return entry.kind != KeyKind::kRegion;
 }
 
-/// The generations of an entry count up, so an earlier one has been given to somebody.
+/// Whether the entry has had this key. Its generations count up, so an earlier one has been given
+/// out.
 READS_ENTRY bool was_given(const MrEntry& entry, std::uint32_t key) {
     if (entry.last_key == 0) return false;
     if (is_window(entry) && (key & kWindowsPart) == (entry.last_key & kWindowsPart)) return true;
@@ -71,7 +72,7 @@ READS_ENTRY verbs::QueuePairFailure look_at(const MrEntry& entry, const Asked& a
     return failure;
 }
 
-/// What its requester has noted. It may be anybody's.
+/// Returns the refused access that the requester noted. Any peer may have written it.
 Asked refused_by(const QpEntry& qp) {
     return {read_once(qp.refused.key), read_once(qp.refused.rights), read_once(qp.refused.address),
             read_once(qp.refused.length)};
@@ -90,7 +91,7 @@ verbs::QueuePairFailure look_at_queue_pair(const QpEntry& qp, const ArenaView& a
 
 Asked asked_by(const SendWork& work) {
     const std::uint32_t rights = remote_right(work.opcode);
-    if (rights == 0) return {work.imm_data, 0, 0, 0};  // the key that a send ends
+    if (rights == 0) return {work.imm_data, 0, 0, 0};  // the key that a send with invalidate names
     return {work.rkey, rights, work.remote_addr, work.length};
 }
 
@@ -107,7 +108,7 @@ verbs::QueuePairFailure diagnose_local(const Adapter& adapter, const SendWork& w
         if (found.cause != verbs::FailureCause::kMemoryGone) return found;
         last = found;
     }
-    // Which of several segments has no memory any more is not known.
+    // It is not known which of several segments has lost its memory.
     return work.num_segments == 1 ? last : verbs::QueuePairFailure{};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Why a request failed: looked for after it has, with all that the tables still say. The data path
-/// knows only that a check failed, not which.
+/// Finds out why a request failed, after the fact and from what the tables still contain: the data
+/// path knows only that a check failed, not which.
 #pragma once
 
 #include "providers/soft/softverbs/failure.hpp"
@@ -13,7 +13,7 @@ namespace softverbs {
 
 struct SendWork;
 
-/// Which range was asked for under which key.
+/// A range of memory that was requested, and the key that was used.
 struct Asked {
     std::uint32_t key;
     std::uint32_t rights;  ///< IBV_ACCESS_* bits, all of which were needed
@@ -21,23 +21,24 @@ struct Asked {
     std::uint64_t length;
 };
 
-/// A local protection error: the first of the request's segments that is at fault.
+/// Diagnoses a local protection error: the first segment of the request that is at fault.
 verbs::QueuePairFailure diagnose_local(const Adapter& adapter, const SendWork& work,
                                        std::uint32_t pd);
-/// A remote access error, seen by who made the request.
+/// Diagnoses a remote access error, on the requester's side.
 verbs::QueuePairFailure diagnose_remote(const Target& target, const Asked& asked);
-/// The same, seen by who was asked. @param qp the queue pair by way of which it came.
+/// Diagnoses a remote access error, on the responder's side. @param qp the queue pair through which
+/// the request came.
 verbs::QueuePairFailure diagnose_asked(const ArenaView& own, const QpEntry& qp);
-/// A receive whose memory cannot be written. @param pd of the receive queue.
+/// Diagnoses a receive whose memory cannot be written. @param pd of the receive queue.
 verbs::QueuePairFailure diagnose_receive(const ArenaView& own, const QpEntry& qp, std::uint32_t pd);
-/// The same, seen by who sent.
+/// Diagnoses such a receive on the sender's side.
 verbs::QueuePairFailure diagnose_remote_receive(const Target& target);
-/// The peer has not answered.
+/// Diagnoses a peer that has not answered.
 verbs::QueuePairFailure diagnose_silence(const Target& target);
-/// The peer's process has ended.
+/// Describes how the peer's process ended.
 verbs::QueuePairFailure diagnose_death(const Peer& peer);
 
-/// What a request asks of its peer's memory.
+/// @return the access to its peer's memory that a request needs.
 Asked asked_by(const SendWork& work);
 
 }  // namespace softverbs

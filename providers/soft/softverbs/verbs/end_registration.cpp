@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Ends a registration of another process. The key goes first: whoever comes later finds none. Then
-/// everybody who may have seen it is waited for, without the owner's help: its requesters mark
-/// their transfers in their arenas, which it has mapped, and of its own threads those that check
-/// keys and copy hold a lock. These words are read in its memory.
+/// Ends a registration of another process. The key is invalidated first, so later requests do not
+/// find it. Then everybody who may have seen it is waited for, without the owner's help: the
+/// owner's requesters mark their transfers in their arenas, which the owner has mapped, and those
+/// of its own threads that check keys and copy hold a lock. These words are read in the owner's
+/// memory.
 #include "providers/soft/softverbs/end_registration.hpp"
 
 #include <infiniband/verbs.h>
@@ -31,10 +32,11 @@ class Ending {
     Ending(const ForeignArena& arena, pid_t pid)
         : arena_(arena), view_(arena.view()), pid_(pid), deadline_(Clock::now() + kPatience) {}
 
-    /// @return whether nobody works with the memory any more.
+    /// Ends the region. @return whether nobody uses its memory any more.
     bool run(std::uint32_t key) {
         end_region(key);
-        // A bind that saw the region is carried out under the queue pair's lock.
+        // A bind that saw the region is carried out under the queue pair's lock: its window is in
+        // the table once that lock has been free.
         if (!each_queue_pair([this](QpEntry& qp) { return wait_for_owner(qp); })) return false;
         if (!wait_for_word(view_.header().agent_copying)) return false;
         end_windows(key);
@@ -61,7 +63,8 @@ class Ending {
         }
     }
 
-    /// @param visit false: no more of them.
+    /// Calls visit(QpEntry&) for each queue pair until it returns false.
+    /// @return whether it never did.
     template <class Visit>
     bool each_queue_pair(Visit visit) const {
         for (std::uint32_t place = 0; place < kMaxQpBlocks; ++place) {
@@ -77,7 +80,8 @@ class Ending {
         return true;
     }
 
-    /// The lock of its send queue, and that of the queue in which its receives complete.
+    /// Waits until the lock of its send queue, and that of the completion queue of its receives,
+    /// has been free.
     bool wait_for_owner(const QpEntry& qp) {
         if (!wait_for_lock(qp.send_lock, qp.qp_num)) return false;
         const std::uint32_t index = qp.cq;
@@ -86,7 +90,7 @@ class Ending {
         return wait_for_lock(cq->lock, cq->live);
     }
 
-    /// @param live 0 once the object is gone, and its lock with it.
+    /// @param live changes when the object is destroyed, and its lock with it.
     bool wait_for_lock(std::uint64_t address, const std::atomic<std::uint32_t>& live) const {
         const std::uint32_t before = live.load(std::memory_order_seq_cst);
         for (int turns = 0;; relax(turns)) {
@@ -114,7 +118,8 @@ class Ending {
         return process_vm_readv(pid_, &local, 1, &remote, 1, 0) == sizeof word;
     }
 
-    /// The requester's own word, which the owner has mapped. Those of datagrams touch no region.
+    /// Waits for the requester, by its own word, which the owner has mapped. Requesters of
+    /// datagrams touch no region.
     bool wait_for_requester(const QpEntry& qp) const {
         constexpr int kTurnsBeforeDoubt = 4096;
         const std::uint64_t word = qp.requester_word;
@@ -130,7 +135,8 @@ class Ending {
         }
     }
 
-    /// A requester that died while it was at work stays marked until its target's owner sees it.
+    /// Whether the requester's process has ended: its mark then stays until its target's owner
+    /// notices.
     static bool has_ended(std::uint32_t requester) {
         Process* const here = Process::current();
         return here && requester != 0 && here->owner_has_ended(requester);
@@ -140,10 +146,10 @@ class Ending {
     const ArenaView view_;
     const pid_t pid_;
     const Deadline deadline_;
-    std::set<std::uint32_t> seen_;  ///< completion queues
+    std::set<std::uint32_t> seen_;  ///< completion queues that have been waited for
 };
 
-/// @return whether the process that the descriptor stands for has come to its end.
+/// @return whether the process of the descriptor has ended.
 bool has_ended(const UniqueFd& pidfd) {
     pollfd ended{pidfd.get(), POLLIN, 0};
     return poll(&ended, 1, 0) == 1;
@@ -151,7 +157,7 @@ bool has_ended(const UniqueFd& pidfd) {
 
 bool end_registration(pid_t pid, std::uint32_t key) {
     if (pid <= 0 || key == 0) return false;
-    // Held, so that the number stays this process's.
+    // Shows the end of the process even if its pid is reused.
     const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (!pidfd.valid()) return errno == ESRCH;
     if (has_ended(pidfd)) return true;

@@ -22,7 +22,7 @@ bool Executor::takes_receive() const {
     return is_send() || has_immediate();
 }
 
-/// Nothing at the other end takes part.
+/// Carries out a request in which the other end takes no part.
 Outcome Executor::run_local() {
     if (work_.opcode == IBV_WR_BIND_MW) return bind_window(qp_, work_);
     return invalidate_window(qp_, work_.imm_data);
@@ -45,7 +45,7 @@ Outcome Executor::execute() {
     }
 }
 
-/// A short message travels in the queues, and its receiver places it.
+/// Carries out a send. A short message travels in the queues, and its receiver places it.
 [[gnu::flatten]] Outcome Executor::send() {
     if (!plan_local(0)) return done(IBV_WC_LOC_PROT_ERR);
     const bool is_short = work_.length <= qp_.adapter().longest_inline();
@@ -57,7 +57,8 @@ Outcome Executor::execute() {
     bool responder_failed = false;
     const ibv_wc_status refused = plan_receive(responder_failed);
     if (responder_failed) {
-        // One that does not fit is as good as lost: the receive waits for the next.
+        // On an unreliable queue pair a message that does not fit is lost: the receive waits for
+        // the next one.
         if (!qp_.is_reliable() && refused == IBV_WC_LOC_LEN_ERR) return done(IBV_WC_SUCCESS);
         const bool is_too_long = refused == IBV_WC_LOC_LEN_ERR;
         return fail_receive(refused, is_too_long ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR,
@@ -127,7 +128,7 @@ CheckedRange Executor::check_remote(std::uint32_t access, std::uint64_t address,
     return check_remote_key(target_.arena, work_.rkey, wanted, address, length);
 }
 
-/// A request of no bytes has no address and no key to check.
+/// A zero-byte request has no address and no key to check.
 bool Executor::plan_remote(std::uint32_t access, std::uint64_t length) {
     const std::uint32_t permitted = target_.entry->access.load(std::memory_order_acquire);
     if ((permitted & remote_right(work_.opcode)) == 0) return false;
@@ -158,7 +159,8 @@ bool Executor::take_receive() {
     return try_take();
 }
 
-/// @return what the mark says of the receive that was taken: the key that all its segments have.
+/// @return the key for the transfer's mark: the one key of the receive's segments, kReceives if
+/// they have several, kQueues if there are none.
 std::uint32_t Executor::receive_key() const {
     const std::uint32_t count = std::min(receive_->num_sge, target_.receives.max_sge);
     const Segment* const segments = slot_segments(receive_);
@@ -168,7 +170,7 @@ std::uint32_t Executor::receive_key() const {
     return count != 0 ? segments[0].key : TransferMark::kQueues;
 }
 
-/// The first `length` bytes of one of a receive's segments.
+/// Checks the first `length` bytes of one of a receive's segments.
 CheckedRange Executor::check_receive(const Segment& segment, std::uint64_t length) const {
     const SrqHeader* shared = target_.receives.shared;
     const std::uint32_t pd = shared ? shared->pd : target_.entry->pd;
@@ -178,7 +180,8 @@ CheckedRange Executor::check_receive(const Segment& segment, std::uint64_t lengt
     return check_key(target_.arena, segment.key, pd, kAccess, segment.address, length);
 }
 
-/// Of a short message most often. If not, plan_receive finds out what is wrong, if anything is.
+/// Whether the first segment takes the whole message, as it usually does for a short one. If not,
+/// plan_receive() finds out what is wrong, if anything is.
 bool Executor::first_segment_holds() const {
     if (work_.length == 0) return true;
     const Segment segment = slot_segments(receive_)[0];
@@ -186,7 +189,8 @@ bool Executor::first_segment_holds() const {
     return check_receive(segment, work_.length).permitted;
 }
 
-/// The receive's segments, copied once from the peer's arena and checked in its table.
+/// Plans the copy to the receive's segments, each read once from the peer's arena and checked in
+/// its table.
 [[gnu::noinline]] ibv_wc_status Executor::plan_receive(bool& responder_failed) {
     responder_failed = true;
     bad_receive_ = {};
@@ -253,8 +257,8 @@ void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
     if ((flags & (kInEntry | kInSlot)) != 0) qp_.note_unplaced(place.position);
 }
 
-/// The responder's queue pair breaks too: its service thread sees to it. An unreliable one breaks
-/// by its own faults only.
+/// Fails the request, and makes the responder's service thread fail its queue pair too. An
+/// unreliable responder fails for its own faults only.
 [[gnu::noinline]] Outcome Executor::refuse(ibv_wc_status status, Fault fault) {
     if (!qp_.is_reliable() && fault != Fault::kLocalError) return done(status);
     note_fault(fault);
@@ -269,7 +273,8 @@ void Executor::note_fault(Fault fault) const {
     target_.entry->fault.store(fault, std::memory_order_seq_cst);
 }
 
-/// The fault comes first: whoever polls the receive finds out why its queue pair fails.
+/// Completes the receive and the request with errors. The fault is noted first, so that whoever
+/// polls the receive finds out why its queue pair fails.
 [[gnu::noinline]] Outcome Executor::fail_receive(ibv_wc_status there, ibv_wc_status here,
                                                  Fault fault) {
     note_fault(fault);
@@ -277,8 +282,8 @@ void Executor::note_fault(Fault fault) const {
     return refuse(here, fault);
 }
 
-/// What may not be touched at the other end. A write's immediate data completes a receive there
-/// all the same, which reports it.
+/// Refuses access to memory at the other end. A write with immediate data completes a receive there
+/// all the same, which reports the error.
 [[gnu::noinline]] Outcome Executor::refuse_access(bool has_receive) {
     return has_receive ? fail_receive(IBV_WC_LOC_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR, Fault::kAccess)
                        : refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);

@@ -25,8 +25,8 @@ class Executor {
     /// Whether the local memory may still be used: another process may have ended its registration
     /// while the agent worked.
     bool may_go_on();
-    /// After the agent's last chunk, or before where it may not go on. @param status 0 or an errno.
-    /// @param found of an atomic.
+    /// Concludes the request after the agent's last chunk, or earlier when it must not continue.
+    /// @param status 0 or an errno. @param found value found by an atomic operation.
     Outcome conclude_agent(int status, std::uint64_t found);
 
   private:
@@ -87,13 +87,13 @@ class Executor {
     Target& target_;
     std::unique_ptr<AgentOperation>& agent_;
     const SendWork& work_;
-    const bool is_fenced_;          ///< the queue pair's
-    Transfer* transfer_ = nullptr;  ///< while something is under way
+    const bool is_fenced_;          ///< QueuePair::is_fenced_
+    Transfer* transfer_ = nullptr;  ///< mark of the transfer while one is under way
     Plan plan_;
     std::uint32_t slot_ = 0;
-    ReceiveSlot* receive_ = nullptr;         ///< what slot_ names
-    const std::uint8_t* payload_ = nullptr;  ///< of a short send: all of it, readable
-    Asked bad_receive_;                      ///< of fail_receive(): the segment at fault, or {}
+    ReceiveSlot* receive_ = nullptr;         ///< the receive with number slot_
+    const std::uint8_t* payload_ = nullptr;  ///< whole payload of a short send, readable
+    Asked bad_receive_;                      ///< for fail_receive(): the segment at fault, or {}
     std::uint8_t gathered_[kSlotInlineBytes];
 };
 

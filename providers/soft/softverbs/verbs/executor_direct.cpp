@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How each request begins, and the whole of the usual one: a short read, write or atomic operation
-/// of one segment on memory that this process reaches by a pointer. It needs no plan. Whatever else
-/// a request is, and whatever is wrong with it, the general way (executor.cpp) finds out from the
-/// start: up to then nothing has been done.
+/// How each request begins, and the fast path for the usual ones: a short read, write or atomic
+/// operation with one segment, on memory that this process reaches by a pointer. It needs no plan.
+/// All other requests, and all in which something is wrong, take the general path (executor.cpp)
+/// from its beginning: by then the fast path has changed nothing.
 #include <cstring>
 
 #include "providers/soft/softverbs/verbs/executor.hpp"
@@ -12,10 +12,10 @@
 namespace softverbs {
 namespace {
 
-/// Longer ones are not worth the words.
+/// Longest request of the fast path, in bytes: longer ones gain little.
 constexpr std::uint64_t kLongest = 4096;
 
-/// One word or some bytes: who polls the last of them sees all.
+/// Copies one word or some bytes, so that whoever polls the last of them sees all.
 void place(std::uint8_t* to, const std::uint8_t* from, std::uint64_t length) {
     std::uint64_t word;
     if (length != sizeof word || reinterpret_cast<std::uintptr_t>(to) % sizeof word != 0)
@@ -30,8 +30,8 @@ void place(std::uint8_t* to, const std::uint8_t* from, std::uint64_t length) {
     return work_.is_local() ? run_local() : told(attempt());
 }
 
-/// What an unreliable request met at the other end is not told to this one: where the message did
-/// not arrive it is lost.
+/// Hides from an unreliable request what happened at the other end: a message that does not arrive
+/// is lost.
 Outcome Executor::told(Outcome outcome) const {
     if (qp_.is_reliable() || outcome.progress == Progress::kAgent) return outcome;
     const bool failed_here =
@@ -51,7 +51,8 @@ Outcome Executor::attempt() {
     return execute();
 }
 
-/// A send finds out from the receive which memory it is about.
+/// @return the key for the transfer's mark. A send learns from the receive which memory it
+/// accesses.
 std::uint32_t Executor::remote_key() const {
     return is_send() ? TransferMark::kQueues : work_.rkey;
 }
@@ -66,7 +67,7 @@ bool Executor::ready(Outcome& otherwise) {
            entry.dest_qp_num.load(std::memory_order_acquire) == qp_.qp_num;
 }
 
-/// The owner tells us when it becomes ready; it may have become so just now.
+/// Asks the owner for a kick when it becomes ready, then checks again, as it may just have done so.
 [[gnu::noinline]] Readiness Executor::ask_when_ready(Outcome& otherwise) {
     target_.entry->waiting.store(1, std::memory_order_seq_cst);
     const Readiness found = target_.entry->readiness.load(std::memory_order_seq_cst);
@@ -74,7 +75,7 @@ bool Executor::ready(Outcome& otherwise) {
     return found;
 }
 
-/// @return false when it is not such a request, or not all is as it should be.
+/// Tries the fast path. @return false when the request does not fit it, or a check fails.
 bool Executor::move_directly() {
     if (work_.num_segments != 1 || work_.length == 0 || work_.length > kLongest) return false;
     switch (work_.opcode) {
@@ -90,8 +91,9 @@ bool Executor::move_directly() {
     }
 }
 
-/// @param access IBV_ACCESS_* bits, all of which are needed. @return nullptr when not permitted, or
-/// not within reach of plain copies.
+/// @param access IBV_ACCESS_* bits, all of which are needed.
+/// @return the local segment; nullptr when access is not permitted, or plain copies do not reach
+/// it.
 std::uint8_t* Executor::local_bytes(std::uint32_t access) const {
     const Segment& segment = work_.segments[0];
     if (work_.is_inline()) return reinterpret_cast<std::uint8_t*>(segment.address);
@@ -102,7 +104,8 @@ std::uint8_t* Executor::local_bytes(std::uint32_t access) const {
     return adapter.own_pages().find(range.shared, range.address, segment.length);
 }
 
-/// @return nullptr when not permitted, or not within reach.
+/// @return the remote range as mapped here; nullptr when access is not permitted, or plain copies
+/// do not reach it.
 std::uint8_t* Executor::remote_bytes(std::uint32_t access) const {
     if ((target_.entry->access.load(std::memory_order_acquire) & access) == 0) return nullptr;
     const CheckedRange range = check_remote(access, work_.remote_addr, work_.length);

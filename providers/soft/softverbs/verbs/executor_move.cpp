@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// How the payload of a request moves: by plain copies or by the kernel, in pieces, or by the agent
-/// at the other end; and what became of it.
+/// at the other end; and how its outcome becomes the status of the completion.
 #include <cerrno>
 #include <cstring>
 
@@ -32,11 +32,11 @@ bool Executor::fetch_payload() {
         return begin_agent(kind, access);
     const int cause = move_pieces(kind == AgentKind::kRead);
     fault_point(FaultPoint::kPayloadPlaced);
-    if (cause == EPERM) return begin_agent(kind, access);  // it stopped being dumpable
+    if (cause == EPERM) return begin_agent(kind, access);  // the peer is no longer dumpable
     return copied(cause);
 }
 
-/// @return 0 or an errno: EACCES when the target does not take it any more.
+/// Moves the payload in pieces. @return 0 or an errno: EACCES when the target no longer permits it.
 int Executor::move_pieces(bool is_read) {
     PeerPages& own = qp_.adapter().own_pages();
     for (std::uint64_t offset = 0; offset < plan_.length; offset += kPiece) {
@@ -52,7 +52,8 @@ int Executor::move_pieces(bool is_read) {
     return 0;
 }
 
-/// The owner of the memory may have been waiting for the end of the piece before.
+/// Begins the next piece, and checks everything again: the memory's owner may have been waiting for
+/// the end of the previous one. @return 0 or an errno.
 int Executor::begin_next_piece() {
     transfer_->next_piece();
     fault_point(FaultPoint::kNextPiece);
@@ -77,8 +78,8 @@ bool Executor::is_still_permitted() const {
     return std::all_of(remotes.begin(), remotes.end(), holds);
 }
 
-/// On shared pages the processor's atomics, which go together with each other and the agent's; all
-/// other paths go together by the lock.
+/// Carries out an atomic operation: on shared pages with the processor's atomics, which are atomic
+/// with respect to each other and to the agent's; on all other paths under the atomic lock.
 Outcome Executor::move_atomic(AgentKind kind) {
     const Path path = choose_atomic_path(target_, plan_);
     if (path == Path::kAgent) return begin_agent(kind, IBV_ACCESS_REMOTE_ATOMIC);
@@ -117,7 +118,8 @@ ibv_wc_status Executor::deliver_atomic(std::uint64_t found) {
     return cause == 0 ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR;
 }
 
-/// What follows the payload, or its failure: whose memory it was decides the status.
+/// Concludes the request after the copy of its payload has succeeded or failed. If it failed, whose
+/// memory was at fault decides the status.
 Outcome Executor::copied(int cause) {
     if (cause == 0) return takes_receive() ? finish_receive(0) : done(IBV_WC_SUCCESS);
     if (cause == ESRCH) return done(IBV_WC_RETRY_EXC_ERR);
@@ -126,7 +128,7 @@ Outcome Executor::copied(int cause) {
     if (cause != EACCES && !are_there(plan_.locals(), work_.brings_data()))
         return done(IBV_WC_LOC_PROT_ERR);
     if (!is_send()) return refuse_access(has_immediate() && qp_.is_reliable());
-    // Which of several segments has no memory any more is not known.
+    // It is not known which of several segments has lost its memory.
     const RemoteRange& first = plan_.remote[0];
     bad_receive_ = {};
     if (plan_.num_remote == 1)
@@ -159,8 +161,8 @@ bool Executor::may_go_on() {
     return plan_local(work_.brings_data() ? IBV_ACCESS_LOCAL_WRITE : 0);
 }
 
-/// Only arena memory is touched from here on, and the queue pair at the other end may have changed
-/// its state while the agent worked.
+/// From here on only arena memory is accessed at the other end. Its queue pair may have changed
+/// state while the agent worked.
 Outcome Executor::conclude_agent(int status, std::uint64_t found) {
     return told(conclude(status, found));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// One object is an ibv_cq and an ibv_cq_ex, one an ibv_qp and an ibv_qp_ex: the headers let
-/// programs take either pointer for the other, so the longer structure begins as the shorter does.
+/// One object serves as ibv_cq and ibv_cq_ex, one as ibv_qp and ibv_qp_ex: the headers let programs
+/// convert either pointer to the other, so the longer structure begins like the shorter one.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -10,7 +10,7 @@
 
 namespace softverbs {
 
-/// The shorter structure, with room behind it for what only the longer one has.
+/// The shorter structure, followed by space for the members that only the longer one has.
 template <class Plain, class Extended>
 class alignas(Extended) WithExtension : public Plain {
   public:

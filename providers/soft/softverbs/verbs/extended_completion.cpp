@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// ibv_create_cq_ex: a completion queue that is read one completion at a time, each held in the
-/// queue's object while the program asks for its parts.
+/// ibv_create_cq_ex: a completion queue that is polled one completion at a time. Each is kept in
+/// the queue's object while the program reads its fields.
 ///
-/// No timestamps: a completion is written by another process than the one that reads it, and the
-/// moment of reading would be a pretence.
+/// There are no timestamps: the completion is written by another process than the one that polls
+/// it, and the time of the poll would be misleading.
 #include <cerrno>
 #include <new>
 
@@ -28,8 +28,9 @@ int take_one(ibv_cq_ex* cq) {
     return 0;
 }
 
-/// Several threads may poll one queue: from here to the end of the poll the completion belongs to
-/// one of them. Released by end_poll, or here where there is nothing to end.
+/// Takes poll_mutex, since several threads may poll one queue: from here to the end of the poll the
+/// completion belongs to one of them. end_poll() releases it, or this function if there is no
+/// completion.
 int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attributes) NO_THREAD_SAFETY_ANALYSIS {
     if (attributes && attributes->comp_mask != 0) return EINVAL;
     support::Mutex& mutex = CompletionQueue::of(ibv_cq_ex_to_cq(cq)).poll_mutex;
@@ -58,7 +59,7 @@ std::uint32_t read_vendor_err(ibv_cq_ex* cq) {
 std::uint32_t read_byte_len(ibv_cq_ex* cq) {
     return polled(cq).byte_len;
 }
-/// Also the key that a send-with-invalidate named.
+/// Also returns the key that a send with invalidate named.
 __be32 read_imm_data(ibv_cq_ex* cq) {
     return polled(cq).imm_data;
 }
@@ -97,7 +98,8 @@ void fill(ibv_cq_ex& cq, bool single_threaded) {
     cq.read_dlid_path_bits = read_dlid_path_bits;
 }
 
-/// @return 0; EINVAL for what no header names yet, EOPNOTSUPP for what the device does not have.
+/// @return 0; EINVAL for unknown or invalid attributes, EOPNOTSUPP for features that the device
+/// lacks.
 int check(const ibv_context& context, const ibv_cq_init_attr_ex& attributes) {
     constexpr std::uint32_t kKnown = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
     if ((attributes.comp_mask & ~kKnown) != 0) return EINVAL;

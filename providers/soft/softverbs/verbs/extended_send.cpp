@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// ibv_create_qp_ex, and the calls that build a list of sends: what ibv_wr_complete posts it posts
-/// as ibv_post_send would, all of it or nothing.
+/// ibv_create_qp_ex, and the calls that build a list of sends. ibv_wr_complete posts the list as
+/// ibv_post_send would, but all of it or nothing.
 #include <cerrno>
 #include <new>
 
 #include "providers/soft/softverbs/verbs/extended_objects.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 
-/// ibv_wr_start leaves the lock taken, ibv_wr_complete and ibv_wr_abort release it: between them
-/// runs the program, which the analysis cannot see.
+/// ibv_wr_start leaves the lock taken, ibv_wr_complete and ibv_wr_abort release it. The program
+/// runs between them, which the analysis cannot see.
 #define BETWEEN_START_AND_END NO_THREAD_SAFETY_ANALYSIS
 
 namespace softverbs {
@@ -85,7 +85,7 @@ void wr_atomic_fetch_add(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t addres
 void wr_local_inv(ibv_qp_ex* qp, std::uint32_t key) {
     add(qp, IBV_WR_LOCAL_INV).invalidate_rkey = key;
 }
-/// A window of type 1 has a call of its own.
+/// A window of type 1 is bound by ibv_bind_mw instead.
 void wr_bind_mw(ibv_qp_ex* qp, ibv_mw* window, std::uint32_t rkey,
                 const ibv_mw_bind_info* info) BETWEEN_START_AND_END {
     ibv_send_wr& wr = add(qp, IBV_WR_BIND_MW);
@@ -120,7 +120,7 @@ void wr_set_ud_addr(ibv_qp_ex* qp, ibv_ah* handle, std::uint32_t remote_qpn,
     wr.wr.ud.remote_qkey = remote_qkey;
 }
 
-// What the device does not have makes the list fail.
+// Features that the device lacks make the list fail.
 void wr_send_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) BETWEEN_START_AND_END {
     builder(qp).fail(EOPNOTSUPP);
 }
@@ -151,8 +151,8 @@ void fill(ibv_qp_ex& qp) {
     qp.wr_abort = wr_abort;
 }
 
-/// What a queue pair of this type can be asked to build. The types that the device lacks are
-/// refused where queue pairs are made.
+/// Returns the operations that a queue pair of this type can build. Types that the device lacks are
+/// refused when the queue pair is created.
 std::uint64_t send_operations(ibv_qp_type type) {
     constexpr std::uint64_t kDatagram = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
     constexpr std::uint64_t kUnreliable =
@@ -228,7 +228,7 @@ ibv_qp* create_extended_qp(ibv_context*, ibv_qp_init_attr_ex* attributes) {
 
 extern "C" {
 
-/// @return nullptr for a queue pair that was made without send operations to build.
+/// @return nullptr for a queue pair that was created without send operations.
 ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) {
     softverbs::QueuePair& mine = softverbs::QueuePair::of(qp);
     return mine.builder() ? &mine.extended() : nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Places where tests end a process (fault_points.def). In the library they are empty functions:
-/// nothing is compiled for them. The build of this folder that tests link with
+/// Fault points: places where tests end a process (fault_points.def). In the library they are empty
+/// functions, for which no code is generated. The build of this folder that tests link with
 /// (libsoftverbs_faulty.la) calls a function of the test there.
 #pragma once
 
@@ -17,7 +17,7 @@ enum class FaultPoint : unsigned {
 };
 
 #if defined(SOFTVERBS_FAULT_POINTS)
-/// Set by a test while any thread may be at such a place; nullptr: nothing happens.
+/// Called at each fault point, unless nullptr. A test may set it while threads are at any of them.
 extern std::atomic<void (*)(FaultPoint)> at_fault_point;
 inline void fault_point(FaultPoint point) {
     if (auto* const call = at_fault_point.load()) call(point);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The error state: no requester gets in any more, everything posted gets a completion, in order
-/// and exactly one.
+/// The error state of a queue pair: no requester gets in any more, and everything posted gets
+/// exactly one completion, in order.
 #include <algorithm>
 #include <cerrno>
 
@@ -13,14 +13,15 @@
 namespace softverbs {
 namespace {
 
-/// A requester that is at work when its target fails has ended a piece within microseconds, unless
-/// it has been stopped.
+/// How long the service thread waits before it checks a requester again. One that is at work when
+/// its target fails ends its piece within microseconds, unless it has been stopped.
 constexpr std::chrono::milliseconds kFlushPause{5};
 
 }  // namespace
 
-/// An unreliable queue pair goes on receiving, and sends again when it is told to. The state
-/// changes before the completion is there: whoever polls an error finds the queue pair failed.
+/// An unreliable queue pair continues to receive, and sends again once the program moves it back to
+/// RTS. The state changes before the completion is posted: whoever polls an error finds the queue
+/// pair failed.
 void QueuePair::fail_request(const SendWork& work, ibv_wc_status status) {
     const bool breaks = is_reliable();
     note_failure(work, status);
@@ -60,7 +61,7 @@ void QueuePair::note_refusal(Fault fault) {
         failure_ = diagnose_receive(adapter_.view(), *entry_, receive_pd());
 }
 
-/// As requesters see it.
+/// Returns the protection domain of the receive queue, as requesters see it.
 std::uint32_t QueuePair::receive_pd() const {
     return srq ? ProtectionDomain::of(srq->pd).number() : domain().number();
 }
@@ -69,7 +70,8 @@ bool QueuePair::failure(verbs::QueuePairFailure& failure) {
     std::shared_ptr<Peer> peer;
     {
         support::SpinLockGuard lock(send_lock_);
-        // The peer may have told its user, and ours that it disconnects, before we were kicked.
+        // Our user may hear of the failure by the peer's disconnect, before the service thread has
+        // served the kick.
         note_refusal(entry_->fault.load(std::memory_order_seq_cst));
         failure = failure_;
         if (failure.cause != verbs::FailureCause::kUnknown) return true;
@@ -85,8 +87,9 @@ void QueuePair::begin_error() {
     entry_->readiness.store(Readiness::kFailed, std::memory_order_seq_cst);
 }
 
-/// Receives are flushed once the requester has ended the request that it is at, which may complete
-/// one of them. Nobody waits for one that has been stopped: the service thread comes back to it.
+/// Flushes the receives once the requester has ended the request that it is carrying out, which may
+/// complete one of them. Does not wait for one that has been stopped: the service thread tries
+/// again.
 void QueuePair::finish_error() {
     awaits_requester_ = !requester_is_done(Clock::now());
     if (!awaits_requester_) {
@@ -96,7 +99,7 @@ void QueuePair::finish_error() {
     come_back(Clock::now() + kFlushPause, [](QueuePair& qp) { qp.serve_kick(); });
 }
 
-/// A datagram queue pair has many requesters, of whom one at a time has its turn.
+/// A datagram queue pair has many requesters, of which one at a time has its turn.
 bool QueuePair::requester_is_done(Deadline deadline) const {
     if (qp_type == IBV_QPT_UD) return turn_is_over(*entry_, adapter_, deadline);
     return adapter_.requesters.wait_for_queue_pair(index_, deadline);
@@ -107,7 +110,8 @@ int QueuePair::close_to_requesters() {
     return requester_is_done(Clock::now() + kRequesterPatience) ? 0 : EBUSY;
 }
 
-/// @param head_status of the first request, which was under way; those behind it are flushed.
+/// @param head_status status of the first request, which was under way; those behind it are
+/// flushed.
 void QueuePair::flush_sends(ibv_wc_status head_status) {
     ++wait_ticket_;
     waiting_for_ = Progress::kDone;
@@ -119,8 +123,8 @@ void QueuePair::flush_sends(ibv_wc_status head_status) {
     }
 }
 
-/// A receive that was consumed has its completion in the queue, unless its requester died before
-/// it was published: then it is flushed like those that nobody consumed.
+/// Flushes the receives. One that was consumed has its completion in the queue, unless its
+/// requester died before it published that: then it is flushed like those that were not consumed.
 void QueuePair::flush_receives() {
     support::SpinLockGuard lock(receive_lock_);
     std::uint32_t completed = 0;
@@ -139,7 +143,7 @@ void QueuePair::flush_receives() {
         return;
     }
     receives_are_flushed_ = true;
-    // A peer may have written into the queue: not more than were posted.
+    // Peers may have written anything into the queue, so the count is limited to what was posted.
     receive_flushed_ = completed + std::min(published, receive_posted_ - completed);
     while (receive_flushed_ != receive_posted_) post_flushed_receive(receive_flushed_++);
 }
@@ -159,8 +163,8 @@ void QueuePair::fail(ibv_event_type event) {
     report(event);
 }
 
-/// What the dead process held is taken back at once, for the sake of others on the same queues.
-/// @return whether the rest (give_up_peer) is to follow.
+/// Reclaims at once what the dead process held, for the sake of others that use the same queues.
+/// @return whether give_up_peer() has to follow.
 bool QueuePair::peer_died(const Peer& peer) {
     support::SpinLockGuard lock(send_lock_);
     if (datagrams_) return datagram_peer_died(peer);
@@ -171,8 +175,8 @@ bool QueuePair::peer_died(const Peer& peer) {
     return true;
 }
 
-/// A peer that destroyed its queue pair before it ended left in order: as with an adapter, an idle
-/// queue pair at this end hears nothing of it.
+/// Fails the queue pair after its peer has died. A peer that destroyed its queue pair before it
+/// ended left in order: as with a hardware adapter, an idle queue pair at this end does not notice.
 void QueuePair::give_up_peer(const Peer& peer) {
     support::SpinLockGuard lock(send_lock_);
     const ibv_qp_state state = state_.load();
@@ -186,7 +190,8 @@ void QueuePair::give_up_peer(const Peer& peer) {
     report(IBV_EVENT_QP_FATAL);
 }
 
-/// What was under way to a peer that is gone is lost, which an unreliable queue pair is not told.
+/// Completes what was under way to a peer that is gone: an unreliable queue pair is not told that
+/// it is lost.
 void QueuePair::lose_sends() {
     if (agent_) agent_->busy = false;
     waiting_for_ = Progress::kDone;
@@ -200,10 +205,11 @@ void QueuePair::receive_failed() {
     if (state != IBV_QPS_RESET && state != IBV_QPS_INIT) enter_error(IBV_WC_WR_FLUSH_ERR);
 }
 
-/// A bind or an invalidation at the head of the queue whose old key is withdrawn, and which waits
-/// for that key's last users. A peer that is refused now is refused because of it, so it has been
-/// carried out before the queue pair fails, and completes accordingly.
-/// @return false while it has to wait on.
+/// Finishes a bind or an invalidation at the head of the queue that has withdrawn its old key and
+/// waits for that key's last users. A peer that is refused now is refused because of that
+/// request, so the request has to be carried out, and completes accordingly, before the queue pair
+/// fails.
+/// @return false while it has to wait longer.
 bool QueuePair::finish_withdrawal() {
     if (waiting_for_ != Progress::kLocked || state_.load() != IBV_QPS_RTS) return true;
     const SendWork& work = queued(send_pending_);
@@ -218,7 +224,8 @@ bool QueuePair::finish_withdrawal() {
 
 void QueuePair::serve_kick() {
     const Fault fault = entry_->fault.exchange(Fault::kNone, std::memory_order_seq_cst);
-    // A requester has waited long for its turn: who has it may have died before we knew it.
+    // The kick may come from a requester that has waited long for its turn: the holder may have
+    // died without having been noticed.
     end_orphaned_turn();
     support::SpinLockGuard lock(send_lock_);
     if (fault != Fault::kNone && !finish_withdrawal()) {

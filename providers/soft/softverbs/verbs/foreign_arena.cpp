@@ -18,7 +18,7 @@
 namespace softverbs {
 namespace {
 
-/// Before it is mapped: a hole would become a page when it is read.
+/// Reads the file before it is mapped: reading a hole through a mapping would allocate a page.
 template <class T>
 T read_at(int fd, std::uint64_t offset) {
     T value{};
@@ -33,7 +33,8 @@ bool names_arena(int directory, const char* name) {
                              .starts_with("/memfd:softverbs-arena");
 }
 
-/// Sealed, where fault_of_memory() finds nothing wrong.
+/// Returns the file's size, which is sealed against shrinking if fault_of_memory() finds nothing
+/// wrong.
 std::uint64_t size_of(int fd) {
     struct stat status = {};
     return fstat(fd, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
@@ -57,7 +58,8 @@ std::optional<ForeignArena> ForeignArena::with_region(pid_t pid, std::uint32_t k
     std::optional<ForeignArena> found;
     while (const dirent* entry = readdir(descriptors.get())) {
         if (!names_arena(dirfd(descriptors.get()), entry->d_name)) continue;
-        // An open file of our own. Another one may stand under the name by now.
+        // Opens the file anew. The name may refer to another file by now, so everything is checked
+        // again.
         ForeignArena arena(UniqueFd(openat(dirfd(descriptors.get()), entry->d_name,
                                            O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)));
         if (!arena.belongs_to(pid) || !arena.has_region(key)) continue;
@@ -75,7 +77,8 @@ ForeignArena::~ForeignArena() {
     if (view_) munmap(view_.base(), view_.size());
 }
 
-/// A child of fork() has its parent's arena open as well, which is none of its own.
+/// Checks that the file is an arena that the process itself has made: a child of fork() has its
+/// parent's arena open too.
 bool ForeignArena::belongs_to(pid_t pid) const {
     const int fd = file_.get();
     if (!file_.valid() || !is_of_this_user(fd)) return false;
@@ -103,7 +106,7 @@ bool ForeignArena::map() {
     return static_cast<bool>(view_);
 }
 
-/// They are used in the order of their numbers, so that the table has no hole before its end.
+/// Entries are used in the order of their numbers, so the first hole in the table is behind them.
 std::uint32_t ForeignArena::used_keys() const {
     const off_t hole = lseek(file_.get(), static_cast<off_t>(kMrTable), SEEK_HOLE);
     if (hole < static_cast<off_t>(kMrTable)) return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The arena of a process that need not be a peer and may be stopped: found among the descriptors
-/// that the system shows, and checked like one that was handed over.
+/// The arena of a process that need not be a peer and may be stopped. It is found among the
+/// process's descriptors in /proc, and checked like an arena that a peer hands over.
 #pragma once
 
 #include <sys/types.h>
@@ -16,15 +16,15 @@ namespace softverbs {
 
 class ForeignArena {
   public:
-    /// The arena that the process `pid` of this user has made and that has, or had last, a region
-    /// under this key. @return nothing when it has none, or two that might be meant.
+    /// Finds the arena that the process `pid` of this user has made, and in which this key is that
+    /// of a region, or was last. @return nothing when there is none, or more than one.
     static std::optional<ForeignArena> with_region(pid_t pid, std::uint32_t key);
     ~ForeignArena();
     ForeignArena(ForeignArena&& other) noexcept;
     ForeignArena& operator=(ForeignArena&&) = delete;
 
     ArenaView view() const { return view_; }
-    /// Entries of the table of keys, from the first on, that have ever been used.
+    /// @return number of entries of the table of keys, from the first on, that may have been used.
     std::uint32_t used_keys() const;
 
   private:

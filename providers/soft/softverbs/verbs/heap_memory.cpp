@@ -5,8 +5,9 @@
 
 #include "providers/soft/softverbs/verbs/page_file.hpp"
 
-/// The library is preloaded, so that it is there from the start or never. Weak, since dlsym() of a
-/// name that is missing allocates, and the callers hold locks that a program's malloc() may want.
+/// The heap's library is preloaded, so it is there from the start or never. A weak symbol, since
+/// dlsym() of a missing name allocates, and the callers hold locks that the program's malloc() may
+/// take.
 extern "C" __attribute__((weak)) const softverbs_heap_calls* softverbs_shared_heap();
 
 namespace softverbs {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What stands in an arena, at fixed places: the memory through which the processes of a fabric
-/// reach each other's queues. Everything here may be written by a peer at any time: the owner keeps
-/// pointers and work-request ids in private memory, and a reader copies a field once to a local and
+/// The layout of an arena: the memory through which the processes of a fabric reach each other's
+/// queues. Peers may write everything here at any time, so the owner keeps pointers and
+/// work-request ids in private memory, and a reader copies a field once to a local variable and
 /// checks it before use.
 ///
 /// Words that a peer changes on behalf of one of the owner's queue pairs carry that queue pair's
 /// number. A connected queue pair has one requester, and a datagram queue pair one at a time, so
-/// when the requester dies the owner can find and undo what it left half done, with no list of
+/// when the requester dies the owner can find and undo its unfinished work without a list of
 /// members.
 #pragma once
 
@@ -18,9 +18,9 @@
 namespace softverbs {
 
 inline constexpr std::uint64_t kArenaMagic = 0x364e455241565346;  // "FSVAREN6"
-/// The usual size. Sparse; pages are allocated in chunks as objects need them.
+/// The usual size. The file is sparse: pages are allocated in chunks as objects need them.
 inline constexpr std::uint64_t kArenaSize = std::uint64_t{16} << 30;
-/// A process with a limit of address space has a smaller one, of at least this size.
+/// The smallest size, for processes with a limit of address space.
 inline constexpr std::uint64_t kSmallestArena = std::uint64_t{256} << 20;
 constexpr bool is_arena_size(std::uint64_t bytes) {
     return bytes >= kSmallestArena && bytes <= kArenaSize && (bytes & (bytes - 1)) == 0;
@@ -30,24 +30,25 @@ inline constexpr std::uint32_t kQpsPerBlock = 256;
 inline constexpr std::uint32_t kMaxQpBlocks = 256;
 inline constexpr std::uint32_t kMaxQps = kQpsPerBlock * kMaxQpBlocks;
 inline constexpr std::uint32_t kMaxCqs = 65536;
-/// With fewer, the entries behind the claims would not begin at a cache line.
+/// Minimum, so that the entries behind the claims begin at a cache line.
 inline constexpr std::uint32_t kMinCqEntries = 16;
 inline constexpr std::uint32_t kMaxCqEntries = 4194304;
 inline constexpr std::uint32_t kMaxSrqs = 65536;
 inline constexpr std::uint32_t kMaxMrs = 1 << 20;  ///< regions and windows together
 /// A memory key: index in the table of regions and windows << 12 | generation. A window's consumer
-/// chooses the last 8 bits of its key; the 4 before them are never 0, and so no key is.
+/// chooses the last 8 bits of its key; the 4 bits before them are never 0, so no key is 0.
 inline constexpr std::uint32_t kKeyIndexShift = 12;
 
-/// A send of up to this many bytes travels in its completion: its receiver then touches one cache
-/// line that another process has written.
+/// A send of up to this many bytes travels in its completion, so that its receiver touches a single
+/// cache line that another process has written.
 inline constexpr std::uint32_t kEntryInlineBytes = 32;
-/// A longer one of up to this many bytes travels in the receive slot; poll_cq copies both out. A
-/// slot of four segments then takes 256 bytes: receives are most of what an idle connection costs.
+/// A longer send of up to this many bytes travels in the receive slot; poll_cq copies both kinds
+/// out. With this size a slot of four segments takes 256 bytes; receives are most of the memory
+/// that an idle connection needs.
 inline constexpr std::uint32_t kSlotInlineBytes = 176;
 inline constexpr std::uint32_t kMaxSge = 32;
 
-/// One load, so that what is checked is what is used, whatever a peer writes there meanwhile.
+/// Loads a word once, so that the value checked is the value used, whatever a peer writes there.
 template <class T>
 T read_once(const T& word) {
     return __atomic_load_n(&word, __ATOMIC_RELAXED);
@@ -68,14 +69,14 @@ enum class Readiness : std::uint32_t { kNotReady, kReady, kFailed };
 /// Why a requester asks the owner of a queue pair to move it into the error state.
 enum class Fault : std::uint32_t { kNone, kAccess, kInvalidRequest, kLocalError };
 
-/// What a requester says in its own arena of the request that it carries out, in one word: the
-/// queue pair at the other end << 40 | count << 32 | which memory it may touch there. 0 in the
-/// upper part: nothing is under way. The count changes with each piece, so that whoever waits for
+/// The transfer that a requester is carrying out, described in one word of its own arena: number of
+/// the queue pair at the other end << 40 | count << 32 | which memory it may touch there. If the
+/// number is 0, nothing is under way. The count changes with each piece, so that whoever waits for
 /// one piece does not wait for the next.
 struct TransferMark {
-    /// No region: rings and slots of the queues alone.
+    /// No region, only rings and slots of the queues.
     static constexpr std::uint32_t kQueues = 0;
-    /// Several regions, those of a receive.
+    /// Several regions: those of a receive's segments.
     static constexpr std::uint32_t kReceives = ~std::uint32_t{0};
 
     static constexpr std::uint64_t encode(std::uint32_t qp_num, std::uint64_t count,
@@ -101,8 +102,9 @@ struct alignas(64) QpEntry {
     std::atomic<std::uint32_t> access;
     std::uint32_t cq;   ///< index of the receive completion queue
     std::uint32_t srq;  ///< index + 1; 0: receives are in the ring below
-    /// Of ReceiveSlot[ring_size]. With a shared receive queue, of a datagram queue pair: of
-    /// std::uint64_t[kMaxSrqSections], where the places for messages are of each section.
+    /// Offset of ReceiveSlot[ring_size]. For a datagram queue pair with a shared receive queue:
+    /// offset of std::uint64_t[kMaxSrqSections], the offsets of the places for messages of each
+    /// section.
     std::uint64_t ring_offset;
     std::uint32_t ring_size;    ///< a power of two
     std::uint32_t slot_stride;  ///< bytes
@@ -110,22 +112,26 @@ struct alignas(64) QpEntry {
     std::atomic<std::uint32_t> min_rnr_timer;
     std::uint32_t qp_type;  ///< ibv_qp_type
     std::atomic<std::uint32_t> qkey;
-    // Written by the requester for each request. The owner looks here on the control path only.
-    /// Of a datagram queue pair, whose requesters take turns: the number of the one at work.
+    // Written by the requester for each request. The owner reads this on the control path only.
+    /// For datagram queue pairs, whose requesters take turns: number of the queue pair whose turn
+    /// it is; 0: none.
     alignas(64) std::atomic<std::uint32_t> turn;
-    std::atomic<std::uint32_t> consumed;  ///< receives, those of the ring above
-    // Written by the owner for each request of its own; by the requester now and then.
+    std::atomic<std::uint32_t> consumed;  ///< number of receives consumed from the ring above
+    // Written by the owner for each of its own requests, and now and then by the requester.
     /// TransferMark of the request that the owner is carrying out at its peer. Nobody else writes
     /// it.
     alignas(64) std::atomic<std::uint64_t> transfer;
-    std::atomic<std::uint32_t> waiting;  ///< requester: for a receive or for readiness, kick it
-    std::atomic<Fault> fault;            ///< requester
-    /// Written by the owner, on the control path: where in its memory the word of the lock stands
-    /// that it holds while it carries out a request (end_registration.cpp).
+    /// Set by the requester: it waits for a receive or for readiness and wants a kick.
+    std::atomic<std::uint32_t> waiting;
+    std::atomic<Fault> fault;  ///< set by the requester
+    /// Address, in the owner's memory, of the word of the lock that it holds while it carries out a
+    /// request (end_registration.cpp). Written by the owner, on the control path.
     std::uint64_t send_lock;
-    /// The same: where it sees `transfer` of its requester. 0 while it is not connected.
+    /// Address at which the owner has mapped `transfer` of its requester; 0 while it is not
+    /// connected. Written by the owner, on the control path.
     std::uint64_t requester_word;
-    /// Written by the requester before `fault`: what it was refused. For the owner's message alone.
+    /// The access that the requester was refused, written before `fault`. Only for the owner's
+    /// message.
     struct {
         std::uint64_t address;
         std::uint64_t length;
@@ -137,8 +143,9 @@ static_assert(sizeof(QpEntry) == 192);
 
 /// One posted receive: this header, Segment[max_sge], and at the slot's end kSlotInlineBytes.
 struct ReceiveSlot {
-    /// Shared receive queues: position in the queue << 32 | number of the queue pair that took it,
-    /// 0 while nobody has. Others: kSlotPosted | position, once the receive is there.
+    /// Shared receive queues: position in the queue << 32 | number of the queue pair that took the
+    /// receive, 0 while it is not taken. Private ones: kSlotPosted | position, once the receive is
+    /// posted.
     std::atomic<std::uint64_t> taker;
     std::uint32_t num_sge;
     std::uint32_t reserved;
@@ -146,16 +153,16 @@ struct ReceiveSlot {
 static_assert(sizeof(ReceiveSlot) == 16);
 inline constexpr std::uint64_t kSlotPosted = std::uint64_t{1} << 32;
 
-/// What a post wrote comes back to its process by way of the requester's: here it is this word that
-/// orders the thread that posted before the one that delivers.
+/// Orders the thread that posted before the one that delivers. What the post wrote comes back to
+/// its process by way of the requester's, so within the process only this word orders the two.
 inline void order_after_post(const ReceiveSlot& slot) {
     (void)slot.taker.load(std::memory_order_acquire);
 }
 
-/// A completion queue's ring holds what other processes complete, and flushed receives. In front of
-/// CqEntry[size] stands CqClaim[size]: a producer claims a position there, and touches the entry,
-/// which the consumer polls, only to fill it.
-/// Claim: position (32 bits) << 32 | producer << 29 | QP number.
+/// A completion queue's ring holds completions of receives, written by requesters, and of flushed
+/// receives. CqClaim[size] stands in front of CqEntry[size]: a producer claims a position in the
+/// former, and touches the entry, which the consumer polls, only to fill it.
+/// A claim: position (32 bits) << 32 | producer << 29 | QP number.
 using CqClaim = std::atomic<std::uint64_t>;
 /// State of an entry: position (32 bits) << 32 | phase << 30.
 enum class Phase : std::uint32_t { kOld, kReady, kVoid };
@@ -168,7 +175,7 @@ struct alignas(64) CqEntry {
     std::uint32_t src_qp;
     std::uint32_t position;  ///< slot of the receive
     std::uint8_t status;
-    std::uint8_t opcode;  ///< less IBV_WC_RECV
+    std::uint8_t opcode;  ///< minus IBV_WC_RECV
     std::uint8_t wc_flags;
     std::uint8_t flags;  ///< CompletionFlag
     std::uint8_t payload[kEntryInlineBytes];
@@ -181,12 +188,12 @@ enum CompletionFlag : std::uint8_t {
     kSolicited = 4,
 };
 
-/// Where a ring stands, in one word, so that its owner can replace it by another while producers
-/// are at work: offset in the heap (a multiple of 64) | turn << 5 | binary logarithm of its size.
+/// Place and size of a ring in one word, so that its owner can replace the ring while producers are
+/// at work: offset in the arena (a multiple of 64) | turn << 5 | binary logarithm of its size.
 struct RingPlace {
     std::uint64_t offset = 0;
     std::uint32_t log2_size = 0;
-    std::uint32_t turn = 0;  ///< changes between 0 and 1 with each replacement
+    std::uint32_t turn = 0;  ///< alternates between 0 and 1 with each replacement
 
     static RingPlace decode(std::uint64_t word) {
         return {word & ~std::uint64_t{63}, static_cast<std::uint32_t>(word & 31),
@@ -197,37 +204,40 @@ struct RingPlace {
 };
 
 struct alignas(64) CqHeader {
-    std::atomic<std::uint32_t> live;  ///< generation; 0 while free
+    std::atomic<std::uint32_t> live;  ///< 1 while in use, 0 while free
     std::uint32_t channel;            ///< id of the completion channel; 0: none
     std::atomic<std::uint64_t> ring;  ///< RingPlace of CqClaim[], CqEntry[]
-    std::uint64_t lock;  ///< as QpEntry::send_lock: held by the owner while it takes completions
-    /// How far the consumer of each ring has come. A producer may still be at work in the ring
-    /// before.
+    /// Address, as QpEntry::send_lock, of the lock under which the owner takes completions.
+    std::uint64_t lock;
+    /// Position up to which the consumer of each ring has polled. A producer may still be at work
+    /// in the previous ring.
     alignas(64) std::atomic<std::uint64_t> heads[2];
-    /// Where producers of each ring look first: every claim up to here, or nearly, has been taken.
+    /// Where producers of each ring begin to search for a free position: those before it have been
+    /// claimed, and perhaps some behind it.
     struct alignas(64) Tail {
         std::atomic<std::uint64_t> position;
     } tails[2];
-    /// Arm mode in the low 8 bits (0, else Arm), completion events not yet fetched above.
+    /// Arm in the low 8 bits; above, the number of completion events so far.
     alignas(64) std::atomic<std::uint64_t> notify;
     std::atomic<std::uint32_t> overrun;
-    /// Events whose producer had no descriptor to raise: the owner's service thread does it.
+    /// Events whose producer could not wake the channel: the owner's service thread does it.
     std::atomic<std::uint32_t> deferred_wakes;
 };
 static_assert(sizeof(CqHeader) == 320);
 
 enum class Arm : std::uint8_t { kNone, kAny, kSolicited };
 
-/// The slots of a shared receive queue stand in sections, so that the queue can grow and none of
-/// them moves: the first of the size that the queue was made with, each further one as large as all
-/// before it.
+/// The slots of a shared receive queue are in sections, so that the queue can grow without moving
+/// any of them. The first section has the size with which the queue was created, each further one
+/// is as large as all before it.
 inline constexpr std::uint32_t kMaxSrqSections = 17;
 
 struct alignas(64) SrqHeader {
     std::atomic<std::uint32_t> live;
     std::uint32_t pd;
-    std::atomic<std::uint64_t> order;  ///< RingPlace of std::atomic<uint32_t>[]: slots as posted
-    std::uint32_t first_size;          ///< slots of the first section, a power of two
+    /// RingPlace of std::atomic<uint32_t>[]: slots in the order in which they were posted.
+    std::atomic<std::uint64_t> order;
+    std::uint32_t first_size;  ///< slots of the first section, a power of two
     std::uint32_t slot_stride;
     std::uint32_t max_sge;
     std::atomic<std::uint64_t> sections[kMaxSrqSections];  ///< offsets of ReceiveSlot[]
@@ -241,59 +251,59 @@ static_assert(sizeof(SrqHeader) == 320);
 enum class KeyKind : std::uint32_t {
     kRegion,
     kWindow,            ///< type 1: any queue pair of the protection domain
-    kQueuePairsWindow,  ///< type 2: the one queue pair that it was bound through
+    kQueuePairsWindow,  ///< type 2: only the queue pair through which it was bound
 };
 
-/// Why the memory of a region is reached as it is: on path S (shared pages, by plain copies) or on
-/// path P (process_vm, or the agent). softverbs ls shows it.
+/// Why the memory of a region is accessed on path S (shared pages, by plain copies) or on path P
+/// (process_vm, or the agent). Shown by softverbs ls.
 enum class PageReason : std::uint8_t {
-    kOrdinary,  ///< P: not shared from birth
-    // S
+    kOrdinary,  ///< path P: not shared from birth
+    // Path S
     kProvided,  ///< allocated by softverbs_memory_alloc
-    kHeap,      ///< of the shared heap, providers/soft/softverbs/heap
-    kFile,      ///< the application shares it already, under a seal
-    // P
-    kNotPrivate,    ///< a file's or a device's
+    kHeap,      ///< in the shared heap, providers/soft/softverbs/heap
+    kFile,      ///< shared by the application itself, under a seal
+    // Path P
+    kNotPrivate,    ///< mapped from a file or a device
     kNoSeal,        ///< a file that could be cut short
     kNoDescriptor,  ///< shared memory that cannot be opened again
-    kMixed,         ///< some of its pages are on path S in other regions: atomics by the agent
+    kMixed,  ///< some pages are on path S in other regions: atomic operations go through the agent
     kCount,
 };
 
-/// A memory region or a bound memory window. Nothing but `key` changes while the key is not 0, nor
-/// while a requester that has seen it may still be at work. A window of type 2 is also unbound by
-/// its queue pair's requester, who swaps the key for 0; a region and its windows by who ends the
-/// registration.
+/// A memory region or a bound memory window. While `key` is not 0, and while a requester that has
+/// seen it may still be at work, what the entry permits does not change. Besides the owner, the
+/// queue pair's requester may unbind a window of type 2, by swapping the key for 0, and so may a
+/// process that ends a registration, for a region and its windows.
 struct alignas(64) MrEntry {
     std::atomic<std::uint32_t> key;  ///< 0 while free or unbound
     std::uint32_t pd;
     std::uint32_t access;
-    std::atomic<std::uint32_t> last_key;  ///< that the entry was given, valid or not
+    std::atomic<std::uint32_t> last_key;  ///< last key given to the entry, valid or not
     std::uint64_t address;                ///< in the owner's address space
     std::uint64_t length;
-    std::uint64_t iova;  ///< what remote addresses and local segments are relative to
+    std::uint64_t iova;  ///< address of the first byte in requests and local segments
     KeyKind kind;
-    std::uint32_t qp_num;         ///< kQueuePairsWindow: through which it was bound,
-    std::uint32_t qp_generation;  ///< and QpEntry::generation then
+    std::uint32_t qp_num;         ///< kQueuePairsWindow: the queue pair through which it was bound
+    std::uint32_t qp_generation;  ///< kQueuePairsWindow: QpEntry::generation at that time
     PageReason reason;
-    /// Key of the region: a window's is the one that it is bound to, or was last. Who comes by a
-    /// window's old key has been waited for before this changes.
+    /// Key of the region; for a window, of the region to which it is bound, or was last. Users of a
+    /// window's old key have been waited for before this changes.
     std::atomic<std::uint32_t> region;
-    /// Key of a region that another process has ended (end_registration.hpp): no longer its owner's
-    /// either, who forgets it when he deregisters it.
+    /// Key of a region that another process has ended (end_registration.hpp). It is invalid for its
+    /// owner too; cleared when a region gets the entry's next key.
     std::atomic<std::uint32_t> ended;
-    /// The region's pages where they are on path S, else nothing.
+    /// The region's pages that are on path S, by address in the owner; empty if none are.
     alignas(64) std::uint64_t shared_begin;
     std::uint64_t shared_end;
-    /// kFile: the owner's descriptor, where in the file shared_begin is, and which file it is.
-    /// Otherwise -1: the owner's page file.
+    /// kFile: the owner's descriptor; the fields below say where in the file shared_begin is, and
+    /// which file it is. Otherwise -1: the owner's page file.
     std::int32_t file;
     std::uint32_t reserved;
     std::uint64_t file_offset;
     std::uint64_t file_device;
     std::uint64_t file_inode;
-    /// When `last_key`, or a window's binding, ended (CLOCK_MONOTONIC, ns), and by which process.
-    /// For messages alone.
+    /// When `last_key`, or a window's binding, ended (CLOCK_MONOTONIC, ns), and which process ended
+    /// it. Only for messages.
     std::atomic<std::uint64_t> ended_at;
     std::atomic<std::int32_t> ended_by;
 };
@@ -302,22 +312,25 @@ static_assert(sizeof(MrEntry) == 128);
 struct ArenaHeader {
     std::uint64_t magic;
     std::uint64_t size;
-    std::uint64_t nonce;          ///< random
-    std::uint64_t nonce_address;  ///< of `nonce` in the owner: shows whether process_vm reaches it
-    /// As QpEntry::send_lock: not 0 while the owner's service thread copies for a requester.
+    std::uint64_t nonce;  ///< random
+    /// Address of `nonce` in the owner, to check whether process_vm reaches it.
+    std::uint64_t nonce_address;
+    /// Address in the owner's memory of a flag that is not 0 while its service thread copies for a
+    /// requester; read like QpEntry::send_lock.
     std::uint64_t agent_copying;
-    std::int32_t owner;  ///< process id, as the owner itself knows it
+    std::int32_t owner;  ///< process id in the owner's own name space
     /// Not 0: the owner has registered for membarrier's expedited command, and may issue it.
     std::uint32_t has_barrier;
-    /// Of a byte in the owner, in a page of its own, which nothing but this program's image has
-    /// mapped: a process that has called execve() since does not have it.
+    /// Address in the owner of a byte in a page of its own, which only the current image of the
+    /// program has mapped: after execve() the process does not have it.
     std::uint64_t image_address;
     /// Not 0: the owner's program has returned from main() or called exit().
     std::atomic<std::uint32_t> is_exiting;
     std::atomic<std::uint32_t> qp_blocks[kMaxQpBlocks];  ///< number of the block + 1
-    /// Held while an atomic operation runs: number of a queue pair of the process that runs it.
+    /// Lock held while an atomic operation runs: number of a queue pair of the process that runs
+    /// it; 0: free.
     alignas(64) std::atomic<std::uint32_t> atomic_lock;
-    // Objects that the owner's service thread shall look at.
+    // Objects that the owner's service thread has to serve.
     alignas(64) std::atomic<std::uint64_t> qp_kick_summary[kMaxQps / 64 / 64];
     std::atomic<std::uint64_t> qp_kicks[kMaxQps / 64];
     std::atomic<std::uint64_t> cq_kick_summary[kMaxCqs / 64 / 64];

@@ -14,8 +14,8 @@
 
 namespace softverbs {
 
-/// Kernels that cannot populate report by msync, which does nothing else to ordinary memory, what
-/// is mapped at all.
+/// On kernels without MADV_POPULATE_READ, msync finds out what is not mapped; it does nothing else
+/// to ordinary memory.
 int check_memory(void* address, std::size_t length, bool writes) {
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
     const auto start = reinterpret_cast<std::uintptr_t>(address) & ~(page - 1);

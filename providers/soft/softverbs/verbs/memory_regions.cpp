@@ -46,7 +46,7 @@ constexpr unsigned kSupportedAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE
                                       IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
                                       IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
 
-/// A region of no bytes has keys, and no memory.
+/// Checks a request. A zero-length region has keys but no memory. @return 0 or an errno.
 int check_request(const Registration& request) {
     const unsigned access = request.access;
     if ((access & ~kSupportedAccess) != 0) return EOPNOTSUPP;
@@ -74,7 +74,7 @@ void release_pages(const Registration& request, const Placement& placement) {
                                       request.length, placement);
 }
 
-/// Fills the region's entry of the table and makes it known.
+/// Fills in the region's entry, in the private table and in the arena, and makes the key valid.
 void publish(MemoryRegion& mr, std::uint32_t key) {
     const Registration& request = mr.request;
     Adapter& adapter = *request.pd->owner().adapter;
@@ -92,7 +92,7 @@ void publish(MemoryRegion& mr, std::uint32_t key) {
     copy_terms(entry, own);
     mr.placement.write_to(entry);
     entry.key.store(key, std::memory_order_seq_cst);
-    // Another process may have ended it just now, if it keeps its key (ibv_rereg_mr).
+    // If the region keeps its key (ibv_rereg_mr), another process may just have ended it.
     if (!adapter.stands(key)) entry.key.store(0, std::memory_order_seq_cst);
     mr.context = request.pd->context;
     mr.pd = request.pd;
@@ -109,8 +109,8 @@ void publish(MemoryRegion& mr, std::uint32_t key) {
     ++request.pd->users;
 }
 
-/// For valgrind's memcheck, which does not see what peers write and would report it as
-/// uninitialised.
+/// Marks the memory as initialised for valgrind's memcheck, which does not see what peers write and
+/// would report it as uninitialised.
 void mark_as_initialised([[maybe_unused]] const Registration& request) {
 #ifdef VALGRIND_MAKE_MEM_DEFINED_IF_ADDRESSABLE
     if ((request.access & IBV_ACCESS_LOCAL_WRITE) != 0)
@@ -151,13 +151,13 @@ ibv_mr* try_register(ibv_pd* pd, void* address, std::size_t length, std::uint64_
     }
 }
 
-/// Whether a peer can have come to touch the memory.
+/// Whether a peer may have accessed the memory.
 bool concerns_peers(const Registration& request) {
     constexpr unsigned kReadAlone = IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB;
     return (request.access & ~(kReadAlone | IBV_ACCESS_OPTIONAL_RANGE)) != 0;
 }
 
-/// Takes the region's key away: nobody finds it any more. @return 0, EBUSY while windows are bound.
+/// Invalidates the region's key. @return 0, EBUSY while windows are bound.
 int withdraw_key(Adapter& adapter, MemoryRegion& mr) {
     if (mr.is_withdrawn) return 0;
     if (!withdraw_region(adapter, mr)) return EBUSY;
@@ -169,10 +169,11 @@ int withdraw_key(Adapter& adapter, MemoryRegion& mr) {
     return 0;
 }
 
-/// Data may still be on its way: requesters that saw the key are waited for, and threads of ours. A
-/// payload that waits in a receive slot is dropped when it is polled, since the memory may be
-/// somebody else's by then. @return 0, or EBUSY: a requester is in the middle of a transfer; the
-/// key is gone, and a later call comes to the end.
+/// Invalidates the key, then waits for requesters that have seen it and for threads of this
+/// process, as data may still be on its way. A payload that waits in a receive slot is dropped when
+/// it is polled, since the memory may be in use for something else by then.
+/// @return 0, or EBUSY while windows are bound or when a requester is in the middle of a transfer.
+/// In the latter case the key is invalid, and a later call finishes.
 int withdraw(MemoryRegion& mr) {
     Adapter& adapter = *Context::of(mr.context).adapter;
     if (const int cause = withdraw_key(adapter, mr)) return cause;
@@ -193,7 +194,7 @@ int deregister(MemoryRegion& mr) {
     return 0;
 }
 
-/// What a region becomes by ibv_rereg_mr: the parts that are not to change are as they were.
+/// Returns the registration after ibv_rereg_mr: the parts that are not to change are as they were.
 Registration changed(const MemoryRegion& mr, int flags, ProtectionDomain* pd, void* address,
                      std::size_t length, unsigned access) {
     Registration request = mr.request;
@@ -208,9 +209,10 @@ Registration changed(const MemoryRegion& mr, int flags, ProtectionDomain* pd, vo
     return request;
 }
 
-/// All that can fail comes before the region is touched: a failure leaves it as it is. Peers go on
-/// with the key that they have where only the rights change, as programs expect of adapters; not
-/// where another process has ended it.
+/// Everything that can fail comes before the region is changed, so a failure leaves it as it is;
+/// except that EBUSY because of a requester leaves its key invalid. If only the rights change,
+/// peers continue to use the key that they have, as programs expect of adapters, unless another
+/// process has ended it.
 int reregister(MemoryRegion& mr, const Registration& request) {
     if (request.pd->context != mr.context) return EINVAL;
     if (const int cause = check_request(request)) return cause;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Memory regions and memory keys: what they permit, checked by whoever is about to touch the
-/// memory.
+/// Memory regions and memory keys, and the checks of what a key permits, made by whoever is about
+/// to access the memory.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -18,12 +18,12 @@ class MemoryWindow;
 
 struct ProtectionDomain;
 
-/// What a program asks of a region.
+/// The parameters of a registration.
 struct Registration {
     ProtectionDomain* pd = nullptr;
     void* address = nullptr;
     std::size_t length = 0;
-    std::uint64_t iova = 0;  ///< what addresses in requests are relative to
+    std::uint64_t iova = 0;  ///< address of the first byte in requests
     unsigned access = 0;
 };
 
@@ -32,19 +32,20 @@ struct MemoryRegion : ibv_mr {
     std::uint32_t index = 0;
     Registration request;
     Placement placement;
-    bool is_withdrawn =
-        false;  ///< its key is gone, and a requester has been waited for without success
-    MemoryWindow* windows = nullptr;  ///< first of those bound to it; Adapter::window_lock
+    /// The key is invalid, but the wait for its users has not succeeded yet.
+    bool is_withdrawn = false;
+    MemoryWindow* windows = nullptr;  ///< first window bound to it; guarded by Adapter::window_lock
 };
 
 /// Where a checked range lies in the address space of the memory's owner.
 struct CheckedRange {
     bool permitted = false;
     std::uint64_t address = 0;
-    SharedPart shared{};  ///< of the region, whatever part of the range that is
+    SharedPart shared{};  ///< of the region, whether or not the range is in it
 };
 
-/// The queue pair of the memory's owner by way of which a requester comes.
+/// The rights that a remote access needs, and the queue pair of the memory's owner through which it
+/// comes.
 struct Access {
     std::uint32_t pd;
     std::uint32_t rights;  ///< IBV_ACCESS_* bits, all of which are needed
@@ -52,7 +53,7 @@ struct Access {
     std::uint32_t qp_generation;
 };
 
-/// Of an entry whose key has been seen.
+/// Checks a range in an entry whose key has been seen.
 inline CheckedRange check_range(const MrEntry& entry, std::uint32_t key, std::uint32_t pd,
                                 std::uint32_t access, std::uint64_t address, std::uint64_t length) {
     const std::uint64_t region_length = entry.length;
@@ -63,8 +64,8 @@ inline CheckedRange check_range(const MrEntry& entry, std::uint32_t key, std::ui
 }
 
 /// Checks `length` bytes at `address` (as the application gave it) under the key of a region in the
-/// table of an arena: key and its generation, protection domain, access, range. For a peer's arena,
-/// valid while the caller has marked a Transfer.
+/// table of an arena: key and its generation, protection domain, access, range. For a peer's arena
+/// the result is valid while the caller's Transfer is marked.
 /// @param access IBV_ACCESS_* bits, all of which are needed; 0 for reading our own memory.
 inline CheckedRange check_entry(const MrEntry& entry, std::uint32_t key, std::uint32_t pd,
                                 std::uint32_t access, std::uint64_t address, std::uint64_t length) {
@@ -78,7 +79,7 @@ inline CheckedRange check_key(ArenaView arena, std::uint32_t key, std::uint32_t 
     return check_entry(arena.mr(key), key, pd, access, address, length);
 }
 
-/// The same for the key of a region or of a window.
+/// Like check_entry(), for the key of a region or of a window.
 inline CheckedRange check_remote_entry(const MrEntry& entry, std::uint32_t key,
                                        const Access& access, std::uint64_t address,
                                        std::uint64_t length) {
@@ -95,8 +96,8 @@ inline CheckedRange check_remote_key(ArenaView arena, std::uint32_t key, const A
     return check_remote_entry(arena.mr(key), key, access, address, length);
 }
 
-/// The same two for keys of our own, by what we know of them (Adapter::own_key), unless somebody
-/// has ended them.
+/// Like check_key() and check_remote_key(), for keys of our own: by the private copy of the entry
+/// (Adapter::own_key), unless another process has ended the key.
 inline CheckedRange check_own_key(const Adapter& adapter, std::uint32_t key, std::uint32_t pd,
                                   std::uint32_t access, std::uint64_t address,
                                   std::uint64_t length) {
@@ -114,10 +115,10 @@ inline CheckedRange check_own_remote_key(const Adapter& adapter, std::uint32_t k
     return range;
 }
 
-/// A key of the entry's has just ended, by this process.
+/// Records that this process has just ended the entry's key.
 void note_end(MrEntry& entry);
 
-/// Copies what a key permits, but for the key itself.
+/// Copies what a key permits, without the key itself and the placement of the pages.
 void copy_terms(MrEntry& to, const MrEntry& from);
 
 }  // namespace softverbs

@@ -17,10 +17,12 @@ namespace {
 constexpr unsigned kWindowRights =
     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 constexpr unsigned kWindowChanges = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-/// Windows are for peers; programs name the owner's right all the same.
+/// Accepted without effect: windows are for peers, but programs name the owner's right all the
+/// same.
 constexpr unsigned kOfNoMeaning = IBV_ACCESS_LOCAL_WRITE;
 
-/// A queue pair that was destroyed took its windows' bindings with it.
+/// Whether the queue pair through which the window was bound still exists: destroying it ends the
+/// binding.
 bool is_queue_pair_there(const MemoryWindow& window) {
     ArenaView arena = window.adapter().view();
     const std::int64_t index = arena.qp_index(window.qp_num);
@@ -50,7 +52,7 @@ void unlink(MemoryWindow& window) {
     window.region = nullptr;
 }
 
-/// Ends the present binding. Who has seen its key is still to be waited for.
+/// Ends the current binding. Requesters that have seen its key have yet to be waited for.
 void retire_key(MemoryWindow& window) {
     if (is_bound(window)) {
         window.retiring = window.key;
@@ -60,17 +62,17 @@ void retire_key(MemoryWindow& window) {
     unlink(window);
 }
 
-/// What one request asks for, its objects found and every condition checked.
+/// The objects that a bind request names, with every condition checked.
 struct Binding {
     MemoryWindow* window = nullptr;
     MemoryRegion* region = nullptr;  ///< nullptr: a type 1 window is unbound
 };
 
-/// The rules of a type of window. @param window not changing.
+/// Checks the rules of the window's type. @param window with is_changing false.
 bool may_bind(const MemoryWindow& window, const QueuePair& qp, const SendWork& work) {
     if (window.pd != qp.pd) return false;
     if (!window.has_key(work.rkey)) return false;
-    // A bound window of type 2 must be invalidated first; it has no bind of no bytes.
+    // A bound window of type 2 must be invalidated first; a zero-length bind does not unbind it.
     return window.type == IBV_MW_TYPE_1 || (!is_bound(window) && work.bind_length != 0);
 }
 
@@ -102,7 +104,7 @@ bool check_bind(Adapter& adapter, const QueuePair& qp, const SendWork& work, Bin
     return fits_region(adapter, *binding.region, work);
 }
 
-/// Whoever unbinds a window does so alone.
+/// Waits while another thread unbinds the window. Releases window_lock meanwhile.
 void wait_while_changing(Adapter& adapter, std::uint32_t key) REQUIRES(adapter.window_lock) {
     for (;;) {
         const MemoryWindow* window = adapter.key_owners.window(key);
@@ -160,7 +162,8 @@ MemoryWindow* MemoryWindow::create(ProtectionDomain& pd, ibv_mw_type type) {
         errno = index.error();
         return nullptr;
     }
-    // The part that the window keeps for its life differs from that of the entry's last user.
+    // The part of the key that the window keeps for its life differs from that of the entry's last
+    // user.
     window->context = pd.context;
     window->pd = &pd;
     window->rkey = adapter.new_key(*index, kTag);
@@ -197,8 +200,9 @@ int MemoryWindow::destroy(MemoryWindow* window) {
     return 0;
 }
 
-/// Waits for users of the key that the window had, with its place in the send queue. Only a short
-/// time: the request comes again. With window_lock, which is not held meanwhile.
+/// Waits, for a short time, for users of the key that the window had; the request keeps its place
+/// in the send queue and is tried again. Releases window_lock while it waits.
+/// @return whether nobody uses the key any more.
 bool wait_for_retired(Adapter& adapter, MemoryWindow& window) REQUIRES(adapter.window_lock) {
     if (window.retiring == 0) return true;
     window.is_changing = true;

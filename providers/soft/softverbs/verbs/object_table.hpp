@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Objects by their numbers. All memory is there from the beginning, as pages that are touched when
-/// they are needed: what is done under the adapter's locks allocates nothing and frees nothing.
+/// Tables of objects by number. All memory is mapped at construction, as pages that are touched on
+/// first use, so operations under the adapter's locks neither allocate nor free.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace softverbs {
 
-/// Freed numbers wait until there are more of them than this, unless a pool says otherwise.
+/// Default of NumberPool's `rest`.
 inline constexpr std::uint32_t kIndexRest = 64;
 
-/// Numbers in the order in which they came, each once: a list whose links are in a table, so that
-/// no more of it is touched than numbers are used. Not thread safe.
+/// A FIFO of distinct numbers: a linked list whose links are in a table, so that only the pages of
+/// numbers in use are touched. Not thread safe.
 class NumberQueue {
   public:
-    /// Throws std::bad_alloc. @param limit is above all numbers.
+    /// Throws std::bad_alloc. @param limit greater than every number.
     explicit NumberQueue(std::uint32_t limit) : next_(limit) {}
     std::uint32_t size() const { return size_; }
     void push(std::uint32_t number) {
         (size_++ == 0 ? first_ : next_[last_]) = number;
         last_ = number;
     }
-    /// Needs one.
+    /// Removes and returns the oldest number; the queue must not be empty.
     std::uint32_t pop() {
         const std::uint32_t number = first_;
         first_ = next_[number];
@@ -37,14 +37,15 @@ class NumberQueue {
     LargeTable<std::uint32_t> next_;
 };
 
-/// Hands out numbers; a freed one is used again last. Not thread safe.
+/// Hands out the numbers below `limit`, and reuses freed ones late, oldest first. Not thread safe.
 class NumberPool {
   public:
     /// Throws std::bad_alloc.
-    /// @param rest how many freed numbers wait before the first of them is used again.
+    /// @param rest freed numbers stay unused until there are more than this many of them, or until
+    /// no fresh number is left.
     explicit NumberPool(std::uint32_t limit, std::uint32_t rest = kIndexRest)
         : limit_(limit), rest_(rest), free_(limit) {}
-    /// @return -1 when all are taken.
+    /// @return a number, -1 when all are in use.
     std::int64_t take() {
         const bool is_used_again = free_.size() > rest_ || (free_.size() != 0 && fresh_ == limit_);
         if (is_used_again) return free_.pop();
@@ -54,25 +55,25 @@ class NumberPool {
 
   private:
     const std::uint32_t limit_, rest_;
-    std::uint32_t fresh_ = 0;  ///< none from here on has been taken yet
+    std::uint32_t fresh_ = 0;  ///< numbers from here on have never been handed out
     NumberQueue free_;
 };
 
-/// Not thread safe; who holds a lock that enter() and leave() are called with may look, whatever
-/// happens to `numbers` meanwhile.
+/// Not thread safe. find() and each() need any one of the locks under which enter() and leave() are
+/// called; `numbers` may change at the same time.
 template <class T>
 class ObjectTable {
   public:
     /// Throws std::bad_alloc.
     explicit ObjectTable(std::uint32_t limit) : numbers(limit), objects_(limit) {}
 
-    NumberPool numbers;  ///< for the objects
+    NumberPool numbers;  ///< free numbers for objects
     void enter(std::uint32_t number, T* object) {
         objects_[number] = object;
         if (number >= end_) end_ = number + 1;
     }
     void leave(std::uint32_t number) { objects_[number] = nullptr; }
-    /// @return nullptr for a number, whatever it is, that no object has.
+    /// @return nullptr when no object has that number, which may be any value.
     T* find(std::uint32_t number) const { return number < end_ ? objects_[number] : nullptr; }
     template <class Visit>
     void each(const Visit& visit) const {
@@ -81,7 +82,7 @@ class ObjectTable {
     }
 
   private:
-    std::uint32_t end_ = 0;  ///< none from here on has had an object
+    std::uint32_t end_ = 0;  ///< numbers from here on have never had an object
     LargeTable<T*> objects_;
 };
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 
-/// There in programs that are linked with ThreadSanitizer.
+/// Defined in programs that are linked with ThreadSanitizer.
 // NOLINTNEXTLINE(readability-identifier-naming): the sanitizer's
 extern "C" [[gnu::weak]] void __tsan_acquire(void*);
 

@@ -6,16 +6,17 @@
 
 namespace softverbs {
 
-/// Pages of their own, so that those never touched cost nothing.
+/// A private anonymous mapping of its own: pages that are never touched cost no memory.
 class OwnPages {
   public:
     OwnPages() = default;
     ~OwnPages();
     OwnPages(const OwnPages&) = delete;
     OwnPages& operator=(const OwnPages&) = delete;
-    /// Once. @return 0 or ENOMEM.
+    /// Maps zeroed pages; called once. @return 0 or ENOMEM.
     int allocate(std::size_t bytes);
-    /// The same, at an address that is chosen at random among all that a process can have.
+    /// Like allocate(), but at an address chosen at random between 8 GiB and 64 TiB. Falls back to
+    /// allocate() under ThreadSanitizer, and when no address tried is free.
     int allocate_anywhere(std::size_t bytes);
     void leave_out_of_core() const;
     std::byte* get() const { return static_cast<std::byte*>(begin_); }
@@ -25,8 +26,8 @@ class OwnPages {
     std::size_t bytes_ = 0;
 };
 
-/// A large table of zeros. Not from malloc, which reuses and clears memory once it has freed a
-/// table of that size. Core files leave it out.
+/// A large zero-initialised table, left out of core files. It is not from malloc, which would reuse
+/// the memory of a freed table of that size and have to clear it.
 template <class T>
 class LargeTable {
   public:

@@ -11,7 +11,8 @@
 namespace softverbs {
 namespace {
 
-/// Reads those of the pages that were ever touched.
+/// Copies those of the pages that were ever touched to `to`, and skips holes.
+/// @return 0 or an errno.
 int read_pages(int page_file, PageRange pages, std::uint8_t* to) {
     auto at = static_cast<off_t>(pages.begin);
     const auto end = static_cast<off_t>(pages.end);

@@ -4,14 +4,16 @@
 namespace softverbs {
 namespace {
 
-/// @return where all of the range is here, nullptr when it is not on one stretch of shared pages.
+/// @return where the whole range is mapped in this process, or nullptr when it is not in one
+/// stretch of shared pages or cannot be mapped.
 template <class Range>
 std::uint8_t* find_or_map(PeerPages& pages, const Range& range) {
     if (std::uint8_t* found = pages.find(range.shared, range.address, range.length)) return found;
     return pages.map(range.shared, range.address, range.length);
 }
 
-/// What was posted inline is `here` from the beginning.
+/// Fills in `here` of each range, which inline data have from the beginning.
+/// @return whether plain copies reach all of them.
 template <class Range>
 bool resolve(PeerPages& pages, Range* ranges, std::uint32_t count) {
     bool all = true;
@@ -38,8 +40,8 @@ Path choose_path(PeerPages& own, const Target& target, Plan& plan) {
     return target.has_process_vm ? Path::kProcessVm : Path::kAgent;
 }
 
-/// A word on shared pages that cannot be mapped here: others use the processor's atomics on it, and
-/// so does the agent.
+/// A word on shared pages that cannot be mapped here goes to the agent: other requesters use the
+/// processor's atomics on it, and so does the agent.
 Path choose_atomic_path(const Target& target, Plan& plan) {
     RemoteRange& word = plan.remote[0];
     if (word.shared.atomics_by_agent) return Path::kAgent;

@@ -13,12 +13,13 @@ int probe_process_vm(const Peer& peer, ArenaView arena) {
     iovec remote{reinterpret_cast<void*>(arena.header().nonce_address), sizeof nonce};
     if (peer.pid() <= 0) return ESRCH;
     const ssize_t got = process_vm_readv(peer.pid(), &local, 1, &remote, 1, 0);
-    // A number that its owner's descriptor keeps and that is nobody's: it is ending.
+    // No process with memory has the pid that the peer's descriptor stands for: the peer is
+    // exiting.
     if (got < 0) return errno == ESRCH ? ECONNREFUSED : errno;
     return got == sizeof nonce && nonce == arena.header().nonce ? 0 : ESRCH;
 }
 
-/// A link that has ended may be that of a program which goes on with our arena mapped.
+/// A lost link alone does not prove the end: the program may still run, with our arena mapped.
 bool image_has_ended(const Peer& peer) {
     if (peer.has_ended()) return true;
     if (peer.alive() || peer.is_self() || peer.pid() <= 0) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The program at the other end, as its memory shows it.
+/// Checks by reading a peer's memory whether it still runs the program that opened the device.
 #pragma once
 
 #include "providers/soft/softverbs/fabric/peer.hpp"
@@ -8,13 +8,14 @@
 
 namespace softverbs {
 
-/// Whether process_vm_readv reaches the peer: its arena's nonce, read through its address space,
-/// must be the one that we see. ECONNREFUSED: it ends just now. Also tells apart processes in
-/// different name spaces.
+/// Checks whether process_vm_readv reaches the peer: the nonce read from its address space must
+/// equal the one in its arena. This also detects a pid that belongs to another name space.
+/// @return 0 or an errno; ECONNREFUSED while the peer is exiting.
 int probe_process_vm(const Peer& peer, ArenaView arena);
 
-/// Whether the process has ended, or the program that opened the device: it has called execve().
-/// Where the kernel does not let us look, it lives. System calls.
+/// @return whether the process has ended, or has called execve() and so ended the program that
+/// opened the device. A process that the kernel does not let us read counts as alive. Makes system
+/// calls.
 bool image_has_ended(const Peer& peer);
 
 }  // namespace softverbs

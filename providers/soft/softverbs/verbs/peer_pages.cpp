@@ -56,7 +56,7 @@ std::uint8_t* PeerPages::map_chunk(std::uint64_t index) {
     return static_cast<std::uint8_t*>(chunk);
 }
 
-/// Regions on the same bytes of the same file have one mapping, however often they come and go.
+/// Regions on the same bytes of the same file share one mapping, however often they are registered.
 PeerPages::FileMapping* PeerPages::map_file(std::uint32_t key) {
     auto& recent = recent_[(key >> kKeyIndexShift) % kFileSlots];
     FileMapping* known = recent.load(std::memory_order_acquire);
@@ -90,7 +90,9 @@ UniqueFd PeerPages::descriptor_of_peer(int number) const {
     return UniqueFd(static_cast<int>(syscall(SYS_pidfd_getfd, peer_->pidfd(), number, 0)));
 }
 
-/// The very descriptor that the owner has, so no path is opened that the peer could have chosen.
+/// Maps a duplicate of the owner's own descriptor, so that no path is opened that the peer could
+/// have chosen.
+/// @return nullptr when it cannot be mapped, or not safely.
 std::uint8_t* PeerPages::map_descriptor(const FileMapping& wanted, int number) const {
     const UniqueFd fd = descriptor_of_peer(number);
     struct stat status = {};

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Path S as a requester sees it: the pages of one peer that are mapped here. The peer says in its
-/// table which bytes of a region are on shared pages (MrEntry::shared_begin, shared_end); this
-/// answers where they are in our address space. Our own pages are mapped once more in the same way:
-/// what the program unmaps or protects of its own mapping does not concern that one.
+/// Path S as a requester sees it: the pages of one peer that are mapped here. The peer's table says
+/// which bytes of a region are on shared pages (MrEntry::shared_begin, shared_end); PeerPages finds
+/// them in our address space. Our own pages are mapped a second time in the same way, so what the
+/// program unmaps or protects in its own mapping does not affect that one.
 ///
-/// What the peer says is not trusted: a wrong range finds other pages of the same peer, or none.
+/// The peer's table is not trusted: a wrong range finds other pages of the same peer, or none.
 /// Nothing is unmapped before the last queue pair connected to the peer is gone, so a pointer that
-/// was found stays good.
+/// was found stays valid.
 #pragma once
 
 #include <array>
@@ -26,15 +26,15 @@ namespace softverbs {
 
 class PeerPages {
   public:
-    /// @param arena the peer's, which stays mapped as long as `peer` is held.
+    /// @param arena of the peer; it stays mapped as long as `peer` is held.
     PeerPages(std::shared_ptr<Peer> peer, ArenaView arena);
     ~PeerPages();
     PeerPages(const PeerPages&) = delete;
     PeerPages& operator=(const PeerPages&) = delete;
 
-    /// For the data path: no lock, no system call.
-    /// @return `length` bytes that the peer has at `address`; nullptr unless all of them are on one
-    /// stretch of shared pages that has been mapped here.
+    /// Looks up a range on the data path: takes no lock and makes no system call.
+    /// @return where the peer's `length` bytes at `address` are mapped here; nullptr unless all of
+    /// them are in one stretch of shared pages that has been mapped.
     std::uint8_t* find(const SharedPart& part, std::uint64_t address, std::uint64_t length) const {
         if (!part.holds(address, length)) return nullptr;
         if (part.file_key != 0) return find_in_file(part.file_key, address, length);
@@ -44,7 +44,7 @@ class PeerPages {
         return chunk ? chunk + (address & (kChunkSize - 1)) : nullptr;
     }
 
-    /// The same; maps what is not mapped yet.
+    /// Like find(), but maps what is not mapped yet.
     std::uint8_t* map(const SharedPart& part, std::uint64_t address, std::uint64_t length)
         EXCLUDES(mutex_);
 
@@ -53,12 +53,12 @@ class PeerPages {
     static constexpr std::uint64_t kChunkSize = std::uint64_t{1} << kChunkShift;
     static constexpr std::uint64_t kChunks = kPageFileSize >> kChunkShift;
 
-    /// Bytes of a file that the peer's application shares, mapped, or a failure to map them.
+    /// A mapping of a file that the peer's application shares, or a failed attempt to map it.
     struct FileMapping {
-        std::atomic<std::uint32_t> key;  ///< of the region through which they were last asked for
-        std::uint64_t begin;             ///< addresses of the owner's
+        std::atomic<std::uint32_t> key;  ///< of the region that last asked for the mapping
+        std::uint64_t begin;             ///< address range in the owner
         std::uint64_t end;
-        std::uint8_t* base;  ///< of `begin`; nullptr: it was tried in vain
+        std::uint8_t* base;  ///< where `begin` is mapped here; nullptr: mapping failed
         std::uint64_t device, inode, offset;
 
         bool is_same(const FileMapping& other) const {
@@ -67,7 +67,7 @@ class PeerPages {
         }
     };
     static constexpr std::uint32_t kFileSlots = 64;
-    /// More than that many mappings are not made: a peer must not eat our address space.
+    /// Limit on file mappings: a peer must not exhaust our address space.
     static constexpr std::size_t kMaxFileMappings = 1024;
 
     std::uint8_t* find_in_file(std::uint32_t key, std::uint64_t address,
@@ -80,10 +80,11 @@ class PeerPages {
     const std::shared_ptr<Peer> peer_;
     const ArenaView arena_;
     LargeTable<std::atomic<std::uint8_t*>> chunks_{kChunks};
-    /// By place in the peer's table, the newest of each.
+    /// The last mapping used, by the key's index in the peer's table modulo kFileSlots.
     std::array<std::atomic<FileMapping*>, kFileSlots> recent_{};
     support::Mutex mutex_;
-    /// In the order in which they were made, and behind them a place for the one that is wanted.
+    /// In the order of creation; the element behind the last describes the mapping being looked
+    /// for.
     LargeTable<FileMapping> files_{kMaxFileMappings + 1};
     std::size_t file_count_ GUARDED_BY(mutex_) = 0;
 };

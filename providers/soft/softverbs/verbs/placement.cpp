@@ -8,7 +8,7 @@ namespace softverbs {
 bool Unplaced::look(Target& receiver) {
     const bool is_there = receiver.peer && receiver.ring.valid();
     const std::uint64_t polled = is_there ? receiver.ring.head() : end;
-    // The receiver's queue has been resized: its positions begin anew.
+    // The receiver's queue has been resized: its positions start again.
     if (end < overdue) overdue = told = 0;
     if (polled < overdue && told < overdue) {
         told = overdue;

@@ -9,11 +9,11 @@
 namespace softverbs {
 namespace {
 
-/// A message that was there at two ticks and has not been polled is placed.
+/// A message that two successive ticks find unpolled is placed.
 constexpr std::chrono::milliseconds kTick{4};
 static_assert(2 * kTick < std::chrono::milliseconds(10), "softverbs(7) says how long it takes");
-/// The ticks go on for a while, so that a program that now and then sends a message does not wake
-/// the service thread for each.
+/// The ticks continue for this many idle intervals, so that a program that sends a message now and
+/// then does not wake the service thread for each one.
 constexpr unsigned kIdleTicks = 64;
 
 }  // namespace
@@ -63,7 +63,8 @@ void PlacementWatch::tick() {
         }
     }
     if (idle_ticks_ < kIdleTicks) return tick_later();
-    // A post that has not seen this yet has put its queue pair there.
+    // A post that still read true from is_ticking_ has not rung the doorbell, but its queue pair is
+    // on the stack already.
     is_ticking_.store(false, std::memory_order_seq_cst);
     serve_doorbell();
 }
@@ -77,7 +78,7 @@ void QueuePair::end_watch() {
     adapter_.placement->remove(*this);
 }
 
-/// A post that is under way is looked after at the next tick.
+/// While a post holds send_lock_, the check is left to the next tick.
 bool QueuePair::look_after_placement() {
     if (!send_lock_.try_lock()) return true;
     const support::SpinLockGuard lock(send_lock_, support::SpinLockGuard::kTaken);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Looks after the queue pairs whose short messages may not have been polled (placement.hpp): ticks
-/// of the sender's service thread.
+/// Watches the queue pairs whose short messages may not have been polled (placement.hpp), by timer
+/// ticks of the sender's service thread.
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,14 @@ class PlacementWatch {
   public:
     explicit PlacementWatch(Adapter& adapter) : adapter_(adapter) {}
 
-    /// From a post, with the queue pair's send_lock: once until look_after_placement() is done with
-    /// it. No allocation; a system call where the watch is asleep.
+    /// Adds a queue pair that is not watched; it is watched until look_after_placement() returns
+    /// false. Called by a post, with the queue pair's send_lock held. Allocates nothing; makes a
+    /// system call only when the ticks have stopped.
     void add(QueuePair& qp);
-    /// The queue pair is about to go. With the adapter's mutex.
+    /// Removes a queue pair that is about to be destroyed. Called with the adapter's mutex held.
     void remove(const QueuePair& qp);
-    /// Service thread: the doorbell was rung. Starts the ticks.
+    /// Called by the service thread when the doorbell was rung: starts the ticks if a queue pair is
+    /// watched.
     void serve_doorbell();
 
   private:
@@ -29,9 +31,9 @@ class PlacementWatch {
     void tick_later();
 
     Adapter& adapter_;
-    std::atomic<QueuePair*> first_{nullptr};  ///< stack of those that are watched
+    std::atomic<QueuePair*> first_{nullptr};  ///< stack of the watched queue pairs
     std::atomic<bool> is_ticking_{false};
-    unsigned idle_ticks_ = 0;  ///< service thread
+    unsigned idle_ticks_ = 0;  ///< used by the service thread alone
 };
 
 }  // namespace softverbs

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// When a poller that finds nothing lets others run. Both ends of a connection may poll on one
-/// core: then each poll more than one delays what it waits for, and on cores of their own each
-/// yield costs time in which a message is not seen. Which of the two it is shows in how long a
-/// yield takes, and what is there after it.
+/// Decides when a poller that finds nothing yields the processor. If both ends of a connection poll
+/// on one core, every further poll delays what it waits for; if they have cores of their own, each
+/// yield costs time in which a message is not seen. How long a yield takes, and whether something
+/// is there after it, shows which case it is.
 #pragma once
 
 #include <sched.h>
@@ -28,7 +28,7 @@ class PollPatience {
         empty_polls_ = 0;
         return true;
     }
-    /// With no lock held. @return whether somebody else ran meanwhile.
+    /// Yields the processor; the caller holds no lock. @return whether another thread ran.
     static bool yield() {
         const std::uint64_t before = support::processor_ticks();
         sched_yield();
@@ -40,7 +40,8 @@ class PollPatience {
     }
 
   private:
-    /// More than a system call takes, less than two switches and what runs between them.
+    /// In processor ticks: more than a system call takes, less than two context switches and what
+    /// runs between them.
     static constexpr std::uint64_t kTicksOfASwitch = 2000;
     static constexpr unsigned kMostPolls = 512;
     unsigned limit_ = 64;

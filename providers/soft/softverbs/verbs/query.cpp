@@ -14,20 +14,20 @@
 namespace softverbs {
 namespace {
 
-/// Of no maker's adapters, as the kernel's software devices have it.
+/// The vendor ID of no manufacturer, as the kernel's software devices report it.
 constexpr std::uint32_t kNoVendor = 0xffffff;
 constexpr std::uint16_t kDefaultPkey = 0xffff;
 constexpr int kPkeys = 1;
 constexpr int kGids = 1;
 constexpr std::uint64_t kLinkLocalPrefix = 0xfe80;
 
-/// One adapter as far as peers can tell: the same for all members of a fabric.
+/// The same for all members of a fabric: to peers they are one adapter.
 std::uint64_t node_guid(std::uint64_t fabric_hash) {
     return htobe64(fabric_hash | std::uint64_t{0x0200} << 48);
 }
 
-/// Before the device is open, as programs that only list devices ask. @return 0 where the fabric
-/// cannot be used, which was reported.
+/// Computes the GUID for programs that only list devices and do not open one.
+/// @return 0 when the fabric cannot be used, which has been reported.
 std::uint64_t node_guid_of_closed_device() {
     const Result<std::unique_ptr<Directory>> directory = Directory::open();
     if (!directory) return 0;
@@ -110,7 +110,8 @@ int query_port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr
     a.active_speed = 32;  // EDR
     a.phys_state = 5;     // LinkUp
     a.link_layer = IBV_LINK_LAYER_INFINIBAND;
-    // A caller built on newer headers has a longer structure: what we do not know is zero.
+    // A caller built with newer headers has a longer structure: fields unknown here are set to
+    // zero.
     std::memset(static_cast<void*>(attributes), 0, length);
     std::memcpy(static_cast<void*>(attributes), &a, std::min(length, sizeof a));
     return 0;
@@ -139,8 +140,8 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
     return 0;
 }
 
-/// Programs built on headers before query_port was in the context: their structure ends before
-/// port_cap_flags2.
+/// Called by programs built with headers in which query_port was not in the context yet: their
+/// structure ends before port_cap_flags2.
 #undef ibv_query_port
 int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* attributes) {
     return softverbs::query_port_attributes(context, port,

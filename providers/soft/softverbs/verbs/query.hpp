@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the device says about itself.
+/// The attributes and limits of the device, its port and its GID.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,7 +14,7 @@ inline constexpr std::uint32_t kMaxInline = 1024;
 inline constexpr std::uint32_t kMaxMessage = std::uint32_t{1} << 31;
 inline constexpr std::uint8_t kMaxReadAtomic = 128;
 
-/// LID and GID of the device, the same for all members; the fabric's hash is in both.
+/// LID and GID of the device: derived from the fabric's hash, so the same for all members.
 std::uint16_t lid_of(Process& process);
 union ibv_gid gid_of(Process& process);
 

@@ -50,7 +50,7 @@ QueuePair* QueuePair::create(ProtectionDomain& pd, ibv_qp_init_attr& attributes)
     try {
         cause = qp->set_up(attributes);
     } catch (const std::bad_alloc&) {
-        // as cause says
+        // cause is ENOMEM
     }
     if (cause != 0) {
         qp->release_memory();
@@ -92,7 +92,8 @@ int QueuePair::set_up(const ibv_qp_init_attr& attributes) {
     return cause;
 }
 
-/// @return 0 or ENOMEM: then nobody finds the queue pair.
+/// Enters the queue pair in the tables.
+/// @return 0, or ENOMEM, after which neither peers nor this process find it.
 int QueuePair::enlist() {
     try {
         if (srq) shared_queue()->attach(this);
@@ -141,7 +142,7 @@ int QueuePair::allocate_receives() {
     return 0;
 }
 
-/// Fills the entry by which peers find the queue pair. Its pages are there (take_qp_num).
+/// Fills in the entry by which peers find the queue pair. take_qp_num() has allocated its pages.
 int QueuePair::publish(std::uint32_t number) {
     index_ = adapter_.index_of(number);
     qp_num = number;
@@ -194,7 +195,8 @@ int QueuePair::destroy(QueuePair* qp) {
     return 0;
 }
 
-/// Nobody reaches the queue pair after this: requesters are gone, its completions are taken out.
+/// After this nothing reaches the queue pair: its requesters are gone, and its completions are
+/// removed.
 void QueuePair::tear_down() {
     if (srq) shared_queue()->detach(this);
     {
@@ -242,7 +244,7 @@ int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr* ini
     return 0;
 }
 
-/// There are no options of a vendor's to agree on.
+/// The device has no vendor options to negotiate.
 int ibv_query_ece(ibv_qp*, ibv_ece* ece) {
     *ece = {};
     return 0;
@@ -254,7 +256,7 @@ int ibv_set_ece(ibv_qp*, ibv_ece* ece) {
     return softverbs::also_errno(is_none ? 0 : EOPNOTSUPP);
 }
 
-/// The last bytes come last; the order of those before them is not fixed.
+/// No order is guaranteed but that the last bytes come last.
 int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, uint32_t) {
     return 0;
 }

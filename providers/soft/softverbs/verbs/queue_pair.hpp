@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// A queue pair, connected (reliable or not) or for datagrams: the private half of what its QpEntry
-/// publishes. Its requests are carried out by the thread that posts them, while it holds send_lock;
-/// what has to wait is queued, and the service thread goes on with it.
+/// publishes. The thread that posts a request carries it out itself, while it holds send_lock; a
+/// request that has to wait is queued, and the service thread continues with it.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -30,10 +30,10 @@ struct SendWork {
     std::uint64_t wr_id = 0;
     ibv_wr_opcode opcode = IBV_WR_SEND;
     unsigned flags = 0;
-    std::uint32_t imm_data = 0;     ///< or the key to invalidate
-    std::uint64_t remote_addr = 0;  ///< a bind: where the window begins; a datagram: QP number
-    std::uint32_t rkey = 0;         ///< a bind: the window's new key; a datagram: Q_Key
-    std::uint32_t bind_region = 0;  ///< key of the region
+    std::uint32_t imm_data = 0;     ///< immediate data, or the rkey to invalidate
+    std::uint64_t remote_addr = 0;  ///< bind: where the window begins; datagram: QP number
+    std::uint32_t rkey = 0;         ///< bind: the window's new key; datagram: Q_Key
+    std::uint32_t bind_region = 0;  ///< lkey of the region; 0: none
     std::uint32_t bind_access = 0;  ///< IBV_ACCESS_* bits
     std::uint64_t bind_length = 0;  ///< 0: unbind
     std::uint64_t compare_add = 0;
@@ -42,14 +42,14 @@ struct SendWork {
     std::uint32_t num_segments = 0;
     std::uint64_t length = 0;                ///< sum of the segments
     std::uint32_t position = 0;              ///< in the send queue, counts up
-    const AddressVector* address = nullptr;  ///< a datagram's
+    const AddressVector* address = nullptr;  ///< of a datagram, else nullptr
 
     bool is_local() const { return opcode == IBV_WR_BIND_MW || opcode == IBV_WR_LOCAL_INV; }
     bool is_inline() const { return (flags & IBV_SEND_INLINE) != 0; }
     bool brings_data() const;
 };
 
-/// The right that a request needs at the other end; 0 of one that names no memory there.
+/// @return the right that a request needs at the other end; 0 if it names no memory there.
 inline std::uint32_t remote_right(ibv_wr_opcode opcode) {
     switch (opcode) {
         case IBV_WR_RDMA_WRITE:
@@ -65,26 +65,28 @@ inline std::uint32_t remote_right(ibv_wr_opcode opcode) {
     }
 }
 
-/// Reads and atomic operations write into the requester's memory.
+/// @return whether the request writes into the requester's memory, as reads and atomic operations
+/// do.
 inline bool SendWork::brings_data() const {
     return opcode == IBV_WR_RDMA_READ || remote_right(opcode) == IBV_ACCESS_REMOTE_ATOMIC;
 }
 
-/// What became of an attempt to carry out a request.
+/// The result of an attempt to carry out a request.
 enum class Progress {
     kDone,        ///< `status` is its completion status
     kNoReceive,   ///< the peer has posted no receive
     kNotReady,    ///< the peer's queue pair is not in RTR yet
     kAgent,       ///< the peer's service thread is copying
-    kLocked,      ///< others carry out atomic operations there
+    kLocked,      ///< the peer's atomic lock is held, or a retired window key is in use
     kNoAnswer,    ///< the peer, or its queue pair, is gone
-    kUnresolved,  ///< a datagram's destination is being looked for
+    kUnresolved,  ///< a datagram's destination has not been found yet
 };
 
-/// An adapter finds out that its peer is gone by retrying. Programs rely on the time this takes:
-/// they end while their partner's last message waits for its acknowledgement, and the other end
-/// still polls what it was sent before its receives are flushed. Here it is known at once, and told
-/// after this time, or the queue pair's own time-out if that is shorter.
+/// The longest time that a request to a peer that is gone waits before it fails. A hardware adapter
+/// finds out by retrying that its peer is gone, and programs rely on the time this takes: they end
+/// while their partner's last message waits for its acknowledgement, and the other end still polls
+/// what it was sent before its receives are flushed. softverbs knows at once, but reports it only
+/// after this time, or after the queue pair's own timeout if that is shorter.
 inline constexpr std::chrono::milliseconds kLongestSilence{300};
 
 struct Outcome {
@@ -107,8 +109,8 @@ class QueuePair : public ExtendableQp {
     // -- queue_pair.cpp
     /// @return nullptr with errno.
     static QueuePair* create(ProtectionDomain& pd, ibv_qp_init_attr& attributes);
-    /// @return 0, or EBUSY while its requester is in the middle of a transfer: nobody else gets in
-    /// any more, and a later call destroys it.
+    /// @return 0 or an errno: EBUSY while its requester is in the middle of a transfer. No other
+    /// request gets in any more, and a later call destroys the queue pair.
     static int destroy(QueuePair* qp);
     ~QueuePair();
 
@@ -118,70 +120,84 @@ class QueuePair : public ExtendableQp {
 
     // -- send_queue.cpp
     int post_send(ibv_send_wr* wr, ibv_send_wr** bad) EXCLUDES(send_lock_, receive_lock_);
-    /// All of them or, with an errno, none.
+    /// Posts all requests of the list or, when it returns an errno, none.
     int post_all(ibv_send_wr* first) EXCLUDES(send_lock_, receive_lock_);
     /// ibv_bind_mw. @return 0 or an errno.
     int bind(ibv_mw& window, const ibv_mw_bind& request) EXCLUDES(send_lock_, receive_lock_);
-    /// Called by poll_cq, with the completion queue's lock held.
+    /// Frees the slots up to this position. Called by poll_cq, with the completion queue's lock
+    /// held.
     void finish_send(std::uint32_t position) {
         send_completed_.store(position + 1, std::memory_order_release);
     }
-    /// Called by the service thread, with the adapter's mutex held: the wait that began with this
-    /// ticket has lasted too long.
+    /// Handles the deadline of the wait that began with this ticket. Called by the service thread,
+    /// with the adapter's mutex held.
     void wait_expired(std::uint32_t ticket);
-    /// The same: the peer's service thread has done its part of the request at the head.
+    /// Handles the answer of the peer's service thread, which has done its part of the request at
+    /// the head of the queue. Called like wait_expired().
     void agent_replied(const AgentMessage& answer, const Peer& peer);
-    /// Before the end: an adapter would have sent a message at once, whose destination is still
-    /// being looked for here, and programs end their queue pair right after the last one.
+    /// Waits, at most kLongestSearch, until the destination of a queued datagram has been found.
+    /// Called before ibv_modify_qp moves the queue pair to RESET or ERR, and before it is
+    /// destroyed: a hardware adapter would have sent the message at once, and programs destroy
+    /// their queue pair right after the last one.
     void finish_search() EXCLUDES(send_lock_);
 
     // -- receive_queue.cpp
     int post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) EXCLUDES(receive_lock_);
-    /// Called by poll_cq, with the completion queue's lock held: places the payload, frees the
-    /// slot. @return false when the entry makes no sense, such as a receive that was not posted.
+    /// Places the payload and frees the slot. Called by poll_cq, with the completion queue's lock
+    /// held.
+    /// @return false when the entry is invalid, such as one that names a receive that was not
+    /// posted.
     bool finish_receive(const CqEntry& entry, ibv_wc& wc);
-    /// Copies the payload of a completed receive, if one waits, to the posted buffer, unless its
-    /// registration has ended. @return 0, or EFAULT: the program has unmapped or protected the
-    /// buffer.
+    /// Copies the payload of a completed receive, if there is one in the queues, to the posted
+    /// buffer, unless its registration has ended.
+    /// @return 0, or EFAULT when the program has unmapped or protected the buffer.
     int deliver_payload(const CqEntry& entry);
     int deliver_payload(const CqEntry& entry, std::uint32_t position);
-    /// Whether a receive stands there that has no completion yet. Of a peer's entry.
+    /// @return whether a receive is posted at this position whose completion has not been polled.
+    /// The position comes from a peer's entry and may have any value.
     bool is_posted(std::uint32_t position) const;
-    /// Orders the caller behind our threads that posted the receive that is next.
+    /// Orders the caller after the threads of this process that posted the next receive.
     void order_after_receives() const;
-    /// Makes a requester go on that waits for a receive.
+    /// Kicks the requester if it waits for a receive or for readiness.
     void wake_requester();
 
     // -- datagram_receive.cpp
-    /// A datagram queue pair asked for it (DatagramTargets).
+    /// Takes the answer to a look-up by DatagramTargets, and continues with the requests that
+    /// waited for it.
     void destination_found(std::uint32_t number, Result<Target> found);
 
     // -- placement_watch.cpp
-    /// Called by the service thread: whether what it has sent in the receiver's queues is still to
-    /// be looked after (PlacementWatch). Makes the receiver's service thread place what it has not
-    /// polled for long.
+    /// Checks whether the receivers have polled the short messages sent to them, and makes the
+    /// service thread of a receiver that has not done so for long place them. Called by the service
+    /// thread.
+    /// @return whether PlacementWatch has to check again.
     bool look_after_placement();
-    QueuePair* next_watched = nullptr;  ///< of PlacementWatch
+    QueuePair* next_watched = nullptr;  ///< link in PlacementWatch's stack
 
     // -- flush.cpp. The first five are called by the service thread, with the adapter's mutex held.
-    /// The peer asked for attention: a receive was posted, it became ready, or it found a fault.
+    /// Serves a peer's kick: it posted a receive, became ready, found a fault, or waits for its
+    /// turn.
     void serve_kick();
-    /// A completion with an error has been polled from its receive queue.
+    /// Fails the queue pair: a completion with an error has been polled from its receive queue.
     void receive_failed() EXCLUDES(send_lock_, receive_lock_);
     bool peer_died(const Peer& peer);
     void give_up_peer(const Peer& peer);
-    /// A completion queue or the device broke.
+    /// Fails the queue pair and reports the event: a completion queue or the device broke.
     void fail(ibv_event_type event);
-    /// Why it failed, or its peer's process ended. @return false where neither has happened.
+    /// Reports why the queue pair failed, or that its peer's process ended.
+    /// @return false when neither has happened.
     bool failure(verbs::QueuePairFailure& failure) EXCLUDES(send_lock_);
-    /// Waits until the request that its requester is at, if any, has ended, or the requester has.
+    /// Waits until the request that its requester is carrying out, if any, has ended, or the
+    /// requester's process has.
     /// @return false at the deadline.
     bool requester_is_done(Deadline deadline) const;
 
     // -- extended_send.cpp
-    /// For ibv_qp_to_qp_ex, before anybody else knows the queue pair. @return 0 or ENOMEM.
+    /// Prepares the queue pair for ibv_qp_to_qp_ex, before anybody else knows it.
+    /// @return 0 or ENOMEM.
     int make_extended();
-    /// @return nullptr unless it was made with send operations that are built one by one.
+    /// @return nullptr unless the queue pair was created with send operations that are built one by
+    /// one (ibv_wr_start).
     SendBuilder* builder() const { return builder_.get(); }
 
     Adapter& adapter() const { return adapter_; }
@@ -190,10 +206,10 @@ class QueuePair : public ExtendableQp {
     CompletionQueue& receive_queue() const { return CompletionQueue::of(recv_cq); }
     SharedReceiveQueue* shared_queue() const { return static_cast<SharedReceiveQueue*>(srq); }
     QpEntry& entry() const { return *entry_; }
-    /// In our arena: place for a short message or a datagram that the kernel reads or writes for
-    /// us.
+    /// @return arena offset of the buffer through which the kernel reads or writes a short message
+    /// or a datagram for us.
     std::uint64_t staging() const { return staging_; }
-    /// Whether its requests are acknowledged: what the peer does not take, else, is lost.
+    /// Whether its requests are acknowledged; otherwise what the peer does not take is lost.
     bool is_reliable() const { return qp_type == IBV_QPT_RC; }
     std::uint32_t index() const { return index_; }
 
@@ -228,42 +244,43 @@ class QueuePair : public ExtendableQp {
     SendWork& queued(std::uint32_t position) REQUIRES(send_lock_);
     Outcome try_to_carry_out(const SendWork& work) REQUIRES(send_lock_);
     Outcome carry_out(const SendWork& work) REQUIRES(send_lock_);
-    /// The request has been carried out, or has failed.
+    /// Completes a request that has been carried out, or fails it.
     void conclude(const SendWork& work, ibv_wc_status status) REQUIRES(send_lock_)
         EXCLUDES(receive_lock_);
     void complete(const SendWork& work, ibv_wc_status status) REQUIRES(send_lock_);
     void drain() REQUIRES(send_lock_);
     void begin_wait(Progress reason) REQUIRES(send_lock_);
-    /// The service thread calls `call(*this)` then; without memory for that it looks at the queue
-    /// pair at once, and comes here again.
+    /// Makes the service thread call `call(*this)` at `when`. Without memory for that, the service
+    /// thread serves the queue pair at once, as after a kick, and comes here again.
     template <class Call>
     void come_back(Deadline when, const Call& call) REQUIRES(send_lock_);
     bool is_signalled(const SendWork& work) const {
         return signal_all_ || (work.flags & IBV_SEND_SIGNALED) != 0;
     }
 
-    /// A peer that copies for us has a buffer of the queue pair's: it must not be used for
-    /// something else before. Without locks that the service thread wants.
+    /// Waits, at most kAgentPatience, until the peer's service thread no longer copies from or to
+    /// the queue pair's buffer, which must not be reused before. Called without locks that our
+    /// service thread takes.
     void await_agent() EXCLUDES(send_lock_);
     Deadline wait_deadline(Progress reason, bool& endless) const REQUIRES(send_lock_);
 
-    // -- datagram_receive.cpp; of a datagram queue pair
-    /// @return nullptr where a shared receive queue has no such slot.
+    // -- datagram_receive.cpp, for datagram queue pairs
+    /// @return nullptr when a shared receive queue has no such slot.
     const DatagramSlot* datagram_slot(std::uint32_t position) const;
     void describe_datagram(std::uint32_t position, ibv_wc& wc) const;
     int deliver_datagram(const CqEntry& entry, std::uint32_t position);
-    /// Where the requester's process has ended. Does nothing for other types.
+    /// Ends the turn of a requester whose process has ended. Does nothing for other types.
     void end_orphaned_turn() EXCLUDES(receive_lock_);
     void end_turn(std::uint32_t holder) EXCLUDES(receive_lock_);
     void settle_ring() REQUIRES(receive_lock_);
     void settle_shared(SharedReceiveQueue& shared);
     bool datagram_peer_died(const Peer& peer) REQUIRES(send_lock_) EXCLUDES(receive_lock_);
-    /// In the arena: the ring of receives and what follows it.
+    /// @return bytes in the arena: the ring of receives and what follows it.
     std::uint64_t receive_bytes() const;
 
     // -- flush.cpp
-    /// Keeps requesters out, and waits for the one that is in. Without locks.
-    /// @return 0, or EBUSY when it is still at work.
+    /// Keeps requesters out, and waits for the one that is at work. Called without locks.
+    /// @return 0, or EBUSY when it is still at work after kRequesterPatience.
     int close_to_requesters() EXCLUDES(send_lock_, receive_lock_);
     /// Completes the request with an error and flushes all behind it.
     void fail_request(const SendWork& work, ibv_wc_status status) REQUIRES(send_lock_)
@@ -282,7 +299,7 @@ class QueuePair : public ExtendableQp {
     void report(ibv_event_type event);
 
     // -- receive_queue.cpp
-    /// Where a payload goes.
+    /// The ranges that a payload is copied to.
     struct Places {
         LocalRange ranges[kMaxSge];
         std::uint32_t count = 0;
@@ -293,8 +310,8 @@ class QueuePair : public ExtendableQp {
     int fill_places(const Places& places, const std::uint8_t* data) const;
 
     // -- placement_watch.cpp
-    /// A short message stands in the receiver's queue, at this position. For whoever carries out a
-    /// request of ours, under send_lock_, which the analysis cannot know.
+    /// Notes that a short message is in the receiver's queue, at this position. Called by whoever
+    /// carries out a request of this queue pair, under send_lock_, which the analysis cannot know.
     void note_unplaced(std::uint64_t position) NO_THREAD_SAFETY_ANALYSIS {
         note_unplaced(position, unplaced_);
     }
@@ -304,9 +321,9 @@ class QueuePair : public ExtendableQp {
             watch_placement();
     }
     void watch_placement() REQUIRES(send_lock_);
-    /// Before a reset: what has been sent reaches the receivers' buffers all the same.
+    /// Called before a reset, so that what has been sent still reaches the receivers' buffers.
     void leave_placement() REQUIRES(send_lock_);
-    /// With the adapter's mutex, before the end.
+    /// Called before destruction, with the adapter's mutex held.
     void end_watch();
 
     Adapter& adapter_;
@@ -319,32 +336,34 @@ class QueuePair : public ExtendableQp {
     std::atomic<ibv_qp_state> state_{IBV_QPS_RESET};
     ibv_qp_attr attributes_ GUARDED_BY(send_lock_){};
     Target target_ GUARDED_BY(send_lock_);
-    /// Whether a transfer is marked by a locked instruction (barrier.hpp).
+    /// Whether a transfer is marked with a locked instruction, as one side lacks the barrier
+    /// (barrier.hpp).
     bool is_fenced_ GUARDED_BY(send_lock_) = false;
-    bool awaits_requester_ GUARDED_BY(send_lock_) = false;  ///< to flush receives: finish_error()
-    /// The peer at the other end as seen by threads that do not hold send_lock_; a leaf lock.
+    bool awaits_requester_ GUARDED_BY(send_lock_) = false;  ///< finish_error() has yet to flush
+    /// Guards requester_: target_ as threads that do not hold send_lock_ see it. A leaf lock.
     mutable support::SpinLock requester_lock_;
     const Target* requester_ GUARDED_BY(requester_lock_) = nullptr;
-    /// Positions: completed <= pending <= posted. Between completed and pending: carried out.
+    /// Positions: completed <= pending <= posted. Requests between completed and pending have been
+    /// carried out.
     std::uint32_t send_posted_ GUARDED_BY(send_lock_) = 0;
     std::uint32_t send_pending_ GUARDED_BY(send_lock_) = 0;
     std::atomic<std::uint32_t> send_completed_{0};
-    OwnPages send_slots_;  ///< for requests that have to wait
+    OwnPages send_slots_;  ///< copies of requests that have to wait
     std::uint32_t send_slot_stride_ = 0;
     std::uint32_t wait_ticket_ GUARDED_BY(send_lock_) = 0;
-    bool tells_drained_ GUARDED_BY(send_lock_) = false;  ///< when what has begun has ended
+    bool tells_drained_ GUARDED_BY(send_lock_) = false;  ///< SQ_DRAINED is to be reported
     Progress waiting_for_ GUARDED_BY(send_lock_) = Progress::kDone;
-    Deadline locked_until_ GUARDED_BY(send_lock_){};  ///< kLocked is an error from then on
+    Deadline locked_until_ GUARDED_BY(send_lock_){};  ///< from then on kLocked is an error
     std::unique_ptr<AgentOperation> agent_ GUARDED_BY(send_lock_);
     std::unique_ptr<DatagramSender> datagrams_ GUARDED_BY(send_lock_);
 
-    /// The first since it was made or reset; later ones follow from it.
+    /// The first failure since creation or reset; later ones follow from it.
     verbs::QueuePairFailure failure_ GUARDED_BY(send_lock_){};
 
     std::uint64_t staging_ = 0;
-    Unplaced unplaced_ GUARDED_BY(send_lock_);  ///< of a connected queue pair
+    Unplaced unplaced_ GUARDED_BY(send_lock_);  ///< connected queue pairs only
     bool is_watched_ GUARDED_BY(send_lock_) = false;
-    std::uint64_t agent_buffer_ = 0;  ///< what is left of agent_ when the queue pair goes
+    std::uint64_t agent_buffer_ = 0;  ///< agent_->buffer, for release_memory()
 
     std::unique_ptr<SendBuilder> builder_;
 
@@ -352,10 +371,11 @@ class QueuePair : public ExtendableQp {
     ReceiveRing receives_;
     std::uint64_t receive_offset_ = 0;
     std::unique_ptr<std::uint64_t[]> receive_ids_;
-    std::atomic<std::uint32_t> receive_posted_{0};  ///< written with receive_lock_
+    std::atomic<std::uint32_t> receive_posted_{0};  ///< written with receive_lock_ held
     std::uint32_t receive_flushed_ GUARDED_BY(receive_lock_) = 0;
     std::atomic<std::uint32_t> receive_completed_{0};
-    /// In the error state, once those posted before it are flushed: from then on at the post.
+    /// Set in the error state once the receives posted so far are flushed: later ones are flushed
+    /// when posted.
     bool receives_are_flushed_ GUARDED_BY(receive_lock_) = false;
     bool last_wqe_told_ GUARDED_BY(receive_lock_) = false;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The states of a queue pair: which change is allowed, what it needs to know, what it does.
+/// The state changes of a queue pair: which are allowed, which attributes they need, what they do.
 #include <endian.h>
 
 #include <algorithm>
@@ -29,14 +29,14 @@ int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
     Target target;
     const bool connects = next == IBV_QPS_RTR && qp_type != IBV_QPT_UD;
     if (connects && current == IBV_QPS_INIT) {
-        // Talks to the peer's service thread, so before any lock is taken.
+        // Waits for the peer's service thread, so before any lock is taken.
         Result<Target> bound = Target::bind(adapter_, attributes.dest_qp_num & 0xffffff);
         if (!bound) return bound.error();
         target = std::move(*bound);
     }
     support::SpinLockGuard lock(send_lock_);
-    // The queue pair may have failed meanwhile, which does not stand in the way of what is allowed
-    // in every state.
+    // The queue pair may have failed since the check, which does not prevent a change that is
+    // allowed in every state.
     const bool always_allowed = next == IBV_QPS_ERR || next == IBV_QPS_RESET;
     if (!always_allowed && state_.load() != current) return EINVAL;
     apply(next, attributes, mask);
@@ -86,7 +86,8 @@ void QueuePair::apply(ibv_qp_state next, const ibv_qp_attr& attributes, int mask
     if (next == IBV_QPS_RTS) drain();
 }
 
-/// What has begun is carried out to its end: here that is what the peer's service thread copies.
+/// Reports IBV_EVENT_SQ_DRAINED once requests under way have ended: here only one that the peer's
+/// service thread copies can be under way.
 void QueuePair::tell_when_drained() {
     if (!tells_drained_ || (agent_ && agent_->busy)) return;
     tells_drained_ = false;
@@ -135,7 +136,7 @@ void QueuePair::connect(Target target, const ibv_qp_attr& attributes) {
     wake_requester();
 }
 
-/// The requester has been waited for (close_to_requesters).
+/// The caller has waited for the requester (close_to_requesters).
 void QueuePair::reset() {
     leave_placement();
     entry_->readiness.store(Readiness::kNotReady, std::memory_order_seq_cst);
@@ -147,7 +148,7 @@ void QueuePair::reset() {
     waiting_for_ = Progress::kDone;
     failure_ = {};
     if (agent_) agent_->busy = false;
-    // A peer that still copies out of it, after all the time it was given, keeps the buffer.
+    // A peer that has not finished with the buffer in the time that await_agent() gave it keeps it.
     if (agent_ && std::exchange(agent_->at_peer, false) && !target_.peer->has_ended())
         agent_->buffer = 0;
     send_queue().purge(*this);

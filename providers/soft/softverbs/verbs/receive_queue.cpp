@@ -71,7 +71,7 @@ void QueuePair::wake_requester() {
         shared->free_slot(position);
         return true;
     }
-    // Nobody but this thread moves it, under the completion queue's lock.
+    // Only this thread advances it, as it holds the completion queue's lock.
     const std::uint32_t expected = receive_completed_.load(std::memory_order_relaxed);
     if (position != expected || position == receive_posted_.load(std::memory_order_relaxed))
         return false;
@@ -83,8 +83,8 @@ void QueuePair::wake_requester() {
     return true;
 }
 
-/// The part of a posted segment that a payload fills. @return false when its registration has
-/// ended.
+/// Adds the part of a posted segment that a payload fills: `length` bytes behind `skipped`.
+/// @return false when the segment's registration has ended.
 bool QueuePair::add_place(Places& places, const Segment& segment, std::uint32_t skipped,
                           std::uint32_t length) const {
     ibv_pd* domain = srq ? shared_queue()->pd : this->pd;
@@ -102,8 +102,9 @@ bool QueuePair::add_place(Places& places, const Segment& segment, std::uint32_t 
     return true;
 }
 
-/// @param data in our arena. Memory that is not shared from birth is written by the kernel, which
-/// finds out what the program has taken away.
+/// Copies a payload to its places. The kernel writes memory that is not shared from birth, and so
+/// finds out what the program has unmapped or protected.
+/// @param data in our arena, unless all places are `here`. @return 0 or EFAULT.
 int QueuePair::fill_places(const Places& places, const std::uint8_t* data) const {
     if (places.all_here) {
         scatter({places.ranges, places.count}, data);
@@ -125,8 +126,8 @@ int QueuePair::deliver_payload(const CqEntry& entry) {
     return is_posted(position) ? deliver_payload(entry, position) : 0;
 }
 
-/// The requester has checked the key as well, but what stands in the slot may be anybody's by now.
-/// What ibv_dereg_mr has withdrawn is not written to any more: the payload is dropped.
+/// The requester has checked the key as well, but any peer may have overwritten the slot since.
+/// Memory that ibv_dereg_mr has withdrawn is not written to any more: the payload is dropped.
 int QueuePair::deliver_payload(const CqEntry& entry, std::uint32_t position) {
     const std::uint8_t flags = read_once(entry.flags);
     if ((flags & (kInEntry | kInSlot)) == 0) return 0;
@@ -149,7 +150,7 @@ int QueuePair::deliver_payload(const CqEntry& entry, std::uint32_t position) {
     }
     if (in_slot) return fill_places(places, data);
     if (places.all_here) return fill_places(places, entry.payload);
-    // The entry may be a copy that is not in the arena; the slot's place for a payload is free.
+    // The entry may be a copy outside the arena; the slot's place for a payload is free to hold it.
     std::memcpy(data, entry.payload, kEntryInlineBytes);
     return fill_places(places, data);
 }

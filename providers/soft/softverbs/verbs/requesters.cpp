@@ -13,7 +13,8 @@
 namespace softverbs {
 namespace {
 
-/// So many looks, each with a short rest, before a system call asks whether the process has ended.
+/// Number of checks, with a short pause after each, before a system call asks whether the process
+/// has ended.
 constexpr int kLooksBeforeDoubt = 2048;
 
 bool is_over(const std::atomic<std::uint64_t>& word, std::uint64_t seen) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The requesters of this process's connected queue pairs, as whoever has to wait for them sees
-/// them: one word for each, in its own arena, which says whether a transfer is under way, where to,
-/// and under which key (layout.hpp, TransferMark). A queue pair that merely names one of ours as
-/// its destination has no seat here, so it can neither hold us up nor set us free.
+/// The requesters of this process's connected queue pairs, for whoever has to wait for them. Each
+/// has one word in its own arena that says whether a transfer is under way, where to, and under
+/// which key (layout.hpp, TransferMark). A queue pair that merely names one of ours as its
+/// destination has no seat here, so it can neither prolong a wait nor end it.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@
 namespace softverbs {
 
 /// How long a call waits for requesters before it fails with EBUSY. A piece of a transfer takes
-/// microseconds; one that takes longer has been stopped. The tests at fault points stop requesters
-/// by the dozen.
+/// microseconds; a requester that takes longer has been stopped. The tests at fault points stop
+/// requesters by the dozen, so they wait less.
 #if defined(SOFTVERBS_FAULT_POINTS)
 inline constexpr std::chrono::milliseconds kRequesterPatience{500};
 #else
@@ -27,14 +27,17 @@ inline constexpr std::chrono::seconds kRequesterPatience{5};
 
 class Requesters {
   public:
-    /// @param index of our queue pair, qp_num its number. @param peer is kept until it leaves.
+    /// @param index of our queue pair. @param qp_num its number.
+    /// @param peer the caller keeps it until leave().
+    /// @param word QpEntry::transfer of the requester.
     void enter(std::uint32_t index, std::uint32_t qp_num, const std::shared_ptr<Peer>& peer,
                const std::atomic<std::uint64_t>* word) EXCLUDES(lock_);
     void leave(std::uint32_t index) EXCLUDES(lock_);
 
-    /// Waits until the pieces of work that were under way when the call began have ended, or their
-    /// processes. Issues the barrier first. Holds no lock while it waits.
-    /// @param concerns (index of our queue pair, key of TransferMark): which of them.
+    /// Waits until each piece of work that was under way when the call began has ended, or its
+    /// process has. Issues the barrier first. Holds no lock while it waits.
+    /// @param concerns (index of our queue pair, key of TransferMark): whether to wait for that
+    /// piece.
     /// @return false when one of them has not ended at `deadline`.
     template <class Concerns>
     bool wait(Deadline deadline, Concerns concerns) EXCLUDES(lock_) {
@@ -47,7 +50,7 @@ class Requesters {
         }
         return true;
     }
-    /// The same for the requester of one queue pair.
+    /// Like wait(), for the requester of one queue pair.
     bool wait_for_queue_pair(std::uint32_t index, Deadline deadline) EXCLUDES(lock_);
 
   private:
@@ -66,10 +69,11 @@ class Requesters {
         std::uint32_t count = 0;
     };
 
-    /// @return whether there is anybody to wait for.
+    /// Issues the barrier unless there are no requesters. @return whether there are any.
     bool begin_wait() const;
     static bool wait_for(const Work& work, Deadline deadline);
-    /// Gathers works from seat `next` on. @return where to go on.
+    /// Collects works from seat `next` on, until `found` is full.
+    /// @return the seat to continue with.
     template <class Concerns>
     std::uint32_t collect(std::uint32_t next, Found& found, Concerns concerns) EXCLUDES(lock_) {
         support::SpinLockGuard guard(lock_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The sends that a program puts together between ibv_wr_start and ibv_wr_complete.
+/// The send requests that a program builds between ibv_wr_start and ibv_wr_complete.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -13,8 +13,8 @@
 
 namespace softverbs {
 
-/// A list of as many send requests as the queue pair takes, each with room for its segments or its
-/// inline data. One thread at a time builds, from begin() to end().
+/// A list of at most max_send_wr send requests, each with space for its segments or its inline
+/// data. One thread at a time builds, from begin() to end().
 class SendBuilder {
   public:
     /// @param capabilities of the queue pair. @return 0 or ENOMEM.
@@ -23,17 +23,17 @@ class SendBuilder {
     void begin() ACQUIRE(mutex_);
     void end() RELEASE(mutex_) { mutex_.unlock(); }
 
-    /// The next request of the list, without data. Where there is no room the list fails, and what
-    /// the program adds goes to a place that is not posted.
+    /// Appends a request without data. If the list is full it fails, and the request goes to a
+    /// spare element that is never posted.
     ibv_send_wr& add(ibv_wr_opcode opcode, std::uint64_t wr_id, unsigned flags) REQUIRES(mutex_);
-    /// The one that was added last.
+    /// @return the request that was added last.
     ibv_send_wr& current() REQUIRES(mutex_) { return request(current_); }
-    /// The list will not be posted; the first cause counts.
+    /// Fails the list, which then is not posted; the first cause is kept.
     void fail(int cause) REQUIRES(mutex_);
 
     // -- the data of the current request
     void set_segments(const ibv_sge* segments, std::size_t count) REQUIRES(mutex_);
-    /// Copies the data, which are the caller's again at once.
+    /// Copies the data: the caller may reuse its buffers at once.
     void set_inline(const ibv_data_buf* buffers, std::size_t count) REQUIRES(mutex_);
 
     int cause() const REQUIRES(mutex_) { return cause_; }
@@ -43,7 +43,7 @@ class SendBuilder {
   private:
     ibv_send_wr& request(std::uint32_t index) const;
 
-    support::Mutex mutex_;  ///< before all locks of the queue pair
+    support::Mutex mutex_;  ///< taken before all locks of the queue pair
     OwnPages pages_;
     std::uint32_t stride_ = 0;  ///< bytes from one request to the next
     std::uint32_t max_requests_ = 0;

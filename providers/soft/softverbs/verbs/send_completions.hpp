@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Completions of our own requests, in private memory: the other part of a completion queue, which
-/// no other process sees. Threads that post put them in under a lock of their own; whoever polls
-/// takes them out without it, under the completion queue's.
+/// Send completions, in private memory: the part of a completion queue that no other process sees.
+/// Posting threads add them under this class's own lock; the thread that polls removes them without
+/// it, under the completion queue's lock.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ class QueuePair;
 
 struct SendCompletion {
     std::uint64_t wr_id;
-    QueuePair* qp;  ///< nullptr once the queue pair is being destroyed
+    QueuePair* qp;  ///< nullptr once the queue pair is reset or being destroyed
     std::uint32_t byte_len;
     std::uint32_t position;  ///< in the send queue
     std::uint8_t status;
@@ -27,13 +27,14 @@ struct SendCompletion {
 class SendCompletions {
   public:
     using Storage = std::unique_ptr<SendCompletion[]>;
-    /// Not initialized: what is never used costs no memory.
+    /// @return storage that is not initialised: what is never used costs no memory.
     static Storage storage(std::uint32_t size) { return Storage(new SendCompletion[size]); }
-    /// By the consumer. What waits stays, also where it is more than `size`.
-    /// @param size how many shall find room, a power of two. @param next storage(size)
+    /// Called by the consumer. Waiting completions are kept, even if there are more than `size`.
+    /// @param size the new capacity, a power of two.
+    /// @param next storage(size); afterwards the storage that is no longer used.
     void resize(std::uint32_t size, Storage& next) EXCLUDES(lock);
 
-    /// @return false when there is no room.
+    /// @return false when the queue is full.
     bool put(const SendCompletion& completion) REQUIRES(lock) {
         const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
         if (tail - head_.load(std::memory_order_acquire) >= size_) return false;
@@ -42,7 +43,7 @@ class SendCompletions {
         return true;
     }
 
-    // -- by the consumer
+    // -- called by the consumer
     bool empty() const {
         return head_.load(std::memory_order_relaxed) == tail_.load(std::memory_order_acquire);
     }
@@ -58,7 +59,7 @@ class SendCompletions {
     void each(Visit visit) {
         any([&](SendCompletion& completion) { return visit(completion), false; });
     }
-    /// Oldest first, until one matches. @return whether one does.
+    /// Visits the completions, oldest first, until one matches. @return whether one does.
     template <class Matches>
     bool any(Matches matches) {
         const std::uint64_t tail = tail_.load(std::memory_order_acquire);
@@ -67,15 +68,16 @@ class SendCompletions {
         return false;
     }
 
-    /// Of those who put. Whoever arms the queue holds it too, so that a completion either is seen
-    /// by the poll that follows, or sees the request.
+    /// Held by whoever calls put(). Whoever arms the queue holds it too, so that a completion is
+    /// either seen by the poll that follows, or sees the request for an event.
     support::SpinLock lock;
 
   private:
-    /// Changed by the consumer with `lock` held, so that either may read them.
+    /// Changed by the consumer with `lock` held, as are the next two, so that it and whoever holds
+    /// `lock` may read them.
     Storage entries_;
     std::uint64_t size_ = 0;
-    std::uint64_t mask_ = 0;  ///< of entries_, which do not become fewer
+    std::uint64_t mask_ = 0;  ///< of entries_, which never shrinks
     alignas(64) std::atomic<std::uint64_t> tail_{0};
     alignas(64) std::atomic<std::uint64_t> head_{0};
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The send queue: requests are carried out when they are posted. One that has to wait, and all
-/// after it, are copied into the queue; the service thread goes on when the peer kicks us, a timer
-/// runs out, or the agent answers.
+/// after it, are copied into the queue; the service thread continues when the peer kicks us, a
+/// timer expires, or the agent answers.
 #include <time.h>
 
 #include <cerrno>
@@ -18,12 +18,12 @@
 namespace softverbs {
 namespace {
 
-/// What the opcodes of requests are.
+/// The properties of an opcode.
 enum Trait : std::uint8_t {
     kSupported = 1,
-    kLocal = 2,  ///< without a peer
+    kLocal = 2,  ///< needs no peer
     kAtomic = 4,
-    kNeedsAnswer = 8,  ///< and so brings data
+    kNeedsAnswer = 8,  ///< an answer with data
     kInlineable = 16,
 };
 struct Kind {
@@ -57,7 +57,8 @@ bool is_datagram(const ibv_send_wr& wr) {
 
 static_assert(sizeof(Segment) == sizeof(ibv_sge) && offsetof(ibv_sge, lkey) == 12);
 
-/// The program finds the key of the binding in the window as soon as the request is posted.
+/// Also stores the binding's key in the window: the program finds it there as soon as the request
+/// is posted.
 void describe_bind(SendWork& work, ibv_mw& window, const ibv_mw_bind_info& info,
                    std::uint32_t key) {
     work.rkey = window.rkey = MemoryWindow::of(&window).key_with_tag(key);
@@ -110,7 +111,8 @@ SendWork work_of(const ibv_send_wr& wr, ibv_qp_type type, std::uint32_t position
 static_assert(offsetof(ibv_send_wr, wr.rdma.remote_addr) ==
               offsetof(ibv_send_wr, wr.atomic.remote_addr));
 
-/// A living process answers at once. What goes to one that is stopped is lost after this time.
+/// How long a datagram waits for its destination to be found. A running process answers at once; a
+/// message to one that is stopped is lost after this time.
 constexpr std::chrono::seconds kLongestSearch{1};
 
 /// Time to wait for a receive, by the code of IBV_QP_MIN_RNR_TIMER, in units of 10 us.
@@ -119,12 +121,13 @@ constexpr std::uint32_t kRnrDelays[32] = {65536, 1,    2,    3,     4,     6,   
                                           256,   384,  512,  768,   1024,  1536,  2048,  3072,
                                           4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
-/// Another process's atomic operation takes microseconds; one that holds the lock and goes no
-/// further is waited for so long.
+/// The interval of retries, and how long a request retries. Another process's atomic operation
+/// takes microseconds; one that holds the lock and makes no progress is waited for this long.
 constexpr std::chrono::milliseconds kLockedPause{1};
 constexpr std::chrono::seconds kLockedPatience{10};
 
-/// A peer that runs has copied by then. One that does not keeps the buffer.
+/// How long await_agent() waits. A peer that runs has copied by then; one that is stopped keeps the
+/// buffer.
 constexpr std::chrono::milliseconds kAgentPatience{100};
 
 }  // namespace
@@ -146,14 +149,14 @@ int QueuePair::check(const ibv_send_wr& wr) const {
     return (traits & kInlineable) != 0 && length_of(wr) <= cap_.max_inline_data ? 0 : EINVAL;
 }
 
-/// Flat: a request costs hardly more than the calls that this saves.
+/// Flattened: a request costs hardly more than the calls that this saves.
 [[gnu::flatten]] int QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad) {
     support::SpinLockGuard lock(send_lock_);
     int cause = 0;
     try {
         for (; wr; wr = wr->next) {
             cause = check(*wr);
-            // A window of type 1 has a call of its own.
+            // Windows of type 1 are bound by ibv_bind_mw.
             if (cause == 0 && wr->opcode == IBV_WR_BIND_MW && wr->bind_mw.mw->type != IBV_MW_TYPE_2)
                 cause = EINVAL;
             if (cause) break;
@@ -184,7 +187,7 @@ int QueuePair::bind(ibv_mw& window, const ibv_mw_bind& request) {
     const ibv_mw_bind_info& info = request.bind_info;
     if (!info.mr && (info.addr != 0 || info.length != 0)) return EINVAL;
     if (info.mr && info.mr->pd != window.pd) return EPERM;
-    if ((info.mw_access_flags & IBV_ACCESS_ZERO_BASED) != 0) return EINVAL;  // of type 2 alone
+    if ((info.mw_access_flags & IBV_ACCESS_ZERO_BASED) != 0) return EINVAL;  // for type 2 only
     ibv_send_wr wr{};
     wr.wr_id = request.wr_id;
     wr.opcode = IBV_WR_BIND_MW;
@@ -198,7 +201,7 @@ int QueuePair::bind(ibv_mw& window, const ibv_mw_bind& request) {
     return 0;
 }
 
-/// Counts the request as posted, and carries it out unless something is in its way.
+/// Counts the request as posted, and carries it out unless it has to wait.
 void QueuePair::submit(const SendWork& work) {
     const ibv_qp_state state = state_.load(std::memory_order_relaxed);
     const bool in_order = send_pending_ == send_posted_;
@@ -223,7 +226,7 @@ SendWork& QueuePair::queued(std::uint32_t position) {
     return *reinterpret_cast<SendWork*>(slot);
 }
 
-/// The slot holds the request, its segments, and inline data, which are the caller's again when
+/// Copies the request, its segments and inline data into its slot: they are the caller's again when
 /// the post returns.
 [[gnu::noinline]] void QueuePair::enqueue(const SendWork& work) {
     SendWork& copy = queued(work.position);
@@ -259,7 +262,7 @@ void QueuePair::conclude(const SendWork& work, ibv_wc_status status) {
     fail_request(work, status);
 }
 
-/// Unsignalled requests complete silently when they succeed; a later completion frees their place.
+/// Unsignalled requests complete silently when they succeed; a later completion frees their slots.
 void QueuePair::complete(const SendWork& work, ibv_wc_status status) {
     if (status == IBV_WC_SUCCESS && !is_signalled(work)) return;
     const Kind kind = kKinds[work.opcode];
@@ -273,7 +276,8 @@ void QueuePair::complete(const SendWork& work, ibv_wc_status status) {
     send_queue().post(completion);
 }
 
-/// As a post does, whose request has not been posted if there is no memory for it.
+/// Carries out the request for a post. If there is no memory for it, the request has not been
+/// posted.
 inline Outcome QueuePair::try_to_carry_out(const SendWork& work) {
     try {
         return carry_out(work);
@@ -287,7 +291,7 @@ Outcome QueuePair::carry_out(const SendWork& work) {
     return datagrams_ ? datagrams_->send(work) : Executor(*this, target_, agent_, work).run();
 }
 
-/// Carries out what is queued, as far as it goes.
+/// Carries out queued requests until one has to wait.
 void QueuePair::drain() {
     while (send_pending_ != send_posted_ && state_.load() == IBV_QPS_RTS &&
            !(agent_ && agent_->busy)) {
@@ -304,7 +308,8 @@ void QueuePair::drain() {
     }
 }
 
-/// What the queue pair's attributes allow: how long the peer may be without a receive, or unready.
+/// @return when a wait ends, by the queue pair's attributes: how long the peer may be without a
+/// receive, or unready. Sets `endless` if they set no limit.
 Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
     using std::chrono::microseconds;
     const Deadline now = Clock::now();

@@ -29,15 +29,17 @@ UniqueFd open_own(int number) {
     return UniqueFd(open(name.c_str(), O_RDWR | O_CLOEXEC));
 }
 
-/// By its path, which may name something else by now: nothing but the very file is opened.
+/// Opens the file by its path. That may name something else by now: nothing but the very file that
+/// is mapped is opened.
 UniqueFd open_by_path(const Mapping& mapping) {
     if (mapping.name.empty() || mapping.name[0] != '/') return {};
     const UniqueFd place(open(mapping.name.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW));
     return place.valid() && is_file_of(place.get(), mapping) ? open_own(place.get()) : UniqueFd();
 }
 
-/// A descriptor of the application's. Another thread may close it and open something else
-/// meanwhile: what was opened is looked at again.
+/// Opens the file behind a descriptor of the application if it is the one mapped. Another thread
+/// may close the descriptor and open something else in between, so what was opened is checked
+/// again.
 UniqueFd open_if_of(int folder, const char* name, const Mapping& mapping) {
     struct stat status = {};
     if (fstatat(folder, name, &status, 0) != 0 || !is_file_of(status, mapping)) return {};
@@ -45,7 +47,7 @@ UniqueFd open_if_of(int folder, const char* name, const Mapping& mapping) {
     return file.valid() && is_file_of(file.get(), mapping) ? std::move(file) : UniqueFd();
 }
 
-/// A file without a name, as long as the application has it open.
+/// Opens a file without a name, which is possible as long as the application has it open.
 UniqueFd open_by_descriptor(const Mapping& mapping) {
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir("/proc/self/fd"), &closedir);
     while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {

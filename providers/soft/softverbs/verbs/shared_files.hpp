@@ -8,12 +8,13 @@
 
 namespace softverbs {
 
-/// @param pages which begin in that mapping. A region that also covers other memory is kMixed:
-/// parts of it may be on path S in other regions.
+/// Decides the placement of pages of a file.
+/// @param pages begin in that mapping. A region that also covers other memory is kMixed: parts of
+/// it may be on path S in other regions.
 Placement place_in_file(const Mapping& mapping, PageRange pages);
 
-/// Whether touching the file's pages cannot end in SIGBUS: it is sealed against being cut short and
-/// has ordinary pages.
+/// @return whether touching the file's pages cannot raise SIGBUS: it is sealed against shrinking
+/// and has ordinary pages (tmpfs).
 bool is_safe_to_map(int fd);
 
 }  // namespace softverbs

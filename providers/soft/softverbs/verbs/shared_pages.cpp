@@ -22,7 +22,8 @@ PageRange touched_pages(std::uint64_t address, std::uint64_t length) {
     return {address & ~(kPage - 1), (address + length + kPage - 1) & ~(kPage - 1)};
 }
 
-/// Address space first, then the same addresses from the page file. @return nullptr with errno.
+/// Reserves address space, then maps the same addresses from the page file.
+/// @return nullptr with errno.
 void* map_from(int page_file, std::uint64_t length) {
     void* place =
         mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -88,7 +89,7 @@ void* SharedPages::allocate(std::size_t size) {
         errno = size == 0 ? EINVAL : ENOMEM;
         return nullptr;
     }
-    // The node is made and filled before the lock is taken: malloc may come back to us.
+    // The node is made and filled before the lock is taken, as malloc may call this class.
     Allocations made;
     made.emplace(0, Allocation{length});
     auto node = made.extract(made.begin());
@@ -103,7 +104,7 @@ void* SharedPages::allocate(std::size_t size) {
 
 namespace {
 
-/// Nobody holds the memory any more.
+/// Unmaps memory that nobody holds any more, and frees its pages in the page file.
 void unmap(int page_file, PageRange pages, bool shared) {
     munmap(pointer(pages.begin), pages.length());
     if (shared) discard_pages(page_file, pages);
@@ -113,7 +114,7 @@ void unmap(int page_file, PageRange pages, bool shared) {
 
 void SharedPages::free(void* memory) {
     if (!memory) return;
-    Allocations::node_type ended;  // freed after the lock
+    Allocations::node_type ended;  // freed after the lock is released
     support::MutexLock lock(mutex_);
     const auto found = allocations_.find(reinterpret_cast<std::uintptr_t>(memory));
     if (found == allocations_.end()) return;
@@ -176,13 +177,13 @@ void SharedPages::release(std::uint64_t address, std::uint64_t length, const Pla
     const PageRange touched = touched_pages(address, length);
     if (placement.file >= 0) close(placement.file);
     if (placement.reason == PageReason::kHeap) shared_heap()->released(touched.begin, touched.end);
-    Allocations ended;  // freed after the lock
+    Allocations ended;  // freed after the lock is released
     support::MutexLock lock(mutex_);
     auto at = first_behind(touched.begin);
     while (at != allocations_.end() && at->first < touched.end) {
         const auto held = at++;
         Allocation& allocation = held->second;
-        // 0 in a child of fork(), whose regions these are not.
+        // 0 in a child of fork(): the regions are not the child's.
         if (allocation.regions == 0 || --allocation.regions != 0 || !allocation.freed) continue;
         unmap(page_file_, {held->first, held->first + allocation.length}, allocation.shared);
         ended.insert(allocations_.extract(held));

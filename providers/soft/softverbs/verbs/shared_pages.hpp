@@ -2,8 +2,9 @@
 /// @file
 /// Path S as the owner of the memory sees it: which memory of this process peers may map. Memory is
 /// shared from birth or not at all: what the library provides, and files that the application
-/// shares under a seal. The path of a page never changes while a region holds it. One object per
-/// process, which outlives the device: memory may be asked for before the device is opened.
+/// shares under a seal. The path of a page never changes while a region holds it. There is one
+/// object per process, which outlives the device: memory may be allocated before the device is
+/// opened.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace softverbs {
 
-/// What a region's entry says about its pages.
+/// What a region's MrEntry records about its pages.
 struct Placement {
     PageRange shared;  ///< the pages of the region, or none
     PageReason reason = PageReason::kOrdinary;
@@ -33,28 +34,32 @@ class SharedPages {
   public:
     static SharedPages& of_process();
 
-    /// The process's page file. @return -1 with errno when there is none.
+    /// Opens the process's page file if it is not open yet.
+    /// @return its descriptor, or -1 with errno.
     int page_file() EXCLUDES(mutex_);
-    /// Nobody has the device open any more: gives back the descriptors, unless memory needs them.
+    /// Called when nobody has the device open any more: closes the descriptors, unless memory needs
+    /// them.
     void device_closed() EXCLUDES(mutex_);
 
-    /// softverbs_memory_alloc and softverbs_memory_free. @return nullptr with errno.
+    /// The implementation of softverbs_memory_alloc and softverbs_memory_free.
+    /// @return nullptr with errno.
     void* allocate(std::size_t size) EXCLUDES(mutex_);
     void free(void* memory) EXCLUDES(mutex_);
 
-    /// A region is registered: decides the path of its pages. Provided memory stays until the last
-    /// region on it is gone. Without the adapter's mutex: this may allocate.
+    /// Decides the path of the pages of a region that is being registered. Provided memory stays
+    /// until the last region on it is gone. Called without the adapter's mutex, as this may
+    /// allocate.
     Placement hold(std::uint64_t address, std::uint64_t length) EXCLUDES(mutex_);
-    /// The region was deregistered, and no peer uses it any more.
+    /// Undoes hold() for a region that was deregistered and that no peer uses any more.
     void release(std::uint64_t address, std::uint64_t length, const Placement& placement)
         EXCLUDES(mutex_);
 
   private:
     struct Allocation {
         std::uint64_t length;
-        std::uint32_t regions = 0;  ///< that hold some of it
+        std::uint32_t regions = 0;  ///< number of regions that hold some of it
         bool freed = false;         ///< by the application, while regions held it
-        bool shared = true;         ///< false: a child of fork() has got a copy of it
+        bool shared = true;         ///< false in a child of fork(): it has a private copy
     };
     using Allocations = std::map<std::uint64_t, Allocation>;
 
@@ -80,7 +85,7 @@ class SharedPages {
     Allocations allocations_ GUARDED_BY(mutex_);
     bool forks_watched_ GUARDED_BY(mutex_) = false;
     int copied_[2] GUARDED_BY(mutex_) = {-1,
-                                         -1};  ///< pipe by which a child reports its copies done
+                                         -1};  ///< pipe by which a child reports that it has copied
 };
 
 }  // namespace softverbs

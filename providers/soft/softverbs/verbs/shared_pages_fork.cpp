@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What becomes of shared pages at a fork. Left alone they would be one memory of parent and child;
-/// so the child puts private copies in their place before fork() returns, while the parent waits.
+/// Shared pages at a fork. Left alone they would be memory shared by parent and child, so the child
+/// puts private copies in their place before fork() returns, while the parent waits.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -17,7 +17,8 @@
 
 namespace softverbs {
 
-/// Not before there is something to keep apart; the C library forgets them when the library goes.
+/// Registers the fork handlers, once there is something to keep apart. The C library forgets them
+/// when this library is unloaded.
 void SharedPages::watch_forks() {
     if (std::exchange(forks_watched_, true)) return;
     pthread_atfork([] { of_process().before_fork(); }, [] { of_process().after_fork_in_parent(); },
@@ -41,10 +42,11 @@ void SharedPages::after_fork_in_parent() NO_THREAD_SAFETY_ANALYSIS {
 }
 
 void SharedPages::after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
-    if (memory_.is_open()) memory_.open();  // the one we have shows the parent's
+    if (memory_.is_open()) memory_.open();  // the open file shows the parent's mappings
     for (const auto& [begin, allocation] : allocations_)
         keep_apart({begin, begin + allocation.length});
-    // The application still frees what it has allocated. The parent's regions are not the child's.
+    // The allocations stay, as the application still frees them. The parent's regions are not the
+    // child's.
     for (auto& [begin, allocation] : allocations_) {
         allocation.shared = false;
         allocation.regions = 0;
@@ -57,8 +59,8 @@ void SharedPages::after_fork_in_child() NO_THREAD_SAFETY_ANALYSIS {
     mutex_.unlock();
 }
 
-/// Without memory for a copy the pages go: what is not there does less harm than what two processes
-/// take for their own.
+/// Gives this process its own copy of the pages. Without memory for a copy they are unmapped:
+/// missing memory does less harm than memory that two processes take for their own.
 void SharedPages::keep_apart(PageRange pages) {
     const int cause = make_private(page_file_, pages);
     if (cause == 0) return;

@@ -7,13 +7,15 @@
 
 namespace softverbs {
 
-/// The part of a region that is on shared pages: the owner's addresses, copied from its entry.
+/// The part of a region that is on shared pages: addresses in the owner, copied from the region's
+/// entry.
 struct SharedPart {
     std::uint64_t begin;
     std::uint64_t end;
     /// 0: on the owner's page file. Otherwise the key of the entry that names the file.
     std::uint32_t file_key;
-    /// Whatever page it is: only the agent's atomic operations go with those of all other paths.
+    /// Some pages may be on path S in other regions: only the agent's atomic operations are atomic
+    /// with respect to those of all other paths.
     bool atomics_by_agent;
 
     static SharedPart of(const MrEntry& entry, std::uint32_t key) {

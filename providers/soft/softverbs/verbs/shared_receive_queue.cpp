@@ -81,7 +81,7 @@ int SharedReceiveQueue::allocate(std::uint32_t depth, std::uint32_t max_sge) {
         support::MutexLock lock(resize_mutex_);
         cause = resize(depth);
     } catch (const std::bad_alloc&) {
-        // as cause says
+        // cause is ENOMEM
     }
     if (cause == 0) {
         header.live.store(1, std::memory_order_release);
@@ -142,7 +142,7 @@ bool SharedReceiveQueue::post_one(const ibv_recv_wr& wr) {
     return true;
 }
 
-/// Puts the slot behind all others.
+/// Appends the slot to the order, behind all others.
 void SharedReceiveQueue::offer(std::uint32_t slot) {
     ring_.slot(slot)->taker.store(free_at(posted_), std::memory_order_release);
     fault_point(FaultPoint::kReceiveWritten);
@@ -169,7 +169,7 @@ int SharedReceiveQueue::post(ibv_recv_wr* wr, ibv_recv_wr** bad) {
     return cause;
 }
 
-/// Those that wait for a receive.
+/// Kicks the requesters that wait for a receive.
 void SharedReceiveQueue::wake_requesters() {
     std::atomic<std::uint32_t>& waiting = ring_.shared->waiting;
     if (waiting.load(std::memory_order_seq_cst) == 0) return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Shared receive queues. The owner posts slots into an order; requesters take them by
-/// compare-and-swap on the slot's own word, which then says for which queue pair, so that a slot
-/// taken by a requester that died is found and flushed. A queue grows by further slots and a longer
-/// order, while requesters are at work; it shrinks by permitting fewer receives.
+/// compare-and-swap on the slot's own word, which then names the queue pair it was taken for, so
+/// that a slot taken by a requester that died is found and flushed. A queue grows by adding slots
+/// and a longer order, while requesters are at work; it shrinks by permitting fewer receives.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -20,13 +20,16 @@
 
 namespace softverbs {
 
-/// Takes the oldest receive for the queue pair `qp_num` of the ring's owner. Any process.
-/// @return the slot, nullptr when none is posted. Sets `index` to its number, and `limit_reached`
-/// for the one that meets the limit.
+/// Takes the oldest receive for the queue pair `qp_num` of the ring's owner. Any process may call
+/// it. Sets `index` to the slot's number, and `limit_reached` to whether this call crossed the
+/// limit.
+/// @return the slot, nullptr when none is posted.
 ReceiveSlot* take_shared_receive(const ReceiveRing& ring, std::uint32_t qp_num,
                                  std::uint32_t& index, bool& limit_reached);
 
-/// The requester that crosses the limit disarms it; the owner's service thread tells the user.
+/// Disarms the limit if fewer receives than that are left; the owner's service thread reports the
+/// event.
+/// @return whether this call disarmed it.
 bool crosses_srq_limit(SrqHeader& header, std::uint32_t left);
 
 struct DatagramSlot;
@@ -38,33 +41,36 @@ class SharedReceiveQueue : public ibv_srq {
     static int destroy(SharedReceiveQueue* srq);
 
     int post(ibv_recv_wr* wr, ibv_recv_wr** bad) EXCLUDES(lock_);
-    /// IBV_SRQ_MAX_WR: EINVAL when more are outstanding, or fewer than the limit; IBV_SRQ_LIMIT.
-    /// Both are checked before either is done. @return 0 or an errno.
+    /// Applies IBV_SRQ_MAX_WR and IBV_SRQ_LIMIT; both are checked before either is applied.
+    /// @return 0 or an errno: EINVAL when more receives than the new size are outstanding, or when
+    /// the limit exceeds the size.
     int modify(const ibv_srq_attr& attributes, int mask) EXCLUDES(resize_mutex_, lock_);
     void query(ibv_srq_attr& attributes) EXCLUDES(lock_);
 
-    /// @return the id of the receive that stands in the slot; nullptr when none does, which a peer
-    /// may pretend.
+    /// @return the wr_id of the receive in the slot; nullptr when none is posted there, as a peer
+    /// may name any slot.
     const std::uint64_t* posted_id(std::uint32_t slot) const;
-    /// poll_cq has seen the slot's completion.
+    /// Frees a slot whose completion poll_cq has seen.
     void free_slot(std::uint32_t slot) EXCLUDES(lock_);
-    /// The slot was taken for a queue pair whose requester died before it completed the receive.
+    /// Posts a slot again that was taken by a requester that died before it completed the receive.
     void put_back(std::uint32_t slot) EXCLUDES(lock_);
-    /// The completion of the slot's receive waits in a completion queue.
+    /// Notes that the completion of the slot's receive waits in a completion queue.
     void note_completed(std::uint32_t slot);
     /// Visits the slots that were taken for a queue pair and are not freed.
-    /// @param visit (slot, whether note_completed() has said so of it).
+    /// @param visit (slot, whether note_completed() was called for it).
     void each_taken(std::uint32_t qp_num, const std::function<void(std::uint32_t, bool)>& visit);
-    /// Makes a place for a whole message beside each slot, and keeps it so: datagram queue pairs
-    /// take receives here. @return 0 or ENOMEM.
+    /// Allocates a place for a whole message beside each slot, and for each slot added later:
+    /// datagram queue pairs take receives here.
+    /// @return 0 or ENOMEM.
     int hold_messages() EXCLUDES(resize_mutex_);
-    /// Where their requesters find the places (QpEntry::ring_offset).
+    /// @return arena offset of the table in which their requesters find the places
+    /// (QpEntry::ring_offset).
     std::uint64_t message_table() const { return message_table_; }
-    /// @return nullptr where there is no such slot, which a peer may pretend.
+    /// @return nullptr when there is no such slot, as a peer may name any.
     const DatagramSlot* message(std::uint32_t slot) const;
     void attach(class QueuePair* qp) EXCLUDES(lock_);
     void detach(class QueuePair* qp) EXCLUDES(lock_);
-    /// Service thread: the limit was reached.
+    /// Reports that the limit was reached. Called by the service thread.
     void serve_kick();
 
     std::uint32_t index() const { return index_; }
@@ -74,8 +80,8 @@ class SharedReceiveQueue : public ibv_srq {
   private:
     struct SlotRecord {
         std::uint64_t wr_id = 0;
-        std::atomic<bool> is_posted{false};  ///< or taken, and its completion not polled
-        std::atomic<bool> completes{false};  ///< note_completed(), since it was posted
+        std::atomic<bool> is_posted{false};  ///< or taken, with its completion not polled yet
+        std::atomic<bool> completes{false};  ///< note_completed() was called since it was posted
     };
     int allocate(std::uint32_t depth, std::uint32_t max_sge);
     int check_modify(const ibv_srq_attr& attributes, int mask) EXCLUDES(lock_);
@@ -95,16 +101,16 @@ class SharedReceiveQueue : public ibv_srq {
 
     ReceiveRing ring_;
     std::uint32_t index_ = 0;
-    /// Our own copy of SrqHeader::sections, and what we keep about the slots there.
+    /// Our own copy of SrqHeader::sections, and a record of each slot there.
     std::atomic<std::uint64_t> sections_[kMaxSrqSections]{};
     std::unique_ptr<SlotRecord[]> records_[kMaxSrqSections];
-    std::uint64_t message_table_ = 0;  ///< 0: there are no datagram queue pairs. resize_mutex_
+    std::uint64_t message_table_ = 0;  ///< 0: no datagram queue pairs. Set under resize_mutex_
     std::atomic<std::uint64_t> messages_[kMaxSrqSections]{};  ///< our own copy of the table
     std::atomic<std::uint32_t> num_slots_{0};
     std::atomic<bool> limit_armed_{false};
-    support::Mutex resize_mutex_;  ///< outermost
+    support::Mutex resize_mutex_;  ///< the outermost lock
     support::SpinLock lock_;
-    std::vector<RingPlace> retired_orders_;  ///< resize_mutex_, or nobody else is there any more
+    std::vector<RingPlace> retired_orders_;  ///< guarded by resize_mutex_, except at destruction
     std::uint32_t max_wr_ GUARDED_BY(lock_) = 0;
     RingPlace order_place_ GUARDED_BY(lock_);
     std::atomic<std::uint32_t>* order_ GUARDED_BY(lock_) = nullptr;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The size of a shared receive queue, and its limit. Requesters are at work meanwhile: slots that
-/// are there stay where they are, and an order that is replaced is kept until they have finished.
+/// Resizing a shared receive queue, and its limit. Requesters are at work during a resize: existing
+/// slots stay where they are, and an order that is replaced is kept until they have finished with
+/// it.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -13,7 +14,8 @@
 namespace softverbs {
 namespace {
 
-/// The queue's datagram queue pairs. The room for them is allocated without the lock.
+/// @return the entries of the queue's datagram queue pairs. The memory for them is allocated
+/// without the adapter's mutex.
 std::vector<const QpEntry*> datagram_queue_pairs(const SharedReceiveQueue& srq) {
     Adapter& adapter = srq.adapter();
     std::vector<const QpEntry*> entries;
@@ -32,7 +34,8 @@ std::vector<const QpEntry*> datagram_queue_pairs(const SharedReceiveQueue& srq) 
     }
 }
 
-/// Whether whoever has its turn at one of them has ended it.
+/// Waits until the turns that requesters have at the queue's datagram queue pairs have ended.
+/// @return false at the deadline.
 bool datagrams_are_over(const SharedReceiveQueue& srq, Deadline deadline) {
     const auto entries = datagram_queue_pairs(srq);
     return std::all_of(entries.begin(), entries.end(), [&](const QpEntry* entry) {
@@ -85,14 +88,14 @@ int SharedReceiveQueue::resize(std::uint32_t max_wr) {
     return 0;
 }
 
-/// The new slots are nobody's until max_wr_ permits as many.
+/// Adds a section of slots. They are not used until max_wr_ permits as many.
 int SharedReceiveQueue::add_section() {
     const std::uint32_t first = num_slots_;
     const SectionPlace place = SectionPlace::of(first, ring_.size);
     if (place.section >= kMaxSrqSections) return ENOMEM;
     records_[place.section] = std::make_unique<SlotRecord[]>(place.size);
     std::vector<std::uint32_t> slots;
-    slots.reserve(std::size_t{first} + place.size);  // free_slot never allocates
+    slots.reserve(std::size_t{first} + place.size);  // so that free_slot() never allocates
     for (std::uint32_t slot = first + place.size; slot-- != first;) slots.push_back(slot);
     const std::uint64_t offset =
         adapter().arena().allocate(std::uint64_t{place.size} * ring_.stride);
@@ -110,7 +113,7 @@ int SharedReceiveQueue::add_section() {
     return 0;
 }
 
-/// Before requesters of datagrams can take slots of the section.
+/// Allocates the section's places for messages, before requesters of datagrams can take its slots.
 int SharedReceiveQueue::add_messages(SectionPlace place) {
     if (messages_[place.section] != 0) return 0;
     Arena& arena = adapter().arena();
@@ -156,7 +159,7 @@ int SharedReceiveQueue::replace_order(std::uint32_t size) {
     {
         support::SpinLockGuard guard(lock_);
         before = order_place_;
-        // What has been taken meanwhile is copied for nothing, and nobody looks at it.
+        // Entries that requesters have already taken are copied too; nobody reads them.
         for (std::uint32_t back = 1; order_ && back <= before.size(); ++back) {
             const std::uint32_t position = posted_ - back;
             order[position & (size - 1)].store(order_[position & (before.size() - 1)]);
@@ -169,8 +172,8 @@ int SharedReceiveQueue::replace_order(std::uint32_t size) {
     return 0;
 }
 
-/// An order stays while a requester that has been stopped may still look at it: until the next one
-/// is retired, or the queue goes, which is after all its queue pairs.
+/// Keeps an order while a requester that has been stopped may still read it: until a later one is
+/// retired, or the queue is destroyed, which is after all its queue pairs.
 void SharedReceiveQueue::retire_order(RingPlace before) {
     retired_orders_.push_back(before);
     const auto any = [](std::uint32_t, std::uint32_t) { return true; };
@@ -209,7 +212,7 @@ void SharedReceiveQueue::set_limit(std::uint32_t limit) {
     SrqHeader& header = *ring_.shared;
     limit_armed_ = limit != 0;
     header.limit.store(limit, std::memory_order_seq_cst);
-    // There may be fewer receives than that already.
+    // Fewer receives than that may be left already.
     const std::uint32_t left = header.posted.load() - header.head.load();
     if (!crosses_srq_limit(header, left)) return;
     ArenaHeader& arena = adapter().view().header();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Names of enumerators, for people.
+/// Names of verbs enumerators for display.
 #include <infiniband/verbs.h>
 
 #include <iterator>
@@ -93,8 +93,8 @@ const char* ibv_port_state_str(ibv_port_state state) {
     return name_of(kPortStates, state);
 }
 
-/// Registered memory may be used in a child only as any other memory: pages of ours are never
-/// locked or set aside, so there is nothing to prepare.
+/// Does nothing: registered memory behaves in a child like any other memory. Its pages are never
+/// locked or excluded from the fork.
 int ibv_fork_init(void) {
     return 0;
 }

@@ -14,14 +14,14 @@
 namespace softverbs {
 namespace {
 
-/// A peer that lives answers in microseconds; one that is stopped is given this long.
+/// A running peer answers in microseconds; one that is stopped is given this long.
 constexpr std::chrono::seconds kPatience{10};
 
 bool is_power_of_two(std::uint32_t value) {
     return value != 0 && (value & (value - 1)) == 0;
 }
 
-/// Bytes of `count` slots, or 0 when the numbers cannot be right.
+/// @return bytes of the ring's slots, or 0 when its numbers are inconsistent.
 std::uint64_t slots_bytes(const ReceiveRing& ring) {
     const bool sane = is_power_of_two(ring.size) && ring.max_sge <= kMaxSge &&
                       ring.stride == slot_stride(ring.max_sge);
@@ -57,7 +57,8 @@ const char* remedy(int cause) {
     return cause == ESRCH ? "run both processes in one pid name space" : "see ptrace(2)";
 }
 
-/// @return whether process_vm serves. Where it does not, and nothing else is permitted, an errno.
+/// @return whether process_vm reaches the peer; an errno when the peer is exiting, or when
+/// process_vm does not reach it and nothing else is permitted.
 Result<bool> choose_copies(Adapter& adapter, const Peer& peer, ArenaView arena) {
     if (adapter.agent_only()) return false;
     const int cause = probe_process_vm(peer, arena);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The queue pair at the other end, as its requester sees it: pointers into the peer's arena, each
-/// checked when the connection was made. Sizes are kept here and not read again.
+/// checked when the connection is made. Sizes are copied here and not read from the arena again.
 #pragma once
 
 #include <bit>
@@ -19,12 +19,12 @@ class Adapter;
 
 /// A receive queue in an arena: private to one queue pair, or shared.
 struct ReceiveRing {
-    std::uint8_t* slots = nullptr;  ///< private only
+    std::uint8_t* slots = nullptr;  ///< private queues only
     std::uint32_t size = 0;         ///< a power of two; shared: of the first section
     std::uint32_t stride = 0;
     std::uint32_t max_sge = 0;
     SrqHeader* shared = nullptr;
-    ArenaView arena;                                       ///< shared only
+    ArenaView arena;                                       ///< shared queues only
     const std::atomic<std::uint64_t>* sections = nullptr;  ///< shared only: SrqHeader::sections
 
     /// @return nullptr when a shared queue has no such slot.
@@ -37,7 +37,7 @@ struct ReceiveRing {
     ReceiveSlot* shared_slot(std::uint32_t index) const;
 };
 
-/// Where a slot of a shared receive queue stands.
+/// The section in which a slot of a shared receive queue is, and its place there.
 struct SectionPlace {
     std::uint32_t section;
     std::uint32_t index;  ///< in the section
@@ -62,28 +62,30 @@ struct Target {
     ReceiveRing receives;
     CqHeader* completions = nullptr;
     std::uint32_t cq = 0;
-    CompletionRing ring;                ///< of `completions`, as last seen
-    std::shared_ptr<UniqueFd> channel;  ///< rings the peer's completion channel, if we have it
-    /// Whether the kernel copies into and out of the peer's memory for us; else its agent does.
+    CompletionRing ring;                ///< the ring of `completions`, as last read
+    std::shared_ptr<UniqueFd> channel;  ///< wakes the peer's completion channel; may be nullptr
+    /// Whether process_vm reaches the peer's memory; otherwise its agent copies.
     bool has_process_vm = true;
     std::uint64_t image_address = 0;  ///< ArenaHeader::image_address
     /// The peer's shared pages, one object for all targets of the peer.
     std::shared_ptr<PeerPages> pages;
 
     /// Finds and checks the queue pair `qp_num`. Waits for its owner to answer.
-    /// @return EINVAL: nobody has that number, or what stands there makes no sense.
+    /// @return the target or an errno: EINVAL when nobody has that number, or its entry is
+    /// inconsistent.
     static Result<Target> bind(Adapter& adapter, std::uint32_t qp_num);
 
-    /// The ring in which to complete a receive now. While a Transfer is marked, or with the Turn.
+    /// @return the ring in which to complete a receive now. Valid while a Transfer is marked, or
+    /// the Turn is held.
     CompletionRing& completion_ring() {
         if (!ring.valid() || !ring.is_current()) ring = CompletionRing::of(arena, cq);
         return ring;
     }
     Image image() const { return {peer->pid(), image_address}; }
-    /// Makes the owner's service thread look at the queue pair.
+    /// Makes the owner's service thread serve the queue pair.
     void kick_qp() const;
     void kick_srq() const;
-    /// A completion was published and the queue had been armed.
+    /// Wakes the completion channel after a completion was published to a queue that was armed.
     void wake_channel() const;
     void kick_cq() const;
 };

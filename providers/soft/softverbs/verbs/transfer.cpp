@@ -14,7 +14,7 @@
 namespace softverbs {
 namespace {
 
-/// What a program polls is at most this wide.
+/// The widest word that a program polls, in bytes.
 constexpr std::uint64_t kTail = 8;
 
 void* pointer(std::uint64_t address) {
@@ -28,7 +28,7 @@ void store_release(std::uint8_t* to, const std::uint8_t* from) {
     __atomic_store_n(reinterpret_cast<Word*>(to), word, __ATOMIC_RELEASE);
 }
 
-/// Ascending, each piece after all before it.
+/// Stores in ascending order, each word after all before it.
 void store_in_order(std::uint8_t* to, const std::uint8_t* from, std::uint64_t length) {
     while (length != 0) {
         const auto at = reinterpret_cast<std::uintptr_t>(to);
@@ -51,8 +51,8 @@ void store_in_order(std::uint8_t* to, const std::uint8_t* from, std::uint64_t le
     }
 }
 
-/// Walks two lists of ranges side by side. step(local, remote, length, is_last) for each piece that
-/// is contiguous in both.
+/// Walks the two lists of ranges side by side, and calls step(local, remote, length, is_last) for
+/// each piece that is contiguous in both.
 template <class Step>
 void walk(const Plan& plan, Step step) {
     std::uint64_t left = plan.length;
@@ -72,7 +72,7 @@ void walk(const Plan& plan, Step step) {
     }
 }
 
-/// Bytes [offset, offset + length) of ranges.
+/// Sets `out` to bytes [offset, offset + length) of the ranges. @return number of ranges in `out`.
 template <class Range>
 std::uint32_t cut_ranges(std::span<const Range> ranges, std::uint64_t offset, std::uint64_t length,
                          Range* out) {
@@ -95,8 +95,8 @@ std::uint32_t cut_ranges(std::span<const Range> ranges, std::uint64_t offset, st
     return count;
 }
 
-/// Elements for a call of the kernel: one byte in front, and one more where the last bytes are an
-/// element of their own.
+/// The elements of a system call's vector: kMaxSge ranges, one byte in front of them, and one more
+/// where the last bytes are an element of their own.
 struct Vector {
     iovec elements[kMaxSge + 2];
     unsigned count = 0;
@@ -111,7 +111,7 @@ struct Vector {
     void add_all(std::span<const Range> ranges) {
         for (const Range& range : ranges) add(pointer(range.address), range.length);
     }
-    /// The kernel copies element after element.
+    /// Makes the last bytes an element of their own: the kernel copies element after element.
     void split_tail() {
         iovec& last = elements[count - 1];
         if (last.iov_len <= kTail) return;
@@ -123,8 +123,8 @@ struct Vector {
 using Call = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
                          unsigned long);
 
-/// The first byte goes to, or comes from, an address that only the old image has mapped. The kernel
-/// looks the image up once for each call and begins with the first element, so that a process which
+/// The first byte is copied to or from an address that only the old image has mapped. The kernel
+/// looks up the image once for each call and begins with the first element, so that a process which
 /// has called execve() is not touched.
 int copy_process(const Image& image, const Plan& plan, Call call) {
     std::uint8_t first = 0;
@@ -150,7 +150,7 @@ void cut(const Plan& plan, std::uint64_t offset, std::uint64_t length, Plan& pie
     piece.length = length;
 }
 
-/// The source of the last bytes may be overwritten by the others.
+/// Copies the last bytes aside first: storing the others may overwrite their source.
 void ordered_copy(std::uint8_t* to, const std::uint8_t* from, std::uint64_t length) {
     // The tail begins at an aligned address and is at least as wide as what is polled.
     const std::uint64_t start = reinterpret_cast<std::uintptr_t>(to);
@@ -186,8 +186,9 @@ int read_process(const Image& image, const Plan& plan) {
     return copy_process(image, plan, &process_vm_readv);
 }
 
-/// The system calls themselves: no cancellation points, as locks are held, and as with an adapter
-/// the thread sanitizer sees no thread of the program that writes where another one watches.
+/// Makes the system call directly: it must be no cancellation point, as locks are held; and as with
+/// an adapter, the thread sanitizer must see no thread of the program that writes where another one
+/// polls.
 int read_into_file(int fd, std::uint64_t offset, std::span<const LocalRange> from) {
     Vector vector;
     vector.add_all(from);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Copies between memory of this process and of a peer. The ranges have been checked; placement is
-/// in order: who polls the last bytes of what is written sees all of it.
+/// Copies between memory of this process and of a peer, of ranges that have been checked. Writes
+/// are placed in order: whoever polls the last bytes of what is written sees all of it.
 ///
-/// Memory that is shared from birth, and data posted inline, are copied by plain loads and stores,
-/// through mappings of our own: they are there whatever the program does with its own. All other
-/// memory is copied by the kernel, which reports what the program has unmapped or protected since
-/// it registered it.
+/// Memory that is shared from birth, and inline data, are copied by plain loads and stores, through
+/// mappings of our own, which remain whatever the program does with its mappings. All other memory
+/// is copied by the kernel, which reports what the program has unmapped or protected since it
+/// registered it.
 #pragma once
 
 #include <sys/types.h>
@@ -20,25 +20,25 @@
 
 namespace softverbs {
 
-/// Bytes of this process.
+/// A range of this process's memory.
 struct LocalRange {
     std::uint64_t address;
     std::uint64_t length;
     SharedPart shared;   ///< of the region
-    std::uint8_t* here;  ///< where plain copies reach them; nullptr: nowhere
+    std::uint8_t* here;  ///< where plain copies reach it; nullptr: they do not
 };
 
-/// Bytes of the peer: where they are, and under which name the peer knows them.
+/// A range of a peer's memory: where it is, and by which address and key requests name it.
 struct RemoteRange {
     std::uint64_t address;
     std::uint64_t length;
-    std::uint64_t named;  ///< address as its key has it
+    std::uint64_t named;  ///< the address that goes with `key`
     std::uint32_t key;
     SharedPart shared;   ///< of the region
     std::uint8_t* here;  ///< as in LocalRange
 };
 
-/// What one request moves, or a piece of it, after the checks.
+/// The checked ranges that one request, or a piece of it, moves.
 struct Plan {
     LocalRange local[kMaxSge];
     RemoteRange remote[kMaxSge];
@@ -50,10 +50,10 @@ struct Plan {
     std::span<const RemoteRange> remotes() const { return {remote, num_remote}; }
 };
 
-/// Bytes [offset, offset + length) of a plan.
+/// Sets `piece` to bytes [offset, offset + length) of a plan.
 void cut(const Plan& plan, std::uint64_t offset, std::uint64_t length, Plan& piece);
 
-/// Between ranges that are all `here`.
+/// Copies between ranges all of which have `here`.
 void write_plain(const Plan& plan);
 void read_plain(const Plan& plan);
 
@@ -63,23 +63,25 @@ struct Image {
     std::uint64_t address;  ///< ArenaHeader::image_address
 };
 
-/// By process_vm_writev and process_vm_readv. @return 0 or an errno: EFAULT when memory is not
-/// there any more, ESRCH when the process or its image is not, EPERM when it may not be touched.
+/// Copies by process_vm_writev or process_vm_readv.
+/// @return 0 or an errno: EFAULT when memory is no longer mapped or was protected, ESRCH when the
+/// process or its image has ended, EPERM when access is not permitted.
 int write_process(const Image& image, const Plan& plan);
 int read_process(const Image& image, const Plan& plan);
 
-/// Between memory of this process and a file of ours that is mapped: @return 0 or EFAULT.
+/// Reads memory of this process into a mapped file of ours. @return 0 or EFAULT.
 int read_into_file(int fd, std::uint64_t offset, std::span<const LocalRange> from);
-/// The last bytes are placed last.
+/// Writes memory of this process from such a file, the last bytes last. @return 0 or EFAULT.
 int write_from_file(int fd, std::uint64_t offset, std::span<const LocalRange> to);
 
 /// memmove whose last bytes are stored after all others, in the widest aligned pieces.
 void ordered_copy(std::uint8_t* to, const std::uint8_t* from, std::uint64_t length);
 
-/// @return whether all of the ranges may be read here, or written: whose fault EFAULT was.
+/// @return whether all of the ranges may be read here, or written: shows which side an EFAULT came
+/// from.
 bool are_there(std::span<const LocalRange> ranges, bool writes);
 
-/// memcpy of what mostly is one word.
+/// memcpy with a shortcut for one word, the most frequent length.
 inline void copy_short(void* to, const void* from, std::size_t length) {
     constexpr std::size_t kWord = 8;
     if (length == kWord)
@@ -88,9 +90,9 @@ inline void copy_short(void* to, const void* from, std::size_t length) {
         std::memcpy(to, from, length);
 }
 
-/// Gathers ranges that are all `here` into one buffer.
+/// Gathers ranges all of which have `here` into one buffer.
 void gather(std::uint8_t* to, std::span<const LocalRange> from);
-/// Scatters a buffer over ranges that are all `here`.
+/// Scatters a buffer over ranges all of which have `here`.
 void scatter(std::span<const LocalRange> to, const std::uint8_t* from);
 
 }  // namespace softverbs

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The requester's half of the rule that nothing arrives after the end of a registration or of a
-/// queue: it marks its transfer in its own arena (layout.hpp, TransferMark) before it looks whether
-/// the target still takes it. requesters.hpp is the other half.
+/// queue: it marks its transfer in its own arena (layout.hpp, TransferMark) before it checks
+/// whether the target still permits it. requesters.hpp is the other half.
 #pragma once
 
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
@@ -13,8 +13,9 @@ namespace softverbs {
 class Transfer {
   public:
     /// @param word QpEntry::transfer of the requester's queue pair; its send_lock is held.
+    /// @param target number of the queue pair at the other end.
+    /// @param key what the request may touch: a memory key, or TransferMark::kQueues.
     /// @param fenced false: whoever waits for us issues a barrier (barrier.hpp).
-    /// @param key what the request may touch: a key, or TransferMark::kQueues.
     Transfer(std::atomic<std::uint64_t>& word, std::uint32_t target, std::uint32_t key, bool fenced)
         : word_(word), target_(target), key_(key), fenced_(fenced) {
         begin();
@@ -27,18 +28,20 @@ class Transfer {
     Transfer(const Transfer&) = delete;
     Transfer& operator=(const Transfer&) = delete;
 
-    /// Nothing more is touched: what follows may take long, or wait for others.
+    /// Ends the mark early: nothing more is touched, and what follows may take long, or wait for
+    /// others.
     void end() {
         word_.store(TransferMark::encode(0, TransferMark::count(load()), 0),
                     std::memory_order_release);
     }
-    /// The same piece touches these as well. What permits it is to be looked at after this.
+    /// Extends the mark of the current piece to memory under this key. Whether that is permitted
+    /// must be checked after this call.
     void widen(std::uint32_t key) {
         key_ = key;
         put(TransferMark::encode(target_, TransferMark::count(load()), key_));
     }
-    /// The next piece: whoever waits for the one before goes on. Everything is to be looked at
-    /// anew.
+    /// Begins the next piece, so that whoever waits for the one before can continue. Everything
+    /// must be checked again.
     void next_piece() {
         end();
         begin();

@@ -16,8 +16,8 @@ struct Transition {
     Attributes datagram;
 };
 
-/// Drivers of reliable queue pairs differ in what they let pass beside the required attributes, and
-/// programs got used to it.
+/// Drivers of reliable queue pairs differ in the attributes they accept besides the required ones,
+/// and programs rely on it.
 constexpr int kAny = ~0;
 constexpr int kPath = IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 constexpr int kReceiving = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
