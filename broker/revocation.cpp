@@ -159,7 +159,10 @@ void Registrations::let_listed_go() {
         while (Registration* idle = next) {
             next = idle->next_listed;
             idle->listed.store(false, std::memory_order_release);
-            if (!idle->mutex.try_lock()) continue;  // its holder checks it
+            if (!idle->mutex.try_lock()) {
+                list(*idle);  // its holder may only look at it: the next call comes back to it
+                continue;
+            }
             support::MutexLock lock(idle->mutex, support::MutexLock::kTaken);
             if (!idle->slot || !idle->lmr || !idle->goes_when_idle.load()) continue;
             let_go(*idle);

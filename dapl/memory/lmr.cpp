@@ -118,7 +118,10 @@ support::Result<Memory> check_lmr(const Ia* ia, const Pz* pz, const DAT_LMR_PARA
 verbs::MemoryRegion register_memory(const Pz& pz, const Memory& memory,
                                     const DAT_LMR_PARAM& asked) {
     // Some devices (siw) miscount the pages of a region that wraps around the address space.
-    if (memory.length > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(memory.address)) return {};
+    if (memory.length > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(memory.address)) {
+        errno = EFAULT;
+        return {};
+    }
     const unsigned access = access_flags(pz.ia, asked.mem_priv);
     verbs::MemoryRegion region = register_with(access, pz, memory, asked);
     const unsigned without_windows = access & ~static_cast<unsigned>(IBV_ACCESS_MW_BIND);

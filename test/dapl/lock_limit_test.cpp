@@ -40,19 +40,22 @@ std::string told_when_refused(int error, const std::function<void(DAT_IA_HANDLE)
     });
 }
 
+DAT_RETURN register_range(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, void* address, std::size_t bytes) {
+    DAT_REGION_DESCRIPTION region;
+    region.for_va = address;
+    DAT_LMR_HANDLE lmr = nullptr;
+    return entry::lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, bytes, pz,
+                             DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_VA_TYPE_VA, &lmr, nullptr, nullptr,
+                             nullptr, nullptr);
+}
+
 void register_in_vain(DAT_IA_HANDLE ia, std::size_t bytes, int error = ENOMEM) {
     fake::refuse(0);
     DAT_PZ_HANDLE pz = nullptr;
     require(entry::pz_create(ia, &pz) == DAT_SUCCESS, "the zone is made");
     fake::refuse(error);
     std::vector<char> memory(bytes);
-    DAT_REGION_DESCRIPTION region;
-    region.for_va = memory.data();
-    DAT_LMR_HANDLE lmr = nullptr;
-    require(
-        entry::lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, bytes, pz, DAT_MEM_PRIV_LOCAL_READ_FLAG,
-                          DAT_VA_TYPE_VA, &lmr, nullptr, nullptr, nullptr, nullptr) == kNoResources,
-        "the code");
+    require(register_range(ia, pz, memory.data(), bytes) == kNoResources, "the code");
 }
 
 void queue_in_vain(DAT_IA_HANDLE ia, DAT_RETURN code) {
@@ -93,6 +96,20 @@ TEST(LockLimit, has_nothing_to_do_with_memory_that_is_not_there) {
     EXPECT_EQ(
         told_when_refused(EFAULT, [](DAT_IA_HANDLE ia) { register_in_vain(ia, 4096, EFAULT); }),
         "");
+}
+
+TEST(LockLimit, has_nothing_to_do_with_a_range_that_wraps_whatever_failed_before) {
+    SKIP_UNDER_THREAD_SANITIZER();
+    EXPECT_EQ(told_when_refused(0,
+                                [](DAT_IA_HANDLE ia) {
+                                    DAT_PZ_HANDLE pz = nullptr;
+                                    require(entry::pz_create(ia, &pz) == DAT_SUCCESS, "a zone");
+                                    auto* last = reinterpret_cast<char*>(~std::uintptr_t{0});
+                                    errno = ENOMEM;
+                                    require(register_range(ia, pz, last, 4096) == kNoResources,
+                                            "the code");
+                                }),
+              "");
 }
 
 TEST(LockLimit, that_is_nearly_used_up_is_told_where_a_queue_lacks_memory) {

@@ -51,6 +51,37 @@ TEST(FabricPeer, IsFoundByTheNumbersOfABlockWithTheIndexAskedOnce) {
         << "its death ends what is known of it";
 }
 
+constexpr int kJoins = 1000;
+
+/// Joins again and again, and connects to the member of the number that it receives.
+void connecting_child(Channel& channel) {
+    const auto number = channel.receive<std::uint32_t>();
+    for (int i = 0; i < test::scaled(kJoins); ++i) {
+        Member member;
+        channel.send(member.number());
+        require(member->peer_of_qpn(number, soon()).has_value(), "the parent is found");
+        channel.meet();
+    }
+}
+
+/// A thread may find the peer while the service thread is still taking over its link.
+TEST(FabricPeer, CanBeSentToAsSoonAsItIsFound) {
+    TemporaryFabric fabric;
+    Child child(connecting_child);
+    Member member;
+    child.channel().send(member.number());
+    for (int i = 0; i < test::scaled(kJoins); ++i) {
+        const auto number = child.channel().receive<std::uint32_t>();
+        const Deadline end = soon();
+        auto found = member->peer_of_qpn(number, Clock::now());
+        while (!found && Clock::now() < end) found = member->peer_of_qpn(number, Clock::now());
+        ASSERT_TRUE(found);
+        EXPECT_TRUE((*found)->send(MessageType::kAgentCopy, {}));
+        child.channel().meet();
+    }
+    EXPECT_EQ(child.wait(), 0);
+}
+
 TEST(FabricPeer, ThatSendsGarbageLosesItsLinkAndHurtsNobody) {
     TemporaryFabric fabric;
     Member member;

@@ -111,9 +111,6 @@ class Engine {
     static Shared& shared();
     static ListenerKey key_of(std::uint32_t port_space, const in6_addr& address,
                               std::uint16_t port);
-    Result<void> open();
-    /// @return false when the device is still needed by what the application made on it.
-    bool close();
     void install_handlers();
 
     template <class Body>

@@ -188,17 +188,19 @@ Process::FoundPeer Process::adopt(Handshake& handshake, Message& message) {
     return peer;
 }
 
-/// Gives the link to its Peer. A new peer whose link could not be watched is forgotten again.
+/// Gives the link to its Peer. Other threads find a new peer only once it has its link: they may
+/// send at once. A new peer whose link could not be watched is forgotten again.
 Result<void> Process::give_link(const std::shared_ptr<Peer>& peer, Handshake& handshake) {
     Result<void> given = tl::unexpected(ENOMEM);
     const bool is_known = known_peer(peer->member().id) != nullptr;
     service_.unwatch(handshake.link.get());
     try {
-        {
+        const auto watched = watch_link(peer, std::move(handshake.link));
+        if (watched) {
             support::MutexLock lock(mutex_);
             peers_[peer->member().id] = peer;
         }
-        given = watch_link(peer, std::move(handshake.link));
+        given = watched;
     } catch (const std::bad_alloc&) {
         support::report<support::kServiceOutOfMemory>();
     }

@@ -160,8 +160,9 @@ bool end_registration(pid_t pid, std::uint32_t key) {
     // Shows the end of the process even if its pid is reused.
     const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (!pidfd.valid()) return errno == ESRCH;
-    if (has_ended(pidfd)) return true;
     const auto arena = ForeignArena::with_region(pid, key);
+    // Asked after the arena was found, which otherwise may be another process's with the same pid.
+    if (has_ended(pidfd)) return true;
     if (arena && Ending(*arena, pid).run(key)) return true;
     return has_ended(pidfd);
 }
