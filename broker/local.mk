@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The registration broker: its table, its policies. Knows neither verbs nor the core, so that tools link it too.
+# The registration broker: its table and its policies. It depends on neither verbs nor the core, so
+# tools link it too.
 noinst_LTLIBRARIES += libregistrations.la
 registrations_sources = \
     %reldir%/table/accounting.cpp %reldir%/table/accounting.hpp \
@@ -42,13 +43,13 @@ libregistrations_la_SOURCES = $(registrations_sources)
 libregistrations_la_LIBADD = -ldl
 libdaplcore_la_LIBADD = libregistrations.la
 
-# The same with fault points, for tests that end processes there.
+# The same sources with fault points, for tests that end a process at one of them.
 check_LTLIBRARIES += libregistrations_faulty.la
 libregistrations_faulty_la_SOURCES = $(registrations_sources)
 libregistrations_faulty_la_LIBADD = -ldl
 libregistrations_faulty_la_CPPFLAGS = $(AM_CPPFLAGS) -DREGISTRATION_FAULT_POINTS
 
-# What a process makes of it: part of the core.
+# The broker's client side, which is part of the core.
 libdaplcore_la_SOURCES += \
     %reldir%/client.cpp %reldir%/client.hpp \
     %reldir%/completion.cpp %reldir%/completion.hpp \

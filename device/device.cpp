@@ -101,7 +101,7 @@ DeviceFault no_gid(const DeviceChoice& choice, const verbs::NoGid& why,
                     is_roce(choice)
                         ? fmt::format("`ip link set {0} up`, and give {0} an address",
                                       interface_text(KernelView(), choice.device, choice.port))
-                        : "see whether a subnet manager runs (`sminfo`)"};
+                        : "check that a subnet manager runs (`sminfo`)"};
         case verbs::NoGid::Cause::kUnusedIndex:
             break;
     }

@@ -48,7 +48,7 @@ std::string what_refuses(const KernelView& view, const std::string& file) {
 std::string advice_for(const struct stat& status, const std::string& file) {
     constexpr mode_t kGroupMay = S_IRGRP | S_IWGRP;
     if ((status.st_mode & kGroupMay) == kGroupMay && status.st_gid != 0)
-        return fmt::format("join the group {} (`usermod -aG {} {}`) and log in anew",
+        return fmt::format("join the group {} (`usermod -aG {} {}`) and log in again",
                            group_name(status.st_gid), group_name(status.st_gid),
                            user_name(geteuid()));
     if (S_ISDIR(status.st_mode)) return fmt::format("`chmod 755 {}` as root", file);
@@ -69,7 +69,7 @@ DeviceFault permission_fault(const KernelView& view, const std::string& file, in
             fmt::format("{}; mode {:04o}, owner {}, group {}; this process runs as {}",
                         std::generic_category().message(error), status.st_mode & kPermissions,
                         user_name(status.st_uid), group_name(status.st_gid), user_name(geteuid())),
-            mode_permits ? "let the container have the device (`--device " + file + "`)"
+            mode_permits ? "give the device to the container (`--device " + file + "`)"
                          : advice_for(status, place)};
 }
 

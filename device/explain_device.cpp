@@ -29,13 +29,13 @@ void explain_gid(const support::Facts& facts, const DeviceChoice& choice,
     const std::string value = fmt::format("index {}: {} ({})", entry.index,
                                           verbs::to_text(entry.gid), verbs::to_text(entry.type));
     if (!ranked.chosen)
-        return facts.note("gid_entry", value, "device", "not taken: " + ranked.why_not);
+        return facts.note("gid_entry", value, "device", "not used: " + ranked.why_not);
     const std::string source = entry.reason == verbs::GidReason::kSetting
                                    ? source_of(support::Setting::kGidIndex, facts.ia_name())
                                : entry.reason == verbs::GidReason::kBoundAddress ? "rdma_cm"
                                                                                  : "default";
     const Standing standing = standing_of(entry);
-    std::string note = std::string("taken: ") + verbs::to_text(entry.reason);
+    std::string note = std::string("used: ") + verbs::to_text(entry.reason);
     if (standing == Standing::kDegraded)
         note += fmt::format(
             "; it reaches its own network segment only: give {} an IP address (`ip address add`)",
@@ -48,7 +48,7 @@ void explain_mtu(const support::Facts& facts, ibv_context* context, const Device
     const bool known = ibv_query_port(context, choice.port, &port) == 0;
     const bool could_be_larger = known && port.max_mtu > choice.mtu;
     facts.note("mtu", fmt::format("{} bytes", bytes_of(choice.mtu)), "device",
-               could_be_larger ? fmt::format("the device could do {}: it follows the MTU of its "
+               could_be_larger ? fmt::format("the device supports {}: the MTU follows that of the "
                                              "network interface, or the subnet manager",
                                              bytes_of(port.max_mtu))
                                : "");
@@ -66,7 +66,7 @@ void explain_device(const support::Facts& facts, ibv_context* context, const Dev
               is_active(choice) ? "" : "no connection is possible until it is active");
     explain_mtu(facts, context, choice);
     if (choice.transport == IBV_TRANSPORT_IWARP)
-        return facts.note("gid", "none", "device", "iWARP connects by IP addresses alone");
+        return facts.note("gid", "none", "device", "iWARP connects by IP addresses only");
     const auto table = verbs::read_gid_table(context);
     if (!table) return;
     for (const verbs::RankedGid& ranked : verbs::rank_gids(*table, choice.port, choice.gid))

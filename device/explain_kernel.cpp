@@ -25,7 +25,7 @@ void explain_locked_memory(const support::Facts& facts) {
                           memory.pinned / 1024),
               source, enough ? Standing::kWorks : Standing::kDegraded,
               enough ? ""
-                     : fmt::format("what is registered counts against it, and programs want {} MiB "
+                     : fmt::format("registered memory counts against it, and programs need {} MiB "
                                    "and more: raise it (`ulimit -l`, memlock in "
                                    "/etc/security/limits.conf, LimitMEMLOCK= of a systemd service)",
                                    kEnoughLockedMemory / kMebibyte));

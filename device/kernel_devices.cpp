@@ -106,7 +106,7 @@ std::string nearest(const std::string& wanted, const std::vector<std::string>& n
 DeviceFault no_device(const KernelView& view) {
     const bool subsystem = files::exists(view.root + kDevices);
     return {Cause::kNoDevice, "",
-            std::string(kDevices) + (subsystem ? " is empty" : " is not there"), kAddSoftware};
+            std::string(kDevices) + (subsystem ? " is empty" : " does not exist"), kAddSoftware};
 }
 
 /// @return why programs cannot use a device of the kernel, if the reason can be seen.
@@ -227,7 +227,7 @@ DeviceFault why_no_address(const KernelView& view, const std::string& name, int 
     for (const KernelDevice& device : devices) names.push_back(device.name);
     const bool is_address = name.find_first_not_of("0123456789abcdef.:") == std::string::npos;
     return {Cause::kUnknownName, name, to_text(devices),
-            is_address ? "`ip address` lists the addresses that there are"
+            is_address ? "`ip address` lists this machine's addresses"
                        : "did you mean " + nearest(name, names) + "?"};
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the kernel says of its adapters.
+# The part of the core that reads what the kernel reports about its adapters.
 libdaplcore_la_SOURCES += \
     %reldir%/address.cpp %reldir%/address.hpp \
     %reldir%/device.cpp %reldir%/device.hpp \

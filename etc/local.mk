@@ -5,7 +5,8 @@ dist_doc_DATA = %reldir%/opendat.yaml
 suppressionsdir = $(pkgdatadir)/suppressions
 dist_suppressions_DATA = %reldir%/suppressions/tsan.supp %reldir%/suppressions/valgrind.supp
 
-# One script for all tools: bash-completion and fish look for a file of the command's name. Those for zsh and fish ask bash's.
+# One script serves all tools. bash-completion and fish look for a file with the command's name,
+# hence the links. The scripts for zsh and fish ask bash's.
 completionsdir = $(datadir)/bash-completion/completions
 zshcompletionsdir = $(datadir)/zsh/site-functions
 fishcompletionsdir = $(datadir)/fish/vendor_completions.d
@@ -26,7 +27,8 @@ uninstall-completions:
 	rm -f '$(DESTDIR)$(zshcompletionsdir)/_opendat'
 .PHONY: install-completions uninstall-completions
 
-# The file is the administrator's: one that is there stays as it is, and is removed only unchanged.
+# The file belongs to the administrator: an existing one stays as it is, and uninstall removes it
+# only if it is unchanged.
 install-data-local: install-dat-conf
 install-dat-conf:
 	$(MKDIR_P) '$(DESTDIR)$(sysconfdir)'

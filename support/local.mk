@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Linked into every library of ours, hidden there.
+# Linked into each of our libraries, which hide its symbols.
 noinst_LTLIBRARIES += libsupport.la
-# Where the files of opendat.yaml(5) and the module that reads them are.
+# The directories of the files of opendat.yaml(5) and of the module that reads them.
 libsupport_la_CPPFLAGS = $(AM_CPPFLAGS) -DOPENDAT_SYSTEM_DIRECTORY='"$(sysconfdir)"' -DOPENDAT_MODULE_DIRECTORY='"$(pkglibdir)"'
 libsupport_la_LIBADD = -ldl
 libsupport_la_SOURCES = \

@@ -8,7 +8,8 @@ libtestmain_la_LIBADD = $(GTEST_LIBS)
 EXTRA_DIST += %reldir%/cross/set-up %reldir%/support/again %reldir%/support/failures %reldir%/support/loaded %reldir%/support/outcomes %reldir%/support/slowest \
     %reldir%/support/summary %reldir%/support/precompiled.hpp %reldir%/support/tidy %reldir%/support/install.bash %reldir%/support/time.bash %reldir%/support/watch
 
-# The tests whose outcome stands in doc/compatibility.md; interoperation-document runs them and puts it there.
+# The tests whose outcomes are in doc/compatibility.md; interoperation-document runs them and writes
+# the outcomes there.
 outcome_scripts_here = test/compat/interoperation.bats test/compat/combinations.bats
 outcome_scripts_kernel = test/kernel/interoperation.bats test/kernel/combinations.bats test/kernel/dapl_programs.bats
 OUTCOMES = $(abs_top_srcdir)/%reldir%/support/outcomes
@@ -19,13 +20,15 @@ interoperation-document: all
 	$(MAKE) check-kernel KERNEL=outcomes check_PROGRAMS= || true
 	$(write_outcomes)
 
-# All that needs neither a benchmark nor a virtual machine. What has been measured in one stays as it is.
+# Makes all documents that need neither a benchmark nor a virtual machine. What has been measured in
+# one stays as it is.
 documents: quickstart-document troubleshooting-document
 	$(MAKE) check-am check_PROGRAMS= TESTS='$(all_compat_scripts)' || true
 	$(write_outcomes)
 	$(write_compatibility)
 	$(abs_top_srcdir)/%reldir%/bench/curves $(abs_top_srcdir)/doc/performance
-# Whether they are as they would be made. First, as they are what a change forgets.
+# Checks whether the documents are as they would be made. These tests come first, because documents
+# are what a change forgets.
 document_tests = %reldir%/support/outcomes.bats %reldir%/tools/guides.bats %reldir%/tools/quickstart.bats %reldir%/compat/compatibility.bats \
     %reldir%/packages/release.bats
 check-documents: all
@@ -39,16 +42,19 @@ TAP_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver
 LOG_DRIVER = $(TAP_DRIVER)
 BATS_LOG_DRIVER = $(TAP_DRIVER)
 TAP_LOG_DRIVER = $(TAP_DRIVER)
-# Each under the watchdog, which knows what a script may take; bats ends a test of its own that takes longer.
+# Each test runs under the watchdog, which knows how long a script may take; bats itself ends a
+# single test that takes longer.
 WATCH = $(top_srcdir)/%reldir%/support/watch
 LOG_COMPILER = $(WATCH)
 TAP_LOG_COMPILER = $(WATCH)
 BATS_LOG_COMPILER = $(WATCH) $(BATS)
 AM_BATS_LOG_FLAGS = --tap
-# Counts of stress tests, and times after which a test is said to hang, are multiplied by these.
+# The counts of stress tests, and the times after which a test counts as hanging, are multiplied by
+# these.
 TEST_SCALE ?= 1
 TEST_TIME_SCALE ?= 1
-# Their subject is the machine's own addresses, or they fetch what they need.
+# These test the machine's own addresses or fetch what they need, so they run in the machine's
+# network.
 host_network = test/softverbs/cm_test test/api/addresses_test test/kernel/* test/packages/*
 AM_TESTS_ENVIRONMENT = \
     HOST_NETWORK='$(host_network)'; export HOST_NETWORK; \

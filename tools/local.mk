@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the command-line tools share: command lines (getopt_table for those whose options the reference has fixed), JSON,
-# colours, how they tell of failures, their clock, the socket by which two ends meet.
+# Shared by the command-line tools: command lines (getopt_table for tools whose options the
+# reference has fixed), JSON, colours, reports of failures, the clock, and the socket by which two
+# ends meet.
 noinst_LTLIBRARIES += libtools.la
 libtools_la_SOURCES = \
     %reldir%/common/clock.hpp \

@@ -77,7 +77,7 @@ support::Result<std::unique_ptr<Broker>> Broker::join_existing(const std::string
 support::Result<std::unique_ptr<Broker>> Broker::join_as(const std::string& path,
                                                          const std::string& adapter,
                                                          const Terms* terms, const Member& member) {
-    if (!is_file_name(adapter)) return cannot_use(path, "'" + adapter + "' is no name of a file");
+    if (!is_file_name(adapter)) return cannot_use(path, "'" + adapter + "' is not a file name");
     auto directory = support::PrivateDirectory::open(path);
     if (!directory) return cannot_use(path, directory.error().why, directory.error().error);
     const DirectoryLock door(*directory);

@@ -63,17 +63,17 @@ Policy::~Policy() {
 std::unique_ptr<Policy> Policy::load(const std::string& name) {
     if (const DAT_REG_POLICY* policy = find(name))
         return std::unique_ptr<Policy>(new Policy(policy, nullptr));
-    if (name.find('/') == std::string::npos) return refuse(name, "there is none of that name");
-    if (getauxval(AT_SECURE)) return refuse(name, "set-uid programs load none");
+    if (name.find('/') == std::string::npos) return refuse(name, "there is no policy of that name");
+    if (getauxval(AT_SECURE)) return refuse(name, "set-uid programs load no shared object");
     auto library = std::make_unique<Library>(name);
     if (!library->handle) return refuse(name, dlerror());
     const auto entry =
         reinterpret_cast<const DAT_REG_POLICY* (*)(void)>(dlsym(library->handle, kSymbol));
     if (!entry) return refuse(name, fmt::format("it does not export {}()", kSymbol));
     const DAT_REG_POLICY* policy = entry();
-    if (!policy) return refuse(name, fmt::format("its {}() gives none", kSymbol));
+    if (!policy) return refuse(name, fmt::format("its {}() returned no policy", kSymbol));
     if (policy->version != DAT_REG_POLICY_VERSION)
-        return refuse(name, fmt::format("it is of version {}, and {} is wanted", policy->version,
+        return refuse(name, fmt::format("its version is {}, not {}", policy->version,
                                         DAT_REG_POLICY_VERSION));
     return std::unique_ptr<Policy>(new Policy(policy, std::move(library)));
 }

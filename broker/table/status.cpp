@@ -79,7 +79,7 @@ TableStatus Broker::status() const {
 
 support::Result<TableStatus> look(const std::string& path, const std::string& adapter) {
     if (!is_file_name(adapter))
-        return support::failure(error(DAT_INVALID_PARAMETER), "no name of a file");
+        return support::failure(error(DAT_INVALID_PARAMETER), "not a file name");
     auto directory = support::PrivateDirectory::open_existing(path, geteuid());
     if (!directory) return support::failure(error(DAT_NAME_NOT_FOUND), directory.error().why);
     auto file = TableFile::look(*directory, adapter);

@@ -67,26 +67,25 @@ void write_header(const Table& table, std::uint64_t size) {
 
 /// @return what is wrong with a file that should be a table; empty if nothing is.
 std::string fault_of(const Header& header, std::uint64_t size) {
-    if (header.magic != kTableMagic) return "it is no table of registrations";
+    if (header.magic != kTableMagic) return "it is not a registration table";
     if (header.version != kTableVersion || header.layout != layout_number())
-        return "another release of the library made it";
+        return "another release of the library created it";
     Table table;
     if (header.capacity_entries < 1 || header.capacity_entries > kMostEntries ||
         header.size != size || lay_out(table, nullptr, slots_for(header.capacity_entries)) != size)
-        return "its size is not what it says";
-    if (header.pid_namespace != pid_namespace())
-        return "processes of another pid name space use it";
+        return "its size is not the one in its header";
+    if (header.pid_namespace != pid_namespace()) return "processes of another PID namespace use it";
     if (!is_lock(header.mutex) || memchr(header.adapter, 0, kNameRoom) == nullptr)
         return "it has been overwritten";
     return {};
 }
 
 std::string fault_of(const struct stat& status) {
-    if (!S_ISREG(status.st_mode)) return "it is no file";
+    if (!S_ISREG(status.st_mode)) return "it is not a regular file";
     if (status.st_uid != geteuid()) return fmt::format("it belongs to user {}", status.st_uid);
     if (status.st_mode & 077)
-        return fmt::format("others may read it (mode {:04o})", status.st_mode & 07777);
-    if (status.st_size < static_cast<off_t>(sizeof(Header))) return "it is cut short";
+        return fmt::format("other users have access to it (mode {:04o})", status.st_mode & 07777);
+    if (status.st_size < static_cast<off_t>(sizeof(Header))) return "it is truncated";
     return {};
 }
 
@@ -110,7 +109,7 @@ tl::expected<UniqueFd, Fault> open_file(const PrivateDirectory& directory,
 support::Result<std::unique_ptr<TableFile>> cannot_use(const PrivateDirectory& directory,
                                                        const std::string& adapter,
                                                        const Fault& fault) {
-    if (!support::report_limit(fault.error, "the table of registrations", directory.path()))
+    if (!support::report_limit(fault.error, "the registration table", directory.path()))
         support::report<support::kRegistrationsUnusable>(directory.path() + "/" + name_of(adapter),
                                                          fault.why);
     return support::failure(error(DAT_INSUFFICIENT_RESOURCES), fault.why);

@@ -36,9 +36,11 @@ std::optional<LockedMemory> lock_limit(const Ia& ia, int error_number, std::uint
 
 /// A device that has used up a kind of object fails with the same errno as one that lacks memory.
 std::string advice_on(int error_number) {
-    const std::string advice = "compare what is open with the limits that ibv_devinfo -v shows";
+    const std::string advice =
+        "compare the objects in use with the limits that `ibv_devinfo -v` shows";
     const bool may_be_memory = error_number == ENOMEM || error_number == ENOSPC;
-    return may_be_memory ? advice + "; below them, " + support::advice_on_memory().data() : advice;
+    return may_be_memory ? advice + "; if none is reached, " + support::advice_on_memory().data()
+                         : advice;
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ int ServiceThread::add(int descriptor, Handler& handler) {
 
 bool ServiceThread::watch(int descriptor, Handler& handler) {
     const int error = add(descriptor, handler);
-    if (error != 0) support::report_limit(error, "what the service thread watches");
+    if (error != 0) support::report_limit(error, "a descriptor that the service thread watches");
     return error == 0;
 }
 

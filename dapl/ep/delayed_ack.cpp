@@ -21,7 +21,7 @@ support::Result<bool> truth_of(const DAT_NAMED_ATTR& attribute) {
         return support::failure(bad_argument(3), "there is no such attribute");
     const bool delayed = std::strcmp(attribute.value, "true") == 0;
     if (!delayed && std::strcmp(attribute.value, "false") != 0)
-        return support::failure(bad_argument(3), "it is true or false");
+        return support::failure(bad_argument(3), "the value is neither true nor false");
     return delayed;
 }
 
@@ -51,7 +51,7 @@ DAT_COUNT slots_of_requests(const DAT_EP_ATTR& attributes, bool delayed) {
 support::Result<bool> wanted_delayed_ack(const Ia& ia, const DAT_EP_ATTR& wanted) {
     const DAT_COUNT count = wanted.ep_provider_specific_count;
     if (count < 0 || (count > 0 && !wanted.ep_provider_specific))
-        return support::failure(bad_argument(3), "there is no list");
+        return support::failure(bad_argument(3), "the list is missing");
     bool delayed = false;
     for (DAT_COUNT i = 0; i < count; ++i) {
         support::Result<bool> truth = truth_of(wanted.ep_provider_specific[i]);
@@ -59,7 +59,7 @@ support::Result<bool> wanted_delayed_ack(const Ia& ia, const DAT_EP_ATTR& wanted
         delayed = *truth;
     }
     if (delayed && !has_delayed_ack(ia))
-        return support::failure(error(DAT_MODEL_NOT_SUPPORTED), "the device may not do it");
+        return support::failure(error(DAT_MODEL_NOT_SUPPORTED), "the device does not support it");
     return delayed;
 }
 

@@ -72,7 +72,7 @@ std::string text_of(const Failure& failure) {
         case Cause::kKeyEnded:
             return object_text(failure) + end_text(failure);
         case Cause::kOutOfRange:
-            return fmt::format("{} has {}, and {} were asked for", object_text(failure),
+            return fmt::format("{} has {}, but {} were requested", object_text(failure),
                                range_text(failure.region_address, failure.region_length),
                                range_text(failure.address, failure.length));
         case Cause::kMissingRight:
@@ -83,11 +83,11 @@ std::string text_of(const Failure& failure) {
         case Cause::kOtherQueuePair:
             return object_text(failure) + " is bound to another endpoint";
         case Cause::kQueuePairRights:
-            return fmt::format("the endpoint {} takes no {}",
+            return fmt::format("the endpoint {} does not allow {}",
                                failure.is_remote ? "of the peer" : "here",
                                requests_for(failure.rights));
         case Cause::kMemoryGone:
-            return fmt::format("{} of {} are not mapped any more, or protected",
+            return fmt::format("{} of {} are no longer mapped, or are protected",
                                range_text(failure.address, failure.length), object_text(failure));
         case Cause::kProcessEnded:
             return process_end_text(failure);
@@ -107,13 +107,13 @@ const char* next_step(const Failure& failure) {
     switch (failure.cause) {
         case Cause::kNoSuchKey:
         case Cause::kOtherQueuePair:
-            return "see which key the program sent to its peer, and whether it arrived whole";
+            return "check which key the program sent to its peer, and that it arrived unchanged";
         case Cause::kKeyEnded:
             return "free or unbind memory after the peer's last request for it has completed";
         case Cause::kOutOfRange:
             return "compare address and length of the request with those of the LMR or RMR";
         case Cause::kMissingRight:
-            return "ask for the privilege in dat_lmr_create or dat_rmr_bind";
+            return "request the privilege in dat_lmr_create or dat_rmr_bind";
         case Cause::kOtherDomain:
             return "create LMR and EP with the same PZ";
         case Cause::kQueuePairRights:
@@ -122,7 +122,7 @@ const char* next_step(const Failure& failure) {
         case Cause::kMemoryGone:
             return "unmap memory after dat_lmr_free has returned";
         default:
-            return "see what the peer's program has told, and its core file if there is one";
+            return "see the messages of the peer's program, and its core file if there is one";
     }
 }
 

@@ -117,7 +117,7 @@ DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts, DAT_SERVICE_T
 support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& parts,
                                                const DAT_EP_ATTR* asked, bool with_srq) {
     if (with_srq && !parts.recv_evd)
-        return support::failure(kAboveAdapter, "nobody would take what the SRQ receives");
+        return support::failure(kAboveAdapter, "the endpoint has no EVD for the SRQ's receives");
     const DAT_EP_ATTR standard = default_attributes(ia, parts);
     if (!asked) return standard;
     if (reinterpret_cast<std::uintptr_t>(asked) % alignof(DAT_EP_ATTR) != 0)
@@ -130,7 +130,7 @@ support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& part
         return support::failure(kAboveAdapter, "the attributes exceed the adapter");
     const bool is_datagram = asked->service_type == kDatagramService;
     if (negative(*asked) || (is_datagram && !ia.manager->datagrams()))
-        return support::failure(raw(DAT_INVALID_PARAMETER), "no such queue pair");
+        return support::failure(raw(DAT_INVALID_PARAMETER), "the device has no such queue pair");
     DAT_EP_ATTR settled = *asked;
     // The attribute arrays belong to the consumer, and the pointers to them may be invalid:
     // programs leave these members uninitialised. The one attribute in them, delayed_ack, is set

@@ -54,7 +54,7 @@ const char* outcome_text(cm::Outcome outcome) {
         case cm::Outcome::kPeerRejected:
             return "the peer's program rejected it";
         case cm::Outcome::kNonPeerRejected:
-            return "nobody listens at the peer";
+            return "the peer's connection manager rejected it";
         case cm::Outcome::kUnreachable:
             return "the peer cannot be reached";
         case cm::Outcome::kLocalFailure:
@@ -90,7 +90,7 @@ const char* event_text(ibv_event_type type) {
         case IBV_EVENT_QP_ACCESS_ERR:
             return "the peer asked for memory that it may not access";
         case IBV_EVENT_QP_REQ_ERR:
-            return "the peer sent a request that this end cannot take";
+            return "the peer sent a request that this end cannot accept";
         default:
             return "the device reports a fatal error, or the peer is gone";
     }
@@ -117,7 +117,7 @@ std::string why_text(EpCause cause, const EpReason& reason) {
         case EpReason::Source::kManager:
             return outcome_text(static_cast<cm::Outcome>(reason.code));
         case EpReason::Source::kTimer:
-            return "the time that the program allowed is over";
+            return "the timeout that the program set has expired";
         case EpReason::Source::kCompletion:
             return fmt::format("{} of {}",
                                completion_status(static_cast<ibv_wc_status>(reason.code)).text,
@@ -132,13 +132,14 @@ std::string why_text(EpCause cause, const EpReason& reason) {
 
 const char* next_step_for(const EpReason& reason) {
     if (reason.source == EpReason::Source::kWatermark)
-        return "take the completions sooner, or raise the mark (dat_ep_set_watermark)";
+        return "dequeue the completions sooner, or raise the watermark (dat_ep_set_watermark)";
     if (reason.source == EpReason::Source::kManager)
-        return "see what ended the peer's program, or let it wait for this end's last request";
+        return "find out what ended the peer's program, or let it wait for this end's last request";
     if (reason.source == EpReason::Source::kDevice)
         return reason.code == IBV_EVENT_QP_FATAL
-                   ? "see whether the peer's program has ended, and the kernel's log (`dmesg`)"
-                   : "see what the peer's program was told, and correct its request";
+                   ? "check whether the peer's program has ended, and see the kernel's log "
+                     "(`dmesg`)"
+                   : "see which error the peer's program got, and correct its request";
     return completion_status(static_cast<ibv_wc_status>(reason.code)).next_step;
 }
 

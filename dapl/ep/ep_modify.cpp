@@ -64,10 +64,11 @@ support::Result<bool> plan_delayed_ack(const Ep& ep, DAT_EP_PARAM_MASK mask,
     support::Result<bool> delayed = true;
     if (changes) delayed = wanted_delayed_ack(ep.ia, wanted);
     if (delayed && *delayed && ep.ud)
-        return support::failure(error(DAT_MODEL_NOT_SUPPORTED), "nobody acknowledges a datagram");
+        return support::failure(error(DAT_MODEL_NOT_SUPPORTED), "datagrams are not acknowledged");
     if (delayed && *delayed &&
         slots_of_requests(settled, true) >= ep.ia.device_attributes.max_qp_wr)
-        return support::failure(bad_argument(3), "the device has not so many requests twice");
+        return support::failure(bad_argument(3),
+                                "the device does not allow twice as many requests");
     return delayed;
 }
 

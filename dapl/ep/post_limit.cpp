@@ -41,7 +41,7 @@ Excess full_queue(const RefusedPost& post) {
     return {post.is_receive ? "max_recv_dtos" : "max_request_dtos",
             static_cast<std::uint64_t>(post.max_dtos),
             fmt::format("{} are posted whose completions have not been dequeued", post.posted),
-            "dequeue completions before you post more, or ask for more in the attributes of the "
+            "dequeue completions before you post more, or request more in the attributes of the "
             "endpoint or SRQ"};
 }
 
@@ -52,7 +52,7 @@ Excess many_segments(const RefusedPost& post) {
                           : "max_request_iov",
         static_cast<std::uint64_t>(post.max_segments),
         fmt::format("it has {} segments", post.segments),
-        "post several with fewer segments, or ask for more in the attributes of the endpoint or "
+        "post several with fewer segments, or request more in the attributes of the endpoint or "
         "SRQ"};
 }
 
@@ -64,7 +64,7 @@ std::uint64_t length_of(const RefusedPost& post) {
 
 Excess long_message(const RefusedPost& post) {
     return {"the largest message in bytes", post.max_length,
-            fmt::format("it has {}", length_of(post)), "divide it into shorter ones"};
+            fmt::format("it has {}", length_of(post)), "divide it into several shorter ones"};
 }
 
 void report(const RefusedPost& post, const Excess& excess) {

@@ -41,7 +41,7 @@ DAT_RETURN UdExchange::connect(const sockaddr_storage& peer, DAT_CONN_QUAL conn_
     auto started = ep_.ia.manager->connect(reinterpret_cast<const sockaddr*>(&peer), conn_qual,
                                            {ep_.queue_pair(), 0, 0, data}, *this);
     if (!started) {
-        support::trace(support::Level::kDebug, "{} cannot ask for an address: {}", ep_.name(),
+        support::trace(support::Level::kDebug, "{} cannot request an address: {}", ep_.name(),
                        started.error().cause);
         return started.error().code;
     }

@@ -2,6 +2,7 @@
 /// @file
 /// dat_ib_query_counters, dat_ib_print_counters, dat_ib_start_counter, dat_ib_stop_counter.
 /// dat_ib_print_counters writes to standard output.
+/// Prints directly.
 #include "dapl/base/counters.hpp"
 
 #include <cinttypes>

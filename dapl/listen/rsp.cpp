@@ -25,10 +25,10 @@ void Rsp::reserve() {
 void Rsp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) {
     if (!ep_) return connection->reject({});
     if (!ep_->ud != !connection->is_datagram()) {
-        support::trace(support::Level::kDebug,
-                       "{} asks for a {} endpoint, the one at qualifier {} is of the other kind",
-                       to_text(connection->peer_address()), ep_->ud ? "connected" : "datagram",
-                       conn_qual);
+        support::trace(
+            support::Level::kDebug,
+            "{} requests a {} endpoint, but the one at qualifier {} is of the other kind",
+            to_text(connection->peer_address()), ep_->ud ? "connected" : "datagram", conn_qual);
         return;  // the connection is destroyed, which refuses the peer
     }
     Cr& cr = admit(std::move(connection), data, ep_);

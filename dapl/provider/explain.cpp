@@ -43,7 +43,7 @@ void explain_descriptors(const support::Facts& facts) {
     facts.add("descriptors",
               limit.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(limit.rlim_cur),
               "RLIMIT_NOFILE", enough ? Standing::kWorks : Standing::kDegraded,
-              enough ? "" : "EVDs and connections need descriptors: raise it (`ulimit -n`)");
+              enough ? "" : "EVDs and connections need descriptors: raise the limit (`ulimit -n`)");
 }
 
 void explain_adapter(const support::Facts& facts, const cm::Manager& manager) {
@@ -51,7 +51,7 @@ void explain_adapter(const support::Facts& facts, const cm::Manager& manager) {
     manager.explain(facts);
     explain_descriptors(facts);
     facts.note("thread_safety", "thread safe", "library",
-               "any call from any thread, whatever the record of dat.conf says");
+               "any thread may make any call, whatever the record of dat.conf says");
 }
 
 void dry_run(const Provider& provider, const char* ia_name, const char* ia_params,
@@ -63,7 +63,7 @@ void dry_run(const Provider& provider, const char* ia_name, const char* ia_param
     if (!manager && told.all().empty())
         facts.add("open",
                   fmt::format("code {:#010x}: {}", manager.error().code, manager.error().cause),
-                  "dat_ia_open", Standing::kFails, "see what DAPL_TRACE_LEVEL=7 shows of an open");
+                  "dat_ia_open", Standing::kFails, "open it with DAPL_TRACE_LEVEL=7 to see why");
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ bool is_of_owner(int socket) {
 
 /// Reports why there is no status socket; the program continues without one.
 std::nullptr_t refuse(const std::string& path, int error, const std::string& why) {
-    if (!support::report_limit(error, "the socket that dat_stat asks", path))
+    if (!support::report_limit(error, "the socket for dat_stat", path))
         support::report<support::kNoStatus>(path, why);
     return nullptr;
 }

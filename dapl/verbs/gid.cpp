@@ -61,7 +61,7 @@ const char* why_behind(const ibv_gid_entry& entry, const ibv_gid_entry& best) {
 }
 
 std::string why_not(const ibv_gid_entry& entry, const ibv_gid_entry& best, GidReason reason) {
-    if (reason == GidReason::kSetting) return "DAPL_GID_INDEX names another";
+    if (reason == GidReason::kSetting) return "DAPL_GID_INDEX selects another one";
     if (reason == GidReason::kBoundAddress &&
         std::memcmp(entry.gid.raw, best.gid.raw, sizeof best.gid.raw) != 0)
         return "it is not the IA's address";
@@ -177,9 +177,9 @@ const char* to_text(ibv_gid_type type) {
 const char* to_text(GidReason reason) {
     switch (reason) {
         case GidReason::kSetting:
-            return "as DAPL_GID_INDEX says";
+            return "selected by DAPL_GID_INDEX";
         case GidReason::kOnPeersLink:
-            return "the first, as the peer is on its link";
+            return "the first, because the peer is on its link";
         case GidReason::kLikePeer:
             return "an address of the peer's kind";
         case GidReason::kBest:

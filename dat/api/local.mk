@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# libdat2: a thin function for each DAT call over the registry. Which names it exports is libdat2.map's
-# to say, so its own objects are compiled with default visibility.
+# libdat2: a thin function over the registry for each DAT call. libdat2.map decides which names are
+# exported, so the objects are compiled with default visibility.
 noinst_LTLIBRARIES += libdatapi.la
 libdatapi_la_SOURCES = \
     %reldir%/dispatch.hpp %reldir%/extension.hpp %reldir%/guard.hpp \
@@ -22,7 +22,7 @@ libdat2_la_DEPENDENCIES = libdatapi.la %reldir%/libdat2.map
 EXTRA_DIST += %reldir%/libdat2.map
 pkgconfig_DATA += %reldir%/dat2.pc %reldir%/dat.pc %reldir%/dat-1.2.pc
 
-# Programs link with -ldat2 or, as of old, with -ldat.
+# Programs link with -ldat2 or, as older ones do, with -ldat.
 install-exec-hook:
 	cd '$(DESTDIR)$(libdir)' && rm -f libdat.so && $(LN_S) libdat2.so.2 libdat.so
 	@test -n '$(DESTDIR)' || sh '$(srcdir)/etc/loader-cache' '$(libdir)'

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The public headers: names, values and layout are fixed from outside; test/dat/abi.tsv checks them.
+# The public headers. Their names, values and layouts are a given ABI; the tests check them against
+# test/dat/abi.tsv.
 dat2includedir = $(includedir)/dat2
 dat2include_HEADERS = \
     %reldir%/dat2/dat.h %reldir%/dat2/dat_error.h %reldir%/dat2/dat_extensions.h \
@@ -17,7 +18,7 @@ dat2cppinclude_HEADERS = \
     %reldir%/dat2/dat/evd_view.hpp %reldir%/dat2/dat/ia.hpp %reldir%/dat2/dat/memory.hpp \
     %reldir%/dat2/dat/owner.hpp %reldir%/dat2/dat/result.hpp
 
-# The path of other platforms' headers.
+# The path under which other platforms install the headers.
 datincludedir = $(includedir)/dat
 datinclude_HEADERS = \
     %reldir%/dat/dat.h %reldir%/dat/dat_error.h %reldir%/dat/dat_extensions.h \
@@ -27,7 +28,7 @@ datinclude_HEADERS = \
     %reldir%/dat/dat_trclvl.h %reldir%/dat/dat_vendor_specific.h %reldir%/dat/udat.h %reldir%/dat/udat_config.h \
     %reldir%/dat/udat_redirection.h %reldir%/dat/udat_vendor_specific.h %reldir%/dat/dat.hpp
 
-# The interface of DAT 1.2 over that of DAT 2.0, for programs compiled with the flags of dat-1.2.pc.
+# The DAT 1.2 interface on top of DAT 2.0, for programs compiled with the flags of dat-1.2.pc.
 dat12includedir = $(includedir)/dat-1.2/dat
 dat12include_HEADERS = \
     %reldir%/dat-1.2/dat/dat.h %reldir%/dat-1.2/dat/dat_error.h %reldir%/dat-1.2/dat/dat_platform_specific.h \
@@ -35,11 +36,12 @@ dat12include_HEADERS = \
     %reldir%/dat-1.2/dat/dat_vendor_specific.h %reldir%/dat-1.2/dat/udat.h %reldir%/dat-1.2/dat/udat_config.h \
     %reldir%/dat-1.2/dat/udat_redirection.h %reldir%/dat-1.2/dat/udat_vendor_specific.h
 
-# The same as a prefix, for programs whose configure asks where uDAPL is installed and puts PREFIX/include first: links to what is
-# installed, of 1.2 where both have a header.
+# The same as an installation prefix, for programs whose configure asks where uDAPL is installed and
+# puts PREFIX/include first. It holds links to the installed files; where both versions have a
+# header, the link leads to that of 1.2.
 dat12prefix = $(prefix)/dat-1.2
 dat12_libraries = libdat.so libdat2.so libdat2.so.2
-# usage: $(call dat12_links,DIRECTORY,WHERE THEY LEAD,NAMES)
+# usage: $(call dat12_links,DIRECTORY,TARGET_DIRECTORY,NAMES)
 dat12_links = cd '$(DESTDIR)$(dat12prefix)/$(1)' && \
 	there=`realpath -ms --relative-to='$(DESTDIR)$(dat12prefix)/$(1)' '$(DESTDIR)$(2)'` && \
 	for name in $(3); do ln -sfT "$$there/$${name\#\#*/}" "$${name\#\#*/}" || exit; done

@@ -86,7 +86,7 @@ constexpr ConfField kFields[] = {
     {"lib_path", "the file name of a provider library", read_library, nullptr},
     {"provider_version", "a word, '.', digits, '.', digits, such as dapl.2.0",
      read_provider_version, "dapl.2.0"},
-    {"ia_params", "a text for the provider, such as \"ib0 0\"", read_ia_params, ""},
+    {"ia_params", "text for the provider, such as \"ib0 0\"", read_ia_params, ""},
     {"platform_params", "any text, such as \"\"", read_platform_params, ""},
 };
 

@@ -85,7 +85,7 @@ class Reader {
             token = tokens.next();
         }
         if (token.kind != Token::Kind::kEndOfLine)
-            return bad("end of line", token, "nothing: a record has eight fields", token.text);
+            return bad("end of line", token, "no more text: a record has eight fields", token.text);
         record.end_column = token.column;
         result_.records.push_back(std::move(record));
     }

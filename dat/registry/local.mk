@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The registry, linked into libdat2 and, for their eyes inside, into the unit tests.
+# The registry, linked into libdat2 and into the unit tests, which look at its internals.
 noinst_LTLIBRARIES += libregistry.la
 libregistry_la_CPPFLAGS = $(AM_CPPFLAGS) -DDAT_CONF_DIRECTORY='"$(sysconfdir)"'
 libregistry_la_SOURCES = \

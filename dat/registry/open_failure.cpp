@@ -97,9 +97,9 @@ void report_refused(const Lease& lease, DAT_RETURN code, const std::string& code
         record ? fmt::format("{}: {} for '{}'", record->where, record->library, record->ia_params)
                : "the program's own provider",
         code_text,
-        is_limit ? "raise the limit that is reached, of locked memory (`ulimit -l`), descriptors "
-                   "(`ulimit -n`) or memory (`ulimit -v`), or close what is not used"
-                 : "check the arguments of dat_ia_open, and that this device exists on this "
+        is_limit ? "raise the limit that is reached: locked memory (`ulimit -l`), descriptors "
+                   "(`ulimit -n`) or memory (`ulimit -v`), or close unused objects"
+                 : "check the arguments of dat_ia_open, and that the device exists on this "
                    "machine");
 }
 

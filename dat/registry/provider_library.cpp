@@ -54,7 +54,7 @@ tl::expected<ProviderLibrary, std::string> ProviderLibrary::load(const std::stri
     library.fini_ = reinterpret_cast<DAT_PROVIDER_FINI_FUNC>(
         dlsym(library.handle_, DAT_PROVIDER_FINI_FUNC_STR));
     if (!library.init_)
-        return tl::unexpected<std::string>(path + " is no provider: it has no " +
+        return tl::unexpected<std::string>(path + " is not a provider: it does not export " +
                                            DAT_PROVIDER_INIT_FUNC_STR);
     library.module_ = module_of(reinterpret_cast<const void*>(library.init_));
     return library;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Adds two numbers, with DAT: the work of verbs_add.c beside it, and on the wire the same, so that
- * the client of one finds the server of the other where both go by rdma_cm.
+ * Adds two numbers with DAT: does the work of verbs_add.c with the same transfers on the wire, so
+ * that the client of one works with the server of the other if both use rdma_cm.
  *
  *     dat_add IA server PORT
  *     dat_add IA client ADDRESS PORT FIRST SECOND
  *
- * The client writes FIRST straight into the server's memory (RDMA write: the server's program takes
- * no part), sends SECOND as a message, and receives the sum as a message.
+ * The client writes FIRST directly into the server's memory with an RDMA write, in which the
+ * server's program takes no part, sends SECOND as a message, and receives the sum as a message.
  */
 #include <endian.h>
 #include <inttypes.h>
@@ -15,14 +15,14 @@
 
 #include "example.h"
 
-/* Numbers travel in network byte order: the other machine may have another. */
+/* The numbers are in network byte order, as the machines may differ in theirs. */
 struct numbers {
     uint64_t first;  /* server: the client's RDMA write lands here */
     uint64_t second; /* server: the client's message lands here */
     uint64_t sum;    /* client: the server's message lands here */
 };
 
-/* What the server's answer to the connection request carries: where to write. */
+/* The private data with which the server accepts the connection: where to write. */
 struct invitation {
     uint64_t address;
     uint32_t rmr_context;
@@ -50,7 +50,7 @@ static void serve(const char* ia_name, const char* port) {
     TRY(dat_cr_accept(request, ep, sizeof invitation, &invitation));
     await_event(adapter.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
 
-    await_transfer(adapter.transfers); /* the message; the write came before it */
+    await_transfer(adapter.transfers); /* the message; the write has arrived before it */
     numbers.sum = htobe64(be64toh(numbers.first) + be64toh(numbers.second));
     post_send(ep, number_at(&memory, offsetof(struct numbers, sum)), 2);
     await_transfer(adapter.transfers);
@@ -59,8 +59,8 @@ static void serve(const char* ia_name, const char* port) {
     close_adapter(&adapter);
 }
 
-/* On one connection, a send that follows cannot arrive before this write. Its completion is
- * suppressed: the sum says that both have arrived. */
+/* A send posted after this write on the same connection cannot arrive before it. The completion of
+ * the write is suppressed: the sum shows that both have arrived. */
 static void post_write(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET number, const struct invitation* target) {
     DAT_RMR_TRIPLET remote = {.virtual_address = be64toh(target->address),
                               .segment_length = sizeof(uint64_t),
@@ -88,7 +88,7 @@ static void ask(const char* ia_name, char** arguments) {
 
     post_write(ep, number_at(&memory, offsetof(struct numbers, first)), &invitation);
     post_send(ep, number_at(&memory, offsetof(struct numbers, second)), 2);
-    /* Completions of one direction are in order; the send's may come after the sum. */
+    /* Completions of one direction are in order; that of the send may follow the sum. */
     await_transfer(adapter.transfers);
     await_transfer(adapter.transfers);
     printf("%" PRIu64 " + %" PRIu64 " = %" PRIu64 "\n", first, second, be64toh(numbers.sum));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DAT in an event loop of the program's own: a CNO that is a file descriptor stands in poll(2)
- * beside whatever else the program waits for, here the signals that end it. One thread serves any
- * number of clients, those of ping_pong.
+ * DAT in the program's own event loop: poll(2) waits for the file descriptor of a CNO together with
+ * whatever else the program waits for, here the signals that end it. One thread serves any number
+ * of clients; ping_pong is the client.
  *
  *     event_loop IA PORT
  */
@@ -14,8 +14,8 @@
 
 enum { MAX_BYTES = 4096, SLOTS = 4 };
 
-/* What belongs to one connection. The endpoint carries it as its context, so that an event, which
- * names the endpoint, leads there. */
+/* The state of one connection. The endpoint has it as its context, so that it can be found from an
+ * event, which names the endpoint. */
 struct client {
     DAT_EP_HANDLE ep;
     struct memory memory;
@@ -59,11 +59,11 @@ static void answer_early_messages(struct client* client) {
     for (int i = 0; i < count; ++i) answer(client, &client->early[i]);
 }
 
-/* Receive, answer out of the same slot, receive again when the answer is out. */
+/* Receives, answers from the same slot, and receives into it again when the answer is sent. */
 static void on_transfer(const DAT_EVENT* event) {
     const DAT_DTO_COMPLETION_EVENT_DATA* done = &event->event_data.dto_completion_event_data;
     const DAT_UINT64 slot = done->user_cookie.as_64;
-    if (done->status != DAT_DTO_SUCCESS) return; /* its connection has ended: an event says so */
+    if (done->status != DAT_DTO_SUCCESS) return; /* the connection ended, as an event reports */
     struct client* client = client_of(done->ep_handle);
     if (done->operation == DAT_DTO_RECEIVE)
         answer(client, done);
@@ -76,8 +76,8 @@ static void take_transfers(const struct adapter* adapter) {
     while (next_event(adapter->transfers, &event)) on_transfer(&event);
 }
 
-/* Transfers that were successful precede the end of their connection: they are taken before the
- * handle that they name is freed. Those that come after it have failed and are passed over. */
+/* Successful transfers precede the end of their connection: they are dequeued before the handle
+ * that they name is freed. Those that follow the end have failed and are ignored. */
 static void forget_client(const struct adapter* adapter, DAT_EP_HANDLE ep) {
     struct client* client = client_of(ep);
     take_transfers(adapter);
@@ -104,8 +104,8 @@ static void on_connection_event(const struct adapter* adapter, const DAT_EVENT* 
     }
 }
 
-/* The trigger is taken before the queues are emptied: an event that comes meanwhile triggers anew,
- * and none is slept over. */
+/* Consumes the trigger before it empties the queues: an event that arrives in between triggers
+ * again, so that none is missed. */
 static void on_trigger(const struct adapter* adapter, DAT_CNO_HANDLE cno) {
     DAT_EVD_HANDLE triggered;
     DAT_EVENT event;
@@ -120,7 +120,7 @@ static int open_signals(void) {
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
-    /* Before the library makes threads of its own, which inherit it. */
+    /* Must precede the library's threads, which inherit the signal mask. */
     sigprocmask(SIG_BLOCK, &signals, NULL);
     return signalfd(-1, &signals, SFD_CLOEXEC);
 }

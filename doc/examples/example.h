@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What all DAT examples here have in common: how a failure is told, and how an adapter, a
- * connection and memory are set up. Each example shows one thing beyond that.
+ * What all DAT examples here have in common: how they report failures and set up an adapter, a
+ * connection and memory. Each example shows one thing beyond that.
  *
- * Examples give up at the first failure: exit() returns everything that they hold.
+ * The examples give up at the first failure: exit() releases everything that they hold.
  */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whatever takes longer has failed: 30 s, in microseconds as DAT wants them. */
+/* The timeout of every wait: 30 s, in microseconds as DAT expects it. */
 #define PATIENCE ((DAT_TIMEOUT)30 * 1000 * 1000)
 
-/* A DAT call that must succeed. */
+/* Makes a DAT call that must succeed. */
 #define TRY(call) try_call((call), #call)
 
 static inline void try_call(DAT_RETURN code, const char* call) {
@@ -35,17 +35,18 @@ static inline void die(const char* what) {
     exit(1);
 }
 
-/* An open adapter with two queues of events: connections are made and ended at a human pace,
- * completions of transfers come by the million and are taken elsewhere. */
+/* An open adapter with two event queues: connections begin and end at a human pace; completions of
+ * transfers come by the million and have a queue of their own. */
 struct adapter {
     DAT_IA_HANDLE ia;
-    DAT_PZ_HANDLE pz;           /* what may be used together: endpoints and memory */
-    DAT_EVD_HANDLE errors;      /* events that belong to no call */
+    DAT_PZ_HANDLE pz;           /* protection zone: its endpoints may use its memory */
+    DAT_EVD_HANDLE errors;      /* asynchronous errors, which belong to no call */
     DAT_EVD_HANDLE connections; /* requests, established, ended */
     DAT_EVD_HANDLE transfers;   /* completions of sends, receives, reads, writes */
 };
 
-/* With a CNO all events of both queues wake whoever waits at it; DAT_HANDLE_NULL is none. */
+/* If a CNO is given (not DAT_HANDLE_NULL), the events of both queues wake the thread that waits at
+ * it. */
 static inline void make_queues(struct adapter* adapter, DAT_CNO_HANDLE cno) {
     TRY(dat_evd_create(adapter->ia, 64, cno, DAT_EVD_CR_FLAG | DAT_EVD_CONNECTION_FLAG,
                        &adapter->connections));
@@ -65,7 +66,7 @@ static inline struct adapter open_adapter(const char* ia_name) {
     return adapter;
 }
 
-/* Takes all that was made on the adapter along, whatever state it is in. */
+/* Closes the adapter and frees all that was made on it, whatever state it is in. */
 static inline void close_adapter(struct adapter* adapter) {
     TRY(dat_ia_close(adapter->ia, DAT_CLOSE_ABRUPT_FLAG));
 }
@@ -77,8 +78,8 @@ static inline DAT_EP_HANDLE make_endpoint(const struct adapter* adapter) {
     return ep;
 }
 
-/* Memory that the adapter may touch, and the two names that it has: one for segments on this side,
- * one to give to a peer. */
+/* Memory that the adapter may access, and its two contexts: one for segments on this side, one to
+ * give to a peer. */
 struct memory {
     void* address;
     DAT_VLEN length; /* bytes */
@@ -105,8 +106,8 @@ static inline DAT_LMR_TRIPLET segment_of(const struct memory* memory, size_t off
     return segment;
 }
 
-/* The next event, which must be the wanted one: an int, since extensions have enumerations of their
- * own for theirs. */
+/* Waits for the next event, which must be the wanted one: an int, since extensions have their own
+ * enumerations of events. */
 static inline DAT_EVENT await_event(DAT_EVD_HANDLE evd, int wanted) {
     DAT_EVENT event;
     DAT_COUNT more;
@@ -119,7 +120,8 @@ static inline DAT_EVENT await_event(DAT_EVD_HANDLE evd, int wanted) {
     return event;
 }
 
-/* A completion. Only its status and its endpoint are certain when it has failed. */
+/* Returns a completion, which must be a success: only status and endpoint of a failed one are
+ * certain. */
 static inline DAT_DTO_COMPLETION_EVENT_DATA succeeded(const DAT_EVENT* event) {
     if (event->event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS) {
         fprintf(stderr, "a transfer failed with status %d\n",
@@ -134,7 +136,7 @@ static inline DAT_DTO_COMPLETION_EVENT_DATA await_transfer(DAT_EVD_HANDLE evd) {
     return succeeded(&event);
 }
 
-/* A receive has to be posted before the message comes: the earliest moment is the safest. */
+/* A receive must be posted before its message arrives, so the earliest moment is the safest. */
 static inline void post_receive(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET segment, DAT_UINT64 cookie) {
     DAT_DTO_COOKIE name = {.as_64 = cookie};
     TRY(dat_ep_post_recv(ep, 1, &segment, name, DAT_COMPLETION_DEFAULT_FLAG));
@@ -145,8 +147,9 @@ static inline void post_send(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET segment, DAT_UINT
     TRY(dat_ep_post_send(ep, 1, &segment, name, DAT_COMPLETION_DEFAULT_FLAG));
 }
 
-/* Returns whether it was posted. Not when the connection is not there yet (the first message of a
- * peer may be here before the event that says so) or not any more; an event tells which. */
+/* Returns whether the send was posted. It is not if the connection is not established yet (the
+ * first message of a peer may arrive before the event that reports this) or has ended; an event
+ * reports which. */
 static inline int try_send(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET segment, DAT_UINT64 cookie) {
     DAT_DTO_COOKIE name = {.as_64 = cookie};
     DAT_RETURN code = dat_ep_post_send(ep, 1, &segment, name, DAT_COMPLETION_DEFAULT_FLAG);
@@ -155,7 +158,7 @@ static inline int try_send(DAT_EP_HANDLE ep, DAT_LMR_TRIPLET segment, DAT_UINT64
     return 1;
 }
 
-/* Takes the oldest event, if there is one. */
+/* Dequeues the oldest event. Returns 0 if there is none. */
 static inline int next_event(DAT_EVD_HANDLE evd, DAT_EVENT* event) {
     DAT_RETURN code = dat_evd_dequeue(evd, event);
     if (DAT_GET_TYPE(code) == DAT_QUEUE_EMPTY) return 0;
@@ -163,7 +166,7 @@ static inline int next_event(DAT_EVD_HANDLE evd, DAT_EVENT* event) {
     return 1;
 }
 
-/* A server's port is a connection qualifier in DAT's words. 0 asks for any that is free. */
+/* A server's port is called a connection qualifier in DAT. 0 chooses any free one. */
 static inline void listen_at(const struct adapter* adapter, const char* port) {
     DAT_CONN_QUAL qualifier = strtoull(port, NULL, 0);
     DAT_PSP_HANDLE psp;
@@ -182,7 +185,7 @@ static inline DAT_CR_HANDLE await_request(const struct adapter* adapter) {
         .event_data.cr_arrival_event_data.cr_handle;
 }
 
-/* Asks for a connection; the answer is an event. */
+/* Requests a connection; an event reports the outcome. */
 static inline void begin_connection(DAT_EP_HANDLE ep, const char* host, unsigned long long port,
                                     const void* private_data, DAT_COUNT size) {
     struct addrinfo* found;
@@ -193,14 +196,14 @@ static inline void begin_connection(DAT_EP_HANDLE ep, const char* host, unsigned
     freeaddrinfo(found);
 }
 
-/* Returns the event, whose private data is what the server has said in dat_cr_accept(). */
+/* Connects. Returns the event, whose private data is what the server passed to dat_cr_accept(). */
 static inline DAT_EVENT connect_to(const struct adapter* adapter, DAT_EP_HANDLE ep,
                                    const char* host, const char* port) {
     begin_connection(ep, host, strtoull(port, NULL, 0), NULL, 0);
     return await_event(adapter->connections, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* One side ends a connection, both learn of it. */
+/* Ends a connection. One side does this; both get the event. */
 static inline void end_connection(const struct adapter* adapter, DAT_EP_HANDLE ep) {
     TRY(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG));
     await_event(adapter->connections, DAT_CONNECTION_EVENT_DISCONNECTED);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Examples for users, built so that they stay right; test/tools/examples.bats runs them. Each is one file and example.h, and builds
-# with `cc NAME.c $(pkg-config --cflags --libs dat2)`.
+# Examples for users. They are built here, and test/tools/examples.bats runs them, so that they stay
+# correct. Each is one file plus example.h, and builds with
+# `cc NAME.c $(pkg-config --cflags --libs dat2)`.
 dat_examples = doc/examples/dat_add doc/examples/event_loop doc/examples/ping_pong doc/examples/prefork_server \
     doc/examples/registration_upcalls doc/examples/srq_server doc/examples/write_immediate
 noinst_PROGRAMS += doc/examples/verbs_add $(dat_examples)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages there and back.
+ * Messages to a server and back.
  *
  *     ping_pong IA server PORT
  *     ping_pong IA client ADDRESS PORT [COUNT [BYTES]]
  *
- * The client sends COUNT messages of BYTES and checks that each comes back as it was; then it
- * prints the mean time of a round trip. It serves as the client of event_loop and srq_server too.
+ * The client sends COUNT messages of BYTES and checks that each comes back unchanged; then it
+ * prints the mean time of a round trip. It is also the client of event_loop and srq_server.
  */
 #include <time.h>
 
@@ -25,8 +25,8 @@ static DAT_LMR_TRIPLET slot_of(const struct memory* memory, DAT_UINT64 slot, siz
     return segment_of(memory, slot * MAX_BYTES, bytes);
 }
 
-/* A slot is received into, answered from, and received into again when the answer is out: until
- * then the adapter may still read it. The cookie of either work is the slot. */
+/* A slot receives a message, its answer is sent from there, and it receives again when that has
+ * completed: until then the adapter may still read it. The cookie of both requests is the slot. */
 static void answer(DAT_EP_HANDLE ep, const struct memory* memory,
                    const DAT_DTO_COMPLETION_EVENT_DATA* done) {
     const DAT_UINT64 slot = done->user_cookie.as_64;
@@ -52,7 +52,7 @@ static void serve(const char* ia_name, const char* port) {
 
     for (;;) {
         TRY(dat_evd_wait(adapter.transfers, PATIENCE, 1, &event, &more));
-        /* What was posted when the client went comes back so. */
+        /* Receives that are still posted when the client leaves are flushed. */
         if (event.event_data.dto_completion_event_data.status == DAT_DTO_ERR_FLUSHED) break;
         const DAT_DTO_COMPLETION_EVENT_DATA done = succeeded(&event);
         answer(ep, &memory, &done);
@@ -67,7 +67,7 @@ static double seconds_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* A send is done when its buffer may be used again; the answer may come before this is known. */
+/* A send completes when its buffer may be used again; the answer may arrive before that. */
 static void round_trip(const struct adapter* adapter, DAT_EP_HANDLE ep, const struct memory* memory,
                        size_t bytes) {
     post_receive(ep, slot_of(memory, 0, bytes), 0);

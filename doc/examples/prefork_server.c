@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A server whose work is done by processes, forked before anybody asks. A connection belongs to the
- * process that accepts it and cannot be handed to another; so the first process, at whose port
- * clients knock, refuses each request and says at which worker's port to knock next. A worker that
- * dies is replaced.
+ * A server whose work is done by processes that are forked in advance. A connection belongs to the
+ * process that accepts it and cannot be handed to another; so the first process, to whose port
+ * clients connect, rejects each request and refers the client to the port of a worker. A worker
+ * that dies is replaced.
  *
  *     prefork_server IA PORT WORKERS           until SIGTERM
- *     prefork_server IA client ADDRESS PORT    asks who serves it
+ *     prefork_server IA client ADDRESS PORT    prints who serves it
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -20,7 +20,7 @@
 
 enum { MAX_WORKERS = 16, ANSWER = 64 };
 
-/* Where to knock: the private data of a refusal, in network byte order. */
+/* The port of the worker: the private data of a rejection, in network byte order. */
 struct referral {
     uint16_t port;
 };
@@ -38,7 +38,7 @@ static void answer_client(const struct adapter* adapter, const struct memory* me
     TRY(dat_ep_free(ep));
 }
 
-/* Tells the first process its port through the pipe, then serves one client after the other. */
+/* Reports its port to the first process through the pipe, then serves clients one by one. */
 static void work(const char* ia_name, int pipe_end) {
     char text[ANSWER] = "";
     struct adapter adapter = open_adapter(ia_name);
@@ -66,9 +66,9 @@ struct worker {
     DAT_CONN_QUAL port;
 };
 
-/* In the child no handle of the first process means anything: DAT_INVALID_HANDLE is the answer to
- * each. So a worker opens what it needs as any new process does, also one that is forked later,
- * when the first process has the adapter open. */
+/* No handle of the first process is valid in the child: each call with one returns
+ * DAT_INVALID_HANDLE. So a worker opens what it needs as any new process does, even one that is
+ * forked later, when the first process has the adapter open. */
 static struct worker start_worker(const char* ia_name) {
     struct worker worker;
     int ends[2];
@@ -119,7 +119,7 @@ static int open_signals(void) {
     return signalfd(-1, &signals, SFD_CLOEXEC);
 }
 
-/* Returns whether the server is to end. */
+/* Handles a signal. Returns whether the server is to end. */
 static int on_signal(int signals, const char* ia_name, struct worker* workers, int count) {
     struct signalfd_siginfo signal;
     if (read(signals, &signal, sizeof signal) != sizeof signal) die("read of a signal");
@@ -158,7 +158,7 @@ static void serve(const char* ia_name, const char* port, int count) {
 
 /* -- the client ------------------------------------------------------------------------------- */
 
-/* Knocks at the first port and reads the refusal. */
+/* Connects to the first port and returns the port that the rejection refers to. */
 static unsigned ask_for_worker(const struct adapter* adapter, const char* host, const char* port) {
     DAT_EP_HANDLE ep = make_endpoint(adapter);
     struct referral referral;

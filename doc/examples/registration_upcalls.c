@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Registrations as something that processes share: a cache that keeps its memory registered as long
- * as nobody else needs the adapter's entries, and gives up what it has used least when somebody
- * does. See dat_registration(7).
+ * Registrations as a resource that processes share: a cache that keeps its memory registered as
+ * long as no other process needs the adapter's entries, and gives up what it has used least when
+ * one does. See dat_registration(7).
  *
- *     registration_upcalls IA cache           registers what it gets; ends with its standard input
- *     registration_upcalls IA borrow COUNT    needs COUNT registrations, waits for them, and ends
+ *     registration_upcalls IA cache           registers what it can; ends with its standard input
+ *     registration_upcalls IA borrow COUNT    waits for COUNT registrations, then ends
  *
- * To be tried on a table of few entries, which all processes of the adapter share:
+ * Try it on a table with few entries, which all processes of the adapter share:
  *
  *     export OPENDAT_REGISTRATIONS=on OPENDAT_REGISTRATION_ENTRIES=16
  */
@@ -20,7 +20,7 @@
 
 enum { BYTES = 4096, MAX_BLOCKS = 1024 };
 
-/* An entry of the cache: memory, and how often it has served. */
+/* A block of the cache: its registration, and how often it was used. */
 struct block {
     DAT_LMR_HANDLE lmr;
     unsigned long served;
@@ -50,7 +50,8 @@ static DAT_REG_LMR_PARAM wish(const struct adapter* adapter, int index) {
     return param;
 }
 
-/* Returns whether there is one more. A cache does not wait for entries: nobody needs it to grow. */
+/* Registers one more block if an entry is free. Returns whether it did. A cache does not wait for
+ * entries: nobody needs it to grow. */
 static int grow(struct cache* cache) {
     DAT_REG_LMR_PARAM param = wish(&cache->adapter, cache->count);
     struct block* block = &cache->blocks[cache->count];
@@ -59,7 +60,7 @@ static int grow(struct cache* cache) {
     code = dat_reg_lmr_create_wait(cache->adapter.ia, &param, 0, &block->lmr, NULL, NULL);
     if (DAT_GET_TYPE(code) == DAT_TIMEOUT_EXPIRED) return 0;
     TRY(code);
-    block->served = (unsigned long)cache->count++; /* as if the later ones were wanted more often */
+    block->served = (unsigned long)cache->count++; /* as if the later ones were used more often */
     return 1;
 }
 
@@ -76,18 +77,18 @@ static struct block* least_served(struct cache* cache) {
     return least;
 }
 
-/* The table has chosen by what it sees; the cache knows better which of its own is worth least.
- * That one may itself be announced already: then the choice stands. */
+/* The table has chosen by its statistics; the cache knows better which of its blocks is worth
+ * least, and offers that one instead. If that is already announced, the table's choice stands. */
 static void on_announced(struct cache* cache, DAT_LMR_HANDLE announced) {
     struct block* worst = least_served(cache);
     if (worst->lmr != announced && dat_reg_lmr_offer(announced, worst->lmr) == DAT_SUCCESS)
         printf("offered the one that has served %lu times\n", worst->served);
     else if (dat_reg_lmr_accept(announced) == DAT_SUCCESS)
         printf("let go the one that has served %lu times\n", find(cache, announced)->served);
-    /* Else it is in use, or has gone meanwhile: the next event tells. */
+    /* Otherwise it is in use, or has been revoked: the next event reports it. */
 }
 
-/* What is left of a registration that has gone is its LMR. */
+/* Frees the LMR, which is what is left of a revoked registration. */
 static void on_revoked(struct cache* cache, DAT_LMR_HANDLE gone) {
     struct block* block = find(cache, gone);
     if (!block) return;
@@ -133,7 +134,7 @@ static void keep(const char* ia_name) {
     close_adapter(&cache.adapter);
 }
 
-/* Without an EVD for its upcalls a program has them answered by the library. */
+/* This program attaches no EVD for its upcalls, so the library answers them. */
 static void borrow(const char* ia_name, int count) {
     struct adapter adapter = open_adapter(ia_name);
     DAT_LMR_HANDLE lmr[MAX_BLOCKS];

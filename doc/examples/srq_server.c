@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Many clients, one pool of receives: the endpoints share a receive queue, so the memory that waits
- * for messages grows with the traffic and not with the number of clients. The clients are those of
- * ping_pong.
+ * for messages grows with the traffic and not with the number of clients. ping_pong is the client.
  *
- *     srq_server IA PORT CLIENTS      serves so many clients, then ends
+ *     srq_server IA PORT CLIENTS      serves this number of clients, then ends
  */
 #include "example.h"
 
@@ -12,7 +11,7 @@ enum { MAX_BYTES = 4096, SLOTS = 64 };
 
 static char pool[SLOTS][MAX_BYTES];
 
-/* A message in a slot of the pool, and whom it is from. */
+/* A message in a slot of the pool, and the endpoint that it came from. */
 struct message {
     DAT_EP_HANDLE ep;
     DAT_UINT64 slot;
@@ -23,17 +22,17 @@ struct server {
     struct adapter adapter;
     DAT_SRQ_HANDLE srq;
     struct memory memory;
-    struct message early[SLOTS]; /* those that came before their connection was ESTABLISHED */
+    struct message early[SLOTS]; /* those that arrived before their connection was ESTABLISHED */
     int early_count;
     long messages;
-    long clients; /* that are still to come or to go */
+    long clients; /* whose connections have not ended yet */
 };
 
 static DAT_LMR_TRIPLET slot_of(const struct server* server, DAT_UINT64 slot, size_t bytes) {
     return segment_of(&server->memory, slot * MAX_BYTES, bytes);
 }
 
-/* To whichever client the next message comes from. */
+/* Posts the slot as a receive, which the next message of any client consumes. */
 static void give_slot(const struct server* server, DAT_UINT64 slot) {
     DAT_LMR_TRIPLET segment = slot_of(server, slot, MAX_BYTES);
     DAT_DTO_COOKIE cookie = {.as_64 = slot};
@@ -48,7 +47,7 @@ static void make_pool(struct server* server) {
     for (DAT_UINT64 slot = 0; slot < SLOTS; ++slot) give_slot(server, slot);
 }
 
-/* With NULL for its attributes the endpoint has the limits of any other. */
+/* Without attributes (NULL) the endpoint has the default limits. */
 static void accept_client(const struct server* server, DAT_CR_HANDLE request) {
     const struct adapter* adapter = &server->adapter;
     DAT_EP_HANDLE ep;
@@ -64,8 +63,8 @@ static void answer(struct server* server, struct message message) {
         server->early[server->early_count++] = message;
 }
 
-/* The event says which client a message is from. What fails is an answer whose client has gone,
- * which leaves its slot as free as one that arrived. */
+/* The event names the client that a message is from. Only answers to clients that have gone fail;
+ * their slots are then as free as those of answers that arrived. */
 static void on_transfer(struct server* server, const DAT_EVENT* event) {
     const DAT_DTO_COMPLETION_EVENT_DATA* done = &event->event_data.dto_completion_event_data;
     if (done->status == DAT_DTO_SUCCESS && done->operation == DAT_DTO_RECEIVE)
@@ -80,7 +79,8 @@ static void take_transfers(struct server* server) {
     while (next_event(server->adapter.transfers, &event)) on_transfer(server, &event);
 }
 
-/* Takes an endpoint's messages out of those that wait; the last one fills the place. */
+/* Removes an endpoint's messages from the early ones (the last of these fills the gap), and answers
+ * them or gives back their slots. */
 static void end_early_messages(struct server* server, DAT_EP_HANDLE ep, int answered) {
     for (int i = server->early_count - 1; i >= 0; --i) {
         const struct message message = server->early[i];
@@ -93,8 +93,8 @@ static void end_early_messages(struct server* server, DAT_EP_HANDLE ep, int answ
     }
 }
 
-/* Transfers that were successful precede the end of their connection: they are taken before the
- * handle that they name is freed. */
+/* Successful transfers precede the end of their connection: they are dequeued before the handle
+ * that they name is freed. */
 static void forget_client(struct server* server, DAT_EP_HANDLE ep) {
     take_transfers(server);
     end_early_messages(server, ep, 0);

@@ -6,8 +6,8 @@
  *     verbs_add server PORT
  *     verbs_add client ADDRESS PORT FIRST SECOND
  *
- * The client writes FIRST straight into the server's memory (RDMA write: the server's program takes
- * no part), sends SECOND as a message, and receives the sum as a message.
+ * The client writes FIRST directly into the server's memory with an RDMA write, in which the
+ * server's program takes no part, sends SECOND as a message, and receives the sum as a message.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -21,14 +21,14 @@
 
 enum { TIMEOUT_MS = 5000 };
 
-/* Numbers travel in network byte order: the other machine may have another. */
+/* The numbers are in network byte order, as the machines may differ in theirs. */
 struct numbers {
     uint64_t first;  /* server: the client's RDMA write lands here */
     uint64_t second; /* server: the client's message lands here */
     uint64_t sum;    /* client: the server's message lands here */
 };
 
-/* What the server's answer to the connection request carries: where to write. */
+/* The private data with which the server accepts the connection: where to write. */
 struct invitation {
     uint64_t address;
     uint32_t rkey;
@@ -39,10 +39,10 @@ struct invitation {
 struct endpoint {
     struct rdma_event_channel* events; /* connection events: requests, established, disconnected */
     struct rdma_cm_id* id;             /* the connection, once there is one */
-    struct ibv_pd* pd;                 /* what may be used together: queue pair and memory */
-    struct ibv_comp_channel* wakeups;  /* a descriptor to sleep on until a completion comes */
-    struct ibv_cq* cq;                 /* where finished sends and receives are reported */
-    struct ibv_mr* mr;                 /* the device's licence to touch `numbers` */
+    struct ibv_pd* pd;                 /* protection domain: its queue pair may use its memory */
+    struct ibv_comp_channel* wakeups;  /* a descriptor to wait on for a completion */
+    struct ibv_cq* cq;                 /* receives the completions of sends and receives */
+    struct ibv_mr* mr;                 /* the registration of `numbers` with the device */
     struct numbers numbers;
 };
 
@@ -51,7 +51,7 @@ static void die(const char* what) {
     exit(1);
 }
 
-/* The next connection event, which must be the wanted one. The caller acknowledges it. */
+/* Waits for the next connection event, which must be the wanted one. The caller acknowledges it. */
 static struct rdma_cm_event* expect_event(struct endpoint* end, enum rdma_cm_event_type wanted) {
     struct rdma_cm_event* event;
     if (rdma_get_cm_event(end->events, &event)) die("rdma_get_cm_event");
@@ -67,7 +67,7 @@ static void await_event(struct endpoint* end, enum rdma_cm_event_type wanted) {
     rdma_ack_cm_event(expect_event(end, wanted));
 }
 
-/* Everything a connection needs, on the device that rdma_cm has chosen for end->id. */
+/* Creates all that a connection needs, on the device that rdma_cm has chosen for end->id. */
 static void prepare(struct endpoint* end, int remote_access) {
     struct ibv_qp_init_attr attributes = {
         .qp_type = IBV_QPT_RC,
@@ -87,8 +87,8 @@ static void prepare(struct endpoint* end, int remote_access) {
     if (rdma_create_qp(end->id, end->pd, &attributes)) die("rdma_create_qp");
 }
 
-/* Sleeps until the next completion. Asking for the wake-up comes before the last look at the queue:
- * a completion between the two would otherwise be slept over. */
+/* Sleeps until the next completion. Requests the notification before it polls for the last time: a
+ * completion between the two would otherwise be missed. */
 static void await_completion(struct endpoint* end, enum ibv_wc_opcode wanted) {
     struct ibv_wc completion;
     int found;
@@ -107,7 +107,7 @@ static void await_completion(struct endpoint* end, enum ibv_wc_opcode wanted) {
                 ibv_wc_status_str(completion.status));
         exit(1);
     }
-    /* Only the opcode of a successful completion is defined. */
+    /* The opcode is defined only if the completion is a success. */
     if (completion.opcode != wanted) {
         fprintf(stderr, "verbs_add: completion of an unexpected kind, %d\n", completion.opcode);
         exit(1);
@@ -120,7 +120,7 @@ static struct ibv_sge entry_of(struct endpoint* end, uint64_t* number) {
     return entry;
 }
 
-/* A receive must be posted before the message comes: the earliest moment is the safest. */
+/* A receive must be posted before its message arrives, so the earliest moment is the safest. */
 static void post_receive(struct endpoint* end, uint64_t* number) {
     struct ibv_sge entry = entry_of(end, number);
     struct ibv_recv_wr request = {.sg_list = &entry, .num_sge = 1};
@@ -136,7 +136,7 @@ static void post_send(struct endpoint* end, uint64_t* number, unsigned flags) {
     if ((errno = ibv_post_send(end->id->qp, &request, &bad))) die("ibv_post_send");
 }
 
-/* On one connection, a send that follows cannot arrive before this write. */
+/* A send posted after this write on the same connection cannot arrive before it. */
 static void post_write(struct endpoint* end, uint64_t* number, const struct invitation* target) {
     struct ibv_sge entry = entry_of(end, number);
     struct ibv_send_wr request = {.sg_list = &entry, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
@@ -146,7 +146,7 @@ static void post_write(struct endpoint* end, uint64_t* number, const struct invi
     if ((errno = ibv_post_send(end->id->qp, &request, &bad))) die("ibv_post_send");
 }
 
-/* In the reverse order of making. */
+/* Destroys everything in reverse order of creation. */
 static void release(struct endpoint* end) {
     rdma_destroy_qp(end->id);
     ibv_dereg_mr(end->mr);
@@ -192,7 +192,7 @@ static void serve(const char* port) {
     if (rdma_accept(end.id, &answer)) die("rdma_accept");
     await_event(&end, RDMA_CM_EVENT_ESTABLISHED);
 
-    await_completion(&end, IBV_WC_RECV); /* the write came before it */
+    await_completion(&end, IBV_WC_RECV); /* the write has arrived before it */
     end.numbers.sum = htobe64(be64toh(end.numbers.first) + be64toh(end.numbers.second));
     post_send(&end, &end.numbers.sum, IBV_SEND_SIGNALED);
     await_completion(&end, IBV_WC_SEND);
@@ -226,11 +226,11 @@ static void ask(const char* address, const char* port, uint64_t first, uint64_t 
         exit(1);
     }
     memcpy(&invitation, established->param.conn.private_data, sizeof invitation);
-    rdma_ack_cm_event(established); /* its private data is gone now */
+    rdma_ack_cm_event(established); /* its private data is invalid now */
 
     end.numbers.first = htobe64(first);
     end.numbers.second = htobe64(second);
-    /* Without completions of their own: the sum says that both have arrived. */
+    /* Both are unsignalled: the sum shows that they have arrived. */
     post_write(&end, &end.numbers.first, &invitation);
     post_send(&end, &end.numbers.second, 0);
     await_completion(&end, IBV_WC_RECV);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * RDMA writes that tell the target about themselves: a file goes block by block straight into the
- * server's memory, and the 32-bit number with each block says how long it is and whether it is the
- * last. The server has an event for each; no message comes, and it need not look at its memory.
+ * RDMA writes that notify their target: a file goes block by block directly into the server's
+ * memory, and the 32-bit immediate data of each block contains its length and whether it is the
+ * last. The server gets an event for each block; it needs no message and need not poll its memory.
  *
  *     write_immediate IA server PORT FILE
  *     write_immediate IA client ADDRESS PORT FILE
  *
- * Immediate data is an extension: a provider's attributes say whether it is there. See
+ * Immediate data is an extension: a provider's attributes report whether it is supported. See
  * opendat_extensions(7).
  */
 #include <dat2/dat_ib_extensions.h>
@@ -16,17 +16,17 @@
 
 #include "example.h"
 
-/* The server's window. The client may have so many blocks under way; a message of one byte from the
- * server says that it has taken the oldest. */
+/* The server's window. The client may have this number of blocks in flight; by a message of one
+ * byte the server reports that it has consumed the oldest. */
 enum { BLOCK = 16384, BLOCKS = 8 };
 
-/* In the number, above the length. */
+/* Bit of the immediate data, above the length. */
 #define LAST 0x80000000u
 
 static char window[BLOCKS][BLOCK];
 static char message[1];
 
-/* Where the window is: what the server's answer to the connection request carries. */
+/* The private data with which the server accepts the connection: where the window is. */
 struct invitation {
     uint64_t address;
     uint32_t rmr_context;
@@ -50,8 +50,8 @@ static FILE* open_file(const char* name, const char* mode) {
     return file;
 }
 
-/* The number of the next block. It is in an extension's event; what else comes is that a message of
- * ours is out. */
+/* Returns the immediate data of the next block, which arrives in an event of the extension. Other
+ * events are completions of this side's messages. */
 static DAT_UINT32 await_block(const struct adapter* adapter) {
     DAT_EVENT event;
     DAT_COUNT more;
@@ -66,7 +66,7 @@ static DAT_UINT32 await_block(const struct adapter* adapter) {
     return data->val.immed.data;
 }
 
-/* The number takes up a receive, though no byte of its memory: here it has none. */
+/* Immediate data consumes a receive but none of its memory, so this receive has no memory. */
 static void post_receive_of_number(DAT_EP_HANDLE ep) {
     DAT_DTO_COOKIE cookie = {.as_64 = 0};
     TRY(dat_ep_post_recv(ep, 0, NULL, cookie, DAT_COMPLETION_DEFAULT_FLAG));
@@ -109,8 +109,8 @@ static void serve(const char* ia_name, const char* port, const char* name) {
     close_adapter(&adapter);
 }
 
-/* What the client knows of its blocks. One of them may be filled again when its write is complete
- * and the server has taken it. */
+/* How far the client is with its blocks. The memory of a block may be filled again when the write
+ * is complete and the server has consumed the block. */
 struct progress {
     size_t posted, written, taken;
 };

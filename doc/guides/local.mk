@@ -2,7 +2,7 @@
 EXTRA_DIST += %reldir%/from-dapl.md %reldir%/from-libibverbs.md %reldir%/messages %reldir%/porting-an-mpi.md %reldir%/troubleshooting.md \
     %reldir%/tuning.md
 
-# Puts what dat_strerror knows into the guide by symptom.
+# Writes dat_strerror's catalogue into the troubleshooting guide.
 troubleshooting-document: all
 	./dat_strerror --list --json >troubleshooting.json
 	$(abs_top_srcdir)/%reldir%/messages troubleshooting.json $(abs_top_srcdir)/%reldir%/troubleshooting.md >troubleshooting.md

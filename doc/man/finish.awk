@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What scdoc prints becomes a page of which mandoc -T lint has nothing to say, and whose identifiers can be searched and copied: no
-# word is hyphenated (scdoc's own request stands before .TH, which takes it back), a hyphen is one that is typed and at which no
-# line is broken, the title is in upper case, paragraph macros that do nothing and lines longer than 80 bytes are gone.
+# Turns the output of scdoc into a page that passes mandoc -T lint and whose identifiers can be
+# searched and copied. No word is hyphenated (scdoc's own request stands before .TH, which undoes
+# it), hyphens are typed ones at which no line is broken, the title is in upper case, and paragraph
+# macros without effect and lines longer than 80 bytes are gone.
 
 function emit(line) {
-    # A paragraph at the end of an indented block belongs behind the block; one before a heading does nothing.
+    # A paragraph macro at the end of an indented block belongs behind the block; one before a
+    # heading does nothing.
     if (line == ".RE") {
         print line
         return
@@ -14,7 +16,8 @@ function emit(line) {
     print line
 }
 
-# Breaks at the last space before the limit; a line must not begin as a request does.
+# Breaks a line at the last space before the limit, never where the next line would begin as a
+# request does.
 function wrap(text,   at) {
     while (length(text) > 80) {
         for (at = 80; at > 0 && (substr(text, at, 1) != " " || substr(text, at + 1, 1) ~ /[.' ]/); --at) ;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The manual pages; configure says so when there is no scdoc to make them with.
+# The manual pages. configure warns when scdoc, which makes them, is missing.
 manual_pages = \
     %reldir%/dat-1.2.7 \
     %reldir%/dat.conf.5 \
@@ -26,11 +26,11 @@ EXTRA_DIST += $(manual_pages:=.scd) %reldir%/finish.awk
 if HAVE_SCDOC
 man_MANS += $(manual_pages) %reldir%/dtestx.1
 CLEANFILES += $(manual_pages) %reldir%/dtestx.1
-# In brackets, so that config.status leaves it alone.
+# The brackets keep config.status from substituting the placeholders.
 $(manual_pages): %: %.scd %reldir%/finish.awk Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed 's|[@]sysconfdir[@]|$(sysconfdir)|g; s|[@]pkgdatadir[@]|$(pkgdatadir)|g' $< | $(SCDOC) >$@.new && \
 	  $(AWK) -f $(srcdir)/%reldir%/finish.awk $@.new >$@.finished && rm $@.new && mv $@.finished $@
-# The program's other name.
+# The page of dtest_ext under the program's other name.
 %reldir%/dtestx.1: %reldir%/dtest_ext.1
 	$(AM_V_GEN)cp %reldir%/dtest_ext.1 $@
 endif
@@ -43,8 +43,9 @@ CLEANFILES += %reldir%/opendat_settings.7
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(PERL) $(srcdir)/%reldir%/settings $(srcdir) $(RELEASE_DATE) >$@.new && mv $@.new $@
 endif
 
-# Section 3: a page for each call, from its comment in the headers and the table of doc/thread-safety.md; how many there are the
-# script knows. In a folder of its own, so that `man -M doc/man` finds them in the build directory.
+# Section 3: a page for each call, from its comment in the headers and the table of
+# doc/thread-safety.md. Only the script knows how many there are. The pages have a folder of their
+# own, so that `man -M doc/man` finds them in the build directory.
 EXTRA_DIST += %reldir%/calls doc/thread-safety.md
 if HAVE_PERL
 call_pagesdir = $(mandir)/man3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the documents that the tools print with --json look like, as JSON Schema (draft 7).
+# The JSON Schemas (draft 7) of the documents that the tools print with --json.
 schemadir = $(pkgdatadir)/schema
 dist_schema_DATA = \
     %reldir%/dat_conf.json \

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Completion of OpenDAT's tools for bash; those for zsh and fish run this file as a program and ask it. What a tool accepts is read
-# from its --help, so that nothing is stated twice: lines that begin with an option, what its argument is called, the words it can be
-# ("one of A, B", "some of A, B"), and the commands of those tools that have some.
+# Completion of OpenDAT's tools for bash. The scripts for zsh and fish run this file as a program
+# and use its answers. What a tool accepts is read from its --help, so that nothing is stated twice:
+# the lines that begin with an option, the name of its argument, the words it can be ("one of A, B",
+# "some of A, B"), and the commands of the tools that have some.
 
-# usage: _opendat_help TOOL [COMMAND] - prints `OPTION ARGUMENT WORDS` lines; ARGUMENT is - for a flag; WORDS are separated by commas.
+# usage: _opendat_help TOOL [COMMAND] - prints `OPTION ARGUMENT WORDS` lines. ARGUMENT is - for a
+# flag; WORDS are separated by commas.
 _opendat_help() {
     "$@" --help 2>/dev/null | awk '
         # A long line of options has its description on the next line.
@@ -46,14 +48,15 @@ _opendat_processes() {
     done
 }
 
-# usage: _opendat_values TOOL ARGUMENT CURRENT - what may stand for an argument of that name, but names of files.
+# usage: _opendat_values TOOL ARGUMENT CURRENT - prints the values that an argument of that name can
+# have, except file names.
 _opendat_values() {
     case $2 in
         IA | NAME) compgen -W "$(dat_conf list 2>/dev/null | cut -d ' ' -f 1)" -- "$3" ;;
         HOST*) compgen -A hostname -- "$3" ;;
         PROGRAM) compgen -c -- "$3" ;;
         *PID*)
-            # dat_stat lists those that answer.
+            # dat_stat lists the processes that answer.
             if [[ $1 = *dat_stat ]]; then
                 compgen -W "$("$1" 2>/dev/null | awk 'NR > 1 { print $1 }')" -- "$3"
             else
@@ -63,19 +66,22 @@ _opendat_values() {
     esac
 }
 
-# usage: _opendat_words WORDS CURRENT - WORDS as _opendat_help prints them; behind + for a list with commas.
+# usage: _opendat_words WORDS CURRENT - prints the completions among WORDS, which are as
+# _opendat_help prints them; a leading + marks an argument that is a list with commas.
 _opendat_words() {
     local list=${1#+} before='' word
     [[ $1 != +* || $2 != *,* ]] || before=${2%,*},
     for word in ${list//,/ }; do [[ ,$before == *,"$word",* ]] || compgen -W "$before$word" -- "$2"; done
 }
 
-# usage: _opendat_operand TOOL COMMAND - what the words that are no options are called.
+# usage: _opendat_operand TOOL COMMAND - prints the name of its operands, the words that are not
+# options.
 _opendat_operand() {
     "$@" --help 2>/dev/null | sed -nE '/^Positionals:/,/^$/s/^  [a-z-]+ ([A-Z|-]+).*/\1/p; s/^usage: softverbs run .*(PROGRAM).*/\1/p' | head -n 1
 }
 
-# Whether a word before the present one is the program of `softverbs run`: what follows are the program's arguments.
+# Whether a word before the current one is the program of `softverbs run`, so that the words after
+# it are the program's arguments.
 _opendat_in_program() {
     local i
     [[ ${COMP_WORDS[0]} = *softverbs && ${COMP_WORDS[1]-} = run ]] || return 1
@@ -95,7 +101,7 @@ _opendat() {
     if _opendat_in_program; then
         argument=FILE
     else
-        # `--option=value` comes as three words.
+        # bash passes `--option=value` as three words.
         if [[ $current = '=' ]]; then
             current=''
         elif [[ $previous = '=' ]]; then
@@ -120,14 +126,14 @@ _opendat() {
     } | sort -u)
     [[ $argument = *FILE* || $argument = DIR* ]] || return 0
     opendat_kind=files
-    # zsh and fish complete names of files themselves.
+    # zsh and fish complete file names themselves.
     [[ ${BASH_SOURCE[0]} != "$0" ]] || return 0
     compopt -o filenames 2>/dev/null
     mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(if [[ $argument = DIR* ]]; then compgen -d -- "$current"; else compgen -f -- "$current"; fi)
 }
 
-# As a program: `bash FILE TOOL WORD...` prints what the last word may become, one a line, and before that the line `files` where the
-# shell is to complete names of files too.
+# As a program: `bash FILE TOOL WORD...` prints what the last word may become, one per line. The
+# first line is `files` if the shell is to complete file names too, else `words`.
 if [[ ${BASH_SOURCE[0]} = "$0" ]]; then
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) option=''
     if [[ ${COMP_WORDS[COMP_CWORD]} = --*=* ]]; then

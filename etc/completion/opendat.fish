@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Completion of OpenDAT's tools for fish: the answers are those of bash's script.
+# Completion of OpenDAT's tools for fish, with the answers of the script for bash.
 
 function __opendat_complete
     set -l words (commandline -opc) (commandline -ct)

@@ -1,6 +1,6 @@
 #compdef dat_conf dat_doctor dat_info dat_perf dat_ping dat_regd dat_stat dat_strerror dat_trace dtest dtest_ext dtestx softverbs
 # SPDX-License-Identifier: BSD-2-Clause
-# Completion of OpenDAT's tools for zsh: the answers are those of bash's script.
+# Completion of OpenDAT's tools for zsh, with the answers of the script for bash.
 
 _opendat_zsh() {
     local -a answers

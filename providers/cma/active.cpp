@@ -68,7 +68,7 @@ void ActiveConnection::begin(Step step) {
 
 cm::Progress ActiveConnection::progress() const {
     if (state_ == State::kHandshake && step_ != Step::kAnswer)
-        return {step_ == Step::kAddress ? "finding the address" : "finding the route", tries_};
+        return {step_ == Step::kAddress ? "resolving the address" : "resolving the route", tries_};
     return {"waiting for the peer's answer", tries_};
 }
 
@@ -145,7 +145,7 @@ void ActiveConnection::connect_queue_pair(const Event& event) {
     if (error == 0) return report(cm::Outcome::kEstablished, event.data.all());
     rdma_reject(id, nullptr, 0);
     not_made(cm::Outcome::kUnreachable,
-             "the queue pair's way to the peer: " + cm::text_of_error(error));
+             "the queue pair's path to the peer: " + cm::text_of_error(error));
 }
 
 void ActiveConnection::disconnect() {

@@ -56,7 +56,8 @@ void ActiveDatagrams::handle(const Event& event) {
 void ActiveDatagrams::answered(const Event& event) {
     const auto answer = decode(event.data.given());
     if (!answer || answer->kind == DatagramMessage::Kind::kRequest || event.qkey != kDatagramKey)
-        return not_made(cm::Outcome::kUnreachable, "the answer is no datagram endpoint's of ours");
+        return not_made(cm::Outcome::kUnreachable,
+                        "the answer is not from a datagram endpoint of OpenDAT");
     if (answer->kind == DatagramMessage::Kind::kReject)
         return report(cm::Outcome::kPeerRejected, answer->data);
     datagram_address_ = {event.way, answer->qpn};

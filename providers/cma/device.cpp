@@ -107,14 +107,14 @@ std::string reason_for(const AddressChoice& choice, const DeviceName& name) {
         case NameKind::kInterface: {
             const std::size_t all = own_addresses(name.device).size();
             return "the first of " + std::to_string(all) + " of the network interface " +
-                   name.device + ": IPv4 first, link-local last";
+                   name.device + " (IPv4 first, link-local last)";
         }
         case NameKind::kAddress:
-            return "as it is written";
+            return "as given in ia_params";
         case NameKind::kRdmaDevice:
             return "the first that rdma_cm binds to the RDMA device " + name.device;
         case NameKind::kHostName:
-            return "what the name service has for " + name.device;
+            return "the name service's answer for " + name.device;
     }
     return {};
 }

@@ -51,9 +51,10 @@ void Listener::datagrams_requested(const Event& event) {
     const auto request = decode(event.data.given());
     if (!request || request->kind != DatagramMessage::Kind::kRequest) {
         const Id sent_away(event.id);
-        support::trace(support::Level::kDebug,
-                       "a request to resolve qualifier {} is no datagram endpoint's of ours",
-                       ntohs(rdma_get_src_port(datagram_id_.get())));
+        support::trace(
+            support::Level::kDebug,
+            "a request to resolve qualifier {} is not from a datagram endpoint of OpenDAT",
+            ntohs(rdma_get_src_port(datagram_id_.get())));
         return;
     }
     hand_over(std::make_unique<PassiveDatagrams>(manager_, event, request->qpn), request->data);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The connection manager over rdma_cm; the same objects for hardware (libdaplofa) and softverbs (libdaplsoft).
+# The connection manager over rdma_cm. The same objects serve hardware (libdaplofa) and softverbs
+# (libdaplsoft).
 noinst_LTLIBRARIES += libcma.la
 libcma_la_CPPFLAGS = $(AM_CPPFLAGS) $(IBVERBS_CFLAGS) $(RDMACM_CFLAGS)
 libcma_la_SOURCES = \
@@ -17,8 +18,9 @@ libcma_la_SOURCES = \
     %reldir%/private_data.hpp \
     %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp
 
-# libdaplofa.so.2: the core over rdma-core. It is not linked with libdat2: the functions that it wants from there
-# are those of the libdat2, ours or the reference's, that loads it. test/registry/providers.bats lists what stays undefined.
+# libdaplofa.so.2: the core over rdma-core. It is not linked with libdat2: it gets the functions it
+# needs from the libdat2 that loads it, ours or the reference's. test/registry/providers.bats lists
+# what stays undefined.
 lib_LTLIBRARIES += libdaplofa.la
 EXTRA_DIST += %reldir%/libdaplofa.map
 libdaplofa_la_CPPFLAGS = $(libcma_la_CPPFLAGS)

@@ -22,7 +22,7 @@ PassiveConnection::PassiveConnection(const Manager& manager, const Event& reques
 support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters, cm::User& user) {
     if (id_->verbs != parameters.qp->context || id_->port_num != manager_.adapter().port)
         return support::failure(raw(DAT_INTERNAL_ERROR),
-                                "the request came in on another device or port than the EP's");
+                                "the request arrived on another device or port than the EP's");
     user_ = &user;
     // This side need not provide more than the peer asked for.
     cm::Parameters bounded = parameters;

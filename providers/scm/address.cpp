@@ -41,7 +41,7 @@ support::Result<sockaddr_in> bind_address(std::string_view ia_name) {
     });
     if (is_address && (is_own || is_ipv4_loopback(ip_address(ipv4(wanted))))) return ipv4(wanted);
     support::report<support::kBadBindAddress>(ia_name, text);
-    return support::failure(raw(DAT_INVALID_ADDRESS), "no address of this machine: " + text);
+    return support::failure(raw(DAT_INVALID_ADDRESS), "not an address of this machine: " + text);
 }
 
 /// The address takes precedence over the interface, unless the interface is set by a source of

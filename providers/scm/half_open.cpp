@@ -5,7 +5,7 @@ namespace dapl::scm {
 
 void HalfOpen::enter(Member& member) {
     if (oldest_first_.size() >= most_)
-        expel_oldest(std::to_string(most_) + " newer ones wait as well");
+        expel_oldest(std::to_string(most_) + " newer peers are waiting");
     const bool was_empty = oldest_first_.empty();
     member.place_ = oldest_first_.insert(oldest_first_.end(), {&member, Clock::now() + time_});
     member.is_member_ = true;

@@ -119,7 +119,7 @@ void Listener::complete(Arrival& arrival) {
     if (request.sender.qp_type == IBV_QPT_UD && !manager_.datagrams()) {
         arrival.link_.send(encode_reject(arrival.request_.bytes(), arrival.request_.shape(),
                                          Operation::kManagerReject, {}));
-        return drop(arrival, "it asks for a datagram endpoint, which this device does not offer");
+        return drop(arrival, "it requests a datagram endpoint, which this device does not offer");
     }
     arrival.link_.unwatch();
     auto connection = std::make_unique<PassiveConnection>(manager_, std::move(arrival.link_),

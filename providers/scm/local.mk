@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The connection manager over TCP sockets, which moves queue pairs itself.
+# The connection manager over TCP sockets, which itself moves queue pairs through their states.
 noinst_LTLIBRARIES += libscm.la
 libscm_la_CPPFLAGS = $(AM_CPPFLAGS) $(IBVERBS_CFLAGS)
 libscm_la_SOURCES = \
@@ -15,7 +15,8 @@ libscm_la_SOURCES = \
     %reldir%/passive.cpp %reldir%/passive.hpp \
     %reldir%/path.cpp %reldir%/path.hpp
 
-# libdaploscm.so.2: the core over rdma-core's verbs alone. As to libdat2, see providers/cma/local.mk.
+# libdaploscm.so.2: the core over rdma-core's verbs alone. For its relation to libdat2 see
+# providers/cma/local.mk.
 lib_LTLIBRARIES += libdaploscm.la
 EXTRA_DIST += %reldir%/libdaploscm.map
 libdaploscm_la_CPPFLAGS = $(libscm_la_CPPFLAGS)

@@ -69,7 +69,7 @@ void Manager::explain(const support::Facts& facts) const {
     else
         facts.note("address", address, "default",
                    "the first interface that is up and has an IPv4 address, ib interfaces last, "
-                   "then loopback; DAPL_SCM_NETDEV and DAPL_SCM_BIND_ADDRESS name another");
+                   "then loopback; DAPL_SCM_NETDEV and DAPL_SCM_BIND_ADDRESS select another");
     cm::explain_device(facts, adapter_.context, port_.choice(), "ia_params");
     cm::explain_setting(
         facts, "largest_mtu", support::Setting::kIbMtu,
@@ -98,7 +98,8 @@ support::Result<std::unique_ptr<cm::Connection>> Manager::connect(const sockaddr
                                                                   const cm::Parameters& parameters,
                                                                   cm::User& user) {
     if (peer->sa_family != AF_INET)
-        return support::failure(raw(DAT_INVALID_ADDRESS), "no IPv4 address");
+        return support::failure(raw(DAT_INVALID_ADDRESS),
+                                "the peer's address is not an IPv4 address");
     sockaddr_in address{};
     std::memcpy(&address, peer, sizeof address);
     address.sin_port = htons(port_of(conn_qual));
@@ -131,7 +132,7 @@ int Manager::bind_outgoing(int socket) const {
 void Manager::tell_no_descriptor(int error) {
     if (told_no_descriptor_) return;
     told_no_descriptor_ = true;
-    [[maybe_unused]] const auto told = refused_by_system(error, "a peer that connects");
+    [[maybe_unused]] const auto told = refused_by_system(error, "a connecting peer");
 }
 
 support::Result<std::unique_ptr<cm::Manager>> open_manager(std::string_view ia_name,

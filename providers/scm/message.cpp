@@ -217,7 +217,7 @@ support::Result<void> Reader::read_header() {
         return refused("queue pair type " + std::to_string(message_.sender.qp_type));
     // A connection to a bad address fails; a datagram would go wherever the address leads.
     if (message_.sender.qp_type == IBV_QPT_UD && !message_.sender.is_unicast())
-        return refused("the address of no datagram endpoint");
+        return refused("an address that no datagram endpoint has");
     if (message_.version >= kFirstWithMtu &&
         (message_.mtu < IBV_MTU_256 || message_.mtu > IBV_MTU_4096))
         return refused("MTU code " + std::to_string(message_.mtu));

@@ -99,9 +99,9 @@ Port::Port(cm::OpenDevice device, std::string_view ia_name)
 tl::expected<Port::State, std::string> Port::look() const {
     State state{std::chrono::steady_clock::now(), {}, {}, {}};
     if (const int error = ibv_query_port(context(), number(), &state.port))
-        return tl::unexpected(refusal("to tell its port's state", error));
+        return tl::unexpected(refusal("to report the state of its port", error));
     auto gids = verbs::read_gid_table(context());
-    if (!gids) return tl::unexpected(refusal("to tell its GIDs", gids.error()));
+    if (!gids) return tl::unexpected(refusal("to report its GIDs", gids.error()));
     state.gids = std::move(*gids);
     state.first_link = verbs::subnets_of(verbs::first_interface(state.gids, number()));
     return state;
@@ -155,7 +155,7 @@ tl::expected<void, std::string> Port::connect(const Way& to) const {
                IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
     if (p_key_index_ != 0) mask |= IBV_QP_PKEY_INDEX;
     if (const int error = ibv_modify_qp(to.qp, &receive, mask))
-        return tl::unexpected(refusal("the way to the peer's queue pair", error));
+        return tl::unexpected(refusal("the path to the peer's queue pair", error));
     ibv_qp_attr send{};
     send.qp_state = IBV_QPS_RTS;
     send.sq_psn = kFirstPacket;

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The software device's verbs and rdma_cm entry points, compiled once with default visibility: libsoftverbs
-# exports them by its version script, libdaplsoft hides them by `local: *`.
+# The software device's verbs and rdma_cm entry points, compiled once with default visibility.
+# libsoftverbs exports them through its version script; libdaplsoft hides them by `local: *`.
 noinst_LTLIBRARIES += libsoftverbs_base.la libsoftverbs_core.la
-# Nobody replaces one of their functions by his own, so the compiler may inline them.
+# Nobody interposes one of these functions, so the compiler may inline them.
 libsoftverbs_core_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=default -fno-visibility-inlines-hidden -fno-semantic-interposition
 libsoftverbs_core_la_SOURCES =
 libsoftverbs_core_la_LIBADD = libsoftverbs_base.la
-# Fabric and connection manager: all but providers/soft/softverbs/verbs.
+# The base holds the fabric and the connection manager, all but providers/soft/softverbs/verbs.
 libsoftverbs_base_la_CXXFLAGS = $(libsoftverbs_core_la_CXXFLAGS)
 libsoftverbs_base_la_SOURCES =
 include providers/soft/softverbs/fabric/local.mk

@@ -36,9 +36,9 @@ std::string files_of_machine() {
 
 std::string size_of_file_system(const std::string& path) {
     struct statvfs status = {};
-    if (statvfs(path.c_str(), &status) != 0) return "of unknown size";
+    if (statvfs(path.c_str(), &status) != 0) return "unknown size";
     const std::uint64_t block = status.f_frsize;
-    return fmt::format("of {} KiB with {} KiB free", status.f_blocks * block / kKibibyte,
+    return fmt::format("{} KiB, {} KiB free", status.f_blocks * block / kKibibyte,
                        status.f_bavail * block / kKibibyte);
 }
 
@@ -53,8 +53,7 @@ std::array<char, 96> advice_on_memory() {
     const rlim_t limit = limit_of(RLIMIT_AS);
     if (limit == RLIM_INFINITY) return {"free memory, or raise the limit of the control group"};
     std::array<char, 96> text;
-    snprintf(text.data(), text.size(),
-             "raise the limit RLIMIT_AS, which is %llu KiB now (ulimit -v)",
+    snprintf(text.data(), text.size(), "raise RLIMIT_AS, which is %llu KiB now (`ulimit -v`)",
              static_cast<unsigned long long>(limit / kKibibyte));
     return text;
 }

@@ -35,7 +35,7 @@ std::string fault_of(const struct stat& status, uid_t owner) {
     if (status.st_uid != owner)
         return fmt::format("it belongs to user {}, not to {}", status.st_uid, owner);
     if (status.st_mode & 077)
-        return fmt::format("other users may enter it (mode {:04o})", status.st_mode & 07777);
+        return fmt::format("other users have access to it (mode {:04o})", status.st_mode & 07777);
     return {};
 }
 

@@ -24,10 +24,10 @@ tl::unexpected<Unreadable> refused(std::string text) {
 /// @return why the file is not trusted; empty when only root or the process's own user controls it.
 std::string distrust(const struct stat& status) {
     if (status.st_uid != 0 && status.st_uid != geteuid())
-        return fmt::format("it belongs to user {}, and this process runs with more rights",
+        return fmt::format("it belongs to user {}, and this process has elevated privileges",
                            status.st_uid);
     if ((status.st_mode & S_IWOTH) != 0)
-        return "everybody may write it, and this process runs with more rights";
+        return "everybody may write it, and this process has elevated privileges";
     return {};
 }
 

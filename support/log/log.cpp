@@ -3,6 +3,7 @@
 /// Writes the lines. The only source file that includes spdlog, header-only and hidden.
 /// Synchronous: when report() returns, the line is written. The loggers are private: spdlog's
 /// registry belongs to the application.
+/// Prints directly.
 #define FMT_HEADER_ONLY
 #define SPDLOG_HEADER_ONLY
 #define SPDLOG_NO_TLS
@@ -190,7 +191,8 @@ void tell(const Message& message, fmt::format_args arguments) {
 void tell_without_memory(const Message& message) {
     char line[192];
     const int length =
-        snprintf(line, sizeof line, "opendat: error: no memory is left to say more; %s [%s]\n",
+        snprintf(line, sizeof line,
+                 "opendat: error: no memory is left for the text of this message; %s [%s]\n",
                  advice_on_memory().data(), message.id);
     [[maybe_unused]] const ssize_t put =
         ::write(STDERR_FILENO, line, static_cast<std::size_t>(length));

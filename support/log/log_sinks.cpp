@@ -116,9 +116,9 @@ std::string LogFile::fault_of_file() const {
     struct stat file = {};
     if (descriptor_ < 0 || fstat(descriptor_, &file) != 0)
         return std::generic_category().message(errno);
-    if (!S_ISREG(file.st_mode)) return "it is no regular file";
+    if (!S_ISREG(file.st_mode)) return "it is not a regular file";
     if (file.st_uid != geteuid()) return "it belongs to another user";
-    return file.st_nlink <= 1 ? "" : "it has another name as well";
+    return file.st_nlink <= 1 ? "" : "it has more than one hard link";
 }
 
 bool LogFile::has_its_name() const {

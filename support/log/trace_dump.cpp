@@ -47,8 +47,8 @@ void dump_rings() {
                      [](const Event& a, const Event& b) { return a.ticks < b.ticks; });
     const std::uint64_t now = trace_ticks();
     const double length = nanoseconds_per_tick(copies);
-    detail::write(Level::kInfo, fmt::format("the last {} events of {} threads, and how many "
-                                            "seconds ago they were:",
+    detail::write(Level::kInfo, fmt::format("the last {} events of {} threads, with their age in "
+                                            "seconds:",
                                             events.size(), copies.size()));
     for (const Event& event : events) {
         const double ago = static_cast<double>(now - event.ticks) * length / 1e9;

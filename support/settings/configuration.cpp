@@ -114,7 +114,7 @@ class Interpreter {
     void read_ias(const YamlNode& list) {
         if (list.kind == YamlNode::Kind::kNull) return;
         if (list.kind != YamlNode::Kind::kList)
-            return bad(list, "ias", "a list, each entry of which begins with '- ia_name: NAME'");
+            return bad(list, "ias", "a list whose entries begin with '- ia_name: NAME'");
         for (const YamlNode& entry : list.children) read_ia(entry);
     }
 
@@ -126,7 +126,7 @@ class Interpreter {
                 if (name.text == "settings")
                     settings = &value;
                 else if (value.kind == YamlNode::Kind::kMap || value.kind == YamlNode::Kind::kList)
-                    bad(value, name.text, "one text");
+                    bad(value, name.text, "a single value");
                 else
                     ia.fields.push_back(
                         {name.text, value.text, value.line, value.column, name.line, name.column});
@@ -155,14 +155,14 @@ class Interpreter {
     std::string objection(Setting setting, const YamlNode& value) const {
         const SettingInfo& info = info_of(setting);
         if (setting == Setting::kConfig || setting == Setting::kDatOverride)
-            return "the environment alone, which says what files are read";
+            return "no value in a file: only the environment says which files are read";
         if (!ia_name_.empty() && info.scope != SettingScope::kForIa)
-            return "the file's section settings: it is the process's, not an IA's";
+            return "no value for one IA: it is for the process, in the section settings";
         if (value.kind != YamlNode::Kind::kScalar || !is_valid(info, value.text))
             return accepted_values(info);
         for (const ConfiguredSetting& other : result_.settings)
             if (other.setting == setting && other.ia_name == ia_name_)
-                return fmt::format("one value: line {} has it already", other.line);
+                return fmt::format("only one value: line {} already sets it", other.line);
         return {};
     }
 
@@ -177,7 +177,7 @@ class Interpreter {
                                     ia_name_});
     }
     void twice(const YamlNode& at, const std::string& name, int line) {
-        bad(at, name, fmt::format("one value: line {} has it already", line));
+        bad(at, name, fmt::format("only one value: line {} already sets it", line));
     }
     void bad(const YamlNode& at, const std::string& name, std::string expected) {
         bad(at, name, std::move(expected), found_in(at));
@@ -211,25 +211,25 @@ ConfigurationText read_configuration(std::string_view text, YamlReader reader) {
 std::string problem_text(const ConfigurationProblem& problem) {
     switch (problem.kind) {
         case Kind::kNotYaml:
-            return "this is not YAML: " + problem.found;
+            return "not valid YAML: " + problem.found;
         case Kind::kUnknownName:
-            return fmt::format("'{}' is no {}", problem.name, problem.place);
+            return fmt::format("'{}' is an unknown {}", problem.name, problem.place);
         case Kind::kBadValue:
             break;
     }
-    return fmt::format("{} is '{}', accepted is {}", problem.name, problem.found, problem.expected);
+    return fmt::format("{} is '{}', expected {}", problem.name, problem.found, problem.expected);
 }
 
 std::string problem_hint(const ConfigurationProblem& problem) {
     switch (problem.kind) {
         case Kind::kNotYaml:
-            return "nothing of the file is used until it is corrected";
+            return "the file is ignored until it is corrected";
         case Kind::kUnknownName:
             return fmt::format("did you mean {}?", problem.expected);
         case Kind::kBadValue:
             break;
     }
-    return "it is left out, see opendat.yaml(5)";
+    return "it is ignored, see opendat.yaml(5)";
 }
 
 }  // namespace support

@@ -82,7 +82,7 @@ class UnusedSettings {
             if (!is_obeyed(info))
                 add(unused, UnusedBecause::kSetuid, "this is a set-uid program");
             else if (!is_right(info, value))
-                add(unused, UnusedBecause::kBadValue, "accepted is " + accepted_values(info));
+                add(unused, UnusedBecause::kBadValue, "expected " + accepted_values(info));
             else
                 add_superseded(setting, unused);
         }
@@ -117,7 +117,7 @@ class UnusedSettings {
             if (pair.setting != setting) continue;
             if (!setting_is_superseded(setting, pair.by, unused.ia_name)) continue;
             return add(unused, UnusedBecause::kSuperseded,
-                       fmt::format("{} is set as well ({})", info_of(pair.by).name,
+                       fmt::format("{} is also set ({})", info_of(pair.by).name,
                                    setting_value(pair.by, unused.ia_name).where));
         }
     }
@@ -129,7 +129,7 @@ class UnusedSettings {
         const bool unknown = problem.kind == ConfigurationProblem::Kind::kUnknownName;
         add({problem.name, problem.ia_name, problem.found, place(file, problem.line), {}, {}},
             unknown ? UnusedBecause::kUnknownName : UnusedBecause::kBadValue,
-            unknown ? problem_hint(problem) : "accepted is " + problem.expected);
+            unknown ? problem_hint(problem) : "expected " + problem.expected);
     }
 
     void add_configured(const ConfigurationFile& file, const ConfiguredSetting& configured) {
@@ -144,7 +144,7 @@ class UnusedSettings {
         const SettingValue used = setting_value(configured.setting, configured.ia_name);
         if (used.where != where)
             return add(unused, UnusedBecause::kOverridden,
-                       fmt::format("{} goes before it ({})", used.where, used.text));
+                       fmt::format("{} overrides it ({})", used.where, used.text));
         add_superseded(configured.setting, unused);
     }
 

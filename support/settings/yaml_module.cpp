@@ -51,7 +51,7 @@ YamlModule::~YamlModule() {
 void YamlModule::load(const std::string& path) {
     if (access(path.c_str(), R_OK) != 0) {
         if (why_not_.empty())
-            why_not_ = std::string("there is no " OPENDAT_MODULE_DIRECTORY "/") + kFileName;
+            why_not_ = std::string(OPENDAT_MODULE_DIRECTORY "/") + kFileName + " does not exist";
         return;
     }
     handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

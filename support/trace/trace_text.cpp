@@ -72,7 +72,7 @@ std::string event_text(const TraceRecord& record, bool has_ids) {
             return fmt::format("{}({})", call_name(record.what), arguments_of(record));
         case TraceEvent::kReturn:
             return fmt::format("{} = {:#x}{}", call_name(record.what), values[0],
-                               values[1] ? ", made " + object_name(values[1], has_ids) : "");
+                               values[1] ? ", created " + object_name(values[1], has_ids) : "");
         case TraceEvent::kState:
             return fmt::format("{} -> {}: {}", ep_state_name(static_cast<std::uint32_t>(values[0])),
                                ep_state_name(static_cast<std::uint32_t>(values[1])),
@@ -94,7 +94,7 @@ std::string event_text(const TraceRecord& record, bool has_ids) {
         case TraceEvent::kTrigger:
             return "triggered by " + object_name(values[0], true);
         case TraceEvent::kTriggerTaken:
-            return "trigger taken, " +
+            return "trigger consumed, " +
                    (values[0] ? object_name(values[0], true) : std::string("no EVD is left"));
         case TraceEvent::kMessage:
             return fmt::format("message DAT{:03}", record.what);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The reader of YAML files: a module that the libraries load when there is such a file (support/settings/yaml_module.cpp). Tools,
-# tests and the fuzz target are linked with the reader itself.
+# The reader of YAML files: a module that the libraries load when such a file exists
+# (support/settings/yaml_module.cpp). Tools, tests and the fuzz target link the reader itself.
 noinst_LTLIBRARIES += libyamlreader.la
 libyamlreader_la_CPPFLAGS = $(AM_CPPFLAGS) $(YAML_CPP_CFLAGS)
 libyamlreader_la_SOURCES = %reldir%/reader.cpp %reldir%/reader.hpp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Addresses of both IP versions, between two real processes. The IA's own address says where the
-// peer is; over soft0 it is made an IPv4 or an IPv6 one.
+// Connections by IPv4 and IPv6 addresses, between two real processes. Both ends have the IA's own
+// address; over soft0 the tests choose whether that is an IPv4 or an IPv6 address.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -62,7 +62,8 @@ void expect_peer(DAT_EP_HANDLE ep, const Side& side, const char* which) {
     require(parameters.comm.domain == own.ss_family, std::string(which) + ": communicator");
 }
 
-/// Before the connection: iWARP does not wait for a receive.
+/// Called before the connection is made: iWARP ends a connection whose message finds no receive
+/// posted.
 void post_receive(DAT_EP_HANDLE ep, const Buffer& to) {
     DAT_LMR_TRIPLET segment = to.all();
     succeed(dat_ep_post_recv(ep, 1, &segment, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
@@ -74,7 +75,8 @@ void take(DAT_EVD_HANDLE evd) {
     require(event.event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS, "a transfer");
 }
 
-/// One message there and one back.
+/// Exchanges one message in each direction and checks the bytes. @param first whether this side
+/// sends first.
 void exchange(const Side& side, DAT_EP_HANDLE ep, const Buffer& to, bool first) {
     Buffer from(side, 64);
     from.bytes.assign(64, first ? 'f' : 's');
@@ -87,7 +89,8 @@ void exchange(const Side& side, DAT_EP_HANDLE ep, const Buffer& to, bool first) 
     require(to.bytes == std::string(64, first ? 's' : 'f'), "the bytes of the message");
 }
 
-/// @param softverbs_address of soft0; an IA that DAT_TEST_IA names has its own.
+/// Runs each test with an IPv4 and with an IPv6 address of soft0. An IA that DAT_TEST_IA names has
+/// one address, with which each test runs once.
 class Addresses : public testing::TestWithParam<const char*> {
   protected:
     void SetUp() override {
@@ -187,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(, Addresses, testing::ValuesIn(Addresses::kParameters),
                              return std::strchr(parameter.param, ':') ? "IPv6" : "IPv4";
                          });
 
-/// Over soft0, whose address these tests choose.
+/// Tests that choose the address of soft0 and therefore run over soft0 only.
 class AddressFamilies : public testing::Test {
   protected:
     void SetUp() override {
@@ -205,7 +208,7 @@ void accept_one(Channel& channel) {
     channel.meet();
 }
 
-/// Connects on an IA with an IPv4 address.
+/// Connects to `address` on an IA that has an IPv4 address.
 void connect_over_ipv4(const void* address) {
     Child server(accept_one);
     server.channel().receive<char>();

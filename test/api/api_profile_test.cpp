@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// OPENDAT_API_PROFILE=aix: what uDAPL on AIX lacks, answered as its guide says.
+// OPENDAT_API_PROFILE=aix: calls that uDAPL on AIX lacks fail with the codes that its guide
+// documents.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -64,7 +65,7 @@ TEST_F(ApiProfile, OfAixHasNoSharedReceiveQueues) {
                                      side->connections, srq, nullptr, &ep),
               kModelNotSupported);
     EXPECT_EQ(ep, DAT_HANDLE_NULL);
-    // There can be no handle of the right kind; any other leads into the provider.
+    // No SRQ handle can exist, but a handle of another kind also leads into the provider.
     const DAT_SRQ_HANDLE other = side->pz;
     DAT_SRQ_PARAM parameters{};
     EXPECT_EQ(dat_srq_query(other, DAT_SRQ_FIELD_ALL, &parameters), kModelNotSupported);
@@ -104,7 +105,8 @@ TEST_F(ApiProfile, OfAixLetsProvidersRegisterThemselvesAndProgramsNone) {
     info.dapl_version_major = 2;
     EXPECT_EQ(dat_registry_add_provider(&table, &info), kNotImplemented);
     EXPECT_EQ(dat_registry_remove_provider(&table, &info), kNotImplemented);
-    // Closing the last instance ends the provider, and opening begins it anew.
+    // Closing the last instance unloads the provider; opening loads it again, and it registers
+    // itself.
     side.reset();
     side = std::make_unique<Side>();
     unsetenv("OPENDAT_API_PROFILE");
@@ -112,7 +114,7 @@ TEST_F(ApiProfile, OfAixLetsProvidersRegisterThemselvesAndProgramsNone) {
     EXPECT_EQ(dat_registry_remove_provider(&table, &info), DAT_SUCCESS);
 }
 
-/// What the profile leaves alone.
+/// The profile does not affect connections and transfers.
 TEST_F(ApiProfile, OfAixTransfersAsEver) {
     const DAT_PSP_HANDLE psp = side->listen(5000);
     Side peer;

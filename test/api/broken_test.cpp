@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What users read on stderr when a connection ends, between two real processes over soft0. Each
-// test's sides are processes of their own: how much has been told is counted per process.
+// Messages on stderr when a connection ends, between two real processes over soft0. Both sides of
+// each test run in processes of their own, since the number of messages is limited per process.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -33,7 +33,7 @@ void expect_told(const std::string& told, int lines, const std::string& pattern)
     require(std::regex_search(told, std::regex(pattern)), "it says " + pattern + ": " + told);
 }
 
-/// Serves connections until the peer has said that it wants no more, then looks at what was told.
+/// Serves connections until the peer wants no more, then passes the output on stderr to `check`.
 void serve(Channel& channel, const std::function<void(const std::string&)>& check) {
     const std::string told = captured_stderr([&] {
         Side side;
@@ -48,8 +48,8 @@ void serve(Channel& channel, const std::function<void(const std::string&)>& chec
     check(told);
 }
 
-/// A write to memory that the peer has not registered breaks the connection, which both sides know
-/// to be established by then.
+/// Writes to memory that the peer has not registered, which breaks the connection. By then both
+/// sides know that it is established.
 void write_nowhere(Side& side, const Buffer& buffer, Channel& server) {
     DAT_EP_HANDLE ep = side.connect_to(kQualifier);
     server.receive<char>();
@@ -65,7 +65,7 @@ void write_nowhere(Side& side, const Buffer& buffer, Channel& server) {
     side.broken(ep);
 }
 
-/// @return what the client is told at so many broken connections.
+/// Breaks `connections` connections, one after the other. @return the client's output on stderr.
 std::string break_connections(Channel& server, int connections) {
     server.receive<char>();
     const std::string told = captured_stderr([&] {
@@ -100,7 +100,8 @@ TEST_F(ConnectionEnds, the_one_whose_request_was_wrong_is_told_the_story_on_one_
 }
 
 TEST_F(ConnectionEnds, three_broken_connections_of_a_process_are_told_and_that_more_are_not) {
-    expect_client_told(6, 4, "3 connections broke; further ones are not told; .* \\[DAT291\\]\n$");
+    expect_client_told(6, 4,
+                       "3 connections broke; further messages are suppressed; .* \\[DAT291\\]\n$");
 }
 
 TEST_F(ConnectionEnds, the_peer_of_a_wrong_request_is_told_so_once) {
@@ -116,7 +117,7 @@ TEST_F(ConnectionEnds, the_peer_of_a_wrong_request_is_told_so_once) {
     EXPECT_EQ(server.wait(), 0);
 }
 
-/// @param level of the trace of both sides. @return what the client is told.
+/// @param level the trace level of both sides. @param check gets the output of each side on stderr.
 void disconnect_in_order(const char* level, const std::function<void(const std::string&)>& check) {
     setenv("DAPL_TRACE_LEVEL", level, 1);
     Child server([&](Channel& channel) { serve(channel, check); });
@@ -146,7 +147,8 @@ TEST_F(ConnectionEnds, an_orderly_disconnect_is_told_to_both_sides_at_trace_leve
     });
 }
 
-/// Connects to a peer that receives nothing, sends, and lets the peer end the connection.
+/// Connects to a peer that posts no receive, sends a message, and waits until the peer ends the
+/// connection.
 void lose_a_message(Channel& peer) {
     Side side;
     Buffer buffer(side, 64);

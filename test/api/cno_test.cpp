@@ -24,7 +24,7 @@ DAT_RETURN post(DAT_EVD_HANDLE evd) {
     return dat_evd_post_se(evd, &event);
 }
 
-/// A CNO whose agent runs a function of the test's.
+/// A CNO whose proxy agent runs a function of the test.
 class NotificationObject {
   public:
     NotificationObject(const Side& side, std::function<void(DAT_EVD_HANDLE)> body)
@@ -33,8 +33,8 @@ class NotificationObject {
     }
     void set_again() {
         DAT_EVD_HANDLE evd;
-        dat_cno_wait(cno, 0,
-                     &evd);  // the trigger is left for a wait, if the agent has left the event
+        // Consumes the trigger, which stays queued if the agent did not dequeue the event.
+        dat_cno_wait(cno, 0, &evd);
         succeed(dat_cno_modify_agent(cno, agent()), "dat_cno_modify_agent");
     }
     DAT_OS_WAIT_PROXY_AGENT agent() { return {this, call}; }
@@ -120,7 +120,7 @@ TEST_F(Cno, AnAgentMayFreeItsEvdAndItsNotificationObjectInAPostersThreadAndInOur
     }
 }
 
-/// A connection within this process, both ends on one side's EVDs.
+/// A connection within this process. Both ends use the EVDs of one side.
 struct Loop {
     explicit Loop(const Side& side) : buffer(side) {
         psp = side.listen(kQualifier);
@@ -130,7 +130,7 @@ struct Loop {
         succeed(dat_cr_accept(side.request(), passive, 0, nullptr), "dat_cr_accept");
         for (int i = 0; i < 2; ++i) Side::wait(side.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
     }
-    /// One message; both completions come.
+    /// Posts a receive and a send, which both complete.
     void transfer() {
         DAT_LMR_TRIPLET all = buffer.all();
         succeed(dat_ep_post_recv(passive, 1, &all, {}, DAT_COMPLETION_DEFAULT_FLAG), "receive");
@@ -156,8 +156,8 @@ TEST_F(Cno, AnAgentMayWaitForCompletionsOfEvdsThatHaveANotificationObject) {
         }
     });
     notified.attach(side.receives);
-    // A completion that the agent has waited for may trigger late: the agent that is set then runs
-    // before the next transfer, and there has to be one.
+    // A completion that the agent has already consumed may trigger late. The agent set for the next
+    // round then runs before that round's transfer and waits for it, so every round makes one.
     for (int round = 1; round <= 20; ++round) {
         if (round > 1) notified.set_again();
         loop.transfer();
@@ -187,7 +187,8 @@ TEST_F(Cno, AnAgentMayMoveItsEvdWhileAnotherThreadDoes) {
     while (notified.calls < wanted && Clock::now() < end) {
         const int before = notified.calls;
         loop.transfer();
-        // The agent is called for an event that is still there, and if the EVD is here just now.
+        // The agent is called only if the event is still queued and the EVD is attached to its CNO
+        // at that moment; otherwise the next transfer tries again.
         eventually([&] { return notified.calls != before; }, 2ms);
         Side::wait(side.receives, DAT_DTO_COMPLETION_EVENT);
         Side::wait(side.sends, DAT_DTO_COMPLETION_EVENT);
@@ -256,8 +257,8 @@ TEST_F(Cno, FreeingANotificationObjectWaitsForItsAgentInAnotherThread) {
     freer.join();
 }
 
-/// EVDs of every kind on one CNO, for a consumer that takes what waits in the EVD it is told, and
-/// waits again.
+/// EVDs of every kind on one CNO, for a consumer that dequeues all events of the EVD that triggered
+/// and waits again.
 class Collected {
   public:
     Collected(const Side& side, bool all) {
@@ -269,7 +270,7 @@ class Collected {
     void attach(DAT_EVD_HANDLE evd) const {
         succeed(dat_evd_modify_cno(evd, cno), "dat_evd_modify_cno");
     }
-    /// What the next trigger names. @throws when no trigger comes.
+    /// @return the EVD that the next trigger names. @throws when no trigger comes.
     DAT_EVD_HANDLE triggered() const {
         DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
         succeed(dat_cno_wait(cno, kMicroseconds, &evd), "dat_cno_wait");
@@ -279,7 +280,7 @@ class Collected {
         DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
         EXPECT_EQ(dat_cno_wait(cno, 0, &evd), kEmpty) << "no trigger without an event";
     }
-    /// Takes events until this one comes. Each trigger names an EVD that has one.
+    /// Dequeues events until one has this number. Each trigger has to name an EVD with an event.
     void take_until(DAT_EVENT_NUMBER number) const {
         for (bool found = false; !found;) {
             const DAT_EVD_HANDLE evd = triggered();
@@ -436,7 +437,7 @@ TEST_F(Triggers, ThatNobodyTookDoNotKeepAnAgentFromBeingCalled) {
     EXPECT_EQ(called_for, b);
 }
 
-/// Whether a poll() finds the descriptor ready.
+/// Whether poll() reports the descriptor readable.
 bool is_ready(DAT_FD descriptor) {
     pollfd polled{descriptor, POLLIN, 0};
     return poll(&polled, 1, 0) == 1 && polled.revents == POLLIN;

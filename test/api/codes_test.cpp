@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the objects of an adapter instance answer to wrong use, exactly, and to the right one.
+// Exact return codes of the objects of an adapter instance, for wrong and for correct use.
 #include <dat2/udat.h>
 #include <dat2/udat_redirection.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class Codes : public testing::Test {
         return dat_ep_create(side.ia, side.pz, side.receives, side.sends, side.connections,
                              &attributes, &ep);
     }
-    /// The defaults, as the consumer sees them.
+    /// Creates `ep` with default attributes. @return them, as dat_ep_query reports them.
     DAT_EP_ATTR defaults() {
         ep = side.endpoint();
         DAT_EP_PARAM parameters;
@@ -46,7 +46,7 @@ TEST_F(Codes, MemoryThatCannotBeRegisteredIsRefusedWithOneCodeWhateverTheCause) 
     const void* read_only = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(read_only, MAP_FAILED);
     void* const fixed = const_cast<void*>(read_only);
-    if (!side.is_iwarp()) {  // which lets peers write where the device itself may not
+    if (!side.is_iwarp()) {  // iWARP allows remote writes without local writes
         EXPECT_EQ(register_memory(memory, 4096, DAT_MEM_PRIV_REMOTE_WRITE_FLAG), 0x00030000u);
         EXPECT_EQ(register_memory(memory, 4096, 0x40), 0x00030000u);
     }

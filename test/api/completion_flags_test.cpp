@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Completion flags of posts and completion modes of endpoints, over soft0: what each of them gives
-// the consumer, asleep or not.
+// Completion flags of posts and completion modes of endpoints, over soft0: which completions the
+// consumer gets, and which of them wake it.
 #include <gtest/gtest.h>
 
 #include "test/api/side.hpp"
@@ -11,7 +11,7 @@ using namespace test;
 
 constexpr DAT_CONN_QUAL kQualifier = 4720;
 
-/// An EP whose completions are of this mode both ways.
+/// @return an EP with this completion mode for receives and for requests.
 DAT_EP_HANDLE endpoint_of_mode(const Side& side, DAT_COMPLETION_FLAGS mode) {
     const DAT_EP_HANDLE standard = side.endpoint();
     DAT_EP_PARAM parameters{};
@@ -36,12 +36,12 @@ DAT_DTO_COMPLETION_EVENT_DATA completion(DAT_EVD_HANDLE evd) {
     return Side::wait(evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
 }
 
-/// Sends with each of the flags, one after the other, when it is told that the receiver sleeps.
 constexpr unsigned kFlags[] = {
     DAT_COMPLETION_DEFAULT_FLAG, DAT_COMPLETION_SOLICITED_WAIT_FLAG,
     DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_BARRIER_FENCE_FLAG,
     DAT_COMPLETION_SOLICITED_WAIT_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG};
 
+/// Sends once with each of kFlags, each time when the receiver is about to wait.
 void send_with_every_flag(Channel& channel, DAT_COMPLETION_FLAGS mode) {
     Side side;
     Buffer buffer(side);

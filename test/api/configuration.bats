@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# opendat.yaml as programs meet it: the libraries as they are built, which load the module that reads it.
+# Tests opendat.yaml as programs use it: with the built libraries, which load the module that reads
+# it.
 bats_require_minimum_version 1.5.0
 load ../support/time
 
@@ -14,7 +15,7 @@ setup() {
     user_file=$XDG_CONFIG_HOME/opendat/opendat.yaml
 }
 
-# usage: open_ia NAME - prints the code of dat_ia_open; what was told goes to $told.
+# usage: open_ia NAME - prints the code of dat_ia_open; messages go to $told.
 open_ia() {
     timeout "$(scaled 120)" "$TOP_BUILDDIR/test/compat/.libs/open_ia" "$@" 2>"$told"
 }
@@ -23,7 +24,7 @@ is_silent() { [ ! -s "$told" ] || { cat "$told"; return 1; }; }
 tells() { grep -qF -- "$1" "$told" || { cat "$told"; return 1; }; }
 never() { if "$@"; then echo "succeeded: $*"; return 1; fi; }
 
-# usage: soft_entry NAME - an entry of `ias` for the software device.
+# usage: soft_entry NAME - prints an entry of `ias` for the software device.
 soft_entry() { printf '  - ia_name: %s\n    lib_path: %s/libdaplsoft.so.2\n    ia_params: soft0 1\n' "$1" "$libraries"; }
 
 @test "an IA of the user's opendat.yaml opens beside those of dat.conf" {
@@ -54,20 +55,20 @@ soft_entry() { printf '  - ia_name: %s\n    lib_path: %s/libdaplsoft.so.2\n    i
 @test "a bad field of an entry is told with line, column and what is accepted, and the other entries open" {
     { echo ias:; soft_entry good; printf '  - ia_name: bad\n    lib_path: x\n    api_version: two\n'; } >"$user_file"
     opens good
-    tells "$user_file:7:18: api_version of bad is 'two', accepted is 'u' or 'k', digits, '.', digits, such as u2.0"
+    tells "$user_file:7:18: api_version of bad is 'two', expected 'u' or 'k', digits, '.', digits, such as u2.0"
     [ "$(wc -l <"$told")" = 1 ]
 }
 
 @test "an unknown field of an entry is told with the nearest name" {
     printf 'ias:\n  - ia_name: bad\n    libpath: x\n' >"$user_file"
     never opens bad
-    tells "$user_file:3:5: 'libpath' is no field of an IA; did you mean lib_path?"
+    tells "$user_file:3:5: 'libpath' is an unknown field of an IA; did you mean lib_path?"
 }
 
 @test "what is wrong with a file is told once, although libdat2 and the provider both read it" {
     { echo ias:; soft_entry one; printf 'settings:\n  OPENDAT_LOGG: x\n'; } >"$user_file"
     opens one
-    [ "$(grep -c "is no setting; did you mean OPENDAT_LOG?" "$told")" = 1 ]
+    [ "$(grep -c "is an unknown setting; did you mean OPENDAT_LOG?" "$told")" = 1 ]
     [ "$(wc -l <"$told")" = 1 ]
 }
 
@@ -75,7 +76,7 @@ soft_entry() { printf '  - ia_name: %s\n    lib_path: %s/libdaplsoft.so.2\n    i
     printf 'settings: [\n' >"$user_file"
     printf 'soft0 u2.0 nonthreadsafe default %s/libdaplsoft.so.2 dapl.2.0 "soft0 0" ""\n' "$libraries" >"$BATS_TEST_TMPDIR/dat.conf"
     DAT_OVERRIDE=$BATS_TEST_TMPDIR/dat.conf opens soft0
-    tells "this is not YAML"
+    tells "not valid YAML"
     [ "$(wc -l <"$told")" = 1 ]
 }
 
@@ -133,7 +134,7 @@ END
     printf 'settings:\n  DAPL_IB_SL: 3\n  DAPL_ACK_RETRY: 5\n' >"$user_file"
     DAPL_ACK_RETRY=6 "$TOP_BUILDDIR/dat_info" --settings --json >"$BATS_TEST_TMPDIR/out"
     grep -q "$user_file:2" "$BATS_TEST_TMPDIR/out"
-    grep -q 'environment goes before it (6)' "$BATS_TEST_TMPDIR/out" || { cat "$BATS_TEST_TMPDIR/out"; return 1; }
+    grep -q 'environment overrides it (6)' "$BATS_TEST_TMPDIR/out" || { cat "$BATS_TEST_TMPDIR/out"; return 1; }
 }
 
 @test "a program that only happens to be linked with libdat2 is not told of a bad file" {
@@ -145,7 +146,7 @@ END
 @test "misspelt variables with the reference's prefixes are told once each, with the nearest setting, although two libraries read the environment" {
     { echo ias:; soft_entry mine; } >"$user_file"
     DAT_OVERIDE=x DAPL_ACK_TIMERS=20 DAPL_UCM_RETRY=3 DAT_HOME=/tmp opens mine
-    tells 'environment variable DAT_OVERIDE is no setting of ours; did you mean DAT_OVERRIDE? [DAT901]'
-    tells 'environment variable DAPL_ACK_TIMERS is no setting of ours; did you mean DAPL_ACK_TIMER? [DAT901]'
+    tells 'unknown setting in the environment: DAT_OVERIDE; did you mean DAT_OVERRIDE? [DAT901]'
+    tells 'unknown setting in the environment: DAPL_ACK_TIMERS; did you mean DAPL_ACK_TIMER? [DAT901]'
     [ "$(wc -l <"$told")" = 2 ]
 }

@@ -27,7 +27,7 @@ class ConnectionCodes : public testing::Test {
         return dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer), kQualifier, timeout,
                               size, data, static_cast<DAT_QOS>(quality), DAT_CONNECT_DEFAULT_FLAG);
     }
-    /// @return the request of a connect of this process to itself.
+    /// Connects `active` to this process. @return the connection request.
     DAT_CR_HANDLE request_from(DAT_EP_HANDLE active) {
         succeed(connect(active, DAT_TIMEOUT_INFINITE, 0, nullptr), "dat_ep_connect");
         return side_.request();
@@ -173,7 +173,8 @@ TEST_F(BetweenProcesses, closing_an_adapter_sends_the_peers_of_unanswered_reques
     EXPECT_EQ(client.wait(), 0);
 }
 
-/// Opens in a process of its own, since each process tells of its first failures only.
+/// Opens in a child, since each process reports its first failures only. @return its output on
+/// stderr.
 std::string told_by_opening(std::string name, DAT_COUNT async_length, DAT_RETURN expected,
                             int times = 1) {
     return captured_stderr([&] {

@@ -11,7 +11,7 @@ namespace {
 using namespace test;
 
 constexpr DAT_CONN_QUAL kQualifier = 4711;
-// As programs build them: more than a port holds.
+// Programs use qualifiers that do not fit into a port number.
 constexpr DAT_CONN_QUAL kLargeQualifier = 5ULL << 35 | 77;
 
 const std::string kQuestion(48, 'q');
@@ -135,7 +135,7 @@ TEST_F(Connections, an_unanswered_request_times_out_once_and_a_late_accept_fails
         channel.send('l');
         const DAT_CR_HANDLE cr = side.request();
         DAT_EP_HANDLE ep = side.endpoint();
-        channel.receive<char>();  // the other side has given up
+        channel.receive<char>();  // the other side's connect has timed out
         succeed(dat_cr_accept(cr, ep, 0, nullptr), "dat_cr_accept");
         side.connection_event(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, ep);
         require(Side::state(ep) == DAT_EP_STATE_DISCONNECTED, "the EP is disconnected");
@@ -154,7 +154,7 @@ TEST_F(Connections, an_unanswered_request_times_out_once_and_a_late_accept_fails
     side.connection_event(DAT_CONNECTION_EVENT_TIMED_OUT, ep);
     EXPECT_EQ(Side::state(ep), DAT_EP_STATE_DISCONNECTED);
     server.channel().send('t');
-    server.channel().receive<char>();  // the late answer is through
+    server.channel().receive<char>();  // the late accept has failed
     Side::expect_empty(side.connections);
     succeed(dat_ep_reset(ep), "dat_ep_reset");
     succeed(Side::connect(ep, kQualifier), "dat_ep_connect again");
@@ -163,7 +163,7 @@ TEST_F(Connections, an_unanswered_request_times_out_once_and_a_late_accept_fails
     EXPECT_EQ(server.wait(), 0);
 }
 
-/// Both sides do this at the same time.
+/// Connects to the other side and accepts its request. Both sides do this at the same time.
 void connect_both_ways(Channel& channel, DAT_CONN_QUAL own, DAT_CONN_QUAL other) {
     Side side;
     side.listen(own);
@@ -220,7 +220,7 @@ void post_receives(const Side&, DAT_EP_HANDLE ep, const Buffer& buffer, int coun
     }
 }
 
-/// All of them, oldest first, already there.
+/// Expects `count` flushed receives, oldest first, in the EVD without waiting.
 void expect_flushed(const Side& side, DAT_EP_HANDLE ep, int count) {
     for (int i = 0; i < count; ++i) {
         DAT_EVENT event{};
@@ -240,7 +240,7 @@ TEST_F(Connections,
         channel.send('l');
         side.accept_next();
         channel.send('c');
-        channel.receive<char>();  // until killed
+        channel.receive<char>();  // blocks until it is killed
     });
     server.channel().receive<char>();
     Side side;
@@ -424,7 +424,8 @@ TEST_F(Connections, an_address_of_no_machine_here_is_unreachable_and_one_message
     DAT_EP_HANDLE ep = side.endpoint();
     sockaddr_in elsewhere{};
     elsewhere.sin_family = AF_INET;
-    // Kept for documentation; where there is a network, one on it that nobody has can be given.
+    // 192.0.2.1 is reserved for documentation. On a real network DAT_TEST_NOBODY can name an unused
+    // address.
     const char* nobody = getenv("DAT_TEST_NOBODY") ? getenv("DAT_TEST_NOBODY") : "192.0.2.1";
     inet_pton(AF_INET, nobody, &elsewhere.sin_addr);
     const std::string told = captured_stderr([&] {

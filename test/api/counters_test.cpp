@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Counters of IAs, EPs and EVDs: each counts what its name says, in the right object, between two
-// real processes; resets, codes, and what is printed.
+// real processes. Also resets, return codes and printing.
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_opendat.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ void take(DAT_EVD_HANDLE evd) {
     succeed(dat_evd_wait(evd, kMicroseconds, 1, &event, &more), "dat_evd_wait");
 }
 
-/// Everything that an EP counts.
+/// All counters of an EP.
 using EpValues = std::array<DAT_UINT64, DCNT_EP_ALL_COUNTERS>;
 EpValues all_of(DAT_EP_HANDLE ep) {
     EpValues values{};
@@ -40,7 +40,7 @@ EpValues all_of(DAT_EP_HANDLE ep) {
     return values;
 }
 
-/// Memory that the peer may use for everything, atomic operations included.
+/// Registered memory with all privileges, including remote atomic operations.
 class Target {
   public:
     explicit Target(const Side& side) {
@@ -66,13 +66,14 @@ class Target {
     DAT_RMR_CONTEXT key_ = 0;
 };
 
-/// What the passive side has counted at the end.
+/// Counters of the passive side after it has received all messages.
 struct Passive {
     EpValues ep;
     DAT_UINT64 listened, requested, accepted, answered, established;
 };
 
-/// Takes one message of each kind.
+/// The passive side: receives one message of each kind and sends its counters, before and after the
+/// disconnect.
 void serve(Channel& channel) {
     Side side;
     side.listen(kQualifier);
@@ -97,7 +98,7 @@ void serve(Channel& channel) {
                    counter(side.ia, DCNT_IA_CM_DREQ_TX), counter(side.ia, DCNT_IA_CM_RTU_RX)});
 }
 
-/// They are extensions.
+/// Counters are extensions: skips the tests if the device has none.
 class Counters : public testing::Test {
   protected:
     void SetUp() override {
@@ -309,7 +310,7 @@ TEST_F(Counters, CountHowAnEvdWasLookedAt) {
     EXPECT_EQ(counter(software, DCNT_EVD_WAIT_NOTIFY), 0U);
 }
 
-/// Returns when somebody sleeps in dat_evd_wait().
+/// Waits until a thread has gone to sleep in dat_evd_wait() on the EVD.
 void await_sleeper(DAT_EVD_HANDLE evd) {
     const auto deadline = std::chrono::steady_clock::now() + kDeadline;
     while (counter(evd, DCNT_EVD_WAIT_BLOCKED) == 0) {

@@ -42,7 +42,8 @@ std::span<const std::byte> bytes(std::string_view text) {
     return std::as_bytes(std::span(text));
 }
 
-/// Declared in the order in which things are made: they go in the other.
+/// Declares its members in the order of their creation, so that they are destroyed in reverse
+/// order.
 struct Side {
     explicit Side(const char* name = test::ia_name()) : ia(dat::ia::open(name).value()) {}
 
@@ -73,7 +74,7 @@ struct Side {
     dat::evd transfers = evd_of(dat::flags(DAT_EVD_DTO_FLAG, DAT_EVD_RMR_BIND_FLAG));
 };
 
-/// Two endpoints that are connected, with memory.
+/// Two connected endpoints, with registered source and target memory.
 struct Pair : Side {
     Pair() {
         connect(active);
@@ -159,7 +160,7 @@ TEST_F(CppLayer, OwnersFreeEverythingInTheOrderThatDatWants) {
         const dat::evd evd = dat::evd::create(pair.ia, 8, DAT_EVD_SOFTWARE_FLAG, cno).value();
         ia = dat::ia(pair.ia.release());
     }
-    // Refused if anything were left.
+    // A graceful close fails while any object is left.
     EXPECT_TRUE(ia.close(DAT_CLOSE_GRACEFUL_FLAG));
     EXPECT_FALSE(ia);
 }

@@ -53,16 +53,16 @@ struct Page {
     char bytes[4096];
 };
 
-/// ThreadSanitizer cannot see the order that the other process makes: it has heard of the
-/// completion.
+/// Copies a page without ThreadSanitizer's checks: it cannot see that the other process asks for
+/// the page only after its write has completed.
 [[gnu::no_sanitize_thread]] Page page_at(const volatile char* from) {
     Page page;
     for (char& byte : page.bytes) byte = *from++;
     return page;
 }
 
-/// Lets `count` endpoints connect, says where its memory is, and answers each size with so many of
-/// its first bytes; 0 ends it.
+/// The target: lets `count` endpoints connect, sends the address of its memory, and answers each
+/// size with the pages that hold that many of its first bytes, until the size is 0.
 void serve(Channel& channel, int count, int receives) {
     Side side;
     side.listen(kQualifier);
@@ -85,7 +85,7 @@ void serve(Channel& channel, int count, int receives) {
     }
 }
 
-/// An endpoint with a queue of its own for its requests.
+/// An endpoint with a request EVD of its own.
 struct Requester {
     Requester(const Side& side, Channel& channel, bool delayed) {
         requests = side.evd(DAT_EVD_DTO_FLAG, 64);
@@ -104,7 +104,7 @@ struct Requester {
         const DAT_RMR_TRIPLET to = window.part(size, offset);
         return dat_ep_post_rdma_write(ep, 1, &local, cookie(value), &to, flags);
     }
-    /// The next event is that of this request, done.
+    /// Expects the successful completion of this request as the next event.
     void expect(DAT_DTOS operation, std::size_t size, DAT_UINT64 value) const {
         const auto dto = completion(requests);
         EXPECT_EQ(dto.status, DAT_DTO_SUCCESS);
@@ -133,8 +133,8 @@ void stop(const Child& child) {
     child.wait_until_stopped();
 }
 
-/// What a process has in its memory, which it need not do anything for. @return false where the
-/// system does not let us look.
+/// Reads the memory of the child, which need not run for it. @return false if the system does not
+/// permit it.
 bool look_at(const Child& child, DAT_VADDR address, std::string& into) {
     iovec here{into.data(), into.size()};
     iovec there{reinterpret_cast<void*>(address), into.size()};
@@ -142,7 +142,7 @@ bool look_at(const Child& child, DAT_VADDR address, std::string& into) {
            static_cast<ssize_t>(into.size());
 }
 
-/// Whether the payload goes over the peer's service thread.
+/// The parameter: whether the peer's service thread copies the payload (the agent path).
 class DelayedAck : public testing::TestWithParam<bool> {
   protected:
     DelayedAck() {
@@ -195,7 +195,7 @@ TEST_P(DelayedAck, WhatIsNoSuchAttributeIsRefused) {
     EXPECT_EQ(dat_ep_modify(ep, kList, &parameters), kBadList);
     EXPECT_EQ(chosen(ep), "false");
     if (!is_supported(side)) return;
-    // It needs work requests of its own.
+    // Each request then needs a second work request.
     parameters = {};
     parameters.ep_attr.max_request_dtos = side.attributes().max_dto_per_ep;
     ASSERT_EQ(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &parameters), DAT_SUCCESS);
@@ -225,7 +225,7 @@ TEST_P(DelayedAck, IsChosenBeforeTheConnection) {
 }
 
 TEST_P(DelayedAck, EachRequestHasOneEventAsEver) {
-    constexpr int kDepth = 16;  // of requests
+    constexpr int kDepth = 16;  // max_request_dtos by default
     Child child([](Channel& channel) { serve(channel, 1, 2); });
     child.channel().receive<char>();
     Side side;
@@ -242,7 +242,7 @@ TEST_P(DelayedAck, EachRequestHasOneEventAsEver) {
     EXPECT_EQ(DAT_GET_TYPE(requester.write(source, 0, 64, window, 99)), DAT_INSUFFICIENT_RESOURCES)
         << "as many as there may be, and no more";
     for (int i = 0; i < kDepth; ++i) requester.expect(DAT_DTO_RDMA_WRITE, 64, i);
-    // One without an event, and all other kinds.
+    // A suppressed write, then one request of each other kind.
     ASSERT_EQ(requester.write(source, 0, 64, window, 1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
     DAT_LMR_TRIPLET local = part(source, 0, 100);
     ASSERT_EQ(dat_ep_post_send(requester.ep, 1, &local, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
@@ -300,7 +300,7 @@ class AgentPath : public testing::Test {
     TemporaryFabric fabric;
 };
 
-/// Nobody can copy while the target is stopped.
+/// While the target is stopped, its service thread cannot copy.
 TEST_F(AgentPath, AWriteCompletesWhenItIsPlacedWithAndWithoutDelayedAck) {
     Child child([](Channel& channel) { serve(channel, 2, 0); });
     child.channel().receive<char>();
@@ -338,12 +338,12 @@ TEST_F(AgentPath, AWriteThatIsCompleteArrivesThoughItsEndpointIsFreedAtOnce) {
     const Requester first(side, child.channel(), false);
     const Requester second(side, child.channel(), false);
     const auto window = child.channel().receive<Window>();
-    Buffer source(side, 600 << 10);  // three pieces for the agent
+    Buffer source(side, 600 << 10);  // the agent copies it in three pieces
     source.bytes.assign(source.bytes.size(), 'w');
     ASSERT_EQ(first.write(source, 0, source.bytes.size(), window, 1), DAT_SUCCESS);
     first.expect(DAT_DTO_RDMA_WRITE, source.bytes.size(), 1);
     ASSERT_EQ(dat_ep_free(first.ep), DAT_SUCCESS);
-    // What the freed endpoint used may be used again.
+    // The resources of the freed endpoint may be reused now.
     source.bytes.assign(source.bytes.size(), 'z');
     const Window behind{window.address + source.bytes.size(), window.key};
     ASSERT_EQ(second.write(source, 0, 4096, behind, 2), DAT_SUCCESS);

@@ -37,7 +37,7 @@ void expect_done(DAT_EVD_HANDLE evd, DAT_UINT64 number, DAT_DTO_COMPLETION_STATU
                                        std::to_string(status));
 }
 
-/// A peer that posts its receives only when it is told so, and gets every message.
+/// A peer that posts its receives only when told to, and then receives every message.
 void receive_late(Channel& channel) {
     Side side;
     Buffer buffer(side, 4096);
@@ -110,13 +110,14 @@ TEST_F(Disconnects, a_graceful_one_waits_with_a_full_queue_of_requests) {
     succeed(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
     EXPECT_EQ(Side::state(ep), DAT_EP_STATE_DISCONNECT_PENDING);
     peer.channel().send('r');
-    // The consumer takes nothing before the end: the library itself looks what is done.
+    // The consumer dequeues nothing before the end: the library itself polls for the completions.
     side.connection_event(DAT_CONNECTION_EVENT_DISCONNECTED, ep);
     for (DAT_UINT64 i = 0; i < kMessages; ++i) expect_done(side.sends, i, DAT_DTO_SUCCESS);
     EXPECT_EQ(peer.wait(), 0);
 }
 
-/// A peer that never receives and waits for the end.
+/// A peer that posts no receive and waits for the end of the connection; disconnects itself if told
+/// 'd'.
 void receive_nothing(Channel& channel) {
     Side side;
     side.listen(kQualifier);
@@ -127,7 +128,7 @@ void receive_nothing(Channel& channel) {
     side.connection_event(DAT_CONNECTION_EVENT_DISCONNECTED, ep);
 }
 
-/// This side, connected to such a peer, with a message that waits for ever.
+/// This side, connected to a peer that posts no receive, with a send that cannot complete.
 struct Waiting {
     explicit Waiting(void (*peer_does)(Channel&)) : peer(peer_does) {
         peer.channel().receive<char>();
@@ -182,7 +183,7 @@ TEST_F(Disconnects, the_peers_disconnect_ends_a_graceful_one_that_waits) {
     waiting.side->connection_event(DAT_CONNECTION_EVENT_DISCONNECTED, waiting.ep);
     EXPECT_EQ(Side::state(waiting.ep), DAT_EP_STATE_DISCONNECTED);
     const DAT_EVENT event = Side::wait(waiting.side->sends, DAT_DTO_COMPLETION_EVENT);
-    // The device may notice that the peer's queue pair is gone before this side has heard of it.
+    // The device may find the peer's queue pair gone before this side learns of the disconnect.
     const int status = event.event_data.dto_completion_event_data.status;
     EXPECT_TRUE(status == DAT_DTO_ERR_FLUSHED || status == DAT_DTO_ERR_TRANSPORT) << status;
     waiting.expect_nothing_more();

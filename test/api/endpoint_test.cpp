@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What dat_ep_modify makes of an endpoint, and the private data of every call, between two real
-// processes over soft0.
+// Effects of dat_ep_modify on an endpoint, and the private data of every connection call, between
+// two real processes over soft0.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -36,7 +36,7 @@ DAT_DTO_COMPLETION_EVENT_DATA next_transfer(DAT_EVD_HANDLE evd) {
     return Side::wait(evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
 }
 
-/// Connects, sends one message and waits for the end.
+/// Connects, sends one message and waits for the disconnect.
 void send_one(Channel& channel) {
     channel.receive<char>();
     Side side;
@@ -141,7 +141,7 @@ TEST_F(Endpoints, an_evd_that_modify_takes_or_gives_takes_or_gives_the_sides_cou
     succeed(dat_pz_free(side.pz), "the endpoint has let go of its PZ");
 }
 
-/// Connects by each of the three calls with every size that is refused, then with the largest.
+/// Tries each of the three connect calls with every invalid size, then with the largest valid one.
 void connect_with_data(Channel& channel) {
     channel.receive<char>();
     Side side;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Thousands of EVDs and few descriptors: those that share a completion channel wake their own
-// waiters, and nobody else's for long.
+// Thousands of EVDs with few descriptors: EVDs that share a completion channel wake their own
+// waiters, and disturb others only briefly.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,7 +18,7 @@ using namespace test;
 
 constexpr DAT_CONN_QUAL kQualifier = 4803;
 
-/// A connection within this process whose two ends have EVDs of their own.
+/// A connection within this process, with a receive EVD and a request EVD of its own.
 struct Loop {
     explicit Loop(const Side& side)
         : receives(side.evd(DAT_EVD_DTO_FLAG, 8)), sends(side.evd(DAT_EVD_DTO_FLAG, 8)) {
@@ -32,7 +32,7 @@ struct Loop {
         succeed(dat_cr_accept(side.request(), passive, 0, nullptr), "dat_cr_accept");
         for (int i = 0; i < 2; ++i) Side::wait(side.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
     }
-    /// Each of the two EVDs gets a completion.
+    /// Sends one message, so that each of the two EVDs gets a completion.
     void transfer() const {
         DAT_LMR_TRIPLET none{};
         succeed(dat_ep_post_recv(passive, 0, &none, {}, DAT_COMPLETION_DEFAULT_FLAG), "receive");
@@ -72,7 +72,8 @@ TEST_F(EvdScale, EachOfAHundredWaitersIsWokenByItsOwnCompletionsWhoeverReadsTheC
     side.listen(kQualifier);
     std::vector<Loop> loops;
     for (int i = 0; i < 50; ++i) loops.emplace_back(side);
-    // The channels of EVDs' own are taken by now: the EVDs of the loops made later share.
+    // The unshared channels are in use by now: the EVDs of the loops made from here on share
+    // channels.
     for (int i = 0; i < 50; ++i) loops.emplace_back(side);
     constexpr int kRounds = 20;
     std::vector<Thread> waiters;
@@ -128,7 +129,7 @@ TEST_F(EvdScale, TheLimitHoldsForAllInstancesOfAProcessTogether) {
     EXPECT_LT(open_descriptors() - before - of_instances, 70);
 }
 
-/// Whether a thread sits in a wait there.
+/// Whether a thread waits on the EVD.
 bool has_waiter(DAT_EVD_HANDLE evd) {
     DAT_EVENT unused;
     return dat_evd_dequeue(evd, &unused) == (DAT_CLASS_ERROR | DAT_INVALID_STATE);
@@ -219,7 +220,7 @@ TEST_F(EvdScale, AnEvdThatNoDescriptorIsLeftForIsAnErrorWhichNamesTheLimit) {
     EXPECT_EQ(code, DAT_RETURN{DAT_CLASS_ERROR | DAT_INSUFFICIENT_RESOURCES});
     EXPECT_NE(said.find("DAT103"), std::string::npos) << said;
     EXPECT_NE(said.find("RLIMIT_NOFILE"), std::string::npos) << said;
-    // One that has a channel goes on: the next shares it.
+    // Once one EVD has a channel, the next one shares it and needs no descriptor.
     succeed(dat_evd_create(ia, 8, DAT_HANDLE_NULL, DAT_EVD_DTO_FLAG, &evd), "dat_evd_create");
     const rlimit none{1, old.rlim_max};
     setrlimit(RLIMIT_NOFILE, &none);

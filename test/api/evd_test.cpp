@@ -33,7 +33,7 @@ std::uintptr_t value_of(const DAT_EVENT& event) {
     return reinterpret_cast<std::uintptr_t>(event.event_data.software_event_data.pointer);
 }
 
-/// A thread that waits once; being in the wait is seen from outside.
+/// A thread that calls dat_evd_wait once. The constructor returns when the thread is in the wait.
 class Waiter {
   public:
     Waiter(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold = 1)
@@ -71,7 +71,8 @@ class EvdTest : public testing::Test {
         succeed(dat_evd_query(evd, DAT_EVD_FIELD_ALL, &parameters), "dat_evd_query");
         return parameters;
     }
-    /// A connection within this process. @param transfers each way at a time.
+    /// Connects two endpoints of this process. @param transfers limit of receives and of requests
+    /// of each endpoint.
     void connect(DAT_EVD_HANDLE receives, DAT_EVD_HANDLE sends, DAT_COUNT transfers) {
         side.listen(kQualifier);
         DAT_EP_ATTR attributes{};
@@ -230,7 +231,7 @@ TEST_F(EvdTest, SettingAnEvdUnwaitableSendsItsWaiterAwayAtOnce) {
 
 void ignore(int) {}
 
-/// An EVD of each kind that the reference waits on in another manner.
+/// Has one EVD of each kind that the reference implementation waits on in a different way.
 class Signals : public EvdTest {
   protected:
     Signals() {
@@ -294,7 +295,7 @@ TEST_F(Signals, EndNoWaitForATrigger) {
     EXPECT_EQ(triggered, noticed);
 }
 
-/// With the adapter instance opened under the setting.
+/// A base class that enables the setting before the adapter instance is opened.
 struct EndWaits {
     EndWaits() { setenv("OPENDAT_SIGNALS_END_WAITS", "1", 1); }
     ~EndWaits() { unsetenv("OPENDAT_SIGNALS_END_WAITS"); }
@@ -361,7 +362,7 @@ TEST_F(EvdTest, AnAsyncEvdThatLosesEventsIsDead) {
     const DAT_EVD_HANDLE evd = side.evd(DAT_EVD_SOFTWARE_FLAG, 1);
     EXPECT_EQ(post(evd), DAT_SUCCESS);
     Waiter waiter(side.async, DAT_TIMEOUT_INFINITE, 8);
-    // It takes far more than was asked for, but not without end.
+    // The async EVD holds far more events than its requested length, but not without limit.
     for (int i = 0; i < 1000000 && !waiter.is_done(); ++i) ASSERT_EQ(post(evd), kFull);
     ASSERT_EQ(waiter.code(), DAT_SUCCESS);
     DAT_RETURN code = DAT_SUCCESS;
@@ -456,7 +457,7 @@ TEST_F(EvdTest, GrowthUnderLoadLosesNothing) {
             }
         }
     });
-    // A failed assertion leaves the test here.
+    // Ends the threads also when a failed assertion returns from the test.
     const auto end_threads = [&](void*) {
         finish = true;
         sender.join();

@@ -23,11 +23,11 @@ static_assert(offsetof(DAT_EXTENSION_EVENT_DATA, dto) == 0 &&
               offsetof(DAT_EXTENSION_EVENT_DATA, type) == 32 &&
               offsetof(DAT_EXTENSION_EVENT_DATA, val) == 36);
 
-/// What of an event both layouts say; -1 where it is none of an extension's.
+/// What an event says in both layouts; `type` is -1 if it is not an extension event.
 struct Seen {
     int number, operation, status, type;
     DAT_UINT32 proposed, immediate, length;
-    bool is_ours;  ///< of this EP, with this cookie, and both layouts agree
+    bool is_ours;  ///< it names this EP and this cookie, and both layouts agree
 };
 Seen look(const DAT_EVENT& event, DAT_EP_HANDLE ep, DAT_UINT64 wanted_cookie) {
     const auto& dto = event.event_data.dto_completion_event_data;
@@ -81,7 +81,8 @@ DAT_RETURN post(Receive kind, DAT_EP_HANDLE ep, DAT_SRQ_HANDLE srq, DAT_LMR_TRIP
     }
 }
 
-/// Posts receives and says what each took, until told 0; then waits for the end.
+/// Posts a receive for each byte from the channel and reports its completion, until the byte is 0;
+/// then waits for the disconnect.
 void serve(Receive kind, Channel& channel) {
     Side side;
     side.listen(kQualifier);
@@ -103,7 +104,7 @@ void serve(Receive kind, Channel& channel) {
     side.connection_event(DAT_CONNECTION_EVENT_DISCONNECTED, ep);
 }
 
-/// This end, connected to such a peer.
+/// The requesting end, connected to a peer that runs serve().
 struct Requester {
     explicit Requester(Child& child) : channel(child.channel()) {
         channel.receive<char>();
@@ -168,7 +169,9 @@ class Extensions : public testing::Test {
         if (!child.channel().receive<bool>())
             GTEST_SKIP() << "the device has neither immediate data nor atomic operations";
     }
-    /// A send, a send with a number, a write with one, a confirmed one; each into such a receive.
+    /// Sends without and with immediate data, then writes with immediate data, unconfirmed and
+    /// confirmed, each into a receive of this kind. @param plain the completion expected of the
+    /// first receive.
     static void every_message_into(Receive kind, const Seen& plain) {
         Child child([kind](Channel& channel) { serve(kind, channel); });
         Requester at(child);
@@ -245,7 +248,7 @@ TEST_F(Extensions, SuppressedOnesAreSilentWhenTheyGoWellAndTellTheirFailure) {
     EXPECT_EQ(at.channel.receive<Seen>().immediate, kNumber);
     Side::expect_empty(at.side.sends);
     at.window.key ^= 0x5a5a;
-    at.ask_for_receive('c');  // some devices wait for one before they look at the key
+    at.ask_for_receive('c');  // some devices wait for one before they check the key
     succeed(at.write_number(3, DAT_COMPLETION_SUPPRESS_FLAG), "a suppressed write that fails");
     expect(at.sent(3), {DAT_IB_DTO_EVENT, DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_DTO_ERR_REMOTE_ACCESS,
                         DAT_IB_RDMA_WRITE_IMMED, DAT_EXT_RDMA_WRITE_IMMED_STATUS, 0, 48, true});
@@ -307,7 +310,8 @@ TEST_F(Extensions, WhatNoDeviceIsAskedIsRefusedAtThePostAndTheConnectionStays) {
     at.end(child);
 }
 
-/// Memory with such privileges, and a window of such ones on it unless they are 0.
+/// Serves a word in memory with the privileges `of_region`, through a window with the privileges
+/// `of_window` unless they are 0, and reports the value that it has at the end.
 void serve_word(int of_region, int of_window, Channel& channel) {
     Side side;
     side.listen(kQualifier);
@@ -342,7 +346,8 @@ void serve_word(int of_region, int of_window, Channel& channel) {
     channel.receive<char>();
 }
 
-/// @return the status of an atomic addition to such memory; done exactly when it is a success.
+/// Adds 2 to such a word by an atomic operation, and expects that the word changes only on success.
+/// @return the status of the operation.
 int add_to(int of_region, int of_window) {
     Child child([=](Channel& channel) { serve_word(of_region, of_window, channel); });
     Requester at(child);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Stands before the C library in the program that includes it, and lets one call of a function
-/// fail, in whichever thread and library it is made. To be included once in a program. What the C
-/// library calls within itself is not seen.
+/// Replaces functions of the C library in the program that includes this file, and makes one call
+/// of one function fail, in whichever thread and library it is made. Include it once in a program.
+/// Calls within the C library itself are not intercepted.
 #pragma once
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@
 
 namespace test {
 
-/// Functions that can fail. The allocation functions count as one.
+/// Functions that can be made to fail. The allocation functions count as one, kMalloc.
 enum class Failing : int {
     kMalloc,
     kMmap,
@@ -37,19 +37,19 @@ inline constexpr const char* kFailingNames[] = {"malloc",       "mmap",      "so
                                                 "memfd_create", "ftruncate"};
 static_assert(sizeof kFailingNames / sizeof *kFailingNames == static_cast<int>(Failing::kCount));
 
-inline std::atomic<int> g_failing{-1};             ///< which function, -1: none
-inline std::atomic<std::int64_t> g_calls_left{0};  ///< that succeed before the one that fails
+inline std::atomic<int> g_failing{-1};             ///< which function; -1: none
+inline std::atomic<std::int64_t> g_calls_left{0};  ///< calls that succeed before the one that fails
 inline std::atomic<bool> g_has_failed{false};
-/// Blocks that malloc() has given and free() has not got back.
+/// Blocks that malloc() and its like have allocated and free() has not freed.
 inline std::atomic<std::int64_t> g_blocks{0};
 
-/// From now on call number `index` of the function fails, once.
+/// Makes call number `index` of the function fail once, counted from 0 from now on.
 inline void let_fail(Failing function, std::int64_t index) {
     g_has_failed = false;
     g_calls_left = index;
     g_failing = static_cast<int>(function);
 }
-/// @return whether the call that was to fail was made.
+/// Lets no further call fail. @return whether the call that was to fail was made.
 inline bool end_failing() {
     g_failing = -1;
     return g_has_failed;
@@ -62,7 +62,7 @@ inline bool fails_now(Failing function) {
     return true;
 }
 
-/// The C library's own. Looked up without memory.
+/// @return the C library's own function. The lookup allocates no memory.
 template <class Function>
 Function* real(std::atomic<Function*>& known, const char* name) {
     Function* found = known.load();
@@ -77,7 +77,7 @@ inline void* counted(void* block) {
 
 }  // namespace test
 
-// A sanitizer has functions of its own in these places.
+// A sanitizer replaces these functions by its own.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #pragma GCC visibility push(default)
 extern "C" {
@@ -143,7 +143,7 @@ void* mmap(void* address, std::size_t length, int protection, int flags, int fd,
     return test::real(known, "mmap")(address, length, protection, flags, fd, offset);
 }
 
-/// A function that answers -1 with errno.
+/// Defines a function that fails with -1 and errno.
 #define TEST_FAILING(function, kind, error, parameters, arguments) \
     int function parameters noexcept {                             \
         static std::atomic<int(*) parameters> known;               \
@@ -163,7 +163,7 @@ TEST_FAILING(ftruncate, kFtruncate, ENOSPC, (int fd, off_t length), (fd, length)
 int epoll_ctl(int epoll, int operation, int fd, epoll_event* event) noexcept {
     using Function = int(int, int, int, epoll_event*);
     static std::atomic<Function*> known;
-    // The others need no memory.
+    // Only EPOLL_CTL_ADD needs memory.
     if (operation == EPOLL_CTL_ADD && test::fails_now(test::Failing::kEpollCtl)) {
         errno = ENOMEM;
         return -1;

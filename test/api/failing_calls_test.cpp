@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// One failed call of the system or the allocator, at any place and in any thread, ends no program:
-/// the call concerned says so, nothing is left behind, and the next try works.
+/// the DAT call concerned reports it, nothing is leaked, and the next attempt works.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -16,8 +16,8 @@ using namespace test;
 
 /// What a worker reports.
 struct Outcome {
-    bool failed[2];  ///< whether the call was made: in the first life, in a later one
-    char text[240];  ///< what is wrong; "" nothing
+    bool failed[2];  ///< whether the failing call was made: in the first life, in the third
+    char text[240];  ///< what is wrong; empty: nothing
 };
 
 struct Held {
@@ -26,7 +26,8 @@ struct Held {
     std::int64_t blocks = g_blocks;
 };
 
-/// In a process of its own: fails call number `index` in its first life and in a later one.
+/// Runs in a process of its own and leads four lives. Call number `index` fails in the first and in
+/// the third.
 class Worker {
   public:
     Worker(Failing function, int index) : function_(function), index_(index) {}
@@ -49,7 +50,7 @@ class Worker {
     }
 
   private:
-    /// What the C library keeps for itself, for example of messages that were written.
+    /// Blocks that the C library may keep, for example for messages that it has written.
     static constexpr std::int64_t kSlack = 2;
 
     template <class... Values>
@@ -71,7 +72,7 @@ class Worker {
         if (!life.live()) say("%s: %s failed: %#x", which, life.failed_call(), life.code());
     }
     void compare(const char* which, int descriptors, int threads) {
-        // The kernel still lists a thread that has just been joined.
+        // The kernel may still list a thread that has just been joined.
         eventually([&] { return ::test::threads() <= threads; }, scaled(2s));
         const Held now;
         if (now.descriptors != descriptors)
@@ -85,7 +86,7 @@ class Worker {
     Outcome outcome_{};
 };
 
-/// @return what is wrong.
+/// Runs a Worker in a child. @return its report, or how the child itself failed.
 Outcome outcome_of(Failing function, int index) {
     std::string said;
     Child child([&](Channel& channel) { channel.send(Worker(function, index).run()); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What both sides of a connection over soft0 read on stderr of a transfer that failed: which check
-// did not hold, and how a peer's process ended. Each test's sides are processes of their own.
+// Messages on stderr about a failed transfer, on both sides of a connection over soft0: which check
+// failed, and how the peer's process ended. Both sides of each test run in processes of their own.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -52,7 +52,7 @@ DAT_RMR_TRIPLET range(DAT_RMR_CONTEXT key, std::size_t length = 64, std::size_t 
     return triplet;
 }
 
-/// What the server offers to its client, once they are connected.
+/// Makes the memory range that the server offers to its client once they are connected.
 using Offer = std::function<DAT_RMR_TRIPLET(const Side&, DAT_EP_HANDLE)>;
 
 void post(DAT_EP_HANDLE ep, DAT_DTOS operation, DAT_LMR_TRIPLET segment, DAT_RMR_TRIPLET target) {
@@ -61,10 +61,11 @@ void post(DAT_EP_HANDLE ep, DAT_DTOS operation, DAT_LMR_TRIPLET segment, DAT_RMR
     succeed(call(ep, 1, &segment, cookie(1), &target, DAT_COMPLETION_DEFAULT_FLAG), "the post");
 }
 
-/// Which the client asks for first.
+/// Which event the client waits for first: the completion, or the end of the connection.
 enum class First { kCompletion, kEnd };
 
-/// @param at_client, at_server expressions that what each is told has to match.
+/// Has the client access the range that the server offers. @param at_client, at_server regular
+/// expressions that the output of each side on stderr has to match.
 void expect_failure(const Offer& offer, DAT_DTOS operation, const std::string& at_client,
                     const std::string& at_server, First first = First::kCompletion) {
     Child client([&](Channel&) {
@@ -133,8 +134,8 @@ TEST_F(FailureCause, of_a_range_that_is_too_long_both_ranges_are_told) {
                          100, 950);
         },
         DAT_DTO_RDMA_READ,
-        "as the peer's LMR with the rmr_context 0x[0-9a-f]+ has 1000 bytes from 0x[0-9a-f]+, and "
-        "100 bytes from 0x[0-9a-f]+ were asked for, .*compare address and length",
+        "as the peer's LMR with the rmr_context 0x[0-9a-f]+ has 1000 bytes from 0x[0-9a-f]+, but "
+        "100 bytes from 0x[0-9a-f]+ were requested, .*compare address and length",
         "as the LMR with the rmr_context 0x[0-9a-f]+ has 1000 bytes from ");
 }
 
@@ -158,7 +159,7 @@ TEST_F(FailureCause, an_lmr_of_another_zone_is_told_as_such) {
         "as the LMR with .* belongs to another PZ than the endpoint, ");
 }
 
-/// @return a bound RMR over the whole memory, and its context.
+/// Creates an RMR and binds it to the whole memory. @param key is set to its context.
 DAT_RMR_HANDLE bind(const Side& side, DAT_EP_HANDLE ep, const Lmr& lmr, DAT_RMR_CONTEXT& key) {
     DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
     succeed(dat_rmr_create(side.pz, &rmr), "dat_rmr_create");
@@ -197,7 +198,7 @@ TEST_F(FailureCause, of_an_rmr_that_is_gone_is_told_when_it_was_unbound) {
         "as the RMR with .* has been unbound by process [0-9]+, ");
 }
 
-/// A request whose own segment is wrong.
+/// Posts a request whose local segment is invalid. @param pattern has to match the client's output.
 void expect_local_failure(const std::function<DAT_LMR_TRIPLET(const Side&)>& segment_of,
                           const std::string& pattern) {
     Child client([&](Channel&) {
@@ -233,7 +234,7 @@ TEST_F(FailureCause, a_freed_lmr_of_ones_own_is_told_as_such) {
         [](const Side& side) {
             const Lmr lmr = register_memory(side, side.pz, DAT_MEM_PRIV_ALL_FLAG);
             succeed(dat_lmr_free(lmr.handle), "dat_lmr_free");
-            return segment(lmr.local_key, 4096);  // a short one goes inline
+            return segment(lmr.local_key, 4096);  // a short segment would be sent inline
         },
         "local protection error of an RDMA write, as the LMR with the lmr_context 0x[0-9a-f]+ has "
         "been freed by process [0-9]+, ");
@@ -245,13 +246,14 @@ TEST_F(FailureCause, a_segment_that_is_too_long_is_told_with_its_lmr) {
             return segment(register_memory(side, side.pz, DAT_MEM_PRIV_ALL_FLAG, 1000).local_key,
                            1001);
         },
-        "as the LMR with the lmr_context 0x[0-9a-f]+ has 1000 bytes from 0x[0-9a-f]+, and 1001 "
-        "bytes from 0x[0-9a-f]+ were asked for, ");
+        "as the LMR with the lmr_context 0x[0-9a-f]+ has 1000 bytes from 0x[0-9a-f]+, but 1001 "
+        "bytes from 0x[0-9a-f]+ were requested, ");
 }
 
-/// A message meets a receive whose segment is wrong: the server reads which LMR it is, and so does
-/// the client. @param length of the message: a short one goes through the queues.
-/// @param cause what is said of the LMR.
+/// Sends a message into a receive whose segment is invalid: both the server's and the client's
+/// message name the LMR of that segment.
+/// @param length of the message: a short one is passed through the queues.
+/// @param cause what both messages say about the LMR.
 void expect_bad_receive(const std::function<DAT_LMR_TRIPLET(const Side&)>& segment_of,
                         std::size_t length, const std::string& cause) {
     Child client([&](Channel&) {
@@ -305,12 +307,12 @@ TEST_F(FailureCause, of_a_receive_longer_than_its_lmr_both_ranges_are_told) {
             return segment(register_memory(side, side.pz, DAT_MEM_PRIV_ALL_FLAG, 1000).local_key,
                            4096);
         },
-        4096, "has 1000 bytes from 0x[0-9a-f]+, and 4096 bytes from 0x[0-9a-f]+ were asked for, ");
+        4096, "has 1000 bytes from 0x[0-9a-f]+, but 4096 bytes from 0x[0-9a-f]+ were requested, ");
 }
 
-/// @param end how the server's process ends, connected and idle. @param request whether the client
-/// has one under way then. @param reaped whether the server's parent has waited for it, before
-/// which nobody learns its signal.
+/// Ends the server's process while it is connected and idle.
+/// @param end ends it. @param request whether the client has a request in flight then.
+/// @param reaped whether the server's parent has waited for it: only then is its signal known.
 void expect_end(const std::function<void()>& end, bool request, bool reaped,
                 const std::string& pattern) {
     Child client([&](Channel&) {

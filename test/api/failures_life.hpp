@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The life of a program with every kind of object, beside a peer that serves one such program
-/// after the other. A life ends at the first call that fails; it allocates nothing itself.
+/// The life of a program that uses every kind of object, next to a peer that serves such programs
+/// one after the other. A life ends at the first call that fails; it allocates nothing itself.
 #pragma once
 
 #include <dat2/dat_ib_extensions.h>
@@ -24,13 +24,13 @@ inline constexpr DAT_CONN_QUAL kReserved = 4732;
 inline constexpr std::uint16_t kCommonPort = 4733;
 inline constexpr DAT_CONN_QUAL kAddresses = 4734;
 
-/// What the peer accepts with: where a life may write.
+/// Private data of the peer's accept: where a life may write.
 struct PeerMemory {
     DAT_VADDR address;
     DAT_RMR_CONTEXT key;
 };
 
-/// Accepts whoever comes, sends back what it receives, and connects to the other's service.
+/// Accepts every connection, sends back what it receives, and then connects to the life's service.
 class FailurePeer {
   public:
     FailurePeer() : buffer_(side_, 4096) {
@@ -38,7 +38,7 @@ class FailurePeer {
         succeed(dat_psp_create(side_.ia, kServiceOfPeer, events_, DAT_PSP_CONSUMER_FLAG, &psp_),
                 "dat_psp_create");
     }
-    /// Until it is killed.
+    /// Serves until it is killed.
     [[noreturn]] void serve() {
         for (;;) {
             DAT_EVENT event{};
@@ -84,7 +84,7 @@ class FailurePeer {
                 dat_ep_free(about.ep_handle);
         }
     }
-    /// A message may come before the event that says that the connection is there.
+    /// Answers a message, which may come before the event that establishes its connection.
     void received(const DAT_DTO_COMPLETION_EVENT_DATA& data) {
         if (data.status != DAT_DTO_SUCCESS) return;
         if (Side::state(data.ep_handle) == DAT_EP_STATE_COMPLETION_PENDING)
@@ -108,11 +108,11 @@ class FailurePeer {
     Buffer buffer_;
     DAT_EVD_HANDLE events_ = DAT_HANDLE_NULL;
     DAT_PSP_HANDLE psp_ = DAT_HANDLE_NULL;
-    int tries_left_ = 0;             ///< of a connection to a program that may be short of memory
-    std::set<DAT_EP_HANDLE> early_;  ///< not connected yet when their message came
+    int tries_left_ = 0;             ///< to connect to a program that may be short of memory
+    std::set<DAT_EP_HANDLE> early_;  ///< EPs not yet connected when their message came
 };
 
-/// One life. Every function answers false once a call has failed.
+/// One life. Each step returns false once a call has failed.
 class Life {
   public:
     std::function<void()> when_connected;
@@ -125,10 +125,10 @@ class Life {
         if (ia_ != DAT_HANDLE_NULL) close();
         return whole;
     }
-    /// Of the call that failed; nullptr: none has.
+    /// @return the name of the call that failed; nullptr if none has.
     const char* failed_call() const { return failed_; }
     DAT_RETURN code() const { return code_; }
-    /// What is wrong, whatever has failed; nullptr: nothing.
+    /// @return what is wrong even for a life with a failed call; nullptr if nothing is.
     const char* fault() const { return fault_; }
 
   private:
@@ -138,7 +138,7 @@ class Life {
         code_ = code;
         return false;
     }
-    /// Waits for an event, which has to come, whatever it is.
+    /// Waits for an event. Some event has to come whatever has failed, so a timeout is a fault.
     bool event(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER wanted, const char* call) {
         DAT_COUNT more = 0;
         const DAT_TIMEOUT patience = in_microseconds(scaled(20s));
@@ -226,7 +226,8 @@ class Life {
                                   requests_, &csp_),
                    "dat_csp_create");
     }
-    /// It comes, or who has asked is told why not.
+    /// Waits for the request for an address. Either it comes, or the asking endpoint gets an event
+    /// that says why not.
     bool request_for_address(DAT_TIMEOUT patience) {
         constexpr auto kRequest = static_cast<DAT_EVENT_NUMBER>(DAT_IB_UD_CONNECTION_REQUEST_EVENT);
         constexpr const char* kCall = "the request for an address";
@@ -238,7 +239,8 @@ class Life {
         if (dat_evd_dequeue(connections_, &event_) != DAT_SUCCESS) fault_ = kCall;
         return did(code, kCall);
     }
-    /// From one endpoint of this process to another. That it arrives nobody promises.
+    /// Sends a datagram from one endpoint of this process to another. Its arrival is not
+    /// guaranteed.
     bool send_datagram() {
         constexpr auto kResolved =
             static_cast<DAT_EVENT_NUMBER>(DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED);
@@ -273,7 +275,7 @@ class Life {
                did(dat_psp_free(psp), "dat_psp_free") &&
                did(dat_evd_free(addresses_), "dat_evd_free") && forget_datagram();
     }
-    /// It may have come: what the other endpoints receive is looked for behind it.
+    /// Discards the datagram if it has arrived: the endpoints used later share its receive EVD.
     bool forget_datagram() {
         while (dat_evd_dequeue(receives_, &event_) == DAT_SUCCESS) continue;
         return true;
@@ -314,7 +316,7 @@ class Life {
                    "dat_ep_post_send") &&
                completion(sends_, "the send") && completion(receives_, "the peer's answer");
     }
-    /// The peer connects in return.
+    /// Accepts the connection that the peer makes in return.
     bool accept() {
         return event(requests_, DAT_CONNECTION_REQUEST_EVENT, "the peer's request") &&
                did(dat_cr_accept(event_.event_data.cr_arrival_event_data.cr_handle, passive_, 0,
@@ -341,7 +343,7 @@ class Life {
                did(dat_evd_free(requests_), "dat_evd_free") &&
                did(dat_cno_free(cno_), "dat_cno_free") && did(dat_pz_free(pz_), "dat_pz_free");
     }
-    /// A second time where the first one fails.
+    /// Closes the adapter instance, and tries once more if that fails.
     void close() {
         for (int i = 0; i < 2; ++i)
             if (did(dat_ia_close(ia_, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close")) return;
@@ -370,7 +372,8 @@ class Life {
     DAT_CSP_HANDLE csp_ = DAT_HANDLE_NULL;
 };
 
-/// Entries of a directory of /proc/self, itself not counted.
+/// @return how many entries a directory has, without those that begin with a dot; -1 if it cannot
+/// be opened.
 inline int entries_of(const char* path) {
     int count = 0;
     DIR* directory = opendir(path);

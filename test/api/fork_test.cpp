@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a forked child has of its parent's objects (nothing), that it begins anew, and that the
-// parent does not notice it.
+// A forked child has none of its parent's objects and starts afresh, and the parent is not
+// affected.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -13,8 +13,8 @@
 
 static const pid_t test_process = getpid();
 
-/// What the parent made is out of a child's reach, where the leak sanitizer would look for it at
-/// exit.
+/// Turns the leak sanitizer off in children: at their exit it would report what the parent
+/// allocated, to which a child has no reference.
 extern "C" [[gnu::visibility("default")]] int __lsan_is_turned_off() {
     return getpid() != test_process;
 }
@@ -53,8 +53,8 @@ std::string received(const Side& side, const Buffer& buffer) {
     return buffer.bytes.substr(0, dto.transfered_length);
 }
 
-/// Answers whatever comes with the same in brackets. @param ready called when the first may come:
-/// iWARP ends a connection whose message finds no receive posted.
+/// Answers each message with the same text in brackets. @param ready called when the first message
+/// may come: iWARP ends a connection whose message finds no receive posted.
 void answer(
     const Side& side, DAT_EP_HANDLE ep, int messages, const std::function<void()>& ready = [] {}) {
     Buffer in(side);
@@ -75,7 +75,7 @@ void ask(const Side& side, DAT_EP_HANDLE ep, const std::string& text) {
     require(received(side, in) == '[' + text + ']', "the answer");
 }
 
-/// A client of whoever serves a qualifier: as many questions as it is told to ask.
+/// A client of the process that serves a qualifier: asks a question each time it is told to.
 void be_client(Channel& channel) {
     const auto qualifier = channel.receive<DAT_CONN_QUAL>();
     const Side side;
@@ -93,7 +93,7 @@ class Fork : public testing::Test {
     void SetUp() override {
         if (kThreadSanitizer) GTEST_SKIP() << "it allows no threads after a fork";
     }
-    /// One question and its answer between the parent and a client.
+    /// Has the client ask one question, which the parent answers.
     static void exchange(const Side& side, DAT_EP_HANDLE ep, Child& client) {
         answer(side, ep, 1, [&client] { client.channel().send('a'); });
         client.channel().receive<char>();
@@ -101,7 +101,7 @@ class Fork : public testing::Test {
     TemporaryFabric fabric;
 };
 
-/// An adapter instance with one object of each kind, and a client.
+/// An adapter instance with objects of most kinds, and a client.
 struct Server {
     Server() {
         psp = side.listen(kServer);
@@ -111,7 +111,7 @@ struct Server {
         succeed(dat_cno_create(side.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create");
     }
 
-    Child client{be_client};  // before anything is open
+    Child client{be_client};  // forked before anything is open
     Side side;
     Buffer buffer{side};
     DAT_PSP_HANDLE psp;
@@ -149,10 +149,10 @@ void expect_all_dead(const Server& server) {
     is_dead(dat_ia_close(side.ia, DAT_CLOSE_ABRUPT_FLAG), "ia_close");
 }
 
-/// That is one line, of the first use.
+/// Expects one message, about the first call with a handle from before the fork.
 void expect_told_of_use_after_fork(const std::string& told) {
     require(told.find("dat_ep_post_send") != std::string::npos, "the call is named: " + told);
-    require(told.find("made before fork()") != std::string::npos, "and the cause: " + told);
+    require(told.find("created before fork()") != std::string::npos, "and the cause: " + told);
     const std::size_t id = told.find("[DAT011]");
     require(id != std::string::npos, "with the message's id: " + told);
     require(told.find("[DAT", id + 1) == std::string::npos, "once: " + told);
@@ -189,7 +189,7 @@ TEST_F(Fork, AnAdapterInstanceOfTheParentsIsToldToBeFromBeforeTheFork) {
             expect_code(dat_pz_create(DAT_HANDLE_NULL, &pz), 0x8005000B, "of no IA");
         });
         require(told.find("dat_pz_create answers") != std::string::npos &&
-                    told.find("made before fork()") != std::string::npos,
+                    told.find("created before fork()") != std::string::npos,
                 "the call and the cause are told: " + told);
     });
     EXPECT_EQ(child.wait(), 0);
@@ -241,7 +241,7 @@ TEST_F(Fork, APreForkingServersWorkersServeClientsOfTheirOwnWhileTheParentServes
     EXPECT_EQ(server.client.wait(), 0);
 }
 
-/// A child that ends by `end`, by itself.
+/// Forks a child that ends itself by `end`. @return its exit status; -1 if it did not exit in time.
 int status_of_child(void (*end)()) {
     fflush(nullptr);
     const pid_t child = fork();
@@ -259,7 +259,7 @@ TEST_F(Fork, AChildThatEndsTakesNothingOfItsParentsAway) {
     Server server;
     const auto serves = [&] {
         exchange(server.side, server.ep, server.client);
-        const DAT_EP_HANDLE own = server.side.endpoint();  // and its listener listens
+        const DAT_EP_HANDLE own = server.side.endpoint();  // checks that the listener still accepts
         succeed(Side::connect(own, kServer), "dat_ep_connect");
         const DAT_EP_HANDLE passive = server.side.endpoint();
         succeed(dat_cr_accept(server.side.request(), passive, 0, nullptr), "dat_cr_accept");
@@ -340,7 +340,7 @@ TEST_F(Fork, AServersDeathIsSeenAlthoughItsChildLivesOn) {
     Child server([&](Channel& channel) {
         const Side side;
         side.listen(kServer);
-        const Child idle([&](Channel&) {  // has copies of what we opened, and outlives us
+        const Child idle([&](Channel&) {  // has copies of the server's descriptors, and outlives it
             prctl(PR_SET_PDEATHSIG, 0);
             close(gate[1]);
             char nothing;

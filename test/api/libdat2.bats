@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# libdat2 as a linker and an installed system see it.
+# Tests libdat2 as a linker and an installed system see it.
 
 load ../support/install
 
@@ -13,7 +13,7 @@ dynamic() {
     readelf -dW "$library" | sed -n "s/.*($1).*\[\(.*\)\]/\1/p"
 }
 
-# NM is a list of words.
+# NM may be several words, so it is not quoted.
 @test "libdat2 exports exactly the known names, each under its version node" {
     $NM -D --defined-only --with-symbol-versions "$library" |
         awk '$2 != "A" { print $3 }' | LC_ALL=C sort >"$work/exported"
@@ -45,7 +45,7 @@ dynamic() {
     ! readelf -dW "$library" | grep -q NODELETE
 }
 
-# The parts of the tree that a program is built against, as make install puts them.
+# Installs the parts of the tree that a program is built against, as make install does.
 install_tree() {
     installing "$work/root" \
         install-dat2includeHEADERS install-pkgconfigDATA >/dev/null
@@ -76,7 +76,8 @@ install_tree() {
     done
 }
 
-# A provider of the tests, whose IA says that it has no extensions, as those of iWARP devices do.
+# The IA of the tests' fake provider reports that it has no extensions, as those of iWARP devices
+# do.
 @test "of an IA without extensions the provider is asked for OpenDAT's own operations, and for no others" {
     [ -e "$TOP_BUILDDIR/test/compat/registry/.libs/fake_provider.so" ]
     echo "ia u2.0 nonthreadsafe default $TOP_BUILDDIR/test/compat/registry/.libs/fake_provider.so dapl.2.0 \"\" \"\"" >"$work/dat.conf"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What limits of the system do to a program: which code and message they give, what is left of a
-/// failed open, how large a core file is, and how much memory an adapter instance takes.
+/// Effects of the system's limits on a program: which code and message a call gives, what a failed
+/// open leaves behind, how large a core file is, and how much memory an adapter instance takes.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
@@ -21,7 +21,7 @@ using namespace test;
 
 constexpr rlim_t kMegabyte = 1 << 20;
 
-/// Narrows a limit of this process.
+/// Lowers a resource limit of this process while the object lives.
 class Limit {
   public:
     Limit(__rlimit_resource resource, rlim_t value) : resource_(resource) {
@@ -46,7 +46,7 @@ DAT_RETURN open_and_close() {
     return code;
 }
 
-/// In a process of its own, in a fabric of its own.
+/// Runs `body` in a child with a fabric of its own.
 void in_child(const std::function<void()>& body) {
     Child child([&](Channel&) {
         const TemporaryFabric fabric;
@@ -62,7 +62,7 @@ int lines_of_errors(const std::string& said) {
     return count;
 }
 
-/// The value of a line of /proc/self/status, in KiB.
+/// @return the value of a line of /proc/self/status, in KiB; -1 if there is no such line.
 long status_value(const std::string& name) {
     std::ifstream file("/proc/self/status");
     for (std::string word; file >> word;)
@@ -82,7 +82,7 @@ TEST(FailedOpen, LeavesNoDescriptorAndNoThread) {
         const std::string said = captured_stderr([&] {
             int failures = 0;
             for (rlim_t more = 0;; ++more) {
-                // Three more: what counts the descriptors needs one, and the capture has two.
+                // The capture holds two of the four, so the first open has two.
                 const Limit limit(RLIMIT_NOFILE, static_cast<rlim_t>(before) + 4 + more);
                 if (open_and_close() == DAT_SUCCESS) break;
                 ++failures;
@@ -90,7 +90,7 @@ TEST(FailedOpen, LeavesNoDescriptorAndNoThread) {
             require(failures > 3, "the open fails in several ways");
         });
         require(open_descriptors() == before, "as many descriptors as before");
-        // The kernel still lists a thread that has just been joined.
+        // The kernel may still list a thread that has just been joined.
         require(eventually([&] { return threads() == threads_before; }), "as many threads");
         succeed(open_and_close(), "an open without a limit");
     });
@@ -109,7 +109,7 @@ TEST(FailedOpen, NamesTheLimitOfDescriptors) {
             });
             if (code == DAT_SUCCESS) return;
             require(DAT_GET_TYPE(code) == DAT_INSUFFICIENT_RESOURCES, "the code, with " + said);
-            if (said.find("DAT007") != std::string::npos) return;  // further ones are not told
+            if (said.find("DAT007") != std::string::npos) return;  // the rest is suppressed
             require(
                 said.find("RLIMIT_NOFILE, which is " + std::to_string(value)) != std::string::npos,
                 "the limit is named: " + said);
@@ -118,7 +118,8 @@ TEST(FailedOpen, NamesTheLimitOfDescriptors) {
     });
 }
 
-/// RLIMIT_NPROC does not bind the user root, nor capabilities of the administrator.
+/// Becomes a user to whom RLIMIT_NPROC applies: it applies neither to root nor to a process with
+/// CAP_SYS_ADMIN or CAP_SYS_RESOURCE.
 void become_a_user_with_limits() {
     constexpr uid_t kOfNobodyElse = 61234;
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
@@ -148,7 +149,7 @@ TEST(FailedOpen, NamesTheLimitOfThreads) {
                 said.find("RLIMIT_NPROC, which is " + std::to_string(value)) != std::string::npos,
                 "the limit is named: " + said);
             ++failures;
-            if (said.find("DAT007") != std::string::npos) break;  // further ones are not told
+            if (said.find("DAT007") != std::string::npos) break;  // the rest is suppressed
             require(lines_of_errors(said) == 1, "told once: " + said);
         }
         require(failures > 1, "the open fails in several ways");
@@ -202,7 +203,8 @@ TEST(FailedCall, NamesTheLimitOfAddressSpaceOnce) {
     });
 }
 
-/// A directory on a small file system, in a name space of its own.
+/// Mounts a file system of 64 KiB in a mount name space of its own. @return false if the system
+/// refuses.
 bool mount_small(const std::string& path) {
     return unshare(CLONE_NEWNS) == 0 &&
            mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
@@ -235,7 +237,7 @@ TEST(FailedOpen, NamesTheFileSystemThatIsFull) {
     if (!mounted) GTEST_SKIP() << "no file system can be mounted here";
 }
 
-/// `ulimit -v 4000000`
+/// The limit that `ulimit -v 4000000` sets.
 constexpr rlim_t kFourGigabytes = 4000000ULL * 1024;
 
 void connect_with_limit(rlim_t of_peer) {
@@ -300,8 +302,8 @@ TEST(OpensAndCloses, DoNotTakeMemoryEachTime) {
     });
 }
 
-/// Bytes that a core file may hold: all mappings without "dd" in their flags. Shared ones count
-/// whole, private ones by what they have.
+/// @return the bytes that a core file may hold: all mappings without "dd" in their flags. Shared
+/// ones count with their whole size, private ones with what is resident.
 std::uint64_t dumped_bytes() {
     std::ifstream file("/proc/self/smaps");
     std::uint64_t total = 0, size = 0;

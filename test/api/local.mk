@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
-# libdat2 from outside.
+# Tests of libdat2 from outside.
 check_PROGRAMS += test/api/every_function_test test/api/related_test
 TESTS += test/api/every_function_test test/api/related_test test/api/libdat2.bats
 test_api_every_function_test_SOURCES = %reldir%/every_function_test.c
 test_api_every_function_test_LDADD = libdat2.la
 test_api_related_test_SOURCES = %reldir%/related_test.c
 test_api_related_test_LDADD = libdat2.la
-# In C, and only by the first proposal of extensions.
+# A C program that uses only the first proposal of extensions.
 check_PROGRAMS += test/api/proposal_test
 TESTS += test/api/proposal_test
 test_api_proposal_test_SOURCES = %reldir%/proposal_test.c %reldir%/c_program.h
@@ -17,7 +17,7 @@ TESTS += test/api/proposal_udat_test
 test_api_proposal_udat_test_SOURCES = %reldir%/proposal_test.c %reldir%/c_program.h
 test_api_proposal_udat_test_CPPFLAGS = $(AM_CPPFLAGS) -DDAT_EXT_PRIVILEGES
 test_api_proposal_udat_test_LDADD = libdat2.la
-# In C, and only by DAT 1.2.
+# A C program that uses only DAT 1.2.
 check_PROGRAMS += test/api/dat_1_2_test
 TESTS += test/api/dat_1_2_test
 test_api_dat_1_2_test_SOURCES = %reldir%/dat_1_2_test.c %reldir%/c_program.h
@@ -25,13 +25,13 @@ test_api_dat_1_2_test_CPPFLAGS = -I$(top_srcdir)/dat/include/dat-1.2 $(AM_CPPFLA
 test_api_dat_1_2_test_LDADD = libdat2.la
 EXTRA_DIST += %reldir%/libdat2.bats %reldir%/libdat2.symbols
 
-# The registry, with the made-up providers of test/compat/registry.
+# Tests of the registry with the fake providers of test/compat/registry.
 check_PROGRAMS += test/api/registry_test
 TESTS += test/api/registry_test
 test_api_registry_test_SOURCES = %reldir%/registry_test.cpp test/support/process.hpp
 test_api_registry_test_LDADD = libtestmain.la -ldl
 
-# Over soft0, through libdat2; most with a process at each end.
+# Tests over soft0, through libdat2; most have a process at each end.
 dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp test/support/over_sockets.hpp test/support/threads.hpp
 dat_test_libs = libtestmain.la libdat2.la
 dat_tests = \
@@ -158,7 +158,7 @@ test_api_stopped_peer_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--export-dynamic
 test_api_limits_test_SOURCES = %reldir%/limits_test.cpp %reldir%/failures_life.hpp $(dat_test_headers)
 test_api_limits_test_LDADD = $(dat_test_libs)
 
-# Linked with libsoftverbs, libdaploscm finds the software device there.
+# libdaploscm finds the software device in libsoftverbs, which the test is linked with.
 check_PROGRAMS += test/api/scm_test
 TESTS += test/api/scm_test
 test_api_scm_test_SOURCES = %reldir%/scm_test.cpp $(dat_test_headers)
@@ -184,12 +184,12 @@ test_api_ud_scm_test_LDADD = libtestmain.la .libs/libsoftverbs.so libdat2.la
 test_api_ud_scm_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 test_api_ud_scm_test_DEPENDENCIES = libtestmain.la libsoftverbs.la libdat2.la libdaploscm.la
 
-# What a connection costs does not grow with their number.
+# The cost of a connection does not grow with the number of connections.
 LONG_TESTS += test/api/scale.bats
 EXTRA_DIST += %reldir%/scale.bats
 check_DATA += test/bench/connections
 
-# The libraries just built, whatever is installed.
+# Names the libraries just built, whatever is installed.
 check_DATA += %reldir%/dat.conf
 CLEANFILES += %reldir%/dat.conf
 %reldir%/dat.conf: Makefile
@@ -202,7 +202,7 @@ CLEANFILES += %reldir%/dat.conf
 	    scm0 '$(abs_top_builddir)/.libs/libdaploscm.so.2' 'soft0 1' \
 	    cma0 '$(abs_top_builddir)/.libs/libdaplofa.so.2' 127.0.0.1 >>$@
 
-# Under which locks the libraries allocate; -rpath makes libtool build a shared library.
+# Checks under which locks the libraries allocate. -rpath makes libtool build a shared library.
 TESTS += test/api/locks.bats test/api/registration_cache.bats
 EXTRA_DIST += test/api/locks.bats test/api/registration_cache.bats
 check_LTLIBRARIES += test/support/lock_watch.la
@@ -214,7 +214,7 @@ test_support_registration_cache_la_SOURCES = test/support/registration_cache.cpp
 test_support_registration_cache_la_CXXFLAGS = $(AM_CXXFLAGS)  # objects of its own
 test_support_registration_cache_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nonexistent
 
-# What tools find of the trace in the libraries' files.
+# Checks what tools find of the trace in the libraries' files.
 TESTS += test/api/trace.bats
 EXTRA_DIST += %reldir%/trace.bats
 

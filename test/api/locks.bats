@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Nothing is allocated or freed under a mutex that registering memory takes: test/support/lock_watch.cpp watches the tests' programs.
+# Nothing is allocated or freed under a mutex that registering memory takes:
+# test/support/lock_watch.cpp watches the test programs.
 
 setup() {
     cd "$TOP_BUILDDIR"
@@ -9,8 +10,8 @@ setup() {
     esac
 }
 
-# Of a line of addresses the places in our sources, innermost first: the mutex is locked at the first, the others are the callers of
-# the allocation.
+# Turns a line of addresses into the places in our sources, innermost first. The mutex is locked at
+# the first; the others are the callers of the allocation.
 places() {
     local address
     for address in $1; do

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What memory can be registered, as what, and what transfers may then do with it. The two ends of
-// each connection are one process's, but where memory is shared between two.
+// Which memory can be registered, as which type and with which privileges, and which transfers are
+// then allowed. Both ends of each connection are in one process, except where two share memory.
 #include <dat2/dat_opendat.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -22,7 +22,7 @@ DAT_REGION_DESCRIPTION at(void* address) {
     return region;
 }
 
-/// A registration with everything that dat_lmr_create tells.
+/// A registration with everything that dat_lmr_create returns.
 struct Region {
     DAT_RETURN code = 0;
     DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
@@ -57,7 +57,7 @@ Region register_at(const Side& side, DAT_REGION_DESCRIPTION memory, DAT_VLEN len
     return made;
 }
 
-/// A file of one page, without a name.
+/// An anonymous file of one page.
 class File {
   public:
     File() : descriptor_(memfd_create("memory", 0)) {
@@ -87,7 +87,7 @@ class Memory : public testing::Test {
         succeed(dat_cr_accept(side.request(), passive, 0, nullptr), "dat_cr_accept");
         for (int i = 0; i < 2; ++i) Side::wait(side.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
     }
-    /// @return how it ends.
+    /// @return the status of the write's completion.
     DAT_DTO_COMPLETION_STATUS write(const Region& from, const Region& to, std::size_t size) {
         DAT_LMR_TRIPLET local = from.segment(size);
         const DAT_RMR_TRIPLET remote = to.target(size);
@@ -120,7 +120,8 @@ TEST_F(Memory, ThatMayOnlyBeReadIsRegisteredForReadingOnly) {
         mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
         file.map(PROT_READ, MAP_PRIVATE),
     };
-    // Linux 6.1 pins all memory for writing, and so refuses a file's that may only be read.
+    // Linux 6.1 pins all memory for writing and therefore refuses a read-only shared mapping of a
+    // file.
     if (test::is_soft0()) mappings.push_back(file.map(PROT_READ, MAP_SHARED));
     for (void* const memory : mappings) {
         ASSERT_NE(memory, MAP_FAILED);
@@ -168,7 +169,7 @@ TEST_F(Memory, ThatIsNotThereIsRefused) {
         EXPECT_EQ(register_at(side, at(pages), ~DAT_VLEN{0}, privileges).code, 0x00030000u);
         EXPECT_EQ(register_at(side, at(pages), ~DAT_VLEN{0} << 12, privileges).code, 0x00030000u);
         EXPECT_EQ(register_at(side, at(beyond_the_end), 2 * kPage, privileges).code, 0x00030000u);
-        // The kernel pins memory that the device only reads even where its owner may not.
+        // For a device that only reads, the kernel pins memory even where its owner has no access.
         if (privileges == kAll || test::is_soft0()) {
             EXPECT_EQ(register_at(side, at(no_access), kPage, privileges).code, 0x00030000u);
         }
@@ -293,7 +294,7 @@ TEST_F(Memory, OfASharedReceiveQueuesZoneTakesMessagesForAnEndpointOfAnother) {
     EXPECT_STREQ(target, source);
 }
 
-/// The same cookie in every process.
+/// Registers the shared page, under the same cookie in every process.
 Region register_shared(const Side& side, void* memory) {
     char cookie[DAT_LMR_COOKIE_SIZE] = "the shared page";
     DAT_REGION_DESCRIPTION region{};

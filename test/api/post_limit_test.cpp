@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A refused post names the limit behind it. Each limit is reported once in a process, so each test
-// posts in a child.
+// A refused post reports the limit that it exceeds. Each limit is reported once per process, so
+// each test posts in a child.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -46,7 +46,7 @@ std::string text_of(DAT_HANDLE handle) {
     return text.str();
 }
 
-/// The one report of a limit in what was written, which names the object.
+/// Expects exactly one report of a limit in the output, which names the limit and the object.
 void expect_report(const std::string& written, DAT_HANDLE object, const std::string& limit) {
     const std::size_t id = written.find("[DAT115]");
     require(id != std::string::npos, "the limit is reported: " + written);

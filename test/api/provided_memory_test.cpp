@@ -20,7 +20,7 @@ unsigned char pattern(unsigned position, unsigned seed) {
     return static_cast<unsigned char>(position * 7 + position / 251 + seed);
 }
 
-/// Provided memory, registered.
+/// Memory that the library provides, registered with all privileges.
 class Provided {
   public:
     explicit Provided(const Side& side) : ia_(side.ia) {
@@ -63,7 +63,7 @@ class Provided {
     DAT_LMR_HANDLE lmr_ = DAT_HANDLE_NULL;
 };
 
-/// Lets the peer write, looks, and writes something else for it to read.
+/// Lets the peer write, checks every byte, and fills the memory anew for the peer to read.
 void serve(Channel& channel) {
     Side side;
     side.listen(kQualifier);

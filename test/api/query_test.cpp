@@ -38,7 +38,7 @@ class Query : public testing::Test {
 TEST_F(Query, AnswersWhatAnOpenInstanceAnswersAndLeavesNothing) {
     succeed(open(test::ia_name(), &query), "the first one");
     succeed(dat_ib_close_query(query), "its end");
-    const int before = threads();  // with what a sanitizer starts at the first thread
+    const int before = threads();  // includes one that a sanitizer starts with the first
     ASSERT_EQ(open(test::ia_name(), &query), DAT_SUCCESS);
     {
         Side side;

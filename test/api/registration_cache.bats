@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs whose malloc() registers memory and whose free() deregisters it (test/support/registration_cache.cpp) end as they do
-# without: no thread waits for a lock under which it allocates itself. Tests that look at handles of freed regions are not among them: the
-# cache's regions get these handles.
+# Programs whose malloc() registers memory and whose free() deregisters it
+# (test/support/registration_cache.cpp) end as they do without that: no thread waits for a lock
+# under which it allocates itself. Tests that look at handles of freed regions are left out, because
+# the cache's regions get these handles.
 
 load ../support/time
 
@@ -16,12 +17,12 @@ setup() {
     mkdir -m 700 "$BATS_TEST_TMPDIR/fabric"
 }
 
-# usage: cached PROGRAM ARGUMENTS... - with a time limit: a deadlock is for ever.
+# usage: cached PROGRAM ARGUMENTS... - runs it with a time limit, because a deadlock lasts for ever.
 cached() {
     timeout "$(scaled 120)" env "REGISTRATION_CACHE=$counts" "LD_PRELOAD=$cache${preload:+:$preload}" "$@"
 }
 
-# usage: cached_test NAME - a test program of the API. What hangs shows its stacks.
+# usage: cached_test NAME - runs a test program of the API and, if it hangs, shows its stacks.
 cached_test() {
     "$TOP_SRCDIR/test/support/watch" env "REGISTRATION_CACHE=$counts" "LD_PRELOAD=$cache" "test/api/$1_test" >"$BATS_TEST_TMPDIR/log" 2>&1 &&
         ! grep -q '^not ok' "$BATS_TEST_TMPDIR/log" || {
@@ -51,7 +52,7 @@ expect_work() {
     expect_work
 }
 
-# usage: pair COMMAND... - a server, and a client as soon as it answers.
+# usage: pair COMMAND... - runs a server, and a client as soon as the server accepts connections.
 pair() {
     local server
     cached "$@" >"$BATS_TEST_TMPDIR/server" 2>&1 &

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The status server beside a program with a registration cache: test/support/registration_cache.cpp
-// is linked in.
+// The status server in a program with a registration cache, which is linked in:
+// test/support/registration_cache.cpp.
 #include <dat2/udat.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -21,7 +21,7 @@ using namespace test;
 
 constexpr DAT_CONN_QUAL kQualifier = 4911;
 
-/// One answer of a process's status server. @return its length; 0 when none comes in time.
+/// Asks a process's status server once. @return the answer's length; 0 when none comes in time.
 std::size_t ask(const std::string& path) {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_un where{};
@@ -41,7 +41,7 @@ std::size_t ask(const std::string& path) {
     return size;
 }
 
-/// Where each thread of a process waits: evidence of a deadlock.
+/// Prints where each thread of a process waits, as evidence of a deadlock.
 void print_threads(pid_t pid) {
     for (const auto& task :
          std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
@@ -80,7 +80,8 @@ class RegistrationCache : public testing::Test {
     const std::string directory = fabric.path() + "/status";
 };
 
-/// Objects of every kind that the snapshot lists, more and more of them, so that it needs memory.
+/// Creates and frees objects that the snapshot lists, more and more of them, so that it has to
+/// allocate.
 void live(const Side& side) {
     std::vector<DAT_EVD_HANDLE> evds;
     for (int i = 0; i < 20; ++i) evds.push_back(side.evd(DAT_EVD_SOFTWARE_FLAG, 8));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What becomes of data when registrations are taken away: over soft0, with a process at each end.
+// What happens to data when registrations are revoked, over soft0, between processes and within
+// one.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -21,14 +22,15 @@ DAT_DTO_COMPLETION_EVENT_DATA completion(DAT_EVD_HANDLE evd) {
     return Side::wait(evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
 }
 
-/// Serves one connection; the test goes on by the channel.
+/// Accepts one connection; the channel tells the peer when it may connect.
 void begin_serving(Side& side, Channel& channel, DAT_EP_HANDLE& ep) {
     side.listen(kQualifier);
     channel.send('l');
     ep = side.accept_next();
 }
 
-/// Its registration is announced and goes; what the peer writes afterwards is not to arrive.
+/// The owner: its registration is announced and revoked. What the peer writes afterwards must not
+/// arrive.
 void lose_a_window(Channel& channel) {
     RegistrationSide side;
     Region region(side), wanted(side);
@@ -48,13 +50,14 @@ void lose_a_window(Channel& channel) {
     require(region.status().busy == 0, "a refused post uses nothing");
     Side::expect_empty(side.sends);
     channel.send('g');
-    channel.receive<char>();  // the peer has tried
+    channel.receive<char>();  // the peer has tried to write again
     require(region.bytes.find('y') == std::string::npos, "nothing of the late write is there");
     const DAT_EVENT end = Side::wait(side.connections, DAT_CONNECTION_EVENT_DISCONNECTED);
     require(end.event_data.connect_event_data.ep_handle == ep, "the connection ended");
 }
 
-/// A peer without the broker, whose writes arrive until the owner has lost what they go to.
+/// The peer, without the broker: its write succeeds before the owner's registration is revoked, and
+/// fails with a remote access error afterwards.
 void write_before_and_after(Child& owner) {
     owner.channel().receive<char>();
     unsetenv("OPENDAT_REGISTRATIONS");
@@ -85,7 +88,7 @@ TEST(RegistrationData, APeerThatComesLateGetsARemoteAccessErrorAndItsDataGoNowhe
     write_before_and_after(owner);
 }
 
-/// The same where the peer holds a window bound to the region.
+/// The owner again, with an RMR bound to the region, whose context the peer uses.
 void lose_a_bound_window(Channel& channel) {
     RegistrationSide side;
     Region region(side), wanted(side);
@@ -137,7 +140,7 @@ class Loop {
         succeed(dat_cr_accept(side.request(), receiver, 0, nullptr), "dat_cr_accept");
         for (int i = 0; i < 2; ++i) Side::wait(side.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
     }
-    /// Sends `size` bytes of one region into another, and looks at them.
+    /// Sends `size` bytes from one region into another and checks every byte.
     void transfer(Region& from, Region& to, std::size_t size, char byte) const {
         std::fill_n(from.bytes.begin(), size, byte);
         std::fill_n(to.bytes.begin(), size, '\0');
@@ -174,7 +177,8 @@ TEST(RegistrationData, APostThatEndsBeforeTheDeadlineIsTaken) {
 }
 
 TEST(RegistrationData, APostIntoTheLastMomentsIsRefusedAndLaterOnesToo) {
-    const RegistrationTable table(1, 100);  // us: less than any post is expected to take
+    // A grace period of 100 us: less than any post is expected to take.
+    const RegistrationTable table(1, 100);
     RegistrationSide side;
     Region region(side), wanted(side);
     succeed(region.create(0), "the only entry");
@@ -253,7 +257,7 @@ TEST(RegistrationData, AContextThatIsNoneOrOfAFreedRegionFailsTheTransferAsOnThe
             "dat_ep_post_rdma_write");
     captured_stderr([&] {
         const auto failed = completion(side.sends);
-        // rdma_rxe calls a key that it does not have an error of the queue pair.
+        // rdma_rxe reports an unknown key as an error of the queue pair.
         if (is_soft0()) {
             EXPECT_EQ(failed.status, DAT_DTO_ERR_LOCAL_PROTECTION);
         } else {
@@ -263,8 +267,8 @@ TEST(RegistrationData, AContextThatIsNoneOrOfAFreedRegionFailsTheTransferAsOnThe
     });
 }
 
-/// Each process goes round more regions than the table has entries for both, over a connection with
-/// itself, and looks at every byte.
+/// Transfers between all regions of this process in turn, over a connection with itself, and checks
+/// every byte. Two processes do so, and the table has entries for half of their regions.
 void go_round(Channel& channel, int rounds) {
     Side side;
     constexpr int kRegions = 6;
@@ -285,7 +289,7 @@ void go_round(Channel& channel, int rounds) {
     for (int i = 0; i < rounds; ++i) {
         Region& from = *regions[i % kRegions];
         Region& to = *regions[(i + 1 + i / kRegions % (kRegions - 1)) % kRegions];
-        const std::size_t size = i % 2 ? 48 : 4096;  // copied at the post, and not
+        const std::size_t size = i % 2 ? 48 : 4096;  // 48 bytes are copied at the post
         const std::string wanted(size, static_cast<char>('a' + i % 26));
         from.bytes.replace(0, size, wanted);
         to.bytes.replace(0, size, std::string(size, '\0'));
@@ -412,7 +416,8 @@ TEST(RegistrationData, PerTransferAGreedyFlowsWindowShrinksWhileAnotherWaits) {
     const DAT_RETURN full = post(4);
     EXPECT_EQ(DAT_GET_TYPE(full), static_cast<DAT_RETURN>(DAT_INSUFFICIENT_RESOURCES));
     EXPECT_EQ(statistics(side).own_entries, 4u);
-    // Whoever waited was heard: with one transfer less there are entries, and the window is closed.
+    // The post that waited has shrunk the window: one transfer less leaves an entry free, but the
+    // next post is refused too.
     succeed(dat_ep_post_send(loop.sender, 0, nullptr, cookie(6), DAT_COMPLETION_DEFAULT_FLAG),
             "dat_ep_post_send");
     completion(side.receives);

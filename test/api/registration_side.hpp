@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A side of the tests whose adapter instance was opened with the registration broker.
+/// A side for tests whose adapter instance is opened with the registration broker.
 #pragma once
 
 #include <dat2/dat_reg_extensions.h>
@@ -12,7 +12,7 @@
 
 namespace test {
 
-/// A fabric and a table of their own, made before any process is forked.
+/// A fabric and a registration table of the test's own. Made before any process is forked.
 class RegistrationTable {
   public:
     explicit RegistrationTable(int entries, long grace = 10000, const char* mode = "on") {
@@ -27,7 +27,7 @@ class RegistrationTable {
     }
     RegistrationTable(const RegistrationTable&) = delete;
     RegistrationTable& operator=(const RegistrationTable&) = delete;
-    /// For processes that open an adapter instance after this.
+    /// Sets a variable for the processes that open an adapter instance afterwards.
     void set(const std::string& name, const std::string& value) {
         setenv(name.c_str(), value.c_str(), 1);
         set_.push_back(name);
@@ -38,7 +38,7 @@ class RegistrationTable {
     std::vector<std::string> set_;
 };
 
-/// Microseconds: longer than any test takes, and than any may take.
+/// A grace period of an hour, in microseconds: no test lasts so long.
 inline constexpr long kNoHurry = 3600L * 1000 * 1000;
 
 inline DAT_REG_STATISTICS statistics(const Side& side) {
@@ -47,7 +47,7 @@ inline DAT_REG_STATISTICS statistics(const Side& side) {
     return result;
 }
 
-/// Memory that may be registered, and is when it is told.
+/// Memory that create() or create_plainly() registers.
 class Region {
   public:
     explicit Region(Side& side, std::size_t size = 4096) : bytes(size, '\0'), side_(side) {}
@@ -73,11 +73,11 @@ class Region {
         const DAT_REG_LMR_PARAM asked = parameters(kind, privileges);
         const DAT_RETURN code =
             dat_reg_lmr_create_wait(side_.ia, &asked, timeout, &lmr, &local_key, &remote_key);
-        // What was never used is not asked for before the grace period is over.
+        // A registration that was never used is not revoked before the grace period is over.
         if (code == DAT_SUCCESS) dat_reg_lmr_touch(lmr);
         return code;
     }
-    /// As programs do that know nothing of it.
+    /// Registers like a program that knows nothing of the broker.
     DAT_RETURN create_plainly(int privileges = DAT_MEM_PRIV_ALL_FLAG) {
         const DAT_REG_LMR_PARAM asked = parameters(DAT_REG_CLASS_RDMA, privileges);
         DAT_VLEN size = 0;
@@ -130,7 +130,7 @@ class RegistrationSide : public Side {
     DAT_EVD_HANDLE upcalls = DAT_HANDLE_NULL;
 };
 
-/// Asks for an entry in another thread or process' place: a request that waits.
+/// Requests an entry asynchronously, in place of another thread or process that waits for one.
 inline DAT_REG_TICKET ask(Side& side, Region& region, DAT_REG_CLASS kind = DAT_REG_CLASS_RDMA) {
     const DAT_REG_LMR_PARAM asked = region.parameters(kind);
     DAT_REG_TICKET ticket = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Registrations that wait and that are taken back (dat2/dat_reg_extensions.h), over soft0.
+// Registrations that wait for an entry, and their revocation (dat2/dat_reg_extensions.h), over
+// soft0.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -67,7 +68,7 @@ TEST(Registration, OffMakesNeitherAThreadNorAFileAndOnMakesOneOfEach) {
     table.set("OPENDAT_REGISTRATIONS", "on");
     {
         const Side side;
-        // A thread that was joined may be listed for a moment.
+        // A thread that has been joined may still be listed for a moment.
         EXPECT_TRUE(eventually([&] { return entries_of("/proc/self/task") == threads + 1; }));
         EXPECT_EQ(entries_of(directory), 1);
     }
@@ -216,7 +217,7 @@ TEST(Registration, AnotherVictimIsTakenInThePlaceOfTheOneThatIsAnnounced) {
     Region& chosen = announced.lmr_handle == first.lmr ? first : other;
     Region& offered = &chosen == &first ? other : first;
     const DAT_RETURN code = dat_reg_lmr_offer(chosen.lmr, offered.lmr);
-    if (&chosen == &other) {  // a smaller one is no alternative
+    if (&chosen == &other) {  // a smaller region is no alternative
         EXPECT_EQ(code, bad_argument(DAT_INVALID_ARG2));
         return;
     }
@@ -338,7 +339,7 @@ TEST(Registration, MessagingBuffersGoAtOnceAndTheWindowIsTold) {
         succeed(dat_ep_post_recv(ep, 1, &whole, cookie(1), DAT_COMPLETION_DEFAULT_FLAG), "posts");
     }
     ask(side, wanted);
-    // The hour of the grace period has nothing to do with it.
+    // Messaging buffers are revoked without the grace period, which is an hour here.
     bool pressed = false, revoked = false, granted = false;
     while (!pressed || !revoked || !granted) {
         DAT_EVENT event{};
@@ -434,7 +435,8 @@ TEST(Registration, AdapterInstancesOfAProcessShareItsMembershipUntilTheLastIsClo
     succeed(third.create(0), "there is room again");
 }
 
-/// Holds the only entry until the end of the other's request is told.
+/// Holds the only entry until it is announced, gives it up, and stays until the other process is
+/// done.
 void hold_and_give(Channel& channel) {
     RegistrationSide side;
     Region held(side);

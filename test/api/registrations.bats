@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What programs may expect of DAT holds on adapter instances with the registration broker too: the tests of the API once
-# more, in its modes, with the table of their own.
+# What programs may expect of DAT also holds on adapter instances with the registration broker: runs
+# the tests of the API again in its modes, with a table of their own.
 
 load ../support/time
 
@@ -11,7 +11,8 @@ setup() {
     told=$BATS_TEST_TMPDIR/told
 }
 
-# usage: passes MODE PROGRAM... - each test of the programs; a program that reads no setting would have made no table.
+# usage: passes MODE PROGRAM... - runs all tests of the programs. A program that ignored the setting
+# would have made no table.
 passes() {
     export OPENDAT_REGISTRATIONS=$1
     shift
@@ -22,7 +23,7 @@ passes() {
     [ -d "$OPENDAT_REGISTRATION_DIRECTORY" ]
 }
 
-# usage: long PROGRAM... - prints them in the long run.
+# usage: long PROGRAM... - prints them in the long run only.
 long() { ! is_long_run || echo "$@"; }
 
 # shellcheck disable=SC2046 # lists of words

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The registry as a program sees it: opening and closing from several threads and after fork, and
-/// what it tells the user. Each test loads libdat2 in a process of its own, with a dat.conf of its
-/// own.
+/// its messages. Each test loads libdat2 in a process of its own, with a dat.conf of its own.
 #include <dat2/udat.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -37,7 +36,7 @@ std::string record(const std::string& name, const std::string& params = "",
     return name + " u2.0 nonthreadsafe default " + library + " dapl.2.0 \"" + params + "\" \"\"\n";
 }
 
-/// libdat2 with `conf` as its file, loaded as a plug-in of a program would load it.
+/// libdat2 with `conf` as its dat.conf, loaded as a program's plug-in would load it.
 class Dat {
   public:
     explicit Dat(const std::string& conf) {
@@ -107,7 +106,8 @@ std::vector<std::string> lines_told(const std::string& conf,
                                     const std::function<void(const Dat&)>& body) {
     std::string text = test::captured_stderr([&] {
         test::Child child([&](test::Channel&) {
-            // Nothing of ours may be there when stdout is a program's output.
+            // libdat2 must not write to stdout, which belongs to the program: such lines would be
+            // counted too.
             dup2(STDERR_FILENO, STDOUT_FILENO);
             const Dat dat(conf);
             body(dat);
@@ -137,7 +137,7 @@ void expect_one_line(const std::vector<std::string>& lines, const std::vector<st
 
 TEST(RegistryTellsOnce, AnUnknownNameWithTheFileAndTheNearestName) {
     expect_one_line(lines_told_by_open(record("soft0") + record("other"), "sofd0", kNotFound),
-                    {"[DAT003]", "sofd0", "/tmp/dat.conf-", "the nearest name there is soft0"});
+                    {"[DAT003]", "sofd0", "/tmp/dat.conf-", "the nearest name is soft0"});
 }
 
 TEST(RegistryTellsOnce, AMissingLibraryWithItsLineAndTheLoadersReason) {
@@ -224,8 +224,8 @@ TEST(Registry, TellsOfBadLinesAtFirstUseOnceAndNotWithoutEnd) {
         test::require(dat.count() == 1, "one entry");
     });
     ASSERT_EQ(lines.size(), 11u) << testing::PrintToString(lines);
-    EXPECT_NE(lines[0].find(":2:5: api_version is 'line', accepted is"), std::string::npos);
-    EXPECT_NE(lines[10].find("90 more lines are bad"), std::string::npos);
+    EXPECT_NE(lines[0].find(":2:5: api_version is 'line', expected "), std::string::npos);
+    EXPECT_NE(lines[10].find("90 more bad lines"), std::string::npos);
 }
 
 TEST(Registry, OpensAndClosesFromSeveralThreadsAndUnloadsAtTheLastClose) {
@@ -249,7 +249,7 @@ TEST(Registry, OpensAndClosesFromSeveralThreadsAndUnloadsAtTheLastClose) {
     EXPECT_EQ(child.wait(), 0);
 }
 
-/// An IA whose provider holds whoever waits on its async EVD.
+/// An IA whose provider holds each thread that waits on the async EVD until let_one_go().
 class HeldWaits {
   public:
     HeldWaits() {
@@ -347,7 +347,7 @@ TEST(Registry, LeavesAnOpenIasLibraryMappedAtExit) {
         const Dat dat(record("a"));
         DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
         test::require(dat.open("a", &ia) == DAT_SUCCESS, "opened");
-        exit(0);  // with destructors, unlike the end of a test's child
+        exit(0);  // runs destructors, unlike the end of a test's child
     });
     EXPECT_EQ(child.wait(), 0);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Remote memory regions between two real processes over soft0. The child is the one to whom their
-// contexts are told. An access that is refused breaks the connection; the next one is made over a
-// new connection.
+// Remote memory regions between two real processes over soft0. The test owns them; the child gets
+// their contexts. A refused access breaks the connection, so the next one uses a new connection.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -50,7 +49,8 @@ DAT_RETURN post(DAT_EP_HANDLE ep, const Buffer& buffer, const Order& order) {
     }
 }
 
-/// @return the status of its completion. A failure breaks the connection.
+/// Posts a request. @return the status of its completion. A failure breaks the connection and frees
+/// the EP.
 DAT_DTO_COMPLETION_STATUS carry_out(Side& side, DAT_EP_HANDLE& ep, const Buffer& buffer,
                                     const Order& order) {
     succeed(post(ep, buffer, order), "a request is posted");
@@ -87,7 +87,7 @@ void serve(Channel& channel) {
     }
 }
 
-/// The owner's end and its peer.
+/// The owner of the RMRs and its peers.
 class Rmrs : public testing::Test {
   protected:
     Rmrs() {
@@ -113,7 +113,8 @@ class Rmrs : public testing::Test {
         succeed(dat_cr_accept(side.request(), ep, 0, nullptr), "dat_cr_accept");
         side.connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
     }
-    /// @return the status at the peer. After a failure there is a new connection.
+    /// Has the peer carry out an order. @return the status there. After a failure there is a new
+    /// connection.
     DAT_DTO_COMPLETION_STATUS peer(Act act, DAT_RMR_CONTEXT context, DAT_SEG_LENGTH offset = 0,
                                    DAT_SEG_LENGTH length = 8) {
         child.channel().send(Order{act, context, memory.all().virtual_address + offset, length});
@@ -146,7 +147,7 @@ class Rmrs : public testing::Test {
         require(data.rmr_handle == rmr && data.user_cookie.as_64 == 77, "it is this bind's");
         return data.status;
     }
-    /// @return the context.
+    /// Binds the RMR to a part of the memory and expects success. @return its context.
     DAT_RMR_CONTEXT bind(DAT_RMR_HANDLE rmr, DAT_SEG_LENGTH offset, DAT_SEG_LENGTH length,
                          int privileges = DAT_MEM_PRIV_ALL_FLAG) {
         succeed(try_bind(rmr, part(offset, length), privileges), "dat_rmr_bind");
@@ -179,7 +180,7 @@ class Rmrs : public testing::Test {
     }
 
     TemporaryFabric fabric;
-    // Before this process has threads.
+    // Forked before this process has threads.
     Child child{serve};
     Child second{serve};
     Side side;
@@ -250,7 +251,7 @@ TEST_F(Rmrs, ABindAnewGivesAnotherContextAndEndsTheOneBefore) {
         unbind(rmr);
         EXPECT_FALSE(is_bound(rmr));
         EXPECT_EQ(peer(Act::kRead, context), DAT_DTO_ERR_REMOTE_ACCESS);
-        unbind(rmr);  // completes too, although there is nothing to do
+        unbind(rmr);  // completes too, although the RMR is not bound
         EXPECT_EQ(dat_rmr_free(rmr), DAT_SUCCESS);
     }
 }
@@ -258,7 +259,7 @@ TEST_F(Rmrs, ABindAnewGivesAnotherContextAndEndsTheOneBefore) {
 TEST_F(Rmrs, ManyBindsInARowGiveTheirRequestsBack) {
     for (const bool for_ep : {false, true}) {
         const DAT_RMR_HANDLE rmr = make(for_ep);
-        for (int i = 0; i < 100; ++i) bind(rmr, 0, 64);  // more than the EP has requests
+        for (int i = 0; i < 100; ++i) bind(rmr, 0, 64);  // more than max_request_dtos
         EXPECT_EQ(peer(Act::kRead, context), DAT_DTO_SUCCESS);
         int posted = 0;
         while (try_bind(rmr, part(0, 64)) == DAT_SUCCESS) ++posted;
@@ -539,7 +540,7 @@ TEST_F(Rmrs, TheyAreChildrenOfTheirZoneAndAdapterWithAKindAndAContext) {
               kInvalidState | DAT_INVALID_STATE_IA_IN_USE);
     bind(rmr, 0, 64);
     make(true);
-    side.close();  // abruptly, with one of them bound
+    side.close();  // an abrupt close, with one of them bound
     EXPECT_EQ(dat_rmr_free(rmr), kInvalidHandle | DAT_INVALID_HANDLE_RMR);
 }
 

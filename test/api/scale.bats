@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Work is counted in instructions under callgrind: times say nothing on a machine that others use as well.
+# Work is counted in instructions under callgrind: times are meaningless on a machine that others
+# use as well.
 load ../compat/helpers
 
 setup() {
@@ -9,7 +10,8 @@ setup() {
     mkdir -m 700 "$SOFTVERBS_FABRIC"
 }
 
-# usage: instructions COUNT - of both processes together, for this many connections from their making to their end.
+# usage: instructions COUNT - prints those of both processes together, for this many connections
+# from creation to end.
 instructions() {
     "${stack[@]}" valgrind --tool=callgrind --callgrind-out-file=/dev/null \
         "$TOP_BUILDDIR/test/bench/.libs/connections" ia 127.0.0.1 "$1" >"$BATS_TEST_TMPDIR/out" 2>&1 || return 1
@@ -17,8 +19,9 @@ instructions() {
 }
 teardown() { cat "$BATS_TEST_TMPDIR/out"; }
 
-# What waits for times comes on top where the machine is slow, and differs from run to run: a search that grows with the
-# number of connections is there in each.
+# Work driven by timers comes on top where the machine is slow, and differs from run to run. A
+# search that grows with the number of connections shows in every run, so one run without growth is
+# enough.
 costs_the_same_among_many() {
     local unit=$((100 * ${TEST_SCALE:-1})) few some many first later
     for _ in 1 2 3 4; do
@@ -40,7 +43,7 @@ costs_the_same_among_many() {
 }
 
 @test "a connection over sockets costs the same among many as among few" {
-    # All of them begin at a time, and here slowly.
+    # All connections begin at once and proceed slowly here, hence the high limit of half-open ones.
     export DAPL_SCM_BIND_ADDRESS=127.0.0.1 DAPL_SCM_HALF_OPEN=100000
     use_stack ours "$TOP_BUILDDIR/.libs/libdaploscm.so.2" 'soft0 1' preload
     costs_the_same_among_many

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Many objects of two processes, with the descriptors that a login shell gives.
+/// Many objects in two processes, within the limit of descriptors that a login shell gives.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -17,7 +17,7 @@ constexpr DAT_CONN_QUAL kQualifier = 4712;
 constexpr rlim_t kDescriptors = 1024;
 constexpr int kEndpoints = kThreadSanitizer ? 1000 : 10000;
 
-/// Narrows the process, and the children that it makes meanwhile.
+/// Lowers the limit of descriptors of this process, and of children forked while the object lives.
 class DescriptorLimit {
   public:
     DescriptorLimit() {
@@ -33,7 +33,7 @@ class DescriptorLimit {
     rlimit before_{};
 };
 
-/// One process's many endpoints. Endpoint i speaks of itself in eight bytes at 8 * i.
+/// The endpoints of one process. Endpoint i transfers its own number, in the eight bytes at 8 * i.
 class Crowd {
   public:
     Crowd() : buffer_(side, sizeof(std::uint64_t) * kEndpoints), endpoints_(kEndpoints) {
@@ -67,7 +67,8 @@ class Crowd {
                                  DAT_COMPLETION_DEFAULT_FLAG),
                 "dat_ep_post_send");
     }
-    /// Every endpoint once, in any order.
+    /// Expects one event for every endpoint, in any order. @param index_of returns the endpoint's
+    /// index.
     template <class Check>
     void each_once(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, const Check& index_of) const {
         std::vector<bool> seen(kEndpoints);
@@ -100,7 +101,7 @@ class Crowd {
     std::vector<DAT_EP_HANDLE> endpoints_;
 };
 
-/// Requests come in any order: their private data says which endpoint asks.
+/// Accepts all requests. They come in any order: their private data is the index of the endpoint.
 void accept_each(const Crowd& crowd) {
     for (int i = 0; i < kEndpoints; ++i) {
         const DAT_CR_HANDLE request = crowd.side.request();
@@ -171,7 +172,7 @@ void post_software_event(DAT_EVD_HANDLE evd) {
     succeed(dat_evd_post_se(evd, &event), "dat_evd_post_se");
 }
 
-/// Two endpoints of one process, each with EVDs of its own: a message from one to the other.
+/// Sends a message between two endpoints of this process, each with an EVD of its own.
 void talk(Side& side, DAT_EVD_HANDLE sends, DAT_EVD_HANDLE receives) {
     side.sends = side.receives = sends;
     DAT_EP_HANDLE sender = side.endpoint();

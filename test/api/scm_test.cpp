@@ -34,7 +34,7 @@ std::string text_of_size(int size, char seed) {
     for (int i = 0; i < size; ++i) text[static_cast<std::size_t>(i)] = static_cast<char>(seed + i);
     return text;
 }
-/// The active side always sees the whole field, zeros behind what was given.
+/// Expects the whole field, with zeros after the given data: the active side always sees it so.
 void expect_field(const DAT_EVENT& event, const std::string& given) {
     ASSERT_EQ(size_of(event), kLargestData);
     std::string wanted = given;
@@ -188,7 +188,7 @@ TEST_F(Scm, both_endpoints_of_a_connection_are_in_one_process_and_move_data) {
     Side::expect_empty(side.connections);
 }
 
-/// @return an errno value, 0 for a connection.
+/// Connects a TCP socket to the port of a qualifier. @return 0, or the errno of connect().
 int connect_plainly(const char* address, DAT_CONN_QUAL qualifier) {
     sockaddr_in peer{};
     peer.sin_family = AF_INET;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reserved, provider-flag and common service points, and handing requests on, between two real
+// Reserved, provider-flag and common service points, and the handoff of requests, between two real
 // processes over soft0. The child connects, the test serves.
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ void expect_handle_type(DAT_HANDLE handle, DAT_HANDLE_TYPE wanted) {
     EXPECT_EQ(type, wanted);
 }
 
-/// Gives an EP that came with a request what it lacks.
+/// Sets the PZ and the EVDs of an EP that came with a request.
 void complete(const Side& side, DAT_EP_HANDLE ep) {
     DAT_EP_PARAM parameters{};
     parameters.pz_handle = side.pz;
@@ -73,8 +73,8 @@ void send_hello(const Side& side, DAT_EP_HANDLE ep) {
             "the send is done");
 }
 
-/// The other process: connects with each byte received, sends a message and disconnects when told.
-/// Expects the welcome.
+/// The other process: connects to the qualifier that it receives, expects the welcome, sends a
+/// message and waits for the disconnect.
 void be_client(Channel& channel) {
     Side side;
     DAT_EP_HANDLE ep = side.endpoint();
@@ -88,7 +88,7 @@ void be_client(Channel& channel) {
     side.connection_event(DAT_CONNECTION_EVENT_DISCONNECTED, ep);
 }
 
-/// The other process: is told no.
+/// The other process: connects and is refused by the event `number`.
 template <DAT_EVENT_NUMBER number>
 void be_refused(Channel& channel) {
     Side side;
@@ -388,7 +388,7 @@ TEST_F(ServicePoints, closing_the_adapter_sends_the_peers_of_all_kinds_away) {
     for (Child& client : clients) EXPECT_EQ(client.wait(), 0);
 }
 
-/// Connects to a CSP, dat_ep_common_connect's way.
+/// The other process: connects to a CSP by dat_ep_common_connect, after tries with bad arguments.
 void be_common_client(Channel& channel) {
     Side side;
     DAT_EP_HANDLE ep = side.endpoint();
@@ -493,7 +493,7 @@ TEST_F(ServicePoints, the_codes_of_csps) {
     EXPECT_EQ(create(&comm, &odd, side.requests, &csp),
               0x80120000u | DAT_INVALID_ADDRESS_MALFORMED);
     odd = address;
-    odd.sin_addr.s_addr = htonl(0xC0000201);  // 192.0.2.1, nobody's
+    odd.sin_addr.s_addr = htonl(0xC0000201);  // 192.0.2.1, reserved for documentation
     EXPECT_EQ(create(&comm, &odd, side.requests, &csp),
               0x80120000u | DAT_INVALID_ADDRESS_UNSUPPORTED);
     odd.sin_addr.s_addr = INADDR_ANY;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// One process's end of the tests: an adapter instance and what hangs on it. Only installed
-/// headers. Everything that goes wrong is thrown, so that it works in children too.
+/// One process's end of the tests: an adapter instance and its objects. Of the project it uses only
+/// installed headers. Reports every failure by an exception, so that it works in children too.
 #pragma once
 
 #include <dat2/udat.h>
@@ -16,7 +16,8 @@
 
 namespace test {
 
-/// @param got, wanted DAT codes.
+/// Throws if the codes differ. @param got, wanted DAT codes. @param what names the call in the
+/// text.
 inline void expect_code(DAT_RETURN got, DAT_RETURN wanted, const std::string& what) {
     if (got == wanted) return;
     std::ostringstream text;
@@ -97,7 +98,7 @@ class Side {
                               DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
     }
 
-    /// Takes the next event, which has to be this one.
+    /// Waits for the next event and throws if it has another number.
     static DAT_EVENT wait(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number) {
         DAT_EVENT event{};
         DAT_COUNT more = 0;
@@ -113,8 +114,9 @@ class Side {
         require(event.event_data.connect_event_data.ep_handle == ep, "the event is about the EP");
         return event;
     }
-    /// The end of the EP's connection after a request that failed. Both sides end it then: the
-    /// event is that of the completion taken here, or of the peer's end, whichever is first.
+    /// Waits for the end of the EP's connection after a failed request, at which both sides end it.
+    /// The event is BROKEN or DISCONNECTED: either the completion that this side polls or the
+    /// peer's disconnect comes first.
     void broken(DAT_EP_HANDLE ep) const {
         DAT_EVENT event{};
         DAT_COUNT more = 0;
@@ -129,7 +131,7 @@ class Side {
         return wait(requests, DAT_CONNECTION_REQUEST_EVENT)
             .event_data.cr_arrival_event_data.cr_handle;
     }
-    /// Serves the next request with an EP of its own. @return the connected EP.
+    /// Accepts the next request with a new EP. @return the connected EP.
     DAT_EP_HANDLE accept_next(const std::string& data = {}) const {
         DAT_EP_HANDLE ep = endpoint();
         const DAT_CR_HANDLE cr = request();
@@ -150,12 +152,12 @@ class Side {
         succeed(dat_ia_query(ia, nullptr, DAT_IA_FIELD_ALL, &result, 0, nullptr), "dat_ia_query");
         return result;
     }
-    /// Memory windows.
+    /// Whether the device has memory windows.
     bool has_rmrs() const { return attributes().max_rmrs > 0; }
-    /// Immediate data and atomic operations.
+    /// Whether the device has immediate data and atomic operations.
     bool has_extensions() const { return attributes().extension_supported != DAT_EXTENSION_NONE; }
-    /// There private data is not padded, and a send or write is complete when it has been sent,
-    /// whatever the peer makes of it.
+    /// Whether the transport is iWARP: private data is not padded, and a send or write completes
+    /// when it has been sent, even if it fails at the peer.
     bool is_iwarp() const {
         const DAT_IA_ATTR all = attributes();
         for (DAT_COUNT i = 0; i < all.num_transport_attr; ++i)
@@ -163,7 +165,7 @@ class Side {
                 return std::string(all.transport_attr[i].value) == "iWARP";
         return false;
     }
-    /// Nothing more has come.
+    /// Throws if the EVD has an event.
     static void expect_empty(DAT_EVD_HANDLE evd) {
         DAT_EVENT event{};
         const DAT_RETURN code = dat_evd_dequeue(evd, &event);
@@ -183,7 +185,7 @@ class Side {
     DAT_EVD_HANDLE requests, connections, receives, sends;
 };
 
-/// Memory that the device may use for everything.
+/// Memory registered with all privileges.
 class Buffer {
   public:
     explicit Buffer(const Side& side, std::size_t size = 256) : bytes(size, '\0') {

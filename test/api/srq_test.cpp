@@ -15,13 +15,13 @@ using namespace test;
 constexpr DAT_CONN_QUAL kQualifier = 4719;
 constexpr std::size_t kMessage = 64;
 
-/// What a sender says: which of its connections, and how many messages went before.
+/// A sender's message: the index of its connection, and how many messages it sent there before.
 struct Message {
     std::uint32_t connection;
     std::uint32_t number;
 };
 
-/// An adapter instance with an SRQ and a buffer for each of its receives; the cookie says which.
+/// An adapter instance with an SRQ and a buffer for each receive; the cookie is the buffer's index.
 class SharedSide : public Side {
   public:
     explicit SharedSide(DAT_COUNT receives, DAT_COUNT low_watermark = DAT_SRQ_LW_DEFAULT)
@@ -52,7 +52,8 @@ class SharedSide : public Side {
     void post_first(DAT_UINT64 count) {
         for (DAT_UINT64 place = 0; place < count; ++place) post(place);
     }
-    /// Waits for a message and posts its receive again.
+    /// Waits for a message and reposts its receive, unless `again` is false. @param from is set to
+    /// its EP.
     Message take(DAT_EP_HANDLE& from, bool again = true) {
         return take_from(this->receives, from, again);
     }
@@ -76,7 +77,7 @@ class SharedSide : public Side {
         succeed(dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &parameters), "dat_srq_query");
         return parameters;
     }
-    /// Every slot is there: so many more can be posted, and not one above.
+    /// Expects that so many receives can be posted, and not one more.
     void expect_room(DAT_COUNT slots) {
         for (DAT_COUNT i = 0; i < slots; ++i) post(static_cast<DAT_UINT64>(i));
         expect_code(try_post(0), 0x80030002, "a receive above the SRQ's size");
@@ -98,8 +99,8 @@ void send_message(const Side& side, const Buffer& buffer, DAT_EP_HANDLE ep,
     require(dto.status == DAT_DTO_SUCCESS, "the send succeeds");
 }
 
-/// A child that connects so often and, told how many messages, sends them in turn over all its
-/// connections, says so, and ends when told to send none: by disconnecting.
+/// A child that makes `connections` connections. Told a number of messages, it sends them in turn
+/// over all of these and reports that; told 0, it disconnects and ends.
 std::function<void(Channel&)> sender(std::uint32_t connections) {
     return [connections](Channel& channel) {
         Side side;
@@ -163,7 +164,7 @@ TEST_F(SharedReceives, MessagesOfManyEndpointsComeInOrderEachWithItsEndpointAndB
 }
 
 TEST_F(SharedReceives, SeveralThreadsPostAndTakeThroughSeveralEventDispatchers) {
-    // A receive that one thread posts is filled by another process and then taken by a second
+    // A receive that one thread posts is filled by another process and then polled by a second
     // thread.
     if (kThreadSanitizer) GTEST_SKIP() << "it cannot see an order that another process makes";
     constexpr std::uint32_t kTakers = 3;
@@ -206,7 +207,7 @@ TEST_F(SharedReceives, ASenderThatDiesTakesNothingFromTheOthers) {
     survivor.channel().send('c');
     std::vector<DAT_EP_HANDLE> alive;
     while (alive.size() < 3) alive.push_back(side.accept_shared());
-    // More than anybody takes: it dies with sends under way.
+    // More than the test receives, so the victim dies with sends in flight.
     ask_for(victim, 1000000);
     DAT_EP_HANDLE from;
     for (int i = 0; i < 100; ++i) side.take(from);
@@ -253,7 +254,7 @@ TEST_F(SharedReceives, ItGrowsAndShrinksWhileMessagesFlow) {
         ASSERT_EQ(from, eps[message.connection]);
         ASSERT_EQ(message.number, next[from]++);
         if (i % 100 != 99) continue;
-        // Every hundred messages another size; four receives stay posted.
+        // Resizes after every hundred messages; four receives stay posted.
         size = size >= 2048 ? 5 : 2 * size + 1;
         succeed(dat_srq_resize(side.srq, size), "dat_srq_resize");
         ASSERT_EQ(side.query().max_recv_dtos, size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Asks the sockets of a process for its status, as dat_stat does.
+/// A client that asks a process for its status through its sockets, as dat_stat does.
 #pragma once
 
 #include <sys/socket.h>
@@ -34,7 +34,7 @@ class Socket {
     void say(const std::string& text) const {
         [[maybe_unused]] const ssize_t put = send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
     }
-    /// Until the other side ends it.
+    /// Reads until the other side closes the connection.
     std::string rest() const {
         std::string all;
         for (;;) {
@@ -52,7 +52,7 @@ class Socket {
     int fd_;
 };
 
-/// A process has one for each provider library that it has loaded.
+/// @return the paths of a process's sockets, one for each provider library that it has loaded.
 inline std::vector<std::string> status_sockets(const std::string& directory, pid_t pid) {
     std::vector<std::string> found;
     std::error_code none;

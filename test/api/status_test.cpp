@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The socket at which dat_stat asks a process: who gets one, who may use it, when it is gone, and
-/// that no client holds the process up.
+/// The socket through which dat_stat asks a process: which process has one, who may use it, when it
+/// is removed, and that no client blocks the process.
 #include <gtest/gtest.h>
 
 #include <dat2/udat.h>
@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Every test has a directory of its own.
+/// Each test has a socket directory of its own.
 class Status : public testing::Test {
   protected:
     std::vector<std::string> sockets_of(pid_t pid) const { return status_sockets(directory, pid); }
@@ -70,7 +70,7 @@ TEST_F(Status, a_directory_that_others_may_enter_is_refused_and_the_adapter_open
     ASSERT_EQ(chmod(directory.c_str(), 0755), 0);
     const std::string told = captured_stderr([] { Side(); });
     EXPECT_NE(told.find("[DAT106]"), std::string::npos) << told;
-    EXPECT_NE(told.find("other users may enter it (mode 0755)"), std::string::npos) << told;
+    EXPECT_NE(told.find("other users have access to it (mode 0755)"), std::string::npos) << told;
     EXPECT_TRUE(std::filesystem::is_empty(directory));
 }
 
@@ -87,7 +87,7 @@ TEST_F(Status, another_user_who_gets_at_the_socket_is_sent_away_without_an_answe
     if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
     const Side side;
     const std::string path = socket_of(getpid());
-    // As if the rights had been loosened by hand meanwhile.
+    // As if somebody had loosened the permissions by hand.
     ASSERT_EQ(chmod(fabric.path().c_str(), 0755), 0);
     ASSERT_EQ(chmod(directory.c_str(), 0755), 0);
     ASSERT_EQ(chmod(path.c_str(), 0777), 0);
@@ -162,7 +162,8 @@ TEST_F(Status, tells_of_waiters_events_service_points_and_notification_objects) 
 TEST_F(Status, clients_that_never_read_or_never_ask_do_not_hold_the_process_or_others_up) {
     const Side side;
     std::vector<DAT_EP_HANDLE> eps;
-    for (int i = 0; i < 300; ++i) eps.push_back(side.endpoint());  // more than a socket holds
+    // So many that the answer exceeds a socket's buffer.
+    for (int i = 0; i < 300; ++i) eps.push_back(side.endpoint());
     const std::string path = socket_of(getpid());
     std::vector<std::unique_ptr<Socket>> idle;
     for (int i = 0; i < 40; ++i) {
@@ -175,7 +176,7 @@ TEST_F(Status, clients_that_never_read_or_never_ask_do_not_hold_the_process_or_o
     EXPECT_EQ(ask(getpid())["ias"][0]["eps"].size(), 0u);
 }
 
-/// Two ends in this process, which send each other messages.
+/// Sends `count` messages between two endpoints of this process.
 void exchange(const Side& side, DAT_EP_HANDLE from, DAT_EP_HANDLE to, int count) {
     Buffer buffer(side);
     DAT_LMR_TRIPLET all = buffer.all();
@@ -287,13 +288,13 @@ TEST_F(Status, a_forked_child_has_no_socket_of_its_parent_and_gets_its_own) {
     EXPECT_EQ(ask(getpid())["pid"], getpid());
 }
 
-/// A process that opens an adapter instance, has a child, and is killed: the child must not keep
-/// the socket alive.
+/// The process opens an adapter instance, forks a child and is killed: the child must not keep the
+/// socket alive.
 TEST_F(Status, the_socket_of_a_killed_process_is_dead_and_removed_by_the_next_one) {
     if (kThreadSanitizer) GTEST_SKIP() << "threads after fork cannot be followed";
     Child victim([&](Channel& channel) {
         const Side side;
-        // The grandchild says so itself: its handlers of the fork, which close the socket, have
+        // Sent by the grandchild itself, so that its fork handlers, which close the socket, have
         // run.
         if (fork() == 0) channel.send(getpid());
         pause();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A peer that has been stopped in the middle of a transfer over soft0. What it may still write to
-// is not freed: the call says so, concerns nothing else, and succeeds once the peer has gone on.
+// A peer that is stopped in the middle of a transfer over soft0. Objects that it may still write to
+// cannot be freed: the call reports this, affects nothing else, and succeeds once the peer has
+// continued.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -14,12 +15,12 @@
 
 namespace {
 
-/// The peer stops itself at its next copy into another process's memory.
+/// Whether this process stops itself at its next copy into another process's memory.
 std::atomic<bool> stops{false};
 
 }  // namespace
 
-// The provider's library finds this one before the C library's.
+// The provider library calls this function instead of the C library's.
 #pragma GCC visibility push(default)
 extern "C" ssize_t process_vm_writev(pid_t pid, const iovec* local, unsigned long num_local,
                                      const iovec* remote, unsigned long num_remote,
@@ -34,7 +35,7 @@ namespace {
 using namespace test;
 
 constexpr DAT_CONN_QUAL kQualifier = 4733;
-constexpr DAT_RETURN kInvalidState = DAT_INVALID_STATE;  // raw
+constexpr DAT_RETURN kInvalidState = DAT_INVALID_STATE;  // without class and subtype
 constexpr std::size_t kBytes = 65536;
 
 enum class Act { kWrite, kSend, kEnd };
@@ -43,7 +44,8 @@ struct Order {
     Window to{};
 };
 
-/// Tells the status of each transfer.
+/// The peer: stops itself in each transfer that it is ordered to do, then sends the transfer's
+/// status.
 void serve(Channel& channel) {
     Side side;
     Buffer buffer(side, kBytes);
@@ -85,12 +87,12 @@ class StoppedPeer : public testing::Test {
         child.channel().send(Order{act, {memory->all().virtual_address, key}});
         child.wait_until_stopped();
     }
-    /// @return how its transfer ended.
+    /// Continues the peer. @return the status of its transfer.
     DAT_DTO_COMPLETION_STATUS go_on() {
         child.kill(SIGCONT);
         return child.channel().receive<DAT_DTO_COMPLETION_STATUS>();
     }
-    /// The call fails, with a message that names the peer.
+    /// Expects that the call fails, with a message that names the peer.
     template <class Call>
     void expect_refused(const Call& call) {
         DAT_RETURN code = DAT_SUCCESS;
@@ -101,7 +103,7 @@ class StoppedPeer : public testing::Test {
     }
 
     TemporaryFabric fabric;
-    Child child{serve};  // before this process has threads
+    Child child{serve};  // forked before this process has threads
     std::unique_ptr<Side> side;
     std::unique_ptr<Buffer> memory;
     DAT_EP_HANDLE ep = DAT_HANDLE_NULL;

@@ -2,7 +2,7 @@
 /// @file
 /// Any call from any thread: eight threads on one endpoint, one EVD and one CNO, for
 /// ThreadSanitizer to watch (doc/thread-safety.md says what is promised). Whatever the order, each
-/// software event that was posted is taken once, and each transfer that was posted has one
+/// software event that was posted is consumed once, and each transfer that was posted has one
 /// completion.
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using namespace test;
 
 constexpr DAT_CONN_QUAL kQualifier = 4714;
 constexpr DAT_TIMEOUT kShort = 500;  // microseconds
-constexpr int kMessages = 4;         // that the server sends and can receive on each connection
+constexpr int kMessages = 4;         // sends and receives of the server on each connection
 constexpr int kQueue = 2048;
 constexpr std::size_t kBytes = 64;
 
@@ -27,7 +27,8 @@ int cycles() {
     return scaled(kThreadSanitizer ? 40 : 300);
 }
 
-/// Success, or one of the classes of refusals that another thread's call explains.
+/// Throws unless the code is success or one of these refusals, which another thread's call
+/// explains.
 void expect_one_of(DAT_RETURN code, std::initializer_list<DAT_RETURN> refusals,
                    const std::string& what) {
     if (code == DAT_SUCCESS) return;
@@ -36,7 +37,7 @@ void expect_one_of(DAT_RETURN code, std::initializer_list<DAT_RETURN> refusals,
     succeed(code, what);
 }
 
-/// @return whether it was posted; a connection that comes and goes refuses some.
+/// @return whether it was posted; some posts are refused while the EP connects and disconnects.
 bool post(DAT_EP_HANDLE ep, const Buffer& buffer, bool receive) {
     DAT_LMR_TRIPLET where = buffer.all();
     const DAT_RETURN code =
@@ -47,8 +48,8 @@ bool post(DAT_EP_HANDLE ep, const Buffer& buffer, bool receive) {
     return false;
 }
 
-/// Accepts one connection after the other, each with an endpoint of its own that is freed while
-/// the peer may still be at work.
+/// Accepts one connection after the other, each with an endpoint of its own that is freed while the
+/// peer may still be working.
 void serve(Channel& channel) {
     Side side;
     Buffer sent(side, kBytes), received(side, kBytes);
@@ -78,12 +79,13 @@ class Crew : public testing::Test {
                 "dat_ep_create");
     }
 
-    /// Runs until the connections have all been made, or something has failed.
+    /// Starts a thread that repeats `work` until all connections have been made or something has
+    /// failed.
     void man(const std::function<void()>& work) {
         threads_.emplace_back([this, work] {
             try {
-                // One processor for all of them must do: who always runs on keeps the locks from
-                // the others.
+                // The threads may have to share one processor, where a thread that does not yield
+                // keeps the locks from the others.
                 for (; !over_; sched_yield()) work();
             } catch (const std::exception& error) {
                 ADD_FAILURE() << error.what();
@@ -102,14 +104,15 @@ class Crew : public testing::Test {
             ++transfers_taken_;
     }
 
-    // What the threads do, each again and again.
+    // The work of the threads, each of which repeats its part.
     void post_transfers(bool receive) {
-        // Software events go first, however many come; each reset of the EP gives its limits anew.
+        // Limits the completions that wait: software events are dequeued first, however many come,
+        // and each reset of the EP renews its limits.
         if (transfers_posted_ - transfers_taken_ > kQueue / 4) return sched_yield(), void();
         if (post(ep_, receive ? received_ : sent_, receive)) ++transfers_posted_;
     }
     void post_software_event() {
-        // Fewer than the queue holds, beside the transfers.
+        // Keeps the queue from overflowing: it holds the completions too.
         if (software_posted_ - software_taken_ > kQueue / 2) return sched_yield(), void();
         DAT_EVENT event{};
         event.event_number = DAT_SOFTWARE_EVENT;
@@ -152,7 +155,7 @@ class Crew : public testing::Test {
         succeed(dat_evd_modify_cno(evd_, cno_), "dat_evd_modify_cno");
         succeed(dat_evd_disable(evd_), "dat_evd_disable");
         succeed(dat_evd_set_unwaitable(evd_), "dat_evd_set_unwaitable");
-        // A waiter refuses it, and so do more events inside.
+        // Refused while a thread waits, or when the EVD holds more events than the new length.
         expect_one_of(dat_evd_resize(evd_, kQueue + 8 * (++changes_ % 64)), {DAT_INVALID_STATE},
                       "dat_evd_resize");
         succeed(dat_evd_clear_unwaitable(evd_), "dat_evd_clear_unwaitable");
@@ -219,7 +222,7 @@ TEST_F(Crew, eight_threads_use_one_endpoint_one_evd_and_one_cno_and_nothing_is_l
     server_.channel().meet();
     DAT_EVENT event{};
     while (dat_evd_dequeue(evd_, &event) == DAT_SUCCESS) take(event);
-    // After the last reset receives may have been posted that still wait for a connection.
+    // Receives posted after the last reset may still wait for a connection.
     DAT_EP_STATE state{};
     DAT_BOOLEAN receives{};
     succeed(dat_ep_get_status(ep_, &state, &receives, nullptr), "dat_ep_get_status");

@@ -16,7 +16,7 @@
 namespace test {
 namespace {
 
-/// The ids of all EVDs that a provider library tells of, and of its IAs.
+/// @return the ids of all IAs and EVDs in the status of a provider library.
 std::vector<std::string> ids_in(const nlohmann::json& status) {
     std::vector<std::string> ids;
     for (const auto& ia : status["ias"]) {

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What tools find of the trace in the files of the libraries.
+# Checks what tools find of the trace in the files of the libraries.
 
 setup() {
     libraries=(libdat2 libdaplsoft libdaplofa libdaploscm)
     cd "${TOP_BUILDDIR:?}" || return
 }
 
-# The notes of one library's probes: name, and whether they count their listeners.
+# Prints the notes of one library's probes: the name, and `counted` if they count their listeners.
 probes() {
     readelf --notes ".libs/$1.so.2" |
         awk '/Provider: opendat/ { ours = 1 } ours && /Name:/ { name = $2 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The attributes that uDAPL on AIX has for an IA, and the functions that two of them lead to.
+// The IA attributes of uDAPL on AIX, and the functions to which two of them point.
 #include <dat2/dat_ib_extensions.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ struct Levels {
     bool operator==(const Levels& other) const { return dat == other.dat && dapl == other.dapl; }
 };
 
-/// Both levels are as before afterwards.
+/// Restores both trace levels after each test.
 class TraceLevels : public testing::Test {
   protected:
     ~TraceLevels() override { dat_trclvl_modify(side.ia, before.dat, before.dapl); }
@@ -144,7 +144,7 @@ TEST_F(TraceLevels, TheInstanceOfAnOpenQueryIsOne) {
     EXPECT_EQ(dat_ib_close_query(instance), DAT_SUCCESS);
 }
 
-/// What the provider says when it opens its device, at level 5.
+/// Opens another adapter instance. @return its output: at level 5 the provider reports its device.
 std::string told_by_an_open() {
     return captured_stderr([] { Side another; });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Transfers between two real processes over soft0. The child serves, the test connects and moves
-// the data; both look at every byte.
+// the data; both check every byte.
 #include <dat2/dat_ib_extensions.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -20,7 +20,7 @@ constexpr std::size_t kLargest = 1 << 20;
 constexpr auto kAllAndAtomic = static_cast<DAT_MEM_PRIV_FLAGS>(int{DAT_MEM_PRIV_ALL_FLAG} |
                                                                int{DAT_IB_MEM_PRIV_REMOTE_ATOMIC});
 
-/// Memory that a peer may use, as it is told of it.
+/// Fills the string with pseudo-random bytes.
 void fill(std::string& bytes, unsigned seed) {
     for (char& byte : bytes) byte = static_cast<char>(seed = seed * 1103515245 + 12345);
 }
@@ -60,7 +60,7 @@ void expect_done(DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep, DAT_UINT64 value, std::si
     require(dto.operation == operation, "the completion names its operation");
 }
 
-/// Every size, received in three segments of uneven size.
+/// Receives a message of every size in three segments of uneven size.
 void serve_sends(Channel& channel) {
     Side side;
     const DAT_PSP_HANDLE psp = side.listen(kQualifier);
@@ -84,7 +84,8 @@ void serve_sends(Channel& channel) {
     succeed(dat_ep_free(ep), "dat_ep_free");
 }
 
-/// Lets the peer write to and read from a window until it is told to end; then says what is in it.
+/// Lets the peer write to a window and, once every byte is checked, read other bytes from it, for
+/// each size that it sends; ~0 ends that.
 void serve_window(Channel& channel) {
     Side side;
     side.listen(kQualifier);
@@ -100,7 +101,7 @@ void serve_window(Channel& channel) {
     side.connection_event(DAT_CONNECTION_EVENT_DISCONNECTED, ep);
 }
 
-/// Takes writes with immediate data and says what came.
+/// Receives one write with immediate data and checks its event and every byte.
 void serve_immediates(Channel& channel) {
     Side side;
     side.listen(kQualifier);
@@ -125,7 +126,7 @@ void serve_immediates(Channel& channel) {
     side.connection_event(DAT_CONNECTION_EVENT_DISCONNECTED, ep);
 }
 
-/// Two counters for atomic operations.
+/// Offers a counter for atomic operations and checks its value at the end.
 void serve_atomics(Channel& channel) {
     Side side;
     side.listen(kQualifier);
@@ -328,7 +329,7 @@ TEST_F(Transfers, ANotificationObjectAttachedAfterwardsHearsOfCompletions) {
     end(side, ep, child);
 }
 
-/// Waits for ever on a completion queue, with no cleanups of its own.
+/// Waits on a completion queue until it is cancelled, with no cleanup handlers of its own.
 template <int type>
 void* wait_for_ever(void* evd) {
     pthread_setcanceltype(type, nullptr);
@@ -347,7 +348,7 @@ TEST_F(Transfers, TenThousandWaitersCancelledAtRandomMomentsLeaveTheCompletionQu
     const DAT_EP_HANDLE ep = side.connect_to(kQualifier);
     Buffer buffer(side, kLargest);
     for (const std::size_t size : kSizes) {
-        // A busy machine does fewer: the peer waits for each send, and not for ever.
+        // A busy machine does fewer rounds: the peer waits for each send, but not for ever.
         const auto enough = test::Clock::now() + std::chrono::seconds(20);
         for (int round = 0;
              round <= rounds / static_cast<int>(std::size(kSizes)) && test::Clock::now() < enough;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is not the same on InfiniBand (RoCE, softverbs) and on iWARP, between two real processes.
+// Differences between InfiniBand (RoCE, softverbs) and iWARP, between two real processes.
 #include <dat2/dat_ib_extensions.h>
 #include <gtest/gtest.h>
 
@@ -65,9 +65,10 @@ class Transport : public testing::Test {
     TemporaryFabric fabric_;
 };
 
-/// Serves `count` connections: takes a request, posts a receive, accepts, and leaves the rest to
-/// `body`.
+/// What a side does on an established connection, given its receive buffer.
 using Serve = std::function<void(Side&, DAT_EP_HANDLE, Buffer&)>;
+/// Serves `count` connections: posts a receive, accepts a request, runs `body`, and waits for the
+/// disconnect.
 void serve(Channel& channel, int count, const Serve& body) {
     Side side;
     Buffer buffer(side, 64);
@@ -84,7 +85,7 @@ void serve(Channel& channel, int count, const Serve& body) {
     }
 }
 
-/// The same at the active side.
+/// Does the same on the active side, which disconnects.
 void use(int count, const Serve& body) {
     Side side;
     Buffer buffer(side, 64);
@@ -102,15 +103,16 @@ void use(int count, const Serve& body) {
 
 constexpr int kConnections = 20;
 
-/// On iWARP the passive side is established when it has sent its answer, and siw takes what comes
-/// before it has read that answer for a fault.
+/// Waits, on iWARP, until the active side is established. The passive side is established there
+/// once it has sent its answer, and siw treats what arrives before it has read that answer as an
+/// error.
 void await_the_active_side(const Side& side, Channel& channel) {
     if (is_iwarp(side)) channel.meet();
 }
 
-// MPA wants the active side to send first. A DAT program need not, once both are established. Who
-// has a message may have it before its sender knows: a disconnect at once flushes the sender's
-// request.
+// MPA wants the active side to send first. A DAT program need not, once both are established. The
+// receiver may have the message before the sender has its completion, and a disconnect at that
+// moment would flush the send: hence the meeting.
 TEST_F(Transport, the_passive_side_may_send_first) {
     Child server([](Channel& channel) {
         serve(channel, kConnections, [&channel](Side& side, DAT_EP_HANDLE ep, Buffer&) {
@@ -159,7 +161,8 @@ TEST_F(Transport, both_sides_may_send_at_the_same_time) {
     EXPECT_EQ(server.wait(), 0);
 }
 
-/// One connection whose passive side shows its buffer until it is told to stop.
+/// Makes one connection whose passive side offers its buffer until `body` has returned, and then
+/// runs `at_the_end`.
 void with_window(
     const std::function<void(Side&, DAT_EP_HANDLE, const Window&)>& body,
     const Serve& at_the_end = [](Side&, DAT_EP_HANDLE, Buffer&) {}) {
@@ -204,7 +207,7 @@ TEST_F(Transport, transfers_of_no_bytes_complete) {
 TEST_F(Transport, a_read_takes_as_many_segments_as_the_attribute_says_and_no_more) {
     with_window([](Side& side, DAT_EP_HANDLE ep, const Window& window) {
         const DAT_COUNT most = std::min<DAT_COUNT>(adapter_of(side).max_iov_segments_per_rdma_read,
-                                                   4);  // an EP has 4 by default
+                                                   4);  // the default of an EP
         require(!is_iwarp(side) || most == 1, "iWARP reads into one segment");
         Buffer buffer(side, 64);
         std::vector<DAT_LMR_TRIPLET> segments(static_cast<std::size_t>(most) + 1, buffer.all());
@@ -306,7 +309,7 @@ std::string pattern(std::size_t size) {
     return data;
 }
 
-/// InfiniBand shows the whole field with zeros behind, iWARP the size that was given.
+/// Checks private data: InfiniBand shows the whole field, padded with zeros, iWARP the given size.
 void expect_data(const void* data, DAT_COUNT size, std::size_t given, DAT_COUNT field, bool iwarp,
                  const std::string& what) {
     const DAT_COUNT wanted = iwarp ? static_cast<DAT_COUNT>(given) : field;
@@ -412,7 +415,7 @@ TEST_F(Transport, a_port_that_nobody_listens_on_refuses_once_each_and_is_told_th
     const std::string address = ia_address_text();
     EXPECT_EQ(count(address + ":4752 refuses the connection from " + address), 3) << told;
     EXPECT_EQ(count("[DAT207]"), 3) << told;
-    EXPECT_EQ(count("3 connections were refused; further ones are not told"), 1) << told;
+    EXPECT_EQ(count("3 connections were refused; further messages are suppressed"), 1) << told;
     EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 4) << told;
 }
 

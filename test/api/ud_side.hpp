@@ -63,7 +63,7 @@ class UdSide : public Side {
     DAT_EVENT outcome(DAT_IB_EVENT_NUMBER number, DAT_EP_HANDLE ep) const {
         return connection_event(static_cast<DAT_EVENT_NUMBER>(number), ep);
     }
-    /// The next event says where a peer is.
+    /// Expects that the next event gives the address of a peer.
     DAT_EVENT resolved(DAT_EP_HANDLE ep, DAT_IB_EXT_TYPE type = DAT_IB_UD_REMOTE_AH) const {
         const DAT_EVENT event = outcome(DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED, ep);
         const auto extension = extension_of(event);
@@ -71,13 +71,13 @@ class UdSide : public Side {
         require(extension.remote_ah.ah && extension.remote_ah.qpn > 1, "there is an address");
         return event;
     }
-    /// @return the address that a peer at this qualifier answers with.
+    /// Asks for the address of the peer at this qualifier. @return the address.
     DAT_IB_ADDR_HANDLE ask(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier,
                            const std::string& data = {}) const {
         succeed(connect(ep, qualifier, data), "dat_ep_connect");
         return extension_of(resolved(ep)).remote_ah;
     }
-    /// Answers the next request. @return the address of who asked.
+    /// Answers the next request for an address. @return the address of the peer that asked.
     DAT_IB_ADDR_HANDLE answer(DAT_EP_HANDLE ep, const std::string& data = {}) const {
         succeed(accept(datagram_request(), ep, data), "dat_cr_accept");
         return extension_of(resolved(ep, DAT_IB_UD_PASSIVE_REMOTE_AH)).remote_ah;
@@ -87,7 +87,7 @@ class UdSide : public Side {
         return dat_ib_post_send_ud(ep, 1, &local, &to, cookie(77),
                                    static_cast<DAT_COMPLETION_FLAGS>(flags));
     }
-    /// Sends a text and takes its completion.
+    /// Sends a text and polls its completion.
     void send(DAT_EP_HANDLE ep, Buffer& buffer, const std::string& text,
               const DAT_IB_ADDR_HANDLE& to) const {
         text.copy(buffer.bytes.data(), text.size());
@@ -107,7 +107,7 @@ class UdSide : public Side {
         succeed(dat_ib_post_recv_ud(ep, 1, &local, cookie(5), DAT_COMPLETION_DEFAULT_FLAG),
                 "dat_ib_post_recv_ud");
     }
-    /// @return the text of the next message. @param from the queue pair that it came from.
+    /// @return the text of the next message. @param from is set to the sender's queue pair number.
     std::string receive(DAT_EP_HANDLE ep, const Buffer& buffer, DAT_UINT32& from) const {
         const DAT_EVENT event =
             Side::wait(receives, static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT));

@@ -29,7 +29,7 @@ class Ud : public testing::Test {
     TemporaryFabric fabric_;
 };
 
-/// Two endpoints of one process that know each other.
+/// Two endpoints of one process; meet() gives each the other's address.
 struct Couple {
     UdSide side;
     DAT_PSP_HANDLE psp = side.listen(kQualifier);
@@ -145,7 +145,7 @@ TEST_F(Ud, one_endpoint_answers_many_peers_and_asks_many_and_each_hears_its_own)
             side.send(ep, out, private_data_of(event), extension_of(event).remote_ah);
         }
         channel.meet();
-        // The other way round, all under way at a time.
+        // The reverse direction, with all requests in flight at the same time.
         for (DAT_CONN_QUAL i = 0; i < kPeers; ++i)
             succeed(Side::connect(ep, kQualifier + 1 + i), "dat_ep_connect");
         std::map<DAT_UINT32, int> numbers;
@@ -278,7 +278,7 @@ TEST_F(Ud, a_reserved_service_point_has_the_datagram_endpoint_until_it_is_accept
     DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
     succeed(dat_rsp_create(side.ia, kQualifier, reserved, side.requests, &rsp), "dat_rsp_create");
     EXPECT_EQ(Side::state(reserved), DAT_EP_STATE_RESERVED);
-    captured_stderr([&] {  // rdma_cm's users are told of a refusal
+    captured_stderr([&] {  // over rdma_cm the refusal is reported
         succeed(Side::connect(connected, kQualifier), "dat_ep_connect");
         side.connection_event(DAT_CONNECTION_EVENT_NON_PEER_REJECTED, connected);
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// No wake-up is lost: something happens just while a thread is about to sleep for it, again and
-/// again. A lost one shows as a wait that lasts until its time-out, a minute.
+/// No wake-up is lost: an event comes just while a thread is about to sleep for it, again and
+/// again. A lost one shows as a wait that lasts until its timeout, a minute.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -16,15 +16,15 @@ using namespace test;
 
 constexpr DAT_CONN_QUAL kQualifier = 4713;
 
-/// Of each kind. The five kinds together make 10^5 in `make check` and 10^7 in `make check-long`,
-/// which multiplies counts by ten.
+/// @return the number of races of each kind. The five kinds together make 10^5 in `make check` and
+/// 10^7 in `make check-long`, which multiplies counts by ten.
 int races() {
     const int scale = scaled(10);
     return 200 * scale * scale;
 }
 
-/// Keeps this thread on one of two processors: left to itself the scheduler puts a waiter and its
-/// waker on the same one, where they never meet. Nothing where there is but one.
+/// Keeps this thread on one of two processors: the scheduler might otherwise put a waiter and its
+/// waker on the same one, where they never race. Makes no difference on a single processor.
 class OnProcessor {
   public:
     explicit OnProcessor(int which) {
@@ -43,7 +43,8 @@ class OnProcessor {
     cpu_set_t before_;
 };
 
-/// Fails when the event was there and the waiter slept on.
+/// Runs `wait` and fails if it took as long as its timeout: then nothing woke it, and it found the
+/// event only at the end.
 template <class Wait>
 void wait_awake(const Wait& wait) {
     const auto begin = Clock::now();
@@ -53,8 +54,8 @@ void wait_awake(const Wait& wait) {
 
 constexpr int kLooksBeforeYield = 10000;
 
-/// Some time between nothing and what a post or falling asleep takes, so that each side is met at
-/// every point of its way.
+/// Waits for a random time, up to what a post or falling asleep takes, so that the two sides meet
+/// at every point of their paths.
 class Hesitation {
   public:
     explicit Hesitation(unsigned seed) : random_(seed) {}
@@ -67,7 +68,7 @@ class Hesitation {
     std::minstd_rand random_;
 };
 
-/// A thread raises one thing after the other, each when the last has been taken here.
+/// Has another thread raise one event after the other, each when this one has consumed the last.
 template <class Raise, class Take>
 void race(const Raise& raise, const Take& take) {
     std::atomic<int> taken{0};
@@ -77,7 +78,7 @@ void race(const Raise& raise, const Take& take) {
         const OnProcessor first(0);
         Hesitation hesitate(1);
         for (int raised = 0; raised < count && !over; ++raised) {
-            // Awake itself, so that it meets the waiter on its way to sleep; not for ever, since
+            // Spins, so that it meets the waiter on its way to sleep. Yields now and then, since
             // the waiter may need this processor.
             for (int looks = 1; taken != raised && !over; ++looks)
                 if (looks % kLooksBeforeYield == 0) sched_yield();
@@ -155,7 +156,7 @@ TEST_F(Waking, by_completions_is_never_lost) {
     Side::expect_empty(loop.side.sends);
 }
 
-/// An EVD's notifications go to a new CNO.
+/// Attaches the EVD to a new CNO. @return the CNO.
 DAT_CNO_HANDLE watch(const Side& side, DAT_EVD_HANDLE evd) {
     DAT_CNO_HANDLE cno = DAT_HANDLE_NULL;
     succeed(dat_cno_create(side.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create");
@@ -163,8 +164,8 @@ DAT_CNO_HANDLE watch(const Side& side, DAT_EVD_HANDLE evd) {
     return cno;
 }
 
-/// Waits until the CNO has told of this EVD and the EVD had something: a trigger may come late,
-/// when what it tells of has been taken already.
+/// Waits until the CNO names this EVD and the EVD has an event. A trigger may come late, when its
+/// event has already been consumed.
 void take_by_cno(DAT_CNO_HANDLE cno, DAT_EVD_HANDLE evd) {
     DAT_EVENT event{};
     do {

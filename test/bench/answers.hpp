@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the programs that measure do with an answer that is not the wanted one: say so and end.
+/// Error handling of the measuring programs: they report an unexpected result and exit.
 #pragma once
 
 #include <dat2/udat.h>
@@ -15,7 +15,7 @@ inline void succeed(DAT_RETURN code, const char* what) {
     std::exit(1);
 }
 
-/// @param patience microseconds.
+/// Waits for the next event, which must be of this number. @param patience timeout in microseconds.
 inline DAT_EVENT next(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER number, const char* what,
                       DAT_TIMEOUT patience) {
     DAT_EVENT event{};

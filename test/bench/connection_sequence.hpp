@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the programs that measure connections have in common, whatever they connect by: a server
-/// and a client with as many endpoints each, all of whose connections are begun before the first
-/// is waited for, and what is timed of it.
+/// The sequence that all programs which measure connections share, whatever they connect with: a
+/// server and a client have equally many endpoints and start all their connections before they wait
+/// for the first; and the parts of it that are timed.
 ///
-/// A Side has create_endpoints(), listen(), accept_all() and connect_all(), which wait until all
-/// are connected, disconnect_all(), await_disconnections(), free_all() and close().
+/// A Side has create_endpoints(), listen(), accept_all() and connect_all(), both of which wait
+/// until all are connected, disconnect_all(), await_disconnections(), free_all() and close().
 #pragma once
 
 #include <arpa/inet.h>
@@ -21,8 +21,8 @@ struct ConnectionOrder {
     int count = 0;
 };
 
-/// The address and the count, which stand last on the command line. Ends the program where they do
-/// not, or where it has other than `expected` arguments.
+/// Parses the address and the count, the last arguments of the command line. Ends the program if
+/// they are wrong, or if it does not have `expected` arguments.
 inline ConnectionOrder connection_order(int argc, char** argv, int expected, const char* usage) {
     ConnectionOrder order;
     order.server.sin_family = AF_INET;
@@ -47,7 +47,7 @@ void serve_connections(Side& side, int in, int out) {
     side.close();
 }
 
-/// @param show_connected is called while all are connected.
+/// @param show_connected called while all endpoints are connected.
 template <class Side, class Show>
 void measure_connections(Side& side, int count, int in, int out, Show show_connected) {
     const Stopwatch creating;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How fast endpoints connect, and what an idle connected one costs. Two processes, one connection
-/// per endpoint, all begun before the first is waited for. Only installed DAT headers: the same
-/// program runs on whatever stack DAT_OVERRIDE and the dynamic linker give it.
+/// Measures how fast endpoints connect, and what an idle connected one costs. Two processes, one
+/// connection per endpoint, all started before the first is waited for. Uses only the installed DAT
+/// headers, so that the same program runs on any stack that DAT_OVERRIDE and the dynamic linker
+/// give it.
 ///
 /// usage: connections NAME ADDRESS COUNT     IA name, IPv4 address of the server's IA
-/// With CONNECTIONS_RECEIVES=N in the environment each endpoint posts N receives, which come back
-/// flushed when it ends, and nobody consumes their events.
+/// With CONNECTIONS_RECEIVES=N in the environment each endpoint posts N receives, which are flushed
+/// when the connection ends; their events are not consumed.
 /// Prints one `key value` per line.
 #include <dat2/udat.h>
 #include <sys/stat.h>
@@ -27,7 +28,7 @@ namespace {
 constexpr DAT_TIMEOUT kPatience = 600'000'000;  // microseconds, under callgrind too
 constexpr DAT_CONN_QUAL kQualifier = 45300;
 
-/// Bytes of memory that are this process's alone, and of the arena that softverbs shares with
+/// @return bytes of memory private to this process, and of the arena that softverbs shares with
 /// peers.
 std::size_t memory_in_use() {
     std::size_t bytes = 0;
@@ -40,7 +41,7 @@ std::size_t memory_in_use() {
         struct stat file {};
         if (target.find("softverbs-arena") == std::string::npos) continue;
         if (::stat(entry.path().c_str(), &file) == 0) bytes += 512 * file.st_blocks;
-        break;  // the first is our own: it is opened before any peer's
+        break;  // the first is this process's own, which is opened before any peer's
     }
     return bytes;
 }

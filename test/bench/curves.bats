@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The curves of `make bench`, drawn from measurements that are given. Nothing is measured here.
+# Draws the curves of `make bench` from given measurements; nothing is measured here.
 
 draw() {
     cat >"$BATS_TEST_TMPDIR/measurements"

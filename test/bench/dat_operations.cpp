@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A loop of transfers through DAT, for counting the instructions of one: post and dequeue, with
-/// two endpoints of one process that are connected with each other. verbs_operations.cpp is the
-/// same without DAT. Only installed DAT headers.
+/// A loop of transfers through DAT, to count the instructions of a transfer: post and dequeue, with
+/// two endpoints of one process connected to each other. verbs_operations.cpp is the same without
+/// DAT. Uses only the installed DAT headers.
 ///
-/// A batch is 8 writes of which the last alone completes; `each` is a write, a send and a read,
-/// which a profiler tells apart by their functions; `delayed` is a write of an endpoint with the
-/// attribute delayed_ack.
+/// `batch` posts 8 writes, of which only the last completes. `each` makes a write, a send and a
+/// read, which a profiler distinguishes by their functions. `delayed` is a write on an endpoint
+/// with the attribute delayed_ack.
 ///
 /// usage: dat_operations NAME ADDRESS write|send|read|add|batch|each|delayed COUNT
 #include <arpa/inet.h>
@@ -141,7 +141,7 @@ struct Loop {
         take_completion();
     }
 
-    // From the heap, so that a preloaded one decides the kind of memory.
+    // On the heap, so that a preloaded heap determines the kind of memory.
     std::unique_ptr<std::uint64_t[]> memory = std::make_unique<std::uint64_t[]>(kMemory / 8);
     DAT_IA_HANDLE ia = DAT_HANDLE_NULL;
     DAT_PZ_HANDLE pz = DAT_HANDLE_NULL;

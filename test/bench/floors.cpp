@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the machine itself needs, without any library: copies, a cache line that goes to and fro
-/// between two processors, wake-ups, and TCP on the loopback. Nothing above them can be faster.
+/// What the machine itself needs, without any library: copies, a cache line that bounces between
+/// two processors, wake-ups, and TCP over loopback. Nothing built on these can be faster.
 ///
-/// usage: floors CPU_A CPU_B MILLISECONDS      length of each measurement
+/// usage: floors CPU_A CPU_B MILLISECONDS      duration of each measurement
 /// Prints one `key value` per line: microseconds, or megabytes (10^6) per second.
 #include <arpa/inet.h>
 #include <linux/futex.h>
@@ -47,9 +47,9 @@ void pin(int cpu) {
     require(sched_setaffinity(0, sizeof set, &set) == 0, "pin");
 }
 
-/// Runs `step` for the time of a measurement, in batches, each of which is timed.
-/// @return microseconds of one step, in the median batch: another process that has the processor
-///     for a while does not count
+/// Runs `step` for the duration of a measurement, in batches, each of which is timed.
+/// @return microseconds of one step in the median batch, which ignores batches in which another
+/// process had the processor
 double time_steps(unsigned batch, const std::function<void()>& step) {
     std::vector<double> batches;
     for (unsigned i = 0; i < batch; ++i) step();
@@ -84,8 +84,8 @@ void measure_memcpy(std::size_t size) {
     munmap(to, size);
 }
 
-/// A round trip between this thread and another, of which `pong` is what that one does each time.
-/// @param stop makes the other thread's next pong the last
+/// Measures a round trip between this thread and another one, which calls `pong` each time.
+/// @param stop makes the other thread's next pong its last
 void measure_round_trip(const char* key, double share, unsigned batch,
                         const std::function<void()>& ping, const std::function<bool()>& pong,
                         const std::function<void()>& stop) {
@@ -230,7 +230,8 @@ void measure_tcp_latency() {
     close(two);
 }
 
-/// A megabyte at a time; the clock stops when the other end has read the last byte.
+/// Times writes of a megabyte each, which the other end's reads limit once the socket buffers are
+/// full.
 void measure_tcp_bandwidth() {
     constexpr std::size_t kSize = 1 << 20;
     int one, two;

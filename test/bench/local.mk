@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Measured beside a peer; nothing here fails because of a time. Helper programs: no tests of their own.
+# Measurements beside a peer. Nothing here fails because of a time. The helper programs are not
+# tests.
 bench_programs = test/bench/connections test/bench/dat_operations test/bench/floors test/bench/opens test/bench/rdma_connections \
     test/bench/trace_points test/bench/verbs_operations test/bench/verbs_perf
 EXTRA_PROGRAMS += $(bench_programs)
@@ -24,19 +25,21 @@ TESTS += %reldir%/curves.bats %reldir%/table.bats %reldir%/table_kernel.bats
 EXTRA_DIST += %reldir%/bench %reldir%/compare %reldir%/curves %reldir%/curves.bats %reldir%/panels.py %reldir%/runner.py %reldir%/sweeps.py %reldir%/table %reldir%/table.bash %reldir%/table.bats %reldir%/tables.py \
     %reldir%/bench_kernel %reldir%/compare_kernel %reldir%/table_kernel %reldir%/table_kernel.bats
 
-# BENCH=short: one short run of each, to see that all of it works. The table stands in bench/ afterwards.
+# BENCH=short makes one short run of each measurement, to check that all of it works. The table is
+# in bench/ afterwards.
 BENCH = full
 BENCH_CONNECTIONS = 2000
 bench: all $(bench_programs)
 	@$(abs_top_srcdir)/%reldir%/bench '$(abs_top_builddir)' '$(BENCH_CONNECTIONS)' '$(BENCH)'
 
-# And puts the table into doc/performance.md, the curves of doc/guides/tuning.md beside it.
+# Also writes the table into doc/performance.md, and puts the curves of doc/guides/tuning.md beside
+# it.
 bench-document: bench
 	$(abs_top_srcdir)/%reldir%/table --document bench/table.json $(abs_top_srcdir)/doc/performance.md
 	$(MKDIR_P) $(abs_top_srcdir)/doc/performance
 	cp bench/*.svg bench/curves.csv $(abs_top_srcdir)/doc/performance
 
-# The same on a device of the kernel, in a virtual machine; the table stands in bench-kernel/.
+# The same on a device of the kernel, in a virtual machine; the table is in bench-kernel/.
 bench-kernel: all $(bench_programs)
 	@$(abs_top_srcdir)/%reldir%/bench_kernel '$(abs_top_builddir)' '$(BENCH)'
 bench-kernel-document: bench-kernel

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What it takes to open an IA and to close it: the first time in a process, with all that is
-/// loaded and read for it, and again.
+/// Measures the opening and closing of an IA: the first time in a process, with all that is loaded
+/// and read for it, and again.
 ///
 /// usage: opens IA COUNT
 #include <dat2/udat.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the programs that measure connections share: two processes that tell each other how far
-/// they are, and a clock.
+/// What the programs that measure connections share: two processes that signal their progress to
+/// each other, and a clock.
 #pragma once
 
 #include <sys/prctl.h>
@@ -13,7 +13,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-/// One byte through a pipe; the program ends when the other process has.
+/// tell() sends one byte through a pipe, for which hear() waits. Both end the program when the
+/// other process has ended.
 inline void tell(int pipe) {
     const char byte = 0;
     if (write(pipe, &byte, 1) != 1) std::exit(1);
@@ -38,8 +39,8 @@ inline void print_rate(const char* what, int count, const Stopwatch& watch) {
     std::printf("%s_per_second %.1f\n", what, count / watch.seconds());
 }
 
-/// Runs `client(in, out)` here and `server(in, out)` in a child that dies with this process; each
-/// hears through `in` what the other tells through `out`.
+/// Runs `client(in, out)` in this process and `server(in, out)` in a child, which is killed when
+/// this process dies. Each hears through `in` what the other one tells through `out`.
 /// @return the exit status for main().
 template <class Client, class Server>
 int run_both(const Client& client, const Server& server) {
@@ -55,7 +56,7 @@ int run_both(const Client& client, const Server& server) {
         server(to_server[0], to_client[1]);
         std::exit(0);
     }
-    close(to_client[1]);  // so that the end of the server is the end of what we hear
+    close(to_client[1]);  // otherwise hear() would not notice the end of the server
     client(to_client[0], to_server[1]);
     int status = 1;
     waitpid(child, &status, 0);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The connections of connections.cpp with rdma_cm and verbs alone, and with as few calls as they
-/// allow: what the kernel takes for them, whatever stands above it. Moves the queue pairs itself,
-/// which saves the second INIT that rdma_accept() and rdma_connect() make; has no thread of its own
-/// for events.
+/// The connections of connections.cpp with only rdma_cm and verbs, and as few calls as these allow:
+/// the time that the kernel needs, whatever software is above it. Modifies the queue pairs itself,
+/// which saves the second INIT of rdma_accept() and rdma_connect(), and has no event thread.
 ///
 /// usage: rdma_connections ADDRESS COUNT     IPv4 address of the server's RDMA device
 /// Prints one `key value` per line.
@@ -87,7 +86,7 @@ class Side {
     }
 
   private:
-    /// Answers events until each connection has had `last`.
+    /// Handles events until each connection has had `last`.
     void until_all(rdma_cm_event_type last) {
         for (std::size_t had = 0; had < connections_.size();) {
             rdma_cm_event* event = nullptr;

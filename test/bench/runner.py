@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-LIMIT = 60  # seconds, of any program
+LIMIT = 60  # seconds that any program may take
 MEGA = 2**20 / 1e6  # for programs whose megabytes are 2^20 bytes
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The table that `make bench` prints, made from measurements that are given. Nothing is measured here.
+# Tests the table that `make bench` prints, made from given measurements; nothing is measured here.
 
 load table.bash
 
@@ -70,7 +70,7 @@ LINES
     row 'DAT above verbs, write: post and completion' 'select(.unit == "instructions") | .met == true'
     row 'DAT above verbs, write: post and completion' 'select(.unit == "ns") | .met == false'
     row 'DAT above verbs, send: post and completion' 'select(.unit == "instructions") | .values.heap == 120 and .met == true'
-    # Load can make the reference seem faster than verbs alone: nothing follows from that.
+    # Load can make the reference seem faster than verbs alone, so there is no verdict.
     row 'DAT above verbs, write: of what the reference adds' 'select(.unit == "ns") | .values.reference == -10 and .met == null'
 }
 
@@ -107,7 +107,7 @@ LINES
     [ "$(tail -n 1 "$BATS_TEST_TMPDIR/page.md")" = after ]
     grep -q '^| send/receive 8 B, one way | us | 0.3 | 0.6 | 1.5 | 0.25 | 0.9 | 0.4 | - |' "$BATS_TEST_TMPDIR/page.md"
     [ "$(grep -c "^old" "$BATS_TEST_TMPDIR/page.md")" -eq 0 ]
-    # Once more, for the same result.
+    # A second run gives the same result.
     cp "$BATS_TEST_TMPDIR/page.md" "$BATS_TEST_TMPDIR/once.md"
     "$table" --document "$BATS_TEST_TMPDIR/table.json" "$BATS_TEST_TMPDIR/page.md"
     cmp "$BATS_TEST_TMPDIR/once.md" "$BATS_TEST_TMPDIR/page.md"

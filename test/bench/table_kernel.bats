@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The table that `make bench-kernel` prints, made from measurements that are given. Nothing is measured here.
+# Tests the table that `make bench-kernel` prints, made from given measurements; nothing is measured
+# here.
 
 load table.bash
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What one trace point on the data path costs: while it is off, and while it is recorded. The same
-/// loop without points is subtracted.
+/// Measures what one trace point on the data path costs while it is off, and while it is recorded.
+/// The time of the same loop without points is subtracted.
 ///
 /// usage: trace_points COUNT
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kPoints = 8;  ///< in a round, so that the loop itself counts for little
-constexpr int kRuns = 7;    ///< the quickest counts: whatever disturbs makes it slower
+constexpr int kPoints = 8;  ///< per round, so that the cost of the loop itself is small
+constexpr int kRuns = 7;    ///< the fastest counts, as any disturbance makes a run slower
 
-/// Keeps the compiler from moving anything across.
+/// Prevents the compiler from moving memory accesses across it.
 void barrier() {
     asm volatile("" ::: "memory");
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The loop of dat_operations.cpp with verbs alone: what a transfer costs below DAT. Only
+/// The loop of dat_operations.cpp with verbs only: what a transfer costs below DAT. Uses only
 /// rdma-core's public headers.
 ///
 /// usage: verbs_operations write|send|read|add|batch|each COUNT [DEVICE GID_INDEX]
-/// Without a device the first one is taken, and peers are addressed by LID.
+/// Without a device it uses the first one, and addresses peers by LID.
 #include <infiniband/verbs.h>
 
 #include <chrono>
@@ -32,7 +32,7 @@ void require(bool good, const char* what) {
 }
 
 struct Loop {
-    /// @param device null for the first one. @param gid_index negative: none.
+    /// @param device null for the first one. @param gid_index negative to address by LID.
     Loop(const char* device, int gid_index) : gid_index(gid_index) {
         ibv_device** devices = ibv_get_device_list(nullptr);
         require(devices, "ibv_get_device_list");
@@ -172,7 +172,7 @@ struct Loop {
         take_completion();
     }
 
-    // From the heap, so that a preloaded one decides the kind of memory.
+    // On the heap, so that a preloaded heap determines the kind of memory.
     std::unique_ptr<std::uint64_t[]> memory = std::make_unique<std::uint64_t[]>(kMemory / 8);
     int gid_index;
     ibv_context* context = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The measurements of dat_perf with verbs alone: the same loops, depth, completions asked for,
-/// clock and histogram, without DAT. perftest differs in some of these: its writes complete one by
-/// one, its sends in another measure, and its medians are not of the same distribution.
+/// The measurements of dat_perf with verbs only: the same loops, depth, rate of signalled requests,
+/// clock and histogram, without DAT. perftest differs in some of these: each of its writes is
+/// signalled, its sends are signalled at another rate, and its medians are of another distribution.
 ///
 /// usage: verbs_perf DEVICE GID_INDEX latency|bandwidth send|write|read BYTES COUNT CPU PEER_CPU
 /// Prints microseconds (half a round trip for send and write, the median), or 10^6 bytes a second.
@@ -33,7 +33,8 @@ constexpr unsigned kPollsBeforeYield = 64;
 constexpr std::uint32_t kInlineBytes = 64;
 constexpr std::uint8_t kReadsAtOnce = 16;
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-constexpr std::uint64_t kReceive = 1ULL << 32;  ///< in wr_id; a request has how many it completes
+constexpr std::uint64_t kReceive = 1ULL << 32;  ///< wr_id of a receive; that of a request is how
+                                                ///< many it completes
 
 void require(bool good, const char* what) {
     if (good) return;
@@ -51,7 +52,7 @@ struct Options {
     int cpu, peer_cpu;
 };
 
-/// What a side tells the other one.
+/// What one side sends to the other before they connect.
 struct Place {
     std::uint32_t queue_pair, key;
     std::uint64_t address, credit;
@@ -85,7 +86,7 @@ class Side {
         require(read(in, &peer_, sizeof peer_) == sizeof peer_, "read");
         connect();
     }
-    /// Before a pass, and before the other side begins it.
+    /// Resets the counters for a pass; must precede the start of the pass on the other side.
     void prepare(std::uint64_t count) {
         left_ = count;
         posted_ = received_ = 0;
@@ -155,7 +156,7 @@ class Side {
                 "ready to send");
     }
 
-    // What is sent, what comes in, the credit that comes in, the credit that goes out.
+    // Layout of memory_: data to send, data received, incoming credit, outgoing credit.
     std::uint64_t address(std::size_t offset) const {
         return reinterpret_cast<std::uintptr_t>(memory_.data()) + offset;
     }
@@ -204,7 +205,7 @@ class Side {
         ++posted_;
         --left_;
     }
-    /// The receiver of a stream of sends says how far it is.
+    /// Writes to the sender of a stream of sends how many have been received.
     void give_credit() {
         credit(1) = received_;
         post_request(IBV_WR_RDMA_WRITE,
@@ -216,7 +217,7 @@ class Side {
         return options_.latency || options_.operation != IBV_WR_SEND ||
                posted_ - credit(0) < kReceives;
     }
-    /// @return how many completions were there.
+    /// @return the number of completions consumed.
     int take() {
         ibv_wc done[kBurst];
         const int count = ibv_poll_cq(queue_, kBurst, done);
@@ -310,7 +311,7 @@ class Side {
     unsigned empty_polls_ = 0;
 };
 
-/// The first pass warms up.
+/// Runs a pass to warm up, and then the measured one.
 template <class Pass>
 void run_passes(Side& side, std::uint64_t count, int in, int out, const Pass& pass) {
     for (const std::uint64_t operations : {count / 5 + 1, count}) {

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The registration broker: several members in one process, and real ones that die.
+# Tests the registration broker with several members in one process, and with real processes that
+# die.
 check_PROGRAMS += test/broker/registration_test
 TESTS += test/broker/registration_test
 test_broker_registration_test_SOURCES = %reldir%/registration_table_test.cpp %reldir%/registration_queue_test.cpp \
     %reldir%/registration_upcalls_test.cpp %reldir%/registration_policy_test.cpp %reldir%/registration_corrupt_test.cpp \
     %reldir%/registration_fixture.hpp test/support/process.hpp test/support/sanitizer.hpp
 test_broker_registration_test_LDADD = libtestmain.la libregistrations.la libsupport.la
-# A policy of a shared object, and three that are refused.
+# A policy in a shared object, and three that are refused.
 check_LTLIBRARIES += test/broker/registration_policy_example.la test/broker/registration_policy_old.la \
     %reldir%/registration_policy_empty.la %reldir%/registration_no_policy.la
 policy_module_flags = $(AM_LDFLAGS) -module -avoid-version -rpath /nowhere

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A record of who holds which entry, beside the table and independent of it, in memory that a test
-/// shares with its children. It notices an entry that two have, and more entries than there are.
+/// Records who holds which entry, independently of the table, in memory that a test shares with its
+/// children. Detects an entry with two holders, and more entries in use than there are.
 #pragma once
 
 #include <sys/mman.h>
@@ -18,10 +18,10 @@ namespace registration {
 
 class Checker {
   public:
-    /// Of tables with so many entries, and as many spare slots.
+    /// Maximum number of entries of a table, which has as many spare slots.
     static constexpr std::uint32_t kMostEntries = 32;
 
-    /// Shared with the children that are forked later.
+    /// @return a checker in memory shared with children that are forked later.
     static Checker* make(std::uint32_t capacity) {
         void* memory = mmap(nullptr, sizeof(Checker), PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -29,7 +29,7 @@ class Checker {
         return new (memory) Checker(capacity);
     }
 
-    /// Somebody has got an entry.
+    /// Records that the calling process has got an entry.
     void got(SlotId slot) {
         const std::uint64_t before = holders_.at(slot.index).exchange(word(slot, getpid()));
         if (before != 0 && !is_dead(before))
@@ -38,7 +38,8 @@ class Checker {
         if (static_cast<std::uint32_t>(std::popcount(bits)) > capacity_) check_again();
     }
 
-    /// It is deregistered, by its owner or by the device. @return whether it was there.
+    /// Records that an entry was deregistered, by its owner or by the device. @return whether
+    /// `owner` held it.
     bool gone(SlotId slot, pid_t owner) {
         std::uint64_t expected = word(slot, owner);
         if (!holders_.at(slot.index).compare_exchange_strong(expected, 0)) return false;
@@ -58,7 +59,7 @@ class Checker {
     int faults() const { return faults_; }
     void count(std::uint64_t operations) { operations_ += operations; }
     std::uint64_t operations() const { return operations_; }
-    /// What nobody who lives holds is no entry.
+    /// @return the number of entries that live processes hold.
     std::uint32_t held() const {
         std::uint32_t held = 0;
         for (const auto& holder : holders_) {
@@ -83,7 +84,7 @@ class Checker {
     static bool is_dead(std::uint64_t word) {
         return !is_alive({static_cast<std::int32_t>(pid_of(word)), 0});
     }
-    /// Among so many, some may be dead processes'.
+    /// Forgets the entries of dead processes; it is a fault if there are still too many.
     void check_again() {
         for (std::uint32_t i = 0; i < holders_.size(); ++i) {
             const std::uint64_t holder = holders_[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A table in which somebody has written at random: whoever uses it may get wrong answers and none,
-/// but does not crash or loop for ever.
+/// A table into which somebody writes at random: its users may get wrong results or none, but must
+/// not crash or loop for ever.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@
 namespace registration {
 namespace {
 
-/// The file of a table, as any process of the user can write it.
+/// The file of a table, which any process of the user can write to.
 class Bytes {
   public:
     explicit Bytes(const std::string& file) {
@@ -31,8 +31,7 @@ class Bytes {
     Bytes(const Bytes&) = delete;
     Bytes& operator=(const Bytes&) = delete;
 
-    /// Writes over a word of a part that has something in it; not over the lock, whose loss is
-    /// told.
+    /// Overwrites a word of a part that is in use. Spares the lock, the loss of which is reported.
     void spoil(std::minstd_rand& dice) {
         const auto word = [&](void* part, std::size_t size) {
             const std::uint32_t values[] = {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Processes that die in the middle of what they do with a table: at each step of the protocol
-/// (fault_points.def), as owner, as waiter and as holder of the lease; and processes that are
-/// stopped.
+/// Processes that die while they work on a table: at each step of the protocol (fault_points.def),
+/// as owner, as waiter and as holder of the lease; and processes that are stopped.
 #include <algorithm>
 
 #include "broker/table/fault_points.hpp"
@@ -26,7 +25,7 @@ void die_there(FaultPoint point) {
     if (point == chosen && passes-- == 0) kill(getpid(), SIGKILL);
 }
 
-/// Dies when it has passed the point so many times.
+/// Makes this process die at the point when it has passed it `after` times.
 void die_at(FaultPoint point, unsigned after) {
     chosen = point;
     passes = after;
@@ -42,7 +41,7 @@ Terms few() {
             .policy = "weighted-fair-lru"};
 }
 
-/// Two workers that have to go on whatever happens beside them.
+/// Two workers that must keep working whatever happens to other processes.
 class Survivors {
   public:
     Survivors(const Place& place, Checker& checker) {
@@ -62,12 +61,12 @@ class Survivors {
     std::vector<std::unique_ptr<Child>> children_;
 };
 
-/// What is left of a table: everything can be had, and all sums agree.
+/// Checks what is left of a table: all entries can be taken, and all sums agree.
 void expect_whole(const Place& place) {
     auto broker = place.join(few());
     std::vector<SlotId> slots;
     EXPECT_TRUE(eventually([&] {
-        place.join(few());  // who joins looks for the dead
+        place.join(few());  // a process that joins looks for dead ones
         while (auto slot = broker->try_take({Class::kPinned, 1})) slots.push_back(*slot);
         return slots.size() == kEntries && broker->status().slots.size() == kEntries;
     })) << slots.size()
@@ -78,7 +77,8 @@ void expect_whole(const Place& place) {
     EXPECT_EQ(status.waiting, 0u);
 }
 
-/// One that clears up behind others needs those: it dies with entries, and with the table locked.
+/// Leaves work for a process that cleans up after others: dies with entries and with the table
+/// locked.
 void die_with_entries(const Place& place, Checker& checker) {
     Child dead([&](Channel&) {
         Worker worker(place, few(), checker);
@@ -90,13 +90,13 @@ void die_with_entries(const Place& place, Checker& checker) {
     EXPECT_EQ(dead.wait(), 128 + SIGKILL);
 }
 
-/// A process that does all there is to do. @return whether it has died at the point.
+/// Runs a process that does everything there is to do. @return whether it has died at the point.
 bool dies(const Place& place, Checker& checker, FaultPoint point, unsigned after) {
     Child victim([&](Channel&) {
         die_at(point, after);
         Worker worker(place, few(), checker);
         for (int i = 0; i < 20; ++i) {
-            // Most steps are the leader's, and there are others who would be that.
+            // Most steps are the leader's, so this process takes the lease from the others.
             if (point != FaultPoint::kLeaseTaken) worker.lead();
             worker.run(100);
         }
@@ -115,7 +115,7 @@ TEST_P(RegistrationDeath, LosesNoEntryAndEveryOtherWaiterIsServed) {
     if (test::kThreadSanitizer) GTEST_SKIP() << "ThreadSanitizer cannot follow threads after fork";
     const Place place;
     Checker& checker = *Checker::make(kEntries);
-    auto keeps = place.join(few(), 0);  // so that the table stays
+    auto keeps = place.join(few(), 0);  // keeps the table in existence
     Survivors survivors(place, checker);
     const auto point = static_cast<FaultPoint>(GetParam());
     unsigned tries = 0;

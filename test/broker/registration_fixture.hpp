@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Tables of registrations for tests: a directory of their own, members in this process and in
+/// Registration tables for tests: each in its own directory, with members in this process and in
 /// others.
 #pragma once
 
@@ -27,12 +27,12 @@ inline constexpr Time kMillisecond = 1'000'000;
 inline constexpr Time kSecond = 1'000'000'000;
 inline constexpr const char* kAdapter = "adapter0";
 
-/// Later than any test wants to wait.
+/// @return a deadline later than any test wants to wait.
 inline Time later() {
     return now() + 60 * kSecond;
 }
 
-/// The tables of one test.
+/// The directory with the tables of one test.
 class Place : public test::TemporaryDirectory {
   public:
     std::string file() const { return path() + "/registrations-" + kAdapter; }
@@ -44,19 +44,19 @@ class Place : public test::TemporaryDirectory {
     }
 };
 
-/// Terms under which entries are taken back at once.
+/// @return terms under which entries are revoked at once, unless there is a grace period.
 inline Terms terms(std::uint64_t entries, const std::string& policy = "lru", Time grace = 0) {
     return {.entries = entries, .bytes = 0, .grace = grace, .low = 0, .high = 0, .policy = policy};
 }
 
-/// Takes an entry that has to be there.
+/// Takes an entry, which must be available.
 inline SlotId take(Broker& broker, Class kind = Class::kRdma, std::uint64_t bytes = 4096) {
     auto slot = broker.try_take({kind, bytes});
     if (!slot) throw std::runtime_error("no entry: " + std::to_string(int(slot.error())));
     return *slot;
 }
 
-/// Everything that the table has to tell a process.
+/// @return all pending upcalls of a process.
 inline std::vector<Upcall> all(Broker& broker) {
     std::vector<Upcall> upcalls;
     while (auto upcall = broker.next()) upcalls.push_back(*upcall);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file
- * A policy of registrations as users write one: the largest registration goes first, and nobody
+ * A registration policy as users write one: the largest registration goes first, and no process
  * gets more than half of the entries.
  */
 #include <dat2/dat_reg_policy.h>
 #include <stddef.h>
 
-/* Tests build others that are refused: POLICY_VERSION another version, POLICY_NONE none at all. */
+/* Tests also build variants that are refused: POLICY_VERSION sets another version, and with
+ * POLICY_NONE there is no policy. */
 #ifndef POLICY_VERSION
 #define POLICY_VERSION DAT_REG_POLICY_VERSION
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What each policy chooses, and policies of shared objects.
+/// What each policy chooses, and policies that are loaded from shared objects.
 #include <algorithm>
 #include <set>
 
@@ -18,7 +18,7 @@ DAT_REG_POLICY_SLOT slot(std::uint32_t number, std::uint64_t last_use, std::uint
     return {number, process, 100, last_use, use_count, busy, use_count != 0, 0};
 }
 
-/// Numbers of the slots that a policy takes back, in its order.
+/// @return the numbers of the slots that a policy takes back, in its order.
 std::vector<std::uint32_t> chosen(const Policy& policy, Slots& slots, std::uint64_t entries,
                                   const Processes& processes = {}, std::uint32_t beneficiary = ~0u,
                                   std::uint64_t bytes = 0) {
@@ -112,7 +112,7 @@ TEST(RegistrationPolicy, EachTakesAllWhenThatIsNotEnoughAndNoneTwice) {
 }
 
 TEST(RegistrationPolicy, WeightedFairTakesFromWhoIsFurthestAboveItsShare) {
-    // 0 has three of share 3, 1 has two of share 1, and 2 waits.
+    // Process 0 has three entries with share 3, 1 has two with share 1, and 2 waits.
     const Processes processes{{0, 3, 3, 0, 0, 0}, {1, 1, 2, 0, 0, 0}, {2, 1, 0, 0, 1, 0}};
     const Slots slots{slot(1, 1, 1, 0), slot(2, 2, 1, 0), slot(3, 3, 1, 0), slot(4, 9, 1, 1),
                       slot(5, 8, 1, 1)};
@@ -121,7 +121,7 @@ TEST(RegistrationPolicy, WeightedFairTakesFromWhoIsFurthestAboveItsShare) {
 }
 
 TEST(RegistrationPolicy, WeightedFairStopsWhereAllHaveTheirShare) {
-    // 0 holds all of six; 1 gets three of them and gives of its own from then on.
+    // Process 0 holds all six; 1 gets three of them, and from then on gives up its own.
     const Processes processes{{0, 1, 6, 0, 0, 0}, {1, 1, 0, 0, 6, 0}};
     Slots slots;
     for (std::uint32_t i = 0; i < 6; ++i) slots.push_back(slot(i, i + 1, 1, 0));
@@ -176,7 +176,7 @@ TEST(RegistrationPolicy, WeightedFairConvergesToTheShares) {
     std::uint64_t got = 0;
     for (int i = 0; i < 30; ++i) {
         ASSERT_TRUE(newcomer->queue({}));
-        // As agents do: what is asked for goes, what is granted stays.
+        // As agents do: gives up the requested entries and keeps the granted ones.
         const bool served = eventually([&] {
             newcomer->work();
             bool mine = false;
@@ -228,11 +228,11 @@ void expect_refused(const std::string& policy, const std::string& why) {
 }
 
 TEST(RegistrationPolicy, OneThatCannotBeHadIsToldWithItsReason) {
-    expect_refused("lruu", "there is none of that name");
+    expect_refused("lruu", "there is no policy of that name");
     expect_refused("lruu", "none, static-quota, random, lru, lfu, clock, weighted-fair-lru");
     expect_refused("/nonexistent/policy.so", "cannot open shared object file");
-    expect_refused(object("registration_policy_old"), "it is of version 99, and 1 is wanted");
-    expect_refused(object("registration_policy_empty"), "gives none");
+    expect_refused(object("registration_policy_old"), "its version is 99, not 1");
+    expect_refused(object("registration_policy_empty"), "returned no policy");
     expect_refused("libc.so.6/", "");
     expect_refused(object("registration_no_policy"), "it does not export dat_reg_policy()");
 }

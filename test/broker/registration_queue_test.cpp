@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Who waits for an entry: in which order they are served, and how it ends otherwise.
+/// Processes that wait for an entry: the order in which they are served, and other ends of a wait.
 
 #include "test/broker/registration_fixture.hpp"
 
@@ -13,7 +13,7 @@ Ticket queued(Broker& broker, std::uint64_t bytes = 4096, Class kind = Class::kR
     return *ticket;
 }
 
-/// The tickets that a process has been told of as granted.
+/// @return the tickets that the upcalls of a process report as granted.
 std::vector<Ticket> granted(Broker& broker) {
     std::vector<Ticket> tickets;
     for (const Upcall& upcall : all(broker))

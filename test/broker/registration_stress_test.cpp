@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Processes that do whatever one may do with a table, at random, while a record of its own watches
-/// who holds what.
+/// Processes that use a table in every possible way, at random, while a separate record watches who
+/// holds what.
 #include "test/broker/registration_worker.hpp"
 
 namespace registration {
@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kEntries = 16;
 constexpr int kProcesses = 4;
 
-/// Of a table that nobody changes: what it says of itself agrees.
+/// Checks that the numbers of a table agree with each other, while nobody changes it.
 void expect_consistent(const TableStatus& status) {
     std::uint64_t entries = 0, bytes = 0;
     for (const ProcessStatus& process : status.processes) {

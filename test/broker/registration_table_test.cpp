@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The shared table: what it counts, and the file that it lies in.
+/// The shared table: what it counts, and the file that contains it.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -136,7 +136,7 @@ TEST(RegistrationTable, WhoLooksIsNoMember) {
     EXPECT_EQ(status->slots[0].state, SlotState::kActive);
 }
 
-/// What join() says of a file that somebody else uses as this one.
+/// Checks that join() refuses the table's file, and the reason that it reports.
 void expect_refused(const Place& place, const std::string& why) {
     bool joined = false;
     const std::string told = test::captured_stderr(
@@ -150,7 +150,7 @@ TEST(RegistrationTable, AFileThatOthersMayReadIsRefused) {
     Place place;
     auto broker = place.join(terms(1));
     chmod(place.file().c_str(), 0644);
-    expect_refused(place, "others may read it");
+    expect_refused(place, "other users have access to it");
 }
 
 TEST(RegistrationTable, ALinkAPipeAndADirectoryAreRefused) {
@@ -159,7 +159,7 @@ TEST(RegistrationTable, ALinkAPipeAndADirectoryAreRefused) {
     expect_refused(place, "registrations-adapter0");
     unlink(place.file().c_str());
     mkfifo(place.file().c_str(), 0600);
-    expect_refused(place, "it is no file");
+    expect_refused(place, "it is not a regular file");
     unlink(place.file().c_str());
     mkdir(place.file().c_str(), 0700);
     expect_refused(place, "registrations-adapter0");
@@ -168,7 +168,7 @@ TEST(RegistrationTable, ALinkAPipeAndADirectoryAreRefused) {
 TEST(RegistrationTable, ADirectoryThatOthersMayEnterIsRefused) {
     Place place;
     chmod(place.path().c_str(), 0755);
-    expect_refused(place, "other users may enter it");
+    expect_refused(place, "other users have access to it");
 }
 
 TEST(RegistrationTable, AnAdaptersNameLeadsNowhereElse) {
@@ -193,9 +193,9 @@ TEST(RegistrationTable, AFileThatIsInUseAndCutShortOrOfAnotherReleaseIsRefused) 
     patch(8, 77);  // Header::version
     expect_refused(place, "another release");
     patch(0, 77);  // Header::magic
-    expect_refused(place, "it is no table");
+    expect_refused(place, "it is not a registration table");
     std::filesystem::resize_file(place.file(), 100);
-    expect_refused(place, "it is cut short");
+    expect_refused(place, "it is truncated");
     broker->abandon();
 }
 

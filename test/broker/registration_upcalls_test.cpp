@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What is taken back: announcement, answers, deadline, and the reaper that works ahead.
+/// How entries are taken back: announcement, answers, deadline, and the reaper, which works ahead.
 #include "test/broker/registration_fixture.hpp"
 
 namespace registration {
 namespace {
 
-/// One who holds all of a table, and one who waits.
+/// An owner that holds all entries of a table, and a waiter.
 struct Pair {
     explicit Pair(std::uint64_t entries, Time grace, Class kind = Class::kRdma)
         : owner(place.join(terms(entries, "lru", grace))),
           waiter(place.join(terms(entries, "lru", grace))) {
         for (std::uint64_t i = 0; i < entries; ++i) {
             slots.push_back(take(*owner, kind));
-            // Used, the first one longest ago.
+            // Marks it as used; the first one is the one used longest ago.
             owner->use(slots.back()).last_use = now();
             owner->use(slots.back()).use_count = 1;
         }
     }
-    /// The one upcall that the owner has.
+    /// @return the only pending upcall of the owner.
     Upcall told() {
         const std::vector<Upcall> upcalls = all(*owner);
         if (upcalls.size() != 1)
@@ -253,7 +253,7 @@ TEST(RegistrationUpcalls, TheReaperIsCalledWhenTheLastEntryAboveTheLowWatermarkG
     watched.low = watched.high = 2;
     auto leader = place.join(watched), other = place.join(watched);
     leader->work();
-    leader->next();  // and hears the doorbell from here on
+    leader->next();  // from here on it hears the doorbell
     for (int i = 0; i < 3; ++i) {
         const SlotId slot = take(*other);
         other->use(slot).use_count = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A process that does with a table whatever one may do, at random, beside an agent thread that
-/// answers the table's upcalls, at random too.
+/// A process that uses a table in every possible way, at random, with an agent thread that answers
+/// the table's upcalls, also at random.
 #pragma once
 
 #include <algorithm>
@@ -37,28 +37,29 @@ class Worker {
 
     void lead() { broker_->lead(); }
 
-    /// Gives everything back.
+    /// Gives everything back and leaves the table.
     void leave() {
         if (!broker_) return;
         cancel_all();
         end_agent();
-        // Nothing comes any more.
+        // The agent has ended, so no more entries arrive.
         for (SlotId slot; (slot = any(true)).generation != 0;) give(slot);
         broker_.reset();
     }
-    /// Leaves with all that is held: for one that dies in it.
+    /// Leaves the table while it holds entries; for a process that dies in the middle of that.
     void leave_with_all() {
         end_agent();
         broker_.reset();
     }
 
   private:
-    /// How many a process keeps, so that all together want more than there are.
+    /// Number of entries from which take() takes no more; all processes together want more than
+    /// there are.
     static constexpr size_t kKept = 12;
     static constexpr size_t kTickets = 4;
 
     static bool enforce(void* checker, std::int32_t pid, std::uint32_t key) {
-        // The key is a slot's number and its generation, as a device's key tells a reused one.
+        // The key is the slot's number and generation, as a device's key distinguishes reuses.
         static_cast<Checker*>(checker)->gone({key & 63, key >> 6}, pid);
         return true;
     }
@@ -120,7 +121,7 @@ class Worker {
         use.use_count.fetch_add(1);
         use.busy.fetch_sub(1);
     }
-    /// Mostly one byte; at times all that the table has.
+    /// Mostly one byte; at times as many as the table has.
     Wanted wanted() {
         const Class kind = below(4) == 0 ? Class::kMessaging : Class::kRdma;
         return {kind, below(200) == 0 ? all_bytes_ : 1};
@@ -141,7 +142,7 @@ class Worker {
         held_.pop_back();
         give(slot);
     }
-    /// One of those that are held. @param out it is the caller's then.
+    /// @return one of the held entries, or none. @param out whether to hand it over to the caller.
     SlotId any(bool out) {
         const std::lock_guard guard(mutex_);
         if (held_.empty()) return {};
@@ -198,7 +199,7 @@ class Worker {
         {
             const std::lock_guard guard(mutex_);
             if (!remove(slot)) {
-                // Its owner is about to keep it, or to release it.
+                // A thread of this process is about to keep it, or to release it.
                 if (due_.size() > 64) due_.erase(due_.begin());
                 return due_.push_back(slot);
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What two datagram endpoints say to each other in rdma_cm's private data.
+// The messages that two datagram endpoints exchange in rdma_cm's private data.
 #include <gtest/gtest.h>
 
 #include <string>

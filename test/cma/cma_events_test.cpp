@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Each event of rdma_cm, and what the consumer gets for it: the manager and the core over an
-// rdma_cm whose events are the test's.
+// Each event of rdma_cm, and what the consumer gets for it: the connection manager and the core run
+// over a fake rdma_cm whose events the test raises.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 
@@ -58,7 +58,7 @@ class CmaEvents : public testing::Test {
                                   DAT_TIMEOUT_INFINITE, 0, nullptr, DAT_QOS_BEST_EFFORT,
                                   DAT_CONNECT_DEFAULT_FLAG));
     }
-    /// The newest identifier hears of it, and the manager has done what it does.
+    /// Raises an event on the newest identifier and returns when the manager has handled it.
     static void raise(rdma_cm_event_type type, int status = 0, const std::string& data = {}) {
         fake::raise(*fake::identifiers().back(), type, status, std::as_bytes(std::span(data)),
                     false);
@@ -88,7 +88,7 @@ class CmaEvents : public testing::Test {
         succeed(entry::cr_accept(request_, ep_, 0, nullptr));
     }
 
-    /// The one event there is.
+    /// Consumes the only event in the EVD, which must be `number`.
     DAT_CONNECTION_EVENT_DATA expect(DAT_EVENT_NUMBER number) {
         DAT_EVENT event{};
         EXPECT_EQ(entry::evd_dequeue(connections_, &event), DAT_SUCCESS);
@@ -106,7 +106,7 @@ class CmaEvents : public testing::Test {
         EXPECT_EQ(entry::ep_get_status(ep_, &result, nullptr, nullptr), DAT_SUCCESS);
         return result;
     }
-    /// What users are told of it, one line.
+    /// @return what `body` reports to the user, at most two lines.
     static std::string told(const std::function<void()>& body) {
         const std::string text = test::captured_stderr(body);
         EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 2) << text;
@@ -163,7 +163,7 @@ TEST_F(CmaEvents, a_response_that_cannot_be_confirmed_is_unreachable_and_the_pee
     const std::string text = told([] { raise(RDMA_CM_EVENT_CONNECT_RESPONSE); });
     expect(DAT_CONNECTION_EVENT_UNREACHABLE);
     EXPECT_EQ(made(&fake::Calls::reject), 1);
-    EXPECT_NE(text.find("the queue pair's way to the peer: Invalid argument"), text.npos) << text;
+    EXPECT_NE(text.find("the queue pair's path to the peer: Invalid argument"), text.npos) << text;
 }
 
 TEST_F(CmaEvents, the_peers_rejection_after_a_response_that_cannot_be_confirmed_is_not_told_again) {
@@ -175,7 +175,7 @@ TEST_F(CmaEvents, the_peers_rejection_after_a_response_that_cannot_be_confirmed_
     expect_nothing();
 }
 
-// The kernel rejects for a peer that ended when it had answered, before the confirmation came.
+// The kernel rejects on behalf of a peer that ended after its answer, before the confirmation came.
 TEST_F(CmaEvents, a_rejection_of_an_established_connection_is_its_end) {
     establish();
     EXPECT_EQ(told([] { raise(RDMA_CM_EVENT_REJECTED, kConsumerReject); }), "");

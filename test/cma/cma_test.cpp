@@ -17,7 +17,7 @@
 
 namespace {
 
-/// One RDMA device of two ports.
+/// One RDMA device with two ports: the first has an IPv4 address, the second an IPv6 address.
 constexpr dapl::cma::Devices kMadeUp = {
     .is_rdma_device = [](const std::string& name) { return name == "made_up0"; },
     .address_of = [](const dapl::cma::DeviceName& name) -> std::optional<sockaddr_storage> {
@@ -140,7 +140,7 @@ TEST(Cma, a_verbs_device_is_found_by_name_and_by_name_and_port) {
     EXPECT_FALSE(finds("made_up0 3"));
 }
 
-/// In a name space of its own, whose one interface has IPv6 addresses alone.
+/// Runs in a network namespace of its own, whose only interface has no IPv4 address.
 TEST(Cma, an_interface_with_ipv6_alone_an_ipv6_address_and_a_link_local_one_are_found) {
     test::Child child([](test::Channel&) {
         const std::string set_up =

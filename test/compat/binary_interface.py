@@ -12,14 +12,15 @@ import tempfile
 SOURCES = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 LIBRARIES = ["libdat2.so.2", "libdaplofa.so.2", "libdaploscm.so.2", "libdaploucm.so.2"]
 REFERENCE_HEADERS = "/usr/include"
-# Why a symbol is on one side alone: by its node where it is ours, by its library where it is the reference's.
+# Why only one side has a symbol. The key is the symbol's node for ours, its library for the
+# reference's.
 ONLY_OURS = {
     "OPENDAT_1.0": "declared by the reference's headers, and exported by none of its libraries",
     "OPENDAT_EXTENSIONS_1.0": "the first public proposal of extensions, `dat2/dat_extensions.h`",
     "OPENDAT_TRCLVL_1.0": "trace levels, as on AIX, `dat2/dat_trclvl.h`",
 }
 ONLY_REFERENCE = {"libdaploucm.so.2": "no provider over unreliable datagrams: see \"Not there yet\""}
-# Why a type is not the same: each is a change that programs made for the reference do not see.
+# Why a type differs. Programs made for the reference do not see any of these changes.
 TYPES_DIFFER = {
     "dat_ib_dtos": "the completion of sends with immediate data has a number",
     "dat_ib_ext_type": "what a send with immediate data, and a receive without any, is called in its event",

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The newcomer's first command, with stand-ins for the package manager and for make: what it asks of them.
+# Tests the newcomer's first command with stand-ins for the package manager and for make: what it
+# asks of them.
 
 setup() {
     tree=$BATS_TEST_TMPDIR/tree
@@ -57,7 +58,7 @@ stand_in() { # NAME DIRECTORY SCRIPT
     [ "$status" = 1 ]
     [[ $output == *"Ask an administrator to run:"*"apt-get install --no-install-recommends libspdlog-dev"*"--no-packages"* ]]
     [ ! -e "$tree/asked" ]
-    # Nor where sudo refuses.
+    # The same holds where sudo refuses.
     stand_in sudo "$tools" 'exit 1'
     PATH=$tools run "$tree/bootstrap" </dev/null
     [ "$status" = 1 ]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Uses every device that verbs shows, side by side, and says what it found. Linked as any verbs
-/// program; the tests choose what stands behind.
+/// Uses every device that verbs lists, side by side, and prints what it found. It is linked as any
+/// verbs program; the tests choose the libraries that serve it.
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Registries and providers of both makers, in every combination; each pair runs a whole dtest, which opens and closes.
+# Combines our registry and the reference's with the providers of both, in every combination. Each
+# pair runs a whole dtest, which opens and closes.
 load helpers
 
 setup() {

@@ -1,7 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# doc/compatibility.md as the proof: what it says of symbols, types and foreign programs is so. After a change that is meant:
-# test/compat/compatibility write symbols|types doc/compatibility.md build, or make compatibility-document for all of it.
+# Checks that what doc/compatibility.md says about symbols, types and foreign programs is true.
+# After an intended change, run
+# test/compat/compatibility write symbols|types doc/compatibility.md build
+# or, for all of it, make compatibility-document.
 load helpers
 
 setup() {
@@ -17,7 +19,7 @@ check() {
     "$compatibility" check "$1" doc/compatibility.md "${2:-$TOP_BUILDDIR}" $COMPAT_SCRIPTS
 }
 
-# usage: finds PATTERN COMMAND... - it fails, and says so.
+# usage: finds PATTERN COMMAND... - expects the command to fail with output that matches.
 finds() {
     local pattern=$1
     shift
@@ -42,7 +44,7 @@ finds() {
     what=$("$compatibility" needs) || missing "not there: $what"
     mkdir -p "$BATS_TEST_TMPDIR/build/.libs"
     cp "$TOP_BUILDDIR"/.libs/libdapl*.so.2 "$BATS_TEST_TMPDIR/build/.libs"
-    # Without the first function.
+    # A map without the first function.
     sed '0,/dat_cno_create;/s/dat_cno_create;//' dat/api/libdat2.map >"$BATS_TEST_TMPDIR/map"
     for name in $(sed -n 's/^ *\(dat[a-z_]*\);$/\1/p' "$BATS_TEST_TMPDIR/map"); do echo "void $name(void) {}"; done >"$BATS_TEST_TMPDIR/lacking.c"
     $CC -shared -fPIC -w -Wl,-soname,libdat2.so.2 "-Wl,--version-script=$BATS_TEST_TMPDIR/map" \

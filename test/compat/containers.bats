@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Containers, as the kernel makes them: name spaces of users, processes, mounts and networks. Those that share a fabric directory
-# are joined by it, the others kept apart.
+# Tests containers as the kernel makes them: user, process, mount and network name spaces. Those
+# that share a fabric directory can reach each other through it; the others are kept apart.
 load helpers
 
 tool=$TOP_BUILDDIR/softverbs
@@ -17,8 +17,9 @@ setup() {
 }
 teardown() { stop_all; }
 
-# ibv_rc_pingpong exchanges queue pair numbers over TCP, which these networks do not share: one end gives them to the other by
-# way of two named pipes. usage: relay PORT IN OUT listen|connect - runs in a container.
+# ibv_rc_pingpong exchanges queue pair numbers over TCP, but the containers share no network: a
+# relay in each passes the numbers on through two named pipes.
+# usage: relay PORT IN OUT listen|connect - runs in a container.
 write_relay() {
     mkfifo "$BATS_TEST_TMPDIR/there" "$BATS_TEST_TMPDIR/back"
     cat >"$BATS_TEST_TMPDIR/relay.pl" <<'PERL'
@@ -48,7 +49,8 @@ while (my @ready = $select->can_read) {
 PERL
 }
 
-# usage: exchange SERVER_FABRIC CLIENT_FABRIC - two containers, each with its own name spaces.
+# usage: exchange SERVER_FABRIC CLIENT_FABRIC - starts server and client in two containers, each
+# with its own name spaces.
 exchange() {
     write_relay
     # shellcheck disable=SC2016 # for the shell inside
@@ -71,11 +73,11 @@ ends_with() { # NAME STATUS
     exchange "$fabric" "$fabric"
     await_end client
     await_end server
-    # With -c it has looked at every byte.
+    # With -c the client has checked every byte.
     for side in client server; do
         has "$side" '^50 iters in'
         [ "$(wc -l <"$BATS_TEST_TMPDIR/$side.err")" -eq 1 ]
-        grep -qE '^opendat: .*; its service thread copies instead; .*one pid name space \[DAT332\]$' "$BATS_TEST_TMPDIR/$side.err"
+        grep -qE '^opendat: .*; its service thread copies instead; .*one PID namespace \[DAT332\]$' "$BATS_TEST_TMPDIR/$side.err"
     done
     fabric_is_clean
 }
@@ -83,7 +85,8 @@ ends_with() { # NAME STATUS
 @test "two containers with different fabric directories do not see each other: the connection is refused" {
     mkdir -m 700 "$BATS_TEST_TMPDIR/other"
     exchange "$fabric" "$BATS_TEST_TMPDIR/other"
-    # Its number for the other end is of another fabric. The client, which would wait for its answer, is ended with the test.
+    # The queue pair number that the server has for the other end belongs to another fabric. The
+    # client, which would wait for the server's answer, is ended with the test.
     ends_with server 1
     grep -q 'Failed to modify QP to RTR' "$BATS_TEST_TMPDIR/server.err"
     never grep -q 'iters in' "$BATS_TEST_TMPDIR/client.out" "$BATS_TEST_TMPDIR/server.out"
@@ -95,7 +98,7 @@ ends_with() { # NAME STATUS
     pid=$("$tool" ls | sed -nE 's/^process ([0-9]+) \(ibv_rc_pingpong\).*/\1/p')
     [ "$(cat "/proc/$pid/comm")" = ibv_rc_pingpong ]
     eventually another_container_sees_it
-    # A container with another fabric shows nobody.
+    # In a container with another fabric, it lists no processes.
     mkdir -m 700 "$BATS_TEST_TMPDIR/other"
     run_to_end apart "${contain[@]}" "$tool" ls --fabric "$BATS_TEST_TMPDIR/other"
     prints apart <<<"fabric $BATS_TEST_TMPDIR/other: 0 processes"
@@ -103,7 +106,7 @@ ends_with() { # NAME STATUS
 
 another_container_sees_it() {
     run_to_end other "${contain[@]}" "$tool" ls
-    has other '^a process of another name space: member 0,' && has other '^  queue pair 0x'
+    has other '^a process of another PID namespace: member 0,' && has other '^  queue pair 0x'
 }
 
 sees_one() {
@@ -124,5 +127,5 @@ sees_one() {
 }
 
 has_dead_member() {
-    "$tool" ls | grep -qx '1 dead members have left something: softverbs clean'
+    "$tool" ls | grep -qx '1 exited process left files behind: softverbs clean'
 }

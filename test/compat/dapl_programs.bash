@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Debian's dtestcm, dtestsrq and dapltest as tests, on whatever use_stack has chosen. Their exit statuses say little: every line they
-# print is compared.
+# Runs Debian's dtestcm, dtestsrq and dapltest as tests, on the stack that use_stack has chosen.
+# Their exit statuses say little, so every line they print is compared.
 # shellcheck disable=SC2154 # stack and server_address come from the helpers
 
-# usage: address - of the server, as a pattern.
+# usage: address - prints the server's, as a pattern.
 address() { echo "${server_address//./\\.}"; }
 
 time_of=' +[0-9.]+ usec'
 
-# usage: dtestcm_lines ROLE CONNECTIONS LISTENERS - what dtestcm prints, `Server` or `Client`.
+# usage: dtestcm_lines ROLE CONNECTIONS LISTENERS - prints what dtestcm prints as `Server` or
+# `Client`.
 dtestcm_lines() {
     local role=$1 count=$2 listener
     echo " Running ${role,} on ia with $count RC connections"
@@ -42,7 +43,8 @@ dtestcm_passes() {
     fabric_is_clean
 }
 
-# usage: dtestsrq_lines ROLE KIND CONNECTIONS BURSTS MESSAGES - what dtestsrq prints, `SERVER` or `CLIENT`, KIND `SRQ` or `none SRQ`.
+# usage: dtestsrq_lines ROLE KIND CONNECTIONS BURSTS MESSAGES - prints what dtestsrq prints. ROLE is
+# `SERVER` or `CLIENT`, KIND is `SRQ` or `none SRQ`.
 dtestsrq_lines() {
     echo " Running RC $2 test as $1: on ia with $3 connections, $4 bursts of $5 messages"
     echo " Local Address AF_INET - $(address) port 5001"
@@ -79,7 +81,7 @@ start_dapltest_server() {
     await_line server 'Dapltest: Service Point Ready - ia'
 }
 
-# Also the test of dapltest's quit test (-T Q).
+# This also tests dapltest's quit test (-T Q).
 quit_dapltest_server() {
     run_to_end quit "${stack[@]}" dapltest -T Q -s "$server_address" -D ia -n 45278
     prints quit <<LINES
@@ -95,8 +97,9 @@ LINES
     fabric_is_clean
 }
 
-# usage: dapltest_server_prints TESTS LINE... - these lines of each test, which has a thread of its own. A short test may have ended before
-# the thread that listens says that it is ready again: the lines of either thread are compared in their order.
+# usage: dapltest_server_prints TESTS LINE... - checks that each test, which has a thread of its
+# own, has printed these lines. A short test may end before the listening thread says that it is
+# ready again, so the lines of the tests and those of the listener are compared separately.
 dapltest_server_prints() {
     local tests=$1 test
     shift
@@ -109,7 +112,8 @@ dapltest_server_prints() {
     )
 }
 
-# usage: transaction_passes THREADS EPS ITERATIONS NOTES OPTIONS AND OPERATIONS... - NOTES: operations that -V adds.
+# usage: transaction_passes THREADS EPS ITERATIONS NOTES OPTIONS AND OPERATIONS... - NOTES is the
+# number of operations that -V adds.
 transaction_passes() {
     local threads=$1 eps=$2 iterations=$3 notes=$4
     shift 4
@@ -135,7 +139,7 @@ performance_passes() {
     run_to_end client "${stack[@]}" dapltest -T P -s "$server_address" -D ia -n 45278 -m "$1" -i "$count" -p "$4" "$2" "$3" 1
     is_silent client
     raw="raw: $2, $count, $3, 1, $4(, [-a-z0-9.]+){6}"
-    # With context switches there are three lines more in a part; all others are fixed.
+    # A part with context switches has three more lines, which are dropped; all others are fixed.
     sed -i -E '/^    (Arithmetic mean|maximum|minimum|[0-9]+ (posts|reaps) with(out)? context switches)/d' \
         "$BATS_TEST_TMPDIR/client.out"
     prints client <<LINES
@@ -165,7 +169,7 @@ DT_cs_Client: ========== End of Work -- Client Exiting
 LINES
 }
 
-# usage: limit_lines NAME TEXT... - the block of one limit test.
+# usage: limit_lines NAME TEXT... - prints the block of one limit test.
 limit_lines() {
     echo '\*{70}'
     echo "Limitation Test +$1"
@@ -174,8 +178,8 @@ limit_lines() {
     echo '\*{70}'
 }
 
-# usage: limits_are_reached COUNT [KIND...] - dapltest -T L, so many of each kind; all limits, or those of the kinds, in this order: ia
-# pz cno evd ep rsp psp lmr rpost size_lmr.
+# usage: limits_are_reached COUNT [KIND...] - runs dapltest -T L with this count for all limits, or
+# for those of the kinds, in this order: ia pz cno evd ep rsp psp lmr rpost size_lmr.
 limits_are_reached() {
     need_program dapltest
     local count=$1 kind
@@ -197,13 +201,14 @@ limits_are_reached() {
             esac
         done
     )
-    # Which limit refused the post is told; nothing else is.
+    # The only message names the limit that refused the post.
     never grep -vE ' max_recv_dtos is 16, .* \[DAT115\]$' "$BATS_TEST_TMPDIR/limits.err"
     fabric_is_clean
 }
 
-# usage: feature_passes NAME CASES - dapltest -T F: no case fails, and nothing within one. dapltest has no case 5 of queryinfo.
-# $without_memory_windows: the device has none, and case 9 of queryinfo is told so.
+# usage: feature_passes NAME CASES - runs dapltest -T F: no case fails, nor anything within one.
+# dapltest has no case 5 of queryinfo. If $without_memory_windows is set, the device has none, and
+# case 9 of queryinfo gets DAT_MODEL_NOT_SUPPORTED.
 feature_passes() {
     local case
     need_program dapltest
@@ -213,7 +218,8 @@ feature_passes() {
         printf '%s\n' "Server Name: $(address)" "Server Net Address: $(address)"
         for ((case = 0; case < $2; case++)); do
             echo "[[:space:]]*Function feature: .* case: $case"
-            # Memory of no length, which is the device's affair: the test's own expectation names a code that no device answers.
+            # Case mem.2 registers memory of length zero, and the device decides on the result. The
+            # test itself expects a code that no device returns.
             [ "$1.$case" != mem.2 ] || printf '%s\n' 'DAT_GET_TYPE.* failed in file .*' 'Error = (0, DAT_SUCCESS|196608, DAT_INSUFFICIENT_RESOURCES)'
             [ "$1.$case" != queryinfo.9 ] || [ -z "${without_memory_windows:-}" ] ||
                 printf '%s\n' 'rc == DAT_SUCCESS failed in file .*' 'Error = 589824, DAT_MODEL_NOT_SUPPORTED'
@@ -224,7 +230,7 @@ feature_passes() {
 
 features_pass() {
     feature_passes hwconn 4
-    # It opens names that do not exist.
+    # The test opens names that do not exist.
     grep -qE 'DAT003' "$BATS_TEST_TMPDIR/hwconn.err"
     ! grep -vE 'DAT003|DAT007' "$BATS_TEST_TMPDIR/hwconn.err" || return 1
     feature_passes endpoint 3

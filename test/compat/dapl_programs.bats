@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's dtestcm, dtestsrq and dapltest, unmodified, on our libdat2 and our providers: libdaplsoft, and libdaplofa with
-# softverbs in the place of rdma-core.
+# Runs Debian's dtestcm, dtestsrq and dapltest, unmodified, on our libdat2 and our providers:
+# libdaplsoft, and libdaplofa with softverbs in place of rdma-core.
 load helpers
 load dapl_programs
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What a user meets first: an adapter instance that does not open, told in one line. Here what a machine without RDMA devices shows;
-# test/kernel/errors.bats has the rest.
+# Tests what a user meets first: an adapter instance that does not open reports the reason in one
+# line. These are the cases of a machine without RDMA devices; test/kernel/errors.bats has the rest.
 # shellcheck disable=SC2154 # stack comes from the helpers
 load helpers
 
@@ -14,7 +14,8 @@ no_rdma_device() {
     [ -z "$(ls /sys/class/infiniband 2>/dev/null)" ] || skip "this machine has RDMA devices"
 }
 
-# usage: opens PROVIDER IA_PARAMETERS CODE - what it says stays in ia.err.
+# usage: opens PROVIDER IA_PARAMETERS CODE - expects the open to end with CODE; its messages stay in
+# ia.err.
 opens() {
     use_stack ours "$1" "$2"
     run_to_end ia "${stack[@]}" "$open_ia" ia
@@ -26,7 +27,7 @@ says_one_line() {
     grep -qE "^opendat: $1\$" "$BATS_TEST_TMPDIR/ia.err"
 }
 
-no_device="error: IA ia cannot be opened: this machine has no RDMA device: /sys/class/infiniband is (not there|empty); \
+no_device="error: IA ia cannot be opened: this machine has no RDMA device: /sys/class/infiniband (does not exist|is empty); \
 load its driver, add a software one with \`rdma link add rxe0 type rxe netdev INTERFACE\`, or use soft0 of libdaplsoft\.so\.2 \[DAT240\]"
 
 @test "libdaplofa on a machine without RDMA devices says so in one line, whatever interface is named" {
@@ -54,7 +55,7 @@ dat\.conf; did you mean soft0\? \[DAT243\]"
     use_stack ours libdaploscm.so.2 'soft0 2' preload
     run_to_end ia "${stack[@]}" "$open_ia" ia
     prints ia <<<'ia_open: 0x00040000'
-    says_one_line "error: IA ia cannot be opened: '2' is no port: soft0 has port 1 only; correct the parameters of this IA in dat\.conf \
+    says_one_line "error: IA ia cannot be opened: '2' is not a port: soft0 has port 1 only; correct the parameters of this IA in dat\.conf \
 \[DAT247\]"
 }
 
@@ -69,7 +70,7 @@ dat\.conf; did you mean soft0\? \[DAT243\]"
 
 @test "libdaplsoft: an unknown name, with the one that there is" {
     opens libdaplsoft.so.2 'soft 0' 0x00120000
-    says_one_line "error: IA ia cannot be opened: 'soft' is no network interface, RDMA device, address or host name of this machine, \
+    says_one_line "error: IA ia cannot be opened: 'soft' is not a network interface, RDMA device, address or host name of this machine, \
 which has the software device soft0; correct the parameters of this IA in dat\.conf; did you mean soft0\? \[DAT202\]"
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's ibverbs-utils that look at the device.
+# Runs those of Debian's ibverbs-utils that query the device.
 load helpers
 
 setup() { start_network; }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds verbs and rdma_cm as programs do that are not linked with them: by dlopen and dlvsym.
- * Prints the names of the devices. usage: dlopen_verbs [LIBRARY]... - opens these libraries as
- * well. */
+/* Finds verbs and rdma_cm as programs do that are not linked with them: with dlopen and dlvsym.
+ * Prints the names of the devices. usage: dlopen_verbs [LIBRARY]... - loads these libraries too. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <infiniband/verbs.h>

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# softverbs run --drop-in: for programs that open libibverbs and librdmacm by name, where a preloaded library is not looked at.
+# Tests softverbs run --drop-in, for programs that open libibverbs and librdmacm by name: dlopen
+# does not look at a preloaded library.
 load helpers
 
 tool=$TOP_BUILDDIR/softverbs
@@ -78,7 +79,7 @@ LINES
     run_to_end again "$tool" run --drop-in "$program"
     has again '^device soft0$'
     [ "$(find "$folder" -type f | wc -l)" -eq 2 ]
-    # One inside the other adds nothing.
+    # A drop-in inside another adds nothing.
     [ "$("$tool" run --drop-in "$tool" run --drop-in sh -c 'echo "$LD_LIBRARY_PATH"')" = "$folder" ]
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's test programs, dtest before all, on our libdat2 and libdaplsoft.
+# Runs Debian's test programs, above all dtest, on our libdat2 and libdaplsoft.
 load helpers
 
 setup() {
@@ -28,7 +28,7 @@ teardown() { stop_all; }
         echo "size $size"
         dtest_passes -b "$size" -B 100
     done
-    # Each of them is 16 MiB of fresh memory more.
+    # Each burst takes another 16 MiB of fresh memory.
     dtest_passes -b 16777216 -B "$(is_long_run && echo 10 || echo 2)"
 }
 

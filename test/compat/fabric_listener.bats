@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# A server that is written for libfabric listens on soft0.
+# A server written for libfabric listens on soft0.
 load helpers
 
 tool=$TOP_BUILDDIR/softverbs

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A server of libfabric's verbs provider: listens at an address and a port, and prints where it
- * does. */
+ * A server of libfabric's verbs provider: listens on an address and a port, prints the address and
+ * port that it is bound to, and ends. */
 #include <arpa/inet.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>

@@ -84,7 +84,7 @@ FAKE ibv_pd* ibv_alloc_pd(ibv_context* of) {
 
 FAKE int ibv_dealloc_pd(ibv_pd*) {
     note_call("ibv_dealloc_pd");
-    return EBUSY;  // seen by the caller as it is
+    return EBUSY;  // an error, which must reach the caller unchanged
 }
 
 FAKE ibv_mr* ibv_reg_mr(ibv_pd* of, void* address, size_t length, int) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Does with the lists of libibverbs and librdmacm what programs do that know rdma-core: frees them
-/// by free(), sorts them first, uses what stood in them afterwards, puts memory of its own in.
+/// Treats the lists of libibverbs and librdmacm as programs do that know the internals of
+/// rdma-core: frees them with free(), reorders them first, uses their entries after that, and
+/// replaces parts of them with memory of its own.
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
@@ -52,7 +53,7 @@ void free_context_lists() {
     check(ibv_query_device(context, &attributes) == 0, "a context works after free() of its list");
 }
 
-/// Programs replace what they want to be otherwise.
+/// Programs replace the fields that they want to change.
 void free_addresses() {
     rdma_addrinfo* found = nullptr;
     check(rdma_getaddrinfo("127.0.0.1", "5000", nullptr, &found) == 0, "an address is found");

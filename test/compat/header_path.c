@@ -2,7 +2,7 @@
 /**
  * @file
  * One program for both header paths and both languages: compiled with -DUDAT='<dat/udat.h>' or
- * '<dat2/udat.h>', and with -DBOTH to include each header by both paths. Registers memory on soft0
+ * '<dat2/udat.h>', or with -DBOTH to include each header by both paths. Registers memory on soft0
  * and sends itself an event.
  */
 #ifdef BOTH

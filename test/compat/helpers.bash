@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# For tests that run programs which are not ours. Each test has its own fabric directory and, where the system permits, its own
-# network name space, so that the programs' fixed ports are free; else the tests take turns under one lock.
+# Helpers for tests that run foreign programs. Each test has its own fabric directory and, where the
+# system permits, its own network name space, so that the programs' fixed ports are free; otherwise
+# the tests take turns under one lock.
 #
 #     setup() { start_network; }
 #     teardown() { stop_all; }
@@ -12,11 +13,11 @@ load "$TOP_SRCDIR/test/support/time"
 # shellcheck disable=SC2034 # for the tests
 softverbs=$TOP_BUILDDIR/.libs/libsoftverbs.so
 deadline_seconds=$(scaled 120)
-# Where the server of a pair is found.
+# The address of the server of a pair.
 server_address=127.0.0.1
 
-# usage: missing REASON - a peer is not installed. Where `./bootstrap check` found all test packages it leaves
-# build/.peers-required: a test that cannot run is then a failure.
+# usage: missing REASON - skips the test because a peer is not installed. If `./bootstrap check`
+# found all test packages, it left build/.peers-required, and the test fails instead.
 missing() {
     [ -e "$TOP_BUILDDIR/.peers-required" ] || skip "$1"
     echo "$1, though the test packages have been installed"
@@ -37,7 +38,7 @@ need_library() {
     done
 }
 
-# usage: never COMMAND... - it fails. `! COMMAND` alone fails no test.
+# usage: never COMMAND... - expects the command to fail. `! COMMAND` alone fails no test.
 never() { if "$@"; then echo "succeeded: $*"; return 1; fi; }
 
 # usage: eventually COMMAND... - tries until it succeeds or the deadline has passed.
@@ -49,8 +50,8 @@ eventually() {
     done
 }
 
-# A process that holds the name space open; its id stands in network_process. Descriptor 3 is bats' own: what keeps it open
-# keeps bats waiting.
+# Gives the test its fabric directory and its network. A process holds the name space open; its id
+# is in network_process. Descriptor 3 belongs to bats: whatever keeps it open keeps bats waiting.
 start_network() {
     fabric=$BATS_TEST_TMPDIR/fabric
     mkdir -m 700 "$fabric"
@@ -72,8 +73,9 @@ start_network() {
     flock -w "$holding" 8
 }
 
-# The command that starts another one in a container, in name spaces of its own, goes to the array `contain`; the test is skipped
-# where there are none. Where user name spaces are permitted each container has its own, in which we are root.
+# Puts the command that starts another one in a container, in name spaces of its own, into the array
+# `contain`; skips the test where that is not permitted. Where user name spaces are permitted, each
+# container has its own, in which we are root.
 find_containers() {
     local flags
     contain=()
@@ -87,11 +89,12 @@ find_containers() {
     skip "name spaces of processes are not permitted here"
 }
 
-# usage: start NAME COMMAND... - in the background, in the test's network; its output goes to $BATS_TEST_TMPDIR/NAME.out, .err.
+# usage: start NAME COMMAND... - runs it in the background, in the test's network; its output goes
+# to $BATS_TEST_TMPDIR/NAME.out, .err.
 start() {
     local name=$1
     shift
-    # Emptied here: a reader must not find what an earlier process of the same name wrote.
+    # Emptied here, so that a reader does not find what an earlier process of the same name wrote.
     truncate -s 0 "$BATS_TEST_TMPDIR/$name.out" "$BATS_TEST_TMPDIR/$name.err"
     "${enter_network[@]}" timeout -k 5 "$deadline_seconds" "$@" \
         >"$BATS_TEST_TMPDIR/$name.out" 2>"$BATS_TEST_TMPDIR/$name.err" </dev/null 3>&- 8>&- &
@@ -99,7 +102,8 @@ start() {
 }
 declare -gA process_of
 
-# usage: await_end NAME - fails, with both outputs shown, unless the process ends by itself with status 0.
+# usage: await_end NAME - fails, with both outputs shown, unless the process ends by itself with
+# status 0.
 await_end() {
     local status=0
     wait "${process_of[$1]}" || status=$?
@@ -120,12 +124,13 @@ port_is_listening() {
         "/proc/${network_process:-self}/net/tcp" "/proc/${network_process:-self}/net/tcp6" 2>/dev/null
 }
 
-# usage: await_port NAME PORT - until somebody listens; fails at once when the server has ended.
+# usage: await_port NAME PORT - waits until somebody listens; fails at once if the server has ended.
 await_port() {
     eventually_alive "$1" port_is_listening "$2"
 }
 
-# usage: await_line NAME PATTERN - until the process has written such a line to its standard output.
+# usage: await_line NAME PATTERN - waits until the process has written such a line to its standard
+# output.
 await_line() {
     eventually_alive "$1" grep -qE "$2" "$BATS_TEST_TMPDIR/$1.out"
 }
@@ -147,12 +152,12 @@ output_of() {
     cat "$BATS_TEST_TMPDIR/$1.out"
 }
 
-# usage: has NAME PATTERN - its standard output has such a line.
+# usage: has NAME PATTERN - checks that its standard output has such a line.
 has() {
     grep -qE "$2" "$BATS_TEST_TMPDIR/$1.out" || { echo "$1 did not print '$2'"; return 1; }
 }
 
-# usage: is_silent NAME... - nothing was written to standard error.
+# usage: is_silent NAME... - checks that they wrote nothing to standard error.
 is_silent() {
     local name
     for name in "$@"; do
@@ -160,22 +165,22 @@ is_silent() {
     done
 }
 
-# What processes leave when they close the device: the index, no sockets.
+# Processes that close the device leave the index behind, but no sockets.
 fabric_is_clean() {
     [ -z "$(find "$fabric" -type s)" ] || { echo "left in the fabric:"; find "$fabric" -type s; return 1; }
 }
 
-# For processes that end without closing the device: the next one cleans up after them.
+# For processes that end without closing the device: the next process cleans up after them.
 fabric_gets_clean() {
     run_to_end next env LD_PRELOAD="$softverbs" ibv_devinfo
     is_silent next
     fabric_is_clean
 }
 
-# Ends what a failed test left running. bats shows the outputs only where the test failed.
+# Ends what a failed test left running. bats shows the output only if the test failed.
 stop_all() {
     local name file
-    # TERM, which timeout passes on to the program; KILL would end timeout alone.
+    # TERM, because timeout passes it on to the program; KILL would end timeout alone.
     for name in "${!process_of[@]}"; do
         kill "${process_of[$name]}" 2>/dev/null || true
         wait "${process_of[$name]}" 2>/dev/null || true
@@ -186,13 +191,13 @@ stop_all() {
     done
 }
 
-# usage: installed LIBRARY - where the dynamic linker finds it.
+# usage: installed LIBRARY - prints where the dynamic linker finds it.
 installed() {
     ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'
 }
 
-# usage: use_stack debian|ours PROVIDER_FILE IA_PARAMETERS [preload] - which libdat2, provider and verbs the commands that
-# ${stack[@]} is put in front of shall use; the IA is named `ia`.
+# usage: use_stack debian|ours PROVIDER_FILE IA_PARAMETERS [preload] - chooses the libdat2, the
+# provider and the verbs of commands that have ${stack[@]} in front; the IA is named `ia`.
 use_stack() {
     printf 'ia u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' "$2" "$3" >"$BATS_TEST_TMPDIR/dat.conf"
     stack=(env "DAT_OVERRIDE=$BATS_TEST_TMPDIR/dat.conf")
@@ -200,10 +205,12 @@ use_stack() {
     [ "${4:-}" != preload ] || stack+=("LD_PRELOAD=$softverbs")
 }
 
-# What a peer says that has lost a race of its own: dtest's server says where it is before it listens, and the client asks once.
+# Messages of a peer that has lost a race of its own: dtest's server prints its address before it
+# listens, and the client tries only once.
 lost_races='NON_PEER_REJECTED|conn established: 0x4003'
 
-# usage: run_dapl_pair PROGRAM OPTIONS... - dtest and its kin, which begin again where they lost one of $lost_races.
+# usage: run_dapl_pair PROGRAM OPTIONS... - runs dtest or a similar program, again if it lost one of
+# $lost_races.
 run_dapl_pair() {
     local program attempt status
     program=$(command -v "$1")
@@ -223,7 +230,8 @@ run_dapl_pair() {
     await_end server
 }
 
-# usage: dtest_passes OPTIONS... - Debian's dtest, server and client; its exit status says nothing, its last line everything.
+# usage: dtest_passes OPTIONS... - runs Debian's dtest, server and client. Its exit status says
+# nothing, its last line everything.
 dtest_passes() {
     need_program dtest
     run_dapl_pair dtest "$@"
@@ -236,7 +244,8 @@ dtest_passes() {
     fabric_is_clean
 }
 
-# usage: dapltest_passes THREADS EPS ITERATIONS OPERATIONS... - a transaction test with validated data (-V).
+# usage: dapltest_passes THREADS EPS ITERATIONS OPERATIONS... - runs a transaction test with
+# validated data (-V).
 dapltest_passes() {
     need_program dapltest
     local threads=$1 eps=$2 iterations=$3
@@ -253,7 +262,8 @@ dapltest_passes() {
     fabric_is_clean
 }
 
-# usage: dtestx_passes - Debian's dtestx: the InfiniBand extensions, each answer checked by itself.
+# usage: dtestx_passes - runs Debian's dtestx on the InfiniBand extensions; dtestx itself checks
+# each answer.
 dtestx_passes() {
     need_program dtestx
     local side
@@ -266,8 +276,9 @@ dtestx_passes() {
     done
 }
 
-# usage: prints NAME <<'LINES' - its standard output is these lines and no others: extended regular expressions, each for a whole
-# line. Blank lines and white space at the end of a line do not count.
+# usage: prints NAME <<'LINES' - checks that its standard output is these lines and no others. They
+# are extended regular expressions, each for a whole line. Blank lines and white space at the end of
+# a line do not count.
 prints() {
     local pattern line number=0
     exec 9< <(sed -E 's/[[:space:]]+$//' "$BATS_TEST_TMPDIR/$1.out" | grep .)
@@ -280,8 +291,9 @@ prints() {
     exec 9<&-
 }
 
-# usage: refuses NAME PROGRAM STATUS PATTERN COMMAND... - the command ends so, with one line like this on standard error, behind the
-# program's name, and nothing on standard output.
+# usage: refuses NAME PROGRAM STATUS PATTERN COMMAND... - checks that the command ends with STATUS,
+# prints one line like PATTERN on standard error, behind the program's name, and nothing on standard
+# output.
 refuses() {
     local name=$1 program=$2 wanted=$3 pattern=$4 status=0
     shift 4

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# make install, out of tree, with DESTDIR: what is there, and that it works from where it stands.
+# Tests make install, out of tree, with DESTDIR: what is installed, and that it works from there.
 load helpers
 load ../support/install
 
-# Once for all tests of this file.
+# Runs once for all tests of this file.
 setup_file() {
     export root=$BATS_FILE_TMPDIR/root
     installing "$root" install \
@@ -84,8 +84,8 @@ all_there() {
     never grep -rn '@completionsdir@' "$root$prefix/share/fish" "$root$prefix/share/zsh"
 }
 
-# usage: loader_cache DIRECTORIES CACHED... - the step of make install, with an ldconfig that looks in these directories, may change
-# nothing, and has these in its cache.
+# usage: loader_cache DIRECTORIES CACHED... - runs the step of make install with an ldconfig that
+# looks in these directories, may change nothing, and has these in its cache.
 loader_cache() {
     printf '#!/bin/sh\ncase $* in -p) echo "%s" ;; *-N*) printf "%%s: (from x)\\n" %s ;; *) exit 1 ;; esac\n' "${*:2}" "$1" >"$BATS_TEST_TMPDIR/ldconfig"
     chmod +x "$BATS_TEST_TMPDIR/ldconfig"
@@ -112,7 +112,7 @@ loader_cache() {
         readelf -SW "$file" | grep -qE '\.(debug_info|symtab) ' && { echo "$file is not stripped"; false; }
         [ "$(stat -c %s "$file")" -lt 8000000 ] || { echo "$file is large"; false; }
     done
-    # What dat_trace and probes look for stays.
+    # What dat_trace and probes look for is not stripped.
     readelf -SW "$stripped$libdir/libdat2.so.2" | grep -q ' opendat_trace '
     run env LD_LIBRARY_PATH="$stripped$libdir" DAT_OVERRIDE="$stripped$sysconfdir/dat.conf" SOFTVERBS_FABRIC="$BATS_TEST_TMPDIR" "$stripped$bindir/dat_info"
     [[ $output == *soft0* ]] || { echo "$output"; false; }
@@ -182,13 +182,15 @@ loader_cache() {
     [ "$(tail -n 1 "$root$sysconfdir/dat.conf")" = '# ours' ]
 }
 
-# usage: flags_of PACKAGE - into the list of that name, with the paths of a tree that is not in its place.
+# usage: flags_of PACKAGE - puts its flags into the list `flags`, with the paths of a tree that is
+# not in its final place.
 flags_of() {
     read -ra flags <<<"$(PKG_CONFIG_LIBDIR=$root$libdir/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 \
         PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 pkg-config --cflags --libs "$1")"
 }
 
-# usage: builds_and_runs "COMPILER OPTIONS" ARGUMENT... - links test/compat/header_path.c against the installed tree and runs it there.
+# usage: builds_and_runs "COMPILER OPTIONS" ARGUMENT... - compiles a program against the installed
+# tree, runs it there and expects it to print `works`.
 builds_and_runs() {
     local compiler=$1
     shift
@@ -241,7 +243,7 @@ builds_and_runs() {
     for header in "$TOP_SRCDIR"/dat/include/dat-1.2/dat/*.h; do cmp "$header" "$own/include/dat/${header##*/}"; done
     for header in "$TOP_SRCDIR"/dat/include/dat/*.h; do [ -e "$own/include/dat/${header##*/}" ]; done
     cmp "$TOP_SRCDIR/dat/include/dat2/udat.h" "$own/include/dat2/udat.h"
-    # As configure scripts do it for --with-udapl=PREFIX.
+    # As configure scripts do for --with-udapl=PREFIX.
     $CC -std=gnu99 -Wall -Wextra -Werror "-I$own/include" -iquote "$TOP_SRCDIR" "$TOP_SRCDIR/test/api/dat_1_2_test.c" \
         "-L$own/lib" -ldat "-Wl,-rpath,$own/lib" -o "$BATS_TEST_TMPDIR/program"
     env "LD_LIBRARY_PATH=$root$libdir" "DAT_OVERRIDE=$root$sysconfdir/dat.conf" timeout "$deadline_seconds" "$BATS_TEST_TMPDIR/program" >"$BATS_TEST_TMPDIR/out"

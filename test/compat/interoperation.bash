@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2154
-# The matrix of our stack against the reference's: every pairing of a server's libraries with a client's, and every case of what they
-# do with each other. A test's name is its place in the matrix, in words that cell() reads:
+# The matrix of our stack against the reference's: every pairing of a server's libraries with a
+# client's, and every case of what they do with each other. A test's name is its place in the
+# matrix, in words that cell() reads:
 #
 #     @test "PROVIDER on DEVICE, OWNER server, OWNER client: CASE" { cell; }    OWNER: our | the reference's
 #
-# run_pairings runs all programs of a provider on a device and keeps what they said in $results; the tests only read there. So they
-# may run elsewhere: outside of the machine of test/kernel, where each process costs a second.
-# The cases of interoperation_peer come from one conversation for each pairing. Its lines have to be those that the reference says to
-# itself; where an end of ours answers otherwise on purpose, the table "Where the two differ" of doc/compatibility.md says so.
+# run_pairings runs all programs of a provider on a device and keeps their output in $results; the
+# tests only read it. So the tests may run elsewhere: outside of the machine of test/kernel, where
+# each process costs a second. The cases of interoperation_peer come from one conversation for each
+# pairing. Its lines must be those that the reference prints when it talks to itself; where our end
+# answers otherwise on purpose, the table "Where the two differ" of doc/compatibility.md says so.
 
-# The reference's socket manager hands on a request whose private data has not come yet, when the machine is busy.
+# On a busy machine, the reference's socket manager hands on a request whose private data has not
+# arrived yet.
 lost_conversations='Error with CONNECT REQUEST private data'
-# The reference's dtest, whose server speaks first, which iWARP forbids: where it comes too early, siw ends the connection.
+# The server of the reference's dtest sends first, which iWARP forbids: if its message arrives too
+# early, siw ends the connection.
 spoken_too_early='unexpected conn event : 0x4008'
 
 # -- running ----------------------------------------------------------------------------------------
 
-# usage: describe_run [WHOSE_KERNEL] - lines for the outcome table (test/support/outcomes).
+# usage: describe_run [WHOSE_KERNEL] - prints lines for the outcome table (test/support/outcomes).
 describe_run() {
     echo "# about: OpenDAT: $(sed -n 's/^#define PACKAGE_VERSION "\(.*\)"/\1/p' "$TOP_BUILDDIR/config.h")"
     # shellcheck disable=SC2016 # dpkg's own variables
@@ -28,7 +32,7 @@ describe_run() {
     echo "# about: date: $(date -u +%Y-%m-%d)"
 }
 
-# usage: choose_stack ours|debian PROVIDER DEVICE - leaves ${stack[@]} and $server_address.
+# usage: choose_stack ours|debian PROVIDER DEVICE - sets ${stack[@]} and $server_address.
 choose_stack() {
     server_address=127.0.0.1
     case $2-$3 in
@@ -38,8 +42,9 @@ choose_stack() {
     esac
 }
 
-# usage: run_both KEPT LOST READY SERVER_COMMAND... -- CLIENT_COMMAND... - until neither has lost a race of its own, which a line like
-# LOST tells. READY waits for the server. What they say is left in the new directory KEPT, and their statuses.
+# usage: run_both KEPT LOST READY SERVER_COMMAND... -- CLIENT_COMMAND... - runs both until neither
+# has lost a race of its own, which shows as a line like LOST. READY waits for the server. Leaves
+# their output and their statuses in the new directory KEPT.
 run_both() {
     local kept=$1 lost=$2 ready=$3 attempt server_status client_status server_command=()
     shift 3
@@ -73,7 +78,7 @@ has_lost() { grep -qE "$1" "$BATS_TEST_TMPDIR"/{server,client}.{out,err}; }
 peer_listens() { await_line server '^start: listening$'; }
 dtest_listens() { await_port server 15828; }
 
-# usage: run_pairing PROVIDER DEVICE SERVER CLIENT - the last two each ours or debian.
+# usage: run_pairing PROVIDER DEVICE SERVER CLIENT - SERVER and CLIENT are each ours or debian.
 run_pairing() {
     local kept=$results/$1-$2/$3-$4 peer=("$TOP_BUILDDIR/test/compat/.libs/interoperation_peer" ia 45300) options=(-P ia -b 4096 -B 50)
     local dtest
@@ -90,7 +95,7 @@ run_pairing() {
         "$dtest" "${options[@]}" -h "$server_address"
 }
 
-# usage: run_pairings PROVIDER DEVICE - all four; never fails.
+# usage: run_pairings PROVIDER DEVICE - runs all four; never fails.
 run_pairings() {
     local server client
     for server in debian ours; do
@@ -102,7 +107,8 @@ run_pairings() {
 
 # -- reading ----------------------------------------------------------------------------------------
 
-# usage: place_of NAME - the test's place in the matrix: $provider $device $server $client (ours or debian) and $case.
+# usage: place_of NAME - sets the test's place in the matrix: $provider $device $server $client
+# (ours or debian) and $case.
 place_of() {
     local owner="(our|the reference's)"
     [[ $1 =~ ^(cma|scm)\ on\ ([a-z0-9]+),\ $owner\ server,\ $owner\ client:\ (.+)$ ]] || { echo "no place in the matrix: $1"; return 1; }
@@ -114,7 +120,7 @@ place_of() {
     said=$pairings/$server-$client
 }
 
-# usage: lines_of FILE - those of $case.
+# usage: lines_of FILE - prints those of $case.
 lines_of() {
     case $case in
         'open and close') grep -E '^(start|end): ' "$1" ;;
@@ -124,13 +130,14 @@ lines_of() {
     esac
 }
 
-# The table's rows: PROVIDER on DEVICE <tab> CASE <tab> THE REFERENCE'S LINE <tab> OURS; the first two may be patterns.
+# Prints the table's rows: PROVIDER on DEVICE <tab> CASE <tab> THE REFERENCE'S LINE <tab> OURS; the
+# first two may be patterns.
 differences() {
     sed -n '/^### Where the two differ/,/^##/p' "$TOP_SRCDIR/doc/compatibility.md" | grep '^| `' |
         sed 's/^| *//; s/ *| */\t/g; s/`//g'
 }
 
-# What an end of ours has to say where the reference's says standard input.
+# Prints what our end has to say where the reference's end says the lines of standard input.
 as_ours() {
     local line row on cases theirs ours reason prefix table
     mapfile -t table < <(differences)
@@ -149,12 +156,12 @@ as_ours() {
     done
 }
 
-# usage: shows FILE COUNT PATTERN - at least so many lines of $case are like that.
+# usage: shows FILE COUNT PATTERN - checks that at least COUNT lines of $case match.
 shows() {
     [ "$(lines_of "$1" | grep -cE "$3")" -ge "$2" ] || { echo "${1##*/}: not $2 times '$3'"; return 1; }
 }
 
-# usage: is_well SIDE FILE - what makes the case a success, whatever the reference says.
+# usage: is_well SIDE FILE - checks what makes the case a success, whatever the reference says.
 is_well() {
     ! lines_of "$2" | grep 'NOT as sent\|given up' || return 1
     case $1/$case in
@@ -173,7 +180,7 @@ is_well() {
     esac
 }
 
-# usage: same_answers SIDE - what that end said is what the reference's end says to a reference.
+# usage: same_answers SIDE - checks that this end said what the reference's end says to a reference.
 same_answers() {
     local mine=$said/conversation/$1.out wanted=$BATS_TEST_TMPDIR/$1.wanted
     lines_of "$pairings/debian-debian/conversation/$1.out" >"$wanted" || [ "$1/$case" = 'server/nobody listens' ] ||
@@ -192,7 +199,7 @@ conversation_cell() {
     [ "$case" != 'open and close' ] || grep 'status 0, client with 0' "$said/conversation/statuses"
 }
 
-# All its transfers passed on both ends: a dtest's last line says everything.
+# All transfers of dtest passed on both ends: its last line says everything.
 dtest_cell() {
     local side
     for side in server client; do
@@ -209,7 +216,7 @@ show() {
     done
 }
 
-# The test whose name is a place in the matrix.
+# Runs the test whose name is a place in the matrix.
 cell() {
     place_of "$BATS_TEST_DESCRIPTION"
     show
@@ -219,7 +226,8 @@ cell() {
     esac
 }
 
-# usage: every_difference_is_needed "PROVIDER on DEVICE"... - the rows of the table about these have each been met by a test before.
+# usage: every_difference_is_needed "PROVIDER on DEVICE"... - checks that earlier tests have met
+# each row of the table about these.
 every_difference_is_needed() {
     local place on cases theirs rest
     differences | while IFS=$'\t' read -r on cases theirs rest; do
@@ -233,7 +241,8 @@ every_difference_is_needed() {
     [ ! -s "$BATS_TEST_TMPDIR/unneeded" ]
 }
 
-# Between the two ends of a conversation over sockets: what they say is kept in $record_file.
+# The recorder stands between the two ends of a conversation over sockets and keeps what they say in
+# $record_file.
 stop_recorder() {
     [ -n "${process_of[recorder]:-}" ] || return 0
     kill "${process_of[recorder]}"
@@ -241,7 +250,7 @@ stop_recorder() {
     unset 'process_of[recorder]'
 }
 
-# Before each try of run_both.
+# run_both calls this in each attempt.
 server_and_recorder_listen() {
     await_line server '^start: listening$'
     stop_recorder

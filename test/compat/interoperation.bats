@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Our stack against the reference's, over softverbs, which both run on.
+# Runs our stack against the reference's, both over softverbs.
 load helpers
 load interoperation
 
 results=$BATS_FILE_TMPDIR/results
-# Both providers at once, each in a network of its own: much of it is waiting.
+# Runs both providers at once, each in a network of its own: much of it is waiting.
 setup_file() {
     local provider
     describe_run >&3

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// One end of a conversation that holds every case two implementations of DAT must agree on. It
-/// uses what the reference exports too, so that it runs on either's libraries, and prints one line
-/// for each step: `CASE: CALL OR EVENT: ANSWER`. What the lines have to be is not known here: both
-/// ends' lines are compared with those of the reference against itself.
+/// One end of a conversation with every case on which two implementations of DAT must agree. It
+/// uses only what the reference exports too, so that it runs on the libraries of either, and prints
+/// one line for each step: `CASE: CALL OR EVENT: ANSWER`. It does not know the expected lines:
+/// those of both ends are compared with those of the reference talking to itself.
 #include <arpa/inet.h>
 #include <dat2/udat.h>
 #include <endian.h>
@@ -25,8 +25,8 @@ const DAT_TIMEOUT kPatienceUs = test::in_microseconds(test::kDeadline);
 constexpr DAT_COUNT kEvents = 32;
 constexpr std::uint32_t kRegion = 64 * 1024;
 constexpr std::uint32_t kMessageSizes[] = {1, 4096, kRegion};
-/// Posted before the connection, more than its messages. None is posted later: a device need not
-/// give back one that comes after the peer's disconnect (siw does not).
+/// Receives posted before the connection, more than its messages need. None is posted later, since
+/// a device need not flush one that is posted after the peer's disconnect (siw does not).
 constexpr unsigned kReceives = 12;
 enum Seed : unsigned { kRequest = 1, kReply, kReject, kFromClient, kFromServer };
 
@@ -42,7 +42,7 @@ const char* current_case = "start";
     std::fflush(stdout);
 }
 
-/// Nothing that follows could be told apart from what went wrong here: the process ends.
+/// Ends the process: later lines could not be distinguished from consequences of this failure.
 [[noreturn]] void give_up() {
     say("given up");
     std::exit(1);
@@ -53,7 +53,7 @@ void call(const char* name, DAT_RETURN code) {
     if (code != DAT_SUCCESS) give_up();
 }
 
-/// What is the same on every implementation needs no line.
+/// Prints no line for a success, as the result is the same with every implementation.
 void quietly(const char* name, DAT_RETURN code) {
     if (code != DAT_SUCCESS) call(name, code);
 }
@@ -106,7 +106,7 @@ struct Region {
         triplet.lmr_context = local_key;
         return triplet;
     }
-    /// In place: the device knows where it is.
+    /// Fills the bytes in place, since their address is registered with the device.
     void fill(unsigned seed) {
         const auto wanted = pattern(seed, bytes.size());
         std::copy(wanted.begin(), wanted.end(), bytes.begin());
@@ -169,7 +169,7 @@ class Endpoint {
         say("received data: %s", compared(in.bytes.data(), seed, size));
         std::memset(in.bytes.data(), 0, in.bytes.size());
     }
-    /// Where the peer may write and read; each field in network order.
+    /// Sends where the peer may write and read; each field in network order.
     void send_target() {
         std::memset(out.bytes.data(), 0, sizeof(Place));
         const Place place{htobe64(reinterpret_cast<std::uintptr_t>(target.bytes.data())),
@@ -209,7 +209,8 @@ class Endpoint {
         say("data written: %s", compared(target.bytes.data(), seed, kRegion));
     }
 
-    /// After the end of the connection: each receive that is still posted has a completion.
+    /// After the end of the connection: consumes the completion of each receive that is still
+    /// posted.
     void flushed() const {
         for (unsigned i = received_; i < kReceives; ++i) completed(receives_, "receive left");
     }
@@ -239,7 +240,7 @@ class Endpoint {
         quietly("dat_ep_post_recv", dat_ep_post_recv(handle, 1, &segment, cookie(kRegion),
                                                      DAT_COMPLETION_DEFAULT_FLAG));
     }
-    /// One that has to be a success.
+    /// Waits for a completion, which must be a success.
     void completion(DAT_EVD_HANDLE evd, const char* what) const {
         if (completed(evd, what) != DAT_DTO_SUCCESS) give_up();
     }
@@ -298,7 +299,7 @@ void connect(const End& end, const Endpoint& endpoint, DAT_CONN_QUAL qualifier, 
                         DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
-/// @return the request, with its private data looked at.
+/// Waits for a connection request and checks its private data. @return the request
 DAT_CR_HANDLE request(const End& end) {
     const DAT_EVENT event = wait_event(end.adapter.requests, "connection request");
     const DAT_CR_ARRIVAL_EVENT_DATA& arrival = event.event_data.cr_arrival_event_data;
@@ -315,7 +316,7 @@ DAT_CR_HANDLE request(const End& end) {
     return arrival.cr_handle;
 }
 
-/// Sends and checks in turns: the client's message first, as iWARP asks for.
+/// Sends and checks one message each way: the client's first, as iWARP requires.
 void exchange(const End& end, Endpoint& endpoint, std::uint32_t size) {
     if (end.is_client()) endpoint.send(end.mine(), size);
     endpoint.receive(end.theirs(), size);
@@ -346,7 +347,7 @@ void write(const End& end, Endpoint& endpoint) {
         endpoint.check_target(end.theirs());
         endpoint.write(end.mine());
     }
-    // The server's second message comes after its write, in order.
+    // The server's second message arrives after its write, in order.
     exchange(end, endpoint, 1);
     if (end.is_client()) endpoint.check_target(end.theirs());
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What each of our shared libraries shows to the dynamic linker, against test/compat/golden, and that it goes when it is closed.
-# After a change that is meant: test/compat/library-facts build/.libs/LIBRARY >test/compat/golden/LIBRARY
+# Compares what each of our shared libraries shows to the dynamic linker with test/compat/golden,
+# and checks that closing it unloads it. After an intended change, run
+# test/compat/library-facts build/.libs/LIBRARY >test/compat/golden/LIBRARY
 load helpers
 
 libraries=$TOP_BUILDDIR/.libs

@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What libsoftverbs.so exports, beside what the installed libraries do.
+# Compares what libsoftverbs.so exports with the installed libraries' exports.
 load helpers
 
 teardown() { stop_all; }
 
-# usage: exported LIBRARY - `NAME NODE` for each default version of verbs and rdma_cm; private nodes and our own left out.
+# usage: exported LIBRARY - prints `NAME NODE` for each default version of verbs and rdma_cm,
+# without private nodes and our own.
 exported() {
     nm -D --defined-only "$1" | awk '$2 != "A" && $3 ~ /@@/ && $3 !~ /PRIVATE|@@GLIBC_|@@SOFTVERBS_/ { sub("@@", " ", $3); print $3 }' | sort
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs that we did not write, on our libraries.
+# Runs foreign programs on our libraries.
 compat_scripts = \
     %reldir%/libsoftverbs.bats \
     %reldir%/devices.bats %reldir%/pingpong.bats %reldir%/perftest.bats %reldir%/rdmacm.bats \
@@ -13,7 +13,7 @@ if SHARED_HEAP
 compat_scripts += %reldir%/shared_heap.bats
 endif
 TESTS += $(compat_scripts)
-# More of the same: in check-long.
+# More of the same, for check-long.
 compat_long_scripts = %reldir%/perftest_long.bats
 LONG_TESTS += $(compat_long_scripts)
 all_compat_scripts = $(compat_scripts) $(compat_long_scripts)
@@ -32,7 +32,7 @@ TESTS += test/compat/softverbs_functions_test
 test_compat_softverbs_functions_test_SOURCES = %reldir%/softverbs_functions_test.cpp
 test_compat_softverbs_functions_test_LDADD = libtestmain.la
 
-# No test itself, as test/compat/unload below.
+# Not itself a test, like test/compat/unload below.
 EXTRA_PROGRAMS += test/compat/two_adapters
 check_DATA += test/compat/two_adapters
 test_compat_two_adapters_SOURCES = %reldir%/two_adapters.cpp test/api/side.hpp
@@ -43,7 +43,7 @@ check_DATA += test/compat/interoperation_peer
 test_compat_interoperation_peer_SOURCES = %reldir%/interoperation_peer.cpp test/support/process.hpp
 test_compat_interoperation_peer_LDADD = libdat2.la
 
-# One end of a conversation of datagram endpoints, on either's libraries.
+# One end of a conversation between datagram endpoints, on our libraries or the reference's.
 EXTRA_PROGRAMS += test/compat/ud_peer
 check_DATA += test/compat/ud_peer
 test_compat_ud_peer_SOURCES = %reldir%/ud_peer.cpp test/support/process.hpp
@@ -59,7 +59,8 @@ check_DATA += test/compat/vendor_attributes
 test_compat_vendor_attributes_SOURCES = %reldir%/vendor_attributes.c
 test_compat_vendor_attributes_LDADD = libdat2.la
 
-# Stand-ins for the system's verbs libraries, and a program that uses all devices; -rpath makes libtool build shared libraries.
+# Stand-ins for the system's verbs libraries, and a program that uses all devices; -rpath makes
+# libtool build shared libraries.
 EXTRA_LTLIBRARIES = test/compat/fake_ibverbs.la test/compat/fake_rdmacm.la
 EXTRA_PROGRAMS += test/compat/both_devices test/compat/freed_lists test/compat/open_at_exit test/compat/dlopen_verbs
 check_DATA += test/compat/fake_ibverbs.la test/compat/fake_rdmacm.la test/compat/both_devices \
@@ -79,8 +80,8 @@ test_compat_open_at_exit_LDADD = $(IBVERBS_LIBS)
 test_compat_freed_lists_SOURCES = %reldir%/freed_lists.cpp
 test_compat_freed_lists_LDADD = $(IBVERBS_LIBS) $(RDMACM_LIBS)
 
-# What our libraries look like from outside.
-# No test itself: check_PROGRAMS are all run as such.
+# Checks how our libraries look from outside. unload is not itself a test: check_PROGRAMS are all
+# run as such.
 EXTRA_PROGRAMS += test/compat/unload
 check_DATA += test/compat/unload
 test_compat_unload_SOURCES = %reldir%/unload.c
@@ -88,7 +89,8 @@ test_compat_unload_LDADD = -ldl
 TESTS += %reldir%/libraries.bats %reldir%/install.bats
 EXTRA_DIST += %reldir%/libraries.bats %reldir%/install.bats %reldir%/header_path.c %reldir%/library-facts %reldir%/golden
 
-# Programs built with sanitizers, and valgrind. The script compiles sanitized.c itself.
+# Programs built with sanitizers, and programs under valgrind. The script compiles sanitized.c
+# itself.
 TESTS += %reldir%/sanitizers.bats
 EXTRA_DIST += %reldir%/sanitizers.bats %reldir%/sanitized.c
 
@@ -96,12 +98,13 @@ EXTRA_DIST += %reldir%/sanitizers.bats %reldir%/sanitized.c
 TESTS += %reldir%/fabric_listener.bats
 EXTRA_DIST += %reldir%/fabric_listener.bats %reldir%/fabric_listener.c
 
-# What a newcomer meets first.
+# Tests what a newcomer meets first.
 TESTS += %reldir%/bootstrap.bats %reldir%/readme.bats
 EXTRA_DIST += %reldir%/bootstrap.bats %reldir%/readme.bats
 
-# What foreign programs ran, and the binary interface beside the reference's, into doc/compatibility.md: with the tables of
-# interoperation-document all that is measured there.
+# Writes what foreign programs ran, and the binary interface beside the reference's, into
+# doc/compatibility.md. Together with the tables of interoperation-document this is all that is
+# measured there.
 EXTRA_DIST += %reldir%/binary_interface.py %reldir%/compatibility %reldir%/compatibility.bats
 write_compatibility = cd $(abs_top_srcdir) && for part in programs symbols types; do \
 	  %reldir%/compatibility write $$part doc/compatibility.md $(abs_top_builddir) $(all_compat_scripts) || exit; done

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Returns from main() with the device open and a thread that waits on it. With an argument a
-/// static object destroys the queue pair afterwards.
+/// Returns from main() with the device open and a thread waiting on it. With an argument, the
+/// destructor of a static object then destroys the queue pair.
 #include <infiniband/verbs.h>
 
 #include <cstdio>

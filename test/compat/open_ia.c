@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* usage: open_ia NAME [BYTES] - opens an adapter instance, registers so much memory, and prints the
- * code of each call. */
+/* usage: open_ia NAME [BYTES] - opens an adapter instance, registers BYTES of memory, and prints
+ * the code of each of the two calls. */
 #include <dat2/udat.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Communication libraries above verbs, unmodified, each started by softverbs run: UCX and libfabric.
+# Runs communication libraries above verbs, unmodified, each under softverbs run: UCX and libfabric.
 load helpers
 
 tool=$TOP_BUILDDIR/softverbs
@@ -8,7 +8,8 @@ tool=$TOP_BUILDDIR/softverbs
 setup() { start_network; }
 teardown() { stop_all; }
 
-# usage: [UCX_TLS=...] ucx_measures TEST OPTIONS... - ucx_perftest on the RC transport alone (and UD, by which it connects), or on another.
+# usage: [UCX_TLS=...] ucx_measures TEST OPTIONS... - runs ucx_perftest on the RC transport alone
+# (and UD, by which it connects), or on those of UCX_TLS.
 ucx_measures() {
     need_program ucx_perftest
     local ucx=(env UCX_TLS="${UCX_TLS:-rc_verbs,ud_verbs}" UCX_NET_DEVICES=soft0:1 UCX_WARN_UNUSED_ENV_VARS=n "$tool" run stdbuf -oL ucx_perftest)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# A fabric is one user's. What another user of the machine may not do with it; needs root, to be both users.
+# A fabric belongs to one user. Tests what another user of the machine may not do with it; needs
+# root, to be both users.
 load helpers
 
 setup() {
@@ -64,7 +65,7 @@ fails_as_other() {
     [ -z "$(find "$fabric" -perm /022)" ] || { echo "open to others:"; find "$fabric" -perm /022 -ls; false; }
 }
 
-# Suppose the directory were open: the process itself looks at who has come.
+# Suppose the directory were open: the process itself checks who has connected.
 @test "another user: who reaches the socket nevertheless is turned away without a word" {
     start_server
     chmod 755 "$fabric"

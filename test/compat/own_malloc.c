@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A program with an allocator of its own, as some MPI libraries have: malloc and its relatives take
- * memory by sbrk, large ones by mmap, and reserved arenas by mmap without access and mprotect. It
- * registers memory of each kind, prints "ready" and waits for the end of its input. A child of
- * fork() must not see what it writes. */
+/* A program with its own allocator, as some MPI libraries have: malloc and its relatives use sbrk
+ * for small blocks and mmap for large ones, and arenas are reserved by mmap without access and
+ * opened with mprotect. It registers memory of each kind, checks that a write in a forked child
+ * does not show in the parent, prints "ready" and waits for the end of its input. */
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ static size_t round_up(size_t size) {
     return (size + 15) & ~(size_t)15;
 }
 
-/* A size in front of each block; what is freed stays. */
+/* Puts the size in front of each block; freed blocks are not reused. */
 void* malloc(size_t size) {
     size_t bytes = round_up(size) + 16;
     char* block = bytes < 128 << 10 ? sbrk((intptr_t)bytes)

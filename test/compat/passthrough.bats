@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Real devices beside soft0. Stand-ins with the names and version nodes of the system's libraries show one device and note what
-# reaches them; on machines with RDMA devices the same is tried with those (test/kernel).
+# Tests real devices beside soft0. Stand-ins with the names and version nodes of the system's
+# libraries show one device and note what reaches them. On machines with RDMA devices the same is
+# tried with those (test/kernel).
 load helpers
 
 tool=$TOP_BUILDDIR/softverbs
@@ -52,7 +53,8 @@ LINES
     has both '^every list was freed$'
     is_silent alone
     is_silent both
-    # free() leaves the system's devices alone; the system's own function has the other list.
+    # free() of a list does not reach the system's devices; only the other list goes to the system's
+    # own function.
     reached ibv_get_device_list 2
     reached ibv_free_device_list 1
 }
@@ -96,7 +98,8 @@ LINES
     [ ! -s "$log" ] || { cat "$log"; false; }
 }
 
-# usage: real_device - the name of one on which two processes can make a reliable connection by themselves.
+# usage: real_device - prints the name of one on which two processes can make a reliable connection
+# by themselves.
 real_device() {
     ibv_devices 2>/dev/null | awk 'NR > 2 && $1 !~ /^siw/ { print $1; exit }'
 }
@@ -105,7 +108,7 @@ real_device() {
     need_program ibv_devices ibv_rc_pingpong
     device=$(real_device)
     [ -n "$device" ] || skip "this machine has no RDMA device of its own"
-    # Its network is the machine's own.
+    # The device's network is the machine's own.
     enter_network=()
     [ -z "$network_process" ] || kill "$network_process"
     network_process=

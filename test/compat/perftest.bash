@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# For the tests that run Debian's perftest. No number is judged, only that there is one for each size. Few iterations where it spins on
-# memory without asking the device anything: on a busy machine each turn then costs a time slice.
+# For the tests that run Debian's perftest. No number is judged, only that there is one for each
+# size. Where perftest spins on memory without asking the device anything, the iterations are few:
+# on a busy machine each turn then costs a time slice.
 load helpers
 
 setup() { start_network; }
 teardown() { stop_all; }
 
-# With -R it listens by rdma_cm, where the kernel knows of no port, and says so just before it does.
+# With -R perftest listens by rdma_cm, where the kernel knows of no port, and prints this line just
+# before it listens.
 await_server() {
     if [[ " $* " = *" -R "* ]]; then
         await_line server 'Waiting for client to connect'
@@ -16,8 +18,9 @@ await_server() {
     fi
 }
 
-# usage: run_pair PROGRAM OPTIONS... - with -R it connects twice, and its client asks for the second connection without knowing
-# whether the server listens for it yet. A client that came too early is refused and breaks off; then both begin again.
+# usage: run_pair PROGRAM OPTIONS... - runs server and client. With -R perftest connects twice, and
+# its client asks for the second connection without knowing whether the server listens for it yet. A
+# client that came too early is refused and gives up; then both begin again.
 run_pair() {
     local status tries
     for tries in {1..20}; do
@@ -39,7 +42,7 @@ run_pair() {
     return 1
 }
 
-# usage: measure PROGRAM SIZES OPTIONS... - SIZES are those that the report must have a row for.
+# usage: measure PROGRAM SIZES OPTIONS... - runs it; the report must have a row for each of SIZES.
 measure() {
     local program=$1 sizes=$2 size
     shift 2
@@ -50,6 +53,6 @@ measure() {
     done
     unexpected=$(cat "$BATS_TEST_TMPDIR"/{server,client}.{out,err} | grep -iE 'error|fail|warn|unable|couldn|problem' || true)
     [ -z "$unexpected" ] || { echo "unexpected: $unexpected"; return 1; }
-    # Some of its programs end without closing the device.
+    # Some programs of perftest end without closing the device.
     fabric_gets_clean
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's perftest: one measurement for each operation and each kind of queue pair. perftest_long.bats has the others.
+# Runs Debian's perftest: one measurement for each operation and each kind of queue pair.
+# perftest_long.bats has the others.
 load perftest
 
 @test "ib_write_lat: 2 bytes" { measure ib_write_lat 2 -F -n 200; }

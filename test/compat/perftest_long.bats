@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's perftest: what perftest.bats leaves out.
+# Runs the measurements of Debian's perftest that perftest.bats leaves out.
 load perftest
 
 @test "ib_write_lat: 64 KiB" { measure ib_write_lat 65536 -F -n 100 -s 65536; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's ibv_rc_pingpong, ibv_uc_pingpong, ibv_ud_pingpong and ibv_srq_pingpong: exchange LID, QP number and GID over TCP, then messages.
+# Runs Debian's ibv_rc_pingpong, ibv_uc_pingpong, ibv_ud_pingpong and ibv_srq_pingpong, which
+# exchange LID, QP number and GID over TCP, then messages.
 load helpers
 
 setup() {
@@ -10,7 +11,8 @@ setup() {
 }
 teardown() { stop_all; }
 
-# usage: pingpong SIZE ITERATIONS OPTIONS... - ${program} in the two roles; both sides must report every byte of both directions, and end well.
+# usage: pingpong SIZE ITERATIONS OPTIONS... - runs ${program} in both roles; both sides must report
+# every byte of both directions, and end well.
 pingpong() {
     local size=$1 iterations=$2
     shift 2
@@ -61,7 +63,8 @@ pingpong() {
     pingpong 4096 1000 -q 2 -e
 }
 
-# usage: lacks MESSAGE PROGRAM OPTIONS... - the program says what it misses, and ends by itself with an error.
+# usage: lacks MESSAGE PROGRAM OPTIONS... - the program must report what it lacks and end by itself
+# with an error.
 lacks() {
     local message=$1 status=0
     shift

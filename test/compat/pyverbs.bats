@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian's pyverbs: its objects on soft0 by a script of ours, and the tests that rdma-core brings for it.
+# Runs Debian's pyverbs on soft0: its objects in a script of ours, and rdma-core's tests for it.
 load helpers
 
-# Debian's own interpreter: another one in the path does not know pyverbs.
+# Debian's own interpreter, because another one in the path does not know pyverbs.
 python=/usr/bin/python3
-# Where Debian's package keeps rdma-core's tests; images without documentation do not have them.
+# Debian's package keeps rdma-core's tests here; images without documentation do not have them.
 rdma_core_tests=/usr/share/doc/rdma-core/tests
 
 setup() {
@@ -28,12 +28,14 @@ objects() {
 @test "pyverbs: CMID, the synchronous calls of rdma_cm" { objects connection_manager; }
 @test "pyverbs: what the device lacks is an exception with EOPNOTSUPP" { objects what_is_absent; }
 
-# Reasons that rdma-core's tests have for not running here; another one is a function that has gone.
+# The reasons for which rdma-core's tests may be skipped here. Any other reason means that a
+# function has gone.
 lacking='MLX5|EFA|mlx5|ODP|Device memory|net interface|dmabuf|XRC|Ethernet link layer|Parent Domain|huge pages|cuda|PCI device|'
 lacking+='real time|RoCE|gid indices|No supported port|Create Extended CQ|Extended CQ is not supported|Extended QP is not supported'
 
-# rdma-core's tests but two: a context of this device has no descriptor by which another one could be made from it, and a send
-# queue takes as many requests as it was made for, where the test of resizing expects an adapter to round one up to many.
+# Copies rdma-core's tests except two. A context of this device has no descriptor from which another
+# one could be made. A send queue takes as many requests as it was made for, whereas the test of
+# resizing expects an adapter to round one up to many.
 copy_rdma_core_tests() {
     [ -d "$rdma_core_tests" ] || skip "rdma-core's tests are not installed: documentation was left out"
     cp -r "$rdma_core_tests" tests
@@ -42,7 +44,7 @@ copy_rdma_core_tests() {
     sed -i 's/def test_resize_cq(/def not_for_this_device(/' tests/test_cq.py
 }
 
-# A verdict stands behind the test's name, or behind its description on the next line.
+# A verdict follows the test's name, or its description on the next line.
 verdicts() {
     awk '/^test_[a-z0-9_]+ \(tests\./ { name = $1 } match($0, / \.\.\. /) { print name ": " substr($0, RSTART + 5) }' suite.err
 }

@@ -151,7 +151,8 @@ def extended_transfer():
         end.receive()
         pipe.recv()
         _, opcode, length, immediate = poll_extended(end.cq)
-        # pyverbs puts the number into network order on its way out, and leaves it so on its way in.
+        # pyverbs converts the immediate data to network byte order when it sends, but not back when
+        # it receives.
         assert (opcode, length, socket.ntohl(immediate)) == (e.IBV_WC_RECV, 16, 7), (opcode, length, immediate)
         assert end.mr.read(16, 0) == b'x' * 16
         end.close()

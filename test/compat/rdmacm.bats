@@ -1,20 +1,21 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs that connect by rdma_cm: Debian's rdmacm-utils, and the example of doc/examples.
+# Runs programs that connect by rdma_cm: Debian's rdmacm-utils, and the example of doc/examples.
 load helpers
 
 setup() { start_network; }
 teardown() { stop_all; }
 
-# A listener of rdma_cm has no port that the kernel knows: the servers' own words say when it is there. stdbuf makes them
-# write each line at once.
+# The kernel knows no port of an rdma_cm listener, so the tests wait for the server's own message.
+# stdbuf makes the servers write each line at once.
 rping_server() {
     start server env LD_PRELOAD="$softverbs" stdbuf -oL rping -s -a 127.0.0.1 -p 7174 -d "$@"
     await_line server '^rdma_listen$'
 }
 
-# usage: await_rping NAME - at its end it destroys the event channel while its own thread goes back to it, and exits with an error
-# when that thread comes too late: then, and only then, the channel's EBADF is the last line that it writes.
+# usage: await_rping NAME - waits for rping to end. At its end rping destroys the event channel
+# while its own thread returns to it, and exits with an error if that thread comes too late. Then,
+# and only then, the channel's EBADF is the last line that it writes.
 await_rping() {
     local status=0
     wait "${process_of[$1]}" || status=$?
@@ -23,7 +24,7 @@ await_rping() {
         { echo "$1 ended with status $status (124: by the deadline)"; return 1; }
 }
 
-# usage: rping_pair COUNT OPTIONS... - each ping's data comes back and is what was sent (-V).
+# usage: rping_pair COUNT OPTIONS... - each ping's data must come back as it was sent (-V).
 rping_pair() {
     local count=$1
     shift
@@ -68,12 +69,13 @@ rping_pair() {
     fabric_is_clean
 }
 
-# Its server says nothing between start and listen: a client that is refused comes again.
+# ucmatose's server prints nothing between its start and listen, so a client that is refused tries
+# again.
 ucmatose_client() {
     run_to_end client env LD_PRELOAD="$softverbs" ucmatose -c 20 -C 10 -S 1000 -s 127.0.0.1
 }
 
-# usage: udaddy_pair OPTIONS... - asks for 5 queue pairs; 20 messages to each and 20 back.
+# usage: udaddy_pair OPTIONS... - asks for 5 queue pairs; each gets 20 messages and sends 20 back.
 udaddy_pair() {
     need_program udaddy
     start server env LD_PRELOAD="$softverbs" stdbuf -oL udaddy -c 5 -C 20 "$@"
@@ -88,7 +90,7 @@ udaddy_pair() {
     fabric_is_clean
 }
 
-# As ucmatose's client: one that finds no listener comes again.
+# Like ucmatose's client, one that finds no listener tries again.
 udaddy_client() {
     run_to_end client env LD_PRELOAD="$softverbs" udaddy -c 5 -C 20 -s 127.0.0.1 "$@"
 }
@@ -96,8 +98,9 @@ udaddy_client() {
 @test "udaddy: 5 datagram queue pairs, 20 messages of 100 bytes each way" { udaddy_pair; }
 @test "udaddy -S 4096: messages as long as the path takes" { udaddy_pair -S 4096; }
 
-# usage: synchronous SERVER CLIENT OPTIONS... - rdmacm-utils' examples of calls that wait. The server says that it starts, and
-# not when it listens: a client that comes too early is refused, and comes again.
+# usage: synchronous SERVER CLIENT OPTIONS... - runs rdmacm-utils' examples of synchronous calls.
+# The server reports its start, not when it listens: a client that comes too early is refused and
+# tries again.
 synchronous() {
     local server=$1 client=$2
     shift 2

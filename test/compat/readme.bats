@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The program in the README is the first thing that a newcomer copies: it must run as it stands there.
+# The program in the README is the first thing that a newcomer copies, so it must run as it stands.
 
 load ../support/time
 

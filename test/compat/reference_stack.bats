@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The reference's whole stack, Debian's libdat2, providers and test programs, on our device.
+# Runs the reference's whole stack, Debian's libdat2, providers and test programs, on our device.
 load helpers
 
 setup() {
@@ -12,7 +12,7 @@ setup() {
 teardown() { stop_all; }
 
 on_cma() { use_stack debian "$(installed libdaplofa.so.2)" 'lo 0' preload; }
-# Its socket manager hands on a request whose private data has not come yet, when the machine is busy.
+# On a busy machine, its socket manager hands on a request whose private data has not arrived yet.
 on_scm() {
     use_stack debian "$(installed libdaploscm.so.2)" 'soft0 1' preload
     lost_races+='|Error with CONNECT REQUEST private data'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A verbs program of two threads, to be built with a sanitizer: one thread sends and writes, the
- * other waits for the completions and reads what has come. With an argument, `overflow` or `race`,
- * it has such a fault of its own. */
+ * A verbs program with two threads, to be built with a sanitizer: one thread sends and writes, the
+ * other waits for the completions and reads the data. The argument `overflow`, `race` or `shift`
+ * makes it commit a fault of that kind. */
 #include <infiniband/verbs.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Programs linked with sanitizers, and programs under valgrind, on soft0: they run, nothing is reported of the libraries, and what is
-# wrong with the programs themselves is still found.
+# Runs programs linked with sanitizers, and programs under valgrind, on soft0: nothing is reported
+# about the libraries, and faults of the programs themselves are still found.
 load helpers
 
 tool=$TOP_BUILDDIR/softverbs
@@ -10,21 +10,21 @@ suppressions=$TOP_SRCDIR/etc/suppressions
 setup() { start_network; }
 teardown() { stop_all; }
 
-# usage: build COMPILER OPTIONS... - the program, which goes to $program.
+# usage: build COMPILER OPTIONS... - builds $program.
 build() {
     need_program "$1"
     program=$BATS_TEST_TMPDIR/program
     "$1" -g -Wall -Wextra -Werror "${@:2}" -o "$program" "$TOP_SRCDIR/test/compat/sanitized.c" -libverbs -lpthread
 }
 
-# usage: works COMMAND... - on soft0: all that was sent has come, and nothing is reported.
+# usage: works COMMAND... - runs it on soft0: all data must arrive, and nothing may be reported.
 works() {
     run_to_end program "$tool" run "$@"
     is_silent program
     prints program <<<8192
 }
 
-# usage: finds PATTERN COMMAND... - the command fails and reports this.
+# usage: finds PATTERN COMMAND... - the command must fail and report this.
 finds() {
     local status=0
     start program "$tool" run "${@:2}"
@@ -76,7 +76,8 @@ address_sanitizer_works() {
     done
 }
 
-# usage: under_valgrind TOOL - a command goes to ${valgrind[@]}. A small arena keeps helgrind's start short.
+# usage: under_valgrind TOOL - puts the command into ${valgrind[@]}. The limit of address space
+# makes the arena small, which keeps helgrind's start short.
 under_valgrind() {
     need_program valgrind
     valgrind=(sh -c 'ulimit -v 8000000; exec "$@"' sh

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What the socket manager says over its sockets, recorded between two ends on our libraries and between two on the reference's, over one
-# softverbs fabric: byte for byte the same, in the same messages.
+# Records what the socket manager sends over its sockets, between two ends on our libraries and
+# between two on the reference's, over one softverbs fabric: both must send the same messages, byte
+# for byte.
 load helpers
 load interoperation
 
@@ -17,8 +18,9 @@ setup() {
     need_library libdat2.so.2 libdaploscm.so.2
 }
 
-# usage: record ours|debian - the conversation of interoperation_peer, whose client takes the recorder for the server: a qualifier is
-# 1000 below its port. Leaves $BATS_FILE_TMPDIR/OWNER.record and, in OWNER, what both have said.
+# usage: record ours|debian - records the conversation of interoperation_peer, whose client takes
+# the recorder for the server: a qualifier is 1000 below its port. Leaves
+# $BATS_FILE_TMPDIR/OWNER.record and, in OWNER, what both ends printed.
 record() {
     local peer=$TOP_BUILDDIR/test/compat/.libs/interoperation_peer
     choose_stack "$1" scm soft0
@@ -29,10 +31,11 @@ record() {
     stop_recorder
 }
 
-# usage: connection NUMBER OWNER - its messages.
+# usage: connection NUMBER OWNER - prints its messages.
 connection() { "$TOP_SRCDIR/test/compat/recorded" "$BATS_FILE_TMPDIR/$2.record" "$1" | cut -d ' ' -f 2-; }
 
-# usage: same NUMBER MESSAGE... - the connection's messages have these directions and sizes, and are the same from both.
+# usage: same NUMBER MESSAGE... - checks that the connection's messages have these directions and
+# sizes, and are the same from both.
 same() {
     local number=$1
     shift

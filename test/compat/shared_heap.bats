@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# softverbs run --shared-heap: programs that we did not write on a heap that peers map.
+# Tests softverbs run --shared-heap: foreign programs on a heap that peers map.
 load helpers
 
 setup() { start_network; }
@@ -10,14 +10,14 @@ tool=$TOP_BUILDDIR/softverbs
 heap_library=$TOP_BUILDDIR/.libs/libsoftverbs-heap.so
 heap=("$tool" run --shared-heap)
 
-# usage: regions_are PATTERN COUNT - so many regions, and each is listed so.
+# usage: regions_are PATTERN COUNT - checks that there are COUNT regions, each listed like PATTERN.
 regions_are() {
     "$tool" ls >"$BATS_TEST_TMPDIR/ls.out"
     [ "$(grep -c '^  region' "$BATS_TEST_TMPDIR/ls.out")" -eq "$2" ] &&
         [ "$(grep -cE "^  region .*$1" "$BATS_TEST_TMPDIR/ls.out")" -eq "$2" ]
 }
 
-# usage: pair PORT PROGRAM OPTIONS... - server and client to their end, without complaint.
+# usage: pair PORT PROGRAM OPTIONS... - runs server and client to their end; neither may complain.
 pair() {
     local port=$1
     shift

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// libsoftverbs.so beside the installed libibverbs: functions without a device give the same
-/// answers; names without a device behind them say so.
+/// libsoftverbs.so compared with the installed libibverbs: functions that need no device give the
+/// same results; functions that the soft device cannot serve (rsockets) fail with an error.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <infiniband/sa.h>
@@ -56,8 +56,8 @@ class BesideLibibverbs : public testing::Test {
         ASSERT_NE(ours, theirs) << name;
     }
 
-    /// Fills `from` at random, converts it with both and compares every byte, also those neither
-    /// writes.
+    /// Fills `from` with random bytes, converts it with both libraries and compares every byte of
+    /// the results, including those that neither writes.
     template <class To, class From>
     void compare_copies(const char* name, const char* version) {
         using Copy = void(To*, const From*);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# softverbs(1): what it shows of a fabric while programs use it, and what it removes.
+# Tests what softverbs(1) shows of a fabric while programs use it, and what it removes.
 load helpers
 
 tool=$TOP_BUILDDIR/softverbs
@@ -8,12 +8,13 @@ tool=$TOP_BUILDDIR/softverbs
 setup() { start_network; }
 teardown() { stop_all; }
 
-# usage: field EXPRESSION - of the JSON on standard input, as Perl reads it into $_.
+# usage: field EXPRESSION - prints its value for the JSON on standard input, as Perl reads it into
+# $_.
 field() {
     perl -MJSON::PP -e 'local $/; $_ = decode_json(<STDIN>); my $found = eval $ARGV[0]; die $@ if $@; print "$found\n"' "$1"
 }
 
-# A pair that goes on and on.
+# Starts a pair that runs until it is ended.
 start_pair() {
     need_program ibv_rc_pingpong
     start server "$tool" run ibv_rc_pingpong -n 1000000000 "$@"
@@ -25,12 +26,13 @@ pid_of() {
     pgrep -n -P "${process_of[$1]}" ibv_rc_pingpong
 }
 
-# Receives that the queue pairs of both sides have taken so far.
+# Prints how many receives the queue pairs of both sides have consumed so far.
 taken() {
     "$tool" ls --json | field 'my $n = 0; $n += $_->{receives_taken} for map { @{$_->{queue_pairs}} } @{$_->{processes}}; $n'
 }
 
-# usage: whole_list [--json] - succeeds when nobody was too busy to answer in time; the list is in ls.out.
+# usage: whole_list [--json] - succeeds if no process was too busy to answer in time; the list is in
+# ls.out.
 whole_list() {
     "$tool" ls "$@" >"$BATS_TEST_TMPDIR/ls.out" 2>"$BATS_TEST_TMPDIR/ls.err" &&
         ! grep -qE 'does not answer|"silent"' "$BATS_TEST_TMPDIR/ls.out"
@@ -53,7 +55,7 @@ whole_list() {
     has ls "^fabric $fabric: 2 processes$"
     has ls "^process $(pid_of server) \(ibv_rc_pingpong\): member [0-9]+, address 127\.0\.0\.1$"
     has ls "^process $(pid_of client) \(ibv_rc_pingpong\): member [0-9]+, address 127\.0\.0\.1$"
-    [ "$(grep -cE '^  queue pair 0x[0-9a-f]{6}: [A-Za-z]+, ready, to 0x[0-9a-f]{6}, receive CQ 0, [0-9]+ receives taken$' \
+    [ "$(grep -cE '^  queue pair 0x[0-9a-f]{6}: [A-Za-z]+, ready, to 0x[0-9a-f]{6}, receive CQ 0, [0-9]+ receives consumed$' \
         "$BATS_TEST_TMPDIR/ls.out")" -eq 2 ]
     [ "$(grep -cE '^  completion queue 0: [0-9]+ entries$' "$BATS_TEST_TMPDIR/ls.out")" -eq 2 ]
     [ "$(grep -cE '^  region 0x[0-9a-f]{8}: 4096 bytes at 0x[0-9a-f]+, PD 1, path (P|S|S for [0-9]+ bytes, else P) \([^)]+\), local-write$' \
@@ -151,7 +153,7 @@ lists_stopped() {
 }
 
 one_dead_member() {
-    "$tool" ls | grep -qx '1 dead members have left something: softverbs clean'
+    "$tool" ls | grep -qx '1 exited process left files behind: softverbs clean'
 }
 
 @test "softverbs clean: files that are not the fabric's own are left alone" {
@@ -172,5 +174,5 @@ one_dead_member() {
     chmod 755 "$fabric"
     run "$tool" ls
     [ "$status" -eq 1 ]
-    [[ $output == *"other users may enter it"* ]]
+    [[ $output == *"other users have access to it"* ]]
 }

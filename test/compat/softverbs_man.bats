@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# softverbs(1) and softverbs(7), as built, against the program and the table of settings.
+# Checks softverbs(1) and softverbs(7), as built, against the program and the table of settings.
 load helpers
 
 tool=$TOP_BUILDDIR/softverbs

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# softverbs(1): starting programs that we did not write on the device.
+# Tests how softverbs(1) starts foreign programs on the device.
 load helpers
 
 setup() { start_network; }
@@ -8,7 +8,8 @@ teardown() { stop_all; }
 
 tool=$TOP_BUILDDIR/softverbs
 
-# usage: fails_with STATUS COMMAND... - and says why on standard error alone; what it says is in $said.
+# usage: fails_with STATUS COMMAND... - the command must end with STATUS and give the reason on
+# standard error alone; the reason is in $said.
 fails_with() {
     local wanted=$1 status=0
     shift
@@ -70,7 +71,7 @@ fails_with() {
 @test "softverbs run --fabric: a directory that others may enter, or that is a link, is refused before the program starts" {
     mkdir -m 755 "$BATS_TEST_TMPDIR/open"
     fails_with 125 "$tool" run --fabric "$BATS_TEST_TMPDIR/open" touch "$BATS_TEST_TMPDIR/started"
-    [[ $said == *"other users may enter it"* ]]
+    [[ $said == *"other users have access to it"* ]]
     ln -s "$fabric" "$BATS_TEST_TMPDIR/link"
     fails_with 125 "$tool" run --fabric "$BATS_TEST_TMPDIR/link" touch "$BATS_TEST_TMPDIR/started"
     [[ $said == *"it is a link"* ]]

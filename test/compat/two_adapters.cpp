@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Adapter instances of two provider libraries open at once in one process: each tells of itself
-// alone, and they reach each other. Prints what is wrong and exits with 1, or with 0.
+// Adapter instances of two provider libraries open at once in one process: each reports its own
+// attributes only, and they can connect to each other. Prints what is wrong and exits with 1, or
+// exits with 0.
 #include "test/api/side.hpp"
 
 namespace {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Datagram endpoints: our libdaploscm and the reference's in all pairings over one softverbs fabric, what they say over their sockets,
-# and the reference's dtestx, which ends in the reference's own libraries by freeing its address handles twice.
+# Tests datagram endpoints: our libdaploscm and the reference's in all pairings over one softverbs
+# fabric, what they send over their sockets, and the reference's dtestx, which ends in the
+# reference's own libraries by freeing its address handles twice.
 load helpers
 load interoperation
 
@@ -22,7 +23,8 @@ setup() {
 }
 teardown() { stop_all; }
 
-# usage: converse SERVER CLIENT - each ours or debian; what they said is left in $BATS_FILE_TMPDIR/SERVER-CLIENT.
+# usage: converse SERVER CLIENT - SERVER and CLIENT are each ours or debian; what they print is left
+# in $BATS_FILE_TMPDIR/SERVER-CLIENT.
 converse() {
     local peer=$TOP_BUILDDIR/test/compat/.libs/ud_peer
     kept=$BATS_FILE_TMPDIR/$1-$2
@@ -35,7 +37,7 @@ converse() {
     stop_recorder
 }
 
-# usage: understand SERVER CLIENT - both ends have said what they have to.
+# usage: understand SERVER CLIENT - checks that both ends have printed what they must.
 understand() {
     cat "$BATS_FILE_TMPDIR/$1-$2"/{server,client}.err "$BATS_FILE_TMPDIR/$1-$2/statuses"
     diff -u --label 'the server must say' --label 'the server says' - "$BATS_FILE_TMPDIR/$1-$2/server.out" <<'LINES'
@@ -61,19 +63,20 @@ LINES
 @test "datagram endpoints: our server, the reference's client" { understand ours debian; }
 @test "datagram endpoints: our server, our client" { understand ours ours; }
 
-# usage: said OWNER - the messages of both sockets.
+# usage: said OWNER - prints the messages of both sockets.
 said() { "$TOP_SRCDIR/test/compat/recorded" "$BATS_FILE_TMPDIR/$1-$1.record"; }
 
 @test "datagram endpoints over the wire: request, answer, third message, rejection, byte for byte as the reference's" {
     diff -u --label reference --label ours <(said debian) <(said ours)
     [ "$(said ours | cut -d ' ' -f 1-3 | xargs)" = '1 > 156 1 < 158 1 > 4 2 > 156 2 < 157' ]
-    # The type of the queue pair, byte 63: what verbs calls UD.
+    # Byte 63 is the type of the queue pair: what verbs calls UD.
     [ "$(sed -n '1s/^[0-9]* > //p' "$BATS_FILE_TMPDIR/ours-ours.record" | cut -c 127-128)" = 04 ]
 }
 
-# usage: dtestx_datagrams OPTIONS... - the reference's dtestx between two ends of the stack that was chosen. Its server gives up where a
-# message is lost. Its client asks once the server has sent its addresses, after which the server begins to listen: it gives up where it
-# comes before the server's socket, and waits for ever where it comes before the service point.
+# usage: dtestx_datagrams OPTIONS... - runs the reference's dtestx between two ends of the chosen
+# stack. Its server gives up when a message is lost. Its client asks as soon as the server has sent
+# its addresses, but the server begins to listen after that: the client gives up if it comes before
+# the server's socket, and waits for ever if it comes before the service point.
 dtestx_datagrams() {
     local program side
     program=$(command -v dtestx)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// One end of a conversation of datagram endpoints, on our libraries or the reference's: a request
-/// that is answered, a message each way, a request that is rejected with data. Prints one line for
-/// each step. Frees nothing: the reference frees address handles twice when a program does.
+/// One end of a conversation of datagram endpoints, on our libraries or the reference's: an
+/// accepted request, a message each way, a request that is rejected with data. Prints one line for
+/// each step. Frees nothing, since the reference frees address handles a second time when the
+/// program has freed them.
 ///
-/// usage: ud_peer IA QUALIFIER [ADDRESS]    with an address the client
+/// usage: ud_peer IA QUALIFIER [ADDRESS]    with an address, runs as the client
 #include <arpa/inet.h>
 #include <dat2/udat.h>
 #include <unistd.h>
-// The reference's header knows verbs' types.
+// The reference's header needs the types of verbs.
 #include <infiniband/verbs.h>
 
 #include <dat2/dat_ib_extensions.h>

@@ -2,10 +2,10 @@
 /* usage: unload LIBRARY...
  *        unload --open IA LIBRARY...
  *
- * Loads the libraries in order and closes them in reverse. With --open it loads the first only,
- * which is libdat2, opens the IA with it and closes it; the others are what that must have loaded.
+ * Loads the libraries in order and closes them in reverse. With --open it loads only the first,
+ * which is libdat2, opens the IA with it and closes it; that must load and unload the others.
  *
- * Ends with status 0 when each was mapped in between and none is at the end. */
+ * Exits with status 0 if each library was mapped in between and none is mapped at the end. */
 #include <dat2/udat.h>
 #include <dlfcn.h>
 #include <stdio.h>

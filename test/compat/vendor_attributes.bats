@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Attributes whose values are addresses, in programs that print all of them with %s, and called with either maker's libdat2.
+# Tests attributes whose values are addresses, in programs that print all of them with %s, and with
+# our libdat2 and Debian's.
 load helpers
 
 setup() {
@@ -11,7 +12,8 @@ setup() {
 }
 teardown() { stop_all; }
 
-# usage: prints_attributes NAME BEFORE BETWEEN - one line for each, the values short texts.
+# usage: prints_attributes NAME BEFORE BETWEEN - checks for one line for each attribute, whose value
+# is a short text.
 prints_attributes() {
     local name
     for name in delayed_ack_supported='(true|false)' vendor_extension=true vendor_ext_version='1\.0' debug_query='[[:print:]]' \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* usage: vendor_attributes NAME - opens an adapter instance, finds the functions of
- * dat2/dat_trclvl.h among its attributes, and prints what they answer. Of libdat2 it uses what
- * every uDAPL 2.0 has. */
+ * dat2/dat_trclvl.h among its attributes, and prints what they return. Uses only what the libdat2
+ * of every uDAPL 2.0 has. */
 #include <dat2/dat_trclvl.h>
 #include <stdio.h>
 #include <string.h>

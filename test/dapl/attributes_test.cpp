@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What adapter instances on different adapters say of themselves and are told of them.
+/// Attributes of adapter instances on different adapters, and the asynchronous events that they
+/// get.
 #include <cstring>
 #include <map>
 #include <string>

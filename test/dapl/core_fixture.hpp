@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// An adapter instance of the fake device with a connected endpoint.
+/// Fixture with an adapter instance on the fake device and an endpoint that a test creates or
+/// connects.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,7 +42,7 @@ class CoreTest : public testing::Test {
             entry::ep_create(open.ia, pz, recv_evd, request_evd, connect_evd, attributes, &ep),
             DAT_SUCCESS);
     }
-    /// An EP with so many transfers each way, CONNECTED, its event taken.
+    /// Creates an EP for so many transfers each way, connects it and consumes the event.
     void connect_ep(DAT_COUNT transfers = 8) {
         make_ep();
         DAT_EP_PARAM parameters;
@@ -74,7 +75,7 @@ class CoreTest : public testing::Test {
     DAT_RETURN receive(DAT_UINT64 value) {
         return entry::ep_post_recv(ep, 1, &segment, cookie(value), DAT_COMPLETION_DEFAULT_FLAG);
     }
-    /// The next event; there must be one.
+    /// @return the next event; the test fails if there is none.
     DAT_EVENT next(DAT_EVD_HANDLE from) {
         DAT_EVENT event{};
         EXPECT_EQ(entry::evd_dequeue(from, &event), DAT_SUCCESS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Posts and completions, against a device that completes what and how the test says.
+/// Posts and completions, on a device whose completions the test controls.
 #include <dat2/dat_ib_extensions.h>
 
 #include <cstdarg>

@@ -16,7 +16,7 @@ constexpr DAT_RETURN kNoConnectEvd = 0x80050017;
 constexpr DAT_RETURN kNotReady = 0x80070039;
 constexpr DAT_RETURN kRawState = 0x00070000;
 
-/// INVALID_STATE with the state's subtype, as the specification of behaviour names them.
+/// INVALID_STATE with the subtype that the specification of behaviour names for each state.
 const std::map<DAT_EP_STATE, DAT_RETURN> kStateErrors = {
     {kUnconnected, 0x80070000 | DAT_INVALID_STATE_EP_UNCONNECTED},
     {kReserved, 0x80070000 | DAT_INVALID_STATE_EP_RESERVED},
@@ -32,7 +32,7 @@ const std::map<DAT_EP_STATE, DAT_RETURN> kStateErrors = {
     {kAccepting, 0x80070000 | DAT_INVALID_STATE_EP_COMPLPENDING},
 };
 
-/// Codes by state; every other state answers with its own INVALID_STATE.
+/// Codes by state; in every other state the call fails with that state's INVALID_STATE.
 using Answers = std::map<DAT_EP_STATE, DAT_RETURN>;
 
 class EpCalls : public CoreTest {
@@ -100,7 +100,7 @@ class EpCalls : public CoreTest {
         return made;
     }
 
-    /// A fresh EP in that state.
+    /// @return a new EP in that state.
     DAT_EP_HANDLE reach(DAT_EP_STATE state) {
         drain(cr_evd_);
         drain(connect_evd);
@@ -173,7 +173,7 @@ class EpCalls : public CoreTest {
 
     DAT_EVD_HANDLE cr_evd_ = nullptr;
     DAT_PSP_HANDLE psp_ = nullptr;
-    DAT_CR_HANDLE waiting_ = nullptr;  ///< of a consumer-flag PSP
+    DAT_CR_HANDLE waiting_ = nullptr;  ///< unanswered request at psp_
     DAT_CONN_QUAL next_qualifier_ = 100;
 };
 

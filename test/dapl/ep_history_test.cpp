@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What an endpoint keeps of its past, and what users are told of it when its connection ends.
+/// The history of an endpoint's states, and the message about the end of its connection.
 #include <regex>
 
 #include "dapl/cm/manager.hpp"
@@ -54,20 +54,20 @@ TEST(EndpointHistory, the_story_begins_when_the_endpoint_was_last_unconnected) {
         << told;
 }
 
-/// All ends of the process are told at this level.
+/// Sets the trace level at which every end of a connection in the process is reported.
 class EndpointEnd : public CoreTest {
   protected:
     EndpointEnd() { support::set_trace_level(7); }
     ~EndpointEnd() override { support::set_trace_level(3); }
 
-    /// The line with this text, or nothing.
+    /// @return the line with this text, or nothing.
     static std::string line_with(const std::string& told, const std::string& text) {
         const std::size_t at = told.find(text);
         if (at == std::string::npos) return {};
         const std::size_t begin = told.rfind('\n', at) + 1;
         return told.substr(begin, told.find('\n', at) - begin);
     }
-    /// @param event of the device, and until it is handled.
+    /// Raises an event of the device and waits until it is handled.
     void break_by(const ibv_async_event& event) {
         fake::raise(event);
         DAT_EVENT broken;

@@ -86,7 +86,7 @@ const std::map<std::pair<DAT_EP_STATE, EpCause>, DAT_EP_STATE> kSpecified = {
     {{kDisconnected, EpCause::kReset}, kUnconnected},
 };
 
-/// The causes of the list above are all there are: a later one would not be covered.
+/// kCauses must hold all causes, else a new one would not be covered.
 static_assert(std::size(kCauses) == static_cast<std::size_t>(EpCause::kReset) + 1);
 
 TEST(EndpointState, each_cause_moves_each_state_as_specified_and_no_other) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A consumer that polls for connection events beside the thread that makes them.
+/// A consumer that polls for software events while another thread posts them.
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace {
 std::atomic<int> yields{0};
 }
 
-/// In place of the C library's: a thread that has to wait for a spin lock calls it.
+/// Replaces the C library's: a thread that must wait for a spin lock calls it.
 extern "C" int sched_yield() noexcept {
     ++yields;
     return static_cast<int>(syscall(SYS_sched_yield));
@@ -23,8 +23,8 @@ extern "C" int sched_yield() noexcept {
 namespace test {
 namespace {
 
-/// Both threads on one processor: who is stopped with the lock held keeps the other waiting for
-/// what is left of the other's time.
+/// Runs both threads on one processor: if a thread is preempted with the lock held, the other waits
+/// for the rest of its own time slice.
 class EvdPollingTest : public CoreTest {
   protected:
     EvdPollingTest() {

@@ -25,12 +25,12 @@ class EvdTest : public CoreTest {
     std::uintptr_t value() {
         return reinterpret_cast<std::uintptr_t>(event.event_data.software_event_data.pointer);
     }
-    /// Whether a thread sits in a wait on this EVD: nobody else may then take an event.
+    /// @return whether a thread waits on this EVD, so that no other may consume an event.
     bool has_waiter(DAT_EVD_HANDLE evd) {
         DAT_EVENT unused;
         return entry::evd_dequeue(evd, &unused) == 0x80070000u;
     }
-    /// Starts a wait in a thread; returns when it is in the wait.
+    /// Starts a thread that waits; returns once it is in the wait.
     Thread waiter(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold = 1) {
         Thread thread([=, this] { result = wait(evd, timeout, threshold); });
         EXPECT_TRUE(eventually([&] { return has_waiter(evd); }));
@@ -310,7 +310,7 @@ TEST_F(EvdTest, FreeingTheLastEvdOfANotificationObjectWakesItsWaiters) {
     DAT_EVD_HANDLE trigger = only;
     Thread thread([&] { result = entry::cno_wait(cno, kForever, &trigger); });
     ASSERT_EQ(entry::evd_free(only), DAT_SUCCESS);
-    // The waiter may have come too late to be woken; then a new EVD comes and goes.
+    // The waiter may have come too late to be woken; then creating and freeing a new EVD wakes it.
     EXPECT_TRUE(eventually([&] {
         if (result != 1) return true;
         entry::evd_free(evd(DAT_EVD_SOFTWARE_FLAG, 8, cno));
@@ -352,7 +352,7 @@ TEST_F(EvdTest, AProxyAgentIsCalledOnceForEachSetting) {
     ASSERT_EQ(entry::cno_query(cno, DAT_CNO_FIELD_ALL, &parameters), DAT_SUCCESS);
     EXPECT_EQ(parameters.proxy_type, DAT_PROXY_TYPE_AGENT);
     EXPECT_EQ(parameters.proxy.agent.proxy_agent_func, nullptr);
-    // Events of the connection manager come with a lock held: another thread calls the agent.
+    // The connection manager raises events with a lock held, so another thread calls the agent.
     EXPECT_EQ(entry::cno_wait(cno, 0, &trigger), DAT_SUCCESS);
     EXPECT_EQ(entry::cno_modify_agent(cno, {&calls, agent}), DAT_SUCCESS);
     EXPECT_EQ(entry::evd_modify_cno(connect_evd, cno), DAT_SUCCESS);
@@ -362,10 +362,10 @@ TEST_F(EvdTest, AProxyAgentIsCalledOnceForEachSetting) {
     EXPECT_NE(calls.thread.load(), std::this_thread::get_id());
 }
 
-// The address sanitizer's own cost of a cancelled thread grows with their number.
+// With the address sanitizer each cancelled thread costs more the more there have been.
 constexpr int kCancellations = kAddressSanitizer ? 1000 : 10000;
 
-/// One thread that waits for ever, started and cancelled again and again.
+/// A thread that waits forever; tests start and cancel one after another.
 struct Cancelled {
     DAT_EVD_HANDLE evd;
     int type;
@@ -378,7 +378,7 @@ struct Cancelled {
         sit(mine->evd);
         return nullptr;
     }
-    /// Without cleanups of its own: an asynchronous cancellation can unwind it from anywhere.
+    /// Has no cleanups of its own: an asynchronous cancellation can unwind it from anywhere.
     [[gnu::noinline]] static void sit(DAT_EVD_HANDLE evd) {
         DAT_EVENT event;
         DAT_COUNT more;

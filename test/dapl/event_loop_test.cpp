@@ -110,7 +110,7 @@ TEST_F(EventLoopTest, a_descriptor_is_read_until_it_is_forgotten) {
         loop_->forget(ends[0]);
         ASSERT_EQ(write(ends[1], "c", 1), 1);
     }
-    EventLoop::release();  // joins: whatever was on its way is through
+    EventLoop::release();  // joins the thread, so everything it had fetched is handled
     EXPECT_EQ(reader.bytes, 2);
     ASSERT_TRUE(EventLoop::acquire());
     close(ends[0]);
@@ -137,18 +137,18 @@ struct Sockets {
     int there = -1;
 };
 
-/// Counts its calls, and does what the test wants.
+/// Runs the test's action and counts its calls.
 struct Caller final : dapl::cm::EventSource {
     explicit Caller(std::function<void()> what = [] {}) : action(std::move(what)) {}
     void ready() override {
         action();
-        ++calls;  // last: who sees it may close what the action used
+        ++calls;  // last: a test that sees it may close what the action used
     }
     std::function<void()> action;
     std::atomic<int> calls{0};
 };
 
-/// Whatever the loop has fetched by now is handled before this returns.
+/// Returns when the loop has handled everything that it had fetched before.
 void let_the_loop_turn(EventLoop& loop) {
     for (int turn = 0; turn < 2; ++turn) {
         const Sockets sockets;
@@ -172,7 +172,7 @@ TEST_F(EventLoopTest, a_source_is_called_for_what_it_is_interested_in_alone) {
         loop_->change_interest(end, dapl::cm::Interest::kRead);
     });
     {
-        const Lock guard(connection_lock);  // there is room to write from the beginning
+        const Lock guard(connection_lock);  // it is writable from the beginning
         ASSERT_TRUE(loop_->watch(end, source, dapl::cm::Interest::kRead));
     }
     let_the_loop_turn(*loop_);
@@ -185,7 +185,7 @@ TEST_F(EventLoopTest, a_source_is_called_for_what_it_is_interested_in_alone) {
         }
         EXPECT_TRUE(test::eventually([&] { return source.calls > before; }));
         let_the_loop_turn(*loop_);
-        EXPECT_EQ(source.calls, before + 1);  // since it has changed its interest
+        EXPECT_EQ(source.calls, before + 1);  // since it has changed its interest back
     }
     {
         const Lock guard(connection_lock);
@@ -195,13 +195,13 @@ TEST_F(EventLoopTest, a_source_is_called_for_what_it_is_interested_in_alone) {
     EXPECT_TRUE(test::eventually([&] { return source.calls == 3; }));
 }
 
-/// Watches all of them, and has all of them become readable between two looks of the loop, so that
-/// it fetches them together.
+/// Watches all of them and makes all of them readable between two polls of the loop, so that it
+/// fetches them together.
 void become_ready_together(EventLoop& loop, const std::vector<const Sockets*>& all,
                            const std::vector<Caller*>& sources) {
     const Sockets first;
     std::atomic<bool> holding{false};
-    // The thread is kept inside this source, from where it goes back to look.
+    // The loop's thread stays inside this source until all are readable, and then polls again.
     Caller gate([&]() REQUIRES(connection_lock) {
         for (std::size_t i = 0; i < all.size(); ++i) {
             ASSERT_TRUE(loop.watch(all[i]->here, *sources[i]));
@@ -239,7 +239,7 @@ TEST_F(EventLoopTest, a_descriptors_number_that_is_used_anew_in_a_turn_does_not_
         const Sockets other;
         const Sockets idle;
         Caller fresh;
-        // Whichever comes first, the other's number becomes that of a socket with nothing to read.
+        // Whichever is called first, the other's number is given to a socket with nothing to read.
         const auto replace = [&](int mine, int others) REQUIRES(connection_lock) {
             loop_->forget(mine);
             loop_->forget(others);
@@ -288,7 +288,7 @@ TEST_F(EventLoopTest, a_source_that_is_always_ready_holds_up_neither_others_nor_
     loop_->forget(modest.here);
 }
 
-/// Arms itself for a time that has passed.
+/// Arms itself for a time in the past.
 struct Restless final : dapl::cm::Timer {
     explicit Restless(EventLoop& its_loop) : loop(its_loop) {}
     void expired() override REQUIRES(connection_lock) {
@@ -317,7 +317,7 @@ TEST_F(EventLoopTest, a_timer_that_is_always_due_does_not_hold_up_the_sources) {
     loop_->forget(sockets.here);
 }
 
-/// At most so many calls fit into the time since `begin` when a rest lies between them.
+/// @return how many calls fit at most into the time since `begin` with a rest between them.
 auto most_calls_since(dapl::cm::Timer::Clock::time_point begin) {
     return (dapl::cm::Timer::Clock::now() - begin) / EventLoop::kRest + 2;
 }
@@ -345,7 +345,7 @@ TEST_F(EventLoopTest, a_source_that_fails_is_called_again_after_a_rest_and_says_
     EXPECT_NE(testing::internal::GetCapturedStderr().find("[DAT206]"), std::string::npos);
 }
 
-/// Whether an epoll of this process looks at the descriptor.
+/// @return whether an epoll instance of this process polls the descriptor.
 bool is_polled(int descriptor) {
     for (const auto& info : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
         std::ifstream lines(info.path());
@@ -376,7 +376,7 @@ TEST_F(EventLoopTest, a_descriptor_at_rest_is_left_alone_even_when_its_peer_hang
     loop_->forget(sockets.here);
 }
 
-/// How often the loop's thread has gone to sleep.
+/// @return how often the loop's thread has gone to sleep.
 long sleeps_of_the_loop() {
     long sleeps = -1;
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -487,7 +487,7 @@ TEST(EventLoop, a_child_starts_a_loop_of_its_own) {
     if (test::kThreadSanitizer) GTEST_SKIP() << "it allows no threads after a fork";
     ASSERT_TRUE(EventLoop::acquire());
     {
-        // Forks with the lock held, as another thread's fork may find it.
+        // Forks with the lock held: when another thread forks, the loop's thread may hold it.
         const Lock guard(connection_lock);
         test::Child child([](test::Channel&) {
             const auto loop = EventLoop::acquire();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the extensions' transfers ask of a device, what they never ask, and devices that lack them.
+/// Transfers of the extensions: what they post on a device, what they refuse without asking it, and
+/// devices that do not support them.
 #include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_opendat.h>
@@ -51,7 +52,7 @@ class ExtensionPosts : public CoreTest {
         return ask(ep, DAT_IB_CMP_AND_SWAP_OP, DAT_UINT64{5}, DAT_UINT64{6}, local, cookie(1),
                    remote, kDefault);
     }
-    /// Both layouts of an extension's event.
+    /// Checks both layouts of an extension's event.
     static void expect_event(const DAT_EVENT& event, int operation, int type, DAT_UINT32 proposed,
                              DAT_UINT32 immediate, int status = DAT_DTO_SUCCESS) {
         DAT_IB_EXTENSION_EVENT_DATA extension;
@@ -208,7 +209,7 @@ TEST_F(ExtensionPosts, AnAtomicOperationNeedsEightLocalBytesAndAnAlignedAddress)
     EXPECT_EQ(add(&word, &aligned), DAT_SUCCESS);
 }
 
-/// An IA of its own with an EP, whatever the fixture's has.
+/// A separate IA with an EP, on an adapter other than the fixture's if wanted.
 struct OtherEp {
     explicit OtherEp(int number) : open(number) {
         EXPECT_EQ(entry::pz_create(open.ia, &pz), DAT_SUCCESS);

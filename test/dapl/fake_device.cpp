@@ -341,7 +341,7 @@ int ibv_resize_cq(ibv_cq* cq, int entries) {
     return 0;
 }
 int ibv_destroy_cq(ibv_cq* cq) {
-    for (;;) {  // as libibverbs does: events must be acknowledged first
+    for (;;) {  // waits as libibverbs does until all events are acknowledged
         const std::lock_guard guard(mutex);
         if (cq->channel) std::erase(as_channel(cq->channel).announced, cq);
         if (as_cq(cq).unacknowledged == 0) break;
@@ -355,7 +355,7 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** user) {
     if (eventfd_read(channel->fd, &count) != 0) return -1;
     const std::lock_guard guard(mutex);
     auto& announced = as_channel(channel).announced;
-    if (announced.empty()) {  // of a queue that is no more
+    if (announced.empty()) {  // its queue was destroyed
         errno = EAGAIN;
         return -1;
     }
@@ -397,7 +397,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int) {
     return 0;
 }
 int ibv_destroy_qp(ibv_qp* qp) {
-    for (;;) {  // as libibverbs does: events must be acknowledged first
+    for (;;) {  // waits as libibverbs does until all events are acknowledged
         const std::lock_guard guard(mutex);
         if (as_qp(qp).async_unacknowledged == 0) break;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Verbs devices that do what the test tells them, and a connection manager whose peer always says
-/// yes: the core's data path, one step at a time.
+/// Verbs devices that tests control step by step, and a connection manager whose peer always
+/// accepts, for tests of the core's data path.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,8 +14,8 @@
 
 namespace fake {
 
-/// "fake" is on an InfiniBand adapter, fake0, "second" on an iWARP one, fake1, which has no SRQs
-/// and no memory windows.
+/// "fake" is the IA on an InfiniBand adapter, fake0, "second" the one on an iWARP adapter, fake1,
+/// which has no SRQs and no memory windows.
 inline constexpr int kAdapters = 2;
 
 ibv_context* context(int number);
@@ -29,62 +29,63 @@ struct Work {
     std::uint32_t immediate;
 };
 
-/// What is posted and not yet completed, oldest first.
+/// Work requests that are posted and not yet completed, oldest first.
 const std::vector<Work>& requests(ibv_qp* qp);
 const std::vector<Work>& receives(ibv_qp* qp);
-/// Completes the oldest request; a good one that is not signalled leaves no completion.
+/// Completes the oldest request; a successful one that is not signalled leaves no completion.
 void finish_request(ibv_qp* qp, ibv_wc_status status = IBV_WC_SUCCESS);
-/// Completes the oldest receive, of the queue pair's SRQ where it has one. The device never says
-/// that the last one is reached.
+/// Completes the oldest receive, of the queue pair's SRQ if it has one. The device never raises
+/// IBV_EVENT_QP_LAST_WQE_REACHED.
 void finish_receive(ibv_qp* qp, std::uint32_t length, ibv_wc_status status = IBV_WC_SUCCESS,
                     ibv_wc_opcode opcode = IBV_WC_RECV, std::uint32_t immediate = 0);
-/// Whether the InfiniBand adapter has atomic operations, for IAs that are opened from now on.
+/// Sets whether the InfiniBand adapter has atomic operations, for IAs that are opened from now on.
 void have_atomics(bool there);
-/// The limit at which the SRQ is armed; 0: not.
+/// @return the limit with which the SRQ is armed, 0 if it is not.
 std::uint32_t limit(ibv_srq* srq);
-/// What a queue pair in error does with what is posted on it. kOnEntry: flushes it when it enters
-/// the state, and takes what is posted later without a word, as siw does.
+/// What a queue pair in error does with work requests. kOnEntry: flushes them when it enters the
+/// state, and silently accepts what is posted later, as siw does.
 enum class Flushing { kAtOnce, kOnEntry, kNever };
 void set_flushing(Flushing flushing);
-/// Flushes what is posted now.
+/// Flushes the work requests that are posted now.
 void flush(ibv_qp* qp);
-/// Completes any work request id at will, on the queue of the requests.
+/// Adds a completion with any work request ID to the send completion queue.
 void inject(ibv_qp* qp, std::uint64_t id, ibv_wc_status status);
 /// Raises an asynchronous event of an adapter.
 void raise(const ibv_async_event& event, int number = 0);
 
-/// The peer of the last dat_ep_connect says yes.
+/// Establishes the connection of the last dat_ep_connect or dat_cr_accept.
 void establish();
 
-/// A peer asks the last listener for a connection.
+/// A peer sends the last listener a connection request.
 void request();
-/// What the next accepts answer; 0: they succeed.
+/// Makes accepts fail with this code from now on; 0: they succeed.
 void refuse_accepts(DAT_RETURN code);
-/// What the next listeners answer; 0: they listen.
+/// Makes listening fail with this code from now on; 0: it succeeds.
 void refuse_listeners(DAT_RETURN code);
-/// The qualifiers that were listened on, or tried to.
+/// @return the qualifiers on which listening was tried since the last call.
 std::vector<std::uint64_t> take_listened();
-/// How often connections were taken down.
+/// How often connections were disconnected.
 int disconnects();
 /// How often completion queues were polled.
 int polls();
 
-/// The queue pair is ready to send, as after a connection manager's moves, which moves_to() does
-/// not count.
+/// Makes the queue pair ready to send, as the moves of a connection manager would; moves_to() does
+/// not count it.
 void connect(ibv_qp* qp);
 /// How often queue pairs were moved to a state.
 int moves_to(ibv_qp_state state);
 
-/// Objects of the device that are alive: domains, regions, channels, queues, queue pairs.
+/// @return how many objects of the device are alive: protection domains, memory regions and
+/// windows, channels, queues, queue pairs, address handles.
 int objects();
-/// ibv_reg_mr, ibv_create_cq, _qp and _srq, ibv_resize_cq and everything about an SRQ fail with
-/// this errno; 0: they work again.
+/// Makes ibv_reg_mr, ibv_create_cq, _qp, _ah and _srq, ibv_resize_cq, ibv_modify_srq and
+/// ibv_post_srq_recv fail with this errno; 0: they work again.
 void refuse(int error_number);
 
 /// The library whose connection manager is the one above (fake_manager.cpp).
 extern const dapl::Library kLibrary;
 
-/// An adapter instance of a fake device.
+/// An adapter instance on a fake device.
 struct OpenIa {
     explicit OpenIa(int number = 0, const char* ia_params = "",
                     const dapl::Library& library = kLibrary);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The fake device's connection manager, whose peer always says yes.
+/// The fake device's connection manager, whose peer always accepts.
 #include <netinet/in.h>
 
 #include <atomic>
@@ -19,7 +19,7 @@ DAT_RETURN accept_refusal;
 DAT_RETURN listen_refusal;
 std::vector<std::uint64_t> listened;
 
-/// Its peer never says anything; establish() does it in its place.
+/// Its peer reports nothing by itself: establish() reports in its place.
 class AgreeableConnection final : public dapl::cm::Connection {
   public:
     support::Result<void> accept(const dapl::cm::Parameters& parameters,

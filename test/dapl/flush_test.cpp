@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Each transfer that was posted has one event when its queue pair ends, whatever the device says.
+/// Each posted transfer gets one event when its queue pair ends, whatever the device reports.
 #include <atomic>
 
 #include "dapl/transfer/slot_ring.hpp"
@@ -14,7 +14,7 @@ class Flush : public CoreTest {
   protected:
     ~Flush() override { fake::set_flushing(fake::Flushing::kAtOnce); }
 
-    /// Begins with the transfers' events; the peer ends the connection.
+    /// Disconnects abruptly and consumes the event of the connection's end.
     void end_connection() {
         ASSERT_EQ(entry::ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
         EXPECT_EQ(next(connect_evd).event_number, DAT_CONNECTION_EVENT_DISCONNECTED);

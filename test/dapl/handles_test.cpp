@@ -114,7 +114,7 @@ TEST_F(Handles, ObjectsOfAForkedChildHaveOtherIdsThanTheParents) {
     ids.be_parent();
     const auto in_the_child = ids.receive<std::uint64_t>();
     fake::OpenIa second;
-    // Both are the second instance that this process or its copy has opened.
+    // Each is the second instance that its process has opened, counting the one copied by the fork.
     EXPECT_NE(in_the_child, dapl::live_header(second.ia)->id);
     int status;
     ASSERT_EQ(waitpid(child, &status, 0), child);
@@ -122,7 +122,7 @@ TEST_F(Handles, ObjectsOfAForkedChildHaveOtherIdsThanTheParents) {
 }
 
 TEST(ObjectIds, HoldTheKindAndTakeANewBlockWhenTheOldOneIsUsedUp) {
-    // A block of which one serial is left.
+    // A block with one serial left.
     std::uint64_t word = 0x70ffffffe;
     auto& ids = *reinterpret_cast<support::ObjectIds*>(&word);
     const std::uint64_t last = ids.next(3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Completions that wait in an EVD while the endpoints that they are of come and go.
+/// Completions that wait in an EVD while their endpoints come and go.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -16,8 +16,8 @@ constexpr int kReceives = 4;
 
 class HeldCompletions : public CoreTest {
   protected:
-    /// An endpoint whose receives came back flushed, and whose events nobody has consumed.
-    /// @param delivered receives that complete before.
+    /// @return an endpoint whose receives were flushed and whose events nobody has consumed.
+    /// @param delivered number of receives that complete before the end.
     DAT_EP_HANDLE ended_ep(int delivered = 0) {
         connect_ep();
         for (DAT_UINT64 i = 0; i < kReceives; ++i) EXPECT_EQ(receive(i), DAT_SUCCESS);
@@ -33,13 +33,13 @@ class HeldCompletions : public CoreTest {
         return eps;
     }
     std::uint64_t work() { return dapl::from_handle<dapl::Evd>(recv_evd)->work_on_completions(); }
-    /// Frees ended endpoints. @return the work on completions for each of them.
+    /// Frees ended endpoints. @return the work on completions per endpoint.
     std::uint64_t work_per_ep(std::vector<DAT_EP_HANDLE> eps) {
         const std::uint64_t before = work();
         for (DAT_EP_HANDLE one : eps) EXPECT_EQ(entry::ep_free(one), DAT_SUCCESS);
         return (work() - before) / eps.size();
     }
-    /// Consumes `count` events and checks that those of each endpoint come in their order.
+    /// Consumes `count` events and checks that each endpoint's arrive in order.
     void consume(int count) {
         for (int i = 0; i < count; ++i) {
             const auto dto = next_dto(recv_evd);
@@ -60,7 +60,7 @@ TEST_F(HeldCompletions, FreeingAnEndpointCostsItsOwnCompletionsHoweverManyOthers
 
 TEST_F(HeldCompletions, EndingAndFreeingInTurnCostsTheSame) {
     recv_evd = evd(DAT_EVD_DTO_FLAG, 2100 * kReceives);
-    // Their completions wait all the time.
+    // Their completions stay in the EVD throughout.
     for (int i = 0; i < 1000; ++i) ended_ep();
     const std::uint64_t before = work();
     for (int i = 0; i < 1000; ++i) ASSERT_EQ(entry::ep_free(ended_ep(2)), DAT_SUCCESS);

@@ -9,7 +9,7 @@ check_PROGRAMS += test/dapl/unlocked_step_test
 TESTS += test/dapl/unlocked_step_test
 test_dapl_unlocked_step_test_SOURCES = %reldir%/unlocked_step_test.cpp dapl/cm/unlocked_step.hpp dapl/cm/lock.cpp
 test_dapl_unlocked_step_test_LDADD = libtestmain.la libsupport.la
-# The core against a device that does what the test says.
+# Tests the core on a device that does what the test says.
 check_PROGRAMS += test/dapl/core_test
 TESTS += test/dapl/core_test
 test_dapl_core_test_SOURCES = %reldir%/data_path_test.cpp %reldir%/evd_polling_test.cpp %reldir%/evd_test.cpp \
@@ -17,12 +17,12 @@ test_dapl_core_test_SOURCES = %reldir%/data_path_test.cpp %reldir%/evd_polling_t
     %reldir%/rmr_test.cpp %reldir%/lock_limit_test.cpp %reldir%/flush_test.cpp %reldir%/held_completions_test.cpp test/support/process.hpp \
     test/support/sanitizer.hpp %reldir%/core_fixture.hpp %reldir%/fake_device.cpp %reldir%/fake_manager.cpp %reldir%/fake_device.hpp
 test_dapl_core_test_LDADD = libtestmain.la libdaplcore.la libsupport.la
-# What dat_stat is told.
+# Tests what the library reports to dat_stat.
 check_PROGRAMS += test/dapl/status_test
 TESTS += test/dapl/status_test
 test_dapl_status_test_SOURCES = %reldir%/status_test.cpp $(without_libdat2) test/support/process.hpp
 test_dapl_status_test_LDADD = $(test_of_core_parts)
-# The trace of a whole provider library.
+# Tests the trace of a whole provider library.
 check_PROGRAMS += test/dapl/trace_test
 TESTS += test/dapl/trace_test
 test_dapl_trace_test_SOURCES = %reldir%/trace_test.cpp test/support/trace_section.hpp $(dat_test_headers)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What an ordinary user's process is told when a device of the kernel may pin no more of its
-// memory.
+// Messages to an unprivileged process when a kernel device may pin no more of its memory.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -24,7 +23,8 @@ constexpr rlim_t kLimit = 64 * 1024;
 constexpr uid_t kNobody = 65534;
 constexpr DAT_RETURN kNoResources = 0x00030000;
 
-/// @param body runs as a user whom the limit binds, on a device that refuses with this error.
+/// @param body runs as a user to whom the limit applies, on a device that refuses with this error.
+/// @return what the process prints to stderr.
 std::string told_when_refused(int error, const std::function<void(DAT_IA_HANDLE)>& body) {
     return test::captured_stderr([&] {
         Child child([&](Channel&) {
@@ -68,15 +68,16 @@ void queue_in_vain(DAT_IA_HANDLE ia, DAT_RETURN code) {
 
 TEST(LockLimit, that_forbids_a_registration_is_told_once_in_a_process) {
     SKIP_UNDER_THREAD_SANITIZER();
-    EXPECT_EQ(told_when_refused(ENOMEM,
-                                [](DAT_IA_HANDLE ia) {
-                                    register_in_vain(ia, 100 * 1024 + 1);
-                                    register_in_vain(ia, 100 * 1024 + 1);
-                                }),
-              "opendat: warning: device fake0 cannot register 101 KiB: the limit of locked memory "
-              "is 64 KiB, of which devices hold 0 KiB (locked otherwise: 0 KiB); raise the limit "
-              "(`ulimit -l`, memlock in /etc/security/limits.conf, LimitMEMLOCK= of a systemd "
-              "service) [DAT104]\n");
+    EXPECT_EQ(
+        told_when_refused(ENOMEM,
+                          [](DAT_IA_HANDLE ia) {
+                              register_in_vain(ia, 100 * 1024 + 1);
+                              register_in_vain(ia, 100 * 1024 + 1);
+                          }),
+        "opendat: warning: device fake0 cannot register 101 KiB: the limit of locked memory "
+        "is 64 KiB, of which devices hold 0 KiB (other locked memory: 0 KiB); raise the limit "
+        "(`ulimit -l`, memlock in /etc/security/limits.conf, LimitMEMLOCK= of a systemd "
+        "service) [DAT104]\n");
 }
 
 TEST(LockLimit, is_not_blamed_for_a_registration_that_it_permits) {
@@ -87,8 +88,9 @@ TEST(LockLimit, is_not_blamed_for_a_registration_that_it_permits) {
                                     register_in_vain(ia, 4096);
                                 }),
               "opendat: info: device fake0 cannot register 4 KiB: Cannot allocate memory; further "
-              "ones are not told; compare what is open with the limits that ibv_devinfo -v shows; "
-              "below them, free memory, or raise the limit of the control group [DAT116]\n");
+              "messages are suppressed; compare the objects in use with the limits that "
+              "`ibv_devinfo -v` shows; if none is reached, free memory, or raise the limit of the "
+              "control group [DAT116]\n");
 }
 
 TEST(LockLimit, has_nothing_to_do_with_memory_that_is_not_there) {
@@ -114,12 +116,11 @@ TEST(LockLimit, has_nothing_to_do_with_a_range_that_wraps_whatever_failed_before
 
 TEST(LockLimit, that_is_nearly_used_up_is_told_where_a_queue_lacks_memory) {
     SKIP_UNDER_THREAD_SANITIZER();
-    EXPECT_EQ(
-        told_when_refused(ENOMEM, [](DAT_IA_HANDLE ia) { queue_in_vain(ia, kNoResources); }),
-        "opendat: warning: device fake0 refuses a completion queue: Cannot allocate memory; "
-        "the limit of locked memory is 64 KiB, of which devices hold 0 KiB (locked otherwise: "
-        "0 KiB); raise the limit (`ulimit -l`, memlock in /etc/security/limits.conf, "
-        "LimitMEMLOCK= of a systemd service) [DAT105]\n");
+    EXPECT_EQ(told_when_refused(ENOMEM, [](DAT_IA_HANDLE ia) { queue_in_vain(ia, kNoResources); }),
+              "opendat: warning: device fake0 refuses a completion queue: Cannot allocate memory; "
+              "the limit of locked memory is 64 KiB, of which devices hold 0 KiB (other locked "
+              "memory: 0 KiB); raise the limit (`ulimit -l`, memlock in /etc/security/limits.conf, "
+              "LimitMEMLOCK= of a systemd service) [DAT105]\n");
 }
 
 TEST(LockLimit, is_not_blamed_for_another_refusal_of_a_queue) {
@@ -127,7 +128,7 @@ TEST(LockLimit, is_not_blamed_for_another_refusal_of_a_queue) {
     EXPECT_EQ(
         told_when_refused(EINVAL, [](DAT_IA_HANDLE ia) { queue_in_vain(ia, 0x00060000); }),
         "opendat: warning: device fake0 refuses a completion queue: Invalid argument; compare "
-        "what is open with the limits that ibv_devinfo -v shows [DAT102]\n");
+        "the objects in use with the limits that `ibv_devinfo -v` shows [DAT102]\n");
 }
 
 }  // namespace

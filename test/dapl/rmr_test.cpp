@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Remote memory regions: a device without memory windows, and one whose binds fail as the test
-/// says.
+/// Remote memory regions: a device without memory windows, and one whose binds fail when the test
+/// wants.
 #include "test/dapl/core_fixture.hpp"
 
 namespace test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Service points against a connection manager that answers what the test says.
+/// Service points, with a connection manager whose answers the test sets.
 #include <algorithm>
 #include <cerrno>
 
@@ -98,7 +98,7 @@ TEST_F(ServicePointsOfTheCore, ARefusedAcceptLeavesAnEndpointOfTheProvidersTenta
     EXPECT_EQ(entry::ep_free(ep), 0x8005000Cu) << "it is gone with the request";
 }
 
-/// Room for as many software events as this, and for as many events again.
+/// Length of the EVD, which holds this many software events and as many other events.
 constexpr DAT_COUNT kEvents = 65536;
 
 TEST_F(ServicePointsOfTheCore, RequestsForWhichTheEvdHasNoRoomEndAndAreToldAsAnOverflow) {

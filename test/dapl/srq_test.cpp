@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Shared receive queues against a device that completes what the test says and that never reports
-/// the last receive.
+/// Shared receive queues on a device whose completions the test controls and that never reports the
+/// last receive.
 #include <atomic>
 #include <cerrno>
 #include <thread>
@@ -340,7 +340,7 @@ TEST(SharedSlots, ComeBackFromManyThreadsWithoutALockEachWithItsCookie) {
     constexpr std::uint32_t kSlots = 200, kRounds = 30000;
     dapl::SharedSlots slots;
     slots.reserve(kSlots);
-    std::array<std::atomic<std::uint32_t>, 256> handed{};  // slot + 1, as a device would
+    std::array<std::atomic<std::uint32_t>, 256> handed{};  // slot + 1; stands in for the device
     std::atomic<std::uint32_t> taken_all{0};
     std::atomic<bool> wrong{false};
     std::vector<Thread> takers;

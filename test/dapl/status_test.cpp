@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The parts of which the answer to dat_stat is made.
+/// The parts of the answer to dat_stat.
 #include <gtest/gtest.h>
 
 #include <sys/socket.h>
@@ -126,7 +126,7 @@ TEST_F(PrivateDirectory, sockets_of_dead_processes_are_removed_and_no_others) {
     listen_as(*directory, sockets::to_text({dead, "old.so", 0}), listener);
     listen_as(*directory, sockets::to_text({dead, "old.so", 1}) + ".new", listener);
     listen_as(*directory, sockets::to_text({getpid(), "gone.so", 0}), listener);
-    // As of a process that cannot be seen from here.
+    // Like the socket of a living process that is not visible from here.
     listen_as(*directory, sockets::to_text({dead, "alive.so", 0}), listener);
     sockets::remove_stale(*directory);
     auto left = directory->entries();

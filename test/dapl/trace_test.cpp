@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the libraries record of a connection and of transfers over soft0, read as a tool reads it.
+// Trace records of a connection and of transfers over soft0, read as tools read them.
 #include <dat2/udat.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -37,7 +37,8 @@ class Trace : public testing::Test {
         return ends;
     }
 
-    /// One empty message with this cookie at both ends, taken by waiting or by looking.
+    /// Sends one empty message with this cookie at both ends; waits for the receive and polls for
+    /// the send.
     void send(const Ends& ends, DAT_UINT64 cookie) {
         DAT_DTO_COOKIE mark;
         mark.as_64 = cookie;
@@ -69,7 +70,7 @@ class Trace : public testing::Test {
             return record.values[0] == cookie && record.values[1] == DAT_DTO_SUCCESS;
         });
     }
-    /// As a tool does it in another process.
+    /// Sets the level as a tool does from another process.
     void set_level(int level) {
         support::TraceLevels levels(level);
         iovec own{&levels, sizeof levels}, its{&provider().level, sizeof levels};

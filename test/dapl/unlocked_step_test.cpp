@@ -26,9 +26,9 @@ TEST(UnlockedStep, other_threads_have_the_lock_while_a_step_is_taken) {
     EXPECT_TRUE(goes_on);
 }
 
-/// While a step is under way, which ends when the other thread is about to overtake it.
-/// @param overtake called by another thread with the lock held.
-/// @return what the step's own thread is told.
+/// Runs a step during which another thread overtakes; the step ends when that thread is about to.
+/// @param overtake called by the other thread with the lock held.
+/// @return what run() returns to the step's own thread.
 template <class Overtake>
 bool overtaken_by(UnlockedStep& step, const Overtake& overtake) {
     std::atomic<bool> is_working{false}, is_about_to{false}, is_done{false};

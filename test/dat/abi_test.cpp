@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The sources that abi.awk makes of abi.tsv check while they are compiled; what is left for the
-/// run: that they did check every row, and values that are no constant expressions.
+/// The sources that abi.awk generates from abi.tsv check most of it while they are compiled. What
+/// is left to check at run time: that they covered every row, and values that are not constant
+/// expressions.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

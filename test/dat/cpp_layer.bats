@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The C++ layer as compilers see it: what it costs, what it refuses, and the example of its page.
+# Tests the C++ layer as compilers see it: what it costs, what it refuses, and the example of its
+# page.
 load ../compat/helpers
 
 setup() {
@@ -8,12 +9,12 @@ setup() {
     work=$BATS_TEST_TMPDIR
     strict='-Wall -Wextra -Wpedantic -Werror'
     compilers=("$CXX")
-    # A second one in the long run.
+    # The long run uses a second compiler.
     ! is_long_run || ! command -v clang++-14 >/dev/null || compilers+=("clang++-14 -std=c++20")
     operations='post_recv post_send post_write post_read poll wait'
 }
 
-# usage: on_soft0 COMMAND... - with the libraries just built.
+# usage: on_soft0 COMMAND... - runs it with the libraries just built.
 on_soft0() {
     mkdir -pm 700 "$work/fabric"
     env "LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs" "DAT_OVERRIDE=$TOP_BUILDDIR/test/api/dat.conf" "SOFTVERBS_FABRIC=$work/fabric" \
@@ -26,12 +27,14 @@ build_cost() {
     $1 -O2 $strict -I"$headers" "$TOP_SRCDIR/test/dat/cpp_layer_cost.cpp" -o "$work/cost" -L"$TOP_BUILDDIR/.libs" -ldat2
 }
 
-# usage: instructions FUNCTION - how many it has, without what fills up to the next place.
+# usage: instructions FUNCTION - prints how many it has, without padding.
 instructions() {
     objdump -d --no-show-raw-insn --disassemble="$1" "$work/cost" | grep -E '^ +[0-9a-f]+:' | grep -vcE '\s(nop|nopl|nopw|cs nopw|data16|xchg +%ax,%ax)'
 }
 
-# usage: costs_no_more COUNT LEAST - by what COUNT tells of a function; of one in C at least LEAST, else it counts nothing.
+# usage: costs_no_more COUNT LEAST - COUNT is a command that prints the cost of a function. A
+# function of the layer may cost no more than the one in C, which must cost at least LEAST, because
+# else nothing was counted.
 costs_no_more() {
     local operation in_c in_layer
     for operation in $operations; do
@@ -64,7 +67,8 @@ costs_no_more() {
     done
 }
 
-# usage: executed FUNCTION - instructions of its own in the run that $work/profile is of.
+# usage: executed FUNCTION - prints the instructions of its own in the run that $work/profile
+# describes.
 executed() {
     awk -v name=":$1" 'index($0, name " ") || $0 ~ name "$" { gsub(/,/, "", $1); print $1; exit }' "$work/profile"
 }
@@ -104,7 +108,7 @@ executed() {
     [ "$(grep -c "$headers" "$work/used")" = 0 ]
 }
 
-# usage: compiles STATEMENTS - in a function that has one object of each kind.
+# usage: compiles STATEMENTS - compiles them in a function that has one object of each kind.
 compiles() {
     local uses=$BATS_FILE_TMPDIR/uses.hpp
     # Compiled once for all the sources that include it.
@@ -126,7 +130,7 @@ END
     ${compilers[0]} $strict -I"$headers" -fsyntax-only "$work/use.cpp" 2>"$work/errors"
 }
 
-# usage: is_refused PATTERN STATEMENTS - for that reason.
+# usage: is_refused PATTERN STATEMENTS - they must not compile, for that reason.
 is_refused() {
     if compiles "$2"; then
         echo "it compiles: $2"
@@ -176,7 +180,7 @@ is_refused() {
     awk '/^\*\*EXAMPLE|^# EXAMPLE/ { wanted = 1 } /^```$/ { if (inside) exit; if (wanted) { inside = 1; next } } inside' \
         "$TOP_SRCDIR/doc/man/dat_hpp.7.scd" >"$work/example.cpp"
     [ "$(wc -l <"$work/example.cpp")" -ge 20 ]
-    # The page would lose them.
+    # The page would lose backslashes.
     [ "$(grep -c '\\' "$work/example.cpp")" = 0 ]
     # shellcheck disable=SC2086
     ${compilers[0]} $strict -I"$headers" "$work/example.cpp" -o "$work/example" -L"$TOP_BUILDDIR/.libs" -ldat2

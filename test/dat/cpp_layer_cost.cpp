@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The data path twice: in C calls (c_...), and in the C++ layer (layer_...). cpp_layer.bats
-/// compares their instructions, as compiled and as executed by main(), which runs each pair on
+/// The data path twice: in C calls (c_...) and in the C++ layer (layer_...). cpp_layer.bats
+/// compares their instructions, both as compiled and as executed by main(), which runs each pair on
 /// soft0 over a connection of the process with itself.
 #include <dat2/dat.hpp>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kDefault = DAT_COMPLETION_DEFAULT_FLAG;
 
-/// What a program in C keeps.
+/// State of a program in C.
 struct CSide {
     DAT_EP_HANDLE ep;
     DAT_EVD_HANDLE evd;
@@ -22,7 +22,7 @@ struct CSide {
     DAT_RMR_TRIPLET remote;
 };
 
-/// The same in the layer.
+/// The same state in the C++ layer.
 struct LayerSide {
     dat::ep ep;
     dat::evd evd;
@@ -46,7 +46,7 @@ extern "C" {
     return side.ep.post_recv(side.memory.segment(side.source), dat::cookie(number)).has_value();
 }
 
-/// Two segments.
+/// Sends two segments.
 [[gnu::noinline]] bool c_post_send(const CSide& side, DAT_UINT64 number) {
     const auto address = reinterpret_cast<DAT_VADDR>(side.source);
     DAT_LMR_TRIPLET local[] = {{address, 8, side.key}, {address + 16, 16, side.key}};
@@ -87,7 +87,7 @@ extern "C" {
         .has_value();
 }
 
-/// Takes the completion of a transfer, as soon as it is there.
+/// Polls for the completion of transfer `number`.
 [[gnu::noinline]] bool c_poll(const CSide& side, DAT_UINT64 number) {
     DAT_EVENT event;
     DAT_RETURN code;
@@ -131,7 +131,7 @@ constexpr unsigned kRounds = 50;
 constexpr unsigned kBytes = 64;
 constexpr std::chrono::seconds kPatience{60};
 
-/// One end of the connection, as both kinds of program keep it.
+/// One end of the connection, with the state of both kinds of program.
 struct Side {
     Side(const dat::ia& ia, const dat::pz& pz, const dat::evd& connections, char (&bytes)[kBytes]) {
         layer.evd = dat::evd::create(ia, 8, DAT_EVD_DTO_FLAG).value();
@@ -160,8 +160,9 @@ void connect(const dat::ia& ia, const dat::evd& events, const dat::ep& active,
             throw std::runtime_error("no connection");
 }
 
-/// When the message has arrived, the write before it is complete, whatever way data takes: so each
-/// poll finds its event at once, and the numbers of instructions can be compared.
+/// The write is posted before the message, so it is complete when the message has arrived, whatever
+/// the data path. Each poll therefore finds its event at once, and the numbers of instructions can
+/// be compared.
 bool c_round(const CSide& one, const CSide& other, unsigned i) {
     return c_post_recv(other, i) && c_post_write(one, i) && c_post_send(one, i) &&
            c_wait(other, i) && c_poll(one, i) && c_wait(one, i) && c_post_read(one, i) &&

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The headers of DAT 1.2 as programs meet them, and what dat-1.2(7) says cannot be served.
+# Tests the headers of DAT 1.2 as programs use them, and what dat-1.2(7) says cannot be served.
 
 setup() {
     headers=$TOP_SRCDIR/dat/include
@@ -8,14 +8,15 @@ setup() {
     flags="-Wall -Wextra -Werror -I$headers/dat-1.2 -I$headers -fsyntax-only"
 }
 
-# usage: compiles "COMPILER OPTIONS" - what stands on stdin; what the compiler says goes to $work/errors.
+# usage: compiles "COMPILER OPTIONS" - compiles the program on stdin; the compiler's messages go to
+# $work/errors.
 compiles() {
     cat >"$work/source"
     # shellcheck disable=SC2086 # lists of words
     $1 $flags "$work/source" 2>"$work/errors"
 }
 
-# usage: is_refused PATTERN - the program on stdin, for that reason, in C.
+# usage: is_refused PATTERN - the C program on stdin must not compile, for that reason.
 is_refused() {
     if compiles "$CC -x c"; then
         echo "it compiles"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_extension_op: arguments arrive as the macros pass them, queries by name find and give back
-/// their provider. The provider is a table of this process.
+/// dat_extension_op: arguments arrive as the macros pass them; queries by name find their provider
+/// and release it again. The provider is a table of this process.
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_registry.h>
 #include <gtest/gtest.h>
@@ -15,13 +15,13 @@
 
 namespace {
 
-constexpr DAT_RETURN kAnswer = 0x12345678;  // no code of libdat2's own
+constexpr DAT_RETURN kAnswer = 0x12345678;  // not one of libdat2's own codes
 
 struct Object {
     const DAT_PROVIDER* table;
 };
 
-/// What the provider got.
+/// Arguments that the provider received.
 struct Arrived {
     DAT_HANDLE handle;
     DAT_EXTENDED_OP operation;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The thin functions: each hands its arguments to its own slot of the provider's table, and
-/// answers what is no handle by itself. The provider is a table of this process.
+/// The thin functions: each passes its arguments to its own slot of the provider's table, and
+/// itself rejects a value that is not a handle. The provider is a table of this process.
 #include <dat2/udat.h>
 #include <dat2/udat_redirection.h>
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 
 #include "dat/registry/ia_handles.hpp"
 
-// Every call that is passed on, with the kind of its handle.
-// clang-format takes the rows for one expression.
+// Every call that is passed on, with the kind of its handle. clang-format would take the rows for
+// one expression.
 // clang-format off
 #define ALL_CALLS(CALL) \
     CALL(ia_query, _IA)                      \
@@ -98,15 +98,15 @@
 
 namespace {
 
-constexpr DAT_RETURN kAnswer = 0x12345678;  // no code of libdat2's own
+constexpr DAT_RETURN kAnswer = 0x12345678;  // not one of libdat2's own codes
 
 struct Object {
     const DAT_PROVIDER* table;
 };
 
-std::string g_slot;  // the one that was called last
+std::string g_slot;  // slot that was called last
 
-/// Some value of any argument type, different for each position.
+/// A value for an argument: 1 for an enum, else one that depends on the position.
 template <class T>
 T value_for(std::size_t position) {
     T value{};
@@ -194,7 +194,7 @@ class Handle : public testing::Test {
     }
     void TearDown() override { dat::remove_ia(ia); }
 
-    /// What a consumer has for the object.
+    /// @return the handle that a consumer passes to this call.
     DAT_HANDLE consumer_handle(const Call& call) {
         return call.kind == DAT_INVALID_HANDLE_IA ? ia : static_cast<DAT_HANDLE>(&object);
     }

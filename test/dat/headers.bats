@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The installed headers as programs meet them: one at a time, in strict C and in C++ old and new.
+# Tests the installed headers as programs use them: one at a time, in strict C and in old and new
+# C++.
 
 setup() {
     headers=$TOP_SRCDIR/dat/include
@@ -59,7 +60,8 @@ each_header_alone() {
     [ "$(cd "$headers/dat" && echo *.h)" = "$(cd "$headers/dat2" && echo *.h)" ]
 }
 
-# $1: compiler; $2: what stands before the calls. The calls of the proposal of 2005, and the privilege to read.
+# $1: compiler; $2: what precedes the calls; $3, $4: values of the privileges. Compiles the calls of
+# the proposal of 2005, and the privilege to read.
 proposals_calls() {
     cat <<END | compiles "$1"
 $2

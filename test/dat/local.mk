@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The ABI table, as source that checks it while it is compiled.
+# The ABI table becomes source that checks it while it is compiled.
 check_PROGRAMS += test/dat/abi_test test/dat/api_test
 TESTS += test/dat/abi_test test/dat/api_test test/dat/headers.bats test/dat/dat_1_2.bats test/dat/cpp_layer.bats
 test_dat_abi_test_SOURCES = %reldir%/abi_test.cpp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The counters that a device keeps, read from files as the kernel has them.
+// The counters that a device keeps, read from files laid out like the kernel's.
 #include "device/device_counters.hpp"
 
 #include <gtest/gtest.h>

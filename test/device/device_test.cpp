@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Opening a device by name and port, from what libibverbs shows to the one line that the user
-// reads.
+// Opening a device by name and port: from the devices that libibverbs lists to the one line that
+// the user reads.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ class Device : public testing::Test {
         support::set_trace_level(3);
         EXPECT_EQ(fake::open_devices(), 0);
     }
-    /// One RoCE device with two GIDs, changed as the test wants.
+    /// Lists one RoCE device with two GIDs, modified by `change`.
     template <class Change>
     static void show_changed(const Change& change) {
         fake::ListedDevice device{"rxe0"};
@@ -50,8 +50,7 @@ class Device : public testing::Test {
         change(device);
         fake::show_devices({device});
     }
-    /// @return what the user reads; the open must fail with the code, and leave nothing open.
-    /// What the user reads of an open that succeeds.
+    /// @return what the user reads; the open must succeed.
     static std::string told(const char* ia_params) {
         testing::internal::CaptureStderr();
         const auto opened = open_device("the-ia", ia_params);
@@ -59,6 +58,7 @@ class Device : public testing::Test {
         if (opened) dapl::cm::show_choice("the-ia", opened->choice);
         return testing::internal::GetCapturedStderr();
     }
+    /// @return the one line that the user reads; the open must fail with kInternalError.
     static std::string refusal(const char* ia_params) {
         testing::internal::CaptureStderr();
         const auto opened = open_device("the-ia", ia_params);
@@ -105,10 +105,11 @@ TEST_F(Device, of_an_unknown_name_is_answered_with_the_names_there_are) {
 TEST_F(Device, of_a_port_that_it_does_not_have_is_told_the_ports) {
     for (const char* port : {"2", "0", "-1", "x", "1x", "300", "99999999999999999999"}) {
         const std::string told = refusal(("rxe0 " + std::string(port)).c_str());
-        EXPECT_EQ(told,
-                  refused("'" + std::string(port) +
-                          "' is no port: rxe0 has port 1 only; correct the parameters of this IA "
-                          "in dat.conf [DAT247]\n"));
+        EXPECT_EQ(
+            told,
+            refused("'" + std::string(port) +
+                    "' is not a port: rxe0 has port 1 only; correct the parameters of this IA "
+                    "in dat.conf [DAT247]\n"));
     }
     show_changed([](fake::ListedDevice& device) { device.ports = 2; });
     EXPECT_NE(refusal("rxe0 3").find("rxe0 has ports 1 to 2;"), std::string::npos);
@@ -139,7 +140,7 @@ TEST_F(Device, without_any_gid_is_refused_and_the_first_cause_alone_is_told) {
         device.state = IBV_PORT_DOWN;
     });
     EXPECT_EQ(refusal("rxe0 1"),
-              refused("port 1 of rxe0 has no GID, that is no address, and is down; `ip link set "
+              refused("port 1 of rxe0 has no GID (no address) and is down; `ip link set "
                       "INTERFACE up`, and give INTERFACE an address [DAT249]\n"));
 }
 
@@ -182,7 +183,7 @@ void take(void* listener, const support::Fact& fact) {
 
 class DryRun : public Device {
   protected:
-    /// What is told of that subject, by the same choice that an open makes.
+    /// @return the facts about the subject, as chosen by the code that an open uses.
     static std::vector<Told> facts(const char* subject) {
         std::vector<Told> all;
         const auto opened = open_device("the-ia", "rxe0 1");
@@ -204,7 +205,7 @@ TEST_F(DryRun, tells_the_gid_that_an_open_takes_and_why_it_takes_no_other) {
     const auto others = facts("gid_entry");
     ASSERT_EQ(others.size(), 1u);
     EXPECT_EQ(others[0].value, "index 0: fe80::1 (RoCE v2)");
-    EXPECT_EQ(others[0].note, "not taken: a routable address comes before link-local");
+    EXPECT_EQ(others[0].note, "not used: a routable address comes before link-local");
 }
 
 TEST_F(DryRun, tells_that_the_environment_has_named_a_gid_which_reaches_less) {

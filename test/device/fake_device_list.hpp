@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The devices that libibverbs shows, as a test wants them. Nothing can be made on them.
+/// A fake of libibverbs' device list, filled by the test. No objects can be created on its devices.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -21,7 +21,7 @@ struct ListedDevice {
 };
 
 void show_devices(std::vector<ListedDevice> devices);
-/// ibv_get_device_list fails with this errno value; 0: it works.
+/// Makes ibv_get_device_list fail with this errno value, or work if it is 0.
 void refuse_list(int error);
 int open_devices();
 

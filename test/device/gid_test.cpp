@@ -28,7 +28,7 @@ constexpr const char* kLinkLocal = "fe80::1";
 constexpr const char* kIpv4 = "::ffff:10.77.0.1";
 constexpr const char* kRoutable = "fd77::1";
 
-/// As adapters have it: each address as v1 and as v2.
+/// As adapters show them: each address as v1 and as v2. The last entry belongs to port 2.
 const GidTable kRoce = {
     entry(0, kLinkLocal, IBV_GID_TYPE_ROCE_V1),   entry(1, kLinkLocal, IBV_GID_TYPE_ROCE_V2),
     entry(2, kIpv4, IBV_GID_TYPE_ROCE_V1),        entry(3, kIpv4, IBV_GID_TYPE_ROCE_V2),
@@ -180,7 +180,7 @@ TEST(Gid, the_ranking_names_for_each_entry_why_it_was_not_chosen) {
 TEST(Gid, the_ranking_begins_with_what_was_chosen_for_another_reason) {
     const auto set = verbs::rank_gids(kRoce, 1, *choose_gid(kRoce, 1, 0, {}));
     EXPECT_EQ(set[0].entry.index, 0u);
-    EXPECT_EQ(set[1].why_not, "DAPL_GID_INDEX names another");
+    EXPECT_EQ(set[1].why_not, "DAPL_GID_INDEX selects another one");
     const auto bound = verbs::rank_gids(kRoce, 1, *verbs::find_gid(kRoce, 1, gid(kRoutable)));
     EXPECT_EQ(bound[0].entry.index, 5u);
     EXPECT_EQ(bound[1].why_not, "it is not the IA's address");

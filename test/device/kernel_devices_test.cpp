@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the user is told by what the kernel shows in /sys and /dev: each test makes these.
+// Reports to the user that follow from what the kernel shows in /sys and /dev, which each test
+// makes in a directory of its own.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ class KernelDevices : public testing::Test {
         files::create_directories(files::path(view.root + path).parent_path());
         std::ofstream(view.root + path) << text << '\n';
     }
-    /// A device with an uverbs device and its file.
+    /// Adds a device with its uverbs device and the device file.
     void add_device(const std::string& name, const std::string& uverbs,
                     const std::string& interface) const {
         write("/sys/class/infiniband/" + name + "/ports/1/gid_attrs/ndevs/0", interface);
@@ -42,7 +43,7 @@ class KernelDevices : public testing::Test {
 
 TEST_F(KernelDevices, none_without_the_subsystem_or_with_an_empty_one) {
     EXPECT_EQ(why_no_device(view)->cause, Cause::kNoDevice);
-    EXPECT_EQ(why_no_device(view)->evidence, "/sys/class/infiniband is not there");
+    EXPECT_EQ(why_no_device(view)->evidence, "/sys/class/infiniband does not exist");
     files::create_directories(view.root + "/sys/class/infiniband");
     EXPECT_EQ(why_no_device(view)->evidence, "/sys/class/infiniband is empty");
     EXPECT_EQ(why_not_listed(view, "mlx5_0", {}).cause, Cause::kNoDevice);
@@ -172,7 +173,7 @@ TEST_F(KernelDevices, a_name_that_leads_to_no_address_is_a_device_an_interface_o
     EXPECT_EQ(unknown.evidence, "rxe0 (eth0)");
     EXPECT_EQ(unknown.advice, "did you mean eth0?");
     EXPECT_EQ(why_no_address(view, "192.0.2.1", 0).advice,
-              "`ip address` lists the addresses that there are");
+              "`ip address` lists this machine's addresses");
     files::remove(view.root + "/dev/infiniband/uverbs0");
     EXPECT_EQ(why_no_address(view, "ethO", 0).cause, Cause::kNoNode);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The choice of a device, and what is wrong with one.
+# Tests the choice of a device, and the reports of what is wrong with one.
 check_PROGRAMS += test/device/device_test
 TESTS += test/device/device_test
 test_device_device_test_SOURCES = %reldir%/device_test.cpp $(without_libdat2) %reldir%/gid_test.cpp %reldir%/kernel_devices_test.cpp \

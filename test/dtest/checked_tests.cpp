@@ -34,14 +34,14 @@ class CheckedTests {
     void read(std::uint32_t size);
     void message_ping_pong(std::uint32_t size);
     void write_ping_pong(std::uint32_t size);
-    /// Both sides have come to the same step, and what was sent before has arrived.
+    /// Waits until both sides have reached the same step and all earlier transfers have arrived.
     void sync();
     std::vector<Result> results() { return std::move(results_); }
 
   private:
     enum class Side { kMine, kTheirs };
-    /// Calls prepare(count), timed(count), check(count) for rounds of at most a window, with a
-    /// sync() before and after timed(). @return the microseconds of all timed() together.
+    /// Calls prepare(count), timed(count) and check(count) for rounds of at most a window, with a
+    /// sync() before and after timed(). @return the total microseconds of all timed().
     template <class Prepare, class Timed, class Check>
     double rounds(std::uint32_t total, std::uint32_t size, Prepare prepare, Timed timed,
                   Check check);
@@ -208,7 +208,7 @@ void CheckedTests::message_ping_pong(std::uint32_t size) {
     };
     const auto prepare = [&](unsigned count) {
         fill_source(count, size);
-        // The synchronisation takes the slot before these.
+        // The sync() before the transfer consumes one slot, so these start at the one after it.
         first_slot = endpoint_.next_slot(1);
         for (unsigned i = 0; i < count; ++i) {
             pattern(Side::kTheirs)
@@ -233,7 +233,7 @@ void CheckedTests::message_ping_pong(std::uint32_t size) {
     results_.push_back({Operation::kMessagePingPong, size, kMessages, total_us});
 }
 
-/// Looks at memory only: the transfer is over when its last byte is there.
+/// Polls memory only: the transfer is complete when its last byte has arrived.
 void CheckedTests::wait_last_byte(unsigned slot, std::uint32_t size) {
     const std::uint64_t position = std::uint64_t{slot} * size + size - 1;
     const unsigned char expected = pattern(Side::kTheirs).at(position);
@@ -297,7 +297,7 @@ std::vector<Result> run_checked_tests(Endpoint& endpoint, const Options& options
         if (reads) tests.read(size);
         tests.message_ping_pong(size);
     }
-    // Neither side says PASSED before the other has checked its last bytes.
+    // Neither side prints PASSED before the other has checked the last bytes that it got.
     tests.sync();
     return tests.results();
 }

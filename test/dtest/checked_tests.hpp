@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The transfers between two dtests of this kind: every byte of every transfer is checked. Each
-/// test goes in rounds: fill and poison, synchronise, transfer (the only part that is timed),
-/// synchronise, check.
+/// test runs in rounds: fill and poison, synchronise, transfer (the only timed part), synchronise,
+/// check.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace dtest {
 
-/// Runs what the options ask for. Throws a Failure at the first wrong byte, event or code.
+/// Runs the tests that the options select. Throws a Failure at the first wrong byte, event or code.
 std::vector<Result> run_checked_tests(Endpoint& endpoint, const Options& options, const Peer& peer);
 
 }  // namespace dtest

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Our dtest over soft0: two processes, every mode, and what it does when something is wrong.
+# Tests our dtest over soft0: two processes, every mode, and what it does when something is wrong.
 load ../compat/helpers
 
 setup() {
@@ -10,7 +10,8 @@ setup() {
 }
 teardown() { stop_all; }
 
-# usage: start_pair OPTIONS... - server and client; a client that has to wait for long says so.
+# usage: start_pair OPTIONS... - starts server and client. A client that has to wait long prints a
+# message.
 start_pair() {
     start server "${stack[@]}" "$dtest" -s -P ia "$@"
     await_port server 15828
@@ -21,7 +22,8 @@ last_line() {
     grep . "$BATS_TEST_TMPDIR/$1.out" | tail -n 1
 }
 
-# usage: passes OPTIONS... - both sides end with status 0, say so, write nothing to standard error and leave nothing.
+# usage: passes OPTIONS... - both sides must end with status 0, report it, write nothing to standard
+# error and leave nothing.
 passes() {
     start_pair "$@"
     await_end client
@@ -35,14 +37,16 @@ passes() {
     fabric_is_clean
 }
 
-# usage: measured SIDE OPERATION SIZE - the table has a line for it, with a latency and a bandwidth that are no zeros.
+# usage: measured SIDE OPERATION SIZE - the table must have a line for it, with a latency and a
+# bandwidth above zero.
 measured() {
     awk -v operation="$2" -v size="$3" '
         index($0, operation) && $1 == size && $(NF - 1) + 0 > 0 && $NF + 0 > 0 { found = 1 }
         END { exit !found }' "$BATS_TEST_TMPDIR/$1.out" || { echo "$1's table lacks '$2' of $3 bytes"; return 1; }
 }
 
-# usage: fails NAME PATTERN... - the process ends with status 1, FAILED, and a line on standard error like each pattern.
+# usage: fails NAME PATTERN... - the process must end with status 1 and FAILED, with a line on
+# standard error like each pattern.
 fails() {
     local name=$1 status=0 pattern
     shift
@@ -55,7 +59,7 @@ fails() {
     done
 }
 
-# usage: kill_child NAME - the program itself, not what bounds its time.
+# usage: kill_child NAME - kills the program itself, not the timeout in front of it.
 kill_child() {
     kill -KILL "$(pgrep -P "${process_of[$1]}")"
 }
@@ -84,7 +88,8 @@ kill_child() {
     done
 }
 
-# usage: passes_over_ipv6 DEVICE - with the record's device named DEVICE, and the server by its IPv6 address.
+# usage: passes_over_ipv6 DEVICE - names DEVICE in the record, and reaches the server by its IPv6
+# address.
 passes_over_ipv6() {
     ip -6 address show dev lo 2>/dev/null | grep -q ::1 || skip "this machine has no IPv6"
     use_stack ours libdaplsoft.so.2 "$1"
@@ -144,7 +149,7 @@ passes_over_ipv6() {
 
 @test "dtest: an unknown provider is told by the call, the code and the next step" {
     start server "${stack[@]}" "$dtest" -P nosuch
-    fails server '^[0-9]+ Error dat_ia_open nosuch: DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED \(0x800a0064\): expected DAT_SUCCESS; see the message before'
+    fails server '^[0-9]+ Error dat_ia_open nosuch: DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED \(0x800a0064\): expected DAT_SUCCESS; see the preceding message'
 }
 
 @test "dtest: a client without a server gives up at its deadline" {
@@ -205,7 +210,8 @@ passes_with_debian() {
     for side in server client; do
         [[ $(last_line "$side") == *"DAPL Test Complete. PASSED" ]] || { echo "$side did not pass"; return 1; }
     done
-    # Debian's server gives its address away before it listens there: our client is refused once, is told so, and tries again.
+    # Debian's server gives its address away before it listens there: our client is refused once,
+    # reports that, and tries again.
     sed -i '/refuses the connection from .*\[DAT207\]$/d' "$BATS_TEST_TMPDIR/client.err"
     is_silent server client
 }

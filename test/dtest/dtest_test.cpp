@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The parts of dtest that decide whether a transfer was right, and those that read what a peer
-/// sent or a user typed.
+/// Tests of the parts of dtest that decide whether a transfer was correct, and of those that parse
+/// what a peer sent or a user typed.
 #include <arpa/inet.h>
 #include <getopt.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Making and freeing the DAT objects, and the connection. Transfers are in transfer.cpp.
+/// Creating and freeing the DAT objects, and the connection. Transfers are in transfer.cpp.
 #include "test/dtest/endpoint.hpp"
 
 #include <dat2/dat_ib_extensions.h>
@@ -51,7 +51,7 @@ DAT_RETURN Endpoint::timed(const char* step, Call call) {
 }
 
 Endpoint::~Endpoint() {
-    // What a failure left behind; its own outcome would only hide the failure's message.
+    // Cleans up after a failure; an error here would only hide the message of that failure.
     if (ia_ != DAT_HANDLE_NULL) dat_ia_close(ia_, DAT_CLOSE_ABRUPT_FLAG);
 }
 
@@ -221,7 +221,7 @@ DAT_EVENT Endpoint::wait_connection_event(const Deadline& deadline) {
 }
 
 void Endpoint::reset() {
-    // A new EP rather than dat_ep_reset: not every provider can use an EP a second time.
+    // Makes a new EP instead of calling dat_ep_reset: not every provider can reuse an EP.
     require_success(dat_ep_free(ep_), "dat_ep_free", "report this as a fault of the provider");
     ep_ = DAT_HANDLE_NULL;
     DAT_EVENT flushed;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Every DAT object of one dtest process, and the calls on them with their completions checked. All
-/// functions throw a Failure when a call or an event is not as it must be.
+/// functions throw a Failure when a call or an event is not as expected.
 #pragma once
 
 #include <dat2/udat.h>
@@ -19,19 +19,19 @@ namespace dtest {
 
 using tools::Deadline;
 
-/// How much of everything the transfers need.
+/// How much the transfers need of each resource.
 struct Capacity {
-    std::uint32_t slot_size;  ///< bytes, room for one transfer or one control message
+    std::uint32_t slot_size;  ///< bytes, for one transfer or one control message
     unsigned window;    ///< transfers between two synchronisations: slots in source and target
-    unsigned requests;  ///< requests posted and not completed
-    unsigned receive_slots() const { return window + 3; }  ///< and control messages around them
+    unsigned requests;  ///< outstanding requests
+    unsigned receive_slots() const { return window + 3; }  ///< with control messages around them
 };
 
-/// The microseconds of each step, by name, in the order they were made.
+/// The name and the microseconds of each step, in the order in which the steps ran first.
 using StepTimes = std::vector<std::pair<std::string, double>>;
 
 struct Received {
-    unsigned slot;  ///< in the ring of receive buffers; it must be given back by release_slot()
+    unsigned slot;  ///< index in the ring of receive buffers; give it back with release_slot()
     std::uint32_t length;
     bool has_immediate;
     std::uint32_t immediate;
@@ -40,13 +40,13 @@ struct Received {
 class Endpoint {
   public:
     explicit Endpoint(const Options& options) : options_(options) {}
-    /// An endpoint that was not closed is torn down without a word.
+    /// Closes the IA abruptly if close() was not called; errors are ignored.
     ~Endpoint();
     Endpoint(const Endpoint&) = delete;
     Endpoint& operator=(const Endpoint&) = delete;
 
     void open(const std::string& provider);
-    /// Makes everything between the IA and a ready, unconnected EP with all receives posted.
+    /// Creates everything from the protection zone to an unconnected EP with all receives posted.
     void create(const Capacity& capacity);
     /// Frees everything, in order, and checks that each free succeeds.
     void close();
@@ -62,24 +62,24 @@ class Endpoint {
     // -- connecting
     // ---------------------------------------------------------------------------------
     void listen(DAT_CONN_QUAL qualifier);
-    /// @return whether a request came within `microseconds`.
+    /// @return whether a request arrived within `microseconds`.
     bool wait_request_event(double microseconds, DAT_EVENT& event);
     void accept(DAT_CR_HANDLE request, void* private_data, DAT_COUNT size);
     void connect(const sockaddr* address, DAT_CONN_QUAL qualifier, void* private_data,
                  DAT_COUNT size);
     /// @return the next connection event.
     DAT_EVENT wait_connection_event(const Deadline& deadline);
-    /// After a connect that failed: ready for another one, receives posted again.
+    /// Prepares another attempt after a failed connect: makes a new EP and posts its receives.
     void reset();
-    /// @param active whether this side asks for the disconnect
+    /// @param active whether this side starts the disconnect
     void disconnect(bool active, const Deadline& deadline);
-    /// Throws when the connection has ended by itself; for loops that look at memory only.
+    /// Throws if the connection has ended; for loops that only poll memory.
     void require_connection();
 
     // -- transfers
     // ------------------------------------------------------------------------------------
     static constexpr bool kSignalled = true, kSuppressed = false;
-    /// Where the other side's target region is.
+    /// Sets the address of the other side's target region.
     void set_remote(DAT_VADDR address, DAT_RMR_CONTEXT context) {
         remote_address_ = address;
         remote_context_ = context;
@@ -87,7 +87,7 @@ class Endpoint {
     Region& source() { return source_; }
     Region& target() { return target_; }
     unsigned char* receive_slot(unsigned slot) const { return receive_.at(slot * slot_bytes()); }
-    /// @return the slot that the message after `ahead` others will land in.
+    /// @return the slot in which the message after `ahead` others will land.
     unsigned next_slot(unsigned ahead) const { return (head_ + ahead) % capacity_.receive_slots(); }
 
     void post_send(const Region& from, std::size_t offset, std::uint32_t length,
@@ -102,12 +102,12 @@ class Endpoint {
     void complete_request(std::uint64_t cookie, std::uint32_t length, const Deadline& deadline);
     /// Waits for one message and checks its status and order.
     Received receive(const Deadline& deadline);
-    /// The slot may take another message. Slots are posted again in the order they were filled, so
-    /// one that is still in use holds back those behind it.
+    /// Makes the slot available for another message. Slots are posted again in the order in which
+    /// they were filled, so one that is still in use holds back those behind it.
     void release_slot(unsigned slot);
     /// Sends `length` bytes of `text` (at most 64) and waits for the completion.
     void send_control(const void* text, std::uint32_t length, const Deadline& deadline);
-    /// @return how often polling found nothing.
+    /// @return the number of polls that found no event.
     unsigned long empty_polls() const { return empty_polls_; }
 
   private:
@@ -138,8 +138,8 @@ class Endpoint {
     DAT_EP_HANDLE ep_ = DAT_HANDLE_NULL;
     DAT_PSP_HANDLE psp_ = DAT_HANDLE_NULL;
     Region source_, target_, receive_, control_;
-    unsigned head_ = 0;  ///< receive slot that the next message lands in
-    unsigned tail_ = 0;  ///< receive slot that is posted again next
+    unsigned head_ = 0;  ///< receive slot in which the next message lands
+    unsigned tail_ = 0;  ///< receive slot to post next
     std::vector<bool> released_;
     DAT_VADDR remote_address_ = 0;
     DAT_RMR_CONTEXT remote_context_ = 0;

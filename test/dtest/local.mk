@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# dtest: uses installed headers and libdat2 only. All but main() is in a library of its own, which the unit
-# test links too.
+# dtest uses only installed headers and libdat2. All but main() is in a library, which the unit test
+# links too.
 noinst_LTLIBRARIES += libdtest.la
 libdtest_la_SOURCES = \
     %reldir%/checked_tests.cpp %reldir%/checked_tests.hpp \

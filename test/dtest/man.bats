@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The manual pages of the test programs, as built; test/tools/pages.bats sees that each page is without faults.
+# Checks the manual pages of the test programs, as built; test/tools/pages.bats checks each page for
+# faults.
 
 load ../compat/helpers
 
@@ -16,12 +17,13 @@ need_pages() {
     cmp "$pages/dtestx.1" "$pages/dtest_ext.1"
 }
 
-# usage: options_of < TEXT - the options that begin a line, one a line.
+# usage: options_of < TEXT - prints the options that begin a line, one per line.
 options_of() {
     sed -n 's/^ *\(-.*\)/\1/p' | sed 's/  .*//; s/=[A-Z]*//g; s/,//g' | tr ' ' '\n' | grep -E '^--?[a-zA-Z-]+$' | sort -u
 }
 
-# usage: same_options PROGRAM AT_LEAST - its --help and its page name the same ones.
+# usage: same_options PROGRAM AT_LEAST - its --help and its page must name the same options, more
+# than AT_LEAST.
 same_options() {
     need_pages
     "$TOP_BUILDDIR/$1" --help | options_of >"$BATS_TEST_TMPDIR/help"
@@ -60,7 +62,7 @@ same_options() {
     while read -r record; do
         grep -qxF -- "$record" "$BATS_TEST_TMPDIR/shipped" || { echo "not in etc/dat.conf: $record"; false; }
     done <"$examples"
-    # libdat2 tells of each bad line at its first use.
+    # libdat2 reports each bad line when it is first used.
     run env DAT_OVERRIDE="$examples" "$TOP_BUILDDIR/dtest" -P nosuch
     [[ $output == *DAT_NAME_NOT_REGISTERED* && $output != *"$examples:"[0-9]* ]] || { echo "$output"; false; }
     echo "soft0 u2" >>"$examples"

@@ -68,7 +68,7 @@ void choose_write_ping_pong(Options& options) {
     options.burst = 1000;
 }
 
-/// Takes one option, in the order of the command line: -W overrides an earlier -S or -B.
+/// Applies one option, in the order of the command line: -W overrides an earlier -S or -B.
 bool take(Options& options, int letter, const char* value) {
     switch (letter) {
         case 's':

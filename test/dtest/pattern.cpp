@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 constexpr std::uint64_t kEveryByte = 0x0101010101010101;
 
-/// The mixing steps of splitmix64: neighbouring indices give unlike words.
+/// The mixing steps of splitmix64: neighbouring indices give unrelated words.
 std::uint64_t mix(std::uint64_t x) {
     x *= 0x9e3779b97f4a7c15;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -21,8 +21,8 @@ std::uint64_t word(const Pattern& pattern, std::uint64_t index) {
     return mix(index + 1 + (pattern.stream << 48)) ^ ((pattern.round & 0xff) * kEveryByte);
 }
 
-/// Calls use(offset, length, word) for each piece of at most a word; the piece's bytes are the
-/// first ones of the word given.
+/// Calls use(offset, length, word) for each piece of at most one word. The piece consists of the
+/// first `length` bytes of `word`. Stops when use() returns false.
 template <class Use>
 void for_each_piece(const Pattern& pattern, std::size_t length, std::uint64_t position, Use use) {
     for (std::size_t offset = 0; offset < length;) {
@@ -45,7 +45,7 @@ void write(const Pattern& pattern, void* memory, std::size_t length, std::uint64
     for_each_piece(pattern, length, position,
                    [&](std::size_t offset, std::size_t piece, std::uint64_t bytes) {
                        bytes ^= invert;
-                       // Constant length: one store for nearly all pieces.
+                       // With a constant length, nearly all pieces take a single store.
                        if (piece == kWord) {
                            std::memcpy(target + offset, &bytes, kWord);
                        } else {

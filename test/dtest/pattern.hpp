@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The bytes that dtest transfers and checks. A byte depends on its position in the whole transfer
-/// window and on the round, so that data of another round, at another place, or not written at all
-/// is noticed: between two neighbouring rounds every byte differs, and poison() differs from the
+/// The bytes that dtest transfers and checks. A byte depends on its position in the transfer window
+/// and on the round, which exposes data of another round, data in the wrong place and data that was
+/// not written: every byte differs between two neighbouring rounds, and poison() differs from the
 /// expected bytes everywhere.
 #pragma once
 
@@ -13,8 +13,8 @@
 namespace dtest {
 
 struct Pattern {
-    std::uint64_t stream;  ///< who sends, and in which test
-    unsigned round;        ///< its low 8 bits count
+    std::uint64_t stream;  ///< the sender and the test
+    unsigned round;        ///< only its low 8 bits matter
 
     /// @return the byte at `position`.
     unsigned char at(std::uint64_t position) const;

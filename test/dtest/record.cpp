@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kTermsOffset = 104;
 constexpr char kTermsMark[] = {'O', 'D', 'T', '1'};
-/// The address lies in front of the terms, and the mark says so.
+/// Marks a record with an IPv6 address, which lies in front of the terms.
 constexpr char kTermsMarkWithIpv6[] = {'O', 'D', 'T', '2'};
 constexpr std::size_t kIpv6Offset = kTermsOffset - sizeof(in6_addr);
 constexpr std::size_t kNumbersSize = sizeof "0000:00000000:00000000:00000000:" - 1;
@@ -29,7 +29,7 @@ Failure bad_record(const std::string& found) {
                    "port");
 }
 
-/// Reads exactly `digits` hexadecimal digits and the colon behind them.
+/// Parses exactly `digits` hexadecimal digits and the colon after them.
 std::uint32_t take_hex(const char*& text, unsigned digits) {
     std::uint32_t value = 0;
     for (; digits > 0; --digits, ++text) {
@@ -50,7 +50,7 @@ bool is_marked(const RecordBytes& bytes, const char (&mark)[sizeof kTermsMark]) 
     return std::memcmp(bytes.data() + kTermsOffset, mark, sizeof mark) == 0;
 }
 
-/// @param text_length of the text in front.
+/// Decodes what follows the text. @param text_length length of the text, without its NUL.
 void decode_rest(const RecordBytes& bytes, std::size_t text_length, Record& record) {
     const bool has_ipv6 = is_marked(bytes, kTermsMarkWithIpv6);
     if (text_length >= (has_ipv6 ? kIpv6Offset : kTermsOffset)) return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The 128 bytes that a dtest server sends over the TCP side channel: where it is and on which
-/// provider, as text that every dtest understands (`LID:QPN:SCOPE:IPV4:PROVIDER`, hexadecimal), and
-/// in the bytes behind the text, which other dtests do not read, the options that both sides must
-/// share, and an IPv6 address.
+/// The 128 bytes that a dtest server sends over the TCP side channel: its address and provider, as
+/// text that every dtest understands (`LID:QPN:SCOPE:IPV4:PROVIDER`, hexadecimal); and after the
+/// text, where other dtests do not read, the options that both sides must share and an IPv6
+/// address.
 #pragma once
 
 #include <netinet/in.h>
@@ -16,13 +16,13 @@
 namespace dtest {
 
 constexpr std::size_t kRecordSize = 128;
-/// The longest provider name that every dtest has room for.
+/// The longest provider name that every dtest can hold.
 constexpr std::size_t kMaxProviderName = 63;
 using RecordBytes = std::array<char, kRecordSize>;
 
-/// What decides the sequence of transfers: it must be the same on both sides.
+/// The parameters of the sequence of transfers, which must be the same on both sides.
 struct Terms {
-    std::uint32_t modes = 0;  ///< kOneWay | ... below
+    std::uint32_t modes = 0;  ///< kOneWay | ... (below)
     std::uint32_t size = 0;
     std::uint32_t burst = 0;
     std::uint32_t increment = 0;
@@ -37,24 +37,25 @@ struct Terms {
 };
 
 struct Record {
-    std::uint16_t lid = 0;  ///< this and the next three as they lie in the socket address
+    std::uint16_t lid = 0;  ///< this and the next three are in network order
     std::uint32_t qpn = 0;
     std::uint32_t scope = 0;
     std::uint32_t ipv4 = 0;
     std::string provider;
     std::optional<Terms> terms;  ///< absent when the server is not a dtest of this kind
-    in6_addr ipv6{};  ///< all zero where there is none; a GID where there are LID and QPN
+    in6_addr ipv6{};             ///< all zero if there is none; a GID if there are LID and QPN
 
     bool has_ib_form() const { return lid != 0 && qpn != 0; }
     bool has_ipv6() const { return !IN6_IS_ADDR_UNSPECIFIED(&ipv6); }
-    /// @return the address to connect to. The interface of a link-local one is left to this
-    /// machine.
+    /// @return the address to connect to. A link-local one has no scope ID, since the number of the
+    /// server's interface means nothing here.
     sockaddr_storage address() const;
 };
 
-/// @throws Failure when the provider's name does not fit: 63 bytes, or 55 beside an IPv6 address.
+/// @throws Failure if the provider's name is too long: more than 63 bytes, or 55 with an IPv6
+/// address.
 RecordBytes encode_record(const Record& record);
-/// Checks every byte: they come from a peer. @throws Failure on anything unexpected.
+/// Checks every byte, since they come from a peer. @throws Failure on anything unexpected.
 Record decode_record(const RecordBytes& bytes);
 /// @return the record for a server at `address`. @throws Failure for an address of another family.
 Record record_for(const sockaddr* address, const std::string& provider, const Terms& terms);

@@ -23,7 +23,7 @@ constexpr std::uint32_t kReads = 4;
 constexpr std::uint32_t kRmrMessageSize = sizeof(DAT_RMR_TRIPLET);
 constexpr std::uint32_t kImmediate = 0x7777;
 constexpr unsigned char kPing = 0x55, kPong = 0xaa;
-/// What the data check fills a message with, in turn; the fifth is random.
+/// The data check fills messages with these bytes in turn; each fifth message is pseudo-random.
 constexpr unsigned char kFills[] = {0, 0xff, 0x55, 0xaa};
 constexpr unsigned kFillCount = 5;
 constexpr unsigned kPollsBeforeYield = 1000;
@@ -31,7 +31,7 @@ constexpr unsigned kYieldsBeforeLook = 64;
 
 using Bytes = std::vector<unsigned char>;
 
-/// @return `fill` everywhere, with `text` and its end at the start; cut to `size`.
+/// @return `size` bytes: `text` with its NUL, then `fill`; cut off if `text` is longer.
 Bytes text_in(std::uint32_t size, unsigned char fill, const std::string& text) {
     Bytes bytes(std::max<std::size_t>(size, text.size() + 1), fill);
     std::memcpy(bytes.data(), text.c_str(), text.size() + 1);
@@ -58,7 +58,7 @@ class ReferenceTests {
     std::string me() const { return server() ? "server" : "client"; }
     std::string peer() const { return server() ? "client" : "server"; }
     Deadline deadline() const { return patience(options_, 2.0 * size_ * options_.burst); }
-    /// The other side takes the memory's place from the latest message.
+    /// Sends the address of the target region: the peer uses the one in the latest message.
     void send_message() { send_memory(endpoint_, deadline()); }
     void receive_message();
     void exchange_messages();
@@ -83,7 +83,7 @@ void ReferenceTests::receive_message() {
     endpoint_.release_slot(received.slot);
 }
 
-/// "I am done": the client speaks first.
+/// Each side reports to the other that it is done, the client first.
 void ReferenceTests::exchange_messages() {
     if (!server()) send_message();
     receive_message();
@@ -152,7 +152,7 @@ void ReferenceTests::write_with_immediate() {
     if (is_written()) check_target(final_state(peer()), "RDMA write with immediate");
 }
 
-/// The other side puts a new text over what it has, without saying when.
+/// Accepts the old or the new byte everywhere, as the peer overwrites its text at an unknown time.
 void ReferenceTests::check_read(const Bytes& before, const Bytes& after) const {
     const unsigned char* found = endpoint_.source().at(0);
     for (std::uint32_t i = 0; i < size_; ++i) {
@@ -165,7 +165,7 @@ void ReferenceTests::check_read(const Bytes& before, const Bytes& after) const {
 }
 
 void ReferenceTests::read_with_message() {
-    // What is in the other side's buffer: our writes, else what it was made with.
+    // The peer's buffer contains our writes or, if there were none, its initial text.
     const Bytes before = writes() ? text_in(size_, 'b', me() + " RDMA write data...")
                                   : text_in(size_, 'a', "blah, blah, blah\n");
     Bytes after = before;
@@ -182,7 +182,7 @@ void ReferenceTests::read_with_message() {
         check_read(before, after);
     }
     results_.push_back({Operation::kRead, size_, kReads, total_us});
-    // With a CNO the other side takes this for the end of its own reads.
+    // With a CNO the peer takes this message for the end of its own reads; let it finish them.
     if (options_.cno) sleep(1);
     send_message();
     receive_message();
@@ -190,7 +190,8 @@ void ReferenceTests::read_with_message() {
 
 void ReferenceTests::message_ping_pong() {
     std::memset(endpoint_.source().at(0), server() ? kPong : kPing, size_);
-    // The other side posts its receives now and says nothing; not every device holds messages back.
+    // The peer posts its receives now without notice, and not every device holds back messages that
+    // arrive earlier.
     sleep(1);
     double start = now_us();
     for (std::uint32_t i = 0; i < kMessages; ++i) {
@@ -226,7 +227,7 @@ void ReferenceTests::wait_last_byte(std::uint32_t size, unsigned char expected) 
     }
 }
 
-/// Fills all but the last byte. The server returns what it got.
+/// Fills all but the last byte of the source. The server sends back what it received.
 void ReferenceTests::prepare_ping(std::uint32_t size, unsigned index) {
     if (!options_.data_check) return;
     unsigned char* source = endpoint_.source().at(0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The sequence of transfers of the dtest that other uDAPL distributions ship, for when the peer is
-/// one. There all writes go to the same place, so only what the peer leaves there at the end can be
-/// checked; where the peer sends what lies in its memory, only what it sets is looked at.
+/// The transfers of the dtest that other uDAPL distributions ship, for a peer that is one. All its
+/// writes go to the same place, so only the final contents can be checked; where it sends memory
+/// that it has not filled, only the bytes that it sets are checked.
 #pragma once
 
 #include <vector>

@@ -14,7 +14,7 @@ namespace dtest {
 /// Registered memory, page aligned.
 class Region {
   public:
-    /// Allocates and registers. @param length in bytes
+    /// Allocates and registers the memory. @param length in bytes
     void create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, std::size_t length,
                 DAT_MEM_PRIV_FLAGS privileges);
     void free();

@@ -22,10 +22,10 @@ constexpr DAT_CONN_QUAL kConnQual = 45248;
 constexpr double kServerWaitsSeconds = 600;
 constexpr std::uint32_t kWindowBudget = 32 << 20;
 constexpr std::uint32_t kMaxWindow = 32;
-constexpr std::uint32_t kMinSlot = 64;  ///< room for control messages
+constexpr std::uint32_t kMinSlot = 64;  ///< bytes, enough for control messages
 
-/// The private data of both directions. The first 48 bytes are what every dtest sends and checks;
-/// the rest, where the provider has room for it, is how two dtests of this kind know each other.
+/// The private data of both directions. Every dtest sends and checks the first 48 bytes; by the
+/// rest, sent if the provider can carry it, two dtests of this kind recognise each other.
 struct PrivateData {
     unsigned char pattern[48];
     char mark[4];
@@ -36,7 +36,7 @@ struct PrivateData {
 };
 static_assert(sizeof(PrivateData) == 56, "what the smallest provider carries");
 
-/// @param add what the server adds to each byte of the client's pattern
+/// @param add what the server adds to each byte of the client's pattern; 0 for the client
 PrivateData make_private_data(const Endpoint& endpoint, unsigned add) {
     PrivateData data{};
     for (unsigned i = 0; i < sizeof data.pattern; ++i)
@@ -53,7 +53,7 @@ DAT_COUNT private_data_size(const Endpoint& endpoint) {
                : sizeof(PrivateData::pattern);
 }
 
-/// Checks what the other side sent. @return what it says about itself.
+/// Checks the other side's private data. @return what it says about the other side.
 Peer check_private_data(const void* bytes, DAT_COUNT size, unsigned add, const char* call) {
     PrivateData data{};
     if (size < static_cast<DAT_COUNT>(sizeof data.pattern) || bytes == nullptr) {
@@ -97,7 +97,7 @@ DAT_CR_ARRIVAL_EVENT_DATA wait_request(Endpoint& endpoint, const Socket& client,
     DAT_EVENT event;
     while (!endpoint.wait_request_event(deadline.left_us(100e3), event)) {
         const bool closed = peer_closed(client);
-        // The client's last deed before it went may have been the request.
+        // A client that has ended may have sent its request just before.
         if (closed && endpoint.wait_request_event(0, event)) break;
         if (!closed && !deadline.passed()) continue;
         throw Failure(
@@ -120,7 +120,7 @@ Peer serve(Endpoint& endpoint, const Options& options) {
     say(("Running as server - " + options.provider).c_str());
     endpoint.open(options.provider);
     endpoint.create(plan(options));
-    // Listening before the client learns of it: its request cannot come too early.
+    // Listens before the client gets the record, so that its request cannot come too early.
     endpoint.listen(kConnQual);
     const Socket listener = listen_for_client(kMeetingPoint);
     say("Server is waiting for client connection to send server info");
@@ -161,7 +161,7 @@ void adopt(const Record& record, Options& options) {
     }
 }
 
-/// One attempt. @return whether the answer is final; else the server was not listening yet.
+/// Makes one attempt. @return whether the outcome is final; else the server was not listening yet.
 bool try_connect(Endpoint& endpoint, const Record& record, const Deadline& deadline,
                  DAT_EVENT& event) {
     PrivateData data = make_private_data(endpoint, 0);
@@ -170,7 +170,7 @@ bool try_connect(Endpoint& endpoint, const Record& record, const Deadline& deadl
         reinterpret_cast<const sockaddr*>(&address), kConnQual, &data,
         record.terms ? private_data_size(endpoint) : static_cast<DAT_COUNT>(sizeof data.pattern));
     event = endpoint.wait_connection_event(deadline);
-    // Other dtest servers listen only after they have sent their record.
+    // Other dtest servers start to listen only after they have sent their record.
     return record.terms || event.event_number != DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
            deadline.passed();
 }
@@ -225,7 +225,7 @@ Deadline patience(const Options& options, double bytes) {
     return Deadline(options.timeout_seconds + bytes / 1e6);
 }
 
-/// The fields of DAT_RMR_TRIPLET, each in network order.
+/// Sends a DAT_RMR_TRIPLET, each field in network order.
 void send_memory(Endpoint& endpoint, const Deadline& deadline) {
     DAT_RMR_TRIPLET mine{};
     mine.virtual_address = htobe64(endpoint.target().address());
@@ -238,7 +238,7 @@ Peer establish(Endpoint& endpoint, Options& options) {
     const Peer peer = options.server() ? serve(endpoint, options) : call(endpoint, options);
     std::printf("\n%d CONNECTED!\n\n", static_cast<int>(getpid()));
     std::fflush(stdout);
-    // Over iWARP the side that asked for the connection has to speak first.
+    // Over iWARP the side that started the connection has to send first.
     if (!options.server()) send_memory(endpoint, patience(options, 0));
     receive_memory(endpoint, options, peer);
     if (options.server()) send_memory(endpoint, patience(options, 0));

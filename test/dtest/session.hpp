@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// From two processes to a connected pair that knows each other's memory and abilities.
+/// Makes of two processes a connected pair in which each knows the other's memory and abilities.
 #pragma once
 
 #include "test/dtest/endpoint.hpp"
@@ -10,21 +10,22 @@ namespace dtest {
 
 /// What this side knows about the other one.
 struct Peer {
-    /// It is a dtest of this kind: each transfer is checked by turns of fill, transfer and check.
-    /// Any other dtest is served in its own sequence, where it decides what is in the buffers.
+    /// Whether it is a dtest of this kind, with which each transfer is filled, made and checked in
+    /// rounds. For any other dtest the sequence is that of the reference, which dictates the
+    /// contents of the buffers.
     bool checks = false;
     bool offers_read = false;
     bool offers_immediate = false;
 };
 
-/// Opens `options.provider` (a client first takes over the server's), connects, and tells the other
-/// side where the target region is. Throws a Failure when any of it does not work.
+/// Opens `options.provider` (a client first adopts the server's), connects, and exchanges the
+/// addresses of the target regions. Throws a Failure when any of this fails.
 Peer establish(Endpoint& endpoint, Options& options);
 
-/// Tells the other side where this side's target region is.
+/// Sends the address of this side's target region to the other side.
 void send_memory(Endpoint& endpoint, const Deadline& deadline);
 
-/// How long to wait until the peer has moved `bytes`: the timeout, and a second for each megabyte.
+/// @return the deadline for the peer to move `bytes`: the timeout plus a second per megabyte.
 Deadline patience(const Options& options, double bytes);
 
 }  // namespace dtest

@@ -34,8 +34,9 @@ bool is_write(Operation operation) {
     return operation == Operation::kWrite || operation == Operation::kWriteImmediate;
 }
 
-/// Transfers that the time is divided by. One way of a round trip counts as one, and where both
-/// sides write at the same time, the other side's count too, as the reference has it.
+/// @return the number of transfers by which the time is divided. Each direction of a round trip
+/// counts as one, and where both sides write at the same time, the other side's writes count too,
+/// as in the reference dtest.
 std::uint32_t transfers(const Result& result, bool one_way) {
     const bool two = is_ping_pong(result.operation) || (is_write(result.operation) && !one_way);
     return two ? result.count * 2 : result.count;
@@ -45,7 +46,7 @@ double latency_us(const Result& result, bool one_way) {
     return result.total_us / transfers(result, one_way);
 }
 
-/// Bytes per microsecond are megabytes per second.
+/// @return megabytes per second, which is the same as bytes per microsecond.
 double bandwidth(const Result& result, bool one_way) {
     return result.size / latency_us(result, one_way);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Endpoint: posting transfers and taking their events.
+/// Endpoint: posting transfers and dequeuing their events.
 #include "test/dtest/endpoint.hpp"
 
 #include <dat2/dat_ib_extensions.h>
@@ -16,8 +16,8 @@ using namespace tools;
 
 namespace {
 
-/// Between two looks at the clock, and at most so many before the processor is given up: the other
-/// side may need this very core.
+/// Number of empty polls after which the processor is yielded, as the other side may need this very
+/// core, and the clock is read.
 constexpr unsigned kPollsBeforeYield = 256;
 constexpr std::uint64_t kControlCookie = 0xaaaa;
 constexpr const char* kPostHelp =
@@ -52,11 +52,12 @@ bool is_timeout(DAT_RETURN code) {
 
 }  // namespace
 
-/// Waits in the way that the options ask for. @return whether an event was taken.
+/// Waits as the options ask: polls, or waits on the CNO or the EVD. @return whether there was an
+/// event.
 bool Endpoint::try_take(DAT_EVD_HANDLE evd, double wait_us, DAT_EVENT& event) {
     const bool is_dto = evd == request_evd_ || evd == receive_evd_;
-    // The side that waits for a connection request may have to wait for long, so it never polls.
-    // RDMA write ping-pong polls memory, and then the completion is there at once.
+    // The wait for a connection request may be long, so it never polls. RDMA write ping-pong polls
+    // memory, and the completion follows at once, so there the DTO EVDs are always polled.
     if ((options_.poll && evd != cr_evd_) || (options_.write_ping_pong && is_dto)) {
         for (unsigned polls = 0; polls < kPollsBeforeYield; ++polls) {
             const DAT_RETURN code = dat_evd_dequeue(evd, &event);
@@ -68,7 +69,7 @@ bool Endpoint::try_take(DAT_EVD_HANDLE evd, double wait_us, DAT_EVENT& event) {
         return false;
     }
     if (options_.cno && is_dto) {
-        // A CNO wakes once for several events, for other EVDs, or for none: only the EVD tells.
+        // A CNO wakes up once for several events, for other EVDs, or for none: only the EVD counts.
         DAT_RETURN code = dat_evd_dequeue(evd, &event);
         if (code == DAT_SUCCESS) return true;
         if (!is_empty(code)) require_success(code, "dat_evd_dequeue", kPostHelp);
@@ -102,7 +103,7 @@ DAT_EVENT Endpoint::take_event(DAT_EVD_HANDLE evd, const char* what, const Deadl
     return event;
 }
 
-/// @return what the connection and the async EVD hold, for messages.
+/// @return the events on the connection and async EVDs, for messages.
 std::string Endpoint::evidence() {
     std::string text;
     DAT_EVENT event;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Atomic operations on 8 bytes of the peer.
+/// Atomic operations on 8 bytes of the peer's memory.
 #include <cstring>
 #include <set>
 
@@ -54,7 +54,7 @@ DAT_RETURN post_add(const Context& context, const Connection& connection, std::u
                                      &remote, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
-/// @return the old value.
+/// @return the value before the addition.
 std::uint64_t add(const Context& context, const Connection& connection, std::uint64_t number) {
     mark(context.device.source.at(0), kWord);
     require_success(post_add(context, connection, number, 0, connection.remote(0, kWord)),
@@ -65,7 +65,7 @@ std::uint64_t add(const Context& context, const Connection& connection, std::uin
     return word_at(context.device.source.at(0));
 }
 
-/// @return the old value.
+/// @return the value before the operation.
 std::uint64_t swap(const Context& context, const Connection& connection, std::uint64_t compare,
                    std::uint64_t number) {
     mark(context.device.source.at(0), kWord);
@@ -80,7 +80,8 @@ std::uint64_t swap(const Context& context, const Connection& connection, std::ui
     return word_at(context.device.source.at(0));
 }
 
-/// Puts this side's start value at the front of its target region, and waits for the other's.
+/// Writes this side's start value to the front of its target region, and waits until the other side
+/// has done so.
 void begin_word(const Context& context) {
     const std::uint64_t start = start_of(context, context.options.server());
     mark(context.device.target.at(0), context.device.slot_bytes());
@@ -88,7 +89,7 @@ void begin_word(const Context& context) {
     context.other.exchange("start value");
 }
 
-/// The other side has done its part to this side's word, and to nothing else.
+/// Checks that the other side has changed this side's word to `expected`, and nothing else.
 void end_word(const Context& context, std::uint64_t expected) {
     context.other.exchange("end value");
     require_word("the word that the peer changed", word_at(context.device.target.at(0)), expected);
@@ -127,7 +128,7 @@ std::string check_fetch_and_add(const Context& context) {
     return "each way, small numbers and sums over 64 bits, the old value returned";
 }
 
-/// The client adds 1 over two connections at once; each old value must be there once.
+/// The client adds 1 over two connections at once; each old value must occur exactly once.
 std::string check_concurrent(const Context& context) {
     constexpr unsigned kBatch = 4, kBatches = 50;
     Connection first(context), second(context);
@@ -182,7 +183,7 @@ std::string check_refusals(const Context& context) {
     for (const std::size_t offset : {1, 2, 4, 7}) refused(offset, kWord, DAT_INVALID_ADDRESS);
     for (const std::size_t length : {0, 4, 7}) refused(0, length, DAT_LENGTH_ERROR);
     refused(0, 16, DAT_LENGTH_ERROR);
-    // None of them went out, and the connection is as good as before.
+    // None of the refused requests was sent, and the connection still works.
     require_word("old value", add(context, connection, 1),
                  start_of(context, !context.options.server()));
     end_word(context, start_of(context, context.options.server()) + 1);

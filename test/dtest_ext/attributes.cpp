@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Named attributes, queries without an open, operations that nobody has, trace levels.
+/// Named attributes, queries without an open, operations that no provider has, trace levels.
 #include "test/dtest_ext/attributes.hpp"
 
 #include <dat2/dat_trclvl.h>
@@ -22,11 +22,11 @@ std::string lacks_nothing(const Context&) {
     return "";
 }
 
-/// What a query without an open told.
+/// The attributes that a query without an open returned.
 struct Query {
     explicit Query(const std::string& provider) : name(provider) {}
     DAT_RETURN open() {
-        // The handle is NULL: so much libdat2 takes for another provider's operation.
+        // The macro passes a NULL handle, since libdat2 finds the provider by its name.
         return dat_ib_open_query(name.data(), &handle, DAT_IA_FIELD_ALL, &ia,
                                  DAT_PROVIDER_FIELD_ALL, &provider);
     }
@@ -103,7 +103,7 @@ std::string check_query(const Context& context) {
     return "dat_ib_open_query tells the same as dat_ia_query; dat_ib_close_query ends it";
 }
 
-/// Some libraries have them, and say so.
+/// Some libraries implement collectives, and have attributes which report that.
 std::string lacks_refused_collectives(const Context& context) {
     for (const auto& [name, value] : context.device.named())
         if (name.rfind("DAT_COLL_", 0) == 0 && value == "TRUE") return name + " is TRUE";
@@ -130,7 +130,7 @@ const char* vendor_attribute(const Context& context, const char* name) {
     return nullptr;
 }
 
-/// The functions are found where any libdat2 has them: among the attributes.
+/// The trace functions are values of vendor attributes, which works with any libdat2.
 template <class Function>
 Function trace_function(const Context& context, const char* name) {
     return reinterpret_cast<Function>(const_cast<char*>(vendor_attribute(context, name)));
@@ -157,7 +157,7 @@ std::string check_levels(const Context& context) {
         throw Failure("dat_trclvl_query", format("levels %d and %d", dat_now, dapl_now),
                       format("%d and %d", dat, other), kFault);
     }
-    // Our libdat2 has the function by its name as well.
+    // This project's libdat2 also exports the function by name.
     const auto by_name =
         reinterpret_cast<DAT_TRCLVL_QUERY_FUNC>(dlsym(RTLD_DEFAULT, "dat_trclvl_query"));
     if (by_name) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Preloaded between a program and its libdat2: events of the extension come out with one thing
- * changed, the one that CHANGED_EVENTS names. What looks at events must notice. */
+/* Preloaded between a program and its libdat2: changes one field in each event of the extension,
+ * the one that CHANGED_EVENTS names. A program that checks its events must notice. */
 #define _GNU_SOURCE
 #include <dat2/dat_ib_extensions.h>
 #include <dlfcn.h>

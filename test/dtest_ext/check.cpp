@@ -22,7 +22,7 @@ class Runner {
 
   private:
     void run(const Check& check);
-    /// @return why one of the two cannot, or nothing; the same on both sides.
+    /// @return why one of the two sides cannot run the check, or nothing; the same on both sides.
     std::string lacking(const Check& check) const;
 
     const Context& context_;

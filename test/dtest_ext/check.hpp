@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What is checked: each check runs on both sides at the same time, where both have what it needs.
+/// The checks: each runs on both sides at the same time, if both have what it needs.
 #pragma once
 
 #include <string>
@@ -22,19 +22,19 @@ struct Check {
     const char* name;
     /// @return why this side cannot take part, or nothing.
     std::string (*lacks)(const Context&);
-    /// @return what was proved. Throws a Failure at the first thing that is not as it must be.
+    /// @return what was proved. Throws a Failure at the first unexpected result.
     std::string (*run)(const Context&);
-    const char* dtestx_name = nullptr;  ///< of the line that scripts written for dtestx look for
+    const char* dtestx_name = nullptr;  ///< in the line that scripts written for dtestx look for
 };
 
-// One for each file of checks.
+// One list for each file of checks.
 extern const std::vector<Check> kAttributeChecks, kImmediateChecks, kAtomicChecks,
     kSharedReceiveChecks, kProposalChecks, kDelayedAckChecks, kCounterChecks, kDatagramChecks;
 
-/// Runs the checks that the options ask for and prints a line for each.
+/// Runs the checks that the options select and prints a line for each.
 void run_checks(const Context& context);
 
-/// Lets the library print the IA's counters.
+/// Has the library print the IA's counters.
 void print_counters(const Context& context);
 
 }  // namespace dtest_ext

@@ -99,7 +99,7 @@ void Connection::connect(unsigned receives) {
 }
 
 void Connection::close() {
-    // The other side may still have transfers under way.
+    // The other side may still have transfers in progress.
     context_.other.exchange("end of the connection");
     if (!context_.options.server())
         require_success(dat_ep_disconnect(ep_, DAT_CLOSE_DEFAULT), "dat_ep_disconnect", kFault);

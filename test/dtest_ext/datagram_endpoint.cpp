@@ -22,7 +22,8 @@ std::string text_of(const void* bytes, DAT_COUNT size) {
                : std::string();
 }
 
-/// Some libraries hand on the padding of their own messages.
+/// Compares only as many bytes as were sent: some libraries also deliver the padding of their own
+/// messages.
 void require_text(const char* what, const std::string& found, const std::string& expected) {
     if (found.compare(0, expected.size(), expected) == 0) return;
     throw Failure(what, format("private data of %zu bytes, not as sent", found.size()),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A datagram endpoint (UD) with EVDs of its own. All functions throw a Failure when a call or an
-/// event is not as it must be.
+/// A datagram endpoint (UD) with its own EVDs. All functions throw a Failure when a call or an
+/// event is not as expected.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace dtest_ext {
 
-/// What the event that brought a peer's address said.
+/// A peer's address, from the event that reported it.
 struct PeerAddress {
     DAT_IB_ADDR_HANDLE address;
     DAT_CONTEXT context;  ///< for dat_ib_ud_cm_free()
@@ -21,7 +21,7 @@ class DatagramEndpoint {
     static constexpr std::size_t kRouteHeader = 40;  ///< in front of each message received
 
     explicit DatagramEndpoint(const Context& context);
-    /// What was not closed is torn down without a word.
+    /// Frees what close() did not; errors are ignored.
     ~DatagramEndpoint();
     DatagramEndpoint(DatagramEndpoint&& other) noexcept;
     /// Frees everything.
@@ -29,15 +29,15 @@ class DatagramEndpoint {
 
     /// Asks the server for the address of an endpoint.
     void ask(const std::string& text) const;
-    /// Takes the answer, which brings this text. @param type what the event must be of
+    /// Waits for the answer, which carries this text. @param type the expected type of the event
     PeerAddress answer(DAT_IB_EXT_TYPE type, const std::string& text) const;
-    /// Takes the server's refusal, which brings this text.
+    /// Waits for the server's rejection, which carries this text.
     void refusal(const std::string& text) const;
     void post_receive(unsigned slot) const;
-    /// Sends this side's bytes of the n-th message and takes the completion.
+    /// Sends this side's bytes of the n-th message and waits for the completion.
     void send(const PeerAddress& to, std::uint32_t size, unsigned index) const;
     DAT_RETURN post(DAT_IB_ADDR_HANDLE to, std::uint32_t size, unsigned index) const;
-    /// Takes the other side's n-th message, which lands in this slot.
+    /// Waits for the other side's n-th message, which lands in this slot, and checks it.
     void receive(const PeerAddress& from, std::uint32_t size, unsigned index, unsigned slot) const;
 
     DAT_EP_HANDLE ep() const { return ep_; }
@@ -51,10 +51,10 @@ class DatagramEndpoint {
     DAT_EP_HANDLE ep_ = DAT_HANDLE_NULL;
 };
 
-/// Waits at the server for the next request, which brings this text.
+/// Waits on the server for the next request, which carries this text.
 DAT_CR_HANDLE datagram_request(const Context& context, const std::string& text);
 
-/// @return the largest message that a packet of the port takes, at most options.size.
+/// @return the largest message that fits into one packet of the port, at most options.size.
 std::uint32_t datagram_size(const Context& context);
 
 }  // namespace dtest_ext

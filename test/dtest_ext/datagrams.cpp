@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Datagrams between endpoints of the client and one or more of the server.
+/// Datagrams between endpoints of the client and one or more endpoints of the server.
 #include "test/dtest_ext/datagram_endpoint.hpp"
 #include "tools/common/failure.hpp"
 
@@ -20,16 +20,16 @@ std::string lacks_additions(const Context& context) {
     return context.device.has_additions() ? "" : "this library leaves that to the device";
 }
 
-/// The two sides' endpoints and, for each of the client's, who answers it.
+/// This side's endpoints and, for each endpoint of the client, its peer's address.
 class Datagrams {
   public:
     explicit Datagrams(const Context& context);
-    /// The n-th endpoint of the client asks, and one of the server answers.
+    /// The n-th endpoint of the client sends a request, and one of the server accepts it.
     void meet(unsigned index);
     void send(unsigned index, std::uint32_t size);
     void receive(unsigned index, std::uint32_t size);
     void close();
-    /// A server may have one endpoint for all.
+    /// @return this side's endpoint for the n-th of the client; a server may have one for all.
     const DatagramEndpoint& endpoint(unsigned index) const {
         return endpoints_[index % endpoints_.size()];
     }
@@ -77,7 +77,7 @@ void Datagrams::receive(unsigned index, std::uint32_t size) {
 
 void Datagrams::close() {
     context_.other.exchange("end of the datagrams");
-    // Other libraries free with the endpoint a second time what is freed before.
+    // Other libraries free these a second time when the endpoint is freed.
     for (unsigned i = 0; context_.device.has_additions() && i < peers_.size(); ++i) {
         DAT_IB_ADDR_HANDLE address = peers_[i].address;
         require_success(dat_ib_ud_cm_free(endpoint(i).ep(), peers_[i].context), "dat_ib_ud_cm_free",

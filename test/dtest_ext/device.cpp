@@ -22,7 +22,7 @@ NamedAttributes named_attributes(const DAT_PROVIDER_ATTR& attributes) {
     for (int i = 0; i < attributes.num_provider_specific_attr; ++i) {
         const DAT_NAMED_ATTR& attribute = attributes.provider_specific_attr[i];
         const std::string name = attribute.name;
-        // Their values are functions.
+        // The values of these two are functions.
         const bool text = name != DAT_ATTR_DEBUG_QUERY && name != DAT_ATTR_DEBUG_MODIFY;
         if (text) all[name] = attribute.value;
     }
@@ -50,7 +50,7 @@ Device::Device(const Options& options)
 }
 
 Device::~Device() {
-    // What a failure left behind; its own outcome would only hide the failure's message.
+    // Cleans up after a failure; an error here would only hide the message of that failure.
     if (ia_ != DAT_HANDLE_NULL) dat_ia_close(ia_, DAT_CLOSE_ABRUPT_FLAG);
 }
 
@@ -69,7 +69,7 @@ void Device::close() {
     for (dtest::Region* region : {&source, &target, &receive}) region->free();
     require_success(dat_pz_free(pz_), "dat_pz_free", kFault);
     const DAT_IA_HANDLE ia = std::exchange(ia_, DAT_HANDLE_NULL);
-    // Other libraries keep datagram requests that were answered, and call the IA in use then.
+    // Other libraries keep datagram requests after their accept, and then report the IA in use.
     const DAT_CLOSE_FLAGS how = has_additions() ? DAT_CLOSE_GRACEFUL_FLAG : DAT_CLOSE_ABRUPT_FLAG;
     require_success(dat_ia_close(ia, how), "dat_ia_close", kFault);
 }

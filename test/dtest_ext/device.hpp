@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The IA that is checked: what it says of itself, the memory that the checks use, where a server
-/// listens. All functions throw a Failure when a call does not answer as it must.
+/// The IA under test: its attributes, the memory that the checks use, and a server's listener. All
+/// functions throw a Failure when a call fails unexpectedly.
 #pragma once
 
 #include <dat2/dat_ib_extensions.h>
@@ -16,7 +16,7 @@ namespace dtest_ext {
 
 constexpr const char* kFault = "report this as a fault of the provider";
 
-/// Names to values, those that are no text left out.
+/// Attribute names and values, without the values that are no text.
 using NamedAttributes = std::map<std::string, std::string>;
 NamedAttributes named_attributes(const DAT_PROVIDER_ATTR& attributes);
 
@@ -25,13 +25,13 @@ class Device {
     static constexpr unsigned kReceives = 8;
 
     explicit Device(const Options& options);
-    /// A device that was not closed is torn down without a word.
+    /// Closes the IA abruptly if close() was not called; errors are ignored.
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
     /// Frees everything, in order, and checks that each free succeeds.
     void close();
-    /// Requests come to requests() from now on.
+    /// Starts to listen: requests arrive on requests() from now on.
     void listen();
 
     DAT_IA_HANDLE ia() const { return ia_; }
@@ -42,13 +42,14 @@ class Device {
     const DAT_PROVIDER_ATTR& provider_attributes() const { return provider_attributes_; }
     const NamedAttributes& named() const { return named_; }
     bool says(const std::string& attribute) const;
-    /// @return whether the library is one that has this project's additions. What they promise is
-    /// not held against others.
+    /// @return whether the library has this project's additions. Other libraries are not checked
+    /// for what only the additions promise.
     bool has_additions() const { return named_.count("DAT_EXT_RDMA_WRITE_IMMED") != 0; }
     const sockaddr* address() const;
     DAT_EVD_HANDLE create_evd(DAT_EVD_FLAGS flags, DAT_COUNT length) const;
 
-    /// Each of options.size bytes and more; the peer may write to and read the last but one.
+    /// `source` and `target` have one slot, of options.size bytes or more, and `receive` has
+    /// kReceives slots. The peer writes to and reads `target`.
     dtest::Region source, target, receive;
     std::size_t slot_bytes() const { return slot_bytes_; }
     unsigned char* slot(unsigned index) const { return receive.at(index * slot_bytes_); }

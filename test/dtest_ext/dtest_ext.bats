@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# dtest_ext between two processes: over soft0, over softverbs with our providers and Debian's, and what it does when something is wrong.
+# Tests dtest_ext between two processes: over soft0, over softverbs with our providers and Debian's,
+# and what it does when something is wrong.
 load ../compat/helpers
 
 setup() {
@@ -20,7 +21,8 @@ counter_checks=('counters of an endpoint' 'counters of immediate data and atomic
 datagram_checks=('datagrams' 'datagram request that is rejected')
 additional_datagram_checks=('datagrams that are refused')
 
-# usage: start_pair OPTIONS... - server and client; the client waits for the server by itself.
+# usage: start_pair OPTIONS... - starts server and client; the client waits for the server by
+# itself.
 start_pair() {
     start server "${stack[@]}" "$dtest_ext" -s -P ia "$@"
     start client "${stack[@]}" "$dtest_ext" -h 127.0.0.1 "$@"
@@ -30,7 +32,7 @@ last_line() {
     grep . "$BATS_TEST_TMPDIR/$1.out" | tail -n 1
 }
 
-# usage: passes OPTIONS... - both sides end with status 0 and say so.
+# usage: passes OPTIONS... - both sides must end with status 0 and report it.
 passes() {
     start_pair "$@"
     await_end client
@@ -47,11 +49,12 @@ both_say_passed() {
     fabric_is_clean
 }
 
-# The reference's socket manager hands on datagram requests and answers whose private data has not come yet, when the machine is busy, and
-# may never tell an end that it is connected.
+# On a busy machine, the reference's socket manager hands on datagram requests and answers whose
+# private data has not arrived yet, and may never report to an end that it is connected.
 lost_by_debian='private data of [0-9]+ bytes, not as sent|event 0x40004|rcv ERR|Error with CONNECT REQUEST|expected a connection event within'
 
-# usage: passes_on_debian OPTIONS... - as passes, begun again where Debian's libraries lost a race of their own.
+# usage: passes_on_debian OPTIONS... - as passes, but starts again where Debian's libraries lost a
+# race of their own.
 passes_on_debian() {
     local attempt
     for attempt in {1..8}; do
@@ -65,13 +68,15 @@ passes_on_debian() {
     both_say_passed
 }
 
-# usage: says_nothing_else - standard error has but the warning of the connection that the check of privileges breaks.
+# usage: says_nothing_else - standard error may only have the warning about the connection that the
+# check of privileges breaks.
 says_nothing_else() {
     sed -i '/access.*\[DAT290\]$/d' "$BATS_TEST_TMPDIR"/{server,client}.err
     is_silent server client
 }
 
-# usage: proved passed|'not available' CHECK... - on both sides.
+# usage: proved passed|'not available' CHECK... - both sides must report this outcome for each
+# check.
 proved() {
     local outcome=$1 check side
     shift
@@ -82,7 +87,8 @@ proved() {
     done
 }
 
-# usage: fails NAME PATTERN... - the process ends with status 1, FAILED, and a line on standard error like each pattern.
+# usage: fails NAME PATTERN... - the process must end with status 1 and FAILED, with a line on
+# standard error like each pattern.
 fails() {
     local name=$1 status=0 pattern
     shift
@@ -201,7 +207,7 @@ fails() {
     done
 }
 
-# A number that the other side does not expect, an event that says something else: each makes a check fail.
+# A number that the other side does not expect, or a changed event, makes a check fail.
 @test "dtest_ext fails on both sides when they expect other numbers (--seed)" {
     start server "${stack[@]}" "$dtest_ext" -P ia --seed 1
     start client "${stack[@]}" "$dtest_ext" -h 127.0.0.1 --seed 2
@@ -237,7 +243,7 @@ LIST
 
 @test "dtest_ext: an unknown provider is told by the call, the code and the next step" {
     start server "${stack[@]}" "$dtest_ext" -P nosuch
-    fails server 'dat_ia_open nosuch: DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED \(0x800a0064\): expected DAT_SUCCESS; see the message before'
+    fails server 'dat_ia_open nosuch: DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED \(0x800a0064\): expected DAT_SUCCESS; see the preceding message'
 }
 
 @test "dtest_ext: options that differ are named" {
@@ -253,7 +259,8 @@ LIST
     fails client "server's record: that of another program: expected that of a dtest_ext; start dtest_ext on both sides"
 }
 
-# usage: survives_the_other KILLED LEFT - one is killed in the middle; the other says so and ends.
+# usage: survives_the_other KILLED LEFT - kills one side in the middle; the other must report that
+# and end.
 survives_the_other() {
     start_pair --rounds 1000000
     await_line "$2" 'delayed acknowledgement: passed'

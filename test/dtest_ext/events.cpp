@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Waiting for events and looking at them, and what is sent.
+/// Waiting for events and checking them, and the contents of messages.
 #include <cstring>
 
 #include "test/dtest/pattern.hpp"
@@ -28,7 +28,7 @@ bool try_take(DAT_EVD_HANDLE evd, double microseconds, DAT_EVENT& event) {
     return false;
 }
 
-/// @return what the asynchronous EVD holds, for messages.
+/// @return the events on the asynchronous EVD, for messages.
 std::string evidence(const Context& context) {
     std::string text;
     DAT_EVENT event;
@@ -62,7 +62,7 @@ DAT_EVENT wait_event(const Context& context, DAT_EVD_HANDLE evd, const char* wha
     std::memset(&event, 0, sizeof event);
     while (!try_take(evd, deadline.left_us(kSliceUs), event)) {
         const bool gone = context.other.gone();
-        // What it did last may have come in the meantime.
+        // The other side's last event may have arrived just before it ended.
         if (gone && try_take(evd, 0, event)) break;
         if (!gone && !deadline.passed()) continue;
         throw Failure("dat_evd_wait",
@@ -112,7 +112,7 @@ void require_refusal(DAT_RETURN code, const char* call, DAT_RETURN expected) {
     if (DAT_GET_TYPE(code) == DAT_GET_TYPE(expected)) return;
     const char* name = "";
     const char* minor = "";
-    // The code in the message says no more than the name does.
+    // Only the name is used: the numeric code would add nothing to it.
     dat_strerror(DAT_CLASS_ERROR | expected, &name, &minor);
     throw Failure(call, code_name(code), name, kFault);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Numbers beside the data: with writes, with sends, and when both meet the same receives.
+/// Immediate data: with writes, with sends, and mixed with plain sends on the same receives.
 #include "test/dtest_ext/immediate.hpp"
 #include "tools/common/failure.hpp"
 
@@ -15,7 +15,8 @@ std::string lacks_immediate(const Context& context) {
 std::string lacks_send_immediate(const Context& context) {
     const std::string lacks = lacks_immediate(context);
     if (!lacks.empty()) return lacks;
-    // No attribute tells. Without a connection the call is refused in another way where it exists.
+    // No attribute reports it. Where the call exists, it fails with another code on an unconnected
+    // endpoint.
     Connection probe(context);
     DAT_LMR_TRIPLET segment = context.device.source.segment(0, 8);
     const DAT_RETURN code = dat_ib_post_send_immed(probe.ep(), 1, &segment, make_cookie(0), 0,
@@ -124,7 +125,7 @@ std::string check_mixed(const Context& context) {
     mark(context.device.target.at(0), context.device.slot_bytes());
     Connection connection(context);
     connection.connect(4);
-    // The write that comes last is the one whose data stays, so each is taken before the next.
+    // All writes go to the same memory, so each is checked before the next one.
     for (unsigned i = 0; i < 4; i += 2) {
         post_send(context, connection, size, i);
         take_send(context, connection, size, i);

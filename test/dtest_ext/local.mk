@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# dtest_ext, installed as dtestx too: installed headers and libdat2 only. It shares dtest's record, memory and patterns.
+# dtest_ext, also installed as dtestx, uses only installed headers and libdat2. It shares dtest's
+# record, memory and patterns.
 bin_PROGRAMS += dtest_ext
 dtest_ext_SOURCES = \
     %reldir%/atomics.cpp \
@@ -28,7 +29,8 @@ uninstall-dtestx:
 	rm -f $(DESTDIR)$(bindir)/dtestx
 .PHONY: install-dtestx uninstall-dtestx
 
-# Between dtest_ext and its libdat2, to see whether it notices; -rpath makes libtool build a shared library.
+# Stands between dtest_ext and its libdat2 and changes events, to see whether dtest_ext notices.
+# -rpath makes libtool build a shared library.
 check_LTLIBRARIES += test/dtest_ext/changed_events.la
 test_dtest_ext_changed_events_la_SOURCES = %reldir%/changed_events.c
 test_dtest_ext_changed_events_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -rpath /nonexistent

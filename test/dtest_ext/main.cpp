@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dtest_ext: two processes check the extensions of a DAT provider, one line for each check.
+/// dtest_ext: two processes check the extensions of a DAT provider, and print a line per check.
 #include <unistd.h>
 
 #include <cstdio>

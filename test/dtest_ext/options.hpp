@@ -11,7 +11,7 @@
 
 namespace dtest_ext {
 
-/// Exit status for wrong usage: what scripts written for dtestx expect.
+/// Exit status for wrong usage, as scripts written for dtestx expect it.
 constexpr int kUsageStatus = 244;
 
 struct Options {
@@ -20,22 +20,22 @@ struct Options {
     bool provider_given = false;
     std::uint32_t size = 4096;  ///< bytes of the largest transfer
     std::uint32_t datagram_endpoints = 4;
-    std::uint32_t seed = 1;  ///< of every number and byte that is sent
+    std::uint32_t seed = 1;  ///< from which every number and byte that is sent derives
     std::uint32_t rounds = 1;
     std::uint32_t timeout_seconds = 60;
     bool datagrams_only = false;
-    bool many_servers = false;  ///< a datagram endpoint of the server for each of the client
+    bool many_servers = false;  ///< one server endpoint for each of the client's datagram endpoints
     bool query = false;
     bool counters = false;
     bool verbose = false;
 
     bool server() const { return host.empty(); }
-    /// What both sides must share.
+    /// @return the options that both sides must share.
     dtest::Terms terms() const;
 };
 
-/// Parses the command line. A wrong one is explained on stderr.
-/// @return the options, or nothing when the process shall exit with `exit_status`.
+/// Parses the command line and explains an error on stderr.
+/// @return the options, or nothing if the process should exit with `exit_status`.
 std::optional<Options> parse_options(int argc, char** argv, int& exit_status);
 
 }  // namespace dtest_ext

@@ -19,7 +19,7 @@ constexpr double kServerWaitsSeconds = 600;
 constexpr MeetingPoint kMeetingPoint{"dtest_ext", 15828, "dtest_ext without -h",
                                      "dtest_ext -h HOST"};
 
-/// A Note on its way; numbers in network order, texts end with a zero.
+/// A Note on the wire: numbers in network order, texts NUL-terminated.
 struct Message {
     char step[64];
     char text[192];
@@ -32,7 +32,8 @@ void put(char (&to)[size], const std::string& text) {
     text.copy(to, std::min(text.size(), size - 1));
 }
 
-/// What a peer sent may be anything: it is cut, and shown without control characters.
+/// Sanitises a text from the peer, which may contain anything: cuts it at the array's size and
+/// replaces control characters.
 template <std::size_t size>
 std::string take(const char (&from)[size]) {
     std::string text(from, strnlen(from, size - 1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The other process, over TCP: the two go through the same steps, and tell each other at each what
-/// the step needs. So what is checked is never what the check depends on.
+/// The other process, over TCP: the two go through the same steps and exchange what each step
+/// needs. This keeps the coordination independent of the provider under test.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace dtest_ext {
 
-/// What a side tells at a step.
+/// What a side sends at a step.
 struct Note {
     std::string text;  ///< at most 191 characters arrive
     std::array<std::uint64_t, 4> numbers{};
@@ -22,18 +22,18 @@ struct Note {
 
 class OtherSide {
   public:
-    /// A server waits for its client, to whom it tells where it is. All functions throw a Failure
-    /// when the other side is not there, ends or stands still.
+    /// Server: waits for its client and sends it `mine`, the server's address. All functions throw
+    /// a Failure when the other side is not there, ends or makes no progress.
     OtherSide(const Options& options, const dtest::Record& mine);
-    /// A client learns where its server is.
+    /// Client: connects to the server and receives its record.
     explicit OtherSide(const Options& options);
     OtherSide(OtherSide&&) = default;
 
-    /// What the server has told.
+    /// @return the server's record.
     const dtest::Record& record() const { return record_; }
-    /// Both sides tell; returns when both have come to the step of this name.
+    /// Sends `mine` and returns the other side's note once both sides have reached this step.
     Note exchange(const std::string& step, const Note& mine = {}) const;
-    /// @return whether it has ended.
+    /// @return whether the other side has ended.
     bool gone() const { return tools::peer_closed(socket_); }
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The operations under the names of the proposal of 2005. Other libdat2s have no dat_extension():
-/// it is looked up, so that this program runs with them.
+/// The operations under the names of the proposal of 2005. dat_extension() is looked up at run
+/// time, so that this program also runs with other libdat2s, which do not have it.
 #include <dat2/dat_extensions.h>
 #include <dlfcn.h>
 
@@ -38,7 +38,7 @@ std::string lacks_proposed_atomics(const Context& context) {
                : "DAT_EXT_FETCH_AND_ADD or DAT_EXT_CMP_AND_SWAP is not TRUE";
 }
 
-/// The event has the proposal's number and layout.
+/// Checks that the event has the number and layout of the proposal.
 void require_proposed(const DAT_EVENT& event, const char* what, DAT_EXT_EVENT_TYPE type,
                       std::uint64_t cookie, std::uint32_t length) {
     if (event.event_number != static_cast<DAT_EVENT_NUMBER>(DAT_EXTENSION_EVENT))
@@ -122,7 +122,7 @@ std::string check_atomics(const Context& context) {
     constexpr std::uint64_t kStart = 1000;
     constexpr std::uint32_t kWord = sizeof kStart;
     const Extension dat_extension = find_extension();
-    // No privilege of its own: what may be read may be changed atomically.
+    // The proposal has no privilege for atomic operations: remote read is enough.
     dtest::Region word;
     word.create(context.device.ia(), context.device.pz(), kWord,
                 static_cast<DAT_MEM_PRIV_FLAGS>(DAT_MEM_PRIV_LOCAL_READ_FLAG |
@@ -172,7 +172,7 @@ std::string check_confirmed(const Context& context) {
         post_write(context, connection, i, with);
         require_proposed(connection.request_event("confirmation"), "confirmation of a write",
                          DAT_EXT_RDMA_WRITE_IMMED_STATUS, i, size);
-        // Told over TCP that the write is confirmed, the peer finds all of it.
+        // Once the peer learns over TCP that the write is confirmed, all of the data must be there.
         context.other.exchange("confirmed");
         require_bytes(context, context.device.target.at(0), size, i, "data of a confirmed write");
         context.other.exchange("looked at");

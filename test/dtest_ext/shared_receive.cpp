@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Immediate data that meets the receives of a shared receive queue (SRQ).
+/// Immediate data that consumes receives of a shared receive queue (SRQ).
 #include "test/dtest_ext/immediate.hpp"
 #include "tools/common/failure.hpp"
 

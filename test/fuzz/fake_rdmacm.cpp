@@ -17,7 +17,8 @@
 
 namespace {
 
-/// The bytes are of the exact size, so that the address sanitizer sees a read behind their end.
+/// An event with its private data in a buffer of the exact size, so that the address sanitizer
+/// catches a read past the end.
 struct Raised {
     rdma_cm_event base{};
     std::vector<std::byte> data;
@@ -37,7 +38,7 @@ fake::Calls made{};
 int connect_error = 0;
 int establish_error = 0;
 
-/// @param error for errno; 0: success.
+/// Counts a call. @param error errno with which it fails, 0 for success.
 int counted(int& calls, int error = 0) {
     const std::lock_guard guard(mutex);
     ++calls;
@@ -207,7 +208,7 @@ int rdma_accept(rdma_cm_id*, rdma_conn_param*) {
 int rdma_establish(rdma_cm_id*) {
     return counted(made.establish, establish_error);
 }
-/// The first entry of the port's partition table, and nothing about the way to a peer.
+/// Gives the first entry of the port's partition table, and no path to a peer.
 int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attributes, int* mask) {
     attributes->port_num = id->port_num;
     attributes->pkey_index = 0;
@@ -230,7 +231,7 @@ std::uint16_t rdma_get_dst_port(rdma_cm_id*) {
     return 0;
 }
 
-// Devices are found by address alone.
+// No device is listed: the manager finds devices by address only.
 ibv_device** ibv_get_device_list(int*) {
     errno = ENOSYS;
     return nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The reader of opendat.yaml on any bytes, the YAML parser and the IAs' fields included: it keeps
-/// its promises, and what it takes over is right for the settings table.
+/// Fuzzes the reader of opendat.yaml with any bytes, including the YAML parser and the fields of
+/// IAs: it keeps its promises, and the values that it accepts are valid for the settings table.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -42,9 +42,9 @@ void check(const support::ConfigurationText& text, int lines) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     constexpr std::size_t kMost = 8 << 10;
-    // Of the exact size, so that the address sanitizer sees a read behind the end.
+    // A copy of the exact size, so that the address sanitizer catches a read past the end.
     const std::string input(reinterpret_cast<const char*>(data), std::min(size, kMost));
-    // YAML ends lines at carriage returns too.
+    // In YAML a carriage return ends a line too.
     const auto lines =
         std::count_if(input.begin(), input.end(), [](char c) { return c == '\n' || c == '\r'; });
     const auto text = support::read_configuration(input, opendat_yaml_read_1);

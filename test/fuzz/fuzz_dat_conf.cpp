@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The dat.conf reader on any bytes: it keeps its promises, and what stands before and after the
-/// bytes on lines of its own is read.
+/// Fuzzes the dat.conf reader with any bytes: it keeps its promises, and reads valid lines before
+/// and after the bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +42,7 @@ void check(const dat::ConfText& text, std::size_t lines) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    // Of the exact size, so that the address sanitizer sees a read behind the end.
+    // A copy of the exact size, so that the address sanitizer catches a read past the end.
     const std::string input(reinterpret_cast<const char*>(data), size);
     const std::size_t lines =
         1 + static_cast<std::size_t>(std::count(input.begin(), input.end(), '\n'));

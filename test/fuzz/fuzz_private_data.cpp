@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a peer may say through rdma_cm: any events, in any order, with any private data, for
-/// connections in any state. They go through the connection manager over rdma_cm and the core to
-/// the consumer, who must get what was sent, followed by zeros, and nothing else.
+/// Fuzzes what a peer can cause through rdma_cm: any events, in any order, with any private data,
+/// for connections in any state. They pass the connection manager over rdma_cm and the core and
+/// reach the consumer, which must get what was sent, followed by zeros, and nothing else.
 ///
-/// Input: a byte, bit 0 of which chooses an iWARP adapter; then steps. The low half of a step's
-/// first byte says what is done, the high half to which endpoint, request or identifier. A step
-/// that raises an event has a byte for its type, two for the status, a byte for the length of the
-/// data and one whose bit 0 leaves the bytes out; then the data.
+/// Input: a byte, bit 0 of which selects an iWARP adapter; then steps. The low half of a step's
+/// first byte selects the action, the high half the endpoint, request or identifier. A step that
+/// connects or accepts has a byte for the length of the private data, then the data. A step that
+/// raises an event has a byte for its type, two for the status, a byte for the length of the data
+/// and one whose bit 0 omits the bytes; then the data.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -31,19 +32,20 @@ using test::require;
 constexpr std::size_t kMostEndpoints = 6;
 constexpr DAT_CONN_QUAL kQualifier = 4711;
 
-/// What was raised last: all that events may carry until the next.
+/// Private data of the event raised last: all that the consumer may get until the next one.
 struct Sent {
     std::vector<std::byte> data;
     bool null = false;
 
-    /// InfiniBand's field ends with zeros.
+    /// The header's last byte is zero and may be missing on InfiniBand, whose field is padded with
+    /// zeros.
     bool has_reject_header(bool is_iwarp) const {
         constexpr std::array<unsigned char, 4> kHeader{2, 0, 2, 0};
         const std::size_t least = is_iwarp ? kHeader.size() : kHeader.size() - 1;
         return !null && data.size() >= least &&
                std::memcmp(data.data(), kHeader.data(), std::min(data.size(), kHeader.size())) == 0;
     }
-    /// @param skipped bytes of the connection manager's own.
+    /// @param skipped leading bytes that the connection manager uses itself.
     void require_in(const void* shown, DAT_COUNT size, std::size_t skipped,
                     const char* what) const {
         require(size >= 0 && size <= 256, "private data has a size that fits");
@@ -77,7 +79,8 @@ class Adapter {
         for (DAT_EP_HANDLE ep : endpoints_) succeed(entry::ep_free(ep));
         endpoints_.clear();
         take_events(Sent{});
-        // Not those that accepts and rejects have just ended; the first are the service point's.
+        // Nothing may be left of accepted and rejected requests: the other identifiers are the
+        // adapter's and the service point's.
         require(fake::identifiers().size() == lasting_, "no identifier is left behind");
     }
 
@@ -179,7 +182,7 @@ class Adapter {
         sent.null = input.byte() & 1;
         const auto data = input.bytes(length);
         sent.data.assign(data.begin(), data.end());
-        // The kernel asks listeners alone.
+        // The kernel raises connection requests on listeners only.
         if (type == RDMA_CM_EVENT_CONNECT_REQUEST && !is_listener(id)) return;
         fake::raise(id, type, status, sent.data, sent.null);
         { const support::MutexLock handled(dapl::connection_lock); }
@@ -212,7 +215,7 @@ class Adapter {
         }
     }
 
-    static constexpr int kEventTypes = RDMA_CM_EVENT_TIMEWAIT_EXIT + 2;  // and one nobody knows
+    static constexpr int kEventTypes = RDMA_CM_EVENT_TIMEWAIT_EXIT + 2;  // and an unknown one
 
     fake::OpenIa open_;
     DAT_PZ_HANDLE pz_ = nullptr;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a peer may say to the software device: any records, in any order, after a proper greeting
-/// or without one. They go through a link as a peer's do, to the handlers of fabric, verbs and
-/// connection manager.
+/// Fuzzes what a peer can send to the software device: any records, in any order, with or without a
+/// valid greeting. They arrive over a link as a peer's do and reach the handlers of fabric, verbs
+/// and connection manager.
 ///
-/// Input: a byte, bit 0 of which leaves the greeting out; then records, each of a byte for the
-/// type, a byte of flags (1: a reply, 2: with a descriptor, 4: a header that is wrong about the
-/// length, bits 4 to 7: the request's number), two bytes for the length of the body, and the body.
+/// Input: a byte, bit 0 of which omits the greeting; then records, each of a byte for the type, a
+/// byte of flags (1: a reply, 2: with a descriptor, 4: a header with the wrong length, bits 4 to 7:
+/// the request's number), two bytes for the length of the body, and the body.
 #include <rdma/rdma_cma.h>
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace {
 using test::Input;
 using test::require;
 
-/// Open for as long as the program runs; a listener, so that the connection manager's handlers are
-/// there.
+/// The device under test, open as long as the program runs. It has a listener so that the
+/// connection manager's handlers are registered.
 struct Device {
     test::TemporaryFabric fabric;
     rdma_event_channel* events = nullptr;

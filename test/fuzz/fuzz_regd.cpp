@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What clients may say to dat_regd: any bytes, in any order, and end at any time. What is taken
-/// says only what can be, and nobody is given more than there is.
+/// Fuzzes what clients can send to dat_regd: any bytes, in any order, from clients that leave at
+/// any time. Messages that pass the parser hold only valid values, and no budget exceeds what the
+/// adapter has.
 ///
-/// Input: steps, of a byte that says which client and what it does: the lower three bits are its
-/// number; then 0x08 it ends; 0x10 time passes; 0x20 a good report of which the next bytes (offset,
-/// value) change one; else the bytes of a message follow.
+/// Input: steps. The lower three bits of a step's byte are the client's number; then 0x08: it
+/// leaves; 0x10: time passes (with 0x80 a long time); 0x20: a good report in which the next bytes
+/// (half the offset, value) change one; else the bytes of a message follow.
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -21,7 +22,7 @@ using regd_tool::Message;
 using test::Input;
 using test::require;
 
-/// For everything to be over, and for nothing (ns).
+/// A time longer than the arbiter's timeouts, and one shorter (ns).
 constexpr std::uint64_t kLong = 100'000'000'000, kShort = 1'000'000;
 
 Message good_report() {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a peer may say over a socket: any bytes, in any pieces. The reader takes them within its
-/// room, keeps the bounds that it promises, and comes to the same end however they are cut.
+/// Fuzzes what a peer can send over a socket: any bytes, in any pieces. The reader must stay within
+/// its buffer, keep the bounds that it promises, and reach the same result however the bytes are
+/// cut.
 ///
-/// Input: a byte that says what is waited for (0 a request, 1 a reply, 2 a reply to the header of
-/// old peers, 3 the confirmation); a byte for the number of cuts, and one for each piece's length;
-/// then the bytes of the stream.
+/// Input: a byte for the expected message (0 a request, 1 a reply, 2 a reply with the header of old
+/// peers, 3 the confirmation); a byte for the number of cuts, and one for each piece's length; then
+/// the bytes of the stream.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -22,7 +23,7 @@ using dapl::scm::Reader;
 using test::Input;
 using test::require;
 
-constexpr std::uint8_t kUnreliableDatagram = 4;  ///< as verbs counts
+constexpr std::uint8_t kUnreliableDatagram = 4;  ///< IBV_QPT_UD
 
 struct Reading {
     enum class End { kMore, kComplete, kRefused } end = End::kMore;
@@ -43,7 +44,7 @@ Reader reader_of(std::uint8_t kind) {
     }
 }
 
-/// @param lengths of the pieces, over and over; 0 for as much as fits.
+/// @param lengths of the pieces, used in turn over and over; 0 for as much as fits.
 Reading read(Reader& reader, std::span<const std::byte> stream,
              std::span<const std::byte> lengths) {
     Reading reading;
@@ -87,7 +88,7 @@ void check_message(const Reader& reader, std::uint8_t kind) {
     if (is_offer) require(message.sender.qpn <= 0xFFFFFF, "queue pair numbers have 24 bits");
     if (is_offer && message.sender.qp_type == kUnreliableDatagram)
         require(message.sender.is_unicast(), "datagrams go to one queue pair of a consumer");
-    // What it says can be said again, and a rejection of it can be made.
+    // The message can be encoded again, and a rejection of it can be encoded.
     const auto again = dapl::scm::encode(message, reader.shape());
     Reader second = reader_of((kind & 3) == 2 && reader.shape() == dapl::scm::Shape::kOld ? 2
                               : (kind & 3) == 0                                           ? 0
@@ -118,7 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constexpr std::array<std::byte, 1> kSingly{std::byte{1}};
     Reader bytewise = reader_of(kind);
     const Reading second = read(bytewise, stream, kSingly);
-    const bool may_differ = (kind & 3) == 0;  // two bytes more are another message: timing decides
+    const bool may_differ = (kind & 3) == 0;  // 2 more bytes make another message: timing decides
     require(may_differ || first.end == second.end, "the pieces do not decide");
     if (first.end == Reading::End::kRefused || second.end == Reading::End::kRefused)
         require(first.end == second.end, "what is refused is refused in any pieces");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What dat_trace reads: any bytes as a core file or a dump. It refuses them with a reason, or
-/// merges them with themselves and prints them, within their size.
+/// Fuzzes dat_trace with any bytes as a core file or a dump. It refuses them with a reason, or
+/// merges them with themselves and prints them, without reading past their end.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What fuzz targets share: reading an input piece by piece, and ending the program when a promise
-/// is broken.
+/// Shared by the fuzz targets: reads an input piece by piece, and ends the program when a check
+/// fails.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// main() of a fuzz target where it is not linked with libFuzzer: one test that runs the target
-/// over its saved inputs.
+/// main() of a fuzz target that is not linked with libFuzzer: one test that runs the target on its
+/// saved inputs.
 ///
 /// Compiled once for each target, with FUZZ_TEST (the test's name) and FUZZ_CORPORA (directories
 /// below the source directory, separated by blanks).
@@ -22,7 +22,7 @@ namespace {
 
 std::set<std::filesystem::path> saved_inputs() {
     const char* source = getenv("TOP_SRCDIR");
-    std::set<std::filesystem::path> files;  // in an order that is the same everywhere
+    std::set<std::filesystem::path> files;  // sorted, so that the order is the same everywhere
     std::istringstream corpora(FUZZ_CORPORA);
     for (std::string corpus; corpora >> corpus;)
         for (const auto& file : std::filesystem::directory_iterator(
@@ -32,7 +32,7 @@ std::set<std::filesystem::path> saved_inputs() {
 }
 
 void replay(const std::filesystem::path& path) {
-    // Before the run: the last line names the input that ended the program.
+    // Printed before the run, so that the last line names the input that ended the program.
     std::printf("# %s\n", path.filename().c_str());
     std::fflush(stdout);
     std::ifstream file(path, std::ios::binary);
@@ -46,7 +46,7 @@ int main() {
     std::printf("# test %s\n1..1\n", FUZZ_TEST);
     const auto files = saved_inputs();
     for (const auto& file : files) replay(file);
-    // A corpus that is not found must not look like one that passes.
+    // A corpus that is not found must not pass.
     std::printf("%s 1 - %s (%zu saved inputs)\n", files.empty() ? "not ok" : "ok", FUZZ_TEST,
                 files.size());
     return files.empty();

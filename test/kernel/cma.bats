@@ -1,20 +1,22 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# libdaplofa on rxe0 (RoCE) and siw0 (iWARP): every way to name a device, both IP versions, and what the transports do not have
-# in common. The programs are those of test/api, which see only the installed headers.
+# Tests libdaplofa on rxe0 (RoCE) and siw0 (iWARP): every way to name a device, both IP versions,
+# and where the transports differ. The programs are those of test/api, which see only the installed
+# headers.
 # shellcheck disable=SC2154 # stack comes from the helpers
 load helpers
 
 teardown() { stop_all; }
 
-# usage: works PROGRAM IA_PARAMETERS [VARIABLE=VALUE...] - the test program on an IA with these parameters.
+# usage: works PROGRAM IA_PARAMETERS [VARIABLE=VALUE...] - runs the test program on an IA with these
+# parameters.
 works() {
     local program=$1
     use_stack ours libdaplofa.so.2 "$2"
     shift 2
     run_to_end program "${stack[@]}" DAT_TEST_IA=ia "$@" "$TOP_BUILDDIR/$(dirname "$program")/.libs/$(basename "$program")"
 }
-# usage: reaches IA_PARAMETERS - such an IA exchanges addresses and data with another.
+# usage: reaches IA_PARAMETERS - such an IA must exchange addresses and data with another.
 reaches() {
     works test/api/addresses_test "$1"
     is_silent program
@@ -54,7 +56,7 @@ link_local_of() {
     use_stack ours libdaplofa.so.2 "rxe0 7"
     start program "${stack[@]}" "$TOP_BUILDDIR/.libs/dtest" -s -P ia
     never await_end program
-    grep -q "'7' is no port: rxe0 has port 1 only.*DAT247" "$BATS_TEST_TMPDIR/program.err"
+    grep -q "'7' is not a port: rxe0 has port 1 only.*DAT247" "$BATS_TEST_TMPDIR/program.err"
 }
 
 @test "rxe0: private data, zero-length transfers, read segments, extensions, who sends first, refusals" {

@@ -1,18 +1,21 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Registries and providers of both makers, mixed in one process, on RDMA devices of the kernel.
+# Mixes our registry and the reference's with the providers of both in one process, on RDMA devices
+# of the kernel.
 load helpers
 
 setup() {
     need_program dtest
     need_library libdat2.so.2 libdaplofa.so.2 libdaploscm.so.2
     ours=$TOP_BUILDDIR/.libs
-    # Debian's server speaks first, which iWARP forbids: where it comes too early, siw ends the connection.
+    # Debian's server sends first, which iWARP forbids: if its message arrives too early, siw ends
+    # the connection.
     lost_races+='|unexpected conn event : 0x4008'
 }
 teardown() { stop_all; }
 
-# usage: mixed debian|ours LIBRARY PROVIDER DEVICE - a whole dtest, which opens and closes, with this libdat2 and this provider library.
+# usage: mixed debian|ours LIBRARY PROVIDER DEVICE - runs a whole dtest, which opens and closes,
+# with this libdat2 and this provider library.
 mixed() {
     use_device "$1" "$3" "$4"
     sed -i "s#default [^ ]*#default $2#" "$BATS_TEST_TMPDIR/dat.conf"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # machine: --limit 2400
-# Programs with both ends on one device of the kernel: our dtest, and Debian's dtest, dtestx, dtestcm, dtestsrq and dapltest unmodified on
-# our libdat2 and our providers. Each is judged by what it prints. Counts are small: the devices are emulated.
+# Runs programs with both ends on one device of the kernel: our dtest, and Debian's dtest, dtestx,
+# dtestcm, dtestsrq and dapltest unmodified on our libdat2 and our providers. Each is judged by what
+# it prints. Counts are small: the devices are emulated.
 load helpers
 load ../compat/dapl_programs
 
@@ -12,11 +13,11 @@ on_cma_rxe() { use_device ours cma rxe0; }
 on_cma_siw() { use_device ours cma siw0; }
 on_scm_rxe() { use_device ours scm rxe0; }
 
-# usage: our_dtest_passes OPTIONS... - both ends say so, and no warning comes.
+# usage: our_dtest_passes OPTIONS... - both ends must report success, without a warning.
 our_dtest_passes() {
     local side
     start server "${stack[@]}" "$TOP_BUILDDIR/.libs/dtest" -s -P ia "$@"
-    await_port server 15828  # a client that has to wait for long says so
+    await_port server 15828  # a client that has to wait long prints a message
     start client "${stack[@]}" "$TOP_BUILDDIR/.libs/dtest" -h "$server_address" "$@"
     await_end client
     await_end server
@@ -33,8 +34,9 @@ our_writes() {
     our_dtest_passes -w -u -B 100 -b 65536
 }
 
-# Debian's dtest registers before it listens, and its client asks once: small buffers, and run_dapl_pair begins again.
-# Options as in the reference's own tests, with fewer rounds.
+# Debian's dtest registers memory before it listens, and its client tries only once: the buffers are
+# small, and run_dapl_pair begins again. Options are as in the reference's own tests, with fewer
+# rounds.
 debian_messages() {
     dtest_passes -t -b 4096
     dtest_passes -t -b 4096 -p
@@ -44,7 +46,8 @@ debian_writes() {
     dtest_passes -w -u -B 100 -b 65536 -t
 }
 
-# usage: mixed_passes SEGMENTS - of one kind of reads: siw takes one.
+# usage: mixed_passes SEGMENTS - mixes operations; reads of one kind have SEGMENTS segments, because
+# siw takes only one.
 mixed_passes() {
     transaction_passes 2 2 20 3 -V -P client RW 4096 1 server RW 2048 4 client RR 1024 "$1" server RR 512 1 \
         client SR 1024 4 server SR 4096 2 client SR 1024 3 -f server SR 2048 1 -f

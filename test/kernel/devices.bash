@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# For scripts inside the machine that run test programs of test/api: which adapter instance they use.
+# For scripts inside the machine that run test programs of test/api: chooses the adapter instance
+# that these use.
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# An address that nobody has is asked for 60 s, unless told otherwise: as long as a test waits.
+# By default an address that nobody has is asked for during 60 s, which is as long as a test waits.
 export DAPL_CM_ARP_RETRY_COUNT=1
 
-# usage: name_device cma|scm DEVICE [ADDRESS] - our provider on a device of the machine, or on another address of its interface. Writes
-# $work/dat.conf with one adapter instance and names both to the programs that follow.
+# usage: name_device cma|scm DEVICE [ADDRESS] - chooses our provider on a device of the machine, or
+# on another address of its interface. Writes $work/dat.conf with one adapter instance, and names
+# both to the programs that follow.
 name_device() {
     local interface parameters library=libdaplofa.so.2
     case $2 in

@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What can be wrong with a device: each is told in one line of standard error, which is compared whole, and answered by the code of
-# dat_ia_open. Faults are made in the guest and mended in teardown.
+# Tests what can be wrong with a device. Each fault is reported in one line of standard error, which
+# is compared whole, and by the code of dat_ia_open. Faults are made in the guest and repaired in
+# teardown.
 # shellcheck disable=SC2154 # stack comes from the helpers
 load helpers
 
@@ -32,7 +33,7 @@ teardown() {
     chmod 666 /dev/infiniband/rdma_cm /dev/infiniband/uverbs*
     ip link set veth0 up
     ip address replace 10.77.0.1/24 dev veth0
-    # A link that goes down takes its IPv6 addresses along.
+    # A link that goes down loses its IPv6 addresses.
     ip address replace fd77::1/64 dev veth0 nodad
     ! rdma dev show iwarp7 >/dev/null 2>&1 || rdma dev set iwarp7 name siw0
     rdma link show rxe0/1 >/dev/null 2>&1 || rdma link add rxe0 type rxe netdev veth0
@@ -46,7 +47,7 @@ port_is_active() {
     rdma link show "$1/1" | grep -q 'state ACTIVE'
 }
 
-# usage: ia PROVIDER_FILE IA_PARAMETERS [VARIABLE=VALUE...] - what `opens` is to open.
+# usage: ia PROVIDER_FILE IA_PARAMETERS [VARIABLE=VALUE...] - sets what `opens` is to open.
 ia() {
     printf 'ia u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' "$1" "$2" >"$place/dat.conf"
     stack=(env "DAT_OVERRIDE=$place/dat.conf" "LD_LIBRARY_PATH=$place" "${@:3}")
@@ -54,7 +55,8 @@ ia() {
 cma() { ia libdaplofa.so.2 "$@"; }
 scm() { ia libdaploscm.so.2 "$@"; }
 
-# usage: opens CODE LINE [COMMAND...] - which must be all that is said; COMMAND runs the program, as another user for one.
+# usage: opens CODE LINE [COMMAND...] - dat_ia_open must return CODE and print nothing but LINE.
+# COMMAND runs the program, for example as another user.
 opens() {
     run_to_end ia "${@:3}" "${stack[@]}" "$place/open_ia" ia
     prints ia <<<"ia_open: $1"
@@ -84,11 +86,11 @@ refused='error: IA ia cannot be opened:'
 
 @test "cma: a name that is nothing here, with what there is and the nearest" {
     cma 'veth00 0'
-    opens 0x00120000 "$refused 'veth00' is no network interface, RDMA device, address or host name of this machine, which has rxe0 \
+    opens 0x00120000 "$refused 'veth00' is not a network interface, RDMA device, address or host name of this machine, which has rxe0 \
 (veth0), siw0 (veth1); correct the parameters of this IA in dat.conf; did you mean veth0? [DAT202]"
     cma '192.0.2.1 0'
-    opens 0x00120000 "$refused '192.0.2.1' is no network interface, RDMA device, address or host name of this machine, which has rxe0 \
-(veth0), siw0 (veth1); correct the parameters of this IA in dat.conf; \`ip address\` lists the addresses that there are [DAT202]"
+    opens 0x00120000 "$refused '192.0.2.1' is not a network interface, RDMA device, address or host name of this machine, which has rxe0 \
+(veth0), siw0 (veth1); correct the parameters of this IA in dat.conf; \`ip address\` lists this machine's addresses [DAT202]"
 }
 
 @test "scm: an unknown device, with those there are and the nearest" {
@@ -99,13 +101,13 @@ mean rxe0? [DAT243]"
 
 @test "cma: interfaces without an RDMA device, with those that have one and the command that makes one" {
     cma 'lo 0'
-    opens 0x00120000 "$refused network interface lo has no RDMA device; there are rxe0 (veth0), siw0 (veth1); name one of these \
+    opens 0x00120000 "$refused network interface lo has no RDMA device; the devices are rxe0 (veth0), siw0 (veth1); name one of these \
 interfaces in dat.conf, or add a device with \`rdma link add rxe_lo type rxe netdev lo\` [DAT251]"
     cma 'dummy0 0'
-    opens 0x00120000 "$refused network interface dummy0 has no RDMA device; there are rxe0 (veth0), siw0 (veth1); name one of these \
+    opens 0x00120000 "$refused network interface dummy0 has no RDMA device; the devices are rxe0 (veth0), siw0 (veth1); name one of these \
 interfaces in dat.conf, or add a device with \`rdma link add rxe_dummy0 type rxe netdev dummy0\` [DAT251]"
     cma '10.88.0.1 0'
-    opens 0x00120000 "$refused network interface dummy0 has no RDMA device; there are rxe0 (veth0), siw0 (veth1); name one of these \
+    opens 0x00120000 "$refused network interface dummy0 has no RDMA device; the devices are rxe0 (veth0), siw0 (veth1); name one of these \
 interfaces in dat.conf, or add a device with \`rdma link add rxe_dummy0 type rxe netdev dummy0\` [DAT251]"
 }
 
@@ -121,12 +123,12 @@ interfaces in dat.conf, or add a device with \`rdma link add rxe_dummy0 type rxe
 
 @test "a port number that the device does not have" {
     scm 'rxe0 2'
-    opens 0x00040000 "$refused '2' is no port: rxe0 has port 1 only; correct the parameters of this IA in dat.conf [DAT247]"
+    opens 0x00040000 "$refused '2' is not a port: rxe0 has port 1 only; correct the parameters of this IA in dat.conf [DAT247]"
     scm 'rxe0 first'
-    opens 0x00040000 "$refused 'first' is no port: rxe0 has port 1 only; correct the parameters of this IA in dat.conf [DAT247]"
-    rdma dev set siw0 name iwarp7 # a name that the guest's /etc/hosts does not know too
+    opens 0x00040000 "$refused 'first' is not a port: rxe0 has port 1 only; correct the parameters of this IA in dat.conf [DAT247]"
+    rdma dev set siw0 name iwarp7 # not also a host name in the guest's /etc/hosts
     cma 'iwarp7 2'
-    opens 0x00040000 "$refused '2' is no port: iwarp7 has port 1 only; correct the parameters of this IA in dat.conf [DAT247]"
+    opens 0x00040000 "$refused '2' is not a port: iwarp7 has port 1 only; correct the parameters of this IA in dat.conf [DAT247]"
 }
 
 @test "a port that is down opens with a warning, and without one when it is up again" {
@@ -165,7 +167,7 @@ up\`, and check the cable [DAT248]"
     chmod 660 /dev/infiniband/uverbs*
     scm 'rxe0 1'
     opens 0x00040000 "$refused /dev/infiniband/uverbs0: Permission denied; mode 0660, owner root, group audio; this process runs as \
-nobody; join the group audio (\`usermod -aG audio nobody\`) and log in anew [DAT245]" "${nobody[@]}"
+nobody; join the group audio (\`usermod -aG audio nobody\`) and log in again [DAT245]" "${nobody[@]}"
 }
 
 @test "/dev/infiniband that another user may not enter" {
@@ -179,7 +181,7 @@ nobody; join the group audio (\`usermod -aG audio nobody\`) and log in anew [DAT
 }
 
 @test "a device file that is missing" {
-    local remedy="let udev make it (\`udevadm trigger\`), or let the container have it (\`--device\`) [DAT244]"
+    local remedy="let udev create it (\`udevadm trigger\`), or give it to the container (\`--device\`) [DAT244]"
     mkdir "$place/nodes"
     mv /dev/infiniband/rdma_cm "$place/nodes"
     cma 'veth0 0'
@@ -192,7 +194,8 @@ nobody; join the group audio (\`usermod -aG audio nobody\`) and log in anew [DAT
     opens 0x00040000 "$refused /dev/infiniband/uverbs0: No such file or directory; it is needed for rxe0; $remedy"
 }
 
-# ib_uverbs cannot be taken away: rdma_rxe and siw need it (test/device/kernel_devices_test.cpp has that case).
+# ib_uverbs cannot be unloaded, because rdma_rxe and siw need it
+# (test/device/kernel_devices_test.cpp has that case).
 @test "the kernel module rdma_ucm that is not loaded: scm does without it" {
     printf 'install %s /bin/false\n' rdma_ucm >/etc/modprobe.d/errors.conf
     modprobe -r rdma_ucm
@@ -213,7 +216,7 @@ ia_open: 0x00000000
 lmr_create: 0x00030000
 LINES
         says "warning: device $device cannot register 1024 KiB: the limit of locked memory is 64 KiB, of which devices hold 0 KiB \
-(locked otherwise: 0 KiB); $to_raise [DAT104]"
+(other locked memory: 0 KiB); $to_raise [DAT104]"
     done
     run_to_end ia "${nobody[@]}" bash -c 'ulimit -l 64 && exec "$@"' limited "${stack[@]}" "$place/open_ia" ia 4096
     prints ia <<'LINES'
@@ -239,10 +242,10 @@ LINES
     scm 'rxe0 1' DAPL_TRACE_LEVEL=5
     shows 'rxe0 port 1 (RoCE, active, MTU 4096), GID index 1 (::ffff:10.77.0.1, RoCE v2: RoCE v2 before v1, routable before link-local)'
     scm 'rxe0 1' DAPL_TRACE_LEVEL=5 DAPL_GID_INDEX=2
-    shows 'rxe0 port 1 (RoCE, active, MTU 4096), GID index 2 (fd77::1, RoCE v2: as DAPL_GID_INDEX says)'
+    shows 'rxe0 port 1 (RoCE, active, MTU 4096), GID index 2 (fd77::1, RoCE v2: selected by DAPL_GID_INDEX)'
 }
 
-# usage: shows TEXT - once among the lines of this level.
+# usage: shows TEXT - TEXT must be there once among the lines of this level.
 shows() {
     run_to_end ia "${stack[@]}" "$place/open_ia" ia
     prints ia <<<'ia_open: 0x00000000'
@@ -269,5 +272,5 @@ shows() {
     opens 0x00040000 "$first" "${nobody[@]}"
     chmod 666 /dev/infiniband/uverbs*
     scm 'rxe0 77' DAPL_GID_INDEX=99
-    opens 0x00040000 "$refused '77' is no port: rxe0 has port 1 only; correct the parameters of this IA in dat.conf [DAT247]" "${nobody[@]}"
+    opens 0x00040000 "$refused '77' is not a port: rxe0 has port 1 only; correct the parameters of this IA in dat.conf [DAT247]" "${nobody[@]}"
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The programs of doc/examples on the kernel's devices, where messages take their time and completions come late.
+# Runs the programs of doc/examples on the kernel's devices, where messages take their time and
+# completions come late.
 # shellcheck disable=SC2154 # stack, port and server_address come from the helpers
 load helpers
 load ../tools/examples.bash

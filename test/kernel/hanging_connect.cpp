@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// On iWARP a connection begins with one of TCP. A peer's machine that drops it must hold up neither
-// the caller, nor other connections, nor the end of this one.
+// On iWARP an RDMA connection begins with a TCP connection. A peer's machine that drops its packets
+// must not hold up the caller, other connections or the end of this connection.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using namespace test;
 constexpr DAT_CONN_QUAL kQualifier = 4761;
 constexpr std::uint16_t kFullPort = 4762;
 
-/// Listens and takes nothing; what comes when its backlog is full is dropped.
+/// Listens and accepts nothing; when its backlog is full, the kernel drops further connections.
 class FullListener {
   public:
     FullListener() {
@@ -45,7 +45,7 @@ Clock::duration time_of(const std::function<void()>& body) {
     return Clock::now() - before;
 }
 
-/// TCP tries for two minutes.
+/// Limit for what must not wait for TCP, which tries to connect for two minutes.
 constexpr auto kAtOnce = std::chrono::seconds(30);
 
 TEST(HangingConnect, holds_up_neither_its_caller_nor_other_connections_nor_its_own_end) {
@@ -62,7 +62,7 @@ TEST(HangingConnect, holds_up_neither_its_caller_nor_other_connections_nor_its_o
     DAT_EP_HANDLE hanging = side.endpoint();
     EXPECT_LT(time_of([&] { succeed(Side::connect(hanging, kFullPort), "dat_ep_connect"); }),
               kAtOnce);
-    // The thread that makes connections must have come to it.
+    // Gives the thread that makes connections the time to get to this one.
     std::this_thread::sleep_for(std::chrono::seconds(2));
     EXPECT_EQ(Side::state(hanging), DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
     EXPECT_LT(time_of([&] { side.connect_to(kQualifier); }), kAtOnce);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# For tests on the kernel's RDMA devices, inside the machine. The guest is the test's own: nothing else uses its ports, and a device
-# sends from the first network name space only, so the programs run there as they are.
+# For tests on the kernel's RDMA devices, inside the machine. The guest belongs to the test, so
+# nothing else uses its ports. A device sends from the first network name space only, so the
+# programs run there without one of their own.
 #
 #     setup() { use_device ours cma rxe0; }
 #     teardown() { stop_all; }
@@ -11,8 +12,8 @@ load ../compat/helpers
 # shellcheck disable=SC2034 # for ../compat/helpers
 enter_network=()
 
-# usage: use_device debian|ours cma|scm DEVICE - which libraries and device the commands that ${stack[@]} is put in front of shall
-# use; the IA is named `ia`, and $server_address is where a peer finds it.
+# usage: use_device debian|ours cma|scm DEVICE - chooses the libraries and the device of commands
+# that have ${stack[@]} in front; the IA is named `ia`, and a peer finds it at $server_address.
 # shellcheck disable=SC2034 # for the tests
 use_device() {
     local interface
@@ -33,8 +34,8 @@ fabric_is_clean() {
     true
 }
 
-# usage: use_wire debian|ours cma|scm - for a pair at the ends of the cable: ${active[@]} on rxe1 and ${passive[@]} on rxe2, which is at
-# $server_address. Needs `# machine: --wire`.
+# usage: use_wire debian|ours cma|scm - for a pair at the ends of the cable: sets ${active[@]} on
+# rxe1 and ${passive[@]} on rxe2, which is at $server_address. Needs `# machine: --wire`.
 # shellcheck disable=SC2034,SC2154 # for the tests; from ../compat/helpers
 use_wire() {
     use_device "$1" "$2" rxe1
@@ -44,7 +45,7 @@ use_wire() {
     passive=("${stack[@]}")
 }
 
-# usage: lose PERCENT active|passive... - packets that these sides send.
+# usage: lose PERCENT active|passive... - loses PERCENT of the packets that these sides send.
 lose() {
     local percent=$1 side
     shift
@@ -57,13 +58,14 @@ interface_of() {
     [ "$1" = active ] && echo veth2 || echo veth3
 }
 
-# The active side's interface goes down, and the other one has no carrier.
+# Takes the active side's interface down, so that the other one has no carrier.
 pull_plug() {
     ip link set veth2 down
 }
 
-# With nobody left on the devices, which begin anew: rxe's queue pair for connection management may have stayed in error after it had
-# something to send while the link was down. The kernel has dropped the route of the interface that was down.
+# Restores the link; nobody may be left on the devices, which are made anew: rxe's queue pair for
+# connection management may have stayed in error after it had something to send while the link was
+# down. The kernel has dropped the route of the interface that was down.
 plug_in() {
     rdma link delete rxe1
     rdma link delete rxe2
@@ -80,7 +82,8 @@ mend_wire() {
 }
 
 # shellcheck disable=SC2154 # from ../compat/helpers
-# usage: program_of NAME - the process that `start` has started, behind the one that bounds its time.
+# usage: program_of NAME - prints the process that `start` has started, behind the timeout in front
+# of it.
 program_of() {
     pgrep -P "${process_of[$1]}"
 }

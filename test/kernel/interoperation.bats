@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # machine: none
-# Our stack against the reference's, on RDMA devices of the kernel. The programs run in the machine, all at once; the tests read here
-# what they said.
+# Runs our stack against the reference's, on RDMA devices of the kernel. The programs run in the
+# machine, all at once; the tests read here what they printed.
 load ../compat/helpers
 load ../compat/interoperation
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The providers on RDMA devices of the kernel: each file runs inside a virtual machine of its own (doc/testing.md).
-# A file that stands in kernel_short_scripts too is part of the short form: one or two minutes together.
+# Tests the providers on RDMA devices of the kernel: each file runs inside a virtual machine of its
+# own (doc/testing.md). The files of kernel_short_scripts are also the short form, which takes one
+# or two minutes altogether.
 kernel_short_scripts = %reldir%/smoke.bats
 kernel_scripts = \
     %reldir%/machine.bats %reldir%/smoke.bats %reldir%/cma.bats %reldir%/errors.bats %reldir%/examples.bats %reldir%/interoperation.bats \
@@ -16,9 +17,9 @@ check_DATA += test/kernel/hanging_connect
 test_kernel_hanging_connect_SOURCES = %reldir%/hanging_connect.cpp $(dat_test_headers)
 test_kernel_hanging_connect_LDADD = $(dat_test_libs)
 
-# KERNEL=short: the short form.
+# KERNEL=short runs the short form.
 KERNEL ?= full
-# Where the processor is emulated, everything in the guest is 10 to 20 times as slow.
+# Where the processor is emulated, everything in the guest takes 10 to 20 times as long.
 KERNEL_TIME_SCALE = 20
 kernel_scripts_full = $(kernel_scripts)
 kernel_scripts_short = $(kernel_short_scripts)
@@ -36,7 +37,7 @@ check-kernel: all $(check_LTLIBRARIES) $(check_PROGRAMS) $(check_DATA)
 	  { $(SUMMARY) test/kernel || test -n "$$reason"; } && exit $$status
 .PHONY: check-kernel
 
-# One side of a connection to which bad things happen: no test by itself.
+# One side of a connection that suffers faults. It is not itself a test.
 EXTRA_PROGRAMS += test/kernel/survivor
 check_DATA += test/kernel/survivor
 test_kernel_survivor_SOURCES = %reldir%/survivor.cpp test/support/event_names.hpp

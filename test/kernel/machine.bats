@@ -1,14 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # machine: none
-# The machine itself, from outside: what the other files of this directory rely on.
+# Tests the machine itself, from outside: what the other files of this directory rely on.
 
 setup() {
     machine=$TOP_SRCDIR/test/kernel/machine
     cd "$BATS_TEST_TMPDIR" || return
 }
 
-# usage: try OPTIONS... -- COMMAND... - leaves $status, and the files stdout and stderr.
+# usage: try OPTIONS... -- COMMAND... - runs the machine; leaves $status, and the files stdout and
+# stderr.
 try() {
     status=0
     timeout 400 "$machine" "$@" >stdout 2>stderr || status=$?

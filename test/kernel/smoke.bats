@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# One transfer test for each provider and device: what continuous integration runs.
+# Runs one transfer test for each provider and device; continuous integration runs these.
 # shellcheck disable=SC2154 # stack and server_address come from the helpers
 load helpers
 
 teardown() { stop_all; }
 
-# usage: dtest_works PROVIDER DEVICE OPTIONS... - our dtest on our libraries: every transfer is checked on both sides.
+# usage: dtest_works PROVIDER DEVICE OPTIONS... - runs our dtest on our libraries; both sides check
+# every transfer.
 dtest_works() {
     use_device ours "$1" "$2"
     shift 2

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// One side of a connection to which bad things happen: it transfers in both directions, tells each
-/// connection event, and accounts for each request that it has posted. Only installed headers: it
-/// runs on whatever stack it is given.
+/// One side of a connection that the test disturbs: it transfers in both directions, reports each
+/// connection event, and accounts for each request that it has posted. It uses installed headers
+/// only, so that it runs on whatever stack it is given.
 ///
-/// usage: survivor IA [--connect ADDRESS] [OPTION]...    the passive side unless told where to
-/// connect
+/// usage: survivor IA [--connect ADDRESS] [OPTION]...    the passive side unless --connect is given
 ///   --idle               posts receives and sends nothing
 ///   --until FILE         the active side disconnects when FILE exists
 ///   --accept-when FILE   the passive side answers the request when FILE exists
-///   --timeout SECONDS    of dat_ep_connect
-/// Prints a line for each thing that happens. Ends with 0 when the connection had one end, and
-/// everything that was posted one completion.
+///   --timeout SECONDS    timeout of dat_ep_connect
+/// Prints a line for each thing that happens. Exits with 0 when the connection ended exactly once
+/// and each posted request completed exactly once.
 #include <arpa/inet.h>
 #include <dat2/udat.h>
 #include <unistd.h>
@@ -32,10 +31,10 @@ using test::name_of;
 
 constexpr DAT_CONN_QUAL kQualifier = 45700;
 constexpr DAT_TIMEOUT kPatience = 280'000'000;  // microseconds
-constexpr DAT_TIMEOUT kQuiet = 2'000'000;       // in which no further event may come
-constexpr DAT_TIMEOUT kLook = 100'000;          // for the files by which the test says what to do
+constexpr DAT_TIMEOUT kQuiet = 2'000'000;       // no further event may arrive for this long
+constexpr DAT_TIMEOUT kLook = 100'000;          // interval of checks for the test's control files
 constexpr std::size_t kSize = 5000;             // two packets
-constexpr std::size_t kSlots = 8;               // of each direction
+constexpr std::size_t kSlots = 8;               // per direction
 constexpr DAT_UINT64 kReceive = 1 << 8;         // marks the cookies of receives
 
 struct Options {
@@ -66,7 +65,7 @@ bool exists(const char* file) {
     return access(file, F_OK) == 0;
 }
 
-/// What message `number` holds: nothing of it looks like another one's.
+/// Writes the content of message `number`: the number, then a pattern that depends on it.
 void fill(char* bytes, std::uint32_t number) {
     std::memcpy(bytes, &number, sizeof number);
     for (std::size_t i = sizeof number; i < kSize; ++i)
@@ -91,7 +90,7 @@ class Survivor {
         for (std::size_t slot = 0; slot < kSlots; ++slot) post_receive(slot);
     }
 
-    /// Until the connection has ended and everything that was posted has come back.
+    /// Runs until the connection has ended and every posted request has completed.
     void run() {
         options_.peer ? connect() : accept();
         DAT_EVENT event{};
@@ -142,7 +141,7 @@ class Survivor {
         tell("listening");
         DAT_EVENT event{};
         if (!wait(connections_, event, kPatience)) fail("no request comes");
-        // A request that is sent once more after this connection's end shall find nobody.
+        // A request that is sent again after this connection's end must find no listener.
         succeed(dat_psp_free(psp), "dat_psp_free");
         tell("request");
         while (options_.accept_when && !exists(options_.accept_when)) usleep(kLook);
@@ -170,7 +169,7 @@ class Survivor {
         if (DAT_GET_TYPE(code) != DAT_TIMEOUT_EXPIRED) succeed(code, "dat_evd_wait");
         return code == DAT_SUCCESS;
     }
-    /// The next event of either kind. @return false after kLook.
+    /// Fetches the next event of either kind. @return false after kLook without one.
     bool next(DAT_EVENT& event) {
         return dat_evd_dequeue(connections_, &event) == DAT_SUCCESS ||
                wait(transfers_, event, kLook);
@@ -198,7 +197,7 @@ class Survivor {
         result.lmr_context = key_;
         return result;
     }
-    /// The connection may end between the look at it and the post, which is then refused.
+    /// Records a posted request, unless the post was refused because the connection has just ended.
     void note(DAT_RETURN code, DAT_UINT64 cookie, const char* call) {
         if (code != DAT_SUCCESS && established_ && !is_connected()) return;
         succeed(code, call);
@@ -236,7 +235,8 @@ class Survivor {
         if (!is_connected()) return;
         is_receive ? post_receive(slot) : post_send(slot);
     }
-    /// A completion that is taken later may have been from before the end.
+    /// Queries the endpoint, because a successful completion may be polled after the connection's
+    /// end.
     bool is_connected() {
         DAT_EP_STATE state{};
         succeed(dat_ep_get_status(ep_, &state, nullptr, nullptr), "dat_ep_get_status");
@@ -257,7 +257,7 @@ class Survivor {
     }
 
     const Options options_;
-    std::vector<char> memory_;  ///< kSlots to send, then kSlots to receive
+    std::vector<char> memory_;  ///< kSlots send buffers, then kSlots receive buffers
     DAT_IA_HANDLE ia_ = DAT_HANDLE_NULL;
     DAT_EVD_HANDLE async_ = DAT_HANDLE_NULL;
     DAT_PZ_HANDLE pz_ = DAT_HANDLE_NULL;
@@ -269,7 +269,7 @@ class Survivor {
     bool established_ = false;
     bool disconnecting_ = false;
     bool ended_ = false;
-    std::set<DAT_UINT64> posted_;  ///< cookies of what has not come back
+    std::set<DAT_UINT64> posted_;  ///< cookies of requests that have not completed
     std::uint32_t sent_ = 0;
     std::uint32_t received_ = 0;
     int done_ = 0;

@@ -1,8 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # machine: --wire --limit 2400
-# Faults on the wire between two processes, and the end of one of them: each side that lives has the right event, once, and one
-# completion for everything that it has posted (test/kernel/survivor.cpp looks at both).
+# Tests faults on the wire between two processes, and the death of one of them: each side that lives
+# must get the right event, once, and one completion for everything that it has posted
+# (test/kernel/survivor.cpp checks both).
 # shellcheck disable=SC2154 # server_address and process_of come from the helpers
 load helpers
 
@@ -32,26 +33,29 @@ start_pair() {
     start_side active --connect "$server_address" $1
 }
 
-# usage: ended SIDE EVENT... - by itself, all posted requests accounted for, after these connection events and no others.
+# usage: ended SIDE EVENT... - the side must end by itself, with all posted requests accounted for,
+# after these connection events and no others.
 ended() {
     await_end "$1"
     has "$1" '^closed$'
     had_events "$@"
 }
 
-# usage: ends SIDE EVENT... - the same, and nobody had to be told.
+# usage: ends SIDE EVENT... - the same, and nothing was reported to the user.
 ends() {
     ended "$@"
     is_silent "$1"
 }
 
-# usage: breaks SIDE EVENT... - the same, and the user is told once how the connection broke.
+# usage: breaks SIDE EVENT... - the same, and one line reported to the user how the connection
+# broke.
 breaks() {
     ended "$@"
     was_told_of_the_end "$1" 1
 }
 
-# usage: was_told_of_the_end SIDE COUNT... - by as many lines as one of these, and nothing else.
+# usage: was_told_of_the_end SIDE COUNT... - standard error must have one of these numbers of lines
+# about it, and nothing else.
 was_told_of_the_end() {
     local file=$BATS_TEST_TMPDIR/$1.err lines count
     lines=$(wc -l <"$file")
@@ -71,7 +75,7 @@ had_events() {
     [ "${events% }" = "$*" ] || { echo "the $side side's events were '${events% }', not '$*'"; return 1; }
 }
 
-# usage: never_failed SIDE - what was not done was flushed at the end.
+# usage: never_failed SIDE - no request may fail: those that were not done were flushed at the end.
 never_failed() {
     has "$1" '^end: [0-9]+ done, 0 failed,'
 }
@@ -84,7 +88,8 @@ more_messages_than() {
     [ "$(messages_of "$1")" -gt "$2" ]
 }
 
-# usage: orderly_end - the transfers go on, and the active side's disconnect is the only end.
+# usage: orderly_end - the transfers must go on, and the active side's disconnect must be the only
+# end.
 orderly_end() {
     local before
     before=$(messages_of passive)
@@ -92,7 +97,7 @@ orderly_end() {
     touch "$until"
     ends active ESTABLISHED DISCONNECTED
     ended passive ESTABLISHED DISCONNECTED
-    # Its last messages may be on their way when the disconnect comes, or not.
+    # Its last messages may or may not be on their way when the disconnect comes.
     was_told_of_the_end passive 0 1
     never_failed active
     never_failed passive
@@ -115,7 +120,7 @@ loses_packets() { # PROVIDER PERCENT MESSAGES
     orderly_end
 }
 
-# usage: cut - every packet is lost, in both directions.
+# usage: cut - loses every packet, in both directions.
 cut() {
     lose 100 active passive
 }
@@ -135,7 +140,7 @@ cable_is_cut() { # PROVIDER
     breaks passive ESTABLISHED BROKEN
 }
 
-# The interface is gone for the active side at once; the passive side finds out by its own transfers.
+# The active side loses its interface at once; the passive side notices by its own transfers.
 link_goes_down() { # PROVIDER
     transfer_in_both_directions "$1"
     pull_plug
@@ -163,7 +168,8 @@ cable_is_cut_before_the_request() { # PROVIDER
     kill "$(program_of passive)"
 }
 
-# usage: request_is_held PROVIDER OPTIONS... - the active side waits for the answer that the passive side does not give yet.
+# usage: request_is_held PROVIDER OPTIONS... - the active side waits for an answer that the passive
+# side does not give yet.
 request_is_held() {
     use_wire ours "$1"
     start_pair "${*:2}" "--accept-when $accept"

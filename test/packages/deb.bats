@@ -1,10 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The Debian packages: made, looked at by lintian, and installed in a system of their own that debootstrap makes. Both system and packages
-# come from the archive that apt of this machine is set up for.
+# Tests the Debian packages: builds them, checks them with lintian, and installs them in a system of
+# their own that debootstrap makes. The system and the other packages come from the archive that apt
+# of this machine is set up for.
 load ../compat/helpers
 
-# Once for all tests of this file. The system is kept as an archive, so that another run needs no download of it.
+# Runs once for all tests of this file. The system is kept as an archive, so that another run need
+# not download it.
 setup_file() {
     export work=$TOP_BUILDDIR/test/packages
     export root=$work/root
@@ -20,24 +22,26 @@ setup() {
     version=$(sed -n 's/^VERSION *= *//p' "$TOP_BUILDDIR/Makefile")-1
     cd "$packages" || return
     start_network
-    # Name spaces of its own: what is mounted there ends with the command.
+    # A name space of its own, so that what is mounted there ends with the command.
     # shellcheck disable=SC2016 # for that shell
     in_root=(unshare --mount --propagation private sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root"
         env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/root)
-    # What stands in front of helpers.bash's dtest pairs, and the IA that they open: the one of the package's dat.conf.
+    # What helpers.bash puts in front of its dtest pairs, and the IA that they open: the one of the
+    # package's dat.conf.
     # shellcheck disable=SC2034
     stack=("${in_root[@]}") adapter=soft0
 }
 teardown() { stop_all; }
 
-# usage: debian_archive - where apt of this machine finds this release of Debian: its address and its name.
+# usage: debian_archive - prints where apt of this machine finds this release of Debian: its address
+# and its name.
 debian_archive() {
     # shellcheck disable=SC2016 # apt's variables
     apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' 'Origin: Debian' 'Component: main' 2>/dev/null |
         awk -v name="$(. /etc/os-release && echo "$VERSION_CODENAME")" '$2 == name { print; exit }'
 }
 
-# A fresh system in $root; where it cannot be had the test is skipped.
+# Makes a fresh system in $root; skips the test where that is not possible.
 need_system() {
     local archive
     [ "$(id -u)" -eq 0 ] || skip "a system of its own needs root"
@@ -58,31 +62,32 @@ need_system() {
     cp "$packages"/*"_${version}_"*.deb "$root/packages"
 }
 
-# usage: in_system COMMAND... - as root there, outside the test's network, which leads nowhere; what it says is shown where it fails.
+# usage: in_system COMMAND... - runs it as root there, outside the test's network, which leads
+# nowhere; shows its output if it fails.
 in_system() {
     "${in_root[@]}" "$@" >"$BATS_TEST_TMPDIR/said" 2>&1 </dev/null 3>&- 8>&- || { echo "$*:"; tail -n 30 "$BATS_TEST_TMPDIR/said"; return 1; }
 }
 
-# usage: install_packages NAME... - of this archive or, with a path, of ours.
+# usage: install_packages NAME... - installs packages of this archive or, with a path, ours.
 install_packages() {
     in_system apt-get update
     in_system apt-get install --yes --no-install-recommends "$@"
 }
 
-# usage: ours NAME... - the paths of our packages in the system.
+# usage: ours NAME... - prints the paths of our packages in the system.
 ours() {
     local name
     for name in "$@"; do (cd "$root" && printf '/%s ' "packages/${name}_${version}"_*.deb); done
 }
 
-# What our packages want of others, from the archive.
+# Installs from the archive what our packages depend on.
 install_dependencies() {
     # shellcheck disable=SC2046 # a list of words
     install_packages $(for package in *"_${version}_"*.deb; do dpkg-deb -f "$package" Depends; done |
         tr ',' '\n' | sed -E 's/ *\(.*//; s/ //g' | grep -v -e opendat -e softverbs | sort -u)
 }
 
-# usage: status_of PACKAGE - as dpkg of the system has it.
+# usage: status_of PACKAGE - prints what dpkg of the system has.
 status_of() {
     "${in_root[@]}" dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null
 }
@@ -96,7 +101,8 @@ status_of() {
 
 @test "lintian finds no error in the packages, and no warning that stands not among the overrides" {
     need_program lintian
-    # That an upload to Debian's archive would close a request for it is not said of these.
+    # lintian expects an upload to Debian's archive to close a request for it; these packages are
+    # not uploaded there.
     lintian --allow-root --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs ./*"_${version}_"*.deb
 }
 
@@ -154,7 +160,7 @@ status_of() {
     in_system apt-get install --yes --no-install-recommends libdapl2
     [ "$(status_of libdapl2)" = installed ]
     [ "$(status_of libdat2-opendat)" != installed ]
-    # By dpkg alone, which is not asked to remove anything: ours keeps its place.
+    # dpkg alone is not asked to remove anything, so our package keeps its place.
     in_system sh -c "apt-get download libdapl2 && dpkg -i $(ours libdat2-opendat)"
     never in_system sh -c 'dpkg -i libdapl2_*.deb'
     grep -q 'libdat2-opendat.* conflicts with libdapl2' "$BATS_TEST_TMPDIR/said"

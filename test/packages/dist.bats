@@ -1,9 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The distribution as who has nothing else meets it. From a copy of the sources, so that the build directory stays as it is.
+# Tests the distribution as someone who has nothing else uses it. It is made from a copy of the
+# sources, so that the build directory stays as it is.
 load ../compat/helpers
 
-# Once for all tests of this file: `make dist` in a copy without .git, where git is a program that fails.
+# Runs once for all tests of this file: `make dist` in a copy without .git, where git is a program
+# that fails.
 setup_file() {
     export work=$BATS_FILE_TMPDIR
     mkdir "$work/tools" "$work/copy"
@@ -11,7 +13,7 @@ setup_file() {
     chmod +x "$work/tools/git"
     (cd "$TOP_SRCDIR" && tar --exclude=./.git --exclude=./build --exclude="./${TOP_BUILDDIR##*/}" -c .) | tar -x -C "$work/copy"
     mkdir "$work/copy/made"
-    # Without optimisation: what is tested is that all is there.
+    # Without optimisation, because the tests only check that everything is there.
     export unoptimised='CFLAGS=-O0 CXXFLAGS=-O0'
     # shellcheck disable=SC2086 # a list of words
     in_copy ../configure --quiet $unoptimised && in_copy make dist
@@ -24,7 +26,7 @@ setup() {
 }
 teardown() { stop_all; }
 
-# usage: in_copy COMMAND... - there, on all processors; what it says is shown where it fails.
+# usage: in_copy COMMAND... - runs it there, on all processors; shows its output if it fails.
 in_copy() {
     (cd "${directory:-$work/copy/made}" && env -u DESTDIR PATH="$work/tools:$PATH" MAKEFLAGS="-j$(nproc)" "$@") >"$work/said" 2>&1 3>&- ||
         { echo "$*:"; tail -n 60 "$work/said"; return 1; }

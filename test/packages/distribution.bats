@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What `make dist` takes along, without making it: dist.bats does.
+# Checks what `make dist` includes, without making it; dist.bats makes it.
 
 load ../support/install
 

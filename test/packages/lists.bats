@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What the Debian packages are said to hold and to replace, without making them: deb.bats does.
+# Checks what the Debian packages are said to hold and to replace, without making them; deb.bats
+# makes them.
 load ../compat/helpers
 load ../support/install
 
 debian=$TOP_SRCDIR/etc/debian
 
-# Once for all tests of this file: an installed tree at Debian's places.
+# Runs once for all tests of this file: makes an installed tree with Debian's paths.
 setup_file() {
     export root=$BATS_FILE_TMPDIR/root
     installing "$root" prefix=/usr libdir=/usr/lib/triplet \
@@ -14,7 +15,7 @@ setup_file() {
         sysconfdir=/etc install >"$BATS_FILE_TMPDIR/install.log" 2>&1 || { tail -n 20 "$BATS_FILE_TMPDIR/install.log"; return 1; }
 }
 
-# usage: files_of LIST... - the files of the installed tree that the lists name.
+# usage: files_of LIST... - prints the files of the installed tree that the lists name.
 files_of() {
     local pattern path
     cd "$root" || return
@@ -26,7 +27,7 @@ files_of() {
     done
 }
 
-# usage: field PACKAGE NAME - a field of its paragraph in etc/debian/control.
+# usage: field PACKAGE NAME - prints a field of its paragraph in etc/debian/control.
 field() {
     awk -v package="$1" -v name="$2:" '/^Package: / { inside = $2 == package } inside && $1 == name { sub(/^[^ ]+ /, ""); print }' "$debian/control"
 }
@@ -76,7 +77,7 @@ field() {
 
 @test "the packages are built with what bootstrap installs" {
     built_with=$(sed -n '/^Build-Depends:/,/^$/p' "$debian/control" | sed -nE 's/^ ([a-z0-9-]+).*/\1/p' | grep -v debhelper-compat)
-    # What every build of a package has, and what debhelper itself brings.
+    # Without what every build of a package has, and what debhelper itself brings.
     bootstrap=$(sed -n "/^build_packages='/,/'$/p" "$TOP_SRCDIR/bootstrap" | sed "s/build_packages=//" | tr -d "'" | tr -s ' ' '\n' |
         grep -vxE 'autoconf|automake|libtool|make|gcc|g\+\+|')
     diff <(sort <<<"$built_with") <(sort <<<"$bootstrap")

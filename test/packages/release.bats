@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What a release is made from: the changelog, and doc/releasing.md.
+# Checks what a release is made from: the changelog, and doc/releasing.md.
 
 load ../support/install
 

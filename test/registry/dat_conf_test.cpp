@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The dat.conf reader: what it takes, and where and how it says what is wrong.
+/// The dat.conf reader: what it accepts, and how it reports what is wrong and where.
 #include "dat/registry/dat_conf.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 using dat::ConfText;
 using dat::read_dat_conf;
 
-/// A record whose last two fields are given as they would stand in the file.
+/// A record that ends with `params`, its last two fields as they are written in the file.
 std::string record(const std::string& params, const std::string& name = "soft0") {
     return name + " u2.0 nonthreadsafe default libdaplsoft.so.2 dapl.2.0 " + params;
 }
@@ -25,7 +25,7 @@ std::string params_of(const std::string& written) {
     return text.records.size() == 1 ? text.records[0].ia_params : "not one record";
 }
 
-/// The only problem of a text that has exactly one, as FIELD@LINE:COLUMN 'FOUND'.
+/// @return the problem of a text that has exactly one, as FIELD@LINE:COLUMN 'FOUND'.
 std::string problem_in(const std::string& written) {
     const ConfText text = read_dat_conf(written);
     if (text.bad_lines != 1 || text.problems.size() != 1) return "not one problem";

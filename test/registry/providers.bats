@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What the provider libraries show to the linker.
+# Checks what the provider libraries show to the linker.
 
 libraries="libdaplofa.so.2 libdaploscm.so.2 libdaplsoft.so.2"
 
@@ -19,8 +19,9 @@ needed() { readelf -d "$(file "$1")" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | 
 
 @test "a provider library leaves three functions of libdat2 undefined and nothing else that it does not name" {
     for library in $libraries; do
-        # Versioned names are those of the NEEDED libraries; weak ones may stay undefined. The sanitizers' run time takes
-        # the versions off the C library's names: what could be forgotten here has one of these beginnings.
+        # Versioned names belong to the NEEDED libraries; weak ones may stay undefined. The
+        # sanitizers' run time takes the versions off the C library's names, so only the beginnings
+        # of names that could be forgotten here count.
         open=$(nm -D --undefined-only "$(file "$library")" | awk '$1 == "U" && $2 !~ /@/ {print $2}' |
             grep -E '^(dat|dapl|ibv|rdma|_ZN)' | sort | tr '\n' ' ')
         [ "$open" = "dat_registry_add_provider dat_registry_remove_provider dats_get_ia_handle " ] ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The asking side against a peer that says what the test writes: one socket of our own, softverbs
-// below. The connection manager is used as the core uses it.
+// The active side against a scripted peer: a socket on which the test writes each byte, with
+// softverbs below. The connection manager is used as the core uses it.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -29,7 +29,7 @@ using support::MutexLock;
 using test::eventually;
 using Octets = std::vector<std::byte>;
 
-/// Listens where nobody else does.
+/// Listens on a free port of the loopback address.
 class ScriptedServer {
   public:
     ScriptedServer() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -51,7 +51,7 @@ class ScriptedServer {
         if (socket_ >= 0) close(socket_);
         socket_ = -1;
     }
-    /// Takes the next connection and all that comes of its request, which has one piece.
+    /// Accepts the next connection and returns its request, which arrives in one piece.
     Octets next_request() {
         hang_up();
         if (!test::is_readable(socket_)) return {};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a scripted peer can do to a listener over sockets: half messages, wrong ones, old ones,
-/// closing and resetting at every point, staying silent in large numbers. Others connect meanwhile,
-/// nothing is left behind, and the user is told who it was.
+/// What a scripted peer can do to a listener over sockets: send partial, wrong or old messages,
+/// close and reset at every point, stay silent in large numbers. Other peers connect all the while,
+/// nothing is leaked, and the report names the peer.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
@@ -27,7 +27,7 @@ dapl::Provider provider = {};
 
 }  // namespace
 
-// What libdat2 and the provider's entry point have in a loaded library.
+// Stand-ins for what libdat2 and the provider's entry point define in a loaded library.
 namespace dapl {
 const Provider* find_provider(const char*) {
     return &provider;
@@ -100,7 +100,7 @@ class Side {
         return entry::evd_dequeue(requests_, &event) == DAT_SUCCESS;
     }
 
-    /// A connection that the other side accepts, set up and taken down.
+    /// Connects to the other side, which accepts, and disconnects again.
     void converse_actively() const {
         const DAT_EP_HANDLE ep = endpoint();
         sockaddr_in address = server_address();
@@ -144,7 +144,7 @@ class Side {
     DAT_EVD_HANDLE transfers_ = nullptr;
 };
 
-/// A socket to the listener, on which anything can be said.
+/// A socket connected to the listener, on which the test sends whatever it likes.
 class BadPeer {
   public:
     BadPeer() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -162,12 +162,13 @@ class BadPeer {
                     static_cast<ssize_t>(bytes.size()),
                 "the bytes are sent");
     }
-    /// Ends the connection by a reset.
+    /// Makes the destructor end the connection with a reset.
     void reset() const {
         const linger at_once{1, 0};
         setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     }
-    /// Waits for the end; what the listener says before is returned.
+    /// Waits until the listener ends the connection. @return the number of bytes it sent before
+    /// that.
     std::size_t heard_until_the_end() const {
         std::size_t heard = 0;
         for (;;) {
@@ -194,7 +195,7 @@ class BadPeer {
 
 using Words = std::vector<std::byte>;
 
-/// A queue pair for a bad peer to name; each process makes one and keeps it.
+/// Makes a queue pair for a bad peer to name; each process makes one and keeps it.
 scm::QpAddress make_queue_pair() {
     ibv_device** devices = ibv_get_device_list(nullptr);
     require(devices && devices[0], "there is a device");
@@ -223,7 +224,7 @@ const scm::QpAddress& queue_pair() {
     return made;
 }
 
-/// A request as a good peer sends it.
+/// A request as a well-behaved peer sends it.
 Words good_request(std::uint16_t version = scm::kOwnVersion) {
     scm::Message message;
     message.version = version;
@@ -242,7 +243,8 @@ Words changed(std::size_t at, std::initializer_list<int> bytes) {
     return request;
 }
 
-/// Sockets to peers, and the listener's; the device has descriptors that come and go.
+/// Counts the sockets to peers and the listener's. Other descriptors are left out, since those of
+/// the device come and go.
 long sockets() {
     long found = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -261,8 +263,8 @@ std::size_t count(const std::string& text, const std::string& part) {
     return found;
 }
 
-/// Runs `body` as a server with a listener, in a process of its own: what is told is counted once
-/// per process. An honest peer is at hand.
+/// Runs `body` as a server with a listener, in a process of its own, because repeated
+/// messages are counted per process. An honest peer is ready to connect.
 class ScmHostile : public testing::Test {
   protected:
     ScmHostile() {
@@ -277,7 +279,7 @@ class ScmHostile : public testing::Test {
     struct Server {
         Side& side;
         test::Child& honest;
-        /// The honest peer connects and disconnects. @return milliseconds until it was through.
+        /// Has the honest peer connect and disconnect. @return how long that took in milliseconds.
         double serve_honest_peer() const {
             const auto begin = test::Clock::now();
             honest.channel().send('c');
@@ -353,7 +355,7 @@ TEST_F(ScmHostile, wrong_messages_are_dropped_unanswered_and_told_once_each_with
                 const BadPeer peer;
                 peer.say(message.first);
                 require(peer.heard_until_the_end() == 0, "nothing is answered");
-                // Told before it is closed.
+                // The listener reports the peer before it closes the connection.
                 fprintf(stderr, "<%s>", peer.address().c_str());
             }
         });
@@ -435,7 +437,7 @@ TEST_F(ScmHostile, peers_that_the_consumer_has_accepted_are_not_dropped_for_thei
             succeed(entry::cr_accept(server.side.request(), server.side.endpoint(), 0, nullptr),
                     "cr_accept");
         }
-        server.serve_honest_peer();  // whose events are the only ones
+        server.serve_honest_peer();  // its events are the only ones
         mute.clear();
         for (int i = 0; i < kMute; ++i)
             server.side.expect_connection_event(DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
@@ -469,7 +471,7 @@ TEST_F(ScmHostile, of_more_silent_peers_than_the_limit_the_oldest_go) {
     });
 }
 
-/// The limit of file descriptors for a while, also of processes made meanwhile.
+/// Sets the limit of file descriptors for its lifetime; processes forked in that time inherit it.
 class DescriptorLimit {
   public:
     explicit DescriptorLimit(rlim_t wanted) {
@@ -501,7 +503,8 @@ TEST_F(ScmHostile, an_honest_burst_of_a_process_with_many_descriptors_is_not_dro
     });
 }
 
-/// Raises it as far as this user may. @return how many descriptors a process may have now.
+/// Raises the descriptor limit as far as this user may. @return how many descriptors a process may
+/// have now, at most 1,000,000.
 int raise_descriptor_limit() {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -510,7 +513,7 @@ int raise_descriptor_limit() {
     return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 1'000'000));
 }
 
-/// Connects as often as asked, or as the limit allows, and keeps all of them until told to end.
+/// Opens `wanted` connections, or as many as the limit allows, and keeps them until told to end.
 void be_silent(test::Channel& channel, int wanted) {
     const int room = raise_descriptor_limit() - 100;
     std::vector<BadPeer> silent;
@@ -525,15 +528,16 @@ void be_silent(test::Channel& channel, int wanted) {
 TEST_F(ScmHostile, while_10000_silent_peers_come_and_stay_others_connect) {
     constexpr int kPeers = 10'000;
     constexpr int kProcesses = 4;
-    // In front of the server, which has its threads already when it needs them.
+    // Forked before the server, which already has threads when it needs them.
     std::vector<std::unique_ptr<test::Child>> crowd;
     for (int i = 0; i < kProcesses; ++i)
         crowd.push_back(std::make_unique<test::Child>([](test::Channel& channel) {
             channel.receive_whenever<char>();
             be_silent(channel, kPeers / kProcesses);
         }));
-    // An honest peer may have to wait for a processor. Among so many it is not the one that has
-    // waited longest; more than these come.
+    // More peers connect than may be half open, so the listener drops the ones that have waited
+    // longest. An honest peer may have to wait for a processor, but never the longest among so
+    // many.
     const int half_open = std::min(kPeers * 3 / 4, raise_descriptor_limit() / 2);
     const test::Setting limit("DAPL_SCM_HALF_OPEN", std::to_string(half_open));
     serve([&](Server& server) {

@@ -22,7 +22,7 @@ Octets from_hex(const std::string& text) {
     return bytes;
 }
 
-/// A request as the reference put it on the wire.
+/// A request as the reference implementation put it on the wire.
 const Octets kCaptured = from_hex(
     "0009000100000000000000000000000000040000000000000000000004000000050000000000abe5"
     "00001c01fe80f150e47846ea0a53f150e47846ea000000020200b0fc7f000001" +
@@ -33,7 +33,7 @@ Octets with(Octets bytes, std::size_t at, std::initializer_list<unsigned> values
     return bytes;
 }
 
-/// The same for a peer of an older version: two unused bytes behind the header.
+/// The same request from a peer of an older version: two unused bytes follow the header.
 Octets old(unsigned version) {
     Octets bytes = with(kCaptured, 1, {version});
     bytes.insert(bytes.begin() + 148, 2, std::byte{0xEE});
@@ -42,7 +42,7 @@ Octets old(unsigned version) {
 
 enum class End { kIncomplete, kComplete, kRefused };
 
-/// @param pieces where the stream is cut.
+/// @param cuts offsets at which the stream is cut into pieces.
 End feed(Reader& reader, const Octets& stream, std::vector<std::size_t> cuts = {},
          std::string* cause = nullptr) {
     cuts.push_back(stream.size());

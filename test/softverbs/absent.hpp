@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How a verb that is not there answers.
+/// Checks for verbs that the device does not have.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 namespace test {
 
-/// The call fails, and errno says that there is no such operation.
+/// Expects the call to fail with EOPNOTSUPP in errno.
 template <class Call>
 void absent(const Call& call) {
     errno = 0;
@@ -23,7 +23,7 @@ void absent(const Call& call) {
     EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
-/// As `absent`, for calls that return the error.
+/// Like absent(), for calls that return the error.
 #define ABSENT_BY_CODE(call) EXPECT_EQ(call, EOPNOTSUPP)
 
 }  // namespace test

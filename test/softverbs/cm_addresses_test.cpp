@@ -123,7 +123,7 @@ TEST(Cm, AnyIpv6AddressConflictsWithIpv4UnlessItIsForItsFamilyAlone) {
         << "too late";
 }
 
-/// What a connection to the address comes to: the kind of event.
+/// Connects to the address. @return the type of the event that this leads to.
 template <class Address>
 int outcome_of(Address to) {
     EventQueue events;
@@ -187,7 +187,7 @@ TEST(Cm, AListenerOnOneAddressOfThisMachineAnswersOnTheOthersToo) {
     EXPECT_EQ(server.wait(), 0);
 }
 
-/// Of this machine's interfaces, the loopback and link-local ones left out.
+/// Addresses of this machine's interfaces, without loopback and link-local ones.
 std::vector<sockaddr_storage> addresses_of_interfaces() {
     std::vector<sockaddr_storage> found;
     ifaddrs* interfaces = nullptr;

@@ -80,7 +80,7 @@ TEST(Cm, DestroyingWaitsForTheLastAcknowledgement) {
         id.destroy();
         EXPECT_TRUE(acknowledged.load());
     });
-    usleep(20'000);  // gives a wrong implementation the time to return; a right one cannot
+    usleep(20'000);  // time for a wrong implementation to return; a correct one cannot
     acknowledged = true;
     rdma_ack_cm_event(event.release());
     destroyer.join();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What tests of the software device's rdma_cm share: channels, identifiers and their next event.
+/// What the tests of the software device's rdma_cm share: channels, identifiers and their events.
 #pragma once
 
 #include <arpa/inet.h>
@@ -27,7 +27,7 @@ inline void check(int result, const std::string& what) {
     if (result != 0) throw std::runtime_error(what + ": " + strerror(errno));
 }
 
-/// A fetched event, acknowledged at the end.
+/// A fetched event; the destructor acknowledges it.
 class FetchedEvent {
   public:
     explicit FetchedEvent(rdma_cm_event* event) : event_(event) {}
@@ -60,14 +60,14 @@ class EventQueue {
         return is_readable(channel_->fd, within);
     }
 
-    /// The next event, of whatever kind.
+    /// Waits for the next event, of any type.
     FetchedEvent next() const {
         require(readable(kDeadline), "an event comes");
         rdma_cm_event* event = nullptr;
         check(rdma_get_cm_event(channel_, &event), "rdma_get_cm_event");
         return FetchedEvent(event);
     }
-    /// The next event, which must be of this kind.
+    /// Waits for the next event, which must be of this type.
     FetchedEvent next(rdma_cm_event_type type) const {
         FetchedEvent event = next();
         if (event->event != type)
@@ -117,7 +117,7 @@ inline rdma_conn_param parameters(const std::string& data, std::uint32_t qp_num 
     return param;
 }
 
-/// Address and route resolved, ready to connect.
+/// Resolves address and route, so that the identifier is ready to connect.
 inline void resolve(const EventQueue& channel, const Id& id, const sockaddr_in& to) {
     sockaddr_in copy = to;
     check(rdma_resolve_addr(id.get(), nullptr, reinterpret_cast<sockaddr*>(&copy), 1000),
@@ -137,7 +137,7 @@ inline void accept(const Id& id, const std::string& data = "", std::uint32_t qp_
     check(rdma_accept(id.get(), &param), "rdma_accept");
 }
 
-/// Bound to a free port of the loopback address and listening.
+/// Makes a listening identifier, by default on a free port of the loopback address.
 inline Id listener(const EventQueue& channel, const char* ip = "127.0.0.1", int port = 0) {
     Id id(channel);
     check(id.bind(address(ip, port)), "rdma_bind_addr");

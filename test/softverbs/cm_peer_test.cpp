@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The software device's rdma_cm: peers that die, stop, are slow, or come in numbers.
+/// The software device's rdma_cm: peers that die, stop, are slow, or come in large numbers.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

@@ -11,7 +11,7 @@ using namespace test;
 
 namespace {
 
-/// A queue pair of an identifier, with completion queues of the identifier's own.
+/// Creates an identifier's queue pair, with completion queues of the identifier's own.
 void make_queue_pair(rdma_cm_id* id) {
     ibv_qp_init_attr attr = {};
     attr.cap = {8, 8, 1, 1, 16};
@@ -60,7 +60,7 @@ ibv_qp_attr attributes(ibv_qp* qp) {
     return attr;
 }
 
-/// Accepts one connection with a queue pair, answers one message, and waits for the end.
+/// Accepts one connection with a queue pair, answers one message, and waits for its end.
 void echo_server(Channel& pipe) {
     EventQueue events;
     Id listening = listener(events);

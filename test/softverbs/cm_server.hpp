@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A server of rdma_cm in a process of its own, and a client's side of its connections.
+/// An rdma_cm server in a process of its own, and the client's side of its connections.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace test {
 
-/// Listens, tells its port, and does the rest.
+/// A child process that listens, sends its port, and runs `body`.
 class Server {
   public:
     using Body = std::function<void(Channel&, EventQueue&, Id& listener)>;
@@ -30,7 +30,7 @@ class Server {
     int port_;
 };
 
-/// A connection of the test's own process, brought up.
+/// Brings up the client's side of a connection, which is in the test's own process.
 inline void establish_client(EventQueue& events, Id& id) {
     connect(id);
     events.next(RDMA_CM_EVENT_CONNECT_RESPONSE);

@@ -32,7 +32,7 @@ class Datagrams {
     Datagrams(const Datagrams&) = delete;
     Datagrams& operator=(const Datagrams&) = delete;
 
-    /// May be called again after a failure.
+    /// Destroys the queue pair and its address handles. May be called again after a failure.
     int destroy() {
         for (ibv_ah* ah : handles_) ibv_destroy_ah(ah);
         handles_.clear();
@@ -57,7 +57,8 @@ class Datagrams {
         return attributes.qp_state;
     }
 
-    /// The fabric, by LID alone or with a route header. Destroyed with the queue pair.
+    /// Makes an address handle for the fabric, by LID alone or with a global route header. It is
+    /// destroyed with the queue pair.
     ibv_ah* handle(bool global = false) {
         ibv_ah_attr attributes{};
         attributes.port_num = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Every operation that a context may have (struct verbs_context): real, or absent in the way that
-/// the headers' inline functions look for.
+/// Every operation that a context may have (struct verbs_context): implemented, or absent in the
+/// way that the headers' inline functions test for.
 #include <set>
 
 #include "test/softverbs/absent.hpp"
@@ -19,7 +19,7 @@ TEST(EveryOperation, OfAContextIsRealOrAbsent) {
     const std::set<std::size_t> real = {
         offsetof(verbs_context, query_port), offsetof(verbs_context, query_device_ex),
         offsetof(verbs_context, create_cq_ex), offsetof(verbs_context, create_qp_ex),
-        offsetof(verbs_context, close_xrcd)};  // refuses: verbs.h calls it without a look
+        offsetof(verbs_context, close_xrcd)};  // always fails: verbs.h calls it without a check
     for (std::size_t at = 0; at < offsetof(verbs_context, sz); at += sizeof(void*)) {
         void* operation;
         std::memcpy(&operation, reinterpret_cast<char*>(all) + at, sizeof operation);
@@ -70,7 +70,7 @@ TEST(EveryOperation, ThatIsAbsentSaysSo) {
     EXPECT_EQ(ibv_destroy_srq(basic), 0);
 }
 
-/// Whatever a program takes for an object of a kind that cannot be made.
+/// Calls on objects of kinds that cannot be created, whatever a program passes as one.
 TEST(EveryOperation, OnAnObjectThatCannotBeIsAbsentToo) {
     TemporaryFabric fabric;
     Host host;

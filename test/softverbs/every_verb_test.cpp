@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Every name that libsoftverbs.so exports, called on an open device with sane and odd arguments:
-/// each one works, or says in its own way that there is no such operation. The list of names is
-/// that of libsoftverbs.map: one that is missing here fails.
+/// each one works, or reports in its own way that there is no such operation. The list of names is
+/// that of libsoftverbs.map: a name that is missing here is a failure.
 #include <fcntl.h>
 #include <infiniband/sa.h>
 #include <rdma/ib_user_sa.h>
@@ -36,7 +36,7 @@ void ibv_copy_path_rec_to_kern(ib_user_path_rec*, const ibv_sa_path_rec*);
 namespace test {
 namespace {
 
-/// Objects of each kind, alive.
+/// A live object of each kind.
 struct Live {
     Live() : host(Options{.channel = true}), qp(host) { qp.connect(qp.address()); }
     Host host;
@@ -209,7 +209,7 @@ void events(Live& live) {
     EXPECT_EQ(errno, EAGAIN);
     event.event_type = IBV_EVENT_PORT_ACTIVE;
     ibv_ack_async_event(&event);
-    // One that nobody got.
+    // An event that nobody got.
     event.event_type = IBV_EVENT_QP_FATAL;
     event.element.qp = live.qp.get();
     ibv_ack_async_event(&event);
@@ -321,7 +321,7 @@ void connections(Live&) {
     int mask = 0;
     sockaddr_in to = address("127.0.0.1", 9);
     auto* const where = reinterpret_cast<sockaddr*>(&to);
-    // Too early for each of them.
+    // Too early for each of these calls.
     EXPECT_EQ(rdma_resolve_route(id.get(), 1), -1);
     EXPECT_EQ(rdma_connect(id.get(), &none), -1);
     EXPECT_EQ(rdma_accept(id.get(), &none), -1);
@@ -536,8 +536,8 @@ const Names kWalks[] = {
       "riowrite",     "rclose",      "rpoll"}},
 };
 
-/// The verbs and rdma_cm names that the version script exports; what it has for the C library's
-/// names has tests of its own.
+/// The verbs and rdma_cm names that the version script exports. The C library's names in it have
+/// tests of their own.
 std::set<std::string> exported_names() {
     std::ifstream script(std::string(getenv("TOP_SRCDIR")) +
                          "/providers/soft/softverbs/export/libsoftverbs.map");

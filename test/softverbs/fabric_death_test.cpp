@@ -69,7 +69,7 @@ TEST(FabricDeath, LeavingLeavesNoSocketAndNoThread) {
         EXPECT_EQ(threads(), before + 1);
         EXPECT_EQ(sockets_in(fabric.path()).size(), 1u);
     }
-    // A joined thread's entry may outlive it for a moment.
+    // /proc may list a joined thread for a moment longer.
     EXPECT_TRUE(eventually([&] { return threads() == before; }));
     EXPECT_TRUE(sockets_in(fabric.path()).empty());
 }
@@ -79,10 +79,10 @@ TEST(FabricDeath, IsSeenAlthoughAForkedChildKeepsTheSocketsOpen) {
     Child child([](Channel& channel) {
         Member member;
         const auto number = member.number();
-        channel.receive<char>();  // the link is there: the fork inherits it
+        channel.receive<char>();  // the link exists by now: the fork inherits it
         const pid_t heir = fork();
         if (heir == 0) {
-            alarm(600);  // should nobody kill it
+            alarm(600);  // in case nobody kills it
             pause();
             _exit(0);
         }

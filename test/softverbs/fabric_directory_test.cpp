@@ -5,7 +5,7 @@
 
 namespace {
 
-/// Where SOFTVERBS_FABRIC points during one test.
+/// Points SOFTVERBS_FABRIC at the path for the rest of the test.
 void use_fabric(const std::string& path) {
     setenv("SOFTVERBS_FABRIC", path.c_str(), 1);
 }
@@ -120,7 +120,7 @@ TEST(FabricDirectory, HasTheNextNameForAllProcessesOfAUserWhereAnotherUserHasMad
         const auto hash = one.channel().receive<std::uint64_t>();
         Child other(join);
         EXPECT_EQ(other.channel().receive<std::uint64_t>(), hash);
-        // The first name is free again: those who come find the others where they are.
+        // The first name is free again, but newcomers still join the others under the second.
         EXPECT_EQ(rmdir(first.c_str()), 0);
         EXPECT_EQ(support::PrivateDirectory::default_path(kFabric, kUser), second);
         one.channel().meet();

@@ -30,7 +30,7 @@ using test::eventually;
 using test::require;
 using test::TemporaryFabric;
 
-/// Any port space.
+/// Any port space will do.
 inline constexpr std::uint32_t kPortSpace = 0x106;
 inline constexpr std::size_t kArenaSize = 64 * 1024;
 
@@ -79,7 +79,7 @@ inline Deadline soon() {
     return Clock::now() + test::kDeadline;
 }
 
-/// Replies with the body it got, turned round, and with the descriptors.
+/// Makes the process reply to kAgentCopy with the reversed body and the descriptors that it got.
 inline void answer_reversed(Process& process) {
     process.handle(MessageType::kAgentCopy,
                    [](const std::shared_ptr<Peer>& peer, Message& message) {
@@ -96,7 +96,7 @@ inline std::vector<std::byte> bytes(const std::string& text) {
     return result;
 }
 
-/// A child that joins, tells a QP number of its own, and waits to be released.
+/// A child that joins, sends a QP number of its own, and waits to be released.
 inline void member_child(Channel& channel) {
     Member member(answer_reversed);
     require(bool(member), "the child joins");
@@ -105,7 +105,7 @@ inline void member_child(Channel& channel) {
     channel.meet();
 }
 
-/// Counts the sockets of members; the names of bells have a dot.
+/// @return the names of the members' sockets, without the bells, whose names have a dot.
 inline std::vector<std::string> sockets_in(const std::string& directory) {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
@@ -115,7 +115,7 @@ inline std::vector<std::string> sockets_in(const std::string& directory) {
     return names;
 }
 
-/// A link to the member's socket, for the tests that misbehave on it.
+/// A link to the member's socket, for tests that misbehave on it.
 inline UniqueFd raw_link(const std::string& fabric) {
     UniqueFd link(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sockaddr_un where = {};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Peers, good ones and bad ones.
+/// Peers, well-behaved and misbehaving.
 
 #include "test/softverbs/fabric_fixture.hpp"
 
 namespace {
 
-/// Joins with an arena that is not as it must be.
+/// A child that joins with an arena that lacks a seal or is shorter than it claims.
 std::function<void(Channel&)> bad_member(unsigned seals, std::size_t claimed) {
     return [=](Channel& channel) {
         Member bad({}, seals, claimed);
@@ -41,7 +41,7 @@ TEST(FabricPeer, IsFoundByTheNumbersOfABlockWithTheIndexAskedOnce) {
     Member member;
     const auto first = member->peer_of_qpn(number, soon());
     ASSERT_TRUE(first);
-    std::filesystem::resize_file(fabric.path() + "/index", 0);  // now it knows nobody
+    std::filesystem::resize_file(fabric.path() + "/index", 0);  // now it lists nobody
     const auto second = member->peer_of_qpn(number ^ 1, soon());
     ASSERT_TRUE(second);
     EXPECT_EQ(*first, *second);
@@ -91,7 +91,7 @@ TEST(FabricPeer, ThatSendsGarbageLosesItsLinkAndHurtsNobody) {
             UniqueFd link = raw_link(fabric.path());
             std::vector<std::byte> noise(1 + std::rand() % 300);
             for (auto& byte : noise) byte = static_cast<std::byte>(std::rand());
-            if (round % 3 == 0) {  // a proper header in front
+            if (round % 3 == 0) {  // begin with a valid header
                 noise.resize(sizeof(MessageHeader) + round);
                 const MessageHeader header = {1, 0, static_cast<std::uint32_t>(round), 0};
                 std::memcpy(noise.data(), &header, sizeof header);
@@ -105,7 +105,8 @@ TEST(FabricPeer, ThatSendsGarbageLosesItsLinkAndHurtsNobody) {
     EXPECT_TRUE(member->take_block());
 }
 
-/// Greets properly with a real arena, so that what follows is taken for a peer's.
+/// Opens a link with a valid greeting and a real arena, so that the member treats what follows as a
+/// peer's.
 UniqueFd greeted_link(const std::string& path, Process& member) {
     UniqueFd link = raw_link(path);
     static UniqueFd arena(memfd_create("arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -164,7 +165,7 @@ TEST(FabricPeer, ThatIsStoppedDoesNotBlockTheServiceThread) {
     auto peer = member->peer_of_qpn(number, soon());
     ASSERT_TRUE(peer);
     child.kill(SIGSTOP);
-    // More than a socket takes: the rest waits in our own queue, up to its bound.
+    // More than the socket's buffer holds: the rest waits in our own queue, up to its limit.
     const std::vector<std::byte> body(kMaxMessageBody);
     Result<void> sent;
     int count = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Processes that find each other and talk, and the service thread.
+/// Processes that find each other and exchange messages, and the service thread.
 #include <sys/epoll.h>
 
 #include "test/softverbs/fabric_fixture.hpp"
@@ -59,7 +59,7 @@ TEST(FabricService, RunsTimersInOrderAndCancelsThem) {
     EXPECT_EQ(second, 2);
 }
 
-/// A descriptor that is closed by a handler, and whose number is another one's at once.
+/// A handler closes another descriptor, whose number is reused at once.
 TEST(FabricService, GivesNoEventOfAClosedDescriptorToTheNextOfItsNumber) {
     Service service;
     ASSERT_TRUE(service.start());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The process that lives on while others die: a server with one completion queue and one shared
-/// receive queue for all of its connections, which accounts for everything that it posts and for
-/// every message that it is to get.
+/// The process that survives while others die: a server with one completion queue and one shared
+/// receive queue for all of its connections. It accounts for everything that it posts and for every
+/// message that it is to receive.
 #pragma once
 
 #include <fcntl.h>
@@ -17,11 +17,11 @@
 
 namespace test {
 
-/// What a process has open, mapped and allocated, and what stands in the fabric's directory.
+/// What a process has open, mapped and allocated, and the files in the fabric's directory.
 struct Footprint {
     std::size_t descriptors = 0;
-    std::size_t arenas = 0;         ///< mappings
-    std::uint64_t arena_bytes = 0;  ///< of its own arena, in blocks of 512 bytes
+    std::size_t arenas = 0;         ///< number of mapped arenas
+    std::uint64_t arena_bytes = 0;  ///< allocated in its own arena
     std::size_t files = 0;
 
     static Footprint now(const std::string& fabric) {
@@ -57,7 +57,7 @@ class Survivor {
   public:
     static constexpr std::size_t kMostConnections = 14;
     static constexpr std::uint32_t kShared = 64;  ///< shared receives, always posted
-    static constexpr std::uint32_t kPrivate = 2;  ///< of a connection that shares none
+    static constexpr std::uint32_t kPrivate = 2;  ///< receives of a connection without an SRQ
     static constexpr int kCqEntries = 1024;
 
     Survivor() : memory_(kAreasAt + kMostConnections * kAreaSize) {
@@ -87,20 +87,20 @@ class Survivor {
     Survivor& operator=(const Survivor&) = delete;
 
     std::uint16_t port() const { return ntohs(rdma_get_src_port(listener_)); }
-    /// Connections that are not closed yet.
+    /// Number of connections that are not closed yet.
     std::size_t connections() const { return connections_.size(); }
     std::size_t established() const {
         return static_cast<std::size_t>(
             std::count_if(connections_.begin(), connections_.end(),
                           [](const auto& c) { return c.is_established; }));
     }
-    /// Messages of the steady client, so far.
+    /// Messages received from the steady client so far.
     std::uint32_t steady_messages() const { return steady_messages_; }
 
-    /// From now on the steady client may disconnect in the middle of what we ask of it.
+    /// From now on the steady client may disconnect while our requests to it are outstanding.
     void let_steady_client_end() { steady_may_end_ = true; }
 
-    /// Handles what has come, sleeping until something does, at most until `end`.
+    /// Handles what has arrived. If nothing has, sleeps until something does, at most until `end`.
     void pump(Clock::time_point end) {
         bool worked = take_completions();
         worked = take_connection_events() || worked;
@@ -117,7 +117,7 @@ class Survivor {
         void* cq_context = nullptr;
         while (ibv_get_cq_event(channel_, &cq, &cq_context) == 0) ibv_ack_cq_events(cq, 1);
     }
-    /// @throws when it does not come to be within the deadline.
+    /// @throws when the condition is not met within the deadline.
     template <class Condition>
     void pump_until(Condition condition, const std::string& what) {
         const auto end = Clock::now() + kDeadline;
@@ -127,7 +127,8 @@ class Survivor {
         }
     }
 
-    /// When no connection is left: every receive and every entry of the completion queue is there.
+    /// Checks, when no connection is left, that no receive and no entry of the completion queue is
+    /// lost.
     void check_queues() {
         require(connections_.empty(), "all connections are closed");
         require(!take_completions(), "the completion queue is empty");
@@ -140,7 +141,7 @@ class Survivor {
         check_completion_queue();
     }
 
-    /// For messages about what went wrong.
+    /// @return a summary for failure messages.
     std::string state() const {
         std::string text = std::to_string(steady_messages_) + " steady messages, " +
                            std::to_string(shared_posted_.size()) + " shared receives;";
@@ -160,17 +161,17 @@ class Survivor {
         std::size_t area = 0;
         bool is_established = false;
         bool was_connected = false;  ///< requests could be posted
-        bool is_over = false;        ///< the connection manager has said so
+        bool is_over = false;        ///< reported by the connection manager
         bool is_broken = false;
-        std::uint32_t steady_messages = 0;  ///< when it was drained
-        bool is_drained = false;            ///< LAST_WQE_REACHED has come
-        bool was_told = false;              ///< an error has come for what was posted
+        std::uint32_t steady_messages = 0;  ///< Survivor's total when this one was drained
+        bool is_drained = false;            ///< LAST_WQE_REACHED was reported
+        bool was_told = false;              ///< something posted has completed with an error
         std::uint32_t next_message = 0;
         std::size_t sends = 0;
         std::uint32_t turn = 0;
         std::uint32_t sequence = 0;
         std::uint64_t added = 0;
-        std::uint64_t wanted = 0;  ///< of the atomic operation under way
+        std::uint64_t wanted = 0;  ///< result that the outstanding atomic operation must have
         std::set<std::uint64_t> private_posted;
     };
 
@@ -299,7 +300,7 @@ class Survivor {
         parameters.responder_resources = parameters.initiator_depth = 4;
         parameters.rnr_retry_count = 7;
         if (rdma_accept(id, &parameters) == 0) return welcome(connection);
-        // It died before it could be accepted.
+        // The client died before it could be accepted.
         require(errno == ECONNRESET || errno == ENOTCONN || errno == EINVAL || errno == ETIMEDOUT ||
                     errno == ECONNREFUSED,
                 std::string("a request of a client that is gone: ") + strerror(errno));
@@ -331,7 +332,7 @@ class Survivor {
         ibv_send_wr* bad = nullptr;
         const int error = ibv_post_send(connection.id->qp, &bind, &bad);
         connection.was_connected = error == 0;
-        // Else it died before it could be accepted, which an event tells.
+        // Otherwise the client died before it could be accepted, which an event reports.
         require(error == 0 || (error == EINVAL && bad == &bind), "a welcome");
         if (error == 0) connection.sends += 2;
     }
@@ -349,23 +350,23 @@ class Survivor {
                                                  : connection.private_posted.empty());
     }
 
-    /// The completions of its last shared receives stand in a row with those of others, one of
-    /// which may be waited for. As many messages of the steady client as there are receives cannot
-    /// all have been in front of them.
+    /// Whether the completions of its last shared receives have been polled. They are in one order
+    /// with those of other connections, and the queue may be waiting for one of these. More
+    /// messages of the steady client than there are receives cannot all have been ahead of them.
     bool has_taken_all(const Connection& connection) const {
         return connection.is_drained &&
                (connection.hello.is_steady ||
                 steady_messages_ > connection.steady_messages + 2 * kShared);
     }
 
-    /// A client that died is done with when all that was posted for it has been answered.
+    /// Destroys each connection that has ended, once everything posted for it has completed.
     void close_finished() {
         for (auto c = connections_.begin(); c != connections_.end();) {
             if (!is_finished(*c)) {
                 ++c;
                 continue;
             }
-            take_completions();  // of its last shared receives
+            take_completions();  // those of its last shared receives
             require(c->was_told || !c->was_connected,
                     "an error tells of the end of client " + std::to_string(c->hello.number));
             destroy(*c);
@@ -409,7 +410,7 @@ class Survivor {
         Connection& connection = *found;
         if (wc.status != IBV_WC_SUCCESS) {
             if (connection.hello.is_steady && !steady_may_end_) {
-                usleep(300000);  // it may have something to say as well
+                usleep(300000);  // time for the client to report its own error
                 require(false, std::string("the steady client is not disturbed: ") +
                                    ibv_wc_status_str(wc.status) + why_failed(connection.id->qp) +
                                    "; " + state());
@@ -441,7 +442,7 @@ class Survivor {
         }
     }
 
-    /// Nothing is lost, doubled, reordered or damaged.
+    /// Checks that no message is lost, duplicated, reordered or damaged.
     void check_message(Connection& connection, const ibv_wc& wc, const std::uint8_t* data) {
         const std::uint32_t wanted = connection.next_message++;
         const std::string who = "message " + std::to_string(wanted) + " of client " +
@@ -471,7 +472,7 @@ class Survivor {
             post_send(connection);
     }
 
-    /// One request at a time: they share their memory.
+    /// Posts one request at a time, because they share their memory.
     void post_send(Connection& connection) {
         if (connection.sends != 0 || connection.is_broken) return;
         const std::size_t at = kSendAt + connection.area * kSlotSize;
@@ -501,7 +502,7 @@ class Survivor {
         ++connection.sends;
     }
 
-    /// Flushed requests of a queue pair that is not connected fill the queue to its last entry.
+    /// Checks that flushed requests of an unconnected queue pair fill the queue to its last entry.
     void check_completion_queue() {
         ibv_qp_init_attr attributes{};
         attributes.send_cq = attributes.recv_cq = cq_;
@@ -525,7 +526,7 @@ class Survivor {
             require(ibv_poll_cq(cq_, 1, &wc) == 1 && wc.wr_id == static_cast<std::uint64_t>(i),
                     "every entry of the completion queue is free");
         ibv_destroy_qp(qp);
-        take_async_events();  // an overrun would be told
+        take_async_events();  // would report an overrun
     }
 
     std::vector<std::uint8_t> memory_;
@@ -542,8 +543,8 @@ class Survivor {
     bool steady_may_end_ = false;
 };
 
-/// Stops the third process's traffic: all of it has come, everybody is closed, and the queues hold
-/// nothing.
+/// Ends the steady client, which is the third process: checks that all of its messages have
+/// arrived, that all connections close, and that the queues have lost nothing.
 inline void end_steady_client(Survivor& survivor, SharedState& shared, Nursery& nursery,
                               pid_t steady) {
     shared.stop = true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The processes that the tests about dying have besides the one that looks on: a client that uses
-/// every operation of a connection and checks what comes of it, and the nursery that starts and
-/// ends clients. The nursery is forked before its parent has threads, and has none itself.
+/// The processes of the tests about dying besides the survivor: a client that uses every operation
+/// of a connection and checks the outcome, and the nursery that starts and ends clients. The
+/// nursery is forked before its parent has threads, and has none itself.
 #pragma once
 
 #include <arpa/inet.h>
@@ -20,14 +20,14 @@
 
 namespace test {
 
-/// What a client says of itself, as private data of its connection request.
+/// A client's description of itself, sent as private data of its connection request.
 struct ClientHello {
     std::uint64_t address = 0;  ///< of its memory
     std::uint32_t rkey = 0;
     std::uint32_t number = 0;
-    bool is_steady = false;          ///< paced, counted, and ends in order
-    bool shares_receives = false;    ///< at both ends
-    bool breaks_connection = false;  ///< by a request that is not permitted, after some others
+    bool is_steady = false;          ///< its messages are counted, and it disconnects at the end
+    bool shares_receives = false;    ///< both ends use a shared receive queue
+    bool breaks_connection = false;  ///< with a write that is not permitted, after other requests
 };
 
 /// The survivor's first message.
@@ -38,7 +38,7 @@ struct Welcome {
     std::uint32_t window_key;
 };
 
-/// In front of every message that takes a receive, but for a write with immediate.
+/// Header of every message that consumes a receive, except for a write with immediate data.
 struct MessageHead {
     std::uint32_t sequence;
     std::uint32_t length;
@@ -66,7 +66,7 @@ inline bool is_message(const std::uint8_t* at, std::uint32_t length, std::uint32
 
 // A client's part of the survivor's memory.
 inline constexpr std::size_t kImmediateSlots =
-    128;  ///< more than receives, so that none is overtaken
+    128;  ///< more than receives, so that no slot is overwritten before it is checked
 inline constexpr std::size_t kImmediateSize = 256;
 inline constexpr std::size_t kCounterAt = kImmediateSlots * kImmediateSize;
 inline constexpr std::size_t kSwapAt = kCounterAt + 8;
@@ -78,20 +78,20 @@ inline constexpr std::uint32_t kPatternRound = 77;
 
 // A client's memory.
 inline constexpr std::size_t kSlotSize = 24 << 10;
-inline constexpr std::size_t kWindow = 4;  ///< requests on their way
+inline constexpr std::size_t kWindow = 4;  ///< outstanding requests
 inline constexpr std::size_t kClientReceives = 16;
 inline constexpr std::size_t kReceiveSize = 4096;
 inline constexpr std::size_t kClientReceivesAt = kWindow * kSlotSize;
 inline constexpr std::size_t kClientAreaAt = kClientReceivesAt + kClientReceives * kReceiveSize;
 inline constexpr std::size_t kClientMemory = kClientAreaAt + kBulkSize + 480;
 
-/// What all processes of a test see.
+/// State that all processes of a test share.
 struct SharedState {
-    std::atomic<bool> stop{false};  ///< the steady client shall end
+    std::atomic<bool> stop{false};  ///< the steady client is to end
     std::atomic<bool> ended{false};
-    std::atomic<std::uint32_t> steady_total{0};  ///< messages it has sent
+    std::atomic<std::uint32_t> steady_total{0};  ///< messages that the steady client has sent
     std::atomic<bool> steady_done{false};
-    std::atomic<std::uint32_t> reached[64]{};  ///< fault points, by number
+    std::atomic<std::uint32_t> reached[64]{};  ///< how often each fault point was reached
 
     static SharedState& make() {
         void* memory = mmap(nullptr, sizeof(SharedState), PROT_READ | PROT_WRITE,
@@ -101,7 +101,7 @@ struct SharedState {
     }
 };
 
-/// For messages about what went wrong.
+/// @return the cause of the failure, for messages.
 inline std::string why_failed(ibv_qp* qp) {
     verbs::QueuePairFailure failure{};
     if (!softverbs_failure_of(qp, &failure)) return ", cause unknown";
@@ -125,14 +125,14 @@ class TrafficClient {
         connect();
     }
 
-    /// Until it is killed; the steady one until it shall stop.
+    /// Sends until it is killed; the steady client sends until it is told to stop.
     void run() {
         wait_until([&] { return welcome_.rkey != 0; });
         if (welcome_.window_key != 0) post_invalidate();
         for (std::uint32_t turn = 0; !(hello_.is_steady && shared_.stop.load()); ++turn) {
             if (hello_.breaks_connection && turn == 20) post_bad_write();
             post(turn);
-            usleep(30);  // both cores are needed by all
+            usleep(30);  // leaves processor time for the others
         }
         wait_until([&] { return outstanding_ == 0; });
         shared_.steady_total = sequence_;
@@ -203,7 +203,8 @@ class TrafficClient {
         slot_ = (slot_ + 1) % kWindow;
     }
 
-    /// The slot of the next request; nobody uses it, for requests complete in order.
+    /// @return the slot of the next request. It is free once fewer than kWindow are outstanding,
+    /// because requests complete in order.
     std::uint8_t* slot() {
         wait_until([&] { return outstanding_ < kWindow; });
         return memory_.data() + slot_ * kSlotSize;
@@ -248,13 +249,13 @@ class TrafficClient {
         wr.wr.atomic = {welcome_.area_address + offset, compare, swap, welcome_.rkey};
         submit(wr, 8);
     }
-    /// What the word holds: nobody else changes it.
+    /// @return what the word holds before the operation: nobody else changes it.
     std::uint64_t compare_of(ibv_wr_opcode opcode) {
         return opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? added_++ : swapped_++;
     }
 
     void post(std::uint32_t turn) {
-        slot();  // from here on it is ours
+        slot();  // waits until the slot is free
         kinds_[slot_] = turn % 9;
         switch (turn % 9) {
             case 0:
@@ -346,10 +347,10 @@ class TrafficClient {
     std::uint64_t expected_[kWindow] = {};
 };
 
-/// Starts and ends clients at its parent's word.
+/// Starts and ends clients on its parent's command.
 class Nursery {
   public:
-    /// What a client does before it begins, in its own process: `detail` is the caller's.
+    /// Runs in a client's process before the client begins; `detail` is the caller's.
     using Preparation = std::function<void(std::uint32_t detail)>;
 
     Nursery(SharedState& shared, Preparation prepare)
@@ -360,8 +361,8 @@ class Nursery {
         child_.channel().send(Command{hello, port, detail, 0});
         return child_.channel().receive<pid_t>();
     }
-    /// A process that joins the fabric and leaves it, and so clears up behind those that were
-    /// killed before anybody knew them.
+    /// Runs a process that joins the fabric and leaves it, which removes what clients left behind
+    /// that were killed before any member knew them.
     void visit() { require(wait(start({}, 0)) == 0, "the fabric can be joined"); }
     /// @return the status as Child::wait() gives it.
     int end(pid_t client) {
@@ -378,7 +379,7 @@ class Nursery {
         ClientHello hello;
         std::uint16_t port;
         std::uint32_t detail;
-        pid_t awaited;  ///< 0: start one
+        pid_t awaited;  ///< 0: start a client
     };
 
     [[noreturn]] static void serve(SharedState& shared, const Preparation& prepare,

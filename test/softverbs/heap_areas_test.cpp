@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The shared heap's table of addresses, against one byte for each page.
+/// The shared heap's table of addresses, compared with a model that has an entry for each page.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

@@ -14,7 +14,7 @@ TESTS += test/softverbs/heap_areas_test
 test_softverbs_heap_areas_test_SOURCES = %reldir%/heap_areas_test.cpp providers/soft/softverbs/heap/areas.cpp providers/soft/softverbs/heap/areas.hpp \
     providers/soft/softverbs/heap/kernel.hpp
 test_softverbs_heap_areas_test_LDADD = libtestmain.la
-# Verbs between real processes.
+# Tests verbs between real processes.
 verbs_test_headers = %reldir%/verbs_pair.hpp test/support/process.hpp
 verbs_test_libs = libtestmain.la libsoftverbs_core.la libsupport.la
 verbs_tests = \

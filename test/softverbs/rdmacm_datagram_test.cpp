@@ -71,7 +71,7 @@ class Station {
         require(by && ibv_post_send(id_->qp, &wr, &bad) == 0, "a message is posted");
         require(next(id_->send_cq).status == IBV_WC_SUCCESS, "and sent");
     }
-    /// @return the message; `wc` tells of whom.
+    /// @return the text of the next message; `wc` receives its completion.
     std::string receive(ibv_wc& wc) {
         wc = next(id_->recv_cq);
         require(wc.status == IBV_WC_SUCCESS, "a message is received");

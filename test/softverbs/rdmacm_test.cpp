@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// rdma_cm without an event loop: identifiers that have no channel, endpoints, and what else
-/// belongs to an identifier: shared receive queues, options of adapters, extended queue pairs.
+/// rdma_cm without an event loop: identifiers without a channel, and endpoints; also what else
+/// belongs to an identifier: shared receive queues, adapter options (ECE), extended queue pairs.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -61,7 +61,7 @@ rdma_conn_param deep() {
     return param;
 }
 
-/// Made without a channel: every call waits for its event.
+/// Connects without a channel: every call waits for its event.
 rdma_cm_id* connect_synchronously(int port) {
     rdma_cm_id* id = nullptr;
     check(rdma_create_id(nullptr, &id, nullptr, RDMA_PS_TCP), "rdma_create_id");

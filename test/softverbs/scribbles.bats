@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# 10,000 rounds of verbs_scribbles_test, each with a seed of its own.
+# Runs 10,000 rounds of verbs_scribbles_test, each with a seed of its own.
 
 quarter() {
     TEST_SCALE=25 "$TOP_BUILDDIR/test/softverbs/verbs_scribbles_test"

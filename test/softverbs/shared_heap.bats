@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Whole test programs of verbs and of DAT once more, with the shared heap preloaded: every buffer that they allocate is on path S, and
-# every fork of theirs takes the heap along.
+# Runs whole test programs of verbs and of DAT once more, with the shared heap preloaded: every
+# buffer that they allocate is on path S, and every fork of theirs takes the heap along.
 
-# usage: passes ROOM/PROGRAM - no test of it failed.
+# usage: passes ROOM/PROGRAM - runs it; none of its tests may fail.
 passes() {
     LD_PRELOAD=$TOP_BUILDDIR/.libs/libsoftverbs-heap.so "$TOP_BUILDDIR/test/$1" >"$BATS_TEST_TMPDIR/out" 2>&1 || { cat "$BATS_TEST_TMPDIR/out"; return 1; }
     grep -q '^ok' "$BATS_TEST_TMPDIR/out"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// For tests of the shared heap, which is preloaded: the program begins anew with it.
+/// Helpers for tests of the shared heap, which must be preloaded: the program executes itself again
+/// with it.
 #pragma once
 
 #include <fcntl.h>
@@ -19,7 +20,7 @@ extern "C" __attribute__((weak)) const softverbs_heap_calls* softverbs_shared_he
 
 namespace test {
 
-/// Called before main(): this program stands in a folder of a folder of the build tree.
+/// Called before main(). The program's directory is two levels below the build tree's top.
 inline void begin_with_the_heap(char** arguments) {
     if (softverbs_shared_heap) return;
     const auto build = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../..";
@@ -29,14 +30,14 @@ inline void begin_with_the_heap(char** arguments) {
     _exit(126);
 }
 
-/// Whether all pages of the memory are of the heap.
+/// Whether all pages of the memory belong to the heap.
 inline bool is_of_heap(const void* memory, std::size_t length) {
     const auto begin = reinterpret_cast<std::uintptr_t>(memory) & ~std::uintptr_t{4095};
     const auto end = (reinterpret_cast<std::uintptr_t>(memory) + length + 4095) & ~4095UL;
     return softverbs_shared_heap()->covers(begin, end) == 1;
 }
 
-/// Bytes that the page file has between two addresses.
+/// Number of bytes that the page file holds between two addresses; holes do not count.
 inline std::uint64_t bytes_in_file(const void* memory, std::size_t length) {
     const int file = softverbs_shared_heap()->descriptor();
     auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(memory));
@@ -50,7 +51,7 @@ inline std::uint64_t bytes_in_file(const void* memory, std::size_t length) {
     return found;
 }
 
-/// Large private memory without a file.
+/// Maps private anonymous memory. @return nullptr on failure.
 inline std::uint8_t* map_memory(std::size_t length, int protection = PROT_READ | PROT_WRITE) {
     void* memory = mmap(nullptr, length, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? nullptr : static_cast<std::uint8_t*>(memory);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The shared heap by itself: what comes from it, and that it behaves as private memory.
+/// The shared heap by itself: which memory comes from it, and that this behaves like private
+/// memory.
 #include <gtest/gtest.h>
 #include <linux/io_uring.h>
 #include <malloc.h>
@@ -35,7 +36,7 @@ __attribute__((constructor)) void start(int, char** arguments, char**) {
 
 constexpr std::size_t kLarge = 1 << 20, kPage = 4096;
 
-/// Runs in a child of fork(). @return whether it ended well.
+/// Runs `work` in a child of fork(). @return whether it succeeded.
 bool in_child(const std::function<bool()>& work) {
     const pid_t child = fork();
     if (child == 0) _exit(work() ? 0 : 1);
@@ -44,7 +45,7 @@ bool in_child(const std::function<bool()>& work) {
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// Whether touching the memory ends a process.
+/// Whether a write to the memory ends a process with SIGSEGV.
 bool is_out_of_reach(std::uint8_t* memory) {
     const pid_t child = fork();
     if (child == 0) {
@@ -98,14 +99,14 @@ TEST(SharedHeap, AllocationsKeepWhatTheirPagesPromise) {
     free(grown);
     void* memory = nullptr;
     EXPECT_EQ(posix_memalign(&memory, 3, 100), EINVAL);
-    const volatile std::size_t endless = ~std::size_t{0};  // unknown to the compiler
+    const volatile std::size_t endless = ~std::size_t{0};  // hides the value from the compiler
     EXPECT_EQ(malloc(endless - 5000), nullptr);
     EXPECT_EQ(errno, ENOMEM);
     EXPECT_EQ(calloc(endless, 2), nullptr);
     EXPECT_EQ(reallocarray(nullptr, endless, 2), nullptr);
     const std::vector<char> zero(10 << 20);
     EXPECT_EQ(std::count(zero.begin(), zero.end(), 0), 10 << 20);
-    char* const of_libc = strdup("ordinary");  // the C library's own, freed as any other
+    char* const of_libc = strdup("ordinary");  // the C library's own, freed like any other
     EXPECT_EQ(malloc_usable_size(of_libc) >= 9, true);
     free(realloc(of_libc, 100));
 }
@@ -161,7 +162,7 @@ TEST(SharedHeap, FreedMemoryLeavesTheFile) {
     const volatile auto address = reinterpret_cast<std::uintptr_t>(memory);
     free(memory);
     EXPECT_TRUE(eventually([&address] {
-        free(malloc(100000));  // the allocator works when it is called
+        free(malloc(100000));  // the allocator releases pages only when it is called
         for (int i = 0; i < 2000; ++i) free(malloc(20000));
         return bytes_in_file(reinterpret_cast<void*>(address), 200 << 20) == 0;
     }));
@@ -230,7 +231,7 @@ TEST(SharedHeap, MremapShrinksGrowsAndMovesAndWhatItGivesIsOfThePageFile) {
     EXPECT_TRUE(is_of_heap(memory, 4 * kLarge));
     EXPECT_TRUE(is_out_of_reach(old));
     EXPECT_EQ(bytes_in_file(old, 2 * kLarge), 0u);
-    std::uint8_t* const behind = map_memory(kLarge);  // in the way
+    std::uint8_t* const behind = map_memory(kLarge);  // prevents growth in place
     auto* const moved =
         static_cast<std::uint8_t*>(mremap(memory, 4 * kLarge, 64 * kLarge, MREMAP_MAYMOVE));
     ASSERT_NE(moved, MAP_FAILED);
@@ -337,7 +338,7 @@ TEST(SharedHeap, ForkKeepsParentAndChildApartBothWaysAndTheChildsMemoryIsShareab
     munmap(mapped, kLarge);
 }
 
-/// A buffer whose pages the kernel holds, for reads and writes one at a time (io_uring(7)).
+/// A buffer whose pages the kernel pins, for one read or write at a time (io_uring(7)).
 class PinnedBuffer {
   public:
     PinnedBuffer(std::uint8_t* memory, std::size_t bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Regions in memory of the shared heap: on path S from birth.
+/// Memory regions in the shared heap, which are on path S from the start.
 #include <malloc.h>
 
 #include <atomic>
@@ -39,7 +39,7 @@ TEST_F(SharedHeapRegions, RegionsInAllKindsOfItsMemoryAreShared) {
     softverbs_memory_free(provided);
 }
 
-/// Path P would need a right to touch the process, and a process that does not answer.
+/// Path P would need the right to access the process, or a process that is running.
 TEST_F(SharedHeapRegions, AStoppedPeersMemoryIsWrittenReadAndAddedTo) {
     Child child([](Channel& channel) {
         Host host;

@@ -20,17 +20,17 @@ Options small() {
     return options;
 }
 
-/// What a requester's last request brought.
+/// Outcome of a requester's last request.
 struct Answer {
     ibv_wc_status status;
     std::uint64_t found;
 };
 
-/// A process that carries out the requests it is told to: '+' is an atomic addition of 1, 'r' a
-/// read of the word.
+/// A process that carries out requests on command: '+' is an atomic addition of 1, 'r' a read of
+/// the word.
 class Requester {
   public:
-    /// @param path what SOFTVERBS_COPY gets. @param prepare runs first, in the process.
+    /// @param path value of SOFTVERBS_COPY. @param prepare runs first, in the process.
     Requester(
         const char* path, const std::function<void()>& prepare = [] {})
         : child_([path, prepare](Channel& channel) {
@@ -73,7 +73,7 @@ class Requester {
     Child child_;
 };
 
-/// For a process that shall go no further when it holds the lock.
+/// Sends this process the signal as soon as it holds the lock.
 template <int signal>
 void end_with_the_lock() {
     softverbs::at_fault_point = [](FaultPoint point) {
@@ -168,7 +168,7 @@ TEST_F(VerbsAtomicLock, OfADeadHolderIsBrokenOnceHoweverManyWait) {
     for (auto& one : others) one->finish();
 }
 
-/// Another thread of the target takes the memory away after it has been looked at.
+/// Stands for another thread of the target that unmaps the memory after it has been checked.
 TEST(StaleMemoryByAgent, ThatGoesWhileAnAtomicIsUnderWayFailsAtTheRequester) {
     const TemporaryFabric fabric;
     setenv("SOFTVERBS_COPY", "agent", 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The two parts of a completion queue, own completions and receives, and the ways by which the
-/// payload of a send comes with the completion of its receive: in it, in the receive's slot, or by
-/// a copy beforehand.
+/// The two parts of a completion queue, own completions and receives, and the ways in which the
+/// payload of a send reaches its receive: in the completion, in the receive's slot, or by a copy
+/// beforehand.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -17,9 +17,9 @@ INSTANTIATE_ON_BOTH_PATHS(VerbsCompletions);
 
 // -- sizes
 
-/// At each edge: nothing, in the completion (32), in the slot (176), by a copy.
+/// At each limit: empty, in the completion (at most 32), in the slot (at most 176), by a copy.
 constexpr std::uint32_t kSizes[] = {0, 1, 31, 32, 33, 175, 176, 177, 4096, 4097};
-constexpr std::size_t kArea = 8192;  ///< of one message in a buffer
+constexpr std::size_t kArea = 8192;  ///< for one message in a buffer
 constexpr std::uint8_t kUntouched = 0xee;
 
 enum class Segments { kOne, kOneWithRoom, kSeveral };
@@ -55,7 +55,7 @@ std::vector<ibv_sge> spread(const Host& host, std::size_t offset, std::uint32_t 
             host.sge(offset + 48 + second, size - first - second)};
 }
 
-/// What `size` bytes of a message make of the segments' memory.
+/// Writes to `to` what `size` bytes of a message leave in the segments' memory.
 void put(std::vector<ibv_sge> segments, std::uint32_t size, std::uint32_t round,
          std::uint64_t buffer, std::uint8_t* to) {
     std::uint32_t at = 0;
@@ -82,7 +82,7 @@ void send_all_sizes(Channel& channel) {
     channel.meet();
 }
 
-/// All payloads wait with their completions before the first is taken.
+/// All payloads wait with their completions before the first one is polled.
 void receive_all_sizes(bool shared_receives) {
     Child child(send_all_sizes);
     Options options;
@@ -119,7 +119,7 @@ TEST_P(VerbsCompletions, PayloadsOfEverySizeArriveInTheSegmentsOfSharedReceives)
     receive_all_sizes(true);
 }
 
-/// Receives hold one byte less than what comes; of none, none.
+/// Each receive is one byte too short for its message, so the empty message is left out.
 void refuse_long_messages(bool shared_receives) {
     constexpr Segments kWays[] = {Segments::kOne, Segments::kSeveral};
     Child child([&](Channel& channel) {
@@ -169,30 +169,30 @@ TEST_P(VerbsCompletions, AMessageOneByteTooLongForASharedReceiveFailsAtBothEnds)
 
 // -- both parts loaded
 
-/// What the other end shall do next.
+/// What the other end does next.
 struct Order {
-    int qp;               ///< by which it sends; -1: it ends
-    int sends;            ///< as many messages
-    int awaited;          ///< until it has got so many of ours
+    int qp;               ///< index of the queue pair to send on; -1: ends
+    int sends;            ///< number of messages to send
+    int awaited;          ///< total of our messages to wait for
     std::uint32_t flags;  ///< IBV_SEND_*
 };
 
-/// By size: they wait in the completion, in the slot, and not at all.
+/// The sizes in turn: payload waits in the completion, in the slot, and not at all.
 std::uint32_t length_of(std::uint32_t number) {
     constexpr std::uint32_t kLengths[] = {8, 100, 600};
     return kLengths[number % 3];
 }
 
-/// The other end of one or more queue pairs: sends numbered messages when it is told to.
+/// The other end of one or more queue pairs: sends numbered messages on command.
 class Peer {
   public:
     Peer(int queue_pairs, int receives)
         : child_([=](Channel& channel) { serve(channel, queue_pairs, receives); }) {}
 
     Channel& channel() { return child_.channel(); }
-    /// @return when they have arrived.
+    /// Returns when they have arrived.
     void send(int qp, int count, std::uint32_t flags = 0) { obey({qp, count, 0, flags}); }
-    /// @param total of the messages on all queue pairs from the start
+    /// @param total messages to wait for, on all queue pairs and from the start
     void await(int total) { obey({0, 0, total, 0}); }
     int end() {
         channel().send(Order{-1, 0, 0, 0});
@@ -252,7 +252,7 @@ void send_numbers(Host& host, Qp& qp, std::uint64_t first, int count) {
         require(qp.send(first + i, {host.sge(1 << 20, 8)}) == 0, "posted");
 }
 
-/// Takes own completions and receives, each of which have numbers from one on without a gap.
+/// Polls own completions and receives, and checks that each kind has consecutive numbers.
 class Taker {
   public:
     explicit Taker(Host& host, std::uint64_t first_send = 0, std::uint64_t first_receive = 0)
@@ -346,7 +346,7 @@ TEST_P(VerbsCompletions, ADestroyedQueuePairTakesItsOwnOutOfBothPartsAndLeavesTh
     EXPECT_EQ(peer.end(), 0);
 }
 
-/// @return how many succeeded, after which all are flushed; a number that nobody expects otherwise.
+/// @return how many succeeded before all others were flushed, or an impossible number if they mix.
 std::size_t split(const std::vector<ibv_wc_status>& all) {
     const auto flushed = std::find(all.begin(), all.end(), IBV_WC_WR_FLUSH_ERR);
     const bool clean = std::count(all.begin(), flushed, IBV_WC_SUCCESS) == flushed - all.begin() &&
@@ -387,7 +387,7 @@ TEST_P(VerbsCompletions, InTheErrorStateWhatWaitsInBothPartsAndWhatIsFlushedCome
 
 // -- overrun
 
-/// @throws when no event comes.
+/// @throws when no event arrives.
 ibv_event_type next_event(Host& host) {
     require(is_readable(host.context->async_fd), "an event comes");
     ibv_async_event event;
@@ -424,7 +424,7 @@ TEST_P(VerbsCompletions, TooManyOwnCompletionsAreToldOnceAndBreakTheQueuePair) {
     EXPECT_EQ(next_event(host), IBV_EVENT_CQ_ERR);
     EXPECT_EQ(next_event(host), IBV_EVENT_QP_FATAL);
     EXPECT_EQ(qp.state(), IBV_QPS_ERR);
-    send_numbers(host, qp, 40, 40);  // flushed into the queue that is full
+    send_numbers(host, qp, 40, 40);  // flushed into the full queue
     for (std::uint64_t i = 0; i < 16; ++i) {
         const ibv_wc wc = host.wait();
         EXPECT_EQ(wc.wr_id, i);
@@ -449,7 +449,7 @@ TEST_P(VerbsCompletions, OverrunsOfBothPartsAreToldOnceAndLeaveOtherQueuesAlone)
     EXPECT_EQ(next_event(host), IBV_EVENT_CQ_ERR);
     EXPECT_EQ(next_event(host), IBV_EVENT_QP_FATAL);
     Qp later(host);
-    post_receives(host, qp, 16, 20);  // flushed: they overrun the other
+    post_receives(host, qp, 16, 20);  // flushed: they overrun the other part
     EXPECT_EQ(next_event(host), IBV_EVENT_QP_FATAL) << "of the new queue pair, and nothing before";
     send_numbers(other, unharmed, 0, 3);
     peer.send(1, 3);
@@ -461,7 +461,7 @@ TEST_P(VerbsCompletions, OverrunsOfBothPartsAreToldOnceAndLeaveOtherQueuesAlone)
 
 // -- events
 
-/// Of this queue, and the only one.
+/// Consumes the channel's event, which must be this queue's and the only one.
 void take_the_event(Host& host) {
     ASSERT_TRUE(is_readable(host.channel->fd)) << "a lost wake-up";
     ibv_cq* cq = nullptr;

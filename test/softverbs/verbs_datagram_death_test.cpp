@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Datagram queue pairs whose partners die, stop, or never were.
+/// Datagram queue pairs whose peers die, stop, or never existed.
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -22,7 +22,7 @@ class VerbsDatagramDeath : public testing::Test {
 
 constexpr std::size_t kStride = 8192;
 
-/// Sends without end, until it is killed.
+/// Sends until it is killed.
 void flood(Channel& channel) {
     Host host;
     Datagrams qp(host);
@@ -35,8 +35,8 @@ void flood(Channel& channel) {
     }
 }
 
-/// Sends numbered messages, each again until it is answered; a datagram may be lost where the
-/// flood took all receives.
+/// Sends numbered messages and repeats each until it is answered, because a datagram is lost while
+/// the flood has consumed all receives.
 void ask(Channel& channel) {
     Host host;
     Datagrams qp(host);
@@ -68,7 +68,7 @@ Options with_receives(bool shared) {
     return options;
 }
 
-/// Takes what comes, answers what asks, posts each receive again.
+/// Polls receives, answers messages that have immediate data, and posts each receive again.
 class Server {
   public:
     explicit Server(bool shared = false) : host_(with_receives(shared)) {
@@ -97,7 +97,8 @@ class Server {
     }
 
   private:
-    /// A shared receive that a dead sender had taken comes again last.
+    /// Checks the order of receives, except for shared ones: one that a dead sender had claimed
+    /// comes again last.
     void expect_receive(std::uint64_t id) {
         ASSERT_EQ(posted_.erase(id), 1u) << "each receive completes once";
         if (host_.srq) return;
@@ -150,7 +151,7 @@ void die_there(FaultPoint point) {
         syscall(SYS_tgkill, getpid(), gettid(), SIGKILL);
 }
 
-/// At each store of a sender that others see, in the middle of its traffic.
+/// Kills a sender at each of the points, in the middle of its traffic; others must still be served.
 void expect_survival(bool shared, const std::vector<FaultPoint>& points) {
     Child asker(ask);
     Server server(shared);
@@ -195,7 +196,7 @@ TEST_F(VerbsDatagramDeath, ASenderThatDiesAtAnyOfItsStoresLeavesTheReceiverToThe
     expect_survival(false, kStores);
 }
 
-/// More rounds than there are receives: each that was lost would be missed.
+/// There are more rounds than receives, so they would run out if each round lost one.
 TEST_F(VerbsDatagramDeath, ASharedReceiveThatADeadSenderHadTakenServesAnother) {
     if (kThreadSanitizer) GTEST_SKIP() << "it cannot follow threads of a child made beside threads";
     std::vector<FaultPoint> points(70, FaultPoint::kSharedReceiveTaken);
@@ -231,7 +232,8 @@ TEST_F(VerbsDatagramDeath, WhatGoesToAProcessThatWasKilledIsLost) {
     EXPECT_EQ(qp.state(), IBV_QPS_RTS);
 }
 
-/// A process that is stopped before anybody knows it answers nothing: what goes to others goes on.
+/// A process that is stopped before it has a link cannot answer; messages to others must get
+/// through.
 TEST_F(VerbsDatagramDeath, AStoppedProcessHoldsUpNobodyForLong) {
     const auto receive_one = [](Channel& channel) {
         Host host;
@@ -256,7 +258,7 @@ TEST_F(VerbsDatagramDeath, AStoppedProcessHoldsUpNobodyForLong) {
     living.channel().receive<char>();
     EXPECT_EQ(living.wait(), 0);
     stopped.kill(SIGCONT);
-    // It is found when it goes on.
+    // The process is found once it continues.
     EXPECT_TRUE(eventually([&] {
         const int posted = qp.send(3, {host.sge(0, 8)}, {.to = silent, .by = by});
         return posted == 0 && host.wait().wr_id == 3 && is_readable(stopped.channel().input(), 0s);

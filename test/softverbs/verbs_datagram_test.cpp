@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Unreliable datagrams: what arrives and how it is described, whom it comes from, what is lost
-/// without a word.
+/// Unreliable datagrams: what arrives, how its completion describes it and the sender, and what is
+/// lost silently.
 #include "test/softverbs/datagram_pair.hpp"
 
 #include <endian.h>
@@ -30,7 +30,7 @@ void expect_header(const ibv_grh& header, const Host& host, std::uint32_t payloa
     require(std::memcmp(&header.dgid, &host.gid, 16) == 0, "the receiver's GID");
 }
 
-/// Receives one message of each size, with and without a route header; tells when it has each.
+/// Receives one message of each size, with and without a route header. Announces each receive.
 void receive_all_sizes(Channel& channel) {
     Host host;
     Datagrams qp(host);
@@ -94,7 +94,7 @@ TEST_F(VerbsDatagram, CarriesMessagesOfAllSizesWithAndWithoutRouteHeader) {
     EXPECT_EQ(child.wait(), 0);
 }
 
-/// Each end knows the other from what it received alone.
+/// The child knows the other end only from the completion of what it received.
 TEST_F(VerbsDatagram, AnswersThroughAHandleMadeFromACompletion) {
     Child child([](Channel& channel) {
         Host host;
@@ -120,7 +120,7 @@ TEST_F(VerbsDatagram, AnswersThroughAHandleMadeFromACompletion) {
         ASSERT_EQ(qp.receive(2, {host.sge(8192, kHeader + kMtu)}), 0);
         fill(host.buffer.data(), 100, global);
         ASSERT_EQ(qp.send(1, {host.sge(0, 100)}, {.to = peer, .by = qp.handle(global)}), 0);
-        // Both, in whatever order: the answer may overtake.
+        // Both completions, in either order: the answer may overtake.
         const ibv_wc first = host.wait();
         const ibv_wc second = host.wait();
         const ibv_wc wc = first.opcode == IBV_WC_RECV ? first : second;
@@ -143,7 +143,7 @@ TEST_F(VerbsDatagram, AnswersThroughAHandleMadeFromACompletion) {
     EXPECT_EQ(child.wait(), 0);
 }
 
-/// As many receives as messages: nothing has a reason to be lost, whoever sends first.
+/// There are as many receives as messages, so none may be lost, whoever sends first.
 TEST_F(VerbsDatagram, ReceivesFromManyAtOnceWithoutLossAndInOrderOfEach) {
     constexpr std::uint32_t kSenders = 4;
     const auto messages = static_cast<std::uint32_t>(scaled(250));
@@ -188,7 +188,8 @@ TEST_F(VerbsDatagram, ReceivesFromManyAtOnceWithoutLossAndInOrderOfEach) {
     }
 }
 
-/// Everything here completes well and nothing arrives; what is in order afterwards does.
+/// Each of these sends completes successfully without a message arriving; a valid one arrives
+/// later.
 TEST_F(VerbsDatagram, LosesWhatHasNoReceiverWithoutAWord) {
     Host host;
     Datagrams qp(host);
@@ -217,8 +218,8 @@ TEST_F(VerbsDatagram, LosesWhatHasNoReceiverWithoutAWord) {
     };
     loses(8, {.to = receiver.number(), .by = by});  // no receive
     ASSERT_EQ(receiver.receive(5, {host.sge(8192, kHeader + 8)}), 0);
-    loses(9, {.to = receiver.number(), .by = by});                   // too long for it
-    loses(8, {.to = receiver.number(), .by = by, .key = kKey + 1});  // not its key
+    loses(9, {.to = receiver.number(), .by = by});                   // too long for the receive
+    loses(8, {.to = receiver.number(), .by = by, .key = kKey + 1});  // not its Q_Key
     loses(8, {.to = receiver.number(), .by = other_lid});
     loses(8, {.to = receiver.number(), .by = other_subnet});
     loses(8, {.to = not_ready.number(), .by = by});
@@ -244,7 +245,7 @@ TEST_F(VerbsDatagram, FindsAQueuePairThatTookTheNumberOfOneThatIsGone) {
     first.reset();
     ASSERT_EQ(qp.send(1, {host.sge(0, 8)}, {.to = number, .by = by}), 0);
     EXPECT_EQ(host.wait().status, IBV_WC_SUCCESS);
-    // Numbers are used again, last.
+    // Freed numbers are reused last.
     std::vector<std::unique_ptr<Datagrams>> others;
     while (others.empty() || others.back()->number() != number) {
         ASSERT_LT(others.size(), 4096u);
@@ -253,7 +254,7 @@ TEST_F(VerbsDatagram, FindsAQueuePairThatTookTheNumberOfOneThatIsGone) {
             others.erase(others.end() - 2);
     }
     ASSERT_EQ(others.back()->receive(4, {host.sge(8192, 256)}), 0);
-    // Absence is remembered for a moment.
+    // The absence of a number is cached for a moment.
     EXPECT_TRUE(eventually([&] {
         if (qp.send(1, {host.sge(0, 8)}, {.to = number, .by = by}) != 0) return false;
         return host.wait().wr_id == 4;
@@ -429,7 +430,7 @@ TEST_F(VerbsDatagram, MakesHandlesForItsOnePortAndCountsThemInTheDomain) {
 
 constexpr std::size_t kPlace = 8192;
 
-/// Sends as it is told: to whom, and how much.
+/// What to send: to whom, and how many bytes; `to` 0 ends.
 struct Order {
     std::uint32_t to = 0;
     std::uint32_t size = 0;
@@ -450,7 +451,7 @@ void send_as_told(Channel& channel) {
     }
 }
 
-/// Datagram queue pairs on one shared receive queue, and somebody who sends to them.
+/// Datagram queue pairs on one shared receive queue, and a process that sends to them.
 class SharedReceiver {
   public:
     ~SharedReceiver() {
@@ -533,7 +534,7 @@ TEST_F(VerbsDatagram, SharesReceivesWithOtherQueuePairs) {
     };
     post(8);
     receive_each();
-    // Larger, in sections that are made while the queue pairs are there.
+    // Enlarges the queue by sections that are made while the queue pairs exist.
     ASSERT_EQ(side.modify(100, 0, IBV_SRQ_MAX_WR), 0);
     post(92);
     for (int i = 0; i < 5; ++i) receive_each();
@@ -623,8 +624,8 @@ std::size_t resident_bytes() {
     return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Destinations that nobody has, one after the other: those of long ago are forgotten, and one that
-/// is there is found again.
+/// Sends to many destinations that do not exist: the oldest are forgotten, and one that exists is
+/// still found.
 TEST_F(VerbsDatagram, RemembersNoMoreDestinationsThanItHasRoomFor) {
     if (kAddressSanitizer || kThreadSanitizer) GTEST_SKIP() << "the sanitizer keeps freed memory";
     constexpr std::uint32_t kNobody = 0x700000;
@@ -655,7 +656,7 @@ TEST_F(VerbsDatagram, DropsThePayloadOfADatagramWhoseMemoryIsDeregisteredBeforeT
     fill(host.buffer.data(), 100, 2);
     ASSERT_EQ(qp.send(1, {host.sge(0, 8)}, {.to = qp.number(), .by = by, .flags = 0}), 0);
     EXPECT_EQ(host.wait().wr_id, 4u);
-    // The destination is known by now: this message is there when the post returns.
+    // The destination is known by now, so this message has arrived when the post returns.
     ASSERT_EQ(qp.send(1, {host.sge(0, 100)}, {.to = qp.number(), .by = by, .flags = 0}), 0);
     ASSERT_EQ(ibv_dereg_mr(mr), 0);
     const ibv_wc wc = host.wait();

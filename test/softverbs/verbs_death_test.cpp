@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Processes that are killed in the middle of traffic, and those that live on.
+/// Processes that are killed in the middle of traffic, and those that survive.
 
 #include <cstdio>
 #include <random>
@@ -14,7 +14,7 @@ namespace {
 class VerbsDeath : public OnBothPaths {};
 INSTANTIATE_ON_BOTH_PATHS(VerbsDeath);
 
-/// Sends as fast as receives come, of sizes that take every path, until it is killed.
+/// Sends as fast as receives are posted, with sizes that take every path, until it is killed.
 [[noreturn]] void send_for_ever(Channel& channel) {
     Host host;
     Qp qp(host);
@@ -27,7 +27,7 @@ INSTANTIATE_ON_BOTH_PATHS(VerbsDeath);
     }
 }
 
-/// The sender of a steady stream that must not be disturbed.
+/// Sends a steady stream that must not be disturbed.
 void send_counted(Channel& channel, int count) {
     Host host;
     Qp qp(host);
@@ -130,8 +130,8 @@ TEST_P(VerbsDeath, APeerThatLeavesInOrderDoesNotDisturbAnIdleQueuePair) {
     EXPECT_EQ(host.wait().status, IBV_WC_RETRY_EXC_ERR);
 }
 
-/// Victims die one after the other while a third process goes on through the same completion queue
-/// and, `shared`, the same receive queue.
+/// Kills victims one after the other while a third process continues on the same completion queue
+/// and, if `shared`, on the same shared receive queue.
 void survive(bool shared) {
     const int count = scaled(4000);
     Child steady([count](Channel& channel) { send_counted(channel, count); });
@@ -143,7 +143,7 @@ void survive(bool shared) {
     options.depth = 64;
     Host host(options);
     Qp steady_qp(host);
-    // The victims' receives, 100 to 115, lie behind those of the steady one.
+    // The memory of the victims' receives, 100 to 115, follows that of the steady sender's.
     const auto place = [&host](std::uint64_t id) {
         return host.sge(4096 + (id < 100 ? id : id - 68) * 80000, 80000);
     };

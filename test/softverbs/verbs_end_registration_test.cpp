@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The private entry by which a process ends a registration of another one: what its users see, in
-/// which states of the owner it works, which keys it takes, and that nothing moves under the key
-/// once it has said so. The owner is a child process, the test is the one who ends.
+/// The private entry by which a process ends a registration of another process: what users of the
+/// registration see, in which states of the owner it works, which keys it takes, and that nothing
+/// is transferred under the key once it has returned true. The owner is a child process, and the
+/// test ends the registration.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -35,12 +36,13 @@ Options small(int access = kAllAccess) {
     return options;
 }
 
-/// Somebody in the middle of a short piece of work lets the first call end without an answer.
+/// Retries: the call returns false while somebody is in the middle of a short operation on the
+/// memory.
 bool end_soon(pid_t pid, std::uint32_t key) {
     return eventually([&] { return softverbs_end_registration(pid, key); });
 }
 
-/// The other end of the connection, in the test.
+/// The other end of the connection, in the test's process.
 struct Requester {
     explicit Requester(Child& owner) : host(small()), qp(host) { at = qp.connect(owner.channel()); }
     ibv_wc_status rdma(ibv_wr_opcode opcode, std::uint32_t length = kSize) {
@@ -59,7 +61,7 @@ struct Requester {
     Address at;
 };
 
-/// An owner whose memory is to stay as it is. Tells at the end whether it has.
+/// An owner whose memory must stay unchanged. Reports at the end whether it has.
 void own(Channel& channel) {
     Host host(small(kAllAccess));
     Qp qp(host);
@@ -136,7 +138,7 @@ TEST_P(VerbsEndRegistration, ADeadOwnersRegistrationHasEnded) {
     EXPECT_TRUE(softverbs_end_registration(pid, requester.at.rkey)) << "gone";
 }
 
-// -- what the owner himself sees
+// -- what the owner itself sees
 
 /// @return the status of one request of the owner's, after its registration has ended.
 template <class Request>
@@ -202,7 +204,7 @@ TEST_P(VerbsEndRegistration, TheOwnersReadIntoItIsALocalProtectionError) {
     EXPECT_EQ(owners_request(read, untouched), IBV_WC_LOC_PROT_ERR);
 }
 
-/// Long ones are placed by the sender, short ones wait in the queue until the owner polls.
+/// Long messages are placed by the sender, short ones wait in the queue until the owner polls.
 TEST_P(VerbsEndRegistration, AReceiveIntoItGetsNoData) {
     for (const std::uint32_t length :
          {std::uint32_t{8}, std::uint32_t{100}, std::uint32_t{kSize}}) {
@@ -219,7 +221,7 @@ TEST_P(VerbsEndRegistration, AReceiveIntoItGetsNoData) {
         });
         Requester sender(owner);
         if (length < 1000) {
-            // It has arrived before the registration ends.
+            // The message has arrived before the registration ends.
             ASSERT_EQ(sender.qp.send(1, {sender.host.sge(0, length)}), 0);
             EXPECT_EQ(sender.host.wait().status, IBV_WC_SUCCESS);
         }
@@ -232,7 +234,7 @@ TEST_P(VerbsEndRegistration, AReceiveIntoItGetsNoData) {
     }
 }
 
-/// The agent's answer comes after the registration of the memory that it was asked to fill.
+/// The agent answers when the registration of the memory that it was asked to fill has ended.
 TEST_P(VerbsEndRegistration, WhatAnAgentBringsTooLateIsNotPlaced) {
     if (std::string(GetParam()) != "agent") GTEST_SKIP() << "of the agent path";
     Child owner([](Channel& channel) {
@@ -245,7 +247,7 @@ TEST_P(VerbsEndRegistration, WhatAnAgentBringsTooLateIsNotPlaced) {
         key = host.mr->lkey;
         softverbs::at_fault_point = [](FaultPoint point) {
             if (point != FaultPoint::kAgentAsked || asked.exchange(true)) return;
-            // This very thread is in the middle of the request.
+            // This thread itself is in the middle of the request.
             require(!softverbs_end_registration(getpid(), key), "not surely ended");
         };
         require(qp.rdma(1, IBV_WR_RDMA_READ, {host.sge(0, kSize)}, peer.address, peer.rkey) == 0,
@@ -303,7 +305,7 @@ ibv_wc_status bind(Host& host, Qp& qp, ibv_mw* window, std::uint64_t address) {
     return host.wait().status;
 }
 
-/// Two regions of the same memory, a window on each: only one region ends.
+/// Registers the same memory twice and binds a window to each region. Only one region ends.
 void own_windows(Channel& channel, ibv_mw_type type) {
     Host host(small(kAllAccess | IBV_ACCESS_MW_BIND));
     ibv_mr* const other = ibv_reg_mr(host.pd, host.buffer.data(), kSize, host.options.access);
@@ -406,7 +408,7 @@ TEST_P(VerbsEndRegistration, AKeyFromBeforeIsNotTheOneThatStandsNow) {
     EXPECT_EQ(owner.wait(), 0);
 }
 
-/// What a process shows among its descriptors may be anything.
+/// A process may have any file among its descriptors, also one that is named like an arena.
 TEST_P(VerbsEndRegistration, WhatOnlyLooksLikeAnArenaIsNotTouched) {
     constexpr std::uint32_t kKey = 3u << softverbs::kKeyIndexShift | 0x345;
     for (const bool sealed : {false, true}) {
@@ -445,7 +447,7 @@ TEST_P(VerbsEndRegistration, WhatOnlyLooksLikeAnArenaIsNotTouched) {
     }
 }
 
-/// A child of fork() has the arena of its parent open, and no registration.
+/// A child of fork() has its parent's arena open, but no registration.
 TEST_P(VerbsEndRegistration, TheOwnersChildrenAreNotTheOwner) {
     Child owner([](Channel& channel) {
         Host host(small());
@@ -455,7 +457,7 @@ TEST_P(VerbsEndRegistration, TheOwnersChildrenAreNotTheOwner) {
         require(pipe(ends) == 0, "a pipe");
         const pid_t forked = fork();
         if (forked == 0) {
-            // Other threads may have held any lock: nothing but system calls.
+            // Other threads may have held locks at the fork, so only system calls are safe.
             char byte;
             close(ends[1]);
             while (read(ends[0], &byte, 1) > 0) continue;
@@ -476,7 +478,7 @@ TEST_P(VerbsEndRegistration, TheOwnersChildrenAreNotTheOwner) {
     EXPECT_EQ(owner.wait(), 0);
 }
 
-/// Both ways: an ordinary user must not, and root does not.
+/// Both ways: an ordinary user has no permission, and root leaves the other user's alone.
 TEST_P(VerbsEndRegistration, AnotherUsersRegistrationsAreLeftAlone) {
     if (kThreadSanitizer) GTEST_SKIP() << "it allows no threads after a fork";
     if (geteuid() != 0) GTEST_SKIP() << "needs two users";
@@ -547,7 +549,7 @@ std::uint32_t key_of(Child& owner) {
     return owner.channel().receive<std::uint32_t>();
 }
 
-/// As own(), and says the key.
+/// Like own(), but sends the key first.
 void own_and_tell(Channel& channel) {
     Host host(small());
     channel.send(host.mr->rkey);
@@ -563,7 +565,7 @@ TEST_P(VerbsEndRegistration, WhileARequesterIsInTheMiddleItIsNotSure) {
     if (kThreadSanitizer) GTEST_SKIP() << "it allows no threads after a fork";
     Child owner(own_and_tell), requester(stop_in_a_write);
     const std::uint32_t key = key_of(owner);
-    Host member(small());  // who can tell whether a requester lives
+    Host member(small());  // as a member, it can tell whether a requester lives
     relay(owner, requester);
     requester.channel().receive<std::uint32_t>();
     requester.wait_until_stopped();
@@ -582,7 +584,7 @@ TEST_P(VerbsEndRegistration, ARequesterThatDiedInTheMiddleIsNotWaitedFor) {
     if (kThreadSanitizer) GTEST_SKIP() << "it allows no threads after a fork";
     Child owner(own_and_tell), requester(stop_in_a_write);
     const std::uint32_t key = key_of(owner);
-    Host member(small());  // who can tell whether a requester lives
+    Host member(small());  // as a member, it can tell whether a requester lives
     relay(owner, requester);
     requester.channel().receive<std::uint32_t>();
     requester.wait_until_stopped();
@@ -612,8 +614,8 @@ TEST_P(VerbsEndRegistration, WhileTheStoppedOwnerIsInTheMiddleItIsNotSure) {
 
 // -- traffic
 
-/// One round: memory that a peer writes to without end; once told that the registration has ended
-/// the owner fills it anew, and looks when the peer has been refused.
+/// In each round a peer writes to the memory without end. When told that the registration has
+/// ended, the owner fills the memory anew, and checks it once the peer has been refused.
 void own_under_traffic(Channel& channel, int rounds) {
     Host host(small());
     for (int round = 0; round < rounds; ++round) {
@@ -637,7 +639,7 @@ void own_under_traffic(Channel& channel, int rounds) {
     }
 }
 
-/// Of all lengths, since each takes another way.
+/// Writes until it is refused, with all lengths in turn, since each takes another path.
 void write_without_end(Channel& channel, int rounds) {
     constexpr std::uint32_t kLengths[] = {8, 64, 4096, kSize};
     Host host(small());
@@ -679,7 +681,7 @@ TEST_P(VerbsEndRegistration, UnderTrafficNothingLandsOnceItSaysSo) {
     EXPECT_EQ(writer.wait(), 0);
 }
 
-/// The same with a thread of the owner's that reads into the memory from its peer.
+/// The same while a thread of the owner's reads into the memory from its peer.
 TEST_P(VerbsEndRegistration, UnderTheOwnersOwnTrafficNothingLandsOnceItSaysSo) {
     if (kThreadSanitizer) GTEST_SKIP() << "threads after fork";
     const int rounds = scaled(10);

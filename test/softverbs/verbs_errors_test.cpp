@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What is refused, with which status, and what becomes of the queue pairs.
+/// Which requests are refused, with which status, and in which state they leave the queue pairs.
 
 #include "test/softverbs/verbs_pair.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 class VerbsErrors : public OnBothPaths {};
 INSTANTIATE_ON_BOTH_PATHS(VerbsErrors);
 
-/// The asynchronous event that must come, acknowledged.
+/// Waits for an asynchronous event and acknowledges it. @return its type.
 ibv_event_type next_event(ibv_context* context) {
     require(is_readable(context->async_fd), "an asynchronous event comes");
     ibv_async_event event;
@@ -23,8 +23,8 @@ bool becomes(const Qp& qp, ibv_qp_state state) {
     return eventually([&] { return qp.state() == state; });
 }
 
-/// A peer that stands by with its queue pair in `access`, posts one receive, and reports the
-/// event that it gets.
+/// A peer whose queue pair permits `access`. It posts one receive and reports the event that it
+/// gets.
 struct Witness {
     explicit Witness(int access = kAllAccess, int memory = kAllAccess, std::uint32_t receive = 64,
                      bool bad_receive_key = false)
@@ -270,7 +270,7 @@ TEST_P(VerbsErrors, RetryCountSevenWaitsForAReceiveForEverAndKeepsTheOrder) {
         ASSERT_EQ(qp.send(i, {host.sge(i * 2000, i * 40)},
                           IBV_SEND_SIGNALED | (fits ? IBV_SEND_INLINE : 0)),
                   0);
-        if (fits) std::memset(&host.buffer[i * 2000], 0, i * 40);  // inline data is ours again
+        if (fits) std::memset(&host.buffer[i * 2000], 0, i * 40);  // inline data has been copied
     }
     EXPECT_TRUE(host.is_empty());
     child.channel().send('g');

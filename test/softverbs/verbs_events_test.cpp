@@ -17,7 +17,7 @@ Options with_channel() {
     return options;
 }
 
-/// Answers each message with one, asleep in between; completions of sends come at any time.
+/// Answers each message with one and sleeps in between. Completions of sends may come at any time.
 void bounce(Host& host, Qp& qp, int rounds, bool begins) {
     int sent = 0;
     const auto send = [&] {
@@ -62,7 +62,7 @@ TEST_P(VerbsEvents, ASolicitedOnlyQueueSleepsThroughOtherMessages) {
         qp.send(1, {host.sge(0, 8)});
         require(host.wait().status == IBV_WC_SUCCESS, "sent");
         channel.meet();
-        channel.meet();  // the other side has looked
+        channel.meet();  // the other side has seen no event
         qp.send(1, {host.sge(0, 8)}, IBV_SEND_SOLICITED | IBV_SEND_SIGNALED);
         require(host.wait().status == IBV_WC_SUCCESS, "sent");
         channel.meet();
@@ -88,7 +88,7 @@ TEST_P(VerbsEvents, ASolicitedOnlyQueueSleepsThroughOtherMessages) {
     EXPECT_EQ(child.wait(), 0);
 }
 
-/// @return how many events wait at the channel; fetches and acknowledges them.
+/// Fetches and acknowledges all events of the channel. @return their number.
 int take_events(Host& host) {
     fcntl(host.channel->fd, F_SETFL, O_NONBLOCK);
     int count = 0;
@@ -131,7 +131,7 @@ TEST_P(VerbsEvents, ARequestRaisesOneEventAtOnceForASendThatWaits) {
     loop.transfer(IBV_SEND_SIGNALED);
     ibv_wc wc[2];
     ASSERT_EQ(ibv_poll_cq(loop.host.cq, 2, wc), 2);
-    // Of no bytes, which no agent has to copy: complete on return.
+    // A write of no bytes, which no agent has to copy, is complete on return.
     const std::uint32_t rkey = loop.host.mr->rkey;
     ASSERT_EQ(loop.qp.rdma(3, IBV_WR_RDMA_WRITE, {}, loop.host.address(), rkey), 0);
     ASSERT_EQ(ibv_req_notify_cq(loop.host.cq, 0), 0);
@@ -159,7 +159,7 @@ TEST_P(VerbsEvents, ARequestForASolicitedCompletionRaisesAnEventAtOnceForSuchAOn
     EXPECT_EQ(take_events(loop.host), 1) << "an error";
 }
 
-/// As a program that takes one completion for each event does.
+/// Polls one completion for each event, as some programs do.
 void take_one_for_each_event(Host& host, int count) {
     require(ibv_req_notify_cq(host.cq, 0) == 0, "armed");
     for (int taken = 0; taken < count;) {
@@ -290,7 +290,7 @@ TEST_P(VerbsEvents, ADrainedSendQueueIsToldWhenWhatHadBegunHasEnded) {
     attributes.en_sqd_async_notify = 1;
     const int mask = IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY;
     ASSERT_EQ(ibv_modify_qp(qp.get(), &attributes, mask), 0);
-    // What comes now waits until the queue goes on.
+    // A request that is posted now waits until the send queue resumes.
     ASSERT_EQ(qp.rdma(2, IBV_WR_RDMA_READ, {host.sge(0, 8)}, peer.address, peer.rkey), 0);
     ASSERT_TRUE(is_readable(host.context->async_fd));
     ibv_async_event event;

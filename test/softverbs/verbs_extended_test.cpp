@@ -45,7 +45,7 @@ Options with_windows() {
     return options;
 }
 
-/// A host with a queue and a queue pair of the extended kinds.
+/// A host with a completion queue and a queue pair of the extended kinds.
 struct End {
     explicit End(std::uint32_t cq_flags = 0)
         : host(with_windows()),
@@ -63,7 +63,7 @@ struct End {
         ibv_qp_init_attr_ex attributes = wishes(host, ibv_cq_ex_to_cq(cq));
         return std::make_unique<Qp>(host, ibv_create_qp_ex(host.context, &attributes));
     }
-    /// Waits for a completion; the poll is not ended.
+    /// Waits for a completion and leaves the poll open.
     void start() {
         ibv_poll_cq_attr attributes{};
         const auto end = Clock::now() + kDeadline;
@@ -80,7 +80,7 @@ struct End {
         require(found == id, "the completion is of the request");
         return status;
     }
-    /// What ibv_wr_start wants next: a number and flags for a request.
+    /// Sets the work request id and flags that the next operation takes.
     void number(std::uint64_t id, unsigned flags = IBV_SEND_SIGNALED) {
         ex->wr_id = id;
         ex->wr_flags = flags;
@@ -113,7 +113,7 @@ Received read_completion(ibv_cq_ex* cq) {
             ibv_wc_read_wc_flags(cq)};
 }
 
-/// Takes three receives and shows what it got.
+/// Receives three messages and reports each completion.
 void receive_three(Channel& channel) {
     End end;
     for (std::uint64_t id = 1; id <= 3; ++id)
@@ -275,7 +275,7 @@ TEST_P(VerbsExtended, NextPollGivesOneCompletionAfterTheOther) {
         }
         EXPECT_EQ(ibv_next_poll(loop.cq), ENOENT);
         ibv_end_poll(loop.cq);
-        // The same queue for poll_cq.
+        // ibv_poll_cq works on the same queue.
         ibv_wr_start(loop.ex);
         loop.write(4);
         ASSERT_EQ(ibv_wr_complete(loop.ex), 0);
@@ -347,7 +347,7 @@ TEST_P(VerbsExtended, ThreadsThatBuildAndPollAtTheSameTimeDisturbNobody) {
                 loop.write(100 + t);
                 loop.write(200 + t);
                 failures += ibv_wr_complete(loop.ex) != 0;
-                // Both own ones or another thread's: as many as were posted.
+                // Polls as many completions as it has posted, its own or another thread's.
                 for (int taken = 0; taken < 2;) {
                     ibv_poll_cq_attr attributes{};
                     if (ibv_start_poll(loop.cq, &attributes) != 0) continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// A process dies at each store that others see (providers/soft/softverbs/verbs/fault_points.def),
-/// as a requester and as the owner of queues, with shared receives and with its own. The others go
-/// on as in verbs_kill_test.
+/// as a requester and as the owner of queues, with shared receives and with its own. The others
+/// must continue as in verbs_kill_test.
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -25,7 +25,7 @@ constexpr const char* kNames[] = {
 constexpr auto kPoints = static_cast<unsigned>(FaultPoint::kCount);
 static_assert(kPoints <= std::size(decltype(SharedState::reached){}));
 
-/// What a client does when it gets there.
+/// Where a client dies: at its passes_left-th passage of the point.
 struct Arming {
     std::atomic<std::uint32_t>* reached = nullptr;
     std::atomic<int> passes_left{0};
@@ -39,7 +39,8 @@ void on_fault_point(FaultPoint point) {
     syscall(SYS_tgkill, getpid(), gettid(), SIGKILL);
 }
 
-/// Some come once in the life of a connection, the others are met in the middle of traffic.
+/// Some points are passed once in the life of a connection. At the others a client dies in the
+/// middle of its traffic.
 int passes(FaultPoint point) {
     switch (point) {
         case FaultPoint::kWindowUnbound:
@@ -57,13 +58,14 @@ int passes(FaultPoint point) {
     }
 }
 
-/// A client kicks now and then; one whose request is refused does so always.
+/// Whether the client must have a request refused: it then always kicks, otherwise only now and
+/// then.
 bool kicks_for_sure(FaultPoint point) {
     return point == FaultPoint::kFaultTold || point == FaultPoint::kKickSet ||
            point == FaultPoint::kKickSummarySet;
 }
 
-/// Whether a client gets there, on this path.
+/// Whether a client reaches the point on this path.
 bool is_met(FaultPoint point, bool shares_receives, const std::string& path) {
     const bool is_agent = path == "agent";
     switch (point) {
@@ -130,7 +132,7 @@ class FaultPointTest {
     void check_and_end() { end_steady_client(*survivor_, shared_, nursery_, steady_); }
 
   private:
-    /// In a client; `detail` is the point where it shall die.
+    /// Runs in a client; `detail` is the point at which it dies.
     void arm(std::uint32_t detail) {
         if (detail >= kPoints) return;
         arming.reached = shared_.reached;
@@ -138,7 +140,7 @@ class FaultPointTest {
         arming.passes_left = passes(arming.point);
         softverbs::at_fault_point = &on_fault_point;
     }
-    /// How often somebody has to have died there when this is called for the nth time.
+    /// Waits until as many clients have died at the point as there were calls for it.
     void await_death(unsigned point) {
         const std::uint32_t wanted = ++deaths_[point];
         require(eventually([&] {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A process of the same user that joins the fabric and means harm: it forges completions, says
-/// nonsense on its links, passes the wrong descriptors. Whom it attacks may lose connections, and
-/// never crashes, hangs or leaks. TEST_SEED chooses another attack. Random values in all that is
-/// shared: verbs_scribbles_test.
+/// A malicious process of the same user in the fabric: it forges completions, sends garbage on its
+/// links, passes the wrong descriptors. Its victims may lose connections, but never crash, hang or
+/// leak. TEST_SEED chooses another attack. verbs_scribbles_test writes random values to everything
+/// that is shared.
 #include <rdma/rdma_cma.h>
 #include <sys/eventfd.h>
 
@@ -26,7 +26,7 @@ class VerbsHostile : public testing::Test {
     TemporaryFabric fabric_;
 };
 
-/// A device that is open, with everything installed that answers peers.
+/// An open device that has everything installed that answers peers.
 class OpenDevice {
   public:
     OpenDevice() {
@@ -133,7 +133,7 @@ Options with_channel() {
     return options;
 }
 
-/// Everything that a process can do to the descriptor by which it wakes another one.
+/// Does everything that a process can do to the descriptor by which it wakes another one.
 void mistreat(int fd) {
     const int smallest = 1;
     fcntl(fd, F_SETFL, 0);
@@ -145,8 +145,8 @@ void mistreat(int fd) {
     shutdown(fd, SHUT_RDWR);
 }
 
-/// How many events there are for a victim whose descriptor is O_NONBLOCK. @throws when it blocks
-/// for ever, by the watchdog, or when they never end.
+/// @return the number of events that wait for a victim whose descriptor is O_NONBLOCK. @throws when
+/// they never end; the watchdog ends a call that blocks.
 int take_events(Host& host) {
     int taken = 0;
     ibv_cq* cq = nullptr;
@@ -207,7 +207,7 @@ TEST_F(VerbsHostile, MistreatsTheDescriptorThatItRingsByAndOthersAreHeardAllTheS
     EXPECT_EQ(honest.wait(), 0);
 }
 
-/// Events and wake-ups that nobody asked for: no more are told than were asked for.
+/// Forges events and wake-ups: the victim gets no more events than it has requested.
 TEST_F(VerbsHostile, CountsEventsThatNobodyAskedFor) {
     Child attacker([](Channel& channel) {
         Host host;
@@ -235,15 +235,15 @@ TEST_F(VerbsHostile, CountsEventsThatNobodyAskedFor) {
     attacker.channel().meet();
     EXPECT_TRUE(eventually([&] { return take_events(host) <= 1; }));
     EXPECT_EQ(take_events(host), 0);
-    // The service thread goes on serving, and the queue completes.
+    // The service thread still serves, and the queue completes.
     ASSERT_EQ(another.post_receive(1, {host.sge(0, 8)}), 0);
     ASSERT_EQ(other.send(2, {host.sge(64, 8)}), 0);
     for (int i = 0; i < 2; ++i) EXPECT_EQ(host.wait().status, IBV_WC_SUCCESS);
     EXPECT_EQ(attacker.wait(), 0);
 }
 
-/// A peer's completions of receives that nobody has posted are none, and the end of the connection
-/// is told within its time.
+/// Completions that a peer forges for receives that nobody has posted are ignored, and each posted
+/// receive completes once.
 TEST_F(VerbsHostile, CompletesReceivesThatWereNotPosted) {
     constexpr int kForged = 40;
     Child attacker([](Channel& channel) {
@@ -287,7 +287,8 @@ TEST_F(VerbsHostile, CompletesReceivesThatWereNotPosted) {
     EXPECT_EQ(completed, (std::set<std::uint64_t>{1, 2})) << "each receive completes once";
 }
 
-/// A queue whose entries would not begin at a cache line, or which is larger than any, is none.
+/// A queue is invalid if its entries would not begin at a cache line or if it is larger than any
+/// queue.
 TEST_F(VerbsHostile, MakesACompletionQueueOfASizeThatNoneHas) {
     Host host;
     const auto adapter = *softverbs::Adapter::join();
@@ -304,7 +305,7 @@ TEST_F(VerbsHostile, MakesACompletionQueueOfASizeThatNoneHas) {
     softverbs::Adapter::leave(adapter);
 }
 
-/// It says of one of the victim's own queue pairs that it has its turn, for ever.
+/// The attacker claims that a queue pair of the victim's own has the turn, for ever.
 TEST_F(VerbsHostile, GivesTheTurnAtADatagramQueuePairToOneThatDoesNotTakeIt) {
     Child attacker([](Channel& channel) {
         const Host host;

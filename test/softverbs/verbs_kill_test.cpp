@@ -12,7 +12,7 @@ namespace {
 class VerbsKill : public OnBothPaths {};
 INSTANTIATE_ON_BOTH_PATHS(VerbsKill);
 
-/// At most so many clients at once, the dying ones included.
+/// Most clients at a time, including those that are dying.
 constexpr std::size_t kClients = 8;
 
 class KillTest {
@@ -26,7 +26,8 @@ class KillTest {
         survivor_->pump_until([&] { return survivor_->steady_messages() > 100; }, "traffic begins");
     }
 
-    /// The peak of what a run needs: all clients at once, and then none.
+    /// Reaches the peak of what a run needs, with all clients at once, and then records the
+    /// footprint without any.
     void warm_up() {
         std::vector<pid_t> clients;
         while (clients.size() < kClients) clients.push_back(start());
@@ -83,7 +84,7 @@ class KillTest {
         return nursery_.start(hello, survivor_->port());
     }
 
-    /// Kills it and waits until the third process has got a message through.
+    /// Kills the client and waits until more of the third process's messages have arrived.
     void end(pid_t client) {
         const std::uint32_t messages = survivor_->steady_messages();
         const int status = nursery_.end(client);
@@ -106,7 +107,7 @@ class KillTest {
     std::uint32_t number_ = 0;
 };
 
-/// 1,000 in `make check-long`.
+/// Kills 1,000 processes in `make check-long`.
 TEST_P(VerbsKill, OfRandomProcessesAtRandomMomentsDisturbsNoThirdAndLeavesNothingBehind) {
     KillTest test(fabric_.path());
     test.warm_up();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The limits that ibv_query_device names: so many objects can be had, and not one more.
+/// The limits that ibv_query_device reports: so many objects can be created, and not one more.
 #include "test/softverbs/verbs_pair.hpp"
 
 namespace test {
@@ -14,8 +14,8 @@ class VerbsLimits : public testing::Test {
     TemporaryFabric fabric_;
 };
 
-/// Makes `limit` objects beside those that are there, and finds that one more is refused until one
-/// has gone.
+/// Makes `limit` objects in addition to those that exist, and checks that one more is refused until
+/// one is destroyed.
 template <class Object>
 void expect_limit(int limit, const std::function<Object*()>& make, int (*destroy)(Object*)) {
     std::vector<Object*> made;

@@ -24,7 +24,7 @@ struct Order {
     std::uint32_t key = 0;
 };
 
-/// Writes where it is told, over a new connection for each order since a refusal breaks it.
+/// Writes on command, over a new connection for each order, because a refusal breaks it.
 void write_as_told(Channel& channel) {
     Host host;
     fill(host.buffer.data(), 8, 9);
@@ -46,7 +46,8 @@ class Peer {
         child_.channel().send(Order{});
         EXPECT_EQ(child_.wait(), 0);
     }
-    /// @param domain of the queue pair that it comes by.
+    /// @param domain protection domain of the queue pair that the write arrives on; the host's if
+    /// null.
     ibv_wc_status write(std::uint64_t address, std::uint32_t key, ibv_pd* domain = nullptr) {
         child_.channel().send(Order{true, address, key});
         ibv_qp_init_attr attributes{};
@@ -206,7 +207,7 @@ TEST_P(VerbsMemory, AccessFlagsAreServedOrRefused) {
     Host host;
     Peer peer(host);
     std::uint8_t* const memory = host.buffer.data();
-    // What only allows an adapter to be faster may be asked for; it changes nothing here.
+    // Flags that only allow an adapter to be faster are accepted and change nothing here.
     for (const int flag : {int(IBV_ACCESS_RELAXED_ORDERING), int(IBV_ACCESS_HUGETLB), 1 << 29}) {
         ibv_mr* const mr = ibv_reg_mr(host.pd, memory, 4096, kAllAccess | flag);
         ASSERT_TRUE(mr) << flag;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// In-order placement: who polls the last byte of what is written sees all of it. The same check is
+/// In-order placement: whoever polls the last byte of a write sees all of it. The same check is
 /// shown to catch a copy that is not in order.
 #include <sys/mman.h>
 
@@ -18,7 +18,7 @@ constexpr std::uint32_t kNoRound = 1u << 31;
 /// Shared by the writer and the process that polls.
 struct Board {
     std::atomic<std::uint32_t> cleared;  ///< rounds for which the buffer is ready
-    std::atomic<std::uint32_t> checked;  ///< rounds looked at
+    std::atomic<std::uint32_t> checked;  ///< rounds that were checked
     std::atomic<std::uint32_t> violations;
     std::atomic<std::uint32_t> size;  ///< of the next round; 0 ends
     std::uint8_t memory[kLargest + 64];
@@ -54,8 +54,8 @@ std::uint8_t look(const std::uint8_t* at) {
     return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
-/// Polls the last byte; each time it looks at others right after, so that their cache lines are at
-/// hand and a late store to them is caught.
+/// Polls the last byte. After each poll it reads other bytes, so that their cache lines are present
+/// and a late store to them is caught.
 bool arrives_whole(const std::uint8_t* memory, std::uint32_t size) {
     bool samples = false;
     spin([&] {
@@ -79,7 +79,7 @@ void watch(Board& board, std::uint8_t* memory) {
         const std::uint32_t size = board.size.load();
         if (size == 0) return;
         if (!arrives_whole(memory, size)) board.violations.fetch_add(1);
-        // What came late has come by now, or the next round would find it.
+        // Waits for late stores, which the next round would find otherwise.
         spin([&] { return std::find(memory, memory + size, 0) == memory + size; });
         std::memset(memory, 0, size);
         board.size.store(kNoRound);
@@ -121,7 +121,7 @@ class VerbsOrder : public OnBothPaths {
     }
 };
 INSTANTIATE_ON_BOTH_PATHS(VerbsOrder);
-/// The buffer begins within a page: what is written begins on path P and ends on path S.
+/// The memory that is written begins within a page.
 TEST_P(VerbsOrder, WhoPollsTheLastByteOfAWriteSeesAllOfIt) {
     SharedBoard board;
     board->size.store(kNoRound);
@@ -176,7 +176,7 @@ TEST_P(VerbsOrder, WhoPollsTheLastByteWithinOneProcessSeesAllOfIt) {
     EXPECT_EQ(child.wait(), 0);
 }
 
-/// The proof that the check can fail: a copy that stores its tail before its head, as the C
+/// Proves that the check can fail: it catches a copy that stores its tail before its head, as the C
 /// library's memcpy does for some sizes on some processors.
 TEST(VerbsOrderCheck, TheSameCheckCatchesACopyThatStoresItsTailFirst) {
     if (!is_long_run()) GTEST_SKIP() << "in check-long: it must win a race";

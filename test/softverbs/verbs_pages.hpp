@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// For tests of memory that peers map.
+/// Helpers for tests of memory that peers map.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace test {
 
-/// Mappings of this process whose file's name contains `name`.
+/// Number of mappings of this process whose file's name contains `name`.
 inline int mappings_of(const std::string& name) {
     FILE* maps = fopen("/proc/self/maps", "re");
     int found = 0;
@@ -28,7 +28,7 @@ inline Options no_buffer() {
     return options;
 }
 
-/// Whether the page at an address is one that peers may map.
+/// Whether peers may map the page at an address.
 inline bool is_shared(const void* address) {
     const auto wanted = reinterpret_cast<std::uintptr_t>(address);
     FILE* maps = fopen("/proc/self/maps", "re");

@@ -123,7 +123,7 @@ TEST_F(VerbsPages, HolesThatTheOwnerPunchesHurtNobody) {
     EXPECT_EQ(child.wait(), 0);
 }
 
-/// Two processes at once: one adds by verbs, the owner's processor adds too.
+/// Two processes add at once: the requester by verbs, the owner by its processor's instructions.
 TEST_F(VerbsPages, AtomicsAreTheProcessorsOwnAndGoTogetherWithThoseOfTheOwner) {
     constexpr int kAdds = 20000;
     Child child([](Channel& channel) {

@@ -18,10 +18,11 @@
 
 namespace test {
 
-/// Rights of memory and of queue pairs.
+/// Access rights of memory and of queue pairs.
 inline constexpr int kAllAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-/// An int: the macro ibv_reg_mr() mixes the enumeration with another one, of which clang warns.
+/// An int, because the macro ibv_reg_mr() mixes the enumeration with another, which clang warns
+/// about.
 inline constexpr int kLocalWrite = IBV_ACCESS_LOCAL_WRITE;
 
 inline ibv_context* open_soft0() {
@@ -33,7 +34,7 @@ inline ibv_context* open_soft0() {
     return context;
 }
 
-/// Whether hosts get their buffers from the library, whose pages peers map.
+/// Whether hosts get their buffers from the library, so that peers map the pages.
 inline bool provided_memory = false;
 
 /// Zeroed memory of a host.
@@ -77,7 +78,7 @@ struct Options {
     ibv_qp_type type = IBV_QPT_RC;  ///< or IBV_QPT_UC
 };
 
-/// One process's objects but queue pairs.
+/// The objects of one process, without queue pairs.
 class Host {
   public:
     explicit Host(Options options = {}) : options(options), buffer(options.buffer) {
@@ -102,7 +103,7 @@ class Host {
     Host(const Host&) = delete;
     Host& operator=(const Host&) = delete;
 
-    /// May be called again after a failure. @return 0 when nothing is left.
+    /// Destroys the objects. May be called again after a failure. @return 0 when nothing is left.
     int destroy() {
         const int left = end(srq, ibv_destroy_srq) + end(cq, ibv_destroy_cq) +
                          end(channel, ibv_destroy_comp_channel) + end(mr, ibv_dereg_mr) +
@@ -151,7 +152,7 @@ class Host {
     }
 };
 
-/// What the two ends tell each other.
+/// What the two ends of a connection send each other.
 struct Address {
     std::uint32_t qp_num = 0;
     std::uint16_t lid = 0;
@@ -166,7 +167,7 @@ struct Timing {
     std::uint8_t retry_cnt = 7;
 };
 
-/// Sleeps until the queue has something. @throws when no event comes: a lost wake-up.
+/// Sleeps until the queue has a completion. @throws when no event arrives: a lost wake-up.
 inline ibv_wc sleep_for_completion(Host& host) {
     for (ibv_wc wc;;) {
         if (ibv_poll_cq(host.cq, 1, &wc) == 1) return wc;
@@ -183,7 +184,7 @@ inline ibv_wc sleep_for_completion(Host& host) {
 
 class Qp {
   public:
-    /// In INIT: receives can be posted.
+    /// In INIT, so that receives can be posted.
     explicit Qp(Host& host, int access = kAllAccess) : host_(host) {
         ibv_qp_init_attr attributes{};
         attributes.send_cq = attributes.recv_cq = host.cq;
@@ -208,7 +209,7 @@ class Qp {
     Qp(const Qp&) = delete;
     Qp& operator=(const Qp&) = delete;
 
-    /// May be called again after a failure.
+    /// Destroys the queue pair. May be called again after a failure.
     int destroy() {
         const int cause = qp_ ? ibv_destroy_qp(qp_) : 0;
         if (cause == 0) qp_ = nullptr;
@@ -332,8 +333,8 @@ class Qp {
     ibv_qp* qp_ = nullptr;
 };
 
-/// Runs each test on the ways by which payload reaches a peer. The parameter is what SOFTVERBS_COPY
-/// gets, or "shared": memory that the library provides.
+/// Runs each test on every path by which payload reaches a peer. The parameter is the value of
+/// SOFTVERBS_COPY, or "shared" for memory that the library provides.
 class OnBothPaths : public testing::TestWithParam<const char*> {
   protected:
     OnBothPaths() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Where messages end: in the posted buffer without the receiver's help, and nowhere else; and what
-/// becomes of memory that the program has taken away while it was registered.
+/// Where messages end up: in the posted buffer without the receiver's help, and nowhere else. Also
+/// what happens when the program unmaps or protects memory that is registered.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,13 +21,13 @@ std::uint8_t byte_of(const Host& host, std::size_t at) {
     return watch(host.buffer.data()[at]);
 }
 
-/// Writes where the device may write at the same time, as it can tell the program nothing yet.
+/// Writes where the device may write at the same time, since no completion has been polled yet.
 [[gnu::no_sanitize_thread]] void overwrite(volatile std::uint8_t* bytes, std::size_t count,
                                            std::uint8_t value) {
     while (count-- != 0) *bytes++ = value;
 }
 
-/// Sends messages of some lengths and waits for nothing but its own completions.
+/// Sends messages of these lengths and waits for nothing but its own completions.
 void send_some(Channel& channel, const std::vector<std::uint32_t>& lengths) {
     Host host;
     Qp qp(host);
@@ -130,8 +130,8 @@ TEST_P(VerbsPlacement, DeregWritesNothingIntoMemoryForAMessageThatWasNotPolled) 
     ASSERT_EQ(qp.post_receive(1, {{reinterpret_cast<std::uintptr_t>(other.data()), 24, mr->lkey}}),
               0);
     qp.connect(child.channel());
-    // The message is placed only after some milliseconds: here the registration goes first, or the
-    // buffer is full by then and stays as the program has made it.
+    // The message is placed only after some milliseconds: either the registration ends before that,
+    // or the buffer has been filled by then and keeps what the program writes to it.
     child.channel().meet();
     overwrite(other.data(), other.size(), 0x66);
     ASSERT_EQ(ibv_dereg_mr(mr), 0);
@@ -142,7 +142,7 @@ TEST_P(VerbsPlacement, DeregWritesNothingIntoMemoryForAMessageThatWasNotPolled) 
     EXPECT_EQ(child.wait(), 0);
 }
 
-/// How a program takes registered memory away.
+/// Ways in which a program takes registered memory away.
 void unmap(void* memory) {
     munmap(memory, 8192);
 }
@@ -166,11 +166,12 @@ struct Stale {
     ibv_sge sge(std::uint32_t length) const {
         return {reinterpret_cast<std::uintptr_t>(data), length, mr->lkey};
     }
-    /// As a peer is told.
+    /// The address and key that a peer gets.
     Address where() const { return {0, 0, mr->rkey, reinterpret_cast<std::uintptr_t>(data)}; }
 };
 
-/// A pair of queue pairs, in one process or in two, and how the kernel copies.
+/// Two connected queue pairs. The parameters: whether memory is unmapped or protected, whether both
+/// ends are in one process, and the value of SOFTVERBS_COPY.
 class StaleMemory : public testing::TestWithParam<std::tuple<bool, bool, const char*>> {
   protected:
     StaleMemory() { setenv("SOFTVERBS_COPY", std::get<2>(GetParam()), 1); }
@@ -178,8 +179,8 @@ class StaleMemory : public testing::TestWithParam<std::tuple<bool, bool, const c
     TakeAway take_away() const { return std::get<0>(GetParam()) ? unmap : protect; }
     bool in_one_process() const { return std::get<1>(GetParam()); }
 
-    /// @param near what this end does, far what the other does; each gets its host and queue pair,
-    /// and the other's address.
+    /// @param near what this end does. @param far what the other end does. Each gets its host, its
+    /// queue pair, the other's address and a channel to the other.
     using End = std::function<void(Host&, Qp&, const Address&, Channel&)>;
     void run(const End& near, const End& far) {
         if (in_one_process()) return run_alone(near, far);
@@ -200,14 +201,14 @@ class StaleMemory : public testing::TestWithParam<std::tuple<bool, bool, const c
     TemporaryFabric fabric_;
 
   private:
-    /// Both ends in a child, whose crash is a failure of the test and not its end.
+    /// Runs both ends in a child, whose crash makes the test fail without ending it.
     static void run_alone(const End& near, const End& far) {
         Child child([&](Channel&) {
             Host near_host, far_host;
             Qp near_qp(near_host), far_qp(far_host);
             near_qp.connect(far_qp.address());
             far_qp.connect(near_qp.address());
-            // What one end says to the other goes through a pair of channels of this process.
+            // What one end sends to the other goes through a process that echoes it.
             Child relay([&](Channel& other) { echo(other); });
             far(far_host, far_qp, near_qp.address(), relay.channel());
             near(near_host, near_qp, far_qp.address(), relay.channel());
@@ -297,7 +298,7 @@ TEST_P(StaleMemory, AsTheTargetOfASendFailsAtItsOwner) {
     }
 }
 
-/// What a peer finds of the other's memory that is not there.
+/// A peer accesses memory that the other end has taken away.
 TEST_P(StaleMemory, AsTheRemoteEndOfAWriteOrReadFailsAtTheRequester) {
     for (const ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
         for (const std::uint32_t length : {8u, 4096u}) {

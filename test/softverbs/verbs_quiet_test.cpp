@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// After the end of a registration or of a queue nothing arrives any more: not from a requester
-/// that has been stopped in the middle of a transfer, nor because of strangers.
+/// After the end of a registration or of a queue nothing arrives any more: neither from a requester
+/// that was stopped in the middle of a transfer, nor because of unrelated processes.
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ void stop_here(FaultPoint point) {
     raise(SIGSTOP);
 }
 
-/// What the owner tells the requester to do.
+/// What the owner orders the requester to do.
 struct Order {
     ibv_wr_opcode opcode;
     std::uint32_t length;
@@ -38,7 +38,7 @@ struct Order {
     FaultPoint stop_at;
 };
 
-/// Stops itself at one point of one request, and reports the status of the request.
+/// Carries out one request, stops itself at one point of it, and reports the status.
 void request_and_stop(Channel& channel) {
     Host host;
     Qp qp(host);
@@ -66,7 +66,7 @@ class VerbsQuiet : public OnBothPaths {
         qp_ = std::make_unique<Qp>(*host_);
         qp_->connect(child_->channel());
     }
-    /// The child carries out the request up to the point, and stands still there.
+    /// Makes the child carry out the request up to the point, where it stops.
     void order(ibv_wr_opcode opcode, FaultPoint stop_at, std::uint32_t length = kLong) {
         order(opcode, stop_at, length, host_->address(), host_->mr->rkey);
     }
@@ -81,7 +81,7 @@ class VerbsQuiet : public OnBothPaths {
         request.bind_info = to;
         require(ibv_bind_mw(qp_->get(), window, &request) == 0, "a bind is posted");
     }
-    /// A window of type 1 that is bound to all of the region.
+    /// Makes a window of type 1 that is bound to all of the region.
     ibv_mw* window_at(ibv_mr* region) {
         ibv_mw* const window = ibv_alloc_mw(host_->pd, IBV_MW_TYPE_1);
         require(window != nullptr, "a window");
@@ -227,8 +227,8 @@ TEST_P(VerbsQuiet, AnUnbindThatWaitsForAStoppedRequesterCompletesOnceThatHasEnde
     end();
 }
 
-/// Requests that are carried out from the queue, one after the other: whoever deregisters something
-/// else waits for one of them at most.
+/// Queued requests are carried out one after the other: whoever deregisters something else waits
+/// for at most one of them.
 TEST_P(VerbsQuiet, DeregDoesNotWaitForAllThatIsQueued) {
     constexpr std::uint32_t kRequests = 16;
     constexpr std::uint32_t kBytes = 32 << 20;
@@ -336,8 +336,8 @@ TEST_P(VerbsQuiet, ResizeFailsWhileAProducerIsStoppedAndHappensOnceItHasEnded) {
     end();
 }
 
-/// It has read the claim of the lap before; the place is claimed, filled and taken by others until
-/// it goes on. The queue is not full.
+/// The producer stops after it has read the claim of the lap before. Before it continues, the place
+/// is claimed, filled and consumed by others. The queue is not full.
 TEST_P(VerbsQuiet, AProducerThatIsOvertakenFindsAnotherPlace) {
     connect();
     Qp left(*host_), right(*host_);
@@ -348,7 +348,7 @@ TEST_P(VerbsQuiet, AProducerThatIsOvertakenFindsAnotherPlace) {
         ASSERT_EQ(left.send(2, {host_->sge(64, 8)}), 0);
         for (int i = 0; i < 2; ++i) EXPECT_EQ(host_->wait().status, IBV_WC_SUCCESS);
     };
-    // So that the requester has to ask how far the consumer has come.
+    // Makes the requester read how far the consumer has come.
     for (int i = 0; i <= host_->cq->cqe; ++i) send_one();
     ASSERT_EQ(qp_->post_receive(7, {host_->sge(0, 64)}), 0);
     order(IBV_WR_SEND, FaultPoint::kClaimLooked, 64);
@@ -361,7 +361,7 @@ TEST_P(VerbsQuiet, AProducerThatIsOvertakenFindsAnotherPlace) {
     end();
 }
 
-/// Where both programs of the test have memory.
+/// Address at which both programs of the test have memory.
 void* const kCommonAddress = reinterpret_cast<void*>(0x5a0000000000);
 constexpr std::size_t kCommonSize = 1 << 20;
 
@@ -372,8 +372,8 @@ std::uint8_t* map_common() {
     return static_cast<std::uint8_t*>(memory);
 }
 
-/// The program that is executed: nobody writes into its memory. It says when that is there, and
-/// looks at it when it is told to.
+/// The program that the target executes. It reports when its memory is there, and checks on command
+/// that nobody has written to it.
 TEST(NewImage, DISABLED_Watch) {
     const char* const descriptors = getenv("NEW_IMAGE");
     ASSERT_NE(descriptors, nullptr);
@@ -387,8 +387,8 @@ TEST(NewImage, DISABLED_Watch) {
     EXPECT_TRUE(std::all_of(memory, memory + kCommonSize, [](auto byte) { return byte == 0x77; }));
 }
 
-/// The requester stands still between the mark of its transfer and the copy while its target
-/// becomes another program, which has memory at the same address.
+/// The requester stops between the mark of its transfer and the copy, while its target executes
+/// another program, which has memory at the same address.
 class VerbsQuietExec : public testing::TestWithParam<ibv_wr_opcode> {};
 INSTANTIATE_TEST_SUITE_P(Operations, VerbsQuietExec,
                          testing::Values(IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,

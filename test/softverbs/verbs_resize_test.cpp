@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Completion queues and shared receive queues change their size while peers put completions into
-/// them and take receives out of them.
+/// Completion queues and shared receive queues are resized while peers put completions into them
+/// and consume receives from them.
 #include <fcntl.h>
 
 #include <thread>
@@ -35,7 +35,7 @@ namespace {
 class VerbsResize : public OnBothPaths {};
 INSTANTIATE_ON_BOTH_PATHS(VerbsResize);
 
-/// Sends the numbers from 0 on, short and long, at most a few ahead of their completions.
+/// Sends the numbers from 0 on, in short and long messages, one at a time.
 void send_numbers(Channel& channel, int count) {
     Host host;
     Qp qp(host);
@@ -48,7 +48,7 @@ void send_numbers(Channel& channel, int count) {
     channel.meet();
 }
 
-/// Sends one message for each meeting.
+/// Sends one message for each call of ask_for_message().
 void send_on_request(Channel& channel, int count) {
     Host host;
     Qp qp(host);
@@ -73,8 +73,8 @@ Options queue_of(int entries) {
     return options;
 }
 
-/// A completion queue of 32 entries, with so many receives posted, and a peer that sends them one
-/// message for each request.
+/// A completion queue of 32 entries, `receives` posted receives, and a peer that sends one message
+/// for each request.
 struct Receiver {
     explicit Receiver(int receives)
         : child([receives](Channel& channel) { send_on_request(channel, receives); }) {
@@ -118,7 +118,7 @@ TEST_P(VerbsResize, ACompletionQueueGrowsAndShrinksUnderLoadAndLosesNothing) {
             std::this_thread::yield();
         }
     });
-    while (resized + refused == 0) std::this_thread::yield();  // a busy machine starts it late
+    while (resized + refused == 0) std::this_thread::yield();  // on a busy machine it starts late
     int next[2] = {0, 0};
     bool in_order = true;
     for (int received = 0; received < 2 * count; ++received) {
@@ -168,8 +168,7 @@ TEST_P(VerbsResize, WaitingCompletionsSurviveAndTooSmallASizeIsRefused) {
     EXPECT_EQ(receiver.child.wait(), 0);
 }
 
-/// A program with a registration cache deregisters memory in free(), which waits for those who
-/// poll.
+/// With a registration cache free() deregisters memory, which waits for threads that poll.
 TEST_P(VerbsResize, NothingIsAllocatedOrFreedWhileAResizedQueueIsPolled) {
 #if defined(HAS_REGISTRATION_CACHE)
     Receiver receiver(8);
@@ -304,7 +303,7 @@ TEST_P(VerbsResize, ASharedReceiveQueueGrowsUnderLoadAndLosesNothing) {
     two.connect(second.channel());
     std::uint32_t size = 2;
     int posted = 0;
-    // One who is held up keeps a receive while the other goes through thousands of later ones.
+    // A sender that is held up keeps a receive while the other uses thousands of later ones.
     std::vector<std::uint64_t> areas;
     for (std::uint64_t i = 2 * kFinal; i-- != 0;) areas.push_back(i);
     int next[2] = {0, 0};

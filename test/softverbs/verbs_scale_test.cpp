@@ -50,7 +50,7 @@ TEST_P(VerbsScale, ThousandsOfQueuePairsNeedNoDescriptorsOfTheirOwn) {
             require(host.wait().status == IBV_WC_SUCCESS, "every queue pair works");
         channel.meet();
     };
-    // The limit is for two children; the parent passes on what they tell each other.
+    // The limit applies to two children; the parent relays what they send each other.
     Child first([&](Channel& channel) { talk(channel, true); });
     Child second([&](Channel& channel) { talk(channel, false); });
     for (int i = 0; i < kQps; ++i) {

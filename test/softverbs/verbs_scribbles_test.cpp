@@ -2,9 +2,9 @@
 /// @file
 /// A process of the same user joins the fabric and writes random values into every field that it
 /// shares with its victim, while the victim transfers, waits for events, resizes and closes. The
-/// victim ends each round within its time, no byte outside its registered memory changes, and
-/// nothing of the round is left. TEST_SEED repeats a round as the first; TEST_SCALE multiplies
-/// their number.
+/// victim must end each round in time, no byte outside its registered memory may change, and
+/// nothing of the round may be left. TEST_SEED repeats a round as the first one; TEST_SCALE
+/// multiplies their number.
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <sys/mman.h>
@@ -30,7 +30,8 @@ using softverbs::RingPlace;
 using softverbs::SrqHeader;
 
 constexpr int kRounds = 100;
-/// The attacker dies after that, so that nothing that it says is under way lasts longer.
+/// The attacker exits after this, so that transfers that it claims to be carrying out last no
+/// longer.
 constexpr auto kLongestAttack = 100ms;
 
 /// One object in an arena, or its ring.
@@ -55,8 +56,8 @@ class Fields {
         }
     }
 
-    /// One word gets another value: any, a likely one, one bit changed, one more or less, or that
-    /// of another field.
+    /// Changes one word: to any value, a likely one, itself with one bit flipped, one more or less,
+    /// or the value of another field.
     void scribble(std::mt19937& random) const {
         constexpr std::uint32_t kLikely[] = {0, 1, 2, 0xffffffff, 0x80000000, 0x7fffffff, 256};
         std::uint32_t* const word = any(random);
@@ -71,7 +72,7 @@ class Fields {
     }
 
   private:
-    /// A round has fewer of each kind.
+    /// More than a round has of each kind.
     static constexpr std::uint32_t kObjects = 16;
 
     template <class Entry>
@@ -141,15 +142,15 @@ void attack(Channel& channel, unsigned seed) {
     for (int turn = 0; !is_readable(channel.input(), 0s) && Clock::now() < end; ++turn) {
         for (int i = 0; i < 20; ++i) (random() % 4 ? theirs : mine).scribble(random);
         if (turn % 16 == 0) peer->ring_doorbell();
-        // What it holds goes away under its user's hands.
+        // Removes memory from under whoever uses it.
         if (turn % 64 == 63)
             fallocate((*adapter)->arena().fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                       static_cast<off_t>(softverbs::kHeap), 1 << 20);
     }
-    _exit(0);  // its own queues are past use
+    _exit(0);  // its own queues are damaged
 }
 
-/// Registered memory between two pieces that nobody may write.
+/// Registered memory between two guard areas, which nobody may write.
 class Guarded {
   public:
     explicit Guarded(Host& host) {
@@ -208,7 +209,7 @@ class Victim {
         attacker.receive<char>();
     }
 
-    /// Every kind of request, to the attacker and to ourselves, whatever comes of it.
+    /// Posts every kind of request, to the attacker and to ourselves, whatever the outcome.
     void work() {
         transfer(left_, right_.address());
         transfer(right_, left_.address());
@@ -220,7 +221,7 @@ class Victim {
         ibv_poll_cq(host_.cq, 16, wc);
     }
 
-    /// The attack goes on while all of it is taken down.
+    /// Closes everything while the attack continues.
     void close() {
         if (random_() % 2) out_.to_error();
         if (random_() % 2) datagrams_.to(IBV_QPS_ERR);
@@ -308,7 +309,7 @@ void expect_a_device_that_works() {
         require(host.wait().status == IBV_WC_SUCCESS, "the device works afterwards");
 }
 
-/// What the victim is at, seen by who watches over it.
+/// Progress of the victim, for the process that watches it.
 struct Progress {
     std::atomic<unsigned> seed;
     std::atomic<int> rounds;

@@ -120,7 +120,7 @@ TEST_F(SharedFiles, OrdinaryMemoryIsNeverExchangedForSharedPages) {
     EXPECT_EQ(child.wait(), 0);
 }
 
-/// What an application may do with provided memory, and what it then finds. Each of these is a
+/// What an application may do with provided memory, and the effect that it has. Each of these is a
 /// limit that doc/compatibility.md names.
 class LimitsOfSharedPages : public testing::Test {
   protected:
@@ -134,7 +134,7 @@ class LimitsOfSharedPages : public testing::Test {
         ibv_dereg_mr(mr_);
         softverbs_memory_free(memory_);
     }
-    /// What a child that `make` made sees and changes. @return its exit status.
+    /// Has a child made by `make` check the memory and change it. @return the child's exit status.
     int in_child(const std::function<pid_t()>& make) {
         const pid_t child = make();
         if (child == 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Several threads on one queue pair and one completion queue: each request that was posted has one
-/// completion, whoever posts, polls, or ends the queue pair meanwhile.
+/// Several threads on one queue pair and one completion queue: each posted request has one
+/// completion, whoever posts, polls, or ends the queue pair at the same time.
 #include <sched.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ void join(std::vector<Thread>& crew) {
     for (Thread& thread : crew) thread.join();
 }
 
-/// Numbers that are to come once each.
+/// Checks that each number comes once.
 class Ticks {
   public:
     explicit Ticks(std::size_t count) : seen_(count) {}
@@ -31,7 +31,7 @@ class Ticks {
     std::atomic<std::size_t> ticked_{0};
 };
 
-/// Posts again while the queue is full.
+/// Posts, trying again while the queue is full.
 template <class Post>
 void post_patiently(const Post& post) {
     const auto end = Clock::now() + kDeadline;
@@ -41,7 +41,7 @@ void post_patiently(const Post& post) {
     }
 }
 
-/// Polls until all have come, beside others who do.
+/// Polls until all have arrived, while other threads poll too.
 template <class Take>
 void poll(Host& host, const Ticks& expected, const Take& take) {
     const auto end = Clock::now() + kDeadline;
@@ -107,8 +107,8 @@ TEST_P(VerbsThreads, SendsOfSeveralThreadsArriveOnceEachAtSeveralPollers) {
     EXPECT_EQ(receiver.wait(), 0);
 }
 
-/// One life of a queue pair: two threads post sends, two receives, the peer sends, one polls, and
-/// the queue pair goes into the error state under them.
+/// One life of a queue pair: two threads post sends, two post receives, the peer sends, one thread
+/// polls, and the queue pair goes into the error state under them.
 void post_into_the_end(Host& host) {
     Qp ending(host);
     Qp peer(host);
@@ -132,7 +132,7 @@ void post_into_the_end(Host& host) {
                 if (error == 0) ++posted;
             }
         });
-    // What arrives makes room for further receives.
+    // Arriving messages free slots for further receives.
     crew.emplace_back([&] {
         while (!over) (void)peer.send(3, {host.sge(16, 8)});
     });
@@ -144,7 +144,7 @@ void post_into_the_end(Host& host) {
     EXPECT_TRUE(eventually([&, before = posted.load()] { return posted >= before + 100; }));
     over = true;
     join(crew);
-    // Flushing goes on in whichever thread has begun it.
+    // The thread that has begun flushing continues with it.
     EXPECT_TRUE(eventually([&] {
         take_all();
         return completed >= posted;
@@ -157,8 +157,8 @@ TEST_P(VerbsThreads, WhatIsPostedWhileAQueuePairFailsHasOneCompletionEach) {
     for (int life = 0; life < scaled(50) && !HasFailure(); ++life) post_into_the_end(host);
 }
 
-/// Both are allowed in every state, also in one that another thread, or the peer, has brought about
-/// a moment ago.
+/// Both transitions are allowed in every state, also in one that another thread, or the peer, has
+/// just set.
 TEST_P(VerbsThreads, AResetAndAFailureThatMeetBothSucceed) {
     Host host;
     Qp qp(host);

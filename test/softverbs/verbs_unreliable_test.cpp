@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Unreliable connected queue pairs: what arrives, what is lost without a word, what breaks.
+/// Unreliable connected queue pairs: what arrives, what is lost silently, what breaks.
 #include "test/softverbs/verbs_pair.hpp"
 
 namespace test {
@@ -78,8 +78,8 @@ TEST_P(VerbsUnreliable, RefusesWhatNeedsAnAnswerAndSharedReceives) {
     EXPECT_EQ(errno, EINVAL);
 }
 
-/// No receive, no right, no queue pair, no process: each request completes well, and both ends go
-/// on.
+/// The peer has no receive, no right, no queue pair or no process: each request completes
+/// successfully, and both ends continue.
 TEST_P(VerbsUnreliable, LosesWhatThePeerDoesNotTake) {
     Child child([](Channel& channel) {
         Host host(unreliable());
@@ -141,7 +141,7 @@ TEST_P(VerbsUnreliable, OutlivesAPeerThatIsKilled) {
     EXPECT_TRUE(host.is_empty()) << "the receive is still posted";
 }
 
-/// A fault of its own stops an unreliable queue pair's sends alone, until it is told to go on.
+/// A fault of its own stops only an unreliable queue pair's sends, until it is set to RTS again.
 TEST_P(VerbsUnreliable, StopsSendingAfterAFaultOfItsOwnAndGoesOnWhenTold) {
     Child child([](Channel& channel) {
         Host host(unreliable());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Memory windows. A child process is the one whom the keys are for; every access that is refused
-/// breaks the connection, so the next one is made over a new connection.
+/// Memory windows. A child process uses the keys. Every access that is refused breaks the
+/// connection, so the next one is made over a new connection.
 #include "test/softverbs/verbs_pair.hpp"
 
 namespace test {
@@ -67,7 +67,7 @@ void serve(Channel& channel) {
     }
 }
 
-/// The child process.
+/// The child process that uses the keys.
 class Remote {
   public:
     ~Remote() {
@@ -98,7 +98,7 @@ Options with_windows() {
     return options;
 }
 
-/// The owner's end, with as many connections one after the other as it needs.
+/// The owner's end, which makes as many connections one after the other as it needs.
 class VerbsWindow {
   public:
     explicit VerbsWindow(ibv_mw_type type) : host(with_windows()) {
@@ -142,7 +142,7 @@ class VerbsWindow {
         wr.bind_mw.bind_info = {host.mr, host.address(offset), length, access};
         return wr;
     }
-    /// @return the status at the peer; the connection is made again if it broke.
+    /// @return the status at the peer; connects again if the connection broke.
     ibv_wc_status peer(Act act, std::uint32_t key, std::uint64_t address,
                        std::uint32_t length = 8) {
         const ibv_wc_status status = remote.carry_out(act, key, address, length);
@@ -542,7 +542,7 @@ TEST_P(VerbsWindows, AKeyToldInTheNextMessageIsValidWhenThatArrives) {
             ibv_send_wr send = Qp::request(8, IBV_WR_SEND, sges);
             bind.next = &send;
             ASSERT_EQ(qp.post(bind), 0);
-            // The answer may be here before the send is known to be done.
+            // The answer may arrive before the send's own completion.
             for (const ibv_wc& wc : {host.wait(), host.wait()}) {
                 ASSERT_EQ(wc.status, IBV_WC_SUCCESS);
                 ASSERT_TRUE(wc.wr_id == 8 || wc.invalidated_rkey == window->rkey);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Configuration files of a test's own, read by the reader that the test is linked with.
+/// Fixture with configuration files of its own, read by the YAML reader linked into the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,8 @@
 
 namespace test {
 
-/// The user's file, and one that OPENDAT_CONFIG names; gone at the end, with all variables.
+/// Writes the user's file and one that OPENDAT_CONFIG names. Both are removed at the end, and the
+/// variables of all settings unset.
 class ConfigurationFiles : public testing::Test {
   protected:
     ConfigurationFiles() {

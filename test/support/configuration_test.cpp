@@ -15,7 +15,7 @@ ConfigurationText read(const std::string& text) {
     return support::read_configuration(text, opendat_yaml_read_1);
 }
 
-/// LINE:COLUMN: text, of the one problem.
+/// @return LINE:COLUMN: text; hint, of the only problem.
 std::string only_problem(const std::string& text) {
     const ConfigurationText result = read(text);
     EXPECT_EQ(result.problems.size(), 1U) << text;
@@ -64,21 +64,20 @@ TEST(ConfigurationFile, short_names_of_trace_and_softverbs_stand_for_settings) {
 
 TEST(ConfigurationFile, an_unknown_setting_is_named_with_line_column_and_nearest_name) {
     EXPECT_EQ(only_problem("settings:\n  DAPL_IB_MTUU: 5\n"),
-              "2:3: 'DAPL_IB_MTUU' is no setting; did you mean DAPL_IB_MTU?");
+              "2:3: 'DAPL_IB_MTUU' is an unknown setting; did you mean DAPL_IB_MTU?");
 }
 
 TEST(ConfigurationFile, an_unknown_section_or_short_name_is_named_with_the_nearest) {
     EXPECT_EQ(only_problem("setings: {}\n"),
-              "1:1: 'setings' is no section; did you mean settings?");
+              "1:1: 'setings' is an unknown section; did you mean settings?");
     EXPECT_EQ(only_problem("trace:\n  levle: 3\n"),
-              "2:3: 'levle' is no key of trace; did you mean level?");
+              "2:3: 'levle' is an unknown key of trace; did you mean level?");
 }
 
 TEST(ConfigurationFile, a_bad_value_is_left_out_and_told_with_what_is_accepted) {
-    EXPECT_EQ(
-        only_problem("settings:\n  DAPL_ACK_RETRY: lots\n"),
-        "2:19: DAPL_ACK_RETRY is 'lots', accepted is a number from 0 to 7; it is left out, see "
-        "opendat.yaml(5)");
+    EXPECT_EQ(only_problem("settings:\n  DAPL_ACK_RETRY: lots\n"),
+              "2:19: DAPL_ACK_RETRY is 'lots', expected a number from 0 to 7; it is ignored, see "
+              "opendat.yaml(5)");
     EXPECT_EQ(read("settings: {DAPL_ACK_RETRY: 8, DAPL_IB_SL: 2}").settings.size(), 1U);
     EXPECT_NE(only_problem("trace: {level: 99}").find("trace.level is '99'"), std::string::npos);
     EXPECT_NE(only_problem("settings: {DAPL_GLOBAL_ROUTING: maybe}").find("yes or no"),
@@ -89,23 +88,23 @@ TEST(ConfigurationFile, a_bad_value_is_left_out_and_told_with_what_is_accepted) 
 
 TEST(ConfigurationFile, a_value_that_stands_twice_is_told_and_the_first_one_holds) {
     const std::string text = "settings:\n  DAPL_IB_SL: 1\n  DAPL_IB_SL: 2\n";
-    EXPECT_NE(only_problem(text).find("line 2 has it already"), std::string::npos);
+    EXPECT_NE(only_problem(text).find("line 2 already sets it"), std::string::npos);
     EXPECT_EQ(read(text).settings[0].value, "1");
     EXPECT_NE(only_problem("settings: {SOFTVERBS_COPY: auto}\nsoftverbs:\n  copy: agent\n")
-                  .find("line 1 has it already"),
+                  .find("line 1 already sets it"),
               std::string::npos);
 }
 
 TEST(ConfigurationFile, a_setting_of_the_process_is_refused_for_one_IA) {
     EXPECT_NE(only_problem("ias:\n- ia_name: a\n  settings: {OPENDAT_LOG: stderr}\n")
-                  .find("the process's, not an IA's"),
+                  .find("it is for the process"),
               std::string::npos);
 }
 
 TEST(ConfigurationFile, what_says_which_files_are_read_is_refused) {
     for (const char* name : {"OPENDAT_CONFIG", "DAT_OVERRIDE"})
         EXPECT_NE(
-            only_problem(std::string("settings: {") + name + ": /x}").find("environment alone"),
+            only_problem(std::string("settings: {") + name + ": /x}").find("only the environment"),
             std::string::npos);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// libdat2 reads dat.conf while it is loaded, so a program that wants its own has to be started
-/// with it: a program that includes this file starts itself once more when DAT_OVERRIDE is not set.
-/// Which adapter instance the tests use, and at which address its peers are, can be said as well.
+/// Runs a test program with the tests' dat.conf. libdat2 reads dat.conf while it is being loaded,
+/// so a program that includes this file executes itself again if DAT_OVERRIDE is not set. The
+/// adapter instance under test and the address of its peers can be set too.
 #pragma once
 
 #include <arpa/inet.h>
@@ -15,7 +15,8 @@
 
 namespace test {
 
-/// Names the IAs of the libraries just built: soft0 and its like (test/api/local.mk).
+/// Sets DAT_OVERRIDE to the dat.conf of the libraries just built, which lists soft0 and others
+/// (test/api/local.mk), and executes the program again.
 [[gnu::constructor]] inline void start_with_dat_conf(int, char** argv, char**) {
     if (getenv("DAT_OVERRIDE")) return;
     const char* build = getenv("TOP_BUILDDIR");
@@ -26,19 +27,19 @@ namespace test {
     _exit(1);
 }
 
-/// The IA that tests open: soft0, or the one that DAT_TEST_IA names.
+/// @return the IA that tests open: soft0, or the one that DAT_TEST_IA names.
 inline const char* ia_name() {
     const char* name = getenv("DAT_TEST_IA");
     return name ? name : "soft0";
 }
 
-/// What is promised of softverbs alone may be otherwise on a device of the kernel.
+/// @return whether the IA is softverbs' own, for expectations that kernel devices need not meet.
 inline bool is_soft0() {
     return std::string(ia_name()) == "soft0";
 }
 
-/// Where both ends of the tests' connections are, in text: 127.0.0.1, or the IPv4 address that
-/// DAT_TEST_ADDRESS gives.
+/// @return the address of both ends of the tests' connections, as text: 127.0.0.1, or the IPv4
+/// address that DAT_TEST_ADDRESS gives.
 inline const char* ia_address_text() {
     const char* text = getenv("DAT_TEST_ADDRESS");
     return text ? text : "127.0.0.1";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The names of DAT events, as programs print them whose output tests compare.
+/// Names of DAT events, as printed by programs whose output tests compare.
 #pragma once
 
 #include <dat2/udat.h>

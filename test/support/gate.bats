@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# .ci/run on a checkout in which one test is planted: what fails it and by which name, and what does not. The planted program is the
-# only test there.
+# Tests .ci/run on a checkout in which one test is planted: what fails the run and under which name,
+# and what does not. The planted program is the only test there.
 
 setup_file() {
     export checkout=$BATS_FILE_TMPDIR/checkout
@@ -36,11 +36,12 @@ test_support_planted_test_LDADD = libtestmain.la
 END
 }
 
-# usage: ci_run FAULT [STEP]... - its status and output go where `run` leaves them.
+# usage: ci_run FAULT [STEP]... - runs it; status and output are where `run` leaves them.
 ci_run() {
     local planted=test/support/planted_test fault=$1
     shift
-    # Its watchdog need not be patient; what make hands down from the run that this test belongs to is not for it.
+    # The watchdog gets a short limit. What make hands down from the run that this test belongs to
+    # must not reach .ci/run.
     run env -u MAKELEVEL -u MFLAGS -u TEST_SCALE -u TOP_BUILDDIR -u TOP_SRCDIR -u CC -u CXX PLANTED="$fault" TEST_TIME_SCALE=0.05 \
         MAKEFLAGS="TESTS=$planted check_PROGRAMS=$planted check_LTLIBRARIES=libtestmain.la check_DATA=" \
         bash "$checkout/.ci/run" "${@:-check}" 3>&-

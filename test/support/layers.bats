@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The structure of the sources is what test/support/layers says.
+# Checks that the structure of the sources is what test/support/layers says.
 layers=$TOP_SRCDIR/test/support/layers
 
 setup() {
     cd "$TOP_SRCDIR"
-    # ROOM INCLUDED_ROOM FILE, a line for each #include of another room.
+    # A line for each #include of another room: ROOM INCLUDED_ROOM FILE.
     grep -rE '^#include "[^"]+/[^"/]+"' broker dapl dat device providers support tools test/dtest test/dtest_ext --include='*.[ch]pp' --include='*.[ch]' |
         awk '{
             file = $1; sub(/:#include$/, "", file); room = file; sub(/\/[^\/]*$/, "", room)

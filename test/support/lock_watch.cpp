@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// To be preloaded into a program: finds allocations under mutexes that registering memory takes. A
-/// registration cache's malloc() and free() call dat_lmr_create() and dat_lmr_free(), so whoever
-/// holds such a mutex must neither allocate nor free.
+/// registration cache's malloc() and free() call dat_lmr_create() and dat_lmr_free(), so a thread
+/// that holds such a mutex must neither allocate nor free.
 ///
-/// Keeps, per thread, the locks that code of a watched file holds, and knows those that were ever
-/// taken within the two calls, for memory that is addressed as usual (DAT_VA_TYPE_VA), and those
-/// that a holder of one of these has waited for. A call of malloc() and its like by the holder of
-/// one is a finding. At exit each finding is written to
-/// the file LOCK_WATCH.PID, once, as a line of addresses, FILE+OFFSET each: where the mutex was
-/// locked, then the callers of the allocation. test/api/locks.bats makes file names and lines of
-/// them. Spin locks are not seen.
+/// Keeps, per thread, the mutexes that the code of a watched file has locked. Registering mutexes
+/// are those ever locked within the two calls, for memory that is addressed as usual
+/// (DAT_VA_TYPE_VA), and those ever locked by a thread that holds a registering mutex. A call of
+/// malloc() and its like by a thread that holds one is a finding. At exit each finding is written
+/// once to the file LOCK_WATCH.PID as a line of addresses, FILE+OFFSET each: where the mutex was
+/// locked, then the callers of the allocation. test/api/locks.bats turns these into file names and
+/// lines. Spin locks are not seen.
 #include <dat2/udat.h>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -33,7 +33,7 @@ constexpr int kFrames = 24;
 constexpr int kMostFindings = 2000;
 constexpr const char* kWatched[] = {"libdaplsoft", "libdaploscm", "libsoftverbs", "libdat2"};
 
-/// A pthread_mutex_t, or a lock of the libraries' own.
+/// Address of a pthread_mutex_t.
 using Lock = const void*;
 struct Held {
     Lock mutex;
@@ -46,7 +46,7 @@ struct Thread {
 };
 [[gnu::tls_model("initial-exec")]] thread_local Thread own;
 
-/// Mutexes that registering takes.
+/// Mutexes that registering memory takes.
 constexpr int kMostMutexes = 4096;
 const pthread_mutex_t gone_of_registering = PTHREAD_MUTEX_INITIALIZER;
 Lock of_registering[kMostMutexes];
@@ -59,7 +59,7 @@ bool is_of_registering(Lock mutex) {
     return false;
 }
 
-/// In a watched file, which may be unloaded later.
+/// A place in a watched file, by offset, since the file may be unloaded later.
 struct Place {
     const char* file;
     std::uintptr_t offset;
@@ -93,7 +93,7 @@ constexpr int kMostRanges = 32;
 Range ranges[kMostRanges];
 std::atomic<int> range_count;
 
-/// A copy that stays, one for each name.
+/// @return a copy of the name that is never freed, one for each name.
 const char* kept_name(const char* name) {
     static char names[kMostRanges][512];
     for (auto& kept : names) {
@@ -129,7 +129,8 @@ void note_ranges() {
     dl_iterate_phdr(note_range, nullptr);
 }
 
-/// @return no file for what is not watched. A return address may be the next line's.
+/// @return the place, without a file if it is not in a watched one. Looks up the address before,
+/// since a return address may belong to the next line.
 Place place_of(const void* address) {
     const auto value = reinterpret_cast<std::uintptr_t>(address) - 1;
     for (int i = 0; i < range_count; ++i)
@@ -155,7 +156,7 @@ void note_mutex(Lock mutex) {
     writing.clear();
 }
 
-/// Its findings are decided now: another mutex may come to its place.
+/// Settles the findings about the mutex now: another one may get its address later.
 void destroyed(Lock mutex) {
     const bool counts = is_of_registering(mutex);
     while (writing.test_and_set()) continue;
@@ -212,7 +213,7 @@ void write_place(FILE* file, const Place& place) {
     fprintf(file, " %s+%#zx", place.file, static_cast<std::size_t>(place.offset));
 }
 
-/// That something was watched is told by LOCK_WATCH.watched.
+/// Creates LOCK_WATCH.watched too, as evidence that registering mutexes were seen.
 void write_findings() {
     own.busy = true;
     const char* const prefix = getenv("LOCK_WATCH");
@@ -234,8 +235,9 @@ void write_findings() {
     fclose(file);
 }
 
-/// What the libraries' handlers of a fork lock, a child makes anew or leaves locked. To be called
-/// when they have set up theirs, so that this one comes after them.
+/// Clears the list of held mutexes in a forked child: those that the libraries' fork handlers have
+/// locked are initialised again or left locked there. To be called after the libraries have
+/// registered their handlers, so that this one runs after theirs.
 void forget_in_children() {
     static std::atomic_flag done;
     if (!done.test_and_set()) pthread_atfork(nullptr, nullptr, [] { own.count = 0; });
@@ -244,7 +246,7 @@ void forget_in_children() {
 [[gnu::constructor]] void begin() {
     resolve();
     void* frames[2];
-    backtrace(frames, 2);  // allocates at the first call
+    backtrace(frames, 2);  // allocates on its first call
     note_ranges();
 }
 
@@ -304,7 +306,7 @@ DAT_RETURN dat_lmr_create(DAT_IA_HANDLE ia, DAT_MEM_TYPE type, DAT_REGION_DESCRI
     return code;
 }
 
-/// A library of ours may be new.
+/// Notes the ranges again: the library may be a watched one.
 void* dlopen(const char* path, int mode) {
     static void* (*const real)(const char*, int) =
         reinterpret_cast<void* (*)(const char*, int)>(dlsym(RTLD_NEXT, "dlopen"));

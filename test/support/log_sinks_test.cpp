@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where messages go, what the level is at the start, and what is dumped after an error.
+// Log destinations, the initial trace level, and the trace dump after an error.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -26,7 +26,7 @@ std::vector<std::pair<int, std::string>> g_syslog;
 
 }  // namespace
 
-/// In place of the C library's.
+/// Replaces the C library's.
 extern "C" void syslog(int priority, const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -71,7 +71,8 @@ TEST_F(Log, a_file_that_is_named_gets_the_lines_with_time_and_process) {
     const std::string pid = std::to_string(getpid());
     const std::string text = content(directory + "/log." + pid);
     EXPECT_NE(text.find(" " + pid + " "), std::string::npos) << text;
-    EXPECT_NE(text.find("warning: environment variable first"), std::string::npos) << text;
+    EXPECT_NE(text.find("warning: unknown setting in the environment: first"), std::string::npos)
+        << text;
     EXPECT_EQ(lines_in(text), 1);
 }
 
@@ -124,7 +125,7 @@ TEST_F(Log, a_file_is_its_users_alone) {
     EXPECT_EQ(status.st_mode & 0777, 0600u);
 }
 
-/// Of another process, here of this one: what it locks holds up no line.
+/// Another process's lock on the log file, taken here by this process, delays no line.
 TEST_F(Log, a_lock_on_the_file_holds_up_no_line) {
     const std::string file = directory + "/log";
     setenv("OPENDAT_LOG_FILE", file.c_str(), 1);
@@ -139,7 +140,7 @@ TEST_F(Log, a_lock_on_the_file_holds_up_no_line) {
     EXPECT_EQ(lines_in(content(file)), 1);
 }
 
-/// Each would have the lines elsewhere, or the program wait.
+/// Each of these would divert the lines or block the program.
 TEST_F(Log, what_is_no_file_of_ones_own_is_refused_and_told) {
     const std::string link = directory + "/link", other = directory + "/other";
     const std::string fifo = directory + "/fifo", twice = directory + "/twice";
@@ -148,7 +149,7 @@ TEST_F(Log, what_is_no_file_of_ones_own_is_refused_and_told) {
     ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
     ASSERT_EQ(::link(other.c_str(), twice.c_str()), 0);
     for (const std::string& name : {link, fifo, twice, directory}) {
-        // A process of its own, as it is told once.
+        // A process of its own, since the message is printed once per process.
         test::Child child([&](test::Channel&) {
             setenv("OPENDAT_LOG_FILE", name.c_str(), 1);
             const std::string told = test::captured_stderr([] { tell("here"); });
@@ -175,8 +176,9 @@ TEST_F(Log, syslog_gets_the_line_with_its_urgency) {
     EXPECT_EQ(test::captured_stderr([] { tell("urgent"); }), "");
     ASSERT_EQ(g_syslog.size(), 1u);
     EXPECT_EQ(g_syslog[0].first, LOG_USER | LOG_WARNING);
-    EXPECT_NE(g_syslog[0].second.find("opendat: warning: environment variable urgent"),
-              std::string::npos)
+    EXPECT_NE(
+        g_syslog[0].second.find("opendat: warning: unknown setting in the environment: urgent"),
+        std::string::npos)
         << g_syslog[0].second;
 }
 

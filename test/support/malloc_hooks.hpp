@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The allocator's functions of a program, each of which calls one of ours first, and the end of
-/// its children. For one source file of a library that is preloaded, or of a program: it defines
-/// the functions in test::hooks.
+/// malloc() and its like and _exit() of a program, each of which calls a hook first. Include this
+/// in one source file of a preloaded library or of a program, and define the functions in
+/// test::hooks there.
 #pragma once
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@ namespace test::hooks {
 
 void before_allocation();
 void before_free();
-/// The test programs' children end by _exit(), past all exit handlers.
+/// Called by _exit(), by which the children of test programs end without running exit handlers.
 void before_end();
 
 }  // namespace test::hooks

@@ -12,7 +12,7 @@
 
 namespace test {
 
-/// @return the value as it stands in the list. Throws when there is none of that name, or two.
+/// @return the value in the list. Throws if the name is missing or listed twice.
 inline const char* value_of(const DAT_NAMED_ATTR* list, DAT_COUNT count, const std::string& name) {
     const char* value = nullptr;
     for (DAT_COUNT i = 0; i < count; ++i) {
@@ -30,13 +30,13 @@ inline DAT_PROVIDER_ATTR provider_attributes(DAT_IA_HANDLE ia) {
     return result;
 }
 
-/// Of the provider-specific attributes.
+/// @return the value of a provider-specific attribute.
 inline const char* provider_value(DAT_IA_HANDLE ia, const std::string& name) {
     const DAT_PROVIDER_ATTR all = provider_attributes(ia);
     return value_of(all.provider_specific_attr, all.num_provider_specific_attr, name);
 }
 
-/// Of the vendor attributes.
+/// @return the value of a vendor attribute.
 inline const char* vendor_value(const Side& side, const std::string& name) {
     const DAT_IA_ATTR all = side.attributes();
     return value_of(all.vendor_attr, all.num_vendor_attr, name);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The outcome tables of doc/compatibility.md, and the script that makes them.
+# Tests the outcome tables of doc/compatibility.md, and the script that makes them.
 load ../compat/helpers
 
 setup() {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// For test programs whose connections are made over TCP sockets (libdaploscm), data over
-/// softverbs. To be included before test/support/dat_conf.hpp. Each run has a loopback address of
-/// its own.
+/// For test programs that connect over TCP sockets (libdaploscm) and transfer data over softverbs.
+/// Include it before test/support/dat_conf.hpp. Each run uses a loopback address of its own.
 #pragma once
 
 #include <unistd.h>
@@ -12,7 +11,7 @@
 
 namespace {
 
-/// Runs before the one of test/support/dat_conf.hpp, which starts the program anew.
+/// Runs before the constructor in test/support/dat_conf.hpp, which executes the program again.
 [[gnu::constructor(101)]] void use_sockets() {
     if (getenv("DAT_OVERRIDE")) return;
     char address[32];

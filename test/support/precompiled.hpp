@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Nearly every test program includes these headers; they are compiled once (test/programs.mk).
-/// To read them costs more than to compile most tests. Tests include what they use all the same:
-/// clang compiles them without it.
-#ifndef OPENDAT_TEST_SUPPORT_PRECOMPILED_HPP  // where it is compiled by itself, a pragma means
-                                              // nothing
+/// Headers that nearly every test program includes, precompiled once (test/programs.mk): reading
+/// them takes longer than compiling most tests. Tests still include what they use, since clang
+/// compiles them without this file.
+#ifndef OPENDAT_TEST_SUPPORT_PRECOMPILED_HPP  // #pragma once has no effect in a main file
 #define OPENDAT_TEST_SUPPORT_PRECOMPILED_HPP
 
 #include <gtest/gtest.h>

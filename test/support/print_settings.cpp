@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // usage: print_settings WHAT - for a test that runs it as a set-uid program:
-//   names    NAME=VALUE of each setting, no default among the values
-//   sources  NAME, whether it is obeyed in set-uid programs, where its value comes from
+//   names    NAME=VALUE of each setting, with a value other than its default
+//   sources  NAME, whether set-uid programs obey it, the source of its value
 //   unused   NAME (or nothing), the reason
 //   module   whether the module that reads YAML is found
 #include <cstdio>

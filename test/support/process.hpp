@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Tests with real processes: children that end by a deadline, pipes between them, a fabric of
-/// their own. No sleeps: what a test waits for, it waits for by eventually() or by a pipe.
+/// Helpers for tests with real processes: children that end by a deadline, pipes to them, a fabric
+/// of their own. There are no fixed sleeps: a test waits by eventually() or on a pipe.
 #pragma once
 
 #include <cxxabi.h>
@@ -36,42 +36,42 @@ namespace test {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-/// Multiplies counts of stress tests: 1 in `make check`, more in `make check-long`.
+/// Multiplies counts of stress tests by TEST_SCALE: 1 in `make check`, more in `make check-long`.
 inline int scaled(int count) {
     const char* scale = getenv("TEST_SCALE");
     const double factor = scale ? atof(scale) : 1;
     return factor > 0 ? static_cast<int>(count * factor) + (count * factor < 1) : count;
 }
 
-/// Whether counts are multiplied: tests that measure, or must win a race, run only then.
+/// @return whether counts are multiplied. Tests that measure, or must win a race, run only then.
 inline bool is_long_run() {
     return scaled(1) > 1;
 }
 
-/// @return TEST_TIME_SCALE: how many times as long as on an idle machine everything may take here.
+/// @return TEST_TIME_SCALE, the factor by which everything may be slower here than on an idle
+/// machine; at least 1.
 inline double time_scale() {
     const char* scale = getenv("TEST_TIME_SCALE");
     const double factor = scale ? atof(scale) : 1;
     return factor > 1 ? factor : 1;
 }
-/// Multiplies a time after which a test gives up. A time that it wants to pass is not given to
-/// this.
+/// Scales a test's timeout by time_scale(). Not for a time that a test lets pass on purpose.
 inline Clock::duration scaled(Clock::duration time) {
     return std::chrono::duration_cast<Clock::duration>(time * time_scale());
 }
 
-/// How long anything may take before a test calls it hung; generous, since sanitizers and busy
-/// machines are slow.
+/// Time after which a test regards anything as hung; generous, since sanitizers and busy machines
+/// are slow.
 inline const Clock::duration kDeadline = scaled(60s);
 
-/// DAT takes its times in microseconds.
+/// Converts a time to microseconds, DAT's unit.
 inline std::uint32_t in_microseconds(Clock::duration time) {
     return static_cast<std::uint32_t>(
         std::chrono::duration_cast<std::chrono::microseconds>(time).count());
 }
 
-/// Gives a test that tries things at random its seed, and prints it, so that it can be repeated:
-/// TEST_SEED, or 1 in `make check` and another one each time in `make check-long`.
+/// Returns the seed of a randomised test and prints it, so that the test can be repeated:
+/// TEST_SEED, else 1 in `make check` and a new one each time in `make check-long`.
 inline unsigned chosen_seed() {
     const char* wanted = getenv("TEST_SEED");
     unsigned seed = is_long_run() ? std::random_device{}() : 1;
@@ -80,7 +80,7 @@ inline unsigned chosen_seed() {
     return seed;
 }
 
-/// Waits until `condition` holds. @return false when it does not within the time.
+/// Polls until `condition` holds. @return false if it does not within the time.
 template <class Condition>
 bool eventually(Condition condition, Clock::duration within = kDeadline) {
     const auto end = Clock::now() + within;
@@ -91,21 +91,21 @@ bool eventually(Condition condition, Clock::duration within = kDeadline) {
     return true;
 }
 
-/// Waits until there is something to read, or the other side is gone. @return false when there is
-/// not within the time.
+/// Waits until there is something to read or the other side is gone. @return false if neither
+/// happens within the time.
 inline bool is_readable(int descriptor, Clock::duration within = kDeadline) {
     pollfd polled{descriptor, POLLIN, 0};
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(within);
     return poll(&polled, 1, static_cast<int>(limit.count())) == 1;
 }
 
-/// @return how many descriptors this process holds, without the one by which they are counted.
+/// @return number of open descriptors of this process, without the one that the count itself needs.
 inline int open_descriptors() {
     const std::filesystem::directory_iterator all("/proc/self/fd");
     return static_cast<int>(std::distance(begin(all), end(all))) - 1;
 }
 
-/// A directory of one test. The process that made it removes it at the end.
+/// A directory of one test. The process that created it removes it at the end.
 class TemporaryDirectory {
   public:
     TemporaryDirectory() {
@@ -127,7 +127,7 @@ class TemporaryDirectory {
     pid_t owner_ = getpid();
 };
 
-/// Sets a variable of the environment for as long as this lives.
+/// Sets an environment variable and restores it when destroyed.
 class Setting {
   public:
     Setting(const char* name, const std::string& value) : name_(name) {
@@ -148,14 +148,14 @@ class Setting {
     std::optional<std::string> before_;
 };
 
-/// One test's fabric, named to all libraries of this process and its children.
+/// A fabric of one test, which all libraries of this process and its children use.
 class TemporaryFabric : public TemporaryDirectory {
   public:
     TemporaryFabric() { setenv("SOFTVERBS_FABRIC", path().c_str(), 1); }
 };
 
-/// Both directions of a byte stream between a test and its child, made before the fork. Values are
-/// sent whole.
+/// A byte stream in both directions between a test and its child, created before the fork. Values
+/// are sent whole.
 class Channel {
   public:
     Channel() {
@@ -179,30 +179,31 @@ class Channel {
             throw std::runtime_error("the other process is gone");
     }
 
-    /// @throws when nothing comes within the deadline or the other process is gone.
+    /// @throws if nothing arrives within the deadline or the other process is gone.
     template <class Value>
     Value receive() {
         return receive_while<Value>([](int input) { return is_readable(input); });
     }
 
-    /// For one who serves others and does not know when they will ask.
+    /// Waits without a deadline, for a process that serves another and does not know when it will
+    /// ask.
     template <class Value>
     Value receive_whenever() {
         return receive_while<Value>([](int) { return true; });
     }
 
-    /// Readable when something has come, or the other process is gone.
+    /// Readable when something has arrived or the other process is gone.
     int input() const { return in_; }
     int output() const { return out_; }
 
-    /// A meeting point: both sides call it.
+    /// Meets the other side, which calls it too.
     void meet() {
         send('m');
         receive<char>();
     }
 
-    /// Meets the other side behind work of many steps; each step has the deadline for itself.
-    /// @param steps how many have been done.
+    /// Meets the other side after long work of that side; each step of the work has the deadline
+    /// for itself. @param steps returns the number of steps done.
     template <class Steps>
     void meet_after(const Steps& steps) {
         send('m');
@@ -246,8 +247,8 @@ class Channel {
     int out_ = -1;
 };
 
-/// A forked process that runs `body` and exits with 0, or with 1 and the text of what it threw on
-/// stderr. It dies with the test, and is killed when the test ends before it.
+/// A forked process that runs `body` and exits with 0; if `body` throws, it prints the text to
+/// stderr and exits with 1. It dies with the test process, and the destructor kills it.
 class Child {
   public:
     explicit Child(const std::function<void(Channel&)>& body) {
@@ -274,7 +275,7 @@ class Child {
     Channel& channel() { return channel_; }
     pid_t pid() const { return pid_; }
     void kill(int signal_number = SIGKILL) const { ::kill(pid_, signal_number); }
-    /// @throws when it has not been stopped, by itself or by a signal, within the deadline.
+    /// @throws if the child has not been stopped, by itself or by a signal, within the deadline.
     void wait_until_stopped() const {
         int status = 0;
         const auto has_changed = [&] {
@@ -284,8 +285,8 @@ class Child {
             throw std::runtime_error("the child has not stopped");
     }
 
-    /// @return the exit status, 128 + signal for a killed child, -1 when it is still there after
-    /// the deadline.
+    /// @return the exit status, 128 + signal for a killed child, -1 if it still runs after the
+    /// deadline.
     int wait(Clock::duration within = kDeadline) {
         int status = 0;
         if (!eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }, within)) return -1;
@@ -303,15 +304,15 @@ class Child {
             status = 1;
         }
         fflush(nullptr);
-        _exit(status);  // the test framework's own exit handlers belong to the parent
+        _exit(status);  // skips the test framework's exit handlers, which belong to the parent
     }
 
     Channel channel_;
     pid_t pid_ = -1;
 };
 
-/// A thread of a test. What it throws is thrown again where it is joined, and ends that test
-/// instead of the program.
+/// A thread of a test. join() rethrows what the thread threw, which ends that test instead of the
+/// program.
 class Thread {
   public:
     template <class Body, class... Arguments>
@@ -347,13 +348,13 @@ class Thread {
     std::thread thread_;
 };
 
-/// For children, where GoogleTest's macros do not reach the parent: throws, so that the child ends
-/// with 1.
+/// Throws if the condition is false. For children, which then exit with 1: GoogleTest's macros do
+/// not reach the parent from there.
 inline void require(bool condition, const std::string& what) {
     if (!condition) throw std::runtime_error("not so: " + what);
 }
 
-/// What a function writes to stderr.
+/// @return what `body` writes to stderr.
 inline std::string captured_stderr(const std::function<void()>& body) {
     FILE* file = tmpfile();
     fflush(stderr);

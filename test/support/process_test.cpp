@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// These tests are of the helpers that all test programs share (test/support/process.hpp).
+/// Tests of the helpers that all test programs share (test/support/process.hpp).
 #include "test/support/process.hpp"
 
 #include <gtest/gtest.h>

@@ -16,12 +16,12 @@
 namespace test {
 namespace {
 
-/// Tests that fork beside threads that work all the time go on after this.
+/// Timeout after which a fork proceeds anyway: some tests have threads that never sleep.
 const Clock::duration kPatience = scaled(2s);
 
-/// As /proc says; the state stands behind the name, which may hold anything. A thread that ends
-/// while it is looked at (reading says ESRCH then, which an iterator over the file would throw) is
-/// not awake.
+/// @return whether /proc reports the thread as asleep. The state follows the name, which may
+/// contain anything. A thread that exits meanwhile counts as asleep; reading its file fails with
+/// ESRCH, which an iterator over the file would throw.
 bool is_asleep(const std::filesystem::path& thread) {
     std::ifstream file(thread / "stat");
     std::string text;

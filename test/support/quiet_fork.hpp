@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Forks of programs with threads under the address sanitizer.
+/// fork() in multi-threaded programs under the address sanitizer.
 #pragma once
 
 namespace test {
 
-/// The address sanitizer has locks of its own in its allocator and in the start of a thread, which
-/// fork() copies as they are (those of gcc 12 and clang 14 do; glibc's own allocator is made for
-/// forks): a child made while another thread holds one waits for ever as soon as it needs that
-/// lock. From here on every fork() first waits until all other threads are asleep in the kernel,
-/// where they hold none. To be called before any library registers handlers of fork(): what
-/// registered first runs last. Does nothing without that sanitizer.
+/// The address sanitizer's allocator and thread start have locks of their own, which fork() copies
+/// in whatever state they are (with gcc 12 and clang 14; glibc's own allocator handles forks). A
+/// child that was forked while another thread held such a lock hangs as soon as it needs the lock.
+/// After this call every fork() first waits, at most scaled(2s), until all other threads are asleep
+/// in the kernel, where they hold none. Must be called before any library registers fork handlers:
+/// the first one registered runs last before a fork. Does nothing without that sanitizer.
 void fork_beside_sleepers_only();
 
 }  // namespace test

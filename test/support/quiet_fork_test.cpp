@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the tests themselves stand on: a child that is forked beside threads can run.
+/// Tests what other tests rely on: a child that is forked while other threads run can allocate.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@
 namespace test {
 namespace {
 
-/// Enough of a size at a time that the allocator's shared lists are needed.
+/// Allocates so many blocks of each size that the allocator needs its shared lists.
 void allocate_all_sizes() {
     std::vector<void*> taken;
     for (std::size_t size = 16; size <= 64 << 10; size *= 2) {

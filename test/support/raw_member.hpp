@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A member of a fabric that says what it likes: links to the device of this process, made and used
-/// by hand.
+/// A hand-made member of a fabric, which can send malformed records: opens links to the device of
+/// this process and uses them directly.
 #pragma once
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ namespace test {
 using softverbs::MessageHeader;
 using softverbs::UniqueFd;
 
-/// Where the members of a fabric take links.
+/// @return the sockets on which the members of a fabric accept links.
 inline std::vector<std::string> doors(const std::string& fabric) {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator(fabric)) {
@@ -33,7 +33,7 @@ inline std::vector<std::string> doors(const std::string& fabric) {
     return found;
 }
 
-/// @return an invalid one when nobody is there.
+/// @return a link to the socket, invalid if nobody listens.
 inline UniqueFd link_to(const std::string& door) {
     UniqueFd link(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sockaddr_un where = {};
@@ -43,18 +43,18 @@ inline UniqueFd link_to(const std::string& door) {
     return link;
 }
 
-/// A link to the one member of the fabric. @return an invalid one when there is none.
+/// @return a link to the only member of the fabric, invalid if there is none.
 inline UniqueFd raw_link(const std::string& fabric) {
     const auto found = doors(fabric);
     return found.empty() ? UniqueFd() : link_to(found.back());
 }
 
-/// What can be a doorbell: nobody listens to it.
+/// @return a socket that passes as a doorbell; nobody listens to it.
 inline UniqueFd silent_bell() {
     return UniqueFd(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 }
 
-/// An arena as it must be, all zeros.
+/// @return with the default seals a valid arena, all zeros.
 inline UniqueFd sealed_memory(std::uint64_t size, unsigned seals = F_SEAL_SHRINK | F_SEAL_GROW) {
     UniqueFd fd(memfd_create("hostile", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (ftruncate(fd.get(), static_cast<off_t>(size)) != 0) fd.reset();
@@ -67,7 +67,7 @@ inline void send_raw(int link, const MessageHeader& header, std::span<const std:
     (void)softverbs::send_record(link, softverbs::record_of(header, body), fds);
 }
 
-/// @param member the name that it gives itself.
+/// @param member ID that the sender claims to have.
 inline void greet(int link, std::uint64_t fabric, std::uint64_t member, std::span<const int> fds) {
     softverbs::Hello hello{};
     hello.version = softverbs::kFabricVersion;
@@ -80,7 +80,7 @@ inline void greet(int link, std::uint64_t fabric, std::uint64_t member, std::spa
     send_raw(link, header, softverbs::bytes_of(hello), fds);
 }
 
-/// Says that no more comes, and waits until the other end has read all and closed.
+/// Shuts down the sending direction and waits until the other end has read everything and closed.
 inline void finish(UniqueFd& link) {
     shutdown(link.get(), SHUT_WR);
     std::vector<std::byte> ignored(70000);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// To be preloaded into a program: gives it a registration cache, as MPI libraries have one. While
-/// an IA, or a verbs device, is open, malloc() registers memory there and free() deregisters it,
-/// in whatever thread calls them, the libraries' own included. Whoever allocates or frees under a
-/// lock that registering takes then waits for itself.
+/// To be preloaded into a program: gives it a registration cache like those of MPI libraries. While
+/// an IA, or a verbs device, is open, malloc() registers memory with it and free() deregisters it,
+/// in every thread that calls them, including the libraries' own. A thread that allocates or frees
+/// while it holds a lock that registering takes thus deadlocks.
 ///
 /// A program may be linked with it instead.
 ///
-/// At its end each process adds a line to the file REGISTRATION_CACHE: how many regions it has
+/// At its end each process appends a line to the file REGISTRATION_CACHE: how many regions it has
 /// registered and deregistered.
 #include "test/support/registration_cache.hpp"
 
@@ -31,13 +31,13 @@
 
 namespace {
 
-/// The first IA or device that the process opens, while it is open.
+/// Cache for the first IA or device that the process opens, until that is closed.
 struct Cache {
     void* opened;
-    DAT_PZ_HANDLE pz;  ///< of an IA
-    ibv_pd* pd;        ///< of a device
+    DAT_PZ_HANDLE pz;  ///< if an IA is open
+    ibv_pd* pd;        ///< if a device is open
     std::atomic<bool> on;
-    std::atomic<int> inside;  ///< threads that are at work with it
+    std::atomic<int> inside;  ///< number of threads using the cache
     std::atomic<int> registered, deregistered;
     std::atomic<unsigned> turn;
     std::array<std::atomic<void*>, 64> kept;
@@ -46,7 +46,8 @@ struct Cache {
 Cache cache;
 [[gnu::tls_model("initial-exec")]] thread_local bool is_inside;
 
-/// The cache leaves alone what its own calls allocate.
+/// Marks the thread while it is in the cache, whose own allocations are not registered. Restores
+/// errno.
 class Inside {
   public:
     Inside() {
@@ -65,18 +66,18 @@ class Inside {
     const int saved_ = errno;
 };
 
-/// @tparam Function its type.
+/// @tparam Function type of the function.
 template <class Function>
 Function* next(const char* name, void* where = RTLD_NEXT) {
     return reinterpret_cast<Function*>(dlsym(where, name));
 }
 
-/// The calls are looked up once a device is open: the program has the library then.
+/// Looked up once a device is open, when the program has loaded the library.
 struct Verbs {
     decltype(&ibv_alloc_pd) alloc_pd = next<decltype(ibv_alloc_pd)>("ibv_alloc_pd", RTLD_DEFAULT);
     decltype(&ibv_dealloc_pd) dealloc_pd =
         next<decltype(ibv_dealloc_pd)>("ibv_dealloc_pd", RTLD_DEFAULT);
-    /// verbs.h makes the name a macro.
+    /// A type of its own because verbs.h makes the name a macro.
     using RegMr = ibv_mr*(ibv_pd*, void*, std::size_t, int);
     RegMr* reg_mr = next<RegMr>("ibv_reg_mr", RTLD_DEFAULT);
     decltype(&ibv_dereg_mr) dereg_mr = next<decltype(ibv_dereg_mr)>("ibv_dereg_mr", RTLD_DEFAULT);
@@ -109,7 +110,7 @@ void* register_one() {
     return code == DAT_SUCCESS ? lmr : nullptr;
 }
 
-/// Leaves nothing behind that would keep the IA or device from being closed.
+/// Deregisters everything, since anything left would keep the IA or device from being closed.
 void end(const void* closed) {
     if (!closed || closed != cache.opened) return;
     cache.on = false;
@@ -137,7 +138,7 @@ void write_counts() {
     close(file);
 }
 
-/// The IA or device stays the parent's.
+/// A forked child starts without an open IA or device: these stay the parent's.
 [[gnu::constructor]] void forget_in_children() {
     pthread_atfork(nullptr, nullptr, [] {
         cache.on = false;

@@ -5,11 +5,12 @@
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kHasRegistrationCache = false;  ///< malloc() is the sanitizer's
+inline constexpr bool kHasRegistrationCache = false;  ///< the sanitizer replaces malloc()
 #else
 #define HAS_REGISTRATION_CACHE
 inline constexpr bool kHasRegistrationCache = true;
 #endif
 
-/// For a program that registration_cache.cpp is linked into.
+/// @return how many regions the cache has registered. For programs linked with
+/// registration_cache.cpp.
 int registrations_of_cache();

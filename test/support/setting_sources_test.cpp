@@ -17,7 +17,7 @@ using support::UnusedBecause;
 
 class SettingSources : public test::ConfigurationFiles {
   protected:
-    /// Those of the setting, as `WHERE: REASON`.
+    /// @return the entries about the setting, each as a line `WHERE: REASON: EXPLANATION`.
     static std::string unused(const std::string& name) {
         std::string all;
         const auto is_ia = [](std::string_view ia) { return ia == "ia" || ia == "other"; };
@@ -43,8 +43,8 @@ TEST_F(SettingSources,
     EXPECT_EQ(support::setting_integer(Setting::kIbServiceLevel), 3);
     EXPECT_EQ(support::setting_value(Setting::kIbServiceLevel).origin, SettingOrigin::kEnvironment);
     EXPECT_EQ(unused("DAPL_IB_SL"),
-              named_file() + ":2: overridden: environment goes before it (3)\n" + user_file() +
-                  ":2: overridden: environment goes before it (3)\n");
+              named_file() + ":2: overridden: environment overrides it (3)\n" + user_file() +
+                  ":2: overridden: environment overrides it (3)\n");
 }
 
 TEST_F(SettingSources, an_IA_has_its_own_value_and_the_others_have_that_of_all) {
@@ -90,10 +90,9 @@ TEST_F(SettingSources, bad_values_and_unknown_names_are_unused_wherever_they_sta
     setenv("DAPL_ACK_TIMER", "soon", 1);
     setenv("OPENDAT_LOGG", "x", 1);
     EXPECT_EQ(unused("DAPL_IB_SL"),
-              user_file() + ":2: bad-value: accepted is a number from 0 to 15\n");
+              user_file() + ":2: bad-value: expected a number from 0 to 15\n");
     EXPECT_EQ(unused("DAPL_IB_LS"), user_file() + ":3: unknown-name: did you mean DAPL_IB_SL?\n");
-    EXPECT_EQ(unused("DAPL_ACK_TIMER"),
-              "environment: bad-value: accepted is a number from 0 to 31\n");
+    EXPECT_EQ(unused("DAPL_ACK_TIMER"), "environment: bad-value: expected a number from 0 to 31\n");
     EXPECT_EQ(unused("OPENDAT_LOGG"), "environment: unknown-name: did you mean OPENDAT_LOG?\n");
     unsetenv("OPENDAT_LOGG");
 }
@@ -116,7 +115,7 @@ TEST_F(SettingSources, each_pair_that_says_one_thing_in_two_ways_has_one_that_ho
         EXPECT_NE(unused(old.name).find(std::string("superseded: ") + by.name), std::string::npos)
             << old.name;
         unsetenv(by.name);
-        // A file has less force than the environment.
+        // A file has lower priority than the environment.
         write_user_file(std::string("settings: {") + by.name + ": '1'}\n");
         EXPECT_EQ(unused(old.name), "");
         unsetenv(old.name);
@@ -138,7 +137,7 @@ TEST_F(SettingSources, a_file_that_is_no_YAML_is_one_unused_thing_and_the_others
     write_user_file("settings: {DAPL_IB_SL: 4}\n");
     write_named_file("settings: [\n");
     EXPECT_EQ(support::setting_integer(Setting::kIbServiceLevel), 4);
-    EXPECT_NE(unused("").find("file-not-read: this is not YAML"), std::string::npos);
+    EXPECT_NE(unused("").find("file-not-read: not valid YAML"), std::string::npos);
 }
 
 TEST_F(SettingSources, a_named_file_that_is_not_there_is_told_and_others_are_not) {
@@ -146,7 +145,7 @@ TEST_F(SettingSources, a_named_file_that_is_not_there_is_told_and_others_are_not
     support::forget_configuration();
     EXPECT_EQ(unused(""), "/nonexistent/opendat.yaml: file-not-read: No such file or directory\n");
     const std::string told = test::captured_stderr([] { support::report_configuration_once(); });
-    EXPECT_NE(told.find("/nonexistent/opendat.yaml is not obeyed"), std::string::npos) << told;
+    EXPECT_NE(told.find("/nonexistent/opendat.yaml is ignored"), std::string::npos) << told;
     EXPECT_EQ(test::captured_stderr([] { support::report_configuration_once(); }), "");
 }
 
@@ -155,10 +154,10 @@ TEST_F(SettingSources, problems_are_told_with_file_line_column_and_at_most_ten_o
     for (int i = 0; i < 12; ++i) text += "  NO_SUCH_" + std::to_string(i) + ": 1\n";
     write_user_file(text);
     const std::string told = test::captured_stderr([] { support::report_configuration_once(); });
-    EXPECT_NE(told.find(user_file() + ":2:3: 'NO_SUCH_0' is no setting"), std::string::npos)
+    EXPECT_NE(told.find(user_file() + ":2:3: 'NO_SUCH_0' is an unknown setting"), std::string::npos)
         << told;
     EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 11) << told;
-    EXPECT_NE(told.find("2 more things are wrong"), std::string::npos) << told;
+    EXPECT_NE(told.find("2 more errors"), std::string::npos) << told;
 }
 
 TEST_F(SettingSources, a_file_that_is_too_large_or_no_file_is_not_read) {

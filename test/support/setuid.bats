@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What a process with more rights than its user obeys: a program that is set-group-ID, run with every setting set.
+# Tests what a process with more rights than its user obeys: a set-group-ID program runs with every
+# setting set.
 
 setup() {
     export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR/config
@@ -20,7 +21,7 @@ setup() {
 }
 
 in_environment() { env "${everything[@]}" "OPENDAT_CONFIG=$1" "${@:2}"; }
-# The loader drops this variable for such programs: whether they are such, seen from outside.
+# The loader drops this variable for such programs, which shows from outside whether this is one.
 is_privileged() { [ -z "$(LD_SHOW_AUXV=1 "$program" nothing)" ]; }
 
 @test "every setting that names a file is ignored in a set-uid program, and every other one is obeyed" {
@@ -34,7 +35,7 @@ is_privileged() { [ -z "$(LD_SHOW_AUXV=1 "$program" nothing)" ]; }
         esac || { echo "$name is $obeyed, and its value comes from $where"; return 1; }
     done <"$BATS_TEST_TMPDIR/out"
     grep -q '^OPENDAT_LOG_FILE ignored default$' "$BATS_TEST_TMPDIR/out"
-    # The same without the rights.
+    # The same program without the rights obeys all of them.
     in_environment /nonexistent "$ordinary" sources | while read -r name obeyed where; do
         [ "$where" = environment ] || { echo "$name comes from $where"; exit 1; }
     done

@@ -86,8 +86,9 @@ TEST(Messages, are_kept_for_a_caller_who_listens_and_not_written_with_the_next_s
         support::report<support::kUnknownIa>("ia\n", "dat.conf", "soft0");
         ASSERT_EQ(kept.all().size(), 1u);
         EXPECT_EQ(kept.all()[0].message, &support::kUnknownIa);
-        EXPECT_EQ(kept.all()[0].text, "IA ia? cannot be opened: dat.conf has no record of it");
-        EXPECT_EQ(kept.all()[0].next_step, "the nearest name there is soft0");
+        EXPECT_EQ(kept.all()[0].text,
+                  "IA ia? cannot be opened: dat.conf has no record of that name");
+        EXPECT_EQ(kept.all()[0].next_step, "the nearest name is soft0");
     });
     EXPECT_EQ(written, "");
     const std::string after = test::captured_stderr(
@@ -118,7 +119,7 @@ TEST(Messages, are_told_also_by_what_runs_last_at_exit) {
     const std::string told = test::captured_stderr([&] {
         const pid_t child = fork();
         if (child == 0) {
-            atexit(tell);  // runs after the destructors of what is made from here on
+            atexit(tell);  // runs after the destructors of objects created from here on
             tell();
             exit(0);
         }

@@ -11,7 +11,7 @@
 
 namespace {
 
-/// TAP lines must not be broken: a failure's text goes out as comment lines.
+/// Prints a failure's text as comment lines, so that it does not break TAP lines.
 void print_comment(const char* text) {
     std::string line;
     for (const char* c = text;; ++c) {
@@ -26,8 +26,8 @@ void print_comment(const char* text) {
 }
 
 class TapPrinter : public testing::EmptyTestEventListener {
-    /// The names go first: test/support/watch reports by name what a program that ended early left
-    /// out.
+    /// Prints the names first: if a program ends early, test/support/watch reports by name the
+    /// tests that did not run.
     void OnTestProgramStart(const testing::UnitTest& unit) override {
         for (int i = 0; i < unit.total_test_suite_count(); ++i) {
             const testing::TestSuite& suite = *unit.GetTestSuite(i);
@@ -66,8 +66,8 @@ class TapPrinter : public testing::EmptyTestEventListener {
 
 }  // namespace
 
-/// Thread sanitizer asks for this: tests fork while service threads run, and their children start
-/// threads of their own.
+/// Lets processes live on that start threads after a multi-threaded fork, as children of tests do:
+/// they are forked while service threads run.
 extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options() {
     return "die_after_fork=0";
 }

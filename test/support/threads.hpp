@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The threads of this process. One that has been joined may be listed for a moment longer: the
-/// kernel wakes who joins it before it takes it from the list.
+/// The threads of this process. A thread that has been joined may be listed for a moment longer:
+/// the kernel wakes the joining thread before it removes the other from the list.
 #pragma once
 
 #include <dirent.h>
@@ -12,7 +12,7 @@
 
 namespace test {
 
-/// @return whether the thread runs: neither gone from the list nor in its exit (PF_EXITING).
+/// @return whether the thread runs: it is listed and not exiting (PF_EXITING).
 inline bool is_running_thread(const std::string& id) {
     constexpr unsigned long kExiting = 0x4;
     std::ifstream file("/proc/self/task/" + id + "/stat");
@@ -21,12 +21,12 @@ inline bool is_running_thread(const std::string& id) {
     const std::size_t name_end = text.rfind(')');
     if (name_end == std::string::npos) return false;
     unsigned long flags = 0;
-    // Behind the name: the state, five numbers, the flags.
+    // After the name come the state, five numbers and the flags.
     return std::sscanf(text.c_str() + name_end + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
            (flags & kExiting) == 0;
 }
 
-/// @return how many threads run, -1 when they cannot be listed.
+/// @return number of running threads, -1 if they cannot be listed.
 inline int threads() {
     DIR* directory = opendir("/proc/self/task");
     if (!directory) return -1;

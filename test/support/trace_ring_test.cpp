@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The rings of this program's own copy of libsupport, read as a tool reads them: from the object.
+// Trace rings of this program's own copy of libsupport, read through the trace object as tools do.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -113,7 +113,7 @@ TEST(TraceRing, a_reader_never_sees_half_an_event_of_a_thread_that_goes_on) {
     while (thread == 0) std::this_thread::yield();
     TraceRing& ring = *ring_of(thread);
     const std::uint64_t capacity = ring.capacity.load();
-    // Few at a time: a reader who copies more slowly than the writer writes gets none whole.
+    // Few at a time: a reader that copies more slowly than the writer writes gets no whole record.
     constexpr std::uint64_t kCopied = 16;
     int whole = 0;
     const auto end = test::Clock::now() + test::kDeadline;
@@ -191,7 +191,7 @@ TEST(TraceRing, a_forked_child_starts_anew) {
             used += ring && ring->next.load() != 0;
         }
         if (used != 0) _exit(1);
-        // Another thread takes, first, the ring that this one had in its parent.
+        // Another thread first takes the ring that this one had in the parent.
         test::Thread([] { tell(3); }).join();
         tell(4);
         TraceRing* ring = own_ring();

@@ -17,7 +17,7 @@
 
 namespace test {
 
-/// @return where the section begins in memory, beside the load address; 0 where there is none.
+/// @return the section's offset from the load address; 0 if there is none.
 inline std::uint64_t trace_section_of(const std::string& file) {
     std::ifstream stream(file, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
@@ -34,7 +34,7 @@ inline std::uint64_t trace_section_of(const std::string& file) {
     return 0;
 }
 
-/// @param library part of its file name. @return nullptr when it is not loaded.
+/// @param library part of its file name. @return its trace object, nullptr if it is not loaded.
 inline support::TraceObject* trace_object_of(const std::string& library) {
     struct Search {
         const std::string& library;
@@ -63,7 +63,7 @@ inline support::TraceRecord trace_record_at(const support::TraceRing& ring, std:
     return record;
 }
 
-/// All records of a library, thread by thread.
+/// @return all records of a library, thread by thread.
 inline std::vector<support::TraceRecord> trace_records(const support::TraceObject& object) {
     std::vector<support::TraceRecord> records;
     for (const auto& address : object.rings) {

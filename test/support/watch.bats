@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The watchdog of every test (test/support/watch), over scripts that speak TAP.
+# Tests the watchdog of every test (test/support/watch) with scripts that speak TAP.
 load ../compat/helpers
 watch=$TOP_SRCDIR/test/support/watch
 
@@ -18,7 +18,8 @@ watched() {
     echo "$output"
 }
 
-# usage: is_gone PROCESS - or a zombie, which the first process of a container may leave.
+# usage: is_gone PROCESS - it must be gone or a zombie, which the first process of a container may
+# leave.
 is_gone() {
     never grep -qE '^State:[[:space:]]+[^XZ[:space:]]' "/proc/$1/status" 2>/dev/null
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The functions of libdat2 that the core calls, for programs that need some object of the core
-// only.
+// Stubs of the libdat2 functions that the core calls, for programs that need only some objects of
+// the core.
 #include <dat2/udat.h>
 
 #include <dat2/dat_registry.h>

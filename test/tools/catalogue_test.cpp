@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The catalogue of dat_strerror: nothing that a user can be told is missing.
+/// The catalogue of dat_strerror: it has an entry for everything that may be reported to a user.
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -28,7 +28,7 @@ const Entry* find(const std::string& kind, const std::string& name) {
     return nullptr;
 }
 
-/// Names and values of one enum, from the table that the headers are checked against.
+/// @return names and values of one enum, from the table against which the headers are checked.
 std::map<std::string, long> enumerators(const std::string& tag) {
     std::ifstream table(std::string(getenv("TOP_SRCDIR")) + "/test/dat/abi.tsv");
     std::map<std::string, long> result;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Completion of the tools' command lines in bash, zsh and fish.
+# Tests the completion of the tools' command lines in bash, zsh and fish.
 load ../compat/helpers
 
 setup() {
@@ -9,7 +9,7 @@ setup() {
 }
 teardown() { stop_all; }
 
-# usage: completed WORD... - what bash offers for the last word.
+# usage: completed WORD... - prints what bash offers for the last word.
 completed() {
     bash -c '
         . "$TOP_SRCDIR/etc/completion/opendat.bash"
@@ -104,7 +104,8 @@ offers() {
     offers dat_doctor --pid "$answering" -- "$answering"
 }
 
-# usage: shell_script NAME - the script as installed, asking bash's in a folder of the test.
+# usage: shell_script NAME - prints the script as installed, which asks bash's script in a folder of
+# the test.
 shell_script() {
     cp "$TOP_SRCDIR/etc/completion/opendat.bash" "$BATS_TEST_TMPDIR/opendat"
     sed "s|@completionsdir@|$BATS_TEST_TMPDIR|" "$TOP_SRCDIR/etc/completion/opendat.$1"
@@ -128,7 +129,7 @@ shell_script() {
 @test "zsh offers options, words, adapters, files and programs" {
     need_program zsh
     shell_script zsh >"$BATS_TEST_TMPDIR/_opendat"
-    # The widget's own calls, as functions that print.
+    # Functions that print replace the calls of the completion widget.
     zsh_offers() {
         zsh -f -c 'compadd() { print -l -- "${(@P)2}" }; _files() { print FILES }; fpath=($1 $fpath); autoload -U _opendat
             words=("${@[2,-1]}"); CURRENT=$#words; _opendat' zsh "$BATS_TEST_TMPDIR" "$@"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_conf as a process: checks, makes and changes dat.conf and opendat.yaml.
+# Runs dat_conf as a process: it checks, makes and changes dat.conf and opendat.yaml.
 bats_require_minimum_version 1.5.0
 load ../support/time
 
@@ -13,7 +13,8 @@ setup() {
     yaml=$BATS_TEST_TMPDIR/opendat.yaml
 }
 
-# usage: conf STATUS ARGUMENTS... - what is printed goes to $BATS_TEST_TMPDIR/out and err.
+# usage: conf STATUS ARGUMENTS... - dat_conf must end with STATUS; its output goes to
+# $BATS_TEST_TMPDIR/out and err.
 conf() {
     local wanted=$1 status=0
     shift
@@ -61,7 +62,8 @@ trace:
 END
 }
 
-# A machine with a RoCE device, an InfiniBand device of two ports and an iWARP device.
+# Makes the sysfs of a machine with a RoCE device, an InfiniBand device with two ports and an iWARP
+# device.
 make_machine() {
     local sys=$BATS_TEST_TMPDIR/machine/sys/class/infiniband
     mkdir -p "$sys"/rxe0/ports/1 "$sys"/mlx5_0/ports/1 "$sys"/mlx5_0/ports/2 "$sys"/mlx5_0/device/net/ib0 "$sys"/siw0/ports/1
@@ -96,10 +98,10 @@ make_machine() {
     conf 1 check "$conf"
     [ "$(wc -l <err)" = 5 ] || { cat err; false; }
     says "$conf:2:1: lib_path of b is 'libnosuch.so.7', which cannot be loaded: libnosuch.so.7: cannot open shared object file" err
-    says "$conf:3:1: a is in $conf:1 too: this record is used only where the library of that one cannot be loaded" err
-    says "$conf:4:1: c k2.0 can be opened by no program: it is for programs of the kernel" err
-    says "$conf:5:1: d u2.0 can be opened by no program: it is marked nondefault" err
-    says "$conf:6:1: e u3.0 can be opened by no program: no program asks for this API version" err
+    says "$conf:3:1: a is also in $conf:1: this record is used only where the library of that one cannot be loaded" err
+    says "$conf:4:1: no program can open c k2.0: it is for kernel programs" err
+    says "$conf:5:1: no program can open d u2.0: it is marked nondefault" err
+    says "$conf:6:1: no program can open e u3.0: no program asks for this API version" err
     document 1 check "$conf"
     holds '.problems | length == 5'
     conf 0 check --anywhere "$conf"
@@ -127,10 +129,10 @@ make_machine() {
     write_conf
     conf 0 add new --file "$conf"
     says "$conf: adding new u2.0 nonthreadsafe default libdaplsoft.so.2" out
-    # Without --file and DAT_OVERRIDE it is the system's: nobody answers here.
+    # Without --file and DAT_OVERRIDE it is the system's file, and nobody answers the question here.
     conf 1 add new-one </dev/null
     says "This is the system's file, which all programs read. Write it? [y/N]" err
-    says '--yes writes without a question' err
+    says '--yes writes without asking' err
     says 'nothing is changed' out
     echo n | conf 1 add new-one
     says 'nothing is changed' out
@@ -176,7 +178,7 @@ make_machine() {
     says "$conf:2:22: default is 'defualt'" err
     says "did you mean default?" err
     says "did you mean libdaplofa.so.2?" err
-    says "$conf:4:1: lib_path of d is '/nonexistent/lib.so', which is not there" err
+    says "$conf:4:1: lib_path of d is '/nonexistent/lib.so', which does not exist" err
     says "$conf:16:" err
 }
 
@@ -184,10 +186,10 @@ make_machine() {
     printf 'settings:\n  DAPL_IB_MTUU: 1\n  DAPL_IB_SL: 99\nias:\n  - ia_name: x\n    libpath: y\ntrase: {}\n' >"$yaml"
     conf 1 check "$yaml"
     [ "$(wc -l <err)" = 4 ]
-    says "$yaml:2:3: 'DAPL_IB_MTUU' is no setting; did you mean DAPL_IB_MTU?" err
+    says "$yaml:2:3: 'DAPL_IB_MTUU' is an unknown setting; did you mean DAPL_IB_MTU?" err
     says "$yaml:3:15: DAPL_IB_SL is '99'" err
-    says "$yaml:6:5: 'libpath' is no field of an IA; did you mean lib_path?" err
-    says "$yaml:7:1: 'trase' is no section; did you mean trace?" err
+    says "$yaml:6:5: 'libpath' is an unknown field of an IA; did you mean lib_path?" err
+    says "$yaml:7:1: 'trase' is an unknown section; did you mean trace?" err
 }
 
 @test "dat_conf check prints documents that fit their schema" {
@@ -289,7 +291,7 @@ make_machine() {
     conf 1 add x --api two --file "$conf"
     says "api_version is 'two'" err
     conf 1 add soft0 --file "$conf"
-    says 'soft0 is there already' err
+    says 'soft0 already exists' err
     cmp before "$conf"
 }
 
@@ -366,7 +368,7 @@ END
 @test "dat_conf convert tells what has no place in dat.conf, by its exit status too" {
     write_yaml
     conf 3 convert "$yaml"
-    says 'DAPL_ACK_RETRY has no place in dat.conf' err
+    says 'DAPL_ACK_RETRY cannot be set in dat.conf' err
     says 'ofa-v2-ib0 u2.0' out
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_doctor as a process, alone and as a pair over soft0. What is wrong with the machine that runs the tests is not known: its
-# warnings are let pass, errors are not.
+# Runs dat_doctor as a process, alone and as a pair over soft0. The faults of the machine that runs
+# the tests are not known, so warnings about it are accepted, errors are not.
 load ../compat/helpers
 
 setup() {
@@ -13,10 +13,10 @@ setup() {
 }
 teardown() { stop_all; }
 
-# usage: document NAME - what the process has printed, checked against the schema.
+# usage: document NAME - checks the process's output against the schema.
 document() { "$TOP_SRCDIR/test/tools/check-schema" "$TOP_SRCDIR/doc/schema/dat_doctor.json" <"$BATS_TEST_TMPDIR/$1.out"; }
 
-# usage: ended NAME - its status goes to $status, and is the one that its findings ask for.
+# usage: ended NAME - sets $status to its status, which must be the one that its findings ask for.
 ended() {
     status=0
     wait "${process_of[$1]}" || status=$?
@@ -68,7 +68,8 @@ no_error() { holds "$1" '[.findings[] | select(.severity == "error")] == []'; }
     holds listener '.findings[] | select(.id == "DOC-060") | .evidence == "the other machine'"'"'s IA cannot be opened"'
 }
 
-# usage: serve TEXT - somebody who takes the first connection to the doctor's port, and says this.
+# usage: serve TEXT - starts a server that takes the first connection to the doctor's port and sends
+# this text.
 serve() {
     need_program perl
     cat >"$BATS_TEST_TMPDIR/serve.pl" <<'PERL'
@@ -126,7 +127,7 @@ facts=$'opens yes\nrelease 9.9.9\nmanager CMA\ndevice soft0\nlink InfiniBand\nmt
 }
 
 @test "dat_doctor --listen ends when its client has failed, or has no IA" {
-    # The client says that it has failed while the listener waits for the connection.
+    # The client reports that it has failed while the listener waits for the connection.
     need_program perl
     cat >"$BATS_TEST_TMPDIR/client.pl" <<'PERL'
 use IO::Socket::INET;
@@ -212,7 +213,7 @@ PERL
     [ "$status" -eq 1 ]
     [ ! -s "$BATS_TEST_TMPDIR/doctor.err" ]
     grep -q '^DOC-002 error: the IA cannot be opened$' "$BATS_TEST_TMPDIR/doctor.out"
-    grep -q '^    mend:  the nearest name there is ia$' "$BATS_TEST_TMPDIR/doctor.out"
+    grep -q '^    fix:   the nearest name is ia$' "$BATS_TEST_TMPDIR/doctor.out"
     [ "$(grep -c $'\033' "$BATS_TEST_TMPDIR/doctor.out")" -eq 0 ]
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_info as a process: the IAs over soft0, and the dry run of opening one.
+# Runs dat_info as a process: the IAs over soft0, and the dry run of opening one.
 load ../compat/helpers
 
 setup() {
@@ -27,7 +27,8 @@ bad line
 END
 }
 
-# usage: info STATUS OPTIONS... - its document, checked against the schema, goes to $document; it is silent on standard error.
+# usage: info STATUS OPTIONS... - dat_info must end with STATUS and print nothing to standard error;
+# its document, checked against the schema, goes to $document.
 info() {
     local wanted=$1 status=0
     shift
@@ -46,9 +47,9 @@ holds() {
 @test "dat_info --explain says which file and line an IA comes from, and why not each of the others" {
     info 0 --explain ia
     holds ".facts[] | select(.subject == \"conf_file\" and .value == \"$DAT_OVERRIDE\" and .source == \"environment DAT_OVERRIDE\" and .note == \"used\")"
-    holds '[fact("record") | .note] == ["not taken: it has another name",
-        "not taken: it is not u2.0 nonthreadsafe, which is looked for", "not taken: it is marked nondefault",
-        "not taken: its library cannot be used", "taken", "not taken: an earlier record serves", "not taken: it has another name"]'
+    holds '[fact("record") | .note] == ["not used: it has another name",
+        "not used: it is not u2.0 nonthreadsafe, which is requested", "not used: it is marked nondefault",
+        "not used: its library cannot be used", "used", "not used: an earlier record is used", "not used: it has another name"]'
     holds "[fact(\"record\") | .value][4] | startswith(\"$DAT_OVERRIDE:6: ia u2.0\")"
     holds 'fact("bad_record") | .note | contains("api_version is '"'line'"'")'
     holds 'fact("passed_over") | .note | contains("libmissing.so.2: cannot open shared object file")'
@@ -59,7 +60,7 @@ holds() {
     export OPENDAT_CONFIG=$BATS_TEST_TMPDIR/opendat.yaml
     printf 'ias:\n  - ia_name: from-yaml\n    lib_path: libdaplsoft.so.2\n    ia_params: soft0 0\n' >"$OPENDAT_CONFIG"
     info 0 --explain from-yaml
-    holds "[fact(\"record\") | select(.note == \"taken\") | .value] | .[0] | startswith(\"$OPENDAT_CONFIG:2: from-yaml\")"
+    holds "[fact(\"record\") | select(.note == \"used\") | .value] | .[0] | startswith(\"$OPENDAT_CONFIG:2: from-yaml\")"
     holds "fact(\"address\") | .source == \"$OPENDAT_CONFIG:2\""
 }
 
@@ -74,7 +75,7 @@ holds() {
     info 0 --explain ia
     holds 'fact("device") | .value == "soft0"'
     holds 'fact("port") | .value == "1"'
-    holds 'fact("gid") | (.value | startswith("index 0: ")) and (.note | startswith("taken: "))'
+    holds 'fact("gid") | (.value | startswith("index 0: ")) and (.note | startswith("used: "))'
     holds 'fact("mtu") | .value == "4096 bytes"'
     holds "fact(\"address\") | .value == \"127.0.0.1\" and .source == \"$DAT_OVERRIDE:6\""
     holds 'fact("descriptors") | .source == "RLIMIT_NOFILE"'
@@ -102,7 +103,7 @@ holds() {
 @test "dat_info --explain: an IA that would fail ends with status 1 and the message and next step that a program would get" {
     info 1 --explain ai
     holds '.verdict == "fails"'
-    holds 'fact("message") | .standing == "fails" and (.value | endswith("[DAT003]")) and .note == "the nearest name there is ia"'
+    holds 'fact("message") | .standing == "fails" and (.value | endswith("[DAT003]")) and .note == "the nearest name is ia"'
     DAT_OVERRIDE=$BATS_TEST_TMPDIR/nowhere info 1 --explain ia
     holds 'fact("conf_file") | .note == "cannot be read: No such file or directory"'
     holds 'fact("message") | .value | endswith("[DAT001]")'
@@ -158,7 +159,7 @@ holds() {
     [ "$(wc -l <"$BATS_TEST_TMPDIR/out")" -eq 8 ] || { cat "$BATS_TEST_TMPDIR/out"; false; }
     grep -qE '^other +u2.0 +soft0 +127\.0\.0\.1 +InfiniBand$' "$BATS_TEST_TMPDIR/out"
     grep -qE '^safe +u2.0 threadsafe +soft0 +127\.0\.0\.1 +InfiniBand$' "$BATS_TEST_TMPDIR/out"
-    grep -qE '^broken +u2.0 +cannot be opened: .*`dat_info --explain broken` tells why$' "$BATS_TEST_TMPDIR/out"
+    grep -qE '^broken +u2.0 +cannot be opened: .*`dat_info --explain broken` shows why$' "$BATS_TEST_TMPDIR/out"
 }
 
 @test "dat_info: an IA that cannot be opened is shown as such, with status 1 and what to ask next" {
@@ -166,7 +167,7 @@ holds() {
     status=0
     "$TOP_BUILDDIR/dat_info" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || status=$?
     [ "$status" -eq 1 ]
-    grep -q '`dat_info --explain ia` tells why' "$BATS_TEST_TMPDIR/out"
+    grep -q '`dat_info --explain ia` shows why' "$BATS_TEST_TMPDIR/out"
     grep -q 'DAT005' "$BATS_TEST_TMPDIR/err"
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_perf over soft0, and on Debian's DAT stack: what it prints, and what it does when something is wrong. No times are judged.
+# Runs dat_perf over soft0, and on Debian's DAT stack: what it prints, and what it does when
+# something is wrong. No times are judged.
 load ../compat/helpers
 
 setup() {
@@ -12,18 +13,19 @@ setup() {
 }
 teardown() { stop_all; }
 
-# usage: measures OPTIONS... - client and server in one go; the result goes to perf.out.
+# usage: measures OPTIONS... - runs client and server in one go; the result goes to perf.out.
 measures() {
     run_to_end perf "${stack[@]}" "$dat_perf" --both "${few[@]}" "$@"
     is_silent perf
 }
 
-# usage: json FILTER - holds of the document in perf.out.
+# usage: json FILTER - FILTER must hold for the document in perf.out.
 json() {
     jq -e "$1" "$BATS_TEST_TMPDIR/perf.out" >/dev/null || { echo "the document lacks: $1"; return 1; }
 }
 
-# usage: fails NAME STATUS PATTERN - the process ends so, with nothing on standard output and one line like this on standard error.
+# usage: fails NAME STATUS PATTERN - the process must end with STATUS, nothing on standard output
+# and one line like PATTERN on standard error.
 fails() {
     local status=0
     wait "${process_of[$1]}" || status=$?
@@ -125,7 +127,9 @@ operations='send write write-immediate read fetch-add compare-swap'
     [ "$(awk '$2 == "us" && $4 ~ /^#*$/ { sum += $3 } END { print sum }' "$BATS_TEST_TMPDIR/perf.out")" -eq 20 ]
 }
 
-# usage: interrupt OPTIONS... - Ctrl-C, once a line like the first option is in perf.out; what is printed goes to perf.out and perf.err.
+# usage: interrupt LINE OPTIONS... - sends SIGINT, as Ctrl-C does, once a line like LINE is in
+# perf.out or, if LINE is empty, once both sides are connected; the output goes to perf.out and
+# perf.err.
 interrupt() {
     local status=0 line=$1
     shift
@@ -144,7 +148,8 @@ both_connected() { [ "$(grep -c softverbs-arena "/proc/$(pgrep -P "${process_of[
     rows=$(grep -cE '^(send|write) ' "$BATS_TEST_TMPDIR/perf.out")
     [ "$rows" -ge 1 ] && [ "$rows" -lt 8 ]
     grep -q "^dat_perf: interrupted after $rows of 8 measurements$" "$BATS_TEST_TMPDIR/perf.err"
-    # In the middle of one that would last for minutes, and as a document.
+    # The same in the middle of a measurement that would last for minutes, with the result as a
+    # document.
     for options in '--test latency -o send' '--test latency -o write' '--test rate -o write' '--test latency -o send -c blocking'; do
         # shellcheck disable=SC2086 # words
         interrupt '' $options -s 8 -n 1000000000 -w 1 --json
@@ -227,7 +232,7 @@ END
 
 @test "dat_perf: an unknown provider is told once, by the call, the code and the next step" {
     start perf "${stack[@]}" "$dat_perf" --both -P nosuch
-    fails perf 1 'dat_ia_open nosuch: DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED .*expected DAT_SUCCESS; see the message before'
+    fails perf 1 'dat_ia_open nosuch: DAT_PROVIDER_NOT_FOUND DAT_NAME_NOT_REGISTERED .*expected DAT_SUCCESS; see the preceding message'
 }
 
 @test "dat_perf: a client tells that the server could not open its provider, and why" {
@@ -247,7 +252,8 @@ END
     fails perf 1 'pin to processor 100000: '
 }
 
-# usage: peer_dies VICTIM SURVIVOR OPTIONS... - in the middle of a measurement that would last for minutes.
+# usage: peer_dies VICTIM SURVIVOR OPTIONS... - kills VICTIM in the middle of a measurement that
+# would last for minutes.
 peer_dies() {
     local victim=$1 survivor=$2 victims
     shift 2

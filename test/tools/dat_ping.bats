@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_ping between real processes over soft0, by rdma_cm and over sockets.
+# Runs dat_ping between real processes over soft0, by rdma_cm and over sockets.
 load ../compat/helpers
 
 setup() {
@@ -17,7 +17,7 @@ start_server() {
     await_line server '^listening at 127\.0\.0\.1 over ia, qualifier [0-9]+$'
 }
 
-# usage: stop NAME SIGNAL - the program, not `timeout` in front of it.
+# usage: stop NAME SIGNAL - signals the program, not `timeout` in front of it.
 stop() {
     kill -s "$2" "$(pid_of "$1")"
 }
@@ -27,7 +27,8 @@ pid_of() {
     echo "$pid"
 }
 
-# usage: pings STATUS OPTIONS... - what it prints goes to ping.out. A busy machine is no reason to lose one.
+# usage: pings STATUS OPTIONS... - dat_ping must end with STATUS; its output goes to ping.out. The
+# long timeout keeps a busy machine from losing an answer.
 pings() {
     local wanted=$1 status=0
     shift
@@ -37,7 +38,8 @@ pings() {
     [ "$status" -eq "$wanted" ] || { echo "it ended with status $status"; return 1; }
 }
 
-# usage: json FILTER - holds of the document in ping.out, which is one that the schema describes.
+# usage: json FILTER - FILTER must hold for the document in ping.out, and the document must match
+# its schema.
 json() {
     "$TOP_SRCDIR/test/tools/check-schema" "$TOP_SRCDIR/doc/schema/dat_ping.json" <"$BATS_TEST_TMPDIR/ping.out"
     jq -e "$1" "$BATS_TEST_TMPDIR/ping.out" >/dev/null || { echo "the document lacks: $1"; return 1; }
@@ -155,14 +157,14 @@ LINES
 
 @test "dat_ping ends with 2 for wrong usage, unknown adapters and hosts, and a qualifier in use" {
     pings 2
-    grep -q '^dat_ping: either --listen or a HOST is needed; dat_ping --help lists the options$' "$BATS_TEST_TMPDIR/ping.err"
+    grep -q '^dat_ping: either --listen or a HOST is required; dat_ping --help lists the options$' "$BATS_TEST_TMPDIR/ping.err"
     pings 2 --listen 127.0.0.1
     pings 2 127.0.0.1 -s 23
     pings 2 127.0.0.1 -i x
     pings 2 -I nowhere 127.0.0.1
-    grep -q '^dat_ping: dat_ia_open nowhere: .*; see the message before$' "$BATS_TEST_TMPDIR/ping.err"
+    grep -q '^dat_ping: dat_ia_open nowhere: .*; see the preceding message$' "$BATS_TEST_TMPDIR/ping.err"
     pings 2 no.such.host.invalid
     start_server
     pings 2 --listen
-    grep -q '^dat_ping: dat_psp_create: DAT_CONN_QUAL_IN_USE .*name another --port$' "$BATS_TEST_TMPDIR/ping.err"
+    grep -q '^dat_ping: dat_psp_create: DAT_CONN_QUAL_IN_USE .*choose another --port$' "$BATS_TEST_TMPDIR/ping.err"
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The program dat_regd: that it serves, shows its status and ends. What it decides: test/tools/regd_test.
+# Tests the program dat_regd: it serves, shows its status and ends. test/tools/regd_test tests what
+# it decides.
 load ../compat/helpers
 
 regd=$TOP_BUILDDIR/dat_regd
@@ -54,7 +55,7 @@ start() {
     softverbs=$TOP_BUILDDIR/softverbs
     "$softverbs" run "$regd" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
     daemon=$!
-    # ibv_devices prints the GUID in the order of the network.
+    # ibv_devices prints the GUID in network byte order.
     guid=$("$softverbs" run ibv_devices | awk '$1 == "soft0" { print $2 }' | fold -w2 | tac | tr -d '\n')
     clients=()
     for adapter in adapter0 "soft0-$guid"; do
@@ -77,7 +78,7 @@ start() {
     [[ $output == "dat_regd: no dat_regd answers at $OPENDAT_REGD_SOCKET: "* ]]
     start
     run -1 "$regd"
-    [[ $output == "dat_regd: cannot listen at $OPENDAT_REGD_SOCKET: a dat_regd is there already" ]]
+    [[ $output == "dat_regd: cannot listen at $OPENDAT_REGD_SOCKET: another dat_regd listens there" ]]
 }
 
 @test "a killed dat_regd's socket is in nobody's way" {

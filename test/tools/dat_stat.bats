@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_stat on real programs over soft0: what they tell, what hangs in them, and what it says when it cannot ask.
+# Runs dat_stat on real programs over soft0: what they report, what hangs in them, and what it
+# prints when it cannot ask.
 load ../compat/helpers
 
 setup() {
@@ -14,7 +15,8 @@ setup() {
 }
 teardown() { stop_all; }
 
-# usage: built PROGRAM - its path goes to the variable of its name; without libtool's script, whose shell would be the process.
+# usage: built PROGRAM - sets the variable of its name to its path, without libtool's script, whose
+# shell would be the process.
 built() {
     local path=$TOP_BUILDDIR/$1 plain
     plain=${path%/*}/.libs/${path##*/}
@@ -22,14 +24,15 @@ built() {
     printf -v "${1##*/}" %s "$path"
 }
 
-# usage: start_ends KIND - two ends that hang in this way; their processes go to server_pid and client_pid.
+# usage: start_ends KIND - starts two ends that hang in this way; sets server_pid and client_pid.
 start_ends() {
     start ends "${stack[@]}" DAT_TEST_IA=ia "$hanging_ends" "$1"
     await_line ends '^ready [0-9]+ [0-9]+$'
     read -r _ server_pid client_pid <"$BATS_TEST_TMPDIR/ends.out"
 }
 
-# usage: asked STATUS OPTIONS... - what dat_stat prints goes to stat.out; nothing to standard error.
+# usage: asked STATUS OPTIONS... - dat_stat must end with STATUS and print nothing to standard
+# error; its output goes to stat.out.
 asked() {
     local wanted=$1 status=0
     shift
@@ -40,20 +43,23 @@ asked() {
     is_silent stat
 }
 
-# usage: json FILTER - holds of the document in stat.out, which is one that the schema describes.
+# usage: json FILTER - FILTER must hold for the document in stat.out, and the document must match
+# its schema.
 json() {
     "$TOP_SRCDIR/test/tools/check-schema" "$TOP_SRCDIR/doc/schema/dat_stat.json" <"$BATS_TEST_TMPDIR/stat.out"
     jq -e "$1" "$BATS_TEST_TMPDIR/stat.out" >/dev/null || { echo "the document lacks: $1"; return 1; }
 }
 
-# usage: finds KIND PID - whether dat_stat --hang finds this in the process; what it printed is in stat.out.
+# usage: finds KIND PID - whether dat_stat --hang finds this in the process; its output is in
+# stat.out.
 finds() {
     local status=0
     "$dat_stat" --hang --after 1 --json "$2" >"$BATS_TEST_TMPDIR/stat.out" || status=$?
     [ "$status" -eq 3 ] && jq -e ".hangs[] | select(.kind == \"$1\" and .pid == $2)" "$BATS_TEST_TMPDIR/stat.out" >/dev/null
 }
 
-# usage: fails STATUS PATTERN COMMAND... - one line like this on standard error, nothing on standard output.
+# usage: fails STATUS PATTERN COMMAND... - it must print one line like this on standard error and
+# nothing on standard output.
 fails() { refuses stat dat_stat "$@"; }
 
 @test "dat_stat PID shows endpoints with peer and state, what is posted, the oldest request, dispatchers and service points" {
@@ -93,7 +99,7 @@ fails() { refuses stat dat_stat "$@"; }
     has stat "^opendat_ep_posted_requests\{pid=\"$client_pid\",program=\"hanging_ends\",.*ia=\"ia\",.*peer=\"127\.0\.0\.1:4711\"\} 12$"
     has stat '^# TYPE opendat_ep_post_send_total counter$'
     [ "$(grep -c '^# TYPE opendat_ep_posted_requests ' "$BATS_TEST_TMPDIR/stat.out")" -eq 1 ]
-    # Nothing but comments and samples: NAME{LABELS} VALUE.
+    # There must be nothing but comments and samples: NAME{LABELS} VALUE.
     strange=$(grep -vE '^# (HELP|TYPE) [a-z_]+ |^[a-z_]+\{([a-z_]+="[^"]*",?)+\} [0-9.e+]+$' "$BATS_TEST_TMPDIR/stat.out" || true)
     [ -z "$strange" ] || { echo "$strange"; return 1; }
 }
@@ -113,7 +119,7 @@ fails() { refuses stat dat_stat "$@"; }
     start_ends no-receives
     rm "$OPENDAT_STATUS_DIRECTORY/$server_pid".*
     eventually finds no-completion "$client_pid"
-    json '.hangs[0].text | test("the other end is not seen")'
+    json '.hangs[0].text | test("the other end is not visible")'
     json '.hangs[0].next_step | test("start it with OPENDAT_STATUS=on too")'
 }
 
@@ -185,10 +191,10 @@ is_stopped() { grep -q '^State:[[:space:]]T' "/proc/$1/status"; }
 
 @test "dat_stat says what is wrong and what to do: no process, no state told, wrong rights, another user's process" {
     fails 1 'process 999999: No such process: expected a process that is running; ' "$dat_stat" 999999
-    fails 1 "process $$: it tells no state: expected .* OPENDAT_STATUS=on; start it with that" "$dat_stat" "$$"
+    fails 1 "process $$: it reports no state: expected .* OPENDAT_STATUS=on; start it with that" "$dat_stat" "$$"
     start_ends nothing
     chmod 755 "$OPENDAT_STATUS_DIRECTORY"
-    fails 1 '.*/status: other users may enter it \(mode 0755\): expected a directory that user [0-9]+ alone may enter; ' \
+    fails 1 '.*/status: other users have access to it \(mode 0755\): expected a directory that only user [0-9]+ may access; ' \
         "$dat_stat" "$client_pid"
     chmod 700 "$OPENDAT_STATUS_DIRECTORY"
     asked 0 "$client_pid"
@@ -198,7 +204,7 @@ is_stopped() { grep -q '^State:[[:space:]]T' "/proc/$1/status"; }
     chmod 755 "$BATS_TEST_TMPDIR/dat_stat"
     local user=(setpriv --reuid 65534 --regid 65534 --clear-groups "$BATS_TEST_TMPDIR/dat_stat")
     "${user[@]}" --version >/dev/null 2>&1 || skip "another user cannot run programs from here"
-    fails 1 "process $client_pid: .*Permission denied: expected a process of the user who asks; run dat_stat as user 0 or as root" \
+    fails 1 "process $client_pid: .*Permission denied: expected a process of the calling user; run dat_stat as user 0 or as root" \
         "${user[@]}" "$client_pid"
 }
 
@@ -229,11 +235,11 @@ client.recv(64); client.sendall(text.encode().decode("unicode_escape").encode())
         fails 1 "process [0-9]+: $1" "$dat_stat" "$(sed -n 's/^pid //p' "$BATS_TEST_TMPDIR/fake.out")"
         await_end fake
     }
-    answers 'its answer has no sensible length: ' '99999999999\n{}'
-    answers 'its answer has no sensible length: ' '-1\n{}'
+    answers 'its answer has an invalid length: ' '99999999999\n{}'
+    answers 'its answer has an invalid length: ' '-1\n{}'
     answers 'its answer has no head: ' "$(printf 'x%.0s' {1..100})"
-    answers 'it has ended the conversation in the middle: ' '10\n{}'
-    answers 'its answer cannot be read: it is no JSON: ' '2\n{x'
+    answers 'it closed the connection before the end of its answer: ' '10\n{}'
+    answers 'its answer cannot be read: it is not JSON: ' '2\n{x'
     answers 'its answer cannot be read: its version is 2, this dat_stat reads 1: ' '20\n{"opendat_status": 2}'
     answers "its answer cannot be read: 'library' is not there: " '20\n{"opendat_status": 1}'
     answers "its answer cannot be read: 'opendat_status' is not in an object: " '2\n[]'
@@ -247,7 +253,8 @@ client.recv(64); client.sendall(text.encode().decode("unicode_escape").encode())
     [ -z "$(ls -A "$OPENDAT_STATUS_DIRECTORY")" ]
 }
 
-# usage: hold NAME CAPACITY [CLASS BYTES]... - a process with entries of a table; its number goes to holder_pid.
+# usage: hold NAME CAPACITY [CLASS BYTES]... - starts a process with entries of a table; sets
+# holder_pid.
 hold() {
     export OPENDAT_REGISTRATION_DIRECTORY=$BATS_TEST_TMPDIR/registrations
     built test/tools/entry_holder
@@ -259,7 +266,7 @@ hold() {
 @test "dat_stat --registrations shows capacity, policy, owners, waiters and what is on its way out" {
     export OPENDAT_REGISTRATION_DIRECTORY=$BATS_TEST_TMPDIR/registrations
     asked 0 --registrations
-    has stat '^no process of this user has shared its registrations \(OPENDAT_REGISTRATIONS\)$'
+    has stat '^no process of this user shares registrations \(OPENDAT_REGISTRATIONS\)$'
     hold one 4 rdma 4096 rdma 4096 pinned 100
     local one=$holder_pid
     asked 0 --registrations
@@ -275,7 +282,7 @@ hold() {
     eventually announces
     has stat '^registrations of soft0-test: 4 of 4 entries, 8342 bytes of no limit; 1 wait$'
     has stat '^  so far: granted 4, refused 0, announced [1-9], taken back 0, of the dead 0$'
-    has stat '^    slot [0-9]+: rdma, announced, 4096 bytes, busy 0, goes in [0-9.]+ (s|min|h)$'
+    has stat '^    slot [0-9]+: rdma, announced, 4096 bytes, busy 0, taken back in [0-9.]+ (s|min|h)$'
     has stat "^  process $holder_pid: 1 entries, 50 bytes, share 1; waits for 1 \\(70 bytes\\); .*\$"
     asked 0 --registrations "$one"
     if grep "process $holder_pid" "$BATS_TEST_TMPDIR/stat.out"; then return 1; fi
@@ -307,10 +314,10 @@ hold() {
     grep -qE '^dat_stat: the registrations of broken cannot be read: ' "$BATS_TEST_TMPDIR/stat.err"
 }
 
-# usage: ids FILE... - of all objects in documents of dat_stat, one a line.
+# usage: ids FILE... - prints the ids of all objects in documents of dat_stat, one per line.
 ids() { jq -r '.processes[].libraries[].ias[] | .id, (.eps, .evds, .cnos, .srqs)[].id' "$@"; }
 
-# usage: no_id_comes_twice COUNT FILE... - at least so many ids, all different.
+# usage: no_id_comes_twice COUNT FILE... - there must be at least COUNT ids, all different.
 no_id_comes_twice() {
     local count=$1 twice
     shift
@@ -366,10 +373,10 @@ no_id_comes_twice() {
 }
 
 @test "dat_stat tells wrong usage" {
-    fails 2 '--registrations goes with none of --prometheus, --hang, --counters; ' "$dat_stat" --registrations --hang
+    fails 2 '--registrations cannot be combined with --prometheus, --hang or --counters; ' "$dat_stat" --registrations --hang
     fails 2 '.*x' "$dat_stat" x
-    fails 2 '--prometheus goes with none of --json, --hang, --watch; ' "$dat_stat" --prometheus --json 1
-    fails 2 '--counters goes with the table alone; ' "$dat_stat" --counters --hang 1
+    fails 2 '--prometheus cannot be combined with --json, --hang or --watch; ' "$dat_stat" --prometheus --json 1
+    fails 2 '--counters cannot be combined with --json, --prometheus or --hang; ' "$dat_stat" --counters --hang 1
 }
 
 @test "what a program calls itself is printed, and no terminal obeys it" {

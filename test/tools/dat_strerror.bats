@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_strerror as a program.
+# Runs dat_strerror as a program.
 bats_require_minimum_version 1.5.0
 load ../compat/helpers
 
@@ -44,10 +44,11 @@ dat_strerror=$TOP_BUILDDIR/dat_strerror
 }
 
 @test "the libraries print nothing but messages of the catalogue: no source of theirs writes to stderr or stdout itself" {
-    # What may says so: the log, and the two calls whose purpose it is to print.
+    # A source that may print has a line that says so: the log, and the two calls whose purpose it
+    # is to print.
     cd "$TOP_SRCDIR"
-    [ "$(grep -rlF '/// Prints by itself.' broker dapl dat device providers support | wc -l)" -eq 2 ]
-    found=$(grep -rLF '/// Prints by itself.' --include='*.cpp' --include='*.hpp' broker dapl dat/api dat/registry device providers support |
+    [ "$(grep -rlF '/// Prints directly.' broker dapl dat device providers support | wc -l)" -eq 2 ]
+    found=$(grep -rLF '/// Prints directly.' --include='*.cpp' --include='*.hpp' broker dapl dat/api dat/registry device providers support |
         xargs grep -n . | sed -E 's|[[:space:]]*//.*||' |
         grep -E '(^|[^"_])\bstderr\b|std::cerr|std::cout|\bstdout\b|perror\(|STDERR_FILENO|v?printf\(' | grep -v snprintf || true)
     [ -z "$found" ] || { echo "$found"; false; }

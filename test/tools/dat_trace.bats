@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_trace on real programs: two ends of a connection over soft0, core files, and what it says when it cannot look.
+# Runs dat_trace on real programs: two ends of a connection over soft0, core files, and what it
+# prints when it cannot read them.
 load ../compat/helpers
 
 setup() {
@@ -13,14 +14,14 @@ setup() {
 }
 teardown() { stop_all; }
 
-# usage: pid_of NAME - of the program that `start` has started, behind timeout and env.
+# usage: pid_of NAME - prints that of the program that `start` has started, behind timeout and env.
 pid_of() {
     local pid=${process_of[$1]} child
     while child=$(pgrep -P "$pid" | head -n 1) && [ -n "$child" ]; do pid=$child; done
     echo "$pid"
 }
 
-# Two ends of one connection that works until the test is over.
+# Starts two ends of one connection that works until the test is over.
 start_ends() {
     start server "${stack[@]}" "$dat_perf" -P ia
     start client "${stack[@]}" "$dat_perf" -P ia -t latency -o send -s 8 --seconds 3000 127.0.0.1
@@ -33,19 +34,21 @@ is_connected() {
         grep -q -- '-> CONNECTED' "$BATS_TEST_TMPDIR/seen"
 }
 
-# usage: traced OPTIONS... - what dat_trace prints goes to trace.out.
+# usage: traced OPTIONS... - runs dat_trace; its output goes to trace.out.
 traced() {
     run_to_end trace "$dat_trace" "$@"
     is_silent trace
 }
 
-# usage: json FILTER - holds of the document in trace.out, which its schema describes.
+# usage: json FILTER - FILTER must hold for the document in trace.out, and the document must match
+# its schema.
 json() {
     "$TOP_SRCDIR/test/tools/check-schema" "$TOP_SRCDIR/doc/schema/dat_trace.json" <"$BATS_TEST_TMPDIR/trace.out"
     jq -e "$1" "$BATS_TEST_TMPDIR/trace.out" >/dev/null || { echo "the document lacks: $1"; return 1; }
 }
 
-# usage: fails STATUS PATTERN OPTIONS... - one line like this on standard error, nothing on standard output.
+# usage: fails STATUS PATTERN OPTIONS... - it must print one line like this on standard error and
+# nothing on standard output.
 fails() { refuses trace dat_trace "$@"; }
 
 @test "dat_trace PID shows the levels of all libraries and the timeline of all threads of a running program" {
@@ -72,14 +75,14 @@ fails() { refuses trace dat_trace "$@"; }
     events 'all(.traceEvents[] | select(.ph == "X"); .dur > 0)'
     events 'any(.traceEvents[]; .ph == "X" and .name == "dat_ep_connect" and .pid == 2)'
     for pid in 1 2; do events "any(.traceEvents[]; .ph == \"X\" and .name == \"CONNECTED\" and .pid == $pid)"; done
-    # Each flow begins at one end and arrives at the other, not before.
+    # Each flow must begin at one end and arrive at the other, not before.
     events '[.traceEvents[] | select(.ph == "s" or .ph == "f")] | group_by(.id) | length > 0 and
         all(.[]; length == 2 and ([.[].pid] | unique == [1, 2]) and
             ((map(select(.ph == "s"))[0].ts) <= (map(select(.ph == "f"))[0].ts)))'
-    # A slice where each flow begins and ends.
+    # There must be a slice where each flow begins and ends.
     events '[.traceEvents[] | select(.ph == "X") | [.pid, .tid, .ts]] as $slices |
         all(.traceEvents[] | select(.ph == "s" or .ph == "f"); [.pid, .tid, .ts] as $at | $slices | index([$at]))'
-    fails 2 '--perfetto goes with none of ' "$dat_trace" --perfetto x --json 1
+    fails 2 '--perfetto cannot be combined with ' "$dat_trace" --perfetto x --json 1
 }
 
 @test "dat_trace PID PID prints one timeline of the two ends of a connection, each event with its connection" {
@@ -130,7 +133,7 @@ fails() { refuses trace dat_trace "$@"; }
 @test "dat_trace --core shows what a program did last that was killed by abort" {
     [[ $(cat /proc/sys/kernel/core_pattern) != \|* ]] || skip "the system gives core files to a program"
     ulimit -c unlimited 2>/dev/null || skip "no core files are allowed here"
-    echo 0x33 >/proc/self/coredump_filter # the kernel's own choice
+    echo 0x33 >/proc/self/coredump_filter # the kernel's default
     cd "$BATS_TEST_TMPDIR"
     start_ends
     kill -ABRT "$client_pid"
@@ -145,15 +148,15 @@ fails() { refuses trace dat_trace "$@"; }
     json ".sources[0].pid == $client_pid and .sources[0].program == \"dat_perf\""
     json 'any(.events[]; .text | test("dat_ep_connect = 0x0"))'
     head -c 100000 "$files" >cut
-    fails 1 'core file cut: the memory of its DAT libraries is not in it: expected a whole core file; ' "$dat_trace" --core cut
+    fails 1 'core file cut: it lacks the memory of its DAT libraries: expected a complete core file; ' "$dat_trace" --core cut
 }
 
 @test "dat_trace says what is wrong: no process, no library of ours, no file, no core file, another user's process" {
     fails 1 'process 999999: No such process: expected a process that is running; ' "$dat_trace" 999999
     fails 1 "process $$: it has no DAT library in its memory: expected a program that uses" "$dat_trace" "$$"
     fails 1 '/nowhere: No such file or directory: expected a core file' "$dat_trace" /nowhere
-    fails 1 '.*dat.conf: it is neither: expected a core file or a file that --save wrote; ' "$dat_trace" "$BATS_TEST_TMPDIR/dat.conf"
-    fails 1 ".*$TOP_BUILDDIR.*libdat2.so.2: it is neither: " "$dat_trace" --core "$TOP_BUILDDIR/.libs/libdat2.so.2"
+    fails 1 '.*dat.conf: unknown format: expected a core file or a file that --save wrote; ' "$dat_trace" "$BATS_TEST_TMPDIR/dat.conf"
+    fails 1 ".*$TOP_BUILDDIR.*libdat2.so.2: unknown format: " "$dat_trace" --core "$TOP_BUILDDIR/.libs/libdat2.so.2"
 }
 
 @test "dat_trace says who may look when the kernel refuses" {
@@ -169,7 +172,7 @@ fails() { refuses trace dat_trace "$@"; }
 }
 
 @test "dat_trace tells wrong usage" {
-    fails 2 'a PID or a FILE is needed; dat_trace --help lists the options' "$dat_trace"
+    fails 2 'a PID or a FILE is required; dat_trace --help lists the options' "$dat_trace"
     fails 2 '.*--dapl' "$dat_trace" 1 --dapl 11
     fails 2 '--save takes one' "$dat_trace" 1 2 --save x
     fails 2 'a core file has no level to change' "$dat_trace" --core x --dapl 7

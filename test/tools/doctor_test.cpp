@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What dat_doctor finds on machines that the test has made up: files below a directory of its own.
+// What dat_doctor finds on simulated machines, made of files below a temporary directory.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ class Machine : public testing::Test {
         files::create_directories(files::path(view_.root + path).parent_path());
         std::ofstream(view_.root + path) << text;
     }
-    /// An RDMA device of the kernel that can be used.
+    /// Adds a usable RDMA device of the kernel.
     void add_device() const {
         write("/sys/class/infiniband/rxe0/ports/1/state", "4: ACTIVE");
         write("/sys/class/infiniband/rxe0/parent", "eth0");
@@ -37,7 +37,7 @@ class Machine : public testing::Test {
         write("/dev/infiniband/uverbs0", "");
         write("/dev/infiniband/rdma_cm", "");
     }
-    /// The ids of what was found, in order.
+    /// @return the ids of the findings, in order; each finding must have evidence and a fix.
     std::vector<std::string> ids() const {
         std::vector<std::string> all;
         for (const Finding& finding : findings_.all()) {
@@ -97,7 +97,7 @@ TEST_F(Machine, a_record_whose_interface_was_renamed_is_found) {
     const Record good{"good", "libdaplofa.so.2", "eth0 0"};
     check_records(view_, {good, {"old", "libdaplofa.so.2", "ib0 0"}}, findings_);
     EXPECT_EQ(ids(), Ids{"DOC-006"});
-    EXPECT_TRUE(evidence_has("old names ib0; there are rxe0 (eth0)"));
+    EXPECT_TRUE(evidence_has("old names ib0; the devices are rxe0 (eth0)"));
     EXPECT_TRUE(evidence_has("open_hca: getaddr_netdev failed"));
     EXPECT_TRUE(mend_has("ip link"));
 }
@@ -148,7 +148,7 @@ TEST_F(Machine, little_locked_memory_is_found_with_limit_and_need_where_a_device
     check_locked_memory(view_, little, findings_);
     ASSERT_EQ(ids(), Ids{"DOC-022"});
     EXPECT_TRUE(evidence_has("8192 KiB"));
-    EXPECT_TRUE(evidence_has("want 65536 KiB"));
+    EXPECT_TRUE(evidence_has("need 65536 KiB"));
     EXPECT_TRUE(mend_has("ulimit -l"));
 }
 
@@ -227,7 +227,7 @@ TEST_F(Machine, little_or_no_shared_memory_is_found) {
     ASSERT_EQ(ids(), (Ids{"DOC-041", "DOC-041"}));
     EXPECT_TRUE(evidence_has("65536 KiB, of which 1024 KiB are free"));
     EXPECT_TRUE(mend_has("--shm-size"));
-    EXPECT_EQ(findings_.all()[1].evidence, "/dev/shm is not there");
+    EXPECT_EQ(findings_.all()[1].evidence, "/dev/shm does not exist");
 }
 
 TEST_F(Machine, a_soname_in_two_of_the_loaders_directories_is_found_with_the_first) {
@@ -270,7 +270,7 @@ TEST_F(Machine, a_library_that_was_replaced_while_a_process_runs_is_found) {
           "7f00-7f01 r-xp 00000000 08:01 12 /usr/lib/libdaplsoft.so.2.0.0 (deleted)\n");
     check_process(view_, "4711", findings_);
     ASSERT_EQ(ids(), Ids{"DOC-016"});
-    EXPECT_TRUE(mend_has("start the program anew"));
+    EXPECT_TRUE(mend_has("restart the program"));
 }
 
 using support::Standing;
@@ -284,7 +284,7 @@ TEST_F(Machine, what_the_dry_run_of_an_ia_says_becomes_findings_and_nothing_twic
               {"gid", "index 0: fe80::1 (RoCE v2)", "x", Standing::kDegraded, "give an address"},
               {"release", "0.0.9", "x", Standing::kDegraded, "install one release"},
               {"library_version", "2.0.0", "x", Standing::kWorks, "it is not OpenDAT's"},
-              {"bad_record", "f:1:2", "x", Standing::kWorks, "not taken"},
+              {"bad_record", "f:1:2", "x", Standing::kWorks, "not used"},
               {"message", "IA ia cannot be opened [DAT243]", "x", Standing::kFails, "correct it"}},
              findings_);
     EXPECT_EQ(ids(), (Ids{"DOC-030", "DOC-031", "DOC-014", "DOC-013", "DOC-004", "DOC-002"}));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A process with entries of an adapter's table, for those who look at the table: entry_holder
-// CAPACITY [CLASS BYTES]... takes one entry for each pair, says "ready PID" and holds them until it
-// is killed, gives nothing up. Those that there is no room for it waits for.
+// Holds entries of an adapter's table, for tests of programs that show the table: entry_holder
+// CAPACITY [CLASS BYTES]... takes one entry for each pair, prints "ready PID" and keeps them until
+// it is killed. It queues a request for each entry that is not free.
 #include <unistd.h>
 
 #include <cstdio>
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     for (int i = 2; i + 1 < argc; i += 2) {
         const Wanted wanted{class_of(argv[i]), std::strtoull(argv[i + 1], nullptr, 10)};
         if (const auto slot = (*broker)->try_take(wanted)) {
-            // What was never used could not be asked for before the grace period is over.
+            // An entry that was never used could not be requested before its grace period is over.
             (*broker)->use(*slot).last_use = now();
             (*broker)->use(*slot).use_count = 1;
         } else if (!(*broker)->queue(wanted)) {

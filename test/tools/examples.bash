@@ -3,7 +3,7 @@
 # For tests that run the programs of doc/examples, on whatever device ${stack[@]} leads to.
 examples=$TOP_BUILDDIR/doc/examples
 
-# usage: example NAME - its path, without libtool's script in front of it.
+# usage: example NAME - prints its path, without libtool's script in front of it.
 example() {
     if [ -x "$examples/.libs/$1" ]; then echo "$examples/.libs/$1"; else echo "$examples/$1"; fi
 }
@@ -16,14 +16,15 @@ start_example() {
     start "$process" "${stack[@]}" "$program" ia "$@"
 }
 
-# usage: serve EXAMPLE ARGS... - the process `server`, at a port that $port holds then.
+# usage: serve EXAMPLE ARGS... - starts the process `server` and sets $port to its port.
 serve() {
     start_example server "$@"
     await_line server '^listening on port [0-9]+$'
     port=$(sed -n 's/^listening on port //p' "$BATS_TEST_TMPDIR/server.out")
 }
 
-# usage: ends PROCESS EXAMPLE ARGS... - well, and without a word on standard error.
+# usage: ends PROCESS EXAMPLE ARGS... - the process must end well and print nothing on standard
+# error.
 ends() {
     start_example "$@"
     await_end "$1"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The programs of doc/examples, each as its head says, between real processes over soft0.
+# Runs the programs of doc/examples, each as its head says, between real processes over soft0.
 load ../compat/helpers
 load examples.bash
 
@@ -52,7 +52,8 @@ teardown() { stop_all; }
     ends client ping_pong client "$server_address" "$port" 100
     pkill -TERM -P "${process_of[server]}"
     await_end server
-    # A request that was under way fails, which is reported with its cause; the signal is known once the victim's parent has waited.
+    # A request that was in progress fails, which is reported with its cause; the signal is known
+    # once the victim's parent has waited.
     never grep -vE "the peer's process ended \(pid [0-9]+(, signal 9: Killed)?\).* \[DAT290\]$" "$BATS_TEST_TMPDIR/server.err"
 }
 
@@ -67,7 +68,7 @@ teardown() { stop_all; }
     fabric_is_clean
 }
 
-# usage: ask - who serves us, as a process id
+# usage: ask - prints the process id of the worker that serves us.
 ask() {
     ends client prefork_server client "$server_address" "$port"
     sed -n 's/^served by process //p' "$BATS_TEST_TMPDIR/client.out"
@@ -84,7 +85,7 @@ ask() {
     stop_server
     fabric_gets_clean
 }
-# The turn of a worker that is dead and not yet replaced fails.
+# A client fails if it is the turn of a worker that is dead and not yet replaced.
 replaced() {
     start_example client prefork_server client "$server_address" "$port"
     wait "${process_of[client]}" || return
@@ -146,7 +147,8 @@ replaced() {
     grep -q '^dat_ia_open.*: DAT_PROVIDER_NOT_FOUND' "$BATS_TEST_TMPDIR/failure"
 }
 
-# What `pkg-config --cflags --libs dat2` gives stands in the installed dat2.pc; test/compat/install.bats looks at that.
+# The installed dat2.pc has what `pkg-config --cflags --libs dat2` prints; test/compat/install.bats
+# checks that.
 @test "each example is one file and example.h, and compiles without a warning" {
     for source in "$TOP_SRCDIR"/doc/examples/*.c; do
         libraries=-ldat2

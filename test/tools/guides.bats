@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The guides: what they name exists, what they show compiles, what was generated is up to date.
+# Checks the guides: what they name exists, what they show compiles, what was generated is up to
+# date.
 load ../compat/helpers
 
 guides=$TOP_SRCDIR/doc/guides
@@ -12,7 +13,7 @@ guides=$TOP_SRCDIR/doc/guides
     done
 }
 
-# usage: anchors_of FILE - those of its headings, as they are made by the usual renderers
+# usage: anchors_of FILE - prints those of its headings, as the usual renderers make them.
 anchors_of() {
     sed -nE '/^```/,/^```/d; s/^#+ +//p' "$1" | tr 'A-Z' 'a-z' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
 }
@@ -40,7 +41,8 @@ anchors_of() {
     [ "$count" -ge 60 ]
 }
 
-# Each is a body of a function: what it needs beside DAT's headers stands in its arguments.
+# Each piece is the body of a function, whose arguments are what the piece needs besides DAT's
+# headers.
 @test "each piece of C in the guides compiles without a warning" {
     count=0
     for guide in "$guides"/*.md; do
@@ -70,7 +72,7 @@ HEAD
     [ "$count" -ge 5 ]
 }
 
-# usage: words PATTERN - those of all guides, each once
+# usage: words PATTERN - prints those of all guides, each once.
 words() { cat "$guides"/*.md "$TOP_SRCDIR"/doc/examples/*.md | grep -oE "$1" | sort -u; }
 
 @test "each constant, function, setting and tool that a guide names exists" {
@@ -99,7 +101,8 @@ words() { cat "$guides"/*.md "$TOP_SRCDIR"/doc/examples/*.md | grep -oE "$1" | s
         { echo "make troubleshooting-document mends it"; false; }
 }
 
-# usage: is_introduced FOLDER - by a README.md of its own, or by its name in one of a folder above.
+# usage: is_introduced FOLDER - it must have a README.md of its own, or be named in that of a folder
+# above.
 is_introduced() {
     local above=$1
     [ ! -f "$1/README.md" ] || return 0

@@ -18,7 +18,7 @@ using namespace test;
 constexpr DAT_CONN_QUAL kQualifier = 4711;
 constexpr int kMessages = 12;
 
-/// One end, and what it has and does.
+/// One end of the connection.
 struct End {
     Side side;
     Buffer buffer{side};
@@ -44,7 +44,7 @@ struct End {
 };
 
 using Act = std::function<void(End&)>;
-/// What the ends do until they are connected, and then.
+/// What the ends do until they are connected, and after that.
 struct Kind {
     Act serve, connect;
     Act serve_on = [](End&) {}, go_on = [](End&) {};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The command-line tools of tools.
+# Tests of the command-line tools.
 check_PROGRAMS += test/tools/perf_test
 TESTS += test/tools/perf_test
 test_tools_perf_test_SOURCES = %reldir%/perf_test.cpp
@@ -27,7 +27,7 @@ EXTRA_DIST += %reldir%/dat_ping.bats
 test_tools_ping_test_SOURCES = %reldir%/ping_test.cpp
 test_tools_ping_test_LDADD = libtestmain.la libping.la libtools.la libdat2.la
 
-# What dat_stat is tried on.
+# The programs that dat_stat is tried on.
 EXTRA_PROGRAMS += test/tools/hanging_ends
 check_DATA += test/tools/hanging_ends
 test_tools_hanging_ends_SOURCES = %reldir%/hanging_ends.cpp $(dat_test_headers)
@@ -50,7 +50,7 @@ test_tools_stat_test_LDADD = libtestmain.la libstat.la libregistrations.la libto
 TESTS += %reldir%/completion.bats %reldir%/examples.bats %reldir%/pages.bats %reldir%/vocabulary.bats
 EXTRA_DIST += %reldir%/broken-words %reldir%/completion.bats %reldir%/examples.bash %reldir%/examples.bats %reldir%/guides.bats %reldir%/pages.bats %reldir%/quickstart.bats %reldir%/transcript %reldir%/vocabulary.bats
 
-# Runs the commands of the page again, and puts what they print into it.
+# Runs the commands of the page again, and writes what they print into it.
 quickstart-document: all
 	TOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/%reldir%/transcript $(abs_top_srcdir)/doc/quickstart.md
 .PHONY: quickstart-document
@@ -63,7 +63,7 @@ EXTRA_DIST += %reldir%/dat_doctor.bats
 test_tools_doctor_test_SOURCES = %reldir%/doctor_test.cpp
 test_tools_doctor_test_LDADD = libtestmain.la libdoctor.la $(libinfo_programs)
 
-# dat_regd, in processes of the test.
+# Tests dat_regd inside processes of the test.
 check_PROGRAMS += test/tools/regd_test
 TESTS += test/tools/regd_test
 test_tools_regd_test_SOURCES = %reldir%/regd_test.cpp test/broker/registration_fixture.hpp test/support/process.hpp

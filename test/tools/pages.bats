@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The manual pages, as built: each without faults, each tool's page with the options of its --help, no link to a page of ours that
-# is not there; and one for each call, made from the headers.
+# Checks the manual pages, as built: each is without faults, each tool's page has the options of its
+# --help, every page of ours that a page refers to exists, and each call has a page, made from the
+# headers.
 load ../compat/helpers
 
 pages=$TOP_BUILDDIR/doc/man
@@ -14,13 +15,13 @@ setup() {
 
 text_of() { mandoc -T ascii "$1" | sed 's/.\x08//g'; }
 
-# usage: options_of < TEXT - the options that begin a line, one a line.
+# usage: options_of < TEXT - prints the options that begin a line, one per line.
 options_of() {
     sed -nE 's/^ +(-[A-Za-z0-9](,|$)|--[a-z])/\1/p' | sed -E 's/  .*//' | tr ' ,' '\n\n' | sed 's/=.*//' |
         grep -E '^--?[a-zA-Z0-9-]+$' | sort -u
 }
 
-# usage: commands_of TOOL - those that its --help names.
+# usage: commands_of TOOL - prints those that its --help names.
 commands_of() { "$TOP_BUILDDIR/$1" --help | sed -nE '/^Subcommands/,/^$/s/^  ([a-z][a-z-]*) .*/\1/p'; }
 
 # usage: same_options TOOL AT_LEAST [SECTION]
@@ -36,8 +37,8 @@ same_options() {
     for command in $(commands_of "$1"); do text_of "$page" | grep -qE "(^| )$command( |$)" || { echo "$command"; false; }; done
 }
 
-# usage: faults_of PAGE... - what mandoc finds. It looks for the pages that a page names among those of the system only; whether ours
-# are there is asked below.
+# usage: faults_of PAGE... - prints what mandoc finds. mandoc looks for the pages that a page names
+# only among those of the system; another test checks that ours exist.
 faults_of() {
     mandoc -T lint "$@" 2>"$BATS_TEST_TMPDIR/mandoc.err" | grep -v 'STYLE: referenced manual not found' || true
     grep -v 'outdated mandoc.db' "$BATS_TEST_TMPDIR/mandoc.err" || true
@@ -104,7 +105,7 @@ faults_of() {
         "$TOP_BUILDDIR/$tool" --nosuch >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/errors" || status=$?
         [ "$status" = 2 ] || { echo "$tool ended with $status"; false; }
         [ ! -s "$BATS_TEST_TMPDIR/out" ]
-        # A tool with commands may miss one of them first.
+        # A tool with commands may report a missing command first.
         grep -qE "^$tool: .*(--nosuch|is required).*--help" "$BATS_TEST_TMPDIR/errors" || { cat "$BATS_TEST_TMPDIR/errors"; false; }
     done
 }
@@ -140,13 +141,13 @@ faults_of() {
 
 need_call_pages() { [ -e "$pages/calls.stamp" ] || missing "perl was not installed when the manual pages were built"; }
 
-# usage: call_pages - the names of the pages, one a line.
+# usage: call_pages - prints the names of the pages, one per line.
 call_pages() { (cd "$calls" && printf '%s\n' dat_*.3) | sed 's/\.3$//' | LC_ALL=C sort; }
 
-# usage: same_names WANTED IS - files with one name a line.
+# usage: same_names WANTED IS - compares files with one name per line.
 same_names() { diff "$1" "$2" || { echo "< has no page, > is no call"; false; }; }
 
-# A copy of what the pages are made of, with something wrong: $1 is a header that is added.
+# Copies what the pages are made of and adds a faulty header, $1.
 sources_with() {
     work=$BATS_TEST_TMPDIR/sources
     mkdir -p "$work/dat/include/dat2" "$work/doc" "$BATS_TEST_TMPDIR/out"
@@ -156,7 +157,8 @@ sources_with() {
     printf '%s\n' "$1" >"$work/dat/include/dat2/dat_added.h"
 }
 
-# usage: is_refused HEADER WHY - the script makes no pages of a source with this header, and says why.
+# usage: is_refused HEADER WHY - the script must make no pages of a source with this header, and say
+# why.
 is_refused() {
     sources_with "$1"
     run perl "$TOP_SRCDIR/doc/man/calls" write "$work" "$BATS_TEST_TMPDIR/out" 2026-11-23
@@ -171,7 +173,8 @@ header() { printf '/**\n * @file\n * @source Nowhere.\n */\n\n/**\n%s\n */\n%s' 
 @test "every function that libdat2 exports has a page of section 3" {
     need_call_pages
     need_program nm
-    # dats_get_ia_handle is between libdat2 and its providers: no header declares it.
+    # dats_get_ia_handle is an interface between libdat2 and its providers, and no header declares
+    # it.
     nm -D --defined-only "$TOP_BUILDDIR/.libs/libdat2.so.2" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' |
         grep -vx dats_get_ia_handle | LC_ALL=C sort >"$BATS_TEST_TMPDIR/exported"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/exported")" -ge 84 ]
@@ -198,24 +201,25 @@ header() { printf '/**\n * @file\n * @source Nowhere.\n */\n\n/**\n%s\n */\n%s' 
         without=$(grep -L "^\.Sh $section\$" "$calls"/*.3 || true)
         [ -z "$without" ] || { echo "no $section: $without"; false; }
     done
-    # All but other names of a call, and calls without arguments.
+    # Only other names of a call, and calls without arguments, have none.
     without=$(grep -L '^\.Sh ARGUMENTS$' "$calls"/*.3 | xargs grep -LE '^\.(Fd #define|Fn dat_reg_policy void)' || true)
     [ -z "$without" ] || { echo "no ARGUMENTS: $without"; false; }
-    # Codes with their numbers.
+    # Codes have their numbers.
     grep -q '^\.It Dv DAT_INVALID_HANDLE | DAT_INVALID_HANDLE_EP Pq 0x8005000C$' "$calls/dat_ep_free.3"
     grep -q '^\.It Dv DAT_QUEUE_EMPTY Pq 0x000D0000 , No raw$' "$calls/dat_cno_wait.3"
 }
 
 @test "every code that test/api/conformance wants of a call stands on the call's page" {
     need_call_pages
-    # What an extension's operation answers stands on the page of its macro; "keeps" is what the free of the other object answers.
+    # What an extension's operation returns is on the page of its macro. A row "keeps" is what the
+    # free of the other object returns.
     CONFORMANCE_SCRATCH=$BATS_TEST_TMPDIR "$TOP_BUILDDIR/test/api/conformance/conformance" list |
         awk -F '\t' '$2 ~ /^0x[0-9A-F]+$/ && $1 !~ /^dat_extension_op\/|\/keeps-/ { sub(/\/.*/, "", $1); print $1, $2 }' |
         sort -u >"$BATS_TEST_TMPDIR/wanted"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/wanted")" -ge 200 ]
     while read -r call code; do
         grep -q "^\.It .* Pq $code" "$calls/$call.3" && continue
-        # One for each state of an EP.
+        # This line stands for the codes of all states of an EP.
         [[ $code = 0x800700* ]] && grep -q '^\.It Dv DAT_INVALID_STATE | DAT_INVALID_STATE_EP_\*$' "$calls/$call.3" && continue
         echo "$call: $code"
         return 1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_perf's parts that need no device: histogram, command line, and what a peer may send.
+/// The parts of dat_perf that need no device: histogram, command line, parsing of a peer's data.
 #include <gtest/gtest.h>
 
 #include <algorithm>

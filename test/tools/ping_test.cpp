@@ -33,7 +33,7 @@ TEST(PingMessage, of_another_number_or_kind_or_size_is_told_apart) {
     EXPECT_EQ(check_message({bytes.data(), kSmallestSize - 1}, Kind::kRequest, 7),
               "the message is too short");
     EXPECT_EQ(check_message(std::vector<std::byte>(kUsualSize), Kind::kAnswer, 0),
-              "the message is not dat_ping's");
+              "the message is not from dat_ping");
 }
 
 TEST(PingMessage, an_answer_is_made_of_a_request_alone) {

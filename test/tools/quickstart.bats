@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# doc/quickstart.md: its commands do what they do there.
+# Checks that the commands of doc/quickstart.md do what they do there.
 
 @test "every command of doc/quickstart.md ends as it does there, and prints something where it does there" {
     "$TOP_SRCDIR/test/tools/transcript" --check "$TOP_SRCDIR/doc/quickstart.md"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// regd_client DIRECTORY SOCKET [ADAPTER]: has two of eight registrations of adapter0, or ADAPTER,
-/// and reports to dat_regd, until it is killed.
+/// regd_client DIRECTORY SOCKET [ADAPTER]: holds two of the eight entries of adapter0, or of
+/// ADAPTER, and reports to dat_regd, until it is killed.
 #include <unistd.h>
 
 #include "broker/broker.hpp"

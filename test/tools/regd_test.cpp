@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_regd: who gets how much, what it takes from whom, and that everybody goes on without it.
+/// dat_regd: how much each user gets, what is recalled from whom, and that clients work without it.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/eventfd.h>
@@ -53,7 +53,7 @@ Message report(std::uint64_t used, std::uint64_t wanted, std::uint64_t obeyed) {
     return message;
 }
 
-/// Of every adapter, whatever its name.
+/// @return rules with this capacity for every adapter, whatever its name.
 regd_tool::Rules rules_with(std::uint64_t entries) {
     regd_tool::Rules rules;
     rules.capacity = {entries, 0};
@@ -189,7 +189,7 @@ TEST(RegdMessage, OnlyWhatCanBeIsTaken) {
     EXPECT_TRUE(refused([](Message& m) { m.grace = ~std::uint64_t{0}; }));
 }
 
-/// A daemon in a process of its own.
+/// A daemon in its own process.
 class Daemon {
   public:
     Daemon(const std::string& socket, const std::string& directory,
@@ -206,7 +206,7 @@ class Daemon {
         });
         child_->channel().receive<char>();
     }
-    /// As SIGTERM does. @return the exit status.
+    /// Ends the daemon as SIGTERM does. @return the exit status.
     int stop() {
         child_->channel().send('s');
         return child_->wait();
@@ -242,7 +242,7 @@ TEST(Regd, LeadsTheTablesOfItsOwnUserAndLeavesWhenNobodyElseIsThere) {
         auto other = place.join(terms(2));
         broker->use(take(*other)).use_count = 1;
         EXPECT_TRUE(broker->queue({}));
-        // The daemon decides, not this thread, which only fetches.
+        // The daemon decides; this thread only fetches upcalls.
         EXPECT_TRUE(eventually([&] { return broker->next() || other->next(); }));
     }
     EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(place.file()); }));
@@ -419,8 +419,8 @@ TEST(Regd, EightUsersWithAllTheirConnectionsKeepANinthNotOut) {
     EXPECT_EQ(daemon.stop(), 0);
 }
 
-/// A process of a user that wants all of a table, and gives back what it is asked for. Says how
-/// much it has whenever it is asked.
+/// Runs a process of a user that wants all of a table and gives back what is requested. Answers
+/// each '?' on the channel with the number of entries that it has.
 void greedy(Channel& channel, uid_t user, const std::string& socket) {
     if (user != 0) test::require(setgid(user) == 0 && setuid(user) == 0, "another user");
     const Place place;
@@ -460,7 +460,7 @@ TEST(Regd, SharesOutAmongUsersAndEverybodyGoesOnWhenItIsKilled) {
     if (geteuid() != 0) GTEST_SKIP() << "only root can be two users";
     constexpr uid_t kOther = 65534;
     const Place place;
-    ASSERT_EQ(chmod(place.path().c_str(), 0755), 0);  // both users connect
+    ASSERT_EQ(chmod(place.path().c_str(), 0755), 0);  // so that both users can connect
     const std::string socket = place.path() + "/socket";
     Daemon daemon(socket, "/nonexistent");
     Child ours([&](Channel& channel) { greedy(channel, 0, socket); });

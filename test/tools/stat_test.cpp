@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What dat_stat makes of the states of processes.
+/// How dat_stat interprets the states of processes.
 #include <gtest/gtest.h>
 
 #include "tools/stat/hang.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kLimit = 5000;
 
-/// Two processes with the ends of one connection, in which nothing hangs.
+/// Two processes with the ends of one connection, on which nothing hangs.
 class Hang : public testing::Test {
   protected:
     Hang() {
@@ -47,7 +47,7 @@ class Hang : public testing::Test {
     }
     static Ep& ep(Process& process) { return process.libraries[0].ias[0].eps[0]; }
     static Evd& evd(Process& process) { return process.libraries[0].ias[0].evds[0]; }
-    /// Something was posted long ago, and nothing completed since.
+    /// Sets a state in which an operation was posted long ago and nothing has completed since.
     static void stick(Work& work, const char* operation, std::int64_t age_ms = kLimit) {
         work.posted = 1;
         work.operation = operation;
@@ -103,12 +103,12 @@ TEST_F(Hang, names_the_likely_cause) {
     const auto advice = [&](const std::vector<Process>& others) {
         return find_hangs({here_}, others, kLimit)[0].next_step;
     };
-    EXPECT_NE(advice({}).find("the other end is not seen"), std::string::npos);
+    EXPECT_NE(advice({}).find("the other end is not visible"), std::string::npos);
     EXPECT_EQ(advice({there_}), "see what process 2 (two) does");
     ep(there_).state = "DISCONNECTED";
     EXPECT_NE(advice({there_}).find("DISCONNECTED"), std::string::npos);
     evd(here_).unlooked_ms = kLimit;
-    EXPECT_NE(advice({there_}).find("nobody has looked at EVD f1"), std::string::npos);
+    EXPECT_NE(advice({there_}).find("the program has not polled EVD f1"), std::string::npos);
 }
 
 TEST_F(Hang, joins_ends_by_both_ports_and_an_address) {
@@ -132,7 +132,7 @@ TEST_F(Hang, of_two_ends_that_wait_for_each_other_needs_a_thread_that_waits_at_b
     ep(here_).receives.idle_ms = ep(there_).receives.idle_ms = kLimit;
     evd(here_).waiter = true;
     EXPECT_EQ(kinds({here_, there_}), Kinds{});
-    // At a notification object, this one.
+    // The thread of the other end waits at a notification object.
     evd(there_).cno = "c";
     there_.libraries[0].ias[0].cnos.push_back({"c", true, 1, 1, false});
     EXPECT_EQ(kinds({here_, there_}), Kinds{"both-wait"});
@@ -171,7 +171,7 @@ TEST(Prometheus, labels_keep_quotes_backslashes_and_line_ends_from_breaking_a_li
     EXPECT_NE(page.find("library=\"a\\\"b\\\\c\\nd\""), std::string::npos) << page;
 }
 
-/// Each part of a valid answer left out, or replaced by something of another type.
+/// Removes each part of a valid answer, or replaces it by something of another type.
 TEST(Answer, that_lacks_something_or_has_another_type_is_refused) {
     const std::string valid =
         R"({"opendat_status":1,"library":"l","resolution_ms":1000,"busy":false,"ias":[]})";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What softverbs(1) makes of arenas whose owners misbehave.
-// First: it has a kArenaSize of its own, beside softverbs::kArenaSize.
+// How softverbs(1) shows arenas whose owners misbehave.
+// Included first, since its kArenaSize is another than softverbs::kArenaSize.
 #include "test/softverbs/fabric_fixture.hpp"
 
 #include <infiniband/verbs.h>
@@ -16,7 +16,7 @@ using namespace softverbs::tool;
 
 constexpr std::uint32_t kBlock = 5;
 
-/// An arena as large as a real one, with nothing in it but its header.
+/// An arena as large as a real one that contains only its header.
 class FakeArena {
   public:
     FakeArena() : fd_(memfd_create("arena", MFD_CLOEXEC)) {
@@ -136,6 +136,6 @@ TEST(AskMembers, AMemberWhoseArenaIsNoneOfOursIsShownWithoutItsObjects) {
     EXPECT_EQ(members[0].answer, Answer::kShown);
     EXPECT_EQ(members[0].pid, getpid());
     EXPECT_EQ(members[0].arena.senseless, 1u);
-    // It has not been disturbed: it answers again.
+    // The member was not disturbed: it answers again.
     EXPECT_EQ(ask_members(**directory, *survey)[0].answer, Answer::kShown);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// dat_trace's parts: the traces of real processes, of core files made here, and of what should not
-// be one. This program has a copy of libsupport, and with it a trace of its own.
+// The parts of dat_trace: traces of real processes, of core files made here, and of invalid input.
+// This program contains a copy of libsupport and therefore has its own trace.
 #include <elf.h>
 #include <gtest/gtest.h>
 #include <sys/procfs.h>
@@ -37,7 +37,7 @@ void tell(std::uint64_t value) {
     support::trace_record(false, TraceEvent::kCall, 29, kObject, value);
 }
 
-/// The record with this first value, wherever it is.
+/// @return the record with this first value, in whatever thread it is; nullptr if there is none.
 const TraceRecord* find(const Snapshot& snapshot, std::uint64_t value) {
     for (const Library& library : snapshot.libraries)
         for (const Thread& thread : library.threads)
@@ -60,7 +60,7 @@ void expect_failure(const std::string& part, const std::function<void()>& body) 
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
-/// A process with two threads that have told something, until the test ends it.
+/// A process in which two threads have recorded an event; it lives until the test ends it.
 class Traced {
   public:
     Traced()
@@ -171,7 +171,7 @@ TEST(TraceOfAProcess, who_is_not_there_or_has_no_library_of_ours_is_told_so) {
                    [&] { take_snapshot(empty); });
 }
 
-/// This program's object and its own ring, as an image that can be broken at will.
+/// A copy of this program's trace object, as an image that can be corrupted at will.
 class Copied final : public Image {
   public:
     Copied() {
@@ -197,7 +197,7 @@ class Copied final : public Image {
     void set(std::size_t offset, T value) {
         std::memcpy(object.data() + offset, &value, sizeof value);
     }
-    /// The only ring is at this address from now on.
+    /// Makes the ring at this address the only one.
     void set_ring(std::uint64_t address) {
         set(offsetof(support::TraceObject, rings), address);
         set(offsetof(support::TraceObject, rings) + 8, std::uint64_t{0});
@@ -231,7 +231,7 @@ TEST(BrokenTrace, rings_that_are_nowhere_or_say_nonsense_are_left_out) {
 
 // ---- core files --------------------------------------------------------------------------------
 
-/// A core file of this process, as the kernel would write it.
+/// Makes a core file of this process, as the kernel would write it.
 class CoreWriter {
   public:
     std::string write() {
@@ -300,7 +300,7 @@ class CoreWriter {
         }
         return bytes_of(count) + bytes_of(std::uint64_t{4096}) + ranges + names;
     }
-    /// Of the program's own data, and what has no name: the rings.
+    /// Reads the writable mappings of the program's own data and those without a name: the rings.
     void read_maps() {
         std::ifstream maps("/proc/self/maps");
         for (std::string line; std::getline(maps, line);) {
@@ -360,7 +360,7 @@ TEST_F(TraceOfACoreFile, one_of_another_architecture_and_what_is_none_are_told_s
     const Elf64_Half machine = EM_S390;
     std::memcpy(other.data() + offsetof(Elf64_Ehdr, e_machine), &machine, sizeof machine);
     expect_failure("it is for machine 22", [&] { from_bytes(bytes_of(other), "core"); });
-    expect_failure("it is neither", [] { from_bytes(bytes_of("nothing"), "core"); });
+    expect_failure("unknown format", [] { from_bytes(bytes_of("nothing"), "core"); });
 }
 
 // ---- dumps and merging -------------------------------------------------------------------------
@@ -380,7 +380,7 @@ TraceRecord message(TraceEvent event, std::uint64_t time, std::uint64_t object, 
     return record;
 }
 
-/// A process whose machine was started at this time, with these records of one thread.
+/// @return a process on a machine that was started at this time, with these records of one thread.
 Snapshot made(std::uint64_t boot_ns, std::vector<TraceRecord> records) {
     Thread thread;
     thread.id = 7;

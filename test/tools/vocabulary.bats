@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# One vocabulary of options in all tools; dtest and dtest_ext have the reference's.
+# All tools share one vocabulary of options; dtest and dtest_ext have the reference's.
 load ../compat/helpers
 
 tools='dat_conf dat_doctor dat_info dat_perf dat_ping dat_regd dat_stat dat_strerror dat_trace softverbs'
 
-# usage: helps TOOL - its --help and those of its commands.
+# usage: helps TOOL - prints its --help and those of its commands.
 helps() {
     "$TOP_BUILDDIR/$1" --help
     for command in $("$TOP_BUILDDIR/$1" --help | sed -nE '/^([Ss]ubcommands|commands)/,/^$/s/^  ([a-z][a-z-]*) .*/\1/p'); do
@@ -13,7 +13,8 @@ helps() {
     done
 }
 
-# usage: accepts TOOL ARGUMENT... - an option that it does not have, behind them, is all that it complains of.
+# usage: accepts TOOL ARGUMENT... - the tool must complain only about the unknown option behind
+# them.
 accepts() {
     run "$TOP_BUILDDIR/$1" "${@:2}" --nosuch
     [ "$status" = 2 ] && [[ $output = *nosuch* ]] || { echo "$* --nosuch: $output"; return 1; }
@@ -53,6 +54,6 @@ accepts() {
 
 @test "no two tools meet at the same port" {
     ports=$(for tool in dat_doctor dat_perf dat_ping; do "$TOP_BUILDDIR/$tool" --help | sed -nE 's/^ +-p,.*\[([0-9]+)\].*/\1/p'; done)
-    # dtest's, which is the reference's, and dapltest's.
+    # 45248 is dtest's port, which is the reference's; 45278 is dapltest's.
     [ "$(printf '%s\n' "$ports" 45248 45278 | sort -u | wc -l)" = 5 ]
 }

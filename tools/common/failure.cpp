@@ -90,11 +90,11 @@ void require_success(DAT_RETURN code, const char* call, const char* next_step) {
     if (code == DAT_SUCCESS) return;
     const bool is_limit = DAT_GET_TYPE(code) == DAT_INSUFFICIENT_RESOURCES;
     throw Failure(call, code_name(code), "DAT_SUCCESS",
-                  is_limit ? "raise the limit that the message before names" : next_step);
+                  is_limit ? "raise the limit that the preceding message names" : next_step);
 }
 
 void require_open(DAT_RETURN code, const std::string& ia) {
-    require_success(code, ("dat_ia_open " + ia).c_str(), "see the message before");
+    require_success(code, ("dat_ia_open " + ia).c_str(), "see the preceding message");
 }
 
 /// The library reports failures of its own attempts, but not the peer program's answer.
@@ -105,7 +105,7 @@ void require_established(DAT_EVENT_NUMBER number, const char* call) {
                          number == DAT_CONNECTION_EVENT_TIMED_OUT;
     throw Failure(call, event_name(number), "DAT_CONNECTION_EVENT_ESTABLISHED",
                   is_told
-                      ? "see the message before"
+                      ? "see the preceding message"
                       : "see the other side's messages; both must use the same kind of provider");
 }
 

@@ -63,7 +63,7 @@ bool lists(const char* variable, const std::string& directory) {
 
 FoundLibrary find_libdat2(const std::string& name) {
     int ends[2];
-    if (pipe(ends) != 0) return {"", "no pipe", false};
+    if (pipe(ends) != 0) return {"", "no pipe could be created", false};
     const pid_t child = fork();
     if (child == 0) answer(ends[1], name);
     close(ends[1]);
@@ -76,7 +76,7 @@ FoundLibrary find_libdat2(const std::string& name) {
 }
 
 std::string found_by(const std::string& asked, const std::string& file) {
-    if (asked.find('/') != std::string::npos) return "the path as written";
+    if (asked.find('/') != std::string::npos) return "the path as given";
     const std::string directory = resolved(directory_of(file));
     if (lists("LD_LIBRARY_PATH", directory)) return "environment LD_LIBRARY_PATH";
     return "the loader's cache or default directories (ldconfig)";

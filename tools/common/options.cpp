@@ -59,7 +59,7 @@ void add(CLI::App& app, const Option& option) {
 }
 
 void add_all(CLI::App& app, const std::vector<Option>& options) {
-    app.set_help_flag("-h,--help", "print this text");
+    app.set_help_flag("-h,--help", "print this help");
     for (const Option& option : options) add(app, option);
 }
 
@@ -75,7 +75,7 @@ bool parse_whole(const std::string& text, Number& value) {
 std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     const auto unknown = app.remaining();
     if (error.get_name() != "RequiredError" || unknown.empty()) return error.what();
-    return "there is no " + unknown.front();
+    return "unknown argument " + unknown.front();
 }
 
 int usage_error(const char* tool, const std::string& what) {

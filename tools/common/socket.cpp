@@ -119,13 +119,14 @@ Socket listen_for_client(const MeetingPoint& point) {
     }
     throw socket_failure(
         "bind to " + port_name(point), "a free port",
-        format("another %s server runs on this machine: end it first", point.tool));
+        format("end the %s server that already runs on this machine, or choose another port",
+               point.tool));
 }
 
 Socket accept_client(const Socket& listener, const MeetingPoint& point, const Deadline& deadline) {
     for (;;) {
         if (!wait_ready(listener.descriptor(), POLLIN, deadline)) {
-            throw Failure("accept on " + port_name(point), "nobody came",
+            throw Failure("accept on " + port_name(point), "no connection",
                           format("a client within %.0f seconds", deadline.seconds()),
                           format("start %s with this machine's name", point.client_command));
         }
@@ -134,7 +135,7 @@ Socket accept_client(const Socket& listener, const MeetingPoint& point, const De
         if (client.descriptor() >= 0) return client;
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
             throw socket_failure("accept on " + port_name(point), "a connection",
-                                 "start both sides again");
+                                 "restart both sides");
         }
     }
 }
@@ -162,7 +163,7 @@ Socket connect_to_server(const std::string& host, const MeetingPoint& point,
         if (deadline.passed()) {
             throw Failure("connect to " + host + " " + port_name(point), std::strerror(error),
                           format("a %s server within %.0f seconds", point.tool, deadline.seconds()),
-                          format("start %s there first, and see that no firewall is in the way",
+                          format("start %s there first, and check that no firewall blocks the port",
                                  point.server_command));
         }
         usleep(static_cast<useconds_t>(deadline.left_us(kRetryEveryUs)));
@@ -183,7 +184,7 @@ void send_bytes(const Socket& socket, const void* bytes, std::size_t size, const
             if (wait_ready(socket.descriptor(), POLLOUT, deadline)) continue;
             errno = ETIMEDOUT;
         }
-        throw socket_failure(format("send of %s", what), "another side that reads it",
+        throw socket_failure(format("send of %s", what), "another side that reads",
                              "look at the other side's messages");
     }
 }
@@ -200,7 +201,7 @@ std::size_t receive_some(const Socket& socket, void* bytes, std::size_t size, co
         } else {
             errno = ETIMEDOUT;
         }
-        throw socket_failure(format("receive of %s", what), "it to come",
+        throw socket_failure(format("receive of %s", what), "it to arrive",
                              "look at the other side's messages");
     }
 }

@@ -39,7 +39,7 @@ std::string hint_for(const dat::ConfProblem& problem) {
     if (field == "default")
         return fmt::format("did you mean {}?",
                            support::nearest_name(problem.found, {"default", "nondefault"}));
-    return "the line is left out, see dat.conf(5)";
+    return "the line is ignored, see dat.conf(5)";
 }
 
 /// @return whether the record is one that no program can open as it is; adds the problem.
@@ -58,10 +58,10 @@ void check_library(const dat::ConfRecord& record, std::vector<Problem>& problems
     const std::string& library = record.library;
     if (library.find('/') != std::string::npos) {
         if (access(library.c_str(), R_OK) != 0)
-            problems.push_back(
-                {record.line, 1,
-                 fmt::format("lib_path of {} is '{}', which is not there", record.ia_name, library),
-                 "install it, or name another library", false});
+            problems.push_back({record.line, 1,
+                                fmt::format("lib_path of {} is '{}', which does not exist",
+                                            record.ia_name, library),
+                                "install it, or name another library", false});
         return;
     }
     for (const std::string_view known : kLibraries)
@@ -69,17 +69,18 @@ void check_library(const dat::ConfRecord& record, std::vector<Problem>& problems
     constexpr std::size_t kSlip = 2;
     for (const std::string_view known : kLibraries)
         if (support::edit_distance(library, known) <= kSlip) {
-            problems.push_back({record.line, 1,
-                                fmt::format("lib_path of {} is '{}', a library that nobody knows",
-                                            record.ia_name, library),
-                                fmt::format("did you mean {}?", known), false});
+            problems.push_back(
+                {record.line, 1,
+                 fmt::format("lib_path of {} is '{}', an unknown library", record.ia_name, library),
+                 fmt::format("did you mean {}?", known), false});
             return;
         }
 }
 
 void read_yaml(File& file) {
     if (file.text.size() > kMaxYamlSize) {
-        file.problems.push_back({0, 0, "it is larger than 256 KiB", "such a file is not read"});
+        file.problems.push_back(
+            {0, 0, "it is larger than 256 KiB", "a file of this size is not read"});
         return;
     }
     file.yaml = support::read_configuration(file.text, opendat_yaml_read_1);
@@ -94,10 +95,10 @@ void read_yaml(File& file) {
 void read_records(File& file) {
     dat::ConfText text = dat::read_dat_conf(file.text, std::numeric_limits<std::size_t>::max());
     for (const dat::ConfProblem& problem : text.problems)
-        file.problems.push_back({problem.line, problem.column,
-                                 fmt::format("{} is '{}', accepted is {}", problem.field,
-                                             problem.found, problem.accepted),
-                                 hint_for(problem)});
+        file.problems.push_back(
+            {problem.line, problem.column,
+             fmt::format("{} is '{}', expected {}", problem.field, problem.found, problem.accepted),
+             hint_for(problem)});
     file.records = std::move(text.records);
 }
 

@@ -53,7 +53,7 @@ Extent extent_of(const Lines& lines, const support::ConfiguredIa& entry) {
     if (dash >= begin.size() || begin[dash] != '-')
         throw CannotEdit(
             fmt::format("{}: this entry does not begin with '- ' on a line of its own: "
-                        "write it so, and the rest of it below",
+                        "write it that way, with its other lines below",
                         entry.line));
     std::size_t last = first;
     for (std::size_t i = first + 1; i < lines.size(); ++i) {
@@ -74,7 +74,7 @@ std::string checked(const File& before, std::string text, std::vector<std::strin
     std::ranges::sort(names);
     if (found != names)
         throw CannotEdit(
-            "the file is written in a way that this change would spoil: edit it by hand");
+            "this change would damage the file, the way it is written: edit it by hand");
     return text;
 }
 
@@ -193,7 +193,7 @@ Converted to_dat_conf(const File& file) {
     for (const support::ConfiguredSetting& setting : file.yaml.settings)
         result.left_out.push_back(
             {setting.line, setting.column,
-             fmt::format("{} has no place in dat.conf",
+             fmt::format("{} cannot be set in dat.conf",
                          support::kSettings[static_cast<int>(setting.setting)].name),
              "keep it in opendat.yaml or set it in the environment"});
     return result;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_conf: writes and checks configuration files. All but main() is in a library of its own, which the unit test links too.
+# dat_conf: writes and checks configuration files. All but main() is in a library of its own, which
+# the unit test links too.
 noinst_LTLIBRARIES += libconftool.la
 libconftool_la_SOURCES = \
     %reldir%/check.cpp %reldir%/check.hpp \

@@ -39,13 +39,12 @@ class Check {
 
     bool check_openable(const dat::ConfRecord& record) {
         const char* why = nullptr;
-        if (record.kernel) why = "it is for programs of the kernel";
+        if (record.kernel) why = "it is for kernel programs";
         if (record.major != 1 && record.major != 2) why = "no program asks for this API version";
         if (!record.is_default) why = "it is marked nondefault";
         if (!why) return true;
         add(record,
-            fmt::format("{} {} can be opened by no program: {}", record.ia_name,
-                        version_text(record), why),
+            fmt::format("no program can open {} {}: {}", record.ia_name, version_text(record), why),
             "remove it, or write u2.0 and default");
         return false;
     }
@@ -57,7 +56,7 @@ class Check {
             places_.emplace(key, fmt::format("{}:{}", file_.path, record.line));
         if (is_new) return;
         add(record,
-            fmt::format("{} is in {} too: this record is used only where the library of that one "
+            fmt::format("{} is also in {}: this record is used only where the library of that one "
                         "cannot be loaded",
                         record.ia_name, first->second),
             "give it another name, or remove one of the two");
@@ -96,7 +95,7 @@ class Check {
                         by_interface && is_interface(name) ? "an interface of an RDMA device"
                                                            : "on this machine",
                         there),
-            "name one that is there; `dat_conf generate` prints records for this machine");
+            "name one that exists; `dat_conf generate` prints records for this machine");
     }
 
     bool is_interface(const std::string& name) const {

@@ -152,7 +152,7 @@ bool confirmed() {
     const bool read = std::fgets(answer, sizeof answer, stdin) != nullptr;
     if (!read || !isatty(STDIN_FILENO)) std::fputc('\n', stderr);
     if (read && (answer[0] == 'y' || answer[0] == 'Y')) return true;
-    if (!read) std::fputs("dat_conf: nobody answered; --yes writes without a question\n", stderr);
+    if (!read) std::fputs("dat_conf: no answer; --yes writes without asking\n", stderr);
     return false;
 }
 
@@ -216,7 +216,7 @@ int add(const Options& options) {
     const std::string line = dat_conf_line(record);
     for (const dat::ConfRecord& other : file.records)
         if (dat_conf_line(other) == line) {
-            report.add(file.path, {other.line, 1, fmt::format("{} is there already", other.ia_name),
+            report.add(file.path, {other.line, 1, fmt::format("{} already exists", other.ia_name),
                                    "nothing is changed"});
             return report.print(tools::kFailureStatus);
         }
@@ -240,8 +240,8 @@ int remove(const Options& options) {
     }
     if (!found) {
         report.add(file.path,
-                   {0, 0, fmt::format("it has no record of {}", options.name),
-                    names.empty() ? "it has none at all"
+                   {0, 0, fmt::format("it has no record named {}", options.name),
+                    names.empty() ? "it has no records"
                                   : fmt::format("did you mean {}?",
                                                 support::nearest_name(options.name, names))});
         return report.print(tools::kFailureStatus);
@@ -272,16 +272,16 @@ tools::Option word(const char* name, const char* what, const char* help, tools::
 tools::CommandLine command_line(Options& options) {
     const tools::Option json{"-j,--json", nullptr, "print one JSON document",
                              tools::flag(options.json)};
-    const tools::Option file{"-f,--file", "FILE", "which file [the dat.conf in use]",
+    const tools::Option file{"-f,--file", "FILE", "file to list or change [the dat.conf in use]",
                              tools::text(options.file)};
-    const tools::Option root{"-r,--root", "DIRECTORY", "look at the devices below DIRECTORY/sys",
+    const tools::Option root{"-r,--root", "DIRECTORY", "use the devices below DIRECTORY/sys",
                              tools::text(options.root)};
-    const tools::Option yes{"-y,--yes", nullptr, "write the system's file without a question",
+    const tools::Option yes{"-y,--yes", nullptr, "write the system's file without asking",
                             tools::flag(options.yes)};
     tools::Option long_yes = yes;
     long_yes.names = "--yes";
     tools::Option files{
-        "files",           "FILE", "files; without any those in use", tools::list(options.files),
+        "files",           "FILE", "files to check [those in use]", tools::list(options.files),
         tools::kAnyNumber, false};
     return {
         "dat_conf",
@@ -289,42 +289,42 @@ tools::CommandLine command_line(Options& options) {
         "latter.",
         {},
         {{"check",
-          "tell everything that is wrong",
+          "report everything that is wrong",
           {files,
            {"-a,--anywhere", nullptr,
-            "the text alone: not whether libraries and devices are on this machine",
+            "check the text only, not whether libraries and devices exist on this machine",
             tools::flag(options.anywhere)},
            root,
            json}},
-         {"list", "the IAs of a file, or of all that are in use", {file, json}},
+         {"list", "list the IAs of a file, or of all files in use", {file, json}},
          {"generate",
           "make a file for the devices of this machine",
-          {{"-o,--output", "FILE", "the file to replace [print it]", tools::text(options.output)},
-           {"--yaml", nullptr, "opendat.yaml in place of dat.conf", tools::flag(options.yaml), 1,
-            false, "-y"},
+          {{"-o,--output", "FILE", "the file to write [print it]", tools::text(options.output)},
+           {"--yaml", nullptr, "make opendat.yaml instead of dat.conf", tools::flag(options.yaml),
+            1, false, "-y"},
            long_yes,
            root,
            json}},
          {"add",
           "add an IA",
-          {word("name", "NAME", "of the IA", tools::text(options.name)),
+          {word("name", "NAME", "name of the IA", tools::text(options.name)),
            {"-l,--library", "LIBRARY", "the provider library [libdaplsoft.so.2]",
             tools::text(options.library)},
-           {"-p,--params", "TEXT", "for the library: device and number [soft0 0]",
+           {"-p,--params", "TEXT", "text for the library: device and number [soft0 0]",
             tools::text(options.params)},
            {"--api", "VERSION", "the API version [u2.0]", tools::text(options.api), 1, false, "-a"},
-           {"--threadsafe", nullptr, "for programs that ask for a thread-safe provider",
+           {"--threadsafe", nullptr, "for programs that request a thread-safe provider",
             tools::flag(options.thread_safe), 1, false, "-t"},
            yes,
            file,
            json}},
          {"remove",
-          "remove an IA, all records of it",
-          {word("name", "NAME", "of the IA", tools::text(options.name)), yes, file, json}},
+          "remove all records of an IA",
+          {word("name", "NAME", "name of the IA", tools::text(options.name)), yes, file, json}},
          {"convert",
-          "dat.conf to YAML, or back; or to a dat.conf of today",
-          {word("file", "FILE", "to convert", tools::text(options.file)),
-           {"-o,--output", "FILE", "the file to replace [print it]", tools::text(options.output)},
+          "convert dat.conf to YAML or back, or to a dat.conf of today",
+          {word("file", "FILE", "file to convert", tools::text(options.file)),
+           {"-o,--output", "FILE", "the file to write [print it]", tools::text(options.output)},
            yes,
            json}}},
         "Exit status: 0 fine, 1 problems were found or nothing was done, 2 wrong usage, 3 "

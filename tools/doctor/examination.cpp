@@ -127,7 +127,7 @@ class Examination {
         const bool match = compare(*report_.here, *report_.peer, report_.findings);
         if (!theirs_opens)
             report_.findings.add(kTransferFails, "the other machine's IA cannot be opened",
-                                 "see what dat_doctor says there");
+                                 "see what dat_doctor reports there");
         if (!opens || !theirs_opens || !match) return;
         begin("a transfer");
         try_with_peer(report_.ia, options_.listen ? Role::kPassive : Role::kActive, std::move(link),

@@ -104,8 +104,8 @@ void check_installed(const View& view, const std::vector<std::string>& directori
         for (const std::string& soname : sonames) list += (list.empty() ? "" : ", ") + soname;
         findings.add(kSeveralLibraries,
                      fmt::format("{} {} in {}", list, sonames.size() == 1 ? "is" : "are", places),
-                     fmt::format("remove the package of those that are not wanted (`dpkg -S {}`, "
-                                 "`rpm -qf`), then ldconfig",
+                     fmt::format("remove the package of the unwanted ones (`dpkg -S {}`, "
+                                 "`rpm -qf`), then run ldconfig",
                                  sonames.front()));
     }
 }
@@ -125,17 +125,18 @@ void check_process(const View& view, const std::string& pid, Findings& findings)
             continue;
         if (deleted)
             findings.add(kStaleLibrary,
-                         fmt::format("process {} runs with {}, which is gone", pid, file),
-                         "start the program anew");
+                         fmt::format("process {} uses {}, which has been deleted", pid, file),
+                         "restart the program");
     }
     for (const auto& [soname, all] : loaded) {
         if (all.size() < 2) continue;
         std::string list;
         for (const std::string& file : all) list += (list.empty() ? "" : ", ") + file;
-        findings.add(kMixedProcess, fmt::format("process {} has {}", pid, list),
-                     fmt::format("let LD_LIBRARY_PATH and the program's run path lead to one {} "
-                                 "(`ldd PROGRAM`, `ldconfig -p | grep {}`)",
-                                 soname, soname));
+        findings.add(
+            kMixedProcess, fmt::format("process {} has loaded {}", pid, list),
+            fmt::format("let LD_LIBRARY_PATH and the program's run path lead to a single {} "
+                        "(`ldd PROGRAM`, `ldconfig -p | grep {}`)",
+                        soname, soname));
     }
 }
 

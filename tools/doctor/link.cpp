@@ -34,7 +34,7 @@ std::string Link::next_line() {
         }
         if (received_.size() >= kLongestLine)
             throw tools::Failure("receive from the other side", "a line without an end",
-                                 "short lines", kSameRelease);
+                                 "shorter lines", kSameRelease);
         char bytes[kLongestLine];
         const std::size_t count = tools::receive_some(socket_, bytes, sizeof bytes,
                                                       "a line from the other side", deadline);
@@ -46,7 +46,7 @@ void Link::throw_failure(const std::string& line) {
     constexpr std::string_view kFailed = "failed ";
     if (line.starts_with(kFailed))
         throw tools::Failure("the other side", line.substr(kFailed.size()), "success",
-                             "see what dat_doctor says there");
+                             "see what dat_doctor reports there");
 }
 
 void Link::look() {
@@ -60,7 +60,7 @@ void Link::look() {
     // A last message that was sent before the end is read first.
     if (count == 0 && end == std::string::npos && received_.size() < kLongestLine)
         throw tools::Failure("the other side", "it has ended", "its part of the transfer",
-                             "see what dat_doctor says there");
+                             "see what dat_doctor reports there");
 }
 
 std::string Link::receive(const std::string& kind) {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_doctor: stands on what dat_info is made of (tools/info/local.mk). All but main() and the checks' order is in a library of
-# its own, which the unit test links too.
+# dat_doctor: builds on the parts of dat_info (tools/info/local.mk). All but main() and the order of
+# the checks is in a library of its own, which the unit test links too.
 noinst_LTLIBRARIES += libdoctor.la
 libdoctor_la_SOURCES = \
     %reldir%/finding.hpp %reldir%/findings.def \

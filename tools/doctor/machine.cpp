@@ -69,7 +69,7 @@ void check_records(const View& view, const std::vector<Record>& records, Finding
                    dapl::cm::is_named(device, device_of(record));
         });
         if (!named)
-            findings.add(kNoRecord, dapl::cm::to_text({device}) + " is in no record",
+            findings.add(kNoRecord, dapl::cm::to_text({device}) + " has no record",
                          "`dat_conf generate` prints records for this machine");
     }
     for (const Record& record : records) {
@@ -87,10 +87,10 @@ void check_records(const View& view, const std::vector<Record>& records, Finding
             fmt::format("{} names {}; {} (the reference reports `open_hca: getaddr_netdev failed`)",
                         record.ia_name, name,
                         devices.empty() ? std::string("there is no RDMA device")
-                                        : "there are " + dapl::cm::to_text(devices)),
+                                        : "the devices are " + dapl::cm::to_text(devices)),
             devices.empty()
                 ? "load the driver of the adapter, or `dat_conf remove " + record.ia_name + "`"
-                : "write the interface's present name (`ip link`) into the record; `dat_conf "
+                : "write the interface's current name (`ip link`) into the record; `dat_conf "
                   "check` "
                   "names the line");
     }
@@ -120,7 +120,7 @@ void check_locked_memory(const View& view, const dapl::LockedMemory& memory, Fin
     if (!has_devices(view) || !memory.forbids(kLockedMemoryNeed)) return;
     findings.add(
         kLittleLockedMemory,
-        fmt::format("RLIMIT_MEMLOCK is {} KiB, of which devices hold {} KiB; programs want "
+        fmt::format("RLIMIT_MEMLOCK is {} KiB, of which devices hold {} KiB; programs need "
                     "{} KiB and more",
                     memory.limit / kKibibyte, memory.pinned / kKibibyte,
                     kLockedMemoryNeed / kKibibyte),
@@ -139,7 +139,7 @@ void check_fork(const View& view, Findings& findings) {
     if (copies || !has_devices(view) || has_fork_variable(view)) return;
     findings.add(
         kForkUnsafe,
-        fmt::format("the kernel is {}; those before 5.12 do not copy registered pages at a "
+        fmt::format("the kernel is {}; kernels before 5.12 do not copy registered pages at a "
                     "fork, and RDMAV_FORK_SAFE is not set",
                     release),
         "export RDMAV_FORK_SAFE=1");
@@ -148,7 +148,7 @@ void check_fork(const View& view, Findings& findings) {
 void check_descriptors(std::uint64_t limit, Findings& findings) {
     if (limit >= kDescriptorNeed) return;
     findings.add(kFewDescriptors,
-                 fmt::format("RLIMIT_NOFILE is {}; many connections want {} and more", limit,
+                 fmt::format("RLIMIT_NOFILE is {}; many connections need {} and more", limit,
                              kDescriptorNeed),
                  "ulimit -n " + std::to_string(kDescriptorNeed));
 }
@@ -180,31 +180,31 @@ void check_ptrace_scope(const View& view, bool is_root, Findings& findings) {
     if (scope.empty() || scope[0] == '0' || (is_root && scope[0] < kNobody)) return;
     findings.add(kPtraceRefused,
                  "kernel.yama.ptrace_scope is " + scope +
-                     ": over soft0 the peer's service thread copies, which is slower",
-                 scope[0] == kNobody
-                     ? "set kernel.yama.ptrace_scope=0 in /etc/sysctl.d and start the machine anew"
-                     : "sysctl kernel.yama.ptrace_scope=0");
+                     "; over soft0 the peer's service thread copies, which is slower",
+                 scope[0] == kNobody ? "set kernel.yama.ptrace_scope=0 in /etc/sysctl.d and reboot"
+                                     : "sysctl kernel.yama.ptrace_scope=0");
 }
 
 void check_copy(int error, Findings& findings) {
     if (error == 0) return;
-    findings.add(kPtraceRefused,
-                 fmt::format("process_vm_readv between two processes: {}: over soft0 the peer's "
-                             "service thread copies, which is slower",
-                             error > 0 ? std::generic_category().message(error) : "no answer"),
-                 "start the container with --cap-add=SYS_PTRACE, or with a seccomp profile that "
-                 "permits process_vm_readv and process_vm_writev");
+    findings.add(
+        kPtraceRefused,
+        fmt::format("process_vm_readv between two processes fails: {}; over soft0 the peer's "
+                    "service thread copies, which is slower",
+                    error > 0 ? std::generic_category().message(error) : "no answer"),
+        "start the container with --cap-add=SYS_PTRACE, or with a seccomp profile that "
+        "permits process_vm_readv and process_vm_writev");
 }
 
 void check_shared_memory(std::uint64_t total, std::uint64_t free, Findings& findings) {
     if (free >= kSharedMemoryNeed) return;
     findings.add(
         kLittleSharedMemory,
-        total == 0 ? std::string("/dev/shm is not there")
+        total == 0 ? std::string("/dev/shm does not exist")
                    : fmt::format("/dev/shm has {} KiB, of which {} KiB are free", total / kKibibyte,
                                  free / kKibibyte),
-        "mount -o remount,size=1g /dev/shm (of a container: --shm-size=1g), or remove what "
-        "is left there");
+        "mount -o remount,size=1g /dev/shm (in a container: --shm-size=1g), or remove files "
+        "there");
 }
 
 std::vector<int> parse_cpu_list(const std::string& text) {

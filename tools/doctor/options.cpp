@@ -17,7 +17,7 @@ tools::Take process(std::vector<std::string>& target) {
 
 void check(const Options& options) {
     if (options.listen && !options.host.empty())
-        throw tools::WrongUsage("--listen does not go with a HOST");
+        throw tools::WrongUsage("--listen cannot be combined with a HOST");
 }
 
 }  // namespace
@@ -26,18 +26,18 @@ tools::CommandLine command_line(Options& options) {
     return {
         "dat_doctor",
         "Finds out what keeps uDAPL programs from working on this machine, or between two.\n"
-        "  dat_doctor             this machine, with a transfer between two processes\n"
-        "  dat_doctor --listen    one of a pair; waits for the other\n"
-        "  dat_doctor HOST        the other one, with a transfer between the machines",
+        "  dat_doctor             examines this machine, with a transfer between two processes\n"
+        "  dat_doctor --listen    the first of two machines; waits for the other\n"
+        "  dat_doctor HOST        the second one, with a transfer between the machines",
         {{"host", "HOST", "the machine where dat_doctor --listen runs", tools::text(options.host)},
          {"-l,--listen", nullptr, "wait for the other machine of a pair",
           tools::flag(options.listen)},
-         {"-i,--ia", "IA", "the IA to look at [the first of dat.conf]", tools::text(options.ia)},
-         {"-P,--pid", "PID", "look at the libraries of this process too",
+         {"-i,--ia", "IA", "the IA to examine [the first of dat.conf]", tools::text(options.ia)},
+         {"-P,--pid", "PID", "examine the libraries of this process too",
           process(options.processes)},
-         {"-p,--port", "PORT", "TCP port on which a pair meets [45312]",
+         {"-p,--port", "PORT", "TCP port on which the pair meets [45312]",
           tools::number(options.port, 1, kLastPort)},
-         {"-t,--timeout", "SECONDS", "how long each step may take [60]",
+         {"-t,--timeout", "SECONDS", "timeout of each step [60]",
           tools::real(options.seconds, 1, kLongest)},
          {"-j,--json", nullptr, "print one JSON document", tools::flag(options.json)}},
         {},

@@ -21,7 +21,7 @@ std::string to_text(const Finding& finding) {
                         std::string(finding.kind->id) + ' ' + to_text(finding.kind->severity));
     text += std::string(": ") + finding.kind->title + '\n';
     text += "    found: " + tools::printable(finding.evidence) + '\n';
-    if (!finding.mend.empty()) text += "    mend:  " + tools::printable(finding.mend) + '\n';
+    if (!finding.mend.empty()) text += "    fix:   " + tools::printable(finding.mend) + '\n';
     return text;
 }
 
@@ -66,7 +66,7 @@ int Findings::exit_status() const {
 std::string to_text(const Report& report) {
     std::string text;
     for (const Finding& finding : report.findings.all()) text += to_text(finding);
-    text += "looked at:";
+    text += "examined:";
     for (const std::string& check : report.checks)
         text += (check == report.checks.front() ? " " : ", ") + check;
     text += '\n';

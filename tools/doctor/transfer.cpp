@@ -23,8 +23,8 @@ using tools::require_success;
 constexpr DAT_COUNT kEvents = 8;
 constexpr std::size_t kMessage = 64;
 constexpr double kSliceUs = 200e3;
-constexpr const char* kTryInfo = "see what `dat_info --explain` says of this IA";
-constexpr const char* kOtherSide = "see what dat_doctor says on the other side";
+constexpr const char* kTryInfo = "see what `dat_info --explain` reports of this IA";
+constexpr const char* kOtherSide = "see what dat_doctor reports on the other side";
 
 /// Everything that one connection needs. What remains is torn down with the IA.
 class End {
@@ -146,7 +146,7 @@ class End {
                 require_success(code, "dat_evd_wait", kTryInfo);
             link_.look();
             if (deadline_.passed())
-                throw Failure("dat_evd_wait", "nothing came",
+                throw Failure("dat_evd_wait", "no event",
                               tools::format("%s within %.0f seconds", what, deadline_.seconds()),
                               kOtherSide);
         }

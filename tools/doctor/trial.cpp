@@ -57,11 +57,11 @@ class Trial {
 
     /// @return how it failed, "" for success.
     std::string await(const tools::Deadline& deadline) {
-        if (!read_told(deadline)) return "it hangs: nothing came within its time";
+        if (!read_told(deadline)) return "it hangs: it has not ended within its time";
         int status = 0;
         waitpid(child_, &status, 0);
         child_ = 0;
-        if (WIFSIGNALED(status)) return fmt::format("it ended by signal {}", WTERMSIG(status));
+        if (WIFSIGNALED(status)) return fmt::format("it was killed by signal {}", WTERMSIG(status));
         return WEXITSTATUS(status) == 0 ? "" : "it failed";
     }
     const std::string& told() const { return told_; }

@@ -20,7 +20,7 @@ class Explainer {
                         version_text(dat::key_of(record)), record.library, record.ia_params);
         if (where == taken_) seen_ = true;
         facts_.note("record", value, path,
-                    where == taken_ ? "taken" : "not taken: " + why_not(record));
+                    where == taken_ ? "used" : "not used: " + why_not(record));
     }
 
     void explain_file(const dat::ConfFile& file) {
@@ -28,7 +28,7 @@ class Explainer {
         for (const dat::ConfProblem& problem : file.text.problems)
             facts_.note("bad_record",
                         fmt::format("{}:{}:{}", file.path, problem.line, problem.column), file.path,
-                        fmt::format("not taken: {} is '{}', accepted is {}", problem.field,
+                        fmt::format("not used: {} is '{}', expected {}", problem.field,
                                     problem.found, problem.accepted));
     }
 
@@ -38,7 +38,7 @@ class Explainer {
         for (const support::ConfigurationProblem& problem : ias.problems)
             facts_.note("bad_record",
                         fmt::format("{}:{}:{}", ias.path, problem.line, problem.column), ias.path,
-                        "not taken: " + support::problem_text(problem));
+                        "not used: " + support::problem_text(problem));
     }
 
   private:
@@ -46,8 +46,8 @@ class Explainer {
         const dat::Key key = dat::key_of(record);
         if (key.ia_name != asked_.ia_name) return "it has another name";
         if (const char* why = dat::why_not_offered(record)) return why;
-        if (key != served_) return "it is not " + version_text(served_) + ", which is looked for";
-        return seen_ ? "an earlier record serves" : "its library cannot be used";
+        if (key != served_) return "it is not " + version_text(served_) + ", which is requested";
+        return seen_ ? "an earlier record is used" : "its library cannot be used";
     }
 
     const support::Facts& facts_;
@@ -71,8 +71,7 @@ void explain_records(const support::Facts& facts, const dat::Registry& registry,
     bool found = false;
     for (const dat::ConfPlace& place : dat::conf_places()) {
         if (found) {
-            facts.note("conf_file", place.path, place.source,
-                       "not looked at: the other one is used");
+            facts.note("conf_file", place.path, place.source, "not read: the earlier one is used");
             continue;
         }
         const dat::ConfFile file = dat::read_conf_file(place);

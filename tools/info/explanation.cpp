@@ -52,13 +52,13 @@ class Explainer {
         if (found.file.empty())
             return tell_.add("libdat2", "none", "loader", Standing::kDegraded,
                              found.error +
-                                 "; programs that link with it do not start: install it, "
+                                 "; programs that are linked with it do not start: install it, "
                                  "then run ldconfig");
         tell_.add("libdat2", found.file, tools::found_by("libdat2.so.2", found.file),
                   found.opendat ? Standing::kWorks : Standing::kDegraded,
                   found.opendat ? ""
-                                : "programs get another libdat2 than OpenDAT's; this dry run is "
-                                  "OpenDAT's: see ldconfig -p | grep libdat2");
+                                : "programs load another libdat2; this dry run uses OpenDAT's: "
+                                  "see ldconfig -p | grep libdat2");
     }
 
     void explain_messages(const support::CapturedMessages& told) {
@@ -75,7 +75,7 @@ class Explainer {
         explain_library(lease, mark);
         if (lease.key != asked_)
             tell_.note("record_serves", version_text(lease.key), "libdat2",
-                       "a thread-safe provider serves requests for one that is not");
+                       "a thread-safe provider also serves programs that do not request one");
         if (!mark) return try_to_open();
         const std::size_t first = facts_.size();
         mark->explain(asked_.ia_name.c_str(), lease.record ? lease.record->ia_params.c_str() : "",
@@ -120,9 +120,10 @@ class Explainer {
         if (code == DAT_SUCCESS) dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
         tell_.add("open", tools::code_name(code), "dat_ia_open",
                   code == DAT_SUCCESS ? Standing::kWorks : Standing::kFails,
-                  code == DAT_SUCCESS ? "opened and closed: this provider does not tell its choices"
-                                      : "this provider does not tell its choices: see its own "
-                                        "messages");
+                  code == DAT_SUCCESS
+                      ? "opened and closed; this provider does not explain its choices"
+                      : "this provider does not explain its choices; see its own "
+                        "messages");
     }
 
     dat::Registry& registry_;

@@ -72,7 +72,7 @@ std::string to_text(const ListedIa& ia) {
         fmt::format("  u{}.{} {}\n", ia.provider.dapl_version_major, ia.provider.dapl_version_minor,
                     ia.provider.is_thread_safe ? "threadsafe" : "nonthreadsafe");
     if (ia.code != DAT_SUCCESS)
-        return text + fmt::format("  {}: `dat_info --explain {}` tells why\n",
+        return text + fmt::format("  {}: `dat_info --explain {}` shows why\n",
                                   tools::coloured(stdout, tools::Colour::kBad,
                                                   "cannot be opened: " + tools::code_name(ia.code)),
                                   ia.provider.ia_name);
@@ -95,7 +95,7 @@ std::string to_line(const ListedIa& ia) {
         fmt::format("u{}.{}{}", ia.provider.dapl_version_major, ia.provider.dapl_version_minor,
                     ia.provider.is_thread_safe ? " threadsafe" : "");
     if (ia.code != DAT_SUCCESS)
-        return fmt::format("{:<20} {:<16} {}: `dat_info --explain {}` tells why\n",
+        return fmt::format("{:<20} {:<16} {}: `dat_info --explain {}` shows why\n",
                            ia.provider.ia_name, version,
                            tools::coloured(stdout, tools::Colour::kBad,
                                            "cannot be opened: " + tools::code_name(ia.code)),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_info: has libdat2's objects in itself, so that it makes libdat2's own choices and can look into them, whichever libdat2 the
-# loader finds. Providers find the functions that they want of libdat2 in the program.
+# dat_info contains libdat2's objects, so that it makes libdat2's own choices and can look into
+# them, whichever libdat2 the loader finds. Providers find the functions of libdat2 that they need
+# in the program.
 noinst_LTLIBRARIES += libinfo.la
 libinfo_la_SOURCES = \
     %reldir%/attributes.cpp %reldir%/attributes.hpp \

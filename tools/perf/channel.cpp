@@ -33,7 +33,7 @@ std::string Channel::next_line(double seconds) {
             return line;
         }
         if (received_.size() > kLongestLine) {
-            throw Failure("receive from the other side", "a line without an end", "short lines",
+            throw Failure("receive from the other side", "a line without an end", "shorter lines",
                           "check that the other side is a dat_perf");
         }
         char bytes[4096];

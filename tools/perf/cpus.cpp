@@ -27,7 +27,7 @@ void pin_to(int cpu) {
     if (cpu < CPU_SETSIZE && sched_setaffinity(0, sizeof set, &set) == 0) return;
     throw tools::Failure(tools::format("pin to processor %d", cpu), std::strerror(errno),
                          "a processor that this process may use",
-                         "name others: taskset -p lists those that are allowed");
+                         "choose others: taskset -p lists those that are allowed");
 }
 
 }  // namespace perf

@@ -121,9 +121,9 @@ DAT_EVENT Device::next_event(DAT_EVD_HANDLE evd, const char* what, const Deadlin
         if (DAT_GET_TYPE(code) != DAT_TIMEOUT_EXPIRED && DAT_GET_TYPE(code) != DAT_INTERRUPTED_CALL)
             require_success(code, "dat_evd_wait", kFault);
         if (!deadline.passed()) continue;
-        throw Failure("dat_evd_wait", "nothing came",
+        throw Failure("dat_evd_wait", "no event",
                       format("%s within %.0f seconds", what, deadline.seconds()),
-                      "look at the other side: it may hang; --timeout waits longer");
+                      "check the other side, which may hang; --timeout allows more time");
     }
 }
 
@@ -167,7 +167,7 @@ void Device::accept_all(const std::vector<DAT_EP_HANDLE>& endpoints, const Deadl
                           "check that the peer is a dat_perf");
         }
         require_success(dat_cr_accept(request, endpoints[index], 0, nullptr), "dat_cr_accept",
-                        "look at the client: it may have given up");
+                        "look at the client's messages: it may have given up");
     }
     await_established(endpoints.size(), deadline);
 }
@@ -191,7 +191,7 @@ void Device::require_connections() {
 }
 
 void Device::connection_ended(DAT_EVENT_NUMBER number) const {
-    throw Failure("connection", event_name(number), "a connection that lasts",
+    throw Failure("connection", event_name(number), "an established connection",
                   "look at the other side's messages: it may have ended");
 }
 

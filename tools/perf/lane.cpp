@@ -286,17 +286,17 @@ void Lane::Patience::look() {
     check_interrupt();
     lane_.watch_.device.require_connections();
     if (lane_.watch_.channel.closed()) {
-        throw Failure("wait", "the other side has ended", "a process that goes on",
+        throw Failure("wait", "the other side has ended", "a running process",
                       "look at the other side's messages");
     }
     const double now = tools::now_us();
     if (began_us_ == 0) began_us_ = now;
     if (now - began_us_ < lane_.watch_.timeout_seconds * 1e6) return;
-    throw Failure("wait", "nothing came",
+    throw Failure("wait", "no progress",
                   format("the next step of a %s within %.0f seconds",
                          std::string(name_of(lane_.measurement_.operation)).c_str(),
                          lane_.watch_.timeout_seconds),
-                  "look at the other side: it may hang; --timeout waits longer");
+                  "check the other side, which may hang; --timeout allows more time");
 }
 
 }  // namespace perf

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_perf: installed headers and libdat2 only. All but main() is in a library of its own, which the unit test links too.
+# dat_perf uses only installed headers and libdat2. All but main() is in a library of its own, which
+# the unit test links too.
 noinst_LTLIBRARIES += libperf.la
 libperf_la_SOURCES = \
     %reldir%/channel.cpp %reldir%/channel.hpp \

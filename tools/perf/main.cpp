@@ -123,7 +123,7 @@ int run_both(const Options& options) {
     int child_status = 0;
     waitpid(child, &child_status, 0);
     if (status == 0 && child_status != 0) {
-        std::fprintf(stderr, "dat_perf: the server ended badly after the last measurement\n");
+        std::fprintf(stderr, "dat_perf: the server failed after the last measurement\n");
         return tools::kFailureStatus;
     }
     return status;

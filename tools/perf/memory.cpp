@@ -60,7 +60,7 @@ void Region::allocate(Memory kind) {
     if (kind == Memory::library) {
         throw Failure("dat_opendat_memory_alloc",
                       format("no %zu bytes from this provider's library", length_),
-                      "memory that it gives", "use --memory ordinary, or smaller sizes");
+                      "memory that it allocates", "use --memory ordinary, or smaller sizes");
     }
     memory_ = static_cast<unsigned char*>(std::aligned_alloc(kPage, length_));
     if (memory_ == nullptr) {

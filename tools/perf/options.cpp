@@ -38,7 +38,7 @@ std::vector<std::uint64_t> parse_sizes(const std::string& text) {
     if (!first || !last || *last < *first) {
         throw WrongUsage(
             "'" + text +
-            "' is not a size from 1 to 1G, nor FROM-TO; K, M and G may stand behind a number");
+            "' is neither a size from 1 to 1G nor FROM-TO; a number may end in K, M or G");
     }
     std::vector<std::uint64_t> sizes;
     for (std::uint64_t size = *first; size <= *last; size *= 2) sizes.push_back(size);
@@ -71,7 +71,7 @@ int parse_cpu(const std::string& text) {
     if (!text.empty() && text.size() < 7 &&
         text.find_first_not_of("0123456789") == std::string::npos)
         return std::stoi(text);
-    throw WrongUsage("'" + text + "' is not a number of a processor");
+    throw WrongUsage("'" + text + "' is not a processor number");
 }
 
 constexpr std::array<std::string_view, 2> kCompletionNames = {"polling", "blocking"};
@@ -103,7 +103,7 @@ void add_ends(Rows& rows, Options& options, const tools::Take& tests) {
          {"--cpu", "LIST", "processors for the threads of this side", cpus(options.cpus)},
          {"--peer-cpu", "LIST", "with --both: processors of the server", cpus(options.peer_cpus)},
          {"-t,--timeout", "SECONDS",
-          "give up when the other side stands still for so long [30]; -t with a word: --test",
+          "give up after this time without progress at the other side [30]; -t with a word: --test",
           tools::number_or(tools::number(options.terms.timeout_seconds, 1, 86400), tests)}});
 }
 
@@ -119,7 +119,7 @@ void add_measurements(Rows& rows, Options& options, Lists& lists, const tools::T
         {{"--test", "LIST", "some of latency, bandwidth, rate [all]", tests},
          {"-o,--operation", "LIST",
           "some of send, write, write-immediate, read, fetch-add, compare-swap, register, "
-          "register-write [all that are offered, but the last two]",
+          "register-write [all that are offered, except the last two]",
           words([&](const std::string& word) {
               options.operations.push_back(find_name<Operation>(kOperationNames, word));
           })},
@@ -148,10 +148,10 @@ void add_amounts(Rows& rows, Options& options) {
           tools::number(options.warm_up, 1, 1'000'000'000)},
          {"--depth", "N", "requests under way at an endpoint [128]",
           tools::number(terms.depth, 1, 65536)},
-         {"--signal-rate", "N", "ask for a completion every N requests [32]",
+         {"--signal-rate", "N", "request a completion every N requests [32]",
           tools::number(terms.signal_rate, 1, 65536)},
          {"-m,--memory", "KIND",
-          "one of library, ordinary, best: the library's where it gives some [best]",
+          "one of library, ordinary, best: the library's where it has some [best]",
           [&terms](const std::string& word) {
               terms.memory = find_name<Memory>(kMemoryNames, word);
           }}});
@@ -160,9 +160,9 @@ void add_amounts(Rows& rows, Options& options) {
 void add_output(Rows& rows, Options& options) {
     rows.insert(
         rows.end(),
-        {{"--check", nullptr, "check what arrives, in each measurement",
+        {{"--check", nullptr, "verify the received data in each measurement",
           tools::flag(options.terms.check)},
-         {"--histogram", nullptr, "print how the latencies are spread",
+         {"--histogram", nullptr, "print the distribution of the latencies",
           tools::flag(options.histogram)},
          {"--plot", "FILE", "draw the results into this file (SVG)", tools::text(options.plot)},
          {"-q,--quiet", nullptr, "show no progress on the terminal", tools::flag(options.quiet)},
@@ -171,7 +171,7 @@ void add_output(Rows& rows, Options& options) {
 
 void check(const Options& options) {
     if (options.both && !options.host.empty()) throw WrongUsage("--both takes no HOST");
-    if (!options.both && !options.peer_cpus.empty()) throw WrongUsage("--peer-cpu needs --both");
+    if (!options.both && !options.peer_cpus.empty()) throw WrongUsage("--peer-cpu requires --both");
 }
 
 void finish(Options& options) {
@@ -241,7 +241,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& exit_status) {
     const tools::Parsed parsed = tools::parse(
         {"dat_perf",
          "Measures latency, bandwidth and message rate of a DAT provider between two processes.\n"
-         "  dat_perf [OPTION]...          server: waits for one client, and does what it asks\n"
+         "  dat_perf [OPTION]...          server: waits for one client, and serves it\n"
          "  dat_perf [OPTION]... HOST     client of the server on HOST\n"
          "  dat_perf --both [OPTION]...   both, on this machine",
          std::move(rows),

@@ -93,7 +93,7 @@ void Session::serve(Channel& channel, const Local& local) {
     const std::string text = channel.receive("terms", kBetweenPassesSeconds);
     const std::optional<Terms> terms = decode_terms(text);
     if (!terms) {
-        throw Failure("terms of the client", "'" + text.substr(0, 60) + "'", "known ones",
+        throw Failure("terms of the client", "'" + text.substr(0, 60) + "'", "known terms",
                       "run the same version of dat_perf on both sides");
     }
     Device device(local.provider);

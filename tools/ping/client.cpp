@@ -63,12 +63,12 @@ std::string reason_of(const DAT_CONNECTION_EVENT_DATA& data, DAT_EVENT_NUMBER nu
         case DAT_CONNECTION_EVENT_UNREACHABLE:
             return "the address cannot be reached";
         case DAT_CONNECTION_EVENT_TIMED_OUT:
-            return "no answer to the request to connect";
+            return "no answer to the connection request";
         case DAT_CONNECTION_EVENT_PEER_REJECTED:
             return refusal_text({static_cast<const std::byte*>(data.private_data),
                                  static_cast<std::size_t>(std::max(data.private_data_size, 0))});
         default:
-            return "the connection was not made (" + tools::event_name(number) + ")";
+            return "the connection failed (" + tools::event_name(number) + ")";
     }
 }
 
@@ -121,7 +121,7 @@ std::string Client::connect() {
     if (code != DAT_SUCCESS) return "dat_ep_connect: " + tools::code_name(code);
     for (;;) {
         const auto event = Adapter::next_event(adapter_.control, deadline);
-        if (!event) return interrupted ? "interrupted" : "no answer to the request to connect";
+        if (!event) return interrupted ? "interrupted" : "no answer to the connection request";
         const DAT_CONNECTION_EVENT_DATA& data = event->event_data.connect_event_data;
         if (data.ep_handle != made->handle()) continue;  // belongs to an earlier endpoint
         if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
@@ -135,7 +135,7 @@ std::string Client::connect() {
 std::string Client::take_answer(const Deadline& deadline, std::uint64_t sequence) {
     for (;;) {
         const auto event = Adapter::next_event(adapter_.transfers, deadline);
-        if (!event) return interrupted ? "interrupted" : "nothing came in time";
+        if (!event) return interrupted ? "interrupted" : "no answer in time";
         const DAT_DTO_COMPLETION_EVENT_DATA& data = event->event_data.dto_completion_event_data;
         const Endpoint::Work work = Endpoint::work_of(data.user_cookie);
         if (work.id != last_id_) continue;  // belongs to an earlier connection
@@ -144,7 +144,7 @@ std::string Client::take_answer(const Deadline& deadline, std::uint64_t sequence
                        ? "the connection has ended"
                        : "the transfer failed (" + tools::status_name(data.status) + ")";
         if (!work.is_receive) continue;
-        if (data.transfered_length != wishes_.size) return "the answer has another length";
+        if (data.transfered_length != wishes_.size) return "the answer has the wrong length";
         return check_message(endpoint_->buffer(kIn), Kind::kAnswer, sequence);
     }
 }

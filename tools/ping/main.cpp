@@ -22,9 +22,8 @@ struct Options {
 
 void check(const Options& options) {
     if (options.listen == !options.wishes.target.empty())
-        throw tools::WrongUsage("either --listen or a HOST is needed");
-    if (options.listen && options.wishes.json)
-        throw tools::WrongUsage("--json goes with a HOST alone");
+        throw tools::WrongUsage("either --listen or a HOST is required");
+    if (options.listen && options.wishes.json) throw tools::WrongUsage("--json requires a HOST");
 }
 
 tools::CommandLine command_line(Options& options) {
@@ -36,24 +35,25 @@ tools::CommandLine command_line(Options& options) {
         "dat_ping",
         "Sends messages to a dat_ping on another adapter and shows how long the answers take.\n"
         "  dat_ping --listen          answers\n"
-        "  dat_ping HOST|ADDRESS      asks, once a second until interrupted",
-        {{"target", "HOST|ADDRESS", "the adapter of the side that listens",
-          tools::text(wishes.target)},
+        "  dat_ping HOST|ADDRESS      sends a message once a second until interrupted",
+        {{"target", "HOST|ADDRESS", "adapter of the listening side", tools::text(wishes.target)},
          {"-l,--listen", nullptr, "answer until interrupted", tools::flag(options.listen)},
          {"-i,--ia", "IA", "adapter, as named in dat.conf [soft0]",
           tools::number_or(interval, tools::text(wishes.ia)), 1, false, "-I"},
          {"-p,--port", "PORT", "connection qualifier [45311]",
           tools::number(wishes.qualifier, 1, 65535), 1, false, "--qualifier"},
-         {"-c,--count", "NUMBER", "end after so many", tools::number(wishes.count, 1, 1LL << 62)},
-         {"--interval", "SECONDS", "from one to the next [1]; -i with a number, too", interval},
-         {"-s,--size", "BYTES", "of a message, 24 to 1048576 [64]",
+         {"-c,--count", "NUMBER", "end after this many messages",
+          tools::number(wishes.count, 1, 1LL << 62)},
+         {"--interval", "SECONDS", "time from one message to the next [1]; -i with a number, too",
+          interval},
+         {"-s,--size", "BYTES", "size of a message, 24 to 1048576 [64]",
           tools::number(wishes.size, kSmallestSize, kLargestSize)},
-         {"-t,--timeout", "SECONDS", "how long an answer may take [10]",
+         {"-t,--timeout", "SECONDS", "timeout of an answer [10]",
           tools::real(wishes.patience, 0.001, kDay), 1, false, "-W"},
          {"-w,--deadline", "SECONDS", "end after this time",
           tools::real(wishes.deadline, 0.001, kDay)},
-         {"-q,--quiet", nullptr, "print the summary alone", tools::flag(wishes.quiet)},
-         {"-f,--flood", nullptr, "ask again as soon as the answer is there",
+         {"-q,--quiet", nullptr, "print only the summary", tools::flag(wishes.quiet)},
+         {"-f,--flood", nullptr, "send again as soon as the answer arrives",
           tools::flag(wishes.flood)},
          {"-j,--json", nullptr, "print the summary as a JSON document", tools::flag(wishes.json)}},
         {},

@@ -41,7 +41,7 @@ void write_message(std::span<std::byte> bytes, Kind kind, std::uint64_t sequence
 std::string check_message(std::span<const std::byte> bytes, Kind kind, std::uint64_t sequence) {
     if (bytes.size() < sizeof(Head)) return "the message is too short";
     const Head head = read_head(bytes);
-    if (head.mark != kMark || head.version != kVersion) return "the message is not dat_ping's";
+    if (head.mark != kMark || head.version != kVersion) return "the message is not from dat_ping";
     if (head.kind != static_cast<std::uint32_t>(kind)) return "the message is of the wrong kind";
     if (head.sequence != sequence)
         return "the message is number " + std::to_string(head.sequence) + ", not " +
@@ -88,7 +88,7 @@ const char* refusal_text(std::span<const std::byte> bytes) {
     if (!bytes.empty() && bytes[0] == std::byte{static_cast<unsigned char>(Refusal::kFull)})
         return "the server has too many clients";
     if (!bytes.empty() && bytes[0] == std::byte{static_cast<unsigned char>(Refusal::kStrange)})
-        return "the server is of another version of dat_ping";
+        return "the server runs another version of dat_ping";
     return "the program there rejected it: is it a dat_ping?";
 }
 

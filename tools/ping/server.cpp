@@ -61,7 +61,7 @@ Server::Server(const std::string& ia, DAT_CONN_QUAL qualifier, bool quiet)
     DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
     require_success(
         dat_psp_create(adapter_.ia, qualifier, adapter_.control, DAT_PSP_CONSUMER_FLAG, &psp),
-        "dat_psp_create", "end the other program that listens there, or name another --port");
+        "dat_psp_create", "end the other program that listens there, or choose another --port");
     tell(tools::format("listening at %s over %s, qualifier %llu",
                        host_text(adapter_.address()).c_str(), ia.c_str(),
                        static_cast<unsigned long long>(qualifier)));

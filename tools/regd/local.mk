@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_regd: registrations among users. All but main() is in a library of its own, which the unit test links too.
+# dat_regd shares registrations among users. All but main() is in a library of its own, which the
+# unit test links too.
 noinst_LTLIBRARIES += libregd.la
 libregd_la_SOURCES = \
     %reldir%/arbiter.cpp %reldir%/arbiter.hpp \

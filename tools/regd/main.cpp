@@ -42,25 +42,26 @@ tools::Take weight(std::map<uid_t, std::uint32_t>& weights) {
 tools::CommandLine command_line(Options& options) {
     return {
         "dat_regd",
-        "Shares the registrations of an adapter out among the users of a machine. Runs until "
+        "Divides the registrations of an adapter among the users of a machine. Runs until "
         "SIGTERM.\n"
         "  dat_regd             serves, in the foreground\n"
-        "  dat_regd --status    shows what the running one has given to whom",
-        {{"--bytes", "BYTES", "may be registered with each adapter [any number]",
+        "  dat_regd --status    shows what the running daemon has given to each user",
+        {{"--bytes", "BYTES", "limit of registered bytes for each adapter [none]",
           tools::number(options.rules.capacity.bytes, 1, 1LL << 52)},
-         {"--entries", "NUMBER", "registrations of each adapter [what its device has]",
+         {"--entries", "NUMBER", "limit of registrations for each adapter [that of its device]",
           tools::number(options.rules.capacity.entries, 1, dapl::memory::kMostEntries)},
          {"-j,--json", nullptr, "with --status: print a JSON document", tools::flag(options.json)},
-         {"--socket", "FILE", "where it listens [OPENDAT_REGD_SOCKET]",
+         {"--socket", "FILE", "the daemon's socket [OPENDAT_REGD_SOCKET]",
           tools::text(options.socket)},
-         {"--status", nullptr, "ask the running one", tools::flag(options.status)},
-         {"--weight", "USER=NUMBER", "of a user, by his number, against others [1]; again for more",
+         {"--status", nullptr, "query the running daemon", tools::flag(options.status)},
+         {"--weight", "USER=NUMBER",
+          "weight of a user, by number, against others [1]; may be repeated",
           weight(options.rules.weights)}},
         {},
         "Exit status: 0 ended by a signal, or status shown, 1 something failed, 2 wrong usage.",
         [&options] {
             if (options.json && !options.status)
-                throw tools::WrongUsage("--json goes with --status alone");
+                throw tools::WrongUsage("--json requires --status");
         }};
 }
 

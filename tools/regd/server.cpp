@@ -36,7 +36,7 @@ support::UniqueFd listen_at(const std::string& path) {
     if (unfinished.size() >= sizeof address.sun_path) cannot_listen(path, "the path is too long");
     const auto other = dapl::memory::regd::connect_to(path);
     // EAGAIN: a daemon listens, and its accept queue is full.
-    if (other || other.error() == EAGAIN) cannot_listen(path, "a dat_regd is there already");
+    if (other || other.error() == EAGAIN) cannot_listen(path, "another dat_regd listens there");
     unfinished.copy(address.sun_path, sizeof address.sun_path - 1);
     support::UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     unlink(unfinished.c_str());

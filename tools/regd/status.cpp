@@ -30,7 +30,8 @@ Message receive(int socket, const std::string& path) {
     const ssize_t size = recv(socket, bytes, sizeof bytes, 0);
     const auto message =
         dapl::memory::regd::parse(bytes, size < 0 ? 0 : static_cast<std::size_t>(size));
-    if (!message) throw std::runtime_error(fmt::format("{}: this is no answer of dat_regd", path));
+    if (!message)
+        throw std::runtime_error(fmt::format("{}: the answer is not from dat_regd", path));
     return *message;
 }
 

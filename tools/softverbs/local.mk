@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# softverbs(1): for users of the device. It reads fabrics by the core's own code and never joins one. All but main() is in a
-# library of its own, which the unit test links too.
+# softverbs(1), for users of the device. It reads fabrics with the core's own code and never joins
+# one. All but main() is in a library of its own, which the unit test links too.
 noinst_LTLIBRARIES += libsoftverbs_tool.la
 libsoftverbs_tool_la_CPPFLAGS = $(AM_CPPFLAGS) -DBINDIR='"$(bindir)"' -DLIBDIR='"$(libdir)"' -DFMT_HEADER_ONLY
 libsoftverbs_tool_la_SOURCES = \

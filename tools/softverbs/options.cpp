@@ -31,7 +31,7 @@ struct Option {
     const char* help;
 };
 
-constexpr Option kHelp = {kHelpCode, "help", nullptr, "print this text"};
+constexpr Option kHelp = {kHelpCode, "help", nullptr, "print this help"};
 constexpr Option kFabric = {kFabricCode, "fabric", "DIR",
                             "the fabric's directory (default: SOFTVERBS_FABRIC, else your own)"};
 
@@ -52,23 +52,23 @@ const std::vector<CommandSyntax>& commands() {
          "PROGRAM [ARGUMENT]...",
          "runs a program on the verbs device soft0",
          {kFabric,
-          {kCmCode, "cm", "WHOSE", "whose rdma_cm, one of soft0, system [soft0]"},
+          {kCmCode, "cm", "WHOSE", "which rdma_cm to use, one of soft0, system [soft0]"},
           {kDropInCode, "drop-in", nullptr, "also for programs that load libibverbs by dlopen"},
           {kSharedHeapCode, "shared-heap", nullptr,
-           "malloc and large mmap give memory that peers reach by plain copies"},
+           "malloc and large mmap return memory that peers reach by plain copies"},
           kHelp}},
         {"ls",
          Command::kList,
          kUsage,
          "",
          "lists the processes of a fabric, their queue pairs, completion queues and memory regions",
-         {kFabric, {kJsonCode, "json", nullptr, "as JSON, see softverbs(1)"}, kHelp}},
+         {kFabric, {kJsonCode, "json", nullptr, "print JSON, see softverbs(1)"}, kHelp}},
         {"clean",
          Command::kClean,
          kUsage,
          "",
          "removes what dead processes left in a fabric",
-         {kFabric, {kDryCode, "dry-run", nullptr, "only say what would be removed"}, kHelp}},
+         {kFabric, {kDryCode, "dry-run", nullptr, "only show what would be removed"}, kHelp}},
     };
     return all;
 }
@@ -86,7 +86,7 @@ void print_help() {
         "usage: softverbs COMMAND [OPTION]...\n"
         "RDMA verbs without an adapter: the software device soft0. See softverbs(1) and "
         "softverbs(7).\n\n"
-        "commands (softverbs COMMAND --help tells more):");
+        "commands (softverbs COMMAND --help shows more):");
     for (const CommandSyntax& command : commands())
         std::printf("  %-18s  %s\n", command.name, command.purpose);
     std::puts("\noptions:");
@@ -101,7 +101,7 @@ void print_help(const CommandSyntax& command) {
     if (command.command == Command::kRun)
         std::puts(
             "\nExit status: the program's; 125 softverbs itself failed, 126 the program cannot be "
-            "executed, 127 there is none of that name.");
+            "executed, 127 it was not found.");
     else
         std::puts("\nExit status: 0 done, 1 failed, 2 wrong usage.");
 }
@@ -199,7 +199,7 @@ std::optional<Options> parse(int argc, char** argv, int& status) {
     for (const CommandSyntax& command : commands())
         if (std::strcmp(argv[1], command.name) == 0)
             return parse_command(command, argc - 1, argv + 1, status);
-    std::fprintf(stderr, "softverbs: '%s' is no command\n", argv[1]);
+    std::fprintf(stderr, "softverbs: unknown command '%s'\n", argv[1]);
     return wrong_usage("", kUsage, status);
 }
 

@@ -35,7 +35,7 @@ const char* explain(Answer answer) {
         case Answer::kGone:
             return ", has just ended";
         case Answer::kRefused:
-            return ", answers something else (another release, or another user's)";
+            return ", gives an unknown answer (another release, or another user's process)";
     }
     return "";
 }
@@ -54,7 +54,7 @@ std::string queue_text(const QueuePairInfo& qp) {
     if (qp.destination) text += fmt::format(", to 0x{:06x}", qp.destination);
     text += fmt::format(", receive CQ {}", qp.receive_cq);
     if (qp.srq) return text + fmt::format(", SRQ {}\n", qp.srq - 1);
-    return text + fmt::format(", {} receives taken\n", qp.receives_taken);
+    return text + fmt::format(", {} receives consumed\n", qp.receives_taken);
 }
 
 std::string region_text(const RegionInfo& region) {
@@ -74,12 +74,13 @@ std::string arena_text(const ArenaSnapshot& arena) {
         text += fmt::format("  completion queue {}: {} entries{}\n", cq.index, cq.entries,
                             cq.channel ? fmt::format(", channel {}", cq.channel) : "");
     for (const SharedReceiveQueueInfo& srq : arena.shared_receive_queues)
-        text += fmt::format("  shared receive queue {}: receives: {} posted, {} taken, limit {}\n",
-                            srq.index, srq.receives_posted, srq.receives_taken, srq.limit);
+        text +=
+            fmt::format("  shared receive queue {}: receives: {} posted, {} consumed, limit {}\n",
+                        srq.index, srq.receives_posted, srq.receives_taken, srq.limit);
     for (const RegionInfo& region : arena.regions) text += region_text(region);
     if (arena.senseless)
         text += fmt::format(
-            "  {} entries make no sense: the process has overwritten memory, or is of "
+            "  {} entries are invalid: the process has overwritten memory, or is of "
             "another release\n",
             arena.senseless);
     return text;
@@ -162,8 +163,8 @@ std::string as_text(const std::string& path, const Index::Survey& survey,
                     const std::vector<MemberSnapshot>& members) {
     std::string text = fmt::format("fabric {}: {} processes\n", path, members.size());
     for (const MemberSnapshot& member : members) {
-        const std::string who =
-            member.pid ? fmt::format("process {}", member.pid) : "a process of another name space";
+        const std::string who = member.pid ? fmt::format("process {}", member.pid)
+                                           : "a process of another PID namespace";
         text += fmt::format("{}{}: member {}, address {}{}\n", who,
                             member.program.empty() ? "" : fmt::format(" ({})", member.program),
                             member.info.member.slot, address_text(member.info.address),
@@ -171,7 +172,8 @@ std::string as_text(const std::string& path, const Index::Survey& survey,
         text += arena_text(member.arena);
     }
     if (const std::size_t dead = count_dead(survey))
-        text += fmt::format("{} dead members have left something: softverbs clean\n", dead);
+        text += fmt::format("{} exited process{} left files behind: softverbs clean\n", dead,
+                            dead == 1 ? "" : "es");
     return text;
 }
 

@@ -58,9 +58,9 @@ std::optional<Facts> facts_of(pid_t pid) {
 
 [[noreturn]] void tells_nothing(pid_t pid, const std::string& path) {
     throw tools::Failure(
-        name_of(pid), "it tells no state",
+        name_of(pid), "it reports no state",
         "a program that has an adapter instance open and was started with OPENDAT_STATUS=on",
-        fmt::format("start it with that in its environment (its socket is looked for in {}; "
+        fmt::format("start it with that in its environment (dat_stat looks for its socket in {}; "
                     "OPENDAT_STATUS_DIRECTORY names another directory)",
                     path));
 }
@@ -72,11 +72,11 @@ PrivateDirectory open_directory(pid_t pid, uid_t user) {
     const PrivateDirectory::Fault& fault = directory.error();
     if (fault.refused)
         throw tools::Failure(path, fault.why,
-                             fmt::format("a directory that user {} alone may enter", user),
-                             "remove it, and start the process again");
+                             fmt::format("a directory that only user {} may access", user),
+                             "remove it, and restart the process");
     if (fault.error == ENOENT) tells_nothing(pid, path);
     throw tools::Failure(name_of(pid), fmt::format("{}: {}", path, fault.why),
-                         "a process of the user who asks",
+                         "a process of the calling user",
                          fmt::format("run dat_stat as user {} or as root", user));
 }
 
@@ -122,7 +122,7 @@ bool Conversation::connect(const PrivateDirectory& directory, const std::string&
         if (connected.error() != EAGAIN)
             fail(strerror(connected.error()),
                  "run dat_stat as the user of that process, or as root");
-        if (deadline_.passed()) fail("others ask it all the time", "ask less often");
+        if (deadline_.passed()) fail("other clients query it all the time", "query it less often");
         const timespec pause{0, 10'000'000};
         nanosleep(&pause, nullptr);
     }
@@ -136,7 +136,7 @@ void Conversation::check_peer() const {
         fail(strerror(errno), "try again");
     if (other.pid != pid_)
         fail(fmt::format("its socket is that of process {}", other.pid),
-             "ask within the container that the process is in");
+             "run dat_stat in the container of that process");
 }
 
 void Conversation::await() const {
@@ -146,7 +146,7 @@ void Conversation::await() const {
     const auto facts = facts_of(pid_);
     if (facts && facts->stopped) fail("it is stopped", "continue it");
     fail(fmt::format("it has not answered for {} s", deadline_.seconds()),
-         "see whether it gets any processor time, and its service thread with `gdb -p`");
+         "check whether it gets any processor time, and its service thread with `gdb -p`");
 }
 
 std::string Conversation::read() {
@@ -166,15 +166,15 @@ std::string Conversation::read() {
             std::size_t size = 0;
             const auto [end, error] = std::from_chars(answer.data(), answer.data() + head, size);
             if (error != std::errc() || end != answer.data() + head || size > kLongestAnswer)
-                fail("its answer has no sensible length", "use the same release for both");
+                fail("its answer has an invalid length", "use the same release for both");
             wanted = head + 1 + size;
         }
         if (answer.size() >= wanted) return answer.substr(answer.find('\n') + 1);
         if (wanted == std::string::npos && answer.size() > status_socket::kLongestHead)
             fail("its answer has no head", "use the same release for both");
     }
-    fail("it has ended the conversation in the middle",
-         "see whether it has ended; or many others ask it at the same time");
+    fail("it closed the connection before the end of its answer",
+         "check whether it has ended, or whether many clients query it at the same time");
 }
 
 std::optional<std::string> Conversation::ask(const PrivateDirectory& directory,
@@ -185,7 +185,7 @@ std::optional<std::string> Conversation::ask(const PrivateDirectory& directory,
     // So short a line always fits into the socket buffer.
     if (send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(request.size()))
-        fail("it has ended the conversation at once", "see whether it has ended");
+        fail("it closed the connection at once", "check whether it has ended");
     return read();
 }
 

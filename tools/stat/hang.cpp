@@ -102,12 +102,11 @@ std::string advice(const End& end, const End* peer, std::int64_t limit_ms) {
     const Evd* evd = find_evd(*end.ia, end.ep->requests.evd);
     if (evd && !evd->waiter && evd->unlooked_ms >= limit_ms)
         return fmt::format(
-            "nobody has looked at EVD {} for {}: completions may wait there for the program to "
-            "take them",
-            evd->id, duration_text(evd->unlooked_ms));
+            "the program has not polled EVD {} for {}: completions may be waiting there", evd->id,
+            duration_text(evd->unlooked_ms));
     if (!peer)
-        return "the other end is not seen: start it with OPENDAT_STATUS=on too, or run dat_stat on "
-               "its machine";
+        return "the other end is not visible: start it with OPENDAT_STATUS=on too, or run dat_stat "
+               "on its machine";
     if (peer->ep->state != "CONNECTED")
         return fmt::format("the peer's EP is {}: see what its program does", peer->ep->state);
     if (end.ep->requests.operation == "send" && has_no_receives(*peer->ep))
@@ -120,7 +119,7 @@ void Finder::look_at_requests(const End& end) {
     if (work.posted == 0 || work.oldest_ms < limit_ms_ || work.idle_ms < limit_ms_) return;
     const End* peer = peer_of(end);
     const std::string there =
-        peer ? receives_text(*peer->ep) + " there" : "the other end is not seen";
+        peer ? receives_text(*peer->ep) + " there" : "the other end is not visible";
     add(end, "no-completion",
         fmt::format(
             "nothing completed for {}; {} request{} posted, the oldest a {} of {} bytes with "
@@ -155,11 +154,12 @@ void Finder::look_at_waits(const End& end) {
         });
     if (is_told_there) return;
     add(end, "both-wait",
-        fmt::format("both ends wait for a message from the other, and none came for {}; {} there, "
-                    "{} here",
-                    duration_text(std::min(end.ep->receives.idle_ms, peer->ep->receives.idle_ms)),
-                    receives_text(*peer->ep), receives_text(*end.ep)),
-        fmt::format("see which of the two was to send: this one or process {}",
+        fmt::format(
+            "both ends wait for a message from the other, and none has arrived for {}; {} there, "
+            "{} here",
+            duration_text(std::min(end.ep->receives.idle_ms, peer->ep->receives.idle_ms)),
+            receives_text(*peer->ep), receives_text(*end.ep)),
+        fmt::format("find out which of the two should send: this one or process {}",
                     peer->process->pid));
 }
 
@@ -173,7 +173,7 @@ void Finder::look_at(const End& end) {
             add(end, "connecting",
                 fmt::format("{} for {}, since {}", end.ep->state, duration_text(last.age_ms),
                             last.why),
-                "see whether the peer's program answers: `dat_stat --hang` there");
+                "check whether the peer's program answers: `dat_stat --hang` there");
     }
     if (end.ep->state != "CONNECTED" && end.ep->state != "DISCONNECT_PENDING" &&
         end.ep->type == "RC")
@@ -187,25 +187,26 @@ void Finder::look_at(const Process& process, const Ia& ia) {
     if (ia.busy)
         findings_.push_back(
             {process.pid, "locked", "",
-             fmt::format("IA {}: a thread has held its lock while it was asked", ia.name),
-             "see in which call its threads are: `dat_trace PID`, `gdb -p PID`"});
+             fmt::format("IA {}: a thread held its lock during the query", ia.name),
+             "find out in which call its threads are: `dat_trace PID`, `gdb -p PID`"});
     for (const Ep& ep : ia.eps) look_at({&process, &ia, &ep});
     for (const Request& request : ia.requests)
         if (request.age_ms >= limit_ms_)
             findings_.push_back(
                 {process.pid, "unanswered", request.id,
-                 fmt::format("a connection request from {} to qualifier {} is not answered for {}",
-                             request.peer, request.conn_qual, duration_text(request.age_ms)),
+                 fmt::format(
+                     "a connection request from {} to qualifier {} has not been answered for {}",
+                     request.peer, request.conn_qual, duration_text(request.age_ms)),
                  "let the program take its event and call dat_cr_accept or dat_cr_reject"});
     for (const Evd& evd : ia.evds)
         if (evd.waiting > 0 && !evd.waiter && evd.streams != std::vector<std::string>{"async"} &&
             evd.unlooked_ms >= limit_ms_)
             findings_.push_back(
                 {process.pid, "untaken", evd.id,
-                 fmt::format("EVD {}: {} event{}, and nobody has looked for {}", evd.id,
+                 fmt::format("EVD {}: {} event{}, and the program has not polled it for {}", evd.id,
                              evd.waiting, evd.waiting == 1 ? " waits" : "s wait",
                              duration_text(evd.unlooked_ms)),
-                 "let the program take them with dat_evd_wait or dat_evd_dequeue"});
+                 "let the program dequeue them with dat_evd_wait or dat_evd_dequeue"});
 }
 
 void Finder::look_at(const Process& process) {
@@ -216,10 +217,10 @@ void Finder::look_at(const Process& process) {
         if (library.busy)
             findings_.push_back(
                 {process.pid, "locked", "",
-                 fmt::format("{}: a call that opens or closes an adapter instance has not returned "
-                             "while it was asked",
+                 fmt::format("{}: a call that opens or closes an adapter instance did not return "
+                             "during the query",
                              library.file),
-                 "see in which call its threads are: `dat_trace PID`, `gdb -p PID`"});
+                 "find out in which call its threads are: `dat_trace PID`, `gdb -p PID`"});
         for (const Ia& ia : library.ias) look_at(process, ia);
     }
 }

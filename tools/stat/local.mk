@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_stat: asks processes for their state. All but main() is in a library of its own, which the unit test links too.
+# dat_stat: asks processes for their state. All but main() is in a library of its own, which the
+# unit test links too.
 noinst_LTLIBRARIES += libstat.la
 libstat_la_SOURCES = \
     %reldir%/client.cpp %reldir%/client.hpp \

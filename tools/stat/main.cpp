@@ -36,37 +36,39 @@ tools::Take process(std::vector<pid_t>& target) {
 
 void check(const Options& options) {
     if (options.prometheus && (options.json || options.hang || options.watch > 0))
-        throw tools::WrongUsage("--prometheus goes with none of --json, --hang, --watch");
+        throw tools::WrongUsage("--prometheus cannot be combined with --json, --hang or --watch");
     if (options.registrations && (options.prometheus || options.hang || options.counters))
         throw tools::WrongUsage(
-            "--registrations goes with none of --prometheus, --hang, --counters");
+            "--registrations cannot be combined with --prometheus, --hang or --counters");
     if (options.counters && (options.json || options.prometheus || options.hang))
-        throw tools::WrongUsage("--counters goes with the table alone");
+        throw tools::WrongUsage(
+            "--counters cannot be combined with --json, --prometheus or --hang");
 }
 
 tools::CommandLine command_line(Options& options) {
     return {
         "dat_stat",
-        "Shows the present state of running programs that use DAT, and finds what hangs in them.\n"
+        "Shows the current state of running programs that use DAT, and finds what hangs in them.\n"
         "They have to be started with OPENDAT_STATUS=on in their environment.\n"
         "  dat_stat                    the programs that answer, a line each\n"
         "  dat_stat PID...             adapter instances, endpoints, dispatchers\n"
-        "  dat_stat --hang PID [PID]   what does not go on, seen from both ends where both are "
-        "asked\n"
-        "  dat_stat --registrations    the entries that processes share, whoever tells his state",
-        {{"pid", "PID", "number of a process [all of this user that answer]", process(options.pids),
-          tools::kAnyNumber, false},
-         {"--hang", nullptr, "look for what hangs instead", tools::flag(options.hang)},
-         {"--after", "SECONDS", "how long a thing must last to hang [5]",
+        "  dat_stat --hang PID [PID]   what makes no progress, seen from both ends where "
+        "possible\n"
+        "  dat_stat --registrations    the entries that processes share, even if these do not "
+        "answer",
+        {{"pid", "PID", "process id [all processes of this user that answer]",
+          process(options.pids), tools::kAnyNumber, false},
+         {"--hang", nullptr, "show only what hangs", tools::flag(options.hang)},
+         {"--after", "SECONDS", "how long something must last to count as hanging [5]",
           tools::real(options.after, 0, 86400)},
          {"-c,--counters", nullptr, "show the counters too", tools::flag(options.counters)},
          {"-r,--registrations", nullptr,
           "show the tables of shared registrations, of all processes or of these",
           tools::flag(options.registrations)},
-         {"-w,--watch", "SECONDS", "again and again, until the processes end",
+         {"-w,--watch", "SECONDS", "repeat at this interval, until the processes end",
           tools::real(options.watch, 0.1, 86400)},
          {"-j,--json", nullptr, "print a JSON document", tools::flag(options.json)},
-         {"--prometheus", nullptr, "print the text format of Prometheus",
+         {"--prometheus", nullptr, "print the Prometheus text format",
           tools::flag(options.prometheus)}},
         {},
         "Exit status: 0 nothing hangs, 1 something failed, 2 wrong usage, 3 something hangs "
@@ -123,8 +125,8 @@ std::vector<Process> ask_wanted(const Options& options, bool& failed) {
     auto processes = ask_others({});
     if (processes.empty())
         std::fputs(
-            "dat_stat: no program of this user answers; those answer that have an IA open and were "
-            "started with OPENDAT_STATUS=on\n",
+            "dat_stat: no program of this user answers; a program answers if it has an IA open and "
+            "was started with OPENDAT_STATUS=on\n",
             stderr);
     return processes;
 }

@@ -75,13 +75,14 @@ void add_ep(Page& page, const Ep& ep, const std::string& of_ia) {
     const std::string labels = of_ia + label("ep", ep.id) + label("peer", peer_text(ep));
     page.gauge("opendat_ep_connected", "1 while the EP is connected", labels,
                ep.state == "CONNECTED" ? 1 : 0);
-    page.gauge("opendat_ep_posted_requests", "requests that are posted and not taken", labels,
+    page.gauge("opendat_ep_posted_requests",
+               "posted requests whose completions have not been consumed", labels,
                static_cast<double>(ep.requests.posted));
-    page.gauge("opendat_ep_oldest_request_seconds",
-               "at least so long the oldest of them has been posted", labels,
-               seconds(ep.requests.oldest_ms));
+    page.gauge("opendat_ep_oldest_request_seconds", "lower bound of the age of the oldest of them",
+               labels, seconds(ep.requests.oldest_ms));
     if (ep.srq.empty())
-        page.gauge("opendat_ep_posted_receives", "receives that are posted and not taken", labels,
+        page.gauge("opendat_ep_posted_receives",
+                   "posted receives whose completions have not been consumed", labels,
                    static_cast<double>(ep.receives.posted));
     page.counters(ep.counters, labels);
 }
@@ -89,22 +90,23 @@ void add_ep(Page& page, const Ep& ep, const std::string& of_ia) {
 void add_ia(Page& page, const Ia& ia, const std::string& of_library) {
     const std::string labels = of_library + label("ia", ia.name) + label("ia_id", ia.id);
     page.gauge("opendat_ia_lmrs", "memory regions", labels, static_cast<double>(ia.lmrs));
-    page.gauge("opendat_ia_lmr_bytes", "memory that is registered", labels,
+    page.gauge("opendat_ia_lmr_bytes", "registered memory", labels,
                static_cast<double>(ia.lmr_bytes));
-    page.gauge("opendat_ia_unanswered_requests", "connection requests without an answer", labels,
+    page.gauge("opendat_ia_unanswered_requests", "unanswered connection requests", labels,
                static_cast<double>(ia.requests.size()));
     page.counters(ia.counters, labels);
     for (const Ep& ep : ia.eps) add_ep(page, ep, labels);
     for (const Evd& evd : ia.evds) {
         const std::string of_evd = labels + label("evd", evd.id);
-        page.gauge("opendat_evd_waiting", "events that wait in the library", of_evd,
+        page.gauge("opendat_evd_waiting", "events waiting in the library", of_evd,
                    static_cast<double>(evd.waiting));
-        page.gauge("opendat_evd_queue_length", "events for which there is room", of_evd,
+        page.gauge("opendat_evd_queue_length", "capacity of the event queue", of_evd,
                    static_cast<double>(evd.queue_length));
         page.counters(evd.counters, of_evd);
     }
     for (const Srq& srq : ia.srqs)
-        page.gauge("opendat_srq_posted_receives", "receives that are posted and not taken",
+        page.gauge("opendat_srq_posted_receives",
+                   "posted receives whose completions have not been consumed",
                    labels + label("srq", srq.id), static_cast<double>(srq.posted));
 }
 
@@ -117,8 +119,8 @@ std::string to_prometheus(const std::vector<Process>& processes) {
             const std::string labels = fmt::format("pid=\"{}\"", process.pid) +
                                        label("program", process.program) +
                                        label("library", library.file);
-            page.gauge("opendat_busy", "1 while an adapter instance is opened or closed", labels,
-                       library.busy ? 1 : 0);
+            page.gauge("opendat_busy", "1 while an adapter instance is being opened or closed",
+                       labels, library.busy ? 1 : 0);
             for (const Ia& ia : library.ias) add_ia(page, ia, labels);
         }
     return page.text();

@@ -79,7 +79,7 @@ std::string capacity_text(std::uint64_t bytes) {
 
 std::string reaper_text(const memory::Terms& terms) {
     if (terms.low == 0) return "nothing is taken back ahead of need";
-    return fmt::format("below {} free entries it takes back until {} are free", terms.low,
+    return fmt::format("below {} free entries, entries are taken back until {} are free", terms.low,
                        terms.high);
 }
 
@@ -127,7 +127,7 @@ void add_leaving(std::string& to, const SlotStatus& slot) {
     line(to, "    slot {}: {}, {}, {} bytes, busy {}{}", slot.slot, name_of(slot.kind),
          name_of(slot.state), slot.length, slot.busy,
          slot.state == SlotState::kAnnounced
-             ? ", goes in " + duration_text(milliseconds(left_until(slot.deadline)))
+             ? ", taken back in " + duration_text(milliseconds(left_until(slot.deadline)))
              : std::string());
 }
 
@@ -245,7 +245,7 @@ std::string registrations_table(const std::vector<TableStatus>& tables,
         }
     }
     if (tables.empty())
-        line(text, "no process of this user has shared its registrations (OPENDAT_REGISTRATIONS)");
+        line(text, "no process of this user shares registrations (OPENDAT_REGISTRATIONS)");
     return text;
 }
 

@@ -167,7 +167,7 @@ Ia ia(const json& of) {
 
 Library parse_library(const std::string& bytes) {
     const json document = json::parse(bytes, nullptr, false);
-    if (document.is_discarded()) throw std::runtime_error("it is no JSON");
+    if (document.is_discarded()) throw std::runtime_error("it is not JSON");
     if (number(document, "opendat_status") != support::status_socket::kVersion)
         throw std::runtime_error(fmt::format("its version is {}, this dat_stat reads {}",
                                              number(document, "opendat_status"),

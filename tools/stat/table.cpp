@@ -119,7 +119,7 @@ void add_ia(std::string& to, const Ia& ia, bool counters) {
     line(to, "  IA {}: {} port {}, address {}, {}; {}, {} ({}), {}", ia.name, ia.device, ia.port,
          ia.address.empty() ? "none" : ia.address, ia.manager, count_text(ia.pzs, "PZ"),
          count_text(ia.lmrs, "LMR"), bytes_text(ia.lmr_bytes), count_text(ia.rmrs, "RMR"));
-    if (ia.busy) line(to, "    a thread holds its lock: what follows is not whole");
+    if (ia.busy) line(to, "    a thread holds its lock: what follows is incomplete");
     add_eps(to, ia, counters);
     add_evds(to, ia, counters);
     add_others(to, ia);

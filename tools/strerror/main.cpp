@@ -20,7 +20,7 @@ struct Options {
 
 void check(const Options& options) {
     if (options.words.empty() != options.list)
-        throw tools::WrongUsage("either CODE|NAME|MESSAGE-ID or --list is needed");
+        throw tools::WrongUsage("either CODE|NAME|MESSAGE-ID or --list is required");
 }
 
 tools::CommandLine command_line(Options& options) {
@@ -33,9 +33,9 @@ tools::CommandLine command_line(Options& options) {
         "  dat_strerror DAT240                     the id in brackets at the end of a message\n"
         "  dat_strerror DOC-012                    a finding of dat_doctor\n"
         "  dat_strerror \"TEXT\"                     what verbs, the reference or an MPI printed",
-        {{"words", "CODE|NAME|MESSAGE-ID", "what is to be explained", tools::list(options.words),
+        {{"words", "CODE|NAME|MESSAGE-ID", "what to explain", tools::list(options.words),
           tools::kAnyNumber},
-         {"-l,--list", nullptr, "all that can be explained, a line each",
+         {"-l,--list", nullptr, "list everything that can be explained, a line each",
           tools::flag(options.list)},
          {"-j,--json", nullptr, "print one JSON document (doc/schema/dat_strerror.json)",
           tools::flag(options.json)}},
@@ -90,9 +90,9 @@ void tell_unknown(const std::string& word) {
     std::string names;
     for (const std::string& name : nearest_names(word)) names += (names.empty() ? "" : ", ") + name;
     std::fprintf(stderr,
-                 "dat_strerror: '%s' is no code, name, message id or known text of DAT; the "
+                 "dat_strerror: '%s' is not a known code, name, message id or text of DAT; the "
                  "nearest names are "
-                 "%s; dat_strerror --list has all\n",
+                 "%s; dat_strerror --list shows all\n",
                  word.c_str(), names.c_str());
 }
 

@@ -54,8 +54,8 @@ std::uint64_t CoreFile::header_count(std::uint64_t section_headers, std::uint64_
 void CoreFile::read_headers(const std::string& name) {
     Elf64_Ehdr header{};
     if (!get(0, header) || !is_elf(header) || header.e_type != ET_CORE)
-        throw tools::Failure(name, "it is neither", "a core file or a file that --save wrote",
-                             "let the kernel (`ulimit -c unlimited`) or `gcore PID` make one");
+        throw tools::Failure(name, "unknown format", "a core file or a file that --save wrote",
+                             "let the kernel (`ulimit -c unlimited`) or `gcore PID` write one");
     if (!is_our_machine(header))
         throw tools::Failure(source, machine_name(header), kOurMachine,
                              "use the dat_trace that was built for that architecture");

@@ -64,10 +64,10 @@ struct Reader {
 
     [[noreturn]] void fail(const std::string& found) const {
         throw tools::Failure(name, found, fmt::format("a dump of version {}", kVersion),
-                             "write it anew with `dat_trace --save` of this release");
+                             "write it again with `dat_trace --save` of this release");
     }
     void raw(void* into, std::size_t size) {
-        if (left.size() < size) fail("the dump is cut short");
+        if (left.size() < size) fail("the dump is truncated");
         std::memcpy(into, left.data(), size);
         left = left.subspan(size);
     }
@@ -86,7 +86,7 @@ struct Reader {
     /// @param smallest minimum size of an element in bytes.
     std::uint64_t count(std::size_t smallest) {
         const std::uint64_t value = number();
-        if (value > left.size() / smallest) fail("the dump is cut short");
+        if (value > left.size() / smallest) fail("the dump is truncated");
         return value;
     }
     Moment moment() {
@@ -146,7 +146,7 @@ Snapshot from_dump(std::span<const std::byte> bytes, const std::string& name) {
     Reader in{bytes.subspan(sizeof kMagic), name};
     const std::uint64_t version = in.number();
     const bool same_order = in.number() == kByteOrder;
-    if (!same_order) in.fail("it is of a machine with another order of bytes");
+    if (!same_order) in.fail("it comes from a machine with another byte order");
     if (version != kVersion) in.fail(fmt::format("it is a dump of version {}", version));
     Snapshot snapshot;
     snapshot.source = in.text();

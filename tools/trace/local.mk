@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# dat_trace: reads the memory of other processes. All but main() and the command line is in a library of its own, which the tests
-# link too.
+# dat_trace: reads the memory of other processes. All but main() and the command line is in a
+# library of its own, which the tests link too.
 noinst_LTLIBRARIES += libtracing.la
 libtracing_la_SOURCES = \
     %reldir%/clocks.cpp %reldir%/clocks.hpp \

@@ -39,8 +39,8 @@ inline bool is_our_machine(const Elf64_Ehdr& header) {
 }
 /// @return what the file is instead.
 inline std::string machine_name(const Elf64_Ehdr& header) {
-    if (!is_elf(header)) return "it is no ELF file";
-    if (header.e_ident[EI_CLASS] == ELFCLASS32) return "it is a 32-bit one";
+    if (!is_elf(header)) return "it is not an ELF file";
+    if (header.e_ident[EI_CLASS] == ELFCLASS32) return "it is a 32-bit program";
     return "it is for machine " + std::to_string(header.e_machine) + " of <elf.h>";
 }
 

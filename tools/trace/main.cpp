@@ -28,7 +28,7 @@ int change(const Options& options) {
     for (const std::string& target : options.targets) {
         const auto pid = parse_pid(target);
         if (!pid)
-            throw tools::Failure(target, "it is no number", "the number of a running process",
+            throw tools::Failure(target, "not a number", "the number of a running process",
                                  "see `ps -e`");
         text += change_levels(*pid, options.dat_level, options.dapl_level);
     }
@@ -58,8 +58,8 @@ int show(const Options& options) {
     const Timeline timeline = make_timeline(snapshots);
     if (snapshots.size() > 1 && timeline.connections.empty())
         std::fprintf(stderr,
-                     "dat_trace: no connection between these is in their traces: all events are "
-                     "shown; OPENDAT_TRACE_EVENTS makes room for more\n");
+                     "dat_trace: the traces have no connection between these: all events are "
+                     "shown; a larger OPENDAT_TRACE_EVENTS keeps more\n");
     if (!options.perfetto.empty()) {
         const std::string events = to_trace_events(snapshots, timeline);
         write_file(options.perfetto, events.data(), events.size());

@@ -38,9 +38,9 @@ int ptrace_scope() {
     if (geteuid() != 0 && scope > 0)
         throw tools::Failure(
             what, fmt::format("{} (kernel.yama.ptrace_scope is {})", found, scope),
-            "a process that ptrace may look at",
+            "a process that ptrace may access",
             "run dat_trace as root, or allow it with `sysctl kernel.yama.ptrace_scope=0`");
-    throw tools::Failure(what, found, "a process of the same user, which ptrace may look at",
+    throw tools::Failure(what, found, "a process of the same user, which ptrace may access",
                          "run dat_trace as the user of that process, or as root; in a container "
                          "with the capability CAP_SYS_PTRACE");
 }

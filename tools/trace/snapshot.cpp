@@ -99,9 +99,9 @@ void Reader::tell_nothing() const {
                              fmt::format("version {}", support::kTraceVersion),
                              "use the dat_trace of the release that the process uses");
     if (missing_)
-        throw tools::Failure(image_.source, "the memory of its DAT libraries is not in it",
-                             "a whole core file",
-                             "see `ulimit -c`, the room on the disk, and that coredump_filter has "
+        throw tools::Failure(image_.source, "it lacks the memory of its DAT libraries",
+                             "a complete core file",
+                             "check `ulimit -c`, the free disk space, and that coredump_filter has "
                              "the bits 0x11 (core(5))");
     std::string others;
     for (const Mapping& mapping : image_.mappings) {
@@ -113,7 +113,7 @@ void Reader::tell_nothing() const {
                              ? "it has no DAT library in its memory"
                              : "its DAT libraries are of another implementation:" + others,
                          "a program that uses a library of OpenDAT",
-                         "see `ldd` of the program and the records of dat.conf");
+                         "check `ldd` of the program and the records of dat.conf");
 }
 
 void Reader::scan(const Mapping& mapping) {

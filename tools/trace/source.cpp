@@ -35,7 +35,7 @@ class MappedFile {
         if (error_number != 0)
             throw tools::Failure(path, std::strerror(error_number),
                                  "a core file or a file that --save wrote",
-                                 "a process is named by its number");
+                                 "to trace a process, give its number");
     }
     ~MappedFile() {
         if (size_ > 0) munmap(data_, size_);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Each statement about each function, put to our libraries and to the reference's. The program is no test itself: check_PROGRAMS
-# are all run as such.
+# Runs each statement about each function on our libraries and on the reference's. The program is
+# not itself a test, so it is not in check_PROGRAMS, all of which are run as such.
 EXTRA_PROGRAMS += test/api/conformance/conformance
 check_DATA += test/api/conformance/conformance
 test_api_conformance_conformance_SOURCES = \

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Puts the rows to the libdat2 that it is run with and prints the answers, in the order of the
+/// Runs the rows on the libdat2 that it is loaded with and prints the answers in the order of the
 /// table.
 ///
 ///   conformance list                                  ROW <tab> wanted answer
 ///   conformance ask|ask-reference [PATTERN...]        ROW <tab> given answer
-///   conformance ask-part I/N [PATTERN...]             the same, of every N-th row from the I-th on
+///   conformance ask-part I/N [PATTERN...]             the same for rows I, I + N, ..., from 0
 ///
-/// Each row is asked in a fresh process with a fabric of its own; a crash or a hang is an answer.
-/// What the libraries print goes to the files beside the fabric. Rows listen on the same ports:
-/// where a fabric does not keep them apart, `ask-part` puts one after another.
+/// Each row runs in a fresh process with a fabric of its own; a crash or a hang is an answer too.
+/// The output of the libraries goes to files beside the fabric. Rows listen on the same ports:
+/// where the fabric does not separate them, `ask-part` runs one row at a time.
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/resource.h>
@@ -28,7 +28,7 @@ using namespace conformance;
 namespace fs = std::filesystem;
 
 constexpr std::size_t kProcesses = 4;
-/// Longer than any wait in a row, which answers by itself.
+/// Longer than any wait in a row: a row whose wait times out still writes its answer.
 const auto kRowDeadline = 3 * test::kDeadline;
 
 Rows all_rows() {
@@ -45,7 +45,7 @@ Rows all_rows() {
 }
 
 [[noreturn]] void be_row(const Row& row, const fs::path& directory, int answers) {
-    // Its peers go with it.
+    // A process group of its own, so that its peers are killed with it.
     setpgid(0, 0);
     const rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
@@ -61,10 +61,10 @@ Rows all_rows() {
     } catch (const std::exception& error) {
         rig << error.what();
     }
-    _exit(0);  // with everything open: closing is a row of its own
+    _exit(0);  // leaves everything open: closing has rows of its own
 }
 
-/// A row that is being asked.
+/// A row whose process runs.
 class Running {
   public:
     Running(const Row& row, fs::path directory)
@@ -79,7 +79,7 @@ class Running {
         answers_ = ends[0];
     }
 
-    /// @return the row has been answered; looks after at most `patience`.
+    /// Waits at most `patience` for output. @return whether the row is done.
     bool is_done(std::chrono::milliseconds patience) {
         pollfd descriptor{answers_, POLLIN, 0};
         if (!ended_ && poll(&descriptor, 1, static_cast<int>(patience.count())) == 1) read_some();
@@ -108,7 +108,8 @@ class Running {
         if (!ended_) answer_.append(text, static_cast<size_t>(size));
         return !ended_;
     }
-    /// Peers may hold the pipe open: only what is there.
+    /// Reads only what the pipe holds now: peers may keep it open after the row's process has
+    /// ended.
     void drain() {
         fcntl(answers_, F_SETFL, O_NONBLOCK);
         while (!ended_ && read_some()) {
@@ -138,7 +139,7 @@ bool is_wanted(const Row& row, const std::vector<std::string>& patterns) {
            });
 }
 
-/// @param at_once how many rows may be under way.
+/// @param at_once number of rows that may run at the same time.
 void ask(const Rows& rows, bool is_reference, std::size_t at_once, const fs::path& directory) {
     std::deque<std::unique_ptr<Running>> running;
     int number = 0;
@@ -161,7 +162,7 @@ void ask(const Rows& rows, bool is_reference, std::size_t at_once, const fs::pat
     while (!running.empty()) take_first();
 }
 
-/// @param part "I/N". @return every N-th row from the I-th on, nothing for other text.
+/// @param part "I/N". @return every N-th row, starting at index I; none if the text is malformed.
 Rows part_of(const Rows& rows, const std::string& part) {
     std::size_t first = 0, every = 0;
     char rest = 0;

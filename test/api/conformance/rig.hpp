@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a row's body works with: its own adapter instance, a peer in a second process, and the
-/// answer that it gives piece by piece.
+/// The fixture of a row's body: an adapter instance, a peer in a second process, and the answer,
+/// which the body writes piece by piece.
 #pragma once
 
 #include <dlfcn.h>
@@ -24,7 +24,8 @@ using test::succeed;
 
 inline constexpr DAT_CONN_QUAL kQualifier = 4711;
 
-/// Functions which the reference declares but does not export are looked up when they are called.
+/// Thrown if libdat2 does not export a function. The reference declares some functions that it does
+/// not export, so rows look these up when they call them.
 struct NotExported : std::runtime_error {
     NotExported() : std::runtime_error("not exported") {}
 };
@@ -36,7 +37,7 @@ Function* exported(const char* name) {
 }
 #define EXPORTED(function) ::conformance::exported<decltype(::function)>(#function)
 
-/// Arguments of dat_ep_connect() and its kin that rows change one by one.
+/// Arguments of dat_ep_connect() and similar calls, which rows change one by one.
 struct Request {
     DAT_CONN_QUAL qualifier = kQualifier;
     DAT_TIMEOUT timeout = DAT_TIMEOUT_INFINITE;
@@ -48,7 +49,7 @@ struct Request {
 };
 DAT_RETURN connect(DAT_EP_HANDLE ep, const Request& request = {});
 
-/// The IA's own name reads the same whatever the IA is.
+/// @return a word for the answer that does not depend on the name of the IA under test.
 inline const char* own_or_other(const std::string& name) {
     return name == test::ia_name() ? "its-name" : "another";
 }
@@ -64,26 +65,26 @@ class Rig {
     // -- the answer ---------------------------------------------------------------------------
     Rig& operator<<(const std::string& word);
     Rig& operator<<(const char* word) { return *this << std::string(word); }
-    /// A DAT code.
+    /// Writes 0 for success, any other code as 0x and eight digits.
     Rig& operator<<(DAT_RETURN code);
     Rig& operator<<(DAT_COUNT number) { return *this << std::to_string(number); }
     Rig& operator<<(DAT_UINT64 number) { return *this << std::to_string(number); }
     Rig& operator<<(bool value) { return *this << (value ? "yes" : "no"); }
     Rig& operator<<(DAT_EVENT_NUMBER number) { return *this << name_of(number); }
     Rig& operator<<(DAT_EP_STATE state) { return *this << name_of(state); }
-    /// Waits for an event by the deadline and tells its name.
+    /// Waits for the next event until the deadline and writes its name.
     DAT_EVENT event(DAT_EVD_HANDLE evd);
-    /// Tells the state of an EP.
+    /// Writes the state of an EP.
     Rig& state(DAT_EP_HANDLE ep) { return *this << Side::state(ep); }
-    /// Waits until the EP has the state, and tells it.
+    /// Waits until the EP is in the state, at most until the deadline, and writes its state then.
     Rig& comes_to(DAT_EP_HANDLE ep, DAT_EP_STATE state);
 
     // -- this process's side ------------------------------------------------------------------
-    /// Opened at the first call, and left to the end of the process: closing is a row of its own.
+    /// Opened by the first call and never closed: closing has rows of its own.
     Side& side();
     DAT_IA_HANDLE ia() { return side().ia; }
     DAT_EP_HANDLE endpoint() { return side().endpoint(); }
-    /// A handle of a living object that is no EP, EVD, LMR, RMR, PSP, RSP, CR, CNO or SRQ.
+    /// @return a valid handle of another kind than EP, EVD, LMR, RMR, PSP, RSP, CR, CNO or SRQ.
     DAT_HANDLE other_kind() { return side().pz; }
     Buffer& buffer();
     DAT_CNO_HANDLE cno();
@@ -93,20 +94,21 @@ class Rig {
     // -- the peer, a second process -------------------------------------------------------------
     using Peer = std::function<void(Side&, Channel&)>;
     using ConnectedPeer = std::function<void(Side&, DAT_EP_HANDLE, Channel&)>;
-    /// Before side(): forks. The body begins with an open side; when it ends, the process stays
-    /// until this one goes.
+    /// Forks the peer; must be called before side(). The body gets an open side. When the body
+    /// returns, the peer stays until this process exits.
     Channel& peer(const Peer& body);
-    /// A peer that listens on kQualifier.
+    /// Starts a peer and waits until it listens on kQualifier.
     Channel& listener(const Peer& body = [](Side&, Channel&) {});
-    /// A peer that connects its EP to kQualifier once told to by go().
+    /// Starts a peer that waits for go() and then connects an EP with these arguments.
     Channel& client(
         const Request& request, const Peer& body = [](Side&, Channel&) {});
     void go() { channel_->send('g'); }
-    /// An EP that is connected to one of the peer's.
+    /// @return an EP that is connected to one of the peer's.
     DAT_EP_HANDLE connected(const ConnectedPeer& body = [](Side&, DAT_EP_HANDLE, Channel&) {});
-    /// A request on a PSP of this side, from a peer that tells its next connection event.
+    /// @return a request at a PSP of this side, from a peer that then sends its next connection
+    /// event for peer_tells().
     DAT_CR_HANDLE requested(const Request& request = {});
-    /// Tells what the peer tells.
+    /// Writes the name of the event that the peer sent by tell_event().
     void peer_tells();
     Channel& channel() { return *channel_; }
 
@@ -118,13 +120,13 @@ class Rig {
     Channel* channel_ = nullptr;
 };
 
-/// In the peer: sends the name of the next event of the EVD, for peer_tells().
+/// In the peer: waits for the next event of the EVD and sends its number for peer_tells().
 void tell_event(Channel& channel, DAT_EVD_HANDLE evd);
 
-/// One segment of the buffer's first `length` bytes.
+/// @return a segment of the buffer's first `length` bytes.
 DAT_LMR_TRIPLET segment(const Buffer& buffer, DAT_SEG_LENGTH length);
 
-/// What a peer needs to know of a buffer to read and write it.
+/// Address and key by which the other side reads and writes a buffer.
 struct Remote {
     DAT_VADDR address;
     DAT_RMR_CONTEXT key;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A row: one statement about one function that a program can check, asked in a process of its own.
+/// A row: one checkable statement about one function, run in a process of its own.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,12 @@ class Rig;
 struct Row {
     /// FUNCTION/CASE.
     std::string name;
-    /// What the specification wants: codes in hexadecimal (0 for success), names and numbers, in
-    /// the order in which the body gives them.
+    /// Answer that the specification requires: codes in hexadecimal (0 for success), names and
+    /// numbers, in the order in which the body writes them.
     std::string answer;
     std::function<void(Rig&)> body;
-    /// Why the row is not put to the reference, if it is not: it hangs there, or damages memory.
+    /// Why the row is not run on the reference, e.g. because it hangs there or damages memory;
+    /// empty if the row is run.
     std::string not_asked = {};
 };
 using Rows = std::vector<Row>;

@@ -22,7 +22,7 @@ struct Notified {
         succeed(dat_evd_create(r.ia(), 8, cno, DAT_EVD_SOFTWARE_FLAG, &evd), "dat_evd_create");
         return evd;
     }
-    /// Takes what is triggered: the code and the EVD.
+    /// Waits on the CNO and writes the code and the EVD.
     void tell(DAT_TIMEOUT timeout = 0) const {
         auto evd = reinterpret_cast<DAT_EVD_HANDLE>(1);
         r << dat_cno_wait(cno, timeout, &evd)

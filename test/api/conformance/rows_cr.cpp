@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Requests for a connection: dat_cr_query, dat_cr_accept, dat_cr_reject, dat_cr_handoff.
+// Connection requests: dat_cr_query, dat_cr_accept, dat_cr_reject, dat_cr_handoff.
 #include "test/api/conformance/row.hpp"
 #include "test/api/conformance/states.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kReadsFreed = "reads freed memory";
 
-/// Private data as both sides make it.
+/// Private data; both sides generate the same.
 const std::string& pattern() {
     static const std::string text = [] {
         std::string made(512, '\0');
@@ -26,8 +26,8 @@ DAT_RETURN reject(DAT_CR_HANDLE cr, DAT_COUNT size = 0, const void* data = patte
     return dat_cr_reject(cr, size, const_cast<void*>(data));
 }
 
-/// The event of the active side: number, size of its data, and how much of the pattern it begins
-/// with.
+/// Writes the active side's event: its name, the size of its private data, whether that begins with
+/// the first `given` bytes of the pattern, and "tail" if the padding is not zero.
 void tell_answer(Rig& r, DAT_EVD_HANDLE evd, std::size_t given) {
     const auto data = r.event(evd).event_data.connect_event_data;
     r << data.private_data_size;
@@ -38,7 +38,7 @@ void tell_answer(Rig& r, DAT_EVD_HANDLE evd, std::size_t given) {
         if (bytes[i] != 0) return void(r << "tail");
 }
 
-/// This side is the active one; the peer accepts or rejects with so much data.
+/// This side connects; the peer accepts or rejects with `size` bytes of private data.
 Row answered(const char* name, const char* answer, bool accepted, DAT_COUNT size) {
     return {name, answer, [accepted, size](Rig& r) {
                 r.listener([accepted, size](Side& side, Channel&) {
@@ -59,7 +59,7 @@ DAT_EP_HANDLE incomplete(Rig& r, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE connections) {
     return ep;
 }
 
-/// A request whose peer has gone on.
+/// @return a request that the peer has given up by disconnecting its EP.
 DAT_CR_HANDLE given_up(Rig& r) {
     r.peer([](Side& side, Channel& channel) {
         channel.receive<char>();

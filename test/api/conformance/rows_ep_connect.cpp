@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Beginning a connection: dat_ep_connect, dat_ep_dup_connect, dat_ep_common_connect.
+// Connecting: dat_ep_connect, dat_ep_dup_connect, dat_ep_common_connect.
 #include "test/api/conformance/rig.hpp"
 #include "test/api/conformance/row.hpp"
 
@@ -15,7 +15,7 @@ DAT_EP_HANDLE incomplete(Rig& r, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE receives, DAT_
 
 const char data[512] = {1, 2, 3};
 
-/// Which of the peer's events follows for a given address, and the state then.
+/// Writes the next connection event, the size of its private data, and the EP's state.
 void tell_end(Rig& r, DAT_EP_HANDLE ep) {
     r << r.event(r.side().connections).event_data.connect_event_data.private_data_size;
     r.state(ep);

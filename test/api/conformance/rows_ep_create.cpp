@@ -29,7 +29,7 @@ struct Create {
     DAT_RETURN with_attributes(Rig& r) { return (*this)(r, &attributes); }
 };
 
-/// Without attributes.
+/// A row that creates the EP without attributes.
 Row plain(const std::string& name, const char* answer, std::function<void(Rig&, Create&)> change) {
     return {"dat_ep_create/" + name, answer, [change](Rig& r) {
                 Create create(r);
@@ -38,7 +38,7 @@ Row plain(const std::string& name, const char* answer, std::function<void(Rig&, 
             }};
 }
 
-/// With the defaults as attributes, but for what is changed.
+/// A row that creates the EP with the default attributes as `change` modifies them.
 Row changed(const std::string& name, const char* answer, std::function<void(Create&)> change) {
     return {"dat_ep_create/" + name, answer, [change](Rig& r) {
                 Create create(r);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The end of a connection: dat_ep_disconnect, dat_ep_free, dat_ep_reset, and what both sides see of
-// it.
+// The end of a connection: dat_ep_disconnect, dat_ep_free, dat_ep_reset, and the events on both
+// sides.
 #include "test/api/conformance/row.hpp"
 #include "test/api/conformance/states.hpp"
 
 namespace conformance {
 namespace {
 
-/// Tells its next connection event.
+/// Peer's body: sends its next connection event for peer_tells().
 void watch(Side& side, DAT_EP_HANDLE, Channel& channel) {
     tell_event(channel, side.connections);
 }
@@ -21,7 +21,8 @@ void tell_no_more(Rig& r, DAT_EVD_HANDLE evd) {
     r << dat_evd_dequeue(evd, &event);
 }
 
-/// Cookie and status of the next completion. The number of a failed one is a row of its own.
+/// Writes cookie and status of the next completion, but no event name: a failed one's is checked by
+/// a row of its own.
 void tell_completion(Rig& r, DAT_EVD_HANDLE evd) {
     DAT_EVENT event{};
     DAT_COUNT more = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// dat_ep_query and dat_ep_get_status: what an EP tells of itself.
+// dat_ep_query and dat_ep_get_status: what an EP reports.
 #include "test/api/conformance/rig.hpp"
 #include "test/api/conformance/row.hpp"
 
@@ -122,7 +122,7 @@ DAT_RETURN post_send(DAT_EP_HANDLE ep, DAT_COMPLETION_FLAGS flags = DAT_COMPLETI
     return dat_ep_post_send(ep, 0, nullptr, cookie(2), flags);
 }
 
-/// A peer with so many receives, which tells when it has taken one.
+/// A peer that posts `count` receives, sends 'p', consumes their completions and sends 't'.
 Rig::ConnectedPeer receiver(int count) {
     return [count](Side& side, DAT_EP_HANDLE ep, Channel& channel) {
         for (int i = 0; i < count; ++i) succeed(post_receive(ep), "dat_ep_post_recv");

@@ -121,7 +121,7 @@ Rows create_rows() {
 
 using Change = DAT_RETURN DAT_API(DAT_EVD_HANDLE);
 
-/// The call twice, and the state after it.
+/// A row that makes the call twice and then queries the state.
 Row twice(const char* name, const char* answer, Change* call, Change* before = nullptr) {
     return {name, answer, [call, before](Rig& r) {
                 evd = r.evd(DAT_EVD_SOFTWARE_FLAG);

@@ -27,7 +27,8 @@ DAT_EVD_HANDLE made(Rig& r, int flags, bool with_cno) {
     return evd;
 }
 
-/// What an empty EVD of these streams answers to dequeue, to a wait of no time and to one of some.
+/// Rows for the codes of dequeue, of a wait with timeout 0 and of one with 2 ms on an empty EVD of
+/// these streams.
 Row empty(const char* streams, int flags, bool with_cno, const char* dequeue, const char* wait) {
     const std::string name = std::string("/empty-") + streams + (with_cno ? "-with-cno" : "");
     return {"dat_evd_wait" + name, std::string(dequeue) + " " + wait + " 0 " + wait + " 0",
@@ -135,7 +136,8 @@ Rows threshold_rows() {
     };
 }
 
-/// A thread that waits on an EVD, begun for certain: a second wait has been refused.
+/// A thread that waits on an EVD. The constructor returns once it waits: dequeue then fails with
+/// DAT_INVALID_STATE.
 class Waiter {
   public:
     Waiter(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold = 1)
@@ -160,7 +162,7 @@ class Waiter {
     std::thread thread_;
 };
 
-/// While one waits: the codes of what is refused then.
+/// A row for the codes of a second wait and of dequeue while a thread waits.
 Row refused(const char* streams, int flags) {
     return {std::string("dat_evd_wait/second-waiter-") + streams, "0x80070000 0x80070000",
             [flags](Rig& r) {
@@ -222,7 +224,7 @@ Rows waiter_rows() {
              sigaction(SIGUSR1, &action, nullptr);
              const DAT_EVD_HANDLE evd = r.evd(DAT_EVD_DTO_FLAG);
              auto& waiter = *new Waiter(evd, 200000);
-             // It may not sleep yet: until it is woken.
+             // The thread may not sleep yet, so the signal is repeated until the wait has returned.
              bool done = false;
              DAT_RETURN code = 0;
              std::thread joiner([&] {

@@ -13,7 +13,8 @@ namespace {
 constexpr DAT_COMPLETION_FLAGS kDefault = DAT_COMPLETION_DEFAULT_FLAG;
 constexpr DAT_UINT32 kImmediate = 0x11223344;
 
-/// A peer with one word that it offers, 40 at first, and a receive.
+/// A peer that offers one word of memory, initially 40, and posts a receive. After go() it sends
+/// the word and the event of the receive.
 Rig::ConnectedPeer owner(int privileges) {
     return [privileges](Side& side, DAT_EP_HANDLE ep, Channel& channel) {
         static DAT_UINT64 word = 40;
@@ -64,7 +65,7 @@ struct Pair {
     }
 };
 
-/// Event, cookie, status, length, operation, extension type.
+/// Writes cookie, status, length, operation and extension type.
 void tell(Rig& r, const DAT_EVENT& event) {
     const auto& data = event.event_data.dto_completion_event_data;
     const auto& extension =
@@ -74,7 +75,7 @@ void tell(Rig& r, const DAT_EVENT& event) {
       << static_cast<DAT_COUNT>(extension.type);
 }
 
-/// Of the next completion; after an error the rest is not defined.
+/// Writes only the status of the next completion: after an error the other members are undefined.
 void tell_status(Rig& r) {
     DAT_EVENT event{};
     DAT_COUNT more = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What each function answers to a handle that is NULL, and to one of another kind. The codes differ
-// by kind only.
+// The codes of each function for a NULL handle and for a handle of another kind. They depend on the
+// expected kind only, with a few exceptions.
 #include "test/api/conformance/rig.hpp"
 #include "test/api/conformance/row.hpp"
 
@@ -10,12 +10,12 @@ namespace {
 struct Call {
     const char* function;
     std::function<DAT_RETURN(DAT_HANDLE)> call;
-    /// The answers to NULL and to another kind, where they are not those of the kind.
+    /// Codes for NULL and for another kind, where they differ from the kind's.
     const char* null_answer = nullptr;
     const char* other_answer = nullptr;
 };
 
-/// @param kind answer for all calls of the kind.
+/// @param kind code of all calls of the kind.
 void add(Rows& rows, const char* kind, const std::vector<Call>& calls) {
     for (const Call& call : calls) {
         const std::string function = call.function;
@@ -221,7 +221,7 @@ void add_memory_calls(Rows& rows) {
          {"dat_srq_free", [](DAT_HANDLE srq) { return dat_srq_free(srq); }}});
 }
 
-/// Whose handle is a protection zone: another kind is an EVD here.
+/// Calls on a protection zone. The handle of another kind is an EVD here: other_kind() is a PZ.
 void add_pz_calls(Rows& rows) {
     const auto call = [&](const char* function, std::function<DAT_RETURN(DAT_HANDLE)> body) {
         const std::string name = function;
@@ -287,7 +287,7 @@ Rows handle_rows() {
     add_pz_calls(rows);
     add_cno_calls(rows);
     add_freed(rows);
-    // Not checked before libdat2 jumps.
+    // The reference's libdat2 jumps without checking these.
     rows.push_back({"dat_ep_reset/misaligned-handle", "0x8005000C",
                     [](Rig& r) { r << dat_ep_reset(static_cast<char*>(r.endpoint()) + 1); },
                     "jumps to a wild address"});

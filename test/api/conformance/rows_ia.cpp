@@ -112,7 +112,7 @@ Rows open_rows() {
     };
 }
 
-/// What is left after closing the rest: the code of a graceful close then.
+/// A row for the code of a graceful close while only the objects that `keep` creates are left.
 Row left(const char* what, const char* answer, std::function<void(Side&)> keep) {
     return {std::string("dat_ia_close/graceful-with-") + what, answer, [keep](Rig& r) {
                 Open open;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// dat_ia_query: what an adapter and its provider tell of themselves.
+// dat_ia_query: what an adapter and its provider report.
 #include <dat2/dat_trclvl.h>
 
 #include <map>
@@ -17,7 +17,7 @@ DAT_IA_ATTR adapter(Rig& r) {
     return attributes;
 }
 
-/// Cleared first, since some members may be left alone.
+/// Zeroed first, since the provider may leave some members unset.
 const DAT_PROVIDER_ATTR& provider(Rig& r) {
     static DAT_PROVIDER_ATTR attributes{};
     succeed(dat_ia_query(r.ia(), nullptr, 0, nullptr, DAT_PROVIDER_FIELD_ALL, &attributes),

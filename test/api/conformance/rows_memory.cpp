@@ -43,7 +43,7 @@ Rows privilege_rows() {
     for (const unsigned privileges :
          {0x00u, 0x01u, 0x02u, 0x10u, 0x11u, 0x12u, 0x13u, 0x20u, 0x21u, 0x30u, 0x33u, 0x40u, 0x41u,
           0x50u, 0x73u, 0x80u, 0x100u, 0x133u}) {
-        // The right to write or to do atomics from afar needs the right to write here.
+        // Remote write and remote atomic access require local write access.
         const bool refused = (privileges & 0x60) != 0 && (privileges & 0x10) == 0;
         rows.push_back(
             {"dat_lmr_create/privileges-" + std::to_string(privileges),

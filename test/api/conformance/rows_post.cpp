@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Posting receives, sends, writes and reads: what a post answers. What comes of them is in
-// rows_transfer.cpp.
+// The codes of posting receives, sends, writes and reads. The completions are in rows_transfer.cpp.
 #include "test/api/conformance/row.hpp"
 #include "test/api/conformance/states.hpp"
 
@@ -42,7 +41,7 @@ DAT_EP_HANDLE incomplete(Rig& r, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE receives) {
     return ep;
 }
 
-/// How many posts are taken, and what the next answers.
+/// Writes how many posts succeed, and the code of the first that fails.
 template <class Post>
 void tell_room(Rig& r, Post post) {
     DAT_COUNT taken = 0;
@@ -110,7 +109,7 @@ Rows receive_rows() {
     };
 }
 
-/// A peer that takes what comes into so many receives.
+/// A peer that posts `count` receives and sends 'p'.
 Rig::ConnectedPeer receiver(int count) {
     return [count](Side&, DAT_EP_HANDLE ep, Channel& channel) {
         for (int i = 0; i < count; ++i) succeed(post_receive(ep), "dat_ep_post_recv");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// dat_extension: the proposal's entry. What its transfers do is in test/api/extension_test.
+// dat_extension, the earlier proposal's entry point. Its transfers are tested in
+// test/api/extension_test.
 #include <dat2/dat_extensions.h>
 
 #include "test/api/conformance/rig.hpp"

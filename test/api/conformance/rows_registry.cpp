@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The registry: what it lists, and what a provider adds and removes. dat.conf has one record,
-// the IA that is tested.
+// The registry: the IAs it lists, and those that a provider adds and removes. dat.conf has one
+// record, the IA under test.
 #include <dat2/udat.h>
 // after udat.h, which it needs
 #include <dat2/dat_registry.h>
@@ -75,7 +75,7 @@ Rows list_rows() {
     };
 }
 
-/// Never called into: only its address matters.
+/// Never called: only its address matters.
 DAT_PROVIDER provider;
 
 Rows provider_rows() {

@@ -17,8 +17,8 @@ DAT_RMR_HANDLE made(Rig& r, bool for_ep = false) {
     return rmr;
 }
 
-/// A connected EP, an RMR and memory to bind it to. The peer writes where it is told, and says how
-/// that ended.
+/// A connected EP, an RMR and memory to bind it to. The peer writes to each address that it is sent
+/// and sends back the status.
 struct Bound {
     DAT_EP_HANDLE ep;
     DAT_RMR_HANDLE rmr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Listening: dat_psp_*, dat_rsp_*, dat_csp_*, and dat_ep_common_connect, which goes to a CSP.
+// Listening: dat_psp_*, dat_rsp_*, dat_csp_*, and dat_ep_common_connect, which connects to a CSP.
 #include <arpa/inet.h>
 
 #include "test/api/conformance/row.hpp"

@@ -231,7 +231,7 @@ Rows create_rows() {
     };
 }
 
-/// A connected EP with an SRQ of this side, to a peer that sends when it is told.
+/// An EP of this side with an SRQ, connected to a peer that sends one message for each go().
 struct Connected {
     DAT_SRQ_HANDLE srq = DAT_HANDLE_NULL;
     DAT_EP_HANDLE ep = DAT_HANDLE_NULL;

@@ -8,7 +8,7 @@ namespace {
 
 const char kUntouched[] = "untouched";
 
-/// The code, if it is not success, and both texts.
+/// Writes the code and both texts.
 void tell(Rig& r, DAT_RETURN code) {
     const char* major = kUntouched;
     const char* minor = kUntouched;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What comes of transfers: completions of both sides, the data, and errors.
+// Transfers: the completions on both sides, the data, and errors.
 #include "test/api/conformance/row.hpp"
 #include "test/api/conformance/states.hpp"
 
@@ -10,14 +10,14 @@ constexpr DAT_COMPLETION_FLAGS kDefault = DAT_COMPLETION_DEFAULT_FLAG;
 constexpr DAT_SEG_LENGTH kReceiveLength = 200;
 const std::string kText = "what is to be moved";
 
-/// Event, whether it names the EP, cookie, status, length.
+/// Writes the next event: its name, whether it names the EP, cookie, status and length.
 void tell(Rig& r, DAT_EVD_HANDLE evd, DAT_EP_HANDLE ep) {
     const auto data = r.event(evd).event_data.dto_completion_event_data;
     r << (data.ep_handle == ep) << data.user_cookie.as_64 << static_cast<DAT_COUNT>(data.status)
       << static_cast<DAT_COUNT>(data.transfered_length);
 }
 
-/// Cookie and status only: after an error the other members are not defined.
+/// Writes cookie and status only: after an error the other members are undefined.
 void tell_failed(Rig& r, DAT_EVD_HANDLE evd) {
     DAT_EVENT event{};
     DAT_COUNT more = 0;
@@ -26,8 +26,8 @@ void tell_failed(Rig& r, DAT_EVD_HANDLE evd) {
     r << data.user_cookie.as_64 << static_cast<DAT_COUNT>(data.status);
 }
 
-/// A peer with a buffer that holds the text, which it offers for reading and writing; then it does
-/// what it is told.
+/// A peer with a buffer that begins with kText, which it registers with these privileges and posts
+/// as a receive. After go() it sends whether the buffer begins with "MINE".
 Rig::ConnectedPeer owner(int privileges = DAT_MEM_PRIV_ALL_FLAG) {
     return [privileges](Side& side, DAT_EP_HANDLE ep, Channel& channel) {
         auto& buffer = *new Buffer(side);
@@ -48,13 +48,13 @@ Rig::ConnectedPeer owner(int privileges = DAT_MEM_PRIV_ALL_FLAG) {
     };
 }
 
-/// One segment of this side, "MINE" and on.
+/// @return a segment of this side's buffer, which begins with "MINE".
 DAT_LMR_TRIPLET mine(Rig& r, DAT_SEG_LENGTH length) {
     r.buffer().bytes.replace(0, 4, "MINE");
     return segment(r.buffer(), length);
 }
 
-/// A connected pair, this side's segment and the peer's memory.
+/// A connected EP, this side's segment and the peer's memory.
 struct Pair {
     DAT_EP_HANDLE ep;
     Remote remote;
@@ -78,21 +78,21 @@ struct Pair {
     }
 };
 
-/// Whether the peer's memory begins with this side's text.
+/// Writes whether the peer's memory begins with this side's text.
 void tell_peer_memory(Rig& r) {
     r.go();
     r << (r.channel().receive<DAT_UINT32>() != 0 ? "mine" : "its own");
 }
 
-/// The failed completion, the connection's end and the state then.
+/// Writes the failed completion, the event of the connection's end, and the state then.
 void tell_broken(Rig& r, DAT_EP_HANDLE ep) {
     tell_failed(r, r.side().sends);
     r.event(r.side().connections);
     r.comes_to(ep, DAT_EP_STATE_DISCONNECTED);
 }
 
-/// The same after an error that the peer's queue pair sees as well: which side ends the connection
-/// first is chance.
+/// Writes the same after an error that the peer's queue pair sees as well. Either side may end the
+/// connection first, so both events count as the end.
 void tell_ended(Rig& r, DAT_EP_HANDLE ep) {
     tell_failed(r, r.side().sends);
     DAT_EVENT event{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// R8: a process has the whole table, for messages or for RDMA; another one wants half of it. How
-/// long until it has that.
+/// R8: a process has the whole table, for messages or for RDMA, and another one wants half of it.
+/// Measures how long it takes until the other one has that.
 #include "test/bench/registration/entries.hpp"
 #include "test/bench/registration/experiments.hpp"
 #include "test/support/process.hpp"
@@ -33,7 +33,7 @@ void hold_all(State& state, const std::string& directory, const Terms& terms, Lo
         entries.end_use(region);
     }
     channel.send('h');
-    // A transfer of each region at any time, which lasts as long as all others.
+    // With kInUse nearly every region is in use all the time; all transfers last equally long.
     while (state.stop == 0) {
         std::vector<int> used;
         if (load == Load::kInUse)

@@ -63,7 +63,8 @@ int Entries::region_of(SlotId slot) const {
     return known ? found->second : -1;
 }
 
-/// Idle, it goes now; in use, when the use ends or the deadline comes.
+/// Handles an announcement, unless the manners say otherwise: gives up an idle entry at once; one
+/// in use goes when the use ends or at the deadline.
 void Entries::announced(const Upcall& upcall) {
     if (!manners_.answers) return;
     if (manners_.answer_delay) {
@@ -133,7 +134,7 @@ void Entries::note_use(const Region& region) {
     use.use_count.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// A region whose entry goes, or has gone.
+/// Releases the entry of a region, which has been given up or revoked.
 void Entries::drop(int region) {
     Region& mine = regions_[static_cast<std::size_t>(region)];
     const SlotId slot = mine.slot;
@@ -158,12 +159,12 @@ void Entries::end_use(int region) {
     const std::lock_guard guard(mutex_);
     Region& mine = regions_[static_cast<std::size_t>(region)];
     --mine.uses;
-    if (!mine.slot) return;  // revoked meanwhile
+    if (!mine.slot) return;  // revoked during the use
     SlotUse& use = broker_->use(mine.slot);
     use.busy.fetch_sub(1, std::memory_order_relaxed);
     if (mine.uses != 0 || !manners_.answers) return;
     const SlotState state = use.state.load();
-    // What was revoked before we knew that it is ours goes here too.
+    // This includes an entry that was revoked before hold() recorded it.
     if (state == SlotState::kRevoked ||
         (state == SlotState::kAnnounced && broker_->accept(mine.slot)))
         drop(region);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A process that shares a table, for experiments about the table's decisions: entries for numbered
-/// regions, taken when they are needed and given up when others need them. It registers nothing.
+/// A process that shares a table, for experiments about the table's decisions: it has entries for
+/// numbered regions, acquires them when needed and gives them up when others need them. It
+/// registers no memory.
 #pragma once
 
 #include <atomic>
@@ -30,7 +31,7 @@ using dapl::memory::Upcall;
 using dapl::memory::Wanted;
 using namespace std::chrono_literals;
 
-/// A directory for tables of one run of an experiment, gone at its end.
+/// A directory for the tables of one run of an experiment, removed by the destructor.
 class TableDirectory {
   public:
     TableDirectory();
@@ -47,13 +48,13 @@ inline constexpr const char* kAdapter = "experiment";
 
 /// How a process behaves.
 struct Manners {
-    bool tells_use = true;                  ///< keeps last_use and use_count of its slots
-    bool answers = true;                    ///< gives up what is announced and idle
+    bool tells_use = true;                  ///< maintains last_use and use_count of its slots
+    bool answers = true;                    ///< gives up announced entries that are idle
     std::function<int()> alternative = {};  ///< a region to give up instead; -1: none
-    /// Until when what is announced shall not be asked for; 0: it may go.
+    /// @return until when an announced entry must not be requested again; 0: it may go.
     std::function<Time()> refusal = {};
-    std::function<Time()> answer_delay = {};  ///< how long announcements are left lying
-    bool named = false;                       ///< its entries can be ended by the device
+    std::function<Time()> answer_delay = {};  ///< how long an announcement stays unanswered
+    bool named = false;                       ///< the device can end its entries
     Class kind = Class::kRdma;
     std::uint32_t share = 1;
     std::uint64_t region_bytes = 4096;
@@ -67,26 +68,26 @@ class Entries {
     Entries(const Entries&) = delete;
     Entries& operator=(const Entries&) = delete;
 
-    /// Begins a use of a region that has an entry. @return false: it has none.
+    /// Begins a use of a region. @return false if the region has no entry or is about to lose it.
     bool begin_use(int region);
     void end_use(int region);
-    /// Gets an entry for a region that has none, and begins a use. @param deadline of the wait.
+    /// Acquires an entry for a region that has none, and begins a use. @param deadline end of the
+    /// wait.
     std::optional<Refusal> acquire(int region, Time deadline);
-    /// The same without waiting here. @param done called by the agent: nothing, or why not.
+    /// Requests an entry without waiting. @param done called by the agent with nothing, or the
+    /// reason of the refusal.
     std::optional<Refusal> request(int region, std::function<void(std::optional<Refusal>)> done);
-    /// Gives the entry of an idle region back. @return false: it has none, or is in use.
+    /// Gives back the entry of an idle region. @return false if it has none or is in use.
     bool give_back(int region);
 
     bool has(int region);
-    /// Says that the region has just been used and is still in use, which is not so.
+    /// Falsely reports that the region has just been used and is still in use.
     void pretend(int region);
-    /// Whether it has one that nobody has asked for.
+    /// @return whether the region has an entry that nobody has requested.
     bool stands(int region);
     Broker& broker() { return *broker_; }
     std::uint64_t failed_uses() const { return failed_uses_; }  ///< ended by a revocation
-    std::uint64_t lost() const {
-        return lost_;
-    }  ///< entries that others have got from this process
+    std::uint64_t lost() const { return lost_; }                ///< entries lost to other processes
     std::uint64_t windows() const { return pressed_; }
     /// Called by the agent with the region whenever one is lost.
     std::function<void(int)> on_loss = {};
@@ -95,7 +96,7 @@ class Entries {
     struct Region {
         SlotId slot;
         int uses = 0;
-        bool offered = false;  ///< in the place of another one
+        bool offered = false;  ///< as the alternative to another region
     };
     struct Request {
         int region;
@@ -114,7 +115,7 @@ class Entries {
     Ledger& ledger_;
     const Manners manners_;
     std::unique_ptr<Broker> broker_;
-    std::mutex mutex_;  ///< of all below
+    std::mutex mutex_;  ///< guards all below
     std::vector<Region> regions_;
     std::map<std::uint32_t, int> by_slot_;
     std::map<std::uint32_t, Request> requests_;  ///< by index of the ticket

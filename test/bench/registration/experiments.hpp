@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The experiments, one function each (doc/registration.md says what they are about).
+/// The experiments, one function each (described in doc/registration.md).
 #pragma once
 
 #include "test/bench/registration/results.hpp"

@@ -17,7 +17,7 @@ std::uint8_t* pages(std::size_t bytes) {
     return static_cast<std::uint8_t*>(made);
 }
 
-/// What a region holds: another pattern in each region of each process.
+/// Fills a region with a pattern that differs between regions and between processes.
 void fill(std::uint8_t* memory, std::size_t bytes, int self, int region) {
     std::memset(memory, (self * 97 + region * 13) % 251 + 1, bytes);
     std::memcpy(memory, &region, sizeof region);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A process that writes from regions of its own to memory of another process, through DAT over
-/// soft0, for experiments in which data moves. What arrives is compared with what was sent.
+/// A process that writes from its own regions to memory of another process, through DAT over soft0,
+/// for experiments that move data. What arrives is compared with what was sent.
 #pragma once
 
 #include <dat2/dat_reg_extensions.h>
@@ -16,24 +16,25 @@
 
 namespace registration {
 
-/// How an IA is opened: OPENDAT_REGISTRATIONS and its like, of this process.
+/// The settings with which an IA is opened: OPENDAT_REGISTRATIONS and the like in the environment
+/// of this process.
 struct Settings {
     std::string directory, mode, policy = "weighted-fair-lru";
     int entries = 0, grace_us = 10000, wait_ms = 20000, low = 0, high = 0;
     void apply() const;
 };
 
-/// Where others write to: one connection and one part of its memory for each of them. It takes no
-/// part in the sharing.
+/// The process to whose memory the others write: one connection and one part of the memory for each
+/// writer. It does not share the table.
 class Sink {
   public:
     Sink(int writers, std::size_t bytes);
-    /// To be called in the process of the writer. @return its part.
+    /// To be called in the writer's process. @return the writer's part.
     test::Window window(int writer);
     static DAT_CONN_QUAL qualifier(int writer) {
         return 46100 + static_cast<DAT_CONN_QUAL>(writer);
     }
-    /// Memory of a writer's part, which all processes see.
+    /// @return the memory of a writer's part, which all processes share.
     std::uint8_t* memory(int writer) const {
         return memory_ + static_cast<std::size_t>(writer) * bytes_;
     }
@@ -49,7 +50,7 @@ class Sink {
 
 class Writer {
   public:
-    /// @param bytes of each region.
+    /// @param bytes size of each region.
     Writer(Sink& sink, int self, int regions, std::size_t bytes);
     ~Writer();
     Writer(const Writer&) = delete;
@@ -58,16 +59,17 @@ class Writer {
     bool is_registered(int region) const {
         return lmrs_[static_cast<std::size_t>(region)] != DAT_HANDLE_NULL;
     }
-    /// Registers a region by the call that every program knows. @return its code.
+    /// Registers a region with dat_lmr_create, as every program does. @return its code.
     DAT_RETURN create(int region);
-    /// The same, waiting. @param timeout us.
+    /// Registers a region with dat_reg_lmr_create_wait. @param timeout us.
     DAT_RETURN create_wait(int region, DAT_TIMEOUT timeout,
                            DAT_REG_CLASS kind = DAT_REG_CLASS_RDMA);
     void free(int region);
-    /// Writes the region to the sink and waits. @return whether the device did it.
-    /// @param code of the post; DAT_SUCCESS where it was made.
+    /// Writes the region to the sink and waits for the completion. @return whether the write
+    /// succeeded.
+    /// @param code code of the post; DAT_SUCCESS if the completion has the error.
     bool write(int region, DAT_RETURN& code);
-    /// Whether the sink has what the region holds.
+    /// @return whether the sink has received the region's contents.
     bool arrived(int region) const;
 
     test::Side side;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// R3: an owner has transfers under way all the time, which last as long as chance says, and gives
-/// an entry up when its transfer has ended; another process wants entries. For each T: how many
-/// transfers are cut off, and how long the other one waits.
+/// R3: an owner has transfers of random duration in progress all the time, and gives up an entry
+/// when its transfer has ended; another process wants entries. Measures for each T how many
+/// transfers are cut off, and how long the other process waits.
 #include <cmath>
 #include <queue>
 #include <random>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kCapacity = 32;
 constexpr int kWanted = 4;
-constexpr double kMean = 2e6;  ///< ns, of a transfer
+constexpr double kMean = 2e6;  ///< ns, mean duration of a transfer
 
 enum class Delays { kExponential, kPareto, kSlowConsumer };
 constexpr const char* kNames[] = {"exponential", "pareto", "slow consumer"};
@@ -37,7 +37,7 @@ Time length_of(Delays delays, std::mt19937& random) {
     return static_cast<Time>(kLeast / std::pow(part, 1 / kShape));
 }
 
-/// Each region has a transfer, and the next one at once when that has ended.
+/// Keeps a transfer in progress on each region: starts the next one as soon as one has ended.
 void transfer(State& state, const std::string& directory, const Terms& terms, Delays delays,
               test::Channel& channel) {
     std::mt19937 random(1), slowness(2);
@@ -95,7 +95,7 @@ Found run_grace(Experiment& experiment, Csv& csv, Delays delays, Time grace) {
     });
     owner.channel().receive<char>();
     {
-        // Some entries, and after a while, in which the owner has got them back, again.
+        // Acquires some entries, and again after a pause in which the owner has got them back.
         Entries entries(directory.path(), terms, state->ledger, kWanted, {});
         const Time end = now() + static_cast<Time>(experiment.run.seconds(3) * 1e9);
         while (now() < end) {
@@ -122,7 +122,7 @@ Found run_grace(Experiment& experiment, Csv& csv, Delays delays, Time grace) {
             static_cast<unsigned long long>(state->cut), found.failed_per_million, waits.size(),
             found.p50, found.p99);
     Ledger& ledger = state->ledger;
-    // What the owner does not wait for is refused at once.
+    // An acquire() with deadline 0, as the owner makes it, is refused at once and counts as served.
     experiment.check(
         name, ledger.taken,
         ledger.wrong + ledger.held + ledger.unserved() + (ledger.most_held > kCapacity ? 1 : 0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// R2: one process registers as much as it can and uses nothing of it; another one writes from a
+/// R2: one process registers as much as it can and uses none of it; another one writes from a
 /// working set of nine tenths of the table.
 #include <random>
 
@@ -43,7 +43,7 @@ void be_busy(Sink& sink, State& state, const Settings& settings, test::Channel& 
     Writer writer(sink, 1, kWorkingSet, kBytes);
     channel.send('j');
     channel.receive_whenever<char>();
-    std::vector<int> order;  // what is registered, the region used last at the end
+    std::vector<int> order;  // the registered regions, the most recently used one last
     const auto touch = [&](int region) {
         std::erase(order, region);
         order.push_back(region);
@@ -55,7 +55,7 @@ void be_busy(Sink& sink, State& state, const Settings& settings, test::Channel& 
         const int region = static_cast<int>(random() % kWorkingSet);
         if (!writer.is_registered(region)) {
             state.misses += counts;
-            // More than the process may have is its own oldest registration's place.
+            // Without success in 50 ms, it frees its own oldest registrations until there is one.
             for (DAT_TIMEOUT patience = 50000; writer.create_wait(region, patience) != DAT_SUCCESS;
                  patience = 0) {
                 if (order.empty()) break;
@@ -69,7 +69,7 @@ void be_busy(Sink& sink, State& state, const Settings& settings, test::Channel& 
         }
         DAT_RETURN code{};
         if (!writer.write(region, code)) {
-            // Taken back: it is registered again when it is needed.
+            // The registration was revoked; it is renewed when the region is needed again.
             writer.free(region);
             std::erase(order, region);
             continue;

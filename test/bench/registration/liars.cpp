@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// R6: one of two processes needs none of its entries and says the contrary. What the other one,
-/// whose working set is three quarters of the table, gets.
+/// R6: one of two processes needs none of its entries and reports the contrary. Measures what the
+/// other one gets, whose working set is three quarters of the table.
 #include <map>
 #include <random>
 
@@ -24,7 +24,7 @@ struct State {
     std::atomic<std::uint64_t> rounds;
 };
 
-/// Has as much as it can get, and uses nothing.
+/// Acquires as many entries as it can and uses none; a liar reports that it uses them.
 void hoard(State& state, const std::string& directory, const Terms& terms, Neighbour kind,
            test::Channel& channel) {
     Entries entries(directory, terms, state.ledger, kCapacity, {});
@@ -99,7 +99,7 @@ void liars(const Run& run) {
         if (policy == std::string("lru")) honest_lru = honest;
         if (policy == std::string("weighted-fair-lru")) liar_fair = liar;
     }
-    // Its share of 100 entries holds two thirds of the working set.
+    // The honest process's share of 100 entries holds two thirds of its working set.
     experiment.claim("who lies about his use takes from the others where the policy believes him",
                      damage["lru"] > 0.1 && damage["clock"] > 0.1,
                      "hit rate lost by lru %.2f, lfu %.2f, clock %.2f", damage["lru"],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the registration broker is worth (doc/registration.md). Helper programs: no tests of their own.
+# Measures what the registration broker is worth (doc/registration.md). The helper programs are not
+# tests.
 EXTRA_PROGRAMS += test/bench/registration/registration_experiments test/bench/registration/pin_down_cache
 test_bench_registration_pin_down_cache_SOURCES = %reldir%/pin_down_cache.c
 test_bench_registration_pin_down_cache_LDADD = libdat2.la
@@ -21,7 +22,7 @@ test_bench_registration_registration_experiments_SOURCES = \
     %reldir%/ways.cpp test/api/side.hpp test/support/dat_conf.hpp
 test_bench_registration_registration_experiments_LDADD = libdat2.la libregistrations.la libsupport.la -lpthread
 
-# R7 ends processes at the table's fault points.
+# The program of R7 ends processes at the table's fault points.
 EXTRA_PROGRAMS += test/bench/registration/registration_recovery
 check_DATA += test/bench/registration/registration_recovery
 TESTS += %reldir%/recovery.bats
@@ -35,13 +36,14 @@ EXTRA_DIST += %reldir%/document.py %reldir%/plots.py %reldir%/run.py
 registration_programs = test/bench/registration/registration_experiments test/bench/registration/registration_recovery \
     test/bench/registration/pin_down_cache test/bench/dat_operations
 
-# REGISTRATION_EXPERIMENTS: some of R1 to R11, all unless given; `short` among them: short runs, to see that all of it works.
+# REGISTRATION_EXPERIMENTS names some of R1 to R11; all run unless some are given. `short` among
+# them makes short runs, to check that all of it works.
 REGISTRATION_EXPERIMENTS =
 registration-experiments: all $(registration_programs)
 	@PYTHONDONTWRITEBYTECODE=1 $(abs_top_srcdir)/%reldir%/run.py '$(abs_top_builddir)' '$(abs_top_builddir)/registration-results' \
 	    $(REGISTRATION_EXPERIMENTS)
 
-# And puts claims, tables and pictures into doc/registration.md.
+# Also writes claims, tables and pictures into doc/registration.md.
 registration-document: registration-experiments
 	$(abs_top_srcdir)/%reldir%/document.py '$(abs_top_builddir)/registration-results' $(abs_top_srcdir)/doc/registration.md
 .PHONY: registration-experiments registration-document

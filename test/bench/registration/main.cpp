@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// registration_experiments [--short] DIRECTORY [R1...]: runs experiments, all of them where none
-/// is named, and leaves their numbers in the directory. Exit status 1: a checker has found
-/// something wrong, or a program has failed; that a claim is refuted is none of that.
+/// registration_experiments [--short] DIRECTORY [R1...]: runs the named experiments, or all of them
+/// if none is named, and writes their numbers to the directory. Exits with status 1 if a checker
+/// has found an error or a program has failed; a refuted claim is neither.
 #include <sys/stat.h>
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// R1: a process registers all that there is; then three others start, one after the other, each of
-/// which wants a quarter.
+/// R1: a process takes all entries; then three others start, one after the other, each of which
+/// wants a quarter.
 #include <random>
 
 #include "test/bench/registration/entries.hpp"
@@ -22,7 +22,7 @@ struct State {
     std::atomic<std::uint64_t> uses[kProcesses];
 };
 
-/// Registers what it lacks of `wanted` regions and uses them at random.
+/// Acquires the missing entries of `wanted` regions and uses the regions at random.
 void work(State& state, const std::string& directory, const Terms& terms, int self, int wanted,
           test::Channel& channel) {
     Entries entries(directory, terms, state.ledger, wanted, {});
@@ -50,8 +50,8 @@ void work(State& state, const std::string& directory, const Terms& terms, int se
 struct Course {
     double last_fairness = 0;
     double slowest_ms = 0;  ///< until a newcomer had nine tenths of its quarter
-    int served = 0;         ///< newcomers that ever had it
-    double alone = 0;       ///< part of the table that the first one used while it was alone
+    int served = 0;         ///< newcomers that had it at some time
+    double alone = 0;       ///< part of the table that the first process used while it was alone
 };
 
 Course run_policy(Experiment& experiment, Csv& csv, const std::string& policy) {
@@ -85,7 +85,8 @@ Course run_policy(Experiment& experiment, Csv& csv, const std::string& policy) {
         for (int i = 0; i < there; ++i) {
             const int held = state->entries[i];
             used += held;
-            // Who is alone may have all; nobody can complain of less than he wants.
+            // The first process is due an equal part of the table, a newcomer the quarter that it
+            // wants.
             const double due = i == 0 ? static_cast<double>(kCapacity) / there : kShare;
             parts.push_back(std::min(1.0, held / due));
             if (i > 0 && served[i] == 0 && held >= kShare * 9 / 10) served[i] = time;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program as there are many: it registers memory when a transfer needs it and keeps registrations
- * in a cache of a fixed size, of which the one that was used longest ago goes first. It knows DAT
- * 2.0 and nothing of the registration broker (R10).
+ * A typical program: registers memory when a transfer needs it and keeps registrations in a cache
+ * of fixed size, from which it evicts the least recently used one. It uses DAT 2.0 and knows
+ * nothing of the registration broker (R10).
  *
  * usage: pin_down_cache IA QUALIFIER CACHE REGIONS TRANSFERS
  *
- * Writes from its regions to memory of its own, over a connection with itself, and compares what
- * arrives. Prints "transfers N misses M" at the end; exit status 1 with a line on stderr where a
- * call fails.
+ * Writes from its regions to memory of its own, over a connection with itself, and compares the
+ * data that arrives. Prints "transfers N misses M" at the end; exits with status 1 and a line on
+ * stderr if a call fails.
  */
 #include <arpa/inet.h>
 #include <dat2/udat.h>
@@ -59,7 +59,7 @@ static void await(DAT_EVD_HANDLE queue, DAT_EVENT_NUMBER number, DAT_EVENT* even
     exit(1);
 }
 
-/* @return the end that writes. */
+/* @return the endpoint that writes. */
 static DAT_EP_HANDLE connect_with_self(DAT_CONN_QUAL qualifier, DAT_EVD_HANDLE transfers) {
     DAT_EVD_HANDLE connections = evd(DAT_EVD_CONNECTION_FLAG), requests = evd(DAT_EVD_CR_FLAG);
     DAT_EP_HANDLE ends[2];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// R5: two processes whose regions are four times the table, used by a law of Zipf with scans in
-/// between. How often a region still has its entry, by policy, with and without statistics of use,
-/// and where owners offer what they need least instead of what was asked for.
+/// R5: two processes with four times as many regions as the table has entries use them with a Zipf
+/// distribution, interrupted by scans. Measures how often a region still has its entry, by policy,
+/// with and without statistics of use, and where owners offer the entry that they need least in
+/// place of the requested one.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -18,13 +19,13 @@ namespace {
 
 constexpr int kProcesses = 2;
 constexpr int kCapacity = 200;
-constexpr int kRegions = 400;  ///< of each process
-constexpr int kRegret = 400;   ///< I/Os after which a lost region may be needed again
+constexpr int kRegions = 400;  ///< per process
+constexpr int kRegret = 400;   ///< I/Os; a region needed again sooner after its loss is regretted
 
 struct State {
     Ledger ledger;
     std::atomic<std::uint64_t> ios, hits, regretted, failed;
-    std::atomic<int> done;  ///< processes that have made all that counts
+    std::atomic<int> done;  ///< processes that have finished the counted part
 };
 
 struct Way {
@@ -32,7 +33,7 @@ struct Way {
     bool statistics, alternatives;
 };
 
-/// Which region the next I/O uses: few are popular, and now and then all are passed through.
+/// Chooses the region of the next I/O: few are popular, and at times a part of them is scanned.
 class Workload {
   public:
     explicit Workload(unsigned seed) : random_(seed) {
@@ -78,7 +79,7 @@ void work(State& state, const std::string& directory, const Terms& terms, const 
     self = &entries;
     entries.on_loss = [&](int region) { lost[static_cast<std::size_t>(region)] = io.load(); };
     Workload workload(seed);
-    // Who is done goes on, so that the other one does not have the table to itself.
+    // A process that is done continues, so that the other one does not have the table to itself.
     for (io = 0; state.done < kProcesses; ++io) {
         state.done += io == count;
         const int region = workload.next();
@@ -88,7 +89,7 @@ void work(State& state, const std::string& directory, const Terms& terms, const 
         if (entries.begin_use(region)) {
             state.hits += counts;
         } else {
-            // One that is announced is as good as lost: it goes, and comes back.
+            // An announced entry is as good as lost: it is given back and acquired anew.
             entries.give_back(region);
             if (counts && io - lost[place] < kRegret) ++state.regretted;
             if (entries.has(region) || entries.acquire(region, now() + 30 * kSecond)) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Experiment R7 in short form: one death at each step of the registration broker's protocol, as the holder of the lease and beside it.
+# Runs experiment R7 in short form: a process dies once at each step of the registration broker's
+# protocol, as the holder of the lease and beside it.
 
 load ../../support/time
 
@@ -9,6 +10,6 @@ load ../../support/time
     echo "$output"
     [ "$status" -eq 0 ]
     grep -q '^shown.a process killed at any step of the protocol loses no entry' "$BATS_TEST_TMPDIR/R7.claims"
-    # Each step is met, so that a new one does not go untried.
+    # Every step must be reached, so that a new one cannot go untested.
     [ "$(tail -n +2 "$BATS_TEST_TMPDIR/R7.csv" | wc -l)" -ge 40 ]
 }

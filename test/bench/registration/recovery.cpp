@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// R7: a process is killed at each step of the protocol, in each of its parts: as an owner, as one
-/// who waits, and as the holder of the lease. How long until the one who is left has all entries,
-/// and whether any is lost. A program of its own, with the fault points compiled in.
+/// R7: a process is killed at each step of the protocol, in each of its roles: as an owner, as a
+/// waiter, and as the holder of the lease. Measures how long it takes until the remaining process
+/// has all entries, and whether any is lost. A separate program, with the fault points compiled in.
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -44,7 +44,7 @@ Terms terms() {
     return result;
 }
 
-/// What a process does that meets every step: takes, waits, uses, answers in each way, leaves.
+/// Behaves so that it meets every step: takes, waits, uses, answers in each way, leaves.
 void live(const std::string& directory, Ledger& ledger, unsigned seed,
           const std::atomic<int>& stop) {
     std::mt19937 random(seed);
@@ -71,7 +71,8 @@ void live(const std::string& directory, Ledger& ledger, unsigned seed,
     }
 }
 
-/// Has nearly all pinned and refuses to give the rest, so that those who wait do so in vain.
+/// Pins nearly all entries and refuses to give up the rest, so that other processes wait without
+/// success.
 void be_in_the_way(const std::string& directory) {
     auto broker = Broker::join(directory, kAdapter, terms(), {});
     if (!broker) return;
@@ -97,7 +98,7 @@ struct Death {
     bool held_lease = false;
 };
 
-/// @param first whether the one who dies joins before the others, and so holds the lease.
+/// @param first whether the victim joins before the others, and so holds the lease.
 Death kill_at(FaultPoint point, bool first, unsigned seed, Ledger& ledger) {
     const TableDirectory directory;
     Shared<std::atomic<int>> stop;
@@ -127,7 +128,7 @@ Death kill_at(FaultPoint point, bool first, unsigned seed, Ledger& ledger) {
     other = std::make_unique<test::Child>(
         [&](test::Channel&) { live(directory.path(), ledger, seed + 7, *stop); });
     if (!first) begin_victim();
-    // A death with the table locked, for those who repair what another has left.
+    // For the fault points in repairs: another process that dies with the table locked.
     std::unique_ptr<test::Child> wrecker;
     Death death;
     const Time patience = now() + 2 * kSecond;
@@ -153,13 +154,13 @@ Death kill_at(FaultPoint point, bool first, unsigned seed, Ledger& ledger) {
     if (status < 0) victim->kill(), victim->wait();
     const Time begin = now();
     ledger.bury(victims_pid);
-    // The one who is left wants everything.
+    // The remaining process wants everything.
     {
         Entries entries(directory.path(), terms(), ledger, kCapacity, {});
         const auto take_all = [&] {
             int missing = 0;
             for (int region = 0; region < kCapacity; ++region) {
-                // Refused at once as long as the other one, which is about to end, refuses to give.
+                // Fails at once while the other process, which is about to end, refuses.
                 const Time deadline = now() + 20 * kSecond;
                 if (entries.has(region)) continue;
                 auto refused = entries.acquire(region, deadline);
@@ -174,7 +175,7 @@ Death kill_at(FaultPoint point, bool first, unsigned seed, Ledger& ledger) {
         take_all();
         death.recovery_ms = static_cast<double>(now() - begin) / 1e6;
         test::require(other->wait() == 0, "the other process ends well");
-        death.lost = take_all();  // it may have got some back before it ended
+        death.lost = take_all();  // the other may have got some back before it ended
         const auto table = dapl::memory::look(directory.path(), kAdapter);
         test::require(table.has_value(), "the table can be read");
         if (table->entries != kCapacity - static_cast<std::uint64_t>(death.lost)) ++death.lost;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What an experiment leaves behind: tables of numbers, and claims that the numbers show or refute.
+/// The results of an experiment: tables of numbers, and claims that the numbers show or refute.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace registration {
 
 /// How the experiments are run.
 struct Run {
-    std::string directory;  ///< of the results
-    double scale = 1;       ///< of durations and counts
+    std::string directory;  ///< where the results go
+    double scale = 1;       ///< factor for durations and counts
     double seconds(double wanted) const { return wanted * scale; }
     int count(int wanted) const {
         const int scaled = static_cast<int>(wanted * scale);
@@ -22,11 +22,11 @@ struct Run {
     }
 };
 
-/// A file of comma-separated values with a head line.
+/// A file of comma-separated values with a header line.
 class Csv {
   public:
     Csv(const std::string& path, const std::string& columns);
-    /// A line, formatted as by printf.
+    /// Writes a line, formatted as by printf.
     [[gnu::format(printf, 2, 3)]] void row(const char* format, ...);
 
   private:
@@ -36,22 +36,21 @@ class Csv {
     std::unique_ptr<std::FILE, Close> file_;
 };
 
-/// The result of one experiment. A claim that is refuted is a result; what the checker finds wrong
-/// is a failure of the program.
+/// The result of one experiment. A refuted claim is a result; an error found by the checker is a
+/// failure of the program.
 class Experiment {
   public:
     Experiment(const Run& run, std::string id);
-    /// Says how much the checker has looked at.
     ~Experiment();
     Experiment(const Experiment&) = delete;
     Experiment& operator=(const Experiment&) = delete;
 
-    /// @param name of the file, after the experiment's; may be empty.
+    /// @param name follows the experiment's id in the file's name; may be empty.
     Csv csv(const std::string& name, const std::string& columns) const;
-    /// @param statement what was to be shown. @param numbers what was found, as by printf.
+    /// @param statement what was to be shown. @param numbers the evidence, formatted as by printf.
     [[gnu::format(printf, 4, 5)]] void claim(const char* statement, bool shown, const char* numbers,
                                              ...);
-    /// @param looked_at how many things. @param wrong how many of them were not as they must be.
+    /// @param looked_at number of things checked. @param wrong number of errors among them.
     void check(const char* what, std::uint64_t looked_at, std::uint64_t wrong);
 
     const Run& run;
@@ -65,10 +64,10 @@ class Experiment {
     std::unique_ptr<Csv> claims_;
 };
 
-/// @param share 0.5: the median. @return 0 where there are none. Sorts them.
+/// Sorts the values. @param share 0.5: the median. @return 0 if there are no values.
 double percentile(std::vector<double>& values, double share);
 
-/// Jain's index: 1 when all have the same, 1/n when one has all.
+/// @return Jain's index: 1 if all values are the same, 1/n if all but one are 0.
 double fairness(const std::vector<double>& values);
 
 }  // namespace registration

@@ -37,7 +37,7 @@ class Bench:
                                 LD_LIBRARY_PATH=os.path.join(build, ".libs"))
         for name in [name for name in self.environment if name.startswith("OPENDAT_REG")]:
             del self.environment[name]
-        # That peers are refused is what is to be seen here.
+        # The experiments make the broker refuse peers on purpose, so these messages go to a file.
         self.environment["OPENDAT_LOG_FILE"] = os.path.join(self.here, "messages")
         self.failed = False
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Memory that the processes of an experiment share, and the checker that runs along in it.
+/// Memory that the processes of an experiment share, and the checker that runs in it.
 #pragma once
 
 #include <poll.h>
@@ -28,7 +28,7 @@ inline double in_us(Time time) {
     return static_cast<double>(time) / 1e3;
 }
 
-/// An object of zeros that children made after it share.
+/// An object, initially all zero, which is shared with children that are forked after it was made.
 template <class Object>
 class Shared {
   public:
@@ -47,21 +47,21 @@ class Shared {
     Object* const object_;
 };
 
-/// Who has which entry, as their owners know it. Independent of the table, so that an entry which
-/// the table loses, or has twice, is found.
+/// Who owns which entry, as the owners report it. Independent of the table, so that it detects an
+/// entry that the table loses or grants twice.
 struct Ledger {
     static constexpr std::size_t kMost = 1 << 16;
     std::atomic<std::uint64_t> held, most_held, taken, wrong;
-    std::atomic<std::uint64_t> asked, granted, refused;  ///< waiters and what became of them
+    std::atomic<std::uint64_t> asked, granted, refused;  ///< requests, their outcomes
     std::atomic<std::int32_t> owners[kMost];
 
-    /// Before the entry is used.
+    /// Records the owner of an entry. To be called before the entry is used.
     void enter(std::uint32_t slot, std::int32_t pid) {
         std::int32_t nobody = 0;
         taken.fetch_add(1);
         std::atomic<std::int32_t>& owner = owners[slot % kMost];
         if (!owner.compare_exchange_strong(nobody, pid)) {
-            // The table may know before us that its owner is dead.
+            // The table may have noticed the death of the owner before the ledger did.
             const bool inherited = is_dead(nobody) && owner.compare_exchange_strong(nobody, pid);
             held.fetch_sub(inherited);
             wrong.fetch_add(!inherited);
@@ -71,12 +71,12 @@ struct Ledger {
              most < count && !most_held.compare_exchange_weak(most, count);)
             continue;
     }
-    /// Before the entry is given back.
+    /// To be called before the entry is given back.
     void leave(std::uint32_t slot, std::int32_t pid) {
         if (!owners[slot % kMost].compare_exchange_strong(pid, 0)) wrong.fetch_add(1);
         held.fetch_sub(1);
     }
-    /// All that a dead process had.
+    /// Removes all entries of a dead process.
     void bury(std::int32_t pid) {
         for (std::atomic<std::int32_t>& owner : owners) {
             std::int32_t expected = pid;
@@ -95,7 +95,7 @@ struct Ledger {
     std::uint64_t unserved() const { return asked - granted - refused; }
 };
 
-/// Numbers that processes gather together.
+/// Numbers that several processes collect together.
 struct Samples {
     static constexpr std::size_t kMost = 1 << 20;
     std::atomic<std::uint64_t> count;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// R3, with data: a peer writes without end into a region that is taken away. From the moment at
-/// which somebody else has the entry nothing may land there any more: the memory is filled with a
-/// pattern then, and looked at when the peer has been refused.
+/// R3, with data: a peer writes continuously into a region whose entry is taken away. Once another
+/// process has the entry, nothing may land in the region any more: it is then filled with a
+/// pattern, which is checked when the peer's write has been refused.
 #include <algorithm>
 
 #include "test/bench/registration/entries.hpp"
@@ -22,7 +22,7 @@ struct Region {
 
 enum class Owner { kRuns, kIsStopped };
 
-/// Registers the memory for its peer and looks on.
+/// Registers the memory for its peer, then only waits.
 void own(std::uint8_t* memory, const Settings& settings, test::Channel& channel) {
     settings.apply();
     const test::Side side;
@@ -46,7 +46,8 @@ void own(std::uint8_t* memory, const Settings& settings, test::Channel& channel)
     channel.receive_whenever<char>();
 }
 
-/// @return through the channel: whether its last write was refused, and how many were not.
+/// Writes until a write is refused. Sends 'g' through the channel after the 20th write, and 'r' at
+/// the end.
 void write_without_end(test::Channel& channel) {
     unsetenv("OPENDAT_REGISTRATIONS");
     const test::Side side;
@@ -68,7 +69,7 @@ void write_without_end(test::Channel& channel) {
     channel.receive_whenever<char>();
 }
 
-/// Wants the only entry. @return through the channel: us until it had it, -1: never.
+/// Wants the only entry. Sends through the channel how many us it took to get it, or -1 on failure.
 void want(const Settings& settings, test::Channel& channel) {
     settings.apply();
     const test::Side side;
@@ -90,8 +91,8 @@ void want(const Settings& settings, test::Channel& channel) {
     channel.receive_whenever<char>();
 }
 
-/// All of its threads, and before anybody asks it for anything: one that is stopped while it has
-/// the table locked holds up everybody, which the library tells after 5 s.
+/// Stops all threads of the child. Must precede any request to it: a process that is stopped while
+/// it has the table locked holds up all others, which the library reports after 5 s.
 void stop(const test::Child& child) {
     child.kill(SIGSTOP);
     child.wait_until_stopped();

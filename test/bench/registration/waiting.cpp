@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// R4: as many tasks as are 0.5 to 4 times the capacity get an entry, use it for a while and leave
-/// it idle. How long the getting takes, by threads that wait and by tickets, with the reaper and
-/// without.
+/// R4: tasks, 0.5 to 4 times as many as the capacity, acquire an entry, use it for a while and
+/// leave it idle. Measures how long it takes to acquire one, with waiting threads and with tickets,
+/// with the reaper and without.
 #include <condition_variable>
 #include <queue>
 #include <random>
@@ -17,7 +17,7 @@ namespace {
 constexpr int kProcesses = 2;
 constexpr int kCapacity = 64;
 constexpr int kRegionsPerTask = 8;
-constexpr double kHold = 2e6;  ///< ns, the mean
+constexpr double kHold = 2e6;  ///< ns, mean duration of a use
 constexpr Time kPatience = 30 * kSecond;
 
 struct State {
@@ -40,7 +40,7 @@ void sleep_for(Time time) {
     nanosleep(&pause, nullptr);
 }
 
-/// A thread for each task, which waits for its entry.
+/// Runs a thread for each task, which waits for its entry.
 void by_threads(State& state, Entries& entries, int tasks, Time end) {
     std::vector<std::thread> threads;
     for (int task = 0; task < tasks; ++task)
@@ -50,7 +50,7 @@ void by_threads(State& state, Entries& entries, int tasks, Time end) {
                 const int region = task * kRegionsPerTask + turn;
                 const Time begin = now();
                 if (!entries.begin_use(region)) {
-                    if (entries.has(region)) {  // on its way out
+                    if (entries.has(region)) {  // about to be lost
                         sleep_for(100 * kMicrosecond);
                         continue;
                     }
@@ -67,7 +67,7 @@ void by_threads(State& state, Entries& entries, int tasks, Time end) {
     for (std::thread& thread : threads) thread.join();
 }
 
-/// One thread for all tasks: what is granted is used until its time is over.
+/// One thread for all tasks, which ends the use of each granted entry when its time is over.
 class ByTickets {
   public:
     ByTickets(State& state, Entries& entries, int tasks)
@@ -110,7 +110,7 @@ class ByTickets {
             ++outstanding_;
         }
         if (entries_.begin_use(region)) return granted(task);
-        // One that is on its way out is waited for by asking for another.
+        // A region that is about to lose its entry is skipped: the task asks for its next region.
         const Time begin = now();
         const auto refused = entries_.has(region)
                                  ? std::optional(Refusal::kTimedOut)
@@ -147,7 +147,7 @@ class ByTickets {
     State& state_;
     Entries& entries_;
     std::vector<int> turns_;
-    std::mutex mutex_;  ///< of all below
+    std::mutex mutex_;  ///< guards all below
     std::condition_variable changed_;
     std::priority_queue<std::pair<Time, int>, std::vector<std::pair<Time, int>>, std::greater<>>
         ends_;

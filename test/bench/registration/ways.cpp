@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// R9: two processes write from regions of their own, with entries for all of them, with half as
-/// many that are taken back as needed, and with a registration for each transfer.
+/// R9: two processes write from 64 regions each: with an entry for each region, with 32 entries in
+/// all, which are revoked as needed, and with a registration for each transfer.
 #include <sys/resource.h>
 
 #include <random>
@@ -44,7 +44,7 @@ void work(Sink& sink, State& state, const Settings& settings, int self, std::siz
     const Time begin = now();
     const std::uint64_t used = cpu_time();
     for (int io = 0; now() < begin + length; ++io) {
-        // Half of the transfers are from a few regions.
+        // Half of the transfers come from a few regions.
         const int region =
             static_cast<int>(random() % (random() % 2 == 0 ? kRegions : kRegions / 8));
         DAT_RETURN code{};

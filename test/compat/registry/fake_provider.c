@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /**
  * @file
- * A provider library without a device. What it does is written in the ia_params of its dat.conf
- * record, one word each; what it is asked goes to the file descriptor that the probe names in
- * PROBE_FD.
+ * A provider library without a device. The ia_params of its dat.conf record control what it does,
+ * one word each; it reports the calls to the file descriptor that the probe names in PROBE_FD.
  *
  *   nothing            registers nothing
  *   twice              registers the same key twice
  *   instead=NAME       registers under another name
- *   also=NAME          registers under a second name as well
- *   attributes=M.N,T   reports these versions and this thread safety, not the registered ones
- *   refuse=CODE        ia_open answers this code
- *   refuse-close=CODE  ia_close answers this code, the first time
+ *   also=NAME          also registers under a second name
+ *   attributes=M.N,T   reports these versions and this thread safety, not those registered
+ *   refuse=CODE        ia_open returns this code
+ *   refuse-close=CODE  ia_close returns this code, the first time
  *   keep               dat_provider_fini removes nothing
  *   extension          offers extensions
- *   query=CODE         ia_query answers this code
- *   marker             ia_open says whose fake_provider_marker() it calls
+ *   query=CODE         ia_query returns this code
+ *   marker             ia_open reports whose fake_provider_marker() it calls
  *   waits              evd_wait on the async EVD writes a byte to the socket that PROBE_HOLD_FD
- *                      names, and returns when it has read one from there
+ *                      names, and returns after it has read one from there
  *
- * Variants without one of the functions, or with a name that nobody defines, are made by renaming
+ * Variants that lack one of the functions, or have a name that nobody defines, are made by renaming
  * on the compiler's command line.
  */
 #define _GNU_SOURCE
@@ -39,7 +38,7 @@ EXPORT void dat_provider_init(const DAT_PROVIDER_INFO* info, const char* instanc
 EXPORT void dat_provider_fini(const DAT_PROVIDER_INFO* info);
 
 #ifdef FAKE_EXPORTS_MARKER
-/* Where names are global, another provider's function of this name takes its place. */
+/* With global symbol scope, another provider's function of this name preempts it. */
 EXPORT
 #endif
 const void* fake_provider_marker(void);
@@ -87,7 +86,7 @@ __attribute__((format(printf, 2, 3))) static void say(const char* library, const
     va_end(arguments);
 }
 
-/* The text behind "word" in the parameters, NULL when the word is not there. */
+/* The text after "word" in the parameters, NULL when the word is not there. */
 static const char* parameter(const struct instance* self, const char* word) {
     const char* found = strstr(self->params, word);
     if (!found || (found != self->params && found[-1] != ' ')) return NULL;
@@ -109,7 +108,7 @@ static struct instance* find(const DAT_NAME_PTR name) {
     return found;
 }
 
-/* A slot in use, cleared but for what it is called; NULL when there is none. */
+/* Claims a free slot and clears it, except for info; NULL when there is none. */
 static struct instance* claim(const DAT_PROVIDER_INFO* info, const char* name) {
     struct instance* claimed = NULL;
     pthread_mutex_lock(&instances_lock);
@@ -184,7 +183,7 @@ static DAT_RETURN ia_close(DAT_IA_HANDLE ia, DAT_CLOSE_FLAGS flags) {
     return DAT_SUCCESS;
 }
 
-/* May be in here long after its IA was closed: touches nothing of the instance then. */
+/* May still run long after its IA was closed, so it does not touch the instance. */
 static DAT_RETURN evd_wait(DAT_EVD_HANDLE evd, DAT_TIMEOUT timeout, DAT_COUNT threshold,
                            DAT_EVENT* event, DAT_COUNT* nmore) {
     const char* fd = getenv("PROBE_HOLD_FD");

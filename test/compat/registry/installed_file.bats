@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The installation of etc/dat.conf, in a tree of the test's own.
+# Tests the installation of etc/dat.conf, in a tree of the test's own.
 
 setup() {
     destination=$BATS_TEST_TMPDIR/root

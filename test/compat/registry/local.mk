@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The registry beside the reference's. The probe is built with the tests but is none: check_PROGRAMS are all run as such.
+# Compares our registry with the reference's. The probe is built with the tests but is not itself a
+# test: check_PROGRAMS are all run as such.
 EXTRA_PROGRAMS += test/compat/registry/registry_probe
 check_DATA += test/compat/registry/registry_probe
 test_compat_registry_registry_probe_SOURCES = %reldir%/registry_probe.cpp

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Asks a libdat2 everything that its registry answers and prints the answers, so that two
+/// Calls the registry functions of a libdat2 as a case asks and prints the results, so that two
 /// implementations can be compared line by line.
 ///
 ///   registry_probe LIBDAT2 global|local|preloaded CASE
 ///
-/// CASE is a dat.conf; its comment lines that begin with `#!` are the questions, one each (see
-/// `kQuestions`). Answers go to descriptor 3: a libdat2 may print what it likes on the others.
+/// CASE is a dat.conf; each of its comment lines that begin with `#!` is a question (see
+/// `kQuestions`). The answers go to descriptor 3, as a libdat2 may print anything on the others.
 #include <dat2/udat.h>
 // after udat.h, which it needs
 #include <dat2/dat_registry.h>
@@ -262,7 +262,7 @@ void ask_mapped(const Words&) {
     print_mapped();
 }
 
-/// open-all: what MPI libraries do
+/// open-all: lists the providers and opens each, as MPI libraries do
 void ask_open_all(const Words&) {
     std::vector<DAT_PROVIDER_INFO> infos(64);
     std::vector<DAT_PROVIDER_INFO*> slots;
@@ -300,7 +300,7 @@ Words split(const std::string& line) {
     return words;
 }
 
-/// Without questions of its own a case is about parsing: everything is listed and opened.
+/// @return the questions of a case; one without questions tests parsing: list and open everything.
 std::vector<Words> questions_of(const char* path) {
     std::ifstream file(path);
     std::vector<Words> questions;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the device lacks of libibverbs' and librdmacm's public names: libsoftverbs.so alone has them.
+# The public names of libibverbs and librdmacm that the device does not have. Only libsoftverbs.so
+# exports them.
 noinst_LTLIBRARIES += libsoftverbs_remaining.la
 libsoftverbs_remaining_la_SOURCES = \
     %reldir%/export.hpp \
@@ -13,7 +14,7 @@ EXTRA_DIST += %reldir%/libsoftverbs.map
 libsoftverbs_la_SOURCES = %reldir%/device_probes.cpp
 libsoftverbs_la_LIBADD = providers/soft/softverbs/passthrough/device.lo libsupport.la
 libsoftverbs_la_DEPENDENCIES = $(libsoftverbs_la_LIBADD) %reldir%/libsoftverbs.map
-# Loaded by its path, never linked with: no version in the file name. What it calls is its own, also where a process loads it
-# beside the real libraries.
+# It is loaded by path and never linked with, so its file name has no version. -Bsymbolic makes it
+# call its own functions, also where a process loads it beside the real libraries.
 libsoftverbs_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version $(NO_UNDEFINED) -Wl,-Bsymbolic \
     -Wl,--version-script=$(top_srcdir)/%reldir%/libsoftverbs.map

@@ -35,7 +35,7 @@ std::string fault_of_memory(int fd, std::uint64_t size, const std::string& what)
     if (fstatfs(fd, &system) != 0 || system.f_type != TMPFS_MAGIC)
         return what + " not made of ordinary pages";
     if (fstat(fd, &status) != 0 || size == 0 || static_cast<std::uint64_t>(status.st_size) != size)
-        return what + " not as long as it says";
+        return what + " not as long as announced";
     return {};
 }
 
@@ -135,7 +135,7 @@ void Process::handshake_readable(const SharedHandshake& handshake) {
     if (!record && record.error() != EPROTO)
         return finish_handshake(handshake, tl::unexpected(ECONNREFUSED));
     if (!record || record->message.type != MessageType::kHello || !record->message.as<Hello>()) {
-        support::report<support::kPeerGarbage>(handshake->pid, "no proper greeting");
+        support::report<support::kPeerGarbage>(handshake->pid, "no valid greeting");
         return finish_handshake(handshake, tl::unexpected(EPROTO));
     }
     FoundPeer adopted = tl::unexpected(ENOMEM);
@@ -174,8 +174,8 @@ Process::FoundPeer Process::adopt(Handshake& handshake, Message& message) {
         return tl::unexpected(ECONNREFUSED);
     auto peer = known_peer(hello.member);
     if (peer && (peer->pid() != handshake.pid || has_all_links(*peer))) {
-        support::report<support::kPeerGarbage>(handshake.pid,
-                                               "another process's name, or one name too often");
+        support::report<support::kPeerGarbage>(
+            handshake.pid, "the member id of another process, or too many greetings");
         return tl::unexpected(EPROTO);
     }
     if (!peer) {
@@ -231,7 +231,8 @@ bool Process::check_memory(const Handshake& handshake, const Message& message) {
     std::string fault = fault_of_memory(message.fds[0].get(), hello.arena_size, "an arena that is");
     if (fault.empty() && has_pages)
         fault = fault_of_memory(message.fds[2].get(), hello.pages_size, "a page file that is");
-    if (fault.empty() && !is_bell_socket(message.fds[1].get())) fault = "a doorbell that is none";
+    if (fault.empty() && !is_bell_socket(message.fds[1].get()))
+        fault = "a doorbell that is not a datagram socket";
     if (!fault.empty()) support::report<support::kPeerGarbage>(handshake.pid, fault);
     return fault.empty();
 }
@@ -249,7 +250,7 @@ int Peer::map_arena(int fd, std::size_t size) {
 Result<std::shared_ptr<Peer>> Process::make_peer(const Handshake& handshake, Message& message) {
     const Hello& hello = *message.as<Hello>();
     const bool has_pages = hello.pages_size != 0;
-    const std::string link = "the link with process " + std::to_string(handshake.pid);
+    const std::string link = "the link to process " + std::to_string(handshake.pid);
     if (message.fds.size() != (has_pages ? 3 : 2)) {
         support::report_limit(EMFILE, link);
         return tl::unexpected(EMFILE);

@@ -139,7 +139,8 @@ Result<void> Index::open_file() {
         return tl::unexpected(error);
     }
     if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
-        support::report<support::kFabricIndexBad>(directory_.path(), "it is no file of this user");
+        support::report<support::kFabricIndexBad>(directory_.path(),
+                                                  "it is not a regular file of this user");
         return tl::unexpected(EACCES);
     }
     return {};

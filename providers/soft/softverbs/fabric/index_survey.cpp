@@ -40,7 +40,8 @@ Result<UniqueFd> Index::open_to_look(const Directory& directory, int access) {
         return tl::unexpected(error);
     }
     if (S_ISREG(status.st_mode) && status.st_uid == geteuid()) return file;
-    support::report<support::kFabricIndexBad>(directory.path(), "it is no file of this user");
+    support::report<support::kFabricIndexBad>(directory.path(),
+                                              "it is not a regular file of this user");
     return tl::unexpected(EACCES);
 }
 

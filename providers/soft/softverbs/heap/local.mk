@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# libsoftverbs-heap.so: a heap in shared pages for LD_PRELOAD. It is loaded into every program of a session, so it brings no C++ run
-# time with it: linked by the C compiler.
+# libsoftverbs-heap.so: a heap in shared pages for LD_PRELOAD. It is loaded into every program of a
+# session, so it must not bring a C++ run time with it: the C compiler links it.
 EXTRA_DIST += %reldir%/README.md %reldir%/jemalloc_names %reldir%/libsoftverbs-heap.map
 if SHARED_HEAP
 lib_LTLIBRARIES += libsoftverbs-heap.la
@@ -26,7 +26,8 @@ libsoftverbs_heap_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -Wc,-static-
 libsoftverbs_heap_la_LINK = $(LIBTOOL) $(AM_V_lt) --tag=CC $(AM_LIBTOOLFLAGS) $(LIBTOOLFLAGS) --mode=link $(CCLD) \
     $(libsoftverbs_heap_la_LDFLAGS) $(LDFLAGS) -o $@
 
-# jemalloc under names of its own, without its operators new and delete, for which libstdc++'s do: they call malloc.
+# jemalloc under names of its own, without its operators new and delete: those of libstdc++ suffice,
+# since they call malloc.
 %reldir%/jemalloc.lo: $(srcdir)/%reldir%/jemalloc_names
 	$(AM_V_GEN)$(MKDIR_P) $(@D)/.libs && rm -f $(@D)/.libs/jemalloc.a && cp $(JEMALLOC_ARCHIVE) $(@D)/.libs/jemalloc.a && \
 	  chmod u+w $(@D)/.libs/jemalloc.a && $(AR) d $(@D)/.libs/jemalloc.a jemalloc_cpp.pic.o && \

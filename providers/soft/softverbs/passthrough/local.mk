@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The routes: what libsoftverbs.so exports for real devices and soft0 at once. The device's functions have the same public names,
-# and the core is compiled once: for libsoftverbs.so its objects are put together, and there the names that have a route begin
-# with soft0_. libdaplsoft and the tests take the core as it is: they never pass through.
+# The routes: what libsoftverbs.so exports for real devices and soft0 at once. The device's
+# functions have the same public names, and the core is compiled only once. For libsoftverbs.so its
+# objects are therefore linked into one, in which the names that have a route get the prefix soft0_.
+# libdaplsoft and the tests use the core unchanged, since they never pass through to a real device.
 libsoftverbs_la_SOURCES += \
     %reldir%/cm_routes.cpp %reldir%/cm_routes.def \
     %reldir%/soft_names.hpp \
@@ -16,7 +17,8 @@ routed_sources = $(srcdir)/%reldir%/verbs_routes.cpp $(srcdir)/%reldir%/cm_route
 	  grep -ohE '\<soft0_[a-z_0-9]+' $(routed_sources) | grep -v '_$$' | sed 's/^soft0_//'; } | sort -u | \
 	  awk '{ print $$1, "soft0_" $$1 }' >$@.new && mv $@.new $@
 
-# As libtool's own compilations leave their objects: the archives of convenience libraries hold position-independent code.
+# Leaves the object as libtool's own compilations do. The archives of convenience libraries hold
+# position-independent code.
 renamed_archives = .libs/libsoftverbs_core.a .libs/libsoftverbs_remaining.a
 %reldir%/device.lo: libsoftverbs_core.la libsoftverbs_remaining.la %reldir%/soft_names
 	$(AM_V_GEN)$(MKDIR_P) $(@D)/.libs && \

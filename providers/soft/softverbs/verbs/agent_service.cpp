@@ -163,18 +163,17 @@ void serve_request(Adapter& adapter, const std::shared_ptr<Peer>& peer,
 }  // namespace
 
 void serve_agent_requests(Adapter& adapter) {
-    adapter.process().handle(MessageType::kAgentCopy,
-                             [&adapter](const std::shared_ptr<Peer>& peer, Message& received) {
-                                 const auto* in_place = received.as<AgentMessage>();
-                                 if (!in_place || !is_arena_size(peer->arena_size()))
-                                     return adapter.process().reject_garbage(peer, "agent request");
-                                 const AgentMessage message = *in_place;
-                                 if (message.kind != AgentKind::kDone)
-                                     return serve_request(adapter, peer, message);
-                                 support::MutexLock lock(adapter.mutex);
-                                 if (QueuePair* qp = adapter.find_qp(message.requester))
-                                     qp->agent_replied(message, *peer);
-                             });
+    adapter.process().handle(
+        MessageType::kAgentCopy, [&adapter](const std::shared_ptr<Peer>& peer, Message& received) {
+            const auto* in_place = received.as<AgentMessage>();
+            if (!in_place || !is_arena_size(peer->arena_size()))
+                return adapter.process().reject_garbage(peer, "a malformed agent request");
+            const AgentMessage message = *in_place;
+            if (message.kind != AgentKind::kDone) return serve_request(adapter, peer, message);
+            support::MutexLock lock(adapter.mutex);
+            if (QueuePair* qp = adapter.find_qp(message.requester))
+                qp->agent_replied(message, *peer);
+        });
 }
 
 }  // namespace softverbs

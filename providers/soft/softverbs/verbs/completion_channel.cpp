@@ -72,7 +72,8 @@ void serve_channel_requests(Adapter& adapter) {
     adapter.process().handle(
         MessageType::kWakeChannel, [&adapter](const std::shared_ptr<Peer>& peer, Message& message) {
             const auto* request = message.as<ChannelRequest>();
-            if (!request) return adapter.process().reject_garbage(peer, "channel request");
+            if (!request)
+                return adapter.process().reject_garbage(peer, "a malformed channel request");
             support::MutexLock lock(adapter.mutex);
             // A failure to lend or to pass the descriptor is answered too, without a descriptor.
             const CompletionQueue* cq = adapter.find_cq(request->cq);

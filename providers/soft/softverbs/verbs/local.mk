@@ -67,7 +67,7 @@ softverbs_verbs_sources = \
     %reldir%/transitions.cpp %reldir%/transitions.hpp
 libsoftverbs_core_la_SOURCES += $(softverbs_verbs_sources)
 
-# The same with fault points, for tests that end processes there.
+# The same sources with fault points, for tests that end a process at one of them.
 check_LTLIBRARIES += libsoftverbs_faulty.la
 libsoftverbs_faulty_la_SOURCES = $(softverbs_verbs_sources)
 libsoftverbs_faulty_la_LIBADD = libsoftverbs_base.la

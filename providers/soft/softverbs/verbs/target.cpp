@@ -54,7 +54,7 @@ bool find_receives(ArenaView arena, const QpEntry& entry, ReceiveRing& ring) {
 const char* remedy(int cause) {
     if (cause == EPERM)
         return "allow ptrace between the processes (kernel.yama.ptrace_scope, CAP_SYS_PTRACE)";
-    return cause == ESRCH ? "run both processes in one pid name space" : "see ptrace(2)";
+    return cause == ESRCH ? "run both processes in one PID namespace" : "see ptrace(2)";
 }
 
 /// @return whether process_vm reaches the peer; an errno when the peer is exiting, or when
