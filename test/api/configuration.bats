@@ -126,7 +126,7 @@ END
 @test "dat_info --explain names the line of opendat.yaml that an IA and a setting come from" {
     { echo ias:; soft_entry mine; printf 'softverbs:\n  copy: agent\n'; } >"$user_file"
     "$TOP_BUILDDIR/dat_info" --explain mine >"$BATS_TEST_TMPDIR/out"
-    grep -A 1 "^record .*$user_file:2: mine " "$BATS_TEST_TMPDIR/out" | grep -q '^ *taken' || { cat "$BATS_TEST_TMPDIR/out"; return 1; }
+    grep -A 1 "^record .*$user_file:2: mine " "$BATS_TEST_TMPDIR/out" | grep -q '^ *used' || { cat "$BATS_TEST_TMPDIR/out"; return 1; }
     grep -q "^copy .*$user_file:6" "$BATS_TEST_TMPDIR/out" || { cat "$BATS_TEST_TMPDIR/out"; return 1; }
 }
 

@@ -188,7 +188,7 @@ TEST_F(Fork, AnAdapterInstanceOfTheParentsIsToldToBeFromBeforeTheFork) {
             DAT_PZ_HANDLE pz;
             expect_code(dat_pz_create(DAT_HANDLE_NULL, &pz), 0x8005000B, "of no IA");
         });
-        require(told.find("dat_pz_create answers") != std::string::npos &&
+        require(told.find("dat_pz_create returns") != std::string::npos &&
                     told.find("created before fork()") != std::string::npos,
                 "the call and the cause are told: " + told);
     });

@@ -230,7 +230,7 @@ TEST(FailedOpen, NamesTheFileSystemThatIsFull) {
         rmdir(path.c_str());
         require(DAT_GET_TYPE(code) == DAT_INSUFFICIENT_RESOURCES, "the code, with " + said);
         require(said.find("no space is left in " + path) != std::string::npos, said);
-        require(said.find("of 64 KiB") != std::string::npos, said);
+        require(said.find("(64 KiB, ") != std::string::npos, said);
     });
     const bool mounted = child.channel().receive<bool>();
     EXPECT_EQ(child.wait(), 0);

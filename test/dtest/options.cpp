@@ -37,10 +37,10 @@ constexpr GetoptOption kOptions[] = {
     {'d', "delay", "SECONDS", "wait so long before accepting (default 0)"},
     {'t', "times", nullptr, "print the time that each step took"},
     {'v', "verbose", nullptr, "print each step"},
-    {'U', "usage", nullptr, "print this text and exit with status 244"},
+    {'U', "usage", nullptr, "print this help and exit with status 244"},
     {kTimeout, "timeout", "SECONDS", "give up when the peer stands still for so long (default 30)"},
     {'V', "version", nullptr, "print the version"},
-    {kHelp, "help", nullptr, "print this text"},
+    {kHelp, "help", nullptr, "print this help"},
 };
 
 void print_help(std::FILE* to) {

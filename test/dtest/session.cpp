@@ -101,7 +101,7 @@ DAT_CR_ARRIVAL_EVENT_DATA wait_request(Endpoint& endpoint, const Socket& client,
         if (closed && endpoint.wait_request_event(0, event)) break;
         if (!closed && !deadline.passed()) continue;
         throw Failure(
-            "dat_evd_wait", closed ? "the client has gone" : "nothing came",
+            "dat_evd_wait", closed ? "the client has gone" : "no event came",
             format("a DAT_CONNECTION_REQUEST_EVENT within %.0f seconds", deadline.seconds()),
             "look at the client's messages");
     }

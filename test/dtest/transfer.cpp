@@ -95,7 +95,7 @@ DAT_EVENT Endpoint::take_event(DAT_EVD_HANDLE evd, const char* what, const Deadl
         throw Failure(options_.poll  ? "dat_evd_dequeue"
                       : options_.cno ? "dat_cno_wait"
                                      : "dat_evd_wait",
-                      "nothing came" + evidence(),
+                      "no event came" + evidence(),
                       format("a %s within %.0f seconds", what, deadline.seconds()),
                       "look at the other side: it may hang or run with other options; --timeout "
                       "waits longer");

@@ -66,7 +66,7 @@ DAT_EVENT wait_event(const Context& context, DAT_EVD_HANDLE evd, const char* wha
         if (gone && try_take(evd, 0, event)) break;
         if (!gone && !deadline.passed()) continue;
         throw Failure("dat_evd_wait",
-                      (gone ? "the other side has ended" : "nothing came") + evidence(context),
+                      (gone ? "the other side has ended" : "no event came") + evidence(context),
                       format("a %s within %.0f seconds", what, deadline.seconds()),
                       "look at the other side's messages");
     }

@@ -36,7 +36,7 @@ constexpr GetoptOption kOptions[] = {
     {kRounds, "rounds", "N", "go through all checks so often (default 1)"},
     {kTimeout, "timeout", "SECONDS", "give up when the peer stands still for so long (default 60)"},
     {'V', "version", nullptr, "print the version"},
-    {kHelp, "help", nullptr, "print this text"},
+    {kHelp, "help", nullptr, "print this help"},
 };
 
 void print_help(std::FILE* to) {
