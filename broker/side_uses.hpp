@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the posted transfers of one side of an endpoint use: an array beside the core's slots
-/// (slot_ring.hpp), indexed by the same sequence.
+/// The registrations that the posted transfers of one side of an endpoint use: an array beside the
+/// core's slots (slot_ring.hpp), indexed by the same sequence.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ class Registrations;
 /// which holds the EVD's lock.
 class SideUses final : public SlotShadow {
   public:
-    /// What one transfer uses: 0 for nothing, the address of a Registration, or the number of a use
-    /// record shifted left by one, with bit 0 set.
+    /// One transfer's use: 0 for none, the address of a Registration, or the number of a use record
+    /// shifted left by one, with bit 0 set.
     using Entry = std::uint64_t;
 
     explicit SideUses(Registrations& registrations) : registrations_(registrations) {}

@@ -18,7 +18,7 @@
 
 namespace dapl::cm {
 
-/// What an adapter instance runs on.
+/// The device and port of an adapter instance.
 struct DeviceChoice {
     std::string device;  ///< the verbs name
     std::uint8_t port;   ///< from 1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What /sys and /dev show about the kernel's RDMA devices. Read only to explain to the user what
-/// is wrong. All functions allocate memory and read files.
+/// Reads what /sys and /dev show about the kernel's RDMA devices, only to explain to the user
+/// what is wrong. All functions allocate memory and read files.
 #pragma once
 
 #include <optional>

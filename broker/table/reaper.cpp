@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the holder of the lease does: revokes announcements past their deadline, serves the queue,
-/// and takes back as much as waiters need.
+/// Takes registrations back for the holder of the lease: it revokes announcements past their
+/// deadline, serves the queue, and takes back as much as waiters need.
 #include <algorithm>
 
 #include "broker/table/fault_points.hpp"
@@ -182,7 +182,7 @@ void reap(State& state, Time time) {
     if (header.sums.waiting_entries != 0) reap_for_waiters(state, time);
     const std::uint64_t limit = std::min(header.limit_entries, table.capacity_entries);
     const std::uint64_t there = less(available(table).entries, header.sums.waiting_entries);
-    // What is used above a lowered limit goes even if nobody waits.
+    // Entries in use above a lowered limit are taken back even if nobody waits.
     const std::uint64_t above = less(header.sums.entries, limit + header.sums.coming_entries);
     const std::uint64_t ahead = there < header.low ? header.high - there : 0;
     if (above + ahead != 0) take_back(state, choose(state, time, kNone, above + ahead, 0), time);

@@ -17,7 +17,7 @@ namespace dapl {
 
 class ServiceThread {
   public:
-    /// What the thread calls for a watched descriptor.
+    /// The thread calls serve() when a watched descriptor is ready.
     class Handler {
       public:
         virtual void serve() = 0;

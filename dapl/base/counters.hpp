@@ -22,7 +22,8 @@ class Counters {
     void count(int which, std::uint64_t amount = 1) {
         counts_[which].fetch_add(amount, std::memory_order_relaxed);
     }
-    /// The same where a lock lets one thread count at a time: needs no locked instruction.
+    /// Adds to a counter without a locked instruction. The caller holds a lock that lets one thread
+    /// count at a time.
     [[gnu::always_inline]] void count_alone(int which, std::uint64_t amount = 1) {
         support::add_alone(counts_[which], amount);
     }

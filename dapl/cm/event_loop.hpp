@@ -19,7 +19,7 @@
 
 namespace dapl::cm {
 
-/// What a source waits for. Errors and hang-ups are always reported.
+/// The events that a source waits for. Errors and hang-ups are always reported.
 enum class Interest { kRead, kWrite, kReadWrite };
 
 /// A descriptor's reader or writer.

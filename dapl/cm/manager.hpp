@@ -60,7 +60,7 @@ struct Reads {
     std::uint8_t asked;   ///< as requester
 };
 
-/// What one side contributes to a connection.
+/// The parameters that one side contributes to a connection.
 struct Parameters {
     /// In INIT; the manager moves it to RTS. A datagram endpoint's queue pair is in RTS and stays
     /// there. Outlives the Connection.

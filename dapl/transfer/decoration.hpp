@@ -22,7 +22,7 @@ struct FailedTransfer {
     std::uint32_t operation = 0;
 };
 
-/// What the decorator keeps for each slot (slot_ring.hpp) of one side of an EP.
+/// The decorator's data for each slot (slot_ring.hpp) of one side of an EP.
 class SlotShadow {
   public:
     struct Storage {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a device may offer beyond verbs. Only soft0 does: libdaplsoft contains it and passes its
-/// functions; the other provider libraries find them if libsoftverbs.so was loaded before them.
+/// Functions that a device may offer beyond verbs. Only soft0 does: libdaplsoft contains it and
+/// passes its functions; the other provider libraries find them if libsoftverbs.so was loaded
+/// before them.
 #pragma once
 
 #include <infiniband/verbs.h>

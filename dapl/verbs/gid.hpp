@@ -43,8 +43,8 @@ using GidTable = std::vector<ibv_gid_entry>;
 /// @return the entries of all ports, or an errno value.
 tl::expected<GidTable, int> read_gid_table(ibv_context* context);
 
-/// What is known of a peer. The reference always uses entry 0 of its table, whoever its peer is.
-/// These facts make it reachable: RoCE connects only addresses of the same kind, and link-local
+/// The facts known about a peer. The reference always uses entry 0 of its table, whoever its peer
+/// is. These facts make it reachable: RoCE connects only addresses of the same kind, and link-local
 /// ones only on the same link.
 struct GidPeer {
     const ibv_gid* gid = nullptr;  ///< nullptr while it is not known
@@ -54,7 +54,7 @@ struct GidPeer {
 /// @param wanted the index that the user demands, if any.
 tl::expected<GidChoice, NoGid> choose_gid(const GidTable& table, std::uint8_t port,
                                           std::optional<std::uint32_t> wanted, const GidPeer& peer);
-/// The same with the current table, which it reads by system calls.
+/// Chooses from the current table, which it reads by system calls.
 tl::expected<GidChoice, NoGid> choose_gid(ibv_context* context, std::uint8_t port,
                                           std::optional<std::uint32_t> wanted, const GidPeer& peer);
 

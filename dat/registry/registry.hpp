@@ -29,7 +29,7 @@
 
 namespace dat {
 
-/// What identifies a provider to be opened: name, API version, thread safety.
+/// Identifies a provider to be opened: name, API version, thread safety.
 struct Key {
     std::string ia_name;
     DAT_UINT32 major = 0;

@@ -31,7 +31,7 @@ struct PathSettings {
 };
 PathSettings read_path_settings(std::string_view ia_name);
 
-/// What this side reports to a peer about itself.
+/// This side's end of a path, as it is reported to the peer.
 struct OwnEnd {
     std::uint16_t lid;
     verbs::GidChoice gid;

@@ -9,7 +9,7 @@
 
 namespace support {
 
-/// What a fact means for programs, from good to bad.
+/// The meaning of a fact for programs, from good to bad.
 enum class Standing : int { kWorks, kDegraded, kFails };
 
 /// The texts are valid during FactSink::take().

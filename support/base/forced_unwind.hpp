@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What `catch (const abi::__forced_unwind&)` needs besides <cxxabi.h>.
+/// Declares what `catch (const abi::__forced_unwind&)` needs besides <cxxabi.h>.
 #pragma once
 
 /// For each function that catches the unwinding of a cancelled thread. The unwinding is a foreign

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What control-path functions return: a value, or the DAT code with a text for its cause.
+/// The result of control-path functions: a value, or the DAT code with a text for its cause.
 #pragma once
 
 #include <cstdint>

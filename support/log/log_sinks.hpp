@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Where lines go. Included only by log.cpp, the one source file that uses spdlog.
+/// Chooses where lines go. Included only by log.cpp, the one source file that uses spdlog.
 #pragma once
 
 #include <cstddef>

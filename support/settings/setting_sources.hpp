@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Where the value in force of each setting came from, and what was set but is not obeyed: for the
-/// tools that show it. Thread safe.
+/// Reports where the value in force of each setting came from, and what was set but is not obeyed:
+/// for the tools that show it. Thread safe.
 #pragma once
 
 #include <functional>

@@ -48,7 +48,7 @@ inline constexpr SettingInfo kSettings[] = {
 
 /// The readers below take the value from, in order of force: the environment; the files of
 /// opendat.yaml(5), where within one file a value for the IA goes before one for all; the default.
-/// What a set-uid program must not obey counts as unset.
+/// A setting that a set-uid program must not obey counts as unset.
 /// @param ia_name the IA that the value is for; only settings of SettingScope::kForIa differ.
 
 /// @return whether the user gave this setting a value (even an empty one) that is obeyed here.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a thread of ours blocks on: the descriptors that it polls, and one by which other threads
-/// wake it.
+/// A thread of ours blocks on a poller: the descriptors that it polls, and one by which other
+/// threads wake it.
 #pragma once
 
 #include <sys/epoll.h>

@@ -23,9 +23,9 @@ struct ThreadErrors {
 /// @return the calling thread's; lives as long as the thread and the library.
 ThreadErrors& thread_errors();
 
-/// What DAT_PROVIDER::extension of our providers points at, constant and in the library's own
-/// memory; other providers have NULL there. An interface between libraries of different releases:
-/// another layout needs another magic text.
+/// DAT_PROVIDER::extension of our providers points at this mark, which is constant and in the
+/// library's own memory; other providers have NULL there. An interface between libraries of
+/// different releases: another layout needs another magic text.
 struct ProviderMark {
     char magic[16];
     ThreadErrors& (*thread_errors)();

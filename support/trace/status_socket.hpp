@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a process that reports its state and the tools that ask for it have in common: where the
+/// Common to a process that reports its state and to the tools that ask for it: where the
 /// sockets are, and the protocol.
 ///
 /// A client connects (SOCK_STREAM), writes one line with the name of what it wants, and reads a

@@ -115,7 +115,7 @@ struct alignas(64) TraceObject {
     /// Level in force, 0 to 10; negative until the setting has been read. A tool that changes it
     /// writes `data_path` as well, with one write of 6 bytes: TraceLevels.
     std::atomic<std::int32_t> level;
-    /// What the points on the data path test, with `listeners` as one word: not 0 from
+    /// The word that the points on the data path test, with `listeners` as one word: not 0 from
     /// kDataPathLevel on.
     std::atomic<std::uint16_t> data_path;
     /// USDT's semaphore: counts the listeners of the probes on the data path. Written by the
@@ -132,7 +132,7 @@ struct alignas(64) TraceObject {
 static_assert(offsetof(TraceObject, data_path) == offsetof(TraceObject, level) + 4);
 static_assert(offsetof(TraceObject, data_path) % 4 == 0);
 
-/// What a tool writes to `level` to change it from outside.
+/// The word that a tool writes to `level` to change it from outside.
 struct [[gnu::packed]] TraceLevels {
     explicit TraceLevels(int new_level)
         : level(new_level), data_path(new_level >= kDataPathLevel) {}

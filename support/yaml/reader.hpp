@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the YAML module exports: one C function, so that libraries which never read a YAML file are
+/// The YAML module exports one C function, so that libraries which never read a YAML file are
 /// not linked with a YAML library. Takes a text and reports events; what they mean is not decided
 /// here.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What dat_doctor can find: the catalogue of kinds, and the findings with their evidence.
+/// The findings of dat_doctor: the catalogue of kinds, and the findings with their evidence.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kKibibyte = 1024;
 constexpr std::uint64_t kMebibyte = kKibibyte * kKibibyte;
-/// What a program with a few connections easily registers.
+/// A program with a few connections easily registers this much.
 constexpr std::uint64_t kLockedMemoryNeed = 64 * kMebibyte;
 constexpr std::uint64_t kDescriptorNeed = 1024;
 /// An arena of softverbs is smaller; shared payload memory is added to it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What is wrong with this machine, according to kernel files and limits. Each check reads below
-/// the root of the view, so that tests have machines of their own. All functions allocate.
+/// Finds what is wrong with this machine, according to kernel files and limits. Each check reads
+/// below the root of the view, so that tests have machines of their own. All functions allocate.
 #pragma once
 
 #include <cstdint>

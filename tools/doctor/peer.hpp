@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the two machines of a pair send each other, and where they do not match.
+/// Compares what the two machines of a pair send each other.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What one thread works with: its event dispatcher, endpoints and memory, which no other thread
-/// touches. Posting and polling are here; the loops over them are in loops.cpp.
+/// A lane is what one thread works with: its event dispatcher, endpoints and memory, which no other
+/// thread touches. Posting and polling are here; the loops over them are in loops.cpp.
 #pragma once
 
 #include <dat2/udat.h>
@@ -17,8 +17,8 @@
 
 namespace perf {
 
-/// What a lane checks after it has waited for a while without success: whether the other side is
-/// alive.
+/// The check that a lane makes after it has waited for a while without success: whether the other
+/// side is alive.
 struct Watch {
     Device& device;
     const Channel& channel;
@@ -34,8 +34,8 @@ class Lane {
     Lane& operator=(const Lane&) = delete;
 
     const std::vector<DAT_EP_HANDLE>& endpoints() const { return endpoints_; }
-    /// Where this lane's memory is, as text for the lane of the other side, and the same from that
-    /// lane.
+    /// The address of this lane's memory, as text for the lane of the other side, and the same from
+    /// that lane.
     std::string place() const;
     void set_peer(const std::string& place);
     bool memory_from_library() const { return out_.from_library(); }

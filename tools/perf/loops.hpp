@@ -8,7 +8,7 @@
 
 namespace perf {
 
-/// What one lane did in a pass.
+/// The work of one lane in a pass.
 struct Part {
     Histogram ticks;             ///< for each operation of a latency test, at the requester
     std::uint64_t messages = 0;  ///< sent

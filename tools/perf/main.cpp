@@ -28,7 +28,7 @@ using tools::Failure;
 using tools::Socket;
 
 constexpr double kServerWaitsSeconds = 600;
-/// What a shell reports for a program that SIGINT has ended.
+/// A shell reports this status for a program that SIGINT has ended.
 constexpr int kInterruptedStatus = 128 + SIGINT;
 
 tools::MeetingPoint meeting_point(const Options& options) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What is measured, and what both ends must agree on before the measurement.
+/// A measurement, and what both ends must agree on before the measurement.
 #pragma once
 
 #include <array>
@@ -90,7 +90,7 @@ struct Rooms {
 enum class Memory : unsigned { best, library, ordinary };
 constexpr std::array<std::string_view, 3> kMemoryNames = {"best", "library", "ordinary"};
 
-/// What the client sends to the server before the first measurement.
+/// The terms that the client sends to the server before the first measurement.
 struct Terms {
     unsigned threads = 1;
     unsigned endpoints = 1;  ///< of each thread

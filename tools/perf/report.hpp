@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What dat_perf writes to stdout.
+/// Writes the report of dat_perf to stdout.
 #pragma once
 
 #include "tools/perf/client.hpp"

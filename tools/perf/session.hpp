@@ -10,7 +10,7 @@
 
 namespace perf {
 
-/// What both sides did in a pass.
+/// The work of both sides in a pass.
 struct Outcome {
     Histogram ticks;
     std::uint64_t messages = 0;      ///< sent by both sides

@@ -63,7 +63,7 @@ class Endpoint {
     bool post_receive(unsigned index);
     bool post_send(unsigned index);
 
-    /// What a completion belongs to.
+    /// The operation to which a completion belongs.
     struct Work {
         std::uint32_t id;
         unsigned buffer;

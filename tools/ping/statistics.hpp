@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a client has measured, and its summary.
+/// A client's measurements and their summary.
 #pragma once
 
 #include <cstdint>

@@ -66,7 +66,7 @@ Numbers budgets(const Adapter& adapter, const Rules& rules, Part part, Time time
         const std::uint64_t free = capacity > others ? capacity - others : 0;
         const std::uint64_t present = adapter.users[i].told ? adapter.users[i].budget.*part : 0;
         result.push_back(std::min(targets[i], std::max(present, free)));
-        // What is granted here is not free for the users that follow.
+        // Entries that are granted here are not free for the users that follow.
         all = others + std::max(result[i], own);
     }
     return result;

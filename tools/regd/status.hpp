@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What dat_regd --status shows.
+/// Prints the report of `dat_regd --status`.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What `softverbs ls` prints.
+/// Prints the report of `softverbs ls`.
 #pragma once
 
 #include "tools/softverbs/members.hpp"

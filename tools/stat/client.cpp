@@ -35,7 +35,7 @@ std::string name_of(pid_t pid) {
     return fmt::format("process {}", pid);
 }
 
-/// What /proc reports about a process.
+/// The facts that /proc reports about a process.
 struct Facts {
     std::string program;
     uid_t user = 0;  ///< the effective one

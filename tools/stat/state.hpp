@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What processes have reported about themselves, checked. Ages are in milliseconds and lower
+/// The checked reports of processes about themselves. Ages are in milliseconds and lower
 /// bounds: the true age may be larger by up to the resolution.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What dat_trace prints.
+/// Prints the reports of dat_trace.
 #pragma once
 
 #include <span>

@@ -37,8 +37,8 @@ struct Connection {
 struct Timeline {
     std::vector<Event> events;
     std::vector<Connection> connections;
-    /// What was added to the times of each source whose machine has a different clock: the smallest
-    /// shift that puts the sending of each message before its arrival.
+    /// The offset that was added to the times of each source whose machine has a different clock:
+    /// the smallest shift that puts the sending of each message before its arrival.
     std::vector<std::int64_t> shifts;
 
     std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> connection_at;  ///< source, object

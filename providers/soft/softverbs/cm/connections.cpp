@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What happens to connections from outside: messages, timeouts and the death of the peer. The
+/// Handles what reaches connections from outside: messages, timeouts and the death of the peer. The
 /// handlers run on the service thread.
 #include <algorithm>
 #include <cstring>

@@ -27,7 +27,7 @@ class Process;
 /// Names a process within the fabric; random, so that an id of the past matches nobody.
 using MemberId = std::uint64_t;
 
-/// Where to find a member.
+/// Names a member and its place in the index.
 struct MemberRef {
     std::uint32_t slot = 0;  ///< in the index
     MemberId id = 0;

@@ -15,7 +15,7 @@ enum class Kind : std::uint8_t {
     kForeign,   ///< the application has mapped something else there
 };
 
-/// What a child of fork() gets of an area.
+/// The part of an area that a child of fork() gets.
 enum class Inheritance : std::uint8_t {
     kCopied,
     kWiped,   ///< zeroes: MADV_WIPEONFORK

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the library determines when it starts, before any other constructor of the process runs.
+/// The facts that the library determines when it starts, before any other constructor of the
+/// process runs.
 #pragma once
 
 #include <cstddef>

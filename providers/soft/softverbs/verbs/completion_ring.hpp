@@ -26,7 +26,8 @@ inline std::uint32_t ring_size(std::uint32_t entries) {
     return std::max(kMinCqEntries, std::bit_ceil(entries));
 }
 
-/// Who publishes: a thread of the owner, or the requester of one of its queue pairs.
+/// The publisher of a completion: a thread of the owner, or the requester of one of its queue
+/// pairs.
 enum class Producer : std::uint32_t { kOwner, kRequester };
 
 struct Claim {

@@ -37,7 +37,7 @@ struct MemoryRegion : ibv_mr {
     MemoryWindow* windows = nullptr;  ///< first window bound to it; guarded by Adapter::window_lock
 };
 
-/// Where a checked range lies in the address space of the memory's owner.
+/// The place of a checked range in the address space of the memory's owner.
 struct CheckedRange {
     bool permitted = false;
     std::uint64_t address = 0;

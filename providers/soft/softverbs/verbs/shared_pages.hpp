@@ -18,7 +18,7 @@
 
 namespace softverbs {
 
-/// What a region's MrEntry records about its pages.
+/// The part of a region's MrEntry that describes its pages.
 struct Placement {
     PageRange shared;  ///< the pages of the region, or none
     PageReason reason = PageReason::kOrdinary;
