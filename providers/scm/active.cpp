@@ -140,7 +140,8 @@ void ActiveConnection::take_reply() {
 /// connection, which may be gone.
 bool ActiveConnection::connect_queue_pair(const Message& reply) {
     const Port& port = manager_.port();
-    const Way way = way_to(own_end_, reply, common_mtu(own_end_.mtu, reply.mtu, port.settings()));
+    const Way way =
+        way_to(own_end_, reply, exchange::common_mtu(own_end_.mtu, reply.mtu, port.settings()));
     tl::expected<void, std::string> connected;
     if (!moving_.run([&] { connected = port.connect(way); })) return false;
     if (connected) return true;

@@ -65,7 +65,7 @@ Message Connection::offer(Operation operation, const OwnEnd& own, std::uint8_t m
     message.sender.service_level = manager_.port().settings().service_level;
     message.sender.qp_type = own_.qp->qp_type;
     const sockaddr_storage& address = link_.own_address();
-    std::memcpy(&message.sender_address, &address, sizeof message.sender_address);
+    std::memcpy(message.other_address.data(), &address, sizeof(sockaddr_in));
     message.private_data_size = own_.private_data.size();
     std::ranges::copy(own_.private_data, message.private_data.begin());
     return message;
@@ -76,7 +76,8 @@ void Connection::keep_address(const OwnEnd& own, const Message& peer) {
 }
 
 Way Connection::way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const {
-    const cm::Reads reads = common_reads(own_.responder_resources, own_.initiator_depth, peer);
+    const cm::Reads reads =
+        exchange::common_reads(own_.responder_resources, own_.initiator_depth, peer);
     support::trace(support::Level::kDebug,
                    "queue pair {:x} to {:x} of {}: GID index {} ({}, {}), MTU code {}, reads {} in "
                    "and {} out",

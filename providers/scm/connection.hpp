@@ -7,10 +7,13 @@
 #include "dapl/cm/side.hpp"
 #include "dapl/cm/traced_message.hpp"
 #include "dapl/cm/unlocked_step.hpp"
+#include "providers/exchange/path.hpp"
 #include "providers/scm/link.hpp"
-#include "providers/scm/path.hpp"
 
 namespace dapl::scm {
+
+using exchange::OwnEnd;
+using exchange::Way;
 
 class Manager;
 

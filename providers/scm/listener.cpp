@@ -17,7 +17,7 @@
 
 namespace dapl::scm {
 
-class Listener::Arrival final : private cm::EventSource, private HalfOpen::Member {
+class Listener::Arrival final : private cm::EventSource, private exchange::TimedQueue::Member {
   public:
     Arrival(Listener& listener, UniqueFd socket, const sockaddr_storage& peer)
         : listener_(listener),

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "dapl/cm/manager.hpp"
-#include "providers/scm/half_open.hpp"
+#include "providers/exchange/timed_queue.hpp"
 #include "providers/scm/link.hpp"
 
 namespace dapl::scm {

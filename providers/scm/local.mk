@@ -7,13 +7,11 @@ libscm_la_SOURCES = \
     %reldir%/address.cpp %reldir%/address.hpp \
     %reldir%/bad_peer.cpp %reldir%/bad_peer.hpp \
     %reldir%/connection.cpp %reldir%/connection.hpp \
-    %reldir%/half_open.cpp %reldir%/half_open.hpp \
     %reldir%/link.cpp %reldir%/link.hpp \
     %reldir%/listener.cpp %reldir%/listener.hpp \
     %reldir%/manager.cpp %reldir%/manager.hpp \
     %reldir%/message.cpp %reldir%/message.hpp \
-    %reldir%/passive.cpp %reldir%/passive.hpp \
-    %reldir%/path.cpp %reldir%/path.hpp
+    %reldir%/passive.cpp %reldir%/passive.hpp
 
 # libdaploscm.so.2: the core over rdma-core's verbs alone. For its relation to libdat2 see
 # providers/cma/local.mk.
@@ -21,7 +19,7 @@ lib_LTLIBRARIES += libdaploscm.la
 EXTRA_DIST += %reldir%/libdaploscm.map
 libdaploscm_la_CPPFLAGS = $(libscm_la_CPPFLAGS)
 libdaploscm_la_SOURCES = %reldir%/library.cpp
-libdaploscm_la_LIBADD = libscm.la libdaplcore.la libsupport.la $(IBVERBS_LIBS)
-libdaploscm_la_DEPENDENCIES = libscm.la libdaplcore.la libsupport.la %reldir%/libdaploscm.map
+libdaploscm_la_LIBADD = libscm.la libexchange.la libdaplcore.la libsupport.la $(IBVERBS_LIBS)
+libdaploscm_la_DEPENDENCIES = libscm.la libexchange.la libdaplcore.la libsupport.la %reldir%/libdaploscm.map
 libdaploscm_la_LDFLAGS = $(AM_LDFLAGS) -version-number 2:0:0 \
     -Wl,--version-script=$(top_srcdir)/%reldir%/libdaploscm.map

@@ -4,10 +4,12 @@
 #pragma once
 
 #include "dapl/cm/manager.hpp"
-#include "providers/scm/half_open.hpp"
-#include "providers/scm/path.hpp"
+#include "providers/exchange/path.hpp"
+#include "providers/exchange/timed_queue.hpp"
 
 namespace dapl::scm {
+
+using exchange::Port;
 
 class Manager final : public cm::Manager {
   public:
@@ -37,10 +39,10 @@ class Manager final : public cm::Manager {
     /// Reports the first time only.
     void tell_no_descriptor(int error) REQUIRES(connection_lock);
 
-    HalfOpen arrivals;  ///< peers whose request is incomplete
+    exchange::TimedQueue arrivals;  ///< peers whose request is incomplete
     /// Peers that have not confirmed the connection. There are as many as the consumer has
     /// accepted; only their time is limited.
-    HalfOpen accepted;
+    exchange::TimedQueue accepted;
 
   private:
     Port port_;

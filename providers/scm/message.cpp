@@ -2,79 +2,26 @@
 #include "providers/scm/message.hpp"
 
 #include <arpa/inet.h>
-#include <infiniband/verbs.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <type_traits>
 
 #include "dapl/base/codes.hpp"
 
 namespace dapl::scm {
 namespace {
 
+using namespace exchange;
+
 constexpr std::uint16_t kFirstShortHeader = 8;
-constexpr std::uint16_t kFirstWithMtu = 9;
-constexpr std::uint32_t kLargestQpn = 0xFFFFFF;
 constexpr std::uint32_t kDisconnectWord = 0xDEAD;
-constexpr std::uint32_t kFirstConsumerQpn = 2;
-constexpr std::uint16_t kFirstMulticastLid = 0xC000;
-constexpr std::uint8_t kMulticastGidPrefix = 0xFF;
-
-/// Offsets into the header; those into an address count from its own start.
-namespace at {
-constexpr std::size_t kVersion = 0;
-constexpr std::size_t kOperation = 2;
-constexpr std::size_t kPrivateDataSize = 16;
-constexpr std::size_t kReadLimit = 28;
-constexpr std::size_t kMtu = 32;
-constexpr std::size_t kSender = 36;
-constexpr std::size_t kSenderAddress = 64;
-constexpr std::size_t kLid = 2;
-constexpr std::size_t kQpn = 4;
-constexpr std::size_t kGid = 8;
-constexpr std::size_t kServiceLevel = 26;
-constexpr std::size_t kQpType = 27;
-}  // namespace at
-
-template <class Integer>
-void put(std::byte* to, Integer value) {
-    if constexpr (sizeof value == sizeof(std::uint16_t)) value = htons(value);
-    if constexpr (sizeof value == sizeof(std::uint32_t)) value = htonl(value);
-    std::memcpy(to, &value, sizeof value);
-}
-template <class Integer>
-Integer get(const std::byte* from) {
-    Integer value;
-    std::memcpy(&value, from, sizeof value);
-    if constexpr (sizeof value == sizeof(std::uint16_t)) return ntohs(value);
-    if constexpr (sizeof value == sizeof(std::uint32_t)) return ntohl(value);
-    return value;
-}
-
-void put_address(std::byte* to, const QpAddress& address) {
-    put(to + at::kLid, address.lid);
-    put(to + at::kQpn, address.qpn);
-    std::memcpy(to + at::kGid, address.gid.data(), address.gid.size());
-    put(to + at::kServiceLevel, address.service_level);
-    put(to + at::kQpType, address.qp_type);
-}
-
-QpAddress get_address(const std::byte* from) {
-    QpAddress address;
-    address.lid = get<std::uint16_t>(from + at::kLid);
-    address.qpn = get<std::uint32_t>(from + at::kQpn);
-    std::memcpy(address.gid.data(), from + at::kGid, address.gid.size());
-    address.service_level = get<std::uint8_t>(from + at::kServiceLevel);
-    address.qp_type = get<std::uint8_t>(from + at::kQpType);
-    return address;
-}
+constexpr std::size_t kOperationAt = 2;  ///< behind the version
 
 /// Puts the data behind the header, and sets the sizes.
 void add_private_data(Bytes& bytes, Shape shape, std::span<const std::byte> data) {
     const std::size_t size = std::min(data.size(), kMaxPrivateData);
-    put(bytes.data() + at::kPrivateDataSize, static_cast<std::uint16_t>(size));
+    write_private_data_size(bytes.data(), size);
     std::copy_n(data.begin(), size, bytes.data() + header_size(shape));
     bytes.resize(header_size(shape) + size);
 }
@@ -85,24 +32,13 @@ tl::unexpected<support::Error> refused(const std::string& what) {
 
 }  // namespace
 
-bool QpAddress::is_unicast() const {
-    return qpn >= kFirstConsumerQpn && qpn < kLargestQpn && lid < kFirstMulticastLid &&
-           gid[0] != kMulticastGidPrefix;
-}
-
 Shape shape_of(std::uint16_t version) {
     return version < kFirstShortHeader ? Shape::kOld : Shape::kCurrent;
 }
 
 Bytes encode(const Message& message, Shape shape) {
     Bytes bytes;
-    std::byte* to = bytes.data();
-    put(to + at::kVersion, message.version);
-    put(to + at::kOperation, static_cast<std::uint16_t>(message.operation));
-    put(to + at::kReadLimit, message.read_limit);
-    put(to + at::kMtu, message.mtu);
-    put_address(to + at::kSender, message.sender);
-    std::memcpy(to + at::kSenderAddress, &message.sender_address, sizeof message.sender_address);
+    write_header(bytes.data(), message);
     add_private_data(bytes, shape, message.given_private_data());
     return bytes;
 }
@@ -111,22 +47,24 @@ Bytes encode_reject(std::span<const std::byte> request, Shape shape, Operation o
                     std::span<const std::byte> data) {
     Bytes bytes;
     std::copy_n(request.begin(), std::min(request.size(), kHeaderSize), bytes.data());
-    put(bytes.data() + at::kOperation, static_cast<std::uint16_t>(operation));
+    write_operation(bytes.data(), operation);
     add_private_data(bytes, shape, data);
     return bytes;
 }
 
 Bytes encode_ready_to_use() {
+    Message message;
+    message.operation = Operation::kReadyToUse;
     Bytes bytes;
-    put(bytes.data() + at::kVersion, kOwnVersion);
-    put(bytes.data() + at::kOperation, static_cast<std::uint16_t>(Operation::kReadyToUse));
+    write_header(bytes.data(), message);
     bytes.resize(kShortMessageSize);
     return bytes;
 }
 
 Bytes encode_disconnect() {
+    const std::uint32_t word = htonl(kDisconnectWord);
     Bytes bytes;
-    put(bytes.data(), kDisconnectWord);
+    std::memcpy(bytes.data(), &word, sizeof word);
     bytes.resize(kShortMessageSize);
     return bytes;
 }
@@ -180,48 +118,28 @@ bool Reader::repeats_data() const {
 }
 
 support::Result<void> Reader::check_start() const {
-    if (size_ < at::kOperation) return {};
-    const auto version = get<std::uint16_t>(bytes_.data() + at::kVersion);
+    if (size_ < kOperationAt) return {};
+    const std::uint16_t version = read_version(bytes_.data());
     if (version < kLowestVersion) return refused("version " + std::to_string(version));
     if (size_ < kShortMessageSize) return {};
-    const auto number = get<std::uint16_t>(bytes_.data() + at::kOperation);
-    const auto operation = static_cast<Operation>(number);
+    const Operation operation = read_operation(bytes_.data());
     const bool fits = expected_ == Expected::kRequest      ? operation == Operation::kRequest
                       : expected_ == Expected::kReadyToUse ? operation == Operation::kReadyToUse
                                                            : true;  // not a reply: rejection
-    if (!fits) return refused("operation " + std::to_string(number));
+    if (!fits) return refused("operation " + std::to_string(static_cast<unsigned>(operation)));
     return {};
 }
 
 support::Result<void> Reader::read_header() {
-    const std::byte* from = bytes_.data();
-    const auto size = get<std::uint16_t>(from + at::kPrivateDataSize);
-    if (size > kMaxPrivateData) return refused(std::to_string(size) + " bytes of private data");
-    message_.private_data_size = size;
-    message_.version = get<std::uint16_t>(from + at::kVersion);
-    message_.operation = static_cast<Operation>(get<std::uint16_t>(from + at::kOperation));
-    message_.read_limit = get<std::uint8_t>(from + at::kReadLimit);
-    message_.mtu =
-        message_.version < kFirstWithMtu ? std::uint8_t{0} : get<std::uint8_t>(from + at::kMtu);
-    message_.sender = get_address(from + at::kSender);
-    std::memcpy(&message_.sender_address, from + at::kSenderAddress,
-                sizeof message_.sender_address);
+    message_ = exchange::read_header(bytes_.data());
+    if (message_.private_data_size > kMaxPrivateData)
+        return refused(std::to_string(message_.private_data_size) + " bytes of private data");
     if (shape_of(message_.version) == Shape::kOld) shape_ = Shape::kOld;
     has_header_ = true;
     const bool is_offer =
         message_.operation == Operation::kRequest || message_.operation == Operation::kReply;
     if (!is_offer) return {};  // the other fields of a rejection have no meaning
-    if (message_.sender.qpn > kLargestQpn)
-        return refused("queue pair number " + std::to_string(message_.sender.qpn));
-    if (message_.sender.qp_type != IBV_QPT_RC && message_.sender.qp_type != IBV_QPT_UD)
-        return refused("queue pair type " + std::to_string(message_.sender.qp_type));
-    // A connection to a bad address fails; a datagram would go wherever the address leads.
-    if (message_.sender.qp_type == IBV_QPT_UD && !message_.sender.is_unicast())
-        return refused("an address that no datagram endpoint has");
-    if (message_.version >= kFirstWithMtu &&
-        (message_.mtu < IBV_MTU_256 || message_.mtu > IBV_MTU_4096))
-        return refused("MTU code " + std::to_string(message_.mtu));
-    return {};
+    return check_offer(message_);
 }
 
 void Reader::read_private_data(std::size_t start) {

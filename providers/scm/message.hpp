@@ -1,42 +1,33 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The messages that set up a connection: bytes in, structure out. No sockets.
+/// Messages as they travel over a socket: bytes in, structure out. No sockets.
 ///
-/// A message is a header of fixed size and up to 68 bytes of private data. Peers of version 8 and
-/// later have a header of 148 bytes, older ones one of 150: the same fields, two unused bytes at
-/// the end.
+/// Peers of version 8 and later have a header of 148 bytes (providers/exchange/message.hpp), older
+/// ones one of 150: the same fields, two unused bytes at the end.
 #pragma once
-
-#include <netinet/in.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "providers/exchange/message.hpp"
 #include "support/base/result.hpp"
 
 namespace dapl::scm {
 
-inline constexpr std::uint16_t kOwnVersion = 9;
-inline constexpr std::uint16_t kLowestVersion = 6;
+using exchange::kHeaderSize;
+using exchange::kMaxPrivateData;
+using exchange::Message;
+using exchange::Operation;
+
 /// The version in this side's messages when it falls back to the header of old peers.
 inline constexpr std::uint16_t kOldVersion = 7;
 
-inline constexpr std::size_t kHeaderSize = 148;
 inline constexpr std::size_t kOldHeaderSize = 150;
-inline constexpr std::size_t kMaxPrivateData = 68;
 inline constexpr std::size_t kMaxMessageSize = kOldHeaderSize + kMaxPrivateData;
 /// "Ready to use" is only the first bytes of a header; the word that ends a connection is as long.
 inline constexpr std::size_t kShortMessageSize = 4;
-
-enum class Operation : std::uint16_t {
-    kRequest = 1,
-    kReply = 2,
-    kConsumerReject = 3,
-    kManagerReject = 4,
-    kReadyToUse = 5,
-};
 
 enum class Shape { kCurrent, kOld };
 constexpr std::size_t header_size(Shape shape) {
@@ -44,36 +35,6 @@ constexpr std::size_t header_size(Shape shape) {
 }
 /// @return the shape of the headers that a peer of this version writes and reads.
 Shape shape_of(std::uint16_t version);
-
-/// The address of a queue pair, in host order.
-struct QpAddress {
-    std::uint16_t lid = 0;
-    std::uint32_t qpn = 0;
-    std::array<std::uint8_t, 16> gid{};  ///< as in the GID table
-    std::uint8_t service_level = 0;
-    std::uint8_t qp_type = 0;  ///< verbs numbers: 2 RC, 4 UD
-
-    /// Whether it names one queue pair of a consumer: not a multicast group, nor one of the queue
-    /// pairs that manage the subnet.
-    bool is_unicast() const;
-};
-
-struct Message {
-    std::uint16_t version = kOwnVersion;
-    Operation operation{};
-    std::uint8_t read_limit = 0;  ///< RDMA reads that the sender serves at a time
-    std::uint8_t mtu = 0;         ///< ibv_mtu; 0 from peers too old to send it
-    QpAddress sender;
-    sockaddr_in sender_address{};
-    std::array<std::byte, kMaxPrivateData> private_data{};  ///< zeros behind `private_data_size`
-    std::size_t private_data_size = 0;
-
-    /// The data as the consumer of the active side gets it: always the whole field.
-    std::span<const std::byte> whole_private_data() const { return private_data; }
-    std::span<const std::byte> given_private_data() const {
-        return {private_data.data(), private_data_size};
-    }
-};
 
 /// A message as it is sent: in one piece, since peers read it with one call.
 class Bytes {

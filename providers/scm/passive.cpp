@@ -47,7 +47,8 @@ support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters
     std::memcpy(&peer_gid, request.sender.gid.data(), sizeof peer_gid);
     const auto own = manager_.port().own_end(peer_, &peer_gid);
     const std::uint8_t mtu =
-        own ? common_mtu(own->mtu, request.mtu, manager_.port().settings()) : std::uint8_t{0};
+        own ? exchange::common_mtu(own->mtu, request.mtu, manager_.port().settings())
+            : std::uint8_t{0};
     using Connected = tl::expected<void, std::string>;
     const auto connected = own.and_then([&](const OwnEnd& end) REQUIRES(connection_lock) {
         if (own_.qp->qp_type != IBV_QPT_UD)

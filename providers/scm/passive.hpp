@@ -3,12 +3,12 @@
 /// The passive side, from a complete request on.
 #pragma once
 
+#include "providers/exchange/timed_queue.hpp"
 #include "providers/scm/connection.hpp"
-#include "providers/scm/half_open.hpp"
 
 namespace dapl::scm {
 
-class PassiveConnection final : public Connection, private HalfOpen::Member {
+class PassiveConnection final : public Connection, private exchange::TimedQueue::Member {
   public:
     /// @param request a complete one.
     PassiveConnection(Manager& manager, Link link, const sockaddr_storage& peer,

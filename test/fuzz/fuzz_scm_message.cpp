@@ -80,7 +80,7 @@ void check_message(const Reader& reader, std::uint8_t kind) {
     require(message.private_data_size <= dapl::scm::kMaxPrivateData, "private data has its bound");
     require(message.given_private_data().size() == message.private_data_size, "it is all there");
     if ((kind & 3) == 3) return;
-    require(message.version >= dapl::scm::kLowestVersion, "the version is one that is served");
+    require(message.version >= dapl::exchange::kLowestVersion, "the version is one that is served");
     for (std::size_t i = message.private_data_size; i < message.private_data.size(); ++i)
         require(message.private_data[i] == std::byte{0}, "zeros follow the private data");
     const bool is_offer = message.operation == dapl::scm::Operation::kRequest ||

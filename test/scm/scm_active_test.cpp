@@ -12,8 +12,8 @@
 #include "dapl/base/codes.hpp"
 #include "dapl/cm/manager.hpp"
 #include "dapl/verbs/handles.hpp"
+#include "providers/exchange/timed_queue.hpp"
 #include "providers/scm/address.hpp"
-#include "providers/scm/half_open.hpp"
 #include "providers/scm/manager.hpp"
 #include "providers/scm/message.hpp"
 #include "test/support/process.hpp"
@@ -171,7 +171,7 @@ class ScmActive : public testing::Test {
     }
     Message reply_to(const Octets& request) const {
         Message reply = read(request);
-        reply.version = scm::kOwnVersion;
+        reply.version = exchange::kOwnVersion;
         reply.operation = Operation::kReply;
         reply.mtu = IBV_MTU_1024;
         reply.read_limit = 2;
@@ -198,7 +198,9 @@ TEST_F(ScmActive, a_reply_connects_the_queue_pair_and_is_confirmed_and_its_data_
     EXPECT_EQ(asked.sender.qpn, own->qp_num);
     EXPECT_EQ(asked.sender.qp_type, IBV_QPT_RC);
     EXPECT_EQ(asked.read_limit, 4);
-    EXPECT_EQ(asked.sender_address.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+    sockaddr_in own_address;
+    std::memcpy(&own_address, asked.other_address.data(), sizeof own_address);
+    EXPECT_EQ(own_address.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
     server.say(encode(reply_to(request), Shape::kCurrent).all());
     const auto established = user.wait_for(1);
     ASSERT_TRUE(established);

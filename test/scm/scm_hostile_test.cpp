@@ -196,7 +196,7 @@ class BadPeer {
 using Words = std::vector<std::byte>;
 
 /// Makes a queue pair for a bad peer to name; each process makes one and keeps it.
-scm::QpAddress make_queue_pair() {
+dapl::exchange::QpAddress make_queue_pair() {
     ibv_device** devices = ibv_get_device_list(nullptr);
     require(devices && devices[0], "there is a device");
     ibv_context* context = ibv_open_device(devices[0]);
@@ -212,20 +212,20 @@ scm::QpAddress make_queue_pair() {
     wanted.cap = {1, 1, 1, 1, 0};
     const ibv_qp* qp = ibv_create_qp(ibv_alloc_pd(context), &wanted);
     require(qp, "a queue pair is made");
-    scm::QpAddress address;
+    dapl::exchange::QpAddress address;
     address.qpn = qp->qp_num;
     address.qp_type = IBV_QPT_RC;
     std::memcpy(address.gid.data(), gid.raw, address.gid.size());
     address.lid = port.lid;
     return address;
 }
-const scm::QpAddress& queue_pair() {
-    static const scm::QpAddress made = make_queue_pair();
+const dapl::exchange::QpAddress& queue_pair() {
+    static const dapl::exchange::QpAddress made = make_queue_pair();
     return made;
 }
 
 /// A request as a well-behaved peer sends it.
-Words good_request(std::uint16_t version = scm::kOwnVersion) {
+Words good_request(std::uint16_t version = dapl::exchange::kOwnVersion) {
     scm::Message message;
     message.version = version;
     message.operation = scm::Operation::kRequest;

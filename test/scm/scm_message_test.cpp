@@ -80,9 +80,11 @@ void expect_captured(const Message& message) {
     EXPECT_EQ(message.sender.gid[0], 0xfe);
     EXPECT_EQ(message.sender.gid[15], 0xea);
     EXPECT_EQ(message.sender.qp_type, IBV_QPT_RC);
-    EXPECT_EQ(message.sender_address.sin_family, AF_INET);
-    EXPECT_EQ(message.sender_address.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
-    EXPECT_EQ(ntohs(message.sender_address.sin_port), 0xb0fc);
+    sockaddr_in address;
+    std::memcpy(&address, message.other_address.data(), sizeof address);
+    EXPECT_EQ(address.sin_family, AF_INET);
+    EXPECT_EQ(address.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+    EXPECT_EQ(ntohs(address.sin_port), 0xb0fc);
     ASSERT_EQ(message.given_private_data().size(), 4u);
     EXPECT_EQ(message.private_data[0], std::byte{1});
     EXPECT_EQ(message.private_data[3], std::byte{4});
@@ -130,7 +132,7 @@ TEST(ScmMessage, each_size_of_private_data_goes_over_and_none_above_68) {
     for (std::size_t size = 0; size <= kMaxPrivateData; ++size) {
         for (const Shape shape : {Shape::kCurrent, Shape::kOld}) {
             Message message;
-            message.version = shape == Shape::kOld ? kOldVersion : kOwnVersion;
+            message.version = shape == Shape::kOld ? kOldVersion : dapl::exchange::kOwnVersion;
             message.operation = Operation::kRequest;
             message.mtu = IBV_MTU_1024;
             message.sender.qp_type = IBV_QPT_RC;

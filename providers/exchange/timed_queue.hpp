@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The peers that owe the next message of the handshake. Their number and their time are limited:
-/// the one that has been here longest is expelled first, so that new ones always get in.
+/// A queue whose members are expelled after a time, and when there are too many: the one that has
+/// been here longest goes first, so that new ones always get in.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,9 @@
 
 #include "dapl/cm/event_loop.hpp"
 
-namespace dapl::scm {
+namespace dapl::exchange {
 
-class HalfOpen final : private cm::Timer {
+class TimedQueue final : private cm::Timer {
   public:
     class Member {
       public:
@@ -25,7 +25,7 @@ class HalfOpen final : private cm::Timer {
         ~Member() = default;
 
       private:
-        friend class HalfOpen;
+        friend class TimedQueue;
         struct Place {
             Member* member;
             Clock::time_point deadline;
@@ -34,10 +34,10 @@ class HalfOpen final : private cm::Timer {
         std::list<Place>::iterator place_ GUARDED_BY(connection_lock);
     };
 
-    HalfOpen(cm::EventLoop& loop, std::size_t most, std::chrono::milliseconds time)
+    TimedQueue(cm::EventLoop& loop, std::size_t most, std::chrono::milliseconds time)
         : loop_(loop), most_(most), time_(time) {}
-    HalfOpen(const HalfOpen&) = delete;
-    HalfOpen& operator=(const HalfOpen&) = delete;
+    TimedQueue(const TimedQueue&) = delete;
+    TimedQueue& operator=(const TimedQueue&) = delete;
     /// To be called before destruction.
     void stop() REQUIRES(connection_lock) { loop_.cancel(*this); }
 
@@ -58,4 +58,4 @@ class HalfOpen final : private cm::Timer {
     std::list<Member::Place> oldest_first_ GUARDED_BY(connection_lock);
 };
 
-}  // namespace dapl::scm
+}  // namespace dapl::exchange

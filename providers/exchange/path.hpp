@@ -15,9 +15,9 @@
 #include "dapl/cm/manager.hpp"
 #include "dapl/verbs/subnet.hpp"
 #include "device/device.hpp"
-#include "providers/scm/message.hpp"
+#include "providers/exchange/message.hpp"
 
-namespace dapl::scm {
+namespace dapl::exchange {
 
 /// The settings for paths; read once, when the adapter instance is opened.
 struct PathSettings {
@@ -95,4 +95,4 @@ class Port {
     mutable std::optional<State> state_ GUARDED_BY(connection_lock);
 };
 
-}  // namespace dapl::scm
+}  // namespace dapl::exchange

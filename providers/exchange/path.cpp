@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "providers/scm/path.hpp"
+#include "providers/exchange/path.hpp"
 
 #include <arpa/inet.h>
 
@@ -12,7 +12,7 @@
 #include "support/log/log.hpp"
 #include "support/settings/settings.hpp"
 
-namespace dapl::scm {
+namespace dapl::exchange {
 namespace {
 
 using support::Setting;
@@ -23,7 +23,6 @@ using support::Setting;
 constexpr std::chrono::seconds kStateHolds{1};
 /// The PSN at which both sides start: part of the wire contract.
 constexpr std::uint32_t kFirstPacket = 1;
-constexpr std::uint16_t kFirstWithReadLimit = 7;
 
 std::uint8_t small(Setting setting, std::string_view ia_name) {
     return static_cast<std::uint8_t>(setting_integer(setting, ia_name));
@@ -170,4 +169,4 @@ tl::expected<void, std::string> Port::connect(const Way& to) const {
     return {};
 }
 
-}  // namespace dapl::scm
+}  // namespace dapl::exchange

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "providers/scm/half_open.hpp"
+#include "providers/exchange/timed_queue.hpp"
 
-namespace dapl::scm {
+namespace dapl::exchange {
 
-void HalfOpen::enter(Member& member) {
+void TimedQueue::enter(Member& member) {
     if (oldest_first_.size() >= most_)
         expel_oldest(std::to_string(most_) + " newer peers are waiting");
     const bool was_empty = oldest_first_.empty();
@@ -12,13 +12,13 @@ void HalfOpen::enter(Member& member) {
     if (was_empty) loop_.arm(*this, member.place_->deadline);
 }
 
-void HalfOpen::leave(Member& member) {
+void TimedQueue::leave(Member& member) {
     if (!member.is_member_) return;
     oldest_first_.erase(member.place_);
     member.is_member_ = false;
 }
 
-bool HalfOpen::expel_oldest(const std::string& why) {
+bool TimedQueue::expel_oldest(const std::string& why) {
     if (oldest_first_.empty()) return false;
     Member& oldest = *oldest_first_.front().member;
     leave(oldest);
@@ -26,11 +26,11 @@ bool HalfOpen::expel_oldest(const std::string& why) {
     return true;
 }
 
-void HalfOpen::expired() {
+void TimedQueue::expired() {
     const auto now = Clock::now();
     while (!oldest_first_.empty() && oldest_first_.front().deadline <= now)
         expel_oldest(std::to_string(time_.count()) + " ms have passed");
     if (!oldest_first_.empty()) loop_.arm(*this, oldest_first_.front().deadline);
 }
 
-}  // namespace dapl::scm
+}  // namespace dapl::exchange
