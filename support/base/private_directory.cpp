@@ -61,8 +61,7 @@ std::string PrivateDirectory::default_path(Purpose purpose, uid_t user) {
     constexpr int kNames = 4;
     const char* const prefix = kNaming[static_cast<std::size_t>(purpose)].prefix;
     const bool shared_memory = access("/dev/shm", W_OK | X_OK) == 0;
-    const std::string first =
-        fmt::format("{}/{}-{}", shared_memory ? "/dev/shm" : "/tmp", prefix, user);
+    std::string first = fmt::format("{}/{}-{}", shared_memory ? "/dev/shm" : "/tmp", prefix, user);
     std::string chosen;
     for (int number = 1; number <= kNames; ++number) {
         std::string path = number == 1 ? first : fmt::format("{}-{}", first, number);

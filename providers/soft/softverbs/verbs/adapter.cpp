@@ -117,7 +117,7 @@ std::shared_ptr<PeerPages> Adapter::pages_of(const std::shared_ptr<Peer>& peer) 
     std::shared_ptr<PeerPages> pages = known_pages(member);
     if (pages) return pages;
     const ArenaView arena(peer->arena(), peer->arena_size());
-    const auto made = std::make_shared<PeerPages>(peer, arena);
+    auto made = std::make_shared<PeerPages>(peer, arena);
     auto node = support::made_node<KnownPages>(member, made);
     {
         support::MutexLock lock(mutex);

@@ -33,6 +33,7 @@ class LargeTable {
   public:
     /// Throws std::bad_alloc.
     explicit LargeTable(std::size_t count) {
+        // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
         if (pages_.allocate(count * sizeof(T)) != 0) throw std::bad_alloc();
         pages_.leave_out_of_core();
     }
