@@ -30,6 +30,21 @@ sockaddr_storage stored(const Address& address) {
     return result;
 }
 
+constexpr std::size_t kLastByteOfScope = offsetof(sockaddr_in6, sin6_scope_id) + 3;
+constexpr std::uint8_t kDatagramQueuePair = 4;  // as verbs number the types
+
+std::uint8_t& type_of(sockaddr_in6& in6) {
+    return reinterpret_cast<std::uint8_t*>(&in6)[kLastByteOfScope];
+}
+
+sockaddr_storage queue_pair_of(const void* given) {
+    sockaddr_in6 in6 = in6_of(given);
+    in6.sin6_family = AF_INET6;
+    in6.sin6_scope_id = 0;
+    type_of(in6) = kDatagramQueuePair;
+    return stored(in6);
+}
+
 sockaddr_storage unmapped(const sockaddr_in6& in6) {
     if (!IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr)) return stored(in6);
     sockaddr_in in{};
@@ -53,10 +68,26 @@ std::string with_port(const std::string& host, in_port_t port) {
 
 }  // namespace
 
-sockaddr_storage peer_address(const sockaddr* given, sa_family_t own_family) {
+bool is_queue_pair(const sockaddr_storage& address) {
+    if (address.ss_family != AF_INET6) return false;
+    sockaddr_in6 in6 = in6_of(&address);
+    // No address of a host has flow information here.
+    return type_of(in6) == kDatagramQueuePair && in6.sin6_flowinfo != 0;
+}
+
+std::string queue_pair_text(const sockaddr_storage& address) {
+    const sockaddr_in6 in6 = in6_of(&address);
+    char gid[INET6_ADDRSTRLEN] = "";
+    inet_ntop(AF_INET6, &in6.sin6_addr, gid, sizeof gid);
+    return "LID " + std::to_string(ntohs(in6.sin6_port)) + ", QPN " +
+           std::to_string(ntohl(in6.sin6_flowinfo)) + ", GID " + gid;
+}
+
+sockaddr_storage peer_address(const sockaddr* given, const sockaddr_storage& own) {
+    if (is_queue_pair(own)) return queue_pair_of(given);
     sockaddr_in in = in_of(given);
     const bool says_ipv6 = in.sin_family == AF_INET6;
-    const bool is_ipv6 = own_family == AF_INET6 || in.sin_addr.s_addr == INADDR_ANY;
+    const bool is_ipv6 = own.ss_family == AF_INET6 || in.sin_addr.s_addr == INADDR_ANY;
     if (says_ipv6 && is_ipv6) return unmapped(in6_of(given));
     in.sin_family = AF_INET;
     return stored(in);
@@ -103,6 +134,7 @@ void set_port(sockaddr_storage& address, std::uint16_t port) {
 }
 
 std::string to_text(const sockaddr_storage& address) {
+    if (is_queue_pair(address)) return queue_pair_text(address);
     char text[INET6_ADDRSTRLEN] = "";
     if (address.ss_family == AF_INET) {
         const sockaddr_in in = in_of(&address);

@@ -38,6 +38,11 @@ class Deadline {
         return {static_cast<time_t>(left / kSecond), static_cast<long>(left % kSecond)};
     }
 
+    bool has_passed() const {
+        const timespec rest = left();
+        return !infinite_ && rest.tv_sec == 0 && rest.tv_nsec == 0;
+    }
+
   private:
     static constexpr long kSecond = 1000000000;
     bool infinite_;

@@ -11,6 +11,7 @@
 #include "dapl/cm/private_data.hpp"
 #include "dapl/ep/ep.hpp"
 #include "dapl/provider/entry.hpp"
+#include "device/address.hpp"
 
 namespace dapl::entry {
 namespace {
@@ -76,7 +77,8 @@ DAT_RETURN ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR address
         sockaddr_in head;  // the port has the same offset in both families
         std::memcpy(&head, address, sizeof head);
         const bool is_known = head.sin_family == AF_INET || head.sin_family == AF_INET6;
-        if (!is_known || head.sin_port == 0)
+        // An address whose port is a LID has no room for a connection qualifier.
+        if (!is_known || head.sin_port == 0 || is_queue_pair(ep->ia.adapter().address))
             return error(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED);
         const support::MutexLock guard(connection_lock);
         const auto* peer = reinterpret_cast<const sockaddr*>(address);

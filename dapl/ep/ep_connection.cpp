@@ -100,7 +100,7 @@ DAT_RETURN EpConnection::connect(const sockaddr* peer, DAT_CONN_QUAL conn_qual, 
     timeout_ = timeout;
     ep_.state.move(EpCause::kConnect);
     begun_ = Clock::now();
-    remote_address = peer_address(peer, ep_.ia.adapter().address.ss_family);
+    remote_address = peer_address(peer, ep_.ia.adapter().address);
     remote_port_qual = conn_qual;
     auto started = or_no_memory([&]() NO_THREAD_SAFETY_ANALYSIS {
         return ep_.ia.manager->connect(reinterpret_cast<const sockaddr*>(&remote_address),

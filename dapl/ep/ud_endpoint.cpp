@@ -13,7 +13,7 @@ namespace dapl {
 
 DAT_RETURN UdEndpoint::connect(const sockaddr* peer, DAT_CONN_QUAL conn_qual, DAT_TIMEOUT timeout,
                                cm::PrivateData data) {
-    const sockaddr_storage address = peer_address(peer, ep_.ia.adapter().address.ss_family);
+    const sockaddr_storage address = peer_address(peer, ep_.ia.adapter().address);
     const std::uint64_t number = ++last_number_;
     UdExchange& exchange = exchanges_.try_emplace(number, ep_, number).first->second;
     const DAT_RETURN code = exchange.connect(address, conn_qual, timeout, data);

@@ -32,7 +32,7 @@ test_api_registry_test_SOURCES = %reldir%/registry_test.cpp test/support/process
 test_api_registry_test_LDADD = libtestmain.la -ldl
 
 # Tests over soft0, through libdat2; most have a process at each end.
-dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp test/support/over_sockets.hpp test/support/threads.hpp
+dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp test/support/over_datagrams.hpp test/support/over_sockets.hpp test/support/threads.hpp
 dat_test_libs = libtestmain.la libdat2.la
 dat_tests = \
     test/api/addresses_test \
@@ -173,6 +173,28 @@ test_api_three_providers_test_LDADD = libtestmain.la .libs/libsoftverbs.so libda
 test_api_three_providers_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
 test_api_three_providers_test_DEPENDENCIES = libtestmain.la libsoftverbs.la libdat2.la libdaploscm.la libdaplofa.la
 
+# The same for libdaploucm.
+ucm_programs = test/api/ucm_test test/api/ud_ucm_test test/api/connection_ucm_test
+check_PROGRAMS += $(ucm_programs)
+TESTS += $(ucm_programs)
+ucm_libs = libtestmain.la .libs/libsoftverbs.so libdat2.la
+ucm_ldflags = $(AM_LDFLAGS) -Wl,--no-as-needed
+ucm_dependencies = libtestmain.la libsoftverbs.la libdat2.la libdaploucm.la
+test_api_ucm_test_SOURCES = %reldir%/ucm_test.cpp $(dat_test_headers)
+test_api_ucm_test_LDADD = $(ucm_libs)
+test_api_ucm_test_LDFLAGS = $(ucm_ldflags)
+test_api_ucm_test_DEPENDENCIES = $(ucm_dependencies)
+test_api_ud_ucm_test_SOURCES = %reldir%/ud_test.cpp %reldir%/ud_side.hpp $(dat_test_headers)
+test_api_ud_ucm_test_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_OVER_DATAGRAMS
+test_api_ud_ucm_test_LDADD = $(ucm_libs)
+test_api_ud_ucm_test_LDFLAGS = $(ucm_ldflags)
+test_api_ud_ucm_test_DEPENDENCIES = $(ucm_dependencies)
+test_api_connection_ucm_test_SOURCES = %reldir%/connection_test.cpp $(dat_test_headers)
+test_api_connection_ucm_test_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_OVER_DATAGRAMS
+test_api_connection_ucm_test_LDADD = $(ucm_libs)
+test_api_connection_ucm_test_LDFLAGS = $(ucm_ldflags)
+test_api_connection_ucm_test_DEPENDENCIES = $(ucm_dependencies)
+
 # Datagram endpoints, over rdma_cm and over TCP sockets.
 check_PROGRAMS += test/api/ud_test test/api/ud_scm_test
 TESTS += test/api/ud_test test/api/ud_scm_test
@@ -200,6 +222,7 @@ CLEANFILES += %reldir%/dat.conf
 	done >$@ && \
 	printf '%s u2.0 nonthreadsafe default %s dapl.2.0 "%s" ""\n' \
 	    scm0 '$(abs_top_builddir)/.libs/libdaploscm.so.2' 'soft0 1' \
+	    ucm0 '$(abs_top_builddir)/.libs/libdaploucm.so.2' 'soft0 1' \
 	    cma0 '$(abs_top_builddir)/.libs/libdaplofa.so.2' 127.0.0.1 >>$@
 
 # Checks under which locks the libraries allocate. -rpath makes libtool build a shared library.

@@ -8,6 +8,8 @@
 #include <netinet/in.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 
@@ -32,6 +34,33 @@ inline DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
     DAT_DTO_COOKIE result;
     result.as_64 = value;
     return result;
+}
+
+/// An IA of libdaploucm has an address that nobody knows before it is open. Whoever listens leaves
+/// it in this file, for whoever connects.
+inline std::string address_file(DAT_CONN_QUAL qualifier) {
+    const char* fabric = getenv("SOFTVERBS_FABRIC");
+    return std::string(fabric ? fabric : "/tmp") + "/ia-address-" + std::to_string(qualifier);
+}
+/// @return the address at which somebody listens with this qualifier.
+inline sockaddr_storage address_for(DAT_CONN_QUAL qualifier) {
+    sockaddr_storage address{};
+    const sockaddr_in host = ia_address();
+    if (is_over_datagrams())
+        std::ifstream(address_file(qualifier))
+            .read(reinterpret_cast<char*>(&address), sizeof(sockaddr_in6));
+    else
+        std::memcpy(&address, &host, sizeof host);
+    return address;
+}
+/// Compares two IA addresses, without the port of an IPv4 one.
+inline bool same_address(const void* one, const void* other) {
+    if (is_over_datagrams()) return std::memcmp(one, other, sizeof(sockaddr_in6)) == 0;
+    sockaddr_in first, second;
+    std::memcpy(&first, one, sizeof first);
+    std::memcpy(&second, other, sizeof second);
+    return first.sin_family == AF_INET && second.sin_family == AF_INET &&
+           first.sin_addr.s_addr == second.sin_addr.s_addr;
 }
 
 /// Memory that a peer may read and write.
@@ -86,13 +115,24 @@ class Side {
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
         succeed(dat_psp_create(ia, qualifier, requests, DAT_PSP_CONSUMER_FLAG, &psp),
                 "dat_psp_create");
+        leave_address(qualifier);
         return psp;
+    }
+
+    /// Over datagrams, lets connect() find this side, whether or not it listens.
+    void leave_address(DAT_CONN_QUAL qualifier) const {
+        if (!is_over_datagrams()) return;
+        const std::string name = address_file(qualifier);
+        std::ofstream(name + ".new")
+            .write(reinterpret_cast<const char*>(attributes().ia_address_ptr),
+                   sizeof(sockaddr_in6));
+        std::filesystem::rename(name + ".new", name);
     }
 
     static DAT_RETURN connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier,
                               const std::string& data = {},
                               DAT_TIMEOUT timeout = DAT_TIMEOUT_INFINITE) {
-        sockaddr_in peer = ia_address();
+        sockaddr_storage peer = address_for(qualifier);
         return dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer), qualifier, timeout,
                               static_cast<DAT_COUNT>(data.size()), const_cast<char*>(data.data()),
                               DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);

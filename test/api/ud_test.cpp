@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Datagram endpoints between real processes; compiled twice: over rdma_cm's datagram port space
-// (libdaplsoft), and with TEST_OVER_SOCKETS over the socket manager (libdaploscm on softverbs).
+// Datagram endpoints between real processes; compiled three times: over rdma_cm's datagram port
+// space (libdaplsoft), with TEST_OVER_SOCKETS over the socket manager (libdaploscm on softverbs),
+// and with TEST_OVER_DATAGRAMS over datagrams (libdaploucm on softverbs).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,6 +9,9 @@
 
 #ifdef TEST_OVER_SOCKETS
 #include "test/support/over_sockets.hpp"
+#endif
+#ifdef TEST_OVER_DATAGRAMS
+#include "test/support/over_datagrams.hpp"
 #endif
 
 #include "test/api/ud_side.hpp"
@@ -118,10 +122,9 @@ TEST_F(Ud, two_endpoints_tell_each_other_where_they_are_and_messages_go_both_way
     succeed(Side::connect(ep, kQualifier, "who are you?"), "dat_ep_connect");
     const DAT_EVENT event = side.resolved(ep);
     EXPECT_EQ(private_data_of(event), "me");
-    sockaddr_in where;
     const auto to = extension_of(event).remote_ah;
-    std::memcpy(&where, &to.ia_addr, sizeof where);
-    EXPECT_EQ(where.sin_addr.s_addr, ia_address().sin_addr.s_addr);
+    const sockaddr_storage where = address_for(kQualifier);
+    EXPECT_TRUE(same_address(&to.ia_addr, &where));
     side.send(ep, out, "hello", to);
     DAT_UINT32 from = 0;
     EXPECT_EQ(side.receive(ep, in, from), "and to you");
@@ -191,6 +194,7 @@ TEST_F(Ud, a_rejection_comes_as_an_event_of_its_own_with_the_peers_data) {
 
 TEST_F(Ud, where_nobody_listens_the_request_is_rejected) {
     UdSide side;
+    side.leave_address(kQualifier);
     DAT_EP_HANDLE ep = side.datagrams();
     const std::string told = captured_stderr([&] {
         succeed(Side::connect(ep, kQualifier), "dat_ep_connect");
@@ -198,7 +202,7 @@ TEST_F(Ud, where_nobody_listens_the_request_is_rejected) {
         EXPECT_EQ(extension_of(event).type, DAT_IB_UD_CONNECT_REJECT);
     });
     EXPECT_NE(told.find("[DAT207]"), std::string::npos) << told;
-#ifndef TEST_OVER_SOCKETS
+#if !defined TEST_OVER_SOCKETS && !defined TEST_OVER_DATAGRAMS
     EXPECT_NE(told.find("nobody listens there for datagrams"), std::string::npos) << told;
 #endif
 }
@@ -276,6 +280,7 @@ TEST_F(Ud, a_reserved_service_point_has_the_datagram_endpoint_until_it_is_accept
     DAT_EP_HANDLE asker = side.datagrams(), reserved = side.datagrams();
     DAT_EP_HANDLE connected = side.endpoint();
     DAT_RSP_HANDLE rsp = DAT_HANDLE_NULL;
+    side.leave_address(kQualifier);
     succeed(dat_rsp_create(side.ia, kQualifier, reserved, side.requests, &rsp), "dat_rsp_create");
     EXPECT_EQ(Side::state(reserved), DAT_EP_STATE_RESERVED);
     captured_stderr([&] {  // over rdma_cm the refusal is reported
@@ -297,6 +302,7 @@ TEST_F(Ud, a_reserved_service_point_has_the_datagram_endpoint_until_it_is_accept
 TEST_F(Ud, a_service_point_that_makes_endpoints_makes_one_of_the_requests_kind) {
     UdSide side;
     DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
+    side.leave_address(kQualifier);
     succeed(dat_psp_create(side.ia, kQualifier, side.requests, DAT_PSP_PROVIDER_FLAG, &psp),
             "dat_psp_create");
     DAT_EP_HANDLE asker = side.datagrams();

@@ -163,7 +163,9 @@ TEST(Cma, an_interface_with_ipv6_alone_an_ipv6_address_and_a_link_local_one_are_
 }
 
 sockaddr_storage read_as(const void* given, sa_family_t own_family) {
-    return dapl::peer_address(static_cast<const sockaddr*>(given), own_family);
+    sockaddr_storage own{};
+    own.ss_family = own_family;
+    return dapl::peer_address(static_cast<const sockaddr*>(given), own);
 }
 
 sockaddr_in ipv4(const char* text, sa_family_t family) {
@@ -192,6 +194,28 @@ TEST(Cma, a_peer_is_ipv6_where_it_says_so_and_has_no_ipv4_address) {
     EXPECT_EQ(dapl::to_text(read_as(&peer, AF_INET)), "[fd77::2]");
     const sockaddr_in6 mapped = ipv6("::ffff:10.1.2.3");
     EXPECT_EQ(dapl::to_text(read_as(&mapped, AF_INET)), "10.1.2.3");
+}
+
+TEST(Cma, where_the_own_address_names_a_queue_pair_the_peers_does_whatever_else_it_says) {
+    sockaddr_in6 queue_pair = ipv6("::ffff:10.1.2.3");  // a GID of RoCE v2, not an IPv4 address
+    queue_pair.sin6_port = htons(7);
+    queue_pair.sin6_flowinfo = htonl(0x123);
+    queue_pair.sin6_scope_id = htonl(4);  // the last byte: UD
+    sockaddr_storage own{};
+    std::memcpy(&own, &queue_pair, sizeof queue_pair);
+    ASSERT_TRUE(dapl::is_queue_pair(own));
+    EXPECT_EQ(dapl::to_text(own), "LID 7, QPN 291, GID ::ffff:10.1.2.3");
+    for (const sa_family_t family : {AF_INET, AF_UNSPEC, AF_INET6}) {
+        sockaddr_in6 peer = queue_pair;
+        peer.sin6_family = family;
+        peer.sin6_scope_id = 0;
+        const auto read = dapl::peer_address(reinterpret_cast<const sockaddr*>(&peer), own);
+        EXPECT_EQ(std::memcmp(&read, &own, sizeof queue_pair), 0) << family;
+    }
+    sockaddr_storage host{};
+    const sockaddr_in6 scoped = ipv6("fe80::1");
+    std::memcpy(&host, &scoped, sizeof scoped);
+    EXPECT_FALSE(dapl::is_queue_pair(host));
 }
 
 TEST(Cma, of_an_ipv4_peer_only_16_bytes_are_read) {

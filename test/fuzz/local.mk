@@ -3,7 +3,7 @@
 #   ./configure CC=clang-14 CXX=clang++-14 --enable-fuzzers --enable-sanitizer=address,undefined
 #   make test/fuzz/fuzz_dat_conf && test/fuzz/fuzz_dat_conf -max_total_time=1800 NEW_DIRECTORY CORPUS...
 # Otherwise each is a test that replays its corpora. The input of every finding is added to them.
-fuzz_targets = test/fuzz/fuzz_dat_conf test/fuzz/fuzz_records test/fuzz/fuzz_private_data test/fuzz/fuzz_scm_message \
+fuzz_targets = test/fuzz/fuzz_dat_conf test/fuzz/fuzz_records test/fuzz/fuzz_private_data test/fuzz/fuzz_scm_message test/fuzz/fuzz_ucm_message \
     test/fuzz/fuzz_trace test/fuzz/fuzz_configuration test/fuzz/fuzz_regd
 check_PROGRAMS += $(fuzz_targets)
 if FUZZERS
@@ -55,11 +55,18 @@ test_fuzz_fuzz_private_data_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_CORPORA='"test/fuzz/corpus/private_data"'
 
 test_fuzz_fuzz_scm_message_SOURCES = %reldir%/fuzz_scm_message.cpp $(fuzz_main)
-test_fuzz_fuzz_scm_message_LDADD = libscm.la
+test_fuzz_fuzz_scm_message_LDADD = libscm.la libexchange.la
 test_fuzz_fuzz_scm_message_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_scm_message_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_TEST='"the connection manager over sockets reads any bytes in any pieces"' \
     -DFUZZ_CORPORA='"test/fuzz/corpus/scm_message"'
+
+test_fuzz_fuzz_ucm_message_SOURCES = %reldir%/fuzz_ucm_message.cpp $(fuzz_main)
+test_fuzz_fuzz_ucm_message_LDADD = libucm.la libexchange.la
+test_fuzz_fuzz_ucm_message_LDFLAGS = $(fuzz_ldflags)
+test_fuzz_fuzz_ucm_message_CPPFLAGS = $(AM_CPPFLAGS) \
+    -DFUZZ_TEST='"the connection manager over datagrams reads any bytes"' \
+    -DFUZZ_CORPORA='"test/fuzz/corpus/ucm_message"'
 
 test_fuzz_fuzz_regd_SOURCES = %reldir%/fuzz_regd.cpp $(fuzz_main)
 test_fuzz_fuzz_regd_LDADD = libregd.la libregistrations.la libsupport.la

@@ -38,6 +38,11 @@ inline bool is_soft0() {
     return std::string(ia_name()) == "soft0";
 }
 
+/// @return whether connections are made by datagrams (test/support/over_datagrams.hpp).
+inline bool is_over_datagrams() {
+    return std::string(ia_name()).starts_with("ucm");
+}
+
 /// @return the address of both ends of the tests' connections, as text: 127.0.0.1, or the IPv4
 /// address that DAT_TEST_ADDRESS gives.
 inline const char* ia_address_text() {

@@ -31,7 +31,8 @@ namespace {
 constexpr int kMostHeld = 16;
 constexpr int kFrames = 24;
 constexpr int kMostFindings = 2000;
-constexpr const char* kWatched[] = {"libdaplsoft", "libdaploscm", "libsoftverbs", "libdat2"};
+constexpr const char* kWatched[] = {"libdaplsoft", "libdaploscm", "libdaploucm", "libsoftverbs",
+                                    "libdat2"};
 
 /// Address of a pthread_mutex_t.
 using Lock = const void*;

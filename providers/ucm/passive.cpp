@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/ucm/passive.hpp"
+
+#include <algorithm>
+
+#include "dapl/base/codes.hpp"
+#include "device/address.hpp"
+#include "providers/ucm/manager.hpp"
+#include "support/log/log.hpp"
+
+namespace dapl::ucm {
+
+PassiveConnection::PassiveConnection(Manager& manager, const Message& request, std::uint32_t id)
+    : Connection(manager, to_socket_address(sender_of(request)), Dialog(request, id), nullptr),
+      request_(request) {
+    Message& message = dialog_.last();
+    message.sender = manager.service().address();
+    message.sender.qp_type = request.sender.qp_type;
+}
+
+PassiveConnection::~PassiveConnection() {
+    if (state_ == State::kOpening) refuse(Operation::kManagerReject, {});
+    if (state_ != State::kEnded) disconnect();
+}
+
+void PassiveConnection::refuse(Operation operation, cm::PrivateData data) {
+    trace_sent(*this, user_, cm::message::kReject, data.size());
+    Message& message = dialog_.last();
+    message.operation = operation;
+    message.private_data_size = std::min(data.size(), message.private_data.size());
+    std::copy_n(data.begin(), message.private_data_size, message.private_data.begin());
+    send(message);
+    conclude(Epilogue::Kind::kRejected);
+}
+
+void PassiveConnection::reject(cm::PrivateData data) {
+    refuse(Operation::kConsumerReject, data);
+}
+
+support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters, cm::User& user) {
+    if (parameters.qp->context != manager_.adapter().context)
+        return support::failure(raw(DAT_INTERNAL_ERROR), "the EP is on another device");
+    cm::Side::take(parameters, exchange::kMaxPrivateData);
+    user_ = &user;
+    const exchange::Port& port = manager_.port();
+    const auto own = own_end(request_.sender);
+    const std::uint8_t mtu =
+        own ? exchange::common_mtu(own->mtu, request_.mtu, port.settings()) : std::uint8_t{0};
+    using Connected = tl::expected<void, std::string>;
+    const auto connected = own.and_then([&](const OwnEnd& end) REQUIRES(connection_lock) {
+        if (own_.qp->qp_type != IBV_QPT_UD) return port.connect(way_to(end, request_, mtu));
+        keep_address(end, request_);
+        return Connected{};
+    });
+    if (!connected) {
+        tell_no_path(connected.error());
+        refuse(Operation::kManagerReject, {});
+        ended(cm::Outcome::kLocalFailure);
+        return {};
+    }
+    trace_sent(*this, user_, cm::message::kAccept, own_.private_data.size());
+    offer(Operation::kReply, *own, mtu, manager_.service().timing.confirm);
+    return {};
+}
+
+void PassiveConnection::go_on(const Message& message) {
+    if (state_ != State::kHandshake) return;  // the consumer has not answered yet, or all is said
+    switch (message.operation) {
+        case Operation::kRequest:  // the peer has not got the reply
+            return send(dialog_.last());
+        case Operation::kReadyToUse:
+            trace_received(*this, user_, cm::message::kConfirm);
+            return established();
+        case Operation::kDisconnect:
+            send(dialog_.answer(Operation::kDisconnected));
+            [[fallthrough]];
+        case Operation::kManagerReject:
+            support::trace(support::Level::kDebug, "{} has gone without confirming the connection",
+                           to_text(peer_));
+            return ended(cm::Outcome::kDisconnected);
+        default:
+            return;
+    }
+}
+
+void PassiveConnection::unanswered() {
+    support::trace(support::Level::kDebug, "{} has not confirmed the connection in {} tries",
+                   to_text(peer_), resends_.sends());
+    ended(cm::Outcome::kUnreachable);
+}
+
+/// The peer may be connected already.
+void PassiveConnection::give_up() {
+    conclude(Epilogue::Kind::kDisconnecting);
+}
+
+void PassiveConnection::undeliverable(const std::string& why) {
+    if (state_ != State::kHandshake) return;
+    tell_no_path(why);
+    ended(cm::Outcome::kUnreachable);
+}
+
+}  // namespace dapl::ucm
