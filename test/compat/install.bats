@@ -35,7 +35,7 @@ all_there() {
 
 @test "make install puts libraries, headers, programs, pages and dat.conf in place" {
     # shellcheck disable=SC2154 # set by setup
-    all_there "$libdir"/libdat2.so.2 "$libdir"/libdaplofa.so.2 "$libdir"/libdaploscm.so.2 "$libdir"/libdaplsoft.so.2 "$libdir"/libsoftverbs.so \
+    all_there "$libdir"/libdat2.so.2 "$libdir"/libdaplofa.so.2 "$libdir"/libdaploscm.so.2 "$libdir"/libdaploucm.so.2 "$libdir"/libdaplsoft.so.2 "$libdir"/libsoftverbs.so \
         "$libdir"/opendat/libopendat-yaml.so \
         "$libdir"/pkgconfig/dat2.pc "$libdir"/pkgconfig/dat.pc "$libdir"/pkgconfig/dat-1.2.pc "$bindir"/dtest "$bindir"/dtest_ext "$bindir"/dtestx "$bindir"/softverbs "$bindir"/dat_conf "$bindir"/dat_doctor "$bindir"/dat_info "$bindir"/dat_perf "$bindir"/dat_trace "$sysconfdir"/dat.conf
     # shellcheck disable=SC2154
@@ -119,7 +119,7 @@ loader_cache() {
 }
 
 @test "make install makes the links that linker and programs look for" {
-    for library in libdat2 libdaplofa libdaploscm libdaplsoft; do
+    for library in libdat2 libdaplofa libdaploscm libdaploucm libdaplsoft; do
         file=$root$libdir/$library.so.2
         [ -L "$file" ]
         [[ $(readlink "$file") == "$library".so.2.* ]]

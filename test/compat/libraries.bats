@@ -34,12 +34,14 @@ as_golden() {
 @test "libdaplsoft exports the three names of a provider, and imports three of libdat2" { as_golden libdaplsoft.so.2; }
 @test "libdaplofa exports the three names of a provider, and imports three of libdat2" { as_golden libdaplofa.so.2; }
 @test "libdaploscm exports the three names of a provider, and imports three of libdat2" { as_golden libdaploscm.so.2; }
+@test "libdaploucm exports the three names of a provider, and imports three of libdat2" { as_golden libdaploucm.so.2; }
 
 @test "dlclose unloads libdat2" { "$unload" "$libraries/libdat2.so.2"; }
 @test "dlclose unloads libsoftverbs" { "$unload" "$libraries/libsoftverbs.so"; }
 @test "dlclose unloads libdaplsoft" { "$unload" "$libraries/libdat2.so.2" "$libraries/libdaplsoft.so.2"; }
 @test "dlclose unloads libdaplofa" { "$unload" "$libraries/libdat2.so.2" "$libraries/libdaplofa.so.2"; }
 @test "dlclose unloads libdaploscm" { "$unload" "$libraries/libdat2.so.2" "$libraries/libdaploscm.so.2"; }
+@test "dlclose unloads libdaploucm" { "$unload" "$libraries/libdat2.so.2" "$libraries/libdaploucm.so.2"; }
 
 @test "the last dat_ia_close unloads the provider, and dlclose libdat2 after it" {
     start_network

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Checks what the provider libraries show to the linker.
 
-libraries="libdaplofa.so.2 libdaploscm.so.2 libdaplsoft.so.2"
+libraries="libdaplofa.so.2 libdaploscm.so.2 libdaploucm.so.2 libdaplsoft.so.2"
 
 file() { echo "$TOP_BUILDDIR/.libs/$1"; }
 undefined() { nm -D --undefined-only "$(file "$1")" | awk '{print $NF}'; }
 needed() { readelf -d "$(file "$1")" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort; }
 
 @test "each provider library exports its three functions under its node and nothing else" {
-    for pair in libdaplofa.so.2:DAPL_CMA_2.0 libdaploscm.so.2:DAPL_SCM_2.0 libdaplsoft.so.2:DAPL_SOFT_2.0; do
+    for pair in libdaplofa.so.2:DAPL_CMA_2.0 libdaploscm.so.2:DAPL_SCM_2.0 libdaploucm.so.2:DAPL_OCM_2.0 libdaplsoft.so.2:DAPL_SOFT_2.0; do
         library=${pair%%:*} node=${pair#*:}
         exported=$(nm -D --defined-only "$(file "$library")" | awk '$2 != "A" {print $3}' | sort | tr '\n' ' ')
         [ "$exported" = "dapl_extensions@@$node dat_provider_fini@@$node dat_provider_init@@$node " ] ||
@@ -37,10 +37,12 @@ needed() { readelf -d "$(file "$1")" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | 
     [[ $output == *libibverbs.so.1* && $output == *librdmacm.so.1* ]]
 }
 
-@test "libdaploscm needs libibverbs and no rdma_cm" {
-    run needed libdaploscm.so.2
-    [[ $output == *libibverbs.so.1* && $output != *rdmacm* ]]
-    [ "$(undefined libdaploscm.so.2 | grep -c -E '^rdma_')" -eq 0 ]
+@test "libdaploscm and libdaploucm need libibverbs and no rdma_cm" {
+    for library in libdaploscm.so.2 libdaploucm.so.2; do
+        run needed "$library"
+        [[ $output == *libibverbs.so.1* && $output != *rdmacm* ]]
+        [ "$(undefined "$library" | grep -c -E '^rdma_')" -eq 0 ]
+    done
 }
 
 @test "a provider library has its file name of old, no private path, and no unique symbol" {

@@ -117,12 +117,15 @@ make_machine() {
         echo 'd u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "10.0.0.1 0" ""'
         echo 'e u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "mlx5_0 1" ""'
         echo 'f u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "rxe0 1" ""'
+        echo 'g u2.0 nonthreadsafe default libdaploucm.so.2 dapl.2.0 "rxe1 1" ""'
+        echo 'h u2.0 nonthreadsafe default libdaploucm.so.2 dapl.2.0 "mlx5_0 2" ""'
     } >"$conf"
     conf 1 check "$conf" --root "$BATS_TEST_TMPDIR/machine"
-    [ "$(wc -l <err)" = 3 ] || { cat err; false; }
+    [ "$(wc -l <err)" = 4 ] || { cat err; false; }
     says "$conf:1:1: device of a is 'ib1', which is not on this machine (RDMA devices: mlx5_0 (ib0), rxe0 (eth0), siw0 (eth1))" err
     says "$conf:2:1: device of b is 'eth9', which is not an interface of an RDMA device" err
     says "$conf:3:1: device of c is 'mlx5_0', which is not on this machine" err
+    says "$conf:7:1: device of g is 'rxe1', which is not on this machine" err
 }
 
 @test "dat_conf add names file and record, and asks before it writes the system's file" {
@@ -214,9 +217,10 @@ make_machine() {
     make_machine
     document 0 generate --root "$BATS_TEST_TMPDIR/machine"
     holds '[.records[].ia_name] == ["ofa-v2-ib0", "ofa-v2-eth0", "ofa-v2-eth1", "ofa-v2-mlx5_0-1", "ofa-v2-mlx5_0-2",
-        "ofa-v2-rxe0-1", "soft0", "ofa-v2-lo"]'
+        "ofa-v2-rxe0-1", "ofa-v2-mlx5_0-1u", "ofa-v2-mlx5_0-2u", "ofa-v2-rxe0-1u", "soft0", "ofa-v2-lo"]'
     holds '.records[0] | .lib_path == "libdaplofa.so.2" and .ia_params == "ib0 0"'
     holds '.records[4] | .lib_path == "libdaploscm.so.2" and .ia_params == "mlx5_0 2"'
+    holds '.records[7] | .lib_path == "libdaploucm.so.2" and .ia_params == "mlx5_0 2"'
 }
 
 @test "dat_conf generate offers soft0 alone where there are no devices, and it opens" {

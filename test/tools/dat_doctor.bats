@@ -48,6 +48,18 @@ no_error() { holds "$1" '[.findings[] | select(.severity == "error")] == []'; }
     done
 }
 
+@test "dat_doctor as a pair makes its transfer over datagrams (libdaploucm) too" {
+    use_stack ours libdaploucm.so.2 'soft0 1' preload
+    start listener "${stack[@]}" "$doctor" --json --listen
+    start doctor "${stack[@]}" "$doctor" --json 127.0.0.1
+    ended doctor
+    ended listener
+    for side in doctor listener; do
+        no_error "$side"
+        holds "$side" '.peer.device == "soft0" and (.checks | index("a transfer"))'
+    done
+}
+
 @test "dat_doctor finds an IA that cannot be opened, with the message's id and what to do, and tries no transfer" {
     use_stack ours libdaplsoft.so.2 'soft1 0'
     start doctor "${stack[@]}" "$doctor" --json

@@ -142,6 +142,19 @@ holds() {
     grep -qE '^    DAT_IB_DEVICE_NAME +soft0' <<<"$output"
 }
 
+@test "dat_info shows the address of an IA of libdaploucm as LID, QPN and GID" {
+    need_library libibverbs.so.1
+    echo 'ucm u2.0 nonthreadsafe default libdaploucm.so.2 dapl.2.0 "soft0 1" ""' >"$DAT_OVERRIDE"
+    export LD_PRELOAD=$softverbs
+    "$TOP_BUILDDIR/dat_info" --verbose >"$BATS_TEST_TMPDIR/out"
+    "$TOP_BUILDDIR/dat_info" --explain ucm >>"$BATS_TEST_TMPDIR/out"
+    unset LD_PRELOAD
+    grep -qE '^    ia_address +LID [1-9][0-9]*, QPN [1-9][0-9]*, GID fe80:[0-9a-f:]+$' "$BATS_TEST_TMPDIR/out"
+    grep -qE '^    DAT_IB_PROVIDER_NAME +UCM$' "$BATS_TEST_TMPDIR/out"
+    grep -qE '^connection_manager +UCM ' "$BATS_TEST_TMPDIR/out"
+    grep -qE '^address +LID [1-9][0-9]*, QPN [1-9][0-9]*, GID fe80:' "$BATS_TEST_TMPDIR/out"
+}
+
 @test "dat_info shows flags and enumerations by their names" {
     local output
     output=$("$TOP_BUILDDIR/dat_info" -v 2>/dev/null) || true

@@ -75,6 +75,30 @@ LINES
     await_end server
 }
 
+@test "dat_ping works by datagrams (libdaploucm), with the address that the listening side prints" {
+    local address
+    use_stack ours libdaploucm.so.2 'soft0 1' preload
+    start server "${stack[@]}" "$dat_ping" --listen -i ia
+    await_line server '^listening at [0-9]+/[0-9]+/[0-9a-f:]+ over ia, qualifier 45311$'
+    address=$(sed -n 's/^listening at \([^ ]*\) .*/\1/p' "$BATS_TEST_TMPDIR/server.out")
+    for address in "$address" "${address%/*}"; do
+        pings 0 "$address" -c 3 -i 0.01 -q
+        is_silent ping
+        has ping '^3 packets transmitted, 3 received, 0% packet loss, time '
+    done
+    stop server TERM
+    await_end server
+}
+
+@test "dat_ping over datagrams refuses what is not the address of a queue pair" {
+    local address
+    use_stack ours libdaploucm.so.2 'soft0 1' preload
+    for address in 127.0.0.1 1 1/0 1/x 65536/2 1/16777216 1/2/ 1/2/z 1/2fe80::1; do
+        pings 2 "$address"
+        grep -qF "'$address': expected LID/QPN or LID/QPN/GID" "$BATS_TEST_TMPDIR/ping.err" || { cat "$BATS_TEST_TMPDIR/ping.err"; return 1; }
+    done
+}
+
 @test "dat_ping finds a host by its name, and sends messages of the smallest and the largest size" {
     start_server -p 4711
     pings 0 localhost -p 4711 -c 2 -i 0.01 -s 24

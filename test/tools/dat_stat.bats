@@ -169,9 +169,9 @@ is_stopped() { grep -q '^State:[[:space:]]T' "/proc/$1/status"; }
     grep -qE "^dat_stat: process $client_pid: " "$BATS_TEST_TMPDIR/watch.err"
 }
 
-@test "dat_stat sees a working connection of dat_perf go on, over rdma_cm and over sockets" {
+@test "dat_stat sees a working connection of dat_perf go on, over rdma_cm, over sockets and by datagrams" {
     local provider
-    for provider in libdaplsoft.so.2 libdaploscm.so.2; do
+    for provider in libdaplsoft.so.2 libdaploscm.so.2 libdaploucm.so.2; do
         use_stack ours "$provider" 'soft0 1' "$([ "$provider" = libdaplsoft.so.2 ] || echo preload)"
         start server "${stack[@]}" "$dat_perf" -P ia
         start client "${stack[@]}" "$dat_perf" -P ia -t latency -o send -s 8 --seconds 3000 127.0.0.1
@@ -326,20 +326,21 @@ no_id_comes_twice() {
     [ -z "$twice" ] || { echo "ids of more than one object:" $twice; return 1; }
 }
 
-@test "objects of three provider libraries in one process have different ids" {
+@test "objects of four provider libraries in one process have different ids" {
     need_library libibverbs.so.1 librdmacm.so.1
     built test/tools/open_adapters
     {
         echo "cma u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 \"lo 0\" \"\""
         echo "scm u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 \"soft0 1\" \"\""
+        echo "ucm u2.0 nonthreadsafe default libdaploucm.so.2 dapl.2.0 \"soft0 1\" \"\""
         echo "soft u2.0 nonthreadsafe default libdaplsoft.so.2 dapl.2.0 \"soft0 1\" \"\""
     } >"$BATS_TEST_TMPDIR/dat.conf"
     # shellcheck disable=SC2154
-    start adapters "${stack[@]}" LD_PRELOAD="$softverbs" DAPL_SCM_NETDEV=lo "$open_adapters" cma scm soft
+    start adapters "${stack[@]}" LD_PRELOAD="$softverbs" DAPL_SCM_NETDEV=lo "$open_adapters" cma scm ucm soft
     await_line adapters '^ready [0-9]+$'
     asked 0 --json "$(sed 's/^ready //' "$BATS_TEST_TMPDIR/adapters.out")"
-    json '[.processes[].libraries[].library] | length == 3'
-    no_id_comes_twice 18 "$BATS_TEST_TMPDIR/stat.out"
+    json '[.processes[].libraries[].library] | length == 4'
+    no_id_comes_twice 24 "$BATS_TEST_TMPDIR/stat.out"
 }
 
 @test "objects of two containers whose processes have the same pids have different ids" {

@@ -25,7 +25,7 @@ constexpr std::size_t kMaxYamlSize = 256 << 10;
 /// Provider libraries by name, including those of others: a name close to one of them is a typing
 /// error.
 constexpr std::string_view kLibraries[] = {"libdaplofa.so.2", "libdaploscm.so.2",
-                                           "libdaplsoft.so.2", "libdaploucm.so.2",
+                                           "libdaploucm.so.2", "libdaplsoft.so.2",
                                            "libdaplomcm.so.2"};
 
 /// @return what to do about a bad line: for fields with two possible words, the nearest one.

@@ -40,7 +40,8 @@ bool is_iwarp(const fs::path& device) {
 }
 
 void add_device(const std::string& root, const dapl::cm::KernelDevice& device,
-                std::vector<dat::ConfRecord>& by_interface, std::vector<dat::ConfRecord>& by_port) {
+                std::vector<dat::ConfRecord>& by_interface, std::vector<dat::ConfRecord>& by_port,
+                std::vector<dat::ConfRecord>& by_datagrams) {
     for (const std::string& interface : device.interfaces)
         by_interface.push_back(
             make_record("ofa-v2-" + interface, "libdaplofa.so.2", interface + " 0"));
@@ -48,8 +49,10 @@ void add_device(const std::string& root, const dapl::cm::KernelDevice& device,
     if (is_iwarp(directory)) return;
     for (const int port : ports_of(directory)) {
         const std::string number = std::to_string(port);
-        by_port.push_back(make_record("ofa-v2-" + device.name + "-" + number, "libdaploscm.so.2",
-                                      device.name + " " + number));
+        const std::string name = "ofa-v2-" + device.name + "-" + number;
+        const std::string params = device.name + " " + number;
+        by_port.push_back(make_record(name, "libdaploscm.so.2", params));
+        by_datagrams.push_back(make_record(name + "u", "libdaploucm.so.2", params));
     }
 }
 
@@ -68,10 +71,11 @@ dat::ConfRecord make_record(const std::string& ia_name, const std::string& libra
 }
 
 std::vector<dat::ConfRecord> records_of_machine(const std::string& root) {
-    std::vector<dat::ConfRecord> all, by_port;
+    std::vector<dat::ConfRecord> all, by_port, by_datagrams;
     for (const dapl::cm::KernelDevice& device : dapl::cm::kernel_devices({root}))
-        add_device(root, device, all, by_port);
+        add_device(root, device, all, by_port, by_datagrams);
     all.insert(all.end(), by_port.begin(), by_port.end());
+    all.insert(all.end(), by_datagrams.begin(), by_datagrams.end());
     for (const char* name : {"soft0", "ofa-v2-lo"})
         all.push_back(make_record(name, "libdaplsoft.so.2", "soft0 0"));
     return all;

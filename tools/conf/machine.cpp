@@ -85,7 +85,9 @@ class Check {
     void check_device(const dat::ConfRecord& record) {
         const std::string file = record.library.substr(record.library.rfind('/') + 1);
         const bool by_interface = file.starts_with("libdaplofa.so");
-        if (!by_interface && !file.starts_with("libdaploscm.so")) return;
+        const bool by_port =
+            file.starts_with("libdaploscm.so") || file.starts_with("libdaploucm.so");
+        if (!by_interface && !by_port) return;
         const std::string name = record.ia_params.substr(0, record.ia_params.find(' '));
         if (by_interface ? names_interface(name) : names_port(record, name)) return;
         const std::string there = devices_.empty() ? std::string("there is no RDMA device")

@@ -35,8 +35,8 @@ constexpr Library kLibraries[] = {
 };
 
 /// Libraries of DAT 2.0, whatever version a record states.
-constexpr std::string_view kOfToday[] = {"libdaplofa.so.2", "libdaploscm.so.2", "libdaplsoft.so.2",
-                                         "libdaploucm.so.2", "libdaplomcm.so.2"};
+constexpr std::string_view kOfToday[] = {"libdaplofa.so.2", "libdaploscm.so.2", "libdaploucm.so.2",
+                                         "libdaplsoft.so.2", "libdaplomcm.so.2"};
 
 std::string_view file_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1);

@@ -17,7 +17,7 @@ namespace {
 namespace files = std::filesystem;
 
 constexpr const char* kSonames[] = {"libdat2.so.2", "libdaplofa.so.2", "libdaploscm.so.2",
-                                    "libdaplsoft.so.2"};
+                                    "libdaploucm.so.2", "libdaplsoft.so.2"};
 constexpr int kDeepest = 8;  ///< nesting of configuration files that include others
 
 class Directories {

@@ -9,6 +9,8 @@
 #include <initializer_list>
 #include <type_traits>
 
+#include "device/address.hpp"
+
 namespace info {
 namespace {
 
@@ -57,9 +59,13 @@ std::string address_text(const sockaddr* address) {
     if (address && address->sa_family == AF_INET)
         inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, room,
                   sizeof room);
-    if (address && address->sa_family == AF_INET6)
+    if (address && address->sa_family == AF_INET6) {
+        sockaddr_storage whole{};
+        std::memcpy(&whole, address, sizeof(sockaddr_in6));
+        if (dapl::is_queue_pair(whole)) return dapl::to_text(whole);
         inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, room,
                   sizeof room);
+    }
     return room;
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/ping/adapter.hpp"
 
+#include <arpa/inet.h>
 #include <netdb.h>
-#include <netinet/in.h>
+
+#include <cstdio>
+#include <cstring>
 
 #include "tools/common/failure.hpp"
 
@@ -27,10 +30,47 @@ DAT_EVD_HANDLE create_evd(DAT_IA_HANDLE ia, DAT_COUNT events, unsigned flags) {
     return evd;
 }
 
+/// The last byte of the scope id is the queue pair's type, as verbs number it: UD.
+constexpr std::uint32_t kTypeMask = 0xff, kDatagramQueuePair = 4;
+constexpr unsigned kMostLid = 0xffff, kMostQpn = 0xffffff;
+
+std::string queue_pair_text(const sockaddr_in6& in6) {
+    char gid[INET6_ADDRSTRLEN] = "";
+    inet_ntop(AF_INET6, &in6.sin6_addr, gid, sizeof gid);
+    return tools::format("%u/%u/%s", unsigned{ntohs(in6.sin6_port)},
+                         unsigned{ntohl(in6.sin6_flowinfo)}, gid);
+}
+
 }  // namespace
+
+bool is_queue_pair(const sockaddr& address) {
+    if (address.sa_family != AF_INET6) return false;
+    sockaddr_in6 in6;
+    std::memcpy(&in6, &address, sizeof in6);
+    return (ntohl(in6.sin6_scope_id) & kTypeMask) == kDatagramQueuePair && in6.sin6_flowinfo != 0;
+}
+
+std::optional<sockaddr_in6> queue_pair_of(const std::string& text) {
+    sockaddr_in6 address{};
+    unsigned lid = 0, qpn = 0;
+    int end = 0;
+    if (std::sscanf(text.c_str(), "%5u/%8u%n", &lid, &qpn, &end) != 2) return std::nullopt;
+    const std::string gid = text.substr(static_cast<std::size_t>(end));
+    if (lid > kMostLid || qpn == 0 || qpn > kMostQpn) return std::nullopt;
+    if (!gid.empty() &&
+        (gid[0] != '/' || inet_pton(AF_INET6, gid.c_str() + 1, &address.sin6_addr) != 1))
+        return std::nullopt;
+    address.sin6_family = AF_INET6;
+    address.sin6_port = htons(static_cast<std::uint16_t>(lid));
+    address.sin6_flowinfo = htonl(qpn);
+    address.sin6_scope_id = htonl(kDatagramQueuePair);
+    return address;
+}
 
 std::string host_text(const sockaddr& address) {
     char text[NI_MAXHOST];
+    if (is_queue_pair(address))
+        return queue_pair_text(reinterpret_cast<const sockaddr_in6&>(address));
     const socklen_t length =
         address.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
     if (getnameinfo(&address, length, text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <dat2/udat.h>
+#include <netinet/in.h>
 #include <signal.h>
 
 #include <memory>
@@ -19,6 +20,13 @@ inline constexpr DAT_CONN_QUAL kUsualQualifier = 45311;
 
 /// Set by SIGINT and SIGTERM: whatever is in progress ends soon, with its summary.
 extern volatile sig_atomic_t interrupted;
+
+/// Whether an IA's address is one of libdaploucm: it names a queue pair, in a sockaddr_in6
+/// (dat.conf(5)).
+bool is_queue_pair(const sockaddr& address);
+/// @param text LID/QPN or LID/QPN/GID, as host_text() gives it.
+/// @return the address of the queue pair; nothing for any other text.
+std::optional<sockaddr_in6> queue_pair_of(const std::string& text);
 
 class Adapter {
   public:

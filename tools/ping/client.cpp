@@ -24,12 +24,18 @@ constexpr unsigned kOut = 0, kIn = 1, kBuffers = 2;
 /// Pause of a flood after a ping without an answer, in seconds.
 constexpr double kBreath = 0.01;
 
+sockaddr_storage stored(const void* address, std::size_t size) {
+    sockaddr_storage whole{};
+    std::memcpy(&whole, address, std::min(size, sizeof whole));
+    return whole;
+}
+
 /// @param family that of the adapter's address; an address of this family is preferred.
 sockaddr_storage resolve(const std::string& host, int family) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
-    if (const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found))
+    if (const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found); error || !found)
         throw tools::Failure("getaddrinfo " + host, gai_strerror(error), "an address",
                              "give the name or the address of the other side's adapter");
     const addrinfo* chosen = found;
@@ -38,11 +44,22 @@ sockaddr_storage resolve(const std::string& host, int family) {
         chosen = other;
         break;
     }
-    sockaddr_storage address{};
-    std::memcpy(&address, chosen->ai_addr,
-                std::min<std::size_t>(chosen->ai_addrlen, sizeof address));
+    const sockaddr_storage address = stored(chosen->ai_addr, chosen->ai_addrlen);
     freeaddrinfo(found);
     return address;
+}
+
+sockaddr_storage parse_queue_pair(const std::string& text) {
+    const auto queue_pair = queue_pair_of(text);
+    if (queue_pair) return stored(&*queue_pair, sizeof *queue_pair);
+    throw tools::Failure("address", "'" + text + "'",
+                         "LID/QPN or LID/QPN/GID: the IA has no IP address",
+                         "give what dat_ping --listen prints at the other side");
+}
+
+/// @param own the adapter's address: the target's has the same form.
+sockaddr_storage address_of(const std::string& target, const sockaddr& own) {
+    return is_queue_pair(own) ? parse_queue_pair(target) : resolve(target, own.sa_family);
 }
 
 /// Rounds off the digits that mean nothing.
@@ -77,7 +94,7 @@ class Client {
     explicit Client(const Wishes& wishes)
         : wishes_(wishes),
           adapter_(wishes.ia, kEvents),
-          address_(resolve(wishes.target, adapter_.address().sa_family)) {}
+          address_(address_of(wishes.target, adapter_.address())) {}
     int run();
 
   private:
