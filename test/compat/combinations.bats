@@ -6,7 +6,7 @@ load helpers
 
 setup() {
     need_program dtest
-    need_library libdat2.so.2 libdaplofa.so.2 libdaploscm.so.2
+    need_library libdat2.so.2 libdaplofa.so.2 libdaploscm.so.2 libdaploucm.so.2
     start_network
     ours=$TOP_BUILDDIR/.libs
     export DAPL_SCM_NETDEV=lo
@@ -35,6 +35,18 @@ teardown() { stop_all; }
 }
 @test "our libdat2 with our libdaploscm on soft0" {
     use_stack ours "$ours/libdaploscm.so.2" 'soft0 1' preload
+    dtest_passes -b 4096
+}
+@test "our libdat2 with Debian's libdaploucm on soft0" {
+    use_stack ours "$(installed libdaploucm.so.2)" 'soft0 1' preload
+    dtest_passes -b 4096
+}
+@test "Debian's libdat2 with our libdaploucm on soft0" {
+    use_stack debian "$ours/libdaploucm.so.2" 'soft0 1' preload
+    dtest_passes -b 4096
+}
+@test "our libdat2 with our libdaploucm on soft0" {
+    use_stack ours "$ours/libdaploucm.so.2" 'soft0 1' preload
     dtest_passes -b 4096
 }
 @test "our libdat2 with our libdaplofa on soft0" {

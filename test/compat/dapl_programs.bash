@@ -7,6 +7,11 @@
 # usage: address - prints the server's, as a pattern.
 address() { echo "${server_address//./\\.}"; }
 
+# A pattern of an IA address that names a queue pair, where it does. A client then gets LID and QPN of
+# the server, and prints no other address of it.
+connects_by_qpn=
+addresses_are_queue_pairs() { connects_by_qpn='[0-9a-f:]+ flowinfo\(QPN\)=0x[0-9a-f]+, port\(LID\)=0x[0-9a-f]+'; }
+
 time_of=' +[0-9.]+ usec'
 
 # usage: dtestcm_lines ROLE CONNECTIONS LISTENERS - prints what dtestcm prints as `Server` or
@@ -14,13 +19,14 @@ time_of=' +[0-9.]+ usec'
 dtestcm_lines() {
     local role=$1 count=$2 listener
     echo " Running ${role,} on ia with $count RC connections"
-    echo "[0-9]+ Local IA Address - $(address) port 45248"
+    echo "[0-9]+ Local IA Address - ${connects_by_qpn:-$(address) port 45248}"
     if [ "$role" = Server ]; then
         for ((listener = 0; listener < $3; listener++)); do echo " Server ready on port $((45248 + listener))"; done
         printf '%s\n' '[0-9]+ Conn server waiting for client, port 15828' ' Accepting\.\.\.' \
             ' Completing\.\.\.'
     else
-        printf '%s\n' " Connecting to Server: $(address)" " Address: $(address) port 45248" ' Connecting\.\.\.'
+        [ -n "$connects_by_qpn" ] || printf '%s\n' " Connecting to Server: $(address)" " Address: $(address) port 45248"
+        echo ' Connecting\.\.\.'
     fi
     echo " ALL $count CONNECTED on $role!"
     echo ' DAPL Connection Test Complete\.'
@@ -47,11 +53,12 @@ dtestcm_passes() {
 # `SERVER` or `CLIENT`, KIND is `SRQ` or `none SRQ`.
 dtestsrq_lines() {
     echo " Running RC $2 test as $1: on ia with $3 connections, $4 bursts of $5 messages"
-    echo " Local Address AF_INET - $(address) port 5001"
+    if [ -n "$connects_by_qpn" ]; then echo " Local Address AF_INET6 - $connects_by_qpn"; else echo " Local Address AF_INET - $(address) port 5001"; fi
     if [ "$1" = SERVER ]; then
         printf '%s\n' ' server ready on port 5001' ' Accepting\.\.\.'
     else
-        printf '%s\n' " Connecting to Server: $(address)" " Address: $(address) port 5001" ' Connecting\.\.\.'
+        [ -n "$connects_by_qpn" ] || printf '%s\n' " Connecting to Server: $(address)" " Address: $(address) port 5001"
+        echo ' Connecting\.\.\.'
     fi
     printf '%s\n' ' Completing\.\.\.' " ALL $3 CONNECTED on ${1,,}!" " DAPL RC $2 Test Complete\\."
 }
@@ -59,10 +66,13 @@ dtestsrq_lines() {
 # usage: dtestsrq_runs CONNECTIONS BURSTS MESSAGES OPTIONS...
 dtestsrq_runs() {
     need_program dtestsrq
-    local options=(-P ia -p 5001 -c "$1" -t "$2" -B "$3" "${@:4}")
+    local options=(-P ia -p 5001 -c "$1" -t "$2" -B "$3" "${@:4}") server=(-h "$server_address")
     start server "${stack[@]}" stdbuf -oL dtestsrq -s "${options[@]}"
     await_line server 'server ready on port'
-    run_to_end client "${stack[@]}" stdbuf -oL dtestsrq -h "$server_address" "${options[@]}"
+    if [ -n "$connects_by_qpn" ]; then
+        read -ra server < <(sed -nE 's/.*\(QPN\)=(\w+), port\(LID\)=(\w+).*/-q \1 -l \2/p' "$BATS_TEST_TMPDIR/server.out")
+    fi
+    run_to_end client "${stack[@]}" stdbuf -oL dtestsrq "${server[@]}" "${options[@]}"
     await_end server
     is_silent server client
     fabric_is_clean

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs Debian's dtestcm, dtestsrq and dapltest, unmodified, on our libdat2 and our providers:
-# libdaplsoft, and libdaplofa with softverbs in place of rdma-core.
+# libdaplsoft, and libdaplofa and libdaploucm with softverbs in place of rdma-core.
 load helpers
 load dapl_programs
 
@@ -10,6 +10,10 @@ teardown() { stop_all; }
 
 on_soft() { use_stack ours libdaplsoft.so.2 'soft0 0'; }
 on_ofa() { use_stack ours libdaplofa.so.2 'lo 0' preload; }
+on_ucm() {
+    use_stack ours libdaploucm.so.2 'soft0 1' preload
+    addresses_are_queue_pairs
+}
 
 @test "Debian's dtestcm over libdaplsoft: 300 connections in bursts of 50" {
     on_soft
@@ -27,6 +31,14 @@ on_ofa() { use_stack ours libdaplofa.so.2 'lo 0' preload; }
     on_ofa
     dtestcm_passes 100 1 -b 25
 }
+@test "Debian's dtestcm over libdaploucm: 1000 connections in bursts of 100" {
+    on_ucm
+    dtestcm_passes 1000 1
+}
+@test "Debian's dtestcm over libdaploucm: 50 connections, a listener for each" {
+    on_ucm
+    dtestcm_passes 50 50 -m
+}
 
 @test "Debian's dtestsrq over libdaplsoft: 20 connections share a receive queue, 5 bursts of 10 messages" {
     on_soft
@@ -35,6 +47,10 @@ on_ofa() { use_stack ours libdaplofa.so.2 'lo 0' preload; }
 @test "Debian's dtestsrq over libdaplofa: 4 connections share a receive queue, 5 bursts of 10 messages" {
     on_ofa
     dtestsrq_passes 4 5 10
+}
+@test "Debian's dtestsrq over libdaploucm: 20 connections share a receive queue, 5 bursts of 10 messages" {
+    on_ucm
+    dtestsrq_passes 20 5 10
 }
 @test "Debian's dtestsrq over libdaplsoft: the last-WQE event of each connection names its endpoint, on both sides" {
     on_soft

@@ -10,7 +10,8 @@
 # tests only read it. So the tests may run elsewhere: outside of the machine of test/kernel, where
 # each process costs a second. The cases of interoperation_peer come from one conversation for each
 # pairing. Its lines must be those that the reference prints when it talks to itself; where our end
-# answers otherwise on purpose, the table "Where the two differ" of doc/compatibility.md says so.
+# answers otherwise on purpose, the table "Where the two differ" of doc/compatibility.md says so, also
+# where the reference's end answers otherwise to ours.
 
 # On a busy machine, the reference's socket manager hands on a request whose private data has not
 # arrived yet.
@@ -38,6 +39,11 @@ choose_stack() {
     case $2-$3 in
         cma-soft0) use_stack "$1" libdaplofa.so.2 'lo 0' preload ;;
         scm-soft0) use_stack "$1" libdaploscm.so.2 'soft0 1' preload && stack+=(DAPL_SCM_NETDEV=lo) ;;
+        ucm-soft0)
+            use_stack "$1" libdaploucm.so.2 'soft0 1' preload
+            # The peers' client connects to the IA address that their server leaves there.
+            stack+=("DAT_TEST_ADDRESS_FILE=$BATS_TEST_TMPDIR/ia-address")
+            ;;
         *) use_device "$1" "$2" "$3" ;;
     esac
 }
@@ -111,7 +117,7 @@ run_pairings() {
 # (ours or debian) and $case.
 place_of() {
     local owner="(our|the reference's)"
-    [[ $1 =~ ^(cma|scm)\ on\ ([a-z0-9]+),\ $owner\ server,\ $owner\ client:\ (.+)$ ]] || { echo "no place in the matrix: $1"; return 1; }
+    [[ $1 =~ ^(cma|scm|ucm)\ on\ ([a-z0-9]+),\ $owner\ server,\ $owner\ client:\ (.+)$ ]] || { echo "no place in the matrix: $1"; return 1; }
     provider=${BASH_REMATCH[1]} device=${BASH_REMATCH[2]} case=${BASH_REMATCH[5]}
     server=debian client=debian
     [ "${BASH_REMATCH[3]}" != our ] || server=ours
@@ -137,16 +143,17 @@ differences() {
         sed 's/^| *//; s/ *| */\t/g; s/`//g'
 }
 
-# Prints what our end has to say where the reference's end says the lines of standard input.
+# usage: as_ours PLACE - prints what an end there has to say where the reference with itself says the
+# lines of standard input.
 as_ours() {
-    local line row on cases theirs ours reason prefix table
+    local place=$1 line row on cases theirs ours reason prefix table
     mapfile -t table < <(differences)
     while IFS= read -r line; do
         prefix=${line%%: *}
         for row in "${table[@]}"; do
             IFS=$'\t' read -r on cases theirs ours reason <<<"$row"
             # shellcheck disable=SC2053 # patterns
-            if [[ "$provider on $device" == $on && $prefix == $cases && $line == "$prefix: $theirs" && -n $reason ]]; then
+            if [[ $place == $on && $prefix == $cases && $line == "$prefix: $theirs" && -n $reason ]]; then
                 line="$prefix: $ours"
                 echo "$on"$'\t'"$cases"$'\t'"$theirs" >>"$BATS_FILE_TMPDIR/needed"
                 break
@@ -182,13 +189,22 @@ is_well() {
 
 # usage: same_answers SIDE - checks that this end said what the reference's end says to a reference.
 same_answers() {
+    local place="$provider on $device"
     local mine=$said/conversation/$1.out wanted=$BATS_TEST_TMPDIR/$1.wanted
     lines_of "$pairings/debian-debian/conversation/$1.out" >"$wanted" || [ "$1/$case" = 'server/nobody listens' ] ||
         { echo "the reference's $1 does not come to '$case' with its own kind"; return 1; }
     if [ "${!1}" = ours ]; then
         is_well "$1" "$mine" || return 1
-        as_ours <"$wanted" >"$wanted.ours"
-        wanted=$wanted.ours
+    elif [ "$server" = ours ]; then
+        place+=", our server"
+    elif [ "$client" = ours ]; then
+        place+=", our client"
+    else
+        place=
+    fi
+    if [ -n "$place" ]; then
+        as_ours "$place" <"$wanted" >"$wanted.here"
+        wanted=$wanted.here
     fi
     diff --label "the $1 must say" --label "the $1 says" -u "$wanted" <(lines_of "$mine")
 }

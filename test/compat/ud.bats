@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Tests datagram endpoints: our libdaploscm and the reference's in all pairings over one softverbs
-# fabric, what they send over their sockets, and the reference's dtestx, which ends in the
+# Tests datagram endpoints: our libdaploscm and libdaploucm and the reference's in all pairings over
+# one softverbs fabric, what scm sends over its sockets, and the reference's dtestx, which ends in the
 # reference's own libraries by freeing its address handles twice.
 load helpers
 load interoperation
@@ -9,38 +9,44 @@ load interoperation
 setup_file() {
     BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR
     start_network
-    local server client
-    for server in debian ours; do
-        for client in debian ours; do
-            converse "$server" "$client"
+    local provider server client
+    for provider in scm ucm; do
+        for server in debian ours; do
+            for client in debian ours; do
+                converse "$provider" "$server" "$client"
+            done
         done
     done
     stop_all
 }
 setup() {
     need_program dtestx python3
-    need_library libdat2.so.2 libdaploscm.so.2
+    need_library libdat2.so.2 libdaploscm.so.2 libdaploucm.so.2
 }
 teardown() { stop_all; }
 
-# usage: converse SERVER CLIENT - SERVER and CLIENT are each ours or debian; what they print is left
-# in $BATS_FILE_TMPDIR/SERVER-CLIENT.
+# usage: converse PROVIDER SERVER CLIENT - SERVER and CLIENT are each ours or debian; what they print
+# is left in $BATS_FILE_TMPDIR/PROVIDER-SERVER-CLIENT. Of scm the recorder keeps what goes between
+# the ends; the datagrams of ucm go past it.
 converse() {
-    local peer=$TOP_BUILDDIR/test/compat/.libs/ud_peer
-    kept=$BATS_FILE_TMPDIR/$1-$2
+    local peer=$TOP_BUILDDIR/test/compat/.libs/ud_peer ready=server_and_recorder_listen client_port=45400
+    kept=$BATS_FILE_TMPDIR/$1-$2-$3
     record_file=$kept.record
-    choose_stack "$1" scm soft0
+    [ "$1" != ucm ] || ready=peer_listens client_port=45300
+    choose_stack "$2" "$1" soft0
     server_stack=("${stack[@]}")
-    choose_stack "$2" scm soft0
+    choose_stack "$3" "$1" soft0
     client_stack=("${stack[@]}")
-    run_both "$kept" "$lost_conversations|rcv ERR|0x40004" server_and_recorder_listen "$peer" ia 45300 -- "$peer" ia 45400 127.0.0.1
+    run_both "$kept" "$lost_conversations|rcv ERR|0x40004" "$ready" "$peer" ia 45300 -- "$peer" ia "$client_port" 127.0.0.1
     stop_recorder
 }
 
-# usage: understand SERVER CLIENT - checks that both ends have printed what they must.
+# usage: understand PROVIDER SERVER CLIENT [ANSWER REJECTION] - checks that both ends have printed what
+# they must. ANSWER and REJECTION are what the client has of the server's private data.
 understand() {
-    cat "$BATS_FILE_TMPDIR/$1-$2"/{server,client}.err "$BATS_FILE_TMPDIR/$1-$2/statuses"
-    diff -u --label 'the server must say' --label 'the server says' - "$BATS_FILE_TMPDIR/$1-$2/server.out" <<'LINES'
+    local said=$BATS_FILE_TMPDIR/$1-$2-$3 answer=${4:-the server} rejection=${5:-not again}
+    cat "$said"/{server,client}.err "$said/statuses"
+    diff -u --label 'the server must say' --label 'the server says' - "$said/server.out" <<'LINES'
 start: listening
 request: event 0x40001, type 5, data 'a client'
 outcome: event 0x40002, type 7, data 'a client'
@@ -49,28 +55,34 @@ sent: event 0x40000, operation 13, type 8, status 0, 15 bytes
 request: event 0x40001, type 5, data 'a client'
 end
 LINES
-    diff -u --label 'the client must say' --label 'the client says' - "$BATS_FILE_TMPDIR/$1-$2/client.out" <<'LINES'
-outcome: event 0x40002, type 6, data 'the server'
+    diff -u --label 'the client must say' --label 'the client says' - "$said/client.out" <<LINES
+outcome: event 0x40002, type 6, data '$answer'
 sent: event 0x40000, operation 13, type 8, status 0, 15 bytes
 received: event 0x40000, operation 14, type 9, status 0, 55 bytes: from the server
-outcome: event 0x40003, type -1, data 'not again'
+outcome: event 0x40003, type -1, data '$rejection'
 end
 LINES
 }
 
-@test "datagram endpoints: the reference's server, the reference's client" { understand debian debian; }
-@test "datagram endpoints: the reference's server, our client" { understand debian ours; }
-@test "datagram endpoints: our server, the reference's client" { understand ours debian; }
-@test "datagram endpoints: our server, our client" { understand ours ours; }
+@test "datagram endpoints: the reference's server, the reference's client" { understand scm debian debian; }
+@test "datagram endpoints: the reference's server, our client" { understand scm debian ours; }
+@test "datagram endpoints: our server, the reference's client" { understand scm ours debian; }
+@test "datagram endpoints: our server, our client" { understand scm ours ours; }
+
+# The reference's libdaploucm reports as many bytes of an answer as its own request had.
+@test "datagram endpoints over ucm: the reference's server, the reference's client" { understand ucm debian debian 'the serv' 'not agai'; }
+@test "datagram endpoints over ucm: the reference's server, our client" { understand ucm debian ours; }
+@test "datagram endpoints over ucm: our server, the reference's client" { understand ucm ours debian 'the serv' 'not agai'; }
+@test "datagram endpoints over ucm: our server, our client" { understand ucm ours ours; }
 
 # usage: said OWNER - prints the messages of both sockets.
-said() { "$TOP_SRCDIR/test/compat/recorded" "$BATS_FILE_TMPDIR/$1-$1.record"; }
+said() { "$TOP_SRCDIR/test/compat/recorded" "$BATS_FILE_TMPDIR/scm-$1-$1.record"; }
 
 @test "datagram endpoints over the wire: request, answer, third message, rejection, byte for byte as the reference's" {
     diff -u --label reference --label ours <(said debian) <(said ours)
     [ "$(said ours | cut -d ' ' -f 1-3 | xargs)" = '1 > 156 1 < 158 1 > 4 2 > 156 2 < 157' ]
     # Byte 63 is the type of the queue pair: what verbs calls UD.
-    [ "$(sed -n '1s/^[0-9]* > //p' "$BATS_FILE_TMPDIR/ours-ours.record" | cut -c 127-128)" = 04 ]
+    [ "$(sed -n '1s/^[0-9]* > //p' "$BATS_FILE_TMPDIR/scm-ours-ours.record" | cut -c 127-128)" = 04 ]
 }
 
 # usage: dtestx_datagrams OPTIONS... - runs the reference's dtestx between two ends of the chosen
@@ -104,5 +116,15 @@ dtestx_datagrams() {
 @test "the reference's dtestx passes on our libdaploscm over softverbs with datagram endpoints at both ends (-u -m)" {
     start_network
     choose_stack ours scm soft0
+    dtestx_datagrams -u -m
+}
+@test "the reference's dtestx passes on our libdaploucm over softverbs with datagram endpoints (-u)" {
+    start_network
+    choose_stack ours ucm soft0
+    dtestx_datagrams -u
+}
+@test "the reference's dtestx passes on our libdaploucm over softverbs with datagram endpoints at both ends (-u -m)" {
+    start_network
+    choose_stack ours ucm soft0
     dtestx_datagrams -u -m
 }

@@ -6,7 +6,6 @@
 /// program has freed them.
 ///
 /// usage: ud_peer IA QUALIFIER [ADDRESS]    with an address, runs as the client
-#include <arpa/inet.h>
 #include <dat2/udat.h>
 #include <unistd.h>
 // The reference's header needs the types of verbs.
@@ -19,6 +18,7 @@
 #include <cstring>
 #include <string>
 
+#include "test/compat/address_file.hpp"
 #include "test/support/process.hpp"
 
 namespace {
@@ -142,6 +142,7 @@ void serve(End& end, DAT_CONN_QUAL qualifier) {
     DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
     check("dat_psp_create",
           dat_psp_create(end.ia, qualifier, end.requests, DAT_PSP_CONSUMER_FLAG, &psp));
+    if (!test::leave_address(end.ia)) _exit(2);
     std::printf("start: listening\n");
     std::fflush(stdout);
     char mine[] = "the server";
@@ -154,9 +155,8 @@ void serve(End& end, DAT_CONN_QUAL qualifier) {
 }
 
 void ask(End& end, DAT_CONN_QUAL qualifier, const char* address) {
-    sockaddr_in peer{};
-    peer.sin_family = AF_INET;
-    inet_pton(AF_INET, address, &peer.sin_addr);
+    sockaddr_storage peer;
+    if (!test::find_address(address, peer)) _exit(2);
     char mine[] = "a client";
     for (const bool first : {true, false}) {
         check("dat_ep_connect", dat_ep_connect(end.ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer),

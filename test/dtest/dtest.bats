@@ -234,6 +234,13 @@ passes_with_debian() {
     done
 }
 
+@test "dtest works with Debian's dtest over libdaploucm, whose address is LID and QPN, as its client and as its server" {
+    need_program dtest
+    use_stack ours "$TOP_BUILDDIR/.libs/libdaploucm.so.2" 'soft0 1' preload
+    passes_with_debian "$dtest" "$(command -v dtest)" -b 4096
+    passes_with_debian "$(command -v dtest)" "$dtest" -b 4096
+}
+
 @test "the demo shows both processes, ends with one clear line and leaves nothing behind" {
     mkdir "$BATS_TEST_TMPDIR/work"
     run_to_end demo env "TMPDIR=$BATS_TEST_TMPDIR/work" sh "$TOP_SRCDIR/test/dtest/demo" "$TOP_BUILDDIR" -b 1000 -B 20

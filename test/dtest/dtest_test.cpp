@@ -135,10 +135,13 @@ TEST(DtestRecord, OfAnotherDtestHasNoTerms) {
 }
 
 TEST(DtestRecord, AnAddressOfLidAndQpnIsAnIpv6Form) {
-    const Record got = decode_record(with_text("1234:89abcdef:00000000:00000000:ofa-v2-ucm"));
+    const Record got = decode_record(with_text("1234:89abcdef:00000004:00000000:ofa-v2-ucm"));
     const sockaddr_storage address = got.address();
     EXPECT_EQ(address.ss_family, AF_INET6);
-    EXPECT_EQ(reinterpret_cast<const sockaddr_in6&>(address).sin6_port, 0x1234);
+    const auto& in6 = reinterpret_cast<const sockaddr_in6&>(address);
+    EXPECT_EQ(in6.sin6_port, 0x1234);
+    EXPECT_EQ(in6.sin6_flowinfo, 0x89abcdef);
+    EXPECT_EQ(in6.sin6_scope_id, 0x04000000u);
 }
 
 TEST(DtestRecord, AnIpv6AddressIsReachedWithoutTheServersInterface) {

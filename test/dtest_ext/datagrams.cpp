@@ -49,8 +49,10 @@ Datagrams::Datagrams(const Context& context) : context_(context) {
 }
 
 void Datagrams::meet(unsigned index) {
+    // Question and answer have one length: the reference's libdaploucm reports that of the question
+    // as the length of the answer.
     const std::string asked = format("endpoint %u", index);
-    std::string answered = format("answer to %u", index);
+    std::string answered = format("accepted %u", index);
     const DatagramEndpoint& mine = endpoint(index);
     if (context_.options.server()) {
         require_success(dat_cr_accept(datagram_request(context_, asked), mine.ep(),
@@ -109,12 +111,13 @@ std::string check_messages(const Context& context) {
 
 std::string check_rejection(const Context& context) {
     DatagramEndpoint endpoint(context);
-    char reason[] = "not now";
+    const std::string asked = "may I go";
+    char reason[] = "not now";  // with its end as long as the question, as in meet()
     if (context.options.server()) {
-        require_success(dat_cr_reject(datagram_request(context, "may I"), sizeof reason, reason),
+        require_success(dat_cr_reject(datagram_request(context, asked), sizeof reason, reason),
                         "dat_cr_reject", kFault);
     } else {
-        endpoint.ask("may I");
+        endpoint.ask(asked);
         endpoint.refusal(reason);
     }
     context.other.exchange("rejection");

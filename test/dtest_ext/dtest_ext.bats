@@ -163,6 +163,17 @@ fails() {
     is_silent server client
 }
 
+@test "dtest_ext over libdaploucm on softverbs: every check passes, datagrams too" {
+    use_stack ours "$TOP_BUILDDIR/.libs/libdaploucm.so.2" 'soft0 1' preload
+    passes
+    proved passed "${connected_checks[@]}" "${additional_checks[@]}" "${counter_checks[@]}"
+    proved passed "${datagram_checks[@]}" "${additional_datagram_checks[@]}"
+    has client '^[0-9]+ checks passed, 0 not available$'
+    says_nothing_else
+    passes -m -U 5
+    is_silent server client
+}
+
 @test "dtest_ext over libdaplofa on softverbs: every check but datagrams, which fail where they are asked for (-u)" {
     use_stack ours "$TOP_BUILDDIR/.libs/libdaplofa.so.2" 'lo 0' preload
     passes
@@ -188,6 +199,14 @@ fails() {
     passes_on_debian
     proved passed "${connected_checks[@]}" "${datagram_checks[@]}"
     proved 'not available' "${additional_checks[@]}" "${counter_checks[@]}" "${additional_datagram_checks[@]}"
+}
+
+@test "dtest_ext on Debian's libdat2 and libdaploucm: datagrams (-u)" {
+    need_library libdat2.so.2 libdaploucm.so.2
+    use_stack debian "$(installed libdaploucm.so.2)" 'soft0 1' preload
+    passes_on_debian -u
+    proved passed "${datagram_checks[@]}"
+    proved 'not available' "${additional_datagram_checks[@]}"
 }
 
 @test "dtest_ext on Debian's libdat2 with our libdaplsoft: all but the names of the proposal" {
