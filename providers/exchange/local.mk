@@ -6,4 +6,5 @@ libexchange_la_CPPFLAGS = $(AM_CPPFLAGS) $(IBVERBS_CFLAGS)
 libexchange_la_SOURCES = \
     %reldir%/message.cpp %reldir%/message.hpp \
     %reldir%/path.cpp %reldir%/path.hpp \
+    %reldir%/side.cpp %reldir%/side.hpp \
     %reldir%/timed_queue.cpp %reldir%/timed_queue.hpp

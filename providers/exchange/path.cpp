@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "device/explain_device.hpp"
+#include "device/explain_kernel.hpp"
 #include "support/log/log.hpp"
 #include "support/settings/settings.hpp"
 
@@ -93,6 +95,16 @@ Port::Port(cm::OpenDevice device, std::string_view ia_name)
     ibv_device_attr attributes{};
     if (ibv_query_device(context(), &attributes) == 0)
         settings_.ack_timer = std::max(settings_.ack_timer, attributes.local_ca_ack_delay);
+}
+
+void Port::explain(const support::Facts& facts) const {
+    cm::explain_device(facts, context(), choice(), "ia_params");
+    cm::explain_setting(
+        facts, "largest_mtu", Setting::kIbMtu,
+        std::to_string(cm::bytes_of(static_cast<ibv_mtu>(settings_.largest_mtu))) + " bytes");
+    cm::explain_setting(facts, "partition", Setting::kIbPartition,
+                        "index " + std::to_string(p_key_index_));
+    cm::explain_kernel_device(facts, cm::KernelView(), choice().device);
 }
 
 tl::expected<Port::State, std::string> Port::look() const {

@@ -19,6 +19,12 @@
 
 namespace dapl::exchange {
 
+/// Part of the wire contract: the Q_Key of all datagram endpoints. The messages do not carry it.
+inline constexpr std::uint32_t kQueueKey = 0x78654321;
+
+/// The room that a message has for private data, in each direction.
+inline constexpr cm::Limits kLimits{kMaxPrivateData, kMaxPrivateData, kMaxPrivateData};
+
 /// The settings for paths; read once, when the adapter instance is opened.
 struct PathSettings {
     std::uint8_t largest_mtu;  ///< ibv_mtu
@@ -76,6 +82,8 @@ class Port {
     /// Needs no lock.
     /// @return on failure, what the device refused.
     tl::expected<void, std::string> connect(const Way& way) const;
+    /// Adds the facts about the device, its port and the settings for paths.
+    void explain(const support::Facts& facts) const;
     const PathSettings& settings() const { return settings_; }
     const cm::DeviceChoice& choice() const { return device_.choice; }
 

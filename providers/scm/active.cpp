@@ -42,7 +42,7 @@ ActiveConnection::ActiveConnection(Manager& manager, const sockaddr_in& peer,
 }
 
 support::Result<void> ActiveConnection::start() {
-    const auto own = manager_.port().own_end(peer_, nullptr);
+    const auto own = port_.own_end(peer_, nullptr);
     if (!own) {
         tell_no_path(own.error());
         return support::failure(raw(DAT_INTERNAL_ERROR), own.error());
@@ -139,11 +139,10 @@ void ActiveConnection::take_reply() {
 /// @return false if it has failed, which is reported, or if another thread has ended the
 /// connection, which may be gone.
 bool ActiveConnection::connect_queue_pair(const Message& reply) {
-    const Port& port = manager_.port();
     const Way way =
-        way_to(own_end_, reply, exchange::common_mtu(own_end_.mtu, reply.mtu, port.settings()));
+        way_to(own_end_, reply, exchange::common_mtu(own_end_.mtu, reply.mtu, port_.settings()));
     tl::expected<void, std::string> connected;
-    if (!moving_.run([&] { connected = port.connect(way); })) return false;
+    if (!moving_.run([&] { connected = port_.connect(way); })) return false;
     if (connected) return true;
     tell_no_path(connected.error());
     ended(cm::Outcome::kLocalFailure);

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/scm/connection.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "device/address.hpp"
 #include "providers/scm/manager.hpp"
-#include "support/log/log.hpp"
 
 namespace dapl::scm {
 
 Connection::Connection(Manager& manager, Link link, const sockaddr_storage& peer, cm::User* user)
-    : cm::Side(peer, user), manager_(manager), link_(std::move(link)) {}
+    : exchange::Side(peer, user, manager.port()), manager_(manager), link_(std::move(link)) {}
 
 Connection::~Connection() {
     manager_.loop.cancel(*this);
@@ -56,39 +54,11 @@ void Connection::wait(Clock::duration time) {
 
 Message Connection::offer(Operation operation, const OwnEnd& own, std::uint8_t mtu) const {
     Message message;
-    message.operation = operation;
-    message.read_limit = own_.responder_resources;
-    message.mtu = mtu;
-    message.sender.lid = own.lid;
-    message.sender.qpn = own_.qp->qp_num;
-    std::memcpy(message.sender.gid.data(), &own.gid.gid, message.sender.gid.size());
-    message.sender.service_level = manager_.port().settings().service_level;
-    message.sender.qp_type = own_.qp->qp_type;
+    fill(message, operation, own, mtu);
+    message.sender.service_level = port_.settings().service_level;
     const sockaddr_storage& address = link_.own_address();
     std::memcpy(message.other_address.data(), &address, sizeof(sockaddr_in));
-    message.private_data_size = own_.private_data.size();
-    std::ranges::copy(own_.private_data, message.private_data.begin());
     return message;
-}
-
-void Connection::keep_address(const OwnEnd& own, const Message& peer) {
-    datagram_address_ = {manager_.port().way_to(own, peer.sender), peer.sender.qpn};
-}
-
-Way Connection::way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const {
-    const cm::Reads reads =
-        exchange::common_reads(own_.responder_resources, own_.initiator_depth, peer);
-    support::trace(support::Level::kDebug,
-                   "queue pair {:x} to {:x} of {}: GID index {} ({}, {}), MTU code {}, reads {} in "
-                   "and {} out",
-                   own_.qp->qp_num, peer.sender.qpn, to_text(peer_), own.gid.index,
-                   verbs::to_text(own.gid.gid), verbs::to_text(own.gid.reason), mtu, reads.served,
-                   reads.asked);
-    return {own_.qp, own, peer.sender, mtu, reads};
-}
-
-void Connection::tell_no_path(const std::string& cause) const {
-    support::report<support::kNoPath>(to_text(peer_), cause);
 }
 
 void Connection::established(cm::PrivateData data) {

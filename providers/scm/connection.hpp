@@ -4,10 +4,9 @@
 /// established connection carries nothing, so whatever happens to it is the end.
 #pragma once
 
-#include "dapl/cm/side.hpp"
 #include "dapl/cm/traced_message.hpp"
 #include "dapl/cm/unlocked_step.hpp"
-#include "providers/exchange/path.hpp"
+#include "providers/exchange/side.hpp"
 #include "providers/scm/link.hpp"
 
 namespace dapl::scm {
@@ -17,7 +16,7 @@ using exchange::Way;
 
 class Manager;
 
-class Connection : public cm::Side, protected cm::EventSource, private cm::Timer {
+class Connection : public exchange::Side, protected cm::EventSource, private cm::Timer {
   public:
     void disconnect() final REQUIRES(connection_lock);
     std::uint16_t local_port() const final REQUIRES(connection_lock);
@@ -42,17 +41,11 @@ class Connection : public cm::Side, protected cm::EventSource, private cm::Timer
     /// @return this side's request or reply.
     Message offer(Operation operation, const OwnEnd& own, std::uint8_t mtu) const
         REQUIRES(connection_lock);
-    /// Keeps the peer's address for a datagram endpoint, which is not connected.
-    void keep_address(const OwnEnd& own, const Message& peer) REQUIRES(connection_lock);
-    /// @return the argument of the port's connect().
-    Way way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const
-        REQUIRES(connection_lock);
     /// Reports kEstablished, after closing the socket if this is a datagram endpoint, which no
     /// longer needs it.
     void established(cm::PrivateData data = {}) REQUIRES(connection_lock);
     /// Closes the socket, then makes the last report.
     void ended(cm::Outcome outcome, cm::PrivateData data = {}) REQUIRES(connection_lock);
-    void tell_no_path(const std::string& cause) const REQUIRES(connection_lock);
 
     Manager& manager_;
     State state_ = State::kOpening;

@@ -12,7 +12,6 @@
 #include "dapl/adapter/refusal.hpp"
 #include "device/address.hpp"
 #include "device/explain_device.hpp"
-#include "device/explain_kernel.hpp"
 #include "providers/scm/active.hpp"
 #include "providers/scm/address.hpp"
 #include "providers/scm/listener.hpp"
@@ -21,9 +20,6 @@
 
 namespace dapl::scm {
 namespace {
-
-/// Part of the wire contract: the messages do not carry it.
-constexpr std::uint32_t kQueueKey = 0x78654321;
 
 constexpr rlim_t kFewestHalfOpen = 64;
 constexpr rlim_t kMostHalfOpen = 4096;
@@ -70,14 +66,7 @@ void Manager::explain(const support::Facts& facts) const {
         facts.note("address", address, "default",
                    "the first interface that is up and has an IPv4 address, ib interfaces last, "
                    "then loopback; DAPL_SCM_NETDEV and DAPL_SCM_BIND_ADDRESS select another");
-    cm::explain_device(facts, adapter_.context, port_.choice(), "ia_params");
-    cm::explain_setting(
-        facts, "largest_mtu", support::Setting::kIbMtu,
-        std::to_string(cm::bytes_of(static_cast<ibv_mtu>(port_.settings().largest_mtu))) +
-            " bytes");
-    cm::explain_setting(facts, "partition", support::Setting::kIbPartition,
-                        "index " + std::to_string(port_.p_key_index()));
-    cm::explain_kernel_device(facts, cm::KernelView(), port_.choice().device);
+    port_.explain(facts);
 }
 
 DAT_COUNT Manager::max_private_data() const {
@@ -85,12 +74,12 @@ DAT_COUNT Manager::max_private_data() const {
 }
 
 cm::Limits Manager::limits() const {
-    return {kMaxPrivateData, kMaxPrivateData, kMaxPrivateData};
+    return exchange::kLimits;
 }
 
 std::optional<cm::DatagramService> Manager::datagrams() const {
     if (adapter_.context->device->transport_type == IBV_TRANSPORT_IWARP) return std::nullopt;
-    return cm::DatagramService{kQueueKey, port_.p_key_index(), limits()};
+    return cm::DatagramService{exchange::kQueueKey, port_.p_key_index(), limits()};
 }
 
 support::Result<std::unique_ptr<cm::Connection>> Manager::connect(const sockaddr* peer,

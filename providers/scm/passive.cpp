@@ -45,25 +45,17 @@ support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters
     }
     ibv_gid peer_gid;
     std::memcpy(&peer_gid, request.sender.gid.data(), sizeof peer_gid);
-    const auto own = manager_.port().own_end(peer_, &peer_gid);
-    const std::uint8_t mtu =
-        own ? exchange::common_mtu(own->mtu, request.mtu, manager_.port().settings())
-            : std::uint8_t{0};
-    using Connected = tl::expected<void, std::string>;
-    const auto connected = own.and_then([&](const OwnEnd& end) REQUIRES(connection_lock) {
-        if (own_.qp->qp_type != IBV_QPT_UD)
-            return manager_.port().connect(way_to(end, request, mtu));
-        keep_address(end, request);
-        return Connected{};
-    });
-    if (!connected) {
-        tell_no_path(connected.error());
+    const auto own = port_.own_end(peer_, &peer_gid);
+    const auto mtu = own.and_then(
+        [&](const OwnEnd& end) REQUIRES(connection_lock) { return connect_to(end, request); });
+    if (!mtu) {
+        tell_no_path(mtu.error());
         refuse(Operation::kManagerReject, {});
         ended(cm::Outcome::kLocalFailure);
         return {};
     }
     state_ = State::kHandshake;
-    if (const int error = send_reply(*own, mtu)) {
+    if (const int error = send_reply(*own, *mtu)) {
         support::trace(support::Level::kDebug, "{} has gone before it was accepted: {}",
                        to_text(peer_), cm::text_of_error(error));
         ended(cm::Outcome::kDisconnected);

@@ -34,7 +34,7 @@ ActiveConnection::~ActiveConnection() {
 }
 
 support::Result<void> ActiveConnection::start(const cm::Parameters& parameters) {
-    cm::Side::take(parameters, exchange::kMaxPrivateData);
+    exchange::Side::take(parameters, exchange::kMaxPrivateData);
     const auto own = own_end(dialog_.peer());
     if (!own) {
         tell_no_path(own.error());
@@ -91,11 +91,10 @@ void ActiveConnection::take_reply(const Message& reply) {
 /// @return false if it has failed, which is reported, or if another thread has ended the
 /// connection, which may be gone.
 bool ActiveConnection::connect_queue_pair(const Message& reply) {
-    const exchange::Port& port = manager_.port();
-    const std::uint8_t mtu = exchange::common_mtu(own_end_.mtu, reply.mtu, port.settings());
+    const std::uint8_t mtu = exchange::common_mtu(own_end_.mtu, reply.mtu, port_.settings());
     const Way way = way_to(own_end_, reply, mtu);
     tl::expected<void, std::string> connected;
-    if (!moving_.run([&] { connected = port.connect(way); })) return false;
+    if (!moving_.run([&] { connected = port_.connect(way); })) return false;
     dialog_.last().mtu = mtu;
     if (connected) return true;
     tell_no_path(connected.error());

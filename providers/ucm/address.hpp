@@ -13,9 +13,6 @@ namespace dapl::ucm {
 
 using exchange::QpAddress;
 
-/// Part of the wire contract: the Q_Key of the service queue pairs and of all datagram endpoints.
-inline constexpr std::uint32_t kQueueKey = 0x78654321;
-
 /// Part of the wire contract: a listener has the low 16 bits of its connection qualifier.
 /// @return 0 for a qualifier that has no port.
 constexpr std::uint16_t port_of(std::uint64_t conn_qual) {

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/ucm/connection.hpp"
 
-#include <algorithm>
 #include <cstring>
 
-#include "device/address.hpp"
 #include "providers/ucm/manager.hpp"
-#include "support/log/log.hpp"
 
 namespace dapl::ucm {
 
 Connection::Connection(Manager& manager, const sockaddr_storage& peer, const Dialog& dialog,
                        cm::User* user)
-    : cm::Side(peer, user), manager_(manager), dialog_(dialog) {
+    : exchange::Side(peer, user, manager.port()), manager_(manager), dialog_(dialog) {
     manager_.service().enter(*this);
 }
 
@@ -75,19 +72,10 @@ void Connection::expired() {
 
 void Connection::offer(Operation operation, const OwnEnd& own, std::uint8_t mtu,
                        Timing::Milliseconds wait) {
-    Message& message = dialog_.last();
-    message.operation = operation;
-    message.read_limit = own_.responder_resources;
-    message.mtu = mtu;
-    message.sender.lid = own.lid;
-    message.sender.qpn = own_.qp->qp_num;
-    std::memcpy(message.sender.gid.data(), &own.gid.gid, message.sender.gid.size());
-    message.sender.qp_type = own_.qp->qp_type;
-    message.private_data_size = own_.private_data.size();
-    std::ranges::copy(own_.private_data, message.private_data.begin());
+    fill(dialog_.last(), operation, own, mtu);
     state_ = State::kHandshake;
     resends_ = Resends(manager_.service().timing.sends, wait);
-    send(message);
+    send(dialog_.last());
     manager_.loop.arm(*this, resends_.due());
 }
 
@@ -102,27 +90,7 @@ void Connection::stop_sending() {
 tl::expected<OwnEnd, std::string> Connection::own_end(const QpAddress& peer) const {
     ibv_gid gid;
     std::memcpy(&gid, peer.gid.data(), sizeof gid);
-    return manager_.port().own_end({}, &gid);
-}
-
-void Connection::keep_address(const OwnEnd& own, const Message& peer) {
-    datagram_address_ = {manager_.port().way_to(own, peer.sender), peer.sender.qpn};
-}
-
-Way Connection::way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const {
-    const cm::Reads reads =
-        exchange::common_reads(own_.responder_resources, own_.initiator_depth, peer);
-    support::trace(support::Level::kDebug,
-                   "queue pair {:x} to {:x} of {}: GID index {} ({}, {}), MTU code {}, reads {} in "
-                   "and {} out",
-                   own_.qp->qp_num, peer.sender.qpn, to_text(peer_), own.gid.index,
-                   verbs::to_text(own.gid.gid), verbs::to_text(own.gid.reason), mtu, reads.served,
-                   reads.asked);
-    return {own_.qp, own, peer.sender, mtu, reads};
-}
-
-void Connection::tell_no_path(const std::string& cause) const {
-    support::report<support::kNoPath>(to_text(peer_), cause);
+    return port_.own_end({}, &gid);
 }
 
 void Connection::established(cm::PrivateData data) {

@@ -4,10 +4,9 @@
 /// side.
 #pragma once
 
-#include "dapl/cm/side.hpp"
 #include "dapl/cm/traced_message.hpp"
 #include "dapl/cm/unlocked_step.hpp"
-#include "providers/exchange/path.hpp"
+#include "providers/exchange/side.hpp"
 #include "providers/ucm/dialog.hpp"
 #include "providers/ucm/epilogue.hpp"
 #include "providers/ucm/resends.hpp"
@@ -20,7 +19,7 @@ using exchange::Way;
 
 class Manager;
 
-class Connection : public cm::Side,
+class Connection : public exchange::Side,
                    protected Participant,
                    protected cm::Timer,
                    private Epilogue::Waiter {
@@ -55,11 +54,6 @@ class Connection : public cm::Side,
         REQUIRES(connection_lock);
     void send(const Message& message) const REQUIRES(connection_lock);
     void stop_sending() REQUIRES(connection_lock);
-    /// Keeps the peer's address for a datagram endpoint, which is not connected.
-    void keep_address(const OwnEnd& own, const Message& peer) REQUIRES(connection_lock);
-    /// @return the argument of the port's connect().
-    Way way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const
-        REQUIRES(connection_lock);
     /// @return this side's end of the path to the peer.
     tl::expected<OwnEnd, std::string> own_end(const QpAddress& peer) const
         REQUIRES(connection_lock);
@@ -69,7 +63,6 @@ class Connection : public cm::Side,
     void ended(cm::Outcome outcome, cm::PrivateData data = {}) REQUIRES(connection_lock);
     /// Leaves the rest of the dialog to an epilogue.
     void conclude(Epilogue::Kind kind) REQUIRES(connection_lock);
-    void tell_no_path(const std::string& cause) const REQUIRES(connection_lock);
 
     Manager& manager_;
     Dialog dialog_;

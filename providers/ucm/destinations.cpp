@@ -14,7 +14,7 @@ namespace {
 
 /// Most processes talk to fewer ports. A handle that was dropped is made again when it is needed.
 constexpr std::size_t kMostKnown = 8192;
-/// What is beyond that is lost, and sent again by its sender.
+/// Further messages are lost; their senders repeat them.
 constexpr std::size_t kMostWaiting = 4096;
 
 }  // namespace

@@ -15,7 +15,7 @@
 
 namespace dapl::ucm {
 
-/// What a request has in common with its repetitions, and with no other request.
+/// The fields that a request shares with its repetitions, and with no other request.
 using RequestKey = std::tuple<std::uint16_t, std::array<std::uint8_t, 16>, std::uint32_t,
                               std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 RequestKey key_of(const Message& request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a connection leaves behind, for a while: a peer that has missed its last message gets it
-/// again, and a late repetition of its request is no new one.
+/// A connection's remains, which are kept for a while: a peer that has missed its last message gets
+/// it again, and a late repetition of its request is no new one.
 #pragma once
 
 #include <string>

@@ -6,12 +6,9 @@
 
 #include "dapl/base/codes.hpp"
 #include "device/address.hpp"
-#include "device/explain_device.hpp"
-#include "device/explain_kernel.hpp"
 #include "providers/ucm/active.hpp"
 #include "providers/ucm/listener.hpp"
 #include "support/log/log.hpp"
-#include "support/settings/settings.hpp"
 
 namespace dapl::ucm {
 
@@ -32,14 +29,7 @@ void Manager::explain(const support::Facts& facts) const {
     facts.note("address", dapl::to_text(adapter_.address), "device",
                "the queue pair that carries the messages of connections, its port's LID and GID; "
                "the program hands them to its peers");
-    cm::explain_device(facts, adapter_.context, port_.choice(), "ia_params");
-    cm::explain_setting(
-        facts, "largest_mtu", support::Setting::kIbMtu,
-        std::to_string(cm::bytes_of(static_cast<ibv_mtu>(port_.settings().largest_mtu))) +
-            " bytes");
-    cm::explain_setting(facts, "partition", support::Setting::kIbPartition,
-                        "index " + std::to_string(port_.p_key_index()));
-    cm::explain_kernel_device(facts, cm::KernelView(), port_.choice().device);
+    port_.explain(facts);
 }
 
 DAT_COUNT Manager::max_private_data() const {
@@ -47,11 +37,11 @@ DAT_COUNT Manager::max_private_data() const {
 }
 
 cm::Limits Manager::limits() const {
-    return {exchange::kMaxPrivateData, exchange::kMaxPrivateData, exchange::kMaxPrivateData};
+    return exchange::kLimits;
 }
 
 std::optional<cm::DatagramService> Manager::datagrams() const {
-    return cm::DatagramService{kQueueKey, port_.p_key_index(), limits()};
+    return cm::DatagramService{exchange::kQueueKey, port_.p_key_index(), limits()};
 }
 
 support::Result<std::unique_ptr<cm::Connection>> Manager::connect(const sockaddr* peer,

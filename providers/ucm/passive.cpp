@@ -40,26 +40,19 @@ void PassiveConnection::reject(cm::PrivateData data) {
 support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters, cm::User& user) {
     if (parameters.qp->context != manager_.adapter().context)
         return support::failure(raw(DAT_INTERNAL_ERROR), "the EP is on another device");
-    cm::Side::take(parameters, exchange::kMaxPrivateData);
+    exchange::Side::take(parameters, exchange::kMaxPrivateData);
     user_ = &user;
-    const exchange::Port& port = manager_.port();
     const auto own = own_end(request_.sender);
-    const std::uint8_t mtu =
-        own ? exchange::common_mtu(own->mtu, request_.mtu, port.settings()) : std::uint8_t{0};
-    using Connected = tl::expected<void, std::string>;
-    const auto connected = own.and_then([&](const OwnEnd& end) REQUIRES(connection_lock) {
-        if (own_.qp->qp_type != IBV_QPT_UD) return port.connect(way_to(end, request_, mtu));
-        keep_address(end, request_);
-        return Connected{};
-    });
-    if (!connected) {
-        tell_no_path(connected.error());
+    const auto mtu = own.and_then(
+        [&](const OwnEnd& end) REQUIRES(connection_lock) { return connect_to(end, request_); });
+    if (!mtu) {
+        tell_no_path(mtu.error());
         refuse(Operation::kManagerReject, {});
         ended(cm::Outcome::kLocalFailure);
         return {};
     }
     trace_sent(*this, user_, cm::message::kAccept, own_.private_data.size());
-    offer(Operation::kReply, *own, mtu, manager_.service().timing.confirm);
+    offer(Operation::kReply, *own, *mtu, manager_.service().timing.confirm);
     return {};
 }
 

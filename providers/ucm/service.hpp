@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the adapter instances of one dat.conf record share in a process: the service queue pair,
-/// the ports of their listeners, and the ids by which messages find their connection.
+/// The adapter instances that a process opens by one dat.conf record share a service: the service
+/// queue pair, the ports of their listeners, and the ids by which messages find their connection.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class Service final : public std::enable_shared_from_this<Service>,
 
     cm::EventLoop& loop;
     const Timing timing;
-    /// Of the service queue pair; constant.
+    /// @return the address of the service queue pair, which is constant.
     const QpAddress& address() const { return address_; }
 
     /// @return an id that is not in use; 0 if there is none left.

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "dapl/cm/failure.hpp"
-#include "providers/ucm/address.hpp"
+#include "providers/exchange/path.hpp"
 #include "support/log/log.hpp"
 
 namespace dapl::ucm {
@@ -66,7 +66,7 @@ int ServiceQueuePair::start(std::uint8_t port) {
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_INIT;
     attributes.port_num = port;
-    attributes.qkey = kQueueKey;
+    attributes.qkey = exchange::kQueueKey;
     if (const int error =
             ibv_modify_qp(queue_pair_.get(), &attributes,
                           IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_QKEY))
@@ -139,7 +139,7 @@ bool ServiceQueuePair::send(std::span<const std::byte> message, SharedHandle to,
     request.opcode = IBV_WR_SEND;
     request.wr.ud.ah = to.get();
     request.wr.ud.remote_qpn = queue_pair;
-    request.wr.ud.remote_qkey = kQueueKey;
+    request.wr.ud.remote_qkey = exchange::kQueueKey;
     ibv_send_wr* refused = nullptr;
     if (ibv_post_send(queue_pair_.get(), &request, &refused) != 0) return false;
     handles_[slot] = std::move(to);

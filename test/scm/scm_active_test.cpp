@@ -16,6 +16,7 @@
 #include "providers/scm/address.hpp"
 #include "providers/scm/manager.hpp"
 #include "providers/scm/message.hpp"
+#include "test/support/connection_recorder.hpp"
 #include "test/support/process.hpp"
 
 namespace {
@@ -88,28 +89,6 @@ class ScriptedServer {
     int peer_ = -1;
 };
 
-struct Report {
-    cm::Outcome outcome;
-    Octets data;
-};
-
-class Recorder final : public cm::User {
-  public:
-    void report(cm::Outcome outcome, cm::PrivateData data) override REQUIRES(connection_lock) {
-        reports.push_back({outcome, Octets(data.begin(), data.end())});
-    }
-    std::optional<Report> wait_for(std::size_t count) {
-        const bool came = eventually([&] {
-            const MutexLock guard(connection_lock);
-            return reports.size() >= count;
-        });
-        const MutexLock guard(connection_lock);
-        if (!came || reports.size() != count) return std::nullopt;
-        return reports.back();
-    }
-    std::vector<Report> reports GUARDED_BY(connection_lock);
-};
-
 class ScmActive : public testing::Test {
   protected:
     void SetUp() override {
@@ -127,17 +106,7 @@ class ScmActive : public testing::Test {
     }
 
     verbs::QueuePair queue_pair() const {
-        ibv_qp_init_attr wanted{};
-        wanted.qp_type = IBV_QPT_RC;
-        wanted.send_cq = wanted.recv_cq = queue.get();
-        wanted.cap = {1, 1, 1, 1, 0};
-        verbs::QueuePair made(ibv_create_qp(domain.get(), &wanted));
-        ibv_qp_attr initial{};
-        initial.qp_state = IBV_QPS_INIT;
-        initial.port_num = 1;
-        ibv_modify_qp(made.get(), &initial,
-                      IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS);
-        return made;
+        return test::queue_pair_in_init(domain.get(), queue.get());
     }
     ibv_qp_attr attributes() const {
         ibv_qp_attr now{};
@@ -181,7 +150,7 @@ class ScmActive : public testing::Test {
 
     test::TemporaryFabric fabric;
     ScriptedServer server;
-    Recorder user;
+    test::Recorder user;
     std::unique_ptr<cm::Manager> manager;
     verbs::ProtectionDomain domain;
     verbs::CompletionQueue queue;

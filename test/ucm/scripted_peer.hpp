@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "dapl/verbs/handles.hpp"
-#include "providers/ucm/address.hpp"
+#include "providers/exchange/path.hpp"
 #include "providers/ucm/message.hpp"
 #include "test/support/process.hpp"
 
@@ -46,7 +46,7 @@ inline verbs::QueuePair datagram_queue_pair(ibv_pd* domain, ibv_cq* queue, std::
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_INIT;
     attributes.port_num = 1;
-    attributes.qkey = dapl::ucm::kQueueKey;
+    attributes.qkey = dapl::exchange::kQueueKey;
     ibv_modify_qp(made.get(), &attributes,
                   IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_QKEY);
     attributes.qp_state = IBV_QPS_RTR;
@@ -97,7 +97,7 @@ class ScriptedPeer {
         request.send_flags = IBV_SEND_SIGNALED;
         request.wr.ud.ah = handle_.get();
         request.wr.ud.remote_qpn = to;
-        request.wr.ud.remote_qkey = dapl::ucm::kQueueKey;
+        request.wr.ud.remote_qkey = dapl::exchange::kQueueKey;
         const std::size_t before = sent_;
         require(ibv_post_send(queue_pair_.get(), &request, &refused) == 0, "a message is sent");
         require(eventually([&] {

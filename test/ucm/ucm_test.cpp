@@ -12,6 +12,7 @@
 #include "dapl/cm/manager.hpp"
 #include "device/address.hpp"
 #include "providers/ucm/manager.hpp"
+#include "test/support/connection_recorder.hpp"
 #include "test/support/process.hpp"
 #include "test/ucm/scripted_peer.hpp"
 
@@ -27,33 +28,10 @@ using Octets = std::vector<std::byte>;
 constexpr std::uint16_t kPort = 4711;
 constexpr std::uint32_t kPeersId = 77;
 
-struct Report {
-    cm::Outcome outcome;
-    Octets data;
-};
-
 Octets octets(const std::string& text) {
     const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
     return {bytes, bytes + text.size()};
 }
-
-class Recorder final : public cm::User {
-  public:
-    void report(cm::Outcome outcome, cm::PrivateData data) override REQUIRES(connection_lock) {
-        reports.push_back({outcome, Octets(data.begin(), data.end())});
-    }
-    std::optional<Report> wait_for(std::size_t count) {
-        const bool came = eventually([&] { return size() >= count; });
-        const MutexLock guard(connection_lock);
-        if (!came || reports.size() != count) return std::nullopt;
-        return reports.back();
-    }
-    std::size_t size() {
-        const MutexLock guard(connection_lock);
-        return reports.size();
-    }
-    std::vector<Report> reports GUARDED_BY(connection_lock);
-};
 
 class Requests final : public cm::ListenUser {
   public:
@@ -92,17 +70,7 @@ class Ucm : public testing::Test {
     }
 
     verbs::QueuePair queue_pair() const {
-        ibv_qp_init_attr wanted{};
-        wanted.qp_type = IBV_QPT_RC;
-        wanted.send_cq = wanted.recv_cq = queue.get();
-        wanted.cap = {1, 1, 1, 1, 0};
-        verbs::QueuePair made(ibv_create_qp(domain.get(), &wanted));
-        ibv_qp_attr initial{};
-        initial.qp_state = IBV_QPS_INIT;
-        initial.port_num = 1;
-        ibv_modify_qp(made.get(), &initial,
-                      IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS);
-        return made;
+        return test::queue_pair_in_init(domain.get(), queue.get());
     }
     ibv_qp_state state() const {
         ibv_qp_attr now{};
@@ -186,7 +154,7 @@ class Ucm : public testing::Test {
     test::Setting reply_time{"DAPL_UCM_REP_TIME", "100000"};
     test::Setting confirm_time{"DAPL_UCM_RTU_TIME", "100000"};
     test::Setting disconnect_time{"DAPL_UCM_DREP_TIME", "100000"};
-    Recorder user;
+    test::Recorder user;
     Requests requests;
     std::unique_ptr<cm::Manager> manager;
     verbs::ProtectionDomain domain;

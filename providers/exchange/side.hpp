@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// One side of an exchange of queue pairs: its offer, and its path to the peer's.
+#pragma once
+
+#include <string>
+
+#include "dapl/cm/side.hpp"
+#include "providers/exchange/message.hpp"
+#include "providers/exchange/path.hpp"
+
+namespace dapl::exchange {
+
+class Side : public cm::Side {
+  protected:
+    /// @param user nullptr where there is none yet. @param port outlives the side.
+    Side(const sockaddr_storage& peer, cm::User* user, const Port& port)
+        : cm::Side(peer, user), port_(port) {}
+
+    /// Fills in this side's request or reply: all that depends on its queue pair and parameters.
+    void fill(Message& message, Operation operation, const OwnEnd& own, std::uint8_t mtu) const
+        REQUIRES(connection_lock);
+    /// Keeps the peer's address for a datagram endpoint, which is not connected.
+    void keep_address(const OwnEnd& own, const Message& peer) REQUIRES(connection_lock);
+    /// @return the argument of the port's connect().
+    Way way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const
+        REQUIRES(connection_lock);
+    /// Passive side: connects the queue pair to the peer's, or keeps the address of the peer's
+    /// datagram endpoint.
+    /// @return the MTU for the reply, or why there is no path.
+    tl::expected<std::uint8_t, std::string> connect_to(const OwnEnd& own, const Message& request)
+        REQUIRES(connection_lock);
+    void tell_no_path(const std::string& cause) const;
+
+    const Port& port_;
+};
+
+}  // namespace dapl::exchange
