@@ -43,6 +43,7 @@ support::Result<void> ActiveConnection::start(const cm::Parameters& parameters) 
     own_end_ = *own;
     trace_sent(*this, user_, cm::message::kRequest, own_.private_data.size());
     offer(Operation::kRequest, own_end_, own_end_.mtu, manager_.service().timing.reply);
+    manager_.service().pace.enter(*this);
     return {};
 }
 

@@ -74,7 +74,12 @@ void Connection::offer(Operation operation, const OwnEnd& own, std::uint8_t mtu,
                        Timing::Milliseconds wait) {
     fill(dialog_.last(), operation, own, mtu);
     state_ = State::kHandshake;
-    resends_ = Resends(manager_.service().timing.sends, wait);
+    wait_ = wait;
+    resends_ = Resends(manager_.service().timing.sends, wait_);
+}
+
+void Connection::open() {
+    resends_ = Resends(manager_.service().timing.sends, wait_);
     send(dialog_.last());
     manager_.loop.arm(*this, resends_.due());
 }
@@ -84,6 +89,7 @@ void Connection::send(const Message& message) const {
 }
 
 void Connection::stop_sending() {
+    manager_.service().pace.leave(*this);
     manager_.loop.cancel(*this);
 }
 

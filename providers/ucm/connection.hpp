@@ -21,6 +21,7 @@ class Manager;
 
 class Connection : public exchange::Side,
                    protected Participant,
+                   protected Pace::Opener,
                    protected cm::Timer,
                    private Epilogue::Waiter {
   public:
@@ -49,9 +50,11 @@ class Connection : public exchange::Side,
     /// Tells the peer, which may be waiting, that this side gives up the handshake.
     virtual void give_up() REQUIRES(connection_lock) = 0;
 
-    /// Fills in this side's request or reply, and sends it until stop_sending().
+    /// Fills in this side's request or reply, which open() sends.
     void offer(Operation operation, const OwnEnd& own, std::uint8_t mtu, Timing::Milliseconds wait)
         REQUIRES(connection_lock);
+    /// Sends the request or reply, and does so again until stop_sending().
+    void open() final REQUIRES(connection_lock);
     void send(const Message& message) const REQUIRES(connection_lock);
     void stop_sending() REQUIRES(connection_lock);
     /// @return this side's end of the path to the peer.
@@ -68,6 +71,7 @@ class Connection : public exchange::Side,
     Dialog dialog_;
     State state_ = State::kOpening;
     Resends resends_;
+    Timing::Milliseconds wait_{};  ///< for the peer's answer, until the first repetition
     cm::UnlockedStep moving_;
 
   private:

@@ -8,6 +8,7 @@
 
 #include "providers/exchange/timed_queue.hpp"
 #include "providers/ucm/dialog.hpp"
+#include "providers/ucm/pace.hpp"
 #include "providers/ucm/resends.hpp"
 
 namespace dapl::ucm {
@@ -15,7 +16,10 @@ namespace dapl::ucm {
 class Service;
 
 /// The service owns it.
-class Epilogue final : public Participant, public exchange::TimedQueue::Member, private cm::Timer {
+class Epilogue final : public Participant,
+                       public exchange::TimedQueue::Member,
+                       public Pace::Opener,
+                       private cm::Timer {
   public:
     enum class Kind {
         kDisconnecting,  ///< this side says so until the peer answers
@@ -35,13 +39,6 @@ class Epilogue final : public Participant, public exchange::TimedQueue::Member, 
     ~Epilogue() REQUIRES(connection_lock);
     /// To be called once the service has it.
     void start() REQUIRES(connection_lock);
-    /// Whether it has to send a disconnect and has not yet.
-    bool is_unsent() const REQUIRES(connection_lock) {
-        return kind_ == Kind::kDisconnecting && sends_ == 0;
-    }
-    /// Sends the disconnect, and does so again until the peer answers. Whoever waits is told with
-    /// the last one.
-    void send_disconnect() REQUIRES(connection_lock);
     void forget_waiter() REQUIRES(connection_lock) { waiter_ = nullptr; }
 
     void take(const Message& message) override REQUIRES(connection_lock);
@@ -49,7 +46,10 @@ class Epilogue final : public Participant, public exchange::TimedQueue::Member, 
     const Dialog& dialog() const override { return dialog_; }
 
   private:
+    void open() override REQUIRES(connection_lock) { send_disconnect(); }
     void expired() override REQUIRES(connection_lock) { send_disconnect(); }
+    /// Whoever waits is told with the last one.
+    void send_disconnect() REQUIRES(connection_lock);
     /// Its time is over: has the service destroy it.
     void expelled(const std::string& why) override REQUIRES(connection_lock);
     void down() REQUIRES(connection_lock);

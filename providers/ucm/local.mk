@@ -12,6 +12,7 @@ libucm_la_SOURCES = \
     %reldir%/listener.cpp %reldir%/listener.hpp \
     %reldir%/manager.cpp %reldir%/manager.hpp \
     %reldir%/message.cpp %reldir%/message.hpp \
+    %reldir%/pace.cpp %reldir%/pace.hpp \
     %reldir%/passive.cpp %reldir%/passive.hpp \
     %reldir%/resends.hpp \
     %reldir%/service.cpp %reldir%/service.hpp \

@@ -53,6 +53,7 @@ support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters
     }
     trace_sent(*this, user_, cm::message::kAccept, own_.private_data.size());
     offer(Operation::kReply, *own, *mtu, manager_.service().timing.confirm);
+    open();
     return {};
 }
 

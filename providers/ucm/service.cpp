@@ -26,8 +26,6 @@ constexpr std::chrono::seconds kCopyArrives{2};
 /// given up sooner.
 constexpr DAT_TIMEOUT kLongestSilence = 500000;
 constexpr DAT_TIMEOUT kLongestEnd = 5000000;
-/// Disconnects under way at a time.
-constexpr std::size_t kMostUnanswered = 64;
 /// Ids have 18 bits. Peers before version 8 have 16, so larger ones are used only when many are.
 constexpr std::uint32_t kIds = 1U << 18;
 constexpr std::uint32_t kOldIds = 1U << 16;
@@ -70,6 +68,7 @@ struct Service::Opening {
 Service::Service(Opening opening)
     : loop(opening.loop),
       timing(opening.timing),
+      pace(loop),
       ia_name_(std::move(opening.ia_name)),
       port_(std::move(opening.port)),
       queue_pair_(std::move(opening.queue_pair)),
@@ -111,6 +110,7 @@ Service::~Service() {
     loop.cancel(*this);
     destinations_.stop();
     ended_.stop();
+    pace.stop();
     epilogues_.clear();
 }
 
@@ -155,26 +155,13 @@ void Service::forget(const Epilogue& epilogue) {
 
 void Service::begin_disconnect(Epilogue& epilogue) {
     ++disconnects_;
-    unsent_.push_back(epilogue.dialog().id());
-    send_disconnects();
+    pace.enter(epilogue);
 }
 
 void Service::end_disconnect(Epilogue& epilogue) {
     --disconnects_;
-    if (!epilogue.is_unsent()) --unanswered_;
     one_is_over_.notify_all();
-    send_disconnects();
-}
-
-void Service::send_disconnects() {
-    while (unanswered_ < kMostUnanswered && !unsent_.empty()) {
-        const auto found = epilogues_.find(unsent_.front());
-        unsent_.pop_front();
-        // Its peer may have disconnected before its turn came.
-        if (found == epilogues_.end() || !found->second->is_unsent()) continue;
-        ++unanswered_;
-        found->second->send_disconnect();
-    }
+    pace.leave(epilogue);
 }
 
 void Service::finish_disconnects() {

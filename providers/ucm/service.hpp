@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +17,7 @@
 #include "providers/ucm/destinations.hpp"
 #include "providers/ucm/dialog.hpp"
 #include "providers/ucm/epilogue.hpp"
+#include "providers/ucm/pace.hpp"
 #include "providers/ucm/service_queue_pair.hpp"
 #include "providers/ucm/timing.hpp"
 
@@ -45,6 +45,7 @@ class Service final : public std::enable_shared_from_this<Service>,
 
     cm::EventLoop& loop;
     const Timing timing;
+    Pace pace;  ///< of requests and disconnects
     /// @return the address of the service queue pair, which is constant.
     const QpAddress& address() const { return address_; }
 
@@ -72,10 +73,8 @@ class Service final : public std::enable_shared_from_this<Service>,
     /// process that ends now would leave a peer that has missed its disconnect connected.
     void finish_disconnects() REQUIRES(connection_lock);
 
-    /// For epilogues: has it send its disconnect, now or when few others are unanswered. More at
-    /// once than the peer has receives would be lost, again and again.
+    /// For epilogues: a disconnect begins, and is over.
     void begin_disconnect(Epilogue& epilogue) REQUIRES(connection_lock);
-    /// For epilogues: it is over.
     void end_disconnect(Epilogue& epilogue) REQUIRES(connection_lock);
     /// For epilogues: begins to limit its time.
     void limit(Epilogue& epilogue) REQUIRES(connection_lock) { ended_.enter(epilogue); }
@@ -94,7 +93,6 @@ class Service final : public std::enable_shared_from_this<Service>,
     void take_request(const Message& request) REQUIRES(connection_lock);
     /// @return the participant that an earlier copy of the request was given to, if any.
     Participant* earlier(const Message& request) REQUIRES(connection_lock);
-    void send_disconnects() REQUIRES(connection_lock);
     void answer_stranger(const Message& message) REQUIRES(connection_lock);
     Participant* find(std::uint32_t id) REQUIRES(connection_lock);
 
@@ -109,8 +107,6 @@ class Service final : public std::enable_shared_from_this<Service>,
     std::unordered_map<std::uint32_t, std::unique_ptr<Epilogue>> epilogues_
         GUARDED_BY(connection_lock);
     std::size_t disconnects_ GUARDED_BY(connection_lock) = 0;  ///< that are not over
-    std::size_t unanswered_ GUARDED_BY(connection_lock) = 0;   ///< of those: sent
-    std::deque<std::uint32_t> unsent_ GUARDED_BY(connection_lock);
     support::CondVar one_is_over_;
     std::unordered_map<std::uint16_t, Listener*> listeners_ GUARDED_BY(connection_lock);
     /// The participant that has a request, and when it got it.

@@ -32,7 +32,7 @@ test_api_registry_test_SOURCES = %reldir%/registry_test.cpp test/support/process
 test_api_registry_test_LDADD = libtestmain.la -ldl
 
 # Tests over soft0, through libdat2; most have a process at each end.
-dat_test_headers = test/api/side.hpp test/support/dat_conf.hpp test/support/over_datagrams.hpp test/support/over_sockets.hpp test/support/threads.hpp
+dat_test_headers = test/api/side.hpp test/support/address_file.hpp test/support/dat_conf.hpp test/support/over_datagrams.hpp test/support/over_sockets.hpp test/support/threads.hpp
 dat_test_libs = libtestmain.la libdat2.la
 dat_tests = \
     test/api/addresses_test \

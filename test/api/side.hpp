@@ -8,11 +8,10 @@
 #include <netinet/in.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <string>
 
+#include "test/support/address_file.hpp"
 #include "test/support/dat_conf.hpp"
 #include "test/support/process.hpp"
 
@@ -36,9 +35,8 @@ inline DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
     return result;
 }
 
-/// An IA of libdaploucm has an address that nobody knows before it is open. Whoever listens leaves
-/// it in this file, for whoever connects.
-inline std::string address_file(DAT_CONN_QUAL qualifier) {
+/// Where a side over libdaploucm leaves its address, for whoever connects to this qualifier.
+inline std::string address_file_for(DAT_CONN_QUAL qualifier) {
     const char* fabric = getenv("SOFTVERBS_FABRIC");
     return std::string(fabric ? fabric : "/tmp") + "/ia-address-" + std::to_string(qualifier);
 }
@@ -47,8 +45,7 @@ inline sockaddr_storage address_for(DAT_CONN_QUAL qualifier) {
     sockaddr_storage address{};
     const sockaddr_in host = ia_address();
     if (is_over_datagrams())
-        std::ifstream(address_file(qualifier))
-            .read(reinterpret_cast<char*>(&address), sizeof(sockaddr_in6));
+        find_address(address_file_for(qualifier), address);
     else
         std::memcpy(&address, &host, sizeof host);
     return address;
@@ -122,11 +119,7 @@ class Side {
     /// Over datagrams, lets connect() find this side, whether or not it listens.
     void leave_address(DAT_CONN_QUAL qualifier) const {
         if (!is_over_datagrams()) return;
-        const std::string name = address_file(qualifier);
-        std::ofstream(name + ".new")
-            .write(reinterpret_cast<const char*>(attributes().ia_address_ptr),
-                   sizeof(sockaddr_in6));
-        std::filesystem::rename(name + ".new", name);
+        require(test::leave_address(ia, address_file_for(qualifier)), "the address is left");
     }
 
     static DAT_RETURN connect(DAT_EP_HANDLE ep, DAT_CONN_QUAL qualifier,

@@ -6,15 +6,17 @@
 /// give it.
 ///
 /// usage: connections NAME ADDRESS COUNT     IA name, IPv4 address of the server's IA
-/// With CONNECTIONS_RECEIVES=N in the environment each endpoint posts N receives, which are flushed
-/// when the connection ends; their events are not consumed.
-/// Prints one `key value` per line.
+/// With DAT_TEST_ADDRESS_FILE in the environment, the server leaves its IA address in that file,
+/// and ADDRESS has no meaning (test/support/address_file.hpp). With CONNECTIONS_RECEIVES=N in the
+/// environment each endpoint posts N receives, which are flushed when the connection ends; their
+/// events are not consumed. Prints one `key value` per line.
 #include <dat2/udat.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -22,6 +24,7 @@
 
 #include "test/bench/answers.hpp"
 #include "test/bench/connection_sequence.hpp"
+#include "test/support/address_file.hpp"
 
 namespace {
 
@@ -71,6 +74,7 @@ class Side {
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
         succeed(dat_psp_create(ia_, kQualifier, requests_, DAT_PSP_CONSUMER_FLAG, &psp),
                 "dat_psp_create");
+        if (!test::leave_address(ia_)) std::exit(1);
     }
     void accept_all() {
         for (DAT_EP_HANDLE ep : endpoints_) {
@@ -82,8 +86,11 @@ class Side {
         await_all(DAT_CONNECTION_EVENT_ESTABLISHED, "established at the server");
     }
     void connect_all() {
+        sockaddr_storage server{};
+        std::memcpy(&server, &server_, sizeof server_);
+        if (test::address_file() && !test::find_address(test::address_file(), server)) std::exit(1);
         for (DAT_EP_HANDLE ep : endpoints_)
-            succeed(dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&server_), kQualifier,
+            succeed(dat_ep_connect(ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&server), kQualifier,
                                    kPatience, 0, nullptr, DAT_QOS_BEST_EFFORT,
                                    DAT_CONNECT_DEFAULT_FLAG),
                     "dat_ep_connect");

@@ -4,7 +4,7 @@
 bench_programs = test/bench/connections test/bench/dat_operations test/bench/floors test/bench/opens test/bench/rdma_connections \
     test/bench/trace_points test/bench/verbs_operations test/bench/verbs_perf
 EXTRA_PROGRAMS += $(bench_programs)
-test_bench_connections_SOURCES = %reldir%/connections.cpp %reldir%/connection_sequence.hpp %reldir%/answers.hpp %reldir%/processes.hpp
+test_bench_connections_SOURCES = %reldir%/connections.cpp test/support/address_file.hpp %reldir%/connection_sequence.hpp %reldir%/answers.hpp %reldir%/processes.hpp
 test_bench_connections_LDADD = libdat2.la
 test_bench_dat_operations_SOURCES = %reldir%/dat_operations.cpp %reldir%/answers.hpp
 test_bench_dat_operations_LDADD = libdat2.la

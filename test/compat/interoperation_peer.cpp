@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "test/compat/address_file.hpp"
+#include "test/support/address_file.hpp"
 #include "test/support/process.hpp"
 
 namespace {
@@ -437,7 +437,7 @@ int run(int count, char** arguments) {
             std::strtoull(arguments[2], nullptr, 0),
             {},
             {}};
-    if (end.is_client() && !test::find_address(arguments[3], end.server)) return usage();
+    if (end.is_client() && !test::find_server(arguments[3], end.server)) return usage();
     open_adapter(end.adapter, arguments[1]);
     DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
     if (!end.is_client()) {

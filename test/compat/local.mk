@@ -40,13 +40,13 @@ test_compat_two_adapters_LDADD = libdat2.la
 
 EXTRA_PROGRAMS += test/compat/interoperation_peer
 check_DATA += test/compat/interoperation_peer
-test_compat_interoperation_peer_SOURCES = %reldir%/interoperation_peer.cpp %reldir%/address_file.hpp test/support/process.hpp
+test_compat_interoperation_peer_SOURCES = %reldir%/interoperation_peer.cpp test/support/address_file.hpp test/support/process.hpp
 test_compat_interoperation_peer_LDADD = libdat2.la
 
 # One end of a conversation between datagram endpoints, on our libraries or the reference's.
 EXTRA_PROGRAMS += test/compat/ud_peer
 check_DATA += test/compat/ud_peer
-test_compat_ud_peer_SOURCES = %reldir%/ud_peer.cpp %reldir%/address_file.hpp test/support/process.hpp
+test_compat_ud_peer_SOURCES = %reldir%/ud_peer.cpp test/support/address_file.hpp test/support/process.hpp
 test_compat_ud_peer_LDADD = libdat2.la
 
 EXTRA_PROGRAMS += test/compat/open_ia

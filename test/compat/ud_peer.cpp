@@ -18,7 +18,7 @@
 #include <cstring>
 #include <string>
 
-#include "test/compat/address_file.hpp"
+#include "test/support/address_file.hpp"
 #include "test/support/process.hpp"
 
 namespace {
@@ -156,7 +156,7 @@ void serve(End& end, DAT_CONN_QUAL qualifier) {
 
 void ask(End& end, DAT_CONN_QUAL qualifier, const char* address) {
     sockaddr_storage peer;
-    if (!test::find_address(address, peer)) _exit(2);
+    if (!test::find_server(address, peer)) _exit(2);
     char mine[] = "a client";
     for (const bool first : {true, false}) {
         check("dat_ep_connect", dat_ep_connect(end.ep, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer),

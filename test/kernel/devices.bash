@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 # By default an address that nobody has is asked for during 60 s, which is as long as a test waits.
 export DAPL_CM_ARP_RETRY_COUNT=1
 
-# usage: name_device cma|scm DEVICE [ADDRESS] - chooses our provider on a device of the machine, or
+# usage: name_device cma|scm|ucm DEVICE [ADDRESS] - chooses our provider on a device of the machine, or
 # on another address of its interface. Writes $work/dat.conf with one adapter instance, and names
 # both to the programs that follow.
 name_device() {
@@ -25,6 +25,7 @@ name_device() {
         library=libdaploscm.so.2 parameters="$2 1"
         export DAPL_SCM_NETDEV=$interface
     fi
+    [ "$1" != ucm ] || library=libdaploucm.so.2 parameters="$2 1"
     DAT_TEST_IA=$1-$2
     DAT_OVERRIDE=$work/dat.conf
     LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs

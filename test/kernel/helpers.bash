@@ -12,7 +12,7 @@ load ../compat/helpers
 # shellcheck disable=SC2034 # for ../compat/helpers
 enter_network=()
 
-# usage: use_device debian|ours cma|scm DEVICE - chooses the libraries and the device of commands
+# usage: use_device debian|ours cma|scm|ucm DEVICE - chooses the libraries and the device of commands
 # that have ${stack[@]} in front; the IA is named `ia`, and a peer finds it at $server_address.
 # shellcheck disable=SC2034 # for the tests
 use_device() {
@@ -26,6 +26,7 @@ use_device() {
     case $2 in
         cma) use_stack "$1" libdaplofa.so.2 "$interface 0" ;;
         scm) use_stack "$1" libdaploscm.so.2 "$3 1" && stack+=("DAPL_SCM_NETDEV=$interface") ;;
+        ucm) use_stack "$1" libdaploucm.so.2 "$3 1" && stack+=("DAT_TEST_ADDRESS_FILE=$BATS_TEST_TMPDIR/address") ;;
     esac
 }
 
@@ -34,7 +35,7 @@ fabric_is_clean() {
     true
 }
 
-# usage: use_wire debian|ours cma|scm - for a pair at the ends of the cable: sets ${active[@]} on
+# usage: use_wire debian|ours cma|scm|ucm - for a pair at the ends of the cable: sets ${active[@]} on
 # rxe1 and ${passive[@]} on rxe2, which is at $server_address. Needs `# machine: --wire`.
 # shellcheck disable=SC2034,SC2154 # for the tests; from ../compat/helpers
 use_wire() {

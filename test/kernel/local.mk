@@ -6,11 +6,11 @@ kernel_short_scripts = %reldir%/smoke.bats
 kernel_scripts = \
     %reldir%/machine.bats %reldir%/smoke.bats %reldir%/cma.bats %reldir%/errors.bats %reldir%/examples.bats %reldir%/interoperation.bats \
     %reldir%/combinations.bats %reldir%/dapl_programs.bats %reldir%/wire.bats %reldir%/conformance_rxe.tap \
-    %reldir%/conformance_siw.tap %reldir%/api_rxe.tap %reldir%/api_siw.tap %reldir%/api_scm.tap
+    %reldir%/conformance_siw.tap %reldir%/api_rxe.tap %reldir%/api_siw.tap %reldir%/api_scm.tap %reldir%/api_ucm.tap
 EXTRA_DIST += %reldir%/machine %reldir%/set-up %reldir%/guest-init %reldir%/guest %reldir%/run-bats %reldir%/helpers.bash \
     %reldir%/pairings %reldir%/devices.bash %reldir%/conformance %reldir%/api_tests \
     %reldir%/differences.rxe0 %reldir%/differences.siw0 %reldir%/skipped.rxe0 \
-    %reldir%/skipped.siw0 %reldir%/skipped.scm %reldir%/skipped.cma $(kernel_scripts)
+    %reldir%/skipped.siw0 %reldir%/skipped.scm %reldir%/skipped.ucm %reldir%/skipped.cma $(kernel_scripts)
 
 EXTRA_PROGRAMS += test/kernel/hanging_connect
 check_DATA += test/kernel/hanging_connect
@@ -40,5 +40,5 @@ check-kernel: all $(check_LTLIBRARIES) $(check_PROGRAMS) $(check_DATA)
 # One side of a connection that suffers faults. It is not itself a test.
 EXTRA_PROGRAMS += test/kernel/survivor
 check_DATA += test/kernel/survivor
-test_kernel_survivor_SOURCES = %reldir%/survivor.cpp test/support/event_names.hpp
+test_kernel_survivor_SOURCES = %reldir%/survivor.cpp test/support/address_file.hpp test/support/event_names.hpp
 test_kernel_survivor_LDADD = libdat2.la

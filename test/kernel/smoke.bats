@@ -25,3 +25,4 @@ dtest_works() {
 @test "cma on rxe0: dtest" { dtest_works cma rxe0 -b 4096 -B 50; }
 @test "cma on siw0: dtest" { dtest_works cma siw0 -b 4096 -B 50; }
 @test "scm on rxe0: dtest" { dtest_works scm rxe0 -b 4096 -B 50; }
+@test "ucm on rxe0: dtest" { dtest_works ucm rxe0 -b 4096 -B 50; }

@@ -11,7 +11,6 @@
 ///   --timeout SECONDS    timeout of dat_ep_connect
 /// Prints a line for each thing that happens. Exits with 0 when the connection ended exactly once
 /// and each posted request completed exactly once.
-#include <arpa/inet.h>
 #include <dat2/udat.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "test/support/address_file.hpp"
 #include "test/support/event_names.hpp"
 
 namespace {
@@ -125,9 +125,8 @@ class Survivor {
 
   private:
     void connect() {
-        sockaddr_in peer{};
-        peer.sin_family = AF_INET;
-        if (inet_pton(AF_INET, options_.peer, &peer.sin_addr) != 1) fail("not an IPv4 address");
+        sockaddr_storage peer;
+        if (!test::find_server(options_.peer, peer)) fail("not an IPv4 address");
         tell("connecting");
         succeed(dat_ep_connect(ep_, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer), kQualifier,
                                options_.timeout, 0, nullptr, DAT_QOS_BEST_EFFORT,
@@ -138,6 +137,7 @@ class Survivor {
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
         succeed(dat_psp_create(ia_, kQualifier, connections_, DAT_PSP_CONSUMER_FLAG, &psp),
                 "dat_psp_create");
+        if (!test::leave_address(ia_)) fail("the address cannot be left");
         tell("listening");
         DAT_EVENT event{};
         if (!wait(connections_, event, kPatience)) fail("no request comes");

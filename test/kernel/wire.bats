@@ -66,7 +66,7 @@ was_told_of_the_end() {
     cat "$file"
     return 1
 }
-told_of_the_end='^opendat: warning: the connection of EP [0-9a-f]+ \(handle 0x[0-9a-f]+\) with 10\.77\.1\.[12]:[0-9]+ broke: .*, requests flushed: [0-9]+; before: .*-> CONNECTED .* ago; .* \[DAT290\]$'
+told_of_the_end='^opendat: warning: the connection of EP [0-9a-f]+ \(handle 0x[0-9a-f]+\) with (10\.77\.1\.[12]:[0-9]+|LID 0, QPN [0-9]+, GID [0-9a-f.:]+) broke: .*, requests flushed: [0-9]+; before: .*-> CONNECTED .* ago; .* \[DAT290\]$'
 
 had_events() {
     local side=$1 events
@@ -258,3 +258,45 @@ passive_is_stopped() { # PROVIDER
 @test "scm: the peer is killed before its request is answered" { active_is_killed_before_the_answer scm; }
 @test "scm: the peer is killed before it answers" { passive_is_killed_before_its_answer scm NON_PEER_REJECTED; }
 @test "scm: the peer is stopped and continued: no event, the transfers go on" { passive_is_stopped scm; }
+
+# Shorter than on a network, so that a test need not wait for minutes until nobody answers.
+short_times() {
+    export DAPL_UCM_REP_TIME=200 DAPL_UCM_RTU_TIME=200 DAPL_UCM_RETRY=6
+}
+
+# usage: connects_under_loss PERCENT ROUNDS - makes and ends connections one after another.
+connects_under_loss() {
+    local round
+    short_times
+    touch "$until"
+    lose "$1" active passive
+    for ((round = 0; round < $2; ++round)); do
+        use_wire ours ucm
+        start_pair "--idle --until $until" --idle
+        ends active ESTABLISHED DISCONNECTED
+        ends passive ESTABLISHED DISCONNECTED
+        never_failed active
+        never_failed passive
+    done
+}
+
+@test "ucm: 20 % of the packets lost, each connection is made and ended" { connects_under_loss 20 12; }
+@test "ucm: 1 % of the packets lost, the data arrive as they were sent" { loses_packets ucm 1 200; }
+@test "ucm: 10 % of the packets lost, the data arrive as they were sent" { loses_packets ucm 10 60; }
+@test "ucm: the cable is cut and comes back within the time for retries: no event, the transfers go on" { cable_comes_back ucm; }
+@test "ucm: the cable is cut in the middle of transfers: both sides break" { cable_is_cut ucm; }
+@test "ucm: the cable is cut before the request: the active side's time is over" { cable_is_cut_before_the_request ucm; }
+@test "ucm: the cable is cut between request and answer: the active side's time is over, the accept fails" {
+    short_times
+    answer_is_lost ucm UNREACHABLE ACCEPT_COMPLETION_ERROR
+}
+@test "ucm: the peer is killed in the middle of transfers" { passive_is_killed ucm BROKEN; }
+@test "ucm: the peer is killed before its request is answered" {
+    short_times
+    active_is_killed_before_the_answer ucm
+}
+@test "ucm: the peer is killed before it answers" {
+    short_times
+    passive_is_killed_before_its_answer ucm UNREACHABLE
+}
+@test "ucm: the peer is stopped and continued: no event, the transfers go on" { passive_is_stopped ucm; }
