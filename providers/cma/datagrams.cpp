@@ -2,6 +2,8 @@
 #include "providers/cma/datagrams.hpp"
 
 #include <cerrno>
+#include <cstring>
+#include <optional>
 
 #include "dapl/cm/failure.hpp"
 #include "support/log/log.hpp"
@@ -9,13 +11,28 @@
 namespace dapl::cma {
 namespace {
 
-/// @return the address of every queue pair of the software device.
-ibv_ah_attr own_way(ibv_context* context, std::uint8_t port) {
-    ibv_port_attr attributes{};
-    ibv_query_port(context, port, &attributes);
+constexpr std::uint8_t kHops = 64;
+
+PortAddress port_address(const ibv_port_attr& port, const std::optional<verbs::GidChoice>& gid) {
+    PortAddress address;
+    address.lid = port.lid;
+    if (gid) std::memcpy(address.gid.data(), &gid->gid, address.gid.size());
+    return address;
+}
+
+/// @return the address vector of the queue pairs behind a peer's port. @param own this side's GID.
+ibv_ah_attr way_to(const PortAddress& peer, const cm::Adapter& adapter,
+                   const std::optional<verbs::GidChoice>& own) {
+    ibv_port_attr port{};
+    ibv_query_port(adapter.context, adapter.port, &port);
     ibv_ah_attr way{};
-    way.dlid = attributes.lid;
-    way.port_num = port;
+    way.port_num = adapter.port;
+    way.dlid = peer.lid;
+    if (port.link_layer != IBV_LINK_LAYER_ETHERNET) return way;
+    way.is_global = 1;
+    std::memcpy(&way.grh.dgid, peer.gid.data(), peer.gid.size());
+    way.grh.sgid_index = static_cast<std::uint8_t>(own ? own->index : 0);
+    way.grh.hop_limit = kHops;
     return way;
 }
 
@@ -29,8 +46,10 @@ void set_private_data(rdma_conn_param& parameters, const DatagramBytes& message)
 void ActiveDatagrams::send_request() {
     rdma_conn_param request = parameters();
     trace_sent(*this, user_, cm::message::kRequest, own_.private_data.size());
-    const DatagramBytes message =
-        encode({DatagramMessage::Kind::kRequest, own_.qp->qp_num, own_.private_data});
+    ibv_port_attr port{};
+    ibv_query_port(manager_.adapter().context, manager_.adapter().port, &port);
+    const DatagramBytes message = encode({DatagramMessage::Kind::kRequest, own_.qp->qp_num,
+                                          own_.private_data, port_address(port, manager_.gid())});
     set_private_data(request, message);
     requested(rdma_connect(id_.get(), &request) == 0 ? 0 : errno);
 }
@@ -64,14 +83,15 @@ void ActiveDatagrams::answered(const Event& event) {
     report(cm::Outcome::kEstablished, answer->data);
 }
 
-PassiveDatagrams::PassiveDatagrams(const Manager& manager, const Event& request, std::uint32_t qpn)
+PassiveDatagrams::PassiveDatagrams(const Manager& manager, const Event& request,
+                                   const DatagramMessage& asked)
     : PassiveConnection(manager, request) {
-    datagram_address_ = {own_way(id_->verbs, id_->port_num), qpn};
+    datagram_address_ = {way_to(asked.port, manager.adapter(), manager.gid()), asked.qpn};
 }
 
 int PassiveDatagrams::answer(DatagramMessage::Kind kind, cm::PrivateData data) {
     const std::uint32_t qpn = own_.qp ? own_.qp->qp_num : 0;
-    const DatagramBytes message = encode({kind, qpn, data});
+    const DatagramBytes message = encode({kind, qpn, data, {}});
     rdma_conn_param parameters{};
     set_private_data(parameters, message);
     parameters.qp_num = qpn;

@@ -23,8 +23,8 @@ class ActiveDatagrams final : public ActiveConnection {
 
 class PassiveDatagrams final : public PassiveConnection {
   public:
-    /// @param qpn the peer's queue pair.
-    PassiveDatagrams(const Manager& manager, const Event& request, std::uint32_t qpn)
+    /// @param asked the request's message.
+    PassiveDatagrams(const Manager& manager, const Event& request, const DatagramMessage& asked)
         REQUIRES(connection_lock);
     void reject(cm::PrivateData data) override REQUIRES(connection_lock);
     void disconnect() override {}

@@ -41,9 +41,6 @@ struct Devices {
     /// @param error an errno value of rdma_bind_addr.
     cm::DeviceFault (*why_no_device_at)(const sockaddr_storage& address, int error);
 
-    /// Whether the devices serve datagram endpoints through rdma_cm. Both ends are then libraries
-    /// of the same kind, since rdma_cm itself gives only one end the address of the other.
-    bool serve_datagrams;
     /// Whether the devices report themselves why a peer's address cannot be resolved.
     bool explain_unreachable;
 };

@@ -57,7 +57,7 @@ void Listener::datagrams_requested(const Event& event) {
             ntohs(rdma_get_src_port(datagram_id_.get())));
         return;
     }
-    hand_over(std::make_unique<PassiveDatagrams>(manager_, event, request->qpn), request->data);
+    hand_over(std::make_unique<PassiveDatagrams>(manager_, event, *request), request->data);
 }
 
 void Listener::hand_over(std::unique_ptr<cm::Connection> request, cm::PrivateData data) {

@@ -59,11 +59,14 @@ bool Manager::is_infiniband() const {
     return adapter_.context->device->transport_type == IBV_TRANSPORT_IB;
 }
 
+std::optional<verbs::GidChoice> Manager::gid() const {
+    const auto table = verbs::read_gid_table(adapter_.context);
+    if (!table || !is_infiniband()) return std::nullopt;
+    return verbs::find_gid(*table, adapter_.port, bound_id_->route.addr.addr.ibaddr.sgid);
+}
+
 std::optional<cm::DeviceChoice> Manager::device_choice() const {
-    std::optional<verbs::GidChoice> gid;
-    if (const auto table = verbs::read_gid_table(adapter_.context); table && is_infiniband())
-        gid = verbs::find_gid(*table, adapter_.port, bound_id_->route.addr.addr.ibaddr.sgid);
-    auto choice = cm::describe(adapter_.context, adapter_.port, gid);
+    auto choice = cm::describe(adapter_.context, adapter_.port, gid());
     if (!choice) return std::nullopt;  // the adapter instance queries the same and reports it
     return std::move(*choice);
 }
@@ -88,7 +91,7 @@ cm::Limits Manager::limits() const {
 }
 
 std::optional<cm::DatagramService> Manager::datagrams() const {
-    if (!devices.serve_datagrams) return std::nullopt;
+    if (!is_infiniband()) return std::nullopt;
     return cm::DatagramService{kDatagramKey, 0, kDatagramLimits};
 }
 

@@ -80,6 +80,8 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
     /// Creates an id whose events go to the target.
     support::Result<Id> make_id(EventTarget& target, rdma_port_space space) const;
     bool is_infiniband() const;
+    /// @return the GID of the address to which rdma_cm is bound, as it is now; none on iWARP.
+    std::optional<verbs::GidChoice> gid() const;
     /// Whether INIT, as the core sets it for a new queue pair, is already as rdma_cm wants it: the
     /// same entry of the port's partition table.
     bool keeps_first_partition() const { return keeps_first_partition_; }

@@ -64,7 +64,6 @@ const Devices kRdmaDevices = {
     .why_no_rdma_cm = why_no_rdma_cm,
     .why_no_address = why_no_address,
     .why_no_device_at = why_no_device_at,
-    .serve_datagrams = false,
     .explain_unreachable = false,
 };
 

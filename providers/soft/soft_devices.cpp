@@ -92,7 +92,6 @@ constexpr Devices kSoftDevices = {
     .why_no_rdma_cm = why_no_rdma_cm,
     .why_no_address = why_no_address,
     .why_no_device_at = why_no_device_at,
-    .serve_datagrams = true,
     .explain_unreachable = true,
 };
 

@@ -30,7 +30,6 @@ constexpr dapl::cma::Devices kMadeUp = {
     .why_no_rdma_cm = nullptr,
     .why_no_address = nullptr,
     .why_no_device_at = nullptr,
-    .serve_datagrams = false,
     .explain_unreachable = false,
 };
 
