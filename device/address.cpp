@@ -124,10 +124,12 @@ bool is_ipv4_loopback(const sockaddr_storage& address) {
 
 std::uint16_t port_of(const sockaddr_storage& address) {
     static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
+    if (is_queue_pair(address)) return 0;
     return ntohs(in_of(&address).sin_port);
 }
 
 void set_port(sockaddr_storage& address, std::uint16_t port) {
+    if (is_queue_pair(address)) return;
     const in_port_t wanted = htons(port);
     std::memcpy(reinterpret_cast<char*>(&address) + offsetof(sockaddr_in, sin_port), &wanted,
                 sizeof wanted);

@@ -37,8 +37,10 @@ bool is_any_host(const sockaddr_storage& address);
 /// its interfaces have.
 bool is_ipv4_loopback(const sockaddr_storage& address);
 
-/// @return the port of an AF_INET or AF_INET6 address, in host order.
+/// @return the port of an AF_INET or AF_INET6 address, in host order; 0 for a queue pair, whose LID
+/// is in its place.
 std::uint16_t port_of(const sockaddr_storage& address);
+/// Does nothing to the address of a queue pair.
 void set_port(sockaddr_storage& address, std::uint16_t port);
 
 /// @return ADDRESS:PORT for messages, or ADDRESS alone if the port is 0; of a queue pair, its LID,

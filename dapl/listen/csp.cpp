@@ -19,7 +19,7 @@ bool is_known(const DAT_COMM& asked, const DAT_COMM& own) {
 /// @return the address to listen on: the only one of the IA, which may also be given as "any".
 support::Result<sockaddr_storage> own_address(const Ia& ia, const DAT_SOCK_ADDR* asked) {
     sockaddr_storage own = ia.adapter().address;
-    // An address whose port is a LID has no room for a connection qualifier.
+    // The address of a queue pair has no room for a connection qualifier.
     if (asked->sa_family != own.ss_family || is_queue_pair(own))
         return support::failure(error(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED));
     const sockaddr_storage wanted = peer_address(asked, own);

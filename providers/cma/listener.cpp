@@ -17,9 +17,12 @@ support::Result<void> Listener::start(std::uint16_t port) {
     if (!id) return tl::unexpected(id.error());
     id_ = std::move(*id);
     if (!manager_.datagrams()) return {};
-    auto datagram_id = listen(RDMA_PS_UDP, port);
-    if (!datagram_id) return tl::unexpected(datagram_id.error());
-    datagram_id_ = std::move(*datagram_id);
+    // The port belongs to another program here, maybe. That must not take the connections away.
+    if (auto datagram_id = listen(RDMA_PS_UDP, port))
+        datagram_id_ = std::move(*datagram_id);
+    else
+        support::report<support::kNoDatagramRequests>(manager_.ia_name, port,
+                                                      datagram_id.error().cause);
     return {};
 }
 

@@ -75,7 +75,6 @@ void Connection::offer(Operation operation, const OwnEnd& own, std::uint8_t mtu,
     fill(dialog_.last(), operation, own, mtu);
     state_ = State::kHandshake;
     wait_ = wait;
-    resends_ = Resends(manager_.service().timing.sends, wait_);
 }
 
 void Connection::open() {

@@ -5,7 +5,7 @@ namespace dapl::ucm {
 
 void Pace::enter(Opener& opener) {
     const bool was_empty = waiting_.empty();
-    opener.place_ = waiting_.insert(waiting_.end(), &opener);
+    waiting_.splice(waiting_.end(), opener.entry_);
     opener.state_ = Opener::State::kWaiting;
     if (!was_empty) return;
     let_out();
@@ -15,7 +15,8 @@ void Pace::enter(Opener& opener) {
 void Pace::leave(Opener& opener) {
     const auto state = opener.state_;
     opener.state_ = Opener::State::kOutside;
-    if (state == Opener::State::kWaiting) waiting_.erase(opener.place_);
+    if (state == Opener::State::kWaiting)
+        opener.entry_.splice(opener.entry_.begin(), waiting_, opener.place_);
     if (state != Opener::State::kUnanswered || opener.tick_ != tick_) return;
     --unanswered_;
     let_out();
@@ -24,7 +25,7 @@ void Pace::leave(Opener& opener) {
 void Pace::let_out() {
     while (unanswered_ < kMostUnanswered && !waiting_.empty()) {
         Opener& next = *waiting_.front();
-        waiting_.pop_front();
+        next.entry_.splice(next.entry_.begin(), waiting_, next.place_);
         ++unanswered_;
         next.state_ = Opener::State::kUnanswered;
         next.tick_ = tick_;

@@ -31,7 +31,9 @@ class Pace final : private cm::Timer {
         enum class State { kOutside, kWaiting, kUnanswered };
         State state_ GUARDED_BY(connection_lock) = State::kOutside;
         std::uint64_t tick_ GUARDED_BY(connection_lock) = 0;  ///< in which it was let out
-        std::list<Opener*>::iterator place_ GUARDED_BY(connection_lock);
+        /// This opener's entry, which is in the queue while it waits: nothing is allocated then.
+        std::list<Opener*> entry_ GUARDED_BY(connection_lock){this};
+        const std::list<Opener*>::iterator place_ = entry_.begin();
     };
 
     explicit Pace(cm::EventLoop& loop) : loop_(loop) {}

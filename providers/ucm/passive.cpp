@@ -71,7 +71,7 @@ void PassiveConnection::go_on(const Message& message) {
         case Operation::kManagerReject:
             support::trace(support::Level::kDebug, "{} has gone without confirming the connection",
                            to_text(peer_));
-            return ended(cm::Outcome::kDisconnected);
+            return fail(Epilogue::Kind::kOver, cm::Outcome::kDisconnected);
         default:
             return;
     }
@@ -80,7 +80,8 @@ void PassiveConnection::go_on(const Message& message) {
 void PassiveConnection::unanswered() {
     support::trace(support::Level::kDebug, "{} has not confirmed the connection in {} tries",
                    to_text(peer_), resends_.sends());
-    ended(cm::Outcome::kUnreachable);
+    dialog_.say(Operation::kManagerReject);
+    fail(Epilogue::Kind::kRejected, cm::Outcome::kUnreachable);
 }
 
 /// The peer may be connected already.
@@ -91,7 +92,12 @@ void PassiveConnection::give_up() {
 void PassiveConnection::undeliverable(const std::string& why) {
     if (state_ != State::kHandshake) return;
     tell_no_path(why);
-    ended(cm::Outcome::kUnreachable);
+    fail(Epilogue::Kind::kOver, cm::Outcome::kUnreachable);
+}
+
+void PassiveConnection::fail(Epilogue::Kind kind, cm::Outcome outcome) {
+    conclude(kind);
+    ended(outcome);
 }
 
 }  // namespace dapl::ucm

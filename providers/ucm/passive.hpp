@@ -24,6 +24,9 @@ class PassiveConnection final : public Connection {
     void unanswered() override REQUIRES(connection_lock);
     void give_up() override REQUIRES(connection_lock);
     void undeliverable(const std::string& why) override REQUIRES(connection_lock);
+    /// The handshake is over without a connection. A late repetition of the request is the
+    /// epilogue's.
+    void fail(Epilogue::Kind kind, cm::Outcome outcome) REQUIRES(connection_lock);
     /// The last message to a peer that gets no connection.
     void refuse(Operation operation, cm::PrivateData data) REQUIRES(connection_lock);
 

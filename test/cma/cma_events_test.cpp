@@ -11,6 +11,7 @@
 
 #include "dapl/cm/lock.hpp"
 #include "dapl/provider/entry.hpp"
+#include "providers/cma/datagram_message.hpp"
 #include "test/dapl/fake_device.hpp"
 #include "test/fuzz/fake_rdmacm.hpp"
 #include "test/support/process.hpp"
@@ -38,6 +39,7 @@ class CmaEvents : public testing::Test {
     ~CmaEvents() override {
         fake::refuse_connects(0);
         fake::refuse_to_establish(0);
+        fake::refuse_datagram_listeners(0);
         for (const char* name : {"DAPL_CM_ARP_RETRY_COUNT", "DAPL_CM_ROUTE_RETRY_COUNT",
                                  "DAPL_CM_ARP_TIMEOUT_MS", "DAPL_CM_ROUTE_TIMEOUT_MS"})
             unsetenv(name);
@@ -58,10 +60,16 @@ class CmaEvents : public testing::Test {
                                   DAT_TIMEOUT_INFINITE, 0, nullptr, DAT_QOS_BEST_EFFORT,
                                   DAT_CONNECT_DEFAULT_FLAG));
     }
-    /// Raises an event on the newest identifier and returns when the manager has handled it.
-    static void raise(rdma_cm_event_type type, int status = 0, const std::string& data = {}) {
-        fake::raise(*fake::identifiers().back(), type, status, std::as_bytes(std::span(data)),
-                    false);
+    static rdma_cm_id& newest(rdma_port_space space) {
+        const auto all = fake::identifiers();
+        return **std::find_if(all.rbegin(), all.rend(),
+                              [&](const rdma_cm_id* id) { return id->ps == space; });
+    }
+    /// Raises an event on the newest identifier of a port space and returns when the manager has
+    /// handled it.
+    static void raise(rdma_cm_event_type type, int status = 0, const std::string& data = {},
+                      rdma_port_space space = RDMA_PS_TCP) {
+        fake::raise(newest(space), type, status, std::as_bytes(std::span(data)), false);
         const support::MutexLock handled(dapl::connection_lock);
     }
     void resolve() {
@@ -361,6 +369,35 @@ TEST_F(CmaEvents, a_request_comes_to_its_service_point_with_its_data) {
     EXPECT_EQ(made(&fake::Calls::reject), 1);
 }
 
+TEST_F(CmaEvents, a_request_for_the_address_of_a_datagram_endpoint_is_told_apart) {
+    succeed(entry::psp_create(open_.ia, kQualifier, requests_, DAT_PSP_CONSUMER_FLAG, &psp_));
+    const auto request = dapl::cma::encode(
+        {dapl::cma::DatagramMessage::Kind::kRequest, 0x123456, {}, {7, {0xfe, 0x80, 1}}});
+    const std::string bytes(reinterpret_cast<const char*>(request.data()), request.size());
+    raise(RDMA_CM_EVENT_CONNECT_REQUEST, 0, bytes, RDMA_PS_UDP);
+    DAT_EVENT event{};
+    succeed(entry::evd_dequeue(requests_, &event));
+    EXPECT_EQ(event.event_number,
+              static_cast<DAT_EVENT_NUMBER>(DAT_IB_UD_CONNECTION_REQUEST_EVENT));
+    raise(RDMA_CM_EVENT_CONNECT_REQUEST, 0, bytes.substr(1), RDMA_PS_UDP);
+    EXPECT_EQ(DAT_GET_TYPE(entry::evd_dequeue(requests_, &event)), DAT_QUEUE_EMPTY)
+        << "what is no such request is sent away";
+    succeed(entry::cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, nullptr));
+}
+
+TEST_F(CmaEvents, a_qualifier_taken_in_the_datagram_port_space_still_serves_connections) {
+    fake::refuse_datagram_listeners(EADDRINUSE);
+    EXPECT_NE(told([&] { accept(); }).find("4711"), std::string::npos);
+    raise(RDMA_CM_EVENT_ESTABLISHED);
+    expect(DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+TEST_F(CmaEventsOnIwarp, a_service_point_listens_for_connections_alone) {
+    fake::refuse_datagram_listeners(EADDRINUSE);
+    EXPECT_EQ(told([&] { take_request(); }), "");
+    succeed(entry::cr_reject(request_, 0, nullptr));
+}
+
 TEST_F(CmaEvents, passive_established_is_established_without_data) {
     accept();
     EXPECT_EQ(made(&fake::Calls::accept), 1);
@@ -427,7 +464,7 @@ TEST_F(CmaEvents, a_request_on_another_device_than_the_endpoints_is_not_accepted
 
 TEST_F(CmaEvents, a_request_on_another_port_than_the_endpoints_is_not_accepted) {
     take_request();
-    fake::identifiers().back()->port_num = 2;
+    newest(RDMA_PS_TCP).port_num = 2;
     EXPECT_EQ(DAT_GET_TYPE(entry::cr_accept(request_, ep_, 0, nullptr)), DAT_INTERNAL_ERROR);
     EXPECT_EQ(made(&fake::Calls::accept), 0);
     succeed(entry::cr_reject(request_, 0, nullptr));

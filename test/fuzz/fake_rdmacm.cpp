@@ -37,6 +37,7 @@ ibv_context* device = nullptr;
 fake::Calls made{};
 int connect_error = 0;
 int establish_error = 0;
+int datagram_listen_error = 0;
 
 /// Counts a call. @param error errno with which it fails, 0 for success.
 int counted(int& calls, int error = 0) {
@@ -50,8 +51,9 @@ Channel& channel_of(rdma_event_channel* channel) {
     return *reinterpret_cast<Channel*>(channel);
 }
 
-rdma_cm_id* make_id(rdma_event_channel* channel, void* context) {
+rdma_cm_id* make_id(rdma_event_channel* channel, void* context, rdma_port_space space) {
     auto* id = new rdma_cm_id{};
+    id->ps = space;
     id->channel = channel;
     id->context = context;
     id->route.addr.src_addr.sa_family = AF_INET;
@@ -92,6 +94,11 @@ void refuse_to_establish(int error) {
     establish_error = error;
 }
 
+void refuse_datagram_listeners(int error) {
+    const std::lock_guard guard(mutex);
+    datagram_listen_error = error;
+}
+
 std::vector<rdma_cm_id*> identifiers() {
     const std::lock_guard guard(mutex);
     return alive;
@@ -111,7 +118,7 @@ void raise(rdma_cm_id& id, rdma_cm_event_type type, int status, std::span<const 
     event.param.conn.initiator_depth = static_cast<std::uint8_t>(status >> 8);
     if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
         event.listen_id = &id;
-        event.id = make_id(id.channel, nullptr);
+        event.id = make_id(id.channel, nullptr, id.ps);
         bind(*event.id);
     }
     Channel& channel = channel_of(id.channel);
@@ -163,9 +170,10 @@ const char* rdma_event_str(rdma_cm_event_type) {
     return "event";
 }
 
-int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context, rdma_port_space) {
+int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
+                   rdma_port_space space) {
     const std::lock_guard guard(mutex);
-    *id = make_id(channel, context);
+    *id = make_id(channel, context, space);
     alive.push_back(*id);
     return 0;
 }
@@ -199,8 +207,10 @@ int rdma_resolve_route(rdma_cm_id*, int timeout) {
 int rdma_connect(rdma_cm_id*, rdma_conn_param*) {
     return counted(made.connect, connect_error);
 }
-int rdma_listen(rdma_cm_id*, int) {
-    return 0;
+int rdma_listen(rdma_cm_id* id, int) {
+    const std::lock_guard guard(mutex);
+    errno = id->ps == RDMA_PS_UDP ? datagram_listen_error : 0;
+    return errno == 0 ? 0 : -1;
 }
 int rdma_accept(rdma_cm_id*, rdma_conn_param*) {
     return counted(made.accept);

@@ -497,6 +497,10 @@ TEST_F(Ucm, a_peer_that_gives_up_before_it_confirms_ends_the_accept) {
         ASSERT_TRUE(report);
         EXPECT_EQ(report->outcome, cm::Outcome::kDisconnected);
         if (operation == Operation::kDisconnect) peer->next(Operation::kDisconnected);
+        asked.retries = 1;
+        peer->send(asked);
+        pass();
+        EXPECT_EQ(requests.size(), 0U) << "a repetition that was on its way is no new request";
         destroy();
         const MutexLock guard(connection_lock);
         listener.reset();
@@ -604,20 +608,24 @@ TEST_F(UcmInHaste, a_request_without_answer_is_repeated_with_its_count_and_then_
 
 TEST_F(UcmInHaste, a_reply_without_confirmation_is_repeated_and_then_given_up) {
     listen();
-    requested();
+    Message asked = requested();
     ASSERT_TRUE(accept());
     for (std::uint8_t count = 0; count < 4; ++count)
         EXPECT_EQ(peer->next(Operation::kReply).retries, count);
     const auto report = user.wait_for(1);
     ASSERT_TRUE(report);
     EXPECT_EQ(report->outcome, cm::Outcome::kUnreachable);
+    asked.retries = 1;
+    peer->send(asked);
+    peer->next(Operation::kManagerReject);
+    EXPECT_EQ(requests.size(), 1U) << "a peer that still asks is told that it is too late";
 }
 
-TEST_F(UcmInHaste, a_disconnect_without_answer_is_sent_twice_and_is_then_over) {
+TEST_F(UcmInHaste, a_disconnect_without_answer_is_sent_8_times_and_is_then_over) {
     established();
     disconnect();
-    peer->next(Operation::kDisconnect);
-    EXPECT_EQ(peer->next(Operation::kDisconnect).retries, 1);
+    for (std::uint8_t count = 0; count < 8; ++count)
+        EXPECT_EQ(peer->next(Operation::kDisconnect).retries, count);
     const auto report = user.wait_for(2);
     ASSERT_TRUE(report);
     EXPECT_EQ(report->outcome, cm::Outcome::kDisconnected);
