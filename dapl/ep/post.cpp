@@ -255,16 +255,6 @@ constexpr support::TraceCall traced_call(DAT_DTOS operation) {
     }
 }
 
-/// Records a post, while the data path is traced. @return code.
-DAT_RETURN traced_post(DAT_EP_HANDLE handle, DAT_DTOS operation, DAT_COUNT segments,
-                       const DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
-                       DAT_COMPLETION_FLAGS flags, DAT_RETURN code) {
-    const std::uint64_t length = segments > 0 && local ? local->segment_length : 0;
-    support::trace_post(traced_id(handle),
-                        {traced_call(operation), cookie.as_64, length, segments, flags}, code);
-    return code;
-}
-
 template <DAT_DTOS operation>
 [[gnu::noinline, gnu::cold]] DAT_RETURN post_traced(DAT_EP_HANDLE handle, DAT_COUNT segments,
                                                     DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
@@ -272,9 +262,8 @@ template <DAT_DTOS operation>
                                                     DAT_COMPLETION_FLAGS flags) {
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    const DAT_RETURN code =
-        post_slowly(*ep, {operation, segments, local, cookie, remote, flags}, true);
-    return traced_post(handle, operation, segments, local, cookie, flags, code);
+    const Request request{operation, segments, local, cookie, remote, flags};
+    return traced_post(handle, traced_call(operation), request, post_slowly(*ep, request, true));
 }
 
 template <DAT_DTOS operation>
@@ -347,10 +336,21 @@ DAT_RETURN post_checked_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* loc
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
     const DAT_RETURN code = post_receive_slowly(*ep, segments, local, cookie, DAT_DTO_RECEIVE);
-    return traced_post(handle, DAT_DTO_RECEIVE, segments, local, cookie, flags, code);
+    return traced_post(handle, traced_call(DAT_DTO_RECEIVE),
+                       {DAT_DTO_RECEIVE, segments, local, cookie, nullptr, flags}, code);
 }
 
 }  // namespace
+
+DAT_RETURN traced_post(DAT_EP_HANDLE ep, support::TraceCall call, const Request& request,
+                       DAT_RETURN code) {
+    const bool has_length = request.segments > 0 && request.local;
+    support::trace_post(traced_id(ep),
+                        {call, request.cookie.as_64, has_length ? request.local->segment_length : 0,
+                         request.segments, request.flags},
+                        code);
+    return code;
+}
 
 unsigned send_flags(unsigned flags) {
     return kSendFlags[flags % kSendFlags.size()];

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "support/trace/trace_points.hpp"
+
 namespace dapl {
 
 class Ep;
@@ -43,6 +45,10 @@ DAT_RETURN post_plain_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local
 /// dat_ep_post_recv().
 DAT_RETURN post_immediate_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                                   DAT_DTO_COOKIE cookie);
+
+/// Records a post, while the data path is traced. @return code.
+DAT_RETURN traced_post(DAT_EP_HANDLE ep, support::TraceCall call, const Request& request,
+                       DAT_RETURN code);
 
 /// @param flags DAT_COMPLETION_FLAGS. @return the corresponding ibv_send_flags.
 unsigned send_flags(unsigned flags);

@@ -21,51 +21,60 @@ bool is_usable(const DAT_IB_ADDR_HANDLE* to) {
     return to && to->ah && to->qpn <= kLargestQpn;
 }
 
-DAT_RETURN submit(Ep& ep, ibv_send_wr& work, DAT_DTO_COOKIE cookie, DAT_LMR_TRIPLET* local,
-                  std::uint32_t operation) EXCLUDES(ep.requests.lock) {
+DAT_RETURN submit(Ep& ep, ibv_send_wr& work, const Request& request) EXCLUDES(ep.requests.lock) {
     support::SpinLockGuard lock(ep.requests.lock);
     if (!ep.requests.queue_pair) return kNoQueuePair;
     DAT_SEG_LENGTH length;
     const DAT_RETURN refused =
-        measure(ep.ia, ep.requests.max_segments, work.num_sge, local, length);
+        measure(ep.ia, ep.requests.max_segments, request.segments, request.local, length);
     if (refused != DAT_SUCCESS) return refused;
     if (length > ep.ia.datagram_size()) return raw(DAT_LENGTH_ERROR);
     if (ep.requests.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
     if (ep.requests.slots.stopped()) return kNoQueuePair;  // the EP is being freed or reset
     if (length > 0 && length <= ep.requests.max_inline) work.send_flags |= IBV_SEND_INLINE;
-    const DAT_RETURN code = with_slot(ep.requests, cookie, length, operation,
+    const DAT_RETURN code = with_slot(ep.requests, request.cookie, length,
+                                      request.operation | Slot::suppression(request.flags),
                                       [&work](ibv_qp* queue_pair, std::uint64_t id) {
                                           ibv_send_wr* refused_work;
                                           work.wr_id = id;
                                           return ibv_post_send(queue_pair, &work, &refused_work);
                                       });
-    if (code == DAT_SUCCESS) ep.counters.posted(DAT_IB_DTO_SEND_UD, length);
+    if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
+    return code;
+}
+
+DAT_RETURN post_datagram(DAT_HANDLE handle, const Request& request, const DAT_IB_ADDR_HANDLE* to) {
+    Ep* ep = from_handle<Ep>(handle);
+    if (!ep || !ep->ud) return bad_handle(DAT_INVALID_HANDLE_EP);
+    if (!is_usable(to)) return bad_argument(4);
+    ibv_send_wr work{};
+    work.sg_list = as_scatter_list(request.local);
+    work.num_sge = request.segments;
+    work.opcode = IBV_WR_SEND;
+    // There are no RDMA reads to wait for.
+    work.send_flags = send_flags(request.flags) & ~unsigned{IBV_SEND_FENCE};
+    work.wr.ud.ah = to->ah;
+    work.wr.ud.remote_qpn = to->qpn;
+    work.wr.ud.remote_qkey = ep->ud->service.queue_key;
+    const DAT_RETURN code = submit(*ep, work, request);
+    report_limit_of_post(*ep, request.operation, request.segments, request.local, code);
     return code;
 }
 
 }  // namespace
 
 DAT_RETURN post_send_ud(DAT_HANDLE handle, va_list arguments) {
-    const auto segments = va_arg(arguments, DAT_COUNT);
-    auto* local = va_arg(arguments, DAT_LMR_TRIPLET*);
+    Request request{};
+    request.operation = DAT_IB_DTO_SEND_UD;
+    request.segments = va_arg(arguments, DAT_COUNT);
+    request.local = va_arg(arguments, DAT_LMR_TRIPLET*);
     const auto* to = va_arg(arguments, DAT_IB_ADDR_HANDLE*);
-    const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
-    const auto flags = va_arg(arguments, unsigned);
-    Ep* ep = from_handle<Ep>(handle);
-    if (!ep || !ep->ud) return bad_handle(DAT_INVALID_HANDLE_EP);
-    if (!is_usable(to)) return bad_argument(4);
-    ibv_send_wr work{};
-    work.sg_list = as_scatter_list(local);
-    work.num_sge = segments;
-    work.opcode = IBV_WR_SEND;
-    work.send_flags = send_flags(flags) & ~unsigned{IBV_SEND_FENCE};  // no RDMA reads to wait for
-    work.wr.ud.ah = to->ah;
-    work.wr.ud.remote_qpn = to->qpn;
-    work.wr.ud.remote_qkey = ep->ud->service.queue_key;
-    const DAT_RETURN code =
-        submit(*ep, work, cookie, local, DAT_IB_DTO_SEND_UD | Slot::suppression(flags));
-    report_limit_of_post(*ep, DAT_IB_DTO_SEND_UD, segments, local, code);
-    return code;
+    request.cookie = va_arg(arguments, DAT_DTO_COOKIE);
+    request.flags = va_arg(arguments, unsigned);
+    const DAT_RETURN code = post_datagram(handle, request, to);
+    return support::data_path_traced()
+               ? traced_post(handle, support::TraceCall::ib_post_send_ud, request, code)
+               : code;
 }
 
 DAT_RETURN free_ud_exchange(DAT_HANDLE handle, va_list arguments) {

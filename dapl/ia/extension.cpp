@@ -19,6 +19,8 @@
 namespace dapl::entry {
 namespace {
 
+using support::TraceCall;
+
 constexpr DAT_RETURN kUnknownOperation = raw(DAT_NOT_IMPLEMENTED);
 /// Every adapter instance has an async EVD; the consumer does not get that of a query.
 constexpr DAT_COUNT kQueryAsyncLength = 1;
@@ -37,20 +39,18 @@ Ep* endpoint(DAT_HANDLE handle, DAT_RETURN& refused) {
     return refused == DAT_SUCCESS ? ep : nullptr;
 }
 
-DAT_RETURN post(DAT_HANDLE handle, const Request& request, bool check_state) {
-    DAT_RETURN refused;
-    Ep* ep = endpoint(handle, refused);
-    return ep ? post_request(*ep, request, check_state) : refused;
+DAT_RETURN recorded(DAT_HANDLE handle, TraceCall call, const Request& request, DAT_RETURN code) {
+    return support::data_path_traced() ? traced_post(handle, call, request, code) : code;
 }
 
-/// Posts an atomic operation. A wrong length or alignment is refused here, since the device would
-/// break the connection. @param arguments those that follow the operation's own operands.
-DAT_RETURN post_atomic(DAT_HANDLE handle, Request& request, va_list arguments) {
-    request.segments = 1;
-    request.local = va_arg(arguments, DAT_LMR_TRIPLET*);
-    request.cookie = va_arg(arguments, DAT_DTO_COOKIE);
-    request.remote = va_arg(arguments, DAT_RMR_TRIPLET*);
-    request.flags = va_arg(arguments, unsigned);
+DAT_RETURN post(DAT_HANDLE handle, TraceCall call, const Request& request, bool check_state) {
+    DAT_RETURN refused;
+    Ep* ep = endpoint(handle, refused);
+    return recorded(handle, call, request, ep ? post_request(*ep, request, check_state) : refused);
+}
+
+/// A wrong length or alignment is refused here, since the device would break the connection.
+DAT_RETURN post_atomic(DAT_HANDLE handle, const Request& request) {
     DAT_RETURN refused;
     Ep* ep = endpoint(handle, refused);
     if (!ep) return refused;
@@ -62,11 +62,21 @@ DAT_RETURN post_atomic(DAT_HANDLE handle, Request& request, va_list arguments) {
     return post_request(*ep, request, false);
 }
 
+/// @param arguments those that follow the operation's own operands.
+DAT_RETURN post_atomic(DAT_HANDLE handle, TraceCall call, Request& request, va_list arguments) {
+    request.segments = 1;
+    request.local = va_arg(arguments, DAT_LMR_TRIPLET*);
+    request.cookie = va_arg(arguments, DAT_DTO_COOKIE);
+    request.remote = va_arg(arguments, DAT_RMR_TRIPLET*);
+    request.flags = va_arg(arguments, unsigned);
+    return recorded(handle, call, request, post_atomic(handle, request));
+}
+
 DAT_RETURN fetch_and_add(DAT_HANDLE ep, va_list arguments) {
     Request request{};
     request.operation = DAT_IB_DTO_FETCH_ADD;
     request.compare_add = va_arg(arguments, DAT_UINT64);
-    return post_atomic(ep, request, arguments);
+    return post_atomic(ep, TraceCall::ib_post_fetch_and_add, request, arguments);
 }
 
 DAT_RETURN compare_and_swap(DAT_HANDLE ep, va_list arguments) {
@@ -74,7 +84,7 @@ DAT_RETURN compare_and_swap(DAT_HANDLE ep, va_list arguments) {
     request.operation = DAT_IB_DTO_CMP_SWAP;
     request.compare_add = va_arg(arguments, DAT_UINT64);
     request.swap = va_arg(arguments, DAT_UINT64);
-    return post_atomic(ep, request, arguments);
+    return post_atomic(ep, TraceCall::ib_post_cmp_and_swap, request, arguments);
 }
 
 DAT_RETURN write_with_immediate(DAT_HANDLE ep, va_list arguments) {
@@ -86,7 +96,7 @@ DAT_RETURN write_with_immediate(DAT_HANDLE ep, va_list arguments) {
     request.remote = va_arg(arguments, DAT_RMR_TRIPLET*);
     request.immediate = va_arg(arguments, DAT_UINT32);
     request.flags = va_arg(arguments, unsigned);
-    return post(ep, request, false);
+    return post(ep, TraceCall::ib_post_rdma_write_immed, request, false);
 }
 
 DAT_RETURN send_with_immediate(DAT_HANDLE ep, va_list arguments) {
@@ -97,7 +107,7 @@ DAT_RETURN send_with_immediate(DAT_HANDLE ep, va_list arguments) {
     request.cookie = va_arg(arguments, DAT_DTO_COOKIE);
     request.immediate = va_arg(arguments, DAT_UINT32);
     request.flags = va_arg(arguments, unsigned);
-    return post(ep, request, true);
+    return post(ep, TraceCall::ib_post_send_immed, request, true);
 }
 
 /// The RDMA write of the proposal: a flag decides whether immediate data is sent.
@@ -115,16 +125,20 @@ DAT_RETURN proposed_write(DAT_HANDLE ep, va_list arguments) {
     request.operation = DAT_IB_DTO_RDMA_WRITE_IMMED;
     request.is_plain_write = (extended & DAT_EXT_WRITE_IMMED_FLAG) == 0;
     request.confirms = (extended & DAT_EXT_WRITE_CONFIRM_FLAG) != 0;
-    return post(ep, request, false);
+    return post(ep, TraceCall::ib_post_rdma_write_immed, request, false);
 }
 
 DAT_RETURN proposed_receive(DAT_HANDLE handle, va_list arguments) {
-    const auto segments = va_arg(arguments, DAT_COUNT);
-    auto* local = va_arg(arguments, DAT_LMR_TRIPLET*);
-    const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
+    Request request{};
+    request.operation = DAT_IB_DTO_RECV_IMMED;
+    request.segments = va_arg(arguments, DAT_COUNT);
+    request.local = va_arg(arguments, DAT_LMR_TRIPLET*);
+    request.cookie = va_arg(arguments, DAT_DTO_COOKIE);
     DAT_RETURN refused;
     Ep* ep = endpoint(handle, refused);
-    return ep ? post_immediate_receive(*ep, segments, local, cookie) : refused;
+    const DAT_RETURN code =
+        ep ? post_immediate_receive(*ep, request.segments, request.local, request.cookie) : refused;
+    return recorded(handle, TraceCall::ep_post_recv_immed, request, code);
 }
 
 /// Opens an adapter instance that only the operations for open and close of a query know, and

@@ -146,6 +146,18 @@ fails() {
     [ "$(grep -c '^fetch and add: passed' "$BATS_TEST_TMPDIR/client.out")" -eq 3 ]
 }
 
+@test "dtest_ext over soft0: a trace of transfers names the posts of every extension, with cookie, bytes and code" {
+    stack+=(DAPL_TRACE_LEVEL=10 "OPENDAT_LOG_FILE=$BATS_TEST_TMPDIR/%p.log")
+    passes
+    local call
+    for call in ib_post_fetch_and_add ib_post_cmp_and_swap ib_post_rdma_write_immed ib_post_send_immed ib_post_send_ud ep_post_recv_immed; do
+        grep -qhE " dat_$call cookie 0x[0-9a-f]+, [1-9] segments, first [1-9][0-9]* bytes, flags 0x[0-9a-f]+ = 0x0$" "$BATS_TEST_TMPDIR"/*.log || {
+            echo "no post by dat_$call"
+            return 1
+        }
+    done
+}
+
 @test "dtest_ext -p prints the counters at the end" {
     passes -p -u
     has client '^DCNT_IA_EP_CREATE +[1-9]'
