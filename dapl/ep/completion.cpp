@@ -39,8 +39,8 @@ void take_marker(const WorkRequestId& id, const ibv_wc& completion) {
         case WorkRequestId::kInvalidation:
             if (failed) ep->invalidation_failed.store(true, std::memory_order_relaxed);
             return;
-        case WorkRequestId::kUnconfirmedWrite:
-            if (failed) ep->unconfirmed_status.store(completion.status, std::memory_order_relaxed);
+        case WorkRequestId::kFirstOfPair:
+            if (failed) ep->first_half_status.store(completion.status, std::memory_order_relaxed);
             return;
         default:
             ep->requests.finished.store(true, std::memory_order_release);
@@ -60,7 +60,7 @@ DAT_SEG_LENGTH request_length(ibv_wc_status status, DAT_SEG_LENGTH posted,
 
 /// The kind of message that was received is known only on success.
 /// @param posted operation that the receive was posted as.
-std::uint32_t receive_operation(const ibv_wc& completion, std::uint32_t posted) {
+std::uint32_t receive_operation(const Ep& ep, const ibv_wc& completion, std::uint32_t posted) {
     if (completion.status != IBV_WC_SUCCESS) return DAT_DTO_RECEIVE;
     if (posted == DAT_IB_DTO_RECV_UD)
         return completion.wc_flags & IBV_WC_WITH_IMM ? std::uint32_t{DAT_IB_DTO_RECV_UD_IMMED}
@@ -68,6 +68,9 @@ std::uint32_t receive_operation(const ibv_wc& completion, std::uint32_t posted) 
     if (completion.wc_flags & IBV_WC_WITH_INV) return DAT_DTO_RECEIVE_WITH_INVALIDATE;
     if (completion.opcode == IBV_WC_RECV_RDMA_WITH_IMM) return DAT_IB_DTO_RECV_IMMED;
     if (completion.wc_flags & IBV_WC_WITH_IMM) return DAT_IB_DTO_RECV_MSG_IMMED;
+    if (posted == DAT_IB_DTO_RECV_IMMED && !ep.ia.is_infiniband() &&
+        completion.byte_len == sizeof(DAT_UINT32))
+        return posted;  // FollowedBy::kNumber at the peer
     return DAT_DTO_RECEIVE;
 }
 
@@ -142,15 +145,19 @@ void write_extension(const ibv_wc& completion, DAT_EVENT& event) {
     static_assert(offsetof(DAT_EXTENSION_EVENT_DATA, type) == 32);
     static_assert(offsetof(DAT_EXTENSION_EVENT_DATA, val) == 36);
     event.event_number = static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT);
-    const ExtensionType names = extension_type(proposed.dto.operation);
+    ExtensionType names = extension_type(proposed.dto.operation);
     DAT_IB_EXTENSION_EVENT_DATA extension;
     std::memset(&extension, 0, sizeof extension);
     extension.type = names.type;
     extension.status = static_cast<DAT_IB_STATUS>(proposed.dto.status);
     // Immediate data is passed on as the peer's consumer gave it; verbs does not swap it either.
     if (names.type == DAT_IB_RDMA_WRITE_IMMED_DATA ||
-        proposed.dto.operation == static_cast<DAT_DTOS>(DAT_IB_DTO_RECV_UD_IMMED))
-        extension.val.immed.data = completion.imm_data;
+        proposed.dto.operation == static_cast<DAT_DTOS>(DAT_IB_DTO_RECV_UD_IMMED)) {
+        if (completion.wc_flags & IBV_WC_WITH_IMM)
+            extension.val.immed.data = completion.imm_data;
+        else
+            names.proposed = DAT_EXT_RECV_IMMED_DATA_PAYLOAD;
+    }
     if (names.type == DAT_IB_UD_RECV) extension.remote_ah.qpn = completion.src_qp;
     proposed.type = names.proposed;
     proposed.val.immed.data = extension.val.immed.data;
@@ -177,12 +184,12 @@ bool write_bind_event(Ep& ep, const ibv_wc& completion, const Taken& slot, DAT_E
     return !well && !flushed;
 }
 
-/// @return the status for the event: for a read that confirms a write, the write's if that failed.
+/// @return the status for the event: of a pair, the first's if that failed.
 ibv_wc_status final_status(Ep& ep, const ibv_wc& completion, const Taken& slot) {
-    if ((slot.operation & Slot::kConfirmation) == 0) return completion.status;
-    const ibv_wc_status write =
-        ep.unconfirmed_status.exchange(IBV_WC_SUCCESS, std::memory_order_relaxed);
-    return write == IBV_WC_SUCCESS ? completion.status : write;
+    if ((slot.operation & Slot::kSecondHalf) == 0) return completion.status;
+    const ibv_wc_status first =
+        ep.first_half_status.exchange(IBV_WC_SUCCESS, std::memory_order_relaxed);
+    return first == IBV_WC_SUCCESS ? completion.status : first;
 }
 
 /// @return the EP of a current completion of a shared receive; nullptr for all others.
@@ -248,8 +255,8 @@ FailedTransfer take_completion(const Ia& ia, const ibv_wc& completion, DAT_EVENT
 
     const ibv_wc_status status = final_status(ep, completion, slot);
     DAT_DTO_COMPLETION_EVENT_DATA& dto = event.event_data.dto_completion_event_data;
-    const std::uint32_t operation = id.receive ? receive_operation(completion, slot.operation)
-                                               : slot.operation & ~Slot::kConfirmation;
+    const std::uint32_t operation = id.receive ? receive_operation(ep, completion, slot.operation)
+                                               : slot.operation & ~Slot::kSecondHalf;
     event.event_number = DAT_DTO_COMPLETION_EVENT;
     dto.ep_handle = ep.handle();
     dto.user_cookie = slot.cookie;

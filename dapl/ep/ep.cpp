@@ -110,7 +110,7 @@ void Ep::change(const EpParts& made_of, const DAT_EP_ATTR& wanted) {
     attributes = wanted;
     request_flags = wanted.request_completion_flags;
     invalidation_failed = false;
-    unconfirmed_status = IBV_WC_SUCCESS;
+    first_half_status = IBV_WC_SUCCESS;
     state.move(is_complete() ? EpCause::kCompleted : EpCause::kMadeIncomplete);
 }
 

@@ -62,8 +62,8 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     Side receives;
     /// The invalidation before a bind has failed, so the bind completes flushed.
     std::atomic<bool> invalidation_failed{false};
-    /// Status of a failed write that a read was to confirm; the read completes flushed.
-    std::atomic<ibv_wc_status> unconfirmed_status{IBV_WC_SUCCESS};
+    /// Status of a failed request that another one follows, which completes flushed.
+    std::atomic<ibv_wc_status> first_half_status{IBV_WC_SUCCESS};
     /// DAT_EP_ATTR::request_completion_flags.
     std::atomic<unsigned> request_flags{0};
 

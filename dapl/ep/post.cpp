@@ -129,6 +129,9 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     if (check_state && !ep.state.takes_requests())
         return error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED);
     if (!is_send(request.operation) && !request.remote) return bad_argument(5);
+    if (request.followed_by == FollowedBy::kNumber &&
+        ep.requests.max_inline < sizeof request.immediate)
+        return raw(DAT_MODEL_NOT_SUPPORTED);
     if (request.operation == DAT_DTO_RDMA_READ && request.segments > ep.ia.max_read_segments())
         return raw(DAT_INVALID_PARAMETER);
     return check_transfer(ep, ep.requests, request.segments, request.local, length);
@@ -139,11 +142,33 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     return ibv_post_send(queue_pair, &work, &refused);
 }
 
-/// Posts a write or send with a zero-byte read behind it: an acknowledged write has reached the
-/// peer's adapter, but not necessarily its memory. The read does not overtake the write, and with
-/// zero bytes needs no access right. The write has its own slot and is unsignalled; the event comes
-/// with the completion of the read.
-DAT_RETURN submit_confirmed(Ep& ep, const Request& request, DAT_SEG_LENGTH length)
+/// A read of zero bytes: an acknowledged write has reached the peer's adapter, but not necessarily
+/// its memory. The read does not overtake the write, and with zero bytes needs no access right.
+ibv_send_wr confirmation_of(const Request& request) {
+    ibv_send_wr read{};
+    read.opcode = IBV_WR_RDMA_READ;
+    read.send_flags = send_flags(request.flags) & IBV_SEND_SIGNALED;
+    if (!request.remote) return read;
+    read.wr.rdma.remote_addr = request.remote->virtual_address;
+    read.wr.rdma.rkey = request.remote->rmr_context;
+    return read;
+}
+
+/// A send of the immediate data. The peer gets it after the write's data is placed.
+/// @param number set to the data, which the device copies when the send is posted.
+ibv_send_wr number_of(const Request& request, ibv_sge& number) {
+    number = {reinterpret_cast<std::uintptr_t>(&request.immediate), sizeof request.immediate, 0};
+    ibv_send_wr send{};
+    send.opcode = IBV_WR_SEND;
+    send.send_flags =
+        send_flags(request.flags & ~unsigned{DAT_COMPLETION_BARRIER_FENCE_FLAG}) | IBV_SEND_INLINE;
+    send.sg_list = &number;
+    send.num_sge = 1;
+    return send;
+}
+
+/// Posts a request with another one behind it. The first has its own slot and is unsignalled.
+DAT_RETURN submit_pair(Ep& ep, const Request& request, DAT_SEG_LENGTH length)
     REQUIRES(ep.requests.lock) {
     const SlotRing& slots = ep.requests.slots;
     if (slots.posted() + 2 > slots.limit()) return kOutOfMemory;
@@ -153,23 +178,19 @@ DAT_RETURN submit_confirmed(Ep& ep, const Request& request, DAT_SEG_LENGTH lengt
     const DAT_RETURN refused =
         with_room(ep.requests, request.cookie, length, request.operation | Slot::kSuppressed,
                   [&work](ibv_qp* queue_pair, std::uint64_t id) {
-                      work.wr_id = WorkRequestId::first_half(id, WorkRequestId::kUnconfirmedWrite);
+                      work.wr_id = WorkRequestId::first_half(id, WorkRequestId::kFirstOfPair);
                       return post_send(queue_pair, work);
                   });
     if (refused != DAT_SUCCESS) return refused;
-    ibv_send_wr read{};
-    read.opcode = IBV_WR_RDMA_READ;
-    read.send_flags = send_flags(request.flags) & IBV_SEND_SIGNALED;
-    if (request.remote) {
-        read.wr.rdma.remote_addr = request.remote->virtual_address;
-        read.wr.rdma.rkey = request.remote->rmr_context;
-    }
+    ibv_sge number;
+    ibv_send_wr second = request.followed_by == FollowedBy::kNumber ? number_of(request, number)
+                                                                    : confirmation_of(request);
     const std::uint32_t operation =
-        request.operation | Slot::kConfirmation | Slot::suppression(request.flags);
+        request.operation | Slot::kSecondHalf | Slot::suppression(request.flags);
     const DAT_RETURN code = with_slot(ep.requests, request.cookie, length, operation,
-                                      [&read](ibv_qp* queue_pair, std::uint64_t id) {
-                                          read.wr_id = id;
-                                          return post_send(queue_pair, read);
+                                      [&second](ibv_qp* queue_pair, std::uint64_t id) {
+                                          second.wr_id = id;
+                                          return post_send(queue_pair, second);
                                       });
     if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
     return code;
@@ -198,10 +219,11 @@ DAT_RETURN post_checked(Ep& ep, Request request, bool check_state) {
         DAT_SEG_LENGTH length;
         const DAT_RETURN refused = check_request(ep, request, check_state, length);
         if (refused != DAT_SUCCESS) return refused;
-        request.confirms |= ep.requests.confirms && length != 0 && reads_memory(opcode_of(request));
+        if (ep.requests.confirms && length != 0 && reads_memory(opcode_of(request)))
+            request.followed_by = FollowedBy::kConfirmation;
         if (!ep.requests.slots.stopped())
-            return request.confirms ? submit_confirmed(ep, request, length)
-                                    : submit(ep, request, length);
+            return request.followed_by == FollowedBy::kNothing ? submit(ep, request, length)
+                                                               : submit_pair(ep, request, length);
         told = Evd::post_flushed(ep.requests, request.cookie, length, request.operation);
         ep.counters.posted(request.operation, length);
     }
@@ -224,7 +246,8 @@ DAT_RETURN post_checked(Ep& ep, Request request, bool check_state) {
     if (!ep.requests.lock.try_lock()) [[unlikely]]
         return false;
     support::SpinLockGuard lock(ep.requests.lock, support::SpinLockGuard::kTaken);
-    if (request.confirms || (check_state && !ep.state.takes_requests()) ||
+    if (request.followed_by != FollowedBy::kNothing ||
+        (check_state && !ep.state.takes_requests()) ||
         (!is_send(request.operation) && !request.remote) ||
         !is_plain(ep.requests, request.segments, request.local)) [[unlikely]]
         return false;

@@ -16,6 +16,13 @@ namespace dapl {
 class Ep;
 class Ia;
 
+/// A second request, posted behind the first. The event is for both: it comes with the second.
+enum class FollowedBy : std::uint8_t {
+    kNothing,
+    kConfirmation,  ///< a read, so that the request completes when its data is placed at the peer
+    kNumber         ///< a send of the immediate data, which a write of this transport cannot carry
+};
+
 /// A request to be posted. Lives on the stack of the call that posts it.
 struct Request {
     std::uint32_t operation;  ///< DAT_DTOS or DAT_IB_DTOS
@@ -29,8 +36,7 @@ struct Request {
     std::uint64_t swap = 0;
     bool invalidates = false;     ///< a send with invalidation
     bool is_plain_write = false;  ///< posted as an RDMA write without immediate data
-    /// Completes only when its data has been placed at the peer.
-    bool confirms = false;
+    FollowedBy followed_by = FollowedBy::kNothing;
 };
 
 /// Posts any kind of request; thread safe, never blocks.

@@ -111,7 +111,7 @@ DAT_RETURN send_with_immediate(DAT_HANDLE ep, va_list arguments) {
 }
 
 /// The RDMA write of the proposal: a flag decides whether immediate data is sent.
-DAT_RETURN proposed_write(DAT_HANDLE ep, va_list arguments) {
+DAT_RETURN proposed_write(DAT_HANDLE handle, va_list arguments) {
     Request request{};
     request.segments = va_arg(arguments, DAT_COUNT);
     request.local = va_arg(arguments, DAT_LMR_TRIPLET*);
@@ -123,9 +123,23 @@ DAT_RETURN proposed_write(DAT_HANDLE ep, va_list arguments) {
     constexpr unsigned kKnown = DAT_EXT_WRITE_IMMED_FLAG | DAT_EXT_WRITE_CONFIRM_FLAG;
     if (extended & ~kKnown) return bad_argument(7);
     request.operation = DAT_IB_DTO_RDMA_WRITE_IMMED;
-    request.is_plain_write = (extended & DAT_EXT_WRITE_IMMED_FLAG) == 0;
-    request.confirms = (extended & DAT_EXT_WRITE_CONFIRM_FLAG) != 0;
-    return post(ep, TraceCall::ib_post_rdma_write_immed, request, false);
+    const bool immediate = (extended & DAT_EXT_WRITE_IMMED_FLAG) != 0;
+    request.is_plain_write = !immediate;
+    if (extended & DAT_EXT_WRITE_CONFIRM_FLAG) request.followed_by = FollowedBy::kConfirmation;
+    Ep* ep = from_called_handle<Ep>(handle);
+    DAT_RETURN code;
+    if (!ep) {
+        code = bad_handle(DAT_INVALID_HANDLE_EP);
+    } else if (ep->ia.is_infiniband()) {
+        code = post_request(*ep, request, false);
+    } else if (request.followed_by == FollowedBy::kConfirmation) {
+        code = raw(DAT_MODEL_NOT_SUPPORTED);
+    } else {
+        request.is_plain_write = true;
+        if (immediate) request.followed_by = FollowedBy::kNumber;
+        code = post_request(*ep, request, false);
+    }
+    return recorded(handle, TraceCall::ib_post_rdma_write_immed, request, code);
 }
 
 DAT_RETURN proposed_receive(DAT_HANDLE handle, va_list arguments) {
@@ -134,10 +148,10 @@ DAT_RETURN proposed_receive(DAT_HANDLE handle, va_list arguments) {
     request.segments = va_arg(arguments, DAT_COUNT);
     request.local = va_arg(arguments, DAT_LMR_TRIPLET*);
     request.cookie = va_arg(arguments, DAT_DTO_COOKIE);
-    DAT_RETURN refused;
-    Ep* ep = endpoint(handle, refused);
+    Ep* ep = from_called_handle<Ep>(handle);
     const DAT_RETURN code =
-        ep ? post_immediate_receive(*ep, request.segments, request.local, request.cookie) : refused;
+        ep ? post_immediate_receive(*ep, request.segments, request.local, request.cookie)
+           : bad_handle(DAT_INVALID_HANDLE_EP);
     return recorded(handle, TraceCall::ep_post_recv_immed, request, code);
 }
 

@@ -57,7 +57,7 @@ void fill(const Ia& ia, DAT_IA_ATTR& out) {
     out.max_rmrs = ia.max_rmrs();
     if (out.max_rmrs > 0) out.max_rmr_target_address = device.max_mr_size;
     out.zb_supported = ia.is_infiniband() ? DAT_TRUE : DAT_FALSE;  // see register_memory
-    out.extension_supported = ia.is_infiniband() ? DAT_EXTENSION_IB : DAT_EXTENSION_NONE;
+    out.extension_supported = ia.is_infiniband() ? DAT_EXTENSION_IB : DAT_EXTENSION_IW;
     out.extension_version = DAT_IB_EXTENSION_VERSION;
     out.num_transport_attr = ia.transport_attributes.count();
     out.transport_attr = ia.transport_attributes.list();

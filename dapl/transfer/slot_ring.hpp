@@ -21,8 +21,8 @@ struct Slot {
     static constexpr std::uint32_t kOperationMask = 0x7f;
     static constexpr std::uint32_t kSuppressed = 0x80;  ///< makes no event if it succeeds
     static constexpr int kRmrShift = 8;  ///< position of the RMR's index (binds only)
-    /// A read that confirms a write: its event reports the write.
-    static constexpr std::uint32_t kConfirmation = 1U << 31;
+    /// The second of a pair (FollowedBy): its event reports the first.
+    static constexpr std::uint32_t kSecondHalf = 1U << 31;
 
     /// @param flags DAT_COMPLETION_FLAGS. @return kSuppressed or 0, for `operation`.
     static constexpr std::uint32_t suppression(unsigned flags) {

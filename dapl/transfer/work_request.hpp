@@ -13,8 +13,8 @@ namespace dapl {
 /// From the top: index of the EP or SRQ (20 bits), incarnation of the side (19), special (1),
 /// receive (1), sequence or slot (23). A special request makes no event. It is either the marker,
 /// the last request before a graceful disconnect or a flush (sequence 0), or the first half of a
-/// pair: the invalidation before a bound RMR is bound again (sequence 1), or the write before the
-/// read that confirms it (sequence 2). A special receive is on an SRQ.
+/// pair: the invalidation before a bound RMR is bound again (sequence 1), or a request that another
+/// one follows (FollowedBy; sequence 2). A special receive is on an SRQ.
 struct WorkRequestId {
     static constexpr std::uint32_t kIndexMask = 0xfffff;
     static constexpr std::uint32_t kIncarnationMask = 0x7ffff;
@@ -29,7 +29,7 @@ struct WorkRequestId {
                (receive ? kReceive : 0);
     }
     static constexpr std::uint32_t kInvalidation = 1;
-    static constexpr std::uint32_t kUnconfirmedWrite = 2;
+    static constexpr std::uint32_t kFirstOfPair = 2;
     /// @param id of an ordinary request of the same EP. @param what one of the two sequences above.
     static constexpr std::uint64_t first_half(std::uint64_t id, std::uint32_t what) {
         return (id & ~std::uint64_t{SlotRing::kSequenceMask}) | kSpecial | what;

@@ -120,8 +120,7 @@ void ActiveConnection::give_up() {
     state_ = State::kEnded;
 }
 
-void ActiveConnection::undeliverable(const std::string& why) {
-    if (state_ != State::kHandshake) return;
+void ActiveConnection::unreachable(const std::string& why) {
     cm::tell_unreachable(failed_try(why));
     ended(cm::Outcome::kUnreachable);
 }

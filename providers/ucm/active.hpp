@@ -23,7 +23,7 @@ class ActiveConnection final : public Connection {
     void go_on(const Message& message) override REQUIRES(connection_lock);
     void unanswered() override REQUIRES(connection_lock);
     void give_up() override REQUIRES(connection_lock);
-    void undeliverable(const std::string& why) override REQUIRES(connection_lock);
+    void unreachable(const std::string& why) override REQUIRES(connection_lock);
     void take_reply(const Message& reply) REQUIRES(connection_lock);
     bool connect_queue_pair(const Message& reply) REQUIRES(connection_lock);
     void confirm() REQUIRES(connection_lock);

@@ -6,6 +6,12 @@
 #include "providers/ucm/manager.hpp"
 
 namespace dapl::ucm {
+namespace {
+
+/// Sends before a peer whose address nobody tells is given up.
+constexpr int kAddressTries = 4;
+
+}  // namespace
 
 Connection::Connection(Manager& manager, const sockaddr_storage& peer, const Dialog& dialog,
                        cm::User* user)
@@ -57,6 +63,12 @@ void Connection::take(const Message& message) {
         return ended(cm::Outcome::kDisconnected);
     }
     go_on(message);
+}
+
+void Connection::undeliverable(const Refusal& refusal) {
+    if (state_ != State::kHandshake) return;
+    if (refusal.timed_out && resends_.sends() < kAddressTries) return;
+    unreachable(refusal.why);
 }
 
 void Connection::expired() {

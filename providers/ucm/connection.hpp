@@ -40,6 +40,7 @@ class Connection : public exchange::Side,
     ~Connection() override REQUIRES(connection_lock);
 
     void take(const Message& message) final REQUIRES(connection_lock);
+    void undeliverable(const Refusal& refusal) final REQUIRES(connection_lock);
     void expired() final REQUIRES(connection_lock);
     const Dialog& dialog() const final { return dialog_; }
 
@@ -47,6 +48,8 @@ class Connection : public exchange::Side,
     virtual void go_on(const Message& message) REQUIRES(connection_lock) = 0;
     /// No answer has come to the last of all sends.
     virtual void unanswered() REQUIRES(connection_lock) = 0;
+    /// The request or reply cannot be sent.
+    virtual void unreachable(const std::string& why) REQUIRES(connection_lock) = 0;
     /// Tells the peer, which may be waiting, that this side gives up the handshake.
     virtual void give_up() REQUIRES(connection_lock) = 0;
 

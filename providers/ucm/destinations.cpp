@@ -53,7 +53,7 @@ void Destinations::expired() {
     std::memcpy(&gid, to.gid.data(), sizeof gid);
     const auto own = port_.own_end({}, &gid);
     SharedHandle handle;
-    std::string refusal = own ? "" : own.error();
+    Refusal refusal{own ? "" : own.error(), false};
     if (own) {
         ibv_ah_attr way = port_.way_to(*own, to);
         ibv_pd* const domain = queue_pair_.domain();
@@ -63,7 +63,8 @@ void Destinations::expired() {
             if (made)
                 handle.reset(made, ibv_destroy_ah);
             else
-                refusal = "the device refuses the address: " + cm::text_of_error(errno);
+                refusal = {"the device refuses the address: " + cm::text_of_error(errno),
+                           errno == ETIMEDOUT};
         }));
     }
     if (handle) keep(key_of(to), handle);
@@ -72,7 +73,7 @@ void Destinations::expired() {
 }
 
 /// Sends what waits for a port, or tells that it cannot be sent.
-void Destinations::deliver(const Key& key, const SharedHandle& handle, const std::string& refusal) {
+void Destinations::deliver(const Key& key, const SharedHandle& handle, const Refusal& refusal) {
     std::deque<Waiting> others, these;
     for (Waiting& one : waiting_)
         (key_of(one.to) == key ? these : others).push_back(std::move(one));

@@ -15,6 +15,7 @@
 
 #include "dapl/cm/event_loop.hpp"
 #include "providers/exchange/path.hpp"
+#include "providers/ucm/dialog.hpp"
 #include "providers/ucm/message.hpp"
 #include "providers/ucm/service_queue_pair.hpp"
 
@@ -27,9 +28,8 @@ class Destinations final : private cm::Timer {
   public:
     class Owner {
       public:
-        /// No message can be sent there.
-        /// @param id of the one who wanted to. @param why the device's or the port's refusal.
-        virtual void undeliverable(std::uint32_t id, const std::string& why)
+        /// The message could not be sent. @param id of the one who wanted to.
+        virtual void undeliverable(std::uint32_t id, const Refusal& refusal)
             REQUIRES(connection_lock) = 0;
         /// @return what keeps the destinations, and all that they use, from being destroyed.
         virtual std::shared_ptr<void> hold() = 0;
@@ -67,7 +67,7 @@ class Destinations final : private cm::Timer {
     void keep(const Key& key, SharedHandle handle) REQUIRES(connection_lock);
     /// Makes the handle for the message that has waited longest.
     void expired() override REQUIRES(connection_lock);
-    void deliver(const Key& key, const SharedHandle& handle, const std::string& refusal)
+    void deliver(const Key& key, const SharedHandle& handle, const Refusal& refusal)
         REQUIRES(connection_lock);
 
     Owner& owner_;

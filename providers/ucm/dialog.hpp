@@ -59,13 +59,20 @@ class Dialog {
 /// @param own the address of this side's service queue pair.
 Message refusal(const Message& message, const QpAddress& own);
 
+/// Why nothing can be sent to a peer.
+struct Refusal {
+    std::string why;
+    /// Nobody has told the peer's address in time. The question, too, was a packet that can get
+    /// lost.
+    bool timed_out;
+};
+
 /// One who gets the messages of a dialog. The service knows it by the id.
 class Participant {
   public:
     /// @param message from the peer of the dialog.
     virtual void take(const Message& message) REQUIRES(connection_lock) = 0;
-    /// @param why nothing can be sent to the peer.
-    virtual void undeliverable(const std::string& why) REQUIRES(connection_lock) = 0;
+    virtual void undeliverable(const Refusal& refusal) REQUIRES(connection_lock) = 0;
     virtual const Dialog& dialog() const REQUIRES(connection_lock) = 0;
 
   protected:

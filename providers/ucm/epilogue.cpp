@@ -58,8 +58,8 @@ void Epilogue::take(const Message& message) {
     }
 }
 
-void Epilogue::undeliverable(const std::string&) {
-    if (kind_ == Kind::kDisconnecting) down();
+void Epilogue::undeliverable(const Refusal& refusal) {
+    if (kind_ == Kind::kDisconnecting && !refusal.timed_out) down();
 }
 
 void Epilogue::expelled(const std::string&) {

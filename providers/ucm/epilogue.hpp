@@ -42,7 +42,7 @@ class Epilogue final : public Participant,
     void forget_waiter() REQUIRES(connection_lock) { waiter_ = nullptr; }
 
     void take(const Message& message) override REQUIRES(connection_lock);
-    void undeliverable(const std::string& why) override REQUIRES(connection_lock);
+    void undeliverable(const Refusal& refusal) override REQUIRES(connection_lock);
     const Dialog& dialog() const override { return dialog_; }
 
   private:

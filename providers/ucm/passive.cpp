@@ -89,8 +89,7 @@ void PassiveConnection::give_up() {
     conclude(Epilogue::Kind::kDisconnecting);
 }
 
-void PassiveConnection::undeliverable(const std::string& why) {
-    if (state_ != State::kHandshake) return;
+void PassiveConnection::unreachable(const std::string& why) {
     tell_no_path(why);
     fail(Epilogue::Kind::kOver, cm::Outcome::kUnreachable);
 }

@@ -23,7 +23,7 @@ class PassiveConnection final : public Connection {
     void go_on(const Message& message) override REQUIRES(connection_lock);
     void unanswered() override REQUIRES(connection_lock);
     void give_up() override REQUIRES(connection_lock);
-    void undeliverable(const std::string& why) override REQUIRES(connection_lock);
+    void unreachable(const std::string& why) override REQUIRES(connection_lock);
     /// The handshake is over without a connection. A late repetition of the request is the
     /// epilogue's.
     void fail(Epilogue::Kind kind, cm::Outcome outcome) REQUIRES(connection_lock);

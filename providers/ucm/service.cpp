@@ -185,8 +185,8 @@ void Service::refuse(const Message& request) {
     destinations_.send(refusal(request, address_), sender_of(request), 0);
 }
 
-void Service::undeliverable(std::uint32_t id, const std::string& why) {
-    if (Participant* const participant = find(id)) participant->undeliverable(why);
+void Service::undeliverable(std::uint32_t id, const Refusal& refusal) {
+    if (Participant* const participant = find(id)) participant->undeliverable(refusal);
 }
 
 Participant* Service::find(std::uint32_t id) {

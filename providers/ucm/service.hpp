@@ -87,7 +87,7 @@ class Service final : public std::enable_shared_from_this<Service>,
 
     void ready() override REQUIRES(connection_lock);
     void expired() override REQUIRES(connection_lock);
-    void undeliverable(std::uint32_t id, const std::string& why) override REQUIRES(connection_lock);
+    void undeliverable(std::uint32_t id, const Refusal& refusal) override REQUIRES(connection_lock);
     std::shared_ptr<void> hold() override { return shared_from_this(); }
     void take(const ServiceQueuePair::Datagram& datagram) REQUIRES(connection_lock);
     void take_request(const Message& request) REQUIRES(connection_lock);

@@ -261,7 +261,7 @@ TEST_F(Codes, AnAdapterInstanceTellsTheTruthAboutItself) {
     EXPECT_STREQ(provider.provider_name, test::ia_name());
     EXPECT_EQ(ia.ia_address_ptr->sa_family, AF_INET);
     const bool extensions = side.has_extensions();
-    EXPECT_EQ(static_cast<int>(ia.extension_supported), extensions ? 1 : 0);
+    EXPECT_EQ(static_cast<int>(ia.extension_supported), side.is_iwarp() ? 2 : 1);
     EXPECT_EQ(ia.extension_version, 209);
     EXPECT_EQ(provider.is_thread_safe, DAT_FALSE) << "as it was registered";
     EXPECT_EQ(static_cast<int>(provider.lmr_mem_types_supported), 3) << "each of 0, 1 and 2";

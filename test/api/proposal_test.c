@@ -39,6 +39,7 @@ static DAT_EP_HANDLE ep;
 static DAT_LMR_CONTEXT key;
 static DAT_RMR_CONTEXT remote_key;
 static DAT_UINT64 words[LENGTH / 8];
+static int iwarp; /* immediate data comes in the memory of the receive */
 static DAT_EVD_HANDLE queue(DAT_EVD_FLAGS flags) {
     DAT_EVD_HANDLE made;
     must(dat_evd_create(ia, 16, DAT_HANDLE_NULL, flags, &made), "dat_evd_create");
@@ -69,8 +70,12 @@ static void open_all(void) {
     DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
     DAT_LMR_HANDLE lmr;
     DAT_REGION_DESCRIPTION region;
+    DAT_IA_ATTR attributes;
     region.for_va = words;
     must(dat_ia_open((char*)(name ? name : "soft0"), 8, &async, &ia), "dat_ia_open");
+    must(dat_ia_query(ia, &async, DAT_IA_FIELD_ALL, &attributes, DAT_PROVIDER_FIELD_NONE, NULL),
+         "dat_ia_query");
+    iwarp = attributes.extension_supported == DAT_EXTENSION_IW;
     must(dat_pz_create(ia, &pz), "dat_pz_create");
     must(dat_lmr_create(ia, DAT_MEM_TYPE_VIRTUAL, region, sizeof words, pz, DAT_MEM_PRIV_ALL_FLAG,
                         DAT_VA_TYPE_VA, &lmr, &key, &remote_key, NULL, NULL),
@@ -95,16 +100,24 @@ static int is(DAT_EVENT event, DAT_EXT_EVENT_TYPE type, DAT_UINT64 of, DAT_SEG_L
     return good;
 }
 
-static int carries(DAT_EVENT event) {
-    return event.event_data.extension_data.val.immed.data == NUMBER;
+/* @return whether a receive, the first where that matters, tells that a write of this length has
+ * brought the number. */
+static int carries(DAT_EVENT event, DAT_UINT64 of, DAT_SEG_LENGTH length) {
+    DAT_UINT32 sent;
+    memcpy(&sent, words + 24, sizeof sent);
+    if (iwarp) return is(event, DAT_EXT_RECV_IMMED_DATA_PAYLOAD, of, sizeof sent) && sent == NUMBER;
+    return is(event, DAT_EXT_RECV_IMMED_DATA_EVENT, of, length) &&
+           event.event_data.extension_data.val.immed.data == NUMBER;
 }
 
 /* -- the peer ------------------------------------------------------------------------ */
 
 static void post_receives(void) {
-    DAT_LMR_TRIPLET here = local(16, 64);
+    DAT_LMR_TRIPLET here = local(16, 64), of_the_first = local(24, 64);
     DAT_UINT64 i;
-    for (i = 1; i <= 3; ++i)
+    must(dat_ep_post_recv_immed(ep, 1, &of_the_first, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+         "dat_ep_post_recv_immed");
+    for (i = 2; i <= 3; ++i)
         must(dat_ep_post_recv_immed(ep, 1, &here, cookie(i), DAT_COMPLETION_DEFAULT_FLAG),
              "dat_ep_post_recv_immed");
     must(dat_ep_post_recv(ep, 1, &here, cookie(4), DAT_COMPLETION_DEFAULT_FLAG),
@@ -130,21 +143,18 @@ static void accept_one(int to) {
 static int serve(int to) {
     DAT_EVENT event;
     open_all();
-    if (!dat_extensions) return 0;
     words[0] = 40;
     post_receives();
     accept_one(to);
     event = next(receives);
-    if (!is(event, DAT_EXT_RECV_IMMED_DATA_EVENT, 1, 16) || !carries(event)) fail("the first");
+    if (!carries(event, 1, 16)) fail("the first");
     if (words[8] != 1 || words[9] != 2) fail("the written words");
     event = next(receives);
     if (!is(event, DAT_EXT_RECV_NO_IMMED, 2, 24) || words[18] != 3) fail("the send");
-    event = next(receives);
-    if (!is(event, DAT_EXT_RECV_IMMED_DATA_EVENT, 3, 8) || !carries(event)) fail("the confirmed");
-    event = next(receives);
-    if (!is(event, DAT_EXT_RECV_IMMED_DATA_EVENT, 4, 8) || !carries(event)) fail("the last");
+    if (!iwarp && !carries(next(receives), 3, 8)) fail("the confirmed");
+    if (!iwarp && !carries(next(receives), 4, 8)) fail("the last");
     if (next(connections).event_number != DAT_CONNECTION_EVENT_DISCONNECTED) fail("no end");
-    if (words[0] != 7 || words[12] != 5)
+    if (!iwarp && (words[0] != 7 || words[12] != 5))
         fail("the atomic operations and the write without a number");
     must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
     return 0;
@@ -187,6 +197,7 @@ static void write_and_send(struct window window) {
          "dat_ep_post_send");
     told(next(sends).event_number == DAT_DTO_COMPLETION_EVENT,
          "an ordinary send meets a receive posted for immediate data");
+    if (iwarp) return;
     told(write_to(window, 10, 8, DAT_EXT_WRITE_IMMED_FLAG | DAT_EXT_WRITE_CONFIRM_FLAG),
          "a confirmed write with immediate data is done");
     words[0] = 5;
@@ -242,16 +253,11 @@ int main(int argc, char** argv) {
         (DAT_RETURN)0xBFFF0000u)
         fail("a transfer before anything is open");
     open_all();
-    if (!dat_extensions) {
-        waitpid(peer, &status, 0);
-        printf("1..1\nok 1 # SKIP the device has no extensions\n");
-        return 0;
-    }
-    printf("1..10\n");
+    printf("1..%d\n", iwarp ? 4 : 10);
     told(dat_extensions == 1, "the open of an adapter with extensions sets dat_extensions");
     window = connect_to(ends[0]);
     write_and_send(window);
-    add_and_swap(window);
+    if (!iwarp) add_and_swap(window);
     must(dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect");
     must(dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close");
     waitpid(peer, &status, 0);

@@ -188,7 +188,7 @@ class Side {
     /// Whether the device has memory windows.
     bool has_rmrs() const { return attributes().max_rmrs > 0; }
     /// Whether the device has immediate data and atomic operations.
-    bool has_extensions() const { return attributes().extension_supported != DAT_EXTENSION_NONE; }
+    bool has_extensions() const { return attributes().extension_supported == DAT_EXTENSION_IB; }
     /// Whether the transport is iWARP: private data is not padded, and a send or write completes
     /// when it has been sent, even if it fails at the peer.
     bool is_iwarp() const {

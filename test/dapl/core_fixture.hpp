@@ -23,7 +23,8 @@ inline DAT_DTO_COOKIE cookie(DAT_UINT64 value) {
 
 class CoreTest : public testing::Test {
   protected:
-    CoreTest() {
+    /// @param number of the fake device.
+    explicit CoreTest(int number = 0) : open(number) {
         EXPECT_EQ(entry::pz_create(open.ia, &pz), DAT_SUCCESS);
         recv_evd = evd(DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG);
         request_evd = evd(DAT_EVD_DTO_FLAG);

@@ -23,7 +23,7 @@ constexpr int kConfirmed = DAT_EXT_WRITE_IMMED_FLAG | DAT_EXT_WRITE_CONFIRM_FLAG
 
 class ExtensionPosts : public CoreTest {
   protected:
-    ExtensionPosts() {
+    explicit ExtensionPosts(int number = 0) : CoreTest(number) {
         word = segment;
         word.segment_length = 8;
     }
@@ -248,22 +248,83 @@ TEST_F(ExtensionPosts, ADeviceWithoutAtomicsSaysSoAndRefusesThemWhileItHasImmedi
         EXPECT_EQ(named.at(name), "TRUE") << name;
 }
 
-TEST_F(ExtensionPosts, AnIwarpDeviceBesideAnInfiniBandOneHasNoneAndEachSaysItsOwn) {
+class ExtensionPostsOnIwarp : public ExtensionPosts {
+  protected:
+    ExtensionPostsOnIwarp() : ExtensionPosts(1) {}
+};
+
+TEST_F(ExtensionPostsOnIwarp, ThereIsNoOtherThanTheProposalsWriteAndEachDeviceSaysItsOwn) {
     OtherEp iwarp(1);
     OtherEp infiniband(0);
     ep = iwarp.ep;
     EXPECT_EQ(add(&word, &target), 0xBFFF0000u);
     EXPECT_EQ(send_number(1), 0xBFFF0000u);
-    EXPECT_EQ(proposed_write(1, 1), 0xBFFF0000u);
-    EXPECT_EQ(proposed_receive(1), 0xBFFF0000u);
+    EXPECT_EQ(ask(ep, DAT_IB_RDMA_WRITE_IMMED_OP, 1, &segment, cookie(1), &target, kNumber, 0),
+              0xBFFF0000u);
+    EXPECT_EQ(proposed_write(1, kConfirmed), 0x00090000u) << "nobody has shown what a read proves";
     for (const char* name :
-         {"DAT_EXTENSION_INTERFACE", "DAT_IB_FETCH_AND_ADD", "DAT_IB_CMP_AND_SWAP",
-          "DAT_IB_IMMED_DATA", "DAT_EXT_RDMA_WRITE_IMMED", "DAT_EXT_RECV_IMMED",
+         {"DAT_IB_FETCH_AND_ADD", "DAT_IB_CMP_AND_SWAP", "DAT_IB_IMMED_DATA",
           "DAT_EXT_RECV_IMMED_EVENT", "DAT_EXT_FETCH_AND_ADD", "DAT_EXT_CMP_AND_SWAP"}) {
         EXPECT_EQ(iwarp.named().at(name), "FALSE") << name;
         EXPECT_EQ(infiniband.named().at(name), "TRUE") << name;
     }
+    for (const char* name :
+         {"DAT_EXTENSION_INTERFACE", "DAT_EXT_RDMA_WRITE_IMMED", "DAT_EXT_RECV_IMMED"}) {
+        EXPECT_EQ(iwarp.named().at(name), "TRUE") << name;
+        EXPECT_EQ(infiniband.named().at(name), "TRUE") << name;
+    }
+    EXPECT_EQ(iwarp.named().at("DAT_EXT_RECV_IMMED_PAYLOAD"), "TRUE");
     EXPECT_EQ(infiniband.named().at("DAT_EXT_RECV_IMMED_PAYLOAD"), "FALSE");
+}
+
+TEST_F(ExtensionPostsOnIwarp, ANumberFollowsItsWriteInASendOfItsOwn) {
+    connect_ep(4);
+    constexpr unsigned kFlags =
+        DAT_COMPLETION_SOLICITED_WAIT_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG;
+    ASSERT_EQ(proposed_write(7, DAT_EXT_WRITE_IMMED_FLAG, kFlags), DAT_SUCCESS);
+    ASSERT_EQ(proposed_write(8, 0), DAT_SUCCESS);
+    const auto& posted = fake::requests(qp());
+    ASSERT_EQ(posted.size(), 3u);
+    EXPECT_EQ(posted[0].opcode, IBV_WR_RDMA_WRITE);
+    EXPECT_EQ(posted[0].flags & (IBV_SEND_SIGNALED | IBV_SEND_FENCE), unsigned{IBV_SEND_FENCE});
+    EXPECT_EQ(posted[1].opcode, IBV_WR_SEND);
+    EXPECT_EQ(posted[1].flags, unsigned{IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE});
+    EXPECT_EQ(posted[1].inlined, kNumber);
+    EXPECT_EQ(posted[2].opcode, IBV_WR_RDMA_WRITE);
+    EXPECT_EQ(proposed_write(9, DAT_EXT_WRITE_IMMED_FLAG), 0x80030002u) << "it counts twice";
+    fake::finish_request(qp());
+    EXPECT_TRUE(empty(request_evd));
+    fake::finish_request(qp());
+    const DAT_EVENT event = next(request_evd);
+    expect_event(event, DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_IB_RDMA_WRITE_IMMED,
+                 DAT_EXT_RDMA_WRITE_IMMED_STATUS, 0);
+    EXPECT_EQ(event.event_data.extension_data.dto.user_cookie.as_64, 7u);
+    EXPECT_EQ(event.event_data.extension_data.dto.transfered_length, segment.segment_length);
+}
+
+TEST_F(ExtensionPostsOnIwarp, AWriteThatFailsHasOneEventAndItsNumberNone) {
+    connect_ep();
+    ASSERT_EQ(proposed_write(1, DAT_EXT_WRITE_IMMED_FLAG), DAT_SUCCESS);
+    fake::finish_request(qp(), IBV_WC_REM_ACCESS_ERR);
+    fake::finish_request(qp(), IBV_WC_WR_FLUSH_ERR);
+    expect_event(next(request_evd), DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_IB_RDMA_WRITE_IMMED,
+                 DAT_EXT_RDMA_WRITE_IMMED_STATUS, 0, DAT_DTO_ERR_REMOTE_ACCESS);
+    EXPECT_TRUE(empty(request_evd));
+}
+
+TEST_F(ExtensionPostsOnIwarp, AReceiveOfTheProposalTellsThatTheNumberIsInItsMemory) {
+    connect_ep();
+    for (DAT_UINT64 i = 0; i < 2; ++i) ASSERT_EQ(proposed_receive(i), DAT_SUCCESS);
+    ASSERT_EQ(receive(2), DAT_SUCCESS);
+    fake::finish_receive(qp(), sizeof kNumber);
+    fake::finish_receive(qp(), 5);
+    fake::finish_receive(qp(), sizeof kNumber);
+    const DAT_EVENT number = next(recv_evd);
+    expect_event(number, DAT_IB_DTO_RECV_IMMED, DAT_IB_RDMA_WRITE_IMMED_DATA,
+                 DAT_EXT_RECV_IMMED_DATA_PAYLOAD, 0);
+    EXPECT_EQ(number.event_data.extension_data.dto.transfered_length, sizeof kNumber);
+    expect_event(next(recv_evd), DAT_DTO_RECEIVE, DAT_IB_RECV_NO_IMMED, DAT_EXT_RECV_NO_IMMED, 0);
+    EXPECT_EQ(next(recv_evd).event_number, DAT_DTO_COMPLETION_EVENT) << "the ordinary one";
 }
 
 TEST(AtomicPrivilege, IsAskedForByItselfOrInTheProposalsModeComesWithReadingOfWritableMemory) {

@@ -108,8 +108,12 @@ int post_send(ibv_qp* pair, ibv_send_wr* work, ibv_send_wr**) {
     const std::lock_guard guard(mutex);
     Qp& qp = as_qp(pair);
     if (pair->state == IBV_QPS_INIT) return EINVAL;
-    qp.requests.push_back({work->wr_id, work->opcode, work->send_flags,
-                           total(work->sg_list, work->num_sge), work->imm_data});
+    fake::Work posted{work->wr_id, work->opcode, work->send_flags,
+                      total(work->sg_list, work->num_sge), work->imm_data};
+    if ((posted.flags & IBV_SEND_INLINE) && posted.length == sizeof posted.inlined)
+        std::memcpy(&posted.inlined, reinterpret_cast<const void*>(work->sg_list[0].addr),
+                    sizeof posted.inlined);
+    qp.requests.push_back(posted);
     if (pair->state == IBV_QPS_ERR && flushing == fake::Flushing::kAtOnce) flush(qp);
     return 0;
 }

@@ -48,7 +48,7 @@ void print_all(const char* how, const DAT_IA_ATTR& ia, const DAT_PROVIDER_ATTR& 
 
 std::string check_named(const Context& context) {
     const Device& device = context.device;
-    const bool extensions = device.attributes().extension_supported == DAT_EXTENSION_IB;
+    const bool extensions = device.attributes().extension_supported != DAT_EXTENSION_NONE;
     const char* const offers[] = {DAT_IB_ATTR_FETCH_AND_ADD, DAT_IB_ATTR_CMP_AND_SWAP,
                                   DAT_IB_ATTR_IMMED_DATA, DAT_IB_ATTR_UD};
     unsigned offered = 0;
@@ -61,11 +61,10 @@ std::string check_named(const Context& context) {
     }
     if (offered != 0 && !extensions) {
         throw Failure("extension_supported", format("%d", device.attributes().extension_supported),
-                      "DAT_EXTENSION_IB, since named attributes offer extensions", kFault);
+                      "DAT_EXTENSION_IB or _IW, since named attributes offer extensions", kFault);
     }
     const std::pair<const char*, const char*> same[] = {
-        {"DAT_EXT_RDMA_WRITE_IMMED", DAT_IB_ATTR_IMMED_DATA},
-        {"DAT_EXT_RECV_IMMED", DAT_IB_ATTR_IMMED_DATA},
+        {"DAT_EXT_RECV_IMMED_EVENT", DAT_IB_ATTR_IMMED_DATA},
         {"DAT_EXT_FETCH_AND_ADD", DAT_IB_ATTR_FETCH_AND_ADD},
         {"DAT_EXT_CMP_AND_SWAP", DAT_IB_ATTR_CMP_AND_SWAP}};
     for (const auto& [name, other] : same) {

@@ -55,12 +55,30 @@ void require_proposed(const DAT_EVENT& event, const char* what, DAT_EXT_EVENT_TY
     if (found != wanted) throw Failure(what, found, wanted, kFault);
 }
 
-void require_number(const DAT_EVENT& event, std::uint32_t expected) {
-    const auto found = static_cast<std::uint32_t>(event.event_data.extension_data.val.immed.data);
+void require_number(std::uint32_t found, std::uint32_t expected, const char* what) {
     if (found == expected) return;
-    throw Failure("immediate data in extension_data", format("0x%08x", found),
-                  format("0x%08x", expected),
+    throw Failure(what, format("0x%08x", found), format("0x%08x", expected),
                   "give both sides the same --seed; else report it as a fault of the provider");
+}
+
+/// Checks the event of the first receive, and that its memory has the number or nothing.
+void require_write_taken(const Context& context, const DAT_EVENT& event, std::uint32_t size) {
+    const char* what = "receive that takes a write";
+    const std::uint32_t number = their_number(context, 0);
+    std::size_t used = 0;
+    if (context.device.says(DAT_EXT_ATTR_RECV_IMMED_PAYLOAD)) {
+        used = sizeof number;
+        require_proposed(event, what, DAT_EXT_RECV_IMMED_DATA_PAYLOAD, 0, sizeof number);
+        std::uint32_t found;
+        std::memcpy(&found, context.device.slot(0), sizeof found);
+        require_number(found, number, "immediate data in the receive's memory");
+    } else {
+        require_proposed(event, what, DAT_EXT_RECV_IMMED_DATA_EVENT, 0, size);
+        require_number(static_cast<std::uint32_t>(event.event_data.extension_data.val.immed.data),
+                       number, "immediate data in extension_data");
+    }
+    require_untouched(context.device.slot(0) + used, context.device.slot_bytes() - used,
+                      "memory of the receive that took a write");
 }
 
 void post_write(const Context& context, const Connection& connection, unsigned index,
@@ -104,11 +122,8 @@ std::string check_transfers(const Context& context) {
     require_proposed(connection.request_event("completion of a write"), "completion of a write",
                      DAT_EXT_RDMA_WRITE_IMMED_STATUS, 0, size);
     DAT_EVENT event = connection.receive_event("receive that takes a write");
-    require_proposed(event, "receive that takes a write", DAT_EXT_RECV_IMMED_DATA_EVENT, 0, size);
-    require_number(event, their_number(context, 0));
+    require_write_taken(context, event, size);
     require_bytes(context, context.device.target.at(0), size, 0, "data written");
-    require_untouched(context.device.slot(0), context.device.slot_bytes(),
-                      "memory of the receive that took a write");
     post_send(context, connection, size, 1);
     event = connection.receive_event("receive that takes a send");
     require_proposed(event, "receive that takes a send", DAT_EXT_RECV_NO_IMMED, 1, size);

@@ -158,13 +158,13 @@ link_is_down_before_the_request() { # PROVIDER ACTIVE_EVENT
     kill "$(program_of passive)"
 }
 
-cable_is_cut_before_the_request() { # PROVIDER
+cable_is_cut_before_the_request() { # PROVIDER ACTIVE_EVENT
     use_wire ours "$1"
     start_side passive
     await_line passive listening
     cut
     start_side active --connect "$server_address" --timeout 20
-    ended active TIMED_OUT
+    ended active "$2"
     kill "$(program_of passive)"
 }
 
@@ -249,7 +249,7 @@ passive_is_stopped() { # PROVIDER
 @test "scm: 10 % of the packets lost, the data arrive as they were sent" { loses_packets scm 10 60; }
 @test "scm: the cable is cut and comes back within the time for retries: no event, the transfers go on" { cable_comes_back scm; }
 @test "scm: the cable is cut in the middle of transfers: both sides break" { cable_is_cut scm; }
-@test "scm: the cable is cut before the request: the active side's time is over" { cable_is_cut_before_the_request scm; }
+@test "scm: the cable is cut before the request: the active side's time is over" { cable_is_cut_before_the_request scm TIMED_OUT; }
 @test "scm: the cable is cut between request and answer: the active side's time is over, the accept fails" {
     answer_is_lost scm TIMED_OUT ACCEPT_COMPLETION_ERROR
 }
@@ -289,7 +289,15 @@ connects_under_loss() {
 @test "ucm: 10 % of the packets lost, the data arrive as they were sent" { loses_packets ucm 10 60; }
 @test "ucm: the cable is cut and comes back within the time for retries: no event, the transfers go on" { cable_comes_back ucm; }
 @test "ucm: the cable is cut in the middle of transfers: both sides break" { cable_is_cut ucm; }
-@test "ucm: the cable is cut before the request: the active side's time is over" { cable_is_cut_before_the_request ucm; }
+@test "ucm: the cable is cut before the request: the active side's time is over" {
+    ip neighbour replace 10.77.1.2 lladdr "$(cat /sys/class/net/veth3/address)" dev veth2 nud permanent
+    cable_is_cut_before_the_request ucm TIMED_OUT
+}
+@test "ucm: the cable is cut before the kernel knows the peer's address" {
+    ip neighbour del 10.77.1.2 dev veth2 || true
+    short_times
+    cable_is_cut_before_the_request ucm UNREACHABLE
+}
 @test "ucm: the cable is cut between request and answer: the active side's time is over, the accept fails" {
     short_times
     answer_is_lost ucm UNREACHABLE ACCEPT_COMPLETION_ERROR

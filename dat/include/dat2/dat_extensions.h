@@ -39,7 +39,7 @@ typedef enum dat_ext_event_type {
     DAT_EXT_RDMA_WRITE_IMMED_STATUS = 1, /**< a write of this side */
     DAT_EXT_RECV_NO_IMMED = 2,           /**< a receive that took no immediate data, or failed */
     DAT_EXT_RECV_IMMED_DATA_EVENT = 3,   /**< one that did: it is in val.immed.data */
-    DAT_EXT_RECV_IMMED_DATA_PAYLOAD = 4, /**< it is in the receive's memory; no provider has that */
+    DAT_EXT_RECV_IMMED_DATA_PAYLOAD = 4, /**< the same, and it is in the receive's memory (iWARP) */
     DAT_EXT_FETCH_AND_ADD_STATUS = 5,
     DAT_EXT_CMP_AND_SWAP_STATUS = 6
 } DAT_EXT_EVENT_TYPE;
@@ -85,6 +85,10 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
  * Events on the request EVD: DAT_EXTENSION_EVENT of type DAT_EXT_RDMA_WRITE_IMMED_STATUS. On the
  * peer's receive EVD: DAT_EXTENSION_EVENT of type DAT_EXT_RECV_IMMED_DATA_EVENT.
  *
+ * iWARP has no such write: the number follows it in a send of its own, and the request counts
+ * twice. The peer's receive must be of dat_ep_post_recv_immed() and have room for the 4 bytes; its
+ * event has the type DAT_EXT_RECV_IMMED_DATA_PAYLOAD.
+ *
  * States: CONNECTED; DISCONNECTED, where the work completes at once as flushed. In others the
  * device refuses.
  *
@@ -105,6 +109,8 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
  * @return DAT_INVALID_PARAMETER (raw) size is negative or above the limit; or the EP was never
  *     connected and the device refuses.
  * @return DAT_LENGTH_ERROR (raw) The segments are together longer than any message may be.
+ * @return DAT_MODEL_NOT_SUPPORTED (raw) DAT_EXT_WRITE_CONFIRM_FLAG on iWARP, or the device takes no
+ *     4 bytes inline there.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP, or one for datagrams.
  * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY The EP has no PZ yet.
  * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The request queue is full:
@@ -123,7 +129,8 @@ DAT_RETURN DAT_API dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...);
  * Posts a receive whose completion is an event of this interface whatever it takes.
  *
  * Events on the receive EVD: DAT_EXTENSION_EVENT of type DAT_EXT_RECV_IMMED_DATA_EVENT, or
- * DAT_EXT_RECV_NO_IMMED.
+ * DAT_EXT_RECV_NO_IMMED. On iWARP a message of exactly 4 bytes is taken for a number, which it
+ * leaves in the receive's memory: DAT_EXT_RECV_IMMED_DATA_PAYLOAD.
  *
  * States: As for dat_ep_post_recv().
  *
