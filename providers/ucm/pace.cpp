@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/ucm/pace.hpp"
 
+#include <utility>
+
 namespace dapl::ucm {
 
 void Pace::enter(Opener& opener) {
@@ -17,7 +19,9 @@ void Pace::leave(Opener& opener) {
     opener.state_ = Opener::State::kOutside;
     if (state == Opener::State::kWaiting)
         opener.entry_.splice(opener.entry_.begin(), waiting_, opener.place_);
-    if (state != Opener::State::kUnanswered || opener.tick_ != tick_) return;
+    if (state != Opener::State::kUnanswered) return;
+    one_has_left_ = true;
+    if (opener.round_ != round_) return;
     --unanswered_;
     let_out();
 }
@@ -28,14 +32,16 @@ void Pace::let_out() {
         next.entry_.splice(next.entry_.begin(), waiting_, next.place_);
         ++unanswered_;
         next.state_ = Opener::State::kUnanswered;
-        next.tick_ = tick_;
+        next.round_ = round_;
         next.open();
     }
 }
 
 void Pace::expired() {
-    ++tick_;
-    unanswered_ = 0;
+    if (!std::exchange(one_has_left_, false)) {
+        ++round_;
+        unanswered_ = 0;
+    }
     let_out();
     if (!waiting_.empty()) loop_.arm(*this, Clock::now() + kTick);
 }

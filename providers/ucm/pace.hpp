@@ -2,8 +2,8 @@
 /// @file
 /// Lets requests and disconnects out a few at a time. A peer has receives for a few hundred
 /// messages; what is beyond them is lost, and sent again only after a time in which thousands could
-/// have been answered. So some may be unanswered, and each tick of a short clock lets some more
-/// out, for peers that take their time or do not answer.
+/// have been answered. So some may be unanswered. After a tick of a short clock without any answer
+/// they no longer count: their peers take their time, or will never answer.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ class Pace final : private cm::Timer {
         friend class Pace;
         enum class State { kOutside, kWaiting, kUnanswered };
         State state_ GUARDED_BY(connection_lock) = State::kOutside;
-        std::uint64_t tick_ GUARDED_BY(connection_lock) = 0;  ///< in which it was let out
+        std::uint64_t round_ GUARDED_BY(connection_lock) = 0;  ///< in which it was let out
         /// This opener's entry, which is in the queue while it waits: nothing is allocated then.
         std::list<Opener*> entry_ GUARDED_BY(connection_lock){this};
         const std::list<Opener*>::iterator place_ = entry_.begin();
@@ -56,8 +56,9 @@ class Pace final : private cm::Timer {
 
     cm::EventLoop& loop_;
     std::list<Opener*> waiting_ GUARDED_BY(connection_lock);
-    std::size_t unanswered_ GUARDED_BY(connection_lock) = 0;  ///< of those let out in this tick
-    std::uint64_t tick_ GUARDED_BY(connection_lock) = 0;
+    std::size_t unanswered_ GUARDED_BY(connection_lock) = 0;  ///< of those let out in this round
+    std::uint64_t round_ GUARDED_BY(connection_lock) = 0;     ///< ends with a tick without answer
+    bool one_has_left_ GUARDED_BY(connection_lock) = false;   ///< since the last tick
 };
 
 }  // namespace dapl::ucm
