@@ -29,6 +29,14 @@ std::string lacks_proposal(const Context& context) {
                : "DAT_EXT_RDMA_WRITE_IMMED is not TRUE";
 }
 
+std::string lacks_confirmed_writes(const Context& context) {
+    const std::string lacks = lacks_proposal(context);
+    if (!lacks.empty()) return lacks;
+    return context.device.attributes().extension_supported == DAT_EXTENSION_IW
+               ? "an iWARP device confirms no writes"
+               : "";
+}
+
 std::string lacks_proposed_atomics(const Context& context) {
     const std::string lacks = lacks_proposal(context);
     if (!lacks.empty()) return lacks;
@@ -203,7 +211,7 @@ std::string check_confirmed(const Context& context) {
 const std::vector<Check> kProposalChecks = {
     {"transfers of the proposal of 2005", lacks_proposal, check_transfers},
     {"atomic operations of the proposal", lacks_proposed_atomics, check_atomics},
-    {"confirmed writes", lacks_proposal, check_confirmed},
+    {"confirmed writes", lacks_confirmed_writes, check_confirmed},
 };
 
 }  // namespace dtest_ext
