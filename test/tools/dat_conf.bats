@@ -311,7 +311,7 @@ make_machine() {
 }
 
 @test "dat_conf convert of every field that a record can have gives the same record again" {
-    printf '"a\\"b" u1.2 threadsafe nondefault "li b.so" own.1.3 "x \\"y\\" \\\\" "p: # - q"\n' >"$conf"
+    printf '"a\\"b" u2.1 threadsafe nondefault "li b.so" own.1.3 "x \\"y\\" \\\\" "p: # - q"\n' >"$conf"
     "$TOP_BUILDDIR/dat_conf" list --json --file "$conf" 2>err | jq '.records[0] | del(.file, .line)' >wanted
     conf 0 convert "$conf" --output "$yaml"
     "$TOP_BUILDDIR/dat_conf" list --json --file "$yaml" 2>err | jq '.records[0] | del(.file, .line)' >found
@@ -347,7 +347,7 @@ END
 
 @test "dat_conf convert makes records of today of those of other ages, in dat.conf and in YAML, comments kept, and they open" {
     write_other_ages
-    conf 0 convert "$conf" --output "$conf"
+    conf 3 convert "$conf" --output "$conf"
     diff - "$conf" <<'END'
 # of another age
 OpenIB-cma u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" "" # its interface
@@ -363,10 +363,97 @@ END
     SOFTVERBS_FABRIC=$PWD/fabric LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs DAT_OVERRIDE=$conf \
         timeout "$(scaled 120)" "$TOP_BUILDDIR/test/compat/.libs/open_ia" soft0 | grep -q 'ia_open: 0x00000000'
     write_other_ages
-    conf 0 convert "$conf" --output "$yaml"
+    conf 3 convert "$conf" --output "$yaml"
     conf 0 check --anywhere "$yaml"
-    conf 0 convert "$yaml"
+    conf 3 convert "$yaml"
     says 'hca0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib1 0" ""' out
+}
+
+# The file that AIX ships describes its format in comments. The second record is for a RoCE adapter.
+write_aix() {
+    cat >"$conf" <<'END'
+# AIX: <ia_name> <api_version> <thread_safety> <default> <lib_path> <provider_version> <ia_params> <platform_params>
+hca0 u2.0 nonthreadsafe default /usr/lib/libdapl/libdapl2.a(shr_64.o) IBM.1.1 "/dev/iba0 1 ib0" " "
+hca1 u1.2 nonthreadsafe default /usr/lib/libdapl/libdapl.a(shr.o) IBM.1.1 "/dev/roce0 2 en1" " " # RoCE
+END
+}
+
+@test "dat_conf convert prints the dat.conf for here of one of AIX, and reports each change" {
+    write_aix
+    cp "$conf" before
+    conf 0 convert "$conf"
+    diff - out <<'END'
+# AIX: <ia_name> <api_version> <thread_safety> <default> <lib_path> <provider_version> <ia_params> <platform_params>
+hca0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" ""
+hca1 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "en1 0" "" # RoCE
+END
+    cmp "$conf" before
+    [ "$(wc -l <err)" = 2 ]
+    says "$conf:3:1: hca1 is a record of AIX: u1.2 becomes u2.0, /usr/lib/libdapl/libdapl.a(shr.o) becomes libdaplofa.so.2, \"/dev/roce0 2 en1\" becomes \"en1 0\"" err
+    cp out converted.conf
+    conf 0 check --anywhere converted.conf
+    document 0 convert "$conf"
+    holds '[.records[] | [.ia_name, .lib_path, .ia_params]] == [["hca0", "libdaplofa.so.2", "ib0 0"], ["hca1", "libdaplofa.so.2", "en1 0"]]'
+    conf 0 convert "$conf" --yaml
+    says 'lib_path: libdaplofa.so.2' out
+    cp out converted.yaml
+    conf 0 check --anywhere converted.yaml
+}
+
+@test "dat_conf convert prints the dat.conf for here of one of OFED with DAT 1.2" {
+    cat >"$conf" <<'END'
+# DAT 1.2 configuration file
+
+OpenIB-cma u1.2 nonthreadsafe default /usr/local/ofed/lib64/libdaplcma.so mv_dapl.1.2 "ib0 0" ""
+OpenIB-cma-ip u1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 "192.168.0.22 0" ""
+OpenIB-scm2 u1.2 nonthreadsafe default libdaplscm.so.1 dapl.1.2 "mthca0 2" ""
+END
+    conf 0 convert "$conf"
+    diff - out <<'END'
+# DAT 1.2 configuration file
+
+OpenIB-cma u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" ""
+OpenIB-cma-ip u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "192.168.0.22 0" ""
+OpenIB-scm2 u2.0 nonthreadsafe default libdaploscm.so.2 dapl.2.0 "mthca0 2" ""
+END
+}
+
+@test "dat_conf convert keeps and reports every line that it cannot convert" {
+    cat >"$conf" <<'END'
+hca0 u2.0 nonthreadsafe default /usr/lib/libdapl/libdapl2.a(shr_64.o) IBM.1.1 "/dev/iba0 1 ib0" " "
+hca1 u2.0 nonthreadsafe default /usr/lib/libdapl/libdapl2.a(shr_64.o) IBM.1.1 "/dev/iba1 1" " "
+vapi u1.1 nonthreadsafe default libdapl.so vapi.1.1 "InfiniHost0" "" # of a vendor
+  kernel k1.2 nonthreadsafe default libdaplcma.so.1 dapl.1.2 "ib0 0" ""
+seven u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0"
+wrong u2.0 nontreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" ""
+END
+    conf 3 convert "$conf"
+    diff <(sed 1d "$conf") <(sed 1d out)
+    says 'hca0 u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "ib0 0" ""' out
+    says "$conf:2:1: hca1 is not converted: its ia_params \"/dev/iba1 1\" name no network interface; the record stays as it is" err
+    says "$conf:3:1: vapi is not converted: 'libdapl.so' is an unknown library; " err
+    says "$conf:4:1: kernel is not converted: it is for kernel programs; " err
+    says "$conf:5:" err
+    says "$conf:6:12: thread_safety is 'nontreadsafe'" err
+    document 3 convert "$conf"
+    holds '[.problems[].line] | unique == [1, 2, 3, 4, 5, 6]'
+    cp "$conf" before
+    conf 1 convert "$conf" --yaml
+    [ ! -s out ]
+    conf 1 convert "$conf" --output "$yaml"
+    [ ! -e "$yaml" ]
+    cmp "$conf" before
+}
+
+@test "dat_conf convert makes nothing of a file that has no record, or cannot be read" {
+    head -c 3000 /dev/zero >"$conf"
+    conf 1 convert "$conf"
+    [ ! -s out ]
+    conf 1 convert missing.conf
+    says 'missing.conf: it cannot be read: ' err
+    write_yaml
+    conf 1 convert "$yaml" --yaml
+    says "$yaml: an opendat.yaml: expected a dat.conf" err
 }
 
 @test "dat_conf convert tells what has no place in dat.conf, by its exit status too" {

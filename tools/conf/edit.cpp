@@ -141,7 +141,7 @@ std::string comment_behind(const std::string& line, const dat::ConfRecord& recor
 }
 
 /// Keeps every line unchanged except those of records that change.
-Converted to_dat_conf_of_today(const File& file) {
+std::string to_dat_conf_of_today(const File& file) {
     Lines lines = lines_of(file.text);
     for (const dat::ConfRecord& record : file.records) {
         const auto today = modernised(record);
@@ -150,7 +150,7 @@ Converted to_dat_conf_of_today(const File& file) {
         const std::string comment = comment_behind(line, record);
         line = dat_conf_line(today->record) + (comment.empty() ? "" : " " + comment);
     }
-    return {joined(lines), {}};
+    return joined(lines);
 }
 
 dat::ConfRecord of_today(const dat::ConfRecord& record) {
@@ -158,7 +158,7 @@ dat::ConfRecord of_today(const dat::ConfRecord& record) {
     return today ? today->record : record;
 }
 
-Converted to_yaml(const File& file) {
+std::string to_yaml_file(const File& file) {
     const auto records = by_line(file);
     std::string text;
     bool begun = false;
@@ -176,27 +176,37 @@ Converted to_yaml(const File& file) {
             text += "  " + comment + '\n';
         text += yaml_entry(of_today(*found->second), "  ");
     }
-    return {text, {}};
+    return text;
 }
 
-Converted to_dat_conf(const File& file) {
+std::string yaml_to_dat_conf(const File& file) {
     const auto records = by_line(file);
-    Converted result;
+    std::string text;
     int number = 0;
     for (const std::string& line : lines_of(file.text)) {
         const auto found = records.find(++number);
         if (found != records.end())
-            result.text += dat_conf_line(of_today(*found->second)) + '\n';
+            text += dat_conf_line(of_today(*found->second)) + '\n';
         else if (is_comment_or_blank(line))
-            result.text += line.substr(indent_of(line)) + '\n';
+            text += line.substr(indent_of(line)) + '\n';
     }
+    return text;
+}
+
+void add_kept_records(const File& file, std::vector<Problem>& problems) {
+    for (const dat::ConfRecord& record : file.records)
+        if (const std::string why = obstacle(record); !why.empty())
+            problems.push_back(
+                {record.line, 1, fmt::format("{} is not converted: {}", record.ia_name, why),
+                 "the record stays as it is; correct it, or replace it: see dat.conf(5)", false});
+}
+
+void add_settings(const File& file, std::vector<Problem>& problems) {
     for (const support::ConfiguredSetting& setting : file.yaml.settings)
-        result.left_out.push_back(
-            {setting.line, setting.column,
-             fmt::format("{} cannot be set in dat.conf",
-                         support::kSettings[static_cast<int>(setting.setting)].name),
-             "keep it in opendat.yaml or set it in the environment"});
-    return result;
+        problems.push_back({setting.line, setting.column,
+                            fmt::format("{} cannot be set in dat.conf",
+                                        support::kSettings[static_cast<int>(setting.setting)].name),
+                            "keep it in opendat.yaml or set it in the environment"});
 }
 
 }  // namespace
@@ -218,9 +228,16 @@ std::string without_ia(const File& file, const std::string& ia_name) {
                    std::move(names));
 }
 
-Converted converted(const File& file, bool keep_kind) {
-    if (file.is_yaml) return to_dat_conf(file);
-    return keep_kind ? to_dat_conf_of_today(file) : to_yaml(file);
+Converted converted(const File& file, bool to_yaml) {
+    Converted result;
+    add_kept_records(file, result.problems);
+    if (file.is_yaml) {
+        result.text = yaml_to_dat_conf(file);
+        add_settings(file, result.problems);
+    } else {
+        result.text = to_yaml ? to_yaml_file(file) : to_dat_conf_of_today(file);
+    }
+    return result;
 }
 
 }  // namespace conf

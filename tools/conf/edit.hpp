@@ -24,11 +24,12 @@ std::string without_ia(const File& file, const std::string& ia_name);
 
 struct Converted {
     std::string text;
-    std::vector<Problem> left_out;  ///< what the other kind of file cannot express
+    /// Records that stay as they are, and settings, which dat.conf cannot express.
+    std::vector<Problem> problems;
 };
-/// Converts records of other ages and platforms to the form used here. @param file one without
-/// lines that are left out. @param keep_kind a dat.conf stays a dat.conf; otherwise the file is
-/// converted to the other kind.
-Converted converted(const File& file, bool keep_kind);
+/// Converts records of other ages and platforms to the form used here. In a dat.conf that stays
+/// one, all other lines are kept, invalid ones too. @param file for YAML, one without invalid
+/// lines, and not YAML itself.
+Converted converted(const File& file, bool to_yaml);
 
 }  // namespace conf

@@ -15,6 +15,7 @@
 #include "support/settings/setting_values.hpp"
 #include "support/settings/settings.hpp"
 #include "support/settings/yaml_module.hpp"
+#include "tools/common/failure.hpp"
 #include "tools/common/json.hpp"
 #include "tools/common/libraries.hpp"
 #include "tools/common/options.hpp"
@@ -252,14 +253,21 @@ int remove(const Options& options) {
 int convert(const Options& options) {
     Report report("convert", options.json);
     const File file = read_file(options.file);
+    const bool to_yaml = options.yaml || is_yaml(options.output);
     for (const Problem& problem : file.problems) report.add(file.path, problem);
-    if (std::ranges::any_of(file.problems, [](const Problem& p) { return p.left_out; }))
+    // Only a dat.conf that stays one keeps its invalid lines.
+    const bool has_invalid =
+        std::ranges::any_of(file.problems, [](const Problem& p) { return p.left_out; });
+    if (has_invalid && (to_yaml || file.is_yaml || file.records.empty()))
         return report.print(tools::kFailureStatus);
-    const bool keep_kind = !options.output.empty() && !is_yaml(options.output);
-    const Converted result = converted(file, keep_kind);
-    for (const Problem& problem : result.left_out) report.add(file.path, problem);
-    for (const dat::ConfRecord& record : file.records) report.add_record(file.path, record);
-    const int status = result.left_out.empty() ? 0 : kIncompleteStatus;
+    if (file.is_yaml && to_yaml)
+        throw tools::Failure(file.path, "an opendat.yaml", "a dat.conf, to be converted to YAML",
+                             "leave out --yaml, and name the output otherwise");
+    const Converted result = converted(file, to_yaml);
+    for (const Problem& problem : result.problems) report.add(file.path, problem);
+    const File after = read_text(to_yaml ? "opendat.yaml" : "dat.conf", result.text);
+    for (const dat::ConfRecord& record : after.records) report.add_record(options.output, record);
+    const int status = !has_invalid && result.problems.empty() ? 0 : kIncompleteStatus;
     if (options.output.empty()) return report.print(status, result.text);
     const int written = write(options, report, options.output, result.text);
     return written != 0 ? written : status;
@@ -322,8 +330,10 @@ tools::CommandLine command_line(Options& options) {
           "remove all records of an IA",
           {word("name", "NAME", "name of the IA", tools::text(options.name)), yes, file, json}},
          {"convert",
-          "convert dat.conf to YAML or back, or to a dat.conf of today",
+          "convert a dat.conf of uDAPL 1.2, AIX or Solaris to one for here, or dat.conf to YAML or "
+          "back",
           {word("file", "FILE", "file to convert", tools::text(options.file)),
+           {"--yaml", nullptr, "make opendat.yaml of a dat.conf", tools::flag(options.yaml)},
            {"-o,--output", "FILE", "the file to write [print it]", tools::text(options.output)},
            yes,
            json}}},

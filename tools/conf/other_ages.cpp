@@ -29,8 +29,8 @@ constexpr Library kLibraries[] = {
     {"libdaplcma.so", "libdaplofa.so.2", "uDAPL 1.2", Params::kAsHere},
     {"libdaplofa.so.1", "libdaplofa.so.2", "uDAPL 1.2", Params::kAsHere},
     {"libdaplscm.so", "libdaploscm.so.2", "uDAPL 1.2", Params::kAsHere},
-    {"libdapl2.a(", "libdaplofa.so.2", "AIX", Params::kInterfaceIn},
-    {"libdapl.a(", "libdaplofa.so.2", "AIX", Params::kInterfaceIn},
+    {"libdapl2.a", "libdaplofa.so.2", "AIX", Params::kInterfaceIn},
+    {"libdapl.a", "libdaplofa.so.2", "AIX", Params::kInterfaceIn},
     {"udapl_", "libdaplofa.so.2", "Solaris", Params::kNone},
 };
 
@@ -54,9 +54,9 @@ bool is_library_of_today(const dat::ConfRecord& record) {
     return false;
 }
 
-/// @return the last word of ia_params that is neither a path nor a number, else the IA's name.
+/// @return the last word of ia_params that is neither a path nor a number; empty if there is none.
 std::string interface_in(const dat::ConfRecord& record) {
-    std::string found = record.ia_name, word;
+    std::string found, word;
     for (std::istringstream words(record.ia_params); words >> word;)
         if (word.find('/') == std::string::npos &&
             word.find_first_not_of("0123456789") != std::string::npos)
@@ -80,10 +80,20 @@ std::string version(const dat::ConfRecord& record) {
 
 }  // namespace
 
+std::string obstacle(const dat::ConfRecord& record) {
+    const Library* old = old_library(record);
+    if (!old && (record.major > 1 || is_library_of_today(record))) return {};
+    if (record.kernel) return "it is for kernel programs";
+    if (!old) return fmt::format("'{}' is an unknown library", record.library);
+    if (old->params == Params::kInterfaceIn && interface_in(record).empty())
+        return fmt::format("its ia_params \"{}\" name no network interface", record.ia_params);
+    return {};
+}
+
 std::optional<Modernised> modernised(const dat::ConfRecord& record) {
     const Library* old = old_library(record);
     const bool is_old_version = record.major == 1 && is_library_of_today(record);
-    if (record.kernel || (!old && !is_old_version)) return std::nullopt;
+    if ((!old && !is_old_version) || !obstacle(record).empty()) return std::nullopt;
     Modernised result{record, old ? old->origin : "uDAPL 1.2", {}};
     dat::ConfRecord& today = result.record;
     if (today.major < 2) {

@@ -17,8 +17,11 @@ struct Modernised {
     std::string changes;  ///< the fields that differ, "A becomes B", separated by commas
 };
 
-/// @return nullopt for a record in today's form, and for one with an unknown library, which may be
-/// right.
+/// @return nullopt for a record in today's form, and for one that cannot be converted.
 std::optional<Modernised> modernised(const dat::ConfRecord& record);
+
+/// @return why a record of another age or platform cannot be converted; empty for any other record.
+/// A record of DAT 1.x with an unknown library may work here: a program can ask for 1.2.
+std::string obstacle(const dat::ConfRecord& record);
 
 }  // namespace conf
