@@ -78,6 +78,13 @@ TEST_F(TraceLevels, TheFunctionsBehindTheAttributesReadAndChangeBothLevels) {
     EXPECT_EQ(found, (Levels{0, 10})) << "and the other way round";
 }
 
+TEST_F(TraceLevels, TheLevelsOfAixHaveTheirNamesAndNumbers) {
+    static_assert(TRC_LVL_ERROR == 1 && TRC_LVL_NORMAL == 3 && TRC_LVL_DETAIL == 7);
+    EXPECT_EQ(modify(side.ia, TRC_LVL_ERROR, TRC_LVL_DETAIL), DAT_SUCCESS);
+    EXPECT_EQ(levels(), (Levels{1, 7}));
+    EXPECT_EQ(before.dapl, TRC_LVL_NORMAL) << "the default";
+}
+
 TEST_F(TraceLevels, MinusOneLeavesALevelAndNullAsksForNone) {
     for (const DAT_TRCLVL_MODIFY_FUNC change : {modify, &dat_trclvl_modify}) {
         ASSERT_EQ(change(side.ia, 2, 5), DAT_SUCCESS);

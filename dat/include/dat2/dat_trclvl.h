@@ -38,8 +38,14 @@ extern "C" {
  */
 #define DAT_ATTR_DELAYED_ACK "delayed_ack"
 
-/** Levels go from 0 (nothing) to this; 1 errors, 3 normal, 7 detail. */
+/** Levels go from 0 (nothing) to this. */
 #define DAT_TRCLVL_MAX 10
+/** The level that shows errors only. It has this name on AIX, like the next two. */
+#define TRC_LVL_ERROR 1
+/** The default, which also shows what happens once in a process or for a device. */
+#define TRC_LVL_NORMAL 3
+/** The level that also shows every call of the control path with its result. */
+#define TRC_LVL_DETAIL 7
 
 typedef DAT_RETURN (*DAT_TRCLVL_QUERY_FUNC)(DAT_IA_HANDLE ia_handle, int* dat_level,
                                             int* dapl_level);
