@@ -64,6 +64,25 @@ fails() { refuses trace dat_trace "$@"; }
     json '[.events[].hook] | unique - ["0x5c3", "0x5c4", "0x5c7", "0x5c8"] == []'
 }
 
+@test "dat_trace --hooks shows only events with these hook ids, of one process and of both ends of a connection" {
+    start_ends
+    traced "$client_pid" --json
+    json '[.events[].hook] | unique | contains(["0x5c3", "0x5c7"])'
+    traced "$client_pid" --hooks 5C7 --json
+    json '[.events[].hook] | unique == ["0x5c7"]'
+    traced "$client_pid" --hooks 0x5c3,5C4 --json
+    json '[.events[].hook] | unique - ["0x5c3", "0x5c4"] == [] and length > 0'
+    traced "$client_pid" --hooks 5C3-5C8 --hooks 5C7 --json
+    json '[.events[].hook] | unique | contains(["0x5c3", "0x5c7"])'
+    traced "$client_pid" --hooks 5C7
+    has trace '^   libdaplsoft\.so\.2[.0-9]*: DAPL level 3'
+    has trace ' DAT .*dat_ep_connect'
+    never grep -q ' DAPL  ' "$BATS_TEST_TMPDIR/trace.out"
+    traced "$server_pid" "$client_pid" --hooks 5C3 --json
+    json 'any(.connections[]; [.ends[].source] | unique == ["A", "B"])'
+    json '[.events[].hook] | unique == ["0x5c3"]'
+}
+
 @test "dat_trace --perfetto writes trace events: both ends, calls and states as slices, messages as flows" {
     start_ends
     traced "$server_pid" "$client_pid" --perfetto "$BATS_TEST_TMPDIR/events.json"
@@ -176,4 +195,10 @@ fails() { refuses trace dat_trace "$@"; }
     fails 2 '.*--dapl' "$dat_trace" 1 --dapl 11
     fails 2 '--save takes one' "$dat_trace" 1 2 --save x
     fails 2 'a core file has no level to change' "$dat_trace" --core x --dapl 7
+    for wrong in 5C5 5C 5C33 DAPL 5C3, 5C8-5C3 ''; do
+        fails 2 ".*'.*' is not a hook id: 5C3 \(DAPL\), 5C4 \(DAPL error\)" "$dat_trace" 1 --hooks "$wrong"
+    done
+    fails 2 '--hooks cannot be combined with ' "$dat_trace" 1 --hooks 5C3 --save x
+    fails 2 '--hooks cannot be combined with ' "$dat_trace" 1 --hooks 5C3 --perfetto x
+    fails 2 '--hooks cannot be combined with ' "$dat_trace" 1 --hooks 5C3 --dapl 7
 }

@@ -423,6 +423,17 @@ TEST(TraceTimeline, the_two_ends_of_a_connection_find_each_other_by_their_ports)
     EXPECT_NE(to_table(snapshots, timeline, true).find("port 1 to 2"), std::string::npos);
 }
 
+TEST(TraceTimeline, only_events_with_the_given_hook_ids_are_kept_and_connections_stay) {
+    auto snapshots = two_ends(kSecond, kSecond, 0);
+    snapshots[0].libraries[0].threads[0].records[1].hook = 0x5C4;
+    Timeline timeline = make_timeline(snapshots);
+    keep_hooks(timeline, {0x5C4, 0x5C8});
+    ASSERT_EQ(timeline.events.size(), 1u);
+    EXPECT_EQ(timeline.events[0].record->hook, 0x5C4);
+    EXPECT_EQ(timeline.connections.size(), 1u);
+    EXPECT_EQ(timeline.connection_of(timeline.events[0]), std::optional<std::size_t>(0));
+}
+
 TEST(TraceTimeline, on_machines_whose_clocks_differ_no_message_comes_before_it_was_sent) {
     // The second machine was started earlier, and its time of day is 5 us behind.
     const Timeline timeline = make_timeline(

@@ -55,7 +55,7 @@ int show(const Options& options) {
     for (const std::string& target : options.targets) snapshots.push_back(open_target(target));
     for (const std::string& path : options.cores) snapshots.push_back(open_file(path));
     if (!options.save.empty()) return save(snapshots.front(), options.save);
-    const Timeline timeline = make_timeline(snapshots);
+    Timeline timeline = make_timeline(snapshots);
     if (snapshots.size() > 1 && timeline.connections.empty())
         std::fprintf(stderr,
                      "dat_trace: the traces have no connection between these: all events are "
@@ -66,6 +66,7 @@ int show(const Options& options) {
         return print(options.perfetto +
                      " is written: open it at https://ui.perfetto.dev or chrome://tracing\n");
     }
+    if (!options.hooks.empty()) keep_hooks(timeline, options.hooks);
     return print(options.json ? to_json(snapshots, timeline, options.all)
                               : to_table(snapshots, timeline, options.all));
 }

@@ -1,14 +1,61 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/trace/options.hpp"
 
+#include <charconv>
+#include <sstream>
+#include <string_view>
+
+#include "support/trace/trace_ring.hpp"
+
 namespace tracing {
 namespace {
+
+using support::TraceHook;
+constexpr TraceHook kHooks[] = {TraceHook::kDapl, TraceHook::kDaplError, TraceHook::kDat,
+                                TraceHook::kDatError};
 
 constexpr int kHighestLevel = 10;
 
 tools::Take level(std::optional<int>& target) {
     return [&target](const std::string& text) {
         target = static_cast<int>(tools::parse_integer(text, 0, kHighestLevel));
+    };
+}
+
+/// @return a hook id in hexadecimal, as AIX writes them, with or without 0x; 0 for anything else.
+std::uint16_t parse_hook(std::string_view text) {
+    constexpr int kHexadecimal = 16;
+    if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+    std::uint16_t id = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), id, kHexadecimal);
+    return error == std::errc() && end == text.data() + text.size() ? id : 0;
+}
+
+/// Adds those of our hook ids that are in a range: 5C3-5C4, or a single id.
+void add_hooks(std::string_view range, std::set<std::uint16_t>& hooks) {
+    const std::size_t dash = range.find('-');
+    const std::uint16_t first = parse_hook(range.substr(0, dash));
+    const std::uint16_t last =
+        dash == std::string_view::npos ? first : parse_hook(range.substr(dash + 1));
+    bool found = false;
+    for (const TraceHook hook : kHooks) {
+        const auto id = static_cast<std::uint16_t>(hook);
+        if (id < first || id > last) continue;
+        hooks.insert(id);
+        found = true;
+    }
+    if (!found)
+        throw tools::WrongUsage("'" + std::string(range) +
+                                "' is not a hook id: 5C3 (DAPL), 5C4 (DAPL error), 5C7 (DAT), 5C8 "
+                                "(DAT error), or a range like 5C3-5C4 with at least one of them");
+}
+
+tools::Take hook_list(std::set<std::uint16_t>& hooks) {
+    return [&hooks](const std::string& text) {
+        std::istringstream list(text);
+        for (std::string range; std::getline(list, range, ',');) add_hooks(range, hooks);
+        if (text.empty() || text.back() == ',') add_hooks("", hooks);
     };
 }
 
@@ -26,6 +73,9 @@ void check(const Options& options) {
     require(options.perfetto.empty() ||
                 (options.save.empty() && !options.json && !options.changes_levels()),
             "--perfetto cannot be combined with --save, --json, --dat or --dapl");
+    require(options.hooks.empty() ||
+                (options.save.empty() && options.perfetto.empty() && !options.changes_levels()),
+            "--hooks cannot be combined with --save, --perfetto, --dat or --dapl");
     require(options.save.empty() || (!options.json && !options.all),
             "--save cannot be combined with --json or --all");
 }
@@ -54,6 +104,10 @@ tools::CommandLine command_line(Options& options) {
              {"-a,--all", nullptr,
               "with several: all events, not only those of connections between them",
               tools::flag(options.all)},
+             {"--hooks", "LIST",
+              "only events with these hook ids: 5C3 DAPL, 5C4 DAPL error, 5C7 DAT, 5C8 DAT error; "
+              "separated by commas, or ranges (5C3-5C4)",
+              hook_list(options.hooks)},
              {"-j,--json", nullptr, "print one JSON document", tools::flag(options.json)}},
             {},
             "Exit status: 0 done, 1 something failed, 2 wrong usage.",

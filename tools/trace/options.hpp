@@ -3,7 +3,9 @@
 /// The command line of dat_trace.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,8 +18,9 @@ struct Options {
     std::vector<std::string> cores;    ///< files, whatever they are called
     std::optional<int> dat_level;
     std::optional<int> dapl_level;
-    std::string save;      ///< a file for the snapshot; empty: the timeline is printed
-    std::string perfetto;  ///< a file for trace events; empty: none
+    std::string save;               ///< a file for the snapshot; empty: the timeline is printed
+    std::string perfetto;           ///< a file for trace events; empty: none
+    std::set<std::uint16_t> hooks;  ///< hook ids of the events to show; empty: all
     bool all = false;
     bool json = false;
 

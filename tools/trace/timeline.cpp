@@ -200,4 +200,9 @@ Timeline make_timeline(std::span<const Snapshot> snapshots) {
     return Builder(snapshots).build();
 }
 
+void keep_hooks(Timeline& timeline, const std::set<std::uint16_t>& hooks) {
+    std::erase_if(timeline.events,
+                  [&](const Event& event) { return !hooks.contains(event.record->hook); });
+}
+
 }  // namespace tracing

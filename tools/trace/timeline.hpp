@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -55,5 +56,8 @@ struct Timeline {
 
 /// @param snapshots must outlive the result.
 Timeline make_timeline(std::span<const Snapshot> snapshots);
+
+/// Removes all events whose hook id is not one of these. Connections and shifts stay.
+void keep_hooks(Timeline& timeline, const std::set<std::uint16_t>& hooks);
 
 }  // namespace tracing
