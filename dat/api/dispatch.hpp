@@ -48,10 +48,27 @@ DAT_RETURN traced_call(const DAT_PROVIDER& provider, DAT_HANDLE handle, Argument
     return code;
 }
 
+/// Records a call that this library answers itself, as the provider records those that reach it: on
+/// the data path from kDataPathLevel on. @param handle as the program passed it. @return code
+[[gnu::cold]] DAT_RETURN answered_here(DAT_RETURN code, DAT_HANDLE handle, support::TraceSlot slot);
+
 /// Reports, once per process, the use of a handle from before a fork. @param handle as the program
 /// passed it. @return DAT_INVALID_HANDLE with `kind`.
 [[gnu::cold]] DAT_RETURN no_provider(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle,
                                      support::TraceCall call);
+
+// Functions of their own, which name the slot themselves, so that nothing is prepared for them on
+// the way to the provider.
+template <auto function>
+[[gnu::cold, gnu::noinline]] DAT_RETURN no_provider_for(DAT_RETURN_SUBTYPE kind,
+                                                        DAT_HANDLE handle) {
+    constexpr support::TraceSlot slot = support::kTraceSlot<function>;
+    return answered_here(no_provider(kind, handle, slot.call), handle, slot);
+}
+template <auto function>
+[[gnu::cold, gnu::noinline]] DAT_RETURN not_implemented(DAT_HANDLE handle) {
+    return answered_here(error(DAT_NOT_IMPLEMENTED), handle, support::kTraceSlot<function>);
+}
 
 /// @param given the handle as the program passed it; differs from `handle`, the object's, for an
 /// IA.
@@ -60,10 +77,10 @@ DAT_RETURN call_object(DAT_RETURN_SUBTYPE kind, DAT_HANDLE given, DAT_HANDLE han
                        Arguments... arguments) {
     const DAT_PROVIDER* provider = provider_of(handle);
     if (!provider) [[unlikely]]
-        return no_provider(kind, given, support::kTraceSlot<function>.call);
+        return no_provider_for<function>(kind, given);
     if (!(provider->*function)) [[unlikely]]
-        return error(DAT_NOT_IMPLEMENTED);
-    // Calls on the data path are traced by the provider alone.
+        return not_implemented<function>(given);
+    // Calls on the data path that reach the provider are traced by it alone.
     if constexpr (support::kTraceSlot<function>.path == support::TracePath::kControl)
         return traced_call<function>(*provider, handle, arguments...);
     else

@@ -46,8 +46,8 @@ DAT_RETURN query_by_name(Registry& registry, DAT_NAME_PTR name, DAT_EXTENDED_OP 
 
 DAT_RETURN open_query(DAT_EXTENDED_OP operation, std::va_list arguments) {
     const DAT_NAME_PTR name = va_arg(arguments, DAT_NAME_PTR);
-    if (!name) return error(DAT_INVALID_HANDLE, DAT_INVALID_ARG3);
-    return guarded([&]() -> DAT_RETURN {
+    return guarded(support::TraceCall::handle_extendedop, nullptr, nullptr, [&]() -> DAT_RETURN {
+        if (!name) return error(DAT_INVALID_HANDLE, DAT_INVALID_ARG3);
         if (strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
             return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
         const auto registry = dat::registry();
@@ -57,7 +57,7 @@ DAT_RETURN open_query(DAT_EXTENDED_OP operation, std::va_list arguments) {
 }
 
 DAT_RETURN close_query(DAT_HANDLE handle, DAT_EXTENDED_OP operation, std::va_list arguments) {
-    return guarded([&]() -> DAT_RETURN {
+    return guarded(support::TraceCall::handle_extendedop, handle, nullptr, [&]() -> DAT_RETURN {
         const auto registry = dat::registry();
         if (!registry) return error(DAT_INVALID_STATE);
         const DAT_RETURN code = call<&DAT_PROVIDER::handle_extendedop_func>(
@@ -101,7 +101,7 @@ DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
     // Programs may try an operation although the IA offers no extensions; they expect this error.
     if (handle && !dat::extensions_offered() &&
         !(dat::is_of_provider(operation) && dat::ias_opened()))
-        return dat::error(DAT_NOT_IMPLEMENTED);
+        return dat::not_implemented<&DAT_PROVIDER::handle_extendedop_func>(handle);
     std::va_list arguments;
     va_start(arguments, operation);
     const DAT_RETURN code = dat::extended(handle, operation, arguments);
@@ -112,7 +112,7 @@ DAT_RETURN dat_extension_op(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
 DAT_RETURN dat_extension(DAT_HANDLE handle, DAT_EXT_OP operation, ...) {
     const unsigned number = operation;
     if (!dat::extensions_offered() || number > DAT_EXT_CMP_AND_SWAP)
-        return dat::error(DAT_NOT_IMPLEMENTED);
+        return dat::not_implemented<&DAT_PROVIDER::handle_extendedop_func>(handle);
     std::va_list arguments;
     // The argument is an enumeration, which is passed as an unsigned int of the same width.
 #pragma GCC diagnostic push

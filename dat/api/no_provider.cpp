@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Handles that lead to no provider. A forked child has none of its parent's objects: their pages
+/// Calls that this library answers itself: with handles that lead to no provider, and those that
+/// the provider does not have. A forked child has none of its parent's objects: their pages
 /// read as zero there.
 #include <unistd.h>
 
@@ -22,6 +23,14 @@ DAT_RETURN no_provider(DAT_RETURN_SUBTYPE kind, DAT_HANDLE handle, support::Trac
             getpid());
     });
     return error(DAT_INVALID_HANDLE, kind);
+}
+
+DAT_RETURN answered_here(DAT_RETURN code, DAT_HANDLE handle, support::TraceSlot slot) {
+    if (slot.path == support::TracePath::kData && !support::data_path_traced()) return code;
+    const std::uint64_t object = support::trace_word(handle);
+    support::trace_call(slot.call, object, {});
+    support::trace_return(slot.call, slot.path, object, code, 0);
+    return code;
 }
 
 }  // namespace dat

@@ -26,11 +26,11 @@ bool is_listed(const dat::Registry& registry, const char* ia_name) {
 DAT_RETURN dat_registry_providers_related(const DAT_NAME_PTR ia_name_1,
                                           const DAT_NAME_PTR ia_name_2,
                                           DAT_HA_RELATIONSHIP* relationship) {
-    if (!ia_name_1) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
-    if (!ia_name_2) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-    if (!relationship) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
     return dat::guarded(
         support::TraceCall::registry_providers_related, nullptr, nullptr, [&]() -> DAT_RETURN {
+            if (!ia_name_1) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+            if (!ia_name_2) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+            if (!relationship) return error(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
             const auto registry = dat::registry();
             if (!registry) return error(DAT_INVALID_STATE);
             if (!is_listed(*registry, ia_name_1) || !is_listed(*registry, ia_name_2))

@@ -79,11 +79,13 @@ DAT_IA_HANDLE object_of(DAT_IA_HANDLE handle) {
 }  // namespace dat
 
 DAT_RETURN dat_trclvl_query(DAT_IA_HANDLE ia_handle, int* dat_level, int* dapl_level) {
-    return dat::guarded(
-        [&] { return dat::query_levels(dat::object_of(ia_handle), dat_level, dapl_level); });
+    return dat::guarded(support::TraceCall::trclvl_query, ia_handle, nullptr, [&] {
+        return dat::query_levels(dat::object_of(ia_handle), dat_level, dapl_level);
+    });
 }
 
 DAT_RETURN dat_trclvl_modify(DAT_IA_HANDLE ia_handle, int dat_level, int dapl_level) {
-    return dat::guarded(
-        [&] { return dat::modify_levels(dat::object_of(ia_handle), dat_level, dapl_level); });
+    return dat::guarded(support::TraceCall::trclvl_modify, ia_handle, nullptr, [&] {
+        return dat::modify_levels(dat::object_of(ia_handle), dat_level, dapl_level);
+    });
 }

@@ -34,3 +34,13 @@ probes() {
         [ "$(nm --dynamic ".libs/$library.so.2" | grep -c -e opendat_trace -e semaphore)" = 0 ]
     done
 }
+
+# The names of two functions in the trace are that of their slot in the provider's table.
+@test "every function of libdat2 is in the trace, also when no provider is called" {
+    env DAT_TRACE_LEVEL=10 OPENDAT_LOG=stderr DAT_OVERRIDE=/dev/null test/api/every_function_test \
+        2>"$BATS_TEST_TMPDIR/log"
+    sed -nE 's/.*\b(dat_[a-z_]+) = 0x[0-9a-f]+$/\1/p' "$BATS_TEST_TMPDIR/log" | sort -u >"$BATS_TEST_TMPDIR/recorded"
+    grep -o '^dat_[a-z_]*' "${TOP_SRCDIR:?}/test/api/libdat2.symbols" | grep -vx dat_extensions |
+        sed -E 's/^dat_extension(_op)?$/dat_handle_extendedop/' | sort -u |
+        diff - "$BATS_TEST_TMPDIR/recorded"
+}

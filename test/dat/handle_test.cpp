@@ -14,6 +14,9 @@
 #include <vector>
 
 #include "dat/registry/ia_handles.hpp"
+#include "support/trace/trace_level.hpp"
+#include "support/trace/trace_slots.hpp"
+#include "test/dat/recorded_calls.hpp"
 
 // Every call that is passed on, with the kind of its handle. clang-format would take the rows for
 // one expression.
@@ -167,16 +170,19 @@ struct Call {
     void (*fill_slot)(DAT_PROVIDER&, const char*);
     DAT_RETURN (*call_with)(DAT_HANDLE);
     bool (*arrived_with)(DAT_HANDLE);
+    bool on_data_path;
 };
 
 template <class P>
-Call make_call(const char* name, DAT_RETURN_SUBTYPE kind) {
-    return {name, kind, P::fill_slot, P::call_with, P::arrived_with};
+Call make_call(const char* name, DAT_RETURN_SUBTYPE kind, support::TracePath path) {
+    return {
+        name, kind, P::fill_slot, P::call_with, P::arrived_with, path == support::TracePath::kData};
 }
 
 const std::vector<Call> kCalls = {
-#define CALL(name, kind) \
-    make_call<Pair<&dat_##name, &DAT_PROVIDER::name##_func>>(#name, DAT_INVALID_HANDLE##kind),
+#define CALL(name, kind)                                      \
+    make_call<Pair<&dat_##name, &DAT_PROVIDER::name##_func>>( \
+        #name, DAT_INVALID_HANDLE##kind, support::kTraceSlot<&DAT_PROVIDER::name##_func>.path),
     ALL_CALLS(CALL)
 #undef CALL
 };
@@ -249,6 +255,29 @@ TEST_F(Handle, AnEmptySlotIsAnsweredAsNotImplemented) {
     for (const Call& call : kCalls)
         EXPECT_EQ(call.call_with(consumer_handle(call)), DAT_CLASS_ERROR | DAT_NOT_IMPLEMENTED)
             << call.name;
+}
+
+TEST_F(Handle, ACallThatReachesNoSlotIsRecordedLikeOneThatDoes) {
+    const int level = support::trace_level();
+    support::set_trace_level(support::kDataPathLevel);
+    for (const Call& call : kCalls)
+        test::expect_recorded(call.name, 8, call.call_with(handle_of(8)));
+    table = {};
+    for (const Call& call : kCalls) {
+        const DAT_HANDLE handle = consumer_handle(call);
+        test::expect_recorded(call.name, reinterpret_cast<std::uintptr_t>(handle),
+                              call.call_with(handle));
+    }
+    support::set_trace_level(level);
+}
+
+TEST_F(Handle, ACallOfTheDataPathThatReachesNoSlotIsNotRecordedBelowItsLevel) {
+    for (const Call& call : kCalls) {
+        if (!call.on_data_path) continue;
+        const std::uint64_t before = test::time_of_last_record();
+        expect_invalid(call, DAT_HANDLE_NULL);
+        EXPECT_EQ(test::time_of_last_record(), before) << call.name;
+    }
 }
 
 TEST_F(Handle, CallsForAnyKindTakeTheIntegerOfAnOpenIa) {

@@ -14,5 +14,5 @@ test_dat_abi_test_LDADD = libtestmain.la
 CLEANFILES += %reldir%/abi_c.c %reldir%/abi_cxx.cpp
 EXTRA_DIST += %reldir%/abi.awk %reldir%/abi.tsv %reldir%/headers.bats %reldir%/dat_1_2.bats %reldir%/cpp_layer.bats %reldir%/cpp_layer_cost.cpp
 test_dat_api_test_SOURCES = %reldir%/extension_test.cpp %reldir%/handle_test.cpp \
-    %reldir%/strerror_test.cpp
+    %reldir%/recorded_calls.hpp %reldir%/recorded_calls_test.cpp %reldir%/strerror_test.cpp
 test_dat_api_test_LDADD = libtestmain.la libdatapi.la
