@@ -209,6 +209,14 @@ static inline void end_connection(const struct adapter* adapter, DAT_EP_HANDLE e
     await_event(adapter->connections, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+/* Returns the value of a named attribute, or NULL if the list does not have it. */
+static inline const char* named_value(const DAT_NAMED_ATTR* list, DAT_COUNT count,
+                                      const char* name) {
+    for (DAT_COUNT i = 0; i < count; ++i)
+        if (!strcmp(list[i].name, name)) return list[i].value;
+    return NULL;
+}
+
 static inline int usage(const char* text) {
     fprintf(stderr, "usage: %s\n", text);
     return 2;

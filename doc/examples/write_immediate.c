@@ -36,9 +36,9 @@ struct invitation {
 static void require_immediate_data(const struct adapter* adapter) {
     DAT_PROVIDER_ATTR attributes;
     TRY(dat_ia_query(adapter->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_ALL, &attributes));
-    for (DAT_COUNT i = 0; i < attributes.num_provider_specific_attr; ++i)
-        if (!strcmp(attributes.provider_specific_attr[i].name, DAT_IB_ATTR_IMMED_DATA)) return;
-    die("this adapter has no immediate data");
+    if (!named_value(attributes.provider_specific_attr, attributes.num_provider_specific_attr,
+                     DAT_IB_ATTR_IMMED_DATA))
+        die("this adapter has no immediate data");
 }
 
 static FILE* open_file(const char* name, const char* mode) {

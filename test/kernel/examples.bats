@@ -82,3 +82,17 @@ serves_three() {
     [ "$(output_of client)" = '4294967295 + 1 = 4294967296' ]
     await_end server
 }
+
+# usage: delays PROVIDER DEVICE VALUE - the client reports VALUE for its delayed_ack.
+delays() {
+    use_device ours "$1" "$2"
+    serve delayed_ack server 4711
+    ends client delayed_ack client "$server_address" "$port" 'hello, memory'
+    has client "^delayed_ack is $3$"
+    await_end server
+    is_silent server
+    has server '^hello, memory$'
+}
+
+@test "cma on rxe0: delayed_ack" { delays cma rxe0 true; }
+@test "cma on siw0: delayed_ack is not supported, and the client writes without it" { delays cma siw0 false; }

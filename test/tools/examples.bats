@@ -108,6 +108,33 @@ replaced() {
     is_silent cache
 }
 
+@test "trace_level: the levels are read and changed through the attributes of the adapter" {
+    ends levels trace_level
+    [ "$(output_of levels)" = 'DAT level 3, DAPL level 3' ]
+    ends levels trace_level -1 4
+    [ "$(output_of levels)" = "$(printf 'DAT level 3, DAPL level 3\nDAT level 3, DAPL level 4')" ]
+    ends levels trace_level 1 0
+    has levels '^DAT level 1, DAPL level 0$'
+    export DAT_TRACE_LEVEL=2 DAPL_TRACE_LEVEL=1
+    ends levels trace_level
+    has levels '^DAT level 2, DAPL level 1$'
+    status=0
+    "${stack[@]}" "$(example trace_level)" ia 3 11 >/dev/null 2>"$BATS_TEST_TMPDIR/failure" || status=$?
+    [ "$status" -eq 1 ]
+    grep -q "^'11' is not a level" "$BATS_TEST_TMPDIR/failure"
+}
+
+@test "delayed_ack: a completed write is in the server's memory" {
+    serve delayed_ack server 0
+    ends client delayed_ack client "$server_address" "$port" 'hello, memory'
+    has client '^delayed_ack is true$'
+    has client '^written$'
+    await_end server
+    is_silent server
+    has server '^hello, memory$'
+    fabric_is_clean
+}
+
 @test "the same work in verbs and in DAT: both add, and each client finds the other's server" {
     verbs=(env "LD_PRELOAD=$softverbs" "$examples/verbs_add")
     serve dat_add server 0
@@ -140,7 +167,7 @@ replaced() {
         grep -q "^usage: $name " "$BATS_TEST_TMPDIR/usage" || { echo "$name"; false; }
         count=$((count + 1))
     done
-    [ "$count" -ge 8 ]
+    [ "$count" -ge 10 ]
     status=0
     "${stack[@]}" "$(example ping_pong)" other server 0 2>"$BATS_TEST_TMPDIR/failure" || status=$?
     [ "$status" -eq 1 ]
