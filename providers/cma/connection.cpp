@@ -82,7 +82,7 @@ void Connection::rejected(const Event& event) {
 }
 
 /// Whether the queue pair is connected or not, for its EP the connection has failed or is broken.
-void Connection::give_up(const Event&) {
+void Connection::give_up() {
     if (state_ == State::kEnded) return;
     report(state_ == State::kConnected ? cm::Outcome::kDisconnected : cm::Outcome::kLocalFailure);
 }

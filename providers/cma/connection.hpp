@@ -26,7 +26,7 @@ class Connection : public cm::Side, protected EventTarget {
 
     /// Handles the events that both sides get.
     void handle(const Event& event) override REQUIRES(connection_lock);
-    void give_up(const Event& event) final REQUIRES(connection_lock);
+    void give_up() final REQUIRES(connection_lock);
     /// Traces a message of the peer.
     void received(const char* message, const Event& event) const REQUIRES(connection_lock) {
         trace_received(*this, user_, message, event.data.all().size());

@@ -83,9 +83,9 @@ void ActiveDatagrams::answered(const Event& event) {
     report(cm::Outcome::kEstablished, answer->data);
 }
 
-PassiveDatagrams::PassiveDatagrams(const Manager& manager, const Event& request,
+PassiveDatagrams::PassiveDatagrams(const Manager& manager, const Event& request, Id id,
                                    const DatagramMessage& asked)
-    : PassiveConnection(manager, request) {
+    : PassiveConnection(manager, request, std::move(id)) {
     datagram_address_ = {way_to(asked.port, manager.adapter(), manager.gid()), asked.qpn};
 }
 

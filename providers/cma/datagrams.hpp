@@ -24,8 +24,8 @@ class ActiveDatagrams final : public ActiveConnection {
 class PassiveDatagrams final : public PassiveConnection {
   public:
     /// @param asked the request's message.
-    PassiveDatagrams(const Manager& manager, const Event& request, const DatagramMessage& asked)
-        REQUIRES(connection_lock);
+    PassiveDatagrams(const Manager& manager, const Event& request, Id id,
+                     const DatagramMessage& asked) REQUIRES(connection_lock);
     void reject(cm::PrivateData data) override REQUIRES(connection_lock);
     void disconnect() override {}
     bool is_datagram() const override { return true; }

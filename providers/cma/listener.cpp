@@ -37,34 +37,28 @@ support::Result<Id> Listener::listen(rdma_port_space space, std::uint16_t port) 
     return id;
 }
 
-/// Rejects the request if no connection could be made for it. A connection that was made has ended
-/// the request itself, and notified the peer.
-void Listener::give_up(const Event& event) {
-    if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST && !taken_) const Id sent_away(event.id);
-}
-
 void Listener::handle(const Event& event) {
     if (event.type != RDMA_CM_EVENT_CONNECT_REQUEST) return;
-    taken_ = false;
-    if (event.is_datagram) return datagrams_requested(event);
-    hand_over(std::make_unique<PassiveConnection>(manager_, event), event.data.all());
+    Id id(event.id);  // what is destroyed without an answer rejects the request
+    if (event.is_datagram) return datagrams_requested(event, std::move(id));
+    hand_over(std::make_unique<PassiveConnection>(manager_, event, std::move(id)),
+              event.data.all());
 }
 
-void Listener::datagrams_requested(const Event& event) {
+void Listener::datagrams_requested(const Event& event, Id id) {
     const auto request = decode(event.data.given());
     if (!request || request->kind != DatagramMessage::Kind::kRequest) {
-        const Id sent_away(event.id);
         support::trace(
             support::Level::kDebug,
             "a request to resolve qualifier {} is not from a datagram endpoint of OpenDAT",
             ntohs(rdma_get_src_port(datagram_id_.get())));
         return;
     }
-    hand_over(std::make_unique<PassiveDatagrams>(manager_, event, *request), request->data);
+    hand_over(std::make_unique<PassiveDatagrams>(manager_, event, std::move(id), *request),
+              request->data);
 }
 
 void Listener::hand_over(std::unique_ptr<cm::Connection> request, cm::PrivateData data) {
-    taken_ = true;
     trace_received(*request, nullptr, cm::message::kRequest, data.size());
     user_.request(std::move(request), data);
 }

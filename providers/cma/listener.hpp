@@ -15,9 +15,9 @@ class Listener final : public cm::Listener, private EventTarget {
 
   private:
     void handle(const Event& event) override REQUIRES(connection_lock);
-    void give_up(const Event& event) override REQUIRES(connection_lock);
+    void give_up() override REQUIRES(connection_lock) {}
     support::Result<Id> listen(rdma_port_space space, std::uint16_t port) REQUIRES(connection_lock);
-    void datagrams_requested(const Event& event) REQUIRES(connection_lock);
+    void datagrams_requested(const Event& event, Id id) REQUIRES(connection_lock);
     void hand_over(std::unique_ptr<cm::Connection> request, cm::PrivateData data)
         REQUIRES(connection_lock);
 
@@ -25,7 +25,6 @@ class Listener final : public cm::Listener, private EventTarget {
     cm::ListenUser& user_;
     Id id_;
     Id datagram_id_;
-    bool taken_ GUARDED_BY(connection_lock) = false;  ///< a connection owns the current request
 };
 
 }  // namespace dapl::cma

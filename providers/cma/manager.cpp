@@ -138,7 +138,7 @@ void Manager::ready() {
         try {
             target->handle(event);
         } catch (const std::bad_alloc&) {
-            target->give_up(event);
+            target->give_up();
             throw;
         }
         // connection_lock was free in between: others may have ended this manager.

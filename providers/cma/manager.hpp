@@ -38,7 +38,7 @@ class EventTarget {
   public:
     virtual void handle(const Event& event) REQUIRES(connection_lock) = 0;
     /// Called when handle() ran out of memory.
-    virtual void give_up(const Event& event) REQUIRES(connection_lock) = 0;
+    virtual void give_up() REQUIRES(connection_lock) = 0;
 
   protected:
     ~EventTarget() = default;
@@ -89,7 +89,7 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
   private:
     void ready() override REQUIRES(connection_lock);
     void handle(const Event& event) override REQUIRES(connection_lock);
-    void give_up(const Event&) override REQUIRES(connection_lock) {}
+    void give_up() override REQUIRES(connection_lock) {}
 
     /// @return nullopt if the device does not answer.
     std::optional<cm::DeviceChoice> device_choice() const;

@@ -11,9 +11,9 @@
 
 namespace dapl::cma {
 
-PassiveConnection::PassiveConnection(const Manager& manager, const Event& request)
+PassiveConnection::PassiveConnection(const Manager& manager, const Event& request, Id id)
     : Connection(manager, ip_address(rdma_get_peer_addr(request.id)).value_or(sockaddr_storage{}),
-                 nullptr, Id(request.id)) {
+                 nullptr, std::move(id)) {
     own_.responder_resources = request.responder_resources;
     own_.initiator_depth = request.initiator_depth;
     id_->context = static_cast<EventTarget*>(this);

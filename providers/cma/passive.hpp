@@ -9,8 +9,9 @@ namespace dapl::cma {
 
 class PassiveConnection : public Connection {
   public:
-    /// @param request its id becomes this connection's.
-    PassiveConnection(const Manager& manager, const Event& request) REQUIRES(connection_lock);
+    /// @param id of the request.
+    PassiveConnection(const Manager& manager, const Event& request, Id id)
+        REQUIRES(connection_lock);
     support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) final
         REQUIRES(connection_lock);
     void reject(cm::PrivateData data) override REQUIRES(connection_lock);
