@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace softverbs {
 namespace {
@@ -62,9 +63,10 @@ void Bell::clear() const {
 }
 
 Result<UniqueFd> Bell::lend(const Directory& directory, const std::string& name) {
-    if (!has_name_) {
+    if (name_.empty()) {
+        std::string kept = name;
         if (auto bound = directory.bind(fd(), name); !bound) return tl::unexpected(bound.error());
-        has_name_ = true;
+        name_ = std::move(kept);
     }
     return directory.connect_datagrams(name);
 }

@@ -38,7 +38,8 @@ class Bell {
     /// Makes a socket for a peer. The first call gives the bell a name in the fabric's directory,
     /// which the bell's owner removes.
     Result<UniqueFd> lend(const Directory& directory, const std::string& name);
-    bool has_name() const { return has_name_; }
+    /// @return empty before the first lend(). Kept so that removing it takes no memory.
+    const std::string& name() const { return name_; }
 
   private:
     Bell(UniqueFd fd, UniqueFd own_socket)
@@ -46,7 +47,7 @@ class Bell {
 
     UniqueFd fd_;
     UniqueFd own_socket_;
-    bool has_name_ = false;
+    std::string name_;
 };
 
 }  // namespace softverbs

@@ -188,8 +188,8 @@ Result<UniqueFd> Process::lend(Bell& bell, const std::string& what) const {
     return bell.lend(*directory_, Index::bell_name(index_->self().slot, what));
 }
 
-void Process::forget_bell(const std::string& what) const {
-    directory_->remove(Index::bell_name(index_->self().slot, what));
+void Process::forget(const Bell& bell) const {
+    if (!bell.name().empty()) directory_->remove(bell.name());
 }
 
 std::uint64_t Process::fabric_hash() const {

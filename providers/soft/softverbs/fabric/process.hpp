@@ -93,8 +93,8 @@ class Process {
     /// Makes a socket for a peer that may ring. @param what names the bell among those of this
     /// process.
     Result<UniqueFd> lend(Bell& bell, const std::string& what) const;
-    /// Removes the name of that bell.
-    void forget_bell(const std::string& what) const;
+    /// Removes the name of a bell that has been lent, if any.
+    void forget(const Bell& bell) const;
     void on_peer_death(DeathHandler handler) EXCLUDES(mutex_);
     /// Keeps an object that handlers use until the service thread has been joined.
     void keep(std::shared_ptr<void> object) EXCLUDES(mutex_);

@@ -28,7 +28,7 @@ CompletionChannel::CompletionChannel(Context& of, Bell bell)
       bell_(std::move(bell)) {}
 
 CompletionChannel::~CompletionChannel() {
-    if (bell_.has_name()) Context::of(context).adapter->process().forget_bell(name());
+    Context::of(context).adapter->process().forget(bell_);
 }
 
 Result<UniqueFd> CompletionChannel::lend(Process& process) {
