@@ -84,6 +84,13 @@ prints() { # LINE...
     never grep 'not ok' <<<"$output"
 }
 
+@test "orphans that end by the hundred at the same time are reaped, each once" {
+    export TEST_TIME_SCALE=1
+    watched 'for i in {1..400}; do (sleep 0.0$((i % 10)) &); done; wait; sleep 0.2; printf "ok 2 - second\nok 3 - third\n"'
+    [ "$status" = 0 ]
+    never grep -E "not ok|Traceback" <<<"$output"
+}
+
 @test "each program has directories and, for root, a network of its own; the directories are gone at the end" {
     watched 'printf "ok 2 - second\nok 3 - third\n"; echo "# $TMPDIR $SOFTVERBS_FABRIC"; stat -c "# %a %n" "$SOFTVERBS_FABRIC" \
         "$OPENDAT_STATUS_DIRECTORY" "$OPENDAT_REGISTRATION_DIRECTORY"; echo "# network $(readlink /proc/self/ns/net)"
