@@ -55,6 +55,11 @@ DAT_RETURN post_immediate_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* l
 /// Records a post, while the data path is traced. @return code.
 DAT_RETURN traced_post(DAT_EP_HANDLE ep, support::TraceCall call, const Request& request,
                        DAT_RETURN code);
+/// Does so if the data path is traced, for posts that have no way of their own for that.
+inline DAT_RETURN recorded(DAT_EP_HANDLE ep, support::TraceCall call, const Request& request,
+                           DAT_RETURN code) {
+    return support::data_path_traced() ? traced_post(ep, call, request, code) : code;
+}
 
 /// @param flags DAT_COMPLETION_FLAGS. @return the corresponding ibv_send_flags.
 unsigned send_flags(unsigned flags);

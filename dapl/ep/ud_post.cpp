@@ -71,10 +71,8 @@ DAT_RETURN post_send_ud(DAT_HANDLE handle, va_list arguments) {
     const auto* to = va_arg(arguments, DAT_IB_ADDR_HANDLE*);
     request.cookie = va_arg(arguments, DAT_DTO_COOKIE);
     request.flags = va_arg(arguments, unsigned);
-    const DAT_RETURN code = post_datagram(handle, request, to);
-    return support::data_path_traced()
-               ? traced_post(handle, support::TraceCall::ib_post_send_ud, request, code)
-               : code;
+    return recorded(handle, support::TraceCall::ib_post_send_ud, request,
+                    post_datagram(handle, request, to));
 }
 
 DAT_RETURN free_ud_exchange(DAT_HANDLE handle, va_list arguments) {

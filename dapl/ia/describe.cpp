@@ -72,8 +72,8 @@ void add_vendor_extension(NamedAttributes& list, const Ia& ia) {
 /// Adds the attributes of the extensions under the names of the proposal (dat_extensions.h).
 /// @param immediate_data whether the transport has it; else a send carries it.
 void add_proposed_names(NamedAttributes& list, bool immediate_data, bool atomics) {
-    list.add(DAT_EXT_ATTR_RDMA_WRITE_IMMED, truth(true));
-    list.add(DAT_EXT_ATTR_RECV_IMMED, truth(true));
+    list.add(DAT_EXT_ATTR_RDMA_WRITE_IMMED, "TRUE");
+    list.add(DAT_EXT_ATTR_RECV_IMMED, "TRUE");
     list.add(DAT_EXT_ATTR_RECV_IMMED_EVENT, truth(immediate_data));
     list.add(DAT_EXT_ATTR_RECV_IMMED_PAYLOAD, truth(!immediate_data));
     list.add(DAT_EXT_ATTR_FETCH_AND_ADD, truth(atomics));
@@ -112,7 +112,7 @@ NamedAttributes describe_provider(const Ia& ia) {
     list.add("DAT_IB_TRANSPORT_MTU", fmt::format("{}", 128 << ia.port_attributes.active_mtu));
     list.add("DAT_IB_PORT_STATUS", port_status(ia.port_attributes.state));
     list.add("DAT_IB_PORT_NUMBER", fmt::format("{}", ia.adapter().port));
-    list.add(DAT_EXT_ATTR, truth(true));
+    list.add(DAT_EXT_ATTR, "TRUE");
     list.add(DAT_IB_ATTR_FETCH_AND_ADD, truth(atomics));
     list.add(DAT_IB_ATTR_CMP_AND_SWAP, truth(atomics));
     list.add(DAT_IB_ATTR_IMMED_DATA, truth(infiniband));

@@ -39,10 +39,6 @@ Ep* endpoint(DAT_HANDLE handle, DAT_RETURN& refused) {
     return refused == DAT_SUCCESS ? ep : nullptr;
 }
 
-DAT_RETURN recorded(DAT_HANDLE handle, TraceCall call, const Request& request, DAT_RETURN code) {
-    return support::data_path_traced() ? traced_post(handle, call, request, code) : code;
-}
-
 DAT_RETURN post(DAT_HANDLE handle, TraceCall call, const Request& request, bool check_state) {
     DAT_RETURN refused;
     Ep* ep = endpoint(handle, refused);
@@ -124,21 +120,20 @@ DAT_RETURN proposed_write(DAT_HANDLE handle, va_list arguments) {
     if (extended & ~kKnown) return bad_argument(7);
     request.operation = DAT_IB_DTO_RDMA_WRITE_IMMED;
     const bool immediate = (extended & DAT_EXT_WRITE_IMMED_FLAG) != 0;
-    request.is_plain_write = !immediate;
-    if (extended & DAT_EXT_WRITE_CONFIRM_FLAG) request.followed_by = FollowedBy::kConfirmation;
+    const bool confirmed = (extended & DAT_EXT_WRITE_CONFIRM_FLAG) != 0;
     Ep* ep = from_called_handle<Ep>(handle);
+    const bool carries_number = ep && ep->ia.is_infiniband();
+    request.is_plain_write = !immediate || !carries_number;
+    request.followed_by = confirmed                      ? FollowedBy::kConfirmation
+                          : immediate && !carries_number ? FollowedBy::kNumber
+                                                         : FollowedBy::kNothing;
     DAT_RETURN code;
-    if (!ep) {
+    if (!ep)
         code = bad_handle(DAT_INVALID_HANDLE_EP);
-    } else if (ep->ia.is_infiniband()) {
-        code = post_request(*ep, request, false);
-    } else if (request.followed_by == FollowedBy::kConfirmation) {
+    else if (confirmed && !carries_number)
         code = raw(DAT_MODEL_NOT_SUPPORTED);
-    } else {
-        request.is_plain_write = true;
-        if (immediate) request.followed_by = FollowedBy::kNumber;
+    else
         code = post_request(*ep, request, false);
-    }
     return recorded(handle, TraceCall::ib_post_rdma_write_immed, request, code);
 }
 

@@ -68,6 +68,18 @@ class ExtensionPosts : public CoreTest {
         EXPECT_EQ(event.event_data.extension_data.val.immed.data, immediate);
     }
 
+    /// Completes a write and the request behind it, and checks that one event tells of both.
+    void finish_pair(DAT_UINT64 value, const char* between) {
+        fake::finish_request(qp());
+        EXPECT_TRUE(empty(request_evd)) << between;
+        fake::finish_request(qp());
+        const DAT_EVENT event = next(request_evd);
+        expect_event(event, DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_IB_RDMA_WRITE_IMMED,
+                     DAT_EXT_RDMA_WRITE_IMMED_STATUS, 0);
+        EXPECT_EQ(event.event_data.extension_data.dto.user_cookie.as_64, value);
+        EXPECT_EQ(event.event_data.extension_data.dto.transfered_length, segment.segment_length);
+    }
+
     DAT_LMR_TRIPLET word;
 };
 
@@ -108,14 +120,7 @@ TEST_F(ExtensionPosts, AConfirmedWriteIsASilentWriteWithAReadOfNothingBehindIt) 
     EXPECT_EQ(posted[1].opcode, IBV_WR_RDMA_READ);
     EXPECT_EQ(posted[1].length, 0u);
     EXPECT_EQ(posted[1].flags, unsigned{IBV_SEND_SIGNALED});
-    fake::finish_request(qp());
-    EXPECT_TRUE(empty(request_evd)) << "acknowledged is not yet placed";
-    fake::finish_request(qp());
-    const DAT_EVENT event = next(request_evd);
-    expect_event(event, DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_IB_RDMA_WRITE_IMMED,
-                 DAT_EXT_RDMA_WRITE_IMMED_STATUS, 0);
-    EXPECT_EQ(event.event_data.extension_data.dto.user_cookie.as_64, 7u);
-    EXPECT_EQ(event.event_data.extension_data.dto.transfered_length, segment.segment_length);
+    finish_pair(7, "acknowledged is not yet placed");
     EXPECT_TRUE(empty(request_evd));
 }
 
@@ -292,14 +297,7 @@ TEST_F(ExtensionPostsOnIwarp, ANumberFollowsItsWriteInASendOfItsOwn) {
     EXPECT_EQ(posted[1].inlined, kNumber);
     EXPECT_EQ(posted[2].opcode, IBV_WR_RDMA_WRITE);
     EXPECT_EQ(proposed_write(9, DAT_EXT_WRITE_IMMED_FLAG), 0x80030002u) << "it counts twice";
-    fake::finish_request(qp());
-    EXPECT_TRUE(empty(request_evd));
-    fake::finish_request(qp());
-    const DAT_EVENT event = next(request_evd);
-    expect_event(event, DAT_IB_DTO_RDMA_WRITE_IMMED, DAT_IB_RDMA_WRITE_IMMED,
-                 DAT_EXT_RDMA_WRITE_IMMED_STATUS, 0);
-    EXPECT_EQ(event.event_data.extension_data.dto.user_cookie.as_64, 7u);
-    EXPECT_EQ(event.event_data.extension_data.dto.transfered_length, segment.segment_length);
+    finish_pair(7, "the number is still on its way");
 }
 
 TEST_F(ExtensionPostsOnIwarp, AWriteThatFailsHasOneEventAndItsNumberNone) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What this thread's trace has of the calls of libdat2.
+/// Checks what this thread's trace tells of the calls of libdat2.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -40,7 +40,7 @@ Calls calls();
 void refuse_connects(int error);
 /// The same for rdma_establish.
 void refuse_to_establish(int error);
-/// The same for rdma_listen in the datagram port space.
+/// Makes rdma_listen fail in the datagram port space with this errno; 0: it succeeds.
 void refuse_datagram_listeners(int error);
 
 }  // namespace fake
