@@ -75,6 +75,7 @@ include test/dapl/local.mk
 include test/broker/local.mk
 include test/cma/local.mk
 include test/scm/local.mk
+include test/sockets/local.mk
 include test/ucm/local.mk
 include test/softverbs/local.mk
 include test/api/local.mk

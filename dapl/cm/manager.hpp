@@ -20,10 +20,12 @@
 #include <span>
 #include <string_view>
 
+#include "dapl/base/codes.hpp"
 #include "dapl/cm/event_loop.hpp"
 #include "dapl/cm/lock.hpp"
 #include "support/base/facts.hpp"
 #include "support/base/result.hpp"
+#include "support/base/unique_fd.hpp"
 
 namespace dapl::cm {
 
@@ -120,6 +122,8 @@ class Connection {
     virtual bool is_datagram() const { return false; }
     /// @return the address of the peer's datagram endpoint; valid while kEstablished is reported.
     virtual DatagramAddress datagram_address() const REQUIRES(connection_lock) { return {}; }
+    /// @return the limits of this connection, where they are not the manager's.
+    virtual std::optional<Limits> limits() const { return std::nullopt; }
     /// Active side; for the message when the consumer's timeout has expired.
     virtual Progress progress() const REQUIRES(connection_lock) {
         return {"waiting for the peer's answer", 1};
@@ -134,6 +138,8 @@ class ListenUser {
     /// Hands over a request for a connection. @param data as in User::report().
     virtual void request(std::unique_ptr<Connection> connection, PrivateData data)
         REQUIRES(connection_lock) = 0;
+    /// No request can come any more: the peer on a program's socket has gone, or sends none.
+    virtual void deserted() REQUIRES(connection_lock) {}
 
   protected:
     ~ListenUser() = default;
@@ -185,6 +191,30 @@ class Manager {
     virtual support::Result<std::unique_ptr<Listener>> listen(std::uint64_t conn_qual,
                                                               ListenUser& user)
         REQUIRES(connection_lock) = 0;
+
+    // Over a TCP socket that the program has connected. After a rejection the program can go on
+    // with its own descriptor of it; else the end of the connection is the socket's.
+
+    /// @return nothing where the device cannot be connected over such sockets.
+    virtual std::optional<Limits> socket_limits() const { return std::nullopt; }
+    virtual support::Result<std::unique_ptr<Connection>> connect_over(support::UniqueFd,
+                                                                      const Parameters&, User&)
+        REQUIRES(connection_lock) {
+        return no_sockets();
+    }
+    /// Waits for one request.
+    /// @param last_words sent before, as the last of the program's own stream.
+    virtual support::Result<std::unique_ptr<Listener>> listen_over(support::UniqueFd,
+                                                                   std::span<const std::byte>,
+                                                                   ListenUser&)
+        REQUIRES(connection_lock) {
+        return no_sockets();
+    }
+
+  private:
+    static tl::unexpected<support::Error> no_sockets() {
+        return support::failure(raw(DAT_MODEL_NOT_SUPPORTED), "the device takes no sockets over");
+    }
 };
 
 }  // namespace dapl::cm

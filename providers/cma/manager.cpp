@@ -15,6 +15,8 @@
 #include "providers/cma/device.hpp"
 #include "providers/cma/listener.hpp"
 #include "providers/cma/queue_pair.hpp"
+#include "providers/exchange/path.hpp"
+#include "providers/sockets/converted.hpp"
 #include "support/log/log.hpp"
 #include "support/thread/thread_errors.hpp"
 
@@ -24,7 +26,27 @@ namespace {
 /// Number of events after which the loop serves its other sources and timers.
 constexpr int kEventsPerTurn = 32;
 
+tl::unexpected<support::Error> no_answer() {
+    return support::failure(raw(DAT_INTERNAL_ERROR), "the device does not tell its port's state");
+}
+
 }  // namespace
+
+struct Manager::Sockets {
+    Sockets(const Manager& manager, cm::DeviceChoice choice)
+        : port(manager.adapter_.context, std::move(choice), manager.ia_name),
+          host(manager.loop, port, manager.adapter_, manager.ia_name) {}
+
+    exchange::Port port;
+    sockets::Host host;
+};
+
+Manager::Manager(cm::LoopHold running, std::string_view opened_as, const Devices& own,
+                 DeviceName name, const AddressChoice& choice)
+    : cm::Manager(std::move(running), opened_as),
+      devices(own),
+      name_(std::move(name)),
+      choice_(choice) {}
 
 int Manager::open_channel() {
     channel_.reset(rdma_create_event_channel());
@@ -52,7 +74,35 @@ int Manager::bind() {
 Manager::~Manager() {
     const support::MutexLock guard(connection_lock);
     if (channel_) loop.forget(channel_->fd);
+    if (sockets_) sockets_->host.stop();
+    sockets_.reset();
     bound_id_.reset();
+}
+
+std::optional<cm::Limits> Manager::socket_limits() const {
+    if (!is_infiniband()) return std::nullopt;
+    return exchange::kLimits;
+}
+
+Manager::Sockets* Manager::sockets() {
+    if (sockets_) return sockets_.get();
+    if (auto choice = device_choice())
+        sockets_ = std::make_unique<Sockets>(*this, std::move(*choice));
+    return sockets_.get();
+}
+
+support::Result<std::unique_ptr<cm::Connection>> Manager::connect_over(
+    support::UniqueFd socket, const cm::Parameters& parameters, cm::User& user) {
+    Sockets* const own = sockets();
+    if (!own) return no_answer();
+    return sockets::connect_over(own->host, std::move(socket), parameters, user);
+}
+
+support::Result<std::unique_ptr<cm::Listener>> Manager::listen_over(
+    support::UniqueFd socket, std::span<const std::byte> last_words, cm::ListenUser& user) {
+    Sockets* const own = sockets();
+    if (!own) return no_answer();
+    return sockets::listen_over(own->host, std::move(socket), last_words, user);
 }
 
 bool Manager::is_infiniband() const {

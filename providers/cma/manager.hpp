@@ -47,11 +47,7 @@ class EventTarget {
 class Manager final : public cm::Manager, private cm::EventSource, private EventTarget {
   public:
     Manager(cm::LoopHold running, std::string_view opened_as, const Devices& own, DeviceName name,
-            const AddressChoice& choice)
-        : cm::Manager(std::move(running), opened_as),
-          devices(own),
-          name_(std::move(name)),
-          choice_(choice) {}
+            const AddressChoice& choice);
     ~Manager() override EXCLUDES(connection_lock);
     /// First step. @return an errno value, 0 for success.
     int open_channel();
@@ -76,6 +72,15 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
                                                           cm::ListenUser& user) override
         REQUIRES(connection_lock);
 
+    std::optional<cm::Limits> socket_limits() const override;
+    support::Result<std::unique_ptr<cm::Connection>> connect_over(support::UniqueFd socket,
+                                                                  const cm::Parameters& parameters,
+                                                                  cm::User& user) override
+        REQUIRES(connection_lock);
+    support::Result<std::unique_ptr<cm::Listener>> listen_over(
+        support::UniqueFd socket, std::span<const std::byte> last_words,
+        cm::ListenUser& user) override REQUIRES(connection_lock);
+
     const Devices& devices;
     /// Creates an id whose events go to the target.
     support::Result<Id> make_id(EventTarget& target, rdma_port_space space) const;
@@ -94,12 +99,18 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
     /// @return nullopt if the device does not answer.
     std::optional<cm::DeviceChoice> device_choice() const;
 
+    /// Of connections over sockets; most adapter instances make none.
+    struct Sockets;
+    /// @return nullptr if the device does not answer.
+    Sockets* sockets() REQUIRES(connection_lock);
+
     const DeviceName name_;
     const AddressChoice choice_;
     cm::Adapter adapter_{};
     Channel channel_;
     Id bound_id_;  ///< keeps the device open
     bool keeps_first_partition_ = false;
+    std::unique_ptr<Sockets> sockets_ GUARDED_BY(connection_lock);
 };
 
 /// Library::open_manager for a library with these devices, which must live as long as the library.

@@ -37,19 +37,18 @@ std::uint8_t mtu_of(long bytes) {
 }
 
 /// @return the index of the P_Key that the user wants; 0, the port's own, if there is no such key.
-std::uint16_t find_p_key(const cm::OpenDevice& device, std::string_view ia_name) {
+std::uint16_t find_p_key(ibv_context* context, const cm::DeviceChoice& choice,
+                         std::string_view ia_name) {
     constexpr long kMembershipBit = 0x8000;
     const long wanted = setting_integer(Setting::kIbPartition, ia_name);
     ibv_port_attr port{};
-    if (wanted == 0 || ibv_query_port(device.context.get(), device.choice.port, &port) != 0)
-        return 0;
+    if (wanted == 0 || ibv_query_port(context, choice.port, &port) != 0) return 0;
     for (std::uint16_t index = 0; index < port.pkey_tbl_len; ++index) {
         __be16 key = 0;
-        if (ibv_query_pkey(device.context.get(), device.choice.port, index, &key) != 0) break;
+        if (ibv_query_pkey(context, choice.port, index, &key) != 0) break;
         if ((ntohs(key) | kMembershipBit) == (wanted | kMembershipBit)) return index;
     }
-    support::report<support::kNoSuchPartition>(ia_name, wanted, device.choice.port,
-                                               device.choice.device);
+    support::report<support::kNoSuchPartition>(ia_name, wanted, choice.port, choice.device);
     return 0;
 }
 
@@ -87,13 +86,14 @@ cm::Reads common_reads(std::uint8_t responder_resources, std::uint8_t initiator_
     return {responder_resources, std::min(initiator_depth, peer.read_limit)};
 }
 
-Port::Port(cm::OpenDevice device, std::string_view ia_name)
+Port::Port(ibv_context* context, cm::DeviceChoice choice, std::string_view ia_name)
     : ia_name_(ia_name),
-      device_(std::move(device)),
+      context_(context),
+      choice_(std::move(choice)),
       settings_(read_path_settings(ia_name)),
-      p_key_index_(find_p_key(device_, ia_name)) {
+      p_key_index_(find_p_key(context, choice_, ia_name)) {
     ibv_device_attr attributes{};
-    if (ibv_query_device(context(), &attributes) == 0)
+    if (ibv_query_device(context, &attributes) == 0)
         settings_.ack_timer = std::max(settings_.ack_timer, attributes.local_ca_ack_delay);
 }
 

@@ -64,11 +64,11 @@ struct Way {
 
 class Port {
   public:
-    /// Reports a P_Key setting that the port does not have.
-    Port(cm::OpenDevice device, std::string_view ia_name);
+    /// Reports a P_Key setting that the port does not have. @param context outlives the port.
+    Port(ibv_context* context, cm::DeviceChoice choice, std::string_view ia_name);
 
-    ibv_context* context() const { return device_.context.get(); }
-    std::uint8_t number() const { return device_.choice.port; }
+    ibv_context* context() const { return context_; }
+    std::uint8_t number() const { return choice_.port; }
 
     /// @return this side's end of the path, or why there is no path. The port's state is at most a
     /// second old: ports go up and down, and get other addresses.
@@ -85,7 +85,7 @@ class Port {
     /// Adds the facts about the device, its port and the settings for paths.
     void explain(const support::Facts& facts) const;
     const PathSettings& settings() const { return settings_; }
-    const cm::DeviceChoice& choice() const { return device_.choice; }
+    const cm::DeviceChoice& choice() const { return choice_; }
 
   private:
     struct State {
@@ -97,7 +97,8 @@ class Port {
     tl::expected<State, std::string> look() const;
 
     std::string ia_name_;
-    cm::OpenDevice device_;
+    ibv_context* context_;
+    cm::DeviceChoice choice_;
     PathSettings settings_;
     std::uint16_t p_key_index_;
     mutable std::optional<State> state_ GUARDED_BY(connection_lock);

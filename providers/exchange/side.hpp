@@ -12,6 +12,9 @@
 namespace dapl::exchange {
 
 class Side : public cm::Side {
+  public:
+    std::optional<cm::Limits> limits() const final { return kLimits; }
+
   protected:
     /// @param user nullptr where there is none yet. @param port outlives the side.
     Side(const sockaddr_storage& peer, cm::User* user, const Port& port)

@@ -4,17 +4,17 @@
 #pragma once
 
 #include <list>
-#include <memory>
 
 #include "dapl/cm/manager.hpp"
-#include "providers/exchange/timed_queue.hpp"
-#include "providers/scm/link.hpp"
+#include "providers/sockets/arrival.hpp"
 
 namespace dapl::scm {
 
 class Manager;
 
-class Listener final : public cm::Listener, private cm::EventSource {
+class Listener final : public cm::Listener,
+                       private cm::EventSource,
+                       private sockets::Arrival::Owner {
   public:
     Listener(Manager& manager, cm::ListenUser& user);
     ~Listener() override REQUIRES(connection_lock);
@@ -22,20 +22,16 @@ class Listener final : public cm::Listener, private cm::EventSource {
     support::Result<void> start(std::uint16_t port) REQUIRES(connection_lock);
 
   private:
-    class Arrival;
-
     void ready() override REQUIRES(connection_lock);
     void not_accepted(int error) REQUIRES(connection_lock);
-    /// Destroys the arrival, and possibly this listener: the consumer who gets the request may
-    /// close it.
-    void complete(Arrival& arrival) REQUIRES(connection_lock);
-    /// Destroys the arrival. @param why for a message; if empty, there is none.
-    void drop(Arrival& arrival, const std::string& why) REQUIRES(connection_lock);
+    /// May destroy this listener too: the consumer who gets the request may close it.
+    void arrived(sockets::Arrival& arrival) override REQUIRES(connection_lock);
+    void dropped(sockets::Arrival& arrival) override REQUIRES(connection_lock);
 
     Manager& manager_;
     cm::ListenUser& user_;
-    UniqueFd socket_;
-    std::list<std::unique_ptr<Arrival>> arrivals_;
+    sockets::UniqueFd socket_;
+    std::list<sockets::Arrival> arrivals_;
 };
 
 }  // namespace dapl::scm

@@ -1,59 +1,37 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/scm/manager.hpp"
 
-#include <sys/resource.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 
 #include "dapl/adapter/refusal.hpp"
 #include "device/address.hpp"
 #include "device/explain_device.hpp"
-#include "providers/scm/active.hpp"
 #include "providers/scm/address.hpp"
+#include "providers/scm/dialled.hpp"
 #include "providers/scm/listener.hpp"
+#include "providers/sockets/converted.hpp"
 #include "support/log/log.hpp"
 #include "support/settings/settings.hpp"
 
 namespace dapl::scm {
-namespace {
 
-constexpr rlim_t kFewestHalfOpen = 64;
-constexpr rlim_t kMostHalfOpen = 4096;
-
-/// Enough for an honest burst of connections to a process that can hold them, but so few that
-/// silent peers leave the application its descriptors.
-std::size_t most_half_open(std::string_view ia_name) {
-    if (const long wanted = setting_integer(support::Setting::kScmHalfOpen, ia_name))
-        return static_cast<std::size_t>(wanted);
-    rlimit descriptors{};
-    if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return kFewestHalfOpen;
-    return std::clamp<rlim_t>(descriptors.rlim_cur / 4, kFewestHalfOpen, kMostHalfOpen);
-}
-std::chrono::milliseconds handshake_time(std::string_view ia_name) {
-    return std::chrono::milliseconds(setting_integer(support::Setting::kScmHandshakeTime, ia_name));
-}
-
-}  // namespace
-
-Manager::Manager(cm::LoopHold running, std::string_view opened_as, Port port,
+Manager::Manager(cm::LoopHold running, std::string_view opened_as, cm::OpenDevice device,
                  const sockaddr_in& address)
     : cm::Manager(std::move(running), opened_as),
-      arrivals(loop, most_half_open(opened_as), handshake_time(opened_as)),
-      accepted(loop, std::numeric_limits<std::size_t>::max(), handshake_time(opened_as)),
-      port_(std::move(port)),
+      device_(std::move(device)),
+      port_(device_.context.get(), device_.choice, opened_as),
       adapter_{port_.context(), port_.number(), {}},
+      host_(loop, port_, adapter_, opened_as),
       binds_outgoing_(has_bind_address(opened_as)) {
     std::memcpy(&adapter_.address, &address, sizeof address);
 }
 
 Manager::~Manager() {
     const support::MutexLock guard(connection_lock);
-    arrivals.stop();
-    accepted.stop();
+    host_.stop();
 }
 
 void Manager::explain(const support::Facts& facts) const {
@@ -70,7 +48,7 @@ void Manager::explain(const support::Facts& facts) const {
 }
 
 DAT_COUNT Manager::max_private_data() const {
-    return kMaxPrivateData;
+    return exchange::kMaxPrivateData;
 }
 
 cm::Limits Manager::limits() const {
@@ -93,7 +71,7 @@ support::Result<std::unique_ptr<cm::Connection>> Manager::connect(const sockaddr
     std::memcpy(&address, peer, sizeof address);
     address.sin_port = htons(port_of(conn_qual));
     std::memset(address.sin_zero, 0, sizeof address.sin_zero);
-    auto connection = std::make_unique<ActiveConnection>(*this, address, parameters, user);
+    auto connection = std::make_unique<DialledConnection>(*this, address, parameters, user);
     if (const auto started = connection->start(); !started) return tl::unexpected(started.error());
     return connection;
 }
@@ -106,6 +84,16 @@ support::Result<std::unique_ptr<cm::Listener>> Manager::listen(std::uint64_t con
     if (const auto started = listener->start(port_of(conn_qual)); !started)
         return tl::unexpected(started.error());
     return listener;
+}
+
+support::Result<std::unique_ptr<cm::Connection>> Manager::connect_over(
+    support::UniqueFd socket, const cm::Parameters& parameters, cm::User& user) {
+    return sockets::connect_over(host_, std::move(socket), parameters, user);
+}
+
+support::Result<std::unique_ptr<cm::Listener>> Manager::listen_over(
+    support::UniqueFd socket, std::span<const std::byte> last_words, cm::ListenUser& user) {
+    return sockets::listen_over(host_, std::move(socket), last_words, user);
 }
 
 int Manager::bind_outgoing(int socket) const {
@@ -138,8 +126,8 @@ support::Result<std::unique_ptr<cm::Manager>> open_manager(std::string_view ia_n
     if (!running) return tl::unexpected(running.error());
     const cm::DeviceChoice choice = device->choice;
     cm::LoopHold hold(**running);
-    auto manager = std::make_unique<Manager>(std::move(hold), ia_name,
-                                             Port(std::move(*device), ia_name), *address);
+    auto manager =
+        std::make_unique<Manager>(std::move(hold), ia_name, std::move(*device), *address);
     cm::show_choice(ia_name, choice);
     support::trace(support::Level::kDebug, "IA {} listens at {}", ia_name,
                    dapl::to_text(manager->adapter().address));

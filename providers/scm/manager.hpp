@@ -5,15 +5,14 @@
 
 #include "dapl/cm/manager.hpp"
 #include "providers/exchange/path.hpp"
-#include "providers/exchange/timed_queue.hpp"
+#include "providers/sockets/host.hpp"
 
 namespace dapl::scm {
 
-using exchange::Port;
-
 class Manager final : public cm::Manager {
   public:
-    Manager(cm::LoopHold running, std::string_view ia_name, Port port, const sockaddr_in& address);
+    Manager(cm::LoopHold running, std::string_view ia_name, cm::OpenDevice device,
+            const sockaddr_in& address);
     ~Manager() override EXCLUDES(connection_lock);
 
     const cm::Adapter& adapter() const override { return adapter_; }
@@ -31,7 +30,16 @@ class Manager final : public cm::Manager {
                                                           cm::ListenUser& user) override
         REQUIRES(connection_lock);
 
-    const Port& port() const { return port_; }
+    std::optional<cm::Limits> socket_limits() const override { return exchange::kLimits; }
+    support::Result<std::unique_ptr<cm::Connection>> connect_over(support::UniqueFd socket,
+                                                                  const cm::Parameters& parameters,
+                                                                  cm::User& user) override
+        REQUIRES(connection_lock);
+    support::Result<std::unique_ptr<cm::Listener>> listen_over(
+        support::UniqueFd socket, std::span<const std::byte> last_words,
+        cm::ListenUser& user) override REQUIRES(connection_lock);
+
+    sockets::Host& host() { return host_; }
     /// Binds an outgoing connection to the address of the adapter instance, if the user has named
     /// that address.
     /// @return 0 or an errno value.
@@ -39,14 +47,11 @@ class Manager final : public cm::Manager {
     /// Reports the first time only.
     void tell_no_descriptor(int error) REQUIRES(connection_lock);
 
-    exchange::TimedQueue arrivals;  ///< peers whose request is incomplete
-    /// Peers that have not confirmed the connection. There are as many as the consumer has
-    /// accepted; only their time is limited.
-    exchange::TimedQueue accepted;
-
   private:
-    Port port_;
+    const cm::OpenDevice device_;
+    const exchange::Port port_;
     cm::Adapter adapter_;
+    sockets::Host host_;
     bool binds_outgoing_;
     bool told_no_descriptor_ GUARDED_BY(connection_lock) = false;
 };

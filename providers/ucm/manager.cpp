@@ -12,10 +12,11 @@
 
 namespace dapl::ucm {
 
-Manager::Manager(cm::LoopHold running, std::string_view opened_as, exchange::Port port,
+Manager::Manager(cm::LoopHold running, std::string_view opened_as, cm::OpenDevice device,
                  std::shared_ptr<Service> service)
     : cm::Manager(std::move(running), opened_as),
-      port_(std::move(port)),
+      device_(std::move(device)),
+      port_(device_.context.get(), device_.choice, opened_as),
       service_(std::move(service)),
       adapter_{port_.context(), port_.number(), to_socket_address(service_->address())} {}
 
@@ -94,8 +95,8 @@ support::Result<std::unique_ptr<cm::Manager>> open_manager(std::string_view ia_n
     auto service = Service::of(ia_name, ia_params, hold.loop());
     if (!service) return tl::unexpected(service.error());
     const cm::DeviceChoice choice = device->choice;
-    auto manager = std::make_unique<Manager>(
-        std::move(hold), ia_name, exchange::Port(std::move(*device), ia_name), std::move(*service));
+    auto manager = std::make_unique<Manager>(std::move(hold), ia_name, std::move(*device),
+                                             std::move(*service));
     cm::show_choice(ia_name, choice);
     support::trace(support::Level::kDebug, "IA {} has the address {}", ia_name,
                    dapl::to_text(manager->adapter().address));

@@ -11,7 +11,7 @@ namespace dapl::ucm {
 
 class Manager final : public cm::Manager {
   public:
-    Manager(cm::LoopHold running, std::string_view ia_name, exchange::Port port,
+    Manager(cm::LoopHold running, std::string_view ia_name, cm::OpenDevice device,
             std::shared_ptr<Service> service);
     ~Manager() override EXCLUDES(connection_lock);
 
@@ -34,6 +34,7 @@ class Manager final : public cm::Manager {
     Service& service() const { return *service_; }
 
   private:
+    const cm::OpenDevice device_;
     exchange::Port port_;
     std::shared_ptr<Service> service_;
     cm::Adapter adapter_;

@@ -60,7 +60,7 @@ struct Service::Opening {
     cm::EventLoop& loop;
     std::string ia_name;
     Timing timing;
-    exchange::Port port;
+    cm::OpenDevice device;
     std::unique_ptr<ServiceQueuePair> queue_pair;
     QpAddress address;
 };
@@ -70,7 +70,8 @@ Service::Service(Opening opening)
       timing(opening.timing),
       pace(loop),
       ia_name_(std::move(opening.ia_name)),
-      port_(std::move(opening.port)),
+      device_(std::move(opening.device)),
+      port_(device_.context.get(), device_.choice, ia_name_),
       queue_pair_(std::move(opening.queue_pair)),
       address_(opening.address),
       destinations_(*this, loop, port_, *queue_pair_),
@@ -93,9 +94,9 @@ support::Result<std::shared_ptr<Service>> Service::of(std::string_view ia_name,
     const auto address = address_of(ia_name, *device, (*queue_pair)->number());
     if (!address) return tl::unexpected(address.error());
     const support::MutexLock guard(connection_lock);
-    std::shared_ptr<Service> made(new Service({loop, std::string(ia_name), timing,
-                                               exchange::Port(std::move(*device), ia_name),
-                                               std::move(*queue_pair), *address}));
+    std::shared_ptr<Service> made(
+        new Service({loop, std::string(ia_name), timing, std::move(*device), std::move(*queue_pair),
+                     *address}));
     made->next_ = std::exchange(services().first, made.get());
     if (auto watched = loop.watch(made->queue_pair_->descriptor(), *made); !watched)
         return tl::unexpected(watched.error());

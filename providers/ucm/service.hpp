@@ -97,6 +97,7 @@ class Service final : public std::enable_shared_from_this<Service>,
     Participant* find(std::uint32_t id) REQUIRES(connection_lock);
 
     const std::string ia_name_;
+    const cm::OpenDevice device_;
     const exchange::Port port_;
     const std::unique_ptr<ServiceQueuePair> queue_pair_;
     const QpAddress address_;

@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "providers/scm/message.hpp"
+#include "providers/sockets/message.hpp"
 #include "test/fuzz/input.hpp"
 
 namespace {
 
-using dapl::scm::Reader;
+using dapl::sockets::Reader;
 using test::Input;
 using test::require;
 
@@ -38,7 +38,7 @@ Reader reader_of(std::uint8_t kind) {
         case 1:
             return Reader(Reader::Expected::kReply);
         case 2:
-            return Reader(Reader::Expected::kReply, dapl::scm::Shape::kOld);
+            return Reader(Reader::Expected::kReply, dapl::sockets::Shape::kOld);
         default:
             return Reader(Reader::Expected::kReadyToUse);
     }
@@ -51,7 +51,8 @@ Reading read(Reader& reader, std::span<const std::byte> stream,
     for (std::size_t piece = 0; reading.taken < stream.size(); ++piece) {
         const std::span<std::byte> space = reader.space();
         require(!space.empty(), "there is room while the message is not complete");
-        require(reader.size() + space.size() <= dapl::scm::kMaxMessageSize, "the room is bounded");
+        require(reader.size() + space.size() <= dapl::sockets::kMaxMessageSize,
+                "the room is bounded");
         std::size_t count = std::min(space.size(), stream.size() - reading.taken);
         const auto wanted = lengths.empty()
                                 ? std::size_t{0}
@@ -76,31 +77,32 @@ Reading read(Reader& reader, std::span<const std::byte> stream,
 }
 
 void check_message(const Reader& reader, std::uint8_t kind) {
-    const dapl::scm::Message& message = reader.message();
-    require(message.private_data_size <= dapl::scm::kMaxPrivateData, "private data has its bound");
+    const dapl::sockets::Message& message = reader.message();
+    require(message.private_data_size <= dapl::sockets::kMaxPrivateData,
+            "private data has its bound");
     require(message.given_private_data().size() == message.private_data_size, "it is all there");
     if ((kind & 3) == 3) return;
     require(message.version >= dapl::exchange::kLowestVersion, "the version is one that is served");
     for (std::size_t i = message.private_data_size; i < message.private_data.size(); ++i)
         require(message.private_data[i] == std::byte{0}, "zeros follow the private data");
-    const bool is_offer = message.operation == dapl::scm::Operation::kRequest ||
-                          message.operation == dapl::scm::Operation::kReply;
+    const bool is_offer = message.operation == dapl::sockets::Operation::kRequest ||
+                          message.operation == dapl::sockets::Operation::kReply;
     if (is_offer) require(message.sender.qpn <= 0xFFFFFF, "queue pair numbers have 24 bits");
     if (is_offer && message.sender.qp_type == kUnreliableDatagram)
         require(message.sender.is_unicast(), "datagrams go to one queue pair of a consumer");
     // The message can be encoded again, and a rejection of it can be encoded.
-    const auto again = dapl::scm::encode(message, reader.shape());
-    Reader second = reader_of((kind & 3) == 2 && reader.shape() == dapl::scm::Shape::kOld ? 2
-                              : (kind & 3) == 0                                           ? 0
-                                                                                          : 1);
+    const auto again = dapl::sockets::encode(message, reader.shape());
+    Reader second = reader_of((kind & 3) == 2 && reader.shape() == dapl::sockets::Shape::kOld ? 2
+                              : (kind & 3) == 0                                               ? 0
+                                                                                              : 1);
     if (read(second, again.all(), {}).end == Reading::End::kComplete)
         require(second.message().private_data == message.private_data, "it reads the same again");
-    const auto reject = dapl::scm::encode_reject(reader.bytes(), reader.shape(),
-                                                 dapl::scm::Operation::kConsumerReject,
-                                                 message.whole_private_data());
-    require(
-        reject.all().size() == dapl::scm::header_size(reader.shape()) + dapl::scm::kMaxPrivateData,
-        "a rejection has its size");
+    const auto reject = dapl::sockets::encode_reject(reader.bytes(), reader.shape(),
+                                                     dapl::sockets::Operation::kConsumerReject,
+                                                     message.whole_private_data());
+    require(reject.all().size() ==
+                dapl::sockets::header_size(reader.shape()) + dapl::sockets::kMaxPrivateData,
+            "a rejection has its size");
 }
 
 }  // namespace

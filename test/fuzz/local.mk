@@ -43,7 +43,7 @@ test_fuzz_fuzz_records_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_TEST='"the software device takes any records from a peer"' \
     -DFUZZ_CORPORA='"test/fuzz/corpus/records"'
 
-cma_libs = libcma.la libdaplcore.la libsupport.la
+cma_libs = libcma.la libsockets.la libexchange.la libdaplcore.la libsupport.la
 fake_rdmacm = %reldir%/fake_rdmacm.cpp %reldir%/fake_rdmacm.hpp \
     test/dapl/fake_device.cpp test/dapl/fake_device.hpp providers/cma/rdma_devices.cpp providers/cma/rdma_devices.hpp
 
@@ -55,7 +55,7 @@ test_fuzz_fuzz_private_data_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_CORPORA='"test/fuzz/corpus/private_data"'
 
 test_fuzz_fuzz_scm_message_SOURCES = %reldir%/fuzz_scm_message.cpp $(fuzz_main)
-test_fuzz_fuzz_scm_message_LDADD = libscm.la libexchange.la
+test_fuzz_fuzz_scm_message_LDADD = libscm.la libsockets.la libexchange.la
 test_fuzz_fuzz_scm_message_LDFLAGS = $(fuzz_ldflags)
 test_fuzz_fuzz_scm_message_CPPFLAGS = $(AM_CPPFLAGS) \
     -DFUZZ_TEST='"the connection manager over sockets reads any bytes in any pieces"' \

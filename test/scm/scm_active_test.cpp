@@ -15,17 +15,17 @@
 #include "providers/exchange/timed_queue.hpp"
 #include "providers/scm/address.hpp"
 #include "providers/scm/manager.hpp"
-#include "providers/scm/message.hpp"
+#include "providers/sockets/message.hpp"
 #include "test/support/connection_recorder.hpp"
 #include "test/support/process.hpp"
 
 namespace {
 
 using namespace dapl;
-using scm::Message;
-using scm::Operation;
-using scm::Reader;
-using scm::Shape;
+using sockets::Message;
+using sockets::Operation;
+using sockets::Reader;
+using sockets::Shape;
 using support::MutexLock;
 using test::eventually;
 using Octets = std::vector<std::byte>;
@@ -177,7 +177,7 @@ TEST_F(ScmActive, a_reply_connects_the_queue_pair_and_is_confirmed_and_its_data_
     EXPECT_EQ(established->data.size(), 68u);
     EXPECT_EQ(std::to_integer<char>(established->data[0]), 'h');
     const Octets confirmation = server.receive();
-    EXPECT_TRUE(std::ranges::equal(confirmation, scm::encode_ready_to_use().all()));
+    EXPECT_TRUE(std::ranges::equal(confirmation, sockets::encode_ready_to_use().all()));
     EXPECT_EQ(attributes().qp_state, IBV_QPS_RTS);
     server.hang_up();
     const auto ended = user.wait_for(2);
@@ -199,13 +199,13 @@ TEST_F(ScmActive, a_disconnect_sends_its_word_and_closes_and_is_reported_once) {
     const auto ended = user.wait_for(2);
     ASSERT_TRUE(ended);
     EXPECT_EQ(ended->outcome, cm::Outcome::kDisconnected);
-    EXPECT_TRUE(std::ranges::equal(server.receive(), scm::encode_disconnect().all()));
+    EXPECT_TRUE(std::ranges::equal(server.receive(), sockets::encode_disconnect().all()));
     EXPECT_EQ(server.receive().size(), 0u);
 }
 
 TEST_F(ScmActive, a_reply_in_single_bytes_is_put_together) {
     ASSERT_TRUE(connect());
-    const scm::Bytes reply = encode(reply_to(server.next_request()), Shape::kCurrent);
+    const sockets::Bytes reply = encode(reply_to(server.next_request()), Shape::kCurrent);
     for (std::size_t at = 0; at < reply.all().size(); ++at) server.say(reply.all().subspan(at, 1));
     const auto established = user.wait_for(1);
     ASSERT_TRUE(established);

@@ -18,7 +18,7 @@
 #include "dapl/provider/entry.hpp"
 #include "dapl/provider/provider.hpp"
 #include "providers/scm/manager.hpp"
-#include "providers/scm/message.hpp"
+#include "providers/sockets/message.hpp"
 #include "test/support/process.hpp"
 
 namespace {
@@ -42,6 +42,7 @@ namespace {
 
 namespace entry = dapl::entry;
 namespace scm = dapl::scm;
+namespace sockets = dapl::sockets;
 using test::require;
 
 constexpr DAT_CONN_QUAL kQualifier = 21900;
@@ -226,15 +227,15 @@ const dapl::exchange::QpAddress& queue_pair() {
 
 /// A request as a well-behaved peer sends it.
 Words good_request(std::uint16_t version = dapl::exchange::kOwnVersion) {
-    scm::Message message;
+    sockets::Message message;
     message.version = version;
-    message.operation = scm::Operation::kRequest;
+    message.operation = sockets::Operation::kRequest;
     message.read_limit = 4;
     message.mtu = IBV_MTU_1024;
     message.sender = queue_pair();
     message.private_data_size = 8;
     std::memcpy(message.private_data.data(), "a peer's", 8);
-    const scm::Bytes bytes = scm::encode(message, scm::shape_of(version));
+    const sockets::Bytes bytes = sockets::encode(message, sockets::shape_of(version));
     return {bytes.all().begin(), bytes.all().end()};
 }
 Words changed(std::size_t at, std::initializer_list<int> bytes) {
@@ -245,7 +246,7 @@ Words changed(std::size_t at, std::initializer_list<int> bytes) {
 
 /// Counts the sockets to peers and the listener's. Other descriptors are left out, since those of
 /// the device come and go.
-long sockets() {
+long open_sockets() {
     long found = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
         int domain = 0;
@@ -323,7 +324,7 @@ TEST_F(ScmHostile, half_a_message_byte_by_byte_holds_nobody_up_and_is_served_whe
             slow.say(std::span(request).subspan(i, 1));
         }
         succeed(entry::cr_reject(server.side.request(), 0, nullptr), "cr_reject");
-        require(slow.heard_until_the_end() == scm::kHeaderSize, "the slow peer is rejected");
+        require(slow.heard_until_the_end() == sockets::kHeaderSize, "the slow peer is rejected");
     });
 }
 
@@ -373,7 +374,7 @@ TEST_F(ScmHostile, wrong_messages_are_dropped_unanswered_and_told_once_each_with
 
 TEST_F(ScmHostile, closing_and_resetting_at_every_point_leaves_nothing_behind_and_few_messages) {
     serve([](Server& server) {
-        const long before = sockets();
+        const long before = open_sockets();
         const Words request = good_request();
         std::string told = test::captured_stderr([&] {
             for (std::size_t said = 0; said < request.size(); said += 3) {
@@ -385,9 +386,9 @@ TEST_F(ScmHostile, closing_and_resetting_at_every_point_leaves_nothing_behind_an
             }
             server.serve_honest_peer();
         });
-        require(test::eventually([&] { return sockets() <= before; }),
+        require(test::eventually([&] { return open_sockets() <= before; }),
                 "all sockets are closed, " + std::to_string(before) + " before, now " +
-                    std::to_string(sockets()));
+                    std::to_string(open_sockets()));
         require(count(told, "[DAT220]") <= 5, "a few are told in: " + told);
         require(count(told, "[DAT221]") == 1, "then that no more are");
         require(!server.side.has_request(), "the consumer sees nothing of it");
@@ -457,7 +458,7 @@ TEST_F(ScmHostile, a_silent_peer_is_dropped_when_its_time_is_up_and_not_before) 
 TEST_F(ScmHostile, of_more_silent_peers_than_the_limit_the_oldest_go) {
     setenv("DAPL_SCM_HALF_OPEN", "8", 1);
     serve([](Server& server) {
-        const long before = sockets();
+        const long before = open_sockets();
         {
             std::vector<BadPeer> silent(20);
             for (int i = 0; i < 12; ++i)
@@ -467,7 +468,7 @@ TEST_F(ScmHostile, of_more_silent_peers_than_the_limit_the_oldest_go) {
                 require(!silent[static_cast<std::size_t>(i)].is_readable(), "the newest are not");
             server.serve_honest_peer();
         }
-        require(test::eventually([&] { return sockets() <= before; }), "nothing is left");
+        require(test::eventually([&] { return open_sockets() <= before; }), "nothing is left");
     });
 }
 
@@ -496,7 +497,7 @@ TEST_F(ScmHostile, an_honest_burst_of_a_process_with_many_descriptors_is_not_dro
             for (const BadPeer& peer : burst) {
                 peer.say(good_request());
                 succeed(entry::cr_reject(server.side.request(), 0, nullptr), "cr_reject");
-                require(peer.heard_until_the_end() == scm::kHeaderSize, "each has its answer");
+                require(peer.heard_until_the_end() == sockets::kHeaderSize, "each has its answer");
             }
         });
         require(told.empty(), "nothing is told: " + told);
@@ -541,7 +542,7 @@ TEST_F(ScmHostile, while_10000_silent_peers_come_and_stay_others_connect) {
     const int half_open = std::min(kPeers * 3 / 4, raise_descriptor_limit() / 2);
     const test::Setting limit("DAPL_SCM_HALF_OPEN", std::to_string(half_open));
     serve([&](Server& server) {
-        const long before = sockets();
+        const long before = open_sockets();
         int silent = 0;
         int served = 0;
         double slowest = 0;
@@ -565,7 +566,7 @@ TEST_F(ScmHostile, while_10000_silent_peers_come_and_stay_others_connect) {
         require(silent > 0, "the crowd was there");
         require(count(told, "[DAT220]") <= 5 && count(told, "[DAT221]") == 1,
                 "a flood is told in few words: " + told);
-        require(test::eventually([&] { return sockets() <= before; }), "nothing is left");
+        require(test::eventually([&] { return open_sockets() <= before; }), "nothing is left");
     });
     for (const auto& peers : crowd) EXPECT_EQ(peers->wait(), 0);
 }

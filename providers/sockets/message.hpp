@@ -14,7 +14,7 @@
 #include "providers/exchange/message.hpp"
 #include "support/base/result.hpp"
 
-namespace dapl::scm {
+namespace dapl::sockets {
 
 using exchange::kHeaderSize;
 using exchange::kMaxPrivateData;
@@ -54,6 +54,8 @@ Bytes encode(const Message& message, Shape shape);
 Bytes encode_reject(std::span<const std::byte> request, Shape shape, Operation operation,
                     std::span<const std::byte> data);
 Bytes encode_ready_to_use();
+/// In its place, on a program's socket: this side cannot use the reply.
+Bytes encode_late_reject();
 /// The word that ends a connection. Receivers do not look at the value.
 Bytes encode_disconnect();
 
@@ -73,6 +75,8 @@ class Reader {
     /// @param count bytes that have been put into space(). @return whether the message is complete,
     /// or why the peer must be dropped.
     support::Result<bool> added(std::size_t count);
+    /// Of a complete message that was to be kReadyToUse: whether it is its opposite.
+    bool is_reject() const;
     /// Called when the peer has closed its end. @return whether the message is complete; false for
     /// a truncated one.
     bool ended_here();
@@ -99,4 +103,4 @@ class Reader {
     Message message_;
 };
 
-}  // namespace dapl::scm
+}  // namespace dapl::sockets

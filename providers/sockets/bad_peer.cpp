@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "providers/scm/bad_peer.hpp"
+#include "providers/sockets/bad_peer.hpp"
 
 #include <atomic>
 
 #include "device/address.hpp"
 #include "support/log/log.hpp"
 
-namespace dapl::scm {
+namespace dapl::sockets {
 namespace {
 
 constexpr int kMostTold = 5;
@@ -23,4 +23,4 @@ void tell_bad_peer(const sockaddr_storage& peer, const std::string& what) {
     support::trace(support::Level::kDebug, "connection from {} is dropped: {}", address, what);
 }
 
-}  // namespace dapl::scm
+}  // namespace dapl::sockets

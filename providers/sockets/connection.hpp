@@ -7,14 +7,13 @@
 #include "dapl/cm/traced_message.hpp"
 #include "dapl/cm/unlocked_step.hpp"
 #include "providers/exchange/side.hpp"
-#include "providers/scm/link.hpp"
+#include "providers/sockets/host.hpp"
+#include "providers/sockets/link.hpp"
 
-namespace dapl::scm {
+namespace dapl::sockets {
 
 using exchange::OwnEnd;
 using exchange::Way;
-
-class Manager;
 
 class Connection : public exchange::Side, protected cm::EventSource, private cm::Timer {
   public:
@@ -27,7 +26,7 @@ class Connection : public exchange::Side, protected cm::EventSource, private cm:
     enum class State { kOpening, kHandshake, kConnected, kEnded };
 
     /// @param user nullptr if there is none yet.
-    Connection(Manager& manager, Link link, const sockaddr_storage& peer, cm::User* user);
+    Connection(Host& host, Link link, const sockaddr_storage& peer, cm::User* user);
     ~Connection() override REQUIRES(connection_lock);
 
     void ready() final REQUIRES(connection_lock);
@@ -44,13 +43,13 @@ class Connection : public exchange::Side, protected cm::EventSource, private cm:
     /// Reports kEstablished, after closing the socket if this is a datagram endpoint, which no
     /// longer needs it.
     void established(cm::PrivateData data = {}) REQUIRES(connection_lock);
-    /// Closes the socket, then makes the last report.
+    /// Closes the socket, or gives it back, then makes the last report.
     void ended(cm::Outcome outcome, cm::PrivateData data = {}) REQUIRES(connection_lock);
 
-    Manager& manager_;
+    Host& host_;
     State state_ = State::kOpening;
     Link link_;
     cm::UnlockedStep moving_;
 };
 
-}  // namespace dapl::scm
+}  // namespace dapl::sockets

@@ -4,15 +4,15 @@
 #pragma once
 
 #include "providers/exchange/timed_queue.hpp"
-#include "providers/scm/connection.hpp"
+#include "providers/sockets/connection.hpp"
 
-namespace dapl::scm {
+namespace dapl::sockets {
 
 class PassiveConnection final : public Connection, private exchange::TimedQueue::Member {
   public:
-    /// @param request a complete one.
-    PassiveConnection(Manager& manager, Link link, const sockaddr_storage& peer,
-                      const Reader& request) REQUIRES(connection_lock);
+    /// Takes the link over from whoever has watched it. @param request a complete one.
+    PassiveConnection(Host& host, Link link, const sockaddr_storage& peer, const Reader& request)
+        REQUIRES(connection_lock);
     ~PassiveConnection() override REQUIRES(connection_lock);
 
     support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) override
@@ -34,4 +34,4 @@ class PassiveConnection final : public Connection, private exchange::TimedQueue:
     bool is_answered_ = false;
 };
 
-}  // namespace dapl::scm
+}  // namespace dapl::sockets

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "providers/scm/message.hpp"
+#include "providers/sockets/message.hpp"
 
 #include <arpa/inet.h>
 
@@ -9,7 +9,7 @@
 
 #include "dapl/base/codes.hpp"
 
-namespace dapl::scm {
+namespace dapl::sockets {
 namespace {
 
 using namespace exchange;
@@ -28,6 +28,15 @@ void add_private_data(Bytes& bytes, Shape shape, std::span<const std::byte> data
 
 tl::unexpected<support::Error> refused(const std::string& what) {
     return support::failure(raw(DAT_INVALID_PARAMETER), what);
+}
+
+Bytes encode_short(Operation operation) {
+    Message message;
+    message.operation = operation;
+    Bytes bytes;
+    write_header(bytes.data(), message);
+    bytes.resize(kShortMessageSize);
+    return bytes;
 }
 
 }  // namespace
@@ -53,12 +62,10 @@ Bytes encode_reject(std::span<const std::byte> request, Shape shape, Operation o
 }
 
 Bytes encode_ready_to_use() {
-    Message message;
-    message.operation = Operation::kReadyToUse;
-    Bytes bytes;
-    write_header(bytes.data(), message);
-    bytes.resize(kShortMessageSize);
-    return bytes;
+    return encode_short(Operation::kReadyToUse);
+}
+Bytes encode_late_reject() {
+    return encode_short(Operation::kManagerReject);
 }
 
 Bytes encode_disconnect() {
@@ -99,6 +106,10 @@ support::Result<bool> Reader::added(std::size_t count) {
     return true;
 }
 
+bool Reader::is_reject() const {
+    return read_operation(bytes_.data()) == Operation::kManagerReject;
+}
+
 bool Reader::ended_here() {
     // The reference implementation rejects old peers with a header of the current size.
     const bool is_reject = has_header_ && message_.operation != Operation::kReply;
@@ -123,9 +134,11 @@ support::Result<void> Reader::check_start() const {
     if (version < kLowestVersion) return refused("version " + std::to_string(version));
     if (size_ < kShortMessageSize) return {};
     const Operation operation = read_operation(bytes_.data());
-    const bool fits = expected_ == Expected::kRequest      ? operation == Operation::kRequest
-                      : expected_ == Expected::kReadyToUse ? operation == Operation::kReadyToUse
-                                                           : true;  // not a reply: rejection
+    const bool fits =
+        expected_ == Expected::kRequest ? operation == Operation::kRequest
+        : expected_ == Expected::kReadyToUse
+            ? operation == Operation::kReadyToUse || operation == Operation::kManagerReject
+            : true;  // not a reply: rejection
     if (!fits) return refused("operation " + std::to_string(static_cast<unsigned>(operation)));
     return {};
 }
@@ -146,4 +159,4 @@ void Reader::read_private_data(std::size_t start) {
     std::copy_n(bytes_.data() + start, message_.private_data_size, message_.private_data.begin());
 }
 
-}  // namespace dapl::scm
+}  // namespace dapl::sockets

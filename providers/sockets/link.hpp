@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A TCP socket between two sides: sends whole messages, reads what has arrived, never blocks.
+/// A TCP socket between two sides: sends whole messages, reads what has arrived, never blocks. The
+/// socket may be the program's: then its file status flags stay as they are.
 #pragma once
 
 #include <netinet/in.h>
@@ -8,10 +9,10 @@
 #include <string>
 
 #include "dapl/cm/event_loop.hpp"
-#include "providers/scm/message.hpp"
+#include "providers/sockets/message.hpp"
 #include "support/base/unique_fd.hpp"
 
-namespace dapl::scm {
+namespace dapl::sockets {
 
 using support::UniqueFd;
 
@@ -22,16 +23,24 @@ UniqueFd make_socket();
 void send_at_once(const UniqueFd& socket);
 class Link {
   public:
+    /// Who the socket belongs to. A program keeps a descriptor of its own of what it lends, and can
+    /// go on with that after an exchange that a rejection has settled.
+    enum class Owner { kLibrary, kProgram };
+
     /// @param socket connected, or connecting.
-    Link(cm::EventLoop& loop, UniqueFd socket) : loop_(loop), socket_(std::move(socket)) {}
+    Link(cm::EventLoop& loop, UniqueFd socket, Owner owner = Owner::kLibrary)
+        : loop_(loop), socket_(std::move(socket)), owner_(owner) {}
     explicit Link(cm::EventLoop& loop) : loop_(loop) {}
     Link(Link&& other) = default;
     ~Link() REQUIRES(connection_lock) { close(); }
     /// Takes this socket and closes the previous one.
     void open(UniqueFd socket) REQUIRES(connection_lock);
     /// Shuts the connection down, so that the peer sees the end even if a forked process has the
-    /// socket too.
+    /// socket too; but gives a program its socket back if the exchange is settled.
     void close() REQUIRES(connection_lock);
+    /// A rejection has been sent or received: both sides know that nothing of the exchange follows.
+    void settle() REQUIRES(connection_lock) { is_settled_ = true; }
+    bool is_programs() const { return owner_ == Owner::kProgram; }
     bool is_open() const { return socket_.valid(); }
     /// @return the local address of a socket that connects or is connected; family 0 if the system
     /// does not give it. The system is asked once.
@@ -64,10 +73,12 @@ class Link {
   private:
     cm::EventLoop& loop_;
     UniqueFd socket_;
+    Owner owner_ = Owner::kLibrary;
+    bool is_settled_ = false;
     Bytes sending_;
     std::size_t sent_ = 0;
     bool watched_ = false;
     mutable sockaddr_storage own_address_{};
 };
 
-}  // namespace dapl::scm
+}  // namespace dapl::sockets

@@ -5,10 +5,10 @@
 
 #include <string>
 
-namespace dapl::scm {
+namespace dapl::sockets {
 
 /// Reports that a peer is dropped. After a few reports in a process only traces follow: whoever
 /// floods a port must not fill the log as well.
 void tell_bad_peer(const sockaddr_storage& peer, const std::string& what);
 
-}  // namespace dapl::scm
+}  // namespace dapl::sockets

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "providers/scm/passive.hpp"
+#include "providers/sockets/passive.hpp"
 
 #include <cstring>
 
 #include "dapl/base/codes.hpp"
 #include "dapl/cm/failure.hpp"
 #include "device/address.hpp"
-#include "providers/scm/bad_peer.hpp"
-#include "providers/scm/manager.hpp"
+#include "providers/sockets/bad_peer.hpp"
 #include "support/log/log.hpp"
 
-namespace dapl::scm {
+namespace dapl::sockets {
 
-PassiveConnection::PassiveConnection(Manager& manager, Link link, const sockaddr_storage& peer,
+PassiveConnection::PassiveConnection(Host& host, Link link, const sockaddr_storage& peer,
                                      const Reader& request)
-    : Connection(manager, std::move(link), peer, nullptr), request_(request) {}
+    : Connection(host, std::move(link), peer, nullptr), request_(request) {
+    link_.unwatch();  // the arrival's; accept() begins anew
+}
 
 PassiveConnection::~PassiveConnection() {
-    manager_.accepted.leave(*this);
+    host_.accepted.leave(*this);
     if (!is_answered_) refuse(Operation::kManagerReject, {});
 }
 
@@ -25,6 +26,7 @@ void PassiveConnection::refuse(Operation operation, cm::PrivateData data) {
     is_answered_ = true;
     trace_sent(*this, user_, cm::message::kReject, data.size());
     link_.send(encode_reject(request_.bytes(), request_.shape(), operation, data));
+    link_.settle();
 }
 
 void PassiveConnection::reject(cm::PrivateData data) {
@@ -33,7 +35,7 @@ void PassiveConnection::reject(cm::PrivateData data) {
 
 support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters, cm::User& user) {
     const Message& request = request_.message();
-    if (parameters.qp->context != manager_.adapter().context)
+    if (parameters.qp->context != host_.adapter.context)
         return support::failure(raw(DAT_INTERNAL_ERROR), "the EP is on another device");
     take(parameters, kMaxPrivateData);
     user_ = &user;
@@ -69,7 +71,7 @@ int PassiveConnection::send_reply(const OwnEnd& own, std::uint8_t mtu) {
     if (!link_.watch(*this, cm::Interest::kRead)) return ENOMEM;
     trace_sent(*this, user_, cm::message::kAccept, own_.private_data.size());
     if (const int error = link_.send(reply)) return error;
-    manager_.accepted.enter(*this);
+    host_.accepted.enter(*this);
     return 0;
 }
 
@@ -79,7 +81,12 @@ void PassiveConnection::go_on() {
                                     ? link_.read(ready_to_use_)
                                     : Link::Reading{Link::State::kClosed, cm::text_of_error(error)};
     if (state == Link::State::kMore) return;
-    manager_.accepted.leave(*this);
+    host_.accepted.leave(*this);
+    if (state == Link::State::kComplete && ready_to_use_.is_reject()) {
+        trace_received(*this, user_, cm::message::kReject);
+        link_.settle();
+        return ended(cm::Outcome::kDisconnected);
+    }
     if (state == Link::State::kComplete) {
         trace_received(*this, user_, cm::message::kConfirm);
         return established();
@@ -97,4 +104,4 @@ void PassiveConnection::expelled(const std::string& why) {
     ended(cm::Outcome::kUnreachable);
 }
 
-}  // namespace dapl::scm
+}  // namespace dapl::sockets

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "providers/scm/connection.hpp"
+#include "providers/sockets/connection.hpp"
 
 #include <cstring>
 
 #include "device/address.hpp"
-#include "providers/scm/manager.hpp"
 
-namespace dapl::scm {
+namespace dapl::sockets {
 
-Connection::Connection(Manager& manager, Link link, const sockaddr_storage& peer, cm::User* user)
-    : exchange::Side(peer, user, manager.port()), manager_(manager), link_(std::move(link)) {}
+Connection::Connection(Host& host, Link link, const sockaddr_storage& peer, cm::User* user)
+    : exchange::Side(peer, user, host.port), host_(host), link_(std::move(link)) {}
 
 Connection::~Connection() {
-    manager_.loop.cancel(*this);
+    host_.loop.cancel(*this);
 }
 
 std::uint16_t Connection::local_port() const {
@@ -25,10 +24,11 @@ std::uint16_t Connection::remote_port() const {
 void Connection::disconnect() {
     moving_.overtake();
     if (state_ == State::kEnded) return;
-    // Should this message not get through, the receiver goes by the end of the stream.
+    // Should this message not get through, the receiver goes by the end of the stream. That is all
+    // that a program's socket has, since the program can read there.
     if (state_ == State::kConnected) {
         trace_sent(*this, user_, cm::message::kDisconnect);
-        link_.send(encode_disconnect());
+        if (!link_.is_programs()) link_.send(encode_disconnect());
     }
     link_.close();
     state_ = State::kEnded;
@@ -49,7 +49,7 @@ void Connection::expired() {
 }
 
 void Connection::wait(Clock::duration time) {
-    manager_.loop.arm(*this, Clock::now() + time);
+    host_.loop.arm(*this, Clock::now() + time);
 }
 
 Message Connection::offer(Operation operation, const OwnEnd& own, std::uint8_t mtu) const {
@@ -76,4 +76,4 @@ void Connection::ended(cm::Outcome outcome, cm::PrivateData data) {
     user_->report(outcome, data);
 }
 
-}  // namespace dapl::scm
+}  // namespace dapl::sockets

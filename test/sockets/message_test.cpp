@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "providers/scm/message.hpp"
+#include "providers/sockets/message.hpp"
 
 namespace {
 
-using namespace dapl::scm;
+using namespace dapl::sockets;
 using Octets = std::vector<std::byte>;
 
 Octets from_hex(const std::string& text) {

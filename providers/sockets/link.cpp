@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "providers/scm/link.hpp"
+#include "providers/sockets/link.hpp"
 
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-namespace dapl::scm {
+namespace dapl::sockets {
 namespace {
 
 bool is_for_later(int error) {
@@ -50,7 +50,8 @@ void Link::open(UniqueFd socket) {
 void Link::close() {
     if (!socket_.valid()) return;
     unwatch();
-    shutdown(socket_.get(), SHUT_RDWR);
+    const bool is_given_back = is_programs() && is_settled_ && sent_ == sending_.all().size();
+    if (!is_given_back) shutdown(socket_.get(), SHUT_RDWR);
     socket_.reset();
     sending_ = {};
     sent_ = 0;
@@ -114,4 +115,4 @@ bool Link::has_news() const {
            !is_for_later(errno);
 }
 
-}  // namespace dapl::scm
+}  // namespace dapl::sockets
