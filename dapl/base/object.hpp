@@ -24,9 +24,10 @@ enum class Kind : std::uint32_t {
     kCr,
     kSrq,
     kCsp,
-    kRmr
+    kRmr,
+    kSsp
 };
-inline constexpr int kKinds = 12;
+inline constexpr int kKinds = 13;
 
 /// The address of a kind's tag is its magic word. It differs between kinds and between the provider
 /// libraries of a process, which must not accept each other's objects.

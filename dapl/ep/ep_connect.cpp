@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Argument and state checks of dat_ep_connect, dat_ep_common_connect, dat_ep_dup_connect and
-/// dat_ep_disconnect.
+/// Argument and state checks of dat_ep_connect, dat_ep_common_connect, dat_ep_dup_connect,
+/// dat_iw_socket_connect and dat_ep_disconnect.
+#include <dat2/dat_iw_extensions.h>
 #include <netinet/in.h>
 
 #include <cstring>
 
 #include "dapl/adapter/ia.hpp"
+#include "dapl/adapter/refusal.hpp"
 #include "dapl/base/guard.hpp"
+#include "dapl/cm/lent_socket.hpp"
 #include "dapl/cm/private_data.hpp"
 #include "dapl/ep/ep.hpp"
+#include "dapl/ep/socket_connect.hpp"
 #include "dapl/provider/entry.hpp"
 #include "device/address.hpp"
 
@@ -33,12 +37,19 @@ struct ArgumentNumbers {
     int timeout, data_size, data;
 };
 
-DAT_RETURN connect(Ep& ep, const Target& target, ArgumentNumbers numbers)
-    REQUIRES(connection_lock) {
+/// @return DAT_SUCCESS if the EP may begin a connection.
+DAT_RETURN check(Ep& ep, DAT_TIMEOUT timeout, ArgumentNumbers numbers) REQUIRES(connection_lock) {
     if (!ep.parts.connect_evd) return bad_handle(DAT_INVALID_HANDLE_EVD_CONN);
-    if (target.timeout == 0) return bad_argument(numbers.timeout);
+    if (timeout == 0) return bad_argument(numbers.timeout);
     if (!ep.queue_pair() || !ep.parts.connect_evd->takes(DAT_EVD_CONNECTION_FLAG)) return kNotReady;
     if (!ep.ud && !is_legal(EpCall::kConnect, ep.state.get())) return state_error(ep.state.get());
+    return DAT_SUCCESS;
+}
+
+DAT_RETURN connect(Ep& ep, const Target& target, ArgumentNumbers numbers)
+    REQUIRES(connection_lock) {
+    const DAT_RETURN refused = check(ep, target.timeout, numbers);
+    if (refused != DAT_SUCCESS) return refused;
     if (target.quality != DAT_QOS_BEST_EFFORT || target.flags != DAT_CONNECT_DEFAULT_FLAG)
         return error(DAT_MODEL_NOT_SUPPORTED);
     const std::size_t most = (ep.ud ? ep.ud->service.limits : ep.ia.manager->limits()).connect;
@@ -127,3 +138,35 @@ DAT_RETURN ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS flags) {
 }
 
 }  // namespace dapl::entry
+
+namespace dapl {
+
+DAT_RETURN connect_over_socket(DAT_HANDLE handle, va_list arguments) {
+    const auto given = va_arg(arguments, DAT_IW_SOCKET);
+    const auto timeout = va_arg(arguments, DAT_TIMEOUT);
+    const auto data_size = va_arg(arguments, DAT_COUNT);
+    auto* const data = va_arg(arguments, DAT_PVOID);
+    return uncancelled([&](int) -> DAT_RETURN {
+        Ep* ep = from_handle<Ep>(handle);
+        if (!ep || ep->ud) return bad_handle(DAT_INVALID_HANDLE_EP);
+        cm::Manager& manager = *ep->ia.manager;
+        const auto limits = manager.socket_limits();
+        if (!limits) return raw(DAT_MODEL_NOT_SUPPORTED);
+        auto socket = cm::lent_socket(given);
+        if (!socket) return bad_argument(2);
+        if (!socket->valid())
+            return refused_by_system(errno, "a duplicate of a socket").value().code;
+        const support::MutexLock guard(connection_lock);
+        const entry::ArgumentNumbers numbers{.timeout = 3, .data_size = 4, .data = 5};
+        const DAT_RETURN refused = entry::check(*ep, timeout, numbers);
+        if (refused != DAT_SUCCESS) return refused;
+        const auto bytes =
+            private_data(data_size, data, limits->connect, numbers.data_size, numbers.data);
+        if (!bytes) return bytes.error().code;
+        const DAT_RETURN code = ep->connection.connect_over(std::move(*socket), timeout, *bytes);
+        if (code == DAT_SUCCESS) ep->counters.count(DCNT_EP_CONNECT);
+        return code;
+    });
+}
+
+}  // namespace dapl

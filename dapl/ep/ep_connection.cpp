@@ -12,6 +12,7 @@
 #include "dapl/adapter/ia.hpp"
 #include "dapl/base/guard.hpp"
 #include "dapl/cm/failed_try.hpp"
+#include "dapl/cm/lent_socket.hpp"
 #include "dapl/ep/ep.hpp"
 #include "dapl/ep/ep_end.hpp"
 #include "dapl/evd/events.hpp"
@@ -94,18 +95,33 @@ cm::Parameters EpConnection::parameters(cm::PrivateData data) {
 
 DAT_RETURN EpConnection::connect(const sockaddr* peer, DAT_CONN_QUAL conn_qual, DAT_TIMEOUT timeout,
                                  cm::PrivateData data) {
+    const sockaddr_storage address = peer_address(peer, ep_.ia.adapter().address);
+    return begin(address, conn_qual, timeout, [&]() NO_THREAD_SAFETY_ANALYSIS {
+        return ep_.ia.manager->connect(reinterpret_cast<const sockaddr*>(&address), conn_qual,
+                                       parameters(data), *this);
+    });
+}
+
+DAT_RETURN EpConnection::connect_over(support::UniqueFd socket, DAT_TIMEOUT timeout,
+                                      cm::PrivateData data) {
+    const sockaddr_storage peer = cm::other_end(socket);
+    return begin(peer, port_of(peer), timeout, [&]() NO_THREAD_SAFETY_ANALYSIS {
+        return ep_.ia.manager->connect_over(std::move(socket), parameters(data), *this);
+    });
+}
+
+template <class Start>
+DAT_RETURN EpConnection::begin(const sockaddr_storage& peer, DAT_CONN_QUAL conn_qual,
+                               DAT_TIMEOUT timeout, const Start& start) {
     ep_.ia.manager->loop.reserve(*this);
     forget();
     active_ = true;
     timeout_ = timeout;
     ep_.state.move(EpCause::kConnect);
     begun_ = Clock::now();
-    remote_address = peer_address(peer, ep_.ia.adapter().address);
+    remote_address = peer;
     remote_port_qual = conn_qual;
-    auto started = or_no_memory([&]() NO_THREAD_SAFETY_ANALYSIS {
-        return ep_.ia.manager->connect(reinterpret_cast<const sockaddr*>(&remote_address),
-                                       conn_qual, parameters(data), *this);
-    });
+    auto started = or_no_memory(start);
     if (!started) {
         support::trace(support::Level::kDebug, "{} cannot connect: {}", ep_.name(),
                        started.error().cause);

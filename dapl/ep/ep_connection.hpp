@@ -35,6 +35,9 @@ class EpConnection final : private cm::User, private cm::Timer {
     /// @param peer as peer_address() reads it. @param timeout microseconds.
     DAT_RETURN connect(const sockaddr* peer, DAT_CONN_QUAL conn_qual, DAT_TIMEOUT timeout,
                        cm::PrivateData data) REQUIRES(connection_lock);
+    /// The same over a connected socket.
+    DAT_RETURN connect_over(support::UniqueFd socket, DAT_TIMEOUT timeout, cm::PrivateData data)
+        REQUIRES(connection_lock);
     /// Accepts at the passive side. The EP is complete, and either UNCONNECTED or the one that came
     /// with the request. Takes the request only on success.
     /// @param conn_qual of the service point.
@@ -54,6 +57,10 @@ class EpConnection final : private cm::User, private cm::Timer {
     void forget() REQUIRES(connection_lock);
 
   private:
+    /// @param peer with its port. @param start () -> Result<unique_ptr<cm::Connection>>.
+    template <class Start>
+    DAT_RETURN begin(const sockaddr_storage& peer, DAT_CONN_QUAL conn_qual, DAT_TIMEOUT timeout,
+                     const Start& start) REQUIRES(connection_lock);
     void report(cm::Outcome outcome, cm::PrivateData data) override REQUIRES(connection_lock);
     std::uint64_t traced_id() const override;
     void expired() override REQUIRES(connection_lock);

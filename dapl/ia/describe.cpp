@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_iw_extensions.h>
 #include <dat2/dat_reg_extensions.h>
 #include <dat2/dat_trclvl.h>
 #include <fmt/format.h>
@@ -118,6 +119,7 @@ NamedAttributes describe_provider(const Ia& ia) {
     list.add(DAT_IB_ATTR_IMMED_DATA, truth(infiniband));
     list.add(DAT_IB_ATTR_UD, truth(ia.manager->datagrams().has_value()));
     add_proposed_names(list, infiniband, atomics);
+    list.add(DAT_IW_ATTR_SSP, truth(ia.manager->socket_limits().has_value()));
     list.add(DAT_IB_ATTR_COUNTERS, "TRUE");
     list.add("OPENDAT_THREAD_SAFE", "TRUE");
     add_registrations(list, ia);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// dat_extension_op: the InfiniBand operations (dat_ib_extensions.h), those of OpenDAT
-/// (dat_opendat.h), and those of the proposal (dat_extensions.h).
+/// dat_extension_op: the operations of InfiniBand (dat_ib_extensions.h) and iWARP
+/// (dat_iw_extensions.h), those of OpenDAT (dat_opendat.h), and those of the proposal
+/// (dat_extensions.h).
 #include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_iw_extensions.h>
 #include <dat2/dat_opendat.h>
 
 #include "dapl/adapter/ia.hpp"
@@ -11,8 +13,10 @@
 #include "dapl/base/guard.hpp"
 #include "dapl/ep/ep.hpp"
 #include "dapl/ep/post.hpp"
+#include "dapl/ep/socket_connect.hpp"
 #include "dapl/ep/ud_post.hpp"
 #include "dapl/ia/trace_levels.hpp"
+#include "dapl/listen/ssp.hpp"
 #include "dapl/memory/lmr.hpp"
 #include "dapl/provider/entry.hpp"
 
@@ -254,6 +258,14 @@ DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_li
             return open_query(static_cast<DAT_NAME_PTR>(handle), arguments);
         case DAT_IB_CLOSE_QUERY_OP:
             return ia_close(handle, DAT_CLOSE_ABRUPT_FLAG);
+        case DAT_IW_SSP_CREATE_OP:
+            return create_ssp(handle, arguments);
+        case DAT_IW_SSP_FREE_OP:
+            return free_ssp(handle);
+        case DAT_IW_SSP_QUERY_OP:
+            return query_ssp(handle, arguments);
+        case DAT_IW_SOCKET_CONNECT_OP:
+            return connect_over_socket(handle, arguments);
         case DAT_OPENDAT_MEMORY_ALLOC_OP:
             return allocate_memory(handle, arguments);
         case DAT_OPENDAT_MEMORY_FREE_OP:

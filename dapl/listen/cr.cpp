@@ -66,7 +66,8 @@ Ep* chosen_ep(const Cr& cr, DAT_EP_HANDLE handle) REQUIRES(connection_lock) {
 
 cm::Limits limits_of(const Cr& cr) REQUIRES(connection_lock) {
     const auto service = cr.ia.manager->datagrams();
-    return cr.connection->is_datagram() && service ? service->limits : cr.ia.manager->limits();
+    if (cr.connection->is_datagram() && service) return service->limits;
+    return cr.connection->limits().value_or(cr.ia.manager->limits());
 }
 
 /// Accepts a request of a datagram endpoint. Returns the EP to the consumer at once, since there is

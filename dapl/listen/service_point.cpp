@@ -12,6 +12,7 @@
 #include "dapl/listen/csp.hpp"
 #include "dapl/listen/psp.hpp"
 #include "dapl/listen/rsp.hpp"
+#include "dapl/listen/ssp.hpp"
 
 namespace dapl {
 namespace {
@@ -32,6 +33,8 @@ void end(ServicePoint& point) REQUIRES(connection_lock) {
             return end(static_cast<Psp&>(point));
         case Kind::kRsp:
             return end(static_cast<Rsp&>(point));
+        case Kind::kSsp:
+            return end(static_cast<Ssp&>(point));
         default:
             return end(static_cast<Csp&>(point));
     }
@@ -50,7 +53,15 @@ ServicePoint::~ServicePoint() {
 
 DAT_RETURN ServicePoint::open() {
     if (has_another(*this)) return error(DAT_CONN_QUAL_IN_USE);
-    auto listener = ia.manager->listen(conn_qual, *this);
+    return join(ia.manager->listen(conn_qual, *this));
+}
+
+DAT_RETURN ServicePoint::open_over(support::UniqueFd socket,
+                                   std::span<const std::byte> last_words) {
+    return join(ia.manager->listen_over(std::move(socket), last_words, *this));
+}
+
+DAT_RETURN ServicePoint::join(support::Result<std::unique_ptr<cm::Listener>> listener) {
     if (!listener) return listener.error().code;
     listener_ = std::move(*listener);
     ia.service_points.add(*this);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Base of the three kinds of service points: a listener, and the EVD to which its requests are
+/// Base of the four kinds of service points: a listener, and the EVD to which its requests are
 /// reported.
 #pragma once
 
@@ -29,6 +29,9 @@ class ServicePoint : public ListNode<ServicePoint>, public cm::ListenUser {
 
     /// Starts to listen and joins its IA. @return the codes of dat_psp_create.
     DAT_RETURN open() REQUIRES(connection_lock);
+    /// The same on a socket of the program, for one request.
+    DAT_RETURN open_over(support::UniqueFd socket, std::span<const std::byte> last_words)
+        REQUIRES(connection_lock);
     /// Leaves its IA and stops listening. Unanswered requests stay.
     void close() REQUIRES(connection_lock);
     /// Whether a request would be reported to the consumer.
@@ -51,6 +54,9 @@ class ServicePoint : public ListNode<ServicePoint>, public cm::ListenUser {
     void tell(DAT_HANDLE self, Cr& cr) REQUIRES(connection_lock);
 
   private:
+    DAT_RETURN join(support::Result<std::unique_ptr<cm::Listener>> listener)
+        REQUIRES(connection_lock);
+
     std::unique_ptr<cm::Listener> listener_ GUARDED_BY(connection_lock);
 };
 

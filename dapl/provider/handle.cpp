@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The functions that accept a handle of any kind.
+#include <dat2/dat_iw_extensions.h>
+
 #include <atomic>
 
 #include "dapl/base/codes.hpp"
@@ -12,9 +14,19 @@ namespace {
 
 /// In the order of Kind.
 constexpr DAT_HANDLE_TYPE kHandleTypes[kKinds] = {
-    DAT_HANDLE_TYPE_IA,  DAT_HANDLE_TYPE_PZ,  DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_EVD,
-    DAT_HANDLE_TYPE_CNO, DAT_HANDLE_TYPE_EP,  DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP,
-    DAT_HANDLE_TYPE_CR,  DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_CSP, DAT_HANDLE_TYPE_RMR};
+    DAT_HANDLE_TYPE_IA,
+    DAT_HANDLE_TYPE_PZ,
+    DAT_HANDLE_TYPE_LMR,
+    DAT_HANDLE_TYPE_EVD,
+    DAT_HANDLE_TYPE_CNO,
+    DAT_HANDLE_TYPE_EP,
+    DAT_HANDLE_TYPE_PSP,
+    DAT_HANDLE_TYPE_RSP,
+    DAT_HANDLE_TYPE_CR,
+    DAT_HANDLE_TYPE_SRQ,
+    DAT_HANDLE_TYPE_CSP,
+    DAT_HANDLE_TYPE_RMR,
+    static_cast<DAT_HANDLE_TYPE>(DAT_IW_HANDLE_TYPE_SSP)};
 
 /// @return the consumer's context as an atomic: threads may set and get it at the same time.
 std::atomic_ref<DAT_UINT64> word_of(Header& header) {

@@ -104,8 +104,16 @@ SrqStatus look_at(const Srq& srq) {
 }
 
 const char* name_of(Kind kind) {
-    if (kind == Kind::kPsp) return "PSP";
-    return kind == Kind::kRsp ? "RSP" : "CSP";
+    switch (kind) {
+        case Kind::kPsp:
+            return "PSP";
+        case Kind::kRsp:
+            return "RSP";
+        case Kind::kSsp:
+            return "SSP";
+        default:
+            return "CSP";
+    }
 }
 
 /// Fills a list while a lock is held that DAT calls take. The consumer's malloc() may make such a

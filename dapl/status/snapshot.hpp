@@ -76,7 +76,7 @@ struct SrqStatus {
 };
 
 struct ServicePointStatus {
-    const char* kind;  ///< "PSP", "RSP", "CSP"
+    const char* kind;  ///< "PSP", "RSP", "CSP", "SSP"
     std::uint64_t conn_qual;
 };
 

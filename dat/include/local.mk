@@ -4,7 +4,7 @@
 dat2includedir = $(includedir)/dat2
 dat2include_HEADERS = \
     %reldir%/dat2/dat.h %reldir%/dat2/dat_error.h %reldir%/dat2/dat_extensions.h \
-    %reldir%/dat2/dat_ib_extensions.h %reldir%/dat2/dat_opendat.h \
+    %reldir%/dat2/dat_ib_extensions.h %reldir%/dat2/dat_iw_extensions.h %reldir%/dat2/dat_opendat.h \
     %reldir%/dat2/dat_platform_specific.h %reldir%/dat2/dat_redirection.h %reldir%/dat2/dat_registry.h \
     %reldir%/dat2/dat_reg_extensions.h %reldir%/dat2/dat_reg_policy.h \
     %reldir%/dat2/dat_trclvl.h %reldir%/dat2/dat_vendor_specific.h %reldir%/dat2/udat.h %reldir%/dat2/udat_config.h \
@@ -22,7 +22,7 @@ dat2cppinclude_HEADERS = \
 datincludedir = $(includedir)/dat
 datinclude_HEADERS = \
     %reldir%/dat/dat.h %reldir%/dat/dat_error.h %reldir%/dat/dat_extensions.h \
-    %reldir%/dat/dat_ib_extensions.h %reldir%/dat/dat_opendat.h \
+    %reldir%/dat/dat_ib_extensions.h %reldir%/dat/dat_iw_extensions.h %reldir%/dat/dat_opendat.h \
     %reldir%/dat/dat_platform_specific.h %reldir%/dat/dat_redirection.h %reldir%/dat/dat_registry.h \
     %reldir%/dat/dat_reg_extensions.h %reldir%/dat/dat_reg_policy.h \
     %reldir%/dat/dat_trclvl.h %reldir%/dat/dat_vendor_specific.h %reldir%/dat/udat.h %reldir%/dat/udat_config.h \

@@ -40,8 +40,8 @@ constexpr const char* kStateNames[] = {
 };
 
 /// In the order of the core's kinds: bits 28 to 31 of an id are its kind.
-constexpr const char* kKindNames[] = {"IA",  "PZ",  "LMR", "EVD", "CNO", "EP",
-                                      "PSP", "RSP", "CR",  "SRQ", "CSP", "RMR"};
+constexpr const char* kKindNames[] = {"IA",  "PZ", "LMR", "EVD", "CNO", "EP", "PSP",
+                                      "RSP", "CR", "SRQ", "CSP", "RMR", "SSP"};
 
 std::string label_of(const TraceRecord& record) {
     char text[25] = {};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <dat2/dat_ib_extensions.h>
+#include <dat2/dat_iw_extensions.h>
 #include <dat2/udat.h>
 #include <dirent.h>
 
@@ -14,6 +15,7 @@
 #include <set>
 
 #include "test/api/side.hpp"
+#include "test/support/stream.hpp"
 #include "test/support/threads.hpp"
 
 namespace test {
@@ -121,7 +123,7 @@ class Life {
     bool live() {
         const bool whole = open() && make_memory() && make_events() && make_endpoints() &&
                            send_datagram() && make_services() && connect() && transfer() &&
-                           accept() && end();
+                           accept() && convert() && end();
         if (ia_ != DAT_HANDLE_NULL) close();
         return whole;
     }
@@ -226,24 +228,24 @@ class Life {
                                   requests_, &csp_),
                    "dat_csp_create");
     }
-    /// Waits for the request for an address. Either it comes, or the asking endpoint gets an event
+    /// Waits for a request of this process. Either it comes, or the asking endpoint gets an event
     /// that says why not.
-    bool request_for_address(DAT_TIMEOUT patience) {
-        constexpr auto kRequest = static_cast<DAT_EVENT_NUMBER>(DAT_IB_UD_CONNECTION_REQUEST_EVENT);
-        constexpr const char* kCall = "the request for an address";
+    bool own_request(DAT_EVD_HANDLE evd, DAT_EVENT_NUMBER wanted, DAT_TIMEOUT patience,
+                     const char* call) {
         DAT_COUNT more = 0;
-        const DAT_RETURN code = dat_evd_wait(addresses_, 2 * patience, 1, &event_, &more);
+        const DAT_RETURN code = dat_evd_wait(evd, 2 * patience, 1, &event_, &more);
         if (DAT_GET_TYPE(code) != DAT_TIMEOUT_EXPIRED)
-            return did(code, kCall) &&
-                   (event_.event_number == kRequest || did(event_.event_number, kCall));
-        if (dat_evd_dequeue(connections_, &event_) != DAT_SUCCESS) fault_ = kCall;
-        return did(code, kCall);
+            return did(code, call) &&
+                   (event_.event_number == wanted || did(event_.event_number, call));
+        if (dat_evd_dequeue(connections_, &event_) != DAT_SUCCESS) fault_ = call;
+        return did(code, call);
     }
     /// Sends a datagram from one endpoint of this process to another. Its arrival is not
     /// guaranteed.
     bool send_datagram() {
         constexpr auto kResolved =
             static_cast<DAT_EVENT_NUMBER>(DAT_IB_UD_CONNECTION_EVENT_ESTABLISHED);
+        constexpr auto kRequest = static_cast<DAT_EVENT_NUMBER>(DAT_IB_UD_CONNECTION_REQUEST_EVENT);
         const DAT_TIMEOUT patience = in_microseconds(scaled(5s));
         DAT_LMR_TRIPLET to = where_;
         to.segment_length = sizeof bytes_;
@@ -253,7 +255,7 @@ class Life {
             !did(dat_ib_post_recv_ud(answering_, 1, &to, cookie(7), DAT_COMPLETION_DEFAULT_FLAG),
                  "dat_ib_post_recv_ud") ||
             !did(Side::connect(asking_, kAddresses, {}, patience), "dat_ep_connect") ||
-            !request_for_address(patience) ||
+            !own_request(addresses_, kRequest, patience, "the request for an address") ||
             !did(dat_cr_accept(event_.event_data.cr_arrival_event_data.cr_handle, answering_, 0,
                                nullptr),
                  "dat_cr_accept"))
@@ -324,6 +326,33 @@ class Life {
                    "dat_cr_accept") &&
                event(connections_, DAT_CONNECTION_EVENT_ESTABLISHED, "the second connection");
     }
+    /// Makes two endpoints of the ends of a socket.
+    bool convert() {
+        const DAT_TIMEOUT patience = in_microseconds(scaled(5s));
+        DAT_IW_SSP_HANDLE ssp = DAT_HANDLE_NULL;
+        return did(dat_ep_create(ia_, pz_, receives_, sends_, connections_, nullptr, &asking_),
+                   "dat_ep_create") &&
+               did(dat_ep_create(ia_, pz_, receives_, sends_, connections_, nullptr, &answering_),
+                   "dat_ep_create") &&
+               did(dat_iw_ssp_create(ia_, streams_.second.number(), answering_, requests_, nullptr,
+                                     0, &ssp),
+                   "dat_iw_ssp_create") &&
+               did(dat_iw_socket_connect(asking_, streams_.first.number(), patience, 0, nullptr),
+                   "dat_iw_socket_connect") &&
+               own_request(requests_, DAT_CONNECTION_REQUEST_EVENT, patience,
+                           "the request over a socket") &&
+               did(dat_cr_accept(event_.event_data.cr_arrival_event_data.cr_handle, nullptr, 0,
+                                 nullptr),
+                   "dat_cr_accept") &&
+               event(connections_, DAT_CONNECTION_EVENT_ESTABLISHED, "one end of the socket") &&
+               event(connections_, DAT_CONNECTION_EVENT_ESTABLISHED, "the other end") &&
+               did(dat_iw_ssp_free(ssp), "dat_iw_ssp_free") &&
+               did(dat_ep_disconnect(asking_, DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect") &&
+               event(connections_, DAT_CONNECTION_EVENT_DISCONNECTED, "its end") &&
+               event(connections_, DAT_CONNECTION_EVENT_DISCONNECTED, "its other end") &&
+               did(dat_ep_free(asking_), "dat_ep_free") &&
+               did(dat_ep_free(answering_), "dat_ep_free");
+    }
     bool end() {
         return did(dat_ep_disconnect(active_, DAT_CLOSE_GRACEFUL_FLAG), "dat_ep_disconnect") &&
                event(connections_, DAT_CONNECTION_EVENT_DISCONNECTED, "the disconnection") &&
@@ -350,6 +379,7 @@ class Life {
         fault_ = "dat_ia_close, twice";
     }
 
+    const std::pair<Stream, Stream> streams_ = connected_streams();  ///< made before a life
     const char* failed_ = nullptr;
     const char* fault_ = nullptr;
     DAT_RETURN code_ = DAT_SUCCESS;

@@ -195,6 +195,17 @@ test_api_connection_ucm_test_LDADD = $(ucm_libs)
 test_api_connection_ucm_test_LDFLAGS = $(ucm_ldflags)
 test_api_connection_ucm_test_DEPENDENCIES = $(ucm_dependencies)
 
+# Sockets that become endpoints, with the connection managers over rdma_cm and over sockets.
+check_PROGRAMS += test/api/socket_test test/api/socket_scm_test
+TESTS += test/api/socket_test test/api/socket_scm_test
+test_api_socket_test_SOURCES = %reldir%/socket_test.cpp $(dat_test_headers)
+test_api_socket_test_LDADD = $(dat_test_libs)
+test_api_socket_scm_test_SOURCES = %reldir%/socket_test.cpp $(dat_test_headers)
+test_api_socket_scm_test_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_OVER_SOCKETS
+test_api_socket_scm_test_LDADD = libtestmain.la .libs/libsoftverbs.so libdat2.la
+test_api_socket_scm_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--no-as-needed
+test_api_socket_scm_test_DEPENDENCIES = libtestmain.la libsoftverbs.la libdat2.la libdaploscm.la
+
 # Datagram endpoints, over rdma_cm and over TCP sockets.
 check_PROGRAMS += test/api/ud_test test/api/ud_scm_test
 TESTS += test/api/ud_test test/api/ud_scm_test

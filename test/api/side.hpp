@@ -185,6 +185,16 @@ class Side {
         succeed(dat_ia_query(ia, nullptr, DAT_IA_FIELD_ALL, &result, 0, nullptr), "dat_ia_query");
         return result;
     }
+    /// @return a named attribute of the provider.
+    std::string named(const std::string& name) const {
+        DAT_PROVIDER_ATTR all{};
+        succeed(dat_ia_query(ia, nullptr, DAT_IA_FIELD_NONE, nullptr, DAT_PROVIDER_FIELD_ALL, &all),
+                "dat_ia_query");
+        for (int i = 0; i < all.num_provider_specific_attr; ++i)
+            if (name == all.provider_specific_attr[i].name)
+                return all.provider_specific_attr[i].value;
+        return {};
+    }
     /// Whether the device has memory windows.
     bool has_rmrs() const { return attributes().max_rmrs > 0; }
     /// Whether the device has immediate data and atomic operations.

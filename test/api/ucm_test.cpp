@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Connections by datagrams (libdaploucm) between real processes, data over softverbs: what is
 // special about them. connection_test and ud_test run over libdaploucm too.
+#include <dat2/dat_iw_extensions.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -11,6 +12,7 @@
 
 #include "test/api/side.hpp"
 #include "test/support/sanitizer.hpp"
+#include "test/support/stream.hpp"
 
 namespace {
 
@@ -272,6 +274,17 @@ TEST_F(Ucm, thousands_of_connections_at_a_time_are_made_and_ended) {
     child.channel().receive<char>();
     Side::expect_empty(side.connections);
     EXPECT_EQ(child.wait(), 0);
+}
+
+TEST_F(Ucm, takes_no_sockets_over_and_its_attribute_says_so) {
+    Side side;
+    EXPECT_EQ(side.named(DAT_IW_ATTR_SSP), "FALSE");
+    const auto [one, other] = connected_streams();
+    DAT_IW_SSP_HANDLE ssp = DAT_HANDLE_NULL;
+    EXPECT_EQ(dat_iw_ssp_create(side.ia, one.number(), nullptr, side.requests, nullptr, 0, &ssp),
+              DAT_MODEL_NOT_SUPPORTED);
+    EXPECT_EQ(dat_iw_socket_connect(side.endpoint(), one.number(), kMicroseconds, 0, nullptr),
+              DAT_MODEL_NOT_SUPPORTED);
 }
 
 }  // namespace

@@ -26,16 +26,6 @@ inline std::string private_data_of(const DAT_EVENT& event) {
 
 class UdSide : public Side {
   public:
-    /// @return a named attribute of the provider.
-    std::string named(const std::string& name) const {
-        DAT_PROVIDER_ATTR all{};
-        succeed(dat_ia_query(ia, nullptr, DAT_IA_FIELD_NONE, nullptr, DAT_PROVIDER_FIELD_ALL, &all),
-                "dat_ia_query");
-        for (int i = 0; i < all.num_provider_specific_attr; ++i)
-            if (name == all.provider_specific_attr[i].name)
-                return all.provider_specific_attr[i].value;
-        return {};
-    }
     static DAT_EP_ATTR attributes_of_ep(DAT_COUNT transfers = 16) {
         DAT_EP_ATTR attributes{};
         attributes.service_type = static_cast<DAT_SERVICE_TYPE>(DAT_IB_SERVICE_TYPE_UD);

@@ -57,6 +57,17 @@ teardown() { stop_all; }
     never grep -vE "the peer's process ended \(pid [0-9]+(, signal 9: Killed)?\).* \[DAT290\]$" "$BATS_TEST_TMPDIR/server.err"
 }
 
+@test "socket_upgrade: one server answers over TCP and, where the client wants, by RDMA" {
+    serve socket_upgrade server 0 4
+    for how in tcp:TCP rdma:RDMA rdma:RDMA tcp:TCP; do
+        ends client socket_upgrade client "$server_address" "$port" "${how%:*}" "hello by ${how#*:}"
+        has client "^by ${how#*:}: hello by ${how#*:}$"
+    done
+    await_end server
+    is_silent server
+    fabric_is_clean
+}
+
 @test "srq_server: four clients share one pool of receives, and each gets its own answers" {
     serve srq_server 0 4
     for client in 1 2 3 4; do start_example "client$client" ping_pong client "$server_address" "$port" 500 $((client * 100)); done
