@@ -77,6 +77,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/listen/service_point.cpp %reldir%/listen/service_point.hpp \
     %reldir%/memory/lmr.cpp %reldir%/memory/lmr.hpp \
     %reldir%/memory/pz.cpp %reldir%/memory/pz.hpp \
+    %reldir%/memory/read_sink.cpp %reldir%/memory/read_sink.hpp \
     %reldir%/memory/rmr.cpp %reldir%/memory/rmr.hpp \
     %reldir%/memory/rmr_entry.cpp \
     %reldir%/provider/aix_profile.cpp %reldir%/provider/aix_profile.hpp \

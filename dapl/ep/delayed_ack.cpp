@@ -11,18 +11,20 @@
 namespace dapl {
 namespace {
 
-/// The attribute lists that dat_ep_query returns; not const because DAT_EP_ATTR's pointer is not.
-DAT_NAMED_ATTR at_once[] = {{DAT_ATTR_DELAYED_ACK, "false"}};
-DAT_NAMED_ATTR delayed_until_placed[] = {{DAT_ATTR_DELAYED_ACK, "true"}};
+/// The attribute lists that dat_ep_query returns, each of one element, in the order of DelayedAck;
+/// not const because DAT_EP_ATTR's pointer is not.
+DAT_NAMED_ATTR lists[] = {{DAT_ATTR_DELAYED_ACK, "false"},
+                          {DAT_ATTR_DELAYED_ACK, "true"},
+                          {DAT_ATTR_DELAYED_ACK, "read_back"}};
 
-support::Result<bool> truth_of(const DAT_NAMED_ATTR& attribute) {
+support::Result<DelayedAck> value_of(const DAT_NAMED_ATTR& attribute) {
     if (!attribute.name || !attribute.value ||
         std::strcmp(attribute.name, DAT_ATTR_DELAYED_ACK) != 0)
         return support::failure(bad_argument(3), "there is no such attribute");
-    const bool delayed = std::strcmp(attribute.value, "true") == 0;
-    if (!delayed && std::strcmp(attribute.value, "false") != 0)
-        return support::failure(bad_argument(3), "the value is neither true nor false");
-    return delayed;
+    for (const DAT_NAMED_ATTR& list : lists)
+        if (std::strcmp(attribute.value, list.value) == 0)
+            return static_cast<DelayedAck>(&list - lists);
+    return support::failure(bad_argument(3), "the attribute has no such value");
 }
 
 }  // namespace
@@ -35,32 +37,35 @@ bool has_delayed_ack(const Ia& ia) {
     return ia.is_infiniband() && ia.device_attributes.vendor_id == kNoVendor;
 }
 
-void set_delayed_ack(DAT_EP_ATTR& attributes, bool delayed) {
-    attributes.ep_provider_specific = delayed ? delayed_until_placed : at_once;
+void set_delayed_ack(DAT_EP_ATTR& attributes, DelayedAck value) {
+    attributes.ep_provider_specific = &lists[static_cast<std::size_t>(value)];
     attributes.ep_provider_specific_count = 1;
 }
 
-bool is_delayed(const DAT_EP_ATTR& attributes) {
-    return attributes.ep_provider_specific == delayed_until_placed;
+DelayedAck delayed_ack(const DAT_EP_ATTR& attributes) {
+    for (const DAT_NAMED_ATTR& list : lists)
+        if (attributes.ep_provider_specific == &list) return static_cast<DelayedAck>(&list - lists);
+    return DelayedAck::kFalse;  // an EP that is not made yet
 }
 
-DAT_COUNT slots_of_requests(const DAT_EP_ATTR& attributes, bool delayed) {
-    return delayed ? 2 * attributes.max_request_dtos : attributes.max_request_dtos;
+DAT_COUNT slots_of_requests(const DAT_EP_ATTR& attributes, DelayedAck value) {
+    const bool is_confirmed = value != DelayedAck::kFalse;
+    return is_confirmed ? 2 * attributes.max_request_dtos : attributes.max_request_dtos;
 }
 
-support::Result<bool> wanted_delayed_ack(const Ia& ia, const DAT_EP_ATTR& wanted) {
+support::Result<DelayedAck> wanted_delayed_ack(const Ia& ia, const DAT_EP_ATTR& wanted) {
     const DAT_COUNT count = wanted.ep_provider_specific_count;
     if (count < 0 || (count > 0 && !wanted.ep_provider_specific))
         return support::failure(bad_argument(3), "the list is missing");
-    bool delayed = false;
+    DelayedAck chosen = DelayedAck::kFalse;
     for (DAT_COUNT i = 0; i < count; ++i) {
-        support::Result<bool> truth = truth_of(wanted.ep_provider_specific[i]);
-        if (!truth) return truth;
-        delayed = *truth;
+        const auto value = value_of(wanted.ep_provider_specific[i]);
+        if (!value) return value;
+        chosen = *value;
     }
-    if (delayed && !has_delayed_ack(ia))
+    if (chosen == DelayedAck::kTrue && !has_delayed_ack(ia))
         return support::failure(error(DAT_MODEL_NOT_SUPPORTED), "the device does not support it");
-    return delayed;
+    return chosen;
 }
 
 }  // namespace dapl

@@ -31,7 +31,7 @@ ibv_qp_init_attr initial_attributes(Ep& ep, const EpParts& parts, const DAT_EP_A
     attributes.srq = ep.shared ? ep.shared->srq.queue() : nullptr;
     // One more than the consumer can post, for the marker of a graceful disconnect.
     attributes.cap.max_send_wr =
-        std::min(std::max(slots_of_requests(wanted, is_delayed(wanted)), 1) + 1,
+        std::min(std::max(slots_of_requests(wanted, delayed_ack(wanted)), 1) + 1,
                  ep.ia.device_attributes.max_qp_wr);
     attributes.cap.max_recv_wr = std::max(wanted.max_recv_dtos, 1);
     attributes.cap.max_send_sge = std::min(
@@ -121,6 +121,11 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
     Sides sides;                 // likewise
     if (made_of.pz) {
         sides = storage_for(wanted);
+        if (delayed_ack(wanted) == DelayedAck::kReadBack) {
+            const auto sink = made_of.pz->read_sink();
+            if (!sink) return tl::unexpected(sink.error());
+            sides.read_back = (*sink)->byte();
+        }
         device = initial_attributes(*this, made_of, wanted);
         exchanged = create(made_of.pz->domain.get(), device);
         if (!exchanged) return refused_by_device(ia, errno, "a queue pair");
@@ -152,16 +157,17 @@ Ep::Storage Ep::storage(const Side& side, std::uint32_t limit) {
 }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the Storage owns them
 
 Ep::Sides Ep::storage_for(const DAT_EP_ATTR& wanted) const {
-    return {storage(requests, slots_of_requests(wanted, !ud && is_delayed(wanted))),
+    return {storage(requests, slots_of_requests(wanted, delayed_ack(wanted))),
             storage(receives, shared ? 0 : wanted.max_recv_dtos)};
 }
 
 void Ep::install_sides(const ibv_qp_cap& made, Sides& sides) {
     install(requests, parts.request_evd, sides.requests, made.max_send_sge, false);
     install(receives, parts.recv_evd, sides.receives, made.max_recv_sge, true);
-    if (!ud && is_delayed(attributes)) {
+    if (delayed_ack(attributes) != DelayedAck::kFalse) {
         support::SpinLockGuard lock(requests.lock);
         requests.confirms = true;
+        requests.read_back = sides.read_back;
         requests.max_message = 0;
     }
     binding_base = requests.work_request_base.load(std::memory_order_relaxed);
@@ -213,7 +219,7 @@ bool Ep::keeps_queue_pair(const EpParts& made_of, const DAT_EP_ATTR& wanted) con
         return std::tie(of.pz, of.recv_evd, of.request_evd);
     };
     return device_parts(made_of) == device_parts(parts) && size(wanted) == size(attributes) &&
-           is_delayed(wanted) == is_delayed(attributes);
+           delayed_ack(wanted) == delayed_ack(attributes);
 }
 
 support::Result<void> Ep::modify(const EpParts& made_of, const DAT_EP_ATTR& wanted, EpCall call) {
@@ -252,6 +258,7 @@ void Ep::install_slots(Side& side, Evd* evd, Storage& storage, int segments, boo
     side.max_segments = segments;
     side.max_message = largest;
     side.confirms = false;
+    side.read_back = {};
     side.work_request_base.store(base, std::memory_order_release);
     side.evd = evd;
     side.flushed = false;

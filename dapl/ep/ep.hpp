@@ -129,6 +129,7 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     };
     struct Sides {
         Storage requests, receives;
+        ibv_sge read_back{};
     };
     static Storage storage(const Side& side, std::uint32_t limit);
     Sides storage_for(const DAT_EP_ATTR& wanted) const;

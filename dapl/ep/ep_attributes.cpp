@@ -109,7 +109,7 @@ DAT_EP_ATTR default_attributes(const Ia& ia, const EpParts& parts, DAT_SERVICE_T
     }
     attributes.max_rdma_read_in = cut(kDefaultReads, device.max_qp_rd_atom);
     attributes.max_rdma_read_out = cut(kDefaultReads, device.max_qp_init_rd_atom);
-    set_delayed_ack(attributes, false);
+    set_delayed_ack(attributes, DelayedAck::kFalse);
     if (service == kDatagramService) limit_to_datagrams(ia, attributes);
     return attributes;
 }
@@ -137,7 +137,7 @@ support::Result<DAT_EP_ATTR> settle_attributes(const Ia& ia, const EpParts& part
     // through dat_ep_modify.
     settled.ep_transport_specific_count = 0;
     settled.ep_transport_specific = nullptr;
-    set_delayed_ack(settled, false);
+    set_delayed_ack(settled, DelayedAck::kFalse);
     default_if_zero(settled.max_request_iov, standard.max_request_iov);
     if (is_datagram) {
         limit_to_datagrams(ia, settled);

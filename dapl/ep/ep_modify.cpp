@@ -56,20 +56,19 @@ void follow_evds(const Ia& ia, const EpParts& before, const EpParts& after,
 }
 
 /// @return the value that delayed_ack is to have, or the code of dat_ep_modify.
-support::Result<bool> plan_delayed_ack(const Ep& ep, DAT_EP_PARAM_MASK mask,
-                                       const DAT_EP_ATTR& wanted, const DAT_EP_ATTR& settled)
+support::Result<DelayedAck> plan_delayed_ack(const Ep& ep, DAT_EP_PARAM_MASK mask,
+                                             const DAT_EP_ATTR& wanted, const DAT_EP_ATTR& settled)
     REQUIRES(connection_lock) {
     const bool changes = (mask & DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR) != 0;
-    if (!changes && !is_delayed(ep.attributes)) return false;
-    support::Result<bool> delayed = true;
-    if (changes) delayed = wanted_delayed_ack(ep.ia, wanted);
-    if (delayed && *delayed && ep.ud)
+    support::Result<DelayedAck> value = delayed_ack(ep.attributes);
+    if (changes) value = wanted_delayed_ack(ep.ia, wanted);
+    if (!value || *value == DelayedAck::kFalse) return value;
+    if (ep.ud)
         return support::failure(error(DAT_MODEL_NOT_SUPPORTED), "datagrams are not acknowledged");
-    if (delayed && *delayed &&
-        slots_of_requests(settled, true) >= ep.ia.device_attributes.max_qp_wr)
+    if (slots_of_requests(settled, *value) >= ep.ia.device_attributes.max_qp_wr)
         return support::failure(bad_argument(3),
                                 "the device does not allow twice as many requests");
-    return delayed;
+    return value;
 }
 
 /// Checks a change. @return DAT_SUCCESS with the EP's new parts and attributes.

@@ -142,15 +142,21 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     return ibv_post_send(queue_pair, &work, &refused);
 }
 
-/// A read of zero bytes: an acknowledged write has reached the peer's adapter, but not necessarily
-/// its memory. The read does not overtake the write, and with zero bytes needs no access right.
-ibv_send_wr confirmation_of(const Request& request) {
+/// A read behind a request: an acknowledged write has reached the peer's adapter, but not
+/// necessarily its memory. The read does not overtake it. With zero bytes it needs no access right;
+/// the last byte of a write cannot be read back before the write is in memory.
+/// @param length of the request's data. @param into one byte, or none.
+ibv_send_wr confirmation_of(const Request& request, DAT_SEG_LENGTH length, ibv_sge& into) {
     ibv_send_wr read{};
     read.opcode = IBV_WR_RDMA_READ;
     read.send_flags = send_flags(request.flags) & IBV_SEND_SIGNALED;
     if (!request.remote) return read;
     read.wr.rdma.remote_addr = request.remote->virtual_address;
     read.wr.rdma.rkey = request.remote->rmr_context;
+    if (into.length == 0 || length == 0) return read;
+    read.wr.rdma.remote_addr += length - 1;
+    read.sg_list = &into;
+    read.num_sge = 1;
     return read;
 }
 
@@ -183,8 +189,9 @@ DAT_RETURN submit_pair(Ep& ep, const Request& request, DAT_SEG_LENGTH length)
                   });
     if (refused != DAT_SUCCESS) return refused;
     ibv_sge number;
-    ibv_send_wr second = request.followed_by == FollowedBy::kNumber ? number_of(request, number)
-                                                                    : confirmation_of(request);
+    ibv_send_wr second = request.followed_by == FollowedBy::kNumber
+                             ? number_of(request, number)
+                             : confirmation_of(request, length, ep.requests.read_back);
     const std::uint32_t operation =
         request.operation | Slot::kSecondHalf | Slot::suppression(request.flags);
     const DAT_RETURN code = with_slot(ep.requests, request.cookie, length, operation,

@@ -9,7 +9,21 @@
 #include "dapl/base/pool.hpp"
 #include "dapl/provider/entry.hpp"
 
-namespace dapl::entry {
+namespace dapl {
+
+support::Result<const ReadSink*> Pz::read_sink() {
+    {
+        const support::MutexLock lock(ia.mutex);
+        if (read_sink_) return read_sink_.get();
+    }
+    auto made = ReadSink::make(ia, domain.get());
+    if (!made) return tl::unexpected(made.error());
+    const support::MutexLock lock(ia.mutex);
+    if (!read_sink_) read_sink_.swap(*made);  // else another thread was faster
+    return read_sink_.get();
+}
+
+namespace entry {
 namespace {
 
 DAT_RETURN create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE* pz_handle) {
@@ -58,4 +72,5 @@ DAT_RETURN pz_free(DAT_PZ_HANDLE pz) {
     return uncancelled([=](int) { return free(pz); });
 }
 
-}  // namespace dapl::entry
+}  // namespace entry
+}  // namespace dapl

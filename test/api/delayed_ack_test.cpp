@@ -63,10 +63,11 @@ struct Page {
 
 /// The target: lets `count` endpoints connect, sends the address of its memory, and answers each
 /// size with the pages that hold that many of its first bytes, until the size is 0.
-void serve(Channel& channel, int count, int receives) {
+void serve(Channel& channel, int count, int receives,
+           DAT_MEM_PRIV_FLAGS privileges = DAT_MEM_PRIV_ALL_FLAG) {
     Side side;
     side.listen(kQualifier);
-    Buffer buffer(side, kSize);
+    Buffer buffer(side, kSize, privileges);
     Buffer inbox(side, 4096);
     channel.send('l');
     for (int i = 0; i < count; ++i) {
@@ -87,12 +88,12 @@ void serve(Channel& channel, int count, int receives) {
 
 /// An endpoint with a request EVD of its own.
 struct Requester {
-    Requester(const Side& side, Channel& channel, bool delayed) {
+    Requester(const Side& side, Channel& channel, const char* delayed_ack) {
         requests = side.evd(DAT_EVD_DTO_FLAG, 64);
         succeed(dat_ep_create(side.ia, side.pz, side.receives, requests, side.connections, nullptr,
                               &ep),
                 "dat_ep_create");
-        if (delayed) succeed(choose(ep, "true"), "dat_ep_modify");
+        succeed(choose(ep, delayed_ack), "dat_ep_modify");
         succeed(Side::connect(ep, kQualifier), "dat_ep_connect");
         side.connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
         channel.receive<char>();
@@ -142,19 +143,27 @@ bool look_at(const Child& child, DAT_VADDR address, std::string& into) {
            static_cast<ssize_t>(into.size());
 }
 
-/// The parameter: whether the peer's service thread copies the payload (the agent path).
-class DelayedAck : public testing::TestWithParam<bool> {
+struct Way {
+    bool by_agent;  ///< the peer's service thread copies the payload
+    const char* value;
+};
+
+class DelayedAck : public testing::TestWithParam<Way> {
   protected:
     DelayedAck() {
-        if (GetParam()) setenv("SOFTVERBS_COPY", "agent", 1);
+        if (GetParam().by_agent) setenv("SOFTVERBS_COPY", "agent", 1);
     }
     ~DelayedAck() override { unsetenv("SOFTVERBS_COPY"); }
     void SetUp() override {
-        if (GetParam() && !is_soft0()) GTEST_SKIP() << "soft0 alone has an agent path";
+        if (GetParam().by_agent && !is_soft0()) GTEST_SKIP() << "soft0 alone has an agent path";
     }
-    static bool is_supported(const Side& side) {
-        return std::string(provider_value(side.ia, DAT_ATTR_DELAYED_ACK_SUPPORTED)) == "true";
+    bool is_supported(const Side& side) const {
+        const bool is_known =
+            std::string(provider_value(side.ia, DAT_ATTR_DELAYED_ACK_SUPPORTED)) == "true";
+        EXPECT_EQ(is_known, !side.is_iwarp());
+        return is_known || value == "read_back";
     }
+    const std::string value = GetParam().value;
     TemporaryFabric fabric;
 };
 
@@ -162,21 +171,20 @@ TEST_P(DelayedAck, IsSupportedAndOffUntilChosen) {
     Side side;
     const DAT_EP_HANDLE ep = side.endpoint();
     EXPECT_EQ(chosen(ep), "false");
-    EXPECT_EQ(is_supported(side), !side.is_iwarp());
     if (!is_supported(side)) {
-        EXPECT_EQ(choose(ep, "true"), DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED);
+        EXPECT_EQ(choose(ep, value.c_str()), DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED);
         EXPECT_EQ(choose(ep, "false"), DAT_SUCCESS);
         EXPECT_EQ(chosen(ep), "false");
         return;
     }
-    EXPECT_EQ(choose(ep, "true"), DAT_SUCCESS);
-    EXPECT_EQ(chosen(ep), "true");
+    EXPECT_EQ(choose(ep, value.c_str()), DAT_SUCCESS);
+    EXPECT_EQ(chosen(ep), value);
     DAT_EP_PARAM parameters{};
     parameters.ep_attr.max_request_dtos = 8;
     EXPECT_EQ(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &parameters), DAT_SUCCESS);
-    EXPECT_EQ(chosen(ep), "true") << "other changes leave it";
+    EXPECT_EQ(chosen(ep), value) << "other changes leave it";
     EXPECT_EQ(dat_ep_reset(ep), DAT_SUCCESS);
-    EXPECT_EQ(chosen(ep), "true");
+    EXPECT_EQ(chosen(ep), value);
     EXPECT_EQ(choose(ep, "false"), DAT_SUCCESS);
     EXPECT_EQ(chosen(ep), "false");
 }
@@ -199,7 +207,7 @@ TEST_P(DelayedAck, WhatIsNoSuchAttributeIsRefused) {
     parameters = {};
     parameters.ep_attr.max_request_dtos = side.attributes().max_dto_per_ep;
     ASSERT_EQ(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &parameters), DAT_SUCCESS);
-    EXPECT_EQ(choose(ep, "true"), kBadList);
+    EXPECT_EQ(choose(ep, value.c_str()), kBadList);
     EXPECT_EQ(chosen(ep), "false");
 }
 
@@ -207,7 +215,7 @@ TEST_P(DelayedAck, IsNotForDatagramsWhichNobodyAcknowledges) {
     UdSide side;
     if (side.named(DAT_IB_ATTR_UD) != "TRUE") GTEST_SKIP() << "there are no datagrams";
     const DAT_EP_HANDLE ep = side.datagrams();
-    EXPECT_EQ(choose(ep, "true"), DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED);
+    EXPECT_EQ(choose(ep, value.c_str()), DAT_CLASS_ERROR | DAT_MODEL_NOT_SUPPORTED);
     EXPECT_EQ(choose(ep, "false"), DAT_SUCCESS);
     EXPECT_EQ(chosen(ep), "false");
 }
@@ -216,8 +224,8 @@ TEST_P(DelayedAck, IsChosenBeforeTheConnection) {
     Child child([](Channel& channel) { serve(channel, 1, 0); });
     child.channel().receive<char>();
     Side side;
-    const Requester requester(side, child.channel(), false);
-    EXPECT_EQ(DAT_GET_TYPE(choose(requester.ep, "true")), DAT_INVALID_STATE);
+    const Requester requester(side, child.channel(), "false");
+    EXPECT_EQ(DAT_GET_TYPE(choose(requester.ep, value.c_str())), DAT_INVALID_STATE);
     EXPECT_EQ(chosen(requester.ep), "false");
     child.channel().receive<Window>();
     child.channel().send(std::size_t{0});
@@ -229,7 +237,7 @@ TEST_P(DelayedAck, EachRequestHasOneEventAsEver) {
     Child child([](Channel& channel) { serve(channel, 1, 2); });
     child.channel().receive<char>();
     Side side;
-    const Requester requester(side, child.channel(), true);
+    const Requester requester(side, child.channel(), value.c_str());
     const auto window = child.channel().receive<Window>();
     Buffer source(side, kSize);
     for (std::size_t at = 0; at < kSize; ++at) source.bytes[at] = static_cast<char>(at * 7 + 1);
@@ -253,13 +261,15 @@ TEST_P(DelayedAck, EachRequestHasOneEventAsEver) {
                                     DAT_COMPLETION_DEFAULT_FLAG),
               DAT_SUCCESS);
     requester.expect(DAT_DTO_RDMA_READ, 100, 3);
-    ASSERT_EQ(dat_ib_post_rdma_write_immed(requester.ep, 1, &local, cookie(4), &from, 0x1234,
-                                           DAT_COMPLETION_DEFAULT_FLAG),
-              DAT_SUCCESS);
-    const DAT_EVENT event =
-        Side::wait(requester.requests, static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT));
-    EXPECT_EQ(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
-    EXPECT_EQ(event.event_data.dto_completion_event_data.user_cookie.as_64, 4u);
+    if (side.has_extensions()) {
+        ASSERT_EQ(dat_ib_post_rdma_write_immed(requester.ep, 1, &local, cookie(4), &from, 0x1234,
+                                               DAT_COMPLETION_DEFAULT_FLAG),
+                  DAT_SUCCESS);
+        const DAT_EVENT event =
+            Side::wait(requester.requests, static_cast<DAT_EVENT_NUMBER>(DAT_IB_DTO_EVENT));
+        EXPECT_EQ(event.event_data.dto_completion_event_data.status, DAT_DTO_SUCCESS);
+        EXPECT_EQ(event.event_data.dto_completion_event_data.user_cookie.as_64, 4u);
+    }
     Side::expect_empty(requester.requests);
     EXPECT_EQ(bytes_of(child.channel(), 1000), source.bytes.substr(0, 1000));
     child.channel().send(std::size_t{0});
@@ -270,7 +280,7 @@ TEST_P(DelayedAck, AFailureIsToldOnceAndAsWhatItIs) {
     Child child([](Channel& channel) { serve(channel, 1, 0); });
     child.channel().receive<char>();
     Side side;
-    const Requester requester(side, child.channel(), true);
+    const Requester requester(side, child.channel(), value.c_str());
     auto window = child.channel().receive<Window>();
     Buffer source(side, 4096);
     ASSERT_EQ(requester.write(source, 0, 64, window, 1), DAT_SUCCESS);
@@ -287,8 +297,38 @@ TEST_P(DelayedAck, AFailureIsToldOnceAndAsWhatItIs) {
     EXPECT_EQ(child.wait(), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(OnTheUsualPath, DelayedAck, testing::Values(false));
-INSTANTIATE_TEST_SUITE_P(OnTheAgentPath, DelayedAck, testing::Values(true));
+INSTANTIATE_TEST_SUITE_P(OnTheUsualPath, DelayedAck, testing::Values(Way{false, "true"}));
+INSTANTIATE_TEST_SUITE_P(OnTheAgentPath, DelayedAck, testing::Values(Way{true, "true"}));
+INSTANTIATE_TEST_SUITE_P(ByReadingBack, DelayedAck, testing::Values(Way{false, "read_back"}));
+INSTANTIATE_TEST_SUITE_P(ByReadingBackOnTheAgentPath, DelayedAck,
+                         testing::Values(Way{true, "read_back"}));
+
+/// Memory that peers may write but not read.
+TEST(DelayedAckWithoutTheRightToRead, ReadsNothingButFailsIfItIsToReadBack) {
+    const TemporaryFabric fabric;
+    for (const std::string value : {"true", "read_back"}) {
+        Child child([](Channel& channel) {
+            serve(channel, 1, 0,
+                  static_cast<DAT_MEM_PRIV_FLAGS>(DAT_MEM_PRIV_LOCAL_READ_FLAG |
+                                                  DAT_MEM_PRIV_LOCAL_WRITE_FLAG |
+                                                  DAT_MEM_PRIV_REMOTE_WRITE_FLAG));
+        });
+        child.channel().receive<char>();
+        Side side;
+        const bool is_offered = value == "read_back" || !side.is_iwarp();
+        const Requester requester(side, child.channel(), is_offered ? value.c_str() : "false");
+        const auto window = child.channel().receive<Window>();
+        Buffer source(side, 64);
+        ASSERT_EQ(requester.write(source, 0, 64, window, 1), DAT_SUCCESS);
+        const auto done = completion(requester.requests);
+        EXPECT_EQ(done.operation, DAT_DTO_RDMA_WRITE);
+        EXPECT_EQ(done.user_cookie.as_64, 1u);
+        EXPECT_EQ(done.status, value == "read_back" ? DAT_DTO_ERR_REMOTE_ACCESS : DAT_DTO_SUCCESS);
+        if (value == "read_back") side.broken(requester.ep);
+        child.channel().send(std::size_t{0});
+        EXPECT_EQ(child.wait(), 0);
+    }
+}
 
 class AgentPath : public testing::Test {
   protected:
@@ -305,8 +345,8 @@ TEST_F(AgentPath, AWriteCompletesWhenItIsPlacedWithAndWithoutDelayedAck) {
     Child child([](Channel& channel) { serve(channel, 2, 0); });
     child.channel().receive<char>();
     Side side;
-    const Requester delayed(side, child.channel(), true);
-    const Requester usual(side, child.channel(), false);
+    const Requester delayed(side, child.channel(), "true");
+    const Requester usual(side, child.channel(), "false");
     const auto window = child.channel().receive<Window>();
     Buffer source(side, 4096);
     source.bytes.replace(0, 2048, 2048, 'd').replace(2048, 2048, 2048, 'u');
@@ -335,8 +375,8 @@ TEST_F(AgentPath, AWriteThatIsCompleteArrivesThoughItsEndpointIsFreedAtOnce) {
     Child child([](Channel& channel) { serve(channel, 2, 0); });
     child.channel().receive<char>();
     Side side;
-    const Requester first(side, child.channel(), false);
-    const Requester second(side, child.channel(), false);
+    const Requester first(side, child.channel(), "false");
+    const Requester second(side, child.channel(), "false");
     const auto window = child.channel().receive<Window>();
     Buffer source(side, 600 << 10);  // the agent copies it in three pieces
     source.bytes.assign(source.bytes.size(), 'w');
@@ -359,7 +399,7 @@ TEST_F(AgentPath, AStreamOfWritesArrivesInOrderAndCompletesOneByOne) {
     Child child([](Channel& channel) { serve(channel, 1, 0); });
     child.channel().receive<char>();
     Side side;
-    const Requester requester(side, child.channel(), false);
+    const Requester requester(side, child.channel(), "false");
     const auto window = child.channel().receive<Window>();
     Buffer source(side, 4096);
     int completed = 0;

@@ -231,13 +231,15 @@ class Side {
 /// Memory registered with all privileges.
 class Buffer {
   public:
-    explicit Buffer(const Side& side, std::size_t size = 256) : bytes(size, '\0') {
+    explicit Buffer(const Side& side, std::size_t size = 256,
+                    DAT_MEM_PRIV_FLAGS privileges = DAT_MEM_PRIV_ALL_FLAG)
+        : bytes(size, '\0') {
         DAT_REGION_DESCRIPTION region{};
         region.for_va = bytes.data();
         DAT_VLEN registered_size = 0;
         DAT_VADDR registered_address = 0;
         succeed(dat_lmr_create(side.ia, DAT_MEM_TYPE_VIRTUAL, region, bytes.size(), side.pz,
-                               DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &local_key, &remote_key,
+                               privileges, DAT_VA_TYPE_VA, &lmr, &local_key, &remote_key,
                                &registered_size, &registered_address),
                 "dat_lmr_create");
     }

@@ -6,9 +6,9 @@
 ///
 /// `batch` posts 8 writes, of which only the last completes. `each` makes a write, a send and a
 /// read, which a profiler distinguishes by their functions. `delayed` is a write on an endpoint
-/// with the attribute delayed_ack.
+/// with the attribute delayed_ack, `read_back` one with its value of that name.
 ///
-/// usage: dat_operations NAME ADDRESS write|send|read|add|batch|each|delayed COUNT
+/// usage: dat_operations NAME ADDRESS write|send|read|add|batch|each|delayed|read_back COUNT
 #include <arpa/inet.h>
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_trclvl.h>
@@ -72,8 +72,8 @@ struct Loop {
         remote.virtual_address = local.virtual_address + kMemory / 2;
         remote.segment_length = kBytes;
     }
-    void delay_acknowledgements() const {
-        DAT_NAMED_ATTR delayed{DAT_ATTR_DELAYED_ACK, "true"};
+    void delay_acknowledgements(const char* value) const {
+        DAT_NAMED_ATTR delayed{DAT_ATTR_DELAYED_ACK, value};
         DAT_EP_PARAM parameters{};
         parameters.ep_attr.ep_provider_specific = &delayed;
         parameters.ep_attr.ep_provider_specific_count = 1;
@@ -155,9 +155,9 @@ struct Loop {
 const struct {
     const char* name;
     void (Loop::*operation)();
-} kOperations[] = {{"write", &Loop::write},  {"send", &Loop::send},   {"read", &Loop::read},
-                   {"add", &Loop::add},      {"batch", &Loop::batch}, {"each", &Loop::each},
-                   {"delayed", &Loop::write}};
+} kOperations[] = {{"write", &Loop::write},   {"send", &Loop::send},      {"read", &Loop::read},
+                   {"add", &Loop::add},       {"batch", &Loop::batch},    {"each", &Loop::each},
+                   {"delayed", &Loop::write}, {"read_back", &Loop::write}};
 
 }  // namespace
 
@@ -170,11 +170,12 @@ int main(int argc, char** argv) {
     if (!operation || inet_pton(AF_INET, argv[2], &self.sin_addr) != 1) {
         std::fprintf(stderr,
                      "usage: dat_operations NAME ADDRESS "
-                     "write|send|read|add|batch|each|delayed COUNT\n");
+                     "write|send|read|add|batch|each|delayed|read_back COUNT\n");
         return 2;
     }
     Loop loop(argv[1]);
-    if (std::strcmp(argv[3], "delayed") == 0) loop.delay_acknowledgements();
+    if (std::strcmp(argv[3], "delayed") == 0) loop.delay_acknowledgements("true");
+    if (std::strcmp(argv[3], "read_back") == 0) loop.delay_acknowledgements("read_back");
     loop.connect(self);
     const int count = std::atoi(argv[4]);
     const Clock::time_point begin = Clock::now();

@@ -54,6 +54,9 @@ class CoreTest : public testing::Test {
                 ep, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS,
                 &parameters),
             DAT_SUCCESS);
+        connect_made_ep();
+    }
+    void connect_made_ep() {
         sockaddr_in peer{};
         peer.sin_family = AF_INET;
         ASSERT_EQ(entry::ep_connect(ep, reinterpret_cast<sockaddr*>(&peer), 1, DAT_TIMEOUT_INFINITE,

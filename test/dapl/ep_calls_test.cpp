@@ -326,6 +326,38 @@ TEST_F(EpCalls, WhereTheDeviceWasNotShownToDoItDelayedAckIsRefused) {
     EXPECT_STREQ(found.ep_attr.ep_provider_specific[0].value, "false");
 }
 
+TEST_F(EpCalls, TheLastByteOfAWriteIsReadBackWhereDelayedAckSaysSo) {
+    DAT_NAMED_ATTR wanted{"delayed_ack", "read_back"};
+    DAT_EP_PARAM parameters{};
+    parameters.ep_attr.ep_provider_specific = &wanted;
+    parameters.ep_attr.ep_provider_specific_count = 1;
+    make_ep();
+    ASSERT_EQ(entry::ep_modify(ep, DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR, &parameters),
+              DAT_SUCCESS);
+    connect_made_ep();
+    DAT_RMR_TRIPLET remote{};
+    remote.virtual_address = 0x1000;
+    remote.segment_length = segment.segment_length = 100;
+    ASSERT_EQ(
+        entry::ep_post_rdma_write(ep, 1, &segment, cookie(1), &remote, DAT_COMPLETION_DEFAULT_FLAG),
+        DAT_SUCCESS);
+    ASSERT_EQ(send(2), DAT_SUCCESS);
+    const auto& posted = fake::requests(qp());
+    ASSERT_EQ(posted.size(), 4u);
+    EXPECT_EQ(posted[0].flags & IBV_SEND_SIGNALED, 0u);
+    EXPECT_EQ(posted[1].opcode, IBV_WR_RDMA_READ);
+    EXPECT_EQ(posted[1].length, 1u);
+    EXPECT_EQ(posted[1].remote_address, 0x1000u + 99);
+    EXPECT_EQ(posted[3].opcode, IBV_WR_RDMA_READ) << "behind a send";
+    EXPECT_EQ(posted[3].length, 0u) << "which has no address";
+    fake::finish_request(qp());
+    EXPECT_TRUE(empty(request_evd));
+    fake::finish_request(qp());
+    const auto done = next(request_evd).event_data.dto_completion_event_data;
+    EXPECT_EQ(done.operation, DAT_DTO_RDMA_WRITE);
+    EXPECT_EQ(done.transfered_length, 100u);
+}
+
 TEST_F(EpCalls, PostingARequestInEveryState) {
     Answers answers{{kConnected, 0}, {kDisconnected, 0}};
     for (const auto& [state, unused] : kStateErrors) answers.emplace(state, 0x8007002Fu);

@@ -110,6 +110,8 @@ int post_send(ibv_qp* pair, ibv_send_wr* work, ibv_send_wr**) {
     if (pair->state == IBV_QPS_INIT) return EINVAL;
     fake::Work posted{work->wr_id, work->opcode, work->send_flags,
                       total(work->sg_list, work->num_sge), work->imm_data};
+    if (work->opcode == IBV_WR_RDMA_READ || work->opcode == IBV_WR_RDMA_WRITE)
+        posted.remote_address = work->wr.rdma.remote_addr;
     if ((posted.flags & IBV_SEND_INLINE) && posted.length == sizeof posted.inlined)
         std::memcpy(&posted.inlined, reinterpret_cast<const void*>(work->sg_list[0].addr),
                     sizeof posted.inlined);

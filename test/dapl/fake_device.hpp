@@ -27,7 +27,8 @@ struct Work {
     unsigned flags;
     std::uint32_t length;
     std::uint32_t immediate;
-    std::uint32_t inlined = 0;  ///< the data of an inline request of four bytes
+    std::uint64_t remote_address = 0;  ///< of a read or write
+    std::uint32_t inlined = 0;         ///< the data of an inline request of four bytes
 };
 
 /// Work requests that are posted and not yet completed, oldest first.

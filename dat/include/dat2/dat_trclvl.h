@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/** Of an IA: "true" where the EPs have the attribute DAT_ATTR_DELAYED_ACK, else "false". */
+/** Of an IA: "true" where the EPs' attribute DAT_ATTR_DELAYED_ACK can be "true", else "false". */
 #define DAT_ATTR_DELAYED_ACK_SUPPORTED "delayed_ack_supported"
 /** Of an IA: "true"; it is there where the following ones are. */
 #define DAT_ATTR_VENDOR_EXTENSION "vendor_extension"
@@ -34,7 +34,9 @@ extern "C" {
 /**
  * Of an EP, provider-specific, for dat_ep_modify() with
  * DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR | DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR: "true" and
- * a request completes only when its data is visible in the target's memory; "false", the default.
+ * a request completes only when its data is visible in the target's memory; "false", the default;
+ * "read_back", on every device: a write completes when its last byte has been read back, which
+ * needs memory that peers may read.
  */
 #define DAT_ATTR_DELAYED_ACK "delayed_ack"
 
