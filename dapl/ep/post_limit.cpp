@@ -120,8 +120,9 @@ void report_limit_of_post(Ep& ep, std::uint32_t operation, DAT_COUNT segments,
     Side& side = post.is_receive ? ep.receives : ep.requests;
     {
         support::SpinLockGuard lock(side.lock);
-        post.max_dtos = static_cast<DAT_COUNT>(side.slots.limit());
-        post.posted = static_cast<DAT_COUNT>(side.slots.posted());
+        const std::uint32_t each = side.confirms ? 2 : 1;  // work requests
+        post.max_dtos = static_cast<DAT_COUNT>(side.slots.limit() / each);
+        post.posted = static_cast<DAT_COUNT>((side.slots.posted() + each - 1) / each);
         post.max_segments = side.max_segments;
     }
     if (post.is_read) post.max_segments = std::min(post.max_segments, ep.ia.max_read_segments());

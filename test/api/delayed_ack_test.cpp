@@ -61,6 +61,11 @@ struct Page {
     return page;
 }
 
+/// The status of a read or write that the peer refuses: on iWARP it ends the connection first.
+DAT_DTO_COMPLETION_STATUS refusal(const Side& side) {
+    return side.is_iwarp() ? DAT_DTO_ERR_FLUSHED : DAT_DTO_ERR_REMOTE_ACCESS;
+}
+
 /// The target: lets `count` endpoints connect, sends the address of its memory, and answers each
 /// size with the pages that hold that many of its first bytes, until the size is 0.
 void serve(Channel& channel, int count, int receives,
@@ -247,8 +252,13 @@ TEST_P(DelayedAck, EachRequestHasOneEventAsEver) {
     }
     for (int i = 0; i < kDepth; ++i)
         ASSERT_EQ(requester.write(source, 64 * i, 64, window, i), DAT_SUCCESS) << i;
-    EXPECT_EQ(DAT_GET_TYPE(requester.write(source, 0, 64, window, 99)), DAT_INSUFFICIENT_RESOURCES)
-        << "as many as there may be, and no more";
+    const std::string told = captured_stderr([&] {
+        EXPECT_EQ(DAT_GET_TYPE(requester.write(source, 0, 64, window, 99)),
+                  DAT_INSUFFICIENT_RESOURCES)
+            << "as many as there may be, and no more";
+    });
+    const bool is_told = told.find("max_request_dtos is 16, and 16 are posted") != told.npos;
+    EXPECT_TRUE(is_told || told.empty()) << "once in a process: " << told;
     for (int i = 0; i < kDepth; ++i) requester.expect(DAT_DTO_RDMA_WRITE, 64, i);
     // A suppressed write, then one request of each other kind.
     ASSERT_EQ(requester.write(source, 0, 64, window, 1, DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
@@ -288,7 +298,7 @@ TEST_P(DelayedAck, AFailureIsToldOnceAndAsWhatItIs) {
     window.key ^= 0x5500;
     ASSERT_EQ(requester.write(source, 0, 64, window, 2), DAT_SUCCESS);
     const auto failed = completion(requester.requests);
-    EXPECT_EQ(failed.status, DAT_DTO_ERR_REMOTE_ACCESS);
+    EXPECT_EQ(failed.status, refusal(side));
     EXPECT_EQ(failed.operation, DAT_DTO_RDMA_WRITE);
     EXPECT_EQ(failed.user_cookie.as_64, 2u);
     side.broken(requester.ep);
@@ -323,7 +333,7 @@ TEST(DelayedAckWithoutTheRightToRead, ReadsNothingButFailsIfItIsToReadBack) {
         const auto done = completion(requester.requests);
         EXPECT_EQ(done.operation, DAT_DTO_RDMA_WRITE);
         EXPECT_EQ(done.user_cookie.as_64, 1u);
-        EXPECT_EQ(done.status, value == "read_back" ? DAT_DTO_ERR_REMOTE_ACCESS : DAT_DTO_SUCCESS);
+        EXPECT_EQ(done.status, value == "read_back" ? refusal(side) : DAT_DTO_SUCCESS);
         if (value == "read_back") side.broken(requester.ep);
         child.channel().send(std::size_t{0});
         EXPECT_EQ(child.wait(), 0);
