@@ -42,6 +42,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/ep/rmr_bind.cpp \
     %reldir%/ep/shared_receives.cpp %reldir%/ep/shared_receives.hpp \
     %reldir%/ep/shared_slots.hpp \
+    %reldir%/ep/socket_connect.hpp \
     %reldir%/ep/srq.cpp %reldir%/ep/srq.hpp \
     %reldir%/ep/srq_entry.cpp \
     %reldir%/ep/with_slot.hpp \

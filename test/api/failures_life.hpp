@@ -6,6 +6,7 @@
 
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_iw_extensions.h>
+#include <dat2/dat_trclvl.h>
 #include <dat2/udat.h>
 #include <dirent.h>
 
@@ -203,8 +204,17 @@ class Life {
                    "dat_ep_create_with_srq") &&
                did(dat_ep_create(ia_, pz_, receives_, sends_, connections_, nullptr, &reserved_),
                    "dat_ep_create") &&
+               confirm_by_reading_back(reserved_) &&
                did(dat_srq_resize(srq_, 64), "dat_srq_resize") &&
                did(dat_evd_resize(receives_, 512), "dat_evd_resize");
+    }
+    bool confirm_by_reading_back(DAT_EP_HANDLE ep) {
+        DAT_NAMED_ATTR attribute{DAT_ATTR_DELAYED_ACK, "read_back"};
+        DAT_EP_PARAM parameters{};
+        parameters.ep_attr.ep_provider_specific = &attribute;
+        parameters.ep_attr.ep_provider_specific_count = 1;
+        return did(dat_ep_modify(ep, DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR, &parameters),
+                   "dat_ep_modify");
     }
     bool make_datagram_endpoint(DAT_EP_HANDLE& made) {
         DAT_EP_ATTR attributes{};
