@@ -85,11 +85,11 @@ class Sockets : public testing::Test {
 TEST(SocketsAttribute, says_whether_the_calls_are_there) {
     const TemporaryFabric fabric;
     const Side side;
-    const bool has = side.named(DAT_IW_ATTR_SSP) == "TRUE";
+    const DAT_RETURN refused =
+        side.named(DAT_IW_ATTR_SSP) == "TRUE" ? 0x80060026u : DAT_RETURN{DAT_MODEL_NOT_SUPPORTED};
     DAT_IW_SSP_HANDLE ssp = DAT_HANDLE_NULL;
-    EXPECT_EQ(dat_iw_ssp_create(side.ia, -1, nullptr, side.requests, nullptr, 0, &ssp),
-              has ? 0x80060026u : DAT_MODEL_NOT_SUPPORTED);
-    EXPECT_EQ(ask_over(side.endpoint(), -1), has ? 0x80060026u : DAT_MODEL_NOT_SUPPORTED);
+    EXPECT_EQ(dat_iw_ssp_create(side.ia, -1, nullptr, side.requests, nullptr, 0, &ssp), refused);
+    EXPECT_EQ(ask_over(side.endpoint(), -1), refused);
 }
 
 TEST_F(Sockets, both_ends_of_one_become_connected_endpoints) {
