@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include <atomic>
+#include <vector>
 
 #include "providers/soft/softverbs/end_registration.hpp"
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
@@ -227,11 +228,56 @@ TEST_P(VerbsEndRegistration, AReceiveIntoItGetsNoData) {
         }
         EXPECT_TRUE(softverbs_end_registration(owner.pid(), sender.at.rkey));
         if (length >= 1000) {
+            // The message waits for another receive.
             ASSERT_EQ(sender.qp.send(1, {sender.host.sge(0, length)}), 0);
-            EXPECT_EQ(sender.host.wait().status, IBV_WC_REM_OP_ERR);
         }
         EXPECT_TRUE(finish(owner)) << length;
     }
+}
+
+/// Posts two receives into memory whose registration ends, and one into other memory.
+void receive_elsewhere(Channel& channel, bool shared) {
+    Options options = small();
+    options.shared_receives = shared;
+    Host host(options);
+    Qp qp(host);
+    std::vector<std::uint8_t> other(kSize);
+    const int access = IBV_ACCESS_LOCAL_WRITE;
+    ibv_mr* const elsewhere = ibv_reg_mr(host.pd, other.data(), kSize, access);
+    require(elsewhere != nullptr, "memory is registered");
+    fill(host.buffer.data(), kSize, 1);
+    for (const std::uint64_t id : {5, 6})
+        require(qp.post_receive(id, {host.sge(0, kSize)}) == 0, "posted");
+    const ibv_sge segment{reinterpret_cast<std::uintptr_t>(other.data()), kSize, elsewhere->lkey};
+    require(qp.post_receive(7, {segment}) == 0, "posted");
+    qp.connect(channel);
+    const auto length = channel.receive<std::uint32_t>();
+    for (const std::uint64_t id : {5, 6}) {
+        const ibv_wc skipped = host.wait();
+        require(skipped.wr_id == id, "the receives come back in their order");
+        require(skipped.status == IBV_WC_WR_FLUSH_ERR, "flushed");
+    }
+    const ibv_wc taken = host.wait();
+    require(taken.wr_id == 7 && taken.status == IBV_WC_SUCCESS, "the next one has the message");
+    require(taken.byte_len == length && holds(other.data(), length, 99), "all of it");
+    channel.receive<char>();
+    channel.send(holds(host.buffer.data(), kSize, 1));
+    channel.receive<char>();
+    ibv_dereg_mr(elsewhere);
+}
+
+TEST_P(VerbsEndRegistration, AReceiveIntoItIsSkippedAndTheNextTakesTheMessage) {
+    for (const bool shared : {false, true})
+        for (const std::uint32_t length : {8u, 100u, 5000u, std::uint32_t{kSize}}) {
+            Child owner([=](Channel& channel) { receive_elsewhere(channel, shared); });
+            Requester sender(owner);
+            EXPECT_TRUE(softverbs_end_registration(owner.pid(), sender.at.rkey));
+            fill(sender.host.buffer.data(), length, 99);
+            ASSERT_EQ(sender.qp.send(1, {sender.host.sge(0, length)}), 0);
+            owner.channel().send(length);
+            EXPECT_EQ(sender.host.wait().status, IBV_WC_SUCCESS) << length;
+            EXPECT_TRUE(finish(owner)) << length;
+        }
 }
 
 /// The agent answers when the registration of the memory that it was asked to fill has ended.

@@ -104,11 +104,13 @@ void DatagramSender::deliver(DatagramTarget& target, const SendWork& work) {
     if (!turn.held()) return target.target.kick_qp();
     if (!may_enter(target, work)) return;
     Taken taken;
-    if (!take_receive(target.target, work.length, taken)) return;
-    DatagramSlot* const message = target.message(taken.slot);
-    if (!message) return;
-    if (taken.status == IBV_WC_SUCCESS) write(*message, work);
-    publish(target, taken.slot, taken.status, work);
+    do {
+        if (!take_receive(target.target, work.length, taken)) return;
+        DatagramSlot* const message = target.message(taken.slot);
+        if (!message) return;
+        if (taken.status == IBV_WC_SUCCESS) write(*message, work);
+        publish(target, taken.slot, taken.status, work);
+    } while (taken.status == IBV_WC_WR_FLUSH_ERR);
     if (taken.status == IBV_WC_SUCCESS) return;
     entry.fault.store(Fault::kLocalError, std::memory_order_seq_cst);
     target.target.kick_qp();
@@ -158,7 +160,7 @@ ibv_wc_status DatagramSender::check_receive(const Target& target, ReceiveSlot& r
         if (part == 0) continue;
         const CheckedRange range =
             check_key(target.arena, segment.key, pd, IBV_ACCESS_LOCAL_WRITE, segment.address, part);
-        if (!range.permitted) return IBV_WC_LOC_PROT_ERR;
+        if (!range.permitted) return refusal_of(target.arena, segment.key);
         left -= part;
     }
     return left == 0 ? IBV_WC_SUCCESS : IBV_WC_LOC_LEN_ERR;

@@ -53,9 +53,13 @@ Outcome Executor::execute() {
     if (!take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
     if (is_short && work_.length <= kEntryInlineBytes && first_segment_holds())
         return finish_receive(work_.length != 0 ? kInEntry : 0);
-    if (!is_short) transfer_->widen(receive_key());
     bool responder_failed = false;
-    const ibv_wc_status refused = plan_receive(responder_failed);
+    ibv_wc_status refused = plan_receive(responder_failed);
+    while (refused == IBV_WC_WR_FLUSH_ERR) [[unlikely]] {
+            publish_receive(IBV_WC_WR_FLUSH_ERR, 0);
+            if (!take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
+            refused = plan_receive(responder_failed);
+        }
     if (responder_failed) {
         // On an unreliable queue pair a message that does not fit is lost: the receive waits for
         // the next one.
@@ -190,10 +194,13 @@ bool Executor::first_segment_holds() const {
 }
 
 /// Plans the copy to the receive's segments, each read once from the peer's arena and checked in
-/// its table.
+/// its table. A message that is moved is marked with their key.
+/// @return IBV_WC_WR_FLUSH_ERR for a receive to be skipped (refusal_of()).
 [[gnu::noinline]] ibv_wc_status Executor::plan_receive(bool& responder_failed) {
     responder_failed = true;
     bad_receive_ = {};
+    plan_.num_remote = 0;
+    if (work_.length > qp_.adapter().longest_inline()) transfer_->widen(receive_key());
     const std::uint32_t count = std::min(receive_->num_sge, target_.receives.max_sge);
     std::uint64_t left = work_.length;
     for (std::uint32_t i = 0; i < count && left != 0; ++i) {
@@ -203,7 +210,7 @@ bool Executor::first_segment_holds() const {
         const CheckedRange range = check_receive(segment, part);
         if (!range.permitted) {
             bad_receive_ = {segment.key, IBV_ACCESS_LOCAL_WRITE, segment.address, part};
-            return IBV_WC_LOC_PROT_ERR;
+            return refusal_of(target_.arena, segment.key);
         }
         plan_.remote[plan_.num_remote++] = {range.address, part,         segment.address,
                                             segment.key,   range.shared, nullptr};

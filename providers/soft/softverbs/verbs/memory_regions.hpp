@@ -96,6 +96,14 @@ inline CheckedRange check_remote_key(ArenaView arena, std::uint32_t key, const A
     return check_remote_entry(arena.mr(key), key, access, address, length);
 }
 
+/// @return what becomes of a receive that names a key which check_key() does not permit. If another
+/// process has ended the registration (MrEntry::ended), its owner could not know when it posted the
+/// receive, which is therefore skipped, flushed; all others fail.
+inline ibv_wc_status refusal_of(ArenaView arena, std::uint32_t key) {
+    const bool was_ended = key != 0 && arena.mr(key).ended.load(std::memory_order_seq_cst) == key;
+    return was_ended ? IBV_WC_WR_FLUSH_ERR : IBV_WC_LOC_PROT_ERR;
+}
+
 /// Like check_key() and check_remote_key(), for keys of our own: by the private copy of the entry
 /// (Adapter::own_key), unless another process has ended the key.
 inline CheckedRange check_own_key(const Adapter& adapter, std::uint32_t key, std::uint32_t pd,
