@@ -29,8 +29,9 @@ inline constexpr Time kNever = ~Time{0};
 
 enum class Class : std::uint32_t {
     kRdma,       ///< taken back with notice: announced, gone after the grace period
-    kMessaging,  ///< taken back at once, while it is not posted
-    kPinned      ///< never taken back
+    kMessaging,  ///< taken back at once while it is not posted; as the next, while it is
+    kPinned,     ///< kept, as far as the share of its owner goes; beyond it, as kRdma
+    kPeers       ///< kept for good: peers know it, and nobody could tell them
 };
 
 enum class SlotState : std::uint32_t {
@@ -81,7 +82,7 @@ struct Wanted {
 };
 
 enum class Refusal {
-    kImpossible,  ///< too much is pinned or refused: waiting does not help
+    kImpossible,  ///< too much is kept: waiting does not help
     kQuota,       ///< the policy does not admit it
     kTimedOut,
     kNoSlots,  ///< the queue is full, or this process has too many tickets in it
@@ -188,8 +189,10 @@ class Broker {
     /// entry of this process, neither pinned nor refused, at least as large. @return false if
     /// `other` is not that, or `slot` is no longer announced.
     bool offer(SlotId slot, SlotId other);
-    /// Keeps the entry, which counts as refused until then. @param until when it may be announced
-    /// again; kNever: it is pinned from now on. @return false if it is no longer announced.
+    /// Keeps the entry, which counts as refused until then. If this process keeps more than its
+    /// share, that is for one more grace period at most, and once.
+    /// @param until when it may be announced again; kNever: it is pinned from now on. @return false
+    /// if it is no longer announced, or has to go.
     bool refuse(SlotId slot, Time until);
 
     // -- for the agent thread of the process

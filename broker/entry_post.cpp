@@ -18,7 +18,7 @@ DAT_RETURN traced(DAT_EP_HANDLE handle, support::TraceCall call, const Request& 
     if (support::data_path_traced()) [[unlikely]] {
         const bool any = request.segments > 0 && request.local;
         const std::uint64_t length = any ? request.local->segment_length : 0;
-        support::trace_post(traced_id(handle),
+        support::trace_post(id_of(handle),
                             {call, request.cookie.as_64, length, request.segments, request.flags},
                             code);
     }

@@ -4,6 +4,7 @@
 noinst_LTLIBRARIES += libregistrations.la
 registrations_sources = \
     %reldir%/table/accounting.cpp %reldir%/table/accounting.hpp \
+    %reldir%/table/share.cpp %reldir%/table/share.hpp \
     %reldir%/table/answers.cpp \
     %reldir%/table/broker.cpp %reldir%/broker.hpp \
     %reldir%/table/budget.cpp \

@@ -136,11 +136,11 @@ tl::expected<SlotId, DAT_RETURN> Registrations::take(const Wanted& wanted, bool 
     return *slot;
 }
 
-/// In the modes transparent and per-io, regions that peers may access are pinned: nobody would
-/// inform the peers that such a region has gone.
+/// In the modes transparent and per-io, regions that peers may access are kept for good: nobody
+/// would inform the peers that such a region has gone.
 DAT_RETURN Registrations::create(Asked asked, const Wait& wait, DAT_LMR_HANDLE* lmr) {
     const bool remote = (asked.parameters.mem_priv & kRemote) != 0;
-    if (mode != Mode::kOn && remote && asked.kind == Class::kRdma) asked.kind = Class::kPinned;
+    if (mode != Mode::kOn && remote && asked.kind == Class::kRdma) asked.kind = Class::kPeers;
     const auto slot = take({asked.kind, asked.memory.length}, false, wait);
     return slot ? create_with(asked, *slot, lmr) : slot.error();
 }
@@ -186,9 +186,9 @@ void Registrations::stand(Registration& made, SlotId slot, const ibv_mr& region)
     made.key.store(region.lkey, std::memory_order_relaxed);
     made.deadline.store(kNever, std::memory_order_relaxed);
     made.use.store(&broker.use(slot), std::memory_order_relaxed);
-    // This process releases registrations that come back, and messaging buffers, as soon as they
-    // are idle. The device is never asked to end them, so it needs no key of them.
-    if (!made.comes_back && made.kind != Class::kMessaging) broker.name(slot, region.lkey);
+    // This process releases registrations that come back as soon as they are idle. The device is
+    // never asked to end them, so it needs no key of them.
+    if (!made.comes_back) broker.name(slot, region.lkey);
     const bool per_io = made.comes_back && mode == Mode::kPerIo;
     if (per_io) in_window_.fetch_add(1, std::memory_order_relaxed);
     made.goes_when_idle.store(per_io, std::memory_order_seq_cst);
@@ -242,8 +242,9 @@ DAT_RETURN Registrations::restore(Registration& gone, const Wait& wait) {
     support::MutexLock lock(gone.mutex);
     if (!gone.lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
     if (gone.standing.load(std::memory_order_relaxed) != Standing::kGone) return DAT_SUCCESS;
-    // It has gone for the consumer, but is still on the device because something uses it.
-    if (gone.slot) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+    // It has gone for the consumer, but something on the device still uses it, or its key.
+    if (gone.slot || (gone.lmr->region && gone.busy.load(std::memory_order_seq_cst) != 0))
+        return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
     Lmr& lmr = *gone.lmr;
     const Memory memory{lmr.address, lmr.parameters.length};
     const auto slot = take({gone.kind, memory.length}, gone.comes_back, wait);

@@ -164,6 +164,7 @@ class Registrations final : public Decoration {
     bool deregister(Registration& gone) REQUIRES(gone.mutex);
     bool take_away(Registration& gone) REQUIRES(gone.mutex);
     bool let_go(Registration& idle) REQUIRES(idle.mutex);
+    bool end_posted(Registration& posted) REQUIRES(posted.mutex);
     void give_entry_back(Registration& gone) REQUIRES(gone.mutex);
     bool serve_announced(Registration& announced) REQUIRES(announced.mutex);
     bool serve_revoked(Registration& revoked) REQUIRES(revoked.mutex);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Revocation of registrations: announcement, release when idle, end at the deadline.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "broker/client.hpp"
@@ -125,17 +127,33 @@ bool Registrations::serve_announced(Registration& announced) {
     return true;
 }
 
-/// Registrations that come back and messaging buffers go when they are idle; all others go now.
+/// Registrations that come back go when they are idle, messaging buffers too, but at the deadline
+/// at the latest; all others go now.
 bool Registrations::serve_revoked(Registration& revoked) {
     const bool waits = revoked.comes_back || revoked.kind == Class::kMessaging;
     if (waits) {
         revoked.goes_when_idle.store(true, std::memory_order_seq_cst);
         if (let_go(revoked)) return true;
-        if (!revoked.comes_back) revoked.standing.store(Standing::kGone, std::memory_order_seq_cst);
-        return false;
+        if (revoked.comes_back) return false;
+        revoked.standing.store(Standing::kGone, std::memory_order_seq_cst);
+        if (now() < client.broker().use(revoked.slot).deadline.load(std::memory_order_relaxed))
+            return false;
+        return end_posted(revoked);
     }
     revoked.standing.store(Standing::kGone, std::memory_order_seq_cst);
     return take_away(revoked);
+}
+
+/// Ends a registration whose memory is posted. A device that can end it so skips the receives that
+/// name it, as long as the region is not deregistered: that waits until they have come back. On
+/// others the next message that takes such a receive ends its connection.
+bool Registrations::end_posted(Registration& posted) {
+    const auto end = ia.provider.library.device.end_registration;
+    if (!end) return take_away(posted);
+    if (!posted.lmr->region || !end(getpid(), posted.lmr->region->lkey)) return false;
+    tell_revoked(posted);
+    give_entry_back(posted);
+    return true;
 }
 
 void Registrations::tell_revoked(Registration& gone) {
@@ -164,8 +182,11 @@ void Registrations::let_listed_go() {
                 continue;
             }
             support::MutexLock lock(idle->mutex, support::MutexLock::kTaken);
-            if (!idle->slot || !idle->lmr || !idle->goes_when_idle.load()) continue;
-            let_go(*idle);
+            if (!idle->lmr || !idle->goes_when_idle.load()) continue;
+            if (idle->slot)
+                let_go(*idle);
+            else if (idle->busy.load(std::memory_order_seq_cst) == 0)
+                deregister(*idle);  // ended while it was posted
         }
         return kSuccess;
     });

@@ -14,7 +14,8 @@ void add(Sums& sums, const SlotRecord& slot, SlotState state, std::uint64_t sign
     const std::uint64_t bytes = sign * slot.length;
     sums.entries += sign;
     sums.bytes += bytes;
-    if (slot.kind == Class::kPinned || slot.refused_until == kNever) {
+    const bool is_pinned = slot.kind == Class::kPinned || slot.kind == Class::kPeers;
+    if (is_pinned || slot.refused_until == kNever) {
         sums.pinned_entries += sign;
         sums.pinned_bytes += bytes;
     } else if (slot.refused_until != 0) {
@@ -122,7 +123,8 @@ SlotId take_slot(const Table& table, std::uint32_t process, const Wanted& wanted
             .ticket = ticket,
             .length = wanted.bytes,
             .made = now(),
-            .refused_until = 0};
+            .refused_until = 0,
+            .refused_once = 0};
     SlotUse& use = table.uses[index];
     use.last_use.store(0, std::memory_order_relaxed);
     use.use_count.store(0, std::memory_order_relaxed);
@@ -181,14 +183,6 @@ bool has_room(const Table& table, std::uint64_t bytes) {
                                     ? header.limit_bytes
                                     : std::min(header.limit_bytes, table.capacity_bytes);
     return bytes <= limit && header.sums.bytes <= limit - bytes;
-}
-
-bool is_impossible(const Table& table, std::uint64_t bytes) {
-    const Sums& sums = table.header->sums;
-    if (sums.pinned_entries + sums.refused_entries >= table.capacity_entries) return true;
-    if (table.capacity_bytes == 0) return false;
-    const std::uint64_t blocked = sums.pinned_bytes + sums.refused_bytes;
-    return blocked > table.capacity_bytes || bytes > table.capacity_bytes - blocked;
 }
 
 }  // namespace dapl::memory

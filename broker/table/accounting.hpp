@@ -40,9 +40,6 @@ void drop_upcall(const Table& table, std::uint32_t process, std::uint32_t node);
 
 /// @return whether a registration of this size may be made now.
 bool has_room(const Table& table, std::uint64_t bytes);
-/// @return whether a registration of this size cannot be made as long as what is pinned and refused
-/// stays so.
-bool is_impossible(const Table& table, std::uint64_t bytes);
 
 inline bool is_leaving(SlotState state) {
     return state == SlotState::kAnnounced || state == SlotState::kReleased ||

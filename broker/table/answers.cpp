@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "broker/table/fault_points.hpp"
+#include "broker/table/share.hpp"
 #include "broker/table/state.hpp"
 
 namespace dapl::memory {
@@ -72,7 +73,8 @@ bool Broker::offer(SlotId slot, SlotId other) {
     if (!is_announced(state, slot) || !is_ours(state, other)) return false;
     const SlotRecord& second = table.slots[other.index];
     if (table.state(other.index) != SlotState::kActive || second.kind == Class::kPinned ||
-        second.refused_until != 0 || second.length < table.slots[slot.index].length)
+        second.kind == Class::kPeers || second.refused_until != 0 ||
+        second.length < table.slots[slot.index].length)
         return false;
     forget_upcall(state, slot);
     push_upcall(table, state.process, table.node_of_slot(other.index), Upcall::Kind::kAnnounced);
@@ -93,8 +95,13 @@ bool Broker::refuse(SlotId slot, Time until) {
     const TableGuard guard(state.lock, TableGuard::kTaken);
     if (!is_announced(state, slot)) return false;
     if (until == 0) return false;
+    const SlotRecord& asked = state.table.slots[slot.index];
+    const bool within = may_keep(state.table, state.process, asked.length);
+    if (!within && asked.refused_once) return false;
+    if (!within) until = std::min(until, now() + state.table.grace);
     forget_upcall(state, slot);
     change_slot(state.table, slot.index, [&](SlotRecord& record, SlotUse& use) {
+        record.refused_once = !within;
         record.refused_until = until;
         stays(use);
         fault_point(FaultPoint::kRefused);

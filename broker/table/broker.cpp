@@ -51,6 +51,7 @@ bool enter(State& state, const Member& member) REQUIRES(state.lock) {
     row.state = RowState::kLive;
     fault_point(FaultPoint::kJoined);
     table.header->shares += member.share;
+    table.header->told_entries = kUntold;
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "broker/table/share.hpp"
 #include "broker/table/state.hpp"
 
 namespace dapl::memory {
@@ -64,6 +65,16 @@ DAT_REG_POLICY_SLOT view_of_slot(const Table& table, std::uint32_t index) {
             .reference = slot.reference};
 }
 
+/// @return the slots that may be taken back, those that are kept beyond a share among them.
+std::vector<DAT_REG_POLICY_SLOT> candidates(const Table& table, Time time) {
+    std::vector<DAT_REG_POLICY_SLOT> slots;
+    for (std::uint32_t i = 0; i < table.touched(); ++i)
+        if (is_candidate(table, i, time)) slots.push_back(view_of_slot(table, i));
+    for (const std::uint32_t slot : kept_beyond_shares(table))
+        slots.push_back(view_of_slot(table, slot));
+    return slots;
+}
+
 const Policy& policy_of(State& state) REQUIRES(state.lock) {
     const Header& header = *state.table.header;
     return state.policy.of({header.policy, strnlen(header.policy, kNameRoom)},
@@ -86,6 +97,10 @@ std::vector<std::uint32_t> checked(const std::vector<std::uint32_t>& victims, st
 
 }  // namespace
 
+bool takes_back(State& state) {
+    return policy_of(state).functions().choose != nullptr;
+}
+
 bool admits(State& state, std::uint32_t process, std::uint64_t bytes) {
     const Policy& policy = policy_of(state);
     if (!policy.functions().admit) return true;
@@ -99,9 +114,7 @@ std::vector<std::uint32_t> choose(State& state, Time time, std::uint32_t benefic
     const Table& table = state.table;
     const Policy& policy = policy_of(state);
     if (!policy.functions().choose) return {};
-    std::vector<DAT_REG_POLICY_SLOT> slots;
-    for (std::uint32_t i = 0; i < table.touched(); ++i)
-        if (is_candidate(table, i, time)) slots.push_back(view_of_slot(table, i));
+    std::vector<DAT_REG_POLICY_SLOT> slots = candidates(table, time);
     if (slots.empty()) return {};
     std::vector<DAT_REG_POLICY_PROCESS> processes;
     for (std::uint32_t i = 0; i < table.rows(); ++i)

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "broker/table/fault_points.hpp"
+#include "broker/table/share.hpp"
 #include "broker/table/state.hpp"
 
 namespace dapl::memory {
@@ -28,7 +29,7 @@ void tell(State& state, std::uint32_t index, TicketState outcome, Upcall::Kind k
 }  // namespace
 
 std::optional<Refusal> objection(State& state, std::uint32_t process, const Wanted& wanted) {
-    if (is_impossible(state.table, wanted.bytes)) return Refusal::kImpossible;
+    if (is_impossible(state.table, wanted.bytes, !takes_back(state))) return Refusal::kImpossible;
     if (!admits(state, process, wanted.bytes)) return Refusal::kQuota;
     return std::nullopt;
 }
@@ -130,11 +131,13 @@ void refuse_what_is_impossible(State& state) {
     const std::uint64_t entries = header.sums.pinned_entries + header.sums.refused_entries;
     const std::uint64_t bytes = header.sums.pinned_bytes + header.sums.refused_bytes;
     if (entries == header.told_entries && bytes == header.told_bytes) return;
+    const bool all_is_kept = !takes_back(state);
     std::vector<std::uint32_t> hopeless;
     for (std::uint32_t i = 0; i < table.rows(); ++i) {
         if (!table.is_live(i)) continue;
         table.waiting(i).each([&](std::uint32_t ticket) {
-            if (is_impossible(table, table.tickets[ticket].bytes)) hopeless.push_back(ticket);
+            if (is_impossible(table, table.tickets[ticket].bytes, all_is_kept))
+                hopeless.push_back(ticket);
         });
     }
     for (const std::uint32_t ticket : hopeless)

@@ -3,6 +3,7 @@
 /// Takes registrations back for the holder of the lease: it revokes announcements past their
 /// deadline, serves the queue, and takes back as much as waiters need.
 #include <algorithm>
+#include <map>
 
 #include "broker/table/fault_points.hpp"
 #include "broker/table/repair.hpp"
@@ -63,33 +64,36 @@ void revoke(State& state, std::uint32_t index, Time deadline) REQUIRES(state.loc
     ring(state, owner);
 }
 
+bool is_messaging(const Table& table, std::uint32_t slot) {
+    return table.slots[slot].kind == Class::kMessaging;
+}
+
 /// Informs a process, for its flow control, how many messaging buffers it is left with.
-void press(State& state, std::uint32_t process) REQUIRES(state.lock) {
+/// @param taken how many it is about to lose.
+void press(State& state, std::uint32_t process, std::uint64_t taken) REQUIRES(state.lock) {
     const Table& table = state.table;
-    std::uint64_t left = 0;
+    std::uint64_t has = 0;
     for (std::uint32_t i = 0; i < table.touched(); ++i)
-        left += table.state(i) == SlotState::kActive && table.slots[i].process == process &&
-                table.slots[i].kind == Class::kMessaging;
-    table.processes[process].window = left;
+        has += table.state(i) == SlotState::kActive && table.slots[i].process == process &&
+               is_messaging(table, i);
+    table.processes[process].window = less(has, taken);
     push_upcall(table, process, table.node_of_process(process), Upcall::Kind::kPressure);
     ring(state, process);
 }
 
+/// Owners of messaging buffers hear of the pressure before they lose one.
 void take_back(State& state, const std::vector<std::uint32_t>& victims, Time time)
     REQUIRES(state.lock) {
     const Time deadline = time + state.table.grace;
-    std::vector<std::uint32_t> pressed;
-    for (const std::uint32_t slot : victims) {
-        const std::uint32_t owner = state.table.slots[slot].process;
-        if (state.table.slots[slot].kind != Class::kMessaging) {
+    std::map<std::uint32_t, std::uint64_t> pressed;  // how much each owner loses
+    for (const std::uint32_t slot : victims)
+        if (is_messaging(state.table, slot)) ++pressed[state.table.slots[slot].process];
+    for (const auto& [process, taken] : pressed) press(state, process, taken);
+    for (const std::uint32_t slot : victims)
+        if (is_messaging(state.table, slot))
+            revoke(state, slot, deadline);
+        else
             announce(state, slot, deadline);
-            continue;
-        }
-        revoke(state, slot, deadline);
-        if (std::find(pressed.begin(), pressed.end(), owner) == pressed.end())
-            pressed.push_back(owner);
-    }
-    for (const std::uint32_t process : pressed) press(state, process);
 }
 
 /// @return whether a queued ticket belongs in the queue. If not, the ticket or the queue has been

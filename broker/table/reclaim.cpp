@@ -47,6 +47,7 @@ void clear_process(State& state, std::uint32_t process) {
             free_ticket(table, i);
     drop_upcall(table, process, table.node_of_process(process));
     table.header->shares -= table.processes[process].share;
+    table.header->told_entries = kUntold;
     table.processes[process].state = RowState::kFree;
     if (is_busy(state)) ring_leader(state);
 }

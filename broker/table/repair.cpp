@@ -16,7 +16,7 @@ void forget_what_is_derived(const Table& table) {
     header.sums = {};
     header.shares = 0;
     header.refusals_end = 0;  // the next end_refusals() computes it
-    header.told_entries = header.told_bytes = 0;
+    header.told_entries = header.told_bytes = kUntold;
     header.touched = table.touched();
     for (std::uint32_t i = 0; i < kProcesses; ++i) {
         ProcessRow& row = table.processes[i];

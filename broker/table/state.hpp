@@ -87,6 +87,8 @@ void refuse(State& state, std::uint32_t ticket, Refusal why) REQUIRES(state.lock
 void refuse_what_is_impossible(State& state) REQUIRES(state.lock);
 
 // -- policy_calls.cpp: calls to the policy
+/// @return whether the policy takes anything back.
+bool takes_back(State& state) REQUIRES(state.lock);
 bool admits(State& state, std::uint32_t process, std::uint64_t bytes) REQUIRES(state.lock);
 /// @return the slots that the policy chooses to be taken back. @param beneficiary row of the
 /// process that waits, or kNone.

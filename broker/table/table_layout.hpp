@@ -20,13 +20,14 @@ namespace dapl::memory {
 
 inline constexpr std::uint64_t kTableMagic = 0x4f44'5245'4753'0001;
 /// Incremented with each change of the layout below or of its meaning.
-inline constexpr std::uint32_t kTableVersion = 1;
+inline constexpr std::uint32_t kTableVersion = 2;
 
 /// Most slots beyond the capacity. They are needed for registrations that the device has ended and
 /// whose owner does not know yet.
 inline constexpr std::uint32_t kMostSlack = 4096;
 inline constexpr std::uint32_t kProcesses = 512;
 inline constexpr std::uint32_t kTickets = 8192;
+inline constexpr std::uint64_t kUntold = ~std::uint64_t{0};
 /// Most tickets of one process, so that none can fill the queue alone.
 inline constexpr std::uint32_t kTicketsOfOne = 2048;
 
@@ -59,7 +60,8 @@ struct SlotRecord {
     std::uint32_t ticket;     ///< the ticket whose waiter has yet to fetch the slot; else kNone
     std::uint64_t length;
     Time made;
-    Time refused_until;  ///< 0: may be taken back; kNever: pinned
+    Time refused_until;          ///< 0: may be taken back; kNever: pinned
+    std::uint32_t refused_once;  ///< its owner has refused to give it back beyond its share
 };
 
 enum class TicketState : std::uint32_t { kFree, kWaiting, kGranted, kRefused };
@@ -136,7 +138,7 @@ struct Header {
     Sums sums;
     std::uint64_t shares;
     Time refusals_end;  ///< end of the first of them; kNever: none
-    /// Pinned and refused at the last refuse_what_is_impossible().
+    /// Pinned and refused at the last refuse_what_is_impossible(); kUntold if shares have changed.
     std::uint64_t told_entries, told_bytes;
     Time looked_for_dead;
     Counts counts;

@@ -2,6 +2,7 @@
 /// @file
 /// What each policy chooses, and policies that are loaded from shared objects.
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "broker/table/policy.hpp"
@@ -200,6 +201,58 @@ TEST(RegistrationPolicy, WeightedFairConvergesToTheShares) {
 std::string object(const std::string& name) {
     const char* build = getenv("TOP_BUILDDIR");
     return std::string(build ? build : ".") + "/test/broker/.libs/" + name + ".so";
+}
+
+/// Makes entries that their owner keeps: pins, refuses to give back, or has posted.
+using Keep = std::function<void(Broker& owner, std::vector<SlotId>& slots)>;
+
+void expect_share_of_newcomer(const std::string& policy, Class kind, const Keep& keep) {
+    constexpr int kEntries = 64, kWanted = 16;
+    Place place;
+    const Terms shared = terms(kEntries, policy, kMillisecond);
+    auto owner = place.join(shared), newcomer = place.join(shared);
+    std::vector<SlotId> slots;
+    for (int i = 0; i < kEntries; ++i) slots.push_back(take(*owner, kind));
+    for (int i = 0; i < kWanted; ++i) ASSERT_TRUE(newcomer->queue({})) << policy;
+    int granted = 0;
+    const auto take_upcalls = [&] {
+        for (const Upcall& upcall : all(*newcomer)) {
+            if (upcall.kind == Upcall::Kind::kRevoke) newcomer->release(upcall.slot);
+            if (upcall.kind != Upcall::Kind::kGranted) continue;
+            ++granted;
+            newcomer->use(upcall.slot).use_count = 1000;
+            newcomer->use(upcall.slot).last_use = now();
+        }
+    };
+    EXPECT_TRUE(eventually([&] {
+        newcomer->work();
+        keep(*owner, slots);
+        take_upcalls();
+        return granted == kWanted;
+    })) << policy
+        << ": " << granted;
+    EXPECT_GE(owner->status().processes[0].entries, std::uint64_t{kEntries / 2}) << policy;
+}
+
+/// Deregisters what is revoked, and refuses everything else.
+void refuse_all(Broker& owner, std::vector<SlotId>&) {
+    for (const Upcall& upcall : all(owner))
+        if (upcall.kind == Upcall::Kind::kRevoke)
+            owner.release(upcall.slot);
+        else if (upcall.kind == Upcall::Kind::kAnnounced)
+            owner.refuse(upcall.slot, kNever);
+}
+
+TEST(RegistrationPolicy, NoneThatTakesBackLetsAnybodyKeepMoreThanItsShare) {
+    for (const char* policy : {"lru", "lfu", "clock", "random", "weighted-fair-lru"}) {
+        expect_share_of_newcomer(policy, Class::kPinned, refuse_all);
+        expect_share_of_newcomer(policy, Class::kRdma, refuse_all);
+        expect_share_of_newcomer(policy, Class::kMessaging,
+                                 [](Broker& owner, std::vector<SlotId>& slots) {
+                                     for (const SlotId slot : slots) owner.use(slot).busy = 1;
+                                     refuse_all(owner, slots);
+                                 });
+    }
 }
 
 TEST(RegistrationPolicy, ASharedObjectAddsOne) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// How entries are taken back: announcement, answers, deadline, and the reaper, which works ahead.
+#include <algorithm>
+
 #include "test/broker/registration_fixture.hpp"
 
 namespace registration {
@@ -133,14 +135,44 @@ TEST(RegistrationUpcalls, ARefusalEndsWhenItSaysSo) {
 }
 
 TEST(RegistrationUpcalls, OneRefusedForEverIsPinned) {
-    Pair pair(2, kLong);
+    Pair pair(4, kLong);
+    ASSERT_TRUE(pair.waiter->queue({}));
+    for (int i = 0; i < 2; ++i) {
+        pair.waiter->work();
+        EXPECT_TRUE(pair.owner->refuse(pair.told().slot, kNever)) << "within its share";
+    }
+    pair.waiter->work();
+    EXPECT_TRUE(all(*pair.waiter).empty()) << "the others are asked for";
+    EXPECT_EQ(pair.state(0), SlotState::kActive);
+    EXPECT_EQ(pair.state(1), SlotState::kActive);
+    EXPECT_EQ(pair.state(2), SlotState::kAnnounced);
+}
+
+TEST(RegistrationUpcalls, ARefusalBeyondTheShareDelaysOnceAndPreventsNothing) {
+    constexpr Time kShort = 20 * kMillisecond;
+    Pair pair(2, kShort);
+    ASSERT_TRUE(pair.waiter->queue({}));
     ASSERT_TRUE(pair.waiter->queue({}));
     pair.waiter->work();
-    EXPECT_TRUE(pair.owner->refuse(pair.told().slot, kNever));
-    pair.waiter->work();
-    EXPECT_TRUE(pair.owner->refuse(pair.told().slot, kNever));
-    pair.waiter->work();
-    EXPECT_EQ(all(*pair.waiter).at(0).why, Refusal::kImpossible);
+    std::vector<Upcall> upcalls = all(*pair.owner);
+    ASSERT_EQ(upcalls.size(), 2u);
+    EXPECT_TRUE(pair.owner->refuse(upcalls[0].slot, kNever)) << "its share";
+    EXPECT_TRUE(pair.owner->refuse(upcalls[1].slot, kNever)) << "for one grace period";
+    const auto asked_again = [&] {
+        pair.waiter->work();
+        upcalls = all(*pair.owner);
+        return !upcalls.empty();
+    };
+    ASSERT_TRUE(eventually(asked_again));
+    ASSERT_EQ(upcalls.size(), 1u) << "the share is not asked for";
+    if (upcalls[0].kind == Upcall::Kind::kAnnounced) {
+        EXPECT_FALSE(pair.owner->refuse(upcalls[0].slot, now() + kLong));
+        EXPECT_FALSE(pair.owner->refuse(upcalls[0].slot, kNever));
+    }
+    EXPECT_TRUE(eventually([&] {
+        pair.waiter->work();
+        return pair.owner->use(upcalls[0].slot).state == SlotState::kRevoked;
+    }));
 }
 
 TEST(RegistrationUpcalls, AtTheDeadlineItIsRevokedWhateverItsOwnerWouldLike) {
@@ -172,9 +204,14 @@ TEST(RegistrationUpcalls, AnAnnouncementThatWasNotFetchedBecomesTheRevocation) {
     EXPECT_EQ(pair.told().kind, Upcall::Kind::kRevoke);
 }
 
-TEST(RegistrationUpcalls, PinnedOnesAreNeverAskedFor) {
-    Pair pair(2, 0, Class::kPinned);
-    EXPECT_EQ(pair.waiter->queue({}).error(), Refusal::kImpossible);
+/// @return how many slots of a pair are in this state.
+std::size_t count(Pair& pair, SlotState state) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < pair.slots.size(); ++i) found += pair.state(i) == state;
+    return found;
+}
+
+TEST(RegistrationUpcalls, PinnedOnesWithinTheShareAreNeverAskedFor) {
     Place place;
     auto owner = place.join(terms(2)), waiter = place.join(terms(2));
     const SlotId pinned = take(*owner, Class::kPinned), other = take(*owner);
@@ -185,6 +222,53 @@ TEST(RegistrationUpcalls, PinnedOnesAreNeverAskedFor) {
     EXPECT_EQ(owner->use(other).state, SlotState::kRevoked);
 }
 
+TEST(RegistrationUpcalls, PinnedOnesBeyondTheShareAreAskedForWithNotice) {
+    Pair pair(8, kMillisecond, Class::kPinned);
+    std::vector<Ticket> tickets;
+    for (int i = 0; i < 6; ++i) {
+        const auto ticket = pair.waiter->queue({});
+        ASSERT_TRUE(ticket);
+        tickets.push_back(*ticket);
+    }
+    EXPECT_TRUE(eventually([&] {
+        pair.waiter->work();
+        return count(pair, SlotState::kActive) < 8;
+    }));
+    EXPECT_EQ(count(pair, SlotState::kActive), 4u) << "the owner keeps its half";
+    EXPECT_EQ(pair.state(0), SlotState::kAnnounced) << "used longest ago";
+    EXPECT_EQ(pair.state(7), SlotState::kActive) << "used last";
+    for (const Upcall& upcall : all(*pair.owner)) {
+        EXPECT_EQ(upcall.kind, Upcall::Kind::kAnnounced);
+        ASSERT_TRUE(pair.owner->accept(upcall.slot));
+        pair.owner->release(upcall.slot);
+    }
+    for (int i = 0; i < 5; ++i) pair.waiter->work();
+    EXPECT_EQ(all(*pair.waiter).size(), 4u);
+    EXPECT_EQ(pair.owner->status().processes[0].entries, 4u);
+    EXPECT_TRUE(pair.waiter->cancel(tickets.back())) << "it waits, for what may yet be released";
+}
+
+TEST(RegistrationUpcalls, TheShareThatIsKeptIsOfBytesToo) {
+    Place place;
+    Terms limited = terms(100);
+    limited.bytes = 8000;
+    auto owner = place.join(limited), waiter = place.join(limited);
+    std::vector<SlotId> slots;
+    for (int i = 0; i < 8; ++i) slots.push_back(take(*owner, Class::kPinned, 1000));
+    ASSERT_TRUE(waiter->queue({Class::kRdma, 4000}));
+    EXPECT_EQ(waiter->queue({Class::kRdma, 4001}).error(), Refusal::kImpossible);
+    waiter->work();
+    const auto leaves = [&](SlotId slot) { return owner->use(slot).state != SlotState::kActive; };
+    EXPECT_EQ(std::count_if(slots.begin(), slots.end(), leaves), 4);
+}
+
+TEST(RegistrationUpcalls, WhatPeersKnowIsKeptBeyondTheShare) {
+    Pair pair(4, 0, Class::kPeers);
+    ASSERT_TRUE(pair.waiter->queue({}));
+    for (int i = 0; i < 5; ++i) pair.waiter->work();
+    EXPECT_EQ(count(pair, SlotState::kActive), 4u);
+}
+
 TEST(RegistrationUpcalls, AMessagingBufferGoesAtOnceAndFlowControlIsTold) {
     Pair pair(3, kLong, Class::kMessaging);
     ASSERT_TRUE(pair.waiter->queue({}));
@@ -192,19 +276,36 @@ TEST(RegistrationUpcalls, AMessagingBufferGoesAtOnceAndFlowControlIsTold) {
     EXPECT_EQ(pair.state(0), SlotState::kRevoked) << "no notice";
     const std::vector<Upcall> upcalls = all(*pair.owner);
     ASSERT_EQ(upcalls.size(), 2u);
-    EXPECT_EQ(upcalls[0].kind, Upcall::Kind::kRevoke);
-    EXPECT_EQ(upcalls[0].slot, pair.slots[0]);
-    EXPECT_EQ(upcalls[1].kind, Upcall::Kind::kPressure);
-    EXPECT_EQ(upcalls[1].window, 2u) << "of three";
+    EXPECT_EQ(upcalls[0].kind, Upcall::Kind::kPressure);
+    EXPECT_EQ(upcalls[0].window, 2u) << "of three";
+    EXPECT_EQ(upcalls[1].kind, Upcall::Kind::kRevoke);
+    EXPECT_EQ(upcalls[1].slot, pair.slots[0]);
 }
 
-TEST(RegistrationUpcalls, APostedMessagingBufferStays) {
+TEST(RegistrationUpcalls, APostedMessagingBufferStaysWithinTheShare) {
     Pair pair(2, kLong, Class::kMessaging);
     pair.owner->use(pair.slots[0]).busy = 1;
     ASSERT_TRUE(pair.waiter->queue({}));
     pair.waiter->work();
     EXPECT_EQ(pair.state(0), SlotState::kActive);
     EXPECT_EQ(pair.state(1), SlotState::kRevoked);
+}
+
+TEST(RegistrationUpcalls, PostedMessagingBuffersBeyondTheShareGoAtTheDeadline) {
+    Pair pair(8, kMillisecond, Class::kMessaging);
+    for (const SlotId slot : pair.slots) pair.owner->use(slot).busy = 1;
+    for (int i = 0; i < 6; ++i) ASSERT_TRUE(pair.waiter->queue({}));
+    EXPECT_TRUE(eventually([&] {
+        pair.waiter->work();
+        return count(pair, SlotState::kActive) < 8;
+    }));
+    EXPECT_EQ(count(pair, SlotState::kActive), 4u);
+    EXPECT_EQ(count(pair, SlotState::kRevoked), 4u);
+    const std::vector<Upcall> upcalls = all(*pair.owner);
+    ASSERT_EQ(upcalls.size(), 5u);
+    EXPECT_EQ(upcalls[0].kind, Upcall::Kind::kPressure) << "first of all";
+    EXPECT_EQ(upcalls[0].window, 4u);
+    for (std::size_t i = 1; i < upcalls.size(); ++i) EXPECT_NE(upcalls[i].deadline, kNever);
 }
 
 TEST(RegistrationUpcalls, WhatIsRegisteredHasAGracePeriodForItsFirstUse) {

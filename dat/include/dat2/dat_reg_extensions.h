@@ -10,7 +10,8 @@
  * A registration has an entry in the table of its adapter. It is of one of three classes. When
  * others need entries, one of class DAT_REG_CLASS_RDMA is announced to go (DAT_REG_ANNOUNCED_EVENT)
  * and goes when the grace period is over, whatever its owner does; one of DAT_REG_CLASS_MESSAGING
- * goes at once while it is not posted; one of DAT_REG_CLASS_PINNED stays. The LMR of a registration
+ * goes at once while it is not posted; one of DAT_REG_CLASS_PINNED stays, as do posted ones, as far
+ * as the share of the process goes: what it keeps beyond goes with notice. The LMR of a registration
  * that has gone stays too: it is freed as any other, or registered again with dat_reg_lmr_renew().
  * A transfer that names it is refused before the device sees it.
  *
@@ -68,8 +69,8 @@ typedef enum dat_reg_op {
 /** What may be taken back, and how. */
 typedef enum dat_reg_class {
     DAT_REG_CLASS_RDMA = 0,      /**< goes with notice */
-    DAT_REG_CLASS_MESSAGING = 1, /**< goes at once, while no receive or send of it is posted */
-    DAT_REG_CLASS_PINNED = 2     /**< stays */
+    DAT_REG_CLASS_MESSAGING = 1, /**< goes at once while no receive or send of it is posted */
+    DAT_REG_CLASS_PINNED = 2     /**< stays, within the share of the process */
 } DAT_REG_CLASS;
 
 /** State of a registration. */
@@ -323,16 +324,16 @@ static __inline__ DAT_RETURN dat_reg_lmr_offer(DAT_LMR_HANDLE lmr, DAT_LMR_HANDL
 }
 
 /**
- * Keeps an announced registration for a while. It counts as pinned meanwhile: requests that  * be
- * served with it alone are told so.
+ * Keeps an announced registration for a while. It counts as pinned meanwhile. If the process keeps
+ * more than its share of the table, that is for one grace period at most, and once.
  *
  * States: DAT_REG_STATE_ANNOUNCED; then DAT_REG_STATE_ACTIVE again.
- *
  *
  * @param lmr The LMR.
  * @param time Microseconds before which it is not announced again; with all bits set it is pinned.
  * @return DAT_SUCCESS
- * @return DAT_INVALID_STATE lmr is not announced.
+ * @return DAT_INVALID_STATE lmr is not announced, or has to go: it was refused before, and the
+ *     process keeps more than its share.
  * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_LMR lmr is no LMR.
  * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
  * @return ... As dat_extension_op().

@@ -41,7 +41,10 @@ typedef struct dat_reg_policy_process {
     uint64_t waiting_bytes;
 } DAT_REG_POLICY_PROCESS;
 
-/** A registration that may be taken back: active, not pinned, not refused, not in a hurry. */
+/**
+ * A registration that may be taken back: active, not in a hurry, and not pinned, refused or a posted
+ * messaging buffer, unless its owner keeps more of these than its share.
+ */
 typedef struct dat_reg_policy_slot {
     uint32_t slot;            /**< its number in the table */
     uint32_t process;         /**< number of its owner */

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "broker/table/share.hpp"
+
+#include <algorithm>
+
+namespace dapl::memory {
+namespace {
+
+struct Amount {
+    std::uint64_t entries = 0, bytes = 0;
+};
+
+std::uint64_t part(std::uint64_t whole, std::uint64_t share, std::uint64_t shares) {
+    if (whole == ~std::uint64_t{0} || share >= shares) return whole;
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(whole) * share / shares);
+}
+
+Amount capacity_of(const Table& table) {
+    const Header& header = *table.header;
+    const std::uint64_t bytes = table.capacity_bytes == 0
+                                    ? header.limit_bytes
+                                    : std::min(header.limit_bytes, table.capacity_bytes);
+    return {std::min(header.limit_entries, table.capacity_entries), bytes};
+}
+
+/// @return what a process may keep: at least one entry, however many processes there are.
+Amount share_of(const Table& table, std::uint32_t process) {
+    const Amount whole = capacity_of(table);
+    const std::uint64_t share = table.processes[process].share;
+    const std::uint64_t shares = table.header->shares;
+    return {std::max<std::uint64_t>(part(whole.entries, share, shares), 1),
+            part(whole.bytes, share, shares)};
+}
+
+bool holds(const Amount& limit, const Amount& kept, std::uint64_t bytes) {
+    return kept.entries < limit.entries && bytes <= limit.bytes &&
+           kept.bytes <= limit.bytes - bytes;
+}
+
+struct Kept {
+    std::uint32_t slot, process;
+    bool for_good;  ///< Class::kPeers: comes first, and is never beyond the share
+    bool delayed;   ///< its owner has already been granted a delay
+    std::uint64_t last_use;
+};
+
+/// @return what is kept: process by process, and of each what is to stay first.
+std::vector<Kept> all_kept(const Table& table) {
+    std::vector<Kept> kept;
+    for (std::uint32_t i = 0; i < table.touched(); ++i) {
+        if (!is_kept(table, i)) continue;
+        const std::uint64_t last_use = table.uses[i].last_use.load(std::memory_order_relaxed);
+        const SlotRecord& slot = table.slots[i];
+        kept.push_back({i, slot.process, slot.kind == Class::kPeers, slot.refused_once != 0,
+                        last_use != 0 ? last_use : slot.made});
+    }
+    std::sort(kept.begin(), kept.end(), [](const Kept& a, const Kept& b) {
+        if (a.process != b.process) return a.process < b.process;
+        if (a.for_good != b.for_good) return a.for_good;
+        if (a.delayed != b.delayed) return b.delayed;
+        return a.last_use > b.last_use;
+    });
+    return kept;
+}
+
+}  // namespace
+
+bool is_kept(const Table& table, std::uint32_t slot) {
+    const SlotRecord& record = table.slots[slot];
+    if (table.state(slot) != SlotState::kActive || record.ended) return false;
+    if (record.ticket != kNone || !table.is_live(record.process)) return false;
+    if (record.refused_until != 0) return true;
+    switch (record.kind) {
+        case Class::kPinned:
+        case Class::kPeers:
+            return true;
+        case Class::kMessaging:
+            return table.uses[slot].busy.load(std::memory_order_relaxed) != 0;
+        default:
+            return false;
+    }
+}
+
+std::vector<std::uint32_t> kept_beyond_shares(const Table& table) {
+    std::vector<std::uint32_t> beyond;
+    std::uint32_t process = kNone;
+    Amount limit, kept;
+    for (const Kept& one : all_kept(table)) {
+        if (one.process != process) {
+            process = one.process;
+            limit = share_of(table, process);
+            kept = {};
+        }
+        const std::uint64_t bytes = table.slots[one.slot].length;
+        if (one.for_good || holds(limit, kept, bytes)) {
+            ++kept.entries;
+            kept.bytes += bytes;
+        } else {
+            beyond.push_back(one.slot);
+        }
+    }
+    return beyond;
+}
+
+bool may_keep(const Table& table, std::uint32_t process, std::uint64_t bytes) {
+    Amount kept;
+    for (std::uint32_t i = 0; i < table.touched(); ++i) {
+        if (table.slots[i].process != process || !is_kept(table, i)) continue;
+        ++kept.entries;
+        kept.bytes += table.slots[i].length;
+    }
+    return holds(share_of(table, process), kept, bytes);
+}
+
+bool is_impossible(const Table& table, std::uint64_t bytes, bool all_is_kept) {
+    const Amount whole{table.capacity_entries,
+                       table.capacity_bytes == 0 ? ~std::uint64_t{0} : table.capacity_bytes};
+    const auto fits = [&](const Amount& kept) { return holds(whole, kept, bytes); };
+    const Sums& sums = table.header->sums;
+    const Amount all{sums.pinned_entries + sums.refused_entries,
+                     sums.pinned_bytes + sums.refused_bytes};
+    if (all_is_kept || fits(all)) return !fits(all);
+    Amount kept;
+    for (std::uint32_t i = 0; i < table.rows(); ++i) {
+        if (!table.is_live(i)) continue;
+        const Sums& own = table.processes[i].sums;
+        const Amount limit = share_of(table, i);
+        kept.entries += std::min(own.pinned_entries + own.refused_entries, limit.entries);
+        kept.bytes += std::min(own.pinned_bytes + own.refused_bytes, limit.bytes);
+    }
+    return !fits(kept);
+}
+
+}  // namespace dapl::memory

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// What a process may keep from others, whatever they need: of what it has pinned, refused to give
+/// back, or posted as receives, as much as its share of the capacity. What it keeps beyond that is
+/// taken back as any other registration. Each function requires the table's lock.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "broker/table/table.hpp"
+
+namespace dapl::memory {
+
+/// @return whether a slot is one that its owner keeps.
+bool is_kept(const Table& table, std::uint32_t slot);
+
+/// @return the slots that processes keep beyond their shares, of each those that were used longest
+/// ago.
+std::vector<std::uint32_t> kept_beyond_shares(const Table& table);
+
+/// @return whether the process may keep one more slot, of this size.
+bool may_keep(const Table& table, std::uint32_t process, std::uint64_t bytes);
+
+/// @param all_is_kept whether nothing is ever taken back, also beyond the shares. @return whether a
+/// registration of this size cannot be made as long as processes keep what they do.
+bool is_impossible(const Table& table, std::uint64_t bytes, bool all_is_kept);
+
+}  // namespace dapl::memory
