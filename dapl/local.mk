@@ -73,6 +73,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/listen/cr.cpp %reldir%/listen/cr.hpp \
     %reldir%/listen/csp.cpp %reldir%/listen/csp.hpp \
     %reldir%/listen/psp.cpp %reldir%/listen/psp.hpp \
+    %reldir%/listen/reserved_ep.cpp %reldir%/listen/reserved_ep.hpp \
     %reldir%/listen/rsp.cpp %reldir%/listen/rsp.hpp \
     %reldir%/listen/ssp.cpp %reldir%/listen/ssp.hpp \
     %reldir%/listen/service_point.cpp %reldir%/listen/service_point.hpp \

@@ -151,6 +151,25 @@ class Listener {
     virtual ~Listener() = default;
 };
 
+/// Connects over TCP sockets that the program has connected. After a rejection the program can go
+/// on with its own descriptor of the socket; else the end of the connection is the socket's.
+class SocketService {
+  public:
+    virtual support::Result<std::unique_ptr<Connection>> connect(support::UniqueFd socket,
+                                                                 const Parameters& parameters,
+                                                                 User& user)
+        REQUIRES(connection_lock) = 0;
+    /// Waits for one request.
+    /// @param last_words sent before, as the last of the program's own stream.
+    virtual support::Result<std::unique_ptr<Listener>> listen(support::UniqueFd socket,
+                                                              std::span<const std::byte> last_words,
+                                                              ListenUser& user)
+        REQUIRES(connection_lock) = 0;
+
+  protected:
+    ~SocketService() = default;
+};
+
 /// The connection manager of one adapter instance. The IA destroys it last, without
 /// connection_lock, when none of its Connections and Listeners is left.
 class Manager {
@@ -192,27 +211,10 @@ class Manager {
                                                               ListenUser& user)
         REQUIRES(connection_lock) = 0;
 
-    // Over a TCP socket that the program has connected. After a rejection the program can go on
-    // with its own descriptor of it; else the end of the connection is the socket's.
-
-    /// @return nothing where the device cannot be connected over such sockets.
+    /// @return nothing where the device cannot be connected over TCP sockets of programs.
     virtual std::optional<Limits> socket_limits() const { return std::nullopt; }
-    virtual support::Result<std::unique_ptr<Connection>> connect_over(support::UniqueFd,
-                                                                      const Parameters&, User&)
-        REQUIRES(connection_lock) {
-        return no_sockets();
-    }
-    /// Waits for one request.
-    /// @param last_words sent before, as the last of the program's own stream.
-    virtual support::Result<std::unique_ptr<Listener>> listen_over(support::UniqueFd,
-                                                                   std::span<const std::byte>,
-                                                                   ListenUser&)
-        REQUIRES(connection_lock) {
-        return no_sockets();
-    }
-
-  private:
-    static tl::unexpected<support::Error> no_sockets() {
+    /// Never nullptr. Fails where there are no socket_limits(), or the device does not answer.
+    virtual support::Result<SocketService*> sockets() REQUIRES(connection_lock) {
         return support::failure(raw(DAT_MODEL_NOT_SUPPORTED), "the device takes no sockets over");
     }
 };

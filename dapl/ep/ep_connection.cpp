@@ -106,7 +106,10 @@ DAT_RETURN EpConnection::connect_over(support::UniqueFd socket, DAT_TIMEOUT time
                                       cm::PrivateData data) {
     const sockaddr_storage peer = cm::other_end(socket);
     return begin(peer, port_of(peer), timeout, [&]() NO_THREAD_SAFETY_ANALYSIS {
-        return ep_.ia.manager->connect_over(std::move(socket), parameters(data), *this);
+        return ep_.ia.manager->sockets().and_then(
+            [&](cm::SocketService* service) NO_THREAD_SAFETY_ANALYSIS {
+                return service->connect(std::move(socket), parameters(data), *this);
+            });
     });
 }
 

@@ -22,8 +22,9 @@ class Csp final : public Object<Csp>, public ServicePoint {
 
     void request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) override
         REQUIRES(connection_lock) {
-        tell(handle(), admit(std::move(connection), data, nullptr));
+        tell(admit(std::move(connection), data, nullptr));
     }
+    DAT_HANDLE self() const override { return handle(); }
     bool is_taking() const override REQUIRES(connection_lock) { return true; }
 
     DAT_COMM communicator;  ///< dat_csp_query returns a pointer to it

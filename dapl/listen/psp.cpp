@@ -63,7 +63,7 @@ void Psp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData da
     auto ep = flags == DAT_PSP_PROVIDER_FLAG ? blank_ep(ia, service) : nullptr;
     Cr& cr = admit(std::move(connection), data, ep.get());
     if (ep) ia.eps.add(*ep.release());
-    tell(handle(), cr);
+    tell(cr);
 }
 
 void end(Psp& psp) {

@@ -16,6 +16,7 @@ class Psp final : public Object<Psp>, public ServicePoint {
 
     void request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) override
         REQUIRES(connection_lock);
+    DAT_HANDLE self() const override { return handle(); }
     bool is_taking() const override REQUIRES(connection_lock) { return true; }
 
     const DAT_PSP_FLAGS flags;

@@ -14,36 +14,26 @@
 namespace dapl {
 
 Rsp::Rsp(Ia& owner, DAT_CONN_QUAL qualifier, Evd& requests_to, Ep& reserved)
-    : ServicePoint(kKind, owner, qualifier, requests_to),
-      ep_handle(reserved.handle()),
-      ep_(&reserved) {}
-
-void Rsp::reserve() {
-    ep_->state.move(ep_->is_complete() ? EpCause::kReserve : EpCause::kReserveIncomplete);
-}
+    : ServicePoint(kKind, owner, qualifier, requests_to), ep(&reserved) {}
 
 void Rsp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) {
-    if (!ep_) return connection->reject({});
-    if (!ep_->ud != !connection->is_datagram()) {
+    const Ep* const waiting = ep.get();
+    if (!waiting) return connection->reject({});
+    if (!waiting->ud != !connection->is_datagram()) {
         support::trace(
             support::Level::kDebug,
             "{} requests a {} endpoint, but the one at qualifier {} is of the other kind",
-            to_text(connection->peer_address()), ep_->ud ? "connected" : "datagram", conn_qual);
+            to_text(connection->peer_address()), waiting->ud ? "connected" : "datagram", conn_qual);
         return;  // the connection is destroyed, which refuses the peer
     }
-    Cr& cr = admit(std::move(connection), data, ep_);
-    ep_->state.move(EpCause::kRequest);
-    ep_ = nullptr;
-    tell(handle(), cr);
-}
-
-void Rsp::release() {
-    if (ep_) ep_->state.move(EpCause::kRelease);
+    Cr& cr = admit(std::move(connection), data, ep.get());
+    ep.taken();
+    tell(cr);
 }
 
 void end(Rsp& rsp) {
     rsp.close();
-    rsp.release();
+    rsp.ep.release();
     destroy(rsp);
 }
 
@@ -58,7 +48,7 @@ DAT_RETURN make_rsp(Ia& ia, DAT_CONN_QUAL conn_qual, Ep& ep, Evd& evd, DAT_RSP_H
         destroy(*rsp);
         return code;
     }
-    rsp->reserve();
+    rsp->ep.reserve();
     *handle = rsp->handle();
     ia.counters.count(DCNT_IA_RSP_CREATE);
     return DAT_SUCCESS;
@@ -90,7 +80,7 @@ DAT_RETURN rsp_query(DAT_RSP_HANDLE handle, DAT_RSP_PARAM_MASK, DAT_RSP_PARAM* p
         const Rsp* rsp = from_handle<Rsp>(handle);
         if (!rsp) return bad_handle(DAT_INVALID_HANDLE_RSP);
         if (!parameters) return bad_argument(3);
-        *parameters = {consumer_handle(rsp->ia), rsp->conn_qual, rsp->evd.handle(), rsp->ep_handle};
+        *parameters = {consumer_handle(rsp->ia), rsp->conn_qual, rsp->evd.handle(), rsp->ep.handle};
         return DAT_SUCCESS;
     });
 }

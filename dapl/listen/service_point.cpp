@@ -58,7 +58,9 @@ DAT_RETURN ServicePoint::open() {
 
 DAT_RETURN ServicePoint::open_over(support::UniqueFd socket,
                                    std::span<const std::byte> last_words) {
-    return join(ia.manager->listen_over(std::move(socket), last_words, *this));
+    const auto service = ia.manager->sockets();
+    if (!service) return service.error().code;
+    return join((*service)->listen(std::move(socket), last_words, *this));
 }
 
 DAT_RETURN ServicePoint::join(support::Result<std::unique_ptr<cm::Listener>> listener) {
@@ -83,10 +85,10 @@ Cr& ServicePoint::admit(std::unique_ptr<cm::Connection> connection, cm::PrivateD
     return *cr;
 }
 
-void ServicePoint::tell(DAT_HANDLE self, Cr& cr) {
+void ServicePoint::tell(Cr& cr) {
     auto* address = const_cast<sockaddr_storage*>(&ia.adapter().address);
-    if (post_connection_request(evd, self, reinterpret_cast<DAT_IA_ADDRESS_PTR>(address), conn_qual,
-                                cr.handle(), cr.connection->is_datagram()))
+    if (post_connection_request(evd, self(), reinterpret_cast<DAT_IA_ADDRESS_PTR>(address),
+                                conn_qual, cr.handle(), cr.connection->is_datagram()))
         return;
     Ep* unused = drop(cr);
     if (!unused) return;

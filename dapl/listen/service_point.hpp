@@ -34,6 +34,8 @@ class ServicePoint : public ListNode<ServicePoint>, public cm::ListenUser {
         REQUIRES(connection_lock);
     /// Leaves its IA and stops listening. Unanswered requests stay.
     void close() REQUIRES(connection_lock);
+    /// @return its handle.
+    virtual DAT_HANDLE self() const = 0;
     /// Whether a request would be reported to the consumer.
     virtual bool is_taking() const REQUIRES(connection_lock) = 0;
 
@@ -50,8 +52,7 @@ class ServicePoint : public ListNode<ServicePoint>, public cm::ListenUser {
     /// Reports a request to the consumer, who may use the CR and its EP at once. Drops the request
     /// if the EVD cannot queue its event, so that peers cannot pile up requests that nobody knows
     /// of.
-    /// @param self the service point's handle.
-    void tell(DAT_HANDLE self, Cr& cr) REQUIRES(connection_lock);
+    void tell(Cr& cr) REQUIRES(connection_lock);
 
   private:
     DAT_RETURN join(support::Result<std::unique_ptr<cm::Listener>> listener)

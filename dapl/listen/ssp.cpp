@@ -15,41 +15,29 @@
 namespace dapl {
 
 Ssp::Ssp(Ia& owner, DAT_CONN_QUAL own_port, Evd& requests_to, DAT_IW_SOCKET given, Ep* reserved)
-    : ServicePoint(kKind, owner, own_port, requests_to),
-      given_(given),
-      ep_handle_(reserved ? reserved->handle() : DAT_HANDLE_NULL),
-      ep_(reserved) {}
-
-void Ssp::reserve() {
-    if (ep_) ep_->state.move(ep_->is_complete() ? EpCause::kReserve : EpCause::kReserveIncomplete);
-}
+    : ServicePoint(kKind, owner, own_port, requests_to), ep(reserved), given_(given) {}
 
 void Ssp::request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) {
     is_waiting_ = false;
-    Cr& cr = admit(std::move(connection), data, ep_);
-    if (ep_) ep_->state.move(EpCause::kRequest);
-    ep_ = nullptr;
-    tell(handle(), cr);
+    Cr& cr = admit(std::move(connection), data, ep.get());
+    ep.taken();
+    tell(cr);
 }
 
 /// The program, which has the socket too, sees its end there.
 void Ssp::deserted() {
     is_waiting_ = false;
-    release();
-}
-
-void Ssp::release() {
-    if (Ep* const ep = std::exchange(ep_, nullptr)) ep->state.move(EpCause::kRelease);
+    ep.release();
 }
 
 DAT_IW_SSP_PARAM Ssp::parameters() const {
-    return {consumer_handle(ia), given_, evd.handle(), ep_handle_,
+    return {consumer_handle(ia), given_, evd.handle(), ep.handle,
             is_waiting_ ? DAT_IW_SSP_STATE_OPERATIONAL : DAT_IW_SSP_STATE_NON_OPERATIONAL};
 }
 
 void end(Ssp& ssp) {
     ssp.close();
-    ssp.release();
+    ssp.ep.release();
     destroy(ssp);
 }
 
@@ -88,7 +76,7 @@ DAT_RETURN make_ssp(Ia& ia, support::UniqueFd socket, const Asked& asked, Evd& e
         destroy(*ssp);
         return code;
     }
-    ssp->reserve();
+    ssp->ep.reserve();
     *asked.made = ssp->handle();
     return DAT_SUCCESS;
 }

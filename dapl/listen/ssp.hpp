@@ -7,6 +7,7 @@
 
 #include <cstdarg>
 
+#include "dapl/listen/reserved_ep.hpp"
 #include "dapl/listen/service_point.hpp"
 
 namespace dapl {
@@ -14,24 +15,22 @@ namespace dapl {
 class Ssp final : public Object<Ssp>, public ServicePoint {
   public:
     static constexpr Kind kKind = Kind::kSsp;
-    /// @param given the program's own descriptor, which is only told again. @param reserved the EP
-    /// for the request, UNCONNECTED until reserve() moves it; nullptr if there is none.
+    /// @param given the program's own descriptor, which is only told again. @param reserved see
+    /// ReservedEp.
     Ssp(Ia& owner, DAT_CONN_QUAL own_port, Evd& requests_to, DAT_IW_SOCKET given, Ep* reserved);
 
-    void reserve() REQUIRES(connection_lock);
     void request(std::unique_ptr<cm::Connection> connection, cm::PrivateData data) override
         REQUIRES(connection_lock);
     void deserted() override REQUIRES(connection_lock);
+    DAT_HANDLE self() const override { return handle(); }
     /// Nobody asks for it by its qualifier.
     bool is_taking() const override REQUIRES(connection_lock) { return false; }
-    /// Returns an EP that still waits to the consumer.
-    void release() REQUIRES(connection_lock);
     DAT_IW_SSP_PARAM parameters() const REQUIRES(connection_lock);
+
+    ReservedEp ep;
 
   private:
     const DAT_IW_SOCKET given_;
-    const DAT_EP_HANDLE ep_handle_;  ///< even after a request has taken the EP
-    Ep* ep_ GUARDED_BY(connection_lock);
     bool is_waiting_ GUARDED_BY(connection_lock) = true;
 };
 

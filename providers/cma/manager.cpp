@@ -16,7 +16,7 @@
 #include "providers/cma/listener.hpp"
 #include "providers/cma/queue_pair.hpp"
 #include "providers/exchange/path.hpp"
-#include "providers/sockets/converted.hpp"
+#include "providers/sockets/host.hpp"
 #include "support/log/log.hpp"
 #include "support/thread/thread_errors.hpp"
 
@@ -25,10 +25,6 @@ namespace {
 
 /// Number of events after which the loop serves its other sources and timers.
 constexpr int kEventsPerTurn = 32;
-
-tl::unexpected<support::Error> no_answer() {
-    return support::failure(raw(DAT_INTERNAL_ERROR), "the device does not tell its port's state");
-}
 
 }  // namespace
 
@@ -84,25 +80,16 @@ std::optional<cm::Limits> Manager::socket_limits() const {
     return exchange::kLimits;
 }
 
-Manager::Sockets* Manager::sockets() {
-    if (sockets_) return sockets_.get();
-    if (auto choice = device_choice())
+support::Result<cm::SocketService*> Manager::sockets() {
+    if (!is_infiniband()) return cm::Manager::sockets();
+    if (!sockets_) {
+        auto choice = device_choice();
+        if (!choice)
+            return support::failure(raw(DAT_INTERNAL_ERROR),
+                                    "the device does not tell its port's state");
         sockets_ = std::make_unique<Sockets>(*this, std::move(*choice));
-    return sockets_.get();
-}
-
-support::Result<std::unique_ptr<cm::Connection>> Manager::connect_over(
-    support::UniqueFd socket, const cm::Parameters& parameters, cm::User& user) {
-    Sockets* const own = sockets();
-    if (!own) return no_answer();
-    return sockets::connect_over(own->host, std::move(socket), parameters, user);
-}
-
-support::Result<std::unique_ptr<cm::Listener>> Manager::listen_over(
-    support::UniqueFd socket, std::span<const std::byte> last_words, cm::ListenUser& user) {
-    Sockets* const own = sockets();
-    if (!own) return no_answer();
-    return sockets::listen_over(own->host, std::move(socket), last_words, user);
+    }
+    return &sockets_->host;
 }
 
 bool Manager::is_infiniband() const {

@@ -73,13 +73,7 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
         REQUIRES(connection_lock);
 
     std::optional<cm::Limits> socket_limits() const override;
-    support::Result<std::unique_ptr<cm::Connection>> connect_over(support::UniqueFd socket,
-                                                                  const cm::Parameters& parameters,
-                                                                  cm::User& user) override
-        REQUIRES(connection_lock);
-    support::Result<std::unique_ptr<cm::Listener>> listen_over(
-        support::UniqueFd socket, std::span<const std::byte> last_words,
-        cm::ListenUser& user) override REQUIRES(connection_lock);
+    support::Result<cm::SocketService*> sockets() override REQUIRES(connection_lock);
 
     const Devices& devices;
     /// Creates an id whose events go to the target.
@@ -101,8 +95,6 @@ class Manager final : public cm::Manager, private cm::EventSource, private Event
 
     /// Of connections over sockets; most adapter instances make none.
     struct Sockets;
-    /// @return nullptr if the device does not answer.
-    Sockets* sockets() REQUIRES(connection_lock);
 
     const DeviceName name_;
     const AddressChoice choice_;

@@ -12,7 +12,6 @@
 #include "providers/scm/address.hpp"
 #include "providers/scm/dialled.hpp"
 #include "providers/scm/listener.hpp"
-#include "providers/sockets/converted.hpp"
 #include "support/log/log.hpp"
 #include "support/settings/settings.hpp"
 
@@ -84,16 +83,6 @@ support::Result<std::unique_ptr<cm::Listener>> Manager::listen(std::uint64_t con
     if (const auto started = listener->start(port_of(conn_qual)); !started)
         return tl::unexpected(started.error());
     return listener;
-}
-
-support::Result<std::unique_ptr<cm::Connection>> Manager::connect_over(
-    support::UniqueFd socket, const cm::Parameters& parameters, cm::User& user) {
-    return sockets::connect_over(host_, std::move(socket), parameters, user);
-}
-
-support::Result<std::unique_ptr<cm::Listener>> Manager::listen_over(
-    support::UniqueFd socket, std::span<const std::byte> last_words, cm::ListenUser& user) {
-    return sockets::listen_over(host_, std::move(socket), last_words, user);
 }
 
 int Manager::bind_outgoing(int socket) const {

@@ -31,13 +31,9 @@ class Manager final : public cm::Manager {
         REQUIRES(connection_lock);
 
     std::optional<cm::Limits> socket_limits() const override { return exchange::kLimits; }
-    support::Result<std::unique_ptr<cm::Connection>> connect_over(support::UniqueFd socket,
-                                                                  const cm::Parameters& parameters,
-                                                                  cm::User& user) override
-        REQUIRES(connection_lock);
-    support::Result<std::unique_ptr<cm::Listener>> listen_over(
-        support::UniqueFd socket, std::span<const std::byte> last_words,
-        cm::ListenUser& user) override REQUIRES(connection_lock);
+    support::Result<cm::SocketService*> sockets() override REQUIRES(connection_lock) {
+        return &host_;
+    }
 
     sockets::Host& host() { return host_; }
     /// Binds an outgoing connection to the address of the adapter instance, if the user has named

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "providers/sockets/converted.hpp"
-
+/// @file
+/// Both sides of a connection over a TCP socket that the program has connected itself.
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -11,19 +11,14 @@
 #include "dapl/adapter/refusal.hpp"
 #include "dapl/cm/failed_try.hpp"
 #include "dapl/cm/failure.hpp"
+#include "dapl/cm/lent_socket.hpp"
 #include "providers/sockets/active.hpp"
 #include "providers/sockets/arrival.hpp"
+#include "providers/sockets/host.hpp"
 #include "providers/sockets/passive.hpp"
 
 namespace dapl::sockets {
 namespace {
-
-sockaddr_storage peer_of(const UniqueFd& socket) {
-    sockaddr_storage peer{};
-    socklen_t size = sizeof peer;
-    if (getpeername(socket.get(), reinterpret_cast<sockaddr*>(&peer), &size) != 0) peer = {};
-    return peer;
-}
 
 Link lent(Host& host, UniqueFd socket) {
     return {host.loop, std::move(socket), Link::Owner::kProgram};
@@ -33,7 +28,7 @@ class ConvertedConnection final : public ActiveConnection {
   public:
     ConvertedConnection(Host& host, UniqueFd socket, const cm::Parameters& parameters,
                         cm::User& user) REQUIRES(connection_lock)
-        : ConvertedConnection(host, peer_of(socket), std::move(socket), parameters, user) {}
+        : ConvertedConnection(host, cm::other_end(socket), std::move(socket), parameters, user) {}
 
     support::Result<void> start() REQUIRES(connection_lock) {
         if (auto found = find_own_end(); !found) {
@@ -74,7 +69,7 @@ class SocketListener final : public cm::Listener, private Arrival::Owner {
   public:
     SocketListener(Host& host, UniqueFd socket, cm::ListenUser& user) REQUIRES(connection_lock)
         : user_(user) {
-        const sockaddr_storage peer = peer_of(socket);
+        const sockaddr_storage peer = cm::other_end(socket);
         Owner& owner = *this;
         arrival_.emplace(host, owner, lent(host, std::move(socket)), peer);
     }
@@ -124,21 +119,21 @@ int send_last_words(const UniqueFd& socket, std::span<const std::byte> words) {
 
 }  // namespace
 
-support::Result<std::unique_ptr<cm::Connection>> connect_over(Host& host, UniqueFd socket,
-                                                              const cm::Parameters& parameters,
-                                                              cm::User& user) {
+support::Result<std::unique_ptr<cm::Connection>> Host::connect(UniqueFd socket,
+                                                               const cm::Parameters& parameters,
+                                                               cm::User& user) {
     auto connection =
-        std::make_unique<ConvertedConnection>(host, std::move(socket), parameters, user);
+        std::make_unique<ConvertedConnection>(*this, std::move(socket), parameters, user);
     if (const auto started = connection->start(); !started) return tl::unexpected(started.error());
     return connection;
 }
 
-support::Result<std::unique_ptr<cm::Listener>> listen_over(Host& host, UniqueFd socket,
-                                                           std::span<const std::byte> last_words,
-                                                           cm::ListenUser& user) {
+support::Result<std::unique_ptr<cm::Listener>> Host::listen(UniqueFd socket,
+                                                            std::span<const std::byte> last_words,
+                                                            cm::ListenUser& user) {
     if (const int error = send_last_words(socket, last_words))
         return refused_by_system(error, "the last words of a socket");
-    auto listener = std::make_unique<SocketListener>(host, std::move(socket), user);
+    auto listener = std::make_unique<SocketListener>(*this, std::move(socket), user);
     if (const auto started = listener->start(); !started) return tl::unexpected(started.error());
     return listener;
 }

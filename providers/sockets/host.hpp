@@ -12,11 +12,19 @@
 
 namespace dapl::sockets {
 
-/// The manager owns it, and what it refers to.
-class Host {
+/// The manager owns it, and what it refers to. As a SocketService it is in converted.cpp.
+class Host final : public cm::SocketService {
   public:
     Host(cm::EventLoop& event_loop, const exchange::Port& own_port, const cm::Adapter& own_adapter,
          std::string_view ia_name);
+    support::Result<std::unique_ptr<cm::Connection>> connect(support::UniqueFd socket,
+                                                             const cm::Parameters& parameters,
+                                                             cm::User& user) override
+        REQUIRES(connection_lock);
+    support::Result<std::unique_ptr<cm::Listener>> listen(support::UniqueFd socket,
+                                                          std::span<const std::byte> last_words,
+                                                          cm::ListenUser& user) override
+        REQUIRES(connection_lock);
     /// To be called before destruction.
     void stop() REQUIRES(connection_lock);
 

@@ -8,7 +8,7 @@ libsockets_la_SOURCES = \
     %reldir%/arrival.cpp %reldir%/arrival.hpp \
     %reldir%/bad_peer.cpp %reldir%/bad_peer.hpp \
     %reldir%/connection.cpp %reldir%/connection.hpp \
-    %reldir%/converted.cpp %reldir%/converted.hpp \
+    %reldir%/converted.cpp \
     %reldir%/host.cpp %reldir%/host.hpp \
     %reldir%/link.cpp %reldir%/link.hpp \
     %reldir%/message.cpp %reldir%/message.hpp \

@@ -96,13 +96,13 @@ class Converted : public testing::Test {
 
     void connect() {
         const MutexLock guard(connection_lock);
-        auto started = manager->connect_over(lent(), parameters(), user);
+        auto started = (*manager->sockets())->connect(lent(), parameters(), user);
         ASSERT_TRUE(started) << started.error().cause;
         connection = std::move(*started);
     }
     void listen() {
         const MutexLock guard(connection_lock);
-        auto started = manager->listen_over(lent(), {}, waiting);
+        auto started = (*manager->sockets())->listen(lent(), {}, waiting);
         ASSERT_TRUE(started) << started.error().cause;
         listener = std::move(*started);
     }
@@ -379,7 +379,7 @@ TEST_F(Converted, last_words_for_which_the_stream_has_no_room_refuse_the_service
         if (taken < static_cast<ssize_t>(words.size())) break;
     }
     const MutexLock guard(connection_lock);
-    EXPECT_FALSE(manager->listen_over(lent(), words, waiting));
+    EXPECT_FALSE((*manager->sockets())->listen(lent(), words, waiting));
 }
 
 TEST_F(Converted, a_socket_over_ipv6_is_as_good) {
