@@ -35,6 +35,10 @@ no_error() { holds "$1" '[.findings[] | select(.severity == "error")] == []'; }
     holds doctor '.ia == "ia" and (.checks | index("device files") and index("locked memory") and index("fork") and index("NUMA")
         and index("shared memory") and index("libraries") and index("the IA") and index("a transfer"))'
     holds doctor '.here.device == "soft0" and .here.mtu == "4096 bytes" and .peer == {}'
+    # The kernel's own list has the same devices, or there is none.
+    local devices
+    devices=$(ls /sys/class/infiniband 2>/dev/null | sort | paste -sd ' ')
+    holds doctor "[.ports[].device] | unique | join(\" \") == \"$devices\""
 }
 
 @test "dat_doctor as a pair: both sides tell each other what they have, and the transfer runs between them" {
@@ -224,6 +228,7 @@ PERL
     unset 'process_of[doctor]'
     [ "$status" -eq 1 ]
     [ ! -s "$BATS_TEST_TMPDIR/doctor.err" ]
+    grep -q '^kernel: ' "$BATS_TEST_TMPDIR/doctor.out"
     grep -q '^DOC-002 error: the IA cannot be opened$' "$BATS_TEST_TMPDIR/doctor.out"
     grep -q '^    fix:   the nearest name is ia$' "$BATS_TEST_TMPDIR/doctor.out"
     [ "$(grep -c $'\033' "$BATS_TEST_TMPDIR/doctor.out")" -eq 0 ]

@@ -14,6 +14,7 @@
 #include "tools/doctor/libraries.hpp"
 #include "tools/doctor/machine.hpp"
 #include "tools/doctor/peer.hpp"
+#include "tools/doctor/ports.hpp"
 #include "tools/doctor/report.hpp"
 
 namespace {
@@ -60,6 +61,42 @@ class Machine : public testing::Test {
     View view_;
     Findings findings_;
 };
+
+TEST_F(Machine, ports_are_shown_with_what_the_kernel_says_of_them) {
+    const std::string adapter = "/sys/class/infiniband/mlx5_0/";
+    for (const char* module : {"rdma_ucm", "ib_core", "nvme"})
+        write(std::string("/sys/module/") + module + "/refcnt", "0");
+    files::create_directories(view_.root + adapter + "device/driver");
+    files::create_symlink("../../module/mlx5_ib", view_.root + adapter + "device/driver/module");
+    write(adapter + "node_guid", "0002:c903:00ab:cdef\n");
+    write(adapter + "hca_type", "MT4123\n");
+    write(adapter + "fw_ver", "20.31.1014\n");
+    write(adapter + "ports/1/state", "4: ACTIVE\n");
+    write(adapter + "ports/1/phys_state", "5: LinkUp\n");
+    write(adapter + "ports/1/rate", "100 Gb/sec (4X EDR)\n");
+    write(adapter + "ports/1/link_layer", "InfiniBand\n");
+    write(adapter + "ports/1/lid", "0x12\n");
+    write(adapter + "ports/1/sm_lid", "0x1\n");
+    write(adapter + "ports/2/state", "1: DOWN\n");
+    add_device();
+    EXPECT_EQ(kernel_modules(view_), (Ids{"ib_core", "rdma_ucm", "mlx5_ib"}));
+    const std::vector<Port> found = ports(view_);
+    ASSERT_EQ(found.size(), 3u);
+    EXPECT_EQ(found[0].number, 1u);
+    EXPECT_EQ(found[1].state, "DOWN");
+    EXPECT_EQ(found[2].device, "rxe0");
+    EXPECT_EQ(ports_text(kernel_modules(view_), found),
+              "kernel: ib_core, rdma_ucm, mlx5_ib\n"
+              "port mlx5_0/1: ACTIVE, LinkUp, 100 Gb/sec (4X EDR), InfiniBand, LID 0x12, subnet "
+              "manager 0x1, node GUID 0002:c903:00ab:cdef, MT4123, firmware 20.31.1014\n"
+              "port mlx5_0/2: DOWN, node GUID 0002:c903:00ab:cdef, MT4123, firmware 20.31.1014\n"
+              "port rxe0/1 (eth0): ACTIVE\n");
+}
+
+TEST_F(Machine, without_RDMA_has_no_port_and_says_so) {
+    EXPECT_TRUE(ports(view_).empty());
+    EXPECT_EQ(ports_text(kernel_modules(view_), {}), "kernel: no RDMA module; no RDMA device\n");
+}
 
 TEST(DoctorCatalogue, every_finding_has_an_id_of_its_own_and_a_title) {
     std::set<std::string> seen;

@@ -11,6 +11,7 @@
 #include "tools/doctor/ia.hpp"
 #include "tools/doctor/libraries.hpp"
 #include "tools/doctor/machine.hpp"
+#include "tools/doctor/ports.hpp"
 #include "tools/doctor/trial.hpp"
 #include "tools/info/explanation.hpp"
 
@@ -56,6 +57,9 @@ class Examination {
 
     void look_at_machine() {
         Findings& findings = report_.findings;
+        begin("ports");
+        report_.modules = kernel_modules(view_);
+        report_.ports = ports(view_);
         begin("device files");
         check_devices(view_, findings);
         begin("records");

@@ -9,6 +9,7 @@ libdoctor_la_SOURCES = \
     %reldir%/link.cpp %reldir%/link.hpp \
     %reldir%/machine.cpp %reldir%/machine.hpp \
     %reldir%/peer.cpp %reldir%/peer.hpp \
+    %reldir%/ports.cpp %reldir%/ports.hpp \
     %reldir%/report.cpp %reldir%/report.hpp
 
 bin_PROGRAMS += dat_doctor

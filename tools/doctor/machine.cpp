@@ -24,13 +24,6 @@ constexpr std::uint64_t kDescriptorNeed = 1024;
 constexpr std::uint64_t kSharedMemoryNeed = 32 * kMebibyte;
 constexpr int kMostCpus = 1 << 16;
 
-std::string first_line(const std::string& file) {
-    std::ifstream stream(file);
-    std::string line;
-    std::getline(stream, line);
-    return line;
-}
-
 /// @return the value of `NAME:` in a file of such lines.
 std::string field(const std::string& file, const std::string& name) {
     std::ifstream stream(file);
@@ -60,6 +53,13 @@ std::string device_of(const Record& record) {
 }
 
 }  // namespace
+
+std::string first_line(const std::string& file) {
+    std::ifstream stream(file);
+    std::string line;
+    std::getline(stream, line);
+    return line;
+}
 
 void check_records(const View& view, const std::vector<Record>& records, Findings& findings) {
     const auto devices = dapl::cm::kernel_devices(view);

@@ -16,6 +16,9 @@ namespace doctor {
 
 using View = dapl::cm::KernelView;
 
+/// @return the first line of a file; empty if it cannot be read.
+std::string first_line(const std::string& file);
+
 /// Checks the device files and the access rights to them.
 void check_devices(const View& view, Findings& findings);
 /// The parts of an IA's record that check_records() needs.

@@ -64,7 +64,7 @@ int Findings::exit_status() const {
 }
 
 std::string to_text(const Report& report) {
-    std::string text;
+    std::string text = ports_text(report.modules, report.ports);
     for (const Finding& finding : report.findings.all()) text += to_text(finding);
     text += "examined:";
     for (const std::string& check : report.checks)
@@ -80,12 +80,16 @@ std::string to_text(const Report& report) {
 tools::Json to_json(const Report& report) {
     tools::Json checks = tools::Json::array();
     for (const std::string& check : report.checks) checks.add(check);
+    tools::Json modules = tools::Json::array();
+    for (const std::string& module : report.modules) modules.add(module);
     tools::Json findings = tools::Json::array();
     for (const Finding& finding : report.findings.all()) findings.add(to_json(finding));
     tools::Json document = tools::Json::document("dat_doctor");
     document.put("ia", report.ia)
         .put("verdict", verdict_of(report.findings))
         .put("checks", std::move(checks))
+        .put("kernel_modules", std::move(modules))
+        .put("ports", ports_json(report.ports))
         .put("findings", std::move(findings))
         .put("here", to_json(report.here))
         .put("peer", to_json(report.peer));

@@ -8,12 +8,15 @@
 #include "tools/common/json.hpp"
 #include "tools/doctor/finding.hpp"
 #include "tools/doctor/peer.hpp"
+#include "tools/doctor/ports.hpp"
 
 namespace doctor {
 
 struct Report {
-    std::string ia;                   ///< "" for none
-    std::vector<std::string> checks;  ///< the checks made, in order
+    std::string ia;                    ///< "" for none
+    std::vector<std::string> checks;   ///< the checks made, in order
+    std::vector<std::string> modules;  ///< result of kernel_modules()
+    std::vector<Port> ports;
     Findings findings;
     std::optional<Side> here, peer;
 };
