@@ -9,9 +9,14 @@
 /// With DAT_TEST_ADDRESS_FILE in the environment, the server leaves its IA address in that file,
 /// and ADDRESS has no meaning (test/support/address_file.hpp). With CONNECTIONS_RECEIVES=N in the
 /// environment each endpoint posts N receives, which are flushed when the connection ends; their
-/// events are not consumed. Prints one `key value` per line.
+/// events are not consumed. With CONNECTIONS_OVER_SOCKETS the programs make TCP connections, which
+/// become endpoints (dat2/dat_iw_extensions.h); the time includes both. Prints one `key value` per
+/// line.
+#include <dat2/dat_iw_extensions.h>
 #include <dat2/udat.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -49,9 +54,55 @@ std::size_t memory_in_use() {
     return bytes;
 }
 
+void must(int result, const char* call) {
+    if (result >= 0) return;
+    std::perror(call);
+    std::exit(1);
+}
+
+/// The TCP connections of one side, before they become endpoints and while they are.
+class TcpConnections {
+  public:
+    explicit TcpConnections(sockaddr_in server) : server_(server) {
+        server_.sin_port = htons(kQualifier);
+    }
+    ~TcpConnections() {
+        for (const int socket : sockets_) ::close(socket);
+        if (listening_ >= 0) ::close(listening_);
+    }
+    TcpConnections(const TcpConnections&) = delete;
+    TcpConnections& operator=(const TcpConnections&) = delete;
+
+    void listen() {
+        const int on = 1;
+        must(listening_ = socket(AF_INET, SOCK_STREAM, 0), "socket");
+        setsockopt(listening_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        must(bind(listening_, reinterpret_cast<sockaddr*>(&server_), sizeof server_), "bind");
+        must(::listen(listening_, SOMAXCONN), "listen");
+    }
+    int accept() {
+        sockets_.push_back(::accept(listening_, nullptr, nullptr));
+        must(sockets_.back(), "accept");
+        return sockets_.back();
+    }
+    int connect() {
+        sockets_.push_back(socket(AF_INET, SOCK_STREAM, 0));
+        must(sockets_.back(), "socket");
+        must(::connect(sockets_.back(), reinterpret_cast<sockaddr*>(&server_), sizeof server_),
+             "connect");
+        return sockets_.back();
+    }
+
+  private:
+    sockaddr_in server_;
+    int listening_ = -1;
+    std::vector<int> sockets_;
+};
+
 class Side {
   public:
-    Side(const char* name, int count, sockaddr_in server) : server_(server), endpoints_(count) {
+    Side(const char* name, int count, sockaddr_in server)
+        : server_(server), tcp_(server), endpoints_(count) {
         DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
         succeed(dat_ia_open(const_cast<char*>(name), 8, &async, &ia_), "dat_ia_open");
         succeed(dat_pz_create(ia_, &pz_), "dat_pz_create");
@@ -71,12 +122,15 @@ class Side {
         }
     }
     void listen() {
+        if (over_sockets_) return tcp_.listen();
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
         succeed(dat_psp_create(ia_, kQualifier, requests_, DAT_PSP_CONSUMER_FLAG, &psp),
                 "dat_psp_create");
         if (!test::leave_address(ia_)) std::exit(1);
     }
     void accept_all() {
+        std::vector<DAT_IW_SSP_HANDLE> service_points;
+        if (over_sockets_) service_points = take_sockets();
         for (DAT_EP_HANDLE ep : endpoints_) {
             const DAT_EVENT event =
                 next(requests_, DAT_CONNECTION_REQUEST_EVENT, "a request", kPatience);
@@ -84,8 +138,10 @@ class Side {
                     "dat_cr_accept");
         }
         await_all(DAT_CONNECTION_EVENT_ESTABLISHED, "established at the server");
+        for (DAT_IW_SSP_HANDLE ssp : service_points) succeed(dat_iw_ssp_free(ssp), "ssp_free");
     }
     void connect_all() {
+        if (over_sockets_) return connect_sockets();
         sockaddr_storage server{};
         std::memcpy(&server, &server_, sizeof server_);
         if (test::address_file() && !test::find_address(test::address_file(), server)) std::exit(1);
@@ -109,6 +165,20 @@ class Side {
     void close() { succeed(dat_ia_close(ia_, DAT_CLOSE_ABRUPT_FLAG), "dat_ia_close"); }
 
   private:
+    std::vector<DAT_IW_SSP_HANDLE> take_sockets() {
+        std::vector<DAT_IW_SSP_HANDLE> service_points(endpoints_.size());
+        for (DAT_IW_SSP_HANDLE& ssp : service_points)
+            succeed(
+                dat_iw_ssp_create(ia_, tcp_.accept(), DAT_HANDLE_NULL, requests_, nullptr, 0, &ssp),
+                "dat_iw_ssp_create");
+        return service_points;
+    }
+    void connect_sockets() {
+        for (DAT_EP_HANDLE ep : endpoints_)
+            succeed(dat_iw_socket_connect(ep, tcp_.connect(), kPatience, 0, nullptr),
+                    "dat_iw_socket_connect");
+        await_all(DAT_CONNECTION_EVENT_ESTABLISHED, "established");
+    }
     void await_all(DAT_EVENT_NUMBER number, const char* what) const {
         for (std::size_t i = 0; i < endpoints_.size(); ++i)
             next(connections_, number, what, kPatience);
@@ -121,7 +191,9 @@ class Side {
         return made;
     }
 
+    const bool over_sockets_ = std::getenv("CONNECTIONS_OVER_SOCKETS") != nullptr;
     sockaddr_in server_;
+    TcpConnections tcp_;
     int receives_ = 0;
     DAT_IA_HANDLE ia_ = DAT_HANDLE_NULL;
     DAT_PZ_HANDLE pz_ = DAT_HANDLE_NULL;
