@@ -101,6 +101,24 @@ words() { cat "$guides"/*.md "$TOP_SRCDIR"/doc/examples/*.md | grep -oE "$1" | s
         { echo "make troubleshooting-document mends it"; false; }
 }
 
+@test "each demand of doc/layers.md names code and tests that exist, the tests in the lists of make check" {
+    demands=0
+    cd "$TOP_SRCDIR"
+    while IFS='|' read -r _ demand code tests figure _; do
+        for file in $(grep -oE '`[a-z_]+/[a-z_/.]+`' <<<"$code$tests" | tr -d '`'); do
+            [ -e "$file" ] || { echo "$demand: no $file"; false; }
+        done
+        for test in $(grep -oE '`test/[a-z_/.]+`' <<<"$tests" | tr -d '`'); do
+            grep -rqE "(%reldir%|${test%/*})/${test##*/}" --include=local.mk test || { echo "$demand: $test is in no list"; false; }
+        done
+        for row in $(grep -oE '\*[^*]+\*' <<<"$figure" | sed 's/^\*//; s/ *…*\*$//; s/ /_/g'); do
+            grep -qF "\"${row//_/ }" test/bench/table || { echo "$demand: make bench has no row ${row//_/ }"; false; }
+        done
+        demands=$((demands + 1))
+    done < <(grep -E '^\| \[' doc/layers.md)
+    [ "$demands" -eq 7 ]
+}
+
 # usage: is_introduced FOLDER - it must have a README.md of its own, or be named in that of a folder
 # above.
 is_introduced() {
