@@ -78,6 +78,12 @@ inline Header* live_header(DAT_HANDLE handle) {
     return tag >= kKindTags && tag < kKindTags + kKinds ? header : nullptr;
 }
 
+/// @return the id of a live object of this library, else 0. @param handle need not be valid.
+inline std::uint64_t id_of(DAT_HANDLE handle) {
+    const Header* header = live_header(handle);
+    return header ? header->id : 0;
+}
+
 /// @return the live T behind the handle through whose first word libdat2 has jumped here, or
 /// nullptr. Such a handle points at a header of this library, of any kind, live or not, so one
 /// comparison is enough. For the data path.

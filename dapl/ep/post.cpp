@@ -375,7 +375,7 @@ DAT_RETURN post_checked_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* loc
 DAT_RETURN traced_post(DAT_EP_HANDLE ep, support::TraceCall call, const Request& request,
                        DAT_RETURN code) {
     const bool has_length = request.segments > 0 && request.local;
-    support::trace_post(traced_id(ep),
+    support::trace_post(id_of(ep),
                         {call, request.cookie.as_64, has_length ? request.local->segment_length : 0,
                          request.segments, request.flags},
                         code);

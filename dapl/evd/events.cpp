@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "dapl/evd/events.hpp"
 
+#include <dat2/dat_opendat.h>
+
 #include <cstring>
 
 #include "dapl/adapter/ia.hpp"
@@ -13,6 +15,13 @@ DAT_EVENT blank(DAT_EVENT_NUMBER number) {
     DAT_EVENT event;
     std::memset(&event, 0, sizeof event);
     event.event_number = number;
+    return event;
+}
+
+/// @param object the one that the event is about; an IA has no handle here.
+DAT_EVENT blank(DAT_EVENT_NUMBER number, std::uint64_t object) {
+    DAT_EVENT event = blank(number);
+    event.event_extension_data[DAT_OPENDAT_EVENT_OBJECT_ID] = object;
     return event;
 }
 
@@ -56,7 +65,7 @@ void set_async_evd(Ia& ia, Evd* evd) {
 
 void post_connection_event(Evd& evd, DAT_EVENT_NUMBER number, DAT_EP_HANDLE ep,
                            DAT_COUNT private_data_size, DAT_PVOID private_data) {
-    DAT_EVENT event = blank(number);
+    DAT_EVENT event = blank(number, id_of(ep));
     event.event_data.connect_event_data = {ep, private_data_size, private_data};
     evd.counters.count(DCNT_EVD_CONN_CALLBACK);
     evd.post_event(event);
@@ -74,7 +83,7 @@ void post_datagram_event(Evd& evd, DAT_IB_EVENT_NUMBER number, DAT_EP_HANDLE ep,
 
 bool post_connection_request(Evd& evd, DAT_HANDLE service_point, DAT_IA_ADDRESS_PTR local_address,
                              DAT_CONN_QUAL conn_qual, DAT_CR_HANDLE cr, bool is_datagram) {
-    DAT_EVENT event = blank(DAT_CONNECTION_REQUEST_EVENT);
+    DAT_EVENT event = blank(DAT_CONNECTION_REQUEST_EVENT, id_of(cr));
     if (is_datagram) {
         DAT_IB_EXTENSION_EVENT_DATA extension;
         std::memset(&extension, 0, sizeof extension);
@@ -91,7 +100,8 @@ bool post_connection_request(Evd& evd, DAT_HANDLE service_point, DAT_IA_ADDRESS_
 }
 
 void post_async_event(Ia& ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, DAT_COUNT reason) {
-    DAT_EVENT event = blank(number);
+    const std::uint64_t id = id_of(handle);
+    DAT_EVENT event = blank(number, id ? id : ia.id());
     event.event_data.asynch_error_event_data = {handle, reason};
     post_async(ia, event);
 }

@@ -5,6 +5,7 @@
 #include <dat2/dat_extensions.h>
 #include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_iw_extensions.h>
+#include <dat2/dat_opendat.h>
 #include <dat2/dat_reg_extensions.h>
 #include <dat2/dat_trclvl.h>
 #include <fmt/format.h>
@@ -141,6 +142,7 @@ NamedAttributes describe_vendor(const Ia& ia) {
     list.add("OPENDAT_VENDOR_PART_ID", fmt::format("{}", device.vendor_part_id));
     list.add("OPENDAT_FIRMWARE",
              std::string(device.fw_ver, strnlen(device.fw_ver, sizeof device.fw_ver)));
+    list.add(DAT_OPENDAT_ATTR_OBJECT_ID, fmt::format("{:x}", ia.id()));
     add_vendor_extension(list, ia);
     return list;
 }

@@ -215,6 +215,14 @@ DAT_RETURN find_by_context(DAT_HANDLE handle, va_list arguments) {
     });
 }
 
+DAT_RETURN object_id(DAT_HANDLE handle, DAT_UINT64* id) {
+    const std::uint64_t found = id_of(handle);
+    if (found == 0) return bad_handle(DAT_INVALID_HANDLE1);
+    if (!id) return bad_argument(2);
+    *id = found;
+    return DAT_SUCCESS;
+}
+
 }  // namespace
 
 DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_list arguments) {
@@ -276,6 +284,8 @@ DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP operation, va_li
             return modify_trace_level(handle, va_arg(arguments, int));
         case DAT_OPENDAT_LMR_FIND_OP:
             return find_by_context(handle, arguments);
+        case DAT_OPENDAT_OBJECT_ID_OP:
+            return object_id(handle, va_arg(arguments, DAT_UINT64*));
         default:
             return kUnknownOperation;
     }

@@ -11,12 +11,12 @@ void trace_taken(std::uint64_t evd, const DAT_EVENT& event) {
         number == static_cast<std::uint32_t>(DAT_IB_DTO_EVENT)) {
         const auto& dto = event.event_data.dto_completion_event_data;
         support::trace_completion(
-            traced_id(dto.ep_handle), evd,
+            id_of(dto.ep_handle), evd,
             {number, dto.user_cookie.as_64, static_cast<std::uint32_t>(dto.status),
              static_cast<std::uint32_t>(dto.operation), dto.transfered_length});
     } else if (number == DAT_RMR_BIND_COMPLETION_EVENT) {
         const auto& bind = event.event_data.rmr_completion_event_data;
-        support::trace_completion(traced_id(bind.rmr_handle), evd,
+        support::trace_completion(id_of(bind.rmr_handle), evd,
                                   {number, bind.user_cookie.as_64,
                                    static_cast<std::uint32_t>(bind.status), DAT_DTO_BIND_MW, 0});
     } else {

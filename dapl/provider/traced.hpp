@@ -10,12 +10,6 @@
 
 namespace dapl {
 
-/// @return the id of a live object of this library, else 0. @param handle need not be valid.
-inline std::uint64_t traced_id(DAT_HANDLE handle) {
-    const Header* header = live_header(handle);
-    return header ? header->id : 0;
-}
-
 /// Records an event that the consumer has dequeued; called only if data_path_traced().
 /// @param evd the EVD's id.
 void trace_taken(std::uint64_t evd, const DAT_EVENT& event);
@@ -28,7 +22,7 @@ std::uint64_t made_by_call(const Arguments&... arguments) {
     std::uint64_t made = 0;
     [[maybe_unused]] const auto look = [&made](const auto& argument) {
         if constexpr (std::is_same_v<std::decay_t<decltype(argument)>, DAT_HANDLE*>)
-            if (argument) made = traced_id(*argument);
+            if (argument) made = id_of(*argument);
     };
     (look(arguments), ...);
     return made;
@@ -37,7 +31,7 @@ std::uint64_t made_by_call(const Arguments&... arguments) {
 template <class First>
 std::uint64_t object_of_call(First first) {
     if constexpr (std::is_same_v<First, DAT_HANDLE>)
-        return traced_id(first);
+        return id_of(first);
     else
         return 0;
 }

@@ -208,6 +208,7 @@ void write_ia(JsonWriter& to, const IaStatus& ia, Clock::time_point now) {
     write_all(to, "service_points", ia.service_points,
               [](JsonWriter& writer, const ServicePointStatus& point) {
                   writer.begin_object();
+                  write_id(writer, "id", point.id);
                   writer.text("kind", point.kind);
                   writer.number("conn_qual", point.conn_qual);
                   writer.end_object();

@@ -149,7 +149,7 @@ class Connections {
         eps_.begin(), points_.begin(), requests_.begin();
         for (Ep* ep = ia.eps.first(); ep; ep = ia.eps.after(*ep)) eps_.add(look_at(*ep));
         for_each(ia.service_points, [&](const ServicePoint& point) {
-            points_.add({name_of(point.kind), point.conn_qual});
+            points_.add({id_of(point.self()), name_of(point.kind), point.conn_qual});
         });
         for_each(ia.requests, [&](const Cr& cr) {
             requests_.add({cr.id(), cr.conn_qual, cr.remote_address});

@@ -76,6 +76,7 @@ struct SrqStatus {
 };
 
 struct ServicePointStatus {
+    std::uint64_t id;
     const char* kind;  ///< "PSP", "RSP", "CSP", "SSP"
     std::uint64_t conn_qual;
 };

@@ -46,6 +46,7 @@ dat_tests = \
     test/api/codes_test \
     test/api/memory_test \
     test/api/provided_memory_test \
+    test/api/object_id_test \
     test/api/fork_test \
     test/api/rmr_test \
     test/api/service_points_test \
@@ -69,6 +70,7 @@ dat_tests = \
     test/api/wake_up_test \
     test/api/threads_test \
     test/api/registration_data_test \
+    test/api/registration_share_test \
     test/api/registration_test \
     test/api/failing_calls_test \
     test/api/stopped_peer_test \
@@ -97,6 +99,8 @@ test_api_memory_test_SOURCES = %reldir%/memory_test.cpp $(dat_test_headers)
 test_api_memory_test_LDADD = $(dat_test_libs)
 test_api_provided_memory_test_SOURCES = %reldir%/provided_memory_test.cpp $(dat_test_headers)
 test_api_provided_memory_test_LDADD = $(dat_test_libs)
+test_api_object_id_test_SOURCES = %reldir%/object_id_test.cpp $(dat_test_headers)
+test_api_object_id_test_LDADD = $(dat_test_libs)
 test_api_fork_test_SOURCES = %reldir%/fork_test.cpp $(dat_test_headers)
 test_api_fork_test_LDADD = $(dat_test_libs)
 test_api_rmr_test_SOURCES = %reldir%/rmr_test.cpp $(dat_test_headers)
@@ -143,6 +147,8 @@ test_api_wake_up_test_LDADD = $(dat_test_libs)
 test_api_threads_test_SOURCES = %reldir%/threads_test.cpp $(dat_test_headers)
 test_api_threads_test_LDADD = $(dat_test_libs)
 registration_test_headers = test/api/registration_side.hpp test/support/named.hpp $(dat_test_headers)
+test_api_registration_share_test_SOURCES = %reldir%/registration_share_test.cpp $(registration_test_headers)
+test_api_registration_share_test_LDADD = $(dat_test_libs)
 test_api_registration_data_test_SOURCES = %reldir%/registration_data_test.cpp $(registration_test_headers)
 test_api_registration_data_test_LDADD = $(dat_test_libs)
 test_api_registration_test_SOURCES = %reldir%/registration_test.cpp $(registration_test_headers)

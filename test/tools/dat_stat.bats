@@ -75,7 +75,7 @@ fails() { refuses stat dat_stat "$@"; }
     }
     eventually shows_waiter
     asked 0 "$server_pid"
-    has stat '^    PSP at qualifier 4711$'
+    has stat '^    PSP [0-9a-f]+: at qualifier 4711$'
     asked 0 --counters "$client_pid"
     has stat '^      DCNT_EP_POST_SEND +12$'
 }
@@ -89,6 +89,37 @@ fails() { refuses stat dat_stat "$@"; }
     json '.processes[1].libraries[0].ias[0].eps[0].requests.oldest | .cookie == "0x70" and .operation == "send" and .bytes == 256'
     json '.processes[1].libraries[0].ias[0].eps[0].counters.DCNT_EP_POST_SEND == 12'
     json '[.processes[0].libraries[0].ias[0].eps[0].history[].to] == ["COMPLETION_PENDING", "CONNECTED"]'
+}
+
+# usage: id_of FILTER - prints the id at this place in the document in stat.out.
+id_of() { jq -er "$1" "$BATS_TEST_TMPDIR/stat.out"; }
+
+@test "dat_stat --object shows an object with what it works with, and its peer in another process" {
+    start_ends no-receives
+    asked 0 --json "$server_pid" "$client_pid"
+    local ep peer receives server_psp client_ia
+    ep=$(id_of '.processes[1].libraries[0].ias[0].eps[0].id')
+    receives=$(id_of '.processes[1].libraries[0].ias[0].eps[0].receives.evd')
+    client_ia=$(id_of '.processes[1].libraries[0].ias[0].id')
+    peer=$(id_of '.processes[0].libraries[0].ias[0].eps[0].id')
+    server_psp=$(id_of '.processes[0].libraries[0].ias[0].service_points[0].id')
+    # The peer's process is found although only this one is named.
+    asked 0 --object "$ep" "$client_pid"
+    has stat "^process $client_pid, hanging_ends: "
+    has stat "^process $server_pid, hanging_ends: "
+    has stat "^    $ep +CONNECTED "
+    has stat "^    $peer +CONNECTED "
+    has stat "^    $receives +transfers "
+    never grep -q 'PSP' "$BATS_TEST_TMPDIR/stat.out"
+    asked 0 --object "0x$server_psp"
+    has stat "^    PSP $server_psp: at qualifier 4711\$"
+    never grep -qE "process $client_pid|CONNECTED" "$BATS_TEST_TMPDIR/stat.out"
+    asked 0 --object "$client_ia" --counters
+    has stat "^    $ep +CONNECTED "
+    has stat '^      DCNT_IA_EP_CREATE +1$'
+    never grep -q "process $server_pid" "$BATS_TEST_TMPDIR/stat.out"
+    fails 1 'object 123456: no process that answers has it: expected an IA, EP, .*; see what it was with .dat_trace --object 123456 PID.' \
+        "$dat_stat" --object 123456
 }
 
 @test "dat_stat --prometheus prints each metric with help, type and labelled samples" {
@@ -377,6 +408,8 @@ no_id_comes_twice() {
     fails 2 '--registrations cannot be combined with --prometheus, --hang or --counters; ' "$dat_stat" --registrations --hang
     fails 2 '.*x' "$dat_stat" x
     fails 2 '--prometheus cannot be combined with --json, --hang or --watch; ' "$dat_stat" --prometheus --json 1
+    fails 2 '--object cannot be combined with --json, --prometheus, --hang or --registrations; ' "$dat_stat" --object 5 --json
+    fails 2 ".*'x' is not the id of an object" "$dat_stat" --object x
     fails 2 '--counters cannot be combined with --json, --prometheus or --hang; ' "$dat_stat" --counters --hang 1
 }
 

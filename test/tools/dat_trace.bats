@@ -83,6 +83,28 @@ fails() { refuses trace dat_trace "$@"; }
     json '[.events[].hook] | unique == ["0x5c3"]'
 }
 
+@test "dat_trace --object shows only events of this object, and of its connection at both ends" {
+    start_ends
+    traced "$server_pid" "$client_pid" --json
+    local client evd
+    client=$(jq -r '[.connections[0].ends[] | select(.source == "B") | .object][0]' "$BATS_TEST_TMPDIR/trace.out")
+    traced "$server_pid" "$client_pid" --object "$client" --json
+    json 'any(.events[]; .source == "B" and (.text | test("sent request")))'
+    json 'any(.events[]; .source == "A" and (.text | test("received request")))'
+    json 'all(.events[]; .side == "DAPL")'
+    json 'all(.events[]; .connection == 1 or (.text | test("created EP")))'
+    json 'any(.events[]; .text | test("dat_ep_create.* = 0x0, created EP"))'
+    traced "$client_pid" --object "${client#0x}"
+    has trace 'EP .*dat_ep_connect = 0x0'
+    never grep -q 'dat_evd_create(' "$BATS_TEST_TMPDIR/trace.out"
+    # An EVD has no connection: there are only the events that name it.
+    evd=$(sed -n 's/.*created EVD \([0-9a-f]*\).*/\1/p' < <("$dat_trace" "$client_pid") | head -n 1)
+    traced "$client_pid" --object "$evd" --json
+    json "all(.events[]; .object == \"0x$evd\" or (.text | test(\"EVD $evd\")))"
+    fails 1 'object 123456: no event is about it: expected an object of these processes whose events are still kept; ' \
+        "$dat_trace" --object 123456 "$client_pid"
+}
+
 @test "dat_trace --perfetto writes trace events: both ends, calls and states as slices, messages as flows" {
     start_ends
     traced "$server_pid" "$client_pid" --perfetto "$BATS_TEST_TMPDIR/events.json"
@@ -198,6 +220,11 @@ fails() { refuses trace dat_trace "$@"; }
     for wrong in 5C5 5C 5C33 DAPL 5C3, 5C8-5C3 ''; do
         fails 2 ".*'.*' is not a hook id: 5C3 \(DAPL\), 5C4 \(DAPL error\)" "$dat_trace" 1 --hooks "$wrong"
     done
+    for wrong in 0 '' x 0x 12g 123456789012345678; do
+        fails 2 ".*'.*' is not the id of an object: hexadecimal digits" "$dat_trace" 1 --object "$wrong"
+    done
+    fails 2 '--object cannot be combined with ' "$dat_trace" 1 --object 5 --save x
+    fails 2 '--object cannot be combined with ' "$dat_trace" 1 --object 5 --dat 3
     fails 2 '--hooks cannot be combined with ' "$dat_trace" 1 --hooks 5C3 --save x
     fails 2 '--hooks cannot be combined with ' "$dat_trace" 1 --hooks 5C3 --perfetto x
     fails 2 '--hooks cannot be combined with ' "$dat_trace" 1 --hooks 5C3 --dapl 7

@@ -153,6 +153,21 @@ Take choice(std::string& target, std::vector<std::string> known) {
     };
 }
 
+Take object_id(std::uint64_t& target) {
+    return [&target](const std::string& text) {
+        constexpr int kHexadecimal = 16;
+        const bool prefixed = text.starts_with("0x") || text.starts_with("0X");
+        const char* begin = text.data() + (prefixed ? 2 : 0);
+        const char* end = text.data() + text.size();
+        std::uint64_t id = 0;
+        const auto [stop, error] = std::from_chars(begin, end, id, kHexadecimal);
+        if (error != std::errc() || stop != end || id == 0)
+            throw WrongUsage("'" + text + "' is not the id of an object: hexadecimal digits, as " +
+                             "after EP in a message");
+        target = id;
+    };
+}
+
 long long parse_integer(const std::string& text, long long least, long long most) {
     long long value = 0;
     if (parse_whole(text, value) && value >= least && value <= most) return value;

@@ -8,6 +8,7 @@
 /// `-h,--help`. Names that a tool used before are in Option::aliases.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -81,6 +82,8 @@ Take flag(bool& target);
 Take text(std::string& target);
 Take list(std::vector<std::string>& target);
 Take choice(std::string& target, std::vector<std::string> known);
+/// Takes the id of an object as messages print it: hexadecimal digits, with or without 0x.
+Take object_id(std::uint64_t& target);
 /// @return a Take that calls `number` for an argument that is a number and `word` for any other:
 /// for a letter that had another meaning before.
 Take number_or(Take number, Take word);

@@ -5,23 +5,10 @@
 
 #include <algorithm>
 
+#include "tools/stat/ends.hpp"
+
 namespace stat_tool {
 namespace {
-
-/// One end of a connection.
-struct End {
-    const Process* process;
-    const Ia* ia;
-    const Ep* ep;
-};
-
-/// @return whether each end has the other's ports, and an address matches. Hosts have several
-/// addresses, so one that matches is enough.
-bool are_ends_of_one(const End& one, const End& other) {
-    return one.ep != other.ep && one.ep->local_port == other.ep->peer_port &&
-           one.ep->peer_port == other.ep->local_port &&
-           (one.ep->peer == other.ia->address || other.ep->peer == one.ia->address);
-}
 
 const char* plural(std::uint64_t count) {
     return count == 1 ? "" : "s";
@@ -32,15 +19,14 @@ class Finder {
     Finder(const std::vector<Process>& asked, const std::vector<Process>& others,
            std::int64_t limit_ms)
         : limit_ms_(limit_ms) {
-        for (const Process& process : asked) add_ends(process);
-        for (const Process& process : others) add_ends(process);
+        for (const Process& process : asked) add_ends(process, ends_);
+        for (const Process& process : others) add_ends(process, ends_);
     }
     void look_at(const Process& process);
     std::vector<Finding> take() { return std::move(findings_); }
 
   private:
-    void add_ends(const Process& process);
-    const End* peer_of(const End& end) const;
+    const End* peer_of(const End& end) const { return stat_tool::peer_of(end, ends_); }
     void look_at(const Process& process, const Ia& ia);
     void look_at(const End& end);
     void look_at_requests(const End& end);
@@ -57,19 +43,6 @@ class Finder {
     std::vector<End> ends_;
     std::vector<Finding> findings_;
 };
-
-void Finder::add_ends(const Process& process) {
-    for (const Library& library : process.libraries)
-        for (const Ia& ia : library.ias)
-            for (const Ep& ep : ia.eps)
-                if (!ep.peer.empty() && ep.type == "RC") ends_.push_back({&process, &ia, &ep});
-}
-
-const End* Finder::peer_of(const End& end) const {
-    const auto found = std::find_if(ends_.begin(), ends_.end(),
-                                    [&](const End& other) { return are_ends_of_one(end, other); });
-    return found == ends_.end() ? nullptr : &*found;
-}
 
 /// @return the state of the receives at one end.
 std::string receives_text(const Ep& ep) {

@@ -4,7 +4,9 @@
 noinst_LTLIBRARIES += libstat.la
 libstat_la_SOURCES = \
     %reldir%/client.cpp %reldir%/client.hpp \
+    %reldir%/ends.cpp %reldir%/ends.hpp \
     %reldir%/hang.cpp %reldir%/hang.hpp \
+    %reldir%/object.cpp %reldir%/object.hpp \
     %reldir%/prometheus.cpp %reldir%/prometheus.hpp \
     %reldir%/registrations.cpp %reldir%/registrations.hpp \
     %reldir%/state.cpp %reldir%/state.hpp \

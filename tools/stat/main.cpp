@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// dat_stat: the current state of programs that use DAT, and what hangs in them.
+#include <fmt/core.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 
+#include "tools/common/failure.hpp"
 #include "tools/common/options.hpp"
 #include "tools/stat/client.hpp"
 #include "tools/stat/hang.hpp"
+#include "tools/stat/object.hpp"
 #include "tools/stat/prometheus.hpp"
 #include "tools/stat/registrations.hpp"
 #include "tools/stat/state_json.hpp"
@@ -26,6 +30,7 @@ struct Options {
     bool json = false, prometheus = false, hang = false, counters = false, registrations = false;
     double watch = 0;  ///< seconds; 0: once
     double after = 5;
+    std::uint64_t object = 0;  ///< id of the object to show; 0: all
 };
 
 tools::Take process(std::vector<pid_t>& target) {
@@ -40,6 +45,10 @@ void check(const Options& options) {
     if (options.registrations && (options.prometheus || options.hang || options.counters))
         throw tools::WrongUsage(
             "--registrations cannot be combined with --prometheus, --hang or --counters");
+    if (options.object != 0 &&
+        (options.json || options.prometheus || options.hang || options.registrations))
+        throw tools::WrongUsage(
+            "--object cannot be combined with --json, --prometheus, --hang or --registrations");
     if (options.counters && (options.json || options.prometheus || options.hang))
         throw tools::WrongUsage(
             "--counters cannot be combined with --json, --prometheus or --hang");
@@ -54,6 +63,7 @@ tools::CommandLine command_line(Options& options) {
         "  dat_stat PID...             adapter instances, endpoints, dispatchers\n"
         "  dat_stat --hang PID [PID]   what makes no progress, seen from both ends where "
         "possible\n"
+        "  dat_stat --object ID        one object, and its connection at both ends\n"
         "  dat_stat --registrations    the entries that processes share, even if these do not "
         "answer",
         {{"pid", "PID", "process id [all processes of this user that answer]",
@@ -62,6 +72,8 @@ tools::CommandLine command_line(Options& options) {
          {"--after", "SECONDS", "how long something must last to count as hanging [5]",
           tools::real(options.after, 0, 86400)},
          {"-c,--counters", nullptr, "show the counters too", tools::flag(options.counters)},
+         {"--object", "ID", "show only the object with this id, what it works with, and its peer",
+          tools::object_id(options.object)},
          {"-r,--registrations", nullptr,
           "show the tables of shared registrations, of all processes or of these",
           tools::flag(options.registrations)},
@@ -118,6 +130,21 @@ std::string show_state(const Options& options, const std::vector<Process>& proce
     return text;
 }
 
+/// @return the text about one object. Its peer may be in a process that is not named.
+std::string show_object(const Options& options, std::vector<Process> processes) {
+    for (Process& other : ask_others(processes)) processes.push_back(std::move(other));
+    const std::string id = fmt::format("{:x}", options.object);
+    processes = only_object(std::move(processes), id);
+    if (processes.empty())
+        throw tools::Failure(
+            "object " + id, "no process that answers has it",
+            "an IA, EP, EVD, CNO, SRQ, service point or unanswered connection request that exists",
+            "see what it was with `dat_trace --object " + id + " PID`");
+    std::string text;
+    for (const Process& process : processes) text += to_table(process, options.counters);
+    return text;
+}
+
 /// Queries the processes that are named, or all of this user. @param failed set when a named one
 /// could not be queried, which is reported.
 std::vector<Process> ask_wanted(const Options& options, bool& failed) {
@@ -163,8 +190,9 @@ int show_once(const Options& options) {
     }
     bool hangs = false;
     if (!processes.empty() || options.json) {
-        const std::string text =
-            options.hang ? show_hangs(options, processes, hangs) : show_state(options, processes);
+        const std::string text = options.hang          ? show_hangs(options, processes, hangs)
+                                 : options.object != 0 ? show_object(options, std::move(processes))
+                                                       : show_state(options, processes);
         std::fwrite(text.data(), 1, text.size(), stdout);
     }
     const int written = tools::flush_output();

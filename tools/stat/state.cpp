@@ -133,7 +133,7 @@ Srq srq(const json& of) {
 }
 
 ServicePoint service_point(const json& of) {
-    return {text(of, "kind"), number(of, "conn_qual")};
+    return {text(of, "id"), text(of, "kind"), number(of, "conn_qual")};
 }
 
 Request request(const json& of) {

@@ -65,7 +65,7 @@ struct Srq {
 };
 
 struct ServicePoint {
-    std::string kind;
+    std::string id, kind;
     std::uint64_t conn_qual;
 };
 

@@ -105,7 +105,7 @@ void add_others(std::string& to, const Ia& ia) {
         line(to, "    SRQ {}: {} receives posted, {} EPs{}", srq.id,
              fill_text(srq.posted, srq.limit), srq.eps, srq.failed ? ", failed" : "");
     for (const ServicePoint& point : ia.service_points)
-        line(to, "    {} at qualifier {}", point.kind, point.conn_qual);
+        line(to, "    {} {}: at qualifier {}", point.kind, point.id, point.conn_qual);
     for (const Request& request : ia.requests)
         line(to, "    CR {}: from {} to qualifier {}, not answered for {} or more", request.id,
              request.peer, request.conn_qual, duration_text(request.age_ms));

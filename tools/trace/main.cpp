@@ -56,7 +56,8 @@ int show(const Options& options) {
     for (const std::string& path : options.cores) snapshots.push_back(open_file(path));
     if (!options.save.empty()) return save(snapshots.front(), options.save);
     Timeline timeline = make_timeline(snapshots);
-    if (snapshots.size() > 1 && timeline.connections.empty())
+    const bool all = options.all || options.object != 0;
+    if (snapshots.size() > 1 && !all && timeline.connections.empty())
         std::fprintf(stderr,
                      "dat_trace: the traces have no connection between these: all events are "
                      "shown; a larger OPENDAT_TRACE_EVENTS keeps more\n");
@@ -67,8 +68,9 @@ int show(const Options& options) {
                      " is written: open it at https://ui.perfetto.dev or chrome://tracing\n");
     }
     if (!options.hooks.empty()) keep_hooks(timeline, options.hooks);
-    return print(options.json ? to_json(snapshots, timeline, options.all)
-                              : to_table(snapshots, timeline, options.all));
+    if (options.object != 0) keep_object(timeline, options.object);
+    return print(options.json ? to_json(snapshots, timeline, all)
+                              : to_table(snapshots, timeline, all));
 }
 
 }  // namespace

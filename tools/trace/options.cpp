@@ -76,6 +76,9 @@ void check(const Options& options) {
     require(options.hooks.empty() ||
                 (options.save.empty() && options.perfetto.empty() && !options.changes_levels()),
             "--hooks cannot be combined with --save, --perfetto, --dat or --dapl");
+    require(options.object == 0 ||
+                (options.save.empty() && options.perfetto.empty() && !options.changes_levels()),
+            "--object cannot be combined with --save, --perfetto, --dat or --dapl");
     require(options.save.empty() || (!options.json && !options.all),
             "--save cannot be combined with --json or --all");
 }
@@ -108,6 +111,9 @@ tools::CommandLine command_line(Options& options) {
               "only events with these hook ids: 5C3 DAPL, 5C4 DAPL error, 5C7 DAT, 5C8 DAT error; "
               "separated by commas, or ranges (5C3-5C4)",
               hook_list(options.hooks)},
+             {"--object", "ID",
+              "only events of this object, and of the connection that it is an end of",
+              tools::object_id(options.object)},
              {"-j,--json", nullptr, "print one JSON document", tools::flag(options.json)}},
             {},
             "Exit status: 0 done, 1 something failed, 2 wrong usage.",

@@ -21,6 +21,7 @@ struct Options {
     std::string save;               ///< a file for the snapshot; empty: the timeline is printed
     std::string perfetto;           ///< a file for trace events; empty: none
     std::set<std::uint16_t> hooks;  ///< hook ids of the events to show; empty: all
+    std::uint64_t object = 0;       ///< id of the object to show; 0: all
     bool all = false;
     bool json = false;
 

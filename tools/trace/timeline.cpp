@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/trace/timeline.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string_view>
 
+#include "tools/common/failure.hpp"
 #include "tools/trace/clocks.hpp"
 
 namespace tracing {
@@ -33,6 +36,20 @@ std::uint64_t swapped(std::uint64_t ports) {
 }
 std::uint32_t own_port(const TraceRecord& record) {
     return static_cast<std::uint32_t>(ports_of(record) >> 32);
+}
+/// @return the id of the second object that an event is about, or 0.
+std::uint64_t other_object(const TraceRecord& record) {
+    switch (static_cast<TraceEvent>(record.event)) {
+        case TraceEvent::kReturn:
+            return record.values[1];
+        case TraceEvent::kCompletion:
+            return record.values[4];
+        case TraceEvent::kTrigger:
+        case TraceEvent::kTriggerTaken:
+            return record.values[0];
+        default:
+            return 0;
+    }
 }
 std::string_view label_of(const TraceRecord& record) {
     const auto* text = reinterpret_cast<const char*>(&record.values[2]);
@@ -203,6 +220,23 @@ Timeline make_timeline(std::span<const Snapshot> snapshots) {
 void keep_hooks(Timeline& timeline, const std::set<std::uint16_t>& hooks) {
     std::erase_if(timeline.events,
                   [&](const Event& event) { return !hooks.contains(event.record->hook); });
+}
+
+void keep_object(Timeline& timeline, std::uint64_t object) {
+    std::set<std::size_t> connections;
+    for (const auto& [end, connection] : timeline.connection_at)
+        if (end.second == object) connections.insert(connection);
+    std::erase_if(timeline.events, [&](const Event& event) {
+        if (event.library->side == support::TraceSide::kDat) return true;  // knows no ids
+        const auto connection = timeline.connection_of(event);
+        return event.record->object != object && other_object(*event.record) != object &&
+               !(connection && connections.contains(*connection));
+    });
+    if (timeline.events.empty())
+        throw tools::Failure(fmt::format("object {:x}", object), "no event is about it",
+                             "an object of these processes whose events are still kept",
+                             "give the process that has it (`dat_stat --object`); a larger "
+                             "OPENDAT_TRACE_EVENTS keeps more events");
 }
 
 }  // namespace tracing

@@ -59,5 +59,8 @@ Timeline make_timeline(std::span<const Snapshot> snapshots);
 
 /// Removes all events whose hook id is not one of these. Connections and shifts stay.
 void keep_hooks(Timeline& timeline, const std::set<std::uint16_t>& hooks);
+/// Removes all events but those of this object: of it, with it, or of the connection whose end it
+/// is, at both ends. Connections and shifts stay. Throws tools::Failure if nothing is left.
+void keep_object(Timeline& timeline, std::uint64_t object);
 
 }  // namespace tracing

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** Operations for dat_extension_op(): on an IA, but for the last. */
+/** Operations for dat_extension_op(): on an IA, but for the last two. */
 typedef enum dat_opendat_op {
     DAT_OPENDAT_MEMORY_ALLOC_OP = 0x4f440001, /**< DAT_VLEN size, void **address */
     DAT_OPENDAT_MEMORY_FREE_OP = 0x4f440002,  /**< void *address */
@@ -23,10 +23,23 @@ typedef enum dat_opendat_op {
     DAT_OPENDAT_TRACE_LEVEL_QUERY_OP = 0x4f440003, /**< int *dapl_level */
     DAT_OPENDAT_TRACE_LEVEL_MODIFY_OP = 0x4f440004, /**< int dapl_level */
     DAT_OPENDAT_LMR_FIND_OP = 0x4f440005, /**< DAT_LMR_CONTEXT context, DAT_LMR_HANDLE *lmr */
+    /** On any object: DAT_UINT64 *id */
+    DAT_OPENDAT_OBJECT_ID_OP = 0x4f440006,
     /** On an EP: plus a DAT_EXT_OP of dat_extensions.h, whose arguments follow. */
     DAT_OPENDAT_PROPOSED_OP = 0x4f440010
     /* 0x4f440014 is DAT_IB_SEND_IMMED_OP of dat_ib_extensions.h. */
 } DAT_OPENDAT_OP;
+
+/** Vendor attribute of an IA (DAT_IA_ATTR::vendor_attr): its id, in hexadecimal digits. */
+#define DAT_OPENDAT_ATTR_OBJECT_ID "OPENDAT_OBJECT_ID"
+
+/**
+ * Which word of event_extension_data has the id of the object that an event is about, in events
+ * other than completions, software events and those of extensions: of the EP of a connection event,
+ * of the CR of a connection request, of the object of an asynchronous error. Under other libraries
+ * the word has any value; the attribute OPENDAT_OBJECT_ID tells that it is an id.
+ */
+#define DAT_OPENDAT_EVENT_OBJECT_ID 7
 
 /** A privilege for dat_lmr_create() and dat_rmr_bind(). */
 typedef enum dat_opendat_mem_priv_flags {
@@ -92,6 +105,22 @@ static __inline__ DAT_RETURN dat_opendat_memory_free(DAT_IA_HANDLE ia, void* add
 static __inline__ DAT_RETURN dat_opendat_lmr_find(DAT_IA_HANDLE ia, DAT_LMR_CONTEXT context,
                                                   DAT_LMR_HANDLE* lmr) {
     return dat_extension_op((DAT_HANDLE)ia, (DAT_EXTENDED_OP)DAT_OPENDAT_LMR_FIND_OP, context, lmr);
+}
+
+/**
+ * Tells the id of an object. Messages, traces, dat_trace(1) and dat_stat(1) name objects by their
+ * ids, in hexadecimal, after the kind. No two objects of a machine have the same id, whatever
+ * process, library or container they are in, and no later object gets it again.
+ *
+ * @param object An IA, PZ, LMR, RMR, EVD, CNO, EP, SRQ, CR or service point of any kind.
+ * @param id Out: never 0; untouched on error.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 id is NULL.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 object is none, or has been freed.
+ * @return ... As dat_extension_op().
+ */
+static __inline__ DAT_RETURN dat_opendat_object_id(DAT_HANDLE object, DAT_UINT64* id) {
+    return dat_extension_op(object, (DAT_EXTENDED_OP)DAT_OPENDAT_OBJECT_ID_OP, id);
 }
 
 #ifdef __cplusplus

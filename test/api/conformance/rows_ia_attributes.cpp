@@ -108,7 +108,7 @@ Rows adapter_rows() {
              const DAT_IA_ATTR a = adapter(r);
              r << static_cast<DAT_COUNT>(a.extension_supported) << a.extension_version;
          }},
-        {"dat_ia_query/transport-and-vendor-attributes", "2 8",
+        {"dat_ia_query/transport-and-vendor-attributes", "2 9",
          [](Rig& r) {
              const DAT_IA_ATTR a = adapter(r);
              r << a.num_transport_attr << a.num_vendor_attr;
