@@ -279,12 +279,13 @@ TEST_F(Codes, AnAdapterInstanceTellsTheTruthAboutItself) {
     EXPECT_EQ(named["DAT_IB_IMMED_DATA"], extensions ? "TRUE" : "FALSE");
     EXPECT_EQ(named["DAT_IB_FETCH_AND_ADD"], extensions ? "TRUE" : "FALSE");
     const std::string offered = extensions ? "TRUE" : "FALSE";
-    for (const char* name :
-         {"DAT_EXTENSION_INTERFACE", "DAT_IB_CMP_AND_SWAP", "DAT_EXT_RDMA_WRITE_IMMED",
-          "DAT_EXT_RECV_IMMED", "DAT_EXT_RECV_IMMED_EVENT", "DAT_EXT_FETCH_AND_ADD",
-          "DAT_EXT_CMP_AND_SWAP"})
+    for (const char* name : {"DAT_IB_CMP_AND_SWAP", "DAT_EXT_RECV_IMMED_EVENT",
+                             "DAT_EXT_FETCH_AND_ADD", "DAT_EXT_CMP_AND_SWAP"})
         EXPECT_EQ(named[name], offered) << name;
-    EXPECT_EQ(named["DAT_EXT_RECV_IMMED_PAYLOAD"], "FALSE");
+    for (const char* name :
+         {"DAT_EXTENSION_INTERFACE", "DAT_EXT_RDMA_WRITE_IMMED", "DAT_EXT_RECV_IMMED"})
+        EXPECT_EQ(named[name], "TRUE") << name;
+    EXPECT_EQ(named["DAT_EXT_RECV_IMMED_PAYLOAD"], extensions ? "FALSE" : "TRUE");
     EXPECT_EQ(named["OPENDAT_THREAD_SAFE"], "TRUE");
     EXPECT_EQ(named["DAT_IB_NODE_GUID"].size(), 19u);
     EXPECT_EQ(named["DAT_IB_GID"].size(), 39u);
