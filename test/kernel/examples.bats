@@ -96,3 +96,19 @@ delays() {
 
 @test "cma on rxe0: delayed_ack" { delays cma rxe0 true; }
 @test "cma on siw0: delayed_ack is not supported, and the client writes without it" { delays cma siw0 false; }
+
+# usage: upgrades PROVIDER DEVICE HOW - the clients that want RDMA are answered in this way.
+upgrades() {
+    use_device ours "$1" "$2"
+    serve socket_upgrade server 0 3
+    for how in tcp:TCP "rdma:$3" "rdma:$3"; do
+        ends client socket_upgrade client "$server_address" "$port" "${how%:*}" "hello by ${how#*:}"
+        has client "^by ${how#*:}: hello by ${how#*:}$"
+    done
+    await_end server
+    is_silent server
+}
+
+@test "cma on rxe0: socket_upgrade" { upgrades cma rxe0 RDMA; }
+@test "scm on rxe0: socket_upgrade" { upgrades scm rxe0 RDMA; }
+@test "cma on siw0: socket_upgrade, where all stay with TCP" { upgrades cma siw0 TCP; }
