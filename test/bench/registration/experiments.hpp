@@ -12,10 +12,11 @@ void hoarder(const Run& run);    ///< R2
 void grace(const Run& run);      ///< R3
 /// R3, with data.
 void take_from_under_traffic(Experiment& experiment);
-void waiting(const Run& run);   ///< R4
-void policies(const Run& run);  ///< R5
-void liars(const Run& run);     ///< R6
-void classes(const Run& run);   ///< R8
-void ways(const Run& run);      ///< R9
+void waiting(const Run& run);    ///< R4
+void policies(const Run& run);   ///< R5
+void liars(const Run& run);      ///< R6
+void classes(const Run& run);    ///< R8
+void ways(const Run& run);       ///< R9
+void unwilling(const Run& run);  ///< R12
 
 }  // namespace registration

@@ -18,6 +18,7 @@ test_bench_registration_registration_experiments_SOURCES = \
     %reldir%/results.cpp %reldir%/results.hpp \
     %reldir%/shared.hpp test/support/process.hpp \
     %reldir%/taken.cpp \
+    %reldir%/unwilling.cpp test/api/registration_side.hpp \
     %reldir%/waiting.cpp \
     %reldir%/ways.cpp test/api/side.hpp test/support/dat_conf.hpp
 test_bench_registration_registration_experiments_LDADD = libdat2.la libregistrations.la libsupport.la -lpthread
@@ -36,7 +37,7 @@ EXTRA_DIST += %reldir%/document.py %reldir%/plots.py %reldir%/run.py
 registration_programs = test/bench/registration/registration_experiments test/bench/registration/registration_recovery \
     test/bench/registration/pin_down_cache test/bench/dat_operations
 
-# REGISTRATION_EXPERIMENTS names some of R1 to R11; all run unless some are given. `short` among
+# REGISTRATION_EXPERIMENTS names some of R1 to R12; all run unless some are given. `short` among
 # them makes short runs, to check that all of it works.
 REGISTRATION_EXPERIMENTS =
 registration-experiments: all $(registration_programs)

@@ -19,8 +19,8 @@ struct Known {
     void (*run)(const Run&);
 };
 constexpr Known kExperiments[] = {
-    {"R1", newcomers}, {"R2", hoarder}, {"R3", grace},   {"R4", waiting},
-    {"R5", policies},  {"R6", liars},   {"R8", classes}, {"R9", ways},
+    {"R1", newcomers}, {"R2", hoarder}, {"R3", grace}, {"R4", waiting},    {"R5", policies},
+    {"R6", liars},     {"R8", classes}, {"R9", ways},  {"R12", unwilling},
 };
 
 bool is_wanted(const char* id, int argc, char** argv) {

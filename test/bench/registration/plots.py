@@ -112,6 +112,15 @@ def unmodified(rows):
     return [panel]
 
 
+def unwilling(rows):
+    panels = [Panel("Given to the newcomer, who wants 16", "policy", "entries"), Panel("Until it has the last", "policy", "ms")]
+    for row in rows:
+        if row["round"] == "0":
+            panels[0].bar(row["policy"], row["holder"], number(row["entries"]))
+            panels[1].bar(row["policy"], row["holder"], number(row["ms"]))
+    return panels
+
+
 def cost(rows):
     panels = [Panel("A write: post and completion", "mode", "ns, median"), Panel("A write: post and completion", "mode", "instructions")]
     for row in rows:
@@ -121,7 +130,7 @@ def cost(rows):
 
 
 DRAWN = {"R1": newcomers, "R2": hoarder, "R3": grace, "R4": waiting, "R5": policies, "R6": liars, "R7": recovery, "R8": classes, "R9": ways,
-         "R10": unmodified, "R11": cost}
+         "R10": unmodified, "R11": cost, "R12": unwilling}
 
 
 def draw(results, name):
