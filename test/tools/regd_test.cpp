@@ -419,9 +419,20 @@ TEST(Regd, EightUsersWithAllTheirConnectionsKeepANinthNotOut) {
     EXPECT_EQ(daemon.stop(), 0);
 }
 
-/// Runs a process of a user that wants all of a table and gives back what is requested. Answers
-/// each '?' on the channel with the number of entries that it has.
-void greedy(Channel& channel, uid_t user, const std::string& socket) {
+/// What a process does with what it has when others want it.
+enum class Way { kGives, kPins, kRefuses };
+
+/// @return whether an upcall takes its slot from a process of this kind.
+bool is_lost(Broker& broker, const Upcall& upcall, Way way) {
+    if (upcall.kind == Upcall::Kind::kRevoke) return true;
+    if (upcall.kind != Upcall::Kind::kAnnounced) return false;
+    if (way == Way::kRefuses) broker.refuse(upcall.slot, kNever);
+    return way == Way::kGives;
+}
+
+/// Runs a process of a user that wants all of a table. Answers each '?' on the channel with the
+/// number of entries that it has.
+void greedy(Channel& channel, uid_t user, const std::string& socket, Way way = Way::kGives) {
     if (user != 0) test::require(setgid(user) == 0 && setuid(user) == 0, "another user");
     const Place place;
     auto broker =
@@ -432,8 +443,7 @@ void greedy(Channel& channel, uid_t user, const std::string& socket) {
     test::Thread agent([&] {
         while (!stop) {
             while (const auto upcall = broker->next()) {
-                const bool goes = upcall->kind == Upcall::Kind::kRevoke ||
-                                  upcall->kind == Upcall::Kind::kAnnounced;
+                const bool goes = is_lost(*broker, *upcall, way);
                 const std::lock_guard guard(mutex);
                 if (goes && std::erase(held, upcall->slot)) broker->release(upcall->slot);
             }
@@ -442,7 +452,8 @@ void greedy(Channel& channel, uid_t user, const std::string& socket) {
     });
     test::Thread taker([&] {
         while (!stop)
-            if (auto slot = broker->take({}, now() + 20 * kMillisecond)) {
+            if (auto slot = broker->take({way == Way::kPins ? Class::kPinned : Class::kRdma, 4096},
+                                         now() + 20 * kMillisecond)) {
                 broker->use(*slot).use_count = 1;
                 const std::lock_guard guard(mutex);
                 held.push_back(*slot);
@@ -489,6 +500,30 @@ TEST(Regd, SharesOutAmongUsersAndEverybodyGoesOnWhenItIsKilled) {
     for (Child* child : {&ours, &theirs}) child->channel().send('.');
     EXPECT_EQ(ours.wait(), 0);
     EXPECT_EQ(theirs.wait(), 0);
+}
+
+TEST(Regd, AUserWhoPinsOrRefusesComesDownToTheBudgetToo) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    if (geteuid() != 0) GTEST_SKIP() << "only root can be two users";
+    constexpr uid_t kOther = 65534;
+    const auto has = [](Child& child) {
+        child.channel().send('?');
+        return child.channel().receive<std::uint64_t>();
+    };
+    for (const Way way : {Way::kPins, Way::kRefuses}) {
+        const Place place;
+        ASSERT_EQ(chmod(place.path().c_str(), 0755), 0);  // so that both users can connect
+        const std::string socket = place.path() + "/socket";
+        Daemon daemon(socket, "/nonexistent");
+        Child holder([&](Channel& channel) { greedy(channel, 0, socket, way); });
+        EXPECT_TRUE(eventually([&] { return has(holder) == 8; })) << "alone it has all";
+        Child newcomer([&](Channel& channel) { greedy(channel, kOther, socket); });
+        EXPECT_TRUE(eventually([&] { return has(holder) == 4 && has(newcomer) == 4; }));
+        for (Child* child : {&holder, &newcomer}) {
+            child->channel().send('.');
+            EXPECT_EQ(child->wait(), 0);
+        }
+    }
 }
 
 }  // namespace
