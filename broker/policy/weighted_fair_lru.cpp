@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// weighted-fair-lru: takes the least recently used registration of the process that is furthest
-/// above its share. A waiting process that would get further above its share than any other gives
-/// up its own.
+/// above its share. A waiting process that would get further above its share than any other borrows
+/// what others have not used for long, and gives up its own where there is nothing idle. What it
+/// has borrowed comes back as soon as its owner wants it: it then is furthest above its share.
 #include <algorithm>
 
 #include "broker/policy/policies.hpp"
 
 namespace dapl::memory::policy {
 namespace {
+
+/// A registration that has not been used for so many grace periods, and not for so many ns, is
+/// idle. Shorter than that, a process between two bursts would lose what it needs for the next one.
+constexpr std::uint64_t kIdlePeriods = 20;
+constexpr std::uint64_t kLeastIdle = 100'000'000;
 
 /// A process, and the slots that may be taken from it.
 struct Giver {
@@ -45,8 +51,25 @@ std::vector<Giver> givers_of(Dice& dice, const DAT_REG_POLICY_TABLE& table,
     return givers;
 }
 
+/// @return the process whose next slot has been idle for longest; nullptr if none is idle.
+Giver* idlest(std::vector<Giver>& givers, const Giver* beneficiary,
+              const DAT_REG_POLICY_TABLE& table, const DAT_REG_POLICY_SLOT* slots) {
+    Giver* found = nullptr;
+    const std::uint64_t idle = std::max(kIdlePeriods * table.grace, kLeastIdle);
+    std::uint64_t oldest = table.now - std::min(table.now, idle);
+    for (Giver& giver : givers) {
+        if (&giver == beneficiary || giver.order.empty()) continue;
+        const DAT_REG_POLICY_SLOT& next = slots[giver.order.back().place];
+        if (next.busy != 0 || next.last_use >= oldest) continue;
+        oldest = next.last_use;
+        found = &giver;
+    }
+    return found;
+}
+
 /// @return the process that has to give next; nullptr if none has anything left.
-Giver* next_giver(std::vector<Giver>& givers, const Giver* beneficiary, std::uint64_t gained) {
+Giver* next_giver(std::vector<Giver>& givers, const Giver* beneficiary, std::uint64_t gained,
+                  const DAT_REG_POLICY_TABLE& table, const DAT_REG_POLICY_SLOT* slots) {
     Giver* furthest = nullptr;
     Giver* self = nullptr;
     for (Giver& giver : givers) {
@@ -59,7 +82,9 @@ Giver* next_giver(std::vector<Giver>& givers, const Giver* beneficiary, std::uin
     if (!furthest || !self) return furthest ? furthest : self;
     const bool others_have_more =
         is_further(furthest->used, furthest->share, self->used + gained, self->share);
-    return others_have_more ? furthest : self;
+    if (others_have_more) return furthest;
+    Giver* const lender = idlest(givers, beneficiary, table, slots);
+    return lender ? lender : self;
 }
 
 std::uint32_t choose(void* dice, const DAT_REG_POLICY_TABLE* table, std::uint32_t beneficiary,
@@ -75,7 +100,7 @@ std::uint32_t choose(void* dice, const DAT_REG_POLICY_TABLE* table, std::uint32_
     Need need(entries, bytes);
     std::uint32_t count = 0;
     while (!need.met()) {
-        Giver* const giver = next_giver(givers, for_whom, count + 1);
+        Giver* const giver = next_giver(givers, for_whom, count + 1, *table, slots);
         if (!giver) break;
         const std::uint32_t place = giver->order.back().place;
         giver->order.pop_back();

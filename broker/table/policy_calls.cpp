@@ -17,7 +17,8 @@ DAT_REG_POLICY_TABLE view_of_table(const Table& table, Time time) {
             .capacity_bytes = table.capacity_bytes,
             .used_entries = header.sums.entries,
             .used_bytes = header.sums.bytes,
-            .shares = header.shares};
+            .shares = header.shares,
+            .grace = table.grace};
 }
 
 DAT_REG_POLICY_PROCESS view_of_process(const Table& table, std::uint32_t process) {

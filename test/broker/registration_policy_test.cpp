@@ -22,8 +22,8 @@ DAT_REG_POLICY_SLOT slot(std::uint32_t number, std::uint64_t last_use, std::uint
 /// @return the numbers of the slots that a policy takes back, in its order.
 std::vector<std::uint32_t> chosen(const Policy& policy, Slots& slots, std::uint64_t entries,
                                   const Processes& processes = {}, std::uint32_t beneficiary = ~0u,
-                                  std::uint64_t bytes = 0) {
-    const DAT_REG_POLICY_TABLE table{1000, 100, 0, slots.size(), 0, processes.size()};
+                                  std::uint64_t bytes = 0, std::uint64_t now = 1000) {
+    const DAT_REG_POLICY_TABLE table{now, 100, 0, slots.size(), 0, processes.size(), 10};
     std::vector<std::uint32_t> victims(slots.size());
     victims.resize(policy.functions().choose(policy.state(), &table, beneficiary, processes.data(),
                                              static_cast<std::uint32_t>(processes.size()),
@@ -131,6 +131,28 @@ TEST(RegistrationPolicy, WeightedFairStopsWhereAllHaveTheirShare) {
     const Slots half{slot(3, 4, 1, 0), slot(4, 5, 1, 0), slot(5, 6, 1, 0),
                      slot(6, 7, 1, 1), slot(7, 8, 1, 1), slot(8, 9, 1, 1)};
     EXPECT_EQ(chosen("weighted-fair-lru", half, 1, fair, 1), Numbers{6}) << "its own";
+}
+
+TEST(RegistrationPolicy, WeightedFairLendsOutWhatNobodyUses) {
+    // Process 0 has its share and has not used two of its three for long; 1 wants more than its
+    // own.
+    constexpr std::uint64_t kNow = kSecond;
+    const Processes processes{{0, 1, 3, 0, 0, 0}, {1, 1, 3, 0, 9, 0}};
+    Slots slots{slot(1, 200, 1, 0), slot(2, 100, 1, 0), slot(3, kNow - 1000, 1, 0),
+                slot(4, 50, 1, 1),  slot(5, 60, 1, 1),  slot(6, 70, 1, 1)};
+    const auto policy = Policy::load("weighted-fair-lru");
+    const auto victims = [&](std::uint64_t entries, std::uint32_t beneficiary) {
+        return chosen(*policy, slots, entries, processes, beneficiary, 0, kNow);
+    };
+    EXPECT_EQ(victims(2, 1), (Numbers{2, 1})) << "the one idle for longest first";
+    EXPECT_EQ(victims(3, 1), (Numbers{2, 1, 4})) << "then its own, since the other works with its";
+    slots[0].busy = 1;
+    EXPECT_EQ(victims(2, 1), (Numbers{2, 4})) << "what is busy is not idle";
+    // What is lent comes back: its borrower is furthest above its share then.
+    const Processes after{{0, 1, 1, 0, 2, 0}, {1, 1, 5, 0, 0, 0}};
+    const Slots lent{slot(3, kNow - 1000, 1, 0), slot(4, kNow - 1, 1, 1), slot(5, kNow - 2, 1, 1),
+                     slot(6, kNow - 3, 1, 1),    slot(1, kNow - 4, 1, 1), slot(2, kNow - 5, 1, 1)};
+    EXPECT_EQ(chosen("weighted-fair-lru", lent, 2, after, 0), (Numbers{2, 1}));
 }
 
 TEST(RegistrationPolicy, WeightedFairServesOneWhoHasNothingToGive) {

@@ -29,6 +29,7 @@ typedef struct dat_reg_policy_table {
     uint64_t used_entries;
     uint64_t used_bytes;
     uint64_t shares; /**< sum of the shares of all processes that are there */
+    uint64_t grace;  /**< ns: the grace period T */
 } DAT_REG_POLICY_TABLE;
 
 /** A process. */
