@@ -59,7 +59,7 @@ support::Result<DelayedAck> wanted_delayed_ack(const Ia& ia, const DAT_EP_ATTR& 
         return support::failure(bad_argument(3), "the list is missing");
     DelayedAck chosen = DelayedAck::kFalse;
     for (DAT_COUNT i = 0; i < count; ++i) {
-        const auto value = value_of(wanted.ep_provider_specific[i]);
+        auto value = value_of(wanted.ep_provider_specific[i]);
         if (!value) return value;
         chosen = *value;
     }
