@@ -34,6 +34,11 @@ enum class Class : std::uint32_t {
     kPeers       ///< kept for good: peers know it, and nobody could tell them
 };
 
+/// Whether an entry is its owner's to keep from the beginning.
+constexpr bool is_pinned(Class kind) {
+    return kind == Class::kPinned || kind == Class::kPeers;
+}
+
 enum class SlotState : std::uint32_t {
     kFree,
     kActive,

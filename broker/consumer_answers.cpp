@@ -46,8 +46,7 @@ DAT_RETURN Registrations::offer(Registration& announced, Registration& other) {
     {
         MutexLock lock(other.mutex);
         const bool stands = other.standing.load(std::memory_order_relaxed) == Standing::kStanding;
-        if (stands && other.kind != Class::kPinned && other.kind != Class::kPeers)
-            offered = other.slot;
+        if (stands && !is_pinned(other.kind)) offered = other.slot;
     }
     {
         MutexLock lock(announced.mutex);
@@ -118,7 +117,7 @@ void Registrations::query(Registration& asked, DAT_REG_LMR_STATUS& status) {
                    : standing == Standing::kAnnounced ? DAT_REG_STATE_ANNOUNCED
                                                       : DAT_REG_STATE_GONE;
     status.reg_class =
-        asked.kind == Class::kPeers ? DAT_REG_CLASS_PINNED : static_cast<DAT_REG_CLASS>(asked.kind);
+        is_pinned(asked.kind) ? DAT_REG_CLASS_PINNED : static_cast<DAT_REG_CLASS>(asked.kind);
     const Time deadline = asked.deadline.load(std::memory_order_relaxed);
     const Time present = now();
     if (standing == Standing::kAnnounced && deadline > present)

@@ -4,7 +4,6 @@
 noinst_LTLIBRARIES += libregistrations.la
 registrations_sources = \
     %reldir%/table/accounting.cpp %reldir%/table/accounting.hpp \
-    %reldir%/table/share.cpp %reldir%/table/share.hpp \
     %reldir%/table/answers.cpp \
     %reldir%/table/broker.cpp %reldir%/broker.hpp \
     %reldir%/table/budget.cpp \
@@ -31,6 +30,7 @@ registrations_sources = \
     %reldir%/regd/link.cpp %reldir%/regd/link.hpp \
     %reldir%/regd/message.cpp %reldir%/regd/message.hpp \
     %reldir%/table/repair.cpp %reldir%/table/repair.hpp \
+    %reldir%/table/share.cpp %reldir%/table/share.hpp \
     %reldir%/table/state.hpp \
     %reldir%/table/status.cpp \
     %reldir%/table/table.cpp %reldir%/table/table.hpp \

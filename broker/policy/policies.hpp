@@ -12,6 +12,11 @@ namespace dapl::memory::policy {
 
 extern const DAT_REG_POLICY kNone, kStaticQuota, kRandom, kLru, kLfu, kClock, kWeightedFairLru;
 
+/// @return `share` of `shares` equal parts, rounded down. @param share at most `shares`.
+inline std::uint64_t part_of(std::uint64_t whole, std::uint64_t share, std::uint64_t shares) {
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(whole) * share / shares);
+}
+
 /// How much is still needed, while victims are chosen one by one.
 class Need {
   public:

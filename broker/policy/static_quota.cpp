@@ -11,19 +11,15 @@ namespace {
 
 constexpr std::uint64_t kShares = 4;
 
-std::uint64_t part(std::uint64_t whole, std::uint64_t share, std::uint64_t shares) {
-    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(whole) * share / shares);
-}
-
 int admit(void*, const DAT_REG_POLICY_TABLE* table, const DAT_REG_POLICY_PROCESS* process,
           std::uint64_t bytes) {
     const std::uint64_t shares = std::max(table->shares, kShares);
     const std::uint64_t share = std::min<std::uint64_t>(process->share, shares);
     const std::uint64_t entries =
-        std::max<std::uint64_t>(part(table->capacity_entries, share, shares), 1);
+        std::max<std::uint64_t>(part_of(table->capacity_entries, share, shares), 1);
     if (process->used_entries >= entries) return 0;
     if (table->capacity_bytes == 0) return 1;
-    const std::uint64_t limit = part(table->capacity_bytes, share, shares);
+    const std::uint64_t limit = part_of(table->capacity_bytes, share, shares);
     return bytes <= limit && process->used_bytes <= limit - bytes;
 }
 

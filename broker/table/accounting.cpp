@@ -14,8 +14,7 @@ void add(Sums& sums, const SlotRecord& slot, SlotState state, std::uint64_t sign
     const std::uint64_t bytes = sign * slot.length;
     sums.entries += sign;
     sums.bytes += bytes;
-    const bool is_pinned = slot.kind == Class::kPinned || slot.kind == Class::kPeers;
-    if (is_pinned || slot.refused_until == kNever) {
+    if (is_pinned(slot.kind) || slot.refused_until == kNever) {
         sums.pinned_entries += sign;
         sums.pinned_bytes += bytes;
     } else if (slot.refused_until != 0) {
@@ -175,14 +174,20 @@ void drop_upcall(const Table& table, std::uint32_t process, std::uint32_t index)
     node.pending = 0;
 }
 
-bool has_room(const Table& table, std::uint64_t bytes) {
+Amount limit_of(const Table& table) {
     const Header& header = *table.header;
-    if (header.sums.entries >= std::min(header.limit_entries, table.capacity_entries)) return false;
-    if (left_slot(table) == kNone) return false;
-    const std::uint64_t limit = table.capacity_bytes == 0
+    const std::uint64_t bytes = table.capacity_bytes == 0
                                     ? header.limit_bytes
                                     : std::min(header.limit_bytes, table.capacity_bytes);
-    return bytes <= limit && header.sums.bytes <= limit - bytes;
+    return {std::min(header.limit_entries, table.capacity_entries), bytes};
+}
+
+bool has_room(const Table& table, std::uint64_t bytes) {
+    const Header& header = *table.header;
+    const Amount limit = limit_of(table);
+    if (header.sums.entries >= limit.entries) return false;
+    if (left_slot(table) == kNone) return false;
+    return bytes <= limit.bytes && header.sums.bytes <= limit.bytes - bytes;
 }
 
 }  // namespace dapl::memory

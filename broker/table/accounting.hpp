@@ -38,6 +38,11 @@ void free_ticket(const Table& table, std::uint32_t ticket);
 void push_upcall(const Table& table, std::uint32_t process, std::uint32_t node, Upcall::Kind kind);
 void drop_upcall(const Table& table, std::uint32_t process, std::uint32_t node);
 
+struct Amount {
+    std::uint64_t entries = 0, bytes = 0;
+};
+/// @return how much of the capacity this user may use; ~0 bytes: no limit.
+Amount limit_of(const Table& table);
 /// @return whether a registration of this size may be made now.
 bool has_room(const Table& table, std::uint64_t bytes);
 

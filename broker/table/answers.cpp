@@ -72,9 +72,8 @@ bool Broker::offer(SlotId slot, SlotId other) {
     const Table& table = state.table;
     if (!is_announced(state, slot) || !is_ours(state, other)) return false;
     const SlotRecord& second = table.slots[other.index];
-    if (table.state(other.index) != SlotState::kActive || second.kind == Class::kPinned ||
-        second.kind == Class::kPeers || second.refused_until != 0 ||
-        second.length < table.slots[slot.index].length)
+    if (table.state(other.index) != SlotState::kActive || is_pinned(second.kind) ||
+        second.refused_until != 0 || second.length < table.slots[slot.index].length)
         return false;
     forget_upcall(state, slot);
     push_upcall(table, state.process, table.node_of_slot(other.index), Upcall::Kind::kAnnounced);

@@ -36,9 +36,7 @@ DAT_REG_POLICY_PROCESS view_of_process(const Table& table, std::uint32_t process
 bool is_candidate(const Table& table, std::uint32_t index, Time time) {
     const SlotRecord& slot = table.slots[index];
     const SlotUse& use = table.uses[index];
-    if (table.state(index) != SlotState::kActive || slot.ended || slot.refused_until != 0)
-        return false;
-    if (slot.ticket != kNone || !table.is_live(slot.process)) return false;
+    if (!stands(table, index) || slot.refused_until != 0) return false;
     switch (slot.kind) {
         case Class::kRdma:
             return use.use_count.load(std::memory_order_relaxed) != 0 ||

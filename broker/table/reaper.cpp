@@ -23,14 +23,11 @@ std::uint64_t less(std::uint64_t from, std::uint64_t what) {
 
 /// @return what is free or about to be.
 Need available(const Table& table) {
-    const Header& header = *table.header;
-    const Sums& sums = header.sums;
-    const std::uint64_t entries = std::min(header.limit_entries, table.capacity_entries);
-    const std::uint64_t limit = table.capacity_bytes == 0
-                                    ? header.limit_bytes
-                                    : std::min(header.limit_bytes, table.capacity_bytes);
-    return {less(entries + sums.coming_entries, sums.entries),
-            limit == ~std::uint64_t{0} ? limit : less(limit + sums.coming_bytes, sums.bytes)};
+    const Sums& sums = table.header->sums;
+    const Amount limit = limit_of(table);
+    return {less(limit.entries + sums.coming_entries, sums.entries),
+            limit.bytes == ~std::uint64_t{0} ? limit.bytes
+                                             : less(limit.bytes + sums.coming_bytes, sums.bytes)};
 }
 
 /// Announces to its owner that a slot is taken back at the deadline.
@@ -184,7 +181,7 @@ void reap(State& state, Time time) {
     const Table& table = state.table;
     const Header& header = *table.header;
     if (header.sums.waiting_entries != 0) reap_for_waiters(state, time);
-    const std::uint64_t limit = std::min(header.limit_entries, table.capacity_entries);
+    const std::uint64_t limit = limit_of(table).entries;
     const std::uint64_t there = less(available(table).entries, header.sums.waiting_entries);
     // Entries in use above a lowered limit are taken back even if nobody waits.
     const std::uint64_t above = less(header.sums.entries, limit + header.sums.coming_entries);

@@ -3,33 +3,23 @@
 
 #include <algorithm>
 
+#include "broker/policy/policies.hpp"
+#include "broker/table/accounting.hpp"
+
 namespace dapl::memory {
 namespace {
 
-struct Amount {
-    std::uint64_t entries = 0, bytes = 0;
-};
-
-std::uint64_t part(std::uint64_t whole, std::uint64_t share, std::uint64_t shares) {
-    if (whole == ~std::uint64_t{0} || share >= shares) return whole;
-    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(whole) * share / shares);
-}
-
-Amount capacity_of(const Table& table) {
-    const Header& header = *table.header;
-    const std::uint64_t bytes = table.capacity_bytes == 0
-                                    ? header.limit_bytes
-                                    : std::min(header.limit_bytes, table.capacity_bytes);
-    return {std::min(header.limit_entries, table.capacity_entries), bytes};
-}
+constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
 /// @return what a process may keep: at least one entry, however many processes there are.
 Amount share_of(const Table& table, std::uint32_t process) {
-    const Amount whole = capacity_of(table);
-    const std::uint64_t share = table.processes[process].share;
-    const std::uint64_t shares = table.header->shares;
-    return {std::max<std::uint64_t>(part(whole.entries, share, shares), 1),
-            part(whole.bytes, share, shares)};
+    const Amount whole = limit_of(table);
+    const std::uint64_t shares = std::max<std::uint64_t>(table.header->shares, 1);
+    const std::uint64_t share = std::min<std::uint64_t>(table.processes[process].share, shares);
+    const std::uint64_t entries = policy::part_of(whole.entries, share, shares);
+    const bool limited = whole.bytes != kNoLimit;
+    return {std::max<std::uint64_t>(entries, 1),
+            limited ? policy::part_of(whole.bytes, share, shares) : kNoLimit};
 }
 
 bool holds(const Amount& limit, const Amount& kept, std::uint64_t bytes) {
@@ -65,20 +55,18 @@ std::vector<Kept> all_kept(const Table& table) {
 
 }  // namespace
 
+bool stands(const Table& table, std::uint32_t slot) {
+    const SlotRecord& record = table.slots[slot];
+    return table.state(slot) == SlotState::kActive && !record.ended && record.ticket == kNone &&
+           table.is_live(record.process);
+}
+
 bool is_kept(const Table& table, std::uint32_t slot) {
     const SlotRecord& record = table.slots[slot];
-    if (table.state(slot) != SlotState::kActive || record.ended) return false;
-    if (record.ticket != kNone || !table.is_live(record.process)) return false;
-    if (record.refused_until != 0) return true;
-    switch (record.kind) {
-        case Class::kPinned:
-        case Class::kPeers:
-            return true;
-        case Class::kMessaging:
-            return table.uses[slot].busy.load(std::memory_order_relaxed) != 0;
-        default:
-            return false;
-    }
+    if (!stands(table, slot)) return false;
+    if (record.refused_until != 0 || is_pinned(record.kind)) return true;
+    return record.kind == Class::kMessaging &&
+           table.uses[slot].busy.load(std::memory_order_relaxed) != 0;
 }
 
 std::vector<std::uint32_t> kept_beyond_shares(const Table& table) {
@@ -114,7 +102,7 @@ bool may_keep(const Table& table, std::uint32_t process, std::uint64_t bytes) {
 
 bool is_impossible(const Table& table, std::uint64_t bytes, bool all_is_kept) {
     const Amount whole{table.capacity_entries,
-                       table.capacity_bytes == 0 ? ~std::uint64_t{0} : table.capacity_bytes};
+                       table.capacity_bytes == 0 ? kNoLimit : table.capacity_bytes};
     const auto fits = [&](const Amount& kept) { return holds(whole, kept, bytes); };
     const Sums& sums = table.header->sums;
     const Amount all{sums.pinned_entries + sums.refused_entries,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a process may keep from others, whatever they need: of what it has pinned, refused to give
-/// back, or posted as receives, as much as its share of the capacity. What it keeps beyond that is
-/// taken back as any other registration. Each function requires the table's lock.
+/// Bounds what a process may keep from others, whatever they need: it may keep pinned, refused and
+/// posted entries up to its share of the capacity. Those beyond it are taken back as any other.
+/// Each function requires the table's lock.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,9 @@
 #include "broker/table/table.hpp"
 
 namespace dapl::memory {
+
+/// @return whether a slot is active, its owner alive, and known to it.
+bool stands(const Table& table, std::uint32_t slot);
 
 /// @return whether a slot is one that its owner keeps.
 bool is_kept(const Table& table, std::uint32_t slot);

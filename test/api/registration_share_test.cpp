@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a process may keep from others: its share, however it keeps more. The holder, a child, takes
-// the whole table; the test is the newcomer.
+// A process may keep its share from others, and no more, in whatever way it keeps it. The holder, a
+// child, takes the whole table; the test is the newcomer.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -25,18 +25,6 @@ Regions take(Side& side, int count, DAT_REG_CLASS kind) {
         succeed(taken.back()->create(0, kind), "dat_reg_lmr_create_wait");
     }
     return taken;
-}
-
-/// Answers each announcement by a refusal for good, until the newcomer is done.
-void refuse_all(const RegistrationSide& side, Channel& channel) {
-    while (!is_readable(channel.input(), 0s)) {
-        DAT_EVENT event{};
-        DAT_COUNT more = 0;
-        if (dat_evd_wait(side.upcalls, 1000, 1, &event, &more) != DAT_SUCCESS) continue;
-        if (event.event_number == static_cast<DAT_EVENT_NUMBER>(DAT_REG_ANNOUNCED_EVENT))
-            dat_reg_lmr_refuse(dat_reg_event_data(&event)->lmr_handle, ~DAT_UINT64{0});
-    }
-    channel.receive<char>();
 }
 
 std::size_t count_standing(const Regions& regions) {

@@ -130,6 +130,18 @@ class RegistrationSide : public Side {
     DAT_EVD_HANDLE upcalls = DAT_HANDLE_NULL;
 };
 
+/// Answers each announcement by a refusal for good, until the other process says something.
+inline void refuse_all(const RegistrationSide& side, Channel& channel) {
+    while (!is_readable(channel.input(), 0s)) {
+        DAT_EVENT event{};
+        DAT_COUNT more = 0;
+        if (dat_evd_wait(side.upcalls, 1000, 1, &event, &more) != DAT_SUCCESS) continue;
+        if (event.event_number == static_cast<DAT_EVENT_NUMBER>(DAT_REG_ANNOUNCED_EVENT))
+            dat_reg_lmr_refuse(dat_reg_event_data(&event)->lmr_handle, ~DAT_UINT64{0});
+    }
+    channel.receive<char>();
+}
+
 /// Requests an entry asynchronously, in place of another thread or process that waits for one.
 inline DAT_REG_TICKET ask(Side& side, Region& region, DAT_REG_CLASS kind = DAT_REG_CLASS_RDMA) {
     const DAT_REG_LMR_PARAM asked = region.parameters(kind);

@@ -148,7 +148,7 @@ TEST(RegistrationPolicy, WeightedFairLendsOutWhatNobodyUses) {
     EXPECT_EQ(victims(3, 1), (Numbers{2, 1, 4})) << "then its own, since the other works with its";
     slots[0].busy = 1;
     EXPECT_EQ(victims(2, 1), (Numbers{2, 4})) << "what is busy is not idle";
-    // What is lent comes back: its borrower is furthest above its share then.
+    // The borrower gives back what it was lent, since it is furthest above its share then.
     const Processes after{{0, 1, 1, 0, 2, 0}, {1, 1, 5, 0, 0, 0}};
     const Slots lent{slot(3, kNow - 1000, 1, 0), slot(4, kNow - 1, 1, 1), slot(5, kNow - 2, 1, 1),
                      slot(6, kNow - 3, 1, 1),    slot(1, kNow - 4, 1, 1), slot(2, kNow - 5, 1, 1)};

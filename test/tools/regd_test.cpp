@@ -419,7 +419,7 @@ TEST(Regd, EightUsersWithAllTheirConnectionsKeepANinthNotOut) {
     EXPECT_EQ(daemon.stop(), 0);
 }
 
-/// What a process does with what it has when others want it.
+/// How a process answers when others want what it has.
 enum class Way { kGives, kPins, kRefuses };
 
 /// @return whether an upcall takes its slot from a process of this kind.

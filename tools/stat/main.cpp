@@ -132,7 +132,8 @@ std::string show_state(const Options& options, const std::vector<Process>& proce
 
 /// @return the text about one object. Its peer may be in a process that is not named.
 std::string show_object(const Options& options, std::vector<Process> processes) {
-    for (Process& other : ask_others(processes)) processes.push_back(std::move(other));
+    if (!options.pids.empty())  // else all have been asked
+        for (Process& other : ask_others(processes)) processes.push_back(std::move(other));
     const std::string id = fmt::format("{:x}", options.object);
     processes = only_object(std::move(processes), id);
     if (processes.empty())

@@ -3,8 +3,6 @@
 /// R12: a process has the whole table and gives nothing back: it has pinned its registrations,
 /// refuses each announcement, or has posted them all as receives. A newcomer, its peer, wants a
 /// quarter, and sends messages into what is left.
-#include <poll.h>
-
 #include <memory>
 #include <vector>
 
@@ -18,7 +16,6 @@ namespace {
 using test::Region;
 using test::RegistrationSide;
 using test::Side;
-using namespace std::chrono_literals;
 
 constexpr int kCapacity = 64;
 constexpr int kWanted = 16;
@@ -37,21 +34,10 @@ DAT_REG_CLASS class_of(Holder holder) {
                                       : DAT_REG_CLASS_RDMA;
 }
 
-/// What became of the holder's receives.
+/// Counts what became of the holder's receives.
 struct Receives {
     std::uint64_t taken, come_back, wrong;
 };
-
-/// Refuses what is announced, until the newcomer says that it has all it wants.
-void refuse_all(const RegistrationSide& side, test::Channel& channel) {
-    while (!test::is_readable(channel.input(), 0s)) {
-        DAT_EVENT event{};
-        DAT_COUNT more = 0;
-        if (dat_evd_wait(side.upcalls, 200, 1, &event, &more) != DAT_SUCCESS) continue;
-        if (event.event_number == static_cast<DAT_EVENT_NUMBER>(DAT_REG_ANNOUNCED_EVENT))
-            dat_reg_lmr_refuse(dat_reg_event_data(&event)->lmr_handle, ~DAT_UINT64{0});
-    }
-}
 
 Receives take_messages(const Side& side, const std::vector<std::unique_ptr<Region>>& all) {
     Receives found{};
@@ -77,11 +63,10 @@ void hold(test::Channel& channel, Holder holder) {
     }
     side.listen(kQualifier);
     channel.send('l');
-    DAT_EP_ATTR wanted{};
     DAT_EP_HANDLE ep = side.endpoint();
     DAT_EP_PARAM parameters{};
     test::succeed(dat_ep_query(ep, DAT_EP_FIELD_ALL, &parameters), "dat_ep_query");
-    wanted = parameters.ep_attr;
+    DAT_EP_ATTR wanted = parameters.ep_attr;
     wanted.max_recv_dtos = kCapacity;
     test::succeed(dat_ep_free(ep), "dat_ep_free");
     test::succeed(
@@ -95,8 +80,7 @@ void hold(test::Channel& channel, Holder holder) {
     }
     test::succeed(dat_cr_accept(side.request(), ep, 0, nullptr), "dat_cr_accept");
     side.connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep);
-    refuse_all(side, channel);
-    channel.receive<char>();
+    test::refuse_all(side, channel);
     std::uint64_t left = 0;
     for (const auto& region : all) left += !region->is_gone();
     channel.send(left);
