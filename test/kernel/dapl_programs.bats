@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # machine: --limit 2400
-# Runs programs with both ends on one device of the kernel: our dtest, and Debian's dtest, dtestx,
-# dtestcm, dtestsrq and dapltest unmodified on our libdat2 and our providers. Each is judged by what
-# it prints. Counts are small: the devices are emulated.
+# Runs programs with both ends on one device of the kernel: our dtest and dtest_ext, and Debian's
+# dtest, dtestx, dtestcm, dtestsrq and dapltest unmodified on our libdat2 and our providers. Each is
+# judged by what it prints. Counts are small: the devices are emulated.
 load helpers
 load ../compat/dapl_programs
 
@@ -12,6 +12,7 @@ teardown() { stop_all; }
 on_cma_rxe() { use_device ours cma rxe0; }
 on_cma_siw() { use_device ours cma siw0; }
 on_scm_rxe() { use_device ours scm rxe0; }
+on_ucm_rxe() { use_device ours ucm rxe0; }
 
 # usage: our_dtest_passes OPTIONS... - both ends must report success, without a warning.
 our_dtest_passes() {
@@ -32,6 +33,19 @@ our_messages() {
 our_writes() {
     our_dtest_passes -W -B 200 -b 64
     our_dtest_passes -w -u -B 100 -b 65536
+}
+
+# usage: our_dtest_ext_passes PASSED NOT_AVAILABLE - both ends must report success, with so many checks.
+our_dtest_ext_passes() {
+    local side
+    start server "${stack[@]}" "$TOP_BUILDDIR/.libs/dtest_ext" -s -P ia
+    start client "${stack[@]}" "$TOP_BUILDDIR/.libs/dtest_ext" -h "$server_address"
+    await_end client
+    await_end server
+    for side in server client; do
+        has "$side" "^$1 checks passed, $2 not available\$"
+        has "$side" '^ IB extension test - immed/atomic test PASSED$'
+    done
 }
 
 # Debian's dtest registers memory before it listens, and its client tries only once: the buffers are
@@ -78,6 +92,18 @@ small_limits_are_reached() { limits_are_reached 20 ia pz cno evd ep rsp psp lmr 
 @test "our dtest, waiting and polling, on siw with cma" { on_cma_siw; our_messages; }
 @test "our dtest, writes ping-pong and in a stream, on rxe with cma" { on_cma_rxe; our_writes; }
 @test "our dtest, writes ping-pong and in a stream, on siw with cma" { on_cma_siw; our_writes; }
+
+@test "our dtest_ext, all checks, on rxe with cma" { on_cma_rxe; our_dtest_ext_passes 25 0; }
+@test "our dtest_ext, all checks, on rxe with scm" { on_scm_rxe; our_dtest_ext_passes 25 0; }
+@test "our dtest_ext, all checks, on rxe with ucm" { on_ucm_rxe; our_dtest_ext_passes 25 0; }
+# siw has no immediate data, no atomic operations and no datagrams of its own: writes with immediate
+# data are those of the proposal of 2005, each a write and a send of 4 bytes.
+@test "our dtest_ext, what an iWARP device can do, on siw with cma" {
+    on_cma_siw
+    our_dtest_ext_passes 9 16
+    has client '^transfers of the proposal of 2005: passed: a write with immediate data and a send each way'
+    has client '^delayed acknowledgement: passed: refused, as delayed_ack_supported says$'
+}
 
 @test "Debian's dtest, waiting and polling, on rxe with cma" { on_cma_rxe; debian_messages; }
 @test "Debian's dtest, waiting and polling, on siw with cma" { on_cma_siw; debian_messages; }
