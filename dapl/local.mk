@@ -104,6 +104,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/verbs/device_extensions.cpp %reldir%/verbs/device_extensions.hpp \
     %reldir%/verbs/gid.cpp %reldir%/verbs/gid.hpp \
     %reldir%/verbs/handles.hpp \
+    %reldir%/verbs/post.cpp %reldir%/verbs/post.hpp \
     %reldir%/verbs/subnet.cpp %reldir%/verbs/subnet.hpp
 
 include device/local.mk

@@ -13,6 +13,7 @@
 #include "dapl/ep/ep_numbers.hpp"
 #include "dapl/ep/srq.hpp"
 #include "dapl/transfer/work_request.hpp"
+#include "dapl/verbs/post.hpp"
 
 namespace dapl {
 namespace {
@@ -274,8 +275,7 @@ int Ep::post_marker() {
         requests.work_request_base.load(std::memory_order_relaxed) | WorkRequestId::kSpecial;
     marker.opcode = IBV_WR_RDMA_WRITE;
     marker.send_flags = IBV_SEND_SIGNALED;
-    ibv_send_wr* refused;
-    return ibv_post_send(requests.queue_pair, &marker, &refused);
+    return verbs::post_send(requests.queue_pair, marker);
 }
 
 void Ep::flush_queue_pair() {

@@ -13,6 +13,7 @@
 #include "dapl/provider/entry.hpp"
 #include "dapl/provider/traced.hpp"
 #include "dapl/transfer/work_request.hpp"
+#include "dapl/verbs/post.hpp"
 
 namespace dapl {
 namespace {
@@ -137,11 +138,6 @@ DAT_RETURN check_request(Ep& ep, const Request& request, bool check_state, DAT_S
     return check_transfer(ep, ep.requests, request.segments, request.local, length);
 }
 
-[[gnu::always_inline]] inline int post_send(ibv_qp* queue_pair, ibv_send_wr& work) {
-    ibv_send_wr* refused;
-    return ibv_post_send(queue_pair, &work, &refused);
-}
-
 /// A read behind a request: an acknowledged write has reached the peer's adapter, but not
 /// necessarily its memory. The read does not overtake it. With zero bytes it needs no access right;
 /// the last byte of a write cannot be read back before the write is in memory.
@@ -185,7 +181,7 @@ DAT_RETURN submit_pair(Ep& ep, const Request& request, DAT_SEG_LENGTH length)
         with_room(ep.requests, request.cookie, length, request.operation | Slot::kSuppressed,
                   [&work](ibv_qp* queue_pair, std::uint64_t id) {
                       work.wr_id = WorkRequestId::first_half(id, WorkRequestId::kFirstOfPair);
-                      return post_send(queue_pair, work);
+                      return verbs::post_send(queue_pair, work);
                   });
     if (refused != DAT_SUCCESS) return refused;
     ibv_sge number;
@@ -197,7 +193,7 @@ DAT_RETURN submit_pair(Ep& ep, const Request& request, DAT_SEG_LENGTH length)
     const DAT_RETURN code = with_slot(ep.requests, request.cookie, length, operation,
                                       [&second](ibv_qp* queue_pair, std::uint64_t id) {
                                           second.wr_id = id;
-                                          return post_send(queue_pair, second);
+                                          return verbs::post_send(queue_pair, second);
                                       });
     if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
     return code;
@@ -211,7 +207,7 @@ DAT_RETURN submit_pair(Ep& ep, const Request& request, DAT_SEG_LENGTH length)
     const DAT_RETURN code = with_room(ep.requests, request.cookie, length, operation,
                                       [&work](ibv_qp* queue_pair, std::uint64_t id) {
                                           work.wr_id = id;
-                                          return post_send(queue_pair, work);
+                                          return verbs::post_send(queue_pair, work);
                                       });
     if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
     return code;

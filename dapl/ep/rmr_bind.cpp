@@ -11,6 +11,7 @@
 #include "dapl/memory/rmr.hpp"
 #include "dapl/provider/entry.hpp"
 #include "dapl/transfer/work_request.hpp"
+#include "dapl/verbs/post.hpp"
 
 #include <dat2/dat_ib_extensions.h>
 
@@ -95,11 +96,6 @@ DAT_RETURN with_bind_slot(const BindRequest& request, DAT_RMR_CONTEXT context, u
     return with_slot(request.ep.requests, request.cookie, context, operation, post);
 }
 
-int post_one(ibv_qp* queue_pair, ibv_send_wr& work) {
-    ibv_send_wr* refused;
-    return ibv_post_send(queue_pair, &work, &refused);
-}
-
 /// Posts for a type 1 window: one request binds, rebinds or unbinds.
 DAT_RETURN post_plain(const BindRequest& request, const RmrBinding& before, DAT_RMR_CONTEXT context)
     REQUIRES(request.ep.requests.lock) {
@@ -131,7 +127,7 @@ DAT_RETURN post_unbind(const BindRequest& request, const RmrBinding& before)
     return with_bind_slot(request, context, request.flags,
                           [&](ibv_qp* queue_pair, std::uint64_t id) {
                               work.wr_id = id;
-                              return post_one(queue_pair, work);
+                              return verbs::post_send(queue_pair, work);
                           });
 }
 
@@ -146,7 +142,7 @@ DAT_RETURN post_bind(const BindRequest& request, DAT_RMR_CONTEXT context)
     return with_bind_slot(request, context, request.flags,
                           [&](ibv_qp* queue_pair, std::uint64_t id) {
                               work.wr_id = id;
-                              return post_one(queue_pair, work);
+                              return verbs::post_send(queue_pair, work);
                           });
 }
 
@@ -161,7 +157,7 @@ DAT_RETURN post_invalidation(const BindRequest& request, const RmrBinding& befor
                           [&](ibv_qp* queue_pair, std::uint64_t id) {
                               work.wr_id =
                                   WorkRequestId::first_half(id, WorkRequestId::kInvalidation);
-                              return post_one(queue_pair, work);
+                              return verbs::post_send(queue_pair, work);
                           });
 }
 

@@ -10,6 +10,7 @@
 #include "dapl/ep/post_limit.hpp"
 #include "dapl/ep/ud_endpoint.hpp"
 #include "dapl/ep/with_slot.hpp"
+#include "dapl/verbs/post.hpp"
 
 namespace dapl {
 namespace {
@@ -35,9 +36,8 @@ DAT_RETURN submit(Ep& ep, ibv_send_wr& work, const Request& request) EXCLUDES(ep
     const DAT_RETURN code = with_slot(ep.requests, request.cookie, length,
                                       request.operation | Slot::suppression(request.flags),
                                       [&work](ibv_qp* queue_pair, std::uint64_t id) {
-                                          ibv_send_wr* refused_work;
                                           work.wr_id = id;
-                                          return ibv_post_send(queue_pair, &work, &refused_work);
+                                          return verbs::post_send(queue_pair, work);
                                       });
     if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
     return code;
