@@ -36,7 +36,8 @@ DAT_SRQ_HANDLE shared_receives(const Side& side) {
 }
 
 /// Makes an object of each kind that needs no peer, and the same once more. @return their ids.
-std::vector<DAT_UINT64> make_two_of_each() {
+/// @param qualifier the first of those that it uses, which nobody else does meanwhile.
+std::vector<DAT_UINT64> make_two_of_each(DAT_CONN_QUAL qualifier) {
     const Side side;
     std::vector<DAT_UINT64> ids{id_of(side.ia), id_of(side.async)};
     for (unsigned round = 0; round < 2; ++round) {
@@ -46,12 +47,12 @@ std::vector<DAT_UINT64> make_two_of_each() {
         succeed(dat_pz_create(side.ia, &pz), "dat_pz_create");
         succeed(dat_cno_create(side.ia, DAT_OS_WAIT_PROXY_AGENT_NULL, &cno), "dat_cno_create");
         succeed(
-            dat_rsp_create(side.ia, kQualifier + 10 + round, side.endpoint(), side.requests, &rsp),
+            dat_rsp_create(side.ia, qualifier + 10 + round, side.endpoint(), side.requests, &rsp),
             "dat_rsp_create");
         const Buffer buffer(side);
         for (const DAT_HANDLE object :
              {pz, cno, rsp, side.endpoint(), side.evd(DAT_EVD_SOFTWARE_FLAG, 8),
-              side.listen(kQualifier + round), buffer.lmr, shared_receives(side)})
+              side.listen(qualifier + round), buffer.lmr, shared_receives(side)})
             ids.push_back(id_of(object));
         DAT_RMR_HANDLE rmr = DAT_HANDLE_NULL;
         if (!side.has_rmrs()) continue;
@@ -63,11 +64,11 @@ std::vector<DAT_UINT64> make_two_of_each() {
 
 TEST(ObjectIds, ofAllObjectsOfTwoProcessesDiffer) {
     Child child([](Channel& channel) {
-        const auto ids = make_two_of_each();
+        const auto ids = make_two_of_each(kQualifier + 20);
         channel.send(ids.size());
         for (const DAT_UINT64 id : ids) channel.send(id);
     });
-    auto ids = make_two_of_each();
+    auto ids = make_two_of_each(kQualifier);
     const std::size_t here = ids.size();
     const auto there = child.channel().receive<std::size_t>();
     for (std::size_t i = 0; i < there; ++i) ids.push_back(child.channel().receive<DAT_UINT64>());
