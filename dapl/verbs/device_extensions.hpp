@@ -8,6 +8,7 @@
 #include <infiniband/verbs.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -49,6 +50,13 @@ struct QueuePairFailure {
     std::int32_t exit_code;                       ///< -1: not known
 };
 
+/// What peers have done with a memory region. They write it without locked instructions: now and
+/// then a use is missing.
+struct RegionUses {
+    std::atomic<std::uint64_t> last;   ///< CLOCK_MONOTONIC in ns, coarse; 0: never
+    std::atomic<std::uint32_t> count;  ///< requests, modulo 2^32
+};
+
 /// A function that the device does not have is nullptr. All are thread safe.
 struct DeviceExtensions {
     /// Allocates zeroed memory that peers on the same machine can map. @return nullptr with errno
@@ -59,10 +67,21 @@ struct DeviceExtensions {
     /// if it is not of soft0, or has not failed and its peer's process is alive. Makes system
     /// calls; allocates no memory.
     bool (*failure_of)(ibv_qp* qp, QueuePairFailure* failure);
+    /// @return whether a context is one of the device's. The functions below are for such alone.
+    bool (*drives)(const ibv_context* context);
     /// Ends a memory registration of another process of the user
     /// (providers/soft/softverbs/end_registration.hpp).
     bool (*end_registration)(pid_t pid, std::uint32_t key);
+    /// What peers do with a region, and its absence
+    /// (providers/soft/softverbs/region_extensions.hpp).
+    const RegionUses* (*count_region_uses)(ibv_mr* region);
+    bool (*suspend_region)(ibv_mr* region, void (*wanted)(void* context), void* context);
+    bool (*resume_region)(ibv_mr* region);
 };
+
+/// @return the functions that a device of this context has; none if it is another device than
+/// theirs.
+DeviceExtensions extensions_for(const ibv_context* context, const DeviceExtensions& found);
 
 /// @return the functions of a device that was loaded before this library. Looks up symbols, which
 /// allocates memory.

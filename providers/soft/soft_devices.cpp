@@ -14,6 +14,7 @@
 #include "providers/soft/softverbs/fabric/address.hpp"
 #include "providers/soft/softverbs/fabric/directory.hpp"
 #include "providers/soft/softverbs/failure.hpp"
+#include "providers/soft/softverbs/region_extensions.hpp"
 #include "providers/soft/softverbs/softverbs.h"
 #include "providers/soft/softverbs/verbs/copy_setting.hpp"
 #include "support/settings/settings.hpp"
@@ -101,7 +102,8 @@ constexpr Library kLibrary = {
             return open_manager(kSoftDevices, ia_name, ia_params);
         },
     .device = {softverbs_memory_alloc, softverbs_memory_free, softverbs_failure_of,
-               softverbs_end_registration},
+               softverbs_drives, softverbs_end_registration, softverbs_count_region_uses,
+               softverbs_suspend_region, softverbs_resume_region},
 };
 
 }  // namespace

@@ -20,11 +20,11 @@ exported() {
     diff "$BATS_TEST_TMPDIR/wanted" "$BATS_TEST_TMPDIR/found"
 }
 
-@test "libsoftverbs: of the private names only ibv_query_gid_type is there, and two of its own for the core" {
+@test "libsoftverbs: of the private names only ibv_query_gid_type is there, and six of its own for the core" {
     need_library libibverbs.so.1
     node=$(nm -D --defined-only "$(installed libibverbs.so.1)" | awk '$3 ~ /^ibv_query_gid_type@/ { print $3 }')
     private=$(nm -D --defined-only "$softverbs" | awk '$3 ~ /PRIVATE/ && $2 != "A" { print $3 }')
-    wanted=$node$'\n'softverbs_end_registration@@SOFTVERBS_PRIVATE_1.0$'\n'softverbs_failure_of@@SOFTVERBS_PRIVATE_1.0
+    wanted=$node$'\n'softverbs_count_region_uses@@SOFTVERBS_PRIVATE_1.0$'\n'softverbs_drives@@SOFTVERBS_PRIVATE_1.0$'\n'softverbs_end_registration@@SOFTVERBS_PRIVATE_1.0$'\n'softverbs_failure_of@@SOFTVERBS_PRIVATE_1.0$'\n'softverbs_resume_region@@SOFTVERBS_PRIVATE_1.0$'\n'softverbs_suspend_region@@SOFTVERBS_PRIVATE_1.0
     [ "$private" = "$wanted" ] || { echo "wanted $wanted, found $private"; false; }
 }
 

@@ -41,6 +41,7 @@ verbs_tests = \
     test/softverbs/verbs_fault_points_test \
     test/softverbs/verbs_atomic_lock_test \
     test/softverbs/verbs_end_registration_test \
+    test/softverbs/verbs_region_absence_test \
     test/softverbs/verbs_quiet_test \
     test/softverbs/verbs_placement_test \
     test/softverbs/verbs_scale_test \
@@ -116,6 +117,9 @@ test_softverbs_verbs_atomic_lock_test_LDADD = libtestmain.la libsoftverbs_faulty
 test_softverbs_verbs_end_registration_test_SOURCES = %reldir%/verbs_end_registration_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_end_registration_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
 test_softverbs_verbs_end_registration_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
+test_softverbs_verbs_region_absence_test_SOURCES = %reldir%/verbs_region_absence_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_region_absence_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+test_softverbs_verbs_region_absence_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
 test_softverbs_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_scale_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_threads_test_SOURCES = %reldir%/verbs_threads_test.cpp $(verbs_test_headers)

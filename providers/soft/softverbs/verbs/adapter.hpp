@@ -18,6 +18,7 @@
 #include <memory>
 
 #include "providers/soft/softverbs/fabric/process.hpp"
+#include "providers/soft/softverbs/verbs/absent_regions.hpp"
 #include "providers/soft/softverbs/verbs/arena.hpp"
 #include "providers/soft/softverbs/verbs/copy_setting.hpp"
 #include "providers/soft/softverbs/verbs/kick.hpp"
@@ -182,6 +183,8 @@ class Adapter {
     bool stands(std::uint32_t key) const {
         return view_.mr(key).ended.load(std::memory_order_seq_cst) != key;
     }
+
+    AbsentRegions absent_regions;
 
     /// Guards which windows are bound to which regions. A leaf lock.
     support::SpinLock window_lock;

@@ -197,6 +197,7 @@ void Adapter::serve_doorbell() {
     serve_cqs();
     serve_srqs();
     placement->serve_doorbell();
+    absent_regions.serve_doorbell(view());
 }
 
 void Adapter::serve_qps() {

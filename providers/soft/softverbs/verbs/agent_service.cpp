@@ -48,6 +48,12 @@ bool check_ranges(const AgentMessage& message, const QueuePair& qp, Plan& plan) 
     return plan.length <= kAgentChunk;
 }
 
+bool names_region_that_is_away(const AgentMessage& message, const Adapter& adapter) {
+    if (message.access == IBV_ACCESS_LOCAL_WRITE || message.num_ranges != 1) return false;
+    const auto key = static_cast<std::uint32_t>(message.ranges[0].key);
+    return is_away(adapter.view().mr(key), key);
+}
+
 /// Copies between the requester's buffer and our memory, all of which is in mapped shared pages.
 void copy_plain(const Plan& plan, std::uint8_t* buffer, bool is_write) {
     Plan copy;
@@ -118,7 +124,11 @@ int carry_out(const AgentMessage& message, const QueuePair& qp, const Peer& requ
     if (message.kind == AgentKind::kRead && message.access != IBV_ACCESS_REMOTE_READ) return EACCES;
     if (is_atomic(message.kind) && message.access != IBV_ACCESS_REMOTE_ATOMIC) return EACCES;
     Plan plan;
-    if (!check_ranges(message, qp, plan)) return EACCES;
+    if (!check_ranges(message, qp, plan)) {
+        if (names_region_that_is_away(message, qp.adapter())) return EAGAIN;
+        plan = {};  // it may have come back
+        if (!check_ranges(message, qp, plan)) return EACCES;
+    }
     Adapter& adapter = qp.adapter();
     const bool is_here = resolve_local(adapter.own_pages(), plan);
     if (is_atomic(message.kind)) return carry_out_atomic(message, qp, plan, found);

@@ -43,7 +43,7 @@ READS_ENTRY verbs::QueuePairFailure absent_key(const MrEntry& entry, const Asked
     failure.is_window = is_window(entry);
     const bool is_last = failure.is_window || asked.key == entry.last_key;
     if (!is_last) return failure;
-    failure.ended_at = entry.ended_at;
+    failure.ended_at = entry.uses.last;
     failure.ended_by = entry.ended_by;
     return failure;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/softverbs/verbs/executor.hpp"
 
+#include <time.h>
+
 #include <cstring>
 
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
@@ -47,7 +49,8 @@ Outcome Executor::execute() {
 
 /// Carries out a send. A short message travels in the queues, and its receiver places it.
 [[gnu::flatten]] Outcome Executor::send() {
-    if (!plan_local(0)) return done(IBV_WC_LOC_PROT_ERR);
+    if (const Permission local = plan_local(0); local != Permission::kGranted)
+        return without_local(local);
     const bool is_short = work_.length <= qp_.adapter().longest_inline();
     if (is_short && !fetch_payload()) return done(IBV_WC_LOC_PROT_ERR);
     if (!take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
@@ -76,8 +79,11 @@ Outcome Executor::execute() {
 }
 
 Outcome Executor::write() {
-    if (!plan_local(0)) return done(IBV_WC_LOC_PROT_ERR);
-    if (!plan_remote(IBV_ACCESS_REMOTE_WRITE, work_.length))
+    if (const Permission local = plan_local(0); local != Permission::kGranted)
+        return without_local(local);
+    const Permission permission = plan_remote(IBV_ACCESS_REMOTE_WRITE, work_.length);
+    if (permission == Permission::kAway) return {Progress::kAway, IBV_WC_SUCCESS};
+    if (permission == Permission::kRefused)
         return refuse_access(has_immediate() && qp_.is_reliable() && take_receive());
     if (has_immediate() && !take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
     if (work_.length == 0) return copied(0);
@@ -85,26 +91,30 @@ Outcome Executor::write() {
 }
 
 Outcome Executor::read() {
-    if (!plan_local(IBV_ACCESS_LOCAL_WRITE)) return done(IBV_WC_LOC_PROT_ERR);
-    if (!plan_remote(IBV_ACCESS_REMOTE_READ, work_.length))
-        return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    if (const Permission local = plan_local(IBV_ACCESS_LOCAL_WRITE); local != Permission::kGranted)
+        return without_local(local);
+    const Permission permission = plan_remote(IBV_ACCESS_REMOTE_READ, work_.length);
+    if (permission == Permission::kAway) return {Progress::kAway, IBV_WC_SUCCESS};
+    if (permission == Permission::kRefused) return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
     if (work_.length == 0) return copied(0);
     return move(AgentKind::kRead, IBV_ACCESS_REMOTE_READ);
 }
 
 Outcome Executor::atomic() {
     if (work_.length != sizeof(std::uint64_t)) return done(IBV_WC_LOC_LEN_ERR);
-    if (!plan_local(IBV_ACCESS_LOCAL_WRITE)) return done(IBV_WC_LOC_PROT_ERR);
+    if (const Permission local = plan_local(IBV_ACCESS_LOCAL_WRITE); local != Permission::kGranted)
+        return without_local(local);
     if (work_.remote_addr % sizeof(std::uint64_t) != 0)
         return refuse(IBV_WC_REM_INV_REQ_ERR, Fault::kInvalidRequest);
-    if (!plan_remote(IBV_ACCESS_REMOTE_ATOMIC, work_.length))
-        return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    const Permission permission = plan_remote(IBV_ACCESS_REMOTE_ATOMIC, work_.length);
+    if (permission == Permission::kAway) return {Progress::kAway, IBV_WC_SUCCESS};
+    if (permission == Permission::kRefused) return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
     const AgentKind kind =
         work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ? AgentKind::kCompareSwap : AgentKind::kFetchAdd;
     return move(kind, IBV_ACCESS_REMOTE_ATOMIC);
 }
 
-bool Executor::plan_local(std::uint32_t access) {
+Executor::Permission Executor::plan_local(std::uint32_t access) {
     plan_.length = work_.length;
     plan_.num_local = work_.num_segments;
     for (std::uint32_t i = 0; i < work_.num_segments; ++i) {
@@ -116,12 +126,26 @@ bool Executor::plan_local(std::uint32_t access) {
                               reinterpret_cast<std::uint8_t*>(segment.address)};
             continue;
         }
-        const CheckedRange range = check_own_key(qp_.adapter(), segment.key, qp_.domain().number(),
-                                                 access, segment.address, segment.length);
-        if (!range.permitted) return false;
+        CheckedRange range = check_local(segment, access);
+        if (!range.permitted) [[unlikely]] {
+            if (ask_own_process(segment.key)) return Permission::kAway;
+            range = check_local(segment, access);  // it may have come back
+            if (!range.permitted) return Permission::kRefused;
+        }
         plan_.local[i] = {range.address, segment.length, range.shared, nullptr};
     }
-    return true;
+    return Permission::kGranted;
+}
+
+CheckedRange Executor::check_local(const Segment& segment, std::uint32_t access) const {
+    return check_own_key(qp_.adapter(), segment.key, qp_.domain().number(), access, segment.address,
+                         segment.length);
+}
+
+/// @return the outcome of a request whose local memory may not be used, or not now.
+Outcome Executor::without_local(Permission permission) {
+    if (permission == Permission::kAway) return {Progress::kAway, IBV_WC_SUCCESS};
+    return done(IBV_WC_LOC_PROT_ERR);
 }
 
 CheckedRange Executor::check_remote(std::uint32_t access, std::uint64_t address,
@@ -132,8 +156,60 @@ CheckedRange Executor::check_remote(std::uint32_t access, std::uint64_t address,
     return check_remote_key(target_.arena, work_.rkey, wanted, address, length);
 }
 
+Executor::Permission Executor::plan_remote(std::uint32_t access, std::uint64_t length) {
+    if (!is_permitted(access, length)) return ask_again(access, length);
+    count_use();
+    return Permission::kGranted;
+}
+
+/// Finds out whether a request is refused, or waits for a region that is away. If it came back
+/// after the first look, the second one sees it.
+[[gnu::noinline]] Executor::Permission Executor::ask_again(std::uint32_t access,
+                                                           std::uint64_t length) {
+    if (ask_for_region()) return Permission::kAway;
+    if (is_permitted(access, length)) return Permission::kGranted;
+    return ask_for_region() ? Permission::kAway : Permission::kRefused;
+}
+
+/// Asks the owner of the remote region, if it is away, to bring it back, and for a kick when it is
+/// there. @return false if it is not away.
+bool Executor::ask_for_region() const {
+    MrEntry& entry = target_.arena.mr(work_.rkey);
+    if (!is_away(entry, work_.rkey)) return false;
+    target_.entry->waiting.store(1, std::memory_order_seq_cst);
+    if (!mark_as_wanted(entry)) return false;
+    fault_point(FaultPoint::kRegionWanted);
+    target_.want_regions();  // each time: whoever asked before may have died here
+    return true;
+}
+
+/// The same for a region of this process.
+[[gnu::noinline]] bool Executor::ask_own_process(std::uint32_t key) const {
+    const Adapter& adapter = qp_.adapter();
+    MrEntry& entry = adapter.view().mr(key);
+    if (!is_away(entry, key) || !mark_as_wanted(entry)) return false;
+    adapter.view().header().regions_wanted.store(1, std::memory_order_seq_cst);
+    adapter.process().self()->ring_doorbell();
+    return true;
+}
+
+/// Counts the request as a use of the region, or of that of the window, if its owner wants to know.
+void Executor::count_use() const {
+    const MrEntry& named = target_.arena.mr(work_.rkey);
+    if (named.counts_uses.load(std::memory_order_relaxed) == 0) [[likely]]
+        return;
+    verbs::RegionUses& uses = target_.arena.mr(named.region.load(std::memory_order_relaxed)).uses;
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    uses.last.store(
+        static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec),
+        std::memory_order_relaxed);
+    uses.count.store(uses.count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 /// A zero-byte request has no address and no key to check.
-bool Executor::plan_remote(std::uint32_t access, std::uint64_t length) {
+bool Executor::is_permitted(std::uint32_t access, std::uint64_t length) {
     const std::uint32_t permitted = target_.entry->access.load(std::memory_order_acquire);
     if ((permitted & remote_right(work_.opcode)) == 0) return false;
     if (length == 0) return true;

@@ -22,7 +22,7 @@ class Executor {
         : qp_(qp), target_(target), agent_(agent), work_(work), is_fenced_(qp.is_fenced_) {}
 
     Outcome run();
-    /// Whether the local memory may still be used: another process may have ended its registration
+    /// Whether the local memory may still be used: its registration may have ended, or gone away,
     /// while the agent worked.
     bool may_go_on();
     /// Concludes the request after the agent's last chunk, or earlier when it must not continue.
@@ -50,8 +50,17 @@ class Executor {
     bool read_directly();
     bool run_atomic_directly();
 
-    bool plan_local(std::uint32_t access);
-    bool plan_remote(std::uint32_t access, std::uint64_t length);
+    /// Whether a request may use memory. Away: its owner has been asked to bring it back.
+    enum class Permission { kGranted, kRefused, kAway };
+    Permission plan_local(std::uint32_t access);
+    CheckedRange check_local(const Segment& segment, std::uint32_t access) const;
+    static Outcome without_local(Permission permission);
+    bool ask_own_process(std::uint32_t key) const;
+    Permission plan_remote(std::uint32_t access, std::uint64_t length);
+    bool is_permitted(std::uint32_t access, std::uint64_t length);
+    Permission ask_again(std::uint32_t access, std::uint64_t length);
+    bool ask_for_region() const;
+    void count_use() const;
     CheckedRange check_remote(std::uint32_t access, std::uint64_t address,
                               std::uint64_t length) const;
     bool take_receive();

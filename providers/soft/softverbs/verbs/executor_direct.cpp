@@ -47,8 +47,9 @@ Outcome Executor::attempt() {
     transfer_ = &transfer;
     Outcome otherwise{};
     if (!ready(otherwise)) return otherwise;
-    if (move_directly()) return done(IBV_WC_SUCCESS);
-    return execute();
+    if (!move_directly()) return execute();
+    count_use();
+    return done(IBV_WC_SUCCESS);
 }
 
 /// @return the key for the transfer's mark. A send learns from the receive which memory it

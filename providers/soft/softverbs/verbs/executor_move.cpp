@@ -53,13 +53,14 @@ int Executor::move_pieces(bool is_read) {
 }
 
 /// Begins the next piece, and checks everything again: the memory's owner may have been waiting for
-/// the end of the previous one. @return 0 or an errno.
+/// the end of the previous one. @return 0 or an errno: EAGAIN if the region is away.
 int Executor::begin_next_piece() {
     transfer_->next_piece();
     fault_point(FaultPoint::kNextPiece);
     Outcome otherwise{};
     if (!ready(otherwise)) return ENOTCONN;
-    return is_still_permitted() ? 0 : EACCES;
+    if (is_still_permitted()) return 0;
+    return !is_send() && ask_for_region() ? EAGAIN : EACCES;
 }
 
 bool Executor::is_still_permitted() const {
@@ -125,6 +126,8 @@ Outcome Executor::copied(int cause) {
     if (cause == ESRCH) return done(IBV_WC_RETRY_EXC_ERR);
     if (cause == ENOTCONN) return {Progress::kNoAnswer, IBV_WC_SUCCESS};
     if (cause == EBUSY) return {Progress::kLocked, IBV_WC_SUCCESS};
+    // The request begins again, like one whose packets were lost.
+    if (cause == EAGAIN) return {Progress::kAway, IBV_WC_SUCCESS};
     if (cause != EACCES && !are_there(plan_.locals(), work_.brings_data()))
         return done(IBV_WC_LOC_PROT_ERR);
     if (!is_send()) return refuse_access(has_immediate() && qp_.is_reliable());
@@ -158,7 +161,7 @@ Outcome Executor::begin_agent(AgentKind kind, std::uint32_t access) {
 }
 
 bool Executor::may_go_on() {
-    return plan_local(work_.brings_data() ? IBV_ACCESS_LOCAL_WRITE : 0);
+    return plan_local(work_.brings_data() ? IBV_ACCESS_LOCAL_WRITE : 0) == Permission::kGranted;
 }
 
 /// From here on only arena memory is accessed at the other end. Its queue pair may have changed
@@ -170,7 +173,8 @@ Outcome Executor::conclude_agent(int status, std::uint64_t found) {
 Outcome Executor::conclude(int status, std::uint64_t found) {
     AgentOperation& operation = *agent_;
     operation.busy = false;
-    if (!may_go_on()) return done(IBV_WC_LOC_PROT_ERR);
+    const Permission local = plan_local(work_.brings_data() ? IBV_ACCESS_LOCAL_WRITE : 0);
+    if (local != Permission::kGranted) return without_local(local);
     plan_ = operation.plan;
     slot_ = operation.slot;
     Transfer transfer(qp_.entry().transfer, target_.qp_num, TransferMark::kQueues, is_fenced_);

@@ -213,7 +213,7 @@ void QueuePair::receive_failed() {
 bool QueuePair::finish_withdrawal() {
     if (waiting_for_ != Progress::kLocked || state_.load() != IBV_QPS_RTS) return true;
     const SendWork& work = queued(send_pending_);
-    if (!work.is_local() || Clock::now() >= locked_until_) return true;
+    if (!work.is_local() || Clock::now() >= retried_until_) return true;
     const Outcome outcome = carry_out(work);
     if (outcome.progress != Progress::kDone) return false;
     waiting_for_ = Progress::kDone;

@@ -15,9 +15,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "providers/soft/softverbs/region_extensions.hpp"
+
 namespace softverbs {
 
-inline constexpr std::uint64_t kArenaMagic = 0x364e455241565346;  // "FSVAREN6"
+inline constexpr std::uint64_t kArenaMagic = 0x374e455241565346;  // "FSVAREN7"
 /// The usual size. The file is sparse: pages are allocated in chunks as objects need them.
 inline constexpr std::uint64_t kArenaSize = std::uint64_t{16} << 30;
 /// The smallest size, for processes with a limit of address space.
@@ -121,7 +123,8 @@ struct alignas(64) QpEntry {
     /// TransferMark of the request that the owner is carrying out at its peer. Nobody else writes
     /// it.
     alignas(64) std::atomic<std::uint64_t> transfer;
-    /// Set by the requester: it waits for a receive or for readiness and wants a kick.
+    /// Set by the requester: it waits for a receive, for readiness or for a region, and wants a
+    /// kick.
     std::atomic<std::uint32_t> waiting;
     std::atomic<Fault> fault;  ///< set by the requester
     /// Address, in the owner's memory, of the word of the lock that it holds while it carries out a
@@ -270,6 +273,13 @@ enum class PageReason : std::uint8_t {
     kCount,
 };
 
+/// Whether a region is away: its key is then invalid, but stays its own (region_extensions.hpp).
+enum class Absence : std::uint8_t {
+    kNone,
+    kAway,
+    kWanted,  ///< away, and a peer waits for it
+};
+
 /// A memory region or a bound memory window. While `key` is not 0, and while a requester that has
 /// seen it may still be at work, what the entry permits does not change. Besides the owner, the
 /// queue pair's requester may unbind a window of type 2, by swapping the key for 0, and so may a
@@ -286,6 +296,9 @@ struct alignas(64) MrEntry {
     std::uint32_t qp_num;         ///< kQueuePairsWindow: the queue pair through which it was bound
     std::uint32_t qp_generation;  ///< kQueuePairsWindow: QpEntry::generation at that time
     PageReason reason;
+    std::atomic<Absence> absence;
+    /// Not 0: requesters count in `uses` what they do with the region, also through its windows.
+    std::atomic<std::uint8_t> counts_uses;
     /// Key of the region; for a window, of the region to which it is bound, or was last. Users of a
     /// window's old key have been waited for before this changes.
     std::atomic<std::uint32_t> region;
@@ -295,17 +308,16 @@ struct alignas(64) MrEntry {
     /// The region's pages that are on path S, by address in the owner; empty if none are.
     alignas(64) std::uint64_t shared_begin;
     std::uint64_t shared_end;
+    /// What peers do, if the region counts it. After the end of `last_key`, or of a window's
+    /// binding, `last` is when it ended; only for messages.
+    verbs::RegionUses uses;
     /// kFile: the owner's descriptor; the fields below say where in the file shared_begin is, and
     /// which file it is. Otherwise -1: the owner's page file.
     std::int32_t file;
-    std::uint32_t reserved;
+    std::atomic<std::int32_t> ended_by;  ///< the process that ended the key; only for messages
     std::uint64_t file_offset;
     std::uint64_t file_device;
     std::uint64_t file_inode;
-    /// When `last_key`, or a window's binding, ended (CLOCK_MONOTONIC, ns), and which process ended
-    /// it. Only for messages.
-    std::atomic<std::uint64_t> ended_at;
-    std::atomic<std::int32_t> ended_by;
 };
 static_assert(sizeof(MrEntry) == 128);
 
@@ -326,6 +338,8 @@ struct ArenaHeader {
     std::uint64_t image_address;
     /// Not 0: the owner's program has returned from main() or called exit().
     std::atomic<std::uint32_t> is_exiting;
+    /// Not 0: a peer waits for a region that is away (Absence::kWanted).
+    std::atomic<std::uint32_t> regions_wanted;
     std::atomic<std::uint32_t> qp_blocks[kMaxQpBlocks];  ///< number of the block + 1
     /// Lock held while an atomic operation runs: number of a queue pair of the process that runs
     /// it; 0: free.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 softverbs_verbs_sources = \
     %reldir%/address_handle.cpp %reldir%/address_handle.hpp \
+    %reldir%/absent_regions.cpp %reldir%/absent_regions.hpp \
     %reldir%/adapter.cpp %reldir%/adapter.hpp %reldir%/adapter_service.cpp \
     %reldir%/agent.cpp %reldir%/agent.hpp %reldir%/agent_service.cpp \
     %reldir%/arena.cpp %reldir%/arena.hpp \
@@ -48,6 +49,7 @@ softverbs_verbs_sources = \
     %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp \
     %reldir%/queue_pair_state.cpp \
     %reldir%/receive_queue.cpp \
+    %reldir%/region_extensions.cpp providers/soft/softverbs/region_extensions.hpp \
     %reldir%/requesters.cpp %reldir%/requesters.hpp \
     %reldir%/send_builder.cpp %reldir%/send_builder.hpp \
     %reldir%/send_completions.hpp \

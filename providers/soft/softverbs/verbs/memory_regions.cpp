@@ -17,6 +17,7 @@
 #include "providers/soft/softverbs/verbs/context.hpp"
 #include "providers/soft/softverbs/verbs/memory_check.hpp"
 #include "providers/soft/softverbs/verbs/memory_windows.hpp"
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
 
 namespace softverbs {
 
@@ -29,12 +30,14 @@ void copy_terms(MrEntry& to, const MrEntry& from) {
     to.kind = from.kind;
     to.qp_num = from.qp_num;
     to.qp_generation = from.qp_generation;
+    to.counts_uses.store(from.counts_uses.load(std::memory_order_relaxed),
+                         std::memory_order_relaxed);
     to.region.store(from.region.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 void note_end(MrEntry& entry) {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    entry.ended_at = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+    entry.uses.last = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
     entry.ended_by = getpid();
 }
 
@@ -74,6 +77,18 @@ void release_pages(const Registration& request, const Placement& placement) {
                                       request.length, placement);
 }
 
+/// Makes the key of an entry valid that has been filled in.
+void validate(MemoryRegion& mr, std::uint32_t key) {
+    Adapter& adapter = *mr.request.pd->owner().adapter;
+    MrEntry& entry = adapter.view().mr(key);
+    adapter.own_key(key).key.store(key, std::memory_order_seq_cst);
+    entry.key.store(key, std::memory_order_seq_cst);
+    // If the region keeps its key, another process may just have ended it.
+    if (!adapter.stands(key)) entry.key.store(0, std::memory_order_seq_cst);
+    support::SpinLockGuard guard(adapter.window_lock);
+    adapter.key_owners.enter(mr.index, &mr);
+}
+
 /// Fills in the region's entry, in the private table and in the arena, and makes the key valid.
 void publish(MemoryRegion& mr, std::uint32_t key) {
     const Registration& request = mr.request;
@@ -85,15 +100,12 @@ void publish(MemoryRegion& mr, std::uint32_t key) {
     own.length = request.length;
     own.iova = request.iova;
     own.kind = KeyKind::kRegion;
+    own.counts_uses = mr.counts_uses;
     own.region.store(key, std::memory_order_relaxed);
     mr.placement.write_to(own);
-    own.key.store(key, std::memory_order_seq_cst);
     MrEntry& entry = adapter.view().mr(mr.index << kKeyIndexShift);
     copy_terms(entry, own);
     mr.placement.write_to(entry);
-    entry.key.store(key, std::memory_order_seq_cst);
-    // If the region keeps its key (ibv_rereg_mr), another process may just have ended it.
-    if (!adapter.stands(key)) entry.key.store(0, std::memory_order_seq_cst);
     mr.context = request.pd->context;
     mr.pd = request.pd;
     mr.addr = request.address;
@@ -102,10 +114,7 @@ void publish(MemoryRegion& mr, std::uint32_t key) {
     mr.lkey = key;
     mr.rkey = key;
     mr.is_withdrawn = false;
-    {
-        support::SpinLockGuard guard(adapter.window_lock);
-        adapter.key_owners.enter(mr.index, &mr);
-    }
+    validate(mr, key);
     ++request.pd->users;
 }
 
@@ -157,16 +166,39 @@ bool concerns_peers(const Registration& request) {
     return (request.access & ~(kReadAlone | IBV_ACCESS_OPTIONAL_RANGE)) != 0;
 }
 
+void invalidate(Adapter& adapter, const MemoryRegion& mr) {
+    const std::uint32_t any = mr.index << kKeyIndexShift;
+    adapter.view().mr(any).key.store(0, std::memory_order_seq_cst);
+    adapter.own_key(any).key.store(0, std::memory_order_seq_cst);
+}
+
 /// Invalidates the region's key. @return 0, EBUSY while windows are bound.
 int withdraw_key(Adapter& adapter, MemoryRegion& mr) {
     if (mr.is_withdrawn) return 0;
     if (!withdraw_region(adapter, mr)) return EBUSY;
-    const std::uint32_t any = mr.index << kKeyIndexShift;
-    adapter.view().mr(any).key.store(0, std::memory_order_seq_cst);
-    note_end(adapter.view().mr(any));
-    adapter.own_key(any).key.store(0, std::memory_order_seq_cst);
+    invalidate(adapter, mr);
+    note_end(adapter.view().mr(mr.lkey));
     mr.is_withdrawn = true;
     return 0;
+}
+
+/// Waits for those who have seen the region's key, which is invalid now.
+/// @return false when a requester is still in the middle of a transfer at the deadline.
+bool wait_for_users(Adapter& adapter, const MemoryRegion& mr, Deadline deadline) {
+    if (concerns_peers(mr.request) && !adapter.wait_for_key_users(mr.lkey, deadline)) return false;
+    adapter.wait_for_own_threads();
+    adapter.pass_pollers();
+    return true;
+}
+
+/// Waits for threads that are in the middle of a post: they may have seen a key that is invalid
+/// now.
+/// @return false if a post takes long.
+bool pass_senders(Adapter& adapter) {
+    bool passed = true;
+    support::MutexLock lock(adapter.mutex);
+    adapter.each_queue_pair([&](QueuePair& qp) { passed = passed && qp.pass_sender(); });
+    return passed;
 }
 
 /// Invalidates the key, then waits for requesters that have seen it and for threads of this
@@ -177,19 +209,35 @@ int withdraw_key(Adapter& adapter, MemoryRegion& mr) {
 int withdraw(MemoryRegion& mr) {
     Adapter& adapter = *Context::of(mr.context).adapter;
     if (const int cause = withdraw_key(adapter, mr)) return cause;
-    if (concerns_peers(mr.request) &&
-        !adapter.wait_for_key_users(mr.lkey, Clock::now() + kRequesterPatience))
-        return EBUSY;
-    adapter.wait_for_own_threads();
-    adapter.pass_pollers();
+    if (!wait_for_users(adapter, mr, Clock::now() + kRequesterPatience)) return EBUSY;
     --mr.request.pd->users;
     release_pages(mr.request, mr.placement);
     return 0;
 }
 
+/// Lets peers that wait for the region find it as it is now.
+void end_absence(Adapter& adapter, MemoryRegion& mr) {
+    mr.is_away = false;
+    adapter.view().mr(mr.lkey).absence.store(Absence::kNone, std::memory_order_seq_cst);
+    adapter.absent_regions.leave(mr);
+    support::MutexLock lock(adapter.mutex);
+    adapter.each_queue_pair([](QueuePair& qp) { qp.wake_requester(); });
+}
+
+/// Ends a region that is away.
+void end_away(Adapter& adapter, MemoryRegion& mr) {
+    note_end(adapter.view().mr(mr.lkey));
+    end_absence(adapter, mr);
+    --mr.request.pd->users;
+}
+
 int deregister(MemoryRegion& mr) {
     Adapter& adapter = *Context::of(mr.context).adapter;
-    if (const int cause = withdraw(mr)) return cause;
+    if (mr.is_away) {
+        end_away(adapter, mr);
+    } else if (const int cause = withdraw(mr)) {
+        return cause;
+    }
     adapter.return_mr(mr.index);
     return 0;
 }
@@ -214,7 +262,7 @@ Registration changed(const MemoryRegion& mr, int flags, ProtectionDomain* pd, vo
 /// peers continue to use the key that they have, as programs expect of adapters, unless another
 /// process has ended it.
 int reregister(MemoryRegion& mr, const Registration& request) {
-    if (request.pd->context != mr.context) return EINVAL;
+    if (request.pd->context != mr.context || mr.is_away) return EINVAL;
     if (const int cause = check_request(request)) return cause;
     const Registration before = mr.request;
     const bool only_rights = request.pd == before.pd && request.address == before.address &&
@@ -233,6 +281,51 @@ int reregister(MemoryRegion& mr, const Registration& request) {
 }
 
 }  // namespace
+
+const verbs::RegionUses& begin_counting(MemoryRegion& mr) {
+    Adapter& adapter = *Context::of(mr.context).adapter;
+    MrEntry& entry = adapter.view().mr(mr.lkey);
+    entry.uses.count.store(0, std::memory_order_relaxed);
+    entry.uses.last.store(0, std::memory_order_relaxed);
+    adapter.own_key(mr.lkey).counts_uses = 1;
+    entry.counts_uses = 1;
+    mr.counts_uses = true;
+    return entry.uses;
+}
+
+int suspend(MemoryRegion& mr, const RegionWanted& wanted) {
+    Adapter& adapter = *Context::of(mr.context).adapter;
+    if (mr.is_away || mr.is_withdrawn || !adapter.stands(mr.lkey)) return EINVAL;
+    if (!withdraw_region(adapter, mr)) return EBUSY;
+    // Before the key becomes invalid: whoever finds it so looks whether the region is away.
+    std::atomic<Absence>& absence = adapter.view().mr(mr.lkey).absence;
+    absence.store(Absence::kAway, std::memory_order_seq_cst);
+    invalidate(adapter, mr);
+    if (!pass_senders(adapter) || !wait_for_users(adapter, mr, Clock::now())) {
+        validate(mr, mr.lkey);
+        absence.store(Absence::kNone, std::memory_order_seq_cst);
+        return EBUSY;
+    }
+    release_pages(mr.request, mr.placement);
+    mr.wanted = wanted;
+    mr.is_away = true;
+    adapter.absent_regions.enter(mr);
+    // A peer that asked before this found nobody who could be told.
+    if (absence.load(std::memory_order_seq_cst) == Absence::kWanted) wanted.tell(wanted.context);
+    return 0;
+}
+
+int resume(MemoryRegion& mr) {
+    if (!mr.is_away) return EINVAL;
+    if (const int cause = check_request(mr.request)) return cause;
+    mr.placement = hold_pages(mr.request);
+    Adapter& adapter = *Context::of(mr.context).adapter;
+    publish(mr, mr.lkey);
+    --mr.request.pd->users;  // it has been counted all the time
+    end_absence(adapter, mr);
+    return 0;
+}
+
 }  // namespace softverbs
 
 extern "C" {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "providers/soft/softverbs/verbs/absent_regions.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 #include "providers/soft/softverbs/verbs/shared_pages.hpp"
 #include "providers/soft/softverbs/verbs/shared_part.hpp"
@@ -34,6 +35,10 @@ struct MemoryRegion : ibv_mr {
     Placement placement;
     /// The key is invalid, but the wait for its users has not succeeded yet.
     bool is_withdrawn = false;
+    bool counts_uses = false;             ///< MrEntry::counts_uses
+    bool is_away = false;                 ///< suspend() has succeeded, and resume() has not
+    RegionWanted wanted{};                ///< of suspend()
+    MemoryRegion* next_absent = nullptr;  ///< guarded by AbsentRegions
     MemoryWindow* windows = nullptr;  ///< first window bound to it; guarded by Adapter::window_lock
 };
 
@@ -121,6 +126,31 @@ inline CheckedRange check_own_remote_key(const Adapter& adapter, std::uint32_t k
     CheckedRange range = check_remote_entry(adapter.own_key(key), key, access, address, length);
     range.shared = SharedPart::of(adapter.view().mr(key), key);
     return range;
+}
+
+/// Has requesters count their accesses from now on.
+const verbs::RegionUses& begin_counting(MemoryRegion& mr);
+
+/// Takes a region away: its key becomes invalid, its users are waited for and its pages released,
+/// but a peer that uses the key waits until resume() or the region's end. @param wanted called on
+/// the service thread once a peer waits.
+/// @return 0; EBUSY, with the region as it was, if windows are bound to it or somebody is in the
+/// middle of a transfer; EINVAL if it is away or has ended.
+int suspend(MemoryRegion& mr, const RegionWanted& wanted);
+/// Makes the region valid again under the same key. @return 0; EINVAL if it is not away; EFAULT if
+/// the program has unmapped the memory. Throws std::bad_alloc.
+int resume(MemoryRegion& mr);
+
+/// Whether the region that has this key is away.
+inline bool is_away(const MrEntry& entry, std::uint32_t key) {
+    return key != 0 && entry.last_key.load(std::memory_order_relaxed) == key &&
+           entry.absence.load(std::memory_order_seq_cst) != Absence::kNone;
+}
+/// Notes that somebody waits for a region that is away. @return false if it is not any more.
+inline bool mark_as_wanted(MrEntry& entry) {
+    Absence absence = Absence::kAway;
+    entry.absence.compare_exchange_strong(absence, Absence::kWanted, std::memory_order_seq_cst);
+    return absence != Absence::kNone;
 }
 
 /// Records that this process has just ended the entry's key.

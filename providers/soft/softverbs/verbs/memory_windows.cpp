@@ -131,6 +131,8 @@ void write_entry(const Binding& binding, const QueuePair& qp, const SendWork& wo
     own.kind = window.type == IBV_MW_TYPE_1 ? KeyKind::kWindow : KeyKind::kQueuePairsWindow;
     own.qp_num = window.qp_num;
     own.qp_generation = window.qp_generation;
+    own.counts_uses.store(region.counts_uses.load(std::memory_order_relaxed),
+                          std::memory_order_relaxed);
     own.region.store(work.bind_region, std::memory_order_relaxed);
     binding.region->placement.write_to(own);
     own.key.store(work.rkey, std::memory_order_seq_cst);

@@ -78,6 +78,7 @@ enum class Progress {
     kNotReady,    ///< the peer's queue pair is not in RTR yet
     kAgent,       ///< the peer's service thread is copying
     kLocked,      ///< the peer's atomic lock is held, or a retired window key is in use
+    kAway,        ///< the peer's memory region is away; its owner has been asked for it
     kNoAnswer,    ///< the peer, or its queue pair, is gone
     kUnresolved,  ///< a datagram's destination has not been found yet
 };
@@ -158,8 +159,10 @@ class QueuePair : public ExtendableQp {
     bool is_posted(std::uint32_t position) const;
     /// Orders the caller after the threads of this process that posted the next receive.
     void order_after_receives() const;
-    /// Kicks the requester if it waits for a receive or for readiness.
+    /// Kicks the requester if it waits for a receive, for readiness or for a region.
     void wake_requester();
+    /// Waits for a thread that is in the middle of a post. @return false if that takes long.
+    bool pass_sender() const;
 
     // -- datagram_receive.cpp
     /// Takes the answer to a look-up by DatagramTargets, and continues with the requests that
@@ -263,6 +266,8 @@ class QueuePair : public ExtendableQp {
     /// service thread takes.
     void await_agent() EXCLUDES(send_lock_);
     Deadline wait_deadline(Progress reason, bool& endless) const REQUIRES(send_lock_);
+    Deadline retry_deadline(Progress reason) const REQUIRES(send_lock_);
+    std::chrono::microseconds rnr_delay() const REQUIRES(send_lock_);
 
     // -- datagram_receive.cpp, for datagram queue pairs
     /// @return nullptr when a shared receive queue has no such slot.
@@ -353,7 +358,8 @@ class QueuePair : public ExtendableQp {
     std::uint32_t wait_ticket_ GUARDED_BY(send_lock_) = 0;
     bool tells_drained_ GUARDED_BY(send_lock_) = false;  ///< SQ_DRAINED is to be reported
     Progress waiting_for_ GUARDED_BY(send_lock_) = Progress::kDone;
-    Deadline locked_until_ GUARDED_BY(send_lock_){};  ///< from then on kLocked is an error
+    /// From then on kLocked and kAway, which are tried again and again, are errors.
+    Deadline retried_until_ GUARDED_BY(send_lock_){};
     std::unique_ptr<AgentOperation> agent_ GUARDED_BY(send_lock_);
     std::unique_ptr<DatagramSender> datagrams_ GUARDED_BY(send_lock_);
 

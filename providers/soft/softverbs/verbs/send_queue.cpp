@@ -5,12 +5,14 @@
 /// timer expires, or the agent answers.
 #include <time.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <new>
 
 #include "providers/soft/softverbs/verbs/datagram.hpp"
 #include "providers/soft/softverbs/verbs/executor.hpp"
+#include "providers/soft/softverbs/verbs/kick.hpp"
 #include "providers/soft/softverbs/verbs/memory_windows.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
@@ -121,14 +123,21 @@ constexpr std::uint32_t kRnrDelays[32] = {65536, 1,    2,    3,     4,     6,   
                                           256,   384,  512,  768,   1024,  1536,  2048,  3072,
                                           4096,  6144, 8192, 12288, 16384, 24576, 32768, 49152};
 
-/// The interval of retries, and how long a request retries. Another process's atomic operation
-/// takes microseconds; one that holds the lock and makes no progress is waited for this long.
-constexpr std::chrono::milliseconds kLockedPause{1};
+/// The intervals of retries, and how long a request retries that found a lock held. Another
+/// process's atomic operation takes microseconds; one that holds the lock and makes no progress is
+/// waited for this long.
+constexpr std::chrono::milliseconds kRetryPause{1};
+constexpr std::chrono::microseconds kShortestPause{100};
 constexpr std::chrono::seconds kLockedPatience{10};
+constexpr std::chrono::hours kForEver{24 * 365};
 
 /// How long await_agent() waits. A peer that runs has copied by then; one that is stopped keeps the
 /// buffer.
 constexpr std::chrono::milliseconds kAgentPatience{100};
+
+bool is_retried(Progress reason) {
+    return reason == Progress::kLocked || reason == Progress::kAway;
+}
 
 }  // namespace
 
@@ -308,16 +317,30 @@ void QueuePair::drain() {
     }
 }
 
+/// @return how long the peer asks us to wait before a retry when it is not ready to receive.
+std::chrono::microseconds QueuePair::rnr_delay() const {
+    const std::uint32_t code = target_.entry->min_rnr_timer.load() & 31;
+    return std::chrono::microseconds(std::uint64_t{10} * kRnrDelays[code]);
+}
+
+/// @return how long a request retries that has to wait for this reason.
+Deadline QueuePair::retry_deadline(Progress reason) const {
+    if (reason == Progress::kLocked) return Clock::now() + kLockedPatience;
+    if (attributes_.rnr_retry == 7) return Clock::now() + kForEver;
+    return Clock::now() + rnr_delay() * attributes_.rnr_retry;
+}
+
 /// @return when a wait ends, by the queue pair's attributes: how long the peer may be without a
 /// receive, or unready. Sets `endless` if they set no limit.
 Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
     using std::chrono::microseconds;
     const Deadline now = Clock::now();
-    if (reason == Progress::kLocked) return now + kLockedPause;
+    if (reason == Progress::kLocked) return now + kRetryPause;
+    if (reason == Progress::kAway)
+        return now + std::clamp<microseconds>(rnr_delay(), kShortestPause, kRetryPause);
     if (reason == Progress::kNoReceive) {
         endless = attributes_.rnr_retry == 7;
-        const std::uint32_t code = target_.entry->min_rnr_timer.load() & 31;
-        return now + microseconds(std::uint64_t{10} * kRnrDelays[code] * attributes_.rnr_retry);
+        return now + rnr_delay() * attributes_.rnr_retry;
     }
     if (reason == Progress::kUnresolved) return now + kLongestSearch;
     // The specification lets an adapter take up to four times the time-out it was given.
@@ -332,8 +355,7 @@ Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
 }
 
 [[gnu::noinline]] void QueuePair::begin_wait(Progress reason) {
-    if (reason == Progress::kLocked && waiting_for_ != reason)
-        locked_until_ = Clock::now() + kLockedPatience;
+    if (is_retried(reason) && waiting_for_ != reason) retried_until_ = retry_deadline(reason);
     waiting_for_ = reason;
     const std::uint32_t ticket = ++wait_ticket_;
     if (reason == Progress::kAgent) return;
@@ -341,6 +363,15 @@ Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
     const Deadline deadline = wait_deadline(reason, endless);
     if (endless) return;
     come_back(deadline, [ticket](QueuePair& qp) { qp.wait_expired(ticket); });
+}
+
+bool QueuePair::pass_sender() const {
+    constexpr int kLongest = 4096;
+    for (int turns = 0; send_lock_.is_held();) {
+        relax(turns);
+        if (turns == kLongest) return false;
+    }
+    return true;
 }
 
 void QueuePair::finish_search() {
@@ -365,8 +396,9 @@ void QueuePair::wait_expired(std::uint32_t ticket) {
         datagrams_->targets().stop_waiting();
         return drain();
     }
-    if (reason == Progress::kLocked && Clock::now() < locked_until_) return begin_wait(reason);
-    enter_error(reason == Progress::kNoReceive ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR);
+    if (is_retried(reason) && Clock::now() < retried_until_) return begin_wait(reason);
+    const bool not_ready = reason == Progress::kNoReceive || reason == Progress::kAway;
+    enter_error(not_ready ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR);
 }
 
 void QueuePair::await_agent() {
@@ -390,7 +422,8 @@ void QueuePair::agent_replied(const AgentMessage& answer, const Peer& peer) {
     const Adapter::Working working(adapter_);
     const SendWork& work = queued(send_pending_);
     int status = answer.status;
-    if (!Executor(*this, target_, agent_, work).may_go_on()) status = EACCES;
+    // If the local memory has only been away, the request begins again.
+    if (!Executor(*this, target_, agent_, work).may_go_on()) status = EAGAIN;
     if (status == 0 && operation.kind == AgentKind::kRead)
         status = scatter_agent_chunk(adapter_, operation);
     operation.offset += operation.under_way;

@@ -125,6 +125,12 @@ void Target::kick_qp() const {
     peer->ring_doorbell();
 }
 
+void Target::want_regions() const {
+    arena.header().regions_wanted.store(1, std::memory_order_seq_cst);
+    fault_point(FaultPoint::kRegionsWanted);
+    peer->ring_doorbell();
+}
+
 void Target::kick_srq() const {
     const std::uint32_t srq = entry->srq;
     if (srq == 0 || srq > kMaxSrqs) return;

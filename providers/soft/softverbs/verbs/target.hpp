@@ -85,6 +85,8 @@ struct Target {
     /// Makes the owner's service thread serve the queue pair.
     void kick_qp() const;
     void kick_srq() const;
+    /// Tells the owner that somebody waits for a region of its that is away.
+    void want_regions() const;
     /// Wakes the completion channel after a completion was published to a queue that was armed.
     void wake_channel() const;
     void kick_cq() const;
