@@ -31,7 +31,7 @@ enum class Class : std::uint32_t {
     kRdma,       ///< taken back with notice: announced, gone after the grace period
     kMessaging,  ///< taken back at once while it is not posted; as the next, while it is
     kPinned,     ///< kept, as far as the share of its owner goes; beyond it, as kRdma
-    kPeers       ///< kept for good: peers know it, and nobody could tell them
+    kPeers       ///< as kPinned, but beyond the share the last choice: peers lose it for good
 };
 
 /// Whether an entry is its owner's to keep from the beginning.
@@ -144,6 +144,15 @@ struct TableStatus {
     std::vector<SlotStatus> slots;  ///< those that are not free
 };
 
+/// Has the process enter into the use lines of its slots what its device has counted.
+using Collect = void (*)(void* context);
+
+/// What the table has to know of a registration on the device.
+struct OnDevice {
+    std::optional<std::uint32_t> key;  ///< for Enforce
+    bool counted = false;              ///< the device counts its uses, for Collect
+};
+
 /// Has the device end a registration that its owner, another process, has not ended by the
 /// deadline. @return whether it has certainly ended; false where a device cannot do this.
 using Enforce = bool (*)(void* context, std::int32_t pid, std::uint32_t key);
@@ -177,9 +186,8 @@ class Broker {
     /// Withdraws a ticket. @return false if it has been granted or refused already: its upcall is
     /// pending or has been fetched.
     bool cancel(const Ticket& ticket);
-    /// Records the device's key of the registration, for Enforce. Called before the consumer sees
-    /// the registration.
-    void name(SlotId slot, std::uint32_t key);
+    /// Called before the consumer sees the registration.
+    void describe(SlotId slot, const OnDevice& made);
     /// Releases an entry whose registration is no longer on the device, for whatever reason.
     void release(SlotId slot);
     /// @return the slot's cache line for the data path, which stays mapped as long as this object
@@ -213,6 +221,8 @@ class Broker {
     void sleep(Time deadline);
     void wake();
     void set_enforcement(Enforce enforce, void* context);
+    /// Set before the first entry is described as counted.
+    void set_collection(Collect collect, void* context);
 
     /// Takes the lease, whoever holds it. For a process that has no other task.
     void lead();

@@ -32,6 +32,16 @@ bool end_registration(void* by_device, std::int32_t pid, std::uint32_t key) {
                                                                                             key);
 }
 
+/// @return for whom a request was queued; nullptr if that has closed.
+Registrations*& whose(Pending& pending) {
+    return std::visit([](auto& one) -> Registrations*& { return one.of; }, pending);
+}
+
+/// Counts a creation as a user of its PZ, or no longer.
+void count_user(const Pending& pending, int by) {
+    if (const auto* create = std::get_if<PendingCreate>(&pending)) create->asked.pz->users += by;
+}
+
 }  // namespace
 
 Client::Client(std::string adapter, std::unique_ptr<Broker> broker)
@@ -63,9 +73,13 @@ DAT_RETURN Client::join(Ia& ia, Mode mode, ProcessState& process) {
                          terms_of(name, static_cast<std::uint64_t>(ia.device_attributes.max_mr)),
                          Member{share, support::setting_text(Setting::kRegdSocket)});
         if (!broker) return broker.error().code;
-        if (const auto by_device = ia.provider.library.device.end_registration)
+        const auto by_device =
+            verbs::extensions_for(ia.context(), ia.provider.library.device).end_registration;
+        if (by_device)
             (*broker)->set_enforcement(end_registration, reinterpret_cast<void*>(by_device));
         client = new Client(adapter, std::move(*broker));
+        client->broker_->set_collection(
+            [](void* self) { static_cast<Client*>(self)->enter_all_uses(); }, client);
         client->next_ = process.first_client;
         process.first_client = client;
     }
@@ -123,12 +137,12 @@ void Client::watch(Registrations& of, Registration& registration, SlotId slot) {
 
 /// Holds the lock across the broker's queue(): the answer may arrive before that returns, and
 /// answer() must find the ticket.
-tl::expected<Ticket, Refusal> Client::queue(const PendingCreate& wanted) {
+tl::expected<Ticket, Refusal> Client::queue(const Wanted& wanted, const Pending& pending) {
     MutexLock lock(lock_);
-    auto ticket = broker_->queue({wanted.asked.kind, wanted.asked.memory.length});
+    auto ticket = broker_->queue(wanted);
     if (ticket) {
-        ++wanted.asked.pz->users;
-        pending_.insert_or_assign(ticket->index, std::make_pair(*ticket, wanted));
+        count_user(pending, 1);
+        pending_.insert_or_assign(ticket->index, std::make_pair(*ticket, pending));
     }
     return ticket;
 }
@@ -138,9 +152,10 @@ DAT_RETURN Client::cancel(const Ticket& ticket, const Registrations& of) {
     const auto found = pending_.find(ticket.index);
     if (found == pending_.end() || !(found->second.first == ticket))
         return error(DAT_INVALID_STATE);
-    if (found->second.second.of != &of) return bad_argument(2);
+    const auto* const create = std::get_if<PendingCreate>(&found->second.second);
+    if (!create || create->of != &of) return bad_argument(2);
     if (!broker_->cancel(ticket)) return error(DAT_INVALID_STATE);
-    --found->second.second.asked.pz->users;
+    count_user(*create, -1);
     pending_.erase(found);
     return DAT_SUCCESS;
 }
@@ -152,14 +167,14 @@ void Client::forget(Registrations& closing) {
     std::erase_if(watched_, [&](const Owner& owner) { return owner.of == &closing; });
     for (auto next = pending_.begin(); next != pending_.end();) {
         auto& [ticket, pending] = next->second;
-        if (pending.of != &closing) {
+        if (whose(pending) != &closing) {
             ++next;
             continue;
         }
         // A ticket that has already been granted stays without an owner: answer() releases its
         // entry.
-        --pending.asked.pz->users;
-        pending.of = nullptr;
+        count_user(pending, -1);
+        whose(pending) = nullptr;
         next = broker_->cancel(ticket) ? pending_.erase(next) : std::next(next);
     }
 }
@@ -177,6 +192,7 @@ void Client::loop() {
                 MutexLock lock(serving);
                 if (std::exchange(missed, false)) watch_all();
                 while (const auto upcall = broker_->next()) carry_out(*upcall);
+                bring_back();
                 watches = serve_watched();
             }
             const Time due = broker_->work();
@@ -226,7 +242,7 @@ bool Client::owner_of(SlotId slot, Owner& owner) {
 
 void Client::answer(const Upcall& upcall) {
     Ticket ticket;
-    PendingCreate pending{};
+    Pending pending;
     {
         MutexLock lock(lock_);
         const auto found = pending_.find(upcall.ticket.index);
@@ -238,24 +254,45 @@ void Client::answer(const Upcall& upcall) {
         pending = found->second.second;
         pending_.erase(found);
     }
-    if (!pending.of) {
-        if (upcall.kind == Upcall::Kind::kGranted) broker_->release(upcall.slot);
+    const bool granted = upcall.kind == Upcall::Kind::kGranted;
+    Registrations* const of = whose(pending);
+    if (!of) {
+        if (granted) broker_->release(upcall.slot);
         return;
     }
-    if (upcall.kind == Upcall::Kind::kGranted)
-        pending.of->granted(pending, ticket, upcall.slot);
+    if (const auto* back = std::get_if<PendingReturn>(&pending)) {
+        of->answered(*back, granted ? upcall.slot : SlotId{});
+        return;
+    }
+    const auto& create = std::get<PendingCreate>(pending);
+    if (granted)
+        of->granted(create, ticket, upcall.slot);
     else
-        pending.of->refused(pending, ticket, upcall.why);
-    --pending.asked.pz->users;
+        of->refused(create, ticket, upcall.why);
+    count_user(pending, -1);
+}
+
+std::vector<Registrations*> Client::members() {
+    MutexLock lock(lock_);
+    return members_;
 }
 
 void Client::press(std::uint64_t window) {
-    std::vector<Registrations*> members;
-    {
-        MutexLock lock(lock_);
-        members = members_;
-    }
-    for (Registrations* member : members) member->pressed(window);
+    for (Registrations* member : members()) member->pressed(window);
+}
+
+void Client::bring_back() {
+    for (Registrations* member : members()) member->bring_back();
+}
+
+void Client::enter_uses(Registration& registration) {
+    MutexLock lock(lock_);
+    registration.enter_uses_of_peers();
+}
+
+void Client::enter_all_uses() {
+    MutexLock lock(lock_);
+    for (const auto& [slot, owner] : owners_) owner.registration->enter_uses_of_peers();
 }
 
 bool Client::serve_watched() {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <memory>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "broker/broker.hpp"
@@ -24,6 +25,13 @@ struct PendingCreate {
     Asked asked;
     DAT_PVOID cookie;
 };
+/// A registration that is away, and whose ticket has not been granted yet.
+struct PendingReturn {
+    Registrations* of;
+    Registration* away;
+    DAT_LMR_CONTEXT context;  ///< tells it from a later registration in the same place
+};
+using Pending = std::variant<PendingCreate, PendingReturn>;
 
 class Client {
   public:
@@ -43,9 +51,14 @@ class Client {
     void watch(Registrations& of, Registration& registration, SlotId slot) EXCLUDES(lock_);
 
     /// Queues a request and keeps it until the answer. @return as Broker::queue().
-    tl::expected<Ticket, Refusal> queue(const PendingCreate& wanted) EXCLUDES(lock_);
+    tl::expected<Ticket, Refusal> queue(const Wanted& wanted, const Pending& pending)
+        EXCLUDES(lock_);
     /// Cancels a request. @return as dat_reg_ticket_cancel().
     DAT_RETURN cancel(const Ticket& ticket, const Registrations& of) EXCLUDES(lock_);
+
+    /// Enter what peers have done with a registration, or with all, into the lines of their slots.
+    void enter_uses(Registration& registration) EXCLUDES(lock_);
+    void enter_all_uses() EXCLUDES(lock_);
 
     /// Removes all references to an adapter instance that closes. On return, the agent thread does
     /// nothing more for it.
@@ -69,6 +82,8 @@ class Client {
     bool owner_of(SlotId slot, Owner& owner) EXCLUDES(lock_);
     void answer(const Upcall& upcall) REQUIRES(serving) EXCLUDES(lock_);
     void press(std::uint64_t window) REQUIRES(serving) EXCLUDES(lock_);
+    void bring_back() REQUIRES(serving) EXCLUDES(lock_);
+    std::vector<Registrations*> members() EXCLUDES(lock_);
     void watch_all() REQUIRES(serving) EXCLUDES(lock_);
     bool serve_watched() REQUIRES(serving) EXCLUDES(lock_);
 
@@ -82,7 +97,7 @@ class Client {
     support::Mutex lock_;  ///< comes after all others except the broker's own
     std::vector<Registrations*> members_ GUARDED_BY(lock_);
     std::unordered_map<std::uint32_t, Owner> owners_ GUARDED_BY(lock_);  ///< by slot index
-    std::unordered_map<std::uint32_t, std::pair<Ticket, PendingCreate>> pending_ GUARDED_BY(lock_);
+    std::unordered_map<std::uint32_t, std::pair<Ticket, Pending>> pending_ GUARDED_BY(lock_);
     std::vector<Owner> watched_ GUARDED_BY(lock_);
 };
 

@@ -16,7 +16,7 @@ DAT_UINT64 end_shared_use(Registrations& registrations, const ibv_wc& completion
     SharedSlots::Receive receive{};
     shared_queue(completion).peek(WorkRequestId(completion.wr_id).sequence, receive);
     const DAT_UINT64 cookie = registrations.records.cookie_of(receive.cookie.as_64);
-    registrations.end(receive.cookie.as_64);
+    registrations.end(receive.cookie.as_64, Use::kHold);
     return cookie;
 }
 

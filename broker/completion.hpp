@@ -15,10 +15,11 @@ namespace dapl::memory {
 
 [[gnu::always_inline]] inline void end_entry(Registrations& registrations, SideUses::Entry entry) {
     if (!entry) return;
-    if (entry & 1)
-        registrations.end(entry >> 1);
+    const Use use = entry & SideUses::kHolds ? Use::kHold : Use::kRequest;
+    if (entry & SideUses::kRecord)
+        registrations.end(entry >> SideUses::kRecordShift, use);
     else
-        registrations.end_use(*reinterpret_cast<Registration*>(entry));
+        registrations.end_use(*reinterpret_cast<Registration*>(entry & ~SideUses::kHolds), use);
 }
 
 /// Ends the uses of a transfer that has completed, and of the suppressed ones before it.

@@ -75,12 +75,12 @@ DAT_RETURN Registrations::refuse(Registration& announced, DAT_UINT64 microsecond
 
 DAT_RETURN Registrations::begin_explicit_use(Registration& used, DAT_UINT64 microseconds) {
     MutexLock lock(used.mutex);
-    const Standing standing = used.begin();
+    const Standing standing = used.begin(Use::kHold);
     const bool fits = standing == Standing::kStanding ||
                       (standing == Standing::kAnnounced &&
                        after(microseconds) <= used.deadline.load(std::memory_order_relaxed));
     if (!fits) {
-        end_use(used);
+        end_use(used, Use::kHold);
         return error(DAT_INVALID_STATE, standing == Standing::kAnnounced
                                             ? DAT_INVALID_STATE_LMR_IN_USE
                                             : DAT_INVALID_STATE_LMR_FREE);
@@ -96,7 +96,7 @@ DAT_RETURN Registrations::end_explicit_use(Registration& used) {
         if (used.explicit_uses == 0) return error(DAT_INVALID_STATE);
         --used.explicit_uses;
     }
-    end_use(used);
+    end_use(used, Use::kHold);
     settle();
     return DAT_SUCCESS;
 }
@@ -122,8 +122,9 @@ void Registrations::query(Registration& asked, DAT_REG_LMR_STATUS& status) {
     const Time present = now();
     if (standing == Standing::kAnnounced && deadline > present)
         status.remaining = (deadline - present) / kPerMicrosecond;
+    client.enter_uses(asked);
     if (asked.slot) status.use_count = client.broker().use(asked.slot).use_count.load();
-    status.busy = asked.busy.load(std::memory_order_relaxed);
+    status.busy = asked.uses();
 }
 
 void Registrations::attach(Evd* evd) {
@@ -148,7 +149,8 @@ void Registrations::tell(DAT_REG_EVENT_NUMBER number, const DAT_REG_EVENT_DATA& 
 DAT_RETURN Registrations::create_later(const Asked& asked, DAT_PVOID cookie,
                                        DAT_REG_TICKET* ticket) {
     if (!has_handler()) return error(DAT_INVALID_STATE);
-    const auto queued = client.queue({this, asked, cookie});
+    const auto queued =
+        client.queue({asked.kind, asked.memory.length}, PendingCreate{this, asked, cookie});
     if (!queued) return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
     *ticket = number_of(*queued);
     return DAT_SUCCESS;

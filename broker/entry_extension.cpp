@@ -31,11 +31,11 @@ DAT_RETURN forward(DAT_HANDLE handle, DAT_EXTENDED_OP operation, ...) {
 
 /// @param post called with the translated segments.
 template <class Post>
-DAT_RETURN with_uses(DAT_HANDLE handle, bool receive, DAT_COUNT segments,
+DAT_RETURN with_uses(DAT_HANDLE handle, Use use, bool receive, DAT_COUNT segments,
                      const DAT_LMR_TRIPLET* local, const Post& post) {
     Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    Uses uses(*registrations_of(ep->ia));
+    Uses uses(*registrations_of(ep->ia), use);
     const DAT_RETURN refused = uses.begin(segments, local);
     if (refused != DAT_SUCCESS) return refused;
     return uses.post(*ep, receive, [&] { return post(uses.local()); });
@@ -47,7 +47,7 @@ DAT_RETURN fetch_and_add(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list argum
     const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
     auto* remote = va_arg(arguments, DAT_RMR_TRIPLET*);
     const auto flags = va_arg(arguments, unsigned);
-    return with_uses(ep, false, 1, local, [=](DAT_LMR_TRIPLET* named) {
+    return with_uses(ep, Use::kRequest, false, 1, local, [=](DAT_LMR_TRIPLET* named) {
         return forward(ep, operation, add, named, cookie, remote, flags);
     });
 }
@@ -59,7 +59,7 @@ DAT_RETURN compare_and_swap(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list ar
     const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
     auto* remote = va_arg(arguments, DAT_RMR_TRIPLET*);
     const auto flags = va_arg(arguments, unsigned);
-    return with_uses(ep, false, 1, local, [=](DAT_LMR_TRIPLET* named) {
+    return with_uses(ep, Use::kRequest, false, 1, local, [=](DAT_LMR_TRIPLET* named) {
         return forward(ep, operation, compare, swap, named, cookie, remote, flags);
     });
 }
@@ -75,7 +75,7 @@ DAT_RETURN write_with_immediate(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_lis
     const bool extended =
         operation == static_cast<DAT_EXTENDED_OP>(proposed(DAT_EXT_RDMA_WRITE_IMMED));
     const unsigned more = extended ? va_arg(arguments, unsigned) : 0;
-    return with_uses(ep, false, segments, local, [=](DAT_LMR_TRIPLET* named) {
+    return with_uses(ep, Use::kRequest, false, segments, local, [=](DAT_LMR_TRIPLET* named) {
         return forward(ep, operation, segments, named, cookie, remote, immediate, flags, more);
     });
 }
@@ -86,7 +86,7 @@ DAT_RETURN send_with_immediate(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list
     const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
     const auto immediate = va_arg(arguments, DAT_UINT32);
     const auto flags = va_arg(arguments, unsigned);
-    return with_uses(ep, false, segments, local, [=](DAT_LMR_TRIPLET* named) {
+    return with_uses(ep, Use::kRequest, false, segments, local, [=](DAT_LMR_TRIPLET* named) {
         return forward(ep, operation, segments, named, cookie, immediate, flags);
     });
 }
@@ -95,7 +95,7 @@ DAT_RETURN receive(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list arguments) 
     const auto segments = va_arg(arguments, DAT_COUNT);
     auto* local = va_arg(arguments, DAT_LMR_TRIPLET*);
     const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
-    return with_uses(ep, true, segments, local, [=](DAT_LMR_TRIPLET* named) {
+    return with_uses(ep, Use::kHold, true, segments, local, [=](DAT_LMR_TRIPLET* named) {
         return forward(ep, operation, segments, named, cookie);
     });
 }
@@ -106,7 +106,7 @@ DAT_RETURN send_datagram(DAT_HANDLE ep, DAT_EXTENDED_OP operation, va_list argum
     auto* to = va_arg(arguments, DAT_IB_ADDR_HANDLE*);
     const auto cookie = va_arg(arguments, DAT_DTO_COOKIE);
     const auto flags = va_arg(arguments, unsigned);
-    return with_uses(ep, false, segments, local, [=](DAT_LMR_TRIPLET* named) {
+    return with_uses(ep, Use::kHold, false, segments, local, [=](DAT_LMR_TRIPLET* named) {
         return forward(ep, operation, segments, named, to, cookie, flags);
     });
 }

@@ -64,7 +64,7 @@ DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr_handle, const DAT_LMR
     const bool binds = triplet && triplet->segment_length != 0;
     const Lmr* lmr = binds ? from_handle<Lmr>(lmr_handle) : nullptr;
     Registration* bound = lmr ? registrations->of(*lmr) : nullptr;
-    Uses uses(*registrations);
+    Uses uses(*registrations, Use::kHold);
     const DAT_RETURN refused = bound ? uses.begin(*bound) : kSuccess;
     if (refused != DAT_SUCCESS) return refused;
     return uses.post(*ep, false, bind);

@@ -29,7 +29,7 @@ DAT_RETURN traced(DAT_EP_HANDLE handle, support::TraceCall call, const Request& 
                                               const Request& request) {
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    Uses uses(*registrations_of(ep->ia));
+    Uses uses(*registrations_of(ep->ia), Use::kRequest);
     DAT_RETURN code = uses.begin(request.segments, request.local);
     if (code == DAT_SUCCESS)
         code = uses.post(*ep, false, [&] {
@@ -66,7 +66,7 @@ DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLE
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    Uses uses(*registrations_of(ep->ia));
+    Uses uses(*registrations_of(ep->ia), Use::kHold);
     DAT_RETURN code = uses.begin(segments, local);
     if (code == DAT_SUCCESS)
         code = uses.post(*ep, true,
@@ -81,7 +81,7 @@ DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT segments
                                         DAT_RMR_CONTEXT context) {
     Ep* ep = from_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    Uses uses(*registrations_of(ep->ia));
+    Uses uses(*registrations_of(ep->ia), Use::kRequest);
     const DAT_RETURN refused = uses.begin(segments, local);
     if (refused != DAT_SUCCESS) return refused;
     return uses.post(*ep, false, [&] {
@@ -111,7 +111,7 @@ DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle, const DAT_RMR_TRIPLET*
     } else if (const DAT_RETURN refused = name_locally(ep->ia, segment); refused != DAT_SUCCESS) {
         return refused;
     }
-    Uses uses(registrations);
+    Uses uses(registrations, Use::kRequest);
     const DAT_RETURN refused = uses.begin(1, &segment);
     if (refused != DAT_SUCCESS) return refused;
     return uses.post(*ep, false, [&] {
@@ -123,7 +123,7 @@ DAT_RETURN srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIP
                          DAT_DTO_COOKIE cookie) {
     Srq* srq = from_handle<Srq>(handle);
     if (!srq) return bad_handle(DAT_INVALID_HANDLE_SRQ);
-    Uses uses(*registrations_of(srq->ia));
+    Uses uses(*registrations_of(srq->ia), Use::kHold);
     const DAT_RETURN refused = uses.begin(segments, local);
     if (refused != DAT_SUCCESS) return refused;
     return uses.post_shared(cookie.as_64, srq, [&](DAT_DTO_COOKIE number) {
@@ -138,7 +138,8 @@ DAT_RETURN srq_free(DAT_SRQ_HANDLE handle) {
     Registrations& registrations = *registrations_of(srq->ia);
     const DAT_RETURN code = dapl::entry::srq_free(handle);
     if (code != DAT_SUCCESS) return code;
-    registrations.records.end_all_of(srq, [&](Registration& used) { registrations.end_use(used); });
+    registrations.records.end_all_of(
+        srq, [&](Registration& used) { registrations.end_use(used, Use::kHold); });
     registrations.settle();
     return DAT_SUCCESS;
 }

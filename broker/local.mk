@@ -39,7 +39,7 @@ registrations_sources = \
     %reldir%/table/table_lock.cpp %reldir%/table/table_lock.hpp \
     %reldir%/table/take.cpp \
     %reldir%/table/upcalls.cpp \
-    %reldir%/table/work.cpp
+    %reldir%/table/statistics.cpp %reldir%/table/work.cpp
 libregistrations_la_SOURCES = $(registrations_sources)
 libregistrations_la_LIBADD = -ldl
 libdaplcore_la_LIBADD = libregistrations.la
@@ -53,7 +53,7 @@ libregistrations_faulty_la_CPPFLAGS = $(AM_CPPFLAGS) -DREGISTRATION_FAULT_POINTS
 # The broker's client side, which is part of the core.
 libdaplcore_la_SOURCES += \
     %reldir%/client.cpp %reldir%/client.hpp \
-    %reldir%/completion.cpp %reldir%/completion.hpp \
+    %reldir%/absence.cpp %reldir%/completion.cpp %reldir%/completion.hpp \
     %reldir%/consumer_answers.cpp \
     %reldir%/entry.hpp \
     %reldir%/entry_extension.cpp \

@@ -19,8 +19,13 @@
 namespace dapl {
 class Lmr;
 }
+namespace verbs {
+struct RegionUses;
+}
 
 namespace dapl::memory {
+
+class Registrations;
 
 /// A context holds a 20-bit index and, above it, a 12-bit generation, which is never 0.
 inline constexpr int kContextIndexBits = 20;
@@ -33,11 +38,20 @@ enum class Standing : std::uint32_t {
     kGone        ///< off the device, or about to go: no use may begin
 };
 
+/// What a use demands. The value is what it adds to Registration::busy.
+inline constexpr int kHoldShift = 32;
+enum class Use : std::uint64_t {
+    kRequest = 1,  ///< a request in a send queue: it may wait while the registration is away
+    kHold = (std::uint64_t{1} << kHoldShift) + 1  ///< the registration has to stay
+};
+
 struct Registration {
     // For the data path, without a lock.
     std::atomic<DAT_LMR_CONTEXT> context{0};  ///< 0: belongs to no LMR
     std::atomic<Standing> standing{Standing::kFree};
-    std::atomic<std::uint32_t> busy{0};   ///< uses begun and not ended, also those of earlier LMRs
+    /// Uses begun and not ended, also those of earlier LMRs: all of them, and, shifted by
+    /// kHoldShift, those of Use::kHold.
+    std::atomic<std::uint64_t> busy{0};
     std::atomic<std::uint32_t> key{0};    ///< the device's lkey
     std::atomic<SlotUse*> use{nullptr};   ///< the slot's line, which other processes read
     std::atomic<Time> deadline{kNever};   ///< of the announcement
@@ -46,6 +60,15 @@ struct Registration {
     std::atomic<bool> listed{false};  ///< in the list of idle ones to release
     Registration* next_listed = nullptr;
 
+    // What peers do, if the device counts it.
+    std::atomic<const verbs::RegionUses*> counted{nullptr};
+    std::atomic<std::uint32_t> entered{0};  ///< how much of the count the slot's line has
+
+    // While it is away (verbs::DeviceExtensions::suspend_region): peers wait for it.
+    std::atomic<bool> is_wanted{false};  ///< in the list of those that are wanted
+    std::atomic<bool> is_coming{false};  ///< a ticket of it is in the queue
+    Registration* next_wanted = nullptr;
+
     // Guarded by the mutex, which comes before an IA's mutex and the locks of the objects.
     support::Mutex mutex;
     Lmr* lmr GUARDED_BY(mutex) = nullptr;
@@ -53,8 +76,12 @@ struct Registration {
     Class kind GUARDED_BY(mutex) = Class::kRdma;
     DAT_RMR_CONTEXT remote_context GUARDED_BY(mutex) = 0;  ///< as the consumer knows it
     std::uint32_t explicit_uses GUARDED_BY(mutex) = 0;     ///< by dat_reg_lmr_begin_use()
-    std::uint32_t generation = 0;  ///< of the context; written by allocate() only
-    std::uint32_t index = 0;       ///< its own; constant
+    bool peers GUARDED_BY(mutex) = false;                  ///< peers have rights to it
+    bool is_away GUARDED_BY(mutex) = false;   ///< gone, and comes back under the same key
+    Time wanted_since GUARDED_BY(mutex) = 0;  ///< is away, and peers wait for it; 0: they do not
+    std::uint32_t generation = 0;             ///< of the context; written by allocate() only
+    std::uint32_t index = 0;                  ///< its own; constant
+    Registrations* of = nullptr;              ///< constant
 
     // Approximate. Used by eviction policies and for display only, never for correctness.
     void show_busy(std::uint32_t count) {
@@ -73,18 +100,26 @@ struct Registration {
         seen->use_count.store(seen->use_count.load(std::memory_order_relaxed) + 1,
                               std::memory_order_relaxed);
     }
+    /// Enters what peers have done since the last call. Calls exclude each other.
+    void enter_uses_of_peers();
     /// Begins a use, which the caller has to end whatever this returns. @return the registration's
     /// standing.
-    Standing begin() {
-        show_busy(busy.fetch_add(1, std::memory_order_seq_cst) + 1);
+    Standing begin(Use use) {
+        const auto more = static_cast<std::uint64_t>(use);
+        show_busy(static_cast<std::uint32_t>(busy.fetch_add(more, std::memory_order_seq_cst) + 1));
         return standing.load(std::memory_order_seq_cst);
     }
     /// Ends a use. @return whether it was the last one.
-    bool end() {
-        const std::uint32_t left = busy.fetch_sub(1, std::memory_order_seq_cst) - 1;
-        show_busy(left);
+    bool end(Use use) {
+        const auto less = static_cast<std::uint64_t>(use);
+        const std::uint64_t left = busy.fetch_sub(less, std::memory_order_seq_cst) - less;
+        show_busy(static_cast<std::uint32_t>(left));
         return left == 0;
     }
+    std::uint32_t uses() const {
+        return static_cast<std::uint32_t>(busy.load(std::memory_order_seq_cst));
+    }
+    bool is_held() const { return busy.load(std::memory_order_seq_cst) >> kHoldShift != 0; }
 };
 
 }  // namespace dapl::memory

@@ -80,7 +80,12 @@ DAT_RETURN code_of(Refusal why) {
 }
 
 Registrations::Registrations(Ia& owner, Client& membership, Mode opened, Time longest)
-    : ia(owner), client(membership), mode(opened), patience(longest), window_(kNoWindow) {}
+    : ia(owner),
+      client(membership),
+      mode(opened),
+      patience(longest),
+      device(verbs::extensions_for(owner.context(), owner.provider.library.device)),
+      window_(kNoWindow) {}
 
 Registrations::~Registrations() {
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
@@ -98,7 +103,10 @@ Registration* Registrations::allocate() {
         if (index % kPerChunk == 0) {
             free_.reserve(made_ + kPerChunk);  // so that give_back() never fails
             auto* chunk = new Registration[kPerChunk];
-            for (std::uint32_t i = 0; i < kPerChunk; ++i) chunk[i].index = index + i;
+            for (std::uint32_t i = 0; i < kPerChunk; ++i) {
+                chunk[i].index = index + i;
+                chunk[i].of = this;
+            }
             chunks_[index / kPerChunk].store(chunk, std::memory_order_release);
         }
         ++made_;
@@ -136,11 +144,16 @@ tl::expected<SlotId, DAT_RETURN> Registrations::take(const Wanted& wanted, bool 
     return *slot;
 }
 
-/// In the modes transparent and per-io, regions that peers may access are kept for good: nobody
-/// would inform the peers that such a region has gone.
+bool Registrations::can_be_away() const {
+    return device.suspend_region != nullptr;
+}
+
+/// In the modes transparent and per-io nobody would inform the peers that a region has gone. On a
+/// device where it cannot come back for them, regions that they may access are kept.
 DAT_RETURN Registrations::create(Asked asked, const Wait& wait, DAT_LMR_HANDLE* lmr) {
-    const bool remote = (asked.parameters.mem_priv & kRemote) != 0;
-    if (mode != Mode::kOn && remote && asked.kind == Class::kRdma) asked.kind = Class::kPeers;
+    const bool peers = (asked.parameters.mem_priv & kRemote) != 0;
+    if (mode != Mode::kOn && peers && asked.kind == Class::kRdma && !can_be_away())
+        asked.kind = Class::kPeers;
     const auto slot = take({asked.kind, asked.memory.length}, false, wait);
     return slot ? create_with(asked, *slot, lmr) : slot.error();
 }
@@ -163,14 +176,15 @@ DAT_RETURN Registrations::create_with(const Asked& asked, SlotId slot, DAT_LMR_H
     static_cast<void>(place.release());
     entry.keep();
     *handle = lmr->handle();
-    const bool remote = (parameters.mem_priv & kRemote) != 0;
     {
         support::MutexLock lock(made->mutex);
         made->lmr = lmr;
         made->kind = asked.kind;
-        made->comes_back = mode != Mode::kOn && !remote && asked.kind != Class::kPinned;
+        made->peers = (parameters.mem_priv & kRemote) != 0;
+        made->comes_back = mode != Mode::kOn && asked.kind != Class::kPinned;
         made->remote_context = parameters.rmr_context;
         made->explicit_uses = 0;
+        count_uses(*made, *lmr->region);
         stand(*made, slot, *lmr->region);
         made->context.store(context, std::memory_order_release);
     }
@@ -188,12 +202,14 @@ void Registrations::stand(Registration& made, SlotId slot, const ibv_mr& region)
     made.use.store(&broker.use(slot), std::memory_order_relaxed);
     // This process releases registrations that come back as soon as they are idle. The device is
     // never asked to end them, so it needs no key of them.
-    if (!made.comes_back) broker.name(slot, region.lkey);
-    const bool per_io = made.comes_back && mode == Mode::kPerIo;
+    OnDevice description{std::nullopt, made.counted.load(std::memory_order_relaxed) != nullptr};
+    if (!made.comes_back) description.key = region.lkey;
+    if (description.key || description.counted) broker.describe(slot, description);
+    const bool per_io = is_per_io(made);
     if (per_io) in_window_.fetch_add(1, std::memory_order_relaxed);
     made.goes_when_idle.store(per_io, std::memory_order_seq_cst);
     made.standing.store(Standing::kStanding, std::memory_order_seq_cst);
-    if (per_io && made.busy.load(std::memory_order_seq_cst) == 0) list(made);
+    if (per_io && made.uses() == 0) list(made);
 }
 
 /// Handles an announcement or revocation that came while the registration was being made.
@@ -215,6 +231,8 @@ DAT_RETURN Registrations::free(DAT_LMR_HANDLE handle) {
         static_cast<void>(lmr->region.release());
         found->context.store(0, std::memory_order_release);
         found->standing.store(Standing::kFree, std::memory_order_seq_cst);
+        found->is_away = found->is_coming = false;
+        found->wanted_since = 0;
         give_entry_back(*found);
         found->lmr = nullptr;
     }
@@ -243,35 +261,45 @@ DAT_RETURN Registrations::restore(Registration& gone, const Wait& wait) {
     if (!gone.lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
     if (gone.standing.load(std::memory_order_relaxed) != Standing::kGone) return DAT_SUCCESS;
     // It has gone for the consumer, but something on the device still uses it, or its key.
-    if (gone.slot || (gone.lmr->region && gone.busy.load(std::memory_order_seq_cst) != 0))
+    const bool is_used = gone.lmr->region && gone.uses() != 0;
+    if (gone.slot || (is_used && !gone.is_away))
         return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+    const auto slot = take({gone.kind, gone.lmr->parameters.length}, is_per_io(gone), wait);
+    return slot ? reinstate(gone, *slot) : slot.error();
+}
+
+/// Brings a registration back that has gone. Releases the entry if it fails.
+DAT_RETURN Registrations::reinstate(Registration& gone, SlotId slot) {
+    HeldEntry entry(client, slot, *this, gone);
     Lmr& lmr = *gone.lmr;
-    const Memory memory{lmr.address, lmr.parameters.length};
-    const auto slot = take({gone.kind, memory.length}, gone.comes_back, wait);
-    if (!slot) return slot.error();
-    HeldEntry entry(client, *slot, *this, gone);
-    verbs::MemoryRegion region = register_memory(lmr.pz, memory, lmr.parameters);
-    if (!region) {
-        registration_refused(ia, errno, memory.length);
-        return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+    if (!resume(gone)) {
+        const Memory memory{lmr.address, lmr.parameters.length};
+        verbs::MemoryRegion region = register_memory(lmr.pz, memory, lmr.parameters);
+        if (!region) {
+            registration_refused(ia, errno, memory.length);
+            return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+        }
+        lmr.region = std::move(region);
+        count_uses(gone, *lmr.region);
+        // A registration that comes back keeps the rmr_context that the program has. Where it was
+        // not away, no peer can use it any more.
+        if (!gone.comes_back) gone.remote_context = lmr.parameters.rmr_context = lmr.region->rkey;
     }
     entry.keep();
-    lmr.region = std::move(region);
-    // A registration that comes back keeps the rmr_context that the program has; no peer uses it.
-    if (!gone.comes_back) gone.remote_context = lmr.parameters.rmr_context = lmr.region->rkey;
-    stand(gone, *slot, *lmr.region);
-    catch_up(gone, *slot);
+    stand(gone, slot, *lmr.region);
+    catch_up(gone, slot);
     return DAT_SUCCESS;
 }
 
-DAT_RETURN Registrations::begin_slowly(Registration& used, DAT_VLEN length, std::uint32_t& key) {
+DAT_RETURN Registrations::begin_slowly(Registration& used, Use use, DAT_VLEN length,
+                                       std::uint32_t& key) {
     for (;;) {
         const Standing standing = used.standing.load(std::memory_order_seq_cst);
         const bool comes_back = used.comes_back.load(std::memory_order_relaxed);
         if (standing == Standing::kAnnounced) {
             const Time end = now() + kExpectedBegin + length * kExpectedPerByte;
             if (!comes_back && end > used.deadline.load(std::memory_order_relaxed)) {
-                end_use(used);
+                end_use(used, use);
                 return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
             }
         }
@@ -280,7 +308,7 @@ DAT_RETURN Registrations::begin_slowly(Registration& used, DAT_VLEN length, std:
             key = used.key.load(std::memory_order_relaxed);
             return DAT_SUCCESS;
         }
-        end_use(used);
+        end_use(used, use);
         if (standing == Standing::kFree || !comes_back)
             return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE);
         const DAT_RETURN code = uncancelled([&](int) {
@@ -288,7 +316,7 @@ DAT_RETURN Registrations::begin_slowly(Registration& used, DAT_VLEN length, std:
         });
         if (code != DAT_SUCCESS)
             return error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
-        used.begin();
+        used.begin(use);
     }
 }
 

@@ -24,6 +24,7 @@
 #include "dapl/base/codes.hpp"
 #include "dapl/memory/lmr.hpp"
 #include "dapl/transfer/decoration.hpp"
+#include "dapl/verbs/device_extensions.hpp"
 
 namespace dapl {
 class Evd;
@@ -33,6 +34,7 @@ namespace dapl::memory {
 
 class Client;
 struct PendingCreate;
+struct PendingReturn;
 
 /// The arguments of dat_lmr_create, checked as far as possible without an entry.
 struct Asked {
@@ -67,6 +69,7 @@ class Registrations final : public Decoration {
     Client& client;
     const Mode mode;
     const Time patience;
+    const verbs::DeviceExtensions device;
     UseRecords records;
 
     // -- the data path: no lock, unless something is gone or announced
@@ -82,19 +85,19 @@ class Registrations final : public Decoration {
     /// Begins a use for a transfer of `length` bytes. Waits while a registration that comes back is
     /// registered again. @param key out: the device's key. @return DAT_SUCCESS; else the code that
     /// the post returns, and no use has begun.
-    DAT_RETURN begin_use(Registration& used, DAT_VLEN length, std::uint32_t& key) {
-        if (used.begin() == Standing::kStanding) [[likely]] {
+    DAT_RETURN begin_use(Registration& used, Use use, DAT_VLEN length, std::uint32_t& key) {
+        if (used.begin(use) == Standing::kStanding) [[likely]] {
             used.count_use();
             key = used.key.load(std::memory_order_relaxed);
             return DAT_SUCCESS;
         }
-        return begin_slowly(used, length, key);
+        return begin_slowly(used, use, length, key);
     }
-    void end_use(Registration& used) {
-        if (used.end() && used.goes_when_idle.load(std::memory_order_seq_cst)) list(used);
+    void end_use(Registration& used, Use use) {
+        if (used.end(use) && used.goes_when_idle.load(std::memory_order_seq_cst)) list(used);
     }
-    void end(UseNumber number) {
-        records.end(number, [this](Registration& used) { end_use(used); });
+    void end(UseNumber number, Use use) {
+        records.end(number, [this, use](Registration& used) { end_use(used, use); });
     }
     /// Deregisters what was to go as soon as it is idle. Called with no lock held.
     void settle() override {
@@ -119,6 +122,8 @@ class Registrations final : public Decoration {
     Registration* of_remote_context(DAT_RMR_CONTEXT context) EXCLUDES(lock_);
     /// Renews a registration that has gone. @return DAT_SUCCESS also if it has not gone.
     DAT_RETURN restore(Registration& gone, const Wait& wait);
+    /// Notes that a peer waits for a registration that is away. Takes no lock.
+    void want(Registration& away);
 
     // Calls of the consumer (dat_reg_extensions.h).
     DAT_RETURN accept(Registration& announced);
@@ -139,6 +144,11 @@ class Registrations final : public Decoration {
     void granted(const PendingCreate& pending, const Ticket& ticket, SlotId slot);
     void refused(const PendingCreate& pending, const Ticket& ticket, Refusal why);
     void pressed(std::uint64_t window);
+    /// Brings back what peers wait for, or queues for entries.
+    void bring_back();
+    /// Brings a registration back that has waited for an entry.
+    /// @param slot none: it has been refused.
+    void answered(const PendingReturn& pending, SlotId slot);
 
     /// Ends all service by the client's thread. Called before the adapter instance frees its LMRs.
     void close();
@@ -155,15 +165,26 @@ class Registrations final : public Decoration {
     Registration* at(std::uint32_t index) const {
         return &chunks_[index / kPerChunk].load(std::memory_order_acquire)[index % kPerChunk];
     }
-    DAT_RETURN begin_slowly(Registration& used, DAT_VLEN length, std::uint32_t& key);
+    DAT_RETURN begin_slowly(Registration& used, Use use, DAT_VLEN length, std::uint32_t& key);
     tl::expected<SlotId, DAT_RETURN> take(const Wanted& wanted, bool counts, const Wait& wait);
     DAT_RETURN create_with(const Asked& asked, SlotId slot, DAT_LMR_HANDLE* lmr);
     void stand(Registration& made, SlotId slot, const ibv_mr& region) REQUIRES(made.mutex);
+    void count_uses(Registration& made, ibv_mr& region) REQUIRES(made.mutex);
+    DAT_RETURN reinstate(Registration& gone, SlotId slot) REQUIRES(gone.mutex);
+    bool resume(Registration& away) REQUIRES(away.mutex);
+    void give_up(Registration& away) REQUIRES(away.mutex);
+    bool can_be_away() const;
+    bool is_per_io(const Registration& one) const REQUIRES(one.mutex) {
+        return mode == Mode::kPerIo && one.comes_back && !one.peers;
+    }
+    void request_return(Registration& away) REQUIRES(away.mutex);
     void catch_up(Registration& made, SlotId slot);
     void stay(Registration& kept) REQUIRES(kept.mutex);
     bool deregister(Registration& gone) REQUIRES(gone.mutex);
+    bool go_away(Registration& gone) REQUIRES(gone.mutex);
     bool take_away(Registration& gone) REQUIRES(gone.mutex);
     bool let_go(Registration& idle) REQUIRES(idle.mutex);
+    bool leave_requests_waiting(Registration& used) REQUIRES(used.mutex);
     bool end_posted(Registration& posted) REQUIRES(posted.mutex);
     void give_entry_back(Registration& gone) REQUIRES(gone.mutex);
     bool serve_announced(Registration& announced) REQUIRES(announced.mutex);
@@ -176,6 +197,7 @@ class Registrations final : public Decoration {
 
     std::array<std::atomic<Registration*>, kChunks> chunks_{};
     std::atomic<Registration*> listed_{nullptr};
+    std::atomic<Registration*> wanted_{nullptr};
     /// kPerIo: how many registrations transfers may have at once, and how many they have.
     std::atomic<std::uint64_t> window_;
     std::atomic<std::uint64_t> in_window_{0};

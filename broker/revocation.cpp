@@ -25,12 +25,14 @@ std::uint64_t microseconds_until(Time deadline) {
 
 }  // namespace
 
-/// Unbinds the windows first: a peer that uses one then gets a remote access error, and some
-/// devices deregister no region that has windows bound.
+/// Takes a registration off the device. Unbinds the windows first: a peer that uses one then gets a
+/// remote access error, and some devices deregister no region that has windows bound.
 bool Registrations::deregister(Registration& gone) {
     Lmr& lmr = *gone.lmr;
+    if (!lmr.region || gone.is_away) return true;
     if (!unbind_all(ia, lmr)) return false;
-    if (lmr.region && ibv_dereg_mr(lmr.region.get()) != 0) return false;
+    if (gone.comes_back && gone.peers && can_be_away()) return go_away(gone);
+    if (ibv_dereg_mr(lmr.region.get()) != 0) return false;
     static_cast<void>(lmr.region.release());
     return true;
 }
@@ -41,7 +43,7 @@ void Registrations::give_entry_back(Registration& gone) {
     client.unbind(gone.slot);
     client.broker().release(gone.slot);
     gone.slot = {};
-    if (!gone.comes_back || mode != Mode::kPerIo) return;
+    if (!is_per_io(gone)) return;
     in_window_.fetch_sub(1, std::memory_order_relaxed);
     const std::uint64_t window = window_.load(std::memory_order_relaxed);
     if (window != ~std::uint64_t{0} &&
@@ -64,12 +66,28 @@ bool Registrations::let_go(Registration& idle) {
     const Standing before = idle.standing.load(std::memory_order_relaxed);
     idle.standing.store(Standing::kGone, std::memory_order_seq_cst);
     const bool bound = idle.comes_back && ia.rmr_table->is_bound_to(*idle.lmr);
-    if (idle.busy.load(std::memory_order_seq_cst) != 0 || bound) {
+    if (idle.uses() != 0 || bound) {
         idle.standing.store(before, std::memory_order_seq_cst);
         return false;
     }
     if (before == Standing::kAnnounced) client.broker().accept(idle.slot);
     return take_away(idle);
+}
+
+/// Takes a registration away that only requests in send queues use: the device lets them wait until
+/// it comes back, which they ask for. Without that, processes that write into each other's memory
+/// could each keep what the other one needs.
+/// @return false if something else uses it, or on a device that cannot do so.
+bool Registrations::leave_requests_waiting(Registration& used) {
+    if (!can_be_away()) return false;
+    const Standing before = used.standing.load(std::memory_order_relaxed);
+    used.standing.store(Standing::kGone, std::memory_order_seq_cst);
+    if (used.is_held() || ia.rmr_table->is_bound_to(*used.lmr) || !go_away(used)) {
+        used.standing.store(before, std::memory_order_seq_cst);
+        return false;
+    }
+    give_entry_back(used);
+    return true;
 }
 
 bool Registrations::serve(Registration& registration, SlotId slot) {
@@ -95,7 +113,7 @@ bool Registrations::serve(Registration& registration, SlotId slot) {
 
 /// Withdraws an announcement: the registration stays.
 void Registrations::stay(Registration& kept) {
-    kept.goes_when_idle.store(kept.comes_back && mode == Mode::kPerIo, std::memory_order_seq_cst);
+    kept.goes_when_idle.store(is_per_io(kept), std::memory_order_seq_cst);
     kept.deadline.store(kNever, std::memory_order_relaxed);
     kept.standing.store(Standing::kStanding, std::memory_order_seq_cst);
 }
@@ -121,7 +139,7 @@ bool Registrations::serve_announced(Registration& announced) {
     // Refuses for one grace period, so that the policy chooses another one now and may choose this
     // one again later.
     Broker& broker = client.broker();
-    const bool lent_later = mode == Mode::kTransparent && announced.comes_back;
+    const bool lent_later = announced.comes_back && !is_per_io(announced);
     if (!lent_later || !broker.refuse(announced.slot, now() + broker.terms().grace)) return false;
     stay(announced);
     return true;
@@ -134,7 +152,7 @@ bool Registrations::serve_revoked(Registration& revoked) {
     if (waits) {
         revoked.goes_when_idle.store(true, std::memory_order_seq_cst);
         if (let_go(revoked)) return true;
-        if (revoked.comes_back) return false;
+        if (revoked.comes_back) return leave_requests_waiting(revoked);
         revoked.standing.store(Standing::kGone, std::memory_order_seq_cst);
         if (now() < client.broker().use(revoked.slot).deadline.load(std::memory_order_relaxed))
             return false;
@@ -148,7 +166,7 @@ bool Registrations::serve_revoked(Registration& revoked) {
 /// name it, as long as the region is not deregistered: that waits until they have come back. On
 /// others the next message that takes such a receive ends its connection.
 bool Registrations::end_posted(Registration& posted) {
-    const auto end = ia.provider.library.device.end_registration;
+    const auto end = device.end_registration;
     if (!end) return take_away(posted);
     if (!posted.lmr->region || !end(getpid(), posted.lmr->region->lkey)) return false;
     tell_revoked(posted);
@@ -185,7 +203,7 @@ void Registrations::let_listed_go() {
             if (!idle->lmr || !idle->goes_when_idle.load()) continue;
             if (idle->slot)
                 let_go(*idle);
-            else if (idle->busy.load(std::memory_order_seq_cst) == 0)
+            else if (idle->uses() == 0)
                 deregister(*idle);  // ended while it was posted
         }
         return kSuccess;

@@ -20,9 +20,12 @@ class Registrations;
 /// which holds the EVD's lock.
 class SideUses final : public SlotShadow {
   public:
-    /// One transfer's use: 0 for none, the address of a Registration, or the number of a use record
-    /// shifted left by one, with bit 0 set.
+    /// One transfer's use: 0 for none, the address of a Registration, or kRecord and the number of
+    /// a use record, shifted by kRecordShift. With either, kHolds for Use::kHold.
     using Entry = std::uint64_t;
+    static constexpr Entry kRecord = 1;
+    static constexpr Entry kHolds = 2;
+    static constexpr int kRecordShift = 2;
 
     explicit SideUses(Registrations& registrations) : registrations_(registrations) {}
     std::unique_ptr<Storage> storage(std::uint32_t limit) const override {

@@ -17,7 +17,7 @@ namespace dapl::memory {
 
 struct Registration;
 
-/// Number of a record, 63 bits. It includes a generation, so that the number of a record that has
+/// Number of a record, 62 bits. It includes a generation, so that the number of a record that has
 /// ended is recognised.
 using UseNumber = std::uint64_t;
 inline constexpr UseNumber kNoUse = 0;
@@ -51,7 +51,7 @@ class UseRecords {
     static constexpr std::uint32_t kPerChunk = 256;
     static constexpr std::uint32_t kChunks = 4096;
     static constexpr std::uint32_t kNone = ~0U;
-    static constexpr std::uint32_t kGenerations = ~0U >> 1;
+    static constexpr std::uint32_t kGenerations = ~0U >> 2;
 
     struct Record {
         std::atomic<std::uint32_t> generation{1};  ///< odd while the record is that of a transfer

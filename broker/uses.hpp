@@ -20,9 +20,9 @@ inline constexpr std::uint32_t kForeignKey = ~0U;
 
 class Uses {
   public:
-    explicit Uses(Registrations& registrations) : registrations_(registrations) {}
+    Uses(Registrations& registrations, Use use) : registrations_(registrations), use_(use) {}
     ~Uses() {
-        for (int i = 0; i < count_; ++i) registrations_.end_use(*used_[i]);
+        for (int i = 0; i < count_; ++i) registrations_.end_use(*used_[i], use_);
     }
     Uses(const Uses&) = delete;
     Uses& operator=(const Uses&) = delete;
@@ -42,7 +42,7 @@ class Uses {
     }
     DAT_RETURN begin(Registration& used) {
         std::uint32_t key;
-        const DAT_RETURN code = registrations_.begin_use(used, 0, key);
+        const DAT_RETURN code = registrations_.begin_use(used, use_, 0, key);
         if (code == DAT_SUCCESS) used_[count_++] = &used;
         return code;
     }
@@ -57,8 +57,9 @@ class Uses {
         } else if (count_ > 1) {
             const UseNumber number = registrations_.records.add(0, used_, count_);
             if (number == kNoUse) return out_of_memory();
-            entry = number << 1 | 1;
+            entry = number << SideUses::kRecordShift | SideUses::kRecord;
         }
+        if (entry && use_ == Use::kHold) entry |= SideUses::kHolds;
         count_ = 0;  // the entry owns the uses now
         SideUses& uses = uses_of(ep.side(receive));
         const SlotRing& slots = ep.side(receive).slots;
@@ -83,7 +84,7 @@ class Uses {
         DAT_DTO_COOKIE carried;
         carried.as_64 = number;
         const DAT_RETURN code = post(carried);
-        if (code != DAT_SUCCESS) registrations_.end(number);
+        if (code != DAT_SUCCESS) registrations_.end(number, use_);
         return code;
     }
 
@@ -96,7 +97,7 @@ class Uses {
             return DAT_SUCCESS;
         }
         std::uint32_t key;
-        const DAT_RETURN code = registrations_.begin_use(*used, given.segment_length, key);
+        const DAT_RETURN code = registrations_.begin_use(*used, use_, given.segment_length, key);
         if (code != DAT_SUCCESS) [[unlikely]]
             return code;
         translated.lmr_context = key;
@@ -105,6 +106,7 @@ class Uses {
     }
 
     Registrations& registrations_;
+    const Use use_;
     int count_ = 0;
     DAT_LMR_TRIPLET* local_ = nullptr;
     Registration* used_[kMostSegments];

@@ -25,6 +25,7 @@ void add(Sums& sums, const SlotRecord& slot, SlotState state, std::uint64_t sign
         sums.coming_entries += sign;
         sums.coming_bytes += bytes;
     }
+    if (slot.counted) sums.counted_entries += sign;
 }
 
 void add_slot(const Table& table, std::uint32_t index, std::uint64_t sign) {
@@ -117,6 +118,7 @@ SlotId take_slot(const Table& table, std::uint32_t process, const Wanted& wanted
             .kind = wanted.kind,
             .key = 0,
             .named = 0,
+            .counted = 0,
             .ended = 0,
             .reference = 0,
             .ticket = ticket,

@@ -33,13 +33,16 @@ void stays(SlotUse& use) {
 
 }  // namespace
 
-void Broker::name(SlotId slot, std::uint32_t key) {
+void Broker::describe(SlotId slot, const OnDevice& made) {
     State& state = *state_;
     if (!state.is_here() || !state.lock.acquire()) return;
     const TableGuard guard(state.lock, TableGuard::kTaken);
     if (!is_ours(state, slot)) return;
-    state.table.slots[slot.index].key = key;
-    state.table.slots[slot.index].named = 1;
+    change_slot(state.table, slot.index, [&](SlotRecord& record, SlotUse&) {
+        record.key = made.key.value_or(0);
+        record.named = made.key.has_value();
+        record.counted = made.counted;
+    });
 }
 
 void Broker::release(SlotId slot) {

@@ -41,6 +41,7 @@ bool enter(State& state, const Member& member) REQUIRES(state.lock) {
     row.pid = state.self.pid;
     row.start = state.self.start;
     row.share = member.share;
+    row.collected = row.asked = 0;
     row.served = row.window = row.revoked = row.released = row.granted = row.refused = 0;
     row.tickets = 0;
     row.sums = {};

@@ -64,15 +64,24 @@ DAT_REG_POLICY_SLOT view_of_slot(const Table& table, std::uint32_t index) {
             .reference = slot.reference};
 }
 
-/// @return the slots that may be taken back, those that are kept beyond a share among them.
-std::vector<DAT_REG_POLICY_SLOT> candidates(const Table& table, Time time) {
-    std::vector<DAT_REG_POLICY_SLOT> slots;
-    for (std::uint32_t i = 0; i < table.touched(); ++i)
-        if (is_candidate(table, i, time)) slots.push_back(view_of_slot(table, i));
-    for (const std::uint32_t slot : kept_beyond_shares(table))
-        slots.push_back(view_of_slot(table, slot));
-    return slots;
+std::vector<DAT_REG_POLICY_SLOT> views_of(const Table& table,
+                                          const std::vector<std::uint32_t>& slots) {
+    std::vector<DAT_REG_POLICY_SLOT> views;
+    views.reserve(slots.size());
+    for (const std::uint32_t slot : slots) views.push_back(view_of_slot(table, slot));
+    return views;
 }
+
+/// How much is to be taken back, and for whom.
+struct Demand {
+    std::uint32_t beneficiary;
+    std::uint64_t entries, bytes;
+    bool met() const { return entries == 0 && bytes == 0; }
+    void meet(std::uint64_t length) {
+        entries -= std::min<std::uint64_t>(entries, 1);
+        bytes -= std::min(bytes, length);
+    }
+};
 
 const Policy& policy_of(State& state) REQUIRES(state.lock) {
     const Header& header = *state.table.header;
@@ -94,6 +103,26 @@ std::vector<std::uint32_t> checked(const std::vector<std::uint32_t>& victims, st
     return chosen;
 }
 
+std::vector<std::uint32_t> choose_from(State& state, Time time, const Demand& demand,
+                                       const std::vector<std::uint32_t>& candidates)
+    REQUIRES(state.lock) {
+    if (candidates.empty()) return {};
+    const Table& table = state.table;
+    const Policy& policy = policy_of(state);
+    std::vector<DAT_REG_POLICY_SLOT> slots = views_of(table, candidates);
+    std::vector<DAT_REG_POLICY_PROCESS> processes;
+    for (std::uint32_t i = 0; i < table.rows(); ++i)
+        if (table.is_live(i)) processes.push_back(view_of_process(table, i));
+    const DAT_REG_POLICY_TABLE whole = view_of_table(table, time);
+    std::vector<std::uint32_t> victims(slots.size());
+    const std::uint32_t count = policy.functions().choose(
+        policy.state(), &whole, demand.beneficiary, processes.data(),
+        static_cast<std::uint32_t>(processes.size()), slots.data(),
+        static_cast<std::uint32_t>(slots.size()), demand.entries, demand.bytes, victims.data());
+    for (const DAT_REG_POLICY_SLOT& slot : slots) table.slots[slot.slot].reference = slot.reference;
+    return checked(victims, count, slots);
+}
+
 }  // namespace
 
 bool takes_back(State& state) {
@@ -111,21 +140,19 @@ bool admits(State& state, std::uint32_t process, std::uint64_t bytes) {
 std::vector<std::uint32_t> choose(State& state, Time time, std::uint32_t beneficiary,
                                   std::uint64_t entries, std::uint64_t bytes) {
     const Table& table = state.table;
-    const Policy& policy = policy_of(state);
-    if (!policy.functions().choose) return {};
-    std::vector<DAT_REG_POLICY_SLOT> slots = candidates(table, time);
-    if (slots.empty()) return {};
-    std::vector<DAT_REG_POLICY_PROCESS> processes;
-    for (std::uint32_t i = 0; i < table.rows(); ++i)
-        if (table.is_live(i)) processes.push_back(view_of_process(table, i));
-    const DAT_REG_POLICY_TABLE whole = view_of_table(table, time);
-    std::vector<std::uint32_t> victims(slots.size());
-    const std::uint32_t count = policy.functions().choose(
-        policy.state(), &whole, beneficiary, processes.data(),
-        static_cast<std::uint32_t>(processes.size()), slots.data(),
-        static_cast<std::uint32_t>(slots.size()), entries, bytes, victims.data());
-    for (const DAT_REG_POLICY_SLOT& slot : slots) table.slots[slot.slot].reference = slot.reference;
-    return checked(victims, count, slots);
+    if (!takes_back(state)) return {};
+    const BeyondShares beyond = kept_beyond_shares(table);
+    std::vector<std::uint32_t> candidates;
+    for (std::uint32_t i = 0; i < table.touched(); ++i)
+        if (is_candidate(table, i, time)) candidates.push_back(i);
+    candidates.insert(candidates.end(), beyond.slots.begin(), beyond.slots.end());
+    Demand demand{beneficiary, entries, bytes};
+    std::vector<std::uint32_t> chosen = choose_from(state, time, demand, candidates);
+    for (const std::uint32_t slot : chosen) demand.meet(table.slots[slot].length);
+    if (demand.met()) return chosen;
+    for (const std::uint32_t slot : choose_from(state, time, demand, beyond.last))
+        chosen.push_back(slot);
+    return chosen;
 }
 
 }  // namespace dapl::memory

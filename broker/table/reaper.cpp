@@ -111,8 +111,8 @@ std::vector<std::uint32_t> turns(State& state) REQUIRES(state.lock) {
 }
 
 /// Takes back for the waiting processes, in their order; what is about to be free counts for the
-/// first of them.
-void reap_for_waiters(State& state, Time time) REQUIRES(state.lock) {
+/// first of them. @return as reap().
+Time reap_for_waiters(State& state, Time time) REQUIRES(state.lock) {
     const Table& table = state.table;
     Need wanted{0, 0};
     for (const std::uint32_t process : turns(state)) {
@@ -123,8 +123,10 @@ void reap_for_waiters(State& state, Time time) REQUIRES(state.lock) {
         const Need need{std::min(less(wanted.entries, there.entries), sums.waiting_entries),
                         std::min(less(wanted.bytes, there.bytes), sums.waiting_bytes)};
         if (need.nothing()) continue;
+        if (const Time until = await_statistics(state, time)) return until;
         take_back(state, choose(state, time, process, need.entries, need.bytes), time);
     }
+    return kNever;
 }
 
 }  // namespace
@@ -177,16 +179,22 @@ void serve(State& state) {
     }
 }
 
-void reap(State& state, Time time) {
+Time reap(State& state, Time time) {
     const Table& table = state.table;
     const Header& header = *table.header;
-    if (header.sums.waiting_entries != 0) reap_for_waiters(state, time);
+    if (header.sums.waiting_entries != 0) {
+        const Time until = reap_for_waiters(state, time);
+        if (until != kNever) return until;
+    }
     const std::uint64_t limit = limit_of(table).entries;
     const std::uint64_t there = less(available(table).entries, header.sums.waiting_entries);
     // Entries in use above a lowered limit are taken back even if nobody waits.
     const std::uint64_t above = less(header.sums.entries, limit + header.sums.coming_entries);
     const std::uint64_t ahead = there < header.low ? header.high - there : 0;
-    if (above + ahead != 0) take_back(state, choose(state, time, kNone, above + ahead, 0), time);
+    if (above + ahead == 0) return kNever;
+    if (const Time until = await_statistics(state, time)) return until;
+    take_back(state, choose(state, time, kNone, above + ahead, 0), time);
+    return kNever;
 }
 
 }  // namespace dapl::memory

@@ -29,8 +29,8 @@ bool holds(const Amount& limit, const Amount& kept, std::uint64_t bytes) {
 
 struct Kept {
     std::uint32_t slot, process;
-    bool for_good;  ///< Class::kPeers: comes first, and is never beyond the share
-    bool delayed;   ///< its owner has already been granted a delay
+    bool peers;    ///< Class::kPeers: comes first
+    bool delayed;  ///< its owner has already been granted a delay
     std::uint64_t last_use;
 };
 
@@ -46,7 +46,7 @@ std::vector<Kept> all_kept(const Table& table) {
     }
     std::sort(kept.begin(), kept.end(), [](const Kept& a, const Kept& b) {
         if (a.process != b.process) return a.process < b.process;
-        if (a.for_good != b.for_good) return a.for_good;
+        if (a.peers != b.peers) return a.peers;
         if (a.delayed != b.delayed) return b.delayed;
         return a.last_use > b.last_use;
     });
@@ -69,8 +69,8 @@ bool is_kept(const Table& table, std::uint32_t slot) {
            table.uses[slot].busy.load(std::memory_order_relaxed) != 0;
 }
 
-std::vector<std::uint32_t> kept_beyond_shares(const Table& table) {
-    std::vector<std::uint32_t> beyond;
+BeyondShares kept_beyond_shares(const Table& table) {
+    BeyondShares beyond;
     std::uint32_t process = kNone;
     Amount limit, kept;
     for (const Kept& one : all_kept(table)) {
@@ -80,11 +80,11 @@ std::vector<std::uint32_t> kept_beyond_shares(const Table& table) {
             kept = {};
         }
         const std::uint64_t bytes = table.slots[one.slot].length;
-        if (one.for_good || holds(limit, kept, bytes)) {
+        if (holds(limit, kept, bytes)) {
             ++kept.entries;
             kept.bytes += bytes;
         } else {
-            beyond.push_back(one.slot);
+            (one.peers ? beyond.last : beyond.slots).push_back(one.slot);
         }
     }
     return beyond;

@@ -18,9 +18,12 @@ bool stands(const Table& table, std::uint32_t slot);
 /// @return whether a slot is one that its owner keeps.
 bool is_kept(const Table& table, std::uint32_t slot);
 
-/// @return the slots that processes keep beyond their shares, of each those that were used longest
-/// ago.
-std::vector<std::uint32_t> kept_beyond_shares(const Table& table);
+/// Slots that processes keep beyond their shares, of each those that were used longest ago.
+struct BeyondShares {
+    std::vector<std::uint32_t> slots;
+    std::vector<std::uint32_t> last;  ///< of Class::kPeers: the last choice
+};
+BeyondShares kept_beyond_shares(const Table& table);
 
 /// @return whether the process may keep one more slot, of this size.
 bool may_keep(const Table& table, std::uint32_t process, std::uint64_t bytes);

@@ -45,6 +45,8 @@ struct Broker::State {
     std::uint32_t heard = 0;
     std::atomic<Enforce> enforce{nullptr};
     std::atomic<void*> enforce_context{nullptr};
+    std::atomic<Collect> collect{nullptr};
+    std::atomic<void*> collect_context{nullptr};
     PolicyInForce policy GUARDED_BY(lock);
     const bool asks_daemon;
     support::Mutex link_mutex;  ///< comes before the table's lock
@@ -95,6 +97,14 @@ bool admits(State& state, std::uint32_t process, std::uint64_t bytes) REQUIRES(s
 std::vector<std::uint32_t> choose(State& state, Time time, std::uint32_t beneficiary,
                                   std::uint64_t entries, std::uint64_t bytes) REQUIRES(state.lock);
 
+// -- statistics.cpp: what devices count
+/// @return whether this process should enter what its device has counted.
+bool is_collection_due(const State& state, Time time) REQUIRES(state.lock);
+void collect(State& state) EXCLUDES(state.lock);
+/// Asks the other processes for what their devices have counted. @return until when to wait for
+/// their answers; 0: all is known that can be known.
+Time await_statistics(State& state, Time time) REQUIRES(state.lock);
+
 // -- lease.cpp
 void take_lease(State& state, Time time) REQUIRES(state.lock);
 bool is_leader(const State& state) REQUIRES(state.lock);
@@ -118,7 +128,8 @@ void revoke_what_is_due(State& state, Time time) REQUIRES(state.lock);
 std::vector<Overdue> overdue(State& state, Time time) REQUIRES(state.lock);
 void serve(State& state) REQUIRES(state.lock);
 /// Takes back what waiters need beyond what is free or coming, and works ahead.
-void reap(State& state, Time time) REQUIRES(state.lock);
+/// @return when to call this again at the latest because statistics are awaited; else kNever.
+Time reap(State& state, Time time) REQUIRES(state.lock);
 
 // -- answers.cpp
 /// Ends the refusals whose time is over.

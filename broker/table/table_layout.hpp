@@ -20,7 +20,7 @@ namespace dapl::memory {
 
 inline constexpr std::uint64_t kTableMagic = 0x4f44'5245'4753'0001;
 /// Incremented with each change of the layout below or of its meaning.
-inline constexpr std::uint32_t kTableVersion = 2;
+inline constexpr std::uint32_t kTableVersion = 3;
 
 /// Most slots beyond the capacity. They are needed for registrations that the device has ended and
 /// whose owner does not know yet.
@@ -43,6 +43,7 @@ struct Sums {
     std::uint64_t pinned_entries, pinned_bytes;
     std::uint64_t refused_entries, refused_bytes;  ///< not to be taken back at present
     std::uint64_t coming_entries, coming_bytes;    ///< announced, released or revoked
+    std::uint64_t counted_entries;                 ///< whose uses the device counts
     std::uint64_t waiting_entries, waiting_bytes;
 };
 
@@ -55,6 +56,7 @@ struct SlotRecord {
     Class kind;
     std::uint32_t key;        ///< the device's key of it
     std::uint32_t named;      ///< `key` is set
+    std::uint32_t counted;    ///< OnDevice::counted
     std::uint32_t ended;      ///< the device has ended it: not counted as an entry
     std::uint32_t reference;  ///< for the policy to use
     std::uint32_t ticket;     ///< the ticket whose waiter has yet to fetch the slot; else kNone
@@ -100,6 +102,8 @@ struct alignas(64) ProcessRow {
     std::uint64_t served;  ///< Header::sequence of its last grant
     std::uint64_t window;  ///< of the last kPressure upcall
     std::uint64_t revoked, released, granted, refused;
+    Time collected;  ///< when the process last entered what its device has counted; 0: never
+    Time asked;      ///< when it was last asked to; 0: never
     Sums sums;
     Ends waiting, upcalls;
 };

@@ -71,8 +71,8 @@ Time decide(State& state, Time time) REQUIRES(state.lock) {
     end_refusals(state, time);
     revoke_what_is_due(state, time);
     serve(state);
-    reap(state, time);
-    return next_round(state, time);
+    const Time again = reap(state, time);
+    return std::min(again, next_round(state, time));
 }
 
 }  // namespace
@@ -82,13 +82,15 @@ Time Broker::work() {
     if (!state.is_here()) return kNever;
     forget_orphans(state);
     const Time time = now();
-    bool leads = false, busy = false;
+    bool leads = false, busy = false, collects = false;
     if (!state.lock.acquire()) return time + kLook;
     {
         const TableGuard guard(state.lock, TableGuard::kTaken);
         busy = is_busy(state);
         leads = hold_lease(state, time);
+        collects = is_collection_due(state, time);
     }
+    if (collects) collect(state);
     if (busy) reclaim_dead(state);
     consult_daemon(state, time);
     if (!leads && !busy) return kNever;

@@ -86,11 +86,14 @@ void add_proposed_names(NamedAttributes& list, bool immediate_data, bool atomics
 void add_registrations(NamedAttributes& list, const Ia& ia) {
     const memory::Mode mode = memory::mode_of(ia.provider.info.ia_name);
     if (mode == memory::Mode::kOff) return list.add(DAT_REG_ATTR, truth(false));
+    const verbs::DeviceExtensions device =
+        verbs::extensions_for(ia.context(), ia.provider.library.device);
     list.add(DAT_REG_ATTR, fmt::format("{}", DAT_REG_EXTENSION_VERSION));
     list.add(DAT_REG_ATTR_MODE, memory::name_of(mode));
     list.add(DAT_REG_ATTR_WAIT, truth(true));
     list.add(DAT_REG_ATTR_UPCALLS, truth(true));
-    list.add(DAT_REG_ATTR_ENFORCED, truth(ia.provider.library.device.end_registration != nullptr));
+    list.add(DAT_REG_ATTR_ENFORCED, truth(device.end_registration != nullptr));
+    list.add(DAT_REG_ATTR_PEERS, truth(device.suspend_region != nullptr));
 }
 
 const char* transport_name(const Ia& ia) {

@@ -70,6 +70,7 @@ dat_tests = \
     test/api/wake_up_test \
     test/api/threads_test \
     test/api/registration_data_test \
+    test/api/registration_peers_test \
     test/api/registration_share_test \
     test/api/registration_test \
     test/api/failing_calls_test \
@@ -147,6 +148,8 @@ test_api_wake_up_test_LDADD = $(dat_test_libs)
 test_api_threads_test_SOURCES = %reldir%/threads_test.cpp $(dat_test_headers)
 test_api_threads_test_LDADD = $(dat_test_libs)
 registration_test_headers = test/api/registration_side.hpp test/support/named.hpp $(dat_test_headers)
+test_api_registration_peers_test_SOURCES = %reldir%/registration_peers_test.cpp $(registration_test_headers)
+test_api_registration_peers_test_LDADD = $(dat_test_libs)
 test_api_registration_share_test_SOURCES = %reldir%/registration_share_test.cpp $(registration_test_headers)
 test_api_registration_share_test_LDADD = $(dat_test_libs)
 test_api_registration_data_test_SOURCES = %reldir%/registration_data_test.cpp $(registration_test_headers)

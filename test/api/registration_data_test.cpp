@@ -330,6 +330,7 @@ TEST(RegistrationData, TwoUnmodifiedProgramsFinishWithRegistrationsForEachTransf
 }
 
 TEST(RegistrationData, InTransparentModeRegionsForPeersStayAndOthersKeepTheirContexts) {
+    if (is_soft0()) GTEST_SKIP() << "they come back there: registration_peers_test";
     RegistrationTable table(2, 2000, "transparent");
     table.set("OPENDAT_REGISTRATION_WAIT", "60000");
     Side side;

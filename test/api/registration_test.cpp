@@ -88,6 +88,7 @@ TEST(Registration, NamedAttributesTellVersionModeAndFeatures) {
     EXPECT_EQ(value(DAT_REG_ATTR_WAIT), "TRUE");
     EXPECT_EQ(value(DAT_REG_ATTR_UPCALLS), "TRUE");
     EXPECT_EQ(value(DAT_REG_ATTR_ENFORCED), is_soft0() ? "TRUE" : "FALSE");
+    EXPECT_EQ(value(DAT_REG_ATTR_PEERS), is_soft0() ? "TRUE" : "FALSE");
 }
 
 TEST(Registration, AWordThatIsNoModeIsToldAndMeansOff) {

@@ -262,11 +262,74 @@ TEST(RegistrationUpcalls, TheShareThatIsKeptIsOfBytesToo) {
     EXPECT_EQ(std::count_if(slots.begin(), slots.end(), leaves), 4);
 }
 
-TEST(RegistrationUpcalls, WhatPeersKnowIsKeptBeyondTheShare) {
-    Pair pair(4, 0, Class::kPeers);
+TEST(RegistrationUpcalls, WhatPeersKnowIsKeptWithinTheShareAndElseTheLastChoice) {
+    Pair pair(4, kLong, Class::kPeers);
+    pair.owner->release(pair.slots[0]);
+    const SlotId other = take(*pair.owner, Class::kRdma);
+    pair.owner->use(other).last_use = now();  // later than all the others
+    pair.owner->use(other).use_count = 1;
     ASSERT_TRUE(pair.waiter->queue({}));
+    pair.waiter->work();
+    EXPECT_EQ(pair.owner->use(other).state, SlotState::kAnnounced);
+    EXPECT_EQ(count(pair, SlotState::kActive), 3u) << "those that peers know";
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(pair.waiter->queue({}));
     for (int i = 0; i < 5; ++i) pair.waiter->work();
-    EXPECT_EQ(count(pair, SlotState::kActive), 4u);
+    EXPECT_EQ(count(pair, SlotState::kActive), 2u) << "the share of the owner";
+}
+
+/// What the owner's device counts is entered before a victim is chosen.
+struct Counting {
+    explicit Counting(Pair& counted) : pair(counted) {
+        for (const SlotId slot : pair.slots)
+            pair.owner->describe(slot, {.key = {}, .counted = true});
+        pair.owner->set_collection([](void* self) { static_cast<Counting*>(self)->enter(); }, this);
+    }
+    void enter() {
+        ++calls;
+        pair.owner->use(pair.slots[0]).last_use = now();
+    }
+    Pair& pair;
+    int calls = 0;
+};
+
+TEST(RegistrationUpcalls, WhatTheDeviceHasCountedIsAwaitedBeforeAVictimIsChosen) {
+    Pair pair(2, kLong);
+    Counting counting(pair);
+    ASSERT_TRUE(pair.waiter->queue({}));
+    pair.waiter->lead();
+    pair.waiter->work();
+    EXPECT_EQ(count(pair, SlotState::kActive), 2u) << "nothing is decided yet";
+    EXPECT_EQ(counting.calls, 0);
+    pair.owner->work();
+    EXPECT_EQ(counting.calls, 1);
+    pair.waiter->work();
+    EXPECT_EQ(pair.state(0), SlotState::kActive) << "it was used while nobody saw it";
+    EXPECT_EQ(pair.state(1), SlotState::kAnnounced);
+}
+
+TEST(RegistrationUpcalls, AProcessThatDoesNotAnswerIsNotAwaitedForLong) {
+    Pair pair(2, kLong);
+    const Counting counting(pair);
+    pair.waiter->lead();
+    for (std::size_t taken = 1; taken <= 2; ++taken) {
+        ASSERT_TRUE(pair.waiter->queue({}));
+        const auto leaves = [&] {
+            pair.waiter->work();
+            return count(pair, SlotState::kAnnounced) == taken;
+        };
+        EXPECT_TRUE(eventually(leaves));
+    }
+    EXPECT_EQ(counting.calls, 0);
+}
+
+TEST(RegistrationUpcalls, ALeaderCountsItsOwnAtOnce) {
+    Pair pair(2, kLong);
+    const Counting counting(pair);
+    pair.owner->lead();
+    ASSERT_TRUE(pair.waiter->queue({}));
+    pair.owner->work();
+    EXPECT_EQ(counting.calls, 1);
+    EXPECT_EQ(pair.state(1), SlotState::kAnnounced);
 }
 
 TEST(RegistrationUpcalls, AMessagingBufferGoesAtOnceAndFlowControlIsTold) {
@@ -366,7 +429,7 @@ TEST(RegistrationUpcalls, TheReaperIsCalledWhenTheLastEntryAboveTheLowWatermarkG
 
 TEST(RegistrationUpcalls, WhatTheDeviceHasEndedIsNoEntryAnyMore) {
     Pair pair(1, 0);
-    pair.owner->name(pair.slots[0], 4711);
+    pair.owner->describe(pair.slots[0], {.key = 4711});
     struct Ended {
         std::int32_t pid = 0;
         std::uint32_t key = 0;

@@ -133,7 +133,7 @@ class Worker {
     }
     void keep(SlotId slot) {
         checker_.got(slot);
-        broker_->name(slot, slot.generation << 6 | slot.index);
+        broker_->describe(slot, {.key = slot.generation << 6 | slot.index});
         const std::lock_guard guard(mutex_);
         held_.push_back(slot);
         const auto due = std::find(due_.begin(), due_.end(), slot);

@@ -41,6 +41,7 @@ extern "C" {
 #define DAT_REG_ATTR_WAIT "DAT_REG_WAIT"         /**< creations that wait: TRUE */
 #define DAT_REG_ATTR_UPCALLS "DAT_REG_UPCALLS"   /**< events tell of revocation: TRUE */
 #define DAT_REG_ATTR_ENFORCED "DAT_REG_ENFORCED" /**< the device ends what an owner does not: TRUE, FALSE */
+#define DAT_REG_ATTR_PEERS "DAT_REG_PEERS"       /**< uses by peers count, and what has gone comes back for them: TRUE, FALSE */
 
 /** Operations for dat_extension_op(). */
 typedef enum dat_reg_op {
@@ -99,7 +100,7 @@ typedef struct dat_reg_lmr_status {
     DAT_REG_STATE state;
     DAT_REG_CLASS reg_class;
     DAT_UINT64 remaining; /**< us until it goes, when it is announced; else 0 */
-    DAT_UINT64 use_count; /**< uses ever begun, by posts and by dat_reg_lmr_begin_use() */
+    DAT_UINT64 use_count; /**< by posts and dat_reg_lmr_begin_use(); on soft0 by peers too */
     DAT_UINT32 busy;      /**< uses that have not ended */
 } DAT_REG_LMR_STATUS;
 

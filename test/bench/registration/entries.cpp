@@ -119,7 +119,7 @@ void Entries::answered(const Upcall& upcall) {
 
 void Entries::hold(int region, SlotId slot) {
     ledger_.enter(slot.index, getpid());
-    if (manners_.named) broker_->name(slot, slot.index + 1);
+    if (manners_.named) broker_->describe(slot, {.key = slot.index + 1});
     Region& mine = regions_[static_cast<std::size_t>(region)];
     mine = {slot, 1, false};
     by_slot_[slot.index] = region;
