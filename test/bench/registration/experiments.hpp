@@ -18,5 +18,6 @@ void liars(const Run& run);      ///< R6
 void classes(const Run& run);    ///< R8
 void ways(const Run& run);       ///< R9
 void unwilling(const Run& run);  ///< R12
+void peers(const Run& run);      ///< R13
 
 }  // namespace registration

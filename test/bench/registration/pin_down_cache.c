@@ -4,11 +4,12 @@
  * of fixed size, from which it evicts the least recently used one. It uses DAT 2.0 and knows
  * nothing of the registration broker (R10).
  *
- * usage: pin_down_cache IA QUALIFIER CACHE REGIONS TRANSFERS
+ * usage: pin_down_cache IA QUALIFIER CACHE REGIONS TRANSFERS local|all
  *
  * Writes from its regions to memory of its own, over a connection with itself, and compares the
- * data that arrives. Prints "transfers N misses M" at the end; exits with status 1 and a line on
- * stderr if a call fails.
+ * data that arrives. `local`: the cached registrations are for local reading, and one more, which
+ * stays, takes all data. `all`: they have all privileges, and data goes from one to another. Prints
+ * "transfers N misses M" at the end; exits with status 1 and a line on stderr if a call fails.
  */
 #include <arpa/inet.h>
 #include <dat2/udat.h>
@@ -88,11 +89,13 @@ struct region {
     unsigned char* memory;
     DAT_LMR_HANDLE lmr;
     DAT_LMR_CONTEXT key;
+    DAT_RMR_CONTEXT remote_key;
     unsigned long last_use; /* 0: not in the cache */
 };
 
 static struct region* regions;
 static long region_count, cached, misses;
+static DAT_MEM_PRIV_FLAGS privileges;
 
 static void evict_oldest(void) {
     struct region* oldest = NULL;
@@ -107,35 +110,39 @@ static void evict_oldest(void) {
 
 static void look_up(struct region* region, long cache, unsigned long time) {
     if (region->last_use == 0) {
-        DAT_RMR_CONTEXT unused;
         ++misses;
         if (cached == cache) evict_oldest();
-        region->lmr = reg(region->memory, DAT_MEM_PRIV_LOCAL_READ_FLAG, &region->key, &unused);
+        region->lmr = reg(region->memory, privileges, &region->key, &region->remote_key);
         ++cached;
     }
     region->last_use = time;
 }
 
+static struct region* choose(unsigned* seed) {
+    *seed = *seed * 1103515245 + 12345;
+    return &regions[(*seed >> 16) % (unsigned)region_count];
+}
+
 int main(int argc, char** argv) {
-    static unsigned char sink[BYTES];
+    static unsigned char memory[BYTES];
+    struct region sink;
     DAT_EVD_HANDLE async = DAT_HANDLE_NULL, transfers;
     DAT_EP_HANDLE ep;
-    DAT_LMR_CONTEXT unused;
     DAT_RMR_TRIPLET to;
     DAT_EVENT event;
     long cache, count, i;
     unsigned seed = 1;
-    if (argc != 6) return 2;
+    if (argc != 7) return 2;
+    privileges = strcmp(argv[6], "all") == 0 ? DAT_MEM_PRIV_ALL_FLAG : DAT_MEM_PRIV_LOCAL_READ_FLAG;
     cache = atol(argv[3]);
     region_count = atol(argv[4]);
     count = atol(argv[5]);
     must(dat_ia_open(argv[1], 8, &async, &ia), "dat_ia_open");
     must(dat_pz_create(ia, &pz), "dat_pz_create");
     transfers = evd(DAT_EVD_DTO_FLAG);
-    memset(&to, 0, sizeof to);
-    to.virtual_address = (DAT_VADDR)(size_t)sink;
-    to.segment_length = BYTES;
-    (void)reg(sink, DAT_MEM_PRIV_ALL_FLAG, &unused, &to.rmr_context);
+    memset(&sink, 0, sizeof sink);
+    sink.memory = memory;
+    sink.lmr = reg(memory, DAT_MEM_PRIV_ALL_FLAG, &sink.key, &sink.remote_key);
     ep = connect_with_self((DAT_CONN_QUAL)atol(argv[2]), transfers);
     regions = calloc((size_t)region_count, sizeof *regions);
     for (i = 0; i < region_count; ++i) {
@@ -147,10 +154,19 @@ int main(int argc, char** argv) {
     for (i = 0; i < count; ++i) {
         DAT_LMR_TRIPLET from;
         DAT_DTO_COOKIE cookie;
-        struct region* region;
-        seed = seed * 1103515245 + 12345;
-        region = &regions[(seed >> 16) % (unsigned)region_count];
+        struct region* region = choose(&seed);
+        struct region* target = &sink;
         look_up(region, cache, (unsigned long)i + 1);
+        if (privileges == DAT_MEM_PRIV_ALL_FLAG) {
+            do target = choose(&seed);
+            while (target == region);
+            look_up(target, cache, (unsigned long)i + 1);
+            memset(region->memory, (int)(i % 251 + 1), BYTES);
+        }
+        memset(&to, 0, sizeof to);
+        to.virtual_address = (DAT_VADDR)(size_t)target->memory;
+        to.segment_length = BYTES;
+        to.rmr_context = target->remote_key;
         memset(&from, 0, sizeof from);
         from.virtual_address = (DAT_VADDR)(size_t)region->memory;
         from.segment_length = BYTES;
@@ -161,7 +177,7 @@ int main(int argc, char** argv) {
         await(transfers, DAT_DTO_COMPLETION_EVENT, &event);
         if (event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS ||
             event.event_data.dto_completion_event_data.user_cookie.as_64 != (DAT_UINT64)i ||
-            memcmp(sink, region->memory, BYTES) != 0) {
+            memcmp(target->memory, region->memory, BYTES) != 0) {
             fprintf(stderr, "pin_down_cache: transfer %ld failed or brought something else\n", i);
             return 1;
         }

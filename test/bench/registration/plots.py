@@ -121,6 +121,16 @@ def unwilling(rows):
     return panels
 
 
+def peers(rows):
+    panels = [Panel("Writes that find their region there", "entries for 64 regions", "part of the writes"),
+              Panel("Writes that wait for it", "entries for 64 regions", "us, median", False, True)]
+    for row in rows:
+        panels[0].bar(row["entries"], row["policy"], number(row["hit_rate"]))
+        if row["returns"] != "0":
+            panels[1].bar(row["entries"], row["policy"], number(row["median_us"]))
+    return panels
+
+
 def cost(rows):
     panels = [Panel("A write: post and completion", "mode", "ns, median"), Panel("A write: post and completion", "mode", "instructions")]
     for row in rows:
@@ -130,7 +140,7 @@ def cost(rows):
 
 
 DRAWN = {"R1": newcomers, "R2": hoarder, "R3": grace, "R4": waiting, "R5": policies, "R6": liars, "R7": recovery, "R8": classes, "R9": ways,
-         "R10": unmodified, "R11": cost, "R12": unwilling}
+         "R10": unmodified, "R11": cost, "R12": unwilling, "R13": peers}
 
 
 def draw(results, name):

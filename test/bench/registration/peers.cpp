@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// R13: a process has registered more regions for a peer than there are entries, and knows nothing
+/// of the broker. The peer writes into them, and each region that is away comes back for it.
+#include <algorithm>
+#include <random>
+
+#include "test/bench/registration/entries.hpp"
+#include "test/bench/registration/experiments.hpp"
+#include "test/bench/registration/flow.hpp"
+
+namespace registration {
+namespace {
+
+constexpr int kRegions = 64;
+constexpr std::size_t kBytes = 4096;
+constexpr DAT_CONN_QUAL kQualifier = 46170;
+constexpr Time kGrace = 2 * kMillisecond;
+
+/// What both processes see.
+struct Memory {
+    std::uint8_t regions[kRegions][kBytes];
+};
+
+/// Registers as an MPI's cache does, connects, and waits for the end.
+void own(test::Channel& channel, const Settings& settings, Memory& memory) {
+    settings.apply();
+    test::Side side;
+    std::vector<test::Window> windows;
+    for (auto& region : memory.regions) {
+        DAT_REGION_DESCRIPTION where{};
+        where.for_va = region;
+        DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+        DAT_LMR_CONTEXT local = 0;
+        DAT_RMR_CONTEXT remote = 0;
+        test::succeed(dat_lmr_create(side.ia, DAT_MEM_TYPE_VIRTUAL, where, kBytes, side.pz,
+                                     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &local, &remote,
+                                     nullptr, nullptr),
+                      "dat_lmr_create");
+        windows.push_back({reinterpret_cast<DAT_VADDR>(region), remote});
+    }
+    side.listen(kQualifier);
+    channel.send('l');
+    side.accept_next();
+    for (const test::Window& window : windows) channel.send(window);
+    channel.receive_whenever<char>();
+}
+
+/// The peer, which does not share the table.
+class PeerOfMany {
+  public:
+    PeerOfMany(test::Channel& owner, Memory& memory) : memory_(memory) {
+        owner.receive<char>();
+        unsetenv("OPENDAT_REGISTRATIONS");
+        side_ = std::make_unique<test::Side>();
+        source_ = std::make_unique<test::Buffer>(*side_, kBytes);
+        ep_ = side_->connect_to(kQualifier);
+        for (int i = 0; i < kRegions; ++i) windows_.push_back(owner.receive<test::Window>());
+    }
+    /// Writes into a region. @return whether it succeeded.
+    bool write(int region) {
+        source_->bytes[0] = source_->bytes[kBytes - 1] = static_cast<char>(++stamp_);
+        DAT_LMR_TRIPLET all = source_->all();
+        DAT_RMR_TRIPLET remote = windows_[static_cast<std::size_t>(region)].part(kBytes);
+        test::succeed(dat_ep_post_rdma_write(ep_, 1, &all, test::cookie(1), &remote,
+                                             DAT_COMPLETION_DEFAULT_FLAG),
+                      "dat_ep_post_rdma_write");
+        return test::Side::wait(side_->sends, DAT_DTO_COMPLETION_EVENT)
+                   .event_data.dto_completion_event_data.status == DAT_DTO_SUCCESS;
+    }
+    bool arrived(int region) const {
+        const auto& there = memory_.regions[region];
+        return there[0] == static_cast<std::uint8_t>(stamp_) &&
+               there[kBytes - 1] == static_cast<std::uint8_t>(stamp_);
+    }
+
+  private:
+    Memory& memory_;
+    std::unique_ptr<test::Side> side_;
+    std::unique_ptr<test::Buffer> source_;
+    DAT_EP_HANDLE ep_ = DAT_HANDLE_NULL;
+    std::vector<test::Window> windows_;
+    unsigned stamp_ = 0;
+};
+
+std::uint64_t grants(const TableDirectory& directory) {
+    std::uint64_t granted = 0;
+    for (const std::string& adapter : dapl::memory::tables(directory.path()))
+        if (const auto table = dapl::memory::look(directory.path(), adapter))
+            granted += table->granted;
+    return granted;
+}
+
+struct Found {
+    std::uint64_t writes = 0, wrong = 0, failed = 0, returns = 0;
+    double rate = 0, median_us = 0, p99_us = 0;
+    double hits() const {
+        return writes ? 1 - static_cast<double>(returns) / static_cast<double>(writes) : 0;
+    }
+};
+
+Found write_for(const Experiment& experiment, const std::string& policy, int entries) {
+    Shared<Memory> memory;
+    const TableDirectory directory;
+    Settings settings;
+    settings.directory = directory.path();
+    settings.mode = "transparent";
+    settings.policy = policy;
+    settings.entries = entries;
+    settings.grace_us = static_cast<int>(kGrace / kMicrosecond);
+    test::Child owner([&](test::Channel& channel) { own(channel, settings, *memory); });
+    PeerOfMany peer(owner.channel(), *memory);
+    std::vector<double> weights;  // Zipf's law
+    for (int i = 1; i <= kRegions; ++i) weights.push_back(1.0 / i);
+    std::discrete_distribution<int> popular(weights.begin(), weights.end());
+    std::mt19937 random(7);
+    Found found;
+    std::vector<double> waits;
+    const std::uint64_t before = grants(directory);
+    const Time begin = now(), end = begin + static_cast<Time>(experiment.run.seconds(2) * 1e9);
+    for (Time posted; (posted = now()) < end;) {
+        const int region = popular(random);
+        found.failed += !peer.write(region);
+        waits.push_back(in_us(now() - posted));
+        found.wrong += !peer.arrived(region);
+        ++found.writes;
+    }
+    found.rate = static_cast<double>(found.writes) * 1e9 / static_cast<double>(now() - begin);
+    found.returns = grants(directory) - before;
+    // The slowest ones are those that found their region away.
+    std::sort(waits.begin(), waits.end());
+    const auto away = std::min<std::size_t>(found.returns, waits.size());
+    std::vector<double> slow(waits.end() - static_cast<std::ptrdiff_t>(away), waits.end());
+    found.median_us = percentile(slow, 0.5);
+    found.p99_us = percentile(slow, 0.99);
+    owner.channel().send('e');
+    test::require(owner.wait(120s) == 0, "the owner ends well");
+    return found;
+}
+
+}  // namespace
+
+void peers(const Run& run) {
+    Experiment experiment(run, "R13");
+    Csv csv = experiment.csv(
+        "", "policy,entries,writes,returns,hit_rate,writes_per_second,median_us,p99_us,failed");
+    Found half, hits[3];
+    std::uint64_t writes = 0, returns = 0, failed = 0, wrong = 0;
+    int place = 0;
+    for (const char* policy : {"weighted-fair-lru", "lru", "random"}) {
+        for (const int entries : {64, 32, 16}) {
+            const Found found = write_for(experiment, policy, entries);
+            csv.row("%s,%d,%llu,%llu,%.3f,%.0f,%.1f,%.1f,%llu", policy, entries,
+                    static_cast<unsigned long long>(found.writes),
+                    static_cast<unsigned long long>(found.returns), found.hits(), found.rate,
+                    found.median_us, found.p99_us, static_cast<unsigned long long>(found.failed));
+            writes += found.writes;
+            returns += found.returns;
+            failed += found.failed;
+            wrong += found.wrong;
+            if (entries == 32 && place == 0) half = found;
+            if (entries == 32) hits[place] = found;
+        }
+        ++place;
+    }
+    experiment.check("what the peer's writes brought", writes, wrong + failed);
+    experiment.claim("a peer's write into a region that is away waits, and none fails",
+                     failed == 0 && returns > 0,
+                     "%llu writes, %llu of them into regions that were away; with half of the "
+                     "entries those took %.0f us by the median, %.0f us by the 99th percentile "
+                     "(T is %.0f us)",
+                     static_cast<unsigned long long>(writes),
+                     static_cast<unsigned long long>(returns), half.median_us, half.p99_us,
+                     in_us(kGrace));
+    experiment.claim(
+        "what the device counts of peers pays: lru and weighted-fair-lru keep more of "
+        "what a peer uses than random",
+        hits[0].hits() > hits[2].hits() && hits[1].hits() > hits[2].hits(),
+        "hit rate with half of the entries: lru %.3f, weighted-fair-lru %.3f, "
+        "random %.3f",
+        hits[1].hits(), hits[0].hits(), hits[2].hits());
+}
+
+}  // namespace registration
