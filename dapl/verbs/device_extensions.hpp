@@ -54,7 +54,7 @@ struct QueuePairFailure {
 /// then a use is missing.
 struct RegionUses {
     std::atomic<std::uint64_t> last;   ///< CLOCK_MONOTONIC in ns, coarse; 0: never
-    std::atomic<std::uint32_t> count;  ///< requests, modulo 2^32
+    std::atomic<std::uint32_t> count;  ///< requests, longer ones several times; modulo 2^32
 };
 
 /// A function that the device does not have is nullptr. All are thread safe.

@@ -123,28 +123,32 @@ TEST(RegistrationPeers, WhatAPeerDoesCountsAsUses) {
 TEST(RegistrationPeers, TheRegionThatAPeerUsesIsNotTheVictim) {
     RegistrationTable table(4, 20000);
     table.set("OPENDAT_REGISTRATION_POLICY", "lru");
-    Owner owner(4, "on");
-    Peer peer(owner, 4);
-    for (int round = 0; round < 3; ++round) {
-        setenv("OPENDAT_REGISTRATIONS", "on", 1);
-        Child newcomer([](Channel& channel) {
+    std::vector<std::unique_ptr<Child>> newcomers;
+    for (int i = 0; i < 3; ++i)
+        newcomers.push_back(std::make_unique<Child>([](Channel& channel) {
+            channel.receive_whenever<char>();
             Side side;
-            channel.receive<char>();
             Region region(side);
             succeed(region.create(kMicroseconds), "an entry");
             channel.send('g');
             channel.receive_whenever<char>();
-        });
+        }));
+    Owner owner(4, "on");
+    Peer peer(owner, 4);
+    for (const auto& newcomer : newcomers) {
         // Times of uses have a resolution of some milliseconds.
         for (const auto end = Clock::now() + 30ms; Clock::now() < end;)
             ASSERT_EQ(peer.write(0), DAT_DTO_SUCCESS);
-        newcomer.channel().send('b');
-        while (!is_readable(newcomer.channel().input(), 0s))
+        newcomer->channel().send('b');
+        while (!is_readable(newcomer->channel().input(), 0s))
             ASSERT_EQ(peer.write(0), DAT_DTO_SUCCESS);
+        newcomer->channel().receive<char>();
         EXPECT_NE(owner.status(0).state, DAT_REG_STATE_GONE);
-        newcomer.channel().receive<char>();
-        newcomer.channel().send('.');
-        EXPECT_EQ(newcomer.wait(), 0);
+    }
+    for (int i = 1; i < 4; ++i) EXPECT_EQ(owner.status(i).state, DAT_REG_STATE_GONE);
+    for (const auto& newcomer : newcomers) {
+        newcomer->channel().send('.');
+        EXPECT_EQ(newcomer->wait(), 0);
     }
 }
 

@@ -193,7 +193,7 @@ bool Executor::ask_for_region() const {
     return true;
 }
 
-/// Counts the request as a use of the region, or of that of the window, if its owner wants to know.
+/// A window's accesses count for its region.
 void Executor::count_use() const {
     const MrEntry& named = target_.arena.mr(work_.rkey);
     if (named.counts_uses.load(std::memory_order_relaxed) == 0) [[likely]]

@@ -25,6 +25,8 @@ class Executor {
     /// Whether the local memory may still be used: its registration may have ended, or gone away,
     /// while the agent worked.
     bool may_go_on();
+    /// Counts an access to the remote region, if its owner wants to know (MrEntry::counts_uses).
+    void count_use() const;
     /// Concludes the request after the agent's last chunk, or earlier when it must not continue.
     /// @param status 0 or an errno. @param found value found by an atomic operation.
     Outcome conclude_agent(int status, std::uint64_t found);
@@ -60,7 +62,6 @@ class Executor {
     bool is_permitted(std::uint32_t access, std::uint64_t length);
     Permission ask_again(std::uint32_t access, std::uint64_t length);
     bool ask_for_region() const;
-    void count_use() const;
     CheckedRange check_remote(std::uint32_t access, std::uint64_t address,
                               std::uint64_t length) const;
     bool take_receive();

@@ -59,7 +59,10 @@ int Executor::begin_next_piece() {
     fault_point(FaultPoint::kNextPiece);
     Outcome otherwise{};
     if (!ready(otherwise)) return ENOTCONN;
-    if (is_still_permitted()) return 0;
+    if (is_still_permitted()) {
+        count_use();  // whoever takes regions away sees that this one is in use
+        return 0;
+    }
     return !is_send() && ask_for_region() ? EAGAIN : EACCES;
 }
 

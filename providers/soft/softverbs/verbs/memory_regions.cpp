@@ -219,13 +219,13 @@ int withdraw(MemoryRegion& mr) {
 void end_absence(Adapter& adapter, MemoryRegion& mr) {
     mr.is_away = false;
     adapter.view().mr(mr.lkey).absence.store(Absence::kNone, std::memory_order_seq_cst);
-    adapter.absent_regions.leave(mr);
     support::MutexLock lock(adapter.mutex);
     adapter.each_queue_pair([](QueuePair& qp) { qp.wake_requester(); });
 }
 
 /// Ends a region that is away.
 void end_away(Adapter& adapter, MemoryRegion& mr) {
+    adapter.absent_regions.leave(mr);
     note_end(adapter.view().mr(mr.lkey));
     end_absence(adapter, mr);
     --mr.request.pd->users;
@@ -320,6 +320,7 @@ int resume(MemoryRegion& mr) {
     if (const int cause = check_request(mr.request)) return cause;
     mr.placement = hold_pages(mr.request);
     Adapter& adapter = *Context::of(mr.context).adapter;
+    adapter.absent_regions.leave(mr);
     publish(mr, mr.lkey);
     --mr.request.pd->users;  // it has been counted all the time
     end_absence(adapter, mr);

@@ -428,6 +428,7 @@ void QueuePair::agent_replied(const AgentMessage& answer, const Peer& peer) {
         status = scatter_agent_chunk(adapter_, operation);
     operation.offset += operation.under_way;
     if (status == 0 && operation.offset < operation.plan.length) {
+        Executor(*this, target_, agent_, work).count_use();
         status = send_agent_chunk(adapter_, target_, operation, qp_num);
         if (status == 0) return;
         if (status != EFAULT) status = ESRCH;
