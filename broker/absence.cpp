@@ -64,26 +64,16 @@ void Registrations::give_up(Registration& away) {
 }
 
 void Registrations::want(Registration& away) {
-    if (away.is_wanted.exchange(true, std::memory_order_acq_rel)) return;
-    Registration* first = wanted_.load(std::memory_order_relaxed);
-    do {
-        away.next_wanted = first;
-    } while (!wanted_.compare_exchange_weak(first, &away, std::memory_order_release,
-                                            std::memory_order_relaxed));
-    client.broker().wake();
+    if (wanted_.add(away)) client.broker().wake();
 }
 
-/// What cannot be brought back now is forgotten: a peer that waits asks again.
-/// What cannot be brought back now is forgotten: a peer that waits asks again.
+/// A registration that cannot be brought back now is forgotten: a peer that waits asks again.
 void Registrations::bring_back() {
-    Registration* next = wanted_.exchange(nullptr, std::memory_order_acquire);
-    while (Registration* away = next) {
-        next = away->next_wanted;
-        away->is_wanted.store(false, std::memory_order_release);
-        if (!away->mutex.try_lock()) continue;  // its holder brings it back, or ends it
-        const support::MutexLock lock(away->mutex, support::MutexLock::kTaken);
-        if (away->lmr && away->is_away && !away->is_coming.load()) request_return(*away);
-    }
+    wanted_.take_all([this](Registration& away) {
+        if (!away.mutex.try_lock()) return;  // its holder brings it back, or ends it
+        const support::MutexLock lock(away.mutex, support::MutexLock::kTaken);
+        if (away.lmr && away.is_away && !away.is_coming.load()) request_return(away);
+    });
 }
 
 void Registrations::request_return(Registration& away) {

@@ -147,7 +147,7 @@ struct TableStatus {
 /// Has the process enter into the use lines of its slots what its device has counted.
 using Collect = void (*)(void* context);
 
-/// What the table has to know of a registration on the device.
+/// Facts of a registration on the device that the table has to know.
 struct OnDevice {
     std::optional<std::uint32_t> key;  ///< for Enforce
     bool counted = false;              ///< the device counts its uses, for Collect

@@ -26,6 +26,7 @@ struct RegionUses;
 namespace dapl::memory {
 
 class Registrations;
+struct Registration;
 
 /// A context holds a 20-bit index and, above it, a 12-bit generation, which is never 0.
 inline constexpr int kContextIndexBits = 20;
@@ -38,11 +39,17 @@ enum class Standing : std::uint32_t {
     kGone        ///< off the device, or about to go: no use may begin
 };
 
-/// What a use demands. The value is what it adds to Registration::busy.
+/// The demand of a use on its registration. The value is its addend in Registration::busy.
 inline constexpr int kHoldShift = 32;
 enum class Use : std::uint64_t {
     kRequest = 1,  ///< a request in a send queue: it may wait while the registration is away
     kHold = (std::uint64_t{1} << kHoldShift) + 1  ///< the registration has to stay
+};
+
+/// Place of a registration in a RegistrationList.
+struct Listing {
+    std::atomic<bool> taken{false};
+    Registration* next = nullptr;
 };
 
 struct Registration {
@@ -57,17 +64,15 @@ struct Registration {
     std::atomic<Time> deadline{kNever};   ///< of the announcement
     std::atomic<bool> comes_back{false};  ///< registered again at the next post that names it
     std::atomic<bool> goes_when_idle{false};
-    std::atomic<bool> listed{false};  ///< in the list of idle ones to release
-    Registration* next_listed = nullptr;
+    Listing idle;  ///< to be released
 
-    // What peers do, if the device counts it.
+    // Uses by peers, if the device counts them.
     std::atomic<const verbs::RegionUses*> counted{nullptr};
     std::atomic<std::uint32_t> entered{0};  ///< how much of the count the slot's line has
 
-    // While it is away (verbs::DeviceExtensions::suspend_region): peers wait for it.
-    std::atomic<bool> is_wanted{false};  ///< in the list of those that are wanted
+    // While it is away (verbs::DeviceExtensions::suspend_region).
+    Listing wanted;                      ///< by peers that wait for it
     std::atomic<bool> is_coming{false};  ///< a ticket of it is in the queue
-    Registration* next_wanted = nullptr;
 
     // Guarded by the mutex, which comes before an IA's mutex and the locks of the objects.
     support::Mutex mutex;
@@ -120,6 +125,37 @@ struct Registration {
         return static_cast<std::uint32_t>(busy.load(std::memory_order_seq_cst));
     }
     bool is_held() const { return busy.load(std::memory_order_seq_cst) >> kHoldShift != 0; }
+};
+
+/// A list to which any thread adds without a lock, and whose taker takes all.
+template <Listing Registration::*place>
+class RegistrationList {
+  public:
+    bool is_empty() const { return first_.load(std::memory_order_relaxed) == nullptr; }
+    /// @return false if it is in the list already.
+    bool add(Registration& one) {
+        Listing& listing = one.*place;
+        if (listing.taken.exchange(true, std::memory_order_acq_rel)) return false;
+        Registration* first = first_.load(std::memory_order_relaxed);
+        do {
+            listing.next = first;
+        } while (!first_.compare_exchange_weak(first, &one, std::memory_order_release,
+                                               std::memory_order_relaxed));
+        return true;
+    }
+    /// Calls visit(Registration&) for each, which may add it again.
+    template <class Visit>
+    void take_all(const Visit& visit) {
+        Registration* next = first_.exchange(nullptr, std::memory_order_acquire);
+        while (Registration* one = next) {
+            next = (one->*place).next;
+            (one->*place).taken.store(false, std::memory_order_release);
+            visit(*one);
+        }
+    }
+
+  private:
+    std::atomic<Registration*> first_{nullptr};
 };
 
 }  // namespace dapl::memory

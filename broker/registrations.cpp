@@ -209,7 +209,7 @@ void Registrations::stand(Registration& made, SlotId slot, const ibv_mr& region)
     if (per_io) in_window_.fetch_add(1, std::memory_order_relaxed);
     made.goes_when_idle.store(per_io, std::memory_order_seq_cst);
     made.standing.store(Standing::kStanding, std::memory_order_seq_cst);
-    if (per_io && made.uses() == 0) list(made);
+    if (per_io && made.uses() == 0) idle_.add(made);
 }
 
 /// Handles an announcement or revocation that came while the registration was being made.

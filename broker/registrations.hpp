@@ -94,15 +94,15 @@ class Registrations final : public Decoration {
         return begin_slowly(used, use, length, key);
     }
     void end_use(Registration& used, Use use) {
-        if (used.end(use) && used.goes_when_idle.load(std::memory_order_seq_cst)) list(used);
+        if (used.end(use) && used.goes_when_idle.load(std::memory_order_seq_cst)) idle_.add(used);
     }
     void end(UseNumber number, Use use) {
         records.end(number, [this, use](Registration& used) { end_use(used, use); });
     }
     /// Deregisters what was to go as soon as it is idle. Called with no lock held.
     void settle() override {
-        if (listed_.load(std::memory_order_relaxed)) [[unlikely]]
-            let_listed_go();
+        if (!idle_.is_empty()) [[unlikely]]
+            let_idle_go();
     }
 
     // -- for the core
@@ -192,12 +192,11 @@ class Registrations final : public Decoration {
     void tell(DAT_REG_EVENT_NUMBER number, const DAT_REG_EVENT_DATA& data) EXCLUDES(evd_lock_);
     void tell_revoked(Registration& gone) REQUIRES(gone.mutex);
     bool has_handler() const { return evd_.load(std::memory_order_acquire) != nullptr; }
-    void list(Registration& idle);
-    void let_listed_go();
+    void let_idle_go();
 
     std::array<std::atomic<Registration*>, kChunks> chunks_{};
-    std::atomic<Registration*> listed_{nullptr};
-    std::atomic<Registration*> wanted_{nullptr};
+    RegistrationList<&Registration::idle> idle_;
+    RegistrationList<&Registration::wanted> wanted_;
     /// kPerIo: how many registrations transfers may have at once, and how many they have.
     std::atomic<std::uint64_t> window_;
     std::atomic<std::uint64_t> in_window_{0};

@@ -180,32 +180,18 @@ void Registrations::tell_revoked(Registration& gone) {
     tell(DAT_REG_REVOKED_EVENT, data);
 }
 
-void Registrations::list(Registration& idle) {
-    if (idle.listed.exchange(true, std::memory_order_acq_rel)) return;
-    Registration* first = listed_.load(std::memory_order_relaxed);
-    do {
-        idle.next_listed = first;
-    } while (!listed_.compare_exchange_weak(first, &idle, std::memory_order_release,
-                                            std::memory_order_relaxed));
-}
-
-void Registrations::let_listed_go() {
+void Registrations::let_idle_go() {
     uncancelled([this](int) {
-        Registration* next = listed_.exchange(nullptr, std::memory_order_acquire);
-        while (Registration* idle = next) {
-            next = idle->next_listed;
-            idle->listed.store(false, std::memory_order_release);
-            if (!idle->mutex.try_lock()) {
-                list(*idle);  // its holder may only look at it: the next call comes back to it
-                continue;
-            }
-            support::MutexLock lock(idle->mutex, support::MutexLock::kTaken);
-            if (!idle->lmr || !idle->goes_when_idle.load()) continue;
-            if (idle->slot)
-                let_go(*idle);
-            else if (idle->uses() == 0)
-                deregister(*idle);  // ended while it was posted
-        }
+        idle_.take_all([this](Registration& idle) {
+            // Its holder may only look at it: the next call comes back to it.
+            if (!idle.mutex.try_lock()) return static_cast<void>(idle_.add(idle));
+            support::MutexLock lock(idle.mutex, support::MutexLock::kTaken);
+            if (!idle.lmr || !idle.goes_when_idle.load()) return;
+            if (idle.slot)
+                let_go(idle);
+            else if (idle.uses() == 0)
+                deregister(idle);  // ended while it was posted
+        });
         return kSuccess;
     });
 }

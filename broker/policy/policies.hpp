@@ -22,6 +22,8 @@ class Need {
   public:
     Need(std::uint64_t entries, std::uint64_t bytes) : entries_(entries), bytes_(bytes) {}
     bool met() const { return entries_ == 0 && bytes_ == 0; }
+    std::uint64_t entries() const { return entries_; }
+    std::uint64_t bytes() const { return bytes_; }
     void take(const DAT_REG_POLICY_SLOT& victim) {
         entries_ -= entries_ != 0;
         bytes_ -= victim.length < bytes_ ? victim.length : bytes_;

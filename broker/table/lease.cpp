@@ -14,10 +14,6 @@ constexpr Time kPatience = 100'000'000;
 /// A holder whose heartbeat is younger than this, in ns, is alive without a check.
 constexpr Time kSurelyAlive = 10'000'000;
 
-Time since(Time time, Time event) {
-    return time > event ? time - event : 0;
-}
-
 /// @return for how long the holder has been needed and has done nothing.
 Time silence(const State& state, Time time) REQUIRES(state.lock) {
     const Lease& lease = state.table.header->lease;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "broker/policy/policies.hpp"
 #include "broker/table/share.hpp"
 #include "broker/table/state.hpp"
 
@@ -72,17 +73,6 @@ std::vector<DAT_REG_POLICY_SLOT> views_of(const Table& table,
     return views;
 }
 
-/// How much is to be taken back, and for whom.
-struct Demand {
-    std::uint32_t beneficiary;
-    std::uint64_t entries, bytes;
-    bool met() const { return entries == 0 && bytes == 0; }
-    void meet(std::uint64_t length) {
-        entries -= std::min<std::uint64_t>(entries, 1);
-        bytes -= std::min(bytes, length);
-    }
-};
-
 const Policy& policy_of(State& state) REQUIRES(state.lock) {
     const Header& header = *state.table.header;
     return state.policy.of({header.policy, strnlen(header.policy, kNameRoom)},
@@ -103,7 +93,8 @@ std::vector<std::uint32_t> checked(const std::vector<std::uint32_t>& victims, st
     return chosen;
 }
 
-std::vector<std::uint32_t> choose_from(State& state, Time time, const Demand& demand,
+std::vector<std::uint32_t> choose_from(State& state, Time time, std::uint32_t beneficiary,
+                                       const policy::Need& need,
                                        const std::vector<std::uint32_t>& candidates)
     REQUIRES(state.lock) {
     if (candidates.empty()) return {};
@@ -116,9 +107,9 @@ std::vector<std::uint32_t> choose_from(State& state, Time time, const Demand& de
     const DAT_REG_POLICY_TABLE whole = view_of_table(table, time);
     std::vector<std::uint32_t> victims(slots.size());
     const std::uint32_t count = policy.functions().choose(
-        policy.state(), &whole, demand.beneficiary, processes.data(),
+        policy.state(), &whole, beneficiary, processes.data(),
         static_cast<std::uint32_t>(processes.size()), slots.data(),
-        static_cast<std::uint32_t>(slots.size()), demand.entries, demand.bytes, victims.data());
+        static_cast<std::uint32_t>(slots.size()), need.entries(), need.bytes(), victims.data());
     for (const DAT_REG_POLICY_SLOT& slot : slots) table.slots[slot.slot].reference = slot.reference;
     return checked(victims, count, slots);
 }
@@ -146,11 +137,11 @@ std::vector<std::uint32_t> choose(State& state, Time time, std::uint32_t benefic
     for (std::uint32_t i = 0; i < table.touched(); ++i)
         if (is_candidate(table, i, time)) candidates.push_back(i);
     candidates.insert(candidates.end(), beyond.slots.begin(), beyond.slots.end());
-    Demand demand{beneficiary, entries, bytes};
-    std::vector<std::uint32_t> chosen = choose_from(state, time, demand, candidates);
-    for (const std::uint32_t slot : chosen) demand.meet(table.slots[slot].length);
-    if (demand.met()) return chosen;
-    for (const std::uint32_t slot : choose_from(state, time, demand, beyond.last))
+    policy::Need need(entries, bytes);
+    std::vector<std::uint32_t> chosen = choose_from(state, time, beneficiary, need, candidates);
+    for (const std::uint32_t slot : chosen) need.take(view_of_slot(table, slot));
+    if (need.met()) return chosen;
+    for (const std::uint32_t slot : choose_from(state, time, beneficiary, need, beyond.last))
         chosen.push_back(slot);
     return chosen;
 }

@@ -63,6 +63,11 @@ struct Broker::State {
 
 using State = Broker::State;
 
+/// @return how long ago an event was; 0 if it is yet to come.
+inline Time since(Time time, Time event) {
+    return time > event ? time - event : 0;
+}
+
 /// Rings a process: wakes its agent thread.
 void ring(State& state, std::uint32_t process) REQUIRES(state.lock);
 /// Rings the holder of the lease, if there is one.
@@ -97,7 +102,7 @@ bool admits(State& state, std::uint32_t process, std::uint64_t bytes) REQUIRES(s
 std::vector<std::uint32_t> choose(State& state, Time time, std::uint32_t beneficiary,
                                   std::uint64_t entries, std::uint64_t bytes) REQUIRES(state.lock);
 
-// -- statistics.cpp: what devices count
+// -- statistics.cpp: uses that devices count
 /// @return whether this process should enter what its device has counted.
 bool is_collection_due(const State& state, Time time) REQUIRES(state.lock);
 void collect(State& state) EXCLUDES(state.lock);

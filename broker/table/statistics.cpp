@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What devices count of the uses of registrations. Each process reads its own device's counts when
-/// somebody has to decide whose registration is taken back; nobody waits long for one that does
-/// not.
+/// Statistics of uses that devices count. Each process reads its own device's counts when somebody
+/// has to decide whose registration is taken back; nobody waits long for one that does not.
 #include <algorithm>
 
 #include "broker/table/state.hpp"
@@ -10,17 +9,13 @@
 namespace dapl::memory {
 namespace {
 
-/// What is older than this, in ns, is not good enough for a decision.
+/// Statistics that are older than this, in ns, are not good enough for a decision.
 constexpr Time kFresh = 2'000'000;
 /// How long a decision waits for a process that has been asked, in ns.
 constexpr Time kPatience = 2'000'000;
 /// A process that has not answered is asked again after this time, in ns, so that one that is
 /// stopped does not delay each decision.
 constexpr Time kPause = 200'000'000;
-
-Time since(Time time, Time event) {
-    return time > event ? time - event : 0;
-}
 
 }  // namespace
 

@@ -50,8 +50,8 @@ struct QueuePairFailure {
     std::int32_t exit_code;                       ///< -1: not known
 };
 
-/// What peers have done with a memory region. They write it without locked instructions: now and
-/// then a use is missing.
+/// Uses of a memory region by peers, who count them without locked instructions: now and then one
+/// is missing.
 struct RegionUses {
     std::atomic<std::uint64_t> last;   ///< CLOCK_MONOTONIC in ns, coarse; 0: never
     std::atomic<std::uint32_t> count;  ///< requests, longer ones several times; modulo 2^32
@@ -72,7 +72,7 @@ struct DeviceExtensions {
     /// Ends a memory registration of another process of the user
     /// (providers/soft/softverbs/end_registration.hpp).
     bool (*end_registration)(pid_t pid, std::uint32_t key);
-    /// What peers do with a region, and its absence
+    /// Uses of a region by peers, and its absence
     /// (providers/soft/softverbs/region_extensions.hpp).
     const RegionUses* (*count_region_uses)(ibv_mr* region);
     bool (*suspend_region)(ibv_mr* region, void (*wanted)(void* context), void* context);

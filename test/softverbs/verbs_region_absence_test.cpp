@@ -388,19 +388,27 @@ TEST_P(VerbsRegionAbsence, APeerWaitsForAnOwnerThatDiesAsForAnyOther) {
     EXPECT_EQ(pair.wait(), IBV_WC_RETRY_EXC_ERR);
 }
 
+/// Two hosts of this process, connected with each other.
+struct Couple {
+    Couple() {
+        one.connect(two.address());
+        two.connect(one.address());
+    }
+    Host host{sized()}, other{sized()};
+    Qp one{host}, two{other};
+};
+
 TEST_P(VerbsRegionAbsence, AProcessMayUseItsOwnRegionThatIsAway) {
-    Host host(sized());
-    Host other(sized());
-    Qp one(host), two(other);
-    one.connect(two.address());
-    two.connect(one.address());
+    Couple couple;
+    Host &host = couple.host, &other = couple.other;
     const verbs::RegionUses* const counted = softverbs_count_region_uses(other.mr);
     ASSERT_NE(counted, nullptr);
     told = 0;
     ASSERT_TRUE(softverbs_suspend_region(other.mr, count_wanted, &told));
     fill(host.buffer.data(), kShort, 99);
-    ASSERT_EQ(
-        one.rdma(1, IBV_WR_RDMA_WRITE, {host.sge(0, kShort)}, other.address(), other.mr->rkey), 0);
+    ASSERT_EQ(couple.one.rdma(1, IBV_WR_RDMA_WRITE, {host.sge(0, kShort)}, other.address(),
+                              other.mr->rkey),
+              0);
     ASSERT_TRUE(is_told());
     ASSERT_TRUE(softverbs_resume_region(other.mr));
     EXPECT_EQ(host.wait().status, IBV_WC_SUCCESS);
@@ -409,11 +417,8 @@ TEST_P(VerbsRegionAbsence, AProcessMayUseItsOwnRegionThatIsAway) {
 }
 
 TEST_P(VerbsRegionAbsence, ARegionWithAWindowBoundToItStays) {
-    Host host(sized());
-    Host other(sized());
-    Qp one(host), two(other);
-    one.connect(two.address());
-    two.connect(one.address());
+    Couple couple;
+    Host &host = couple.host, &other = couple.other;
     ibv_mw* const window = ibv_alloc_mw(other.pd, IBV_MW_TYPE_1);
     ASSERT_NE(window, nullptr);
     const verbs::RegionUses* const counted = softverbs_count_region_uses(other.mr);
@@ -423,11 +428,12 @@ TEST_P(VerbsRegionAbsence, ARegionWithAWindowBoundToItStays) {
     bind.send_flags = IBV_SEND_SIGNALED;
     bind.bind_info = {other.mr, other.address(), kShort,
                       IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE};
-    ASSERT_EQ(ibv_bind_mw(two.get(), window, &bind), 0);
+    ASSERT_EQ(ibv_bind_mw(couple.two.get(), window, &bind), 0);
     ASSERT_EQ(other.wait().status, IBV_WC_SUCCESS);
     EXPECT_FALSE(softverbs_suspend_region(other.mr, count_wanted, &told));
-    ASSERT_EQ(one.rdma(1, IBV_WR_RDMA_READ, {host.sge(0, kShort)}, other.address(), window->rkey),
-              0);
+    ASSERT_EQ(
+        couple.one.rdma(1, IBV_WR_RDMA_READ, {host.sge(0, kShort)}, other.address(), window->rkey),
+        0);
     EXPECT_EQ(host.wait().status, IBV_WC_SUCCESS);
     EXPECT_EQ(counted->count, 1u) << "through the window";
     ASSERT_EQ(ibv_dealloc_mw(window), 0);

@@ -81,10 +81,9 @@ Outcome Executor::execute() {
 Outcome Executor::write() {
     if (const Permission local = plan_local(0); local != Permission::kGranted)
         return without_local(local);
-    const Permission permission = plan_remote(IBV_ACCESS_REMOTE_WRITE, work_.length);
-    if (permission == Permission::kAway) return {Progress::kAway, IBV_WC_SUCCESS};
-    if (permission == Permission::kRefused)
-        return refuse_access(has_immediate() && qp_.is_reliable() && take_receive());
+    const Permission remote = plan_remote(IBV_ACCESS_REMOTE_WRITE, work_.length);
+    if (remote != Permission::kGranted)
+        return without_remote(remote, has_immediate() && qp_.is_reliable());
     if (has_immediate() && !take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
     if (work_.length == 0) return copied(0);
     return move(AgentKind::kWrite, IBV_ACCESS_REMOTE_WRITE);
@@ -93,9 +92,8 @@ Outcome Executor::write() {
 Outcome Executor::read() {
     if (const Permission local = plan_local(IBV_ACCESS_LOCAL_WRITE); local != Permission::kGranted)
         return without_local(local);
-    const Permission permission = plan_remote(IBV_ACCESS_REMOTE_READ, work_.length);
-    if (permission == Permission::kAway) return {Progress::kAway, IBV_WC_SUCCESS};
-    if (permission == Permission::kRefused) return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    const Permission remote = plan_remote(IBV_ACCESS_REMOTE_READ, work_.length);
+    if (remote != Permission::kGranted) return without_remote(remote, false);
     if (work_.length == 0) return copied(0);
     return move(AgentKind::kRead, IBV_ACCESS_REMOTE_READ);
 }
@@ -106,9 +104,8 @@ Outcome Executor::atomic() {
         return without_local(local);
     if (work_.remote_addr % sizeof(std::uint64_t) != 0)
         return refuse(IBV_WC_REM_INV_REQ_ERR, Fault::kInvalidRequest);
-    const Permission permission = plan_remote(IBV_ACCESS_REMOTE_ATOMIC, work_.length);
-    if (permission == Permission::kAway) return {Progress::kAway, IBV_WC_SUCCESS};
-    if (permission == Permission::kRefused) return refuse(IBV_WC_REM_ACCESS_ERR, Fault::kAccess);
+    const Permission remote = plan_remote(IBV_ACCESS_REMOTE_ATOMIC, work_.length);
+    if (remote != Permission::kGranted) return without_remote(remote, false);
     const AgentKind kind =
         work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ? AgentKind::kCompareSwap : AgentKind::kFetchAdd;
     return move(kind, IBV_ACCESS_REMOTE_ATOMIC);
@@ -142,7 +139,14 @@ CheckedRange Executor::check_local(const Segment& segment, std::uint32_t access)
                          segment.length);
 }
 
-/// @return the outcome of a request whose local memory may not be used, or not now.
+/// @return the outcome of a request whose remote memory may not be used, or not now.
+/// @param takes_receive whether a refusal completes a receive of the responder's.
+Outcome Executor::without_remote(Permission permission, bool takes_receive) {
+    if (permission == Permission::kAway) return {Progress::kAway, IBV_WC_SUCCESS};
+    return refuse_access(takes_receive && take_receive());
+}
+
+/// The same for local memory.
 Outcome Executor::without_local(Permission permission) {
     if (permission == Permission::kAway) return {Progress::kAway, IBV_WC_SUCCESS};
     return done(IBV_WC_LOC_PROT_ERR);

@@ -57,6 +57,7 @@ class Executor {
     Permission plan_local(std::uint32_t access);
     CheckedRange check_local(const Segment& segment, std::uint32_t access) const;
     static Outcome without_local(Permission permission);
+    Outcome without_remote(Permission permission, bool takes_receive);
     bool ask_own_process(std::uint32_t key) const;
     Permission plan_remote(std::uint32_t access, std::uint64_t length);
     bool is_permitted(std::uint32_t access, std::uint64_t length);

@@ -115,7 +115,6 @@ void publish(MemoryRegion& mr, std::uint32_t key) {
     mr.rkey = key;
     mr.is_withdrawn = false;
     validate(mr, key);
-    ++request.pd->users;
 }
 
 /// Marks the memory as initialised for valgrind's memcheck, which does not see what peers write and
@@ -144,6 +143,7 @@ ibv_mr* register_memory(const Registration& request) {
     }
     mr->index = *index;
     publish(*mr, new_key(*mr, adapter));
+    ++request.pd->users;
     mark_as_initialised(request);
     return mr.release();
 }
@@ -277,6 +277,7 @@ int reregister(MemoryRegion& mr, const Registration& request) {
     Adapter& adapter = *Context::of(mr.context).adapter;
     const bool keeps_key = only_rights && adapter.stands(mr.rkey);
     publish(mr, keeps_key ? mr.rkey : new_key(mr, adapter));
+    ++request.pd->users;
     return 0;
 }
 
@@ -322,7 +323,6 @@ int resume(MemoryRegion& mr) {
     Adapter& adapter = *Context::of(mr.context).adapter;
     adapter.absent_regions.leave(mr);
     publish(mr, mr.lkey);
-    --mr.request.pd->users;  // it has been counted all the time
     end_absence(adapter, mr);
     return 0;
 }
