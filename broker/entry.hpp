@@ -14,6 +14,7 @@ void decorate(DAT_PROVIDER& table);
 
 namespace entry {
 // entry_lmr.cpp
+DAT_RETURN pz_free(DAT_PZ_HANDLE);
 DAT_RETURN lmr_create(DAT_IA_HANDLE, DAT_MEM_TYPE, DAT_REGION_DESCRIPTION, DAT_VLEN, DAT_PZ_HANDLE,
                       DAT_MEM_PRIV_FLAGS, DAT_VA_TYPE, DAT_LMR_HANDLE*, DAT_LMR_CONTEXT*,
                       DAT_RMR_CONTEXT*, DAT_VLEN*, DAT_VADDR*);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "broker/brackets.hpp"
 #include "broker/entry.hpp"
 #include "broker/uses.hpp"
 #include "dapl/adapter/ia.hpp"
@@ -46,6 +47,16 @@ DAT_RETURN lmr_free(DAT_LMR_HANDLE handle) {
         const Lmr* lmr = from_handle<Lmr>(handle);
         if (!lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
         return registrations_of(lmr->ia)->free(handle);
+    });
+}
+
+/// The zone's windows that the library keeps for brackets are not the program's concern.
+DAT_RETURN pz_free(DAT_PZ_HANDLE handle) {
+    return uncancelled([=](int) -> DAT_RETURN {
+        const Pz* pz = from_handle<Pz>(handle);
+        if (!pz) return bad_handle(DAT_INVALID_HANDLE_PZ);
+        registrations_of(pz->ia)->brackets->free_windows(*pz);
+        return dapl::entry::pz_free(handle);
     });
 }
 

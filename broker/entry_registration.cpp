@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "broker/brackets.hpp"
 #include "broker/client.hpp"
 #include "broker/entry.hpp"
 #include "dapl/adapter/ia.hpp"
 #include "dapl/base/guard.hpp"
 #include "dapl/base/merging.hpp"
+#include "dapl/ep/ep.hpp"
 #include "dapl/evd/evd.hpp"
 
 namespace dapl::memory::entry {
@@ -179,6 +181,39 @@ DAT_RETURN lmr_op(const Lmr& lmr, unsigned operation, int old_cancel_state, va_l
     }
 }
 
+DAT_RETURN open_bracket(Ep& ep, int old_cancel_state, va_list arguments) {
+    const auto* buffer = va_arg(arguments, const DAT_LMR_TRIPLET*);
+    const auto privileges = static_cast<DAT_MEM_PRIV_FLAGS>(va_arg(arguments, unsigned));
+    const auto timeout = va_arg(arguments, DAT_TIMEOUT);
+    auto* bracket = va_arg(arguments, DAT_REG_BRACKET_HANDLE*);
+    auto* advertised = va_arg(arguments, DAT_RMR_TRIPLET*);
+    if (!buffer) return bad_argument(2);
+    if (!bracket) return bad_argument(5);
+    if (!advertised) return bad_argument(6);
+    return registrations_of(ep.ia)->brackets->open(
+        ep, *buffer, privileges, {until(timeout), old_cancel_state}, *bracket, *advertised);
+}
+
+DAT_RETURN operate(DAT_HANDLE handle, unsigned operation, int old_cancel_state, va_list arguments) {
+    if (operation == DAT_REG_BRACKET_OPEN_OP) {
+        Ep* ep = from_handle<Ep>(handle);
+        return ep ? open_bracket(*ep, old_cancel_state, arguments)
+                  : bad_handle(DAT_INVALID_HANDLE_EP);
+    }
+    if (operation == DAT_REG_BRACKET_CLOSE_OP) {
+        Bracket* bracket = from_handle<Bracket>(handle);
+        return bracket ? bracket->of.brackets->close(*bracket) : bad_handle(DAT_INVALID_HANDLE1);
+    }
+    if (operation <= DAT_REG_POLICY_MODIFY_OP) {
+        Ia* ia = from_handle<Ia>(handle);
+        return ia ? ia_op(*ia, operation, old_cancel_state, arguments)
+                  : bad_handle(DAT_INVALID_HANDLE_IA);
+    }
+    const Lmr* lmr = from_handle<Lmr>(handle);
+    return lmr ? lmr_op(*lmr, operation, old_cancel_state, arguments)
+               : bad_handle(DAT_INVALID_HANDLE_LMR);
+}
+
 }  // namespace
 
 DAT_RETURN registration_op(DAT_HANDLE handle, DAT_EXTENDED_OP extended, va_list arguments) {
@@ -186,16 +221,11 @@ DAT_RETURN registration_op(DAT_HANDLE handle, DAT_EXTENDED_OP extended, va_list 
     const bool of_ia =
         operation >= DAT_REG_LMR_CREATE_WAIT_OP && operation <= DAT_REG_POLICY_MODIFY_OP;
     const bool of_lmr = operation >= DAT_REG_LMR_ACCEPT_OP && operation <= DAT_REG_LMR_QUERY_OP;
-    if (!of_ia && !of_lmr) return error(DAT_NOT_IMPLEMENTED);
-    return uncancelled([&](int old_cancel_state) -> DAT_RETURN {
-        if (of_ia) {
-            Ia* ia = from_handle<Ia>(handle);
-            return ia ? ia_op(*ia, operation, old_cancel_state, arguments)
-                      : bad_handle(DAT_INVALID_HANDLE_IA);
-        }
-        const Lmr* lmr = from_handle<Lmr>(handle);
-        return lmr ? lmr_op(*lmr, operation, old_cancel_state, arguments)
-                   : bad_handle(DAT_INVALID_HANDLE_LMR);
+    const bool of_bracket =
+        operation == DAT_REG_BRACKET_OPEN_OP || operation == DAT_REG_BRACKET_CLOSE_OP;
+    if (!of_ia && !of_lmr && !of_bracket) return error(DAT_NOT_IMPLEMENTED);
+    return uncancelled([&](int old_cancel_state) {
+        return operate(handle, operation, old_cancel_state, arguments);
     });
 }
 

@@ -15,6 +15,7 @@ void decorate(DAT_PROVIDER& table) {
     table.ep_post_rdma_read_to_rmr_func = TRACED(ep_post_rdma_read_to_rmr);
     table.srq_post_recv_func = TRACED(srq_post_recv);
     table.srq_free_func = TRACED(srq_free);
+    table.pz_free_func = TRACED(pz_free);
     table.lmr_create_func = TRACED(lmr_create);
     table.lmr_free_func = TRACED(lmr_free);
     table.rmr_bind_func = TRACED(rmr_bind);

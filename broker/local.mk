@@ -53,7 +53,9 @@ libregistrations_faulty_la_CPPFLAGS = $(AM_CPPFLAGS) -DREGISTRATION_FAULT_POINTS
 # The broker's client side, which is part of the core.
 libdaplcore_la_SOURCES += \
     %reldir%/client.cpp %reldir%/client.hpp \
-    %reldir%/absence.cpp %reldir%/completion.cpp %reldir%/completion.hpp \
+    %reldir%/absence.cpp \
+    %reldir%/brackets.cpp %reldir%/brackets.hpp \
+    %reldir%/completion.cpp %reldir%/completion.hpp \
     %reldir%/consumer_answers.cpp \
     %reldir%/entry.hpp \
     %reldir%/entry_extension.cpp \

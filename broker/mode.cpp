@@ -25,6 +25,21 @@ const char* name_of(Mode mode) {
     return kModes[static_cast<int>(mode)].name;
 }
 
+const char* name_of(BracketWay way) {
+    return way == BracketWay::kWindows ? "windows" : "registrations";
+}
+
+BracketWay bracket_way_of(const std::string& ia_name, bool has_windows) {
+    static std::atomic<bool> told{false};
+    const std::string wanted = support::setting_text(Setting::kRegistrationBrackets, ia_name);
+    if (wanted == name_of(BracketWay::kRegistrations)) return BracketWay::kRegistrations;
+    if (wanted != name_of(BracketWay::kWindows) && !told.exchange(true))
+        support::report<support::kBadSettingValue>(
+            support::setting_label(Setting::kRegistrationBrackets, ia_name), wanted,
+            "windows or registrations", "windows");
+    return has_windows ? BracketWay::kWindows : BracketWay::kRegistrations;
+}
+
 Mode mode_of(const std::string& ia_name) {
     static std::atomic<bool> told{false};
     const std::string wanted = support::setting_text(Setting::kRegistrations, ia_name);

@@ -24,6 +24,19 @@ Mode mode_of(const std::string& ia_name);
 /// @return the mode's name in the settings.
 const char* name_of(Mode mode);
 
+/// How a bracket gives a peer access (brackets.hpp).
+enum class BracketWay {
+    kWindows,       ///< a window that is bound to the registration of the buffer
+    kRegistrations  ///< a registration of its own
+};
+
+/// @return the way that the settings of an IA name. Reports an unknown word once.
+/// @param has_windows whether the device has windows for endpoints; without them there is one way.
+BracketWay bracket_way_of(const std::string& ia_name, bool has_windows);
+
+/// @return the way's name in the settings.
+const char* name_of(BracketWay way);
+
 /// @return the terms that the settings of an IA give. @param device_entries capacity of its device,
 /// used if the settings give none.
 Terms terms_of(const std::string& ia_name, std::uint64_t device_entries);

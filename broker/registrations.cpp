@@ -9,6 +9,7 @@
 #include <memory>
 #include <new>
 
+#include "broker/brackets.hpp"
 #include "broker/client.hpp"
 #include "dapl/adapter/ia.hpp"
 #include "dapl/adapter/refusal.hpp"
@@ -20,10 +21,6 @@ namespace dapl::memory {
 namespace {
 
 constexpr std::uint64_t kNoWindow = ~std::uint64_t{0};
-
-/// Privileges that peers have, or may get through a memory window.
-constexpr unsigned kRemote = DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG |
-                             unsigned{DAT_IB_MEM_PRIV_REMOTE_ATOMIC};
 
 /// Expected duration of a transfer that is posted now, in ns: until it begins, and for each byte.
 constexpr Time kExpectedBegin = 200000;
@@ -85,6 +82,8 @@ Registrations::Registrations(Ia& owner, Client& membership, Mode opened, Time lo
       mode(opened),
       patience(longest),
       device(verbs::extensions_for(owner.context(), owner.provider.library.device)),
+      brackets(std::make_unique<Brackets>(
+          *this, bracket_way_of(owner.provider.info.ia_name, owner.has_windows(IBV_MW_TYPE_2)))),
       window_(kNoWindow) {}
 
 Registrations::~Registrations() {
@@ -151,7 +150,7 @@ bool Registrations::can_be_away() const {
 /// In the modes transparent and per-io nobody would inform the peers that a region has gone. On a
 /// device where it cannot come back for them, regions that they may access are kept.
 DAT_RETURN Registrations::create(Asked asked, const Wait& wait, DAT_LMR_HANDLE* lmr) {
-    const bool peers = (asked.parameters.mem_priv & kRemote) != 0;
+    const bool peers = (asked.parameters.mem_priv & kRemotePrivileges) != 0;
     if (mode != Mode::kOn && peers && asked.kind == Class::kRdma && !can_be_away())
         asked.kind = Class::kPeers;
     const auto slot = take({asked.kind, asked.memory.length}, false, wait);
@@ -180,7 +179,7 @@ DAT_RETURN Registrations::create_with(const Asked& asked, SlotId slot, DAT_LMR_H
         support::MutexLock lock(made->mutex);
         made->lmr = lmr;
         made->kind = asked.kind;
-        made->peers = (parameters.mem_priv & kRemote) != 0;
+        made->peers = (parameters.mem_priv & kRemotePrivileges) != 0;
         made->comes_back = mode != Mode::kOn && asked.kind != Class::kPinned;
         made->remote_context = parameters.rmr_context;
         made->explicit_uses = 0;

@@ -9,11 +9,13 @@
 /// (because it turns a completion into an event) only updates counts.
 #pragma once
 
+#include <dat2/dat_ib_extensions.h>
 #include <dat2/dat_reg_extensions.h>
 #include <pthread.h>
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <vector>
 
 #include "broker/broker.hpp"
@@ -32,9 +34,15 @@ class Evd;
 
 namespace dapl::memory {
 
+class Brackets;
 class Client;
 struct PendingCreate;
 struct PendingReturn;
+
+/// Privileges that peers have, or may get through a memory window.
+inline constexpr unsigned kRemotePrivileges = DAT_MEM_PRIV_REMOTE_READ_FLAG |
+                                              DAT_MEM_PRIV_REMOTE_WRITE_FLAG |
+                                              unsigned{DAT_IB_MEM_PRIV_REMOTE_ATOMIC};
 
 /// The arguments of dat_lmr_create, checked as far as possible without an entry.
 struct Asked {
@@ -71,6 +79,7 @@ class Registrations final : public Decoration {
     const Time patience;
     const verbs::DeviceExtensions device;
     UseRecords records;
+    const std::unique_ptr<Brackets> brackets;
 
     // -- the data path: no lock, unless something is gone or announced
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "broker/brackets.hpp"
 #include "broker/client.hpp"
 #include "broker/registrations.hpp"
 #include "dapl/adapter/ia.hpp"
@@ -212,6 +213,7 @@ void Registrations::close() {
 }
 
 void Registrations::release_all() {
+    brackets->forget_all();
     std::uint32_t made;
     {
         support::SpinLockGuard lock(lock_);

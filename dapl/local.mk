@@ -39,7 +39,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/ia/extension.cpp \
     %reldir%/ep/post.cpp %reldir%/ep/post.hpp \
     %reldir%/ep/post_limit.cpp %reldir%/ep/post_limit.hpp \
-    %reldir%/ep/rmr_bind.cpp \
+    %reldir%/ep/rmr_bind.cpp %reldir%/ep/rmr_bind.hpp \
     %reldir%/ep/shared_receives.cpp %reldir%/ep/shared_receives.hpp \
     %reldir%/ep/shared_slots.hpp \
     %reldir%/ep/socket_connect.hpp \

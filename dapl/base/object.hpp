@@ -25,9 +25,10 @@ enum class Kind : std::uint32_t {
     kSrq,
     kCsp,
     kRmr,
-    kSsp
+    kSsp,
+    kBracket
 };
-inline constexpr int kKinds = 13;
+inline constexpr int kKinds = 14;
 
 /// The address of a kind's tag is its magic word. It differs between kinds and between the provider
 /// libraries of a process, which must not accept each other's objects.

@@ -2,6 +2,8 @@
 /// @file
 /// dat_rmr_bind, and dat_ep_post_rdma_read_to_rmr. Binds are checked here, since a bind that the
 /// device refuses breaks the connection.
+#include "dapl/ep/rmr_bind.hpp"
+
 #include "dapl/adapter/ia.hpp"
 #include "dapl/ep/ep.hpp"
 #include "dapl/ep/post.hpp"
@@ -17,18 +19,6 @@
 
 namespace dapl {
 namespace {
-
-/// A bind to be posted. Lives on the stack of the call that posts it.
-struct BindRequest {
-    Rmr& rmr;
-    Ep& ep;
-    Lmr* lmr;  ///< nullptr: unbind
-    const DAT_LMR_TRIPLET& triplet;
-    DAT_MEM_PRIV_FLAGS privileges;
-    DAT_VA_TYPE va_type;
-    DAT_RMR_COOKIE cookie;
-    DAT_COMPLETION_FLAGS flags;
-};
 
 unsigned access_flags(const BindRequest& request) {
     const unsigned privileges = request.privileges;
@@ -131,7 +121,7 @@ DAT_RETURN post_unbind(const BindRequest& request, const RmrBinding& before)
                           });
 }
 
-DAT_RETURN post_bind(const BindRequest& request, DAT_RMR_CONTEXT context)
+DAT_RETURN post_for_window(const BindRequest& request, DAT_RMR_CONTEXT context)
     REQUIRES(request.ep.requests.lock) {
     ibv_send_wr work{};
     work.opcode = IBV_WR_BIND_MW;
@@ -176,7 +166,7 @@ DAT_RETURN post_for_ep(const BindRequest& request, RmrBinding before, DAT_RMR_CO
         if (code != DAT_SUCCESS) return code;
         before = {};
         table.replace(rmr, binding_of(request, context));
-        code = post_bind(request, context);
+        code = post_for_window(request, context);
         if (code == DAT_SUCCESS) rmr.window->rkey = context;
     }
     if (code != DAT_SUCCESS) table.replace(rmr, before);
@@ -223,6 +213,18 @@ bool may_have_flags(const Ep& ep, DAT_COMPLETION_FLAGS flags) {
 
 }  // namespace
 
+DAT_RETURN check_bind(const BindRequest& request) {
+    const DAT_EP_STATE state = request.ep.state.get();
+    if (!is_legal(EpCall::kBind, state)) return state_error(state);
+    return request.lmr ? check_region(request) : kSuccess;
+}
+
+DAT_RETURN post_bind(const BindRequest& request, DAT_RMR_CONTEXT* context) {
+    const DAT_RETURN code = post(request, context);
+    report_limit_of_post(request.ep, DAT_DTO_BIND_MW, 0, nullptr, code);
+    return code;
+}
+
 namespace entry {
 
 DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
@@ -237,15 +239,11 @@ DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
     const bool unbinds = triplet->segment_length == 0;
     Lmr* lmr = unbinds ? nullptr : from_handle<Lmr>(lmr_handle);
     if (!unbinds && !lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
-    const DAT_EP_STATE state = ep->state.get();
-    if (!is_legal(EpCall::kBind, state)) return state_error(state);
     const BindRequest request{*rmr, *ep, lmr, *triplet, privileges, va_type, cookie, flags};
-    const DAT_RETURN refused = unbinds ? kSuccess : check_region(request);
+    const DAT_RETURN refused = check_bind(request);
     if (refused != DAT_SUCCESS) return refused;
     if (!may_have_flags(*ep, flags)) return bad_argument(4);
-    const DAT_RETURN code = post(request, context);
-    report_limit_of_post(*ep, DAT_DTO_BIND_MW, 0, nullptr, code);
-    return code;
+    return post_bind(request, context);
 }
 
 /// A memory window has no lkey, so the local segment gets the lkey of the LMR behind it. A context

@@ -94,6 +94,8 @@ void add_registrations(NamedAttributes& list, const Ia& ia) {
     list.add(DAT_REG_ATTR_UPCALLS, truth(true));
     list.add(DAT_REG_ATTR_ENFORCED, truth(device.end_registration != nullptr));
     list.add(DAT_REG_ATTR_PEERS, truth(device.suspend_region != nullptr));
+    list.add(DAT_REG_ATTR_BRACKETS, memory::name_of(memory::bracket_way_of(
+                                        ia.provider.info.ia_name, ia.has_windows(IBV_MW_TYPE_2))));
 }
 
 const char* transport_name(const Ia& ia) {

@@ -12,6 +12,7 @@
 #include "dapl/base/object.hpp"
 #include "dapl/memory/pz.hpp"
 #include "dapl/verbs/handles.hpp"
+#include "support/base/result.hpp"
 #include "support/thread/mutex.hpp"
 
 namespace dapl {
@@ -103,6 +104,10 @@ class RmrTable {
 /// @return false if the device has no window to replace a bound one, or a peer is in the middle of
 /// a transfer.
 bool unbind_all(Ia& ia, Lmr& lmr);
+
+/// Makes an RMR. Throws std::bad_alloc.
+/// @return it, or the code of dat_rmr_create.
+support::Result<Rmr*> make_rmr(Pz& pz, ibv_mw_type type);
 
 /// Frees an RMR, bound or not. May wait for peers. @return false if a peer is in the middle of a
 /// transfer: the RMR is not bound any more, and a later call frees it.

@@ -47,29 +47,34 @@ bool free_rmr(Rmr& rmr) {
     return has_ended;
 }
 
+support::Result<Rmr*> make_rmr(Pz& pz, ibv_mw_type type) {
+    Ia& ia = pz.ia;
+    verbs::MemoryWindow window(ibv_alloc_mw(pz.domain.get(), type));
+    if (!window) {
+        const bool is_unknown = errno == EOPNOTSUPP || errno == ENOSYS;
+        return support::failure(is_unknown
+                                    ? raw(DAT_MODEL_NOT_SUPPORTED)
+                                    : error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION),
+                                "window");
+    }
+    Rmr* rmr = make<Rmr>(&ia.provider.table, pz, std::move(window));
+    support::MutexLock lock(ia.mutex);
+    ia.rmrs.add(*rmr);
+    ia.counters.count(DCNT_IA_RMR_CREATE);
+    return rmr;
+}
+
 namespace entry {
 namespace {
-
-bool is_unknown(int error_number) {
-    return error_number == EOPNOTSUPP || error_number == ENOSYS;
-}
 
 DAT_RETURN create(DAT_PZ_HANDLE pz_handle, ibv_mw_type type, DAT_RMR_HANDLE* handle) {
     Pz* pz = from_handle<Pz>(pz_handle);
     if (!pz) return bad_handle(DAT_INVALID_HANDLE_PZ);
-    Ia& ia = pz->ia;
-    if (!ia.has_windows(type)) return raw(DAT_MODEL_NOT_SUPPORTED);
+    if (!pz->ia.has_windows(type)) return raw(DAT_MODEL_NOT_SUPPORTED);
     if (!handle) return bad_argument(2);
-    verbs::MemoryWindow window(ibv_alloc_mw(pz->domain.get(), type));
-    if (!window) {
-        return is_unknown(errno) ? raw(DAT_MODEL_NOT_SUPPORTED)
-                                 : error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
-    }
-    Rmr* rmr = make<Rmr>(&ia.provider.table, *pz, std::move(window));
-    support::MutexLock lock(ia.mutex);
-    ia.rmrs.add(*rmr);
-    ia.counters.count(DCNT_IA_RMR_CREATE);
-    *handle = rmr->handle();
+    const support::Result<Rmr*> made = make_rmr(*pz, type);
+    if (!made) return code_of(made);
+    *handle = (*made)->handle();
     return DAT_SUCCESS;
 }
 

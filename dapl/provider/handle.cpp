@@ -2,6 +2,7 @@
 /// @file
 /// The functions that accept a handle of any kind.
 #include <dat2/dat_iw_extensions.h>
+#include <dat2/dat_reg_extensions.h>
 
 #include <atomic>
 
@@ -26,7 +27,8 @@ constexpr DAT_HANDLE_TYPE kHandleTypes[kKinds] = {
     DAT_HANDLE_TYPE_SRQ,
     DAT_HANDLE_TYPE_CSP,
     DAT_HANDLE_TYPE_RMR,
-    static_cast<DAT_HANDLE_TYPE>(DAT_IW_HANDLE_TYPE_SSP)};
+    static_cast<DAT_HANDLE_TYPE>(DAT_IW_HANDLE_TYPE_SSP),
+    static_cast<DAT_HANDLE_TYPE>(DAT_REG_HANDLE_TYPE_BRACKET)};
 
 /// @return the consumer's context as an atomic: threads may set and get it at the same time.
 std::atomic_ref<DAT_UINT64> word_of(Header& header) {

@@ -3,7 +3,8 @@
 # correct. Each is one file plus example.h, and builds with
 # `cc NAME.c $(pkg-config --cflags --libs dat2)`.
 dat_examples = doc/examples/dat_add doc/examples/delayed_ack doc/examples/event_loop doc/examples/ping_pong \
-    doc/examples/prefork_server doc/examples/registration_upcalls doc/examples/socket_upgrade doc/examples/srq_server doc/examples/trace_level \
+    doc/examples/prefork_server doc/examples/registration_bracket doc/examples/registration_upcalls \
+    doc/examples/socket_upgrade doc/examples/srq_server doc/examples/trace_level \
     doc/examples/write_immediate
 noinst_PROGRAMS += doc/examples/verbs_add $(dat_examples)
 noinst_HEADERS = %reldir%/example.h
@@ -21,6 +22,8 @@ doc_examples_ping_pong_SOURCES = %reldir%/ping_pong.c
 doc_examples_ping_pong_LDADD = libdat2.la
 doc_examples_prefork_server_SOURCES = %reldir%/prefork_server.c
 doc_examples_prefork_server_LDADD = libdat2.la
+doc_examples_registration_bracket_SOURCES = %reldir%/registration_bracket.c
+doc_examples_registration_bracket_LDADD = libdat2.la
 doc_examples_registration_upcalls_SOURCES = %reldir%/registration_upcalls.c
 doc_examples_registration_upcalls_LDADD = libdat2.la
 doc_examples_socket_upgrade_SOURCES = %reldir%/socket_upgrade.c

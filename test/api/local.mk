@@ -69,6 +69,7 @@ dat_tests = \
     test/api/scale_test \
     test/api/wake_up_test \
     test/api/threads_test \
+    test/api/registration_bracket_test \
     test/api/registration_data_test \
     test/api/registration_peers_test \
     test/api/registration_share_test \
@@ -148,6 +149,8 @@ test_api_wake_up_test_LDADD = $(dat_test_libs)
 test_api_threads_test_SOURCES = %reldir%/threads_test.cpp $(dat_test_headers)
 test_api_threads_test_LDADD = $(dat_test_libs)
 registration_test_headers = test/api/registration_side.hpp test/support/named.hpp $(dat_test_headers)
+test_api_registration_bracket_test_SOURCES = %reldir%/registration_bracket_test.cpp $(registration_test_headers)
+test_api_registration_bracket_test_LDADD = $(dat_test_libs)
 test_api_registration_peers_test_SOURCES = %reldir%/registration_peers_test.cpp $(registration_test_headers)
 test_api_registration_peers_test_LDADD = $(dat_test_libs)
 test_api_registration_share_test_SOURCES = %reldir%/registration_share_test.cpp $(registration_test_headers)

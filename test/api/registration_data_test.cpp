@@ -18,10 +18,6 @@ DAT_RETURN refusal(DAT_RETURN_SUBTYPE why) {
            static_cast<DAT_RETURN>(why);
 }
 
-DAT_DTO_COMPLETION_EVENT_DATA completion(DAT_EVD_HANDLE evd) {
-    return Side::wait(evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
-}
-
 /// Accepts one connection; the channel tells the peer when it may connect.
 void begin_serving(Side& side, Channel& channel, DAT_EP_HANDLE& ep) {
     side.listen(kQualifier);
@@ -129,45 +125,12 @@ TEST(RegistrationData, APeerThatHoldsAWindowOfItGetsARemoteAccessError) {
     write_before_and_after(owner);
 }
 
-/// Two endpoints of one process, connected with each other.
-class Loop {
-  public:
-    explicit Loop(Side& side) : side_(side) {
-        psp_ = side.listen(kQualifier);
-        sender = side.endpoint();
-        receiver = side.endpoint();
-        succeed(Side::connect(sender, kQualifier), "dat_ep_connect");
-        succeed(dat_cr_accept(side.request(), receiver, 0, nullptr), "dat_cr_accept");
-        for (int i = 0; i < 2; ++i) Side::wait(side.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
-    }
-    /// Sends `size` bytes from one region into another and checks every byte.
-    void transfer(Region& from, Region& to, std::size_t size, char byte) const {
-        std::fill_n(from.bytes.begin(), size, byte);
-        std::fill_n(to.bytes.begin(), size, '\0');
-        DAT_LMR_TRIPLET source = from.part(size), sink = to.part(size);
-        succeed(dat_ep_post_recv(receiver, 1, &sink, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
-                "dat_ep_post_recv");
-        succeed(dat_ep_post_send(sender, 1, &source, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
-                "dat_ep_post_send");
-        const auto sent = completion(side_.sends), received = completion(side_.receives);
-        require(sent.status == DAT_DTO_SUCCESS && sent.user_cookie.as_64 == 2, "it is sent");
-        require(received.status == DAT_DTO_SUCCESS && received.user_cookie.as_64 == 1,
-                "it is received");
-        require(to.bytes.compare(0, size, std::string(size, byte)) == 0, "every byte is right");
-    }
-    DAT_EP_HANDLE sender, receiver;
-
-  private:
-    Side& side_;
-    DAT_PSP_HANDLE psp_;
-};
-
 TEST(RegistrationData, APostThatEndsBeforeTheDeadlineIsTaken) {
     const RegistrationTable table(1, kNoHurry);
     RegistrationSide side;
     Region region(side, 1 << 20), wanted(side);
     succeed(region.create(0), "the only entry");
-    const Loop loop(side);
+    const Loop loop(side, kQualifier);
     ask(side, wanted);
     side.upcall(DAT_REG_ANNOUNCED_EVENT);
     DAT_LMR_TRIPLET part = region.part(1 << 20);
@@ -182,7 +145,7 @@ TEST(RegistrationData, APostIntoTheLastMomentsIsRefusedAndLaterOnesToo) {
     RegistrationSide side;
     Region region(side), wanted(side);
     succeed(region.create(0), "the only entry");
-    const Loop loop(side);
+    const Loop loop(side, kQualifier);
     ask(side, wanted);
     DAT_LMR_TRIPLET part = region.part(64);
     const bool refused = eventually([&] {
@@ -204,7 +167,7 @@ TEST(RegistrationData, SuppressedTransfersEndTheirUseWithTheNextCompletion) {
     Region from(side), to(side);
     succeed(from.create(0), "source");
     succeed(to.create(0), "sink");
-    const Loop loop(side);
+    const Loop loop(side, kQualifier);
     DAT_LMR_TRIPLET source = from.part(8);
     DAT_RMR_TRIPLET target = to.window().part(8);
     for (int i = 0; i < 4; ++i)
@@ -223,7 +186,7 @@ TEST(RegistrationData, APostWithMoreSegmentsThanOneUsesEachOfTheirRegistrations)
     Side side;
     Region a(side), b(side), c(side), to(side);
     for (Region* region : {&a, &b, &c, &to}) succeed(region->create(0), "an entry");
-    const Loop loop(side);
+    const Loop loop(side, kQualifier);
     DAT_LMR_TRIPLET sink = to.part(24);
     succeed(dat_ep_post_recv(loop.receiver, 1, &sink, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
             "dat_ep_post_recv");
@@ -245,7 +208,7 @@ TEST(RegistrationData, AContextThatIsNoneOrOfAFreedRegionFailsTheTransferAsOnThe
     Side side;
     Region from(side), to(side), later(side);
     for (Region* region : {&from, &to}) succeed(region->create(0), "an entry");
-    const Loop loop(side);
+    const Loop loop(side, kQualifier);
     const DAT_LMR_TRIPLET stale = from.part(512);
     from.free();
     succeed(later.create(0), "in its place");
@@ -349,7 +312,7 @@ TEST(RegistrationData, InTransparentModeRegionsForPeersStayAndOthersKeepTheirCon
     Region fourth(impatient);
     EXPECT_EQ(fourth.create_plainly(kLocal), static_cast<DAT_RETURN>(DAT_INSUFFICIENT_RESOURCES));
     third.free();
-    const Loop loop(side);
+    const Loop loop(side, kQualifier);
     loop.transfer(shared, local, 4096, 'q');
     EXPECT_EQ(local.status().state, DAT_REG_STATE_ACTIVE) << "it came back for the transfer";
     loop.transfer(another, shared, 4096, 'r');
@@ -364,7 +327,7 @@ TEST(RegistrationData, InTransparentModeWhatATransferUsesStays) {
     constexpr int kLocal = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
     Region posted(side), wanted(side), early(impatient);
     succeed(posted.create_plainly(kLocal), "the only entry");
-    const Loop loop(side);
+    const Loop loop(side, kQualifier);
     DAT_LMR_TRIPLET sink = posted.part(4096);
     succeed(dat_ep_post_recv(loop.receiver, 1, &sink, cookie(5), DAT_COMPLETION_DEFAULT_FLAG),
             "dat_ep_post_recv");
@@ -384,7 +347,7 @@ TEST(RegistrationData, PerTransferARegistrationLastsAsLongAsTheTransfer) {
     Region posted(side);
     succeed(posted.create_plainly(kLocal), "dat_lmr_create");
     EXPECT_EQ(statistics(side).own_entries, 0u);
-    const Loop loop(side);
+    const Loop loop(side, kQualifier);
     DAT_LMR_TRIPLET sink = posted.part(4096);
     for (int i = 0; i < 2; ++i)
         succeed(dat_ep_post_recv(loop.receiver, 1, &sink, cookie(5), DAT_COMPLETION_DEFAULT_FLAG),
@@ -404,7 +367,7 @@ TEST(RegistrationData, PerTransferAGreedyFlowsWindowShrinksWhileAnotherWaits) {
     Side side;
     constexpr int kLocal = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
     std::vector<std::unique_ptr<Region>> regions;
-    const Loop loop(side);
+    const Loop loop(side, kQualifier);
     for (int i = 0; i < 5; ++i) {
         regions.push_back(std::make_unique<Region>(side));
         succeed(regions.back()->create_plainly(kLocal), "dat_lmr_create");

@@ -151,4 +151,40 @@ inline DAT_REG_TICKET ask(Side& side, Region& region, DAT_REG_CLASS kind = DAT_R
     return ticket;
 }
 
+inline DAT_DTO_COMPLETION_EVENT_DATA completion(DAT_EVD_HANDLE evd) {
+    return Side::wait(evd, DAT_DTO_COMPLETION_EVENT).event_data.dto_completion_event_data;
+}
+
+/// Two endpoints of one process, connected with each other.
+class Loop {
+  public:
+    Loop(Side& side, DAT_CONN_QUAL qualifier) : side_(side) {
+        side.listen(qualifier);
+        sender = side.endpoint();
+        receiver = side.endpoint();
+        succeed(Side::connect(sender, qualifier), "dat_ep_connect");
+        succeed(dat_cr_accept(side.request(), receiver, 0, nullptr), "dat_cr_accept");
+        for (int i = 0; i < 2; ++i) Side::wait(side.connections, DAT_CONNECTION_EVENT_ESTABLISHED);
+    }
+    /// Sends `size` bytes from one region into another and checks every byte.
+    void transfer(Region& from, Region& to, std::size_t size, char byte) const {
+        std::fill_n(from.bytes.begin(), size, byte);
+        std::fill_n(to.bytes.begin(), size, '\0');
+        DAT_LMR_TRIPLET source = from.part(size), sink = to.part(size);
+        succeed(dat_ep_post_recv(receiver, 1, &sink, cookie(1), DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_recv");
+        succeed(dat_ep_post_send(sender, 1, &source, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_send");
+        const auto sent = completion(side_.sends), received = completion(side_.receives);
+        require(sent.status == DAT_DTO_SUCCESS && sent.user_cookie.as_64 == 2, "it is sent");
+        require(received.status == DAT_DTO_SUCCESS && received.user_cookie.as_64 == 1,
+                "it is received");
+        require(to.bytes.compare(0, size, std::string(size, byte)) == 0, "every byte is right");
+    }
+    DAT_EP_HANDLE sender, receiver;
+
+  private:
+    Side& side_;
+};
+
 }  // namespace test

@@ -89,6 +89,22 @@ TEST(Registration, NamedAttributesTellVersionModeAndFeatures) {
     EXPECT_EQ(value(DAT_REG_ATTR_UPCALLS), "TRUE");
     EXPECT_EQ(value(DAT_REG_ATTR_ENFORCED), is_soft0() ? "TRUE" : "FALSE");
     EXPECT_EQ(value(DAT_REG_ATTR_PEERS), is_soft0() ? "TRUE" : "FALSE");
+    const bool for_endpoints =
+        side.attributes().max_rmrs > 0 && side.attributes().rmr_scope_supported != DAT_RMR_SCOPE_PZ;
+    EXPECT_EQ(value(DAT_REG_ATTR_BRACKETS), for_endpoints ? "windows" : "registrations");
+}
+
+TEST(Registration, AWordThatIsNoWayToMakeABracketIsToldAndMeansWindows) {
+    RegistrationTable table(8);
+    table.set("OPENDAT_REGISTRATION_BRACKETS", "keys");
+    const std::string told = captured_stderr([] {
+        const Side side;
+        EXPECT_EQ(side.named(DAT_REG_ATTR_BRACKETS), side.has_rmrs() ? "windows" : "registrations");
+    });
+    EXPECT_NE(told.find("OPENDAT_REGISTRATION_BRACKETS is 'keys', which is not windows or "
+                        "registrations; using windows"),
+              std::string::npos)
+        << told;
 }
 
 TEST(Registration, AWordThatIsNoModeIsToldAndMeansOff) {

@@ -105,6 +105,26 @@ replaced() {
     [ -n "$server" ] && [ "$server" != "$first" ] && [ "$server" != "$second" ]
 }
 
+@test "registration_bracket: a file is the same after its way through brackets, of windows and of registrations" {
+    head -c 200000 /dev/urandom >"$BATS_TEST_TMPDIR/file"
+    for way in windows registrations; do
+        serve registration_bracket server 0 "$BATS_TEST_TMPDIR/file"
+        OPENDAT_REGISTRATIONS=on OPENDAT_REGISTRATION_BRACKETS=$way \
+            ends client registration_bracket client "$server_address" "$port" "$BATS_TEST_TMPDIR/copy"
+        has client '^4 calls$'
+        await_end server
+        is_silent server
+        cmp "$BATS_TEST_TMPDIR/file" "$BATS_TEST_TMPDIR/copy"
+    done
+}
+
+@test "registration_bracket: the client says what it needs" {
+    serve registration_bracket server 0 /dev/null
+    start_example client registration_bracket client "$server_address" "$port" "$BATS_TEST_TMPDIR/copy"
+    never wait "${process_of[client]}"
+    grep -q 'set OPENDAT_REGISTRATIONS=on' "$BATS_TEST_TMPDIR/client.err"
+}
+
 @test "registration_upcalls: a cache that fills the table gives up what others need, the least served first" {
     export OPENDAT_REGISTRATIONS=on OPENDAT_REGISTRATION_ENTRIES=16 OPENDAT_REGISTRATION_GRACE=20000
     mkfifo "$BATS_TEST_TMPDIR/input"

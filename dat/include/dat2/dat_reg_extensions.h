@@ -29,8 +29,8 @@
 extern "C" {
 #endif
 
-/** 100 * major + 10 * minor + step of the interface below: 1.0.0. */
-#define DAT_REG_EXTENSION_VERSION 100
+/** 100 * major + 10 * minor + step of the interface below: 1.1.0. */
+#define DAT_REG_EXTENSION_VERSION 110
 
 /**
  * Named attributes of the provider. The first one's value is DAT_REG_EXTENSION_VERSION in decimal,
@@ -42,6 +42,7 @@ extern "C" {
 #define DAT_REG_ATTR_UPCALLS "DAT_REG_UPCALLS"   /**< events tell of revocation: TRUE */
 #define DAT_REG_ATTR_ENFORCED "DAT_REG_ENFORCED" /**< the device ends what an owner does not: TRUE, FALSE */
 #define DAT_REG_ATTR_PEERS "DAT_REG_PEERS"       /**< uses by peers count, and what has gone comes back for them: TRUE, FALSE */
+#define DAT_REG_ATTR_BRACKETS "DAT_REG_BRACKETS" /**< of what a bracket is made: windows, registrations */
 
 /** Operations for dat_extension_op(). */
 typedef enum dat_reg_op {
@@ -64,8 +65,22 @@ typedef enum dat_reg_op {
     DAT_REG_LMR_TOUCH_OP = 0x4f44002d,     /**< nothing */
     DAT_REG_LMR_RENEW_OP = 0x4f44002e,     /**< DAT_TIMEOUT, then out: DAT_LMR_CONTEXT *,
                                                 DAT_RMR_CONTEXT * */
-    DAT_REG_LMR_QUERY_OP = 0x4f44002f      /**< DAT_REG_LMR_STATUS * */
+    DAT_REG_LMR_QUERY_OP = 0x4f44002f,     /**< DAT_REG_LMR_STATUS * */
+    /* On an EP. */
+    DAT_REG_BRACKET_OPEN_OP = 0x4f440030, /**< const DAT_LMR_TRIPLET *, DAT_MEM_PRIV_FLAGS,
+                                               DAT_TIMEOUT, then out: DAT_REG_BRACKET_HANDLE *,
+                                               DAT_RMR_TRIPLET * */
+    /* On a bracket. */
+    DAT_REG_BRACKET_CLOSE_OP = 0x4f440031 /**< nothing */
 } DAT_REG_OP;
+
+/** A type of handle beyond DAT_HANDLE_TYPE. */
+typedef enum dat_reg_handle_type {
+    DAT_REG_HANDLE_TYPE_BRACKET = DAT_HANDLE_TYPE_EXTENSION_BASE + 1
+} DAT_REG_HANDLE_TYPE;
+
+/** A peer's access to a buffer, of dat_reg_bracket_open(). */
+typedef DAT_HANDLE DAT_REG_BRACKET_HANDLE;
 
 /** What may be taken back, and how. */
 typedef enum dat_reg_class {
@@ -388,6 +403,83 @@ static __inline__ DAT_RETURN dat_reg_lmr_end_use(DAT_LMR_HANDLE lmr) {
  */
 static __inline__ DAT_RETURN dat_reg_lmr_touch(DAT_LMR_HANDLE lmr) {
     return dat_extension_op((DAT_HANDLE)lmr, (DAT_EXTENDED_OP)DAT_REG_LMR_TOUCH_OP);
+}
+
+/* -- brackets ------------------------------------------------------------------------- */
+
+/**
+ * Lets the peer of an endpoint access a buffer, until the bracket is closed. Meant for a remote
+ * procedure call: open a bracket, send the request with `advertised` over the same endpoint, wait
+ * for the response, close the bracket. The peer may transfer to and from the buffer from when it
+ * gets the request. May block.
+ *
+ * The attribute DAT_REG_ATTR_BRACKETS tells what a bracket is. If it is "windows": a memory window
+ * for this endpoint, bound to the registration of the buffer by a request in the endpoint's send
+ * queue, which occupies a place there until a later request completes. The peer of another endpoint
+ * cannot use it. A peer that ends its access with the response, by
+ * dat_ep_post_send_with_invalidate(), makes the close cheap. If it is "registrations": a
+ * registration of the buffer alone, with an entry of its own; peers of all endpoints of the PZ can
+ * use it. Either is taken back with notice like a registration of class DAT_REG_CLASS_RDMA that is
+ * in use.
+ *
+ * Events: none. If the endpoint's connection ends before the window is bound, a
+ * DAT_RMR_BIND_COMPLETION_EVENT with an error; its cookie is the bracket.
+ *
+ * States: the endpoint is DAT_EP_STATE_CONNECTED.
+ *
+ * @param ep The EP over which the request goes.
+ * @param buffer A part of an LMR that has local privileges for what the peer does: address, length
+ *     in bytes, and the lmr_context; one segment, not empty. If its registration has gone, a window
+ *     needs it again: it is renewed first.
+ * @param privileges Bits of DAT_MEM_PRIV_FLAGS: what the peer may do.
+ * @param timeout As for dat_reg_lmr_create_wait(): how long to wait for an entry.
+ * @param bracket Out: the bracket, to be closed with dat_reg_bracket_close().
+ * @param advertised Out: what the peer names the buffer by, in host order; one segment.
+ * @return DAT_SUCCESS
+ * @return DAT_TIMEOUT_EXPIRED There was no entry in time.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY_REGION There will be none, or the device
+ *     refuses.
+ * @return DAT_INSUFFICIENT_RESOURCES|DAT_RESOURCE_MEMORY The endpoint's send queue is full.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_LMR_IN_USE The registration of the buffer is
+ *     announced, and goes too soon.
+ * @return DAT_INVALID_STATE|DAT_INVALID_STATE_EP_NOTREADY (and others of an EP) The EP is not
+ *     connected.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG2 buffer is NULL or empty, no part of an LMR of the
+ *     IA, or of another PZ than the EP.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG3 privileges give a peer nothing.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG5 bracket is NULL.
+ * @return DAT_INVALID_PARAMETER|DAT_INVALID_ARG6 advertised is NULL.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE_EP ep is no EP.
+ * @return DAT_PRIVILEGES_VIOLATION The peer may write what this process may only read.
+ * @return DAT_NOT_IMPLEMENTED (raw) The IA has no broker.
+ * @return ... As dat_extension_op().
+ */
+static __inline__ DAT_RETURN dat_reg_bracket_open(DAT_EP_HANDLE ep, const DAT_LMR_TRIPLET *buffer,
+                                                  DAT_MEM_PRIV_FLAGS privileges,
+                                                  DAT_TIMEOUT timeout,
+                                                  DAT_REG_BRACKET_HANDLE *bracket,
+                                                  DAT_RMR_TRIPLET *advertised) {
+    return dat_extension_op((DAT_HANDLE)ep, (DAT_EXTENDED_OP)DAT_REG_BRACKET_OPEN_OP, buffer,
+                            privileges, timeout, bracket, advertised);
+}
+
+/**
+ * Ends the access of a bracket. When it has returned, no peer changes or reads the buffer through
+ * it: one that tries gets a remote access error, which ends its connection. A bracket may also be
+ * closed after its endpoint was disconnected or freed.
+ *
+ * Close it when the response is there: the window of a bracket that is closed while its bind waits
+ * in the send queue cannot be bound any more, and the connection ends.
+ *
+ * @param bracket The bracket.
+ * @return DAT_SUCCESS
+ * @return DAT_INVALID_STATE (raw) A peer is in the middle of a transfer that does not end. It is
+ *     the last one; a later call closes the bracket.
+ * @return DAT_INVALID_HANDLE|DAT_INVALID_HANDLE1 bracket is none, or is being closed.
+ * @return ... As dat_extension_op().
+ */
+static __inline__ DAT_RETURN dat_reg_bracket_close(DAT_REG_BRACKET_HANDLE bracket) {
+    return dat_extension_op((DAT_HANDLE)bracket, (DAT_EXTENDED_OP)DAT_REG_BRACKET_CLOSE_OP);
 }
 
 /* -- queries ------------------------------------------------------------------------- */

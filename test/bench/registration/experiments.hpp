@@ -19,5 +19,6 @@ void classes(const Run& run);    ///< R8
 void ways(const Run& run);       ///< R9
 void unwilling(const Run& run);  ///< R12
 void peers(const Run& run);      ///< R13
+void calls(const Run& run);      ///< R14
 
 }  // namespace registration

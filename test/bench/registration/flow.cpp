@@ -2,6 +2,7 @@
 #include "test/bench/registration/flow.hpp"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 namespace registration {
 namespace {
@@ -25,6 +26,16 @@ void fill(std::uint8_t* memory, std::size_t bytes, int self, int region) {
 
 }  // namespace
 
+std::uint64_t cpu_time() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto ns = [](const timeval& time) {
+        return static_cast<std::uint64_t>(time.tv_sec) * kSecond +
+               static_cast<std::uint64_t>(time.tv_usec) * kMicrosecond;
+    };
+    return ns(used.ru_utime) + ns(used.ru_stime);
+}
+
 void Settings::apply() const {
     set("S", mode);
     set("_DIRECTORY", directory);
@@ -34,6 +45,7 @@ void Settings::apply() const {
     set("_WAIT", std::to_string(wait_ms));
     set("_LOW", std::to_string(low));
     set("_HIGH", std::to_string(high));
+    set("_BRACKETS", brackets);
 }
 
 Sink::Sink(int writers, std::size_t bytes) : bytes_(bytes) {

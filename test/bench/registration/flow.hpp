@@ -19,10 +19,13 @@ namespace registration {
 /// The settings with which an IA is opened: OPENDAT_REGISTRATIONS and the like in the environment
 /// of this process.
 struct Settings {
-    std::string directory, mode, policy = "weighted-fair-lru";
+    std::string directory, mode, policy = "weighted-fair-lru", brackets = "windows";
     int entries = 0, grace_us = 10000, wait_ms = 20000, low = 0, high = 0;
     void apply() const;
 };
+
+/// @return processor time of this process, in ns.
+std::uint64_t cpu_time();
 
 /// The process to whose memory the others write: one connection and one part of the memory for each
 /// writer. It does not share the table.

@@ -5,7 +5,7 @@ EXTRA_PROGRAMS += test/bench/registration/registration_experiments test/bench/re
 test_bench_registration_pin_down_cache_SOURCES = %reldir%/pin_down_cache.c
 test_bench_registration_pin_down_cache_LDADD = libdat2.la
 test_bench_registration_registration_experiments_SOURCES = \
-    %reldir%/classes.cpp \
+    %reldir%/calls.cpp %reldir%/classes.cpp \
     %reldir%/entries.cpp %reldir%/entries.hpp \
     %reldir%/experiments.hpp \
     %reldir%/flow.cpp %reldir%/flow.hpp \
@@ -37,7 +37,7 @@ EXTRA_DIST += %reldir%/document.py %reldir%/plots.py %reldir%/run.py
 registration_programs = test/bench/registration/registration_experiments test/bench/registration/registration_recovery \
     test/bench/registration/pin_down_cache test/bench/dat_operations
 
-# REGISTRATION_EXPERIMENTS names some of R1 to R13; all run unless some are given. `short` among
+# REGISTRATION_EXPERIMENTS names some of R1 to R14; all run unless some are given. `short` among
 # them makes short runs, to check that all of it works.
 REGISTRATION_EXPERIMENTS =
 registration-experiments: all $(registration_programs)

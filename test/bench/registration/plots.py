@@ -131,6 +131,14 @@ def peers(rows):
     return panels
 
 
+def calls(rows):
+    panels = [Panel("Calls", "entries for 64 buffers", "calls a second"), Panel("The client's processor time", "entries for 64 buffers", "us for a call")]
+    for row in rows:
+        for panel, column in zip(panels, ("calls_per_second", "cpu_us")):
+            panel.bar(row["entries"], row["way"], number(row[column]))
+    return panels
+
+
 def cost(rows):
     panels = [Panel("A write: post and completion", "mode", "ns, median"), Panel("A write: post and completion", "mode", "instructions")]
     for row in rows:
@@ -140,7 +148,7 @@ def cost(rows):
 
 
 DRAWN = {"R1": newcomers, "R2": hoarder, "R3": grace, "R4": waiting, "R5": policies, "R6": liars, "R7": recovery, "R8": classes, "R9": ways,
-         "R10": unmodified, "R11": cost, "R12": unwilling, "R13": peers}
+         "R10": unmodified, "R11": cost, "R12": unwilling, "R13": peers, "R14": calls}
 
 
 def draw(results, name):

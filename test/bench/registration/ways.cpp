@@ -2,8 +2,6 @@
 /// @file
 /// R9: two processes write from 64 regions each: with an entry for each region, with 32 entries in
 /// all, which are revoked as needed, and with a registration for each transfer.
-#include <sys/resource.h>
-
 #include <random>
 
 #include "test/bench/registration/entries.hpp"
@@ -21,16 +19,6 @@ struct State {
     std::atomic<int> begun;
     std::atomic<std::uint64_t> ios, wrong, refused, failed, cpu_ns, wall_ns;
 };
-
-std::uint64_t cpu_time() {
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
-    const auto ns = [](const timeval& time) {
-        return static_cast<std::uint64_t>(time.tv_sec) * kSecond +
-               static_cast<std::uint64_t>(time.tv_usec) * kMicrosecond;
-    };
-    return ns(used.ru_utime) + ns(used.ru_stime);
-}
 
 void work(Sink& sink, State& state, const Settings& settings, int self, std::size_t bytes,
           Time length) {
