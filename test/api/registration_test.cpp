@@ -90,7 +90,7 @@ TEST(Registration, NamedAttributesTellVersionModeAndFeatures) {
     EXPECT_EQ(value(DAT_REG_ATTR_ENFORCED), is_soft0() ? "TRUE" : "FALSE");
     EXPECT_EQ(value(DAT_REG_ATTR_PEERS), is_soft0() ? "TRUE" : "FALSE");
     const bool for_endpoints =
-        side.attributes().max_rmrs > 0 && side.attributes().rmr_scope_supported != DAT_RMR_SCOPE_PZ;
+        side.attributes().max_rmrs > 0 && all.rmr_scope_supported != DAT_RMR_SCOPE_PZ;
     EXPECT_EQ(value(DAT_REG_ATTR_BRACKETS), for_endpoints ? "windows" : "registrations");
 }
 
