@@ -5,7 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "broker/uses.hpp"
 #include "dapl/adapter/ia.hpp"
 #include "dapl/base/pool.hpp"
 #include "dapl/ep/ep.hpp"
@@ -100,11 +99,7 @@ DAT_RETURN Brackets::bind_window(const Opening& opening) {
                               cookie,
                               DAT_COMPLETION_SUPPRESS_FLAG};
     code = check_bind(request);
-    if (code == DAT_SUCCESS) {
-        Uses none(registrations_, Use::kHold);  // the bracket has the use
-        code = none.post(opening.ep, false,
-                         [&] { return post_bind(request, &opening.advertised.rmr_context); });
-    }
+    if (code == DAT_SUCCESS) code = post_bind(request, &opening.advertised.rmr_context);
     if (code != DAT_SUCCESS) {
         if (!keep(*window)) free_rmr(*window);
         return code;

@@ -32,18 +32,13 @@ DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO
                              const DAT_RMR_TRIPLET*, DAT_COMPLETION_FLAGS);
 DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO_COOKIE,
                               const DAT_RMR_TRIPLET*, DAT_COMPLETION_FLAGS);
-DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO_COOKIE,
-                                        DAT_COMPLETION_FLAGS, DAT_BOOLEAN, DAT_RMR_CONTEXT);
 DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE, const DAT_RMR_TRIPLET*, DAT_DTO_COOKIE,
                                     const DAT_RMR_TRIPLET*, DAT_COMPLETION_FLAGS);
 DAT_RETURN srq_post_recv(DAT_SRQ_HANDLE, DAT_COUNT, DAT_LMR_TRIPLET*, DAT_DTO_COOKIE);
 DAT_RETURN srq_free(DAT_SRQ_HANDLE);
 
-// entry_extension.cpp
+// entry_registration.cpp
 DAT_RETURN handle_extendedop(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
-/// Carries out the operations of dat2/dat_reg_extensions.h. @return DAT_NOT_IMPLEMENTED for all
-/// others.
-DAT_RETURN registration_op(DAT_HANDLE, DAT_EXTENDED_OP, va_list);
 
 // completion.cpp
 DAT_RETURN evd_dequeue(DAT_EVD_HANDLE, DAT_EVENT*);

@@ -5,6 +5,7 @@
 #include "dapl/adapter/ia.hpp"
 #include "dapl/base/guard.hpp"
 #include "dapl/ep/ep.hpp"
+#include "dapl/ep/rmr_bind.hpp"
 
 namespace dapl::memory::entry {
 namespace {
@@ -65,20 +66,20 @@ DAT_RETURN pz_free(DAT_PZ_HANDLE handle) {
 DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr_handle, const DAT_LMR_TRIPLET* triplet,
                     DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep_handle,
                     DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT* context) {
-    const auto bind = [&] {
-        return dapl::entry::rmr_bind(rmr, lmr_handle, triplet, privileges, va_type, ep_handle,
-                                     cookie, flags, context);
+    const auto bind = [&](TransferUse* use) {
+        return bind_rmr(rmr, lmr_handle, triplet, privileges, va_type, ep_handle, cookie, flags,
+                        context, use);
     };
-    Ep* ep = from_handle<Ep>(ep_handle);
+    const Ep* ep = from_handle<Ep>(ep_handle);
     Registrations* const registrations = ep ? registrations_of(ep->ia) : nullptr;
-    if (!registrations) return bind();  // the core reports what is wrong
+    if (!registrations) return bind(nullptr);  // the core reports what is wrong
     const bool binds = triplet && triplet->segment_length != 0;
     const Lmr* lmr = binds ? from_handle<Lmr>(lmr_handle) : nullptr;
     Registration* bound = lmr ? registrations->of(*lmr) : nullptr;
     Uses uses(*registrations, Use::kHold);
     const DAT_RETURN refused = bound ? uses.begin(*bound) : kSuccess;
     if (refused != DAT_SUCCESS) return refused;
-    return uses.post(*ep, false, bind);
+    return uses.post(bind);
 }
 
 }  // namespace dapl::memory::entry

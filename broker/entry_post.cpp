@@ -5,89 +5,112 @@
 #include "broker/uses.hpp"
 #include "dapl/adapter/ia.hpp"
 #include "dapl/ep/ep.hpp"
+#include "dapl/ep/plain_post.hpp"
 #include "dapl/ep/post.hpp"
 #include "dapl/ep/srq.hpp"
 #include "dapl/memory/rmr.hpp"
 #include "dapl/provider/traced.hpp"
 
-namespace dapl::memory::entry {
-namespace {
+namespace dapl::memory {
 
-DAT_RETURN traced(DAT_EP_HANDLE handle, support::TraceCall call, const Request& request,
-                  DAT_RETURN code) {
-    if (support::data_path_traced()) [[unlikely]] {
-        const bool any = request.segments > 0 && request.local;
-        const std::uint64_t length = any ? request.local->segment_length : 0;
-        support::trace_post(id_of(handle),
-                            {call, request.cookie.as_64, length, request.segments, request.flags},
-                            code);
-    }
-    return code;
+DAT_RETURN Registrations::post(const Request& request, bool is_receive,
+                               DAT_RETURN (*post)(const void* what, const Request& request),
+                               const void* what) {
+    // No peer makes a datagram wait.
+    const bool holds = is_receive || request.operation == DAT_IB_DTO_SEND_UD;
+    Uses uses(*this, holds ? Use::kHold : Use::kRequest);
+    const DAT_RETURN refused = uses.begin(request.segments, request.local);
+    if (refused != DAT_SUCCESS) return refused;
+    return uses.post([&](TransferUse* use) {
+        Request named = request;
+        named.local = uses.local();
+        named.use = use;
+        return post(what, named);
+    });
 }
 
+namespace entry {
+namespace {
+
+/// Fast path: one segment, whose registration stands.
+/// @param post bool(const Request&, DAT_RETURN&): as post_plain(). @return false, with nothing
+/// done, for any other transfer.
+template <class Post>
+[[gnu::always_inline]] inline bool post_standing(const Ep& ep, const Request& request, Use kind,
+                                                 const Post& post, DAT_RETURN& code) {
+    if (request.segments != 1 || !request.local) [[unlikely]]
+        return false;
+    Registrations& registrations = *registrations_of(ep.ia);
+    Registration* used = registrations.find(request.local->lmr_context);
+    if (!used) [[unlikely]]
+        return false;
+    TransferUse use = transfer_use(*used, kind);
+    bool is_posted = false;
+    if (used->begin(kind) == Standing::kStanding) [[likely]] {
+        used->count_use();
+        DAT_LMR_TRIPLET named = *request.local;
+        named.lmr_context = used->key.load(std::memory_order_relaxed);
+        Request translated = request;
+        translated.local = &named;
+        translated.use = &use;
+        is_posted = post(translated, code);
+    }
+    if (use) [[unlikely]]
+        registrations.end_use(use);
+    return is_posted;
+}
+
+template <DAT_DTOS operation>
 [[gnu::always_inline]] inline DAT_RETURN post(DAT_EP_HANDLE handle, support::TraceCall call,
-                                              const Request& request) {
+                                              DAT_COUNT segments, DAT_LMR_TRIPLET* local,
+                                              DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
+                                              DAT_COMPLETION_FLAGS flags) {
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    Uses uses(*registrations_of(ep->ia), Use::kRequest);
-    DAT_RETURN code = uses.begin(request.segments, request.local);
-    if (code == DAT_SUCCESS)
-        code = uses.post(*ep, false, [&] {
-            Request named = request;
-            named.local = uses.local();
-            return post_request(*ep, named, true);
-        });
-    return traced(handle, call, request, code);
+    const Request request{operation, segments, local, cookie, remote, flags};
+    const auto plainly = [ep](const Request& named, DAT_RETURN& code) {
+        return post_plain(*ep, named, true, code);
+    };
+    DAT_RETURN code;
+    if (!post_standing(*ep, request, Use::kRequest, plainly, code)) [[unlikely]]
+        code = post_request(*ep, {operation, segments, local, cookie, remote, flags}, true);
+    return recorded(handle, call, {operation, segments, local, cookie, remote, flags}, code);
 }
 
 }  // namespace
 
 DAT_RETURN ep_post_send(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
-    return post(ep, support::TraceCall::ep_post_send,
-                {DAT_DTO_SEND, segments, local, cookie, nullptr, flags});
+    return post<DAT_DTO_SEND>(ep, support::TraceCall::ep_post_send, segments, local, cookie,
+                              nullptr, flags);
 }
 
 DAT_RETURN ep_post_rdma_write(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                               DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                               DAT_COMPLETION_FLAGS flags) {
-    return post(ep, support::TraceCall::ep_post_rdma_write,
-                {DAT_DTO_RDMA_WRITE, segments, local, cookie, remote, flags});
+    return post<DAT_DTO_RDMA_WRITE>(ep, support::TraceCall::ep_post_rdma_write, segments, local,
+                                    cookie, remote, flags);
 }
 
 DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                              DAT_DTO_COOKIE cookie, const DAT_RMR_TRIPLET* remote,
                              DAT_COMPLETION_FLAGS flags) {
-    return post(ep, support::TraceCall::ep_post_rdma_read,
-                {DAT_DTO_RDMA_READ, segments, local, cookie, remote, flags});
+    return post<DAT_DTO_RDMA_READ>(ep, support::TraceCall::ep_post_rdma_read, segments, local,
+                                   cookie, remote, flags);
 }
 
 DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    Uses uses(*registrations_of(ep->ia), Use::kHold);
-    DAT_RETURN code = uses.begin(segments, local);
-    if (code == DAT_SUCCESS)
-        code = uses.post(*ep, true,
-                         [&] { return post_plain_receive(*ep, segments, uses.local(), cookie); });
-    return traced(handle, support::TraceCall::ep_post_recv,
-                  {DAT_DTO_RECEIVE, segments, local, cookie, nullptr, flags}, code);
-}
-
-DAT_RETURN ep_post_send_with_invalidate(DAT_EP_HANDLE handle, DAT_COUNT segments,
-                                        DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
-                                        DAT_COMPLETION_FLAGS flags, DAT_BOOLEAN invalidate,
-                                        DAT_RMR_CONTEXT context) {
-    Ep* ep = from_handle<Ep>(handle);
-    if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    Uses uses(*registrations_of(ep->ia), Use::kRequest);
-    const DAT_RETURN refused = uses.begin(segments, local);
-    if (refused != DAT_SUCCESS) return refused;
-    return uses.post(*ep, false, [&] {
-        return dapl::entry::ep_post_send_with_invalidate(handle, segments, uses.local(), cookie,
-                                                         flags, invalidate, context);
-    });
+    const Request receive{DAT_DTO_RECEIVE, segments, local, cookie, nullptr, flags};
+    const auto plainly = [ep](const Request& named, DAT_RETURN& code) {
+        return post_plain_receive(*ep, named, code);
+    };
+    DAT_RETURN code;
+    if (!post_standing(*ep, receive, Use::kHold, plainly, code)) [[unlikely]]
+        code = post_ordinary_receive(*ep, receive);
+    return recorded(handle, support::TraceCall::ep_post_recv, receive, code);
 }
 
 /// The local context is that of an RMR, or the rmr_context of an LMR.
@@ -111,12 +134,7 @@ DAT_RETURN ep_post_rdma_read_to_rmr(DAT_EP_HANDLE handle, const DAT_RMR_TRIPLET*
     } else if (const DAT_RETURN refused = name_locally(ep->ia, segment); refused != DAT_SUCCESS) {
         return refused;
     }
-    Uses uses(registrations, Use::kRequest);
-    const DAT_RETURN refused = uses.begin(1, &segment);
-    if (refused != DAT_SUCCESS) return refused;
-    return uses.post(*ep, false, [&] {
-        return post_request(*ep, {DAT_DTO_RDMA_READ, 1, uses.local(), cookie, remote, flags}, true);
-    });
+    return post_request(*ep, {DAT_DTO_RDMA_READ, 1, &segment, cookie, remote, flags}, true);
 }
 
 DAT_RETURN srq_post_recv(DAT_SRQ_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
@@ -144,4 +162,5 @@ DAT_RETURN srq_free(DAT_SRQ_HANDLE handle) {
     return DAT_SUCCESS;
 }
 
-}  // namespace dapl::memory::entry
+}  // namespace entry
+}  // namespace dapl::memory

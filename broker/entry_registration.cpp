@@ -216,14 +216,15 @@ DAT_RETURN operate(DAT_HANDLE handle, unsigned operation, int old_cancel_state, 
 
 }  // namespace
 
-DAT_RETURN registration_op(DAT_HANDLE handle, DAT_EXTENDED_OP extended, va_list arguments) {
+DAT_RETURN handle_extendedop(DAT_HANDLE handle, DAT_EXTENDED_OP extended, va_list arguments) {
     const unsigned operation = extended;
     const bool of_ia =
         operation >= DAT_REG_LMR_CREATE_WAIT_OP && operation <= DAT_REG_POLICY_MODIFY_OP;
     const bool of_lmr = operation >= DAT_REG_LMR_ACCEPT_OP && operation <= DAT_REG_LMR_QUERY_OP;
     const bool of_bracket =
         operation == DAT_REG_BRACKET_OPEN_OP || operation == DAT_REG_BRACKET_CLOSE_OP;
-    if (!of_ia && !of_lmr && !of_bracket) return error(DAT_NOT_IMPLEMENTED);
+    if (!of_ia && !of_lmr && !of_bracket)
+        return dapl::entry::handle_extendedop(handle, extended, arguments);
     return uncancelled([&](int old_cancel_state) {
         return operate(handle, operation, old_cancel_state, arguments);
     });

@@ -11,7 +11,6 @@ void decorate(DAT_PROVIDER& table) {
     table.ep_post_recv_func = entry::ep_post_recv;
     table.ep_post_rdma_read_func = entry::ep_post_rdma_read;
     table.ep_post_rdma_write_func = entry::ep_post_rdma_write;
-    table.ep_post_send_with_invalidate_func = TRACED(ep_post_send_with_invalidate);
     table.ep_post_rdma_read_to_rmr_func = TRACED(ep_post_rdma_read_to_rmr);
     table.srq_post_recv_func = TRACED(srq_post_recv);
     table.srq_free_func = TRACED(srq_free);

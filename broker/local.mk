@@ -55,10 +55,9 @@ libdaplcore_la_SOURCES += \
     %reldir%/client.cpp %reldir%/client.hpp \
     %reldir%/absence.cpp \
     %reldir%/brackets.cpp %reldir%/brackets.hpp \
-    %reldir%/completion.cpp %reldir%/completion.hpp \
+    %reldir%/completion.cpp \
     %reldir%/consumer_answers.cpp \
     %reldir%/entry.hpp \
-    %reldir%/entry_extension.cpp \
     %reldir%/entry_lmr.cpp \
     %reldir%/entry_post.cpp \
     %reldir%/entry_registration.cpp \
@@ -67,6 +66,5 @@ libdaplcore_la_SOURCES += \
     %reldir%/registration.hpp \
     %reldir%/registrations.cpp %reldir%/registrations.hpp \
     %reldir%/revocation.cpp \
-    %reldir%/side_uses.hpp \
     %reldir%/use_records.cpp %reldir%/use_records.hpp \
     %reldir%/uses.hpp

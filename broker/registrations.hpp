@@ -62,6 +62,17 @@ struct Wait {
     bool insists = false;
 };
 
+// The TransferUse of a transfer: the address of a Registration, or kUseRecord and the number of a
+// use record, shifted by kUseRecordShift. With either, kUseHolds for Use::kHold.
+inline constexpr TransferUse kUseRecord = 1, kUseHolds = 2;
+inline constexpr int kUseRecordShift = 2;
+inline TransferUse transfer_use(const Registration& used, Use use) {
+    return reinterpret_cast<TransferUse>(&used) | (use == Use::kHold ? kUseHolds : 0);
+}
+inline TransferUse transfer_use(UseNumber number, Use use) {
+    return number << kUseRecordShift | kUseRecord | (use == Use::kHold ? kUseHolds : 0);
+}
+
 /// @return the code of a call that got no entry.
 DAT_RETURN code_of(Refusal why);
 
@@ -116,7 +127,15 @@ class Registrations final : public Decoration {
 
     // -- for the core
 
-    std::unique_ptr<SlotShadow> make_shadow() override;
+    DAT_RETURN post(const Request& request, bool is_receive,
+                    DAT_RETURN (*post)(const void* what, const Request& request),
+                    const void* what) override;
+    void end_use(TransferUse use) override {
+        const Use kind = use & kUseHolds ? Use::kHold : Use::kRequest;
+        if (use & kUseRecord) [[unlikely]]
+            return end(use >> kUseRecordShift, kind);
+        end_use(*reinterpret_cast<Registration*>(use & ~kUseHolds), kind);
+    }
     FailedTransfer take_completion(const ibv_wc& completion, DAT_EVENT& event) override;
 
     // -- the control path

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Use records: what an outstanding transfer uses, if that is more than one registration
-/// (side_uses.hpp) or the transfer is a shared receive. For a shared receive the core carries the
+/// Use records: what an outstanding transfer uses, if that is more than one registration, or the
+/// transfer is a shared receive. For a shared receive the core carries the
 /// record's number in place of the cookie; when the completion becomes an event, the cookie is
 /// restored and the uses end.
 #pragma once

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "broker/completion.hpp"
+#include "broker/registrations.hpp"
 #include "dapl/base/guard.hpp"
 
 namespace dapl::memory {
@@ -48,30 +48,21 @@ class Uses {
     }
     DAT_LMR_TRIPLET* local() { return local_; }
 
-    /// Posts to a side of an endpoint. @param post hands the transfer to the core.
+    /// Posts to an endpoint. @param post DAT_RETURN(TransferUse*): hands the transfer to the core.
     template <class Post>
-    DAT_RETURN post(Ep& ep, bool receive, const Post& post) {
-        SideUses::Entry entry = 0;
-        if (count_ == 1) [[likely]] {
-            entry = reinterpret_cast<SideUses::Entry>(used_[0]);
+    DAT_RETURN post(const Post& post) {
+        TransferUse use = 0;
+        if (count_ == 1) {
+            use = transfer_use(*used_[0], use_);
         } else if (count_ > 1) {
             const UseNumber number = registrations_.records.add(0, used_, count_);
             if (number == kNoUse) return out_of_memory();
-            entry = number << SideUses::kRecordShift | SideUses::kRecord;
+            use = transfer_use(number, use_);
         }
-        if (entry && use_ == Use::kHold) entry |= SideUses::kHolds;
-        count_ = 0;  // the entry owns the uses now
-        SideUses& uses = uses_of(ep.side(receive));
-        const SlotRing& slots = ep.side(receive).slots;
-        support::SpinLockGuard lock(uses.lock);
-        const std::uint32_t sequence = slots.upcoming_sequence();
-        uses.set(sequence, entry);
-        const DAT_RETURN code = post();
-        // If the first of a pair of work requests was posted, the entry stays with that.
-        if (code != DAT_SUCCESS && slots.upcoming_sequence() == sequence) [[unlikely]] {
-            uses.set(sequence, 0);
-            end_entry(registrations_, entry);
-        }
+        count_ = 0;  // `use` has them now
+        const DAT_RETURN code = post(&use);
+        if (use) [[unlikely]]
+            registrations_.end_use(use);
         return code;
     }
     /// Posts to an SRQ. @param post gets the number of a use record, which takes the place of the

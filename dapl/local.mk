@@ -22,6 +22,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/cm/private_data.hpp \
     %reldir%/ep/completion.cpp \
     %reldir%/ep/completion_status.cpp %reldir%/ep/completion_status.hpp \
+    %reldir%/ep/decorated.hpp \
     %reldir%/ep/delayed_ack.cpp %reldir%/ep/delayed_ack.hpp \
     %reldir%/ep/device_failure.cpp %reldir%/ep/device_failure.hpp \
     %reldir%/ep/ep.cpp %reldir%/ep/ep.hpp \
@@ -36,6 +37,7 @@ libdaplcore_la_SOURCES = \
     %reldir%/ep/ep_state.cpp %reldir%/ep/ep_state.hpp \
     %reldir%/ep/evd_dequeue.cpp \
     %reldir%/ep/plain_completion.hpp \
+    %reldir%/ep/plain_post.hpp \
     %reldir%/ia/extension.cpp \
     %reldir%/ep/post.cpp %reldir%/ep/post.hpp \
     %reldir%/ep/post_limit.cpp %reldir%/ep/post_limit.hpp \

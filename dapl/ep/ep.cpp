@@ -80,9 +80,6 @@ Ep::Ep(Ia& owner, Srq* srq, DAT_SERVICE_TYPE service)
              : nullptr),
       parts{},
       attributes{} {
-    if (ia.decoration)
-        for (Side* decorated : {&requests, &receives})
-            decorated->shadow = ia.decoration->make_shadow();
     state.endpoint = id();
 }
 
@@ -153,13 +150,13 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
     return {};
 }
 
-Ep::Storage Ep::storage(const Side& side, std::uint32_t limit) {
-    return {limit, SlotRing::storage(limit), side.shadow ? side.shadow->storage(limit) : nullptr};
+Ep::Storage Ep::storage(std::uint32_t limit) const {
+    return {limit, SlotRing::storage(limit, ia.decoration != nullptr)};
 }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the Storage owns them
 
 Ep::Sides Ep::storage_for(const DAT_EP_ATTR& wanted) const {
-    return {storage(requests, slots_of_requests(wanted, delayed_ack(wanted))),
-            storage(receives, shared ? 0 : wanted.max_recv_dtos)};
+    return {storage(slots_of_requests(wanted, delayed_ack(wanted))),
+            storage(shared ? 0 : wanted.max_recv_dtos)};
 }
 
 void Ep::install_sides(const ibv_qp_cap& made, Sides& sides) {
@@ -242,14 +239,6 @@ std::uint32_t Ep::max_message(bool is_receive) const {
 }
 
 void Ep::install(Side& side, Evd* evd, Storage& storage, int segments, bool is_receive) {
-    SlotShadow* const shadow = side.shadow.get();
-    if (!shadow) return install_slots(side, evd, storage, segments, is_receive);
-    support::SpinLockGuard lock(shadow->lock);
-    shadow->reset(storage.limit, storage.shadow);
-    install_slots(side, evd, storage, segments, is_receive);
-}
-
-void Ep::install_slots(Side& side, Evd* evd, Storage& storage, int segments, bool is_receive) {
     const std::uint32_t largest = max_message(is_receive);
     // Counted in the pool's slot, so that no earlier EP in that slot had the same incarnation.
     const std::uint32_t incarnation = ++header().generation & WorkRequestId::kIncarnationMask;
@@ -317,7 +306,8 @@ void Ep::retire(Side& side, Evd* evd) {
         evd->retire(side);
     else
         side.work_request_base.store(Side::kNoWorkRequests, std::memory_order_release);
-    if (side.shadow) side.shadow->end_all();
+    if (Decoration* decoration = ia.decoration)
+        side.slots.take_uses([decoration](TransferUse left) { decoration->end_use(left); });
 }
 
 void Ep::retire_sides() {

@@ -125,21 +125,18 @@ class Ep final : public Object<Ep>, public ListNode<Ep> {
     struct Storage {
         std::uint32_t limit = 0;  ///< slots that may be in use at a time
         SlotRing::Storage slots;
-        std::unique_ptr<SlotShadow::Storage> shadow;
     };
     struct Sides {
         Storage requests, receives;
         ibv_sge read_back{};
     };
-    static Storage storage(const Side& side, std::uint32_t limit);
+    Storage storage(std::uint32_t limit) const;
     Sides storage_for(const DAT_EP_ATTR& wanted) const;
     void install_sides(const ibv_qp_cap& made, Sides& sides) REQUIRES(connection_lock);
     /// Destroys a queue pair, which waits for the handlers of its async events and for the peer.
     /// @return false if the peer is in the middle of a transfer: `old` is kept for end_old().
     bool dispose(verbs::QueuePair old) EXCLUDES(connection_lock);
     void install(Side& side, Evd* evd, Storage& storage, int segments, bool is_receive)
-        REQUIRES(connection_lock) EXCLUDES(side.lock);
-    void install_slots(Side& side, Evd* evd, Storage& storage, int segments, bool is_receive)
         REQUIRES(connection_lock) EXCLUDES(side.lock);
     void retire(Side& side, Evd* evd) EXCLUDES(side.lock);
     void flush(Side& side, Evd* evd) EXCLUDES(side.lock);

@@ -49,8 +49,17 @@ namespace dapl {
     dto.rmr_context = 0;
 }
 
+/// Frees the slot of a completion.
+struct Release {
+    [[gnu::always_inline]] void operator()(const Ep&, SlotRing& slots, std::uint64_t id) const {
+        slots.release(id);
+    }
+};
+
+template <class Releasing>
 [[gnu::always_inline]] inline bool take_plain_request(const Pool& eps, Ep*& last,
-                                                      const ibv_wc& completion, DAT_EVENT& event) {
+                                                      const ibv_wc& completion, DAT_EVENT& event,
+                                                      const Releasing& release) {
     const std::uint64_t id = completion.wr_id;
     Ep* ep = find_current(eps, false, id, last);
     if (!ep) return false;
@@ -58,12 +67,14 @@ namespace dapl {
     const std::uint32_t operation = slot.operation.load(std::memory_order_acquire);
     if (operation > DAT_DTO_RDMA_READ) return false;
     write_plain_event(*ep, slot.cookie, operation, slot.length, event);
-    ep->requests.slots.release(id);
+    release(*ep, ep->requests.slots, id);
     return true;
 }
 
+template <class Releasing>
 [[gnu::always_inline]] inline bool take_plain_receive(const Pool& eps, Ep*& last,
-                                                      const ibv_wc& completion, DAT_EVENT& event) {
+                                                      const ibv_wc& completion, DAT_EVENT& event,
+                                                      const Releasing& release) {
     if (completion.opcode != IBV_WC_RECV || completion.wc_flags != 0) return false;
     const std::uint64_t id = completion.wr_id;
     Ep* ep = find_current(eps, true, id, last);
@@ -73,19 +84,21 @@ namespace dapl {
         return false;
     write_plain_event(*ep, slot.cookie, DAT_DTO_RECEIVE, completion.byte_len, event);
     ep->counters.received(DCNT_EP_RECV, completion.byte_len);
-    ep->receives.slots.release(id);
+    release(*ep, ep->receives.slots, id);
     return true;
 }
 
 /// Frees the slot of such a completion and writes its event, all but evd_handle.
-/// @param eps the pool of the EPs. @return false, with nothing done, for any other completion.
+/// @param eps the pool of the EPs. @param release a Release, or what does more. @return false, with
+/// nothing done, for any other completion.
+template <class Releasing>
 [[gnu::always_inline]] inline bool take_plain_completion(const Pool& eps, LastEps& last,
-                                                         const ibv_wc& completion,
-                                                         DAT_EVENT& event) {
+                                                         const ibv_wc& completion, DAT_EVENT& event,
+                                                         const Releasing& release) {
     if (completion.status != IBV_WC_SUCCESS) return false;
     return completion.wr_id & WorkRequestId::kReceive
-               ? take_plain_receive(eps, last.receiver, completion, event)
-               : take_plain_request(eps, last.requester, completion, event);
+               ? take_plain_receive(eps, last.receiver, completion, event, release)
+               : take_plain_request(eps, last.requester, completion, event, release);
 }
 
 }  // namespace dapl

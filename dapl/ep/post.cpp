@@ -3,11 +3,10 @@
 
 #include <dat2/dat_ib_extensions.h>
 
-#include <array>
-#include <cstddef>
-
 #include "dapl/adapter/ia.hpp"
+#include "dapl/ep/decorated.hpp"
 #include "dapl/ep/ep.hpp"
+#include "dapl/ep/plain_post.hpp"
 #include "dapl/ep/post_limit.hpp"
 #include "dapl/ep/with_slot.hpp"
 #include "dapl/provider/entry.hpp"
@@ -17,99 +16,6 @@
 
 namespace dapl {
 namespace {
-
-static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(ibv_sge));
-static_assert(offsetof(DAT_LMR_TRIPLET, virtual_address) == offsetof(ibv_sge, addr));
-static_assert(offsetof(DAT_LMR_TRIPLET, segment_length) == offsetof(ibv_sge, length));
-static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(ibv_sge, lkey));
-
-[[gnu::always_inline]] inline ibv_wr_opcode opcode_of(std::uint32_t operation) {
-    switch (operation) {
-        case DAT_DTO_RDMA_WRITE:
-            return IBV_WR_RDMA_WRITE;
-        case DAT_DTO_RDMA_READ:
-            return IBV_WR_RDMA_READ;
-        case DAT_IB_DTO_RDMA_WRITE_IMMED:
-            return IBV_WR_RDMA_WRITE_WITH_IMM;
-        case DAT_IB_DTO_FETCH_ADD:
-            return IBV_WR_ATOMIC_FETCH_AND_ADD;
-        case DAT_IB_DTO_CMP_SWAP:
-            return IBV_WR_ATOMIC_CMP_AND_SWP;
-        case DAT_IB_DTO_SEND_IMMED:
-            return IBV_WR_SEND_WITH_IMM;
-        default:
-            return IBV_WR_SEND;
-    }
-}
-
-[[gnu::always_inline]] inline ibv_wr_opcode opcode_of(const Request& request) {
-    if (request.invalidates) return IBV_WR_SEND_WITH_INV;
-    if (request.is_plain_write) return IBV_WR_RDMA_WRITE;
-    return opcode_of(request.operation);
-}
-
-/// The corresponding ibv_send_flags, indexed by DAT_COMPLETION_FLAGS.
-constexpr auto kSendFlags = [] {
-    std::array<std::uint8_t, 16> result{};
-    for (unsigned flags = 0; flags < result.size(); ++flags)
-        result[flags] = static_cast<std::uint8_t>(
-            (flags & DAT_COMPLETION_SUPPRESS_FLAG ? 0 : IBV_SEND_SIGNALED) |
-            (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG ? IBV_SEND_SOLICITED : 0) |
-            (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG ? IBV_SEND_FENCE : 0));
-    return result;
-}();
-
-[[gnu::always_inline]] inline bool is_send(std::uint32_t operation) {
-    return operation == DAT_DTO_SEND || operation == DAT_IB_DTO_SEND_IMMED;
-}
-
-[[gnu::always_inline]] inline bool reads_memory(ibv_wr_opcode opcode) {
-    return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_INV ||
-           opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE ||
-           opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-}
-
-/// Carries immediate data or an rkey to invalidate.
-[[gnu::always_inline]] inline bool has_number(ibv_wr_opcode opcode) {
-    return opcode == IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IBV_WR_SEND_WITH_IMM ||
-           opcode == IBV_WR_SEND_WITH_INV;
-}
-
-[[gnu::always_inline]] inline bool is_atomic(ibv_wr_opcode opcode) {
-    return opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
-}
-
-/// Writes only the members that a device reads for this kind of request: a work request is large.
-[[gnu::always_inline]] inline void write_work_request(ibv_send_wr& work, const Ep& ep,
-                                                      const Request& request, DAT_SEG_LENGTH length)
-    REQUIRES(ep.requests.lock) {
-    const ibv_wr_opcode opcode = opcode_of(request);
-    work.next = nullptr;
-    work.sg_list = as_scatter_list(request.local);
-    work.num_sge = request.segments;
-    work.opcode = opcode;
-    unsigned flags = send_flags(request.flags);
-    if (reads_memory(opcode) && length - 1 < ep.requests.max_inline) [[likely]]  // false for 0
-        flags |= IBV_SEND_INLINE;
-    work.send_flags = flags;
-    if (has_number(opcode)) work.imm_data = request.immediate;
-    if (is_atomic(opcode)) {
-        work.wr.atomic.remote_addr = request.remote->virtual_address;
-        work.wr.atomic.rkey = request.remote->rmr_context;
-        work.wr.atomic.compare_add = request.compare_add;
-        work.wr.atomic.swap = request.swap;
-    } else if (request.remote) {
-        work.wr.rdma.remote_addr = request.remote->virtual_address;
-        work.wr.rdma.rkey = request.remote->rmr_context;
-    }
-}
-
-/// Returns whether a transfer can be posted without further checks, as nearly all can.
-[[gnu::always_inline]] inline bool is_plain(Side& side, DAT_COUNT segments,
-                                            const DAT_LMR_TRIPLET* local) REQUIRES(side.lock) {
-    return segments == 1 && local && local->segment_length <= side.max_message &&
-           side.slots.has_room();
-}
 
 /// Checks any other transfer, in the order in which the errors take precedence. @return DAT_SUCCESS
 /// with the sum of the lengths, and a slot is free.
@@ -177,12 +83,13 @@ DAT_RETURN submit_pair(Ep& ep, const Request& request, DAT_SEG_LENGTH length)
     ibv_send_wr work;
     write_work_request(work, ep, request, length);
     work.send_flags &= ~unsigned{IBV_SEND_SIGNALED};
-    const DAT_RETURN refused =
-        with_room(ep.requests, request.cookie, length, request.operation | Slot::kSuppressed,
-                  [&work](ibv_qp* queue_pair, std::uint64_t id) {
-                      work.wr_id = WorkRequestId::first_half(id, WorkRequestId::kFirstOfPair);
-                      return verbs::post_send(queue_pair, work);
-                  });
+    const DAT_RETURN refused = with_room(
+        ep.requests, request.cookie, length, request.operation | Slot::kSuppressed,
+        [&work](ibv_qp* queue_pair, std::uint64_t id) {
+            work.wr_id = WorkRequestId::first_half(id, WorkRequestId::kFirstOfPair);
+            return verbs::post_send(queue_pair, work);
+        },
+        request.use);
     if (refused != DAT_SUCCESS) return refused;
     ibv_sge number;
     ibv_send_wr second = request.followed_by == FollowedBy::kNumber
@@ -194,20 +101,6 @@ DAT_RETURN submit_pair(Ep& ep, const Request& request, DAT_SEG_LENGTH length)
                                       [&second](ibv_qp* queue_pair, std::uint64_t id) {
                                           second.wr_id = id;
                                           return verbs::post_send(queue_pair, second);
-                                      });
-    if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
-    return code;
-}
-
-[[gnu::always_inline]] inline DAT_RETURN submit(Ep& ep, const Request& request,
-                                                DAT_SEG_LENGTH length) REQUIRES(ep.requests.lock) {
-    ibv_send_wr work;
-    write_work_request(work, ep, request, length);
-    const std::uint32_t operation = request.operation | Slot::suppression(request.flags);
-    const DAT_RETURN code = with_room(ep.requests, request.cookie, length, operation,
-                                      [&work](ibv_qp* queue_pair, std::uint64_t id) {
-                                          work.wr_id = id;
-                                          return verbs::post_send(queue_pair, work);
                                       });
     if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
     return code;
@@ -227,7 +120,8 @@ DAT_RETURN post_checked(Ep& ep, Request request, bool check_state) {
         if (!ep.requests.slots.stopped())
             return request.followed_by == FollowedBy::kNothing ? submit(ep, request, length)
                                                                : submit_pair(ep, request, length);
-        told = Evd::post_flushed(ep.requests, request.cookie, length, request.operation);
+        told =
+            Evd::post_flushed(ep.requests, request.cookie, length, request.operation, request.use);
         ep.counters.posted(request.operation, length);
     }
     if (told) told->tell_flushed();
@@ -239,23 +133,6 @@ DAT_RETURN post_checked(Ep& ep, Request request, bool check_state) {
     const DAT_RETURN code = post_checked(ep, request, check_state);
     report_limit_of_post(ep, request.operation, request.segments, request.local, code);
     return code;
-}
-
-/// Fast path of nearly all requests. @return false, with nothing done, if another thread holds the
-/// lock or the request needs further checks. Must not take the address of `request`, so that the
-/// members that are constants in the caller stay constants here.
-[[gnu::always_inline]] inline bool post_plain(Ep& ep, const Request& request, bool check_state,
-                                              DAT_RETURN& code) {
-    if (!ep.requests.lock.try_lock()) [[unlikely]]
-        return false;
-    support::SpinLockGuard lock(ep.requests.lock, support::SpinLockGuard::kTaken);
-    if (request.followed_by != FollowedBy::kNothing ||
-        (check_state && !ep.state.takes_requests()) ||
-        (!is_send(request.operation) && !request.remote) ||
-        !is_plain(ep.requests, request.segments, request.local)) [[unlikely]]
-        return false;
-    code = submit(ep, request, request.local->segment_length);
-    return true;
 }
 
 /// Has the parameters of the entry functions, so that they only jump here.
@@ -307,63 +184,37 @@ template <DAT_DTOS operation>
     return post_slowly<operation>(handle, segments, local, cookie, remote, flags);
 }
 
-[[gnu::always_inline]] inline DAT_RETURN submit_receive(
-    Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local, DAT_DTO_COOKIE cookie,
-    DAT_SEG_LENGTH length, std::uint32_t operation = DAT_DTO_RECEIVE) REQUIRES(ep.receives.lock) {
-    ibv_recv_wr work;
-    work.next = nullptr;
-    work.sg_list = as_scatter_list(local);
-    work.num_sge = segments;
-    const DAT_RETURN code = with_room(
-        ep.receives, cookie, length, operation, [&work](ibv_qp* queue_pair, std::uint64_t id) {
-            work.wr_id = id;
-            return post_receive(work, [queue_pair](ibv_recv_wr& receive) {
-                ibv_recv_wr* refused;
-                return ibv_post_recv(queue_pair, &receive, &refused);
-            });
-        });
-    if (code == DAT_SUCCESS) ep.counters.posted(DAT_DTO_RECEIVE, length);
-    return code;
-}
-
-DAT_RETURN post_checked_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
-                                DAT_DTO_COOKIE cookie, std::uint32_t operation) {
+DAT_RETURN post_checked_receive(Ep& ep, Request receive) {
     if (ep.shared) return error(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
     Evd* told;
     {
         support::SpinLockGuard lock(ep.receives.lock);
         DAT_SEG_LENGTH length;
-        const DAT_RETURN refused = check_transfer(ep, ep.receives, segments, local, length);
+        const DAT_RETURN refused =
+            check_transfer(ep, ep.receives, receive.segments, receive.local, length);
         if (refused != DAT_SUCCESS) return refused;
-        if (ep.ud) operation = ep.receive_operation();
-        if (!ep.receives.slots.stopped())
-            return submit_receive(ep, segments, local, cookie, length, operation);
-        told = Evd::post_flushed(ep.receives, cookie, length, operation);
+        if (ep.ud) receive.operation = ep.receive_operation();
+        if (!ep.receives.slots.stopped()) return submit_receive(ep, receive, length);
+        told =
+            Evd::post_flushed(ep.receives, receive.cookie, length, receive.operation, receive.use);
         ep.counters.posted(DAT_DTO_RECEIVE, length);
     }
     if (told) told->tell_flushed();
     return DAT_SUCCESS;
 }
 
-[[gnu::noinline, gnu::cold]] DAT_RETURN post_receive_slowly(Ep& ep, DAT_COUNT segments,
-                                                            DAT_LMR_TRIPLET* local,
-                                                            DAT_DTO_COOKIE cookie,
-                                                            std::uint32_t operation) {
-    const DAT_RETURN code = post_checked_receive(ep, segments, local, cookie, operation);
-    report_limit_of_post(ep, operation, segments, local, code);
+[[gnu::noinline, gnu::cold]] DAT_RETURN post_receive_slowly(Ep& ep, const Request& receive) {
+    const DAT_RETURN code = post_checked_receive(ep, receive);
+    report_limit_of_post(ep, receive.operation, receive.segments, receive.local, code);
     return code;
 }
 
 [[gnu::noinline, gnu::cold]] DAT_RETURN post_receive_traced(DAT_EP_HANDLE handle,
-                                                            DAT_COUNT segments,
-                                                            DAT_LMR_TRIPLET* local,
-                                                            DAT_DTO_COOKIE cookie,
-                                                            DAT_COMPLETION_FLAGS flags) {
+                                                            const Request& receive) {
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    const DAT_RETURN code = post_receive_slowly(*ep, segments, local, cookie, DAT_DTO_RECEIVE);
-    return traced_post(handle, traced_call(DAT_DTO_RECEIVE),
-                       {DAT_DTO_RECEIVE, segments, local, cookie, nullptr, flags}, code);
+    return traced_post(handle, traced_call(DAT_DTO_RECEIVE), receive,
+                       post_receive_slowly(*ep, receive));
 }
 
 }  // namespace
@@ -376,10 +227,6 @@ DAT_RETURN traced_post(DAT_EP_HANDLE ep, support::TraceCall call, const Request&
                          request.segments, request.flags},
                         code);
     return code;
-}
-
-unsigned send_flags(unsigned flags) {
-    return kSendFlags[flags % kSendFlags.size()];
 }
 
 DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT_LMR_TRIPLET* local,
@@ -395,22 +242,24 @@ DAT_RETURN measure(const Ia& ia, int max_segments, DAT_COUNT segments, const DAT
     return DAT_SUCCESS;
 }
 
-DAT_RETURN post_request(Ep& ep, const Request& request, bool check_state) {
-    if (ep.ud) return bad_handle(DAT_INVALID_HANDLE_EP);
-    DAT_RETURN code;
-    return post_plain(ep, request, check_state, code) ? code
-                                                      : post_slowly(ep, request, check_state);
+DAT_RETURN post_request(Ep& ep, const Request& given, bool check_state) {
+    return decorated(ep, given, false, [&ep, check_state](const Request& request) {
+        if (ep.ud) return bad_handle(DAT_INVALID_HANDLE_EP);
+        DAT_RETURN code;
+        return post_plain(ep, request, check_state, code) ? code
+                                                          : post_slowly(ep, request, check_state);
+    });
 }
 
-DAT_RETURN post_plain_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
-                              DAT_DTO_COOKIE cookie) {
-    return post_receive_slowly(ep, segments, local, cookie, DAT_DTO_RECEIVE);
+DAT_RETURN post_ordinary_receive(Ep& ep, const Request& given) {
+    return decorated(ep, given, true,
+                     [&ep](const Request& receive) { return post_receive_slowly(ep, receive); });
 }
 
-DAT_RETURN post_immediate_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
-                                  DAT_DTO_COOKIE cookie) {
-    if (ep.ud) return bad_handle(DAT_INVALID_HANDLE_EP);
-    return post_receive_slowly(ep, segments, local, cookie, DAT_IB_DTO_RECV_IMMED);
+DAT_RETURN post_immediate_receive(Ep& ep, const Request& given) {
+    return decorated(ep, given, true, [&ep](const Request& receive) {
+        return ep.ud ? bad_handle(DAT_INVALID_HANDLE_EP) : post_receive_slowly(ep, receive);
+    });
 }
 
 namespace entry {
@@ -447,17 +296,15 @@ DAT_RETURN ep_post_rdma_read(DAT_EP_HANDLE ep, DAT_COUNT segments, DAT_LMR_TRIPL
 
 DAT_RETURN ep_post_recv(DAT_EP_HANDLE handle, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
                         DAT_DTO_COOKIE cookie, DAT_COMPLETION_FLAGS flags) {
+    const Request receive{DAT_DTO_RECEIVE, segments, local, cookie, nullptr, flags};
     if (support::data_path_traced()) [[unlikely]]
-        return post_receive_traced(handle, segments, local, cookie, flags);
+        return post_receive_traced(handle, receive);
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
-    if (ep->receives.lock.try_lock()) [[likely]] {
-        support::SpinLockGuard lock(ep->receives.lock, support::SpinLockGuard::kTaken);
-        // An EP with an SRQ never has a free slot.
-        if (is_plain(ep->receives, segments, local)) [[likely]]
-            return submit_receive(*ep, segments, local, cookie, local->segment_length);
-    }
-    return post_receive_slowly(*ep, segments, local, cookie, DAT_DTO_RECEIVE);
+    DAT_RETURN code;
+    if (post_plain_receive(*ep, receive, code)) [[likely]]
+        return code;
+    return post_receive_slowly(*ep, receive);
 }
 
 }  // namespace entry

@@ -7,8 +7,10 @@
 
 #include <infiniband/verbs.h>
 
+#include <array>
 #include <cstdint>
 
+#include "dapl/transfer/slot_ring.hpp"
 #include "support/trace/trace_points.hpp"
 
 namespace dapl {
@@ -23,7 +25,8 @@ enum class FollowedBy : std::uint8_t {
     kNumber         ///< a send of the immediate data, which a write of this transport cannot carry
 };
 
-/// A request to be posted. Lives on the stack of the call that posts it.
+/// A request to be posted, or a receive: then operation, segments, local, cookie and use count.
+/// Lives on the stack of the call that posts it.
 struct Request {
     std::uint32_t operation;  ///< DAT_DTOS or DAT_IB_DTOS
     DAT_COUNT segments;
@@ -37,6 +40,7 @@ struct Request {
     bool invalidates = false;     ///< a send with invalidation
     bool is_plain_write = false;  ///< posted as an RDMA write without immediate data
     FollowedBy followed_by = FollowedBy::kNothing;
+    TransferUse* use = nullptr;  ///< set by a decorator
 };
 
 /// Posts any kind of request; thread safe, never blocks.
@@ -44,13 +48,11 @@ struct Request {
 DAT_RETURN post_request(Ep& ep, const Request& request, bool check_state);
 
 /// Posts an ordinary receive; thread safe, never blocks.
-DAT_RETURN post_plain_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
-                              DAT_DTO_COOKIE cookie);
+DAT_RETURN post_ordinary_receive(Ep& ep, const Request& receive);
 
 /// Posts a receive that completes with an extension event, whatever message arrives; otherwise like
 /// dat_ep_post_recv().
-DAT_RETURN post_immediate_receive(Ep& ep, DAT_COUNT segments, DAT_LMR_TRIPLET* local,
-                                  DAT_DTO_COOKIE cookie);
+DAT_RETURN post_immediate_receive(Ep& ep, const Request& receive);
 
 /// Records a post, while the data path is traced. @return code.
 DAT_RETURN traced_post(DAT_EP_HANDLE ep, support::TraceCall call, const Request& request,
@@ -61,8 +63,20 @@ inline DAT_RETURN recorded(DAT_EP_HANDLE ep, support::TraceCall call, const Requ
     return support::data_path_traced() ? traced_post(ep, call, request, code) : code;
 }
 
-/// @param flags DAT_COMPLETION_FLAGS. @return the corresponding ibv_send_flags.
-unsigned send_flags(unsigned flags);
+/// The corresponding ibv_send_flags, indexed by DAT_COMPLETION_FLAGS.
+inline constexpr auto kSendFlags = [] {
+    std::array<std::uint8_t, 16> result{};
+    for (unsigned flags = 0; flags < result.size(); ++flags)
+        result[flags] = static_cast<std::uint8_t>(
+            (flags & DAT_COMPLETION_SUPPRESS_FLAG ? 0 : IBV_SEND_SIGNALED) |
+            (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG ? IBV_SEND_SOLICITED : 0) |
+            (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG ? IBV_SEND_FENCE : 0));
+    return result;
+}();
+
+inline unsigned send_flags(unsigned flags) {
+    return kSendFlags[flags % kSendFlags.size()];
+}
 
 /// Checks a scatter list. @return DAT_SUCCESS and the sum of the lengths, or the error, in which
 /// case the device is not called.

@@ -80,10 +80,10 @@ RmrBinding binding_of(const BindRequest& request, DAT_RMR_CONTEXT context) {
 /// with_slot(). @param flags DAT_COMPLETION_FLAGS.
 template <class Post>
 DAT_RETURN with_bind_slot(const BindRequest& request, DAT_RMR_CONTEXT context, unsigned flags,
-                          const Post& post) REQUIRES(request.ep.requests.lock) {
+                          TransferUse* use, const Post& post) REQUIRES(request.ep.requests.lock) {
     const std::uint32_t rmr = request.rmr.header().index << Slot::kRmrShift;
     const std::uint32_t operation = DAT_DTO_BIND_MW | rmr | Slot::suppression(flags);
-    return with_slot(request.ep.requests, request.cookie, context, operation, post);
+    return with_slot(request.ep.requests, request.cookie, context, operation, post, use);
 }
 
 /// Posts for a type 1 window: one request binds, rebinds or unbinds.
@@ -92,7 +92,7 @@ DAT_RETURN post_plain(const BindRequest& request, const RmrBinding& before, DAT_
     ibv_mw_bind bind{};
     bind.send_flags = bind_flags(request);
     bind.bind_info = bind_info(request, before);
-    return with_bind_slot(request, context, request.flags,
+    return with_bind_slot(request, context, request.flags, request.use,
                           [&](ibv_qp* queue_pair, std::uint64_t id) {
                               bind.wr_id = id;
                               return ibv_bind_mw(queue_pair, request.rmr.window.get(), &bind);
@@ -114,7 +114,7 @@ DAT_RETURN post_unbind(const BindRequest& request, const RmrBinding& before)
     ibv_send_wr work = invalidation(before.context, bind_flags(request));
     if (!before.lmr) work.opcode = IBV_WR_RDMA_WRITE;
     const DAT_RMR_CONTEXT context = before.lmr ? before.context : request.rmr.window->rkey;
-    return with_bind_slot(request, context, request.flags,
+    return with_bind_slot(request, context, request.flags, request.use,
                           [&](ibv_qp* queue_pair, std::uint64_t id) {
                               work.wr_id = id;
                               return verbs::post_send(queue_pair, work);
@@ -129,7 +129,7 @@ DAT_RETURN post_for_window(const BindRequest& request, DAT_RMR_CONTEXT context)
     work.bind_mw.mw = request.rmr.window.get();
     work.bind_mw.rkey = context;
     work.bind_mw.bind_info = bind_info(request, {});
-    return with_bind_slot(request, context, request.flags,
+    return with_bind_slot(request, context, request.flags, request.use,
                           [&](ibv_qp* queue_pair, std::uint64_t id) {
                               work.wr_id = id;
                               return verbs::post_send(queue_pair, work);
@@ -143,7 +143,7 @@ DAT_RETURN post_invalidation(const BindRequest& request, const RmrBinding& befor
     const SlotRing& slots = request.ep.requests.slots;
     if (slots.posted() + 2 > slots.limit()) return kOutOfMemory;
     ibv_send_wr work = invalidation(before.context, bind_flags(request) & IBV_SEND_FENCE);
-    return with_bind_slot(request, before.context, DAT_COMPLETION_SUPPRESS_FLAG,
+    return with_bind_slot(request, before.context, DAT_COMPLETION_SUPPRESS_FLAG, nullptr,
                           [&](ibv_qp* queue_pair, std::uint64_t id) {
                               work.wr_id =
                                   WorkRequestId::first_half(id, WorkRequestId::kInvalidation);
@@ -225,12 +225,10 @@ DAT_RETURN post_bind(const BindRequest& request, DAT_RMR_CONTEXT* context) {
     return code;
 }
 
-namespace entry {
-
-DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
+DAT_RETURN bind_rmr(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
                     const DAT_LMR_TRIPLET* triplet, DAT_MEM_PRIV_FLAGS privileges,
                     DAT_VA_TYPE va_type, DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE cookie,
-                    DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT* context) {
+                    DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT* context, TransferUse* use) {
     Rmr* rmr = from_handle<Rmr>(rmr_handle);
     if (!rmr) return bad_handle(DAT_INVALID_HANDLE_RMR);
     Ep* ep = from_handle<Ep>(ep_handle);
@@ -239,11 +237,19 @@ DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
     const bool unbinds = triplet->segment_length == 0;
     Lmr* lmr = unbinds ? nullptr : from_handle<Lmr>(lmr_handle);
     if (!unbinds && !lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
-    const BindRequest request{*rmr, *ep, lmr, *triplet, privileges, va_type, cookie, flags};
+    const BindRequest request{*rmr, *ep, lmr, *triplet, privileges, va_type, cookie, flags, use};
     const DAT_RETURN refused = check_bind(request);
     if (refused != DAT_SUCCESS) return refused;
     if (!may_have_flags(*ep, flags)) return bad_argument(4);
     return post_bind(request, context);
+}
+
+namespace entry {
+
+DAT_RETURN rmr_bind(DAT_RMR_HANDLE rmr, DAT_LMR_HANDLE lmr, const DAT_LMR_TRIPLET* triplet,
+                    DAT_MEM_PRIV_FLAGS privileges, DAT_VA_TYPE va_type, DAT_EP_HANDLE ep,
+                    DAT_RMR_COOKIE cookie, DAT_COMPLETION_FLAGS flags, DAT_RMR_CONTEXT* context) {
+    return bind_rmr(rmr, lmr, triplet, privileges, va_type, ep, cookie, flags, context, nullptr);
 }
 
 /// A memory window has no lkey, so the local segment gets the lkey of the LMR behind it. A context

@@ -5,6 +5,7 @@
 
 #include "dapl/adapter/ia.hpp"
 #include "dapl/base/guard.hpp"
+#include "dapl/ep/decorated.hpp"
 #include "dapl/ep/ep.hpp"
 #include "dapl/ep/post.hpp"
 #include "dapl/ep/post_limit.hpp"
@@ -33,13 +34,29 @@ DAT_RETURN submit(Ep& ep, ibv_send_wr& work, const Request& request) EXCLUDES(ep
     if (ep.requests.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
     if (ep.requests.slots.stopped()) return kNoQueuePair;  // the EP is being freed or reset
     if (length > 0 && length <= ep.requests.max_inline) work.send_flags |= IBV_SEND_INLINE;
-    const DAT_RETURN code = with_slot(ep.requests, request.cookie, length,
-                                      request.operation | Slot::suppression(request.flags),
-                                      [&work](ibv_qp* queue_pair, std::uint64_t id) {
-                                          work.wr_id = id;
-                                          return verbs::post_send(queue_pair, work);
-                                      });
+    const DAT_RETURN code = with_slot(
+        ep.requests, request.cookie, length, request.operation | Slot::suppression(request.flags),
+        [&work](ibv_qp* queue_pair, std::uint64_t id) {
+            work.wr_id = id;
+            return verbs::post_send(queue_pair, work);
+        },
+        request.use);
     if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
+    return code;
+}
+
+DAT_RETURN post_named(Ep& ep, const Request& request, const DAT_IB_ADDR_HANDLE& to) {
+    ibv_send_wr work{};
+    work.sg_list = as_scatter_list(request.local);
+    work.num_sge = request.segments;
+    work.opcode = IBV_WR_SEND;
+    // There are no RDMA reads to wait for.
+    work.send_flags = send_flags(request.flags) & ~unsigned{IBV_SEND_FENCE};
+    work.wr.ud.ah = to.ah;
+    work.wr.ud.remote_qpn = to.qpn;
+    work.wr.ud.remote_qkey = ep.ud->service.queue_key;
+    const DAT_RETURN code = submit(ep, work, request);
+    report_limit_of_post(ep, request.operation, request.segments, request.local, code);
     return code;
 }
 
@@ -47,18 +64,8 @@ DAT_RETURN post_datagram(DAT_HANDLE handle, const Request& request, const DAT_IB
     Ep* ep = from_handle<Ep>(handle);
     if (!ep || !ep->ud) return bad_handle(DAT_INVALID_HANDLE_EP);
     if (!is_usable(to)) return bad_argument(4);
-    ibv_send_wr work{};
-    work.sg_list = as_scatter_list(request.local);
-    work.num_sge = request.segments;
-    work.opcode = IBV_WR_SEND;
-    // There are no RDMA reads to wait for.
-    work.send_flags = send_flags(request.flags) & ~unsigned{IBV_SEND_FENCE};
-    work.wr.ud.ah = to->ah;
-    work.wr.ud.remote_qpn = to->qpn;
-    work.wr.ud.remote_qkey = ep->ud->service.queue_key;
-    const DAT_RETURN code = submit(*ep, work, request);
-    report_limit_of_post(*ep, request.operation, request.segments, request.local, code);
-    return code;
+    return decorated(*ep, request, false,
+                     [ep, to](const Request& named) { return post_named(*ep, named, *to); });
 }
 
 }  // namespace

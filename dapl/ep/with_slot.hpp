@@ -11,24 +11,30 @@ namespace dapl {
 inline constexpr DAT_RETURN kNoQueuePair = error(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
 
 /// Fills the next slot, which is free, and posts the transfer through post(queue pair, wr_id),
-/// which returns errno. @param operation as in Slot.
+/// which returns errno. @param operation as in Slot. @param use nullptr without a decorator.
 template <class Post>
 [[gnu::always_inline]] inline DAT_RETURN with_room(Side& side, DAT_DTO_COOKIE cookie,
                                                    DAT_SEG_LENGTH length, std::uint32_t operation,
-                                                   const Post& post) REQUIRES(side.lock) {
+                                                   const Post& post, TransferUse* use = nullptr)
+    REQUIRES(side.lock) {
+    if (use) side.slots.set_use(*use);
     const int failed = post(side.queue_pair, side.slots.fill(cookie.as_64, length, operation));
-    if (failed != 0) [[unlikely]]
+    if (failed != 0) [[unlikely]] {
+        if (use) side.slots.set_use(0);
         return from_errno(failed);
+    }
     side.slots.commit();
+    if (use) *use = 0;
     return DAT_SUCCESS;
 }
 
 /// The same, if a slot is free; else returns kOutOfMemory.
 template <class Post>
 DAT_RETURN with_slot(Side& side, DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length,
-                     std::uint32_t operation, const Post& post) REQUIRES(side.lock) {
+                     std::uint32_t operation, const Post& post, TransferUse* use = nullptr)
+    REQUIRES(side.lock) {
     if (!side.slots.has_room()) return kOutOfMemory;
-    return with_room(side, cookie, length, operation, post);
+    return with_room(side, cookie, length, operation, post, use);
 }
 
 }  // namespace dapl

@@ -63,10 +63,12 @@ class Evd final : public Object<Evd>, public ListNode<Evd> {
     /// device has not reported, and drops what it reports later.
     void end_flush(Side& side) EXCLUDES(lock_);
     /// Posts to a side that is stopped and not full, and flushes the transfer: at once if the
-    /// device has flushed what came before, else in end_flush(). @return the EVD whose
+    /// device has flushed what came before, else in end_flush().
+    /// @param use nullptr without a decorator. @return the EVD whose
     /// tell_flushed() to call when the lock is released, or nullptr.
     static Evd* post_flushed(Side& side, DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length,
-                             std::uint32_t operation) REQUIRES(side.lock);
+                             std::uint32_t operation, TransferUse* use = nullptr)
+        REQUIRES(side.lock);
     /// Announces what has been flushed. Called after end_flush() or post_flushed(), with the lock
     /// of the side released.
     void tell_flushed() EXCLUDES(lock_);

@@ -87,8 +87,8 @@ void Evd::flush(std::uint64_t id) {
 }
 
 Evd* Evd::post_flushed(Side& side, DAT_DTO_COOKIE cookie, DAT_SEG_LENGTH length,
-                       std::uint32_t operation) {
-    const std::uint64_t id = side.slots.add(cookie.as_64, length, operation);
+                       std::uint32_t operation, TransferUse* use) {
+    const std::uint64_t id = side.slots.add(cookie.as_64, length, operation, use);
     if (!side.flushed || !side.evd) return nullptr;
     side.evd->flush(id);
     return side.evd;

@@ -149,8 +149,7 @@ DAT_RETURN proposed_receive(DAT_HANDLE handle, va_list arguments) {
     request.cookie = va_arg(arguments, DAT_DTO_COOKIE);
     Ep* ep = from_called_handle<Ep>(handle);
     const DAT_RETURN code =
-        ep ? post_immediate_receive(*ep, request.segments, request.local, request.cookie)
-           : bad_handle(DAT_INVALID_HANDLE_EP);
+        ep ? post_immediate_receive(*ep, request) : bad_handle(DAT_INVALID_HANDLE_EP);
     return recorded(handle, TraceCall::ep_post_recv_immed, request, code);
 }
 

@@ -8,12 +8,13 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
-#include <memory>
 
 #include "dapl/base/dat.hpp"
-#include "support/thread/mutex.hpp"
+#include "dapl/transfer/slot_ring.hpp"
 
 namespace dapl {
+
+struct Request;
 
 /// A failed transfer whose completion was consumed.
 struct FailedTransfer {
@@ -22,37 +23,18 @@ struct FailedTransfer {
     std::uint32_t operation = 0;
 };
 
-/// The decorator's data for each slot (slot_ring.hpp) of one side of an EP.
-class SlotShadow {
-  public:
-    struct Storage {
-        virtual ~Storage() = default;
-    };
-
-    SlotShadow() = default;
-    SlotShadow(const SlotShadow&) = delete;
-    SlotShadow& operator=(const SlotShadow&) = delete;
-    virtual ~SlotShadow() = default;
-
-    /// Allocates what reset() installs. @param limit as for SlotRing::storage(). Throws
-    /// std::bad_alloc.
-    virtual std::unique_ptr<Storage> storage(std::uint32_t limit) const = 0;
-    /// Installs empty storage, when the slots are emptied. @param storage storage(limit);
-    /// afterwards the previous one.
-    virtual void reset(std::uint32_t limit, std::unique_ptr<Storage>& storage) REQUIRES(lock) = 0;
-    /// Ends the entries of the transfers that are left, which will make no event. Called with no
-    /// lock held that posts take.
-    virtual void end_all() EXCLUDES(lock) = 0;
-
-    /// Lock order: before the side's lock.
-    support::SpinLock lock;
-};
-
 /// The hooks of one adapter instance.
 class Decoration {
   public:
-    /// Makes the shadow for one side of a new EP. Throws std::bad_alloc.
-    virtual std::unique_ptr<SlotShadow> make_shadow() = 0;
+    /// Posts a transfer of which only the core knows (decorated.hpp in dapl/ep): translates its
+    /// segments and records what it uses (Request::use).
+    /// @param post posts it in the core. @param what its first argument.
+    virtual DAT_RETURN post(const Request& request, bool is_receive,
+                            DAT_RETURN (*post)(const void* what, const Request& request),
+                            const void* what) = 0;
+    /// Ends a use that is left in a slot whose transfer makes no event any more. Called with no
+    /// lock held that posts take.
+    virtual void end_use(TransferUse use) = 0;
     /// Called in place of take_completion() (dapl/evd/completion.hpp), which it wraps.
     virtual FailedTransfer take_completion(const ibv_wc& completion, DAT_EVENT& event) = 0;
     /// Does the work that consumed completions left over. Called at the end of Evd::wait(), after

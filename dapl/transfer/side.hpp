@@ -28,8 +28,7 @@ struct HeldChain {
     int last = 0;
 };
 
-/// A post to the device takes `lock` and no other lock, except that of `shadow` before it in a
-/// decorated adapter instance.
+/// A post to the device takes `lock` and no other lock.
 struct Side {
     static constexpr std::uint64_t kNoWorkRequests = ~std::uint64_t{0};
 
@@ -59,8 +58,6 @@ struct Side {
     std::atomic<bool> finished{false};
     /// Number of this connection's requests whose flushed completions were consumed.
     std::atomic<DAT_COUNT> taken_flushed{0};
-    /// nullptr unless the adapter instance is decorated. Constant while the EP lives.
-    std::unique_ptr<SlotShadow> shadow;
 
     std::uint32_t posted() EXCLUDES(lock) {
         support::SpinLockGuard guard(lock);

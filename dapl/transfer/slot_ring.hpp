@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "support/base/processor.hpp"
 
@@ -39,6 +40,10 @@ struct Slot {
     std::atomic<std::uint32_t> operation;
 };
 
+/// What a posted transfer uses, as a decorator (decoration.hpp) has it recorded; 0: nothing. The
+/// post moves it into the transfer's slot and sets it to 0, unless the transfer is refused.
+using TransferUse = std::uint64_t;
+
 /// Has one poster at a time (under the side's lock) and one taker of completions at a time (under
 /// the EVD's lock); neither waits for the other. A transfer is identified by its sequence, which
 /// counts the posts modulo 2^23 and is the low part of its wr_id.
@@ -46,14 +51,22 @@ class SlotRing {
   public:
     static constexpr std::uint32_t kSequenceMask = 0x7fffff;  ///< what fits into a wr_id
 
-    using Storage = std::unique_ptr<Slot[]>;
+    struct Storage {
+        std::unique_ptr<Slot[]> slots;
+        std::unique_ptr<std::atomic<TransferUse>[]> uses;  ///< nullptr without a decorator
+    };
     /// Throws std::bad_alloc.
-    static Storage storage(std::uint32_t limit) { return std::make_unique<Slot[]>(size(limit)); }
+    static Storage storage(std::uint32_t limit, bool is_decorated = false) {
+        using Uses = std::atomic<TransferUse>[];
+        return {std::make_unique<Slot[]>(size(limit)),
+                is_decorated ? std::make_unique<Uses>(size(limit)) : nullptr};
+    }
     /// Empties the ring. The poster's lock is held, and no taker can reach the ring.
     /// @param limit slots that may be in use at a time. @param base common part of all wr_ids.
-    /// @param slots storage(limit); afterwards the previous storage.
-    void reset(std::uint32_t limit, std::uint64_t base, Storage& slots) {
-        slots_.swap(slots);
+    /// @param made storage(limit); afterwards the previous storage.
+    void reset(std::uint32_t limit, std::uint64_t base, Storage& made) {
+        storage_.slots.swap(made.slots);
+        storage_.uses.swap(made.uses);
         limit_ = limit;
         mask_ = size(limit) - 1;
         base_ = next_ = bound_ = base;
@@ -80,17 +93,15 @@ class SlotRing {
     std::uint32_t next_sequence() const {
         return static_cast<std::uint32_t>(next_) & kSequenceMask;
     }
-    /// The same without the side's lock, while another thread may stop() the ring.
-    std::uint32_t upcoming_sequence() const {
-        auto& next = const_cast<std::uint64_t&>(next_);
-        return static_cast<std::uint32_t>(std::atomic_ref(next).load(std::memory_order_relaxed)) &
-               kSequenceMask;
+    /// Records what the next post uses. To be called before fill(), which publishes it.
+    void set_use(TransferUse use) {
+        storage_.uses[next_ & mask_].store(use, std::memory_order_relaxed);
     }
     /// Fills the slot of the next post. To be called before the work request is given to the
     /// device: its completion may be consumed before the post returns. @return its wr_id.
     std::uint64_t fill(DAT_UINT64 cookie, DAT_SEG_LENGTH length, std::uint32_t operation) {
         const std::uint64_t id = next_;
-        Slot& slot = slots_[id & mask_];
+        Slot& slot = storage_.slots[id & mask_];
         std::atomic_ref(slot.cookie).store(cookie, std::memory_order_relaxed);
         std::atomic_ref(slot.length).store(length, std::memory_order_relaxed);
         slot.operation.store(operation, std::memory_order_release);
@@ -109,7 +120,10 @@ class SlotRing {
     // For a stopped ring:
     bool is_full() const { return posted() >= limit_; }
     /// Adds a transfer that is not given to the device. The ring is not full. @return its wr_id.
-    std::uint64_t add(DAT_UINT64 cookie, DAT_SEG_LENGTH length, std::uint32_t operation) {
+    /// @param use nullptr without a decorator.
+    std::uint64_t add(DAT_UINT64 cookie, DAT_SEG_LENGTH length, std::uint32_t operation,
+                      TransferUse* use = nullptr) {
+        if (use) set_use(std::exchange(*use, 0));
         const std::uint64_t id = fill(cookie, length, operation);
         commit();
         align();
@@ -121,7 +135,20 @@ class SlotRing {
 
     // For the taker, under the EVD's lock. Any sequence is safe.
 
-    const Slot& at(std::uint64_t sequence) const { return slots_[sequence & mask_]; }
+    const Slot& at(std::uint64_t sequence) const { return storage_.slots[sequence & mask_]; }
+    /// Takes out what a transfer uses; 0 the next time. The slot's operation has been loaded.
+    TransferUse take_use(std::uint64_t sequence) {
+        std::atomic<TransferUse>& use = storage_.uses[sequence & mask_];
+        const TransferUse found = use.load(std::memory_order_relaxed);
+        if (found) use.store(0, std::memory_order_relaxed);
+        return found;
+    }
+    /// Calls ended(TransferUse) for all that are left. There is no poster any more.
+    template <class Ended>
+    void take_uses(const Ended& ended) {
+        for (std::uint32_t i = 0; storage_.uses && i <= mask_; ++i)
+            if (const TransferUse left = take_use(i)) ended(left);
+    }
     /// Returns the sequence of the oldest slot in use, or of the next post if there is none.
     std::uint32_t first_sequence() const {
         return first_.load(std::memory_order_acquire) & kSequenceMask;
@@ -161,7 +188,7 @@ class SlotRing {
 
     std::uint64_t next_ = 0;   ///< wr_id of the next post; stored atomically, for look()
     std::uint64_t bound_ = 0;  ///< first wr_id whose slot is not known to be free
-    Storage slots_;
+    Storage storage_;
     std::uint32_t mask_ = 0;
     std::uint32_t limit_ = 0;
     bool stopped_ = false;
@@ -175,14 +202,14 @@ inline SlotRing::Look SlotRing::look() const {
         return std::atomic_ref(value).load(std::memory_order_relaxed);
     };
     Look found{};
-    if (!slots_) return found;
+    if (!storage_.slots) return found;
     constexpr int kTries = 8;
     for (int tries = 0; tries < kTries; ++tries) {
         const std::uint32_t first = first_.load(std::memory_order_acquire);
         // Loaded after `first`, so that it is not behind it. Posts and releases in between may make
         // the difference exceed the slots, hence the min().
         const auto next = static_cast<std::uint32_t>(relaxed(const_cast<std::uint64_t&>(next_)));
-        Slot& slot = slots_[first & kSequenceMask & mask_];
+        Slot& slot = storage_.slots[first & kSequenceMask & mask_];
         found.posted = std::min((next - first) & kSequenceMask, mask_ + 1);
         found.oldest = id_of(first & kSequenceMask);
         found.operation = slot.operation.load(std::memory_order_acquire);
