@@ -147,6 +147,11 @@ struct TableStatus {
 /// Has the process enter into the use lines of its slots what its device has counted.
 using Collect = void (*)(void* context);
 
+/// Carries out the upcalls for slots of this process (Broker::next_of_slots()), in a thread that
+/// waits for an entry: what it waits for may be what this process has to give. @return whether
+/// there were any.
+using ServeSlots = bool (*)(void* context);
+
 /// Facts of a registration on the device that the table has to know.
 struct OnDevice {
     std::optional<std::uint32_t> key;  ///< for Enforce
@@ -216,6 +221,8 @@ class Broker {
     /// device end what is overdue, where the device can. @return when to call this again at the
     /// latest.
     Time work();
+    /// @return the next upcall for a slot; nothing if there is none.
+    std::optional<Upcall> next_of_slots();
     /// Sleeps until there may be something for next() or work(), or the deadline has passed, or
     /// wake() was called.
     void sleep(Time deadline);
@@ -223,6 +230,8 @@ class Broker {
     void set_enforcement(Enforce enforce, void* context);
     /// Set before the first entry is described as counted.
     void set_collection(Collect collect, void* context);
+    /// Set before the first take().
+    void set_service(ServeSlots serve, void* context);
 
     /// Takes the lease, whoever holds it. For a process that has no other task.
     void lead();

@@ -80,6 +80,7 @@ DAT_RETURN Client::join(Ia& ia, Mode mode, ProcessState& process) {
         client = new Client(adapter, std::move(*broker));
         client->broker_->set_collection(
             [](void* self) { static_cast<Client*>(self)->enter_all_uses(); }, client);
+        client->broker_->set_service(serve_slots, client);
         client->next_ = process.first_client;
         process.first_client = client;
     }
@@ -185,12 +186,11 @@ void* Client::run(void* self) {
 }
 
 void Client::loop() {
-    bool missed = false;
     while (!stopping_.load()) try {
             bool watches;
             {
                 MutexLock lock(serving);
-                if (std::exchange(missed, false)) watch_all();
+                if (missed_.exchange(false)) watch_all();
                 while (const auto upcall = broker_->next()) carry_out(*upcall);
                 bring_back();
                 watches = serve_watched();
@@ -198,11 +198,33 @@ void Client::loop() {
             const Time due = broker_->work();
             broker_->sleep(watches ? std::min(due, now() + kNextLook) : due);
         } catch (const std::bad_alloc&) {
-            // Upcalls may have been lost, so all registrations are checked once there is memory
-            // again.
-            missed = true;
+            missed_ = true;  // until there is memory again
             broker_->sleep(now() + kNextLook);
         }
+}
+
+bool Client::serve_slots(void* self) {
+    auto& client = *static_cast<Client*>(self);
+    bool any = false;
+    const DAT_RETURN code = uncancelled([&](int) {
+        any = client.serve_slots();
+        return kSuccess;
+    });
+    if (code == DAT_SUCCESS) return any;
+    client.missed_ = true;
+    client.broker_->wake();
+    return any;
+}
+
+/// Waits for no mutex: the caller may have that of a registration, which it renews.
+bool Client::serve_slots() {
+    if (!serving.try_lock()) return false;
+    MutexLock served(serving, MutexLock::kTaken);
+    bool any = false;
+    for (; const auto upcall = broker_->next_of_slots(); any = true) carry_out(*upcall);
+    MutexLock lock(lock_);
+    if (!watched_.empty()) broker_->wake();
+    return any;
 }
 
 void Client::watch_all() {

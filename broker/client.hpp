@@ -64,7 +64,7 @@ class Client {
     /// nothing more for it.
     void forget(Registrations& closing) EXCLUDES(serving, lock_);
 
-    /// Held while the agent thread carries out upcalls.
+    /// Held while the agent thread, or a thread that waits for an entry, carries out upcalls.
     support::Mutex serving;
 
   private:
@@ -83,6 +83,9 @@ class Client {
     void answer(const Upcall& upcall) REQUIRES(serving) EXCLUDES(lock_);
     void press(std::uint64_t window) REQUIRES(serving) EXCLUDES(lock_);
     void bring_back() REQUIRES(serving) EXCLUDES(lock_);
+    /// For Broker::set_service(). @param self a Client.
+    static bool serve_slots(void* self);
+    bool serve_slots() EXCLUDES(serving, lock_);
     std::vector<Registrations*> members() EXCLUDES(lock_);
     void watch_all() REQUIRES(serving) EXCLUDES(lock_);
     bool serve_watched() REQUIRES(serving) EXCLUDES(lock_);
@@ -93,6 +96,8 @@ class Client {
     Client* next_ = nullptr;  ///< guarded likewise
     pthread_t thread_;
     std::atomic<bool> stopping_{false};
+    /// Upcalls may have been lost, so the agent thread has to check all registrations.
+    std::atomic<bool> missed_{false};
 
     support::Mutex lock_;  ///< comes after all others except the broker's own
     std::vector<Registrations*> members_ GUARDED_BY(lock_);

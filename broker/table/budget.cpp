@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The budget that dat_regd gives to this user of an adapter that other users have too.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "broker/table/state.hpp"
@@ -38,6 +40,10 @@ void consult_daemon(State& state, Time time) {
     if (!is_leader(state)) return;
     state.table.header->limit_entries = budget.entries;
     state.table.header->limit_bytes = budget.bytes;
+}
+
+bool may_get_daemon(const State& state) {
+    return state.asks_daemon && access(state.daemon_directory.c_str(), F_OK) == 0;
 }
 
 bool has_daemon(State& state) {

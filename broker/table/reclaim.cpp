@@ -32,6 +32,12 @@ std::vector<Suspect> suspects(State& state) REQUIRES(state.lock) {
     return found;
 }
 
+/// A process that died may have changed the table and woken nobody.
+void ring_all(State& state) REQUIRES(state.lock) {
+    for (std::uint32_t i = 0; i < state.table.rows(); ++i)
+        if (state.table.is_live(i)) ring(state, i);
+}
+
 }  // namespace
 
 void clear_process(State& state, std::uint32_t process) {
@@ -71,6 +77,7 @@ void reclaim_dead(State& state) {
                        state.adapter, row.pid, row.sums.entries);
         clear_process(state, one.process);
     }
+    ring_all(state);
 }
 
 }  // namespace dapl::memory

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@ struct Broker::State {
           table(file->table()),
           lock(table, adapter),
           asks_daemon(!daemon.empty()),
+          daemon_directory(std::filesystem::path(daemon).parent_path()),
           link(daemon) {}
 
     const support::PrivateDirectory directory;
@@ -41,14 +43,21 @@ struct Broker::State {
     std::uint32_t process = kNone;  ///< index of our row
     std::uint32_t generation = 0;   ///< of our row
     bool abandoned = false;
-    /// Our doorbell as next() last read it. Used by the agent thread only.
-    std::uint32_t heard = 0;
+    /// wake() was called, and sleep() has not returned for it.
+    std::atomic<bool> is_woken{false};
+    // As next() last found them. Used by the agent thread only.
+    std::uint32_t heard = 0;  ///< our doorbell
+    bool has_tickets = false;
+    bool leads = false;
     std::atomic<Enforce> enforce{nullptr};
     std::atomic<void*> enforce_context{nullptr};
     std::atomic<Collect> collect{nullptr};
     std::atomic<void*> collect_context{nullptr};
+    ServeSlots serve = nullptr;
+    void* serve_context = nullptr;
     PolicyInForce policy GUARDED_BY(lock);
     const bool asks_daemon;
+    const std::string daemon_directory;
     support::Mutex link_mutex;  ///< comes before the table's lock
     regd::Link link GUARDED_BY(link_mutex);
 
@@ -67,6 +76,20 @@ using State = Broker::State;
 inline Time since(Time time, Time event) {
     return time > event ? time - event : 0;
 }
+
+/// While one lives, the calling thread does the work of its process's agent thread, which ring()
+/// then does not wake.
+class InPlaceOfAgent {
+  public:
+    InPlaceOfAgent() { is_here_ = true; }
+    ~InPlaceOfAgent() { is_here_ = false; }
+    InPlaceOfAgent(const InPlaceOfAgent&) = delete;
+    InPlaceOfAgent& operator=(const InPlaceOfAgent&) = delete;
+    static bool is_here() { return is_here_; }
+
+  private:
+    static thread_local bool is_here_;
+};
 
 /// Rings a process: wakes its agent thread.
 void ring(State& state, std::uint32_t process) REQUIRES(state.lock);
@@ -151,6 +174,8 @@ void clear_process(State& state, std::uint32_t process) REQUIRES(state.lock);
 /// the lease.
 void consult_daemon(State& state, Time time) EXCLUDES(state.lock);
 bool has_daemon(State& state) EXCLUDES(state.lock);
+/// @return whether a dat_regd may be started here: the directory of its socket is there.
+bool may_get_daemon(const State& state);
 
 /// @return a snapshot of a table.
 TableStatus status_of(const Table& table);

@@ -34,6 +34,18 @@ void call_the_reaper(State& state) REQUIRES(state.lock) {
         ring_leader(state);
 }
 
+/// Takes the lease for a thread that is about to wait: it then decides itself, without a thread of
+/// another process. What others wait for is left to this process's agent thread. Not where dat_regd
+/// limits the table, since it deals with one holder.
+void lead_meanwhile(State& state) REQUIRES(state.lock) {
+    const Header& header = *state.table.header;
+    if (is_leader(state) || header.limit_entries != regd::kUnlimited ||
+        header.limit_bytes != regd::kUnlimited)
+        return;
+    take_lease(state, now());
+    if (is_busy(state)) ring(state, state.process);
+}
+
 SlotId take_now(State& state, const Wanted& wanted) REQUIRES(state.lock) {
     const SlotId slot = take_slot(state.table, state.process, wanted, kNone);
     state.row().served = ++state.table.header->sequence;
@@ -58,6 +70,7 @@ class Wait {
         const TableGuard guard(state_.lock, TableGuard::kTaken);
         auto result = outcome(state_, ticket_, withdraw);
         over_ = result.has_value();
+        if (has_work_for_agent()) ring(state_, state_.process);
         return result;
     }
     void sleep(Time deadline) {
@@ -69,6 +82,11 @@ class Wait {
     }
 
   private:
+    /// Whether there is something that this thread has not done in the agent's place.
+    bool has_work_for_agent() const REQUIRES(state_.lock) {
+        if (state_.table.upcalls_of(state_.process).first() != kNone) return true;
+        return over_ && is_leader(state_) && is_busy(state_);
+    }
     void forget() {
         if (auto result = look(true); result && *result && over_) {
             if (!state_.lock.acquire()) return;
@@ -110,7 +128,9 @@ tl::expected<Ticket, Refusal> Broker::queue(const Wanted& wanted) {
     if (!state.is_here() || !state.lock.acquire()) return tl::unexpected(Refusal::kBroken);
     const TableGuard guard(state.lock, TableGuard::kTaken);
     end_refusals(state, now());
-    return add_ticket(state, wanted, false);
+    auto ticket = add_ticket(state, wanted, false);
+    if (ticket) ring(state, state.process);  // it must not sleep for ever from now on
+    return ticket;
 }
 
 tl::expected<SlotId, Refusal> Broker::take(const Wanted& wanted, Time deadline) {
@@ -118,14 +138,22 @@ tl::expected<SlotId, Refusal> Broker::take(const Wanted& wanted, Time deadline) 
     auto slot = try_take(wanted);
     if (slot || slot.error() != Refusal::kTimedOut || now() >= deadline) return slot;
     tl::expected<Ticket, Refusal> ticket = tl::unexpected(Refusal::kBroken);
+    const bool may_lead = state.serve && !has_daemon(state);
     if (!state.lock.acquire()) return tl::unexpected(Refusal::kBroken);
     {
         const TableGuard guard(state.lock, TableGuard::kTaken);
+        if (may_lead) lead_meanwhile(state);
+        const InPlaceOfAgent here;
         ticket = add_ticket(state, wanted, true);
     }
     if (!ticket) return tl::unexpected(ticket.error());
     for (Wait wait(state, *ticket);;) {
-        work();
+        const auto work_alone = [&] {
+            const InPlaceOfAgent here;
+            work();
+            return state.serve && state.serve(state.serve_context);
+        };
+        while (work_alone() && now() < deadline) continue;
         if (auto result = wait.look(now() >= deadline)) return *result;
         wait.sleep(deadline);
     }

@@ -9,8 +9,12 @@
 namespace dapl::memory {
 namespace {
 
-/// Longest sleep, in ns: a process may die after it has changed the table and before it wakes us.
+/// Longest sleep, in ns, while a ticket of this process is queued: another process may die after it
+/// has granted it and before it wakes us. Whatever else may be lost so is found by whom it
+/// concerns, since threads that wait look themselves.
 constexpr Time kLongestSleep = 500'000'000;
+/// Interval, in ns, at which the holder of the lease looks for a dat_regd that may be started.
+constexpr Time kDaemonLook = 2'000'000'000;
 
 constexpr std::uint32_t kKinds = 1 + static_cast<std::uint32_t>(Upcall::Kind::kPressure);
 
@@ -63,20 +67,47 @@ std::optional<Upcall> Broker::next() {
     state.heard = state.row().doorbell.load(std::memory_order_acquire);
     if (!state.lock.acquire()) return std::nullopt;
     const TableGuard guard(state.lock, TableGuard::kTaken);
+    state.has_tickets = state.row().tickets != 0;
+    state.leads = is_leader(state);
     for (std::uint32_t node; (node = state.table.upcalls_of(state.process).first()) != kNone;)
         if (auto upcall = fetch(state, node)) return upcall;
     return std::nullopt;
 }
 
+std::optional<Upcall> Broker::next_of_slots() {
+    State& state = *state_;
+    if (!state.is_here() || !state.lock.acquire()) return std::nullopt;
+    const TableGuard guard(state.lock, TableGuard::kTaken);
+    for (;;) {
+        std::uint32_t found = kNone;
+        state.table.upcalls_of(state.process).each([&](std::uint32_t node) {
+            if (found == kNone && node < state.table.node_of_ticket(0)) found = node;
+        });
+        if (found == kNone) return std::nullopt;
+        if (auto upcall = fetch(state, found)) return upcall;
+    }
+}
+
+void Broker::set_service(ServeSlots serve, void* context) {
+    state_->serve_context = context;
+    state_->serve = serve;
+}
+
 void Broker::sleep(Time deadline) {
     State& state = *state_;
-    if (!state.is_here()) return;
-    futex_wait(state.row().doorbell, state.heard, std::min(deadline, now() + kLongestSleep));
+    if (!state.is_here() || state.is_woken.exchange(false)) return;
+    if (state.has_tickets)
+        deadline = std::min(deadline, now() + kLongestSleep);
+    else if (state.leads && may_get_daemon(state))
+        deadline = std::min(deadline, now() + kDaemonLook);
+    futex_wait(state.row().doorbell, state.heard, deadline);
 }
 
 void Broker::wake() {
     State& state = *state_;
     if (!state.is_here()) return;
+    state.is_woken =
+        true;  // the agent thread may have looked at everything but not at the doorbell
     state.row().doorbell.fetch_add(1, std::memory_order_release);
     futex_wake(state.row().doorbell);
 }

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "test/api/registration_side.hpp"
 #include "test/support/named.hpp"
@@ -477,6 +479,54 @@ TEST(Registration, AnotherProcessesRegistrationIsWaitedForAndComesInTime) {
     }
     holder.channel().send('e');
     EXPECT_EQ(holder.wait(), 0);
+}
+
+/// @return how often the other threads of this process have gone to sleep.
+long sleeps_of_others() {
+    long sum = 0;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        if (task.path().filename() == std::to_string(gettid())) continue;
+        std::ifstream status(task.path() / "status");
+        const std::string wanted = "voluntary_ctxt_switches:";
+        for (std::string line; std::getline(status, line);)
+            if (line.compare(0, wanted.size(), wanted) == 0)
+                sum += std::stol(line.substr(wanted.size()));
+    }
+    return sum;
+}
+
+TEST(Registration, TheLibrarysThreadSleepsWhileNothingHappens) {
+    RegistrationTable table(4, kNoHurry);
+    table.set("OPENDAT_REGD_SOCKET", "/nonexistent/dat_regd.sock");
+    Side side;
+    Region region(side);
+    succeed(region.create(0), "an entry");
+    std::this_thread::sleep_for(100ms);  // what it still has to do
+    const long before = sleeps_of_others();
+    std::this_thread::sleep_for(1500ms);
+    EXPECT_EQ(sleeps_of_others(), before);
+}
+
+TEST(Registration, AThreadThatWaitsForEntriesOfItsOwnProcessTakesThemBackItself) {
+    const RegistrationTable table(4, kNoHurry);
+    Side side;  // attaches no EVD: the library answers
+    std::vector<std::unique_ptr<Region>> regions;
+    for (int i = 0; i < 8; ++i) {
+        regions.push_back(std::make_unique<Region>(side));
+        succeed(regions.back()->create(kMicroseconds), "an entry");
+    }
+    const long before = sleeps_of_others();
+    constexpr int kRounds = 200;
+    for (int i = 0; i < kRounds; ++i) {
+        const auto found = std::find_if(regions.begin(), regions.end(),
+                                        [](const auto& one) { return one->is_gone(); });
+        ASSERT_NE(found, regions.end());
+        const Region& gone = **found;
+        succeed(dat_reg_lmr_renew(gone.lmr, kMicroseconds, nullptr, nullptr), "dat_reg_lmr_renew");
+        succeed(dat_reg_lmr_touch(gone.lmr), "dat_reg_lmr_touch");
+    }
+    EXPECT_LT(sleeps_of_others() - before, kRounds / 4) << "another thread did the work";
+    EXPECT_EQ(statistics(side).own_entries, 4u);
 }
 
 }  // namespace
