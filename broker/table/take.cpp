@@ -34,14 +34,18 @@ void call_the_reaper(State& state) REQUIRES(state.lock) {
         ring_leader(state);
 }
 
-/// Takes the lease for a thread that is about to wait: it then decides itself, without a thread of
-/// another process. What others wait for is left to this process's agent thread. Not where dat_regd
-/// limits the table, since it deals with one holder.
+/// Takes the lease for a thread that is about to wait, if this process has as many entries as the
+/// holder: what is taken back is then likely its own, and it needs no other process for that.
+/// What others wait for is left to this process's agent thread. Not from dat_regd, nor where
+/// dat_regd limits the table, since it deals with one holder.
 void lead_meanwhile(State& state) REQUIRES(state.lock) {
-    const Header& header = *state.table.header;
-    if (is_leader(state) || header.limit_entries != regd::kUnlimited ||
-        header.limit_bytes != regd::kUnlimited)
-        return;
+    const Table& table = state.table;
+    const Header& header = *table.header;
+    if (is_leader(state) || !table.is_live(header.lease.process)) return;
+    const ProcessRow& holder = table.processes[header.lease.process];
+    const bool is_limited =
+        header.limit_entries != regd::kUnlimited || header.limit_bytes != regd::kUnlimited;
+    if (holder.share == 0 || is_limited || state.row().sums.entries < holder.sums.entries) return;
     take_lease(state, now());
     if (is_busy(state)) ring(state, state.process);
 }
@@ -148,14 +152,15 @@ tl::expected<SlotId, Refusal> Broker::take(const Wanted& wanted, Time deadline) 
     }
     if (!ticket) return tl::unexpected(ticket.error());
     for (Wait wait(state, *ticket);;) {
+        Time next = kNever;
         const auto work_alone = [&] {
             const InPlaceOfAgent here;
-            work();
+            next = work();
             return state.serve && state.serve(state.serve_context);
         };
         while (work_alone() && now() < deadline) continue;
         if (auto result = wait.look(now() >= deadline)) return *result;
-        wait.sleep(deadline);
+        wait.sleep(std::min(deadline, next));
     }
 }
 

@@ -2,6 +2,7 @@
 # Measures what the registration broker is worth (doc/registration.md). The helper programs are not
 # tests.
 EXTRA_PROGRAMS += test/bench/registration/registration_experiments test/bench/registration/pin_down_cache
+check_DATA += test/bench/registration/registration_experiments test/bench/registration/pin_down_cache test/bench/dat_operations
 test_bench_registration_pin_down_cache_SOURCES = %reldir%/pin_down_cache.c
 test_bench_registration_pin_down_cache_LDADD = libdat2.la
 test_bench_registration_registration_experiments_SOURCES = \
@@ -26,8 +27,8 @@ test_bench_registration_registration_experiments_LDADD = libdat2.la libregistrat
 # The program of R7 ends processes at the table's fault points.
 EXTRA_PROGRAMS += test/bench/registration/registration_recovery
 check_DATA += test/bench/registration/registration_recovery
-TESTS += %reldir%/recovery.bats
-EXTRA_DIST += %reldir%/recovery.bats
+TESTS += %reldir%/recovery.bats %reldir%/experiments.bats
+EXTRA_DIST += %reldir%/recovery.bats %reldir%/experiments.bats
 test_bench_registration_registration_recovery_SOURCES = %reldir%/recovery.cpp %reldir%/entries.cpp %reldir%/entries.hpp \
     %reldir%/results.cpp %reldir%/results.hpp %reldir%/shared.hpp test/support/process.hpp
 test_bench_registration_registration_recovery_CPPFLAGS = $(AM_CPPFLAGS) -DREGISTRATION_FAULT_POINTS
