@@ -22,12 +22,6 @@ bool share_zone(Ep& ep, const Lmr& lmr) {
     return queue_pair && queue_pair->pd == lmr.pz.domain.get();
 }
 
-bool is_part_of(const DAT_LMR_PARAM& region, const DAT_LMR_TRIPLET& buffer) {
-    const DAT_VADDR offset = buffer.virtual_address - region.registered_address;
-    return buffer.segment_length != 0 && offset <= region.registered_size &&
-           buffer.segment_length <= region.registered_size - offset;
-}
-
 Lmr* lmr_of(Registration* named) {
     if (!named) return nullptr;
     support::MutexLock lock(named->mutex);
@@ -40,7 +34,8 @@ DAT_RETURN Brackets::open(Ep& ep, const DAT_LMR_TRIPLET& buffer, DAT_MEM_PRIV_FL
                           const Wait& wait, DAT_HANDLE& handle, DAT_RMR_TRIPLET& advertised) {
     Registration* region = registrations_.find(buffer.lmr_context);
     Lmr* lmr = lmr_of(region);
-    if (!lmr || !is_part_of(lmr->parameters, buffer)) return bad_argument(2);
+    if (!lmr || buffer.segment_length == 0 || !is_part_of(lmr->parameters, buffer))
+        return bad_argument(2);
     if ((privileges & kRemotePrivileges) == 0) return bad_argument(3);
     const DAT_EP_STATE state = ep.state.get();
     if (!is_legal(EpCall::kBind, state)) return state_error(state);

@@ -67,6 +67,7 @@ template <DAT_DTOS operation>
                                               DAT_COMPLETION_FLAGS flags) {
     Ep* ep = from_called_handle<Ep>(handle);
     if (!ep) return bad_handle(DAT_INVALID_HANDLE_EP);
+    // Calls that are not inlined get copies, so that the members of this one stay constants.
     const Request request{operation, segments, local, cookie, remote, flags};
     const auto plainly = [ep](const Request& named, DAT_RETURN& code) {
         return post_plain(*ep, named, true, code);

@@ -36,8 +36,8 @@ void call_the_reaper(State& state) REQUIRES(state.lock) {
 
 /// Takes the lease for a thread that is about to wait, if this process has as many entries as the
 /// holder: what is taken back is then likely its own, and it needs no other process for that.
-/// What others wait for is left to this process's agent thread. Not from dat_regd, nor where
-/// dat_regd limits the table, since it deals with one holder.
+/// This process's agent thread serves the others. dat_regd keeps its lease, and a table that
+/// it limits keeps its holder, since it deals with one.
 void lead_meanwhile(State& state) REQUIRES(state.lock) {
     const Table& table = state.table;
     const Header& header = *table.header;

@@ -96,10 +96,10 @@ static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(ibv_sge, lkey))
            side.slots.has_room();
 }
 
+/// Hands a work request to the device. A slot is free. @param work all but its wr_id is set.
 [[gnu::always_inline]] inline DAT_RETURN submit(Ep& ep, const Request& request,
-                                                DAT_SEG_LENGTH length) REQUIRES(ep.requests.lock) {
-    ibv_send_wr work;
-    write_work_request(work, ep, request, length);
+                                                DAT_SEG_LENGTH length, ibv_send_wr& work)
+    REQUIRES(ep.requests.lock) {
     const std::uint32_t operation = request.operation | Slot::suppression(request.flags);
     const DAT_RETURN code = with_room(
         ep.requests, request.cookie, length, operation,
@@ -110,6 +110,13 @@ static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(ibv_sge, lkey))
         request.use);
     if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
     return code;
+}
+
+[[gnu::always_inline]] inline DAT_RETURN submit(Ep& ep, const Request& request,
+                                                DAT_SEG_LENGTH length) REQUIRES(ep.requests.lock) {
+    ibv_send_wr work;
+    write_work_request(work, ep, request, length);
+    return submit(ep, request, length, work);
 }
 
 /// Fast path of nearly all requests. @return false, with nothing done, if another thread holds the
@@ -150,7 +157,7 @@ static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(ibv_sge, lkey))
     return code;
 }
 
-/// The same as post_plain() for receives. An EP with an SRQ never has a free slot.
+/// Does for receives what post_plain() does. An EP with an SRQ never has a free slot.
 [[gnu::always_inline]] inline bool post_plain_receive(Ep& ep, const Request& receive,
                                                       DAT_RETURN& code) {
     if (!ep.receives.lock.try_lock()) [[unlikely]]

@@ -41,10 +41,7 @@ unsigned bind_flags(const BindRequest& request) {
 /// through a window.
 DAT_RETURN check_region(const BindRequest& request) {
     const DAT_LMR_PARAM& region = request.lmr->parameters;
-    const DAT_VADDR offset = request.triplet.virtual_address - region.registered_address;
-    if (request.triplet.lmr_context != region.lmr_context || offset > region.registered_size ||
-        request.triplet.segment_length > region.registered_size - offset)
-        return bad_argument(2);
+    if (!is_part_of(region, request.triplet)) return bad_argument(2);
     if (&request.lmr->pz != &request.rmr.pz) return bad_argument(4);
     constexpr unsigned kChanges = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
     const bool writable = (region.mem_priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) != 0;

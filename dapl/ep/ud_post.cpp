@@ -7,11 +7,11 @@
 #include "dapl/base/guard.hpp"
 #include "dapl/ep/decorated.hpp"
 #include "dapl/ep/ep.hpp"
+#include "dapl/ep/plain_post.hpp"
 #include "dapl/ep/post.hpp"
 #include "dapl/ep/post_limit.hpp"
 #include "dapl/ep/ud_endpoint.hpp"
 #include "dapl/ep/with_slot.hpp"
-#include "dapl/verbs/post.hpp"
 
 namespace dapl {
 namespace {
@@ -23,7 +23,8 @@ bool is_usable(const DAT_IB_ADDR_HANDLE* to) {
     return to && to->ah && to->qpn <= kLargestQpn;
 }
 
-DAT_RETURN submit(Ep& ep, ibv_send_wr& work, const Request& request) EXCLUDES(ep.requests.lock) {
+DAT_RETURN submit_datagram(Ep& ep, const Request& request, ibv_send_wr& work)
+    EXCLUDES(ep.requests.lock) {
     support::SpinLockGuard lock(ep.requests.lock);
     if (!ep.requests.queue_pair) return kNoQueuePair;
     DAT_SEG_LENGTH length;
@@ -34,15 +35,7 @@ DAT_RETURN submit(Ep& ep, ibv_send_wr& work, const Request& request) EXCLUDES(ep
     if (ep.requests.slots.limit() == 0) return raw(DAT_INTERNAL_ERROR);
     if (ep.requests.slots.stopped()) return kNoQueuePair;  // the EP is being freed or reset
     if (length > 0 && length <= ep.requests.max_inline) work.send_flags |= IBV_SEND_INLINE;
-    const DAT_RETURN code = with_slot(
-        ep.requests, request.cookie, length, request.operation | Slot::suppression(request.flags),
-        [&work](ibv_qp* queue_pair, std::uint64_t id) {
-            work.wr_id = id;
-            return verbs::post_send(queue_pair, work);
-        },
-        request.use);
-    if (code == DAT_SUCCESS) ep.counters.posted(request.operation, length);
-    return code;
+    return ep.requests.slots.has_room() ? submit(ep, request, length, work) : kOutOfMemory;
 }
 
 DAT_RETURN post_named(Ep& ep, const Request& request, const DAT_IB_ADDR_HANDLE& to) {
@@ -55,7 +48,7 @@ DAT_RETURN post_named(Ep& ep, const Request& request, const DAT_IB_ADDR_HANDLE& 
     work.wr.ud.ah = to.ah;
     work.wr.ud.remote_qpn = to.qpn;
     work.wr.ud.remote_qkey = ep.ud->service.queue_key;
-    const DAT_RETURN code = submit(ep, work, request);
+    const DAT_RETURN code = submit_datagram(ep, request, work);
     report_limit_of_post(ep, request.operation, request.segments, request.local, code);
     return code;
 }

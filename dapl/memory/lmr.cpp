@@ -49,6 +49,12 @@ void Lmr::keep_cookie() {
     given = &cookie_;
 }
 
+bool is_part_of(const DAT_LMR_PARAM& region, const DAT_LMR_TRIPLET& segment) {
+    const DAT_VADDR offset = segment.virtual_address - region.registered_address;
+    return segment.lmr_context == region.lmr_context && offset <= region.registered_size &&
+           segment.segment_length <= region.registered_size - offset;
+}
+
 bool grants_atomics(unsigned asked, unsigned of_region) {
     if (asked & DAT_IB_MEM_PRIV_REMOTE_ATOMIC) return true;
     constexpr unsigned kWithRead =

@@ -73,6 +73,9 @@ void remove_lmr(Lmr& lmr);
 /// @return the LMR of the adapter instance to which dat_lmr_create() gave this context, or nullptr.
 Lmr* find_lmr(Ia& ia, DAT_LMR_CONTEXT context);
 
+/// @return whether the segment is a part of the region.
+bool is_part_of(const DAT_LMR_PARAM& region, const DAT_LMR_TRIPLET& segment);
+
 /// @param asked DAT_MEM_PRIV_FLAGS of an LMR or RMR. @param of_region those of the LMR.
 /// @return whether peers may use atomic operations there, if the device has them.
 bool grants_atomics(unsigned asked, unsigned of_region);

@@ -40,8 +40,8 @@ struct Slot {
     std::atomic<std::uint32_t> operation;
 };
 
-/// What a posted transfer uses, as a decorator (decoration.hpp) has it recorded; 0: nothing. The
-/// post moves it into the transfer's slot and sets it to 0, unless the transfer is refused.
+/// Names what a posted transfer uses; only the decorator (decoration.hpp) knows how. 0: nothing.
+/// The post moves it into the transfer's slot and sets it to 0, unless the transfer is refused.
 using TransferUse = std::uint64_t;
 
 /// Has one poster at a time (under the side's lock) and one taker of completions at a time (under

@@ -18,14 +18,14 @@
 
 enum { BLOCK = 65536 };
 
-/* What the client sends, in network order: a block of the file, and where it goes. */
+/* The client asks for a block of the file and says where it goes, in network order. */
 struct request {
     uint64_t block;
     uint64_t address;
     uint32_t rmr_context;
     uint32_t may_invalidate; /* the server ends its access with the response */
 };
-/* What the server sends when the block is there. */
+/* The server sends this when the block is there. */
 struct response {
     uint32_t length; /* bytes, less than a block at the end of the file */
 };

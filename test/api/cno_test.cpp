@@ -366,10 +366,6 @@ class Triggers : public Cno {
         collected.attach(evd);
         return evd;
     }
-    static void drain(DAT_EVD_HANDLE evd) {
-        DAT_EVENT event{};
-        while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) continue;
-    }
     Side side;
     Collected collected;
     DAT_EVD_HANDLE a, b;
@@ -378,7 +374,7 @@ class Triggers : public Cno {
 TEST_F(Triggers, OfAnEvdThatHasBeenDrainedDoesNotHideAnother) {
     post(a);
     post(b);
-    drain(a);
+    Side::drain(a);
     EXPECT_EQ(collected.triggered(), b);
     collected.expect_quiet();
     post(a);
@@ -399,7 +395,7 @@ TEST_F(Triggers, ThatNobodyTookMoveWithTheEvd) {
     succeed(dat_evd_modify_cno(a, other.cno), "dat_evd_modify_cno");
     EXPECT_EQ(other.triggered(), a);
     collected.expect_quiet();
-    drain(a);
+    Side::drain(a);
     other.expect_quiet();
 }
 
@@ -420,7 +416,7 @@ TEST_F(Triggers, AreNotLostWhileTheEvdMovesBetweenTwo) {
         EXPECT_TRUE(heard);
         if (!heard) break;
         EXPECT_EQ(evd, a);
-        drain(a);
+        Side::drain(a);
     }
     finish = true;
     mover.join();
@@ -433,7 +429,7 @@ TEST_F(Triggers, ThatNobodyTookDoNotKeepAnAgentFromBeingCalled) {
     notified.attach(b);
     post(a);
     EXPECT_EQ(called_for, a);
-    drain(a);
+    Side::drain(a);
     succeed(dat_cno_modify_agent(notified.cno, notified.agent()), "dat_cno_modify_agent");
     post(b);
     EXPECT_EQ(notified.calls, 2);

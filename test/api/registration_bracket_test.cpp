@@ -64,30 +64,39 @@ class Brackets : public testing::TestWithParam<const char*> {
         return completion(side->sends).status;
     }
     /// Carries a request and, with it, what was posted before it: the bind of a bracket.
-    void request(Region& messages, bool response = false) const {
-        DAT_LMR_TRIPLET sink = messages.part(8, 64), source = messages.part(8);
-        const DAT_EP_HANDLE to = response ? client() : server();
-        const DAT_EP_HANDLE from = response ? server() : client();
-        succeed(dat_ep_post_recv(to, 1, &sink, cookie(2), DAT_COMPLETION_DEFAULT_FLAG), "receive");
-        succeed(dat_ep_post_send(from, 1, &source, cookie(3), DAT_COMPLETION_DEFAULT_FLAG), "send");
-        require(completion(side->sends).status == DAT_DTO_SUCCESS, "it is sent");
-        require(completion(side->receives).status == DAT_DTO_SUCCESS, "it is received");
+    void request(Region& messages) const {
+        carry(messages, server(), [&](DAT_LMR_TRIPLET& text) {
+            return dat_ep_post_send(client(), 1, &text, cookie(3), DAT_COMPLETION_DEFAULT_FLAG);
+        });
     }
-    /// The server's response, which ends its access.
+    void respond(Region& messages) const {
+        carry(messages, client(), [&](DAT_LMR_TRIPLET& text) {
+            return dat_ep_post_send(server(), 1, &text, cookie(3), DAT_COMPLETION_DEFAULT_FLAG);
+        });
+    }
+    /// Carries the server's response, which ends its access.
     void respond_with_invalidate(Region& messages, DAT_RMR_CONTEXT context) const {
-        DAT_LMR_TRIPLET sink = messages.part(8, 64), source = messages.part(8);
-        succeed(dat_ep_post_recv(client(), 1, &sink, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
-                "receive");
-        succeed(dat_ep_post_send_with_invalidate(server(), 1, &source, cookie(3),
-                                                 DAT_COMPLETION_DEFAULT_FLAG, DAT_TRUE, context),
-                "dat_ep_post_send_with_invalidate");
-        require(completion(side->sends).status == DAT_DTO_SUCCESS, "it is sent");
-        require(completion(side->receives).status == DAT_DTO_SUCCESS, "it is received");
+        carry(messages, client(), [&](DAT_LMR_TRIPLET& text) {
+            return dat_ep_post_send_with_invalidate(server(), 1, &text, cookie(3),
+                                                    DAT_COMPLETION_DEFAULT_FLAG, DAT_TRUE, context);
+        });
     }
 
     RegistrationTable table;
     std::unique_ptr<RegistrationSide> side;
     std::unique_ptr<Loop> loop;
+
+  private:
+    /// @param send posts the message.
+    template <class Send>
+    void carry(Region& messages, DAT_EP_HANDLE to, const Send& send) const {
+        DAT_LMR_TRIPLET sink = messages.part(8, 64), text = messages.part(8);
+        succeed(dat_ep_post_recv(to, 1, &sink, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_recv");
+        succeed(send(text), "a message is posted");
+        require(completion(side->sends).status == DAT_DTO_SUCCESS, "it is sent");
+        require(completion(side->receives).status == DAT_DTO_SUCCESS, "it is received");
+    }
 };
 
 std::string name_of(const testing::TestParamInfo<const char*>& info) {
@@ -109,7 +118,7 @@ TEST_P(Brackets, APeerHasWhatTheBracketGivesUntilItIsClosed) {
     EXPECT_EQ(buffer.bytes.substr(1024, 512), std::string(512, 'w'));
     EXPECT_EQ(buffer.bytes.find('w'), 1024u);
     EXPECT_EQ(buffer.bytes.rfind('w'), 1535u);
-    request(messages, true);
+    respond(messages);
     close(opened);
     buffer.bytes.assign(buffer.bytes.size(), '.');
     captured_stderr(

@@ -24,11 +24,6 @@ struct Order {
     DAT_SEG_LENGTH length = 8;
 };
 
-void drain(DAT_EVD_HANDLE evd) {
-    DAT_EVENT event{};
-    while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) continue;
-}
-
 DAT_RETURN post(DAT_EP_HANDLE ep, const Buffer& buffer, const Order& order) {
     DAT_LMR_TRIPLET local = buffer.all();
     local.segment_length = order.length;
@@ -59,7 +54,7 @@ DAT_DTO_COMPLETION_STATUS carry_out(Side& side, DAT_EP_HANDLE& ep, const Buffer&
     if (status == DAT_DTO_SUCCESS) return status;
     succeed(dat_ep_free(ep), "dat_ep_free");
     ep = DAT_HANDLE_NULL;
-    drain(side.connections);
+    Side::drain(side.connections);
     return status;
 }
 
@@ -74,7 +69,7 @@ void serve(Channel& channel) {
                 return;
             case Act::kConnect:
                 if (ep) succeed(dat_ep_free(ep), "dat_ep_free");
-                drain(side.connections);
+                Side::drain(side.connections);
                 ep = side.connect_to(kQualifier);
                 break;
             case Act::kTellMemory:
@@ -103,9 +98,7 @@ class Rmrs : public testing::Test {
 
     void connect(const DAT_EP_ATTR* attributes = nullptr) {
         if (ep) succeed(dat_ep_free(ep), "dat_ep_free");
-        drain(side.connections);
-        drain(side.receives);
-        drain(side.sends);
+        side.drain();
         child.channel().send(Order{Act::kConnect});
         succeed(dat_ep_create(side.ia, side.pz, side.receives, side.sends, side.connections,
                               attributes, &ep),

@@ -216,6 +216,15 @@ class Side {
         text << "no event, got 0x" << std::hex << event.event_number;
         require(DAT_GET_TYPE(code) == DAT_QUEUE_EMPTY, text.str());
     }
+    /// Drops the events of an EVD.
+    static void drain(DAT_EVD_HANDLE evd) {
+        DAT_EVENT event{};
+        while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) continue;
+    }
+    /// Drops those of connections, receives and sends.
+    void drain() const {
+        for (DAT_EVD_HANDLE evd : {connections, receives, sends}) drain(evd);
+    }
     static DAT_EP_STATE state(DAT_EP_HANDLE ep) {
         DAT_EP_STATE state{};
         succeed(dat_ep_get_status(ep, &state, nullptr, nullptr), "dat_ep_get_status");

@@ -16,18 +16,20 @@ constexpr int kBuffers = 64;
 constexpr std::size_t kBytes = 4096;
 constexpr DAT_CONN_QUAL kQualifier = 46180;
 constexpr int kEvil = 0xee;
+constexpr DAT_TIMEOUT kPatience = 60 * 1000 * 1000;  // microseconds
 
 struct Way {
     const char* name;
     const char* mode;
     const char* brackets;
+    DAT_REG_CLASS kind;  ///< of the buffers
     bool has_brackets, invalidates;
 };
-constexpr Way kWays[] = {{"permanent", "on", "windows", false, false},
-                         {"revocable", "transparent", "windows", false, false},
-                         {"window", "on", "windows", true, false},
-                         {"window, invalidated", "on", "windows", true, true},
-                         {"registration", "on", "registrations", true, false}};
+constexpr Way kWays[] = {{"permanent", "on", "windows", DAT_REG_CLASS_PINNED, false, false},
+                         {"revocable", "transparent", "windows", DAT_REG_CLASS_RDMA, false, false},
+                         {"window", "on", "windows", DAT_REG_CLASS_RDMA, true, false},
+                         {"window, invalidated", "on", "windows", DAT_REG_CLASS_RDMA, true, true},
+                         {"registration", "on", "registrations", DAT_REG_CLASS_RDMA, true, false}};
 enum { kPermanent, kRevocable, kWindow, kInvalidated, kRegistration };
 
 /// The messages.
@@ -131,9 +133,7 @@ void serve(test::Channel& channel) {
             end.was_sent();
         }
         test::succeed(dat_ep_free(end.ep), "dat_ep_free");
-        for (DAT_EVENT event{}; dat_evd_dequeue(side.connections, &event) == DAT_SUCCESS;) continue;
-        for (DAT_EVENT event{}; dat_evd_dequeue(side.receives, &event) == DAT_SUCCESS;) continue;
-        for (DAT_EVENT event{}; dat_evd_dequeue(side.sends, &event) == DAT_SUCCESS;) continue;
+        side.drain();
     }
 }
 
@@ -157,8 +157,7 @@ class Client {
     }
     void disconnect() {
         test::succeed(dat_ep_free(end_->ep), "dat_ep_free");
-        for (DAT_EVD_HANDLE evd : {side_.connections, side_.receives, side_.sends})
-            for (DAT_EVENT event{}; dat_evd_dequeue(evd, &event) == DAT_SUCCESS;) continue;
+        side_.drain();
     }
     /// @return whether the result has arrived.
     bool call(int buffer) {
@@ -167,7 +166,7 @@ class Client {
         if (way_.has_brackets) {
             const DAT_LMR_TRIPLET part = local(buffer);
             test::succeed(dat_reg_bracket_open(end_->ep, &part, DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
-                                               60 * 1000 * 1000, &bracket, &advertised_),
+                                               kPatience, &bracket, &advertised_),
                           "dat_reg_bracket_open");
         }
         stamp_ = stamp_ % 200 + 1;
@@ -215,13 +214,13 @@ class Client {
                              ? static_cast<DAT_MEM_PRIV_FLAGS>(DAT_MEM_PRIV_LOCAL_READ_FLAG |
                                                                DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
                              : DAT_MEM_PRIV_ALL_FLAG;
-        const bool stays = &way_ == &kWays[kPermanent];
-        asked.reg_class = stays ? DAT_REG_CLASS_PINNED : DAT_REG_CLASS_RDMA;
+        asked.reg_class = way_.kind;
         DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
         DAT_LMR_CONTEXT key = 0;
         DAT_RMR_CONTEXT remote = 0;
         const DAT_RETURN code = dat_reg_lmr_create_wait(
-            side_.ia, &asked, stays ? 0 : 60 * 1000 * 1000, &lmr, &key, &remote);
+            side_.ia, &asked, way_.kind == DAT_REG_CLASS_PINNED ? 0 : kPatience, &lmr, &key,
+            &remote);
         if (code != DAT_SUCCESS) return;
         windows_.push_back({reinterpret_cast<DAT_VADDR>(asked.region_desc.for_va), remote});
         keys_.push_back(key);

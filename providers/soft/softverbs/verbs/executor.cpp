@@ -146,7 +146,7 @@ Outcome Executor::without_remote(Permission permission, bool takes_receive) {
     return refuse_access(takes_receive && take_receive());
 }
 
-/// The same for local memory.
+/// Does the same for local memory.
 Outcome Executor::without_local(Permission permission) {
     if (permission == Permission::kAway) return {Progress::kAway, IBV_WC_SUCCESS};
     return done(IBV_WC_LOC_PROT_ERR);
