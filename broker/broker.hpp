@@ -238,6 +238,8 @@ class Broker {
     /// Sets the policy of the whole table. @return false if it could not be set; a failure to load
     /// it is reported on stderr.
     bool set_policy(const std::string& name);
+    /// @return how many requests of all processes wait for entries.
+    std::uint64_t waiting() const;
     TableStatus status() const;
     const Terms& terms() const;
 

@@ -20,8 +20,6 @@
 namespace dapl::memory {
 namespace {
 
-constexpr std::uint64_t kNoWindow = ~std::uint64_t{0};
-
 /// Expected duration of a transfer that is posted now, in ns: until it begins, and for each byte.
 constexpr Time kExpectedBegin = 200000;
 constexpr Time kExpectedPerByte = 1;
@@ -36,6 +34,20 @@ tl::expected<SlotId, Refusal> wait_for(Broker& broker, const Wanted& wanted, con
         nanosleep(&kPause, nullptr);
     }
 }
+
+/// Counts as one as long as it lives, also if the thread is cancelled.
+class Counted {
+  public:
+    explicit Counted(std::atomic<std::uint64_t>& count) : count_(count) {
+        count_.fetch_add(1, std::memory_order_relaxed);
+    }
+    ~Counted() { count_.fetch_sub(1, std::memory_order_relaxed); }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+
+  private:
+    std::atomic<std::uint64_t>& count_;
+};
 
 /// Holds an entry that is bound to a registration, and releases it unless keep() is called.
 class HeldEntry {
@@ -138,9 +150,11 @@ tl::expected<SlotId, DAT_RETURN> Registrations::take(const Wanted& wanted, bool 
         in_window_.load(std::memory_order_relaxed) >= window_.load(std::memory_order_relaxed))
         return tl::unexpected(error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION));
     Broker& broker = client.broker();
+    const Counted waits(waiting_);
     auto slot = wait.until == 0 ? broker.try_take(wanted) : wait_for(broker, wanted, wait);
-    if (!slot) return tl::unexpected(code_of(slot.error()));
-    return *slot;
+    if (slot) return *slot;
+    if (counts) narrow(in_window_.load(std::memory_order_relaxed));
+    return tl::unexpected(code_of(slot.error()));
 }
 
 bool Registrations::can_be_away() const {

@@ -185,6 +185,7 @@ class Registrations final : public Decoration {
 
   private:
     static constexpr std::uint32_t kPerChunk = 256;
+    static constexpr std::uint64_t kNoWindow = ~std::uint64_t{0};
     static constexpr std::uint32_t kChunks = (kContextIndexMask + 1) / kPerChunk;
 
     Registration* allocate() EXCLUDES(lock_);
@@ -221,6 +222,11 @@ class Registrations final : public Decoration {
     void tell_revoked(Registration& gone) REQUIRES(gone.mutex);
     bool has_handler() const { return evd_.load(std::memory_order_acquire) != nullptr; }
     void let_idle_go();
+    /// @return whether others wait for entries. What only our own calls wait for is no pressure.
+    bool do_others_wait() const;
+    void make_room_for_others();
+    void narrow(std::uint64_t window);
+    void widen();
 
     std::array<std::atomic<Registration*>, kChunks> chunks_{};
     RegistrationList<&Registration::idle> idle_;
@@ -229,6 +235,7 @@ class Registrations final : public Decoration {
     std::atomic<std::uint64_t> window_;
     std::atomic<std::uint64_t> in_window_{0};
     std::atomic<Time> pressed_at_{0};
+    std::atomic<std::uint64_t> waiting_{0};  ///< calls that wait for an entry
     support::SpinLock lock_;
     std::uint32_t made_ GUARDED_BY(lock_) = 0;
     std::vector<std::uint32_t> free_ GUARDED_BY(lock_);

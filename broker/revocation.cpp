@@ -16,7 +16,7 @@
 namespace dapl::memory {
 namespace {
 
-/// A per-io window grows again this long after the last sign of pressure, in ns.
+/// A per-io window grows again this long after the last sign of pressure, in ns, if nobody waits.
 constexpr Time kRelief = 100000000;
 
 std::uint64_t microseconds_until(Time deadline) {
@@ -41,15 +41,13 @@ bool Registrations::deregister(Registration& gone) {
 void Registrations::give_entry_back(Registration& gone) {
     if (!gone.slot) return;
     gone.use.store(nullptr, std::memory_order_relaxed);
+    if (is_per_io(gone)) {
+        in_window_.fetch_sub(1, std::memory_order_relaxed);
+        widen();
+    }
     client.unbind(gone.slot);
     client.broker().release(gone.slot);
     gone.slot = {};
-    if (!is_per_io(gone)) return;
-    in_window_.fetch_sub(1, std::memory_order_relaxed);
-    const std::uint64_t window = window_.load(std::memory_order_relaxed);
-    if (window != ~std::uint64_t{0} &&
-        now() - pressed_at_.load(std::memory_order_relaxed) > kRelief)
-        window_.store(window + 1, std::memory_order_relaxed);
 }
 
 /// Deregisters, notifies the consumer and only then releases the entry, so that the consumer knows
@@ -127,7 +125,7 @@ bool Registrations::serve_announced(Registration& announced) {
         announced.deadline.store(deadline, std::memory_order_relaxed);
         if (!asked) announced.goes_when_idle.store(true, std::memory_order_seq_cst);
         announced.standing.store(Standing::kAnnounced, std::memory_order_seq_cst);
-        if (mode == Mode::kPerIo) pressed(in_window_.load(std::memory_order_relaxed) / 2);
+        if (mode == Mode::kPerIo) make_room_for_others();
         if (asked) {
             DAT_REG_EVENT_DATA data{};
             data.lmr_handle = announced.lmr->handle();
@@ -197,11 +195,32 @@ void Registrations::let_idle_go() {
     });
 }
 
+bool Registrations::do_others_wait() const {
+    return client.broker().waiting() > waiting_.load(std::memory_order_relaxed);
+}
+
+/// Halves the window. The announcements of one grace period are one sign of pressure.
+void Registrations::make_room_for_others() {
+    const Time last = pressed_at_.load(std::memory_order_relaxed);
+    if (last != 0 && now() - last < client.broker().terms().grace) return;
+    if (do_others_wait()) pressed(in_window_.load(std::memory_order_relaxed) / 2);
+}
+
+void Registrations::widen() {
+    const std::uint64_t window = window_.load(std::memory_order_relaxed);
+    if (window == kNoWindow) return;
+    const bool relieved = now() - pressed_at_.load(std::memory_order_relaxed) > kRelief;
+    if (relieved && !do_others_wait()) window_.store(window + 1, std::memory_order_relaxed);
+}
+
+void Registrations::narrow(std::uint64_t window) {
+    if (mode != Mode::kPerIo) return;
+    pressed_at_.store(now(), std::memory_order_relaxed);
+    window_.store(std::max<std::uint64_t>(window, 1), std::memory_order_relaxed);
+}
+
 void Registrations::pressed(std::uint64_t window) {
-    if (mode == Mode::kPerIo) {
-        pressed_at_.store(now(), std::memory_order_relaxed);
-        window_.store(std::max<std::uint64_t>(window, 1), std::memory_order_relaxed);
-    }
+    narrow(window);
     DAT_REG_EVENT_DATA data{};
     data.window = window;
     tell(DAT_REG_PRESSURE_EVENT, data);

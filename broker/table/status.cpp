@@ -69,6 +69,13 @@ TableStatus status_of(const Table& table) {
     return status;
 }
 
+std::uint64_t Broker::waiting() const {
+    State& state = *state_;
+    if (!state.is_here() || !state.lock.acquire()) return 0;
+    const TableGuard guard(state.lock, TableGuard::kTaken);
+    return state.table.header->sums.waiting_entries;
+}
+
 TableStatus Broker::status() const {
     State& state = *state_;
     if (!state.is_here()) return {};

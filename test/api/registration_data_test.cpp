@@ -361,32 +361,70 @@ TEST(RegistrationData, PerTransferARegistrationLastsAsLongAsTheTransfer) {
     }
 }
 
-TEST(RegistrationData, PerTransferAGreedyFlowsWindowShrinksWhileAnotherWaits) {
-    RegistrationTable table(4, 2000, "per-io");
-    table.set("OPENDAT_REGISTRATION_WAIT", "1500");
-    Side side;
-    constexpr int kLocal = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
-    std::vector<std::unique_ptr<Region>> regions;
-    const Loop loop(side, kQualifier);
-    for (int i = 0; i < 5; ++i) {
-        regions.push_back(std::make_unique<Region>(side));
-        succeed(regions.back()->create_plainly(kLocal), "dat_lmr_create");
+/// Receives from memory that is registered for each transfer, as many as the table has entries.
+class GreedyFlow {
+  public:
+    GreedyFlow() {
+        constexpr int kLocal = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+        for (int i = 0; i < kEntries + 1; ++i) {
+            regions_.push_back(std::make_unique<Region>(side));
+            succeed(regions_.back()->create_plainly(kLocal), "dat_lmr_create");
+        }
+        for (int i = 0; i < kEntries; ++i) succeed(post(), "the table has room for four");
+        EXPECT_EQ(statistics(side).own_entries, std::uint64_t{kEntries});
     }
-    const auto post = [&](int i) {
-        DAT_LMR_TRIPLET sink = regions[i]->part(64);
-        return dat_ep_post_recv(loop.receiver, 1, &sink, cookie(i), DAT_COMPLETION_DEFAULT_FLAG);
-    };
-    for (int i = 0; i < 4; ++i) succeed(post(i), "the table has room for four");
-    const DAT_RETURN full = post(4);
-    EXPECT_EQ(DAT_GET_TYPE(full), static_cast<DAT_RETURN>(DAT_INSUFFICIENT_RESOURCES));
-    EXPECT_EQ(statistics(side).own_entries, 4u);
-    // The post that waited has shrunk the window: one transfer less leaves an entry free, but the
-    // next post is refused too.
-    succeed(dat_ep_post_send(loop.sender, 0, nullptr, cookie(6), DAT_COMPLETION_DEFAULT_FLAG),
-            "dat_ep_post_send");
-    completion(side.receives);
-    EXPECT_EQ(statistics(side).own_entries, 3u);
-    EXPECT_EQ(DAT_GET_TYPE(post(4)), static_cast<DAT_RETURN>(DAT_INSUFFICIENT_RESOURCES));
+    DAT_RETURN post() {
+        DAT_LMR_TRIPLET sink = regions_[next_ % regions_.size()]->part(64);
+        const DAT_RETURN code =
+            dat_ep_post_recv(loop_.receiver, 1, &sink, cookie(1), DAT_COMPLETION_DEFAULT_FLAG);
+        if (code == DAT_SUCCESS) ++next_;
+        return code;
+    }
+    void complete_one() {
+        succeed(dat_ep_post_send(loop_.sender, 0, nullptr, cookie(2), DAT_COMPLETION_DEFAULT_FLAG),
+                "dat_ep_post_send");
+        completion(side.receives);
+        completion(side.sends);
+    }
+
+    static constexpr int kEntries = 4;
+    RegistrationSide side;
+
+  private:
+    const Loop loop_{side, kQualifier};
+    std::vector<std::unique_ptr<Region>> regions_;
+    std::size_t next_ = 0;
+};
+
+TEST(RegistrationData, PerTransferAGreedyFlowsWindowShrinksWhileOthersWait) {
+    const RegistrationTable table(GreedyFlow::kEntries, kNoHurry, "per-io");
+    GreedyFlow flow;
+    Region wanted[] = {Region(flow.side), Region(flow.side), Region(flow.side)};
+    for (Region& region : wanted) ask(flow.side, region);
+    flow.side.upcall(DAT_REG_PRESSURE_EVENT);
+    for (Region& region : wanted) {
+        flow.complete_one();
+        region.lmr = flow.side.upcall(DAT_REG_GRANTED_EVENT).lmr_handle;
+    }
+    // The window is half of what it was, although three have been announced, and holds though
+    // there are entries.
+    wanted[0].free();
+    wanted[1].free();
+    succeed(flow.post(), "the window has room for a second transfer");
+    EXPECT_EQ(DAT_GET_TYPE(flow.post()), static_cast<DAT_RETURN>(DAT_INSUFFICIENT_RESOURCES));
+    EXPECT_EQ(statistics(flow.side).own_entries, 3u);
+}
+
+TEST(RegistrationData, PerTransferAFlowThatOnlyWaitsForItselfKeepsItsWindow) {
+    RegistrationTable table(GreedyFlow::kEntries, 2000, "per-io");
+    table.set("OPENDAT_REGISTRATION_WAIT", "10");
+    GreedyFlow flow;
+    EXPECT_EQ(DAT_GET_TYPE(flow.post()), static_cast<DAT_RETURN>(DAT_INSUFFICIENT_RESOURCES));
+    for (int i = 0; i < 3; ++i) {
+        flow.complete_one();
+        succeed(flow.post(), "a post for which the window has room");
+    }
+    EXPECT_EQ(statistics(flow.side).own_entries, std::uint64_t{GreedyFlow::kEntries});
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ typedef enum dat_reg_event_number {
     DAT_REG_REVOKED_EVENT = 0x40101,   /**< lmr_handle has lost its registration */
     DAT_REG_GRANTED_EVENT = 0x40102,   /**< ticket has become lmr_handle */
     DAT_REG_REFUSED_EVENT = 0x40103,   /**< ticket will not: reason */
-    DAT_REG_PRESSURE_EVENT = 0x40104   /**< others wait: window is what is left for messages */
+    DAT_REG_PRESSURE_EVENT = 0x40104   /**< others wait: window is what is left */
 } DAT_REG_EVENT_NUMBER;
 
 /** What event_extension_data of these events holds; members that an event does not name are 0. */
@@ -155,7 +155,9 @@ typedef struct dat_reg_event_data {
     DAT_PVOID cookie;            /**< of dat_reg_lmr_create_async() */
     DAT_LMR_CONTEXT lmr_context; /**< of a grant, as the next */
     DAT_RMR_CONTEXT rmr_context;
-    DAT_UINT64 window; /**< registrations of class DAT_REG_CLASS_MESSAGING left to this process */
+    /** Registrations left: of class DAT_REG_CLASS_MESSAGING to this process; in mode per-io, to the
+     * transfers of this IA. */
+    DAT_UINT64 window;
     DAT_RETURN reason; /**< of a refusal: what dat_reg_lmr_create_wait() would have returned */
 } DAT_REG_EVENT_DATA;
 

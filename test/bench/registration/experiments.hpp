@@ -20,5 +20,6 @@ void ways(const Run& run);       ///< R9
 void unwilling(const Run& run);  ///< R12
 void peers(const Run& run);      ///< R13
 void calls(const Run& run);      ///< R14
+void greedy(const Run& run);     ///< R15
 
 }  // namespace registration

@@ -98,7 +98,14 @@ Writer::Writer(Sink& sink, int self, int regions, std::size_t bytes)
         mmap(nullptr, all_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     if (memory_ == MAP_FAILED) throw std::bad_alloc();
     for (int region = 0; region < regions; ++region) fill(memory(region), bytes_, self_, region);
-    ep_ = side.connect_to(Sink::qualifier(self));
+    ep_ = side.endpoint();
+    DAT_EP_PARAM made{};
+    test::succeed(dat_ep_query(ep_, DAT_EP_FIELD_ALL, &made), "dat_ep_query");
+    made.ep_attr.max_request_dtos = kMostOutstanding;
+    test::succeed(dat_ep_modify(ep_, DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &made),
+                  "dat_ep_modify");
+    test::succeed(test::Side::connect(ep_, Sink::qualifier(self)), "dat_ep_connect");
+    side.connection_event(DAT_CONNECTION_EVENT_ESTABLISHED, ep_);
 }
 
 Writer::~Writer() {
@@ -141,19 +148,28 @@ void Writer::free(int region) {
     lmrs_[static_cast<std::size_t>(region)] = DAT_HANDLE_NULL;
 }
 
-bool Writer::write(int region, DAT_RETURN& code) {
+DAT_RETURN Writer::post(int region) {
     DAT_LMR_TRIPLET from{};
     from.virtual_address = reinterpret_cast<DAT_VADDR>(memory(region));
     from.segment_length = static_cast<DAT_SEG_LENGTH>(bytes_);
     from.lmr_context = keys_[static_cast<std::size_t>(region)];
     DAT_RMR_TRIPLET to = window_.part(bytes_);
-    code = dat_ep_post_rdma_write(ep_, 1, &from, test::cookie(++posted_), &to,
-                                  DAT_COMPLETION_DEFAULT_FLAG);
-    if (code != DAT_SUCCESS) return false;
+    const DAT_RETURN code = dat_ep_post_rdma_write(ep_, 1, &from, test::cookie(posted_ + 1), &to,
+                                                   DAT_COMPLETION_DEFAULT_FLAG);
+    posted_ += code == DAT_SUCCESS;
+    return code;
+}
+
+bool Writer::reap() {
     const DAT_EVENT event = test::Side::wait(side.sends, DAT_DTO_COMPLETION_EVENT);
     const auto& done = event.event_data.dto_completion_event_data;
-    test::require(done.user_cookie.as_64 == posted_, "the completion is this one's");
+    test::require(done.user_cookie.as_64 == ++reaped_, "the completion is the oldest one's");
     return done.status == DAT_DTO_SUCCESS;
+}
+
+bool Writer::write(int region, DAT_RETURN& code) {
+    code = post(region);
+    return code == DAT_SUCCESS && reap();
 }
 
 bool Writer::arrived(int region) const {

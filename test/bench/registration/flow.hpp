@@ -53,6 +53,7 @@ class Sink {
 
 class Writer {
   public:
+    static constexpr int kMostOutstanding = 64;
     /// @param bytes size of each region.
     Writer(Sink& sink, int self, int regions, std::size_t bytes);
     ~Writer();
@@ -68,6 +69,10 @@ class Writer {
     DAT_RETURN create_wait(int region, DAT_TIMEOUT timeout,
                            DAT_REG_CLASS kind = DAT_REG_CLASS_RDMA);
     void free(int region);
+    /// Posts a write of the region to the sink. @return the code of the post.
+    DAT_RETURN post(int region);
+    /// Waits for the completion of the oldest write. @return whether it succeeded.
+    bool reap();
     /// Writes the region to the sink and waits for the completion. @return whether the write
     /// succeeded.
     /// @param code code of the post; DAT_SUCCESS if the completion has the error.
@@ -91,7 +96,7 @@ class Writer {
     std::vector<DAT_LMR_CONTEXT> keys_;
     test::Window window_{};
     DAT_EP_HANDLE ep_ = DAT_HANDLE_NULL;
-    DAT_UINT64 posted_ = 0;
+    DAT_UINT64 posted_ = 0, reaped_ = 0;
 };
 
 }  // namespace registration

@@ -10,7 +10,7 @@ test_bench_registration_registration_experiments_SOURCES = \
     %reldir%/entries.cpp %reldir%/entries.hpp \
     %reldir%/experiments.hpp \
     %reldir%/flow.cpp %reldir%/flow.hpp \
-    %reldir%/grace.cpp \
+    %reldir%/grace.cpp %reldir%/greedy.cpp \
     %reldir%/hoarder.cpp \
     %reldir%/main.cpp \
     %reldir%/liars.cpp \
@@ -38,7 +38,7 @@ EXTRA_DIST += %reldir%/document.py %reldir%/plots.py %reldir%/run.py
 registration_programs = test/bench/registration/registration_experiments test/bench/registration/registration_recovery \
     test/bench/registration/pin_down_cache test/bench/dat_operations
 
-# REGISTRATION_EXPERIMENTS names some of R1 to R14; all run unless some are given. `short` among
+# REGISTRATION_EXPERIMENTS names some of R1 to R15; all run unless some are given. `short` among
 # them makes short runs, to check that all of it works.
 REGISTRATION_EXPERIMENTS =
 registration-experiments: all $(registration_programs)

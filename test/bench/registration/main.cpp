@@ -21,7 +21,7 @@ struct Known {
 constexpr Known kExperiments[] = {
     {"R1", newcomers},  {"R2", hoarder}, {"R3", grace},   {"R4", waiting},
     {"R5", policies},   {"R6", liars},   {"R8", classes}, {"R9", ways},
-    {"R12", unwilling}, {"R13", peers},  {"R14", calls},
+    {"R12", unwilling}, {"R13", peers},  {"R14", calls},  {"R15", greedy},
 };
 
 bool is_wanted(const char* id, int argc, char** argv) {

@@ -139,6 +139,16 @@ def calls(rows):
     return panels
 
 
+def greedy(rows):
+    panels = []
+    for policy in dict.fromkeys(row["policy"] for row in rows):
+        panel = Panel("Registrations for outstanding transfers: " + policy, "ms", "entries")
+        for flow in ("greedy", "modest"):
+            panel.line(flow, [(number(row["ms"]), number(row[flow])) for row in rows if row["policy"] == policy])
+        panels.append(panel)
+    return panels
+
+
 def cost(rows):
     panels = [Panel("A write: post and completion", "mode", "ns, median"), Panel("A write: post and completion", "mode", "instructions")]
     for row in rows:
@@ -148,7 +158,7 @@ def cost(rows):
 
 
 DRAWN = {"R1": newcomers, "R2": hoarder, "R3": grace, "R4": waiting, "R5": policies, "R6": liars, "R7": recovery, "R8": classes, "R9": ways,
-         "R10": unmodified, "R11": cost, "R12": unwilling, "R13": peers, "R14": calls}
+         "R10": unmodified, "R11": cost, "R12": unwilling, "R13": peers, "R14": calls, "R15": greedy}
 
 
 def draw(results, name):
