@@ -29,6 +29,7 @@ registrations_sources = \
     %reldir%/table/reclaim.cpp \
     %reldir%/regd/link.cpp %reldir%/regd/link.hpp \
     %reldir%/regd/message.cpp %reldir%/regd/message.hpp \
+    %reldir%/regd/watch.cpp %reldir%/regd/watch.hpp \
     %reldir%/table/repair.cpp %reldir%/table/repair.hpp \
     %reldir%/table/share.cpp %reldir%/table/share.hpp \
     %reldir%/table/state.hpp \

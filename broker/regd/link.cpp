@@ -12,8 +12,6 @@ namespace dapl::memory::regd {
 namespace {
 
 constexpr Time kBetweenTries = 500'000'000;
-/// An unchanged report is sent again after this time, in ns, as a sign of life.
-constexpr Time kBetweenReports = 1'000'000'000;
 
 bool is_trusted(int socket) {
     ucred server{};
@@ -37,27 +35,44 @@ tl::expected<support::UniqueFd, int> connect_to(const std::string& path) {
     return fd;
 }
 
-void Link::connect(Time time) {
+/// Tries again when a daemon appears; by itself only after an error that passes, as that of a
+/// daemon that has many to accept.
+void Link::connect(Time time, Watch& watch) {
     if (path_.empty() || time < next_try_) return;
-    next_try_ = time + kBetweenTries;
     auto fd = connect_to(path_);
-    if (!fd) return;
+    if (!fd) {
+        const bool is_none = fd.error() == ENOENT || fd.error() == ECONNREFUSED;
+        next_try_ = is_none && watch.valid() ? kNever : time + kBetweenTries;
+        return;
+    }
     socket_ = std::move(*fd);
+    watch.add(socket_.get());
     budget_ = {kUnlimited, kUnlimited};
-    last_report_ = 0;
+    reported_ = {};
+    next_try_ = 0;
 }
 
 void Link::close() {
     socket_.reset();
 }
 
-void Link::send(const Message& report, Time time) {
-    if (last_report_ != 0 && report == reported_ && time < last_report_ + kBetweenReports) return;
-    const ssize_t sent = ::send(socket_.get(), &report, sizeof report, MSG_DONTWAIT | MSG_NOSIGNAL);
+Message Link::with_budget(const Message& report) const {
+    Message message = report;
+    message.budget = budget_;
+    return message;
+}
+
+bool Link::has_sent(const Message& report) const {
+    return connected() && with_budget(report) == reported_;
+}
+
+void Link::send(const Message& report) {
+    if (has_sent(report)) return;
+    const Message message = with_budget(report);
+    const ssize_t sent =
+        ::send(socket_.get(), &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) return close();
-    if (sent != static_cast<ssize_t>(sizeof report)) return;
-    reported_ = report;
-    last_report_ = time;
+    if (sent == static_cast<ssize_t>(sizeof message)) reported_ = message;
 }
 
 void Link::receive() {
@@ -74,12 +89,10 @@ void Link::receive() {
     }
 }
 
-std::optional<Amount> Link::exchange(const Message& report, Time time) {
-    if (!connected()) connect(time);
+std::optional<Amount> Link::exchange(const Message& report, Time time, Watch& watch) {
+    if (!connected()) connect(time, watch);
     if (!connected()) return std::nullopt;
-    Message message = report;
-    message.budget = budget_;
-    send(message, time);
+    send(report);
     receive();
     if (!connected()) return std::nullopt;
     return budget_;

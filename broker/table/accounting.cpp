@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "broker/table/fault_points.hpp"
+#include "broker/table/futex.hpp"
 #include "broker/table/repair.hpp"
 
 namespace dapl::memory {
@@ -28,10 +29,23 @@ void add(Sums& sums, const SlotRecord& slot, SlotState state, std::uint64_t sign
     if (slot.counted) sums.counted_entries += sign;
 }
 
+/// Rings the holder of the lease if what it has told dat_regd is no longer so.
+void note_change(const Table& table) {
+    Lease& lease = table.header->lease;
+    if (lease.has_reported == 0) [[likely]]
+        return;
+    lease.has_reported = 0;
+    if (!table.is_live(lease.process)) return;
+    std::atomic<std::uint32_t>& doorbell = table.processes[lease.process].doorbell;
+    doorbell.fetch_add(1, std::memory_order_release);
+    futex_wake(doorbell);
+}
+
 void add_slot(const Table& table, std::uint32_t index, std::uint64_t sign) {
     const SlotRecord& slot = table.slots[index];
     const SlotState state = table.state(index);
     if (state == SlotState::kFree || slot.ended) return;
+    note_change(table);
     add(table.header->sums, slot, state, sign);
     if (slot.process < kProcesses) add(table.processes[slot.process].sums, slot, state, sign);
 }
@@ -39,6 +53,7 @@ void add_slot(const Table& table, std::uint32_t index, std::uint64_t sign) {
 void add_ticket(const Table& table, std::uint32_t index, std::uint64_t sign) {
     const TicketRow& ticket = table.tickets[index];
     if (ticket.process >= kProcesses) return;
+    note_change(table);
     for (Sums* sums : {&table.header->sums, &table.processes[ticket.process].sums}) {
         sums->waiting_entries += sign;
         sums->waiting_bytes += sign * ticket.bytes;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The lease: which process makes the decisions.
+#include <utility>
+
 #include "broker/table/fault_points.hpp"
 #include "broker/table/state.hpp"
 
@@ -45,7 +47,8 @@ bool is_busy(const State& state) {
 
 void take_lease(State& state, Time time) {
     Header& header = *state.table.header;
-    header.lease = {state.process, state.generation, time, 0};
+    tell_followers(state);
+    header.lease = {state.process, state.generation, time, 0, 0, 0};
     // There is no limit until this process has got a budget.
     header.limit_entries = header.limit_bytes = regd::kUnlimited;
 }
@@ -74,6 +77,19 @@ void ring(State& state, std::uint32_t process) {
 void ring_leader(State& state) {
     const Lease& lease = state.table.header->lease;
     if (state.table.is_live(lease.process)) ring(state, lease.process);
+}
+
+void ring_all(State& state) {
+    for (std::uint32_t i = 0; i < state.table.rows(); ++i) {
+        if (!state.table.is_live(i)) continue;
+        std::atomic<std::uint32_t>& doorbell = state.table.processes[i].doorbell;
+        doorbell.fetch_add(1, std::memory_order_release);
+        state.lock.wake_later(doorbell);
+    }
+}
+
+void tell_followers(State& state) {
+    if (std::exchange(state.table.header->lease.is_followed, 0) != 0) ring_all(state);
 }
 
 }  // namespace dapl::memory

@@ -32,12 +32,6 @@ std::vector<Suspect> suspects(State& state) REQUIRES(state.lock) {
     return found;
 }
 
-/// A process that died may have changed the table and woken nobody.
-void ring_all(State& state) REQUIRES(state.lock) {
-    for (std::uint32_t i = 0; i < state.table.rows(); ++i)
-        if (state.table.is_live(i)) ring(state, i);
-}
-
 }  // namespace
 
 void clear_process(State& state, std::uint32_t process) {
@@ -55,6 +49,7 @@ void clear_process(State& state, std::uint32_t process) {
     table.header->shares -= table.processes[process].share;
     table.header->told_entries = kUntold;
     table.processes[process].state = RowState::kFree;
+    if (table.header->lease.process == process) tell_followers(state);
     if (is_busy(state)) ring_leader(state);
 }
 
@@ -77,7 +72,7 @@ void reclaim_dead(State& state) {
                        state.adapter, row.pid, row.sums.entries);
         clear_process(state, one.process);
     }
-    ring_all(state);
+    ring_all(state);  // who died may have changed the table and woken nobody
 }
 
 }  // namespace dapl::memory

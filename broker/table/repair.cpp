@@ -15,6 +15,7 @@ void forget_what_is_derived(const Table& table) {
     header.free_slots = header.leaving = header.free_tickets = kEmpty;
     header.sums = {};
     header.shares = 0;
+    header.lease.has_reported = header.lease.is_followed = 0;  // everybody is woken below
     header.refusals_end = 0;  // the next end_refusals() computes it
     header.told_entries = header.told_bytes = kUntold;
     header.touched = table.touched();

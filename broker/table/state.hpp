@@ -13,6 +13,7 @@
 
 #include "broker/broker.hpp"
 #include "broker/regd/link.hpp"
+#include "broker/regd/watch.hpp"
 #include "broker/table/accounting.hpp"
 #include "broker/table/policy.hpp"
 #include "broker/table/process_identity.hpp"
@@ -48,7 +49,6 @@ struct Broker::State {
     // As next() last found them. Used by the agent thread only.
     std::uint32_t heard = 0;  ///< our doorbell
     bool has_tickets = false;
-    bool leads = false;
     std::atomic<Enforce> enforce{nullptr};
     std::atomic<void*> enforce_context{nullptr};
     std::atomic<Collect> collect{nullptr};
@@ -60,6 +60,9 @@ struct Broker::State {
     const std::string daemon_directory;
     support::Mutex link_mutex;  ///< comes before the table's lock
     regd::Link link GUARDED_BY(link_mutex);
+    /// Made once there is the directory of dat_regd's socket.
+    std::unique_ptr<regd::Watch> watch GUARDED_BY(link_mutex);
+    Time next_watch GUARDED_BY(link_mutex) = 0;
 
     ProcessRow& row() const { return table.processes[process]; }
     /// Guards the tickets of threads that stopped waiting while the table could not be locked.
@@ -77,11 +80,11 @@ inline Time since(Time time, Time event) {
     return time > event ? time - event : 0;
 }
 
-/// While one lives, the calling thread does the work of its process's agent thread, which ring()
-/// then does not wake.
+/// While one that holds lives, the calling thread does the work of its process's agent thread,
+/// which ring() then does not wake.
 class InPlaceOfAgent {
   public:
-    InPlaceOfAgent() { is_here_ = true; }
+    explicit InPlaceOfAgent(bool holds) { is_here_ = holds; }
     ~InPlaceOfAgent() { is_here_ = false; }
     InPlaceOfAgent(const InPlaceOfAgent&) = delete;
     InPlaceOfAgent& operator=(const InPlaceOfAgent&) = delete;
@@ -91,10 +94,16 @@ class InPlaceOfAgent {
     static thread_local bool is_here_;
 };
 
+/// Wakes the agent thread of this process.
+void wake_agent(State& state);
 /// Rings a process: wakes its agent thread.
 void ring(State& state, std::uint32_t process) REQUIRES(state.lock);
 /// Rings the holder of the lease, if there is one.
 void ring_leader(State& state) REQUIRES(state.lock);
+/// Rings all processes, this one's agent thread too.
+void ring_all(State& state) REQUIRES(state.lock);
+/// Rings those who follow the holder of the lease. Called when it changes hands.
+void tell_followers(State& state) REQUIRES(state.lock);
 
 // -- queue.cpp: who waits, in which order
 /// @return why a request is refused at once; nothing if it may wait or be granted.
@@ -170,12 +179,12 @@ void reclaim_dead(State& state) EXCLUDES(state.lock);
 void clear_process(State& state, std::uint32_t process) REQUIRES(state.lock);
 
 // -- budget.cpp. Both take the locks that they need
-/// Reports what this user has and wants to dat_regd, and applies its budget, if this process holds
-/// the lease.
-void consult_daemon(State& state, Time time) EXCLUDES(state.lock);
-bool has_daemon(State& state) EXCLUDES(state.lock);
-/// @return whether a dat_regd may be started here: the directory of its socket is there.
-bool may_get_daemon(const State& state);
+/// Where there may be a dat_regd: reports to it what this user has and wants, and applies its
+/// budget, if this process holds the lease; else sees to it that the end of the holder wakes this
+/// process. @return when to call this again at the latest.
+Time consult_daemon(State& state, Time time) EXCLUDES(state.lock);
+/// @return whether there may be a dat_regd. Then the agent thread does all its work itself.
+bool may_get_daemon(State& state) EXCLUDES(state.lock);
 
 /// @return a snapshot of a table.
 TableStatus status_of(const Table& table);

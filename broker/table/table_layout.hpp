@@ -20,7 +20,7 @@ namespace dapl::memory {
 
 inline constexpr std::uint64_t kTableMagic = 0x4f44'5245'4753'0001;
 /// Incremented with each change of the layout below or of its meaning.
-inline constexpr std::uint32_t kTableVersion = 3;
+inline constexpr std::uint32_t kTableVersion = 4;
 
 /// Most slots beyond the capacity. They are needed for registrations that the device has ended and
 /// whose owner does not know yet.
@@ -112,6 +112,10 @@ struct Lease {
     std::uint32_t process, generation;  ///< holder's row, and its generation; kNone: no holder
     Time heartbeat;
     Time called;  ///< when the first ticket since the heartbeat was queued; 0: none was
+    /// The holder has reported the sums to dat_regd, and sleeps until they change.
+    std::uint32_t has_reported;
+    /// Processes sleep until the lease changes hands, the holder among them.
+    std::uint32_t is_followed;
 };
 
 /// Totals since the table was created.

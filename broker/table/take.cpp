@@ -142,19 +142,19 @@ tl::expected<SlotId, Refusal> Broker::take(const Wanted& wanted, Time deadline) 
     auto slot = try_take(wanted);
     if (slot || slot.error() != Refusal::kTimedOut || now() >= deadline) return slot;
     tl::expected<Ticket, Refusal> ticket = tl::unexpected(Refusal::kBroken);
-    const bool may_lead = state.serve && !has_daemon(state);
+    const bool in_place = state.serve && !may_get_daemon(state);
     if (!state.lock.acquire()) return tl::unexpected(Refusal::kBroken);
     {
         const TableGuard guard(state.lock, TableGuard::kTaken);
-        if (may_lead) lead_meanwhile(state);
-        const InPlaceOfAgent here;
+        if (in_place) lead_meanwhile(state);
+        const InPlaceOfAgent here(in_place);
         ticket = add_ticket(state, wanted, true);
     }
     if (!ticket) return tl::unexpected(ticket.error());
     for (Wait wait(state, *ticket);;) {
         Time next = kNever;
         const auto work_alone = [&] {
-            const InPlaceOfAgent here;
+            const InPlaceOfAgent here(in_place);
             next = work();
             return state.serve && state.serve(state.serve_context);
         };

@@ -13,8 +13,6 @@ namespace {
 /// has granted it and before it wakes us. Whatever else may be lost so is found by whom it
 /// concerns, since threads that wait look themselves.
 constexpr Time kLongestSleep = 500'000'000;
-/// Interval, in ns, at which the holder of the lease looks for a dat_regd that may be started.
-constexpr Time kDaemonLook = 2'000'000'000;
 
 constexpr std::uint32_t kKinds = 1 + static_cast<std::uint32_t>(Upcall::Kind::kPressure);
 
@@ -68,7 +66,6 @@ std::optional<Upcall> Broker::next() {
     if (!state.lock.acquire()) return std::nullopt;
     const TableGuard guard(state.lock, TableGuard::kTaken);
     state.has_tickets = state.row().tickets != 0;
-    state.leads = is_leader(state);
     for (std::uint32_t node; (node = state.table.upcalls_of(state.process).first()) != kNone;)
         if (auto upcall = fetch(state, node)) return upcall;
     return std::nullopt;
@@ -96,20 +93,20 @@ void Broker::set_service(ServeSlots serve, void* context) {
 void Broker::sleep(Time deadline) {
     State& state = *state_;
     if (!state.is_here() || state.is_woken.exchange(false)) return;
-    if (state.has_tickets)
-        deadline = std::min(deadline, now() + kLongestSleep);
-    else if (state.leads && may_get_daemon(state))
-        deadline = std::min(deadline, now() + kDaemonLook);
+    if (state.has_tickets) deadline = std::min(deadline, now() + kLongestSleep);
     futex_wait(state.row().doorbell, state.heard, deadline);
 }
 
-void Broker::wake() {
-    State& state = *state_;
+void wake_agent(State& state) {
     if (!state.is_here()) return;
-    state.is_woken =
-        true;  // the agent thread may have looked at everything but not at the doorbell
+    // It may have looked at everything but not at the doorbell.
+    state.is_woken = true;
     state.row().doorbell.fetch_add(1, std::memory_order_release);
     futex_wake(state.row().doorbell);
+}
+
+void Broker::wake() {
+    wake_agent(*state_);
 }
 
 }  // namespace dapl::memory

@@ -82,27 +82,27 @@ Time Broker::work() {
     if (!state.is_here()) return kNever;
     forget_orphans(state);
     const Time time = now();
-    bool leads = false, busy = false, collects = false;
+    bool leads = false, is_new = false, busy = false, collects = false;
     if (!state.lock.acquire()) return time + kLook;
     {
         const TableGuard guard(state.lock, TableGuard::kTaken);
         busy = is_busy(state);
+        is_new = !is_leader(state);
         leads = hold_lease(state, time);
         collects = is_collection_due(state, time);
     }
     if (collects) collect(state);
-    if (busy) reclaim_dead(state);
-    consult_daemon(state, time);
-    if (!leads && !busy) return kNever;
+    if (busy || (leads && is_new)) reclaim_dead(state);
+    const Time consult = InPlaceOfAgent::is_here() ? kNever : consult_daemon(state, time);
+    if (!leads && !busy) return consult;
     std::vector<Overdue> late;
-    Time next = time + kLook;
+    Time next = std::min(consult, time + kLook);
     if (!state.lock.acquire()) return next;
     {
         const TableGuard guard(state.lock, TableGuard::kTaken);
-        if (leads && is_leader(state)) next = decide(state, time);
+        if (leads && is_leader(state)) next = std::min(consult, decide(state, time));
         late = overdue(state, time);
     }
-    if (leads && has_daemon(state)) next = std::min(next, time + kLook);
     const std::vector<Overdue> ended = enforce(state, std::move(late));
     if (ended.empty() || !state.lock.acquire()) return next;
     const TableGuard guard(state.lock, TableGuard::kTaken);

@@ -3,12 +3,11 @@
 // soft0.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "test/api/registration_side.hpp"
 #include "test/support/named.hpp"
+#include "test/support/threads.hpp"
 
 namespace {
 
@@ -479,20 +478,6 @@ TEST(Registration, AnotherProcessesRegistrationIsWaitedForAndComesInTime) {
     }
     holder.channel().send('e');
     EXPECT_EQ(holder.wait(), 0);
-}
-
-/// @return how often the other threads of this process have gone to sleep.
-long sleeps_of_others() {
-    long sum = 0;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-        if (task.path().filename() == std::to_string(gettid())) continue;
-        std::ifstream status(task.path() / "status");
-        const std::string wanted = "voluntary_ctxt_switches:";
-        for (std::string line; std::getline(status, line);)
-            if (line.compare(0, wanted.size(), wanted) == 0)
-                sum += std::stol(line.substr(wanted.size()));
-    }
-    return sum;
 }
 
 TEST(Registration, TheLibrarysThreadSleepsWhileNothingHappens) {

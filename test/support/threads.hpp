@@ -5,8 +5,10 @@
 #pragma once
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -35,6 +37,20 @@ inline int threads() {
         count += entry->d_name[0] != '.' && is_running_thread(entry->d_name);
     closedir(directory);
     return count;
+}
+
+/// @return how often the other threads of this process have gone to sleep.
+inline long sleeps_of_others() {
+    long sum = 0;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        if (task.path().filename() == std::to_string(gettid())) continue;
+        std::ifstream status(task.path() / "status");
+        const std::string wanted = "voluntary_ctxt_switches:";
+        for (std::string line; std::getline(status, line);)
+            if (line.compare(0, wanted.size(), wanted) == 0)
+                sum += std::stol(line.substr(wanted.size()));
+    }
+    return sum;
 }
 
 }  // namespace test

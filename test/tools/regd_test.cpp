@@ -12,6 +12,7 @@
 
 #include "broker/regd/link.hpp"
 #include "test/broker/registration_fixture.hpp"
+#include "test/support/threads.hpp"
 #include "tools/regd/leader.hpp"
 #include "tools/regd/server.hpp"
 #include "tools/regd/status.hpp"
@@ -417,6 +418,112 @@ TEST(Regd, EightUsersWithAllTheirConnectionsKeepANinthNotOut) {
     for (auto& user : users) user->channel().send('.');
     for (auto& user : users) EXPECT_EQ(user->wait(), 0);
     EXPECT_EQ(daemon.stop(), 0);
+}
+
+/// A member of the table of adapter0 whose agent thread gives back what others want.
+class Holder {
+  public:
+    Holder(const Place& place, const std::string& socket)
+        : broker_(*Broker::join(place.path(), kAdapter, terms(8), Member{1, socket})),
+          agent_([this] { serve(); }) {}
+    ~Holder() {
+        stop_ = true;
+        broker_->wake();
+        agent_.join();
+    }
+    Broker& broker() const { return *broker_; }
+
+  private:
+    void serve() {
+        while (!stop_) {
+            while (const auto upcall = broker_->next())
+                if (upcall->kind == Upcall::Kind::kRevoke) broker_->release(upcall->slot);
+            broker_->sleep(broker_->work());
+        }
+    }
+
+    const std::unique_ptr<Broker> broker_;
+    std::atomic<bool> stop_{false};
+    test::Thread agent_;
+};
+
+/// @return what dat_regd knows of the only user of adapter0; nothing if it knows no user.
+Message only_row(const std::string& socket) {
+    const auto rows = regd_tool::ask_status(socket);
+    return rows.size() == 1 ? rows[0] : Message{};
+}
+
+/// Runs a Holder that has one entry. Answers each message on the channel with the number of times
+/// that its other threads have gone to sleep so far.
+void hold_one(Channel& channel, const Place& place, const std::string& socket) {
+    const Holder holder(place, socket);
+    take(holder.broker());
+    channel.send('t');
+    while (channel.receive_whenever<char>() == '?') channel.send(test::sleeps_of_others());
+}
+
+TEST(Regd, WhoReportsSleepsWhileNothingHappensAndReportsWhatOthersDo) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    const Place place;
+    const std::string socket = place.path() + "/socket";
+    Daemon daemon(socket, "/nonexistent", rules_with(5));
+    Child holder([&](Channel& channel) { hold_one(channel, place, socket); });
+    holder.channel().receive<char>();
+    EXPECT_TRUE(eventually([&] { return only_row(socket).used.entries == 1; }));
+    std::this_thread::sleep_for(300ms);  // what it still has to do
+    const auto sleeps = [&] {
+        holder.channel().send('?');
+        return holder.channel().receive<long>();
+    };
+    const long before = sleeps();
+    std::this_thread::sleep_for(1500ms);
+    EXPECT_EQ(sleeps(), before);
+    const auto broker = place.join(terms(8));
+    const SlotId slot = take(*broker);
+    EXPECT_TRUE(eventually([&] { return only_row(socket).used.entries == 2; }));
+    broker->release(slot);
+    EXPECT_TRUE(eventually([&] { return only_row(socket).used.entries == 1; }));
+    holder.channel().send('e');
+    EXPECT_EQ(holder.wait(), 0);
+}
+
+TEST(Regd, WhoSleepsLearnsThatOneIsThereAndThatItHasGone) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    const Place place;
+    const std::string socket = place.path() + "/socket";
+    Child holder([&](Channel& channel) { hold_one(channel, place, socket); });
+    holder.channel().receive<char>();
+    std::this_thread::sleep_for(100ms);  // it is asleep, as a rule
+    Daemon daemon(socket, "/nonexistent", rules_with(5));
+    EXPECT_TRUE(eventually([&] { return only_row(socket).used.entries == 1; }));
+    daemon.kill();
+    std::this_thread::sleep_for(100ms);
+    daemon.start("/nonexistent");
+    EXPECT_TRUE(eventually([&] { return only_row(socket).used.entries == 1; }));
+    holder.channel().send('e');
+    EXPECT_EQ(holder.wait(), 0);
+}
+
+TEST(Regd, AnotherProcessSpeaksForAUserWhenTheOneThatDidIsKilled) {
+    SKIP_UNDER_THREAD_SANITIZER;
+    const Place place;
+    const std::string socket = place.path() + "/socket";
+    Daemon daemon(socket, "/nonexistent", rules_with(5));
+    Child speaker([&](Channel& channel) { hold_one(channel, place, socket); });
+    speaker.channel().receive<char>();
+    EXPECT_TRUE(eventually([&] { return only_row(socket).process == speaker.pid(); }));
+    Child heir([&](Channel& channel) { hold_one(channel, place, socket); });
+    heir.channel().receive<char>();
+    EXPECT_TRUE(eventually([&] { return only_row(socket).used.entries == 2; }));
+    std::this_thread::sleep_for(100ms);  // both are asleep, as a rule
+    speaker.kill();
+    EXPECT_TRUE(eventually([&] {
+        const Message row = only_row(socket);
+        return row.process == heir.pid() && row.used.entries == 1 && row.connected;
+    })) << "the heir speaks, and without what the dead one had";
+    speaker.wait();
+    heir.channel().send('e');
+    EXPECT_EQ(heir.wait(), 0);
 }
 
 /// How a process answers when others want what it has.
