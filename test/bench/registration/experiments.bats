@@ -29,3 +29,5 @@ runs() {
 @test "R12: holders that do not want to share" { runs R12; }
 @test "R13: regions that peers use" { runs R13; }
 @test "R14: a registration for a call" { runs R14; }
+@test "R15: a greedy flow" { runs R15; }
+@test "R16: connections instead of registrations" { runs R16; }

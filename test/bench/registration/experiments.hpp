@@ -21,5 +21,6 @@ void unwilling(const Run& run);  ///< R12
 void peers(const Run& run);      ///< R13
 void calls(const Run& run);      ///< R14
 void greedy(const Run& run);     ///< R15
+void pool(const Run& run);       ///< R16
 
 }  // namespace registration

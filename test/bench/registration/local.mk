@@ -16,6 +16,7 @@ test_bench_registration_registration_experiments_SOURCES = \
     %reldir%/liars.cpp \
     %reldir%/newcomers.cpp \
     %reldir%/peers.cpp %reldir%/policies.cpp \
+    %reldir%/pool.cpp \
     %reldir%/results.cpp %reldir%/results.hpp \
     %reldir%/shared.hpp test/support/process.hpp \
     %reldir%/taken.cpp \
@@ -38,7 +39,7 @@ EXTRA_DIST += %reldir%/document.py %reldir%/plots.py %reldir%/run.py
 registration_programs = test/bench/registration/registration_experiments test/bench/registration/registration_recovery \
     test/bench/registration/pin_down_cache test/bench/dat_operations
 
-# REGISTRATION_EXPERIMENTS names some of R1 to R15; all run unless some are given. `short` among
+# REGISTRATION_EXPERIMENTS names some of R1 to R16; all run unless some are given. `short` among
 # them makes short runs, to check that all of it works.
 REGISTRATION_EXPERIMENTS =
 registration-experiments: all $(registration_programs)

@@ -19,9 +19,9 @@ struct Known {
     void (*run)(const Run&);
 };
 constexpr Known kExperiments[] = {
-    {"R1", newcomers},  {"R2", hoarder}, {"R3", grace},   {"R4", waiting},
-    {"R5", policies},   {"R6", liars},   {"R8", classes}, {"R9", ways},
-    {"R12", unwilling}, {"R13", peers},  {"R14", calls},  {"R15", greedy},
+    {"R1", newcomers}, {"R2", hoarder}, {"R3", grace}, {"R4", waiting},    {"R5", policies},
+    {"R6", liars},     {"R8", classes}, {"R9", ways},  {"R12", unwilling}, {"R13", peers},
+    {"R14", calls},    {"R15", greedy}, {"R16", pool},
 };
 
 bool is_wanted(const char* id, int argc, char** argv) {

@@ -149,6 +149,15 @@ def greedy(rows):
     return panels
 
 
+def pool(rows):
+    panels = [Panel("The busy process", "connections", "requests a second"), Panel("Connects of the busy process", "connections", "for 1,000 requests"),
+              Panel("A request after a pause", "connections", "us, median", False, True)]
+    for row in rows:
+        for panel, column in zip(panels, ("busy_per_second", "connects_per_1000", "burst_us_p50")):
+            panel.bar(row["way"], "value", number(row[column]))
+    return panels
+
+
 def cost(rows):
     panels = [Panel("A write: post and completion", "mode", "ns, median"), Panel("A write: post and completion", "mode", "instructions")]
     for row in rows:
@@ -158,7 +167,7 @@ def cost(rows):
 
 
 DRAWN = {"R1": newcomers, "R2": hoarder, "R3": grace, "R4": waiting, "R5": policies, "R6": liars, "R7": recovery, "R8": classes, "R9": ways,
-         "R10": unmodified, "R11": cost, "R12": unwilling, "R13": peers, "R14": calls, "R15": greedy}
+         "R10": unmodified, "R11": cost, "R12": unwilling, "R13": peers, "R14": calls, "R15": greedy, "R16": pool}
 
 
 def draw(results, name):

@@ -21,7 +21,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import plots
 
-ALL = ["R%d" % number for number in range(1, 16)]
+ALL = ["R%d" % number for number in range(1, 17)]
 
 
 class Bench:
