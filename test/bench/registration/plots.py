@@ -53,6 +53,14 @@ def grace(rows):
     return panels
 
 
+def upcalls(rows):
+    panels = [Panel("Writes cut off, T = 10 ms", "delay of the announcement, ms", "part"),
+              Panel("The other process waits, T = 10 ms", "delay of the announcement, ms", "ms, median")]
+    panels[0].line("a peer's write", [(number(row["delay_ms"]), number(row["cut"]) / number(row["rounds"])) for row in rows])
+    panels[1].line("for the entry", [(number(row["delay_ms"]), number(row["waited_us_p50"]) / 1e3) for row in rows])
+    return panels
+
+
 def waiting(rows):
     panels = []
     for way in ("threads", "tickets"):
@@ -173,4 +181,7 @@ DRAWN = {"R1": newcomers, "R2": hoarder, "R3": grace, "R4": waiting, "R5": polic
 def draw(results, name):
     rows = read(results, name)
     if rows:
-        write(os.path.join(results, name + ".svg"), DRAWN[name](rows))
+        panels = DRAWN[name](rows)
+        if name == "R3":
+            panels += upcalls(read(results, "R3-upcalls"))
+        write(os.path.join(results, name + ".svg"), panels)
