@@ -132,7 +132,9 @@ def unwilling(rows):
 def peers(rows):
     panels = [Panel("Writes that find their region there", "entries for 64 regions", "part of the writes"),
               Panel("Writes that wait for it", "entries for 64 regions", "us, median", False, True)]
-    for row in rows:
+    for row in sorted(rows, key=lambda row: -int(row["entries"])):
+        if row["round"] != "0":
+            continue
         panels[0].bar(row["entries"], row["policy"], number(row["hit_rate"]))
         if row["returns"] != "0":
             panels[1].bar(row["entries"], row["policy"], number(row["median_us"]))

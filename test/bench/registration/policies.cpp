@@ -102,7 +102,13 @@ void work(State& state, const std::string& directory, const Terms& terms, const 
     }
 }
 
-double run_way(Experiment& experiment, Csv& csv, const Way& way) {
+/// What the rounds of one way have given.
+struct Found {
+    std::vector<double> rates, regretted;
+    std::uint64_t ios = 0;
+};
+
+void run_way(Experiment& experiment, const Way& way, unsigned round, Found& found) {
     Shared<State> state;
     const TableDirectory directory;
     Terms terms;
@@ -110,17 +116,17 @@ double run_way(Experiment& experiment, Csv& csv, const Way& way) {
     terms.grace = 20 * kMillisecond;
     terms.low = 4, terms.high = 8;
     terms.policy = way.policy;
-    const int count = experiment.run.count(20000);
+    const int count = experiment.run.count(8000);
     std::vector<std::unique_ptr<test::Child>> crew;
     for (unsigned i = 0; i < kProcesses; ++i)
-        crew.push_back(std::make_unique<test::Child>(
-            [&, i](test::Channel&) { work(*state, directory.path(), terms, way, i + 1, count); }));
+        crew.push_back(std::make_unique<test::Child>([&, i](test::Channel&) {
+            work(*state, directory.path(), terms, way, kProcesses * round + i + 1, count);
+        }));
     for (auto& child : crew) test::require(child->wait(120s) == 0, "a process ends well");
-    const double thousands = static_cast<double>(state->ios) / 1000;
-    const double rate = static_cast<double>(state->hits) / static_cast<double>(state->ios);
-    csv.row("%s,%s,%s,%llu,%.4f,%.1f,%.1f", way.policy, way.statistics ? "told" : "none",
-            way.alternatives ? "offered" : "none", static_cast<unsigned long long>(state->ios),
-            rate, 1000 * (1 - rate), static_cast<double>(state->regretted) / thousands);
+    const auto ios = static_cast<double>(state->ios);
+    found.ios += state->ios;
+    found.rates.push_back(static_cast<double>(state->hits) / ios);
+    found.regretted.push_back(1000 * static_cast<double>(state->regretted) / ios);
     Ledger& ledger = state->ledger;
     char what[100];
     std::snprintf(what, sizeof what, "%s, statistics %s, alternatives %s: entries and waiters",
@@ -129,37 +135,73 @@ double run_way(Experiment& experiment, Csv& csv, const Way& way) {
     experiment.check(what, ledger.taken,
                      ledger.wrong + ledger.held + ledger.unserved() + state->failed +
                          (ledger.most_held > kCapacity ? 1 : 0));
-    return rate;
+}
+
+/// @return what the first has more than the second, round by round.
+Estimate more(const Found& first, const Found& second) {
+    std::vector<double> differences;
+    for (std::size_t i = 0; i < first.rates.size(); ++i)
+        differences.push_back(first.rates[i] - second.rates[i]);
+    return estimate(differences);
 }
 
 }  // namespace
 
 void policies(const Run& run) {
     Experiment experiment(run, "R5");
-    Csv csv = experiment.csv(
-        "",
-        "policy,statistics,alternatives,ios,hit_rate,registrations_per_1000,regretted_per_1000");
-    std::map<std::string, double> rates;
+    std::map<std::string, Found> all;  // by policy, statistics (+ told), alternatives (+ offered)
+    std::vector<Way> ways;
     for (const char* policy : {"lru", "lfu", "clock", "random"})
         for (const bool statistics : {true, false})
             for (const bool alternatives : {false, true})
-                rates[std::string(policy) + (statistics ? "+" : "-") + (alternatives ? "+" : "-")] =
-                    run_way(experiment, csv, {policy, statistics, alternatives});
-    const double random = rates["random+-"];
+                ways.push_back({policy, statistics, alternatives});
+    const auto key = [](const Way& way) {
+        return std::string(way.policy) + (way.statistics ? "+" : "-") +
+               (way.alternatives ? "+" : "-");
+    };
+    Estimate lru{}, lfu{}, clock{}, worse[3], lru_offered{}, random_offered{};
+    Verdict told{}, untold{}, offered{};
+    for (int rounds = 0; rounds == 0 || !is_enough(run, rounds, {told, untold, offered});) {
+        for (const Way& way : ways)
+            run_way(experiment, way, static_cast<unsigned>(rounds), all[key(way)]);
+        ++rounds;
+        lru = more(all["lru+-"], all["random+-"]);
+        lfu = more(all["lfu+-"], all["random+-"]);
+        clock = more(all["clock+-"], all["random+-"]);
+        told = all_above({lru, lfu, clock}, 0);
+        worse[0] = more(all["random--"], all["lru--"]);
+        worse[1] = more(all["random--"], all["lfu--"]);
+        worse[2] = more(all["random--"], all["clock--"]);
+        untold = all_above({worse[0], worse[1], worse[2]}, -0.02);
+        lru_offered = more(all["lru-+"], all["lru--"]);
+        random_offered = more(all["random-+"], all["random--"]);
+        offered = all_above({lru_offered, random_offered}, 0);
+    }
+    Csv csv = experiment.csv("",
+                             "policy,statistics,alternatives,rounds,ios,hit_rate,hit_rate_error,"
+                             "registrations_per_1000,regretted_per_1000");
+    for (const Way& way : ways) {
+        const Found& found = all[key(way)];
+        const Estimate rate = estimate(found.rates);
+        csv.row("%s,%s,%s,%zu,%llu,%.4f,%.4f,%.1f,%.1f", way.policy,
+                way.statistics ? "told" : "none", way.alternatives ? "offered" : "none",
+                found.rates.size(), static_cast<unsigned long long>(found.ios), rate.mean,
+                rate.error, 1000 * (1 - rate.mean), estimate(found.regretted).mean);
+    }
     experiment.claim(
-        "statistics of use pay: lru, lfu and clock keep more of what is needed than random",
-        rates["lru+-"] > random && rates["lfu+-"] > random && rates["clock+-"] > random,
-        "hit rate lru %.3f, lfu %.3f, clock %.3f, random %.3f", rates["lru+-"], rates["lfu+-"],
-        rates["clock+-"], random);
-    experiment.claim("without statistics they are no better than random",
-                     rates["lru--"] < random + 0.02 && rates["lfu--"] < random + 0.02 &&
-                         rates["clock--"] < random + 0.02,
-                     "lru %.3f, lfu %.3f, clock %.3f, random %.3f", rates["lru--"], rates["lfu--"],
-                     rates["clock--"], random);
+        "statistics of use pay: lru, lfu and clock keep more of what is needed than random", told,
+        "%zu rounds, 99 %% intervals: hit rate random %.3f, lru %.3f ± %.3f more, lfu %.3f ± %.3f, "
+        "clock %.3f ± %.3f",
+        all["lru+-"].rates.size(), estimate(all["random+-"].rates).mean, lru.mean, lru.error,
+        lfu.mean, lfu.error, clock.mean, clock.error);
+    experiment.claim("without statistics they are no more than 0.02 better than random", untold,
+                     "lru %.3f ± %.3f more, lfu %.3f ± %.3f, clock %.3f ± %.3f", -worse[0].mean,
+                     worse[0].error, -worse[1].mean, worse[1].error, -worse[2].mean,
+                     worse[2].error);
     experiment.claim("alternative victims make up for statistics that the owner does not tell",
-                     rates["lru-+"] > rates["lru--"] && rates["random-+"] > rates["random--"],
-                     "lru %.3f instead of %.3f, random %.3f instead of %.3f", rates["lru-+"],
-                     rates["lru--"], rates["random-+"], rates["random--"]);
+                     offered, "lru %.3f ± %.3f more with them, random %.3f ± %.3f",
+                     lru_offered.mean, lru_offered.error, random_offered.mean,
+                     random_offered.error);
 }
 
 }  // namespace registration

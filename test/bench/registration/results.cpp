@@ -2,7 +2,10 @@
 #include "test/bench/registration/results.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdarg>
+#include <limits>
+#include <numeric>
 #include <stdexcept>
 
 namespace registration {
@@ -43,15 +46,28 @@ Csv Experiment::csv(const std::string& name, const std::string& columns) const {
     return {path((name.empty() ? "" : "-" + name) + ".csv"), columns};
 }
 
+void Experiment::note(Verdict verdict, const char* statement, const char* numbers) {
+    constexpr const char* kTexts[] = {"shown", "refuted", "undecided"};
+    const char* const text = kTexts[static_cast<int>(verdict)];
+    std::printf("%s: %s: %s (%s)\n", id_.c_str(), statement, text, numbers);
+    std::fflush(stdout);
+    claims_->row("%s\t%s\t%s", text, statement, numbers);
+}
+
 void Experiment::claim(const char* statement, bool shown, const char* numbers, ...) {
     va_list arguments;
     va_start(arguments, numbers);
     const std::string found = formatted(numbers, arguments);
     va_end(arguments);
-    const char* const verdict = shown ? "shown" : "refuted";
-    std::printf("%s: %s: %s (%s)\n", id_.c_str(), statement, verdict, found.c_str());
-    std::fflush(stdout);
-    claims_->row("%s\t%s\t%s", verdict, statement, found.c_str());
+    note(shown ? Verdict::kShown : Verdict::kRefuted, statement, found.c_str());
+}
+
+void Experiment::claim(const char* statement, Verdict verdict, const char* numbers, ...) {
+    va_list arguments;
+    va_start(arguments, numbers);
+    const std::string found = formatted(numbers, arguments);
+    va_end(arguments);
+    note(verdict, statement, found.c_str());
 }
 
 void Experiment::check(const char* what, std::uint64_t looked_at, std::uint64_t wrong) {
@@ -69,6 +85,35 @@ double percentile(std::vector<double>& values, double share) {
     std::sort(values.begin(), values.end());
     const auto place = static_cast<std::size_t>(share * static_cast<double>(values.size()));
     return values[std::min(place, values.size() - 1)];
+}
+
+Estimate estimate(const std::vector<double>& values) {
+    // Quantiles of 0.995 for 1 and more degrees of freedom.
+    constexpr double kQuantiles[kMostRounds - 1] = {63.657, 9.925, 5.841, 4.604, 4.032, 3.707,
+                                                    3.499,  3.355, 3.250, 3.169, 3.106};
+    const auto count = static_cast<double>(values.size());
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+    if (values.size() < 2) return {mean, std::numeric_limits<double>::infinity()};
+    double squares = 0;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    return {mean, kQuantiles[values.size() - 2] * std::sqrt(squares / (count - 1) / count)};
+}
+
+Verdict all_above(const std::vector<Estimate>& estimates, double bound) {
+    Verdict verdict = Verdict::kShown;
+    for (const Estimate& one : estimates) {
+        if (one.mean + one.error < bound) return Verdict::kRefuted;
+        if (one.mean - one.error <= bound) verdict = Verdict::kUndecided;
+    }
+    return verdict;
+}
+
+bool is_enough(const Run& run, int rounds, const std::vector<Verdict>& verdicts) {
+    constexpr int kFewestRounds = 3;
+    const int most = run.count(kMostRounds);
+    if (rounds >= most) return true;
+    if (rounds < kFewestRounds) return false;
+    return std::find(verdicts.begin(), verdicts.end(), Verdict::kUndecided) == verdicts.end();
 }
 
 double fairness(const std::vector<double>& values) {

@@ -36,6 +36,8 @@ class Csv {
     std::unique_ptr<std::FILE, Close> file_;
 };
 
+enum class Verdict { kShown, kRefuted, kUndecided };
+
 /// The result of one experiment. A refuted claim is a result; an error found by the checker is a
 /// failure of the program.
 class Experiment {
@@ -50,6 +52,8 @@ class Experiment {
     /// @param statement what was to be shown. @param numbers the evidence, formatted as by printf.
     [[gnu::format(printf, 4, 5)]] void claim(const char* statement, bool shown, const char* numbers,
                                              ...);
+    [[gnu::format(printf, 4, 5)]] void claim(const char* statement, Verdict verdict,
+                                             const char* numbers, ...);
     /// @param looked_at number of things checked. @param wrong number of errors among them.
     void check(const char* what, std::uint64_t looked_at, std::uint64_t wrong);
 
@@ -59,6 +63,7 @@ class Experiment {
     static bool failed;
 
   private:
+    void note(Verdict verdict, const char* statement, const char* numbers);
     std::string path(const std::string& rest) const { return run.directory + "/" + id_ + rest; }
     const std::string id_;
     std::unique_ptr<Csv> claims_;
@@ -66,6 +71,21 @@ class Experiment {
 
 /// Sorts the values. @param share 0.5: the median. @return 0 if there are no values.
 double percentile(std::vector<double>& values, double share);
+
+/// The mean of what repeated runs have given. With 99 % confidence (Student's t distribution) the
+/// true one is not farther from it than `error`.
+struct Estimate {
+    double mean, error;
+};
+/// @param values of at least one run; the error of one alone is infinite.
+Estimate estimate(const std::vector<double>& values);
+/// @return whether all estimates are above the bound; undecided while an interval includes it.
+Verdict all_above(const std::vector<Estimate>& estimates, double bound);
+
+/// A claim that depends on what is random is repeated until its interval excludes the contrary, or
+/// kMostRounds times. @param rounds number of those that are over.
+bool is_enough(const Run& run, int rounds, const std::vector<Verdict>& verdicts);
+inline constexpr int kMostRounds = 12;
 
 /// @return Jain's index: 1 if all values are the same, 1/n if all but one are 0.
 double fairness(const std::vector<double>& values);
