@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Puts what the experiments showed or refuted into the page, between its marks, and tables and pictures beside it.
+"""Puts what the experiments showed or refuted into the page, between its marks, also beside the paper's statements
+(statements.tsv), and tables and pictures beside it.
 
 usage: document.py RESULTS doc/registration.md
 """
+import csv
 import os
 import re
 import shutil
@@ -28,6 +30,36 @@ def claims(results, name):
     return "\n".join(lines)
 
 
+def verdicts(results, name):
+    """The verdicts of an experiment's claims, in their order."""
+    with open(os.path.join(results, name + ".claims")) as file:
+        return [line.split("\t")[0] for line in file.readlines()[1:] if not line.startswith("checker")]
+
+
+def outcome(results, names):
+    """What the claims RN.K of a statement come to."""
+    if names == ["-"]:
+        return "not tried"
+    found = {name: verdicts(results, name.split(".")[0])[int(name.split(".")[1]) - 1] for name in names}
+    if set(found.values()) == {"shown"}:
+        return "**shown**"
+    return "; ".join("%s by %s" % ("**%s**" % verdict if verdict != "shown" else verdict,
+                                   ", ".join(name for name in names if found[name] == verdict))
+                     for verdict in ("shown", "refuted", "undecided") if verdict in found.values())
+
+
+def statements(results):
+    """The table of what the paper says beside what the claims have come to."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "statements.tsv"), newline="") as file:
+        rows = list(csv.reader(file, delimiter="\t"))[1:]
+    lines = ["| The paper | Claims | Outcome |", "|---|---|---|"]
+    for statement, names, note in rows:
+        names = names.split()
+        lines.append("| %s | %s | %s |" % (statement, ", ".join(names) if names != ["-"] else "",
+                                           (outcome(results, names) + (". " + note if note else ""))))
+    return "\n".join(lines)
+
+
 def main():
     results, page = sys.argv[1:]
     with open(page) as file:
@@ -44,6 +76,8 @@ def main():
         for file in os.listdir(results):
             if re.fullmatch(name + r"(-\w+)?\.(csv|svg)", file):
                 shutil.copyfile(os.path.join(results, file), os.path.join(beside, file))
+    text = re.sub(r"<!-- statements -->.*?<!-- /statements -->",
+                  lambda _: "<!-- statements -->\n%s\n<!-- /statements -->" % statements(results), text, flags=re.S)
     with open(page, "w") as file:
         file.write(text)
 

@@ -35,7 +35,7 @@ test_bench_registration_registration_recovery_SOURCES = %reldir%/recovery.cpp %r
 test_bench_registration_registration_recovery_CPPFLAGS = $(AM_CPPFLAGS) -DREGISTRATION_FAULT_POINTS
 test_bench_registration_registration_recovery_LDADD = libregistrations_faulty.la libsupport.la -lpthread
 
-EXTRA_DIST += %reldir%/document.py %reldir%/plots.py %reldir%/run.py
+EXTRA_DIST += %reldir%/document.py %reldir%/plots.py %reldir%/run.py %reldir%/statements.tsv
 registration_programs = test/bench/registration/registration_experiments test/bench/registration/registration_recovery \
     test/bench/registration/pin_down_cache test/bench/dat_operations
 
