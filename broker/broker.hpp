@@ -240,6 +240,8 @@ class Broker {
     bool set_policy(const std::string& name);
     /// @return how many requests of all processes wait for entries.
     std::uint64_t waiting() const;
+    /// @return how many entries this process is due by its share, at least one.
+    std::uint64_t due() const;
     TableStatus status() const;
     const Terms& terms() const;
 

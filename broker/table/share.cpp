@@ -11,17 +11,6 @@ namespace {
 
 constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-/// @return what a process may keep: at least one entry, however many processes there are.
-Amount share_of(const Table& table, std::uint32_t process) {
-    const Amount whole = limit_of(table);
-    const std::uint64_t shares = std::max<std::uint64_t>(table.header->shares, 1);
-    const std::uint64_t share = std::min<std::uint64_t>(table.processes[process].share, shares);
-    const std::uint64_t entries = policy::part_of(whole.entries, share, shares);
-    const bool limited = whole.bytes != kNoLimit;
-    return {std::max<std::uint64_t>(entries, 1),
-            limited ? policy::part_of(whole.bytes, share, shares) : kNoLimit};
-}
-
 bool holds(const Amount& limit, const Amount& kept, std::uint64_t bytes) {
     return kept.entries < limit.entries && bytes <= limit.bytes &&
            kept.bytes <= limit.bytes - bytes;
@@ -54,6 +43,16 @@ std::vector<Kept> all_kept(const Table& table) {
 }
 
 }  // namespace
+
+Amount share_of(const Table& table, std::uint32_t process) {
+    const Amount whole = limit_of(table);
+    const std::uint64_t shares = std::max<std::uint64_t>(table.header->shares, 1);
+    const std::uint64_t share = std::min<std::uint64_t>(table.processes[process].share, shares);
+    const std::uint64_t entries = policy::part_of(whole.entries, share, shares);
+    const bool limited = whole.bytes != kNoLimit;
+    return {std::max<std::uint64_t>(entries, 1),
+            limited ? policy::part_of(whole.bytes, share, shares) : kNoLimit};
+}
 
 bool stands(const Table& table, std::uint32_t slot) {
     const SlotRecord& record = table.slots[slot];

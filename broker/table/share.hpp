@@ -8,9 +8,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "broker/table/accounting.hpp"
 #include "broker/table/table.hpp"
 
 namespace dapl::memory {
+
+/// @return what a process is due, and may keep: at least one entry, however many processes there
+/// are.
+Amount share_of(const Table& table, std::uint32_t process);
 
 /// @return whether a slot is active, its owner alive, and known to it.
 bool stands(const Table& table, std::uint32_t slot);

@@ -3,6 +3,7 @@
 /// Snapshots of a table, for display and queries.
 #include <cstring>
 
+#include "broker/table/share.hpp"
 #include "broker/table/state.hpp"
 #include "dapl/base/codes.hpp"
 
@@ -74,6 +75,13 @@ std::uint64_t Broker::waiting() const {
     if (!state.is_here() || !state.lock.acquire()) return 0;
     const TableGuard guard(state.lock, TableGuard::kTaken);
     return state.table.header->sums.waiting_entries;
+}
+
+std::uint64_t Broker::due() const {
+    State& state = *state_;
+    if (!state.is_here() || !state.lock.acquire()) return 1;
+    const TableGuard guard(state.lock, TableGuard::kTaken);
+    return share_of(state.table, state.process).entries;
 }
 
 TableStatus Broker::status() const {

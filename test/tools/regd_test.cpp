@@ -527,7 +527,13 @@ TEST(Regd, AnotherProcessSpeaksForAUserWhenTheOneThatDidIsKilled) {
 }
 
 /// How a process answers when others want what it has.
-enum class Way { kGives, kPins, kRefuses };
+enum class Way { kGives, kPins, kRefuses, kPosts };
+
+Class class_of(Way way) {
+    return way == Way::kPins    ? Class::kPinned
+           : way == Way::kPosts ? Class::kMessaging
+                                : Class::kRdma;
+}
 
 /// @return whether an upcall takes its slot from a process of this kind.
 bool is_lost(Broker& broker, const Upcall& upcall, Way way) {
@@ -559,9 +565,9 @@ void greedy(Channel& channel, uid_t user, const std::string& socket, Way way = W
     });
     test::Thread taker([&] {
         while (!stop)
-            if (auto slot = broker->take({way == Way::kPins ? Class::kPinned : Class::kRdma, 4096},
-                                         now() + 20 * kMillisecond)) {
+            if (auto slot = broker->take({class_of(way), 4096}, now() + 20 * kMillisecond)) {
                 broker->use(*slot).use_count = 1;
+                broker->use(*slot).busy = way == Way::kPosts;
                 const std::lock_guard guard(mutex);
                 held.push_back(*slot);
             }
@@ -609,7 +615,7 @@ TEST(Regd, SharesOutAmongUsersAndEverybodyGoesOnWhenItIsKilled) {
     EXPECT_EQ(theirs.wait(), 0);
 }
 
-TEST(Regd, AUserWhoPinsOrRefusesComesDownToTheBudgetToo) {
+TEST(Regd, AUserWhoPinsRefusesOrPostsAllComesDownToTheBudgetToo) {
     SKIP_UNDER_THREAD_SANITIZER;
     if (geteuid() != 0) GTEST_SKIP() << "only root can be two users";
     constexpr uid_t kOther = 65534;
@@ -617,7 +623,7 @@ TEST(Regd, AUserWhoPinsOrRefusesComesDownToTheBudgetToo) {
         child.channel().send('?');
         return child.channel().receive<std::uint64_t>();
     };
-    for (const Way way : {Way::kPins, Way::kRefuses}) {
+    for (const Way way : {Way::kPins, Way::kRefuses, Way::kPosts}) {
         const Place place;
         ASSERT_EQ(chmod(place.path().c_str(), 0755), 0);  // so that both users can connect
         const std::string socket = place.path() + "/socket";

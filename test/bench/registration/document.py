@@ -38,8 +38,6 @@ def verdicts(results, name):
 
 def outcome(results, names):
     """What the claims RN.K of a statement come to."""
-    if names == ["-"]:
-        return "not tried"
     found = {name: verdicts(results, name.split(".")[0])[int(name.split(".")[1]) - 1] for name in names}
     if set(found.values()) == {"shown"}:
         return "**shown**"
@@ -55,8 +53,8 @@ def statements(results):
     lines = ["| The paper | Claims | Outcome |", "|---|---|---|"]
     for statement, names, note in rows:
         names = names.split()
-        lines.append("| %s | %s | %s |" % (statement, ", ".join(names) if names != ["-"] else "",
-                                           (outcome(results, names) + (". " + note if note else ""))))
+        found = [outcome(results, names)] if names else []
+        lines.append("| %s | %s | %s |" % (statement, ", ".join(names), ". ".join(found + ([note] if note else []))))
     return "\n".join(lines)
 
 
