@@ -198,6 +198,8 @@ class Broker {
     /// @return the slot's cache line for the data path, which stays mapped as long as this object
     /// lives.
     SlotUse& use(SlotId slot);
+    /// @return a bound of the numbers of slots.
+    std::uint32_t slot_count() const;
 
     // -- answers to an announcement
     /// Agrees: the slot becomes kReleased, and its owner deregisters it now. @return false if it is

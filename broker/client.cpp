@@ -45,7 +45,10 @@ void count_user(const Pending& pending, int by) {
 }  // namespace
 
 Client::Client(std::string adapter, std::unique_ptr<Broker> broker)
-    : adapter_(std::move(adapter)), broker_(std::move(broker)) {
+    : adapter_(std::move(adapter)),
+      broker_(std::move(broker)),
+      owners_(static_cast<Owner*>(std::calloc(broker_->slot_count(), sizeof(Owner))), &std::free) {
+    if (!owners_) throw std::bad_alloc();
     const int error = support::start_thread(thread_, run, this);
     if (error == 0) return;
     support::report_limit(error, "the thread of the registration broker");
@@ -91,8 +94,9 @@ DAT_RETURN Client::join(Ia& ia, Mode mode, ProcessState& process) {
         auto* const registrations =
             new Registrations(ia, *client, mode, patience * kPerMillisecond);
         ia.decoration = registrations;
-        MutexLock lock(client->lock_);
-        client->members_.push_back(registrations);
+        MutexLock served(client->serving);
+        registrations->next_member = client->members_;
+        client->members_ = registrations;
         return DAT_SUCCESS;
     } catch (const std::bad_alloc&) {
         // Once it has its Registrations, the close of the adapter instance dismisses the client.
@@ -121,34 +125,38 @@ void Client::leave(Ia& ia, ProcessState& process) {
 void Client::bind(SlotId slot, Registrations& of, Registration& registration) {
     MutexLock lock(lock_);
     owners_[slot.index] = {&of, &registration, slot};
+    owners_end_ = std::max(owners_end_, slot.index + 1);
 }
 
 void Client::unbind(SlotId slot) {
     MutexLock lock(lock_);
-    owners_.erase(slot.index);
+    owners_[slot.index] = {};
 }
 
-void Client::watch(Registrations& of, Registration& registration, SlotId slot) {
-    {
-        MutexLock lock(lock_);
-        watched_.push_back({&of, &registration, slot});
-    }
+void Client::watch(Registration& registration) {
+    watched_.add(registration);
     broker_->wake();
 }
 
 /// Holds the lock across the broker's queue(): the answer may arrive before that returns, and
 /// answer() must find the ticket.
 tl::expected<Ticket, Refusal> Client::queue(const Wanted& wanted, const Pending& pending) {
+    PendingMap made;
+    made.emplace(0, std::make_pair(Ticket{}, pending));
+    PendingMap::node_type node = made.extract(made.begin()), former;
     MutexLock lock(lock_);
     auto ticket = broker_->queue(wanted);
-    if (ticket) {
-        count_user(pending, 1);
-        pending_.insert_or_assign(ticket->index, std::make_pair(*ticket, pending));
-    }
+    if (!ticket) return ticket;
+    count_user(pending, 1);
+    former = pending_.extract(ticket->index);
+    node.key() = ticket->index;
+    node.mapped().first = *ticket;
+    pending_.insert(std::move(node));
     return ticket;
 }
 
 DAT_RETURN Client::cancel(const Ticket& ticket, const Registrations& of) {
+    PendingMap::node_type node;
     MutexLock lock(lock_);
     const auto found = pending_.find(ticket.index);
     if (found == pending_.end() || !(found->second.first == ticket))
@@ -157,26 +165,29 @@ DAT_RETURN Client::cancel(const Ticket& ticket, const Registrations& of) {
     if (!create || create->of != &of) return bad_argument(2);
     if (!broker_->cancel(ticket)) return error(DAT_INVALID_STATE);
     count_user(*create, -1);
-    pending_.erase(found);
+    node = pending_.extract(found);
     return DAT_SUCCESS;
 }
 
 void Client::forget(Registrations& closing) {
     MutexLock served(serving);
+    Registrations** link = &members_;
+    while (*link != &closing) link = &(*link)->next_member;
+    *link = closing.next_member;
+    watched_.take_all([&](Registration& one) {
+        if (one.of != &closing) watched_.add(one);
+    });
+    PendingMap cancelled;
     MutexLock lock(lock_);
-    std::erase(members_, &closing);
-    std::erase_if(watched_, [&](const Owner& owner) { return owner.of == &closing; });
     for (auto next = pending_.begin(); next != pending_.end();) {
-        auto& [ticket, pending] = next->second;
-        if (whose(pending) != &closing) {
-            ++next;
-            continue;
-        }
+        const auto one = next++;
+        auto& [ticket, pending] = one->second;
+        if (whose(pending) != &closing) continue;
         // A ticket that has already been granted stays without an owner: answer() releases its
         // entry.
         count_user(pending, -1);
         whose(pending) = nullptr;
-        next = broker_->cancel(ticket) ? pending_.erase(next) : std::next(next);
+        if (broker_->cancel(ticket)) cancelled.insert(pending_.extract(one));
     }
 }
 
@@ -222,16 +233,14 @@ bool Client::serve_slots() {
     MutexLock served(serving, MutexLock::kTaken);
     bool any = false;
     for (; const auto upcall = broker_->next_of_slots(); any = true) carry_out(*upcall);
-    MutexLock lock(lock_);
-    if (!watched_.empty()) broker_->wake();
+    if (!watched_.is_empty()) broker_->wake();
     return any;
 }
 
 void Client::watch_all() {
     MutexLock lock(lock_);
-    watched_.clear();
-    watched_.reserve(owners_.size());
-    for (const auto& [slot, owner] : owners_) watched_.push_back(owner);
+    for (std::uint32_t slot = 0; slot < owners_end_; ++slot)
+        if (owners_[slot].registration) watched_.add(*owners_[slot].registration);
 }
 
 void Client::carry_out(const Upcall& upcall) {
@@ -240,10 +249,8 @@ void Client::carry_out(const Upcall& upcall) {
         case Upcall::Kind::kRevoke: {
             // If the registration is still being made, its maker checks the slot afterwards.
             Owner owner{};
-            if (owner_of(upcall.slot, owner) && !owner.of->serve(*owner.registration, owner.slot)) {
-                MutexLock lock(lock_);
-                watched_.push_back(owner);
-            }
+            if (owner_of(upcall.slot, owner) && !owner.of->serve(*owner.registration, owner.slot))
+                watched_.add(*owner.registration);
             return;
         }
         case Upcall::Kind::kGranted:
@@ -256,27 +263,23 @@ void Client::carry_out(const Upcall& upcall) {
 
 bool Client::owner_of(SlotId slot, Owner& owner) {
     MutexLock lock(lock_);
-    const auto found = owners_.find(slot.index);
-    if (found == owners_.end() || !(found->second.slot == slot)) return false;
-    owner = found->second;
-    return true;
+    owner = owners_[slot.index];
+    return owner.slot == slot;
 }
 
 void Client::answer(const Upcall& upcall) {
-    Ticket ticket;
-    Pending pending;
+    PendingMap::node_type node;
+    const bool granted = upcall.kind == Upcall::Kind::kGranted;
     {
         MutexLock lock(lock_);
         const auto found = pending_.find(upcall.ticket.index);
         if (found == pending_.end() || !(found->second.first == upcall.ticket)) {
-            if (upcall.kind == Upcall::Kind::kGranted) broker_->release(upcall.slot);
+            if (granted) broker_->release(upcall.slot);
             return;
         }
-        ticket = found->second.first;
-        pending = found->second.second;
-        pending_.erase(found);
+        node = pending_.extract(found);
     }
-    const bool granted = upcall.kind == Upcall::Kind::kGranted;
+    auto& [ticket, pending] = node.mapped();
     Registrations* const of = whose(pending);
     if (!of) {
         if (granted) broker_->release(upcall.slot);
@@ -294,17 +297,12 @@ void Client::answer(const Upcall& upcall) {
     count_user(pending, -1);
 }
 
-std::vector<Registrations*> Client::members() {
-    MutexLock lock(lock_);
-    return members_;
-}
-
 void Client::press(std::uint64_t window) {
-    for (Registrations* member : members()) member->pressed(window);
+    for (Registrations* one = members_; one; one = one->next_member) one->pressed(window);
 }
 
 void Client::bring_back() {
-    for (Registrations* member : members()) member->bring_back();
+    for (Registrations* one = members_; one; one = one->next_member) one->bring_back();
 }
 
 void Client::enter_uses(Registration& registration) {
@@ -314,21 +312,15 @@ void Client::enter_uses(Registration& registration) {
 
 void Client::enter_all_uses() {
     MutexLock lock(lock_);
-    for (const auto& [slot, owner] : owners_) owner.registration->enter_uses_of_peers();
+    for (std::uint32_t slot = 0; slot < owners_end_; ++slot)
+        if (owners_[slot].registration) owners_[slot].registration->enter_uses_of_peers();
 }
 
 bool Client::serve_watched() {
-    std::vector<Owner> watched;
-    {
-        MutexLock lock(lock_);
-        watched.swap(watched_);
-    }
-    std::erase_if(watched, [](const Owner& owner) {
-        return owner.of->serve(*owner.registration, owner.slot);
+    watched_.take_all([this](Registration& one) {
+        if (!one.of->serve(one)) watched_.add(one);
     });
-    MutexLock lock(lock_);
-    watched_.insert(watched_.end(), watched.begin(), watched.end());
-    return !watched_.empty();
+    return !watched_.is_empty();
 }
 
 }  // namespace dapl::memory

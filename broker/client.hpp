@@ -7,10 +7,10 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <map>
 #include <memory>
-#include <unordered_map>
 #include <variant>
-#include <vector>
 
 #include "broker/broker.hpp"
 #include "broker/registrations.hpp"
@@ -48,7 +48,7 @@ class Client {
     void bind(SlotId slot, Registrations& of, Registration& registration) EXCLUDES(lock_);
     void unbind(SlotId slot) EXCLUDES(lock_);
     /// Has the agent thread call Registrations::serve() until nothing is left to do.
-    void watch(Registrations& of, Registration& registration, SlotId slot) EXCLUDES(lock_);
+    void watch(Registration& registration);
 
     /// Queues a request and keeps it until the answer. @return as Broker::queue().
     tl::expected<Ticket, Refusal> queue(const Wanted& wanted, const Pending& pending)
@@ -86,9 +86,8 @@ class Client {
     /// For Broker::set_service(). @param self a Client.
     static bool serve_slots(void* self);
     bool serve_slots() EXCLUDES(serving, lock_);
-    std::vector<Registrations*> members() EXCLUDES(lock_);
     void watch_all() REQUIRES(serving) EXCLUDES(lock_);
-    bool serve_watched() REQUIRES(serving) EXCLUDES(lock_);
+    bool serve_watched() REQUIRES(serving);
 
     const std::string adapter_;
     const std::unique_ptr<Broker> broker_;
@@ -99,11 +98,16 @@ class Client {
     /// Upcalls may have been lost, so the agent thread has to check all registrations.
     std::atomic<bool> missed_{false};
 
-    support::Mutex lock_;  ///< comes after all others except the broker's own
-    std::vector<Registrations*> members_ GUARDED_BY(lock_);
-    std::unordered_map<std::uint32_t, Owner> owners_ GUARDED_BY(lock_);  ///< by slot index
-    std::unordered_map<std::uint32_t, std::pair<Ticket, Pending>> pending_ GUARDED_BY(lock_);
-    std::vector<Owner> watched_ GUARDED_BY(lock_);
+    RegistrationList<&Registration::watched> watched_;
+    Registrations* members_ GUARDED_BY(serving) = nullptr;  ///< first; Registrations::next_member
+
+    /// Comes after all others except the broker's own. Nothing is allocated or freed under it.
+    support::Mutex lock_;
+    /// By slot index. Pages of it that no slot has used yet are not there.
+    std::unique_ptr<Owner[], decltype(&std::free)> owners_ GUARDED_BY(lock_);
+    std::uint32_t owners_end_ GUARDED_BY(lock_) = 0;  ///< no owner has this index, or a greater one
+    using PendingMap = std::map<std::uint32_t, std::pair<Ticket, Pending>>;  ///< by ticket index
+    PendingMap pending_ GUARDED_BY(lock_);
 };
 
 }  // namespace dapl::memory

@@ -60,7 +60,7 @@ DAT_RETURN Registrations::offer(Registration& announced, Registration& other) {
         }
         stay(announced);
     }
-    client.watch(*this, other, offered);
+    client.watch(other);
     return DAT_SUCCESS;
 }
 

@@ -70,6 +70,8 @@ struct Registration {
     std::atomic<const verbs::RegionUses*> counted{nullptr};
     std::atomic<std::uint32_t> entered{0};  ///< how much of the count the slot's line has
 
+    Listing watched;  ///< by the agent thread, which has something to do with it
+
     // While it is away (verbs::DeviceExtensions::suspend_region).
     Listing wanted;                      ///< by peers that wait for it
     std::atomic<bool> is_coming{false};  ///< a ticket of it is in the queue

@@ -54,12 +54,7 @@ class HeldEntry {
   public:
     HeldEntry(Client& client, SlotId slot, Registrations& of, Registration& registration)
         : client_(client), slot_(slot) {
-        try {
-            client.bind(slot, of, registration);
-        } catch (const std::bad_alloc&) {
-            client.broker().release(slot);
-            throw;
-        }
+        client.bind(slot, of, registration);
     }
     ~HeldEntry() {
         if (!slot_) return;
@@ -102,7 +97,9 @@ Registrations::~Registrations() {
     for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
 }
 
-Registration* Registrations::allocate() {
+/// @param chunk memory for more of them, if needed. @return nullptr if it is needed and none, or if
+/// there is no free index.
+Registration* Registrations::take_place(std::unique_ptr<Registration[]>& chunk) {
     support::SpinLockGuard lock(lock_);
     std::uint32_t index;
     if (!free_.empty()) {
@@ -112,13 +109,13 @@ Registration* Registrations::allocate() {
         index = made_;
         if (index > kContextIndexMask) return nullptr;
         if (index % kPerChunk == 0) {
+            if (!chunk) return nullptr;
             free_.reserve(made_ + kPerChunk);  // so that give_back() never fails
-            auto* chunk = new Registration[kPerChunk];
             for (std::uint32_t i = 0; i < kPerChunk; ++i) {
                 chunk[i].index = index + i;
                 chunk[i].of = this;
             }
-            chunks_[index / kPerChunk].store(chunk, std::memory_order_release);
+            chunks_[index / kPerChunk].store(chunk.release(), std::memory_order_release);
         }
         ++made_;
     }
@@ -126,6 +123,14 @@ Registration* Registrations::allocate() {
     constexpr std::uint32_t kGenerations = 1U << (32 - kContextIndexBits);
     found.generation = found.generation % (kGenerations - 1) + 1;
     return &found;
+}
+
+/// Allocates without the lock.
+Registration* Registrations::allocate() {
+    std::unique_ptr<Registration[]> chunk;
+    if (Registration* found = take_place(chunk)) return found;
+    chunk = std::make_unique<Registration[]>(kPerChunk);
+    return take_place(chunk);
 }
 
 /// @return an unused Registration; nullptr, with the entry released, if there is none.
@@ -230,26 +235,40 @@ void Registrations::stand(Registration& made, SlotId slot, const ibv_mr& region)
 /// Handles an announcement or revocation that came while the registration was being made.
 void Registrations::catch_up(Registration& made, SlotId slot) {
     const SlotState state = client.broker().use(slot).state.load(std::memory_order_acquire);
-    if (state != SlotState::kActive) client.watch(*this, made, slot);
+    if (state != SlotState::kActive) client.watch(made);
 }
 
+/// Deregisters without the mutex, since the device may free memory. Meanwhile the registration has
+/// no LMR, so that nobody else does anything with it, and keeps its entry.
 DAT_RETURN Registrations::free(DAT_LMR_HANDLE handle) {
     Lmr* lmr = from_handle<Lmr>(handle);
     Registration* found = lmr ? of(*lmr) : nullptr;
     if (!found) return bad_handle(DAT_INVALID_HANDLE_LMR);
+    Standing before;
     {
         support::MutexLock lock(found->mutex);
         if (found->lmr != lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
         if (ia.rmr_table->is_bound_to(*lmr)) return raw(DAT_INVALID_STATE);
-        // As without the broker, the LMR stays if the device refuses to deregister it.
-        if (lmr->region && ibv_dereg_mr(lmr->region.get()) != 0) return raw(DAT_INVALID_STATE);
-        static_cast<void>(lmr->region.release());
-        found->context.store(0, std::memory_order_release);
-        found->standing.store(Standing::kFree, std::memory_order_seq_cst);
-        found->is_away = found->is_coming = false;
-        found->wanted_since = 0;
-        give_entry_back(*found);
         found->lmr = nullptr;
+        before = found->standing.exchange(Standing::kFree, std::memory_order_seq_cst);
+    }
+    const bool is_off = !lmr->region || ibv_dereg_mr(lmr->region.get()) == 0;
+    {
+        support::MutexLock lock(found->mutex);
+        if (!is_off) {  // as without the broker, the LMR stays
+            found->lmr = lmr;
+            found->standing.store(before, std::memory_order_seq_cst);
+        } else {
+            static_cast<void>(lmr->region.release());
+            found->context.store(0, std::memory_order_release);
+            found->is_away = found->is_coming = false;
+            found->wanted_since = 0;
+            give_entry_back(*found);
+        }
+    }
+    if (!is_off) {
+        client.watch(*found);  // for what was asked of it meanwhile
+        return raw(DAT_INVALID_STATE);
     }
     remove_lmr(*lmr);
     give_back(*found);

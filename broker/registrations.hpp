@@ -16,7 +16,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <vector>
 
 #include "broker/broker.hpp"
 #include "broker/mode.hpp"
@@ -27,6 +26,7 @@
 #include "dapl/memory/lmr.hpp"
 #include "dapl/transfer/decoration.hpp"
 #include "dapl/verbs/device_extensions.hpp"
+#include "support/base/page_allocator.hpp"
 
 namespace dapl {
 class Evd;
@@ -91,6 +91,7 @@ class Registrations final : public Decoration {
     const verbs::DeviceExtensions device;
     UseRecords records;
     const std::unique_ptr<Brackets> brackets;
+    Registrations* next_member = nullptr;  ///< of the client, whose `serving` guards it
 
     // -- the data path: no lock, unless something is gone or announced
 
@@ -166,9 +167,9 @@ class Registrations final : public Decoration {
     DAT_RETURN cancel(DAT_REG_TICKET ticket);
 
     // Called by the client's thread, with Client::serving held.
-    /// Does what the state of the slot demands. @return whether it is finished; else it has to be
-    /// called again.
-    bool serve(Registration& registration, SlotId slot);
+    /// Does what the state of the slot demands. @param slot none: whatever it has. @return whether
+    /// it is finished; else it has to be called again.
+    bool serve(Registration& registration, SlotId slot = {});
     void granted(const PendingCreate& pending, const Ticket& ticket, SlotId slot);
     void refused(const PendingCreate& pending, const Ticket& ticket, Refusal why);
     void pressed(std::uint64_t window);
@@ -189,6 +190,7 @@ class Registrations final : public Decoration {
     static constexpr std::uint32_t kChunks = (kContextIndexMask + 1) / kPerChunk;
 
     Registration* allocate() EXCLUDES(lock_);
+    Registration* take_place(std::unique_ptr<Registration[]>& chunk) EXCLUDES(lock_);
     Registration* place_for(SlotId slot) EXCLUDES(lock_);
     void give_back(Registration& unused) EXCLUDES(lock_);
     Registration* at(std::uint32_t index) const {
@@ -236,9 +238,9 @@ class Registrations final : public Decoration {
     std::atomic<std::uint64_t> in_window_{0};
     std::atomic<Time> pressed_at_{0};
     std::atomic<std::uint64_t> waiting_{0};  ///< calls that wait for an entry
-    support::SpinLock lock_;
+    support::SpinLock lock_;                 ///< nothing is allocated or freed under it
     std::uint32_t made_ GUARDED_BY(lock_) = 0;
-    std::vector<std::uint32_t> free_ GUARDED_BY(lock_);
+    support::PageVector<std::uint32_t> free_ GUARDED_BY(lock_);
     support::Mutex evd_lock_;
     std::atomic<Evd*> evd_{nullptr};  ///< changed with evd_lock_ held; counted in Evd::users
 };

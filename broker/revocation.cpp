@@ -94,8 +94,9 @@ bool Registrations::serve(Registration& registration, SlotId slot) {
     // so this thread must not wait for the mutex.
     if (!registration.mutex.try_lock()) return false;
     support::MutexLock lock(registration.mutex, support::MutexLock::kTaken);
-    if (!(registration.slot == slot) || !registration.lmr) return true;
-    const SlotUse& use = client.broker().use(slot);
+    if (slot && !(registration.slot == slot)) return true;
+    if (!registration.slot || !registration.lmr) return true;
+    const SlotUse& use = client.broker().use(registration.slot);
     switch (use.state.load(std::memory_order_acquire)) {
         case SlotState::kAnnounced:
             return serve_announced(registration);

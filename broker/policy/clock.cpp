@@ -43,7 +43,7 @@ std::uint32_t choose(void* state, const DAT_REG_POLICY_TABLE*, std::uint32_t,
                      std::uint32_t slot_count, std::uint64_t entries, std::uint64_t bytes,
                      std::uint32_t* victims) {
     Clock& clock = *static_cast<Clock*>(state);
-    std::vector<std::uint32_t> round;
+    support::PageVector<std::uint32_t> round;
     for (std::uint32_t i = 0; i < slot_count; ++i) round.push_back(i);
     std::sort(round.begin(), round.end(), [&](std::uint32_t a, std::uint32_t b) {
         return slots[a].slot - clock.hand < slots[b].slot - clock.hand;

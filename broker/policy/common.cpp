@@ -32,9 +32,10 @@ void close_dice(void* dice) {
     delete static_cast<Dice*>(dice);
 }
 
-std::vector<Ranked> by_last_use(Dice& dice, const DAT_REG_POLICY_TABLE& table,
-                                const DAT_REG_POLICY_SLOT* slots, std::uint32_t slot_count) {
-    std::vector<Ranked> order;
+support::PageVector<Ranked> by_last_use(Dice& dice, const DAT_REG_POLICY_TABLE& table,
+                                        const DAT_REG_POLICY_SLOT* slots,
+                                        std::uint32_t slot_count) {
+    support::PageVector<Ranked> order;
     order.reserve(slot_count);
     for (std::uint32_t i = 0; i < slot_count; ++i) {
         std::uint64_t used = slots[i].last_use;
@@ -44,14 +45,14 @@ std::vector<Ranked> by_last_use(Dice& dice, const DAT_REG_POLICY_TABLE& table,
     return order;
 }
 
-void sort(std::vector<Ranked>& order) {
+void sort(support::PageVector<Ranked>& order) {
     std::sort(order.begin(), order.end(), [](const Ranked& a, const Ranked& b) {
         return std::make_tuple(a.busy != 0, a.rank, a.place) <
                std::make_tuple(b.busy != 0, b.rank, b.place);
     });
 }
 
-std::uint32_t take_first(const std::vector<Ranked>& order, const DAT_REG_POLICY_SLOT* slots,
+std::uint32_t take_first(const support::PageVector<Ranked>& order, const DAT_REG_POLICY_SLOT* slots,
                          Need need, std::uint32_t* victims) {
     std::uint32_t count = 0;
     for (const Ranked& one : order) {

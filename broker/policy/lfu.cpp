@@ -18,7 +18,7 @@ std::uint32_t choose(void* dice, const DAT_REG_POLICY_TABLE*, std::uint32_t,
     std::uint64_t most = 0;
     for (std::uint32_t i = 0; i < slot_count; ++i) most = std::max(most, slots[i].use_count);
     if (most == 0) most = kAnyNumber;
-    std::vector<Ranked> order;
+    support::PageVector<Ranked> order;
     for (std::uint32_t i = 0; i < slot_count; ++i) {
         const std::uint64_t uses =
             slots[i].has_statistics ? slots[i].use_count : static_cast<Dice*>(dice)->below(most);

@@ -10,7 +10,8 @@ std::uint32_t choose(void* dice, const DAT_REG_POLICY_TABLE* table, std::uint32_
                      const DAT_REG_POLICY_PROCESS*, std::uint32_t, DAT_REG_POLICY_SLOT* slots,
                      std::uint32_t slot_count, std::uint64_t entries, std::uint64_t bytes,
                      std::uint32_t* victims) {
-    std::vector<Ranked> order = by_last_use(*static_cast<Dice*>(dice), *table, slots, slot_count);
+    support::PageVector<Ranked> order =
+        by_last_use(*static_cast<Dice*>(dice), *table, slots, slot_count);
     sort(order);
     return take_first(order, slots, Need(entries, bytes), victims);
 }

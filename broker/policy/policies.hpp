@@ -6,7 +6,8 @@
 #include <dat2/dat_reg_policy.h>
 
 #include <cstdint>
-#include <vector>
+
+#include "support/base/page_allocator.hpp"
 
 namespace dapl::memory::policy {
 
@@ -54,11 +55,11 @@ struct Ranked {
     std::uint32_t place, busy;
 };
 /// Ranks slots by their last use. One without statistics gets a random time since it was made.
-std::vector<Ranked> by_last_use(Dice& dice, const DAT_REG_POLICY_TABLE& table,
-                                const DAT_REG_POLICY_SLOT* slots, std::uint32_t slot_count);
-void sort(std::vector<Ranked>& order);
+support::PageVector<Ranked> by_last_use(Dice& dice, const DAT_REG_POLICY_TABLE& table,
+                                        const DAT_REG_POLICY_SLOT* slots, std::uint32_t slot_count);
+void sort(support::PageVector<Ranked>& order);
 /// Writes the first slots to `victims` until the need is met. @return how many.
-std::uint32_t take_first(const std::vector<Ranked>& order, const DAT_REG_POLICY_SLOT* slots,
+std::uint32_t take_first(const support::PageVector<Ranked>& order, const DAT_REG_POLICY_SLOT* slots,
                          Need need, std::uint32_t* victims);
 
 }  // namespace dapl::memory::policy

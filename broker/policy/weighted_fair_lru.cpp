@@ -20,7 +20,7 @@ constexpr std::uint64_t kLeastIdle = 100'000'000;
 struct Giver {
     std::uint32_t process, share;
     std::uint64_t used;
-    std::vector<Ranked> order;  ///< the next one to go is the last
+    support::PageVector<Ranked> order;  ///< the next one to go is the last
 };
 
 /// @return whether `a` uses more than `b` in proportion to its share; compares without a division.
@@ -30,10 +30,11 @@ bool is_further(std::uint64_t used_a, std::uint32_t share_a, std::uint64_t used_
            static_cast<unsigned __int128>(used_b) * share_a;
 }
 
-std::vector<Giver> givers_of(Dice& dice, const DAT_REG_POLICY_TABLE& table,
-                             const DAT_REG_POLICY_PROCESS* processes, std::uint32_t process_count,
-                             const DAT_REG_POLICY_SLOT* slots, std::uint32_t slot_count) {
-    std::vector<Giver> givers;
+support::PageVector<Giver> givers_of(Dice& dice, const DAT_REG_POLICY_TABLE& table,
+                                     const DAT_REG_POLICY_PROCESS* processes,
+                                     std::uint32_t process_count, const DAT_REG_POLICY_SLOT* slots,
+                                     std::uint32_t slot_count) {
+    support::PageVector<Giver> givers;
     for (std::uint32_t i = 0; i < process_count; ++i)
         givers.push_back({processes[i].process, processes[i].share, processes[i].used_entries, {}});
     // The processes are sorted by number.
@@ -52,7 +53,7 @@ std::vector<Giver> givers_of(Dice& dice, const DAT_REG_POLICY_TABLE& table,
 }
 
 /// @return the process whose next slot has been idle for longest; nullptr if none is idle.
-Giver* idlest(std::vector<Giver>& givers, const Giver* beneficiary,
+Giver* idlest(support::PageVector<Giver>& givers, const Giver* beneficiary,
               const DAT_REG_POLICY_TABLE& table, const DAT_REG_POLICY_SLOT* slots) {
     Giver* found = nullptr;
     const std::uint64_t idle = std::max(kIdlePeriods * table.grace, kLeastIdle);
@@ -68,8 +69,9 @@ Giver* idlest(std::vector<Giver>& givers, const Giver* beneficiary,
 }
 
 /// @return the process that has to give next; nullptr if none has anything left.
-Giver* next_giver(std::vector<Giver>& givers, const Giver* beneficiary, std::uint64_t gained,
-                  const DAT_REG_POLICY_TABLE& table, const DAT_REG_POLICY_SLOT* slots) {
+Giver* next_giver(support::PageVector<Giver>& givers, const Giver* beneficiary,
+                  std::uint64_t gained, const DAT_REG_POLICY_TABLE& table,
+                  const DAT_REG_POLICY_SLOT* slots) {
     Giver* furthest = nullptr;
     Giver* self = nullptr;
     for (Giver& giver : givers) {
@@ -91,7 +93,7 @@ std::uint32_t choose(void* dice, const DAT_REG_POLICY_TABLE* table, std::uint32_
                      const DAT_REG_POLICY_PROCESS* processes, std::uint32_t process_count,
                      DAT_REG_POLICY_SLOT* slots, std::uint32_t slot_count, std::uint64_t entries,
                      std::uint64_t bytes, std::uint32_t* victims) {
-    std::vector<Giver> givers =
+    support::PageVector<Giver> givers =
         givers_of(*static_cast<Dice*>(dice), *table, processes, process_count, slots, slot_count);
     const auto self = std::find_if(givers.begin(), givers.end(), [&](const Giver& giver) {
         return giver.process == beneficiary;

@@ -22,13 +22,14 @@ support::Result<std::unique_ptr<Broker>> cannot_use(const std::string& path, con
     return support::failure(error(DAT_INSUFFICIENT_RESOURCES), why);
 }
 
-Terms terms_of(const Header& header) {
-    return {.entries = header.capacity_entries,
-            .bytes = header.capacity_bytes,
-            .grace = header.grace,
-            .low = header.low,
-            .high = header.high,
-            .policy = {header.policy, strnlen(header.policy, kNameRoom)}};
+/// @param terms has room for the name of a policy: nothing is allocated with the table locked.
+void read_terms(const Header& header, Terms& terms) {
+    terms.entries = header.capacity_entries;
+    terms.bytes = header.capacity_bytes;
+    terms.grace = header.grace;
+    terms.low = header.low;
+    terms.high = header.high;
+    terms.policy.assign(header.policy, strnlen(header.policy, kNameRoom));
 }
 
 /// Takes a row for this process. @return false if all are taken.
@@ -89,11 +90,14 @@ support::Result<std::unique_ptr<Broker>> Broker::join_as(const std::string& path
     auto state =
         std::make_unique<State>(std::move(*directory), adapter, std::move(*file), member.daemon);
     state->self = this_process();
+    state->terms.policy.reserve(kNameRoom);
     reclaim_dead(*state);
-    if (!state->lock.acquire()) return support::failure(error(DAT_INTERNAL_ERROR), "lock");
+    load_policy(*state);
+    if (state->policy_generation == kNone || !state->lock.acquire())
+        return support::failure(error(DAT_INTERNAL_ERROR), "lock");
     {
         const TableGuard guard(state->lock, TableGuard::kTaken);
-        state->terms = terms_of(*state->table.header);
+        read_terms(*state->table.header, state->terms);
         if (!enter(*state, member))
             return cannot_use(path, "too many processes use the table of " + adapter);
     }

@@ -78,13 +78,4 @@ std::unique_ptr<Policy> Policy::load(const std::string& name) {
     return std::unique_ptr<Policy>(new Policy(policy, std::move(library)));
 }
 
-const Policy& PolicyInForce::of(std::string_view name, std::uint32_t generation) {
-    if (policy_ && generation_ == generation) return *policy_;
-    policy_.reset();
-    policy_ = Policy::load(std::string(name));
-    if (!policy_) policy_ = Policy::load(kDefaultPolicy);
-    generation_ = generation;
-    return *policy_;
-}
-
 }  // namespace dapl::memory

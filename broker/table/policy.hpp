@@ -42,15 +42,4 @@ class Policy {
     void* state_;
 };
 
-/// The policy that a table names, loaded once for each change of the name.
-class PolicyInForce {
-  public:
-    /// @param generation incremented with each change of the name.
-    const Policy& of(std::string_view name, std::uint32_t generation);
-
-  private:
-    std::unique_ptr<Policy> policy_;
-    std::uint32_t generation_ = 0;
-};
-
 }  // namespace dapl::memory

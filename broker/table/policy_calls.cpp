@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Calls to the policy. It gets copies of the table's state, and what it returns is checked.
+/// Calls to the policy. It gets copies of the table's state, and what it returns is checked. It is
+/// loaded without the table's lock, since that allocates.
 #include <algorithm>
 #include <cstring>
 
@@ -65,47 +66,46 @@ DAT_REG_POLICY_SLOT view_of_slot(const Table& table, std::uint32_t index) {
             .reference = slot.reference};
 }
 
-std::vector<DAT_REG_POLICY_SLOT> views_of(const Table& table,
-                                          const std::vector<std::uint32_t>& slots) {
-    std::vector<DAT_REG_POLICY_SLOT> views;
+support::PageVector<DAT_REG_POLICY_SLOT> views_of(const Table& table,
+                                                  const support::PageVector<std::uint32_t>& slots) {
+    support::PageVector<DAT_REG_POLICY_SLOT> views;
     views.reserve(slots.size());
     for (const std::uint32_t slot : slots) views.push_back(view_of_slot(table, slot));
     return views;
 }
 
 const Policy& policy_of(State& state) REQUIRES(state.lock) {
-    const Header& header = *state.table.header;
-    return state.policy.of({header.policy, strnlen(header.policy, kNameRoom)},
-                           header.policy_generation);
+    return *state.policy;
 }
 
 /// @return the slots at the places that the policy chose, without repeated and invalid ones.
-std::vector<std::uint32_t> checked(const std::vector<std::uint32_t>& victims, std::uint32_t count,
-                                   const std::vector<DAT_REG_POLICY_SLOT>& slots) {
-    std::vector<std::uint32_t> chosen;
-    std::vector<bool> seen(slots.size());
+support::PageVector<std::uint32_t> checked(const support::PageVector<std::uint32_t>& victims,
+                                           std::uint32_t count,
+                                           const support::PageVector<DAT_REG_POLICY_SLOT>& slots) {
+    support::PageVector<std::uint32_t> chosen;
+    support::PageVector<char> seen(slots.size());
     for (std::uint32_t i = 0; i < count && i < victims.size(); ++i) {
         const std::uint32_t place = victims[i];
         if (place >= slots.size() || seen[place]) continue;
-        seen[place] = true;
+        seen[place] = 1;
         chosen.push_back(slots[place].slot);
     }
     return chosen;
 }
 
-std::vector<std::uint32_t> choose_from(State& state, Time time, std::uint32_t beneficiary,
-                                       const policy::Need& need,
-                                       const std::vector<std::uint32_t>& candidates)
+support::PageVector<std::uint32_t> choose_from(State& state, Time time, std::uint32_t beneficiary,
+                                               const policy::Need& need,
+                                               const support::PageVector<std::uint32_t>& candidates)
     REQUIRES(state.lock) {
     if (candidates.empty()) return {};
     const Table& table = state.table;
     const Policy& policy = policy_of(state);
-    std::vector<DAT_REG_POLICY_SLOT> slots = views_of(table, candidates);
-    std::vector<DAT_REG_POLICY_PROCESS> processes;
+    support::PageVector<DAT_REG_POLICY_SLOT> slots = views_of(table, candidates);
+    support::PageVector<DAT_REG_POLICY_PROCESS> processes;
     for (std::uint32_t i = 0; i < table.rows(); ++i)
         if (table.is_live(i)) processes.push_back(view_of_process(table, i));
     const DAT_REG_POLICY_TABLE whole = view_of_table(table, time);
-    std::vector<std::uint32_t> victims(slots.size());
+    support::PageVector<std::uint32_t> victims(slots.size());
     const std::uint32_t count = policy.functions().choose(
         policy.state(), &whole, beneficiary, processes.data(),
         static_cast<std::uint32_t>(processes.size()), slots.data(),
@@ -115,6 +115,30 @@ std::vector<std::uint32_t> choose_from(State& state, Time time, std::uint32_t be
 }
 
 }  // namespace
+
+void load_policy(State& state) {
+    if (!state.is_here()) return;  // a child has no table
+    const auto& generation = state.table.header->policy_generation;
+    if (generation.load(std::memory_order_relaxed) ==
+        state.policy_generation.load(std::memory_order_relaxed))
+        return;
+    std::string name(kNameRoom, '\0');
+    std::uint32_t seen = 0;
+    if (!state.lock.acquire()) return;
+    {
+        const TableGuard guard(state.lock, TableGuard::kTaken);
+        name.assign(state.table.header->policy, strnlen(state.table.header->policy, kNameRoom));
+        seen = generation.load(std::memory_order_relaxed);
+    }
+    std::unique_ptr<Policy> loaded = Policy::load(name);
+    if (!loaded) loaded = Policy::load(kDefaultPolicy);
+    if (!state.lock.acquire()) return;
+    {
+        const TableGuard guard(state.lock, TableGuard::kTaken);
+        state.policy.swap(loaded);
+        state.policy_generation.store(seen, std::memory_order_relaxed);
+    }
+}
 
 bool takes_back(State& state) {
     return policy_of(state).functions().choose != nullptr;
@@ -128,17 +152,18 @@ bool admits(State& state, std::uint32_t process, std::uint64_t bytes) {
     return policy.functions().admit(policy.state(), &table, &one, bytes) != 0;
 }
 
-std::vector<std::uint32_t> choose(State& state, Time time, std::uint32_t beneficiary,
-                                  std::uint64_t entries, std::uint64_t bytes) {
+support::PageVector<std::uint32_t> choose(State& state, Time time, std::uint32_t beneficiary,
+                                          std::uint64_t entries, std::uint64_t bytes) {
     const Table& table = state.table;
     if (!takes_back(state)) return {};
     const BeyondShares beyond = kept_beyond_shares(table);
-    std::vector<std::uint32_t> candidates;
+    support::PageVector<std::uint32_t> candidates;
     for (std::uint32_t i = 0; i < table.touched(); ++i)
         if (is_candidate(table, i, time)) candidates.push_back(i);
     candidates.insert(candidates.end(), beyond.slots.begin(), beyond.slots.end());
     policy::Need need(entries, bytes);
-    std::vector<std::uint32_t> chosen = choose_from(state, time, beneficiary, need, candidates);
+    support::PageVector<std::uint32_t> chosen =
+        choose_from(state, time, beneficiary, need, candidates);
     for (const std::uint32_t slot : chosen) need.take(view_of_slot(table, slot));
     if (need.met()) return chosen;
     for (const std::uint32_t slot : choose_from(state, time, beneficiary, need, beyond.last))

@@ -3,7 +3,7 @@
 /// Takes registrations back for the holder of the lease: it revokes announcements past their
 /// deadline, serves the queue, and takes back as much as waiters need.
 #include <algorithm>
-#include <map>
+#include <array>
 
 #include "broker/table/fault_points.hpp"
 #include "broker/table/repair.hpp"
@@ -79,13 +79,14 @@ void press(State& state, std::uint32_t process, std::uint64_t taken) REQUIRES(st
 }
 
 /// Owners of messaging buffers hear of the pressure before they lose one.
-void take_back(State& state, const std::vector<std::uint32_t>& victims, Time time)
+void take_back(State& state, const support::PageVector<std::uint32_t>& victims, Time time)
     REQUIRES(state.lock) {
     const Time deadline = time + state.table.grace;
-    std::map<std::uint32_t, std::uint64_t> pressed;  // how much each owner loses
+    std::array<std::uint32_t, kProcesses> taken{};  // from each owner
     for (const std::uint32_t slot : victims)
-        if (is_messaging(state.table, slot)) ++pressed[state.table.slots[slot].process];
-    for (const auto& [process, taken] : pressed) press(state, process, taken);
+        if (is_messaging(state.table, slot)) ++taken[state.table.slots[slot].process];
+    for (std::uint32_t process = 0; process < state.table.rows(); ++process)
+        if (taken[process] != 0) press(state, process, taken[process]);
     for (const std::uint32_t slot : victims)
         if (is_messaging(state.table, slot))
             revoke(state, slot, deadline);
@@ -100,9 +101,9 @@ bool is_sound(const Table& table, const TicketRow& ticket) {
            ticket.state.load(std::memory_order_relaxed) == TicketState::kWaiting;
 }
 
-std::vector<std::uint32_t> turns(State& state) REQUIRES(state.lock) {
+support::PageVector<std::uint32_t> turns(State& state) REQUIRES(state.lock) {
     const Table& table = state.table;
-    std::vector<std::uint32_t> waiting;
+    support::PageVector<std::uint32_t> waiting;
     for (std::uint32_t i = 0; i < table.rows(); ++i)
         if (table.is_live(i) && table.waiting(i).first() != kNone) waiting.push_back(i);
     std::sort(waiting.begin(), waiting.end(),
@@ -133,7 +134,7 @@ Time reap_for_waiters(State& state, Time time) REQUIRES(state.lock) {
 
 void revoke_what_is_due(State& state, Time time) {
     const Table& table = state.table;
-    std::vector<std::uint32_t> due;
+    support::PageVector<std::uint32_t> due;
     table.leaving().each([&](std::uint32_t index) {
         if (table.state(index) == SlotState::kAnnounced &&
             table.uses[index].deadline.load(std::memory_order_relaxed) <= time)
@@ -143,9 +144,9 @@ void revoke_what_is_due(State& state, Time time) {
         revoke(state, index, table.uses[index].deadline.load(std::memory_order_relaxed));
 }
 
-std::vector<Overdue> overdue(State& state, Time time) {
+support::PageVector<Overdue> overdue(State& state, Time time) {
     const Table& table = state.table;
-    std::vector<Overdue> found;
+    support::PageVector<Overdue> found;
     if (!state.enforce.load(std::memory_order_relaxed)) return found;
     table.leaving().each([&](std::uint32_t index) {
         const SlotRecord& slot = table.slots[index];

@@ -17,10 +17,10 @@ struct Suspect {
 };
 
 /// @return the processes to check; none if somebody has just checked them.
-std::vector<Suspect> suspects(State& state) REQUIRES(state.lock) {
+support::PageVector<Suspect> suspects(State& state) REQUIRES(state.lock) {
     const Table& table = state.table;
     const Time time = now();
-    std::vector<Suspect> found;
+    support::PageVector<Suspect> found;
     if (time - table.header->looked_for_dead < kPause && time > table.header->looked_for_dead)
         return found;
     table.header->looked_for_dead = time;
@@ -54,7 +54,7 @@ void clear_process(State& state, std::uint32_t process) {
 }
 
 void reclaim_dead(State& state) {
-    std::vector<Suspect> those;
+    support::PageVector<Suspect> those;
     {
         if (!state.lock.acquire()) return;
         const TableGuard guard(state.lock, TableGuard::kTaken);

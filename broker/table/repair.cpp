@@ -2,10 +2,10 @@
 #include "broker/table/repair.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "broker/table/accounting.hpp"
 #include "broker/table/futex.hpp"
+#include "support/base/page_allocator.hpp"
 
 namespace dapl::memory {
 namespace {
@@ -52,7 +52,7 @@ void derive_from_slots(const Table& table) {
 }
 
 void derive_from_tickets(const Table& table) {
-    std::vector<std::uint32_t> waiting;
+    support::PageVector<std::uint32_t> waiting;
     for (std::uint32_t i = 0; i < kTickets; ++i) {
         TicketRow& ticket = table.tickets[i];
         if (!table.is_live(ticket.process))
@@ -97,7 +97,7 @@ void derive_upcalls(const Table& table) {
     struct Found {
         std::uint32_t process, node;
     };
-    std::vector<Found> found;
+    support::PageVector<Found> found;
     const auto look = [&](std::uint32_t process, std::uint32_t index, std::uint32_t pending) {
         UpcallNode& node = table.upcalls[index];
         if (pending != 0 && node.pending == 0) node.sequence = ++table.header->sequence;

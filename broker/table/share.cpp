@@ -24,8 +24,8 @@ struct Kept {
 };
 
 /// @return what is kept: process by process, and of each what is to stay first.
-std::vector<Kept> all_kept(const Table& table) {
-    std::vector<Kept> kept;
+support::PageVector<Kept> all_kept(const Table& table) {
+    support::PageVector<Kept> kept;
     for (std::uint32_t i = 0; i < table.touched(); ++i) {
         if (!is_kept(table, i)) continue;
         const std::uint64_t last_use = table.uses[i].last_use.load(std::memory_order_relaxed);

@@ -6,10 +6,10 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "broker/table/accounting.hpp"
 #include "broker/table/table.hpp"
+#include "support/base/page_allocator.hpp"
 
 namespace dapl::memory {
 
@@ -25,8 +25,8 @@ bool is_kept(const Table& table, std::uint32_t slot);
 
 /// Slots that processes keep beyond their shares, of each those that were used longest ago.
 struct BeyondShares {
-    std::vector<std::uint32_t> slots;
-    std::vector<std::uint32_t> last;  ///< of Class::kPeers: the last choice
+    support::PageVector<std::uint32_t> slots;
+    support::PageVector<std::uint32_t> last;  ///< of Class::kPeers: the last choice
 };
 BeyondShares kept_beyond_shares(const Table& table);
 

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "broker/broker.hpp"
 #include "broker/regd/link.hpp"
@@ -19,6 +18,7 @@
 #include "broker/table/process_identity.hpp"
 #include "broker/table/table_file.hpp"
 #include "broker/table/table_lock.hpp"
+#include "support/base/page_allocator.hpp"
 
 namespace dapl::memory {
 
@@ -55,7 +55,9 @@ struct Broker::State {
     std::atomic<void*> collect_context{nullptr};
     ServeSlots serve = nullptr;
     void* serve_context = nullptr;
-    PolicyInForce policy GUARDED_BY(lock);
+    /// The policy that the table names, or named when load_policy() last looked.
+    std::unique_ptr<Policy> policy GUARDED_BY(lock);
+    std::atomic<std::uint32_t> policy_generation{kNone};  ///< Header::policy_generation
     const bool asks_daemon;
     const std::string daemon_directory;
     support::Mutex link_mutex;  ///< comes before the table's lock
@@ -67,7 +69,7 @@ struct Broker::State {
     ProcessRow& row() const { return table.processes[process]; }
     /// Guards the tickets of threads that stopped waiting while the table could not be locked.
     support::Mutex orphans_mutex;
-    std::vector<Ticket> orphans GUARDED_BY(orphans_mutex);
+    support::PageVector<Ticket> orphans GUARDED_BY(orphans_mutex);
 
     /// @return whether this is the process that joined, and not a child of it.
     bool is_here() const;
@@ -126,13 +128,16 @@ void refuse(State& state, std::uint32_t ticket, Refusal why) REQUIRES(state.lock
 void refuse_what_is_impossible(State& state) REQUIRES(state.lock);
 
 // -- policy_calls.cpp: calls to the policy
+/// Loads the policy if another one is in force. Called before the lock is taken for a decision.
+void load_policy(State& state) EXCLUDES(state.lock);
 /// @return whether the policy takes anything back.
 bool takes_back(State& state) REQUIRES(state.lock);
 bool admits(State& state, std::uint32_t process, std::uint64_t bytes) REQUIRES(state.lock);
 /// @return the slots that the policy chooses to be taken back. @param beneficiary row of the
 /// process that waits, or kNone.
-std::vector<std::uint32_t> choose(State& state, Time time, std::uint32_t beneficiary,
-                                  std::uint64_t entries, std::uint64_t bytes) REQUIRES(state.lock);
+support::PageVector<std::uint32_t> choose(State& state, Time time, std::uint32_t beneficiary,
+                                          std::uint64_t entries, std::uint64_t bytes)
+    REQUIRES(state.lock);
 
 // -- statistics.cpp: uses that devices count
 /// @return whether this process should enter what its device has counted.
@@ -162,7 +167,7 @@ struct Overdue {
 void revoke_what_is_due(State& state, Time time) REQUIRES(state.lock);
 /// @return the overdue registrations of other processes, if this process can have the device end
 /// them; it need not hold the lease.
-std::vector<Overdue> overdue(State& state, Time time) REQUIRES(state.lock);
+support::PageVector<Overdue> overdue(State& state, Time time) REQUIRES(state.lock);
 void serve(State& state) REQUIRES(state.lock);
 /// Takes back what waiters need beyond what is free or coming, and works ahead.
 /// @return when to call this again at the latest because statistics are awaited; else kNever.
@@ -185,8 +190,5 @@ void clear_process(State& state, std::uint32_t process) REQUIRES(state.lock);
 Time consult_daemon(State& state, Time time) EXCLUDES(state.lock);
 /// @return whether there may be a dat_regd. Then the agent thread does all its work itself.
 bool may_get_daemon(State& state) EXCLUDES(state.lock);
-
-/// @return a snapshot of a table.
-TableStatus status_of(const Table& table);
 
 }  // namespace dapl::memory

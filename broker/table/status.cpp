@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Snapshots of a table, for display and queries.
+#include <algorithm>
 #include <cstring>
 
 #include "broker/table/share.hpp"
@@ -44,31 +45,57 @@ SlotStatus status_of_slot(const Table& table, std::uint32_t index) {
             .deadline = use.deadline.load(std::memory_order_relaxed)};
 }
 
-}  // namespace
+/// @return a status with room for all that fill() enters, which allocates nothing: it runs with the
+/// table locked.
+TableStatus room_for(const Table& table) {
+    TableStatus status{};
+    status.adapter.reserve(kNameRoom);
+    status.policy.reserve(kNameRoom);
+    status.terms.policy.reserve(kNameRoom);
+    status.processes.reserve(kProcesses);
+    constexpr std::uint64_t kMore = 256;  // slots that are taken meanwhile
+    status.slots.reserve(std::min<std::uint64_t>(table.touched() + kMore, table.slot_count));
+    return status;
+}
 
-TableStatus status_of(const Table& table) {
+void fill(TableStatus& status, const Table& table) {
     const Header& header = *table.header;
-    const std::string policy(header.policy, strnlen(header.policy, kNameRoom));
-    TableStatus status{.adapter = {header.adapter, strnlen(header.adapter, kNameRoom)},
-                       .policy = policy,
-                       .terms = {table.capacity_entries, table.capacity_bytes, table.grace,
-                                 header.low, header.high, policy},
-                       .entries = header.sums.entries,
-                       .bytes = header.sums.bytes,
-                       .waiting = header.sums.waiting_entries,
-                       .announced = header.counts.announced,
-                       .revoked = header.counts.revoked,
-                       .granted = header.counts.granted,
-                       .refused = header.counts.refused,
-                       .reclaimed_from_dead = header.counts.reclaimed_from_dead,
-                       .processes = {},
-                       .slots = {}};
+    status.adapter.assign(header.adapter, strnlen(header.adapter, kNameRoom));
+    status.policy.assign(header.policy, strnlen(header.policy, kNameRoom));
+    status.terms.entries = table.capacity_entries;
+    status.terms.bytes = table.capacity_bytes;
+    status.terms.grace = table.grace;
+    status.terms.low = header.low;
+    status.terms.high = header.high;
+    status.terms.policy.assign(header.policy, strnlen(header.policy, kNameRoom));
+    status.entries = header.sums.entries;
+    status.bytes = header.sums.bytes;
+    status.waiting = header.sums.waiting_entries;
+    status.announced = header.counts.announced;
+    status.revoked = header.counts.revoked;
+    status.granted = header.counts.granted;
+    status.refused = header.counts.refused;
+    status.reclaimed_from_dead = header.counts.reclaimed_from_dead;
     for (std::uint32_t i = 0; i < table.rows(); ++i)
         if (table.is_live(i)) status.processes.push_back(status_of_process(table, i));
     for (std::uint32_t i = 0; i < table.touched(); ++i)
-        if (table.state(i) != SlotState::kFree) status.slots.push_back(status_of_slot(table, i));
+        if (table.state(i) != SlotState::kFree && status.slots.size() < status.slots.capacity())
+            status.slots.push_back(status_of_slot(table, i));
+}
+
+/// If the lock is held for too long, a snapshot without it is better than none.
+TableStatus snapshot(const Table& table, TableLock& lock) {
+    TableStatus status = room_for(table);
+    if (!lock.acquire()) {
+        fill(status, table);
+        return status;
+    }
+    const TableGuard guard(lock, TableGuard::kTaken);
+    fill(status, table);
     return status;
 }
+
+}  // namespace
 
 std::uint64_t Broker::waiting() const {
     State& state = *state_;
@@ -87,9 +114,7 @@ std::uint64_t Broker::due() const {
 TableStatus Broker::status() const {
     State& state = *state_;
     if (!state.is_here()) return {};
-    if (!state.lock.acquire()) return status_of(state.table);
-    const TableGuard guard(state.lock, TableGuard::kTaken);
-    return status_of(state.table);
+    return snapshot(state.table, state.lock);
 }
 
 support::Result<TableStatus> look(const std::string& path, const std::string& adapter) {
@@ -101,10 +126,7 @@ support::Result<TableStatus> look(const std::string& path, const std::string& ad
     if (!file) return support::failure(error(DAT_NAME_NOT_FOUND), file.error().why);
     TableLock lock((*file)->table(), adapter, true);
     lock.set_patience(500'000'000);
-    // If the lock is held for too long, a snapshot without it is better than none.
-    if (!lock.acquire()) return status_of((*file)->table());
-    const TableGuard guard(lock, TableGuard::kTaken);
-    return status_of((*file)->table());
+    return snapshot((*file)->table(), lock);
 }
 
 std::vector<std::string> tables(const std::string& path) {

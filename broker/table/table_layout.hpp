@@ -139,7 +139,7 @@ struct Header {
     /// other users.
     std::uint64_t limit_entries, limit_bytes;
     char policy[kNameRoom];
-    std::uint32_t policy_generation;
+    std::atomic<std::uint32_t> policy_generation;
     std::uint32_t touched;  ///< slots from this index on were never used, and are in no list
     std::uint32_t rows;     ///< rows of processes from this index on were never used
     Ends free_slots, leaving, free_tickets;

@@ -112,6 +112,7 @@ class Wait {
 
 tl::expected<SlotId, Refusal> Broker::try_take(const Wanted& wanted) {
     State& state = *state_;
+    load_policy(state);
     for (bool again : {true, false}) {
         if (!state.is_here() || !state.lock.acquire()) return tl::unexpected(Refusal::kBroken);
         {
@@ -129,6 +130,7 @@ tl::expected<SlotId, Refusal> Broker::try_take(const Wanted& wanted) {
 
 tl::expected<Ticket, Refusal> Broker::queue(const Wanted& wanted) {
     State& state = *state_;
+    load_policy(state);
     if (!state.is_here() || !state.lock.acquire()) return tl::unexpected(Refusal::kBroken);
     const TableGuard guard(state.lock, TableGuard::kTaken);
     end_refusals(state, now());
@@ -176,6 +178,10 @@ bool Broker::cancel(const Ticket& ticket) {
     free_ticket(state.table, ticket.index);
     ring_leader(state);
     return true;
+}
+
+std::uint32_t Broker::slot_count() const {
+    return state_->table.slot_count;
 }
 
 SlotUse& Broker::use(SlotId slot) {

@@ -17,7 +17,7 @@ constexpr Time kBeat = 20'000'000;
 constexpr Time kLook = 50'000'000;
 
 void forget_orphans(State& state) {
-    std::vector<Ticket> orphans;
+    support::PageVector<Ticket> orphans;
     {
         const support::MutexLock guard(state.orphans_mutex);
         if (state.orphans.empty()) return;
@@ -35,7 +35,7 @@ void forget_orphans(State& state) {
 }
 
 /// Has the device end what is overdue. @return what has certainly ended.
-std::vector<Overdue> enforce(const State& state, std::vector<Overdue> late) {
+support::PageVector<Overdue> enforce(const State& state, support::PageVector<Overdue> late) {
     const Enforce end = state.enforce.load(std::memory_order_acquire);
     if (!end || late.empty()) return {};
     void* const context = state.enforce_context.load(std::memory_order_relaxed);
@@ -45,7 +45,7 @@ std::vector<Overdue> enforce(const State& state, std::vector<Overdue> late) {
 }
 
 /// Stops counting ended registrations as entries; their slots stay until the owners know.
-void mark_ended(State& state, const std::vector<Overdue>& ended) REQUIRES(state.lock) {
+void mark_ended(State& state, const support::PageVector<Overdue>& ended) REQUIRES(state.lock) {
     for (const Overdue& one : ended) {
         const SlotRecord& slot = state.table.slots[one.slot.index];
         if (slot.generation != one.slot.generation || slot.ended ||
@@ -81,6 +81,7 @@ Time Broker::work() {
     State& state = *state_;
     if (!state.is_here()) return kNever;
     forget_orphans(state);
+    load_policy(state);
     const Time time = now();
     bool leads = false, is_new = false, busy = false, collects = false;
     if (!state.lock.acquire()) return time + kLook;
@@ -95,7 +96,7 @@ Time Broker::work() {
     if (busy || (leads && is_new)) reclaim_dead(state);
     const Time consult = InPlaceOfAgent::is_here() ? kNever : consult_daemon(state, time);
     if (!leads && !busy) return consult;
-    std::vector<Overdue> late;
+    support::PageVector<Overdue> late;
     Time next = std::min(consult, time + kLook);
     if (!state.lock.acquire()) return next;
     {
@@ -103,7 +104,7 @@ Time Broker::work() {
         if (leads && is_leader(state)) next = std::min(consult, decide(state, time));
         late = overdue(state, time);
     }
-    const std::vector<Overdue> ended = enforce(state, std::move(late));
+    const support::PageVector<Overdue> ended = enforce(state, std::move(late));
     if (ended.empty() || !state.lock.acquire()) return next;
     const TableGuard guard(state.lock, TableGuard::kTaken);
     mark_ended(state, ended);

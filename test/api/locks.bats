@@ -16,11 +16,13 @@ places() {
     local address
     for address in $1; do
         addr2line -iCe "${address%+*}" "${address##*+}"
-    done | sed -nE 's#^.*/((dapl|dat|providers)/[^ ]*:[0-9]+).*#\1#p' | grep -v 'support/mutex.hpp' | tr '\n' ' '
+    done | sed -nE 's#^.*/((broker|dapl|dat|providers)/[^ ]*:[0-9]+).*#\1#p' | grep -v 'support/mutex.hpp' | tr '\n' ' '
 }
 
-@test "no call allocates or frees under a mutex that registering memory takes" {
-    for program in cno_test memory_test registration_cache_test rmr_test transfer_test; do
+# usage: watches PROGRAM... - none of them allocates or frees under such a mutex.
+watches() {
+    local program site line failed=0
+    for program in "$@"; do
         LOCK_WATCH="$BATS_TEST_TMPDIR/$program" LD_PRELOAD="$PWD/test/support/.libs/lock_watch.so" \
             "test/api/$program" >"$BATS_TEST_TMPDIR/$program.log" 2>&1 || {
             cat "$BATS_TEST_TMPDIR/$program.log"
@@ -28,7 +30,6 @@ places() {
         }
     done
     [ -n "$(find "$BATS_TEST_TMPDIR" -name '*_test.watched')" ] # it has seen mutexes
-    local site line failed=0
     cat "$BATS_TEST_TMPDIR"/*_test.[0-9]* >"$BATS_TEST_TMPDIR/all" || true
     while read -r site; do
         line=$(grep -m 1 -F "$site " "$BATS_TEST_TMPDIR/all")
@@ -36,4 +37,14 @@ places() {
         failed=1
     done < <(awk '{ print $1 }' "$BATS_TEST_TMPDIR/all" | sort -u)
     [ "$failed" -eq 0 ]
+}
+
+@test "no call allocates or frees under a mutex that registering memory takes" {
+    watches cno_test memory_test registration_cache_test rmr_test transfer_test
+}
+
+@test "nor does one with the registration broker" {
+    export OPENDAT_REGISTRATIONS=on OPENDAT_REGISTRATION_DIRECTORY=$BATS_TEST_TMPDIR/tables
+    watches memory_test registration_cache_test rmr_test transfer_test
+    [ -d "$OPENDAT_REGISTRATION_DIRECTORY" ]
 }

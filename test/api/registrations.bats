@@ -41,6 +41,13 @@ long() { ! is_long_run || echo "$@"; }
     passes on srq_test endpoint_test ud_test $(long fork_test threads_test)
 }
 
+@test "a registration cache in malloc() and free() waits for no lock of its own thread, in any mode" {
+    for mode in on transparent per-io; do
+        passes "$mode" registration_cache_test
+        ! grep -F DAT111 "$told" || return 1
+    done
+}
+
 # shellcheck disable=SC2046
 @test "in transparent mode transfers, extensions, windows and shared receives are what they are without" {
     passes transparent transfer_test extension_test rmr_test srq_test $(long completion_flags_test memory_test ud_test fork_test)
