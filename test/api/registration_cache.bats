@@ -52,6 +52,15 @@ expect_work() {
     expect_work
 }
 
+@test "programs with a registration cache end where the registration broker takes its regions away" {
+    export OPENDAT_REGISTRATION_ENTRIES=80 OPENDAT_REGISTRATION_WAIT=10000 OPENDAT_REGISTRATION_GRACE=100
+    for mode in transparent per-io; do
+        export OPENDAT_REGISTRATIONS=$mode OPENDAT_REGISTRATION_DIRECTORY=$BATS_TEST_TMPDIR/$mode
+        cached_test transfer
+    done
+    expect_work
+}
+
 # usage: pair COMMAND... - runs a server, and a client as soon as the server accepts connections.
 pair() {
     local server

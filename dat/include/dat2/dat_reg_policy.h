@@ -7,6 +7,8 @@
  *
  * The functions are called by one thread at a time, in the process that holds the reaper's lease,
  * with the table locked: they must not block, call DAT or keep a pointer that they are given.
+ * admit() and choose() must not call malloc() or free() either: those of a program with a
+ * registration cache call DAT. open() and close() may.
  *
  * @source OpenDAT; dat_registration(7).
  */

@@ -148,8 +148,7 @@ class Adapter {
     void return_qp_num(std::uint32_t qp_num) REQUIRES(mutex) { free_qps_.push(index_of(qp_num)); }
     template <class Visit>
     void each_queue_pair(const Visit& visit) const REQUIRES(mutex) {
-        for (std::uint32_t index = 0; index < blocks_ * kQpsPerBlock; ++index)
-            if (QueuePair* qp = qps_[index].load(std::memory_order_relaxed)) visit(*qp);
+        visit_queue_pairs(visit);
     }
     void add(QueuePair* qp) REQUIRES(mutex);
     void remove(QueuePair* qp) REQUIRES(mutex);
@@ -173,6 +172,11 @@ class Adapter {
     std::uint32_t new_key(std::uint32_t index, std::uint32_t kept = 0);
     /// Waits for threads of this process that are polling: they may be placing payloads.
     void pass_pollers() EXCLUDES(region_mutex);
+    /// Waits for threads that are in the middle of a post: they may have seen a key that is invalid
+    /// now. @return false if a post takes long.
+    bool pass_senders() EXCLUDES(region_mutex);
+    /// Has peers whose requests wait here try again.
+    void wake_requesters() EXCLUDES(region_mutex);
 
     /// The private copy of the table entry of one of our keys: what the key permits. Peers use the
     /// copy in the arena, which any of them may overwrite. Both copies are written alike, but when
@@ -268,6 +272,12 @@ class Adapter {
     Adapter(Process& process, std::unique_ptr<Arena> arena);
     static Result<PublishedArena> prepare(Process& process, std::shared_ptr<Adapter>& made);
     std::int64_t choose_mr() EXCLUDES(region_mutex);
+    /// Requires `mutex` or `region_mutex`.
+    template <class Visit>
+    void visit_queue_pairs(const Visit& visit) const {
+        for (std::uint32_t index = 0; index < blocks_ * kQpsPerBlock; ++index)
+            if (QueuePair* qp = qps_[index].load(std::memory_order_acquire)) visit(*qp);
+    }
     // -- adapter_service.cpp
     void serve_doorbell() EXCLUDES(mutex);
     void serve_qps() REQUIRES(mutex);
@@ -283,7 +293,7 @@ class Adapter {
     std::atomic<bool> agent_told_{false};
     LargeTable<std::uint16_t> block_of_{65536};  ///< by block number: place + 1; 0: not ours
     std::uint32_t own_blocks_[kMaxQpBlocks] GUARDED_BY(mutex){};  ///< block numbers, by place
-    LargeTable<std::atomic<QueuePair*>> qps_{kMaxQps};
+    LargeTable<std::atomic<QueuePair*>> qps_{kMaxQps};  ///< changed with both mutexes held
     /// Queue pairs whose receives complete in a queue, by the same index, and the index of that
     /// queue.
     LargeTable<std::atomic<QueuePair*>> receivers_{kMaxQps};

@@ -144,7 +144,10 @@ Adapter::Adapter(Process& process, std::unique_ptr<Arena> arena)
 Adapter::~Adapter() = default;
 
 void Adapter::add(QueuePair* qp) {
-    qps_[qp->index()].store(qp, std::memory_order_release);
+    {
+        support::MutexLock lock(region_mutex);
+        qps_[qp->index()].store(qp, std::memory_order_release);
+    }
     add_receiver(qp);
 }
 
@@ -158,12 +161,25 @@ void Adapter::remove_receiver(QueuePair* qp) {
 }
 
 void Adapter::remove(QueuePair* qp) {
+    support::MutexLock lock(region_mutex);
     qps_[qp->index()].store(nullptr, std::memory_order_release);
 }
 
 void Adapter::pass_pollers() {
     support::MutexLock lock(region_mutex);
     cqs_.each([](CompletionQueue& cq) { cq.pass_pollers(); });
+}
+
+bool Adapter::pass_senders() {
+    bool passed = true;
+    support::MutexLock lock(region_mutex);
+    visit_queue_pairs([&](QueuePair& qp) { passed = passed && qp.pass_sender(); });
+    return passed;
+}
+
+void Adapter::wake_requesters() {
+    support::MutexLock lock(region_mutex);
+    visit_queue_pairs([](QueuePair& qp) { qp.wake_requester(); });
 }
 
 bool Adapter::wait_for_datagrams(std::uint32_t cq, Deadline deadline) const {

@@ -191,16 +191,6 @@ bool wait_for_users(Adapter& adapter, const MemoryRegion& mr, Deadline deadline)
     return true;
 }
 
-/// Waits for threads that are in the middle of a post: they may have seen a key that is invalid
-/// now.
-/// @return false if a post takes long.
-bool pass_senders(Adapter& adapter) {
-    bool passed = true;
-    support::MutexLock lock(adapter.mutex);
-    adapter.each_queue_pair([&](QueuePair& qp) { passed = passed && qp.pass_sender(); });
-    return passed;
-}
-
 /// Invalidates the key, then waits for requesters that have seen it and for threads of this
 /// process, as data may still be on its way. A payload that waits in a receive slot is dropped when
 /// it is polled, since the memory may be in use for something else by then.
@@ -219,8 +209,7 @@ int withdraw(MemoryRegion& mr) {
 void end_absence(Adapter& adapter, MemoryRegion& mr) {
     mr.is_away = false;
     adapter.view().mr(mr.lkey).absence.store(Absence::kNone, std::memory_order_seq_cst);
-    support::MutexLock lock(adapter.mutex);
-    adapter.each_queue_pair([](QueuePair& qp) { qp.wake_requester(); });
+    adapter.wake_requesters();
 }
 
 /// Ends a region that is away.
@@ -302,7 +291,7 @@ int suspend(MemoryRegion& mr, const RegionWanted& wanted) {
     std::atomic<Absence>& absence = adapter.view().mr(mr.lkey).absence;
     absence.store(Absence::kAway, std::memory_order_seq_cst);
     invalidate(adapter, mr);
-    if (!pass_senders(adapter) || !wait_for_users(adapter, mr, Clock::now())) {
+    if (!adapter.pass_senders() || !wait_for_users(adapter, mr, Clock::now())) {
         validate(mr, mr.lkey);
         absence.store(Absence::kNone, std::memory_order_seq_cst);
         return EBUSY;
