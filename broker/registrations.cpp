@@ -158,7 +158,8 @@ tl::expected<SlotId, DAT_RETURN> Registrations::take(const Wanted& wanted, bool 
     const Counted waits(waiting_);
     auto slot = wait.until == 0 ? broker.try_take(wanted) : wait_for(broker, wanted, wait);
     if (slot) return *slot;
-    // Who is due no more need not try again for a while; who is, is served as soon as others give.
+    // A process that has its share should not try again for a while. One that has less is served as
+    // soon as others give.
     const std::uint64_t has = in_window_.load(std::memory_order_relaxed);
     if (counts && has >= broker.due()) narrow(has);
     return tl::unexpected(code_of(slot.error()));

@@ -15,7 +15,7 @@
 namespace dapl::memory::regd {
 namespace {
 
-/// What an event of the epoll instance is about.
+/// Tells the events of the epoll instance apart.
 enum class About : std::uint32_t { kStop, kDirectory, kOther };
 
 /// Edge-triggered: the agent thread reads the socket, and until it has done so there is no news.

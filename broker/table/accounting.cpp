@@ -35,10 +35,7 @@ void note_change(const Table& table) {
     if (lease.has_reported == 0) [[likely]]
         return;
     lease.has_reported = 0;
-    if (!table.is_live(lease.process)) return;
-    std::atomic<std::uint32_t>& doorbell = table.processes[lease.process].doorbell;
-    doorbell.fetch_add(1, std::memory_order_release);
-    futex_wake(doorbell);
+    if (table.is_live(lease.process)) ring_at_once(table.processes[lease.process].doorbell);
 }
 
 void add_slot(const Table& table, std::uint32_t index, std::uint64_t sign) {

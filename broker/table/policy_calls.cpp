@@ -74,10 +74,6 @@ support::PageVector<DAT_REG_POLICY_SLOT> views_of(const Table& table,
     return views;
 }
 
-const Policy& policy_of(State& state) REQUIRES(state.lock) {
-    return *state.policy;
-}
-
 /// @return the slots at the places that the policy chose, without repeated and invalid ones.
 support::PageVector<std::uint32_t> checked(const support::PageVector<std::uint32_t>& victims,
                                            std::uint32_t count,
@@ -99,7 +95,7 @@ support::PageVector<std::uint32_t> choose_from(State& state, Time time, std::uin
     REQUIRES(state.lock) {
     if (candidates.empty()) return {};
     const Table& table = state.table;
-    const Policy& policy = policy_of(state);
+    const Policy& policy = *state.policy;
     support::PageVector<DAT_REG_POLICY_SLOT> slots = views_of(table, candidates);
     support::PageVector<DAT_REG_POLICY_PROCESS> processes;
     for (std::uint32_t i = 0; i < table.rows(); ++i)
@@ -141,11 +137,11 @@ void load_policy(State& state) {
 }
 
 bool takes_back(State& state) {
-    return policy_of(state).functions().choose != nullptr;
+    return state.policy->functions().choose != nullptr;
 }
 
 bool admits(State& state, std::uint32_t process, std::uint64_t bytes) {
-    const Policy& policy = policy_of(state);
+    const Policy& policy = *state.policy;
     if (!policy.functions().admit) return true;
     const DAT_REG_POLICY_TABLE table = view_of_table(state.table, now());
     const DAT_REG_POLICY_PROCESS one = view_of_process(state.table, process);

@@ -120,11 +120,8 @@ void derive_upcalls(const Table& table) {
 
 /// Rings all processes, since the dead one may not have rung some that it should have.
 void wake_everybody(const Table& table) {
-    for (std::uint32_t i = 0; i < kProcesses; ++i) {
-        if (!table.is_live(i)) continue;
-        table.processes[i].doorbell.fetch_add(1, std::memory_order_release);
-        futex_wake(table.processes[i].doorbell);
-    }
+    for (std::uint32_t i = 0; i < kProcesses; ++i)
+        if (table.is_live(i)) ring_at_once(table.processes[i].doorbell);
 }
 
 }  // namespace

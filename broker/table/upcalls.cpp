@@ -101,8 +101,7 @@ void wake_agent(State& state) {
     if (!state.is_here()) return;
     // It may have looked at everything but not at the doorbell.
     state.is_woken = true;
-    state.row().doorbell.fetch_add(1, std::memory_order_release);
-    futex_wake(state.row().doorbell);
+    ring_at_once(state.row().doorbell);
 }
 
 void Broker::wake() {

@@ -453,13 +453,42 @@ Message only_row(const std::string& socket) {
     return rows.size() == 1 ? rows[0] : Message{};
 }
 
-/// Runs a Holder that has one entry. Answers each message on the channel with the number of times
-/// that its other threads have gone to sleep so far.
-void hold_one(Channel& channel, const Place& place, const std::string& socket) {
-    const Holder holder(place, socket);
-    take(holder.broker());
-    channel.send('t');
-    while (channel.receive_whenever<char>() == '?') channel.send(test::sleeps_of_others());
+/// A process with a Holder that has one entry.
+class HoldingChild {
+  public:
+    HoldingChild(const Place& place, const std::string& socket)
+        : child_([&](Channel& channel) { hold(channel, place, socket); }) {
+        child_.channel().receive<char>();
+    }
+    /// @return how often its other threads have gone to sleep.
+    long sleeps() {
+        child_.channel().send('?');
+        return child_.channel().receive<long>();
+    }
+    pid_t pid() const { return child_.pid(); }
+    void kill() {
+        child_.kill();
+        child_.wait();
+    }
+    void end() {
+        child_.channel().send('e');
+        EXPECT_EQ(child_.wait(), 0);
+    }
+
+  private:
+    static void hold(Channel& channel, const Place& place, const std::string& socket) {
+        const Holder holder(place, socket);
+        take(holder.broker());
+        channel.send('t');
+        while (channel.receive_whenever<char>() == '?') channel.send(test::sleeps_of_others());
+    }
+
+    Child child_;
+};
+
+/// @return whether dat_regd learns that the only user of adapter0 has this many entries.
+bool learns(const std::string& socket, std::uint64_t entries) {
+    return eventually([&] { return only_row(socket).used.entries == entries; });
 }
 
 TEST(Regd, WhoReportsSleepsWhileNothingHappensAndReportsWhatOthersDo) {
@@ -467,41 +496,33 @@ TEST(Regd, WhoReportsSleepsWhileNothingHappensAndReportsWhatOthersDo) {
     const Place place;
     const std::string socket = place.path() + "/socket";
     Daemon daemon(socket, "/nonexistent", rules_with(5));
-    Child holder([&](Channel& channel) { hold_one(channel, place, socket); });
-    holder.channel().receive<char>();
-    EXPECT_TRUE(eventually([&] { return only_row(socket).used.entries == 1; }));
+    HoldingChild holder(place, socket);
+    EXPECT_TRUE(learns(socket, 1));
     std::this_thread::sleep_for(300ms);  // what it still has to do
-    const auto sleeps = [&] {
-        holder.channel().send('?');
-        return holder.channel().receive<long>();
-    };
-    const long before = sleeps();
+    const long before = holder.sleeps();
     std::this_thread::sleep_for(1500ms);
-    EXPECT_EQ(sleeps(), before);
+    EXPECT_EQ(holder.sleeps(), before);
     const auto broker = place.join(terms(8));
     const SlotId slot = take(*broker);
-    EXPECT_TRUE(eventually([&] { return only_row(socket).used.entries == 2; }));
+    EXPECT_TRUE(learns(socket, 2));
     broker->release(slot);
-    EXPECT_TRUE(eventually([&] { return only_row(socket).used.entries == 1; }));
-    holder.channel().send('e');
-    EXPECT_EQ(holder.wait(), 0);
+    EXPECT_TRUE(learns(socket, 1));
+    holder.end();
 }
 
 TEST(Regd, WhoSleepsLearnsThatOneIsThereAndThatItHasGone) {
     SKIP_UNDER_THREAD_SANITIZER;
     const Place place;
     const std::string socket = place.path() + "/socket";
-    Child holder([&](Channel& channel) { hold_one(channel, place, socket); });
-    holder.channel().receive<char>();
+    HoldingChild holder(place, socket);
     std::this_thread::sleep_for(100ms);  // it is asleep, as a rule
     Daemon daemon(socket, "/nonexistent", rules_with(5));
-    EXPECT_TRUE(eventually([&] { return only_row(socket).used.entries == 1; }));
+    EXPECT_TRUE(learns(socket, 1));
     daemon.kill();
     std::this_thread::sleep_for(100ms);
     daemon.start("/nonexistent");
-    EXPECT_TRUE(eventually([&] { return only_row(socket).used.entries == 1; }));
-    holder.channel().send('e');
-    EXPECT_EQ(holder.wait(), 0);
+    EXPECT_TRUE(learns(socket, 1));
+    holder.end();
 }
 
 TEST(Regd, AnotherProcessSpeaksForAUserWhenTheOneThatDidIsKilled) {
@@ -509,21 +530,17 @@ TEST(Regd, AnotherProcessSpeaksForAUserWhenTheOneThatDidIsKilled) {
     const Place place;
     const std::string socket = place.path() + "/socket";
     Daemon daemon(socket, "/nonexistent", rules_with(5));
-    Child speaker([&](Channel& channel) { hold_one(channel, place, socket); });
-    speaker.channel().receive<char>();
+    HoldingChild speaker(place, socket);
     EXPECT_TRUE(eventually([&] { return only_row(socket).process == speaker.pid(); }));
-    Child heir([&](Channel& channel) { hold_one(channel, place, socket); });
-    heir.channel().receive<char>();
-    EXPECT_TRUE(eventually([&] { return only_row(socket).used.entries == 2; }));
+    HoldingChild heir(place, socket);
+    EXPECT_TRUE(learns(socket, 2));
     std::this_thread::sleep_for(100ms);  // both are asleep, as a rule
     speaker.kill();
     EXPECT_TRUE(eventually([&] {
         const Message row = only_row(socket);
         return row.process == heir.pid() && row.used.entries == 1 && row.connected;
     })) << "the heir speaks, and without what the dead one had";
-    speaker.wait();
-    heir.channel().send('e');
-    EXPECT_EQ(heir.wait(), 0);
+    heir.end();
 }
 
 /// How a process answers when others want what it has.

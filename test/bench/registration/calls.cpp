@@ -268,12 +268,11 @@ void work(const Way& way, test::Channel& server, Time length, int late, Found& f
 Found call_for(const Experiment& experiment, const Way& way, int entries) {
     Shared<Found> found;
     const TableDirectory directory;
-    Settings settings;
-    settings.directory = directory.path();
-    settings.mode = way.mode;
-    settings.brackets = way.brackets;
-    settings.entries = entries;
-    settings.grace_us = 2000;
+    const Settings settings{.directory = directory.path(),
+                            .mode = way.mode,
+                            .brackets = way.brackets,
+                            .entries = entries,
+                            .grace_us = 2000};
     test::Child server(serve);
     test::Child client([&](test::Channel&) {
         settings.apply();

@@ -19,6 +19,12 @@ TableDirectory::~TableDirectory() {
     std::filesystem::remove_all(path_, ignored);
 }
 
+std::optional<dapl::memory::TableStatus> TableDirectory::look() const {
+    for (const std::string& adapter : dapl::memory::tables(path_))
+        if (auto table = dapl::memory::look(path_, adapter)) return std::move(*table);
+    return std::nullopt;
+}
+
 Entries::Entries(const std::string& directory, const Terms& terms, Ledger& ledger, int regions,
                  Manners manners)
     : ledger_(ledger), manners_(std::move(manners)), regions_(static_cast<std::size_t>(regions)) {

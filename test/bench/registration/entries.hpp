@@ -39,6 +39,8 @@ class TableDirectory {
     TableDirectory(const TableDirectory&) = delete;
     TableDirectory& operator=(const TableDirectory&) = delete;
     const std::string& path() const { return path_; }
+    /// @return the status of the table in it; nothing if nobody has one open.
+    std::optional<dapl::memory::TableStatus> look() const;
 
   private:
     std::string path_;

@@ -48,6 +48,19 @@ void Settings::apply() const {
     set("_BRACKETS", brackets);
 }
 
+test::Window expose(const test::Side& side, void* memory, std::size_t bytes) {
+    DAT_REGION_DESCRIPTION region{};
+    region.for_va = memory;
+    DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
+    DAT_LMR_CONTEXT local = 0;
+    DAT_RMR_CONTEXT remote = 0;
+    test::succeed(
+        dat_lmr_create(side.ia, DAT_MEM_TYPE_VIRTUAL, region, bytes, side.pz, DAT_MEM_PRIV_ALL_FLAG,
+                       DAT_VA_TYPE_VA, &lmr, &local, &remote, nullptr, nullptr),
+        "dat_lmr_create");
+    return {reinterpret_cast<DAT_VADDR>(memory), remote};
+}
+
 Sink::Sink(int writers, std::size_t bytes) : bytes_(bytes) {
     memory_ = pages(bytes * static_cast<std::size_t>(writers));
     child_ = std::make_unique<test::Child>(
@@ -58,21 +71,10 @@ Sink::Sink(int writers, std::size_t bytes) : bytes_(bytes) {
 void Sink::serve(test::Channel& channel, int writers) const {
     unsetenv("OPENDAT_REGISTRATIONS");
     const test::Side side;
-    DAT_REGION_DESCRIPTION region{};
-    region.for_va = memory_;
-    DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
-    DAT_LMR_CONTEXT local = 0;
-    DAT_RMR_CONTEXT remote = 0;
-    DAT_VLEN size = 0;
-    DAT_VADDR address = 0;
-    test::succeed(
-        dat_lmr_create(side.ia, DAT_MEM_TYPE_VIRTUAL, region,
-                       bytes_ * static_cast<std::size_t>(writers), side.pz, DAT_MEM_PRIV_ALL_FLAG,
-                       DAT_VA_TYPE_VA, &lmr, &local, &remote, &size, &address),
-        "dat_lmr_create");
+    const test::Window all = expose(side, memory_, bytes_ * static_cast<std::size_t>(writers));
     for (int i = 0; i < writers; ++i) side.listen(qualifier(i));
     for (int i = 0; i < writers; ++i)
-        channel.send(test::Window{reinterpret_cast<DAT_VADDR>(memory(i)), remote});
+        channel.send(test::Window{reinterpret_cast<DAT_VADDR>(memory(i)), all.key});
     for (int i = 0; i < writers; ++i) side.accept_next();
     channel.receive_whenever<char>();
 }

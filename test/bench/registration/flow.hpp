@@ -27,6 +27,9 @@ struct Settings {
 /// @return processor time of this process, in ns.
 std::uint64_t cpu_time();
 
+/// Registers memory with dat_lmr_create and all privileges, for as long as the IA is open.
+test::Window expose(const test::Side& side, void* memory, std::size_t bytes);
+
 /// The process to whose memory the others write: one connection and one part of the memory for each
 /// writer. It does not share the table.
 class Sink {

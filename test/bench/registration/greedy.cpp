@@ -68,7 +68,7 @@ void work(Sink& sink, State& state, const Settings& settings, int self, test::Ch
     channel.send('e');
 }
 
-/// What a flow had in the second half of a phase.
+/// Averages of a flow over the second half of a phase.
 struct Share {
     double entries = 0, rate = 0;
 };
@@ -85,14 +85,11 @@ void watch(Csv& csv, const std::string& policy, const TableDirectory& directory,
     Time from = 0;
     while (now() < end) {
         double entries[2] = {0, 0};
-        for (const std::string& adapter : dapl::memory::tables(directory.path())) {
-            const auto table = dapl::memory::look(directory.path(), adapter);
-            if (!table) continue;
+        if (const auto table = directory.look())
             for (const auto& process : table->processes)
                 for (int i = 0; i < 2; ++i)
                     if (process.pid == state.flows[i].pid)
                         entries[i] = static_cast<double>(process.entries);
-        }
         csv.row("%s,%s,%.0f,%.0f,%.0f", policy.c_str(), kPhaseNames[phase],
                 in_us(now() - begin) / 1e3, entries[0], entries[1]);
         if (now() >= middle) {
@@ -117,13 +114,12 @@ void watch(Csv& csv, const std::string& policy, const TableDirectory& directory,
 Found run_policy(Experiment& experiment, Csv& csv, const std::string& policy) {
     Shared<State> state;
     const TableDirectory directory;
-    Settings settings;
-    settings.directory = directory.path();
-    settings.mode = "per-io";
-    settings.policy = policy;
-    settings.entries = kCapacity;
-    settings.grace_us = 2000;
-    settings.wait_ms = 1;
+    const Settings settings{.directory = directory.path(),
+                            .mode = "per-io",
+                            .policy = policy,
+                            .entries = kCapacity,
+                            .grace_us = 2000,
+                            .wait_ms = 1};
     Sink sink(2, kBytes);
     test::Child greedy([&](test::Channel& channel) { work(sink, *state, settings, 0, channel); });
     test::Child modest([&](test::Channel& channel) { work(sink, *state, settings, 1, channel); });

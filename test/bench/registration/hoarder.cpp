@@ -120,12 +120,11 @@ struct Found {
 Found run_policy(Experiment& experiment, Csv& csv, const std::string& policy) {
     Shared<State> state;
     const TableDirectory directory;
-    Settings settings;
-    settings.directory = directory.path();
-    settings.mode = "on";
-    settings.policy = policy;
-    settings.entries = kCapacity;
-    settings.grace_us = kGraceUs;
+    const Settings settings{.directory = directory.path(),
+                            .mode = "on",
+                            .policy = policy,
+                            .entries = kCapacity,
+                            .grace_us = kGraceUs};
     Sink sink(2, kBytes);
     test::Child idle([&](test::Channel& channel) { be_idle(sink, *state, settings, channel); });
     idle.channel().receive<char>();

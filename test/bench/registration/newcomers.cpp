@@ -74,7 +74,7 @@ struct Course {
     double alone_rate = 0;  ///< of the first process while it was alone
 };
 
-/// What the table says of each process.
+/// The entries of each process, and of all together, as the table has them.
 struct Holdings {
     std::array<int, kProcesses> entries{};
     std::uint64_t all = 0;
@@ -82,27 +82,23 @@ struct Holdings {
 
 Holdings look(const TableDirectory& directory, const State& state) {
     Holdings found;
-    for (const std::string& adapter : dapl::memory::tables(directory.path())) {
-        const auto table = dapl::memory::look(directory.path(), adapter);
-        if (!table) continue;
-        found.all += table->entries;
-        for (const auto& process : table->processes)
-            for (std::size_t i = 0; i < kProcesses; ++i)
-                if (process.pid == state.pids[i])
-                    found.entries[i] = static_cast<int>(process.entries);
-    }
+    const auto table = directory.look();
+    if (!table) return found;
+    found.all = table->entries;
+    for (const auto& process : table->processes)
+        for (std::size_t i = 0; i < kProcesses; ++i)
+            if (process.pid == state.pids[i]) found.entries[i] = static_cast<int>(process.entries);
     return found;
 }
 
 Course run_policy(Experiment& experiment, Csv& csv, const std::string& policy) {
     Shared<State> state;
     const TableDirectory directory;
-    Settings settings;
-    settings.directory = directory.path();
-    settings.mode = "on";
-    settings.policy = policy;
-    settings.entries = kCapacity;
-    settings.grace_us = 5000;
+    const Settings settings{.directory = directory.path(),
+                            .mode = "on",
+                            .policy = policy,
+                            .entries = kCapacity,
+                            .grace_us = 5000};
     Sink sink(kProcesses, kBytes);
     std::vector<std::unique_ptr<test::Child>> crew;
     for (int self = 0; self < kProcesses; ++self) {

@@ -27,18 +27,7 @@ void own(test::Channel& channel, const Settings& settings, Memory& memory) {
     settings.apply();
     test::Side side;
     std::vector<test::Window> windows;
-    for (auto& region : memory.regions) {
-        DAT_REGION_DESCRIPTION where{};
-        where.for_va = region;
-        DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
-        DAT_LMR_CONTEXT local = 0;
-        DAT_RMR_CONTEXT remote = 0;
-        test::succeed(dat_lmr_create(side.ia, DAT_MEM_TYPE_VIRTUAL, where, kBytes, side.pz,
-                                     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &local, &remote,
-                                     nullptr, nullptr),
-                      "dat_lmr_create");
-        windows.push_back({reinterpret_cast<DAT_VADDR>(region), remote});
-    }
+    for (auto& region : memory.regions) windows.push_back(expose(side, region, kBytes));
     side.listen(kQualifier);
     channel.send('l');
     side.accept_next();
@@ -84,11 +73,8 @@ class PeerOfMany {
 };
 
 std::uint64_t grants(const TableDirectory& directory) {
-    std::uint64_t granted = 0;
-    for (const std::string& adapter : dapl::memory::tables(directory.path()))
-        if (const auto table = dapl::memory::look(directory.path(), adapter))
-            granted += table->granted;
-    return granted;
+    const auto table = directory.look();
+    return table ? table->granted : 0;
 }
 
 struct Found {
@@ -102,12 +88,11 @@ struct Found {
 Found write_for(const Experiment& experiment, const std::string& policy, int entries, int round) {
     Shared<Memory> memory;
     const TableDirectory directory;
-    Settings settings;
-    settings.directory = directory.path();
-    settings.mode = "transparent";
-    settings.policy = policy;
-    settings.entries = entries;
-    settings.grace_us = static_cast<int>(kGrace / kMicrosecond);
+    const Settings settings{.directory = directory.path(),
+                            .mode = "transparent",
+                            .policy = policy,
+                            .entries = entries,
+                            .grace_us = static_cast<int>(kGrace / kMicrosecond)};
     test::Child owner([&](test::Channel& channel) { own(channel, settings, *memory); });
     PeerOfMany peer(owner.channel(), *memory);
     std::vector<double> weights;  // Zipf's law

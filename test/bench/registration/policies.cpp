@@ -102,7 +102,7 @@ void work(State& state, const std::string& directory, const Terms& terms, const 
     }
 }
 
-/// What the rounds of one way have given.
+/// The results of all rounds of one way.
 struct Found {
     std::vector<double> rates, regretted;
     std::uint64_t ios = 0;

@@ -12,6 +12,7 @@
 #include "test/api/side.hpp"
 #include "test/bench/registration/entries.hpp"
 #include "test/bench/registration/experiments.hpp"
+#include "test/bench/registration/flow.hpp"
 #include "test/support/process.hpp"
 
 namespace registration {
@@ -60,19 +61,9 @@ class Server {
 
     void serve(test::Channel& channel) {
         const test::Side side;
-        DAT_REGION_DESCRIPTION region{};
-        region.for_va = words_;
-        DAT_LMR_HANDLE lmr = DAT_HANDLE_NULL;
-        DAT_LMR_CONTEXT local = 0;
-        DAT_RMR_CONTEXT remote = 0;
-        DAT_VLEN size = 0;
-        DAT_VADDR address = 0;
-        test::succeed(dat_lmr_create(side.ia, DAT_MEM_TYPE_VIRTUAL, region, kBytes, side.pz,
-                                     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, &lmr, &local, &remote,
-                                     &size, &address),
-                      "dat_lmr_create");
+        const test::Window window = expose(side, words_, kBytes);
         side.listen(kQualifier);
-        channel.send(test::Window{reinterpret_cast<DAT_VADDR>(words_), remote});
+        channel.send(window);
         std::atomic<bool> over{false};
         std::thread burying([&] { free_what_is_disconnected(side, over); });
         while (!test::is_readable(channel.input(), 0s)) {
@@ -191,7 +182,7 @@ class Client {
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
     void request(int peer) {
-        order_.erase(std::remove(order_.begin(), order_.end(), peer), order_.end());
+        std::erase(order_, peer);
         while (!try_request(peer)) continue;
         if (way_ == Way::kRequest)
             give_up(peer);

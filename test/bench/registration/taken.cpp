@@ -128,11 +128,10 @@ struct Outcome {
 Outcome take_away(const Way& way, Time grace) {
     Shared<Region> region;
     const TableDirectory directory;
-    Settings settings;
-    settings.directory = directory.path();
-    settings.mode = "on";
-    settings.entries = 1;
-    settings.grace_us = static_cast<int>(grace / kMicrosecond);
+    const Settings settings{.directory = directory.path(),
+                            .mode = "on",
+                            .entries = 1,
+                            .grace_us = static_cast<int>(grace / kMicrosecond)};
     test::Child owner([&](test::Channel& channel) { own(region->bytes, settings, way, channel); });
     test::Child peer([](test::Channel& channel) { write_without_end(channel); });
     peer.channel().send(owner.channel().receive<test::Window>());

@@ -54,11 +54,10 @@ struct Found {
 Found run_way(Experiment& experiment, Csv& csv, const std::string& way, std::size_t bytes) {
     Shared<State> state;
     const TableDirectory directory;
-    Settings settings;
-    settings.directory = directory.path();
-    settings.mode = way == "plain" ? "off" : way;
-    settings.entries = kScarce;
-    settings.grace_us = 2000;
+    const Settings settings{.directory = directory.path(),
+                            .mode = way == "plain" ? "off" : way,
+                            .entries = kScarce,
+                            .grace_us = 2000};
     Sink sink(kWriters, bytes);
     const Time length = static_cast<Time>(experiment.run.seconds(3) * 1e9);
     std::vector<std::unique_ptr<test::Child>> crew;
@@ -69,10 +68,8 @@ Found run_way(Experiment& experiment, Csv& csv, const std::string& way, std::siz
     int looks = 0;
     const Time end = now() + length;
     while (now() < end) {
-        for (const std::string& adapter : dapl::memory::tables(directory.path())) {
-            const auto table = dapl::memory::look(directory.path(), adapter);
-            if (table) entries += static_cast<double>(table->entries), ++looks;
-        }
+        if (const auto table = directory.look())
+            entries += static_cast<double>(table->entries), ++looks;
         const timespec pause{0, 20000000};
         nanosleep(&pause, nullptr);
     }
