@@ -71,7 +71,7 @@ void Registrations::want(Registration& away) {
 void Registrations::bring_back() {
     wanted_.take_all([this](Registration& away) {
         if (!away.mutex.try_lock()) return;  // its holder brings it back, or ends it
-        const support::MutexLock lock(away.mutex, support::MutexLock::kTaken);
+        const RegistrationLock lock(away, RegistrationLock::kTaken);
         if (away.lmr && away.is_away && !away.is_coming.load()) request_return(away);
     });
 }
@@ -96,7 +96,7 @@ void Registrations::answered(const PendingReturn& pending, SlotId slot) {
     if (away.context.load(std::memory_order_acquire) == pending.context) {
         away.is_coming = false;
         if (slot && away.mutex.try_lock()) {
-            const support::MutexLock lock(away.mutex, support::MutexLock::kTaken);
+            const RegistrationLock lock(away, RegistrationLock::kTaken);
             if (away.lmr && away.is_away) {
                 static_cast<void>(reinstate(away, slot));
                 return;

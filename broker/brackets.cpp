@@ -24,7 +24,7 @@ bool share_zone(Ep& ep, const Lmr& lmr) {
 
 Lmr* lmr_of(Registration* named) {
     if (!named) return nullptr;
-    support::MutexLock lock(named->mutex);
+    const RegistrationLock lock(*named);
     return named->lmr;
 }
 

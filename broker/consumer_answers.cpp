@@ -35,7 +35,7 @@ Ticket ticket_of(DAT_REG_TICKET number) {
 }  // namespace
 
 DAT_RETURN Registrations::accept(Registration& announced) {
-    MutexLock lock(announced.mutex);
+    const RegistrationLock lock(announced);
     if (announced.standing.load(std::memory_order_relaxed) != Standing::kAnnounced)
         return error(DAT_INVALID_STATE);
     return let_go(announced) ? kSuccess : error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
@@ -44,12 +44,12 @@ DAT_RETURN Registrations::accept(Registration& announced) {
 DAT_RETURN Registrations::offer(Registration& announced, Registration& other) {
     SlotId offered;
     {
-        MutexLock lock(other.mutex);
+        const RegistrationLock lock(other);
         const bool stands = other.standing.load(std::memory_order_relaxed) == Standing::kStanding;
         if (stands && !is_pinned(other.kind)) offered = other.slot;
     }
     {
-        MutexLock lock(announced.mutex);
+        const RegistrationLock lock(announced);
         if (announced.standing.load(std::memory_order_relaxed) != Standing::kAnnounced)
             return error(DAT_INVALID_STATE);
         if (!offered) return bad_argument(2);
@@ -65,7 +65,7 @@ DAT_RETURN Registrations::offer(Registration& announced, Registration& other) {
 }
 
 DAT_RETURN Registrations::refuse(Registration& announced, DAT_UINT64 microseconds) {
-    MutexLock lock(announced.mutex);
+    const RegistrationLock lock(announced);
     if (announced.standing.load(std::memory_order_relaxed) != Standing::kAnnounced ||
         !client.broker().refuse(announced.slot, after(microseconds)))
         return error(DAT_INVALID_STATE);
@@ -74,7 +74,7 @@ DAT_RETURN Registrations::refuse(Registration& announced, DAT_UINT64 microsecond
 }
 
 DAT_RETURN Registrations::begin_explicit_use(Registration& used, DAT_UINT64 microseconds) {
-    MutexLock lock(used.mutex);
+    const RegistrationLock lock(used);
     const Standing standing = used.begin(Use::kHold);
     const bool fits = standing == Standing::kStanding ||
                       (standing == Standing::kAnnounced &&
@@ -92,7 +92,7 @@ DAT_RETURN Registrations::begin_explicit_use(Registration& used, DAT_UINT64 micr
 
 DAT_RETURN Registrations::end_explicit_use(Registration& used) {
     {
-        MutexLock lock(used.mutex);
+        const RegistrationLock lock(used);
         if (used.explicit_uses == 0) return error(DAT_INVALID_STATE);
         --used.explicit_uses;
     }
@@ -102,7 +102,7 @@ DAT_RETURN Registrations::end_explicit_use(Registration& used) {
 }
 
 DAT_RETURN Registrations::touch(Registration& used) {
-    MutexLock lock(used.mutex);
+    const RegistrationLock lock(used);
     if (used.standing.load(std::memory_order_relaxed) == Standing::kGone)
         return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE);
     used.count_use();
@@ -110,7 +110,7 @@ DAT_RETURN Registrations::touch(Registration& used) {
 }
 
 void Registrations::query(Registration& asked, DAT_REG_LMR_STATUS& status) {
-    MutexLock lock(asked.mutex);
+    const RegistrationLock lock(asked);
     const Standing standing = asked.standing.load(std::memory_order_relaxed);
     std::memset(&status, 0, sizeof status);
     status.state = standing == Standing::kStanding    ? DAT_REG_STATE_ACTIVE

@@ -139,7 +139,7 @@ DAT_RETURN renew(Registrations& registrations, Registration& gone, int old_cance
     auto* rmr_context = va_arg(arguments, DAT_RMR_CONTEXT*);
     const DAT_RETURN code = registrations.restore(gone, {until(timeout), old_cancel_state});
     if (code != DAT_SUCCESS) return code;
-    support::MutexLock lock(gone.mutex);
+    const RegistrationLock lock(gone);
     if (lmr_context) *lmr_context = gone.context.load();
     if (rmr_context) *rmr_context = gone.remote_context;
     return DAT_SUCCESS;

@@ -64,7 +64,7 @@ libdaplcore_la_SOURCES += \
     %reldir%/entry_registration.cpp \
     %reldir%/entry_table.cpp \
     %reldir%/mode.cpp %reldir%/mode.hpp \
-    %reldir%/registration.hpp \
+    %reldir%/registration.cpp %reldir%/registration.hpp \
     %reldir%/registrations.cpp %reldir%/registrations.hpp \
     %reldir%/revocation.cpp \
     %reldir%/use_records.cpp %reldir%/use_records.hpp \

@@ -127,6 +127,35 @@ struct Registration {
         return static_cast<std::uint32_t>(busy.load(std::memory_order_seq_cst));
     }
     bool is_held() const { return busy.load(std::memory_order_seq_cst) >> kHoldShift != 0; }
+
+    /// To be freed by the next thread that gives the mutex back.
+    std::atomic<Lmr*> freed{nullptr};
+};
+
+/// Holds a registration's mutex. Where malloc() and free() deregister memory, a thread that
+/// registers or deregisters under the mutex may come to Registrations::free() again, for this LMR
+/// or for one that another such thread holds. Rather than waiting there, it leaves the LMR to
+/// whoever holds it.
+class SCOPED_CAPABILITY RegistrationLock {
+  public:
+    explicit RegistrationLock(Registration& held) ACQUIRE(held.mutex);
+    /// For a mutex that try_lock() has taken.
+    enum Taken { kTaken };
+    RegistrationLock(Registration& held, Taken) REQUIRES(held.mutex);
+    /// Frees what was left to the holder.
+    ~RegistrationLock() RELEASE();
+    RegistrationLock(const RegistrationLock&) = delete;
+    RegistrationLock& operator=(const RegistrationLock&) = delete;
+
+    /// Takes the mutex. @return false if it is taken and the thread, which holds another one or
+    /// this one, must not wait for it.
+    static bool try_take(Registration& held) TRY_ACQUIRE(true, held.mutex);
+    /// Has the holder of the mutex free the LMR; this thread, if there is none any more.
+    static void leave_to_holder(Registration& held, Lmr& lmr) EXCLUDES(held.mutex);
+
+  private:
+    [[gnu::tls_model("initial-exec")]] static thread_local int held_here_;  ///< number of locks
+    Registration& held_;
 };
 
 /// A list to which any thread adds without a lock, and whose taker takes all.

@@ -198,7 +198,7 @@ DAT_RETURN Registrations::create_with(const Asked& asked, SlotId slot, DAT_LMR_H
     entry.keep();
     *handle = lmr->handle();
     {
-        support::MutexLock lock(made->mutex);
+        const RegistrationLock lock(*made);
         made->lmr = lmr;
         made->kind = asked.kind;
         made->peers = (parameters.mem_priv & kRemotePrivileges) != 0;
@@ -240,14 +240,20 @@ void Registrations::catch_up(Registration& made, SlotId slot) {
 }
 
 /// Deregisters without the mutex, since the device may free memory. Meanwhile the registration has
-/// no LMR, so that nobody else does anything with it, and keeps its entry.
+/// no LMR, so that nobody else does anything with it, and keeps its entry. An LMR that is left to
+/// another thread counts as freed, though it is not yet off the device.
 DAT_RETURN Registrations::free(DAT_LMR_HANDLE handle) {
     Lmr* lmr = from_handle<Lmr>(handle);
     Registration* found = lmr ? of(*lmr) : nullptr;
     if (!found) return bad_handle(DAT_INVALID_HANDLE_LMR);
+    if (!RegistrationLock::try_take(*found)) {
+        if (ia.rmr_table->is_bound_to(*lmr)) return raw(DAT_INVALID_STATE);
+        RegistrationLock::leave_to_holder(*found, *lmr);
+        return DAT_SUCCESS;
+    }
     Standing before;
     {
-        support::MutexLock lock(found->mutex);
+        const RegistrationLock lock(*found, RegistrationLock::kTaken);
         if (found->lmr != lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
         if (ia.rmr_table->is_bound_to(*lmr)) return raw(DAT_INVALID_STATE);
         found->lmr = nullptr;
@@ -255,7 +261,7 @@ DAT_RETURN Registrations::free(DAT_LMR_HANDLE handle) {
     }
     const bool is_off = !lmr->region || ibv_dereg_mr(lmr->region.get()) == 0;
     {
-        support::MutexLock lock(found->mutex);
+        const RegistrationLock lock(*found);
         if (!is_off) {  // as without the broker, the LMR stays
             found->lmr = lmr;
             found->standing.store(before, std::memory_order_seq_cst);
@@ -285,14 +291,14 @@ Registration* Registrations::of_remote_context(DAT_RMR_CONTEXT context) {
     }
     for (std::uint32_t index = 0; index < made; ++index) {
         Registration& candidate = *at(index);
-        support::MutexLock lock(candidate.mutex);
+        const RegistrationLock lock(candidate);
         if (candidate.lmr && candidate.remote_context == context) return &candidate;
     }
     return nullptr;
 }
 
 DAT_RETURN Registrations::restore(Registration& gone, const Wait& wait) {
-    support::MutexLock lock(gone.mutex);
+    const RegistrationLock lock(gone);
     if (!gone.lmr) return bad_handle(DAT_INVALID_HANDLE_LMR);
     if (gone.standing.load(std::memory_order_relaxed) != Standing::kGone) return DAT_SUCCESS;
     // It has gone for the consumer, but something on the device still uses it, or its key.

@@ -93,7 +93,7 @@ bool Registrations::serve(Registration& registration, SlotId slot) {
     // restore() holds the mutex while it waits for an entry, which this thread may have to provide:
     // so this thread must not wait for the mutex.
     if (!registration.mutex.try_lock()) return false;
-    support::MutexLock lock(registration.mutex, support::MutexLock::kTaken);
+    const RegistrationLock lock(registration, RegistrationLock::kTaken);
     if (slot && !(registration.slot == slot)) return true;
     if (!registration.slot || !registration.lmr) return true;
     const SlotUse& use = client.broker().use(registration.slot);
@@ -185,7 +185,7 @@ void Registrations::let_idle_go() {
         idle_.take_all([this](Registration& idle) {
             // Its holder may only look at it: the next call comes back to it.
             if (!idle.mutex.try_lock()) return static_cast<void>(idle_.add(idle));
-            support::MutexLock lock(idle.mutex, support::MutexLock::kTaken);
+            const RegistrationLock lock(idle, RegistrationLock::kTaken);
             if (!idle.lmr || !idle.goes_when_idle.load()) return;
             if (idle.slot)
                 let_go(idle);
@@ -241,7 +241,7 @@ void Registrations::release_all() {
     }
     for (std::uint32_t index = 0; index < made; ++index) {
         Registration& left = *at(index);
-        support::MutexLock lock(left.mutex);
+        const RegistrationLock lock(left);
         left.lmr = nullptr;
         give_entry_back(left);
     }

@@ -72,6 +72,7 @@ dat_tests = \
     test/api/registration_bracket_test \
     test/api/registration_data_test \
     test/api/registration_peers_test \
+    test/api/registration_reentry_test \
     test/api/registration_share_test \
     test/api/registration_test \
     test/api/failing_calls_test \
@@ -153,6 +154,9 @@ test_api_registration_bracket_test_SOURCES = %reldir%/registration_bracket_test.
 test_api_registration_bracket_test_LDADD = $(dat_test_libs)
 test_api_registration_peers_test_SOURCES = %reldir%/registration_peers_test.cpp $(registration_test_headers)
 test_api_registration_peers_test_LDADD = $(dat_test_libs)
+test_api_registration_reentry_test_SOURCES = %reldir%/registration_reentry_test.cpp test/support/malloc_hooks.hpp \
+    test/support/registration_cache.hpp $(registration_test_headers)
+test_api_registration_reentry_test_LDADD = $(dat_test_libs)
 test_api_registration_share_test_SOURCES = %reldir%/registration_share_test.cpp $(registration_test_headers)
 test_api_registration_share_test_LDADD = $(dat_test_libs)
 test_api_registration_data_test_SOURCES = %reldir%/registration_data_test.cpp $(registration_test_headers)
