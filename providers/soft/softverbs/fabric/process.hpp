@@ -63,6 +63,7 @@ class Process {
     MemberId member() const;
     /// SOFTVERBS_ADDRESS, IPv4 as mapped IPv6.
     const in6_addr& address() const { return address_; }
+    const PublishedArena& arena() const { return arena_; }
     /// Takes a block of 256 QP numbers, which is ours until we leave. Block B holds the numbers B
     /// << 8 to (B << 8) + 255; B is never 0. Freed blocks are reused only when no fresh one is
     /// left. @return ENOSPC when all are taken.

@@ -76,7 +76,7 @@ std::int64_t Adapter::choose_mr() {
 }
 
 /// Derives the key from the private copy of last_key; the one in the arena is for other processes
-/// (diagnosis.hpp, foreign_arena.hpp).
+/// (diagnosis.hpp, owner_arena.hpp).
 std::uint32_t Adapter::new_key(std::uint32_t index, std::uint32_t kept) {
     constexpr std::uint32_t kGenerations = 1u << kKeyIndexShift;
     constexpr std::uint32_t kSmallest = 1u << 8;

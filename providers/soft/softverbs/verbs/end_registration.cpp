@@ -19,8 +19,8 @@
 #include "providers/soft/softverbs/fabric/process.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 #include "providers/soft/softverbs/verbs/barrier.hpp"
-#include "providers/soft/softverbs/verbs/foreign_arena.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
+#include "providers/soft/softverbs/verbs/owner_arena.hpp"
 
 namespace softverbs {
 namespace {
@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds kPatience{100};
 
 class Ending {
   public:
-    Ending(const ForeignArena& arena, pid_t pid)
+    Ending(const OwnerArena& arena, pid_t pid)
         : arena_(arena), view_(arena.view()), pid_(pid), deadline_(Clock::now() + kPatience) {}
 
     /// Ends the region. @return whether nobody uses its memory any more.
@@ -142,7 +142,7 @@ class Ending {
         return here && requester != 0 && here->owner_has_ended(requester);
     }
 
-    const ForeignArena& arena_;
+    const OwnerArena& arena_;
     const ArenaView view_;
     const pid_t pid_;
     const Deadline deadline_;
@@ -157,10 +157,14 @@ bool has_ended(const UniqueFd& pidfd) {
 
 bool end_registration(pid_t pid, std::uint32_t key) {
     if (pid <= 0 || key == 0) return false;
+    if (pid == getpid()) {
+        const auto arena = OwnerArena::own_with_region(key);
+        return arena && Ending(*arena, pid).run(key);
+    }
     // Shows the end of the process even if its pid is reused.
     const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (!pidfd.valid()) return errno == ESRCH;
-    const auto arena = ForeignArena::with_region(pid, key);
+    const auto arena = OwnerArena::with_region(pid, key);
     // Asked after the arena was found, which otherwise may be another process's with the same pid.
     if (has_ended(pidfd)) return true;
     if (arena && Ending(*arena, pid).run(key)) return true;

@@ -18,7 +18,7 @@ softverbs_verbs_sources = \
     %reldir%/datagram.hpp %reldir%/datagram_receive.cpp %reldir%/datagram_send.cpp \
     %reldir%/datagram_targets.cpp %reldir%/datagram_targets.hpp \
     %reldir%/end_registration.cpp providers/soft/softverbs/end_registration.hpp \
-    %reldir%/foreign_arena.cpp %reldir%/foreign_arena.hpp \
+    %reldir%/owner_arena.cpp %reldir%/owner_arena.hpp \
     %reldir%/device.cpp \
     %reldir%/diagnosis.cpp %reldir%/diagnosis.hpp providers/soft/softverbs/failure.hpp \
     %reldir%/copy_setting.cpp %reldir%/copy_setting.hpp \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "providers/soft/softverbs/verbs/foreign_arena.hpp"
+#include "providers/soft/softverbs/verbs/owner_arena.hpp"
 
 #include <dirent.h>
 #include <sys/mman.h>
@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "providers/soft/softverbs/fabric/handshake.hpp"
+#include "providers/soft/softverbs/fabric/process.hpp"
 
 namespace softverbs {
 namespace {
@@ -51,17 +52,17 @@ struct CloseDirectory {
 
 }  // namespace
 
-std::optional<ForeignArena> ForeignArena::with_region(pid_t pid, std::uint32_t key) {
+std::optional<OwnerArena> OwnerArena::with_region(pid_t pid, std::uint32_t key) {
     const std::string path = "/proc/" + std::to_string(pid) + "/fd";
     const std::unique_ptr<DIR, CloseDirectory> descriptors(opendir(path.c_str()));
     if (!descriptors || !is_of_this_user(dirfd(descriptors.get()))) return std::nullopt;
-    std::optional<ForeignArena> found;
+    std::optional<OwnerArena> found;
     while (const dirent* entry = readdir(descriptors.get())) {
         if (!names_arena(dirfd(descriptors.get()), entry->d_name)) continue;
         // Opens the file anew. The name may refer to another file by now, so everything is checked
         // again.
-        ForeignArena arena(UniqueFd(openat(dirfd(descriptors.get()), entry->d_name,
-                                           O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)));
+        OwnerArena arena(UniqueFd(openat(dirfd(descriptors.get()), entry->d_name,
+                                         O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)));
         if (!arena.belongs_to(pid) || !arena.has_region(key)) continue;
         if (found) return std::nullopt;
         found.emplace(std::move(arena));
@@ -70,16 +71,30 @@ std::optional<ForeignArena> ForeignArena::with_region(pid_t pid, std::uint32_t k
     return found;
 }
 
-ForeignArena::ForeignArena(ForeignArena&& other) noexcept
-    : file_(std::move(other.file_)), view_(std::exchange(other.view_, ArenaView())) {}
+/// Without a search through the descriptors: a process takes many of its own regions at a time away
+/// from receives.
+std::optional<OwnerArena> OwnerArena::own_with_region(std::uint32_t key) {
+    const Process* const process = Process::current();
+    if (!process) return std::nullopt;
+    const PublishedArena& own = process->arena();
+    OwnerArena arena(UniqueFd::duplicate(own.fd));
+    if (!arena.has_region(key)) return std::nullopt;
+    arena.view_ = ArenaView(own.base, own.size);
+    return arena;
+}
 
-ForeignArena::~ForeignArena() {
-    if (view_) munmap(view_.base(), view_.size());
+OwnerArena::OwnerArena(OwnerArena&& other) noexcept
+    : file_(std::move(other.file_)),
+      mapping_(std::exchange(other.mapping_, MAP_FAILED)),
+      view_(std::exchange(other.view_, ArenaView())) {}
+
+OwnerArena::~OwnerArena() {
+    if (mapping_ != MAP_FAILED) munmap(mapping_, view_.size());
 }
 
 /// Checks that the file is an arena that the process itself has made: a child of fork() has its
 /// parent's arena open too.
-bool ForeignArena::belongs_to(pid_t pid) const {
+bool OwnerArena::belongs_to(pid_t pid) const {
     const int fd = file_.get();
     if (!file_.valid() || !is_of_this_user(fd)) return false;
     const auto size = size_of(fd);
@@ -89,7 +104,7 @@ bool ForeignArena::belongs_to(pid_t pid) const {
            read_at<std::int32_t>(fd, offsetof(ArenaHeader, owner)) == pid;
 }
 
-bool ForeignArena::has_region(std::uint32_t key) const {
+bool OwnerArena::has_region(std::uint32_t key) const {
     const int fd = file_.get();
     const std::uint64_t entry = kMrTable + (key >> kKeyIndexShift) * sizeof(MrEntry);
     const auto current = read_at<std::uint32_t>(fd, entry + offsetof(MrEntry, key));
@@ -98,16 +113,17 @@ bool ForeignArena::has_region(std::uint32_t key) const {
     return key != 0 && last == key && (current == key || current == 0) && kind == KeyKind::kRegion;
 }
 
-bool ForeignArena::map() {
+bool OwnerArena::map() {
     const std::uint64_t size = size_of(file_.get());
-    void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-    if (base != MAP_FAILED) view_ = ArenaView(base, size);
-    if (view_) madvise(base, size, MADV_DONTDUMP);
-    return static_cast<bool>(view_);
+    mapping_ = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+    if (mapping_ == MAP_FAILED) return false;
+    view_ = ArenaView(mapping_, size);
+    madvise(mapping_, size, MADV_DONTDUMP);
+    return true;
 }
 
 /// Entries are used in the order of their numbers, so the first hole in the table is behind them.
-std::uint32_t ForeignArena::used_keys() const {
+std::uint32_t OwnerArena::used_keys() const {
     const off_t hole = lseek(file_.get(), static_cast<off_t>(kMrTable), SEEK_HOLE);
     if (hole < static_cast<off_t>(kMrTable)) return 0;
     const std::uint64_t bytes = static_cast<std::uint64_t>(hole) - kMrTable;

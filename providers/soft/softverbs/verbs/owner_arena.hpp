@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The arena of a process that need not be a peer and may be stopped. It is found among the
-/// process's descriptors in /proc, and checked like an arena that a peer hands over.
+/// The arena of the process that owns a region: this one, or one that need not be a peer and may be
+/// stopped. The latter's is found among its descriptors in /proc, and checked like an arena that a
+/// peer hands over.
 #pragma once
 
+#include <sys/mman.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -14,26 +16,29 @@
 
 namespace softverbs {
 
-class ForeignArena {
+class OwnerArena {
   public:
     /// Finds the arena that the process `pid` of this user has made, and in which this key is that
     /// of a region, or was last. @return nothing when there is none, or more than one.
-    static std::optional<ForeignArena> with_region(pid_t pid, std::uint32_t key);
-    ~ForeignArena();
-    ForeignArena(ForeignArena&& other) noexcept;
-    ForeignArena& operator=(ForeignArena&&) = delete;
+    static std::optional<OwnerArena> with_region(pid_t pid, std::uint32_t key);
+    /// The same for this process.
+    static std::optional<OwnerArena> own_with_region(std::uint32_t key);
+    ~OwnerArena();
+    OwnerArena(OwnerArena&& other) noexcept;
+    OwnerArena& operator=(OwnerArena&&) = delete;
 
     ArenaView view() const { return view_; }
     /// @return number of entries of the table of keys, from the first on, that may have been used.
     std::uint32_t used_keys() const;
 
   private:
-    explicit ForeignArena(UniqueFd file) : file_(std::move(file)) {}
+    explicit OwnerArena(UniqueFd file) : file_(std::move(file)) {}
     bool belongs_to(pid_t pid) const;
     bool has_region(std::uint32_t key) const;
     bool map();
 
     UniqueFd file_;
+    void* mapping_ = MAP_FAILED;  ///< made here
     ArenaView view_;
 };
 
