@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "support/base/processor.hpp"
+
 #if defined(__clang__)
 #define SUPPORT_ANNOTATION(x) __attribute__((x))
 #else
@@ -71,6 +73,7 @@ class CAPABILITY("mutex") SpinLock {
     bool take() { return (held_.fetch_or(1, std::memory_order_seq_cst) & 1) == 0; }
     [[gnu::noinline]] void wait() {
         for (int spins = 0; held_.load(std::memory_order_relaxed) != 0 || !take();) {
+            pause_processor();
             if (++spins < kSpinsBeforeYield) continue;
             spins = 0;
             sched_yield();

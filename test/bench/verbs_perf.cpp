@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The measurements of dat_perf with verbs only: the same loops, depth, rate of signalled requests,
-/// clock and histogram, without DAT. perftest differs in some of these: each of its writes is
-/// signalled, its sends are signalled at another rate, and its medians are of another distribution.
+/// The measurements of dat_perf with verbs only: the same loops and waits, depth, rate of signalled
+/// requests, clock and histogram, without DAT. perftest differs in some of these: each of its
+/// writes is signalled, its sends are signalled at another rate, and its medians are of another
+/// distribution.
 ///
 /// usage: verbs_perf DEVICE GID_INDEX latency|bandwidth send|write|read BYTES COUNT CPU PEER_CPU
 /// Prints microseconds (half a round trip for send and write, the median), or 10^6 bytes a second.
@@ -21,6 +22,7 @@
 
 #include "test/bench/processes.hpp"
 #include "tools/perf/histogram.hpp"
+#include "tools/perf/spin.hpp"
 #include "tools/perf/ticks.hpp"
 
 namespace {
@@ -29,7 +31,7 @@ constexpr unsigned kDepth = 128;
 constexpr unsigned kReceives = 2 * kDepth;
 constexpr unsigned kSignalRate = 32;
 constexpr unsigned kBurst = 16;
-constexpr unsigned kPollsBeforeYield = 64;
+constexpr std::size_t kApart = 4096;  ///< distance of what the two sides write
 constexpr std::uint32_t kInlineBytes = 64;
 constexpr std::uint8_t kReadsAtOnce = 16;
 constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
@@ -68,8 +70,7 @@ void pin_to(int cpu) {
 
 class Side {
   public:
-    explicit Side(const Options& options)
-        : options_(options), memory_(2 * std::size_t{options.bytes} + 2 * sizeof(std::uint64_t)) {
+    explicit Side(const Options& options) : options_(options), memory_(4 * part()) {
         open();
         domain_ = ibv_alloc_pd(context_);
         queue_ = ibv_create_cq(context_, kReceives + kDepth + kBurst, nullptr, nullptr, 0);
@@ -80,7 +81,7 @@ class Side {
         for (unsigned left = kReceives; left > 0; --left) post_receive();
     }
     void meet(int in, int out) {
-        Place own{pair_->qp_num, region_->rkey, address(options_.bytes), address_of_credit(0), {}};
+        Place own{pair_->qp_num, region_->rkey, address(part()), address_of_credit(0), {}};
         require(ibv_query_gid(context_, 1, options_.gid_index, &own.gid) == 0, "ibv_query_gid");
         require(write(out, &own, sizeof own) == sizeof own, "write");
         require(read(in, &peer_, sizeof peer_) == sizeof peer_, "read");
@@ -89,6 +90,7 @@ class Side {
     /// Resets the counters for a pass; must precede the start of the pass on the other side.
     void prepare(std::uint64_t count) {
         left_ = count;
+        spin_ = {};
         posted_ = received_ = 0;
         credit(0) = 0;
         last_byte_in() = 0;
@@ -157,20 +159,19 @@ class Side {
     }
 
     // Layout of memory_: data to send, data received, incoming credit, outgoing credit.
+    std::size_t part() const { return (options_.bytes + kApart - 1) / kApart * kApart; }
     std::uint64_t address(std::size_t offset) const {
         return reinterpret_cast<std::uintptr_t>(memory_.data()) + offset;
     }
-    std::uint64_t address_of_credit(unsigned which) const {
-        return address(2 * std::size_t{options_.bytes} + which * sizeof(std::uint64_t));
-    }
+    std::uint64_t address_of_credit(unsigned which) const { return address((2 + which) * part()); }
     volatile std::uint64_t& credit(unsigned which) {
         return *reinterpret_cast<volatile std::uint64_t*>(address_of_credit(which));
     }
     unsigned char& last_byte_out() { return memory_[options_.bytes - 1]; }
-    volatile unsigned char& last_byte_in() { return memory_[2 * std::size_t{options_.bytes} - 1]; }
+    volatile unsigned char& last_byte_in() { return memory_[part() + options_.bytes - 1]; }
 
     void post_receive() {
-        ibv_sge where{address(options_.bytes), options_.bytes, region_->lkey};
+        ibv_sge where{address(part()), options_.bytes, region_->lkey};
         ibv_recv_wr receive{};
         ibv_recv_wr* bad = nullptr;
         receive.wr_id = kReceive;
@@ -200,10 +201,14 @@ class Side {
         const std::uint64_t covered = last ? unsignalled_ + 1 : unsignalled_;
         if (signalled) unsignalled_ = 0;
         post_request(options_.operation,
-                     {address(read ? options_.bytes : 0), options_.bytes, region_->lkey},
-                     read ? peer_.address - options_.bytes : peer_.address, signalled, covered);
+                     {address(read ? part() : 0), options_.bytes, region_->lkey},
+                     read ? peer_.address - part() : peer_.address, signalled, covered);
         ++posted_;
         --left_;
+        post_owed();
+    }
+    void post_owed() {
+        for (; owed_ > 0; --owed_) post_receive();
     }
     /// Writes to the sender of a stream of sends how many have been received.
     void give_credit() {
@@ -231,15 +236,23 @@ class Side {
                 outstanding_ -= static_cast<unsigned>(done[i].wr_id);
                 continue;
             }
-            post_receive();
+            ++owed_;
+            if (!options_.latency) post_owed();
             ++received_;
             if (!options_.latency && received_ % (kReceives / 4) == 0) give_credit();
         }
-        if (count == 0 && ++empty_polls_ % kPollsBeforeYield == 0) sched_yield();
         return count;
     }
+    /// Takes completions until has_come() says so.
+    template <class HasCome>
+    void take_until(HasCome has_come) {
+        perf::Spin::Wait wait(spin_);
+        while (!has_come())
+            if (take() == 0) wait.idle();
+    }
     void drain() {
-        while (outstanding_ > 0) take();
+        take_until([this] { return outstanding_ == 0; });
+        post_owed();
     }
     template <class Step>
     void timed(perf::Histogram& ticks, Step step) {
@@ -253,14 +266,14 @@ class Side {
         drain();
     }
     void post_when_there_is_room() {
-        while (!has_room()) take();
+        take_until([this] { return has_room(); });
         post(left_ == 1);
     }
     void exchange_messages(bool requester, perf::Histogram& ticks) {
         timed(ticks, [&] {
             const std::uint64_t before = received_;
             if (requester) post_when_there_is_room();
-            while (received_ == before) take();
+            take_until([&] { return received_ != before; });
             if (!requester) post_when_there_is_room();
         });
     }
@@ -269,8 +282,7 @@ class Side {
             const auto value = static_cast<unsigned char>(posted_ + 1);
             last_byte_out() = value;
             if (requester) post_when_there_is_room();
-            for (unsigned polls = 0; last_byte_in() != value;)
-                if (++polls % kPollsBeforeYield == 0) sched_yield();
+            for (perf::Spin::Wait wait(spin_); last_byte_in() != value;) wait.idle();
             std::atomic_thread_fence(std::memory_order_acquire);
             if (!requester) post_when_there_is_room();
         });
@@ -284,13 +296,13 @@ class Side {
     void stream(bool requester) {
         if (!requester) {
             if (options_.operation != IBV_WR_SEND) return;
-            while (received_ < left_) take();
+            take_until([this] { return received_ >= left_; });
             return drain();
         }
         while (left_ > 0) {
             for (unsigned burst = 0; burst < kBurst && left_ > 0 && has_room(); ++burst)
                 post(left_ == 1);
-            if (!has_room()) take();
+            take_until([this] { return has_room(); });
         }
         drain();
     }
@@ -308,7 +320,8 @@ class Side {
     std::uint64_t received_ = 0;  ///< in this pass
     unsigned outstanding_ = 0;
     unsigned unsignalled_ = 0;
-    unsigned empty_polls_ = 0;
+    unsigned owed_ = 0;  ///< receives to be posted again, after the answer to a message
+    perf::Spin spin_;    ///< of the pass
 };
 
 /// Runs a pass to warm up, and then the measured one.

@@ -107,6 +107,7 @@ void Lane::begin(const Measurement& measurement, bool credits) {
     const auto length = static_cast<DAT_SEG_LENGTH>(measurement.size);
     const bool to_here =
         measurement.operation == Operation::read || is_atomic(measurement.operation);
+    spin_ = {};
     local_ = to_here ? in_.at(0, length) : out_.at(0, length);
     remote_ = to_here ? peer_out_.at(0, length) : peer_in_.at(0, length);
     for (unsigned i = 0; i < terms_.endpoints; ++i) {
@@ -136,6 +137,7 @@ void Lane::post(unsigned endpoint, bool last) {
     state.unsignalled = signalled ? 0 : covered;
     ++state.outstanding;
     ++state.posted;
+    post_owed(state, endpoint);
 }
 
 DAT_RETURN Lane::post_operation(unsigned endpoint, std::uint64_t cookie_bits,
@@ -175,10 +177,16 @@ void Lane::post_receive(unsigned endpoint) {
         "dat_ep_post_recv", kPostHelp);
 }
 
-/// Posts the receive again before the sender gets the credit for it.
+void Lane::post_owed(State& state, unsigned endpoint) {
+    for (; state.owed > 0; --state.owed) post_receive(endpoint);
+}
+
+/// Posts the receive again before the sender gets the credit for it, or after the answer to the
+/// message, which does not have to wait for that.
 void Lane::count_receive(unsigned endpoint) {
-    post_receive(endpoint);
     State& state = states_[endpoint];
+    ++state.owed;
+    if (!measurement_.ping_pong()) post_owed(state, endpoint);
     ++state.received;
     const unsigned step = std::max(terms_.receives() / 4, 1U);
     if (!credits_ || state.received % step != 0) return;
@@ -262,6 +270,7 @@ void Lane::await_byte(unsigned char value) {
 
 void Lane::drain(unsigned endpoint) {
     while (states_[endpoint].outstanding > 0) take();
+    post_owed(states_[endpoint], endpoint);
 }
 
 void Lane::register_once() {
@@ -275,11 +284,6 @@ void Lane::register_once() {
         drain(0);
     }
     require_success(dat_lmr_free(lmr), "dat_lmr_free", "report this as a fault of the provider");
-}
-
-void Lane::Patience::yield() {
-    sched_yield();
-    if (polls_ % (kPollsBeforeYield * kYieldsBeforeLook) == 0) look();
 }
 
 void Lane::Patience::look() {

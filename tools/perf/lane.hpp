@@ -14,6 +14,7 @@
 #include "tools/perf/device.hpp"
 #include "tools/perf/measurement.hpp"
 #include "tools/perf/memory.hpp"
+#include "tools/perf/spin.hpp"
 
 namespace perf {
 
@@ -81,20 +82,19 @@ class Lane {
     /// throws after the timeout.
     class Patience {
       public:
-        explicit Patience(const Lane& lane) : lane_(lane) {}
+        explicit Patience(Lane& lane) : lane_(lane), wait_(lane.spin_) {}
         void idle() {
-            if (++polls_ % kPollsBeforeYield == 0) yield();
+            if (wait_.idle() && ++yields_ % kYieldsBeforeLook == 0) look();
         }
         /// Called after a wait that blocked for its whole slice.
         void slice_passed() { look(); }
 
       private:
-        static constexpr unsigned kPollsBeforeYield = 64;
         static constexpr unsigned kYieldsBeforeLook = 64;
-        void yield();
         void look();
         const Lane& lane_;
-        unsigned polls_ = 0;
+        Spin::Wait wait_;
+        unsigned yields_ = 0;
         double began_us_ = 0;
     };
 
@@ -103,6 +103,7 @@ class Lane {
     struct State {
         unsigned outstanding = 0;    ///< posted and not known to be complete
         unsigned unsignalled = 0;    ///< posted since the last request with a completion
+        unsigned owed = 0;           ///< receives to be posted again
         std::uint64_t posted = 0;    ///< in this pass
         std::uint64_t received = 0;  ///< in this pass
     };
@@ -112,6 +113,7 @@ class Lane {
     void create_endpoints();
     void post_receive(unsigned endpoint);
     void count_receive(unsigned endpoint);
+    void post_owed(State& state, unsigned endpoint);
     DAT_RETURN post_operation(unsigned endpoint, std::uint64_t cookie, DAT_COMPLETION_FLAGS flags);
     Event digest(const DAT_EVENT& event);
     [[noreturn]] void event_failed(const DAT_EVENT& event);
@@ -128,6 +130,7 @@ class Lane {
     Measurement measurement_;
     bool credits_ = false;
     DAT_LMR_TRIPLET local_{};   ///< of the pass
+    Spin spin_;                 ///< of the pass
     DAT_RMR_TRIPLET remote_{};  ///< of the pass, except for atomics
     DAT_EVD_HANDLE evd_ = DAT_HANDLE_NULL;
     std::vector<DAT_EP_HANDLE> endpoints_;

@@ -18,6 +18,7 @@ libperf_la_SOURCES = \
     %reldir%/plot.cpp %reldir%/plot.hpp \
     %reldir%/report.cpp %reldir%/report.hpp \
     %reldir%/session.cpp %reldir%/session.hpp \
+    %reldir%/spin.hpp \
     %reldir%/ticks.hpp
 
 bin_PROGRAMS += dat_perf
