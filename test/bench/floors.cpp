@@ -3,8 +3,10 @@
 /// What the machine itself needs, without any library: copies, a cache line that bounces between
 /// two processors, wake-ups, and TCP over loopback. Nothing built on these can be faster.
 ///
-/// usage: floors CPU_A CPU_B MILLISECONDS      duration of each measurement
-/// Prints one `key value` per line: microseconds, or megabytes (10^6) per second.
+/// usage: floors CPU_A CPU_B MILLISECONDS [MEASUREMENT...]      duration of each
+/// Measures what is named, or all but `survey`. Prints one `key value` per line: microseconds, or
+/// megabytes (10^6) per second. `survey` prints lines of seconds since its begin, and microseconds
+/// of a cache line's way from one processor to the other.
 #include <arpa/inet.h>
 #include <linux/futex.h>
 #include <netinet/tcp.h>
@@ -23,6 +25,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -47,15 +50,15 @@ void pin(int cpu) {
     require(sched_setaffinity(0, sizeof set, &set) == 0, "pin");
 }
 
-/// Runs `step` for the duration of a measurement, in batches, each of which is timed.
+/// Runs `step` for a duration, in batches, each of which is timed.
 /// @return microseconds of one step in the median batch, which ignores batches in which another
 /// process had the processor
-double time_steps(unsigned batch, const std::function<void()>& step) {
+double time_steps_for(double duration, unsigned batch, const std::function<void()>& step) {
     std::vector<double> batches;
     for (unsigned i = 0; i < batch; ++i) step();
     const Clock::time_point first = Clock::now();
     for (Clock::time_point begin = first;
-         std::chrono::duration<double>(begin - first).count() < seconds;) {
+         std::chrono::duration<double>(begin - first).count() < duration;) {
         for (unsigned i = 0; i < batch; ++i) step();
         const Clock::time_point end = Clock::now();
         batches.push_back(std::chrono::duration<double, std::micro>(end - begin).count() / batch);
@@ -63,6 +66,11 @@ double time_steps(unsigned batch, const std::function<void()>& step) {
     }
     std::nth_element(batches.begin(), batches.begin() + batches.size() / 2, batches.end());
     return batches[batches.size() / 2];
+}
+
+/// For the duration of a measurement.
+double time_steps(unsigned batch, const std::function<void()>& step) {
+    return time_steps_for(seconds, batch, step);
 }
 
 char* pages(std::size_t size) {
@@ -84,45 +92,75 @@ void measure_memcpy(std::size_t size) {
     munmap(to, size);
 }
 
-/// Measures a round trip between this thread and another one, which calls `pong` each time.
+/// Runs measure() while another thread answers.
 /// @param stop makes the other thread's next pong its last
-void measure_round_trip(const char* key, double share, unsigned batch,
-                        const std::function<void()>& ping, const std::function<bool()>& pong,
-                        const std::function<void()>& stop) {
+void with_other_thread(const std::function<bool()>& pong, const std::function<void()>& stop,
+                       const std::function<void()>& measure) {
     std::thread other([&] {
         pin(cpu_b);
         while (pong()) continue;
     });
-    const double us = time_steps(batch, ping);
+    measure();
     stop();
     other.join();
+}
+
+/// Measures a round trip between this thread and another one, which calls `pong` each time.
+void measure_round_trip(const char* key, double share, unsigned batch,
+                        const std::function<void()>& ping, const std::function<bool()>& pong,
+                        const std::function<void()>& stop) {
+    double us = 0;
+    with_other_thread(pong, stop, [&] { us = time_steps(batch, ping); });
     std::printf("%s %.4f\n", key, us * share);
 }
 
 constexpr std::uint64_t kStop = UINT64_MAX;
 
-void measure_cache_line() {
-    struct alignas(128) Line {
+/// Two cache lines by which two threads answer each other. What each of them keeps for itself is
+/// elsewhere.
+struct CacheLines {
+    static constexpr std::size_t kApart = 128;
+    struct alignas(kApart) Line {
         std::atomic<std::uint64_t> value{0};
     };
-    static Line to;
-    static Line from;
-    std::uint64_t sent = 0;
-    std::uint64_t seen = 0;
+    Line to, from;
+    alignas(kApart) std::uint64_t sent = 0;
+    alignas(kApart) std::uint64_t seen = 0;
+
+    void ping() {
+        to.value.store(++sent, std::memory_order_release);
+        while (from.value.load(std::memory_order_acquire) != sent) continue;
+    }
+    bool pong() {
+        std::uint64_t now;
+        while ((now = to.value.load(std::memory_order_acquire)) == seen) continue;
+        seen = now;
+        from.value.store(now, std::memory_order_release);
+        return now != kStop;
+    }
+    void stop() { to.value.store(kStop, std::memory_order_release); }
+};
+
+void measure_cache_line() {
+    CacheLines lines;
     measure_round_trip(
-        "cache_line_round_trip", 1, 1024,
-        [&] {
-            to.value.store(++sent, std::memory_order_release);
-            while (from.value.load(std::memory_order_acquire) != sent) continue;
-        },
-        [&] {
-            std::uint64_t now;
-            while ((now = to.value.load(std::memory_order_acquire)) == seen) continue;
-            seen = now;
-            from.value.store(now, std::memory_order_release);
-            return now != kStop;
-        },
-        [&] { to.value.store(kStop, std::memory_order_release); });
+        "cache_line_round_trip", 1, 1024, [&] { lines.ping(); }, [&] { return lines.pong(); },
+        [&] { lines.stop(); });
+}
+
+/// Shows how the machine changes.
+void survey() {
+    constexpr double kEach = 10e-3;
+    CacheLines lines;
+    const auto look = [&] {
+        const Clock::time_point begin = Clock::now();
+        for (double at = 0; at < seconds;) {
+            const double us = time_steps_for(kEach, 64, [&] { lines.ping(); });
+            std::printf("%.3f %.4f\n", at, us / 2);
+            at = std::chrono::duration<double>(Clock::now() - begin).count();
+        }
+    };
+    with_other_thread([&] { return lines.pong(); }, [&] { lines.stop(); }, look);
 }
 
 void measure_eventfd() {
@@ -256,22 +294,42 @@ void measure_tcp_bandwidth() {
     std::printf("tcp_bandwidth_1048576 %.1f\n", kSize / us);
 }
 
+void measure_memcpy_sizes() {
+    for (const std::size_t size : {65536, 1 << 20, 64 << 20}) measure_memcpy(size);
+}
+
+constexpr struct {
+    std::string_view name;
+    void (*measure)();
+} kMeasurements[] = {{"memcpy", measure_memcpy_sizes},
+                     {"cache_line", measure_cache_line},
+                     {"eventfd", measure_eventfd},
+                     {"futex", measure_futex},
+                     {"tcp_latency", measure_tcp_latency},
+                     {"tcp_bandwidth", measure_tcp_bandwidth},
+                     {"survey", survey}};
+
+void measure(std::string_view name) {
+    for (const auto& one : kMeasurements)
+        if (name == one.name) return one.measure();
+    std::fprintf(stderr, "floors: %.*s: no such measurement\n", static_cast<int>(name.size()),
+                 name.data());
+    std::exit(2);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 4) {
-        std::fprintf(stderr, "usage: floors CPU_A CPU_B MILLISECONDS\n");
+    if (argc < 4) {
+        std::fprintf(stderr, "usage: floors CPU_A CPU_B MILLISECONDS [MEASUREMENT...]\n");
         return 2;
     }
     cpu_a = std::atoi(argv[1]);
     cpu_b = std::atoi(argv[2]);
     seconds = std::atoi(argv[3]) / 1e3;
     pin(cpu_a);
-    for (const std::size_t size : {65536, 1 << 20, 64 << 20}) measure_memcpy(size);
-    measure_cache_line();
-    measure_eventfd();
-    measure_futex();
-    measure_tcp_latency();
-    measure_tcp_bandwidth();
+    for (int i = 4; i < argc; ++i) measure(argv[i]);
+    for (const auto& one : kMeasurements)
+        if (argc == 4 && one.measure != survey) one.measure();
     return 0;
 }

@@ -41,16 +41,20 @@ class Runner:
         for key in keys:
             self.record(key, "missing " + " ".join(str(reason).split())[:160])
 
+    def fail(self, keys, ours, failure):
+        """A peer may be missing; ours must not fail."""
+        if ours:
+            self.failures += 1
+            print(f"bench: {keys[0]}: {failure}", file=sys.stderr)
+        self.missing(keys, failure)
+
     def attempt(self, keys, ours, measure):
         """Runs `measure` as often as a median needs."""
         try:
             for _ in range(self.runs):
                 measure()
         except Failed as failure:
-            if ours:
-                self.failures += 1
-                print(f"bench: {keys[0]}: {failure}", file=sys.stderr)
-            self.missing(keys, failure)
+            self.fail(keys, ours, failure)
 
     # -- programs --------------------------------------------------------------------------------
     def environment(self, extra):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The same work over a range of sizes, queue depths and rates of completions, for the curves of doc/guides/tuning.md.
 
-Keys are `WORK@X.STACK`; test/bench/curves draws them.
+Keys are `WORK@X.STACK`; test/bench/curves draws them. All points are of the state that the machine is in most of the time.
 """
 from runner import MEGA
 
@@ -18,32 +18,29 @@ def value_of(result):
     return result["bytes_per_second"] / 1e6 if result["test"] == "bandwidth" else result["messages_per_second"]
 
 
-def over_sizes(bench, stack, test, operations):
-    def measure():
-        for result in bench.perf_results(stack, "-t", test, "-o", operations, "-s", ",".join(SIZES)):
-            bench.record(f"{result['operation'].replace('-', '_')}_{test}@{result['size']}.{stack}", value_of(result))
-    name = operations.split(",", maxsplit=1)[0].replace("-", "_")
-    bench.attempt([f"{name}_{test}@8.{stack}"], stack != "reference", measure)
+def over_sizes(bench, stack, test, operation):
+    def measure(size):
+        return [value_of(result) for result in bench.perf_results(stack, "-t", test, "-o", operation, "-s", size)]
+    for size in SIZES:
+        bench.sampler.in_main_state(f"{operation.replace('-', '_')}_{test}@{bytes_of(size)}.{stack}", lambda size=size: measure(size),
+                                    stack != "reference")
 
 
 def over_depths(bench, stack, work, options_of):
     """`options_of` gives the options for each of DEPTHS."""
+    def measure(depth):
+        return [value_of(result) for result in bench.perf_results(stack, "-t", "rate", "-o", "write", "-s", "8", *options_of(depth))]
     for depth in DEPTHS:
-        def measure(depth=depth):
-            (result,) = bench.perf_results(stack, "-t", "rate", "-o", "write", "-s", "8", *options_of(depth))
-            bench.record(f"{work}@{depth}.{stack}", value_of(result))
-        bench.attempt([f"{work}@{depth}.{stack}"], stack != "reference", measure)
+        bench.sampler.in_main_state(f"{work}@{depth}.{stack}", lambda depth=depth: measure(depth), stack != "reference")
 
 
 def perftest(bench, work, program, column, scale=1.0):
-    """All sizes in one run; those of SIZES are kept."""
-    wanted = {bytes_of(size) for size in SIZES}
+    count = "100" if bench.short else "1000"
 
-    def measure():
-        for line in bench.perftest_results(program, ["-a", "-n", "100" if bench.short else "1000"]):
-            if int(line[0]) in wanted:
-                bench.record(f"{work}@{line[0]}.verbs", float(line[column]) * scale)
-    bench.attempt([f"{work}@8.verbs"], False, measure)
+    def measure(size):
+        return [float(bench.perftest_results(program, ["-s", str(size), "-n", count])[0][column]) * scale]
+    for size in map(bytes_of, SIZES):
+        bench.sampler.in_main_state(f"{work}@{size}.verbs", lambda size=size: measure(size), False)
 
 
 def bytes_of(size):
@@ -52,12 +49,14 @@ def bytes_of(size):
 
 def measure(bench):
     for stack in STACKS:
-        over_sizes(bench, stack, "latency", "send,write")
+        over_sizes(bench, stack, "latency", "send")
+        over_sizes(bench, stack, "latency", "write")
         over_sizes(bench, stack, "bandwidth", "write")
         over_depths(bench, stack, "rate_by_depth", lambda depth: ["--depth", str(depth), "--signal-rate", str(min(depth, 32))])
         over_depths(bench, stack, "rate_by_signals", lambda rate: ["--depth", "128", "--signal-rate", str(rate)])
     for stack in PROGRAMS_MEMORY:
-        over_sizes(bench, stack, "latency", "register,register-write")
+        over_sizes(bench, stack, "latency", "register")
+        over_sizes(bench, stack, "latency", "register-write")
     perftest(bench, "send_latency", "ib_send_lat", 4)
     perftest(bench, "write_latency", "ib_write_lat", 4)
     perftest(bench, "write_bandwidth", "ib_write_bw", 3, MEGA)

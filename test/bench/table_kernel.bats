@@ -16,6 +16,12 @@ send_latency_8.reference 40
 send_latency_8.cma 12
 send_latency_8.verbs 12
 send_latency_8.reference 10
+read_latency_8.cma 10 near 0.05 1
+read_latency_8.verbs 8 near 0.05 1
+read_latency_8.cma 50 far 0.25 2
+read_latency_8.verbs 10 near 0.05 2
+read_latency_8.cma 60 far 0.25 3
+read_latency_8.verbs 40 far 0.25 3
 write_latency_8.cma 11
 write_latency_8.verbs 10
 connect.cma 900
@@ -28,6 +34,10 @@ LINES
 @test "bench-kernel table: the ratio is the median of the rounds' ratios, not the ratio of the medians" {
     row 'send/receive 8 B, latency' '.values.cma == 12 and .values.verbs == 12 and .comparisons["cma/verbs"].ratio == 1'
     row 'send/receive 8 B, latency' '.comparisons["cma/verbs"] | .least == 1 and .most == 1.5 and .verdict == "met"'
+}
+
+@test "bench-kernel table: samples of one group are set against each other, but not those of different states" {
+    row 'RDMA read 8 B, latency' '.comparisons["cma/verbs"] | .least == 1.25 and .most == 1.5'
 }
 
 @test "bench-kernel table: a goal that some rounds meet and others miss is undecided, one that all miss is missed" {

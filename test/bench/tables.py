@@ -3,10 +3,27 @@
 import os
 import platform
 import time
+from typing import NamedTuple, Optional
+
+
+class Sample(NamedTuple):
+    """A measurement. Where two processors talk to each other, `state`, `floor` and `group` are what states.py says."""
+    value: float
+    state: Optional[str] = None
+    floor: Optional[float] = None
+    group: Optional[int] = None
+
+
+def pairs(ours, theirs):
+    """The values of samples that may be set against each other: of one group, in one state; where there are no groups, in their order."""
+    if not any(sample.group for sample in ours):
+        return [(above.value, below.value) for above, below in zip(ours, theirs)]
+    beside = {(sample.group, sample.state): sample.value for sample in theirs}
+    return [(sample.value, beside[sample.group, sample.state]) for sample in ours if (sample.group, sample.state) in beside]
 
 
 def read_runs(path):
-    """Returns all values of each key, why a key is missing, and the remarks."""
+    """Returns all samples of each key, why a key is missing, and the remarks."""
     runs, missing, remarks = {}, {}, []
     for line in open(path, encoding="ascii"):
         if line.startswith("#"):
@@ -16,8 +33,15 @@ def read_runs(path):
         if value.startswith("missing"):
             missing[key] = value[len("missing"):].strip() or "not measured"
         else:
-            runs.setdefault(key, []).append(float(value))
+            runs.setdefault(key, []).append(sample_of(value.split()))
     return runs, missing, remarks
+
+
+def sample_of(words):
+    if len(words) == 1:
+        return Sample(float(words[0]))
+    value, state, floor, group = words
+    return Sample(float(value), state, float(floor), int(group))
 
 
 def machine():
