@@ -117,8 +117,23 @@ TEST(RegistrationReentry, TwoThreadsThatGiveLmrsUpFreeEachOthers) {
         EXPECT_TRUE(is_free(region.lmr));
         region.lmr = DAT_HANDLE_NULL;
     }
-    for (int i = 0; i < 2; ++i) side.upcall(DAT_REG_REVOKED_EVENT);
-    for (Region& region : wanted) region.lmr = side.upcall(DAT_REG_GRANTED_EVENT).lmr_handle;
+    // Each is revoked before its entry is granted to another one.
+    int revoked = 0, granted = 0;
+    while (granted < 2) {
+        DAT_EVENT event{};
+        DAT_COUNT more = 0;
+        succeed(dat_evd_wait(side.upcalls, kMicroseconds, 1, &event, &more), "dat_evd_wait");
+        const DAT_REG_EVENT_DATA& data = *dat_reg_event_data(&event);
+        if (event.event_number == static_cast<DAT_EVENT_NUMBER>(DAT_REG_REVOKED_EVENT)) {
+            ++revoked;
+            continue;
+        }
+        ASSERT_EQ(event.event_number, static_cast<DAT_EVENT_NUMBER>(DAT_REG_GRANTED_EVENT));
+        static_cast<Region*>(data.cookie)->lmr = data.lmr_handle;
+        ++granted;
+        EXPECT_GE(revoked, granted);
+    }
+    EXPECT_EQ(revoked, 2);
     EXPECT_EQ(statistics(side).own_entries, 2u);
 }
 
