@@ -222,22 +222,24 @@ bool QueuePair::finish_withdrawal() {
     return true;
 }
 
+/// The fault is taken with the lock held, and noted before the lock is released, so that failure()
+/// finds it in one of the two places. A queue pair that was disconnected meanwhile notes it too.
 void QueuePair::serve_kick() {
-    const Fault fault = entry_->fault.exchange(Fault::kNone, std::memory_order_seq_cst);
     // The kick may come from a requester that has waited long for its turn: the holder may have
     // died without having been noticed.
     end_orphaned_turn();
     support::SpinLockGuard lock(send_lock_);
+    const Fault fault = entry_->fault.exchange(Fault::kNone, std::memory_order_seq_cst);
     if (fault != Fault::kNone && !finish_withdrawal()) {
         Fault none = Fault::kNone;
         entry_->fault.compare_exchange_strong(none, fault, std::memory_order_seq_cst);
         return come_back(Clock::now() + kFlushPause, [](QueuePair& qp) { qp.serve_kick(); });
     }
     const ibv_qp_state state = state_.load();
+    if (state != IBV_QPS_RESET && state != IBV_QPS_INIT) note_refusal(fault);
     if (fault != Fault::kNone && (state == IBV_QPS_RTR || state == IBV_QPS_RTS ||
                                   state == IBV_QPS_SQD || state == IBV_QPS_SQE)) {
         enter_error(IBV_WC_WR_FLUSH_ERR);
-        note_refusal(fault);
         if (fault == Fault::kAccess) report(IBV_EVENT_QP_ACCESS_ERR);
         if (fault == Fault::kInvalidRequest) report(IBV_EVENT_QP_REQ_ERR);
     } else if (state == IBV_QPS_ERR && awaits_requester_) {
