@@ -19,7 +19,7 @@ namespace {
 
 using namespace test;
 
-/// What the thread's next malloc() or free() does first.
+/// The thread's next malloc() or free() calls this first.
 [[gnu::tls_model("initial-exec")]] thread_local const std::function<void()>* next_time = nullptr;
 
 void come_in() {

@@ -71,6 +71,11 @@ class Runner:
         except subprocess.CalledProcessError as error:
             raise Failed(f"{os.path.basename(command[0])}: {error.stderr.strip()[-300:] or error.returncode}") from error
 
+    def run_floors(self, milliseconds, *which):
+        """What test/bench/floors prints, by words, between the two processors of the ends."""
+        output = self.text([self.build + "/test/bench/floors", *map(str, self.cpus), milliseconds, *which])
+        return [line.split() for line in output.splitlines()]
+
     def pair(self, server, client, port, extra):
         """A server, and a client once somebody listens on the port. Returns what the client printed."""
         for program in (server[0], client[0]):

@@ -43,8 +43,8 @@ class Sampler:
 
     def floor(self):
         """Microseconds of a cache line's way."""
-        output = self.bench.text([self.bench.build + "/test/bench/floors", *map(str, self.bench.cpus), FLOOR_MS, "cache_line"])
-        return float(output.split()[1]) / 2
+        ((_, round_trip),) = self.bench.run_floors(FLOOR_MS, "cache_line")
+        return float(round_trip) / 2
 
     def sample(self, measure, wanted=None):
         """What measure() returns, and the state and floor it was taken in. `wanted`: the only state that will do."""

@@ -21,8 +21,8 @@ class Spin {
     class Wait {
       public:
         explicit Wait(Spin& spin) : spin_(spin), until_yield_(spin.looks_before_yield_) {}
-        /// Where it is always a yield that ends a wait, both ends share a processor: waits yield
-        /// sooner and sooner. Where none was needed, a yield would only have delayed us.
+        /// A wait that a yield has ended makes the next one yield sooner, since both ends seem to
+        /// share a processor. One that needed no yield makes it yield later.
         ~Wait() {
             unsigned& looks = spin_.looks_before_yield_;
             if (has_yielded_)
@@ -32,7 +32,7 @@ class Spin {
         }
         Wait(const Wait&) = delete;
         Wait& operator=(const Wait&) = delete;
-        /// Called after a look in vain. @return whether it has yielded the processor.
+        /// The caller has looked in vain. @return whether this has yielded the processor.
         bool idle() {
             has_yielded_ = --until_yield_ == 0;
             if (has_yielded_) [[unlikely]] {

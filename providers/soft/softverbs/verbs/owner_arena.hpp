@@ -21,7 +21,7 @@ class OwnerArena {
     /// Finds the arena that the process `pid` of this user has made, and in which this key is that
     /// of a region, or was last. @return nothing when there is none, or more than one.
     static std::optional<OwnerArena> with_region(pid_t pid, std::uint32_t key);
-    /// The same for this process.
+    /// Finds this process's own arena, if this key is that of a region in it, or was last.
     static std::optional<OwnerArena> own_with_region(std::uint32_t key);
     ~OwnerArena();
     OwnerArena(OwnerArena&& other) noexcept;
