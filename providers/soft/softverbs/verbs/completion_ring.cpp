@@ -52,16 +52,14 @@ CompletionRing CompletionRing::at(ArenaView arena, std::uint32_t index, RingPlac
     return ring;
 }
 
-/// Claims the next free position. The tail is stored, not exchanged: a producer that was delayed
-/// sets it back, and the next one skips the positions that have been claimed since.
-CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer producer) {
+/// Claims the next free position, which may be behind the tail.
+CompletionRing::Place CompletionRing::claim_behind(std::uint32_t qp_num, Producer producer) {
     if (!valid()) return {nullptr, 0};
     std::uint64_t at = tail_->load(std::memory_order_acquire);
     for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-        CqClaim& word = claims_[at & mask_];
-        std::uint64_t found = word.load(std::memory_order_acquire);
-        const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(found >> 32) -
-                                                     static_cast<std::uint32_t>(at));
+        const auto found =
+            static_cast<std::uint32_t>(claim_word(at).load(std::memory_order_acquire) >> 32);
+        const auto ahead = static_cast<std::int32_t>(found - static_cast<std::uint32_t>(at));
         if (ahead >= 0) {
             // A valid claim is whole laps ahead. Following garbage would touch, and so allocate,
             // page after page.
@@ -69,7 +67,6 @@ CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer produ
             at += static_cast<std::uint32_t>(ahead) + 1;
             continue;
         }
-        fault_point(FaultPoint::kClaimLooked);
         if (at - seen_head_ > mask_) {
             seen_head_ = head_->load(std::memory_order_acquire);
             // Others have claimed the position since, and the consumer has taken what they put
@@ -80,13 +77,8 @@ CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer produ
             }
             if (at - seen_head_ > mask_) break;
         }
-        const Claim mine{static_cast<std::uint32_t>(at), producer, qp_num};
-        if (word.compare_exchange_strong(found, mine.encode(), std::memory_order_acq_rel)) {
-            fault_point(FaultPoint::kCompletionClaimed);
-            tail_->store(at + 1, std::memory_order_release);
-            fault_point(FaultPoint::kTailMoved);
-            return {&entries_[at & mask_], at};
-        }
+        const Place place = claim_at(at, qp_num, producer);
+        if (place.entry) return place;
     }
     return {nullptr, 0};
 }

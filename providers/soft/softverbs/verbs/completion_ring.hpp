@@ -116,12 +116,16 @@ class CompletionRing {
         head_->store(position, std::memory_order_release);
     }
 
+    /// Claims the next free position.
     Place claim(std::uint32_t qp_num, Producer producer);
     /// Makes a claimed entry visible. @return whether the consumer had armed the queue for such an
     /// event: the caller then wakes its channel, once.
     bool publish(Place place, const Completion& completion) const;
 
   private:
+    Place claim_at(std::uint64_t at, std::uint32_t qp_num, Producer producer);
+    Place claim_behind(std::uint32_t qp_num, Producer producer);
+
     CqHeader* header_ = nullptr;
     std::atomic<std::uint64_t>* tail_ = nullptr;
     std::atomic<std::uint64_t>* head_ = nullptr;
@@ -131,6 +135,35 @@ class CompletionRing {
     std::uint64_t word_ = 0;       ///< value of CqHeader::ring
     std::uint64_t seen_head_ = 0;  ///< last value read; read again only when the ring looks full
 };
+
+/// Claims a position if it is free and the ring is not known to be full. The tail is stored, not
+/// exchanged: a producer that was delayed sets it back, and the next one skips the positions that
+/// have been claimed since.
+inline CompletionRing::Place CompletionRing::claim_at(std::uint64_t at, std::uint32_t qp_num,
+                                                      Producer producer) {
+    CqClaim& word = claims_[at & mask_];
+    std::uint64_t found = word.load(std::memory_order_acquire);
+    const auto ahead = static_cast<std::int32_t>(static_cast<std::uint32_t>(found >> 32) -
+                                                 static_cast<std::uint32_t>(at));
+    if (ahead >= 0 || at - seen_head_ > mask_) return {nullptr, 0};
+    fault_point(FaultPoint::kClaimLooked);
+    const Claim mine{static_cast<std::uint32_t>(at), producer, qp_num};
+    if (!word.compare_exchange_strong(found, mine.encode(), std::memory_order_acq_rel))
+        return {nullptr, 0};
+    fault_point(FaultPoint::kCompletionClaimed);
+    tail_->store(at + 1, std::memory_order_release);
+    fault_point(FaultPoint::kTailMoved);
+    return {&entries_[at & mask_], at};
+}
+
+inline CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer producer) {
+    if (valid()) [[likely]] {
+        const Place place = claim_at(tail_->load(std::memory_order_acquire), qp_num, producer);
+        if (place.entry) [[likely]]
+            return place;
+    }
+    return claim_behind(qp_num, producer);
+}
 
 inline bool CompletionRing::publish(Place place, const Completion& completion) const {
     CqEntry& entry = *place.entry;

@@ -11,19 +11,6 @@
 #include "providers/soft/softverbs/verbs/query.hpp"
 
 namespace softverbs {
-bool Executor::has_immediate() const {
-    return work_.opcode == IBV_WR_SEND_WITH_IMM || work_.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-}
-
-bool Executor::is_send() const {
-    return work_.opcode == IBV_WR_SEND || work_.opcode == IBV_WR_SEND_WITH_IMM ||
-           work_.opcode == IBV_WR_SEND_WITH_INV;
-}
-
-bool Executor::takes_receive() const {
-    return is_send() || has_immediate();
-}
-
 /// Carries out a request in which the other end takes no part.
 Outcome Executor::run_local() {
     if (work_.opcode == IBV_WR_BIND_MW) return bind_window(qp_, work_);
@@ -234,7 +221,7 @@ bool Executor::take_receive() {
         }
         slot_ = entry.consumed.load(std::memory_order_relaxed);
         receive_ = target_.receives.slot(slot_);
-        return receive_->taker.load(std::memory_order_seq_cst) == (kSlotPosted | slot_);
+        return is_posted();
     };
     if (try_take()) return true;
     entry.waiting.store(1, std::memory_order_seq_cst);
@@ -252,25 +239,6 @@ std::uint32_t Executor::receive_key() const {
         if (segments[i].key != segments[0].key) return TransferMark::kReceives;
     }
     return count != 0 ? segments[0].key : TransferMark::kQueues;
-}
-
-/// Checks the first `length` bytes of one of a receive's segments.
-CheckedRange Executor::check_receive(const Segment& segment, std::uint64_t length) const {
-    const SrqHeader* shared = target_.receives.shared;
-    const std::uint32_t pd = shared ? shared->pd : target_.entry->pd;
-    constexpr std::uint32_t kAccess = IBV_ACCESS_LOCAL_WRITE;
-    if (target_.peer->is_self())
-        return check_own_key(qp_.adapter(), segment.key, pd, kAccess, segment.address, length);
-    return check_key(target_.arena, segment.key, pd, kAccess, segment.address, length);
-}
-
-/// Whether the first segment takes the whole message, as it usually does for a short one. If not,
-/// plan_receive() finds out what is wrong, if anything is.
-bool Executor::first_segment_holds() const {
-    if (work_.length == 0) return true;
-    const Segment segment = slot_segments(receive_)[0];
-    if (receive_->num_sge == 0 || segment.length < work_.length) return false;
-    return check_receive(segment, work_.length).permitted;
 }
 
 /// Plans the copy to the receive's segments, each read once from the peer's arena and checked in
@@ -308,40 +276,6 @@ Outcome Executor::finish_receive(std::uint8_t flags) {
     }
     publish_receive(IBV_WC_SUCCESS, flags);
     return done(IBV_WC_SUCCESS);
-}
-
-void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
-    Completion completion;
-    completion.byte_len = static_cast<std::uint32_t>(work_.length);
-    completion.qp_num = target_.qp_num;
-    completion.src_qp = qp_.qp_num;
-    completion.position = slot_;
-    completion.status = static_cast<std::uint8_t>(status);
-    const bool is_write = work_.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-    completion.opcode = is_write ? IBV_WC_RECV_RDMA_WITH_IMM - IBV_WC_RECV : 0;
-    if (has_immediate()) {
-        completion.imm_data = work_.imm_data;
-        completion.wc_flags = IBV_WC_WITH_IMM;
-    }
-    if (work_.opcode == IBV_WR_SEND_WITH_INV && status == IBV_WC_SUCCESS) {
-        completion.imm_data = work_.imm_data;
-        completion.wc_flags = IBV_WC_WITH_INV;
-    }
-    completion.flags = flags;
-    if ((work_.flags & IBV_SEND_SOLICITED) != 0) completion.flags |= kSolicited;
-    CompletionRing& ring = target_.completion_ring();
-    const CompletionRing::Place place = ring.claim(target_.qp_num, Producer::kRequester);
-    if (!target_.receives.shared)
-        target_.entry->consumed.store(slot_ + 1, std::memory_order_release);
-    fault_point(FaultPoint::kReceiveConsumed);
-    if (!place.entry) {
-        target_.completions->overrun.store(1, std::memory_order_release);
-        return target_.kick_cq();
-    }
-    if ((flags & kInEntry) != 0) copy_short(place.entry->payload, payload_, work_.length);
-    fault_point(FaultPoint::kPayloadPlaced);
-    if (ring.publish(place, completion)) target_.wake_channel();
-    if ((flags & (kInEntry | kInSlot)) != 0) qp_.note_unplaced(place.position);
 }
 
 /// Fails the request, and makes the responder's service thread fail its queue pair too. An

@@ -48,6 +48,10 @@ class Executor {
     bool move_directly();
     std::uint8_t* local_bytes(std::uint32_t access) const;
     std::uint8_t* remote_bytes(std::uint32_t access) const;
+    CheckedRange check_receive(const Segment& segment, std::uint64_t length) const;
+    bool first_segment_holds() const;
+    void publish_receive(ibv_wc_status status, std::uint8_t flags);
+    bool send_directly();
     bool write_directly();
     bool read_directly();
     bool run_atomic_directly();
@@ -67,8 +71,10 @@ class Executor {
                               std::uint64_t length) const;
     bool take_receive();
     std::uint32_t receive_key() const;
-    CheckedRange check_receive(const Segment& segment, std::uint64_t length) const;
-    bool first_segment_holds() const;
+    /// Whether the receive with number slot_, of a queue that is not shared, has been posted.
+    bool is_posted() const {
+        return receive_->taker.load(std::memory_order_seq_cst) == (kSlotPosted | slot_);
+    }
     ibv_wc_status plan_receive(bool& responder_failed);
 
     // -- executor_move.cpp
@@ -84,15 +90,19 @@ class Executor {
     ibv_wc_status deliver_atomic(std::uint64_t found);
 
     Outcome finish_receive(std::uint8_t flags);
-    void publish_receive(ibv_wc_status status, std::uint8_t flags);
     Outcome refuse(ibv_wc_status status, Fault fault);
     void note_fault(Fault fault) const;
     Outcome fail_receive(ibv_wc_status there, ibv_wc_status here, Fault fault);
     Outcome refuse_access(bool has_receive);
     Outcome run_local();
-    bool is_send() const;
-    bool has_immediate() const;
-    bool takes_receive() const;
+    bool is_send() const {
+        return work_.opcode == IBV_WR_SEND || work_.opcode == IBV_WR_SEND_WITH_IMM ||
+               work_.opcode == IBV_WR_SEND_WITH_INV;
+    }
+    bool has_immediate() const {
+        return work_.opcode == IBV_WR_SEND_WITH_IMM || work_.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    }
+    bool takes_receive() const { return is_send() || has_immediate(); }
 
     QueuePair& qp_;
     Target& target_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// How each request begins, and the fast path for the usual ones: a short read, write or atomic
-/// operation with one segment, on memory that this process reaches by a pointer. It needs no plan.
+/// How each request begins, and the fast path for the usual ones: a short send, read, write or
+/// atomic operation with one segment, on memory that this process reaches by a pointer. It needs no
+/// plan.
 /// All other requests, and all in which something is wrong, take the general path (executor.cpp)
 /// from its beginning: by then the fast path has changed nothing.
 #include <cstring>
@@ -47,9 +48,7 @@ Outcome Executor::attempt() {
     transfer_ = &transfer;
     Outcome otherwise{};
     if (!ready(otherwise)) return otherwise;
-    if (!move_directly()) return execute();
-    count_use();
-    return done(IBV_WC_SUCCESS);
+    return move_directly() ? done(IBV_WC_SUCCESS) : execute();
 }
 
 /// @return the key for the transfer's mark. A send learns from the receive which memory it
@@ -79,17 +78,26 @@ bool Executor::ready(Outcome& otherwise) {
 /// Tries the fast path. @return false when the request does not fit it, or a check fails.
 bool Executor::move_directly() {
     if (work_.num_segments != 1 || work_.length == 0 || work_.length > kLongest) return false;
+    bool moved = false;
     switch (work_.opcode) {
+        case IBV_WR_SEND:
+        case IBV_WR_SEND_WITH_IMM:
+            return send_directly();
         case IBV_WR_RDMA_WRITE:
-            return write_directly();
+            moved = write_directly();
+            break;
         case IBV_WR_RDMA_READ:
-            return read_directly();
+            moved = read_directly();
+            break;
         case IBV_WR_ATOMIC_FETCH_AND_ADD:
         case IBV_WR_ATOMIC_CMP_AND_SWP:
-            return run_atomic_directly();
+            moved = run_atomic_directly();
+            break;
         default:
-            return false;
+            break;
     }
+    if (moved) count_use();
+    return moved;
 }
 
 /// @param access IBV_ACCESS_* bits, all of which are needed.
@@ -114,6 +122,78 @@ std::uint8_t* Executor::remote_bytes(std::uint32_t access) const {
     return target_.pages->find(range.shared, range.address, work_.length);
 }
 
+/// Checks the first `length` bytes of one of a receive's segments.
+CheckedRange Executor::check_receive(const Segment& segment, std::uint64_t length) const {
+    const SrqHeader* shared = target_.receives.shared;
+    const std::uint32_t pd = shared ? shared->pd : target_.entry->pd;
+    constexpr std::uint32_t kAccess = IBV_ACCESS_LOCAL_WRITE;
+    if (target_.peer->is_self())
+        return check_own_key(qp_.adapter(), segment.key, pd, kAccess, segment.address, length);
+    return check_key(target_.arena, segment.key, pd, kAccess, segment.address, length);
+}
+
+/// Whether the first segment takes the whole message, as it usually does for a short one. If not,
+/// plan_receive() finds out what is wrong, if anything is.
+bool Executor::first_segment_holds() const {
+    if (work_.length == 0) return true;
+    const Segment segment = slot_segments(receive_)[0];
+    if (receive_->num_sge == 0 || segment.length < work_.length) return false;
+    return check_receive(segment, work_.length).permitted;
+}
+
+void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
+    Completion completion;
+    completion.byte_len = static_cast<std::uint32_t>(work_.length);
+    completion.qp_num = target_.qp_num;
+    completion.src_qp = qp_.qp_num;
+    completion.position = slot_;
+    completion.status = static_cast<std::uint8_t>(status);
+    const bool is_write = work_.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    completion.opcode = is_write ? IBV_WC_RECV_RDMA_WITH_IMM - IBV_WC_RECV : 0;
+    if (has_immediate()) {
+        completion.imm_data = work_.imm_data;
+        completion.wc_flags = IBV_WC_WITH_IMM;
+    }
+    if (work_.opcode == IBV_WR_SEND_WITH_INV && status == IBV_WC_SUCCESS) {
+        completion.imm_data = work_.imm_data;
+        completion.wc_flags = IBV_WC_WITH_INV;
+    }
+    completion.flags = flags;
+    if ((work_.flags & IBV_SEND_SOLICITED) != 0) completion.flags |= kSolicited;
+    CompletionRing& ring = target_.completion_ring();
+    const CompletionRing::Place place = ring.claim(target_.qp_num, Producer::kRequester);
+    if (!target_.receives.shared)
+        target_.entry->consumed.store(slot_ + 1, std::memory_order_release);
+    fault_point(FaultPoint::kReceiveConsumed);
+    if (!place.entry) {
+        target_.completions->overrun.store(1, std::memory_order_release);
+        return target_.kick_cq();
+    }
+    if ((flags & kInEntry) != 0) copy_short(place.entry->payload, payload_, work_.length);
+    fault_point(FaultPoint::kPayloadPlaced);
+    if (ring.publish(place, completion)) target_.wake_channel();
+    if ((flags & (kInEntry | kInSlot)) != 0) qp_.note_unplaced(place.position);
+}
+
+/// A short send to a queue pair with receives of its own, of which the next one's first segment
+/// takes the whole message.
+bool Executor::send_directly() {
+    if (target_.receives.shared || work_.length > qp_.adapter().longest_inline()) return false;
+    payload_ = local_bytes(0);
+    if (!payload_) return false;
+    slot_ = target_.entry->consumed.load(std::memory_order_relaxed);
+    receive_ = target_.receives.slot(slot_);
+    if (!is_posted() || !first_segment_holds()) return false;
+    if (work_.length <= kEntryInlineBytes) {
+        publish_receive(IBV_WC_SUCCESS, kInEntry);
+        return true;
+    }
+    std::memcpy(slot_inline(receive_, target_.receives.stride), payload_, work_.length);
+    fault_point(FaultPoint::kPayloadPlaced);
+    publish_receive(IBV_WC_SUCCESS, kInSlot);
+    return true;
+}
+
 bool Executor::write_directly() {
     const std::uint8_t* from = local_bytes(0);
     std::uint8_t* to = from ? remote_bytes(IBV_ACCESS_REMOTE_WRITE) : nullptr;
@@ -132,8 +212,8 @@ bool Executor::read_directly() {
 }
 
 bool Executor::run_atomic_directly() {
-    AtomicRequest request{0, work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP, work_.compare_add,
-                          work_.swap};
+    AtomicRequest request{0, work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP, work_.atomic.compare_add,
+                          work_.atomic.swap};
     if (work_.length != sizeof request.swap || work_.remote_addr % sizeof request.swap != 0)
         return false;
     std::uint8_t* to = local_bytes(IBV_ACCESS_LOCAL_WRITE);

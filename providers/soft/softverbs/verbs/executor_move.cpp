@@ -91,8 +91,8 @@ Outcome Executor::move_atomic(AgentKind kind) {
     AtomicRequest request;
     request.address = word.here ? reinterpret_cast<std::uintptr_t>(word.here) : word.address;
     request.is_compare = work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
-    request.compare_add = work_.compare_add;
-    request.swap = work_.swap;
+    request.compare_add = work_.atomic.compare_add;
+    request.swap = work_.atomic.swap;
     std::uint64_t found = 0;
     int cause = 0;
     if (path == Path::kPlain)
@@ -152,8 +152,8 @@ Outcome Executor::begin_agent(AgentKind kind, std::uint32_t access) {
     operation.kind = kind;
     operation.plan = plan_;
     operation.access = access;
-    operation.operands[0] = work_.compare_add;
-    operation.operands[1] = work_.swap;
+    operation.operands[0] = work_.atomic.compare_add;
+    operation.operands[1] = work_.atomic.swap;
     operation.offset = 0;
     operation.slot = slot_;
     operation.busy = true;

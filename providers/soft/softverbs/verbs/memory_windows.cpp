@@ -73,7 +73,7 @@ bool may_bind(const MemoryWindow& window, const QueuePair& qp, const SendWork& w
     if (window.pd != qp.pd) return false;
     if (!window.has_key(work.rkey)) return false;
     // A bound window of type 2 must be invalidated first; a zero-length bind does not unbind it.
-    return window.type == IBV_MW_TYPE_1 || (!is_bound(window) && work.bind_length != 0);
+    return window.type == IBV_MW_TYPE_1 || (!is_bound(window) && work.bind.length != 0);
 }
 
 unsigned permitted_flags(const MemoryWindow& window) {
@@ -82,14 +82,14 @@ unsigned permitted_flags(const MemoryWindow& window) {
 }
 
 bool fits_region(const Adapter& adapter, const MemoryRegion& region, const SendWork& work) {
-    const MrEntry& entry = adapter.own_key(work.bind_region);
-    if (entry.key.load(std::memory_order_seq_cst) != work.bind_region) return false;
-    if (!adapter.stands(work.bind_region)) return false;
+    const MrEntry& entry = adapter.own_key(work.bind.region);
+    if (entry.key.load(std::memory_order_seq_cst) != work.bind.region) return false;
+    if (!adapter.stands(work.bind.region)) return false;
     if ((entry.access & IBV_ACCESS_MW_BIND) == 0) return false;
-    const bool changes = (work.bind_access & kWindowChanges) != 0;
+    const bool changes = (work.bind.access & kWindowChanges) != 0;
     if (changes && (entry.access & IBV_ACCESS_LOCAL_WRITE) == 0) return false;
     const std::uint64_t offset = work.remote_addr - entry.iova;
-    return offset <= region.length && work.bind_length <= region.length - offset;
+    return offset <= region.length && work.bind.length <= region.length - offset;
 }
 
 bool check_bind(Adapter& adapter, const QueuePair& qp, const SendWork& work, Binding& binding)
@@ -97,9 +97,9 @@ bool check_bind(Adapter& adapter, const QueuePair& qp, const SendWork& work, Bin
     binding = {};
     binding.window = adapter.key_owners.window(work.rkey);
     if (!binding.window || !may_bind(*binding.window, qp, work)) return false;
-    if (work.bind_length == 0) return true;
-    if ((work.bind_access & ~permitted_flags(*binding.window)) != 0) return false;
-    binding.region = adapter.key_owners.region(work.bind_region);
+    if (work.bind.length == 0) return true;
+    if ((work.bind.access & ~permitted_flags(*binding.window)) != 0) return false;
+    binding.region = adapter.key_owners.region(work.bind.region);
     if (!binding.region || binding.region->pd != qp.pd) return false;
     return fits_region(adapter, *binding.region, work);
 }
@@ -118,22 +118,22 @@ void wait_while_changing(Adapter& adapter, std::uint32_t key) REQUIRES(adapter.w
 void write_entry(const Binding& binding, const QueuePair& qp, const SendWork& work) {
     MemoryWindow& window = *binding.window;
     const Adapter& adapter = qp.adapter();
-    const MrEntry& region = adapter.own_key(work.bind_region);
+    const MrEntry& region = adapter.own_key(work.bind.region);
     MrEntry& own = adapter.own_key(work.rkey);
     window.key = work.rkey;
     window.qp_num = qp.qp_num;
     window.qp_generation = qp.entry().generation.load(std::memory_order_seq_cst);
     own.pd = ProtectionDomain::of(window.pd).number();
-    own.access = work.bind_access & kWindowRights;
+    own.access = work.bind.access & kWindowRights;
     own.address = region.address + (work.remote_addr - region.iova);
-    own.length = work.bind_length;
-    own.iova = (work.bind_access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : work.remote_addr;
+    own.length = work.bind.length;
+    own.iova = (work.bind.access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : work.remote_addr;
     own.kind = window.type == IBV_MW_TYPE_1 ? KeyKind::kWindow : KeyKind::kQueuePairsWindow;
     own.qp_num = window.qp_num;
     own.qp_generation = window.qp_generation;
     own.counts_uses.store(region.counts_uses.load(std::memory_order_relaxed),
                           std::memory_order_relaxed);
-    own.region.store(work.bind_region, std::memory_order_relaxed);
+    own.region.store(work.bind.region, std::memory_order_relaxed);
     binding.region->placement.write_to(own);
     own.key.store(work.rkey, std::memory_order_seq_cst);
     MrEntry& entry = window.entry();

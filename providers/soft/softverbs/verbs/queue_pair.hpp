@@ -25,24 +25,35 @@
 
 namespace softverbs {
 
-/// A send request, the caller's or a queued copy of it.
+/// A send request, the caller's or a queued copy of it. Made for each request, so it has no
+/// initialisers: filling it with zeros takes longer than a write's own work. Fields that the caller
+/// has just stored one by one are apart, since a compiler copies neighbours by one load, which then
+/// waits for both stores.
 struct SendWork {
-    std::uint64_t wr_id = 0;
-    ibv_wr_opcode opcode = IBV_WR_SEND;
-    unsigned flags = 0;
-    std::uint32_t imm_data = 0;     ///< immediate data, or the rkey to invalidate
-    std::uint64_t remote_addr = 0;  ///< bind: where the window begins; datagram: QP number
-    std::uint32_t rkey = 0;         ///< bind: the window's new key; datagram: Q_Key
-    std::uint32_t bind_region = 0;  ///< lkey of the region; 0: none
-    std::uint32_t bind_access = 0;  ///< IBV_ACCESS_* bits
-    std::uint64_t bind_length = 0;  ///< 0: unbind
-    std::uint64_t compare_add = 0;
-    std::uint64_t swap = 0;
-    const Segment* segments = nullptr;
-    std::uint32_t num_segments = 0;
-    std::uint64_t length = 0;                ///< sum of the segments
-    std::uint32_t position = 0;              ///< in the send queue, counts up
-    const AddressVector* address = nullptr;  ///< of a datagram, else nullptr
+    std::uint64_t wr_id;
+    ibv_wr_opcode opcode;
+    std::uint32_t position;  ///< in the send queue, counts up
+    unsigned flags;
+    std::uint32_t num_segments;
+    std::uint32_t imm_data;     ///< immediate data, or the rkey to invalidate
+    std::uint32_t rkey;         ///< bind: the window's new key; datagram: Q_Key
+    std::uint64_t remote_addr;  ///< bind: where the window begins; datagram: QP number
+    const Segment* segments;
+    std::uint64_t length;          ///< sum of the segments
+    const AddressVector* address;  ///< of a datagram, else nullptr
+    struct Binding {
+        std::uint32_t region;  ///< lkey of the region; 0: none
+        std::uint32_t access;  ///< IBV_ACCESS_* bits
+        std::uint64_t length;  ///< 0: unbind
+    };
+    struct Operands {
+        std::uint64_t compare_add;
+        std::uint64_t swap;
+    };
+    union {
+        Binding bind;     ///< of IBV_WR_BIND_MW
+        Operands atomic;  ///< of atomic operations
+    };
 
     bool is_local() const { return opcode == IBV_WR_BIND_MW || opcode == IBV_WR_LOCAL_INV; }
     bool is_inline() const { return (flags & IBV_SEND_INLINE) != 0; }
@@ -313,6 +324,8 @@ class QueuePair : public ExtendableQp {
     bool add_place(Places& places, const Segment& segment, std::uint32_t skipped,
                    std::uint32_t length) const;
     int fill_places(const Places& places, const std::uint8_t* data) const;
+    bool finish_shared_receive(const CqEntry& entry, std::uint32_t position, ibv_wc& wc);
+    bool deliver_directly(const CqEntry& entry, ReceiveSlot& slot) const;
 
     // -- placement_watch.cpp
     /// Notes that a short message is in the receiver's queue, at this position. Called by whoever

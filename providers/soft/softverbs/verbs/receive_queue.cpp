@@ -62,24 +62,31 @@ void QueuePair::wake_requester() {
 
 [[gnu::flatten]] bool QueuePair::finish_receive(const CqEntry& entry, ibv_wc& wc) {
     const std::uint32_t position = read_once(entry.position);
-    if (SharedReceiveQueue* shared = shared_queue()) {
-        const std::uint64_t* id = shared->posted_id(position);
-        if (!id) return false;
-        if (qp_type == IBV_QPT_UD) describe_datagram(position, wc);
-        wc.wr_id = *id;
-        if (deliver_payload(entry, position) != 0) wc.status = IBV_WC_LOC_PROT_ERR;
-        shared->free_slot(position);
-        return true;
-    }
+    if (srq) return finish_shared_receive(entry, position, wc);
     // Only this thread advances it, as it holds the completion queue's lock.
     const std::uint32_t expected = receive_completed_.load(std::memory_order_relaxed);
     if (position != expected || position == receive_posted_.load(std::memory_order_relaxed))
         return false;
-    order_after_post(*receives_.slot(position));
-    if (qp_type == IBV_QPT_UD) describe_datagram(position, wc);
+    ReceiveSlot& slot = *receives_.slot(position);
+    order_after_post(slot);
     wc.wr_id = receive_ids_[position & (receives_.size - 1)];
-    if (deliver_payload(entry, position) != 0) wc.status = IBV_WC_LOC_PROT_ERR;
+    if (qp_type == IBV_QPT_UD) [[unlikely]]
+        describe_datagram(position, wc);
+    if (!deliver_directly(entry, slot) && deliver_payload(entry, position) != 0)
+        wc.status = IBV_WC_LOC_PROT_ERR;
     receive_completed_.store(position + 1, std::memory_order_release);
+    return true;
+}
+
+[[gnu::noinline]] bool QueuePair::finish_shared_receive(const CqEntry& entry,
+                                                        std::uint32_t position, ibv_wc& wc) {
+    SharedReceiveQueue& shared = *shared_queue();
+    const std::uint64_t* id = shared.posted_id(position);
+    if (!id) return false;
+    if (qp_type == IBV_QPT_UD) describe_datagram(position, wc);
+    wc.wr_id = *id;
+    if (deliver_payload(entry, position) != 0) wc.status = IBV_WC_LOC_PROT_ERR;
+    shared.free_slot(position);
     return true;
 }
 
@@ -87,10 +94,9 @@ void QueuePair::wake_requester() {
 /// @return false when the segment's registration has ended.
 bool QueuePair::add_place(Places& places, const Segment& segment, std::uint32_t skipped,
                           std::uint32_t length) const {
-    ibv_pd* domain = srq ? shared_queue()->pd : this->pd;
     const CheckedRange to =
-        check_own_key(adapter_, segment.key, ProtectionDomain::of(domain).number(),
-                      IBV_ACCESS_LOCAL_WRITE, segment.address, skipped + length);
+        check_own_key(adapter_, segment.key, receive_pd(), IBV_ACCESS_LOCAL_WRITE, segment.address,
+                      skipped + length);
     if (!to.permitted) return false;
     LocalRange& range = places.ranges[places.count++];
     range = {to.address + skipped, length, to.shared, nullptr};
@@ -114,6 +120,27 @@ int QueuePair::fill_places(const Places& places, const std::uint8_t* data) const
     return write_from_file(adapter_.arena_fd(), offset, {places.ranges, places.count});
 }
 
+/// Copies a message that came in the queue pair's own queues to the first segment of its receive,
+/// where that takes all of it and plain copies reach it, as they usually do. deliver_payload() does
+/// everything else. @return whether nothing is left to be done.
+bool QueuePair::deliver_directly(const CqEntry& entry, ReceiveSlot& slot) const {
+    const std::uint8_t flags = read_once(entry.flags);
+    if ((flags & (kInEntry | kInSlot)) == 0) return true;
+    const bool in_slot = (flags & kInSlot) != 0;
+    const std::uint32_t length = read_once(entry.byte_len);
+    const Segment segment = read_once(*slot_segments(&slot));
+    if (length > (in_slot ? kSlotInlineBytes : kEntryInlineBytes) || length > segment.length ||
+        read_once(slot.num_sge) == 0 || qp_type == IBV_QPT_UD)
+        return false;
+    const CheckedRange to = check_own_key(adapter_, segment.key, domain().number(),
+                                          IBV_ACCESS_LOCAL_WRITE, segment.address, length);
+    if (!to.permitted) return false;
+    std::uint8_t* const here = adapter_.own_pages().find(to.shared, to.address, length);
+    if (!here) return false;
+    copy_short(here, in_slot ? slot_inline(&slot, receives_.stride) : entry.payload, length);
+    return true;
+}
+
 bool QueuePair::is_posted(std::uint32_t position) const {
     if (const SharedReceiveQueue* shared = shared_queue()) return shared->posted_id(position);
     const std::uint32_t completed = receive_completed_.load(std::memory_order_relaxed);
@@ -128,7 +155,7 @@ int QueuePair::deliver_payload(const CqEntry& entry) {
 
 /// The requester has checked the key as well, but any peer may have overwritten the slot since.
 /// Memory that ibv_dereg_mr has withdrawn is not written to any more: the payload is dropped.
-int QueuePair::deliver_payload(const CqEntry& entry, std::uint32_t position) {
+[[gnu::noinline]] int QueuePair::deliver_payload(const CqEntry& entry, std::uint32_t position) {
     const std::uint8_t flags = read_once(entry.flags);
     if ((flags & (kInEntry | kInSlot)) == 0) return 0;
     if (qp_type == IBV_QPT_UD) return deliver_datagram(entry, position);

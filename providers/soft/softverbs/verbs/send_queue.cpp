@@ -65,9 +65,7 @@ void describe_bind(SendWork& work, ibv_mw& window, const ibv_mw_bind_info& info,
                    std::uint32_t key) {
     work.rkey = window.rkey = MemoryWindow::of(&window).key_with_tag(key);
     work.remote_addr = info.addr;
-    work.bind_region = info.mr ? info.mr->lkey : 0;
-    work.bind_access = info.mw_access_flags;
-    work.bind_length = info.length;
+    work.bind = {info.mr ? info.mr->lkey : 0, info.mw_access_flags, info.length};
 }
 
 void describe_destination(SendWork& work, const ibv_send_wr& wr) {
@@ -89,8 +87,12 @@ SendWork work_of(const ibv_send_wr& wr, ibv_qp_type type, std::uint32_t position
     work.flags = wr.send_flags;
     work.imm_data = wr.imm_data;
     work.position = position;
+    work.address = nullptr;
     const std::uint8_t traits = kKinds[wr.opcode].traits;
     if ((traits & kLocal) != 0) {
+        work.segments = nullptr;
+        work.num_segments = 0;
+        work.length = 0;
         if (wr.opcode == IBV_WR_BIND_MW)
             describe_bind(work, *wr.bind_mw.mw, wr.bind_mw.bind_info, wr.bind_mw.rkey);
         return work;
@@ -106,8 +108,7 @@ SendWork work_of(const ibv_send_wr& wr, ibv_qp_type type, std::uint32_t position
     work.rkey = wr.wr.rdma.rkey;
     if ((traits & kAtomic) == 0) return work;
     work.rkey = wr.wr.atomic.rkey;
-    work.compare_add = wr.wr.atomic.compare_add;
-    work.swap = wr.wr.atomic.swap;
+    work.atomic = {wr.wr.atomic.compare_add, wr.wr.atomic.swap};
     return work;
 }
 static_assert(offsetof(ibv_send_wr, wr.rdma.remote_addr) ==
