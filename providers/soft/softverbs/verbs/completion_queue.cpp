@@ -142,14 +142,8 @@ bool CompletionQueue::take_request_for_sends() {
     });
 }
 
-void CompletionQueue::post(const SendCompletion& completion) {
-    bool wakes = false;
-    {
-        support::SpinLockGuard lock(sends_.lock);
-        if (!sends_.put(completion)) return note_overrun();
-        wakes = take_arming(*header_, completion.status != IBV_WC_SUCCESS);
-    }
-    if (!wakes) return;
+void CompletionQueue::tell(bool is_put) {
+    if (!is_put) return note_overrun();
     if (CompletionChannel* channel = completion_channel()) channel->wake();
 }
 

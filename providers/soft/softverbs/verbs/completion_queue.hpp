@@ -72,7 +72,17 @@ class CompletionQueue : public ExtendableCq {
     int arm(bool solicited_only) EXCLUDES(lock_, sends_.lock);
     /// Adds a completion made by the owner: of a send, or of a flushed receive. An overrun is
     /// reported.
-    void post(const SendCompletion& completion) EXCLUDES(sends_.lock);
+    void post(const SendCompletion& completion) EXCLUDES(sends_.lock) {
+        bool is_put = false;
+        bool wakes = false;
+        {
+            support::SpinLockGuard lock(sends_.lock);
+            is_put = sends_.put(completion);
+            wakes = is_put && take_arming(*header_, completion.status != IBV_WC_SUCCESS);
+        }
+        if (!is_put || wakes) [[unlikely]]
+            tell(is_put);
+    }
     void post(const Completion& completion) EXCLUDES(lock_);
     /// Serves a kick: wakes the channel for producers that could not, places payloads, and reports
     /// an overrun, which fails the queue's queue pairs. Called by the service thread.
@@ -124,6 +134,8 @@ class CompletionQueue : public ExtendableCq {
         std::uint32_t left() const { return size - head; }
     };
 
+    /// Tells of a completion that wakes the channel, or of one that found no room.
+    void tell(bool is_put);
     void note_overrun();
     int allocate(std::uint32_t size, std::uint32_t channel_id);
     void withdraw();
