@@ -38,6 +38,7 @@ libsupport_la_SOURCES = \
     %reldir%/settings/yaml_module.cpp %reldir%/settings/yaml_module.hpp \
     %reldir%/settings/yaml_tree.cpp %reldir%/settings/yaml_tree.hpp \
     %reldir%/thread/mutex.hpp \
+    %reldir%/thread/poll_patience.hpp \
     %reldir%/thread/poller.hpp \
     %reldir%/thread/start_thread.hpp \
     %reldir%/thread/thread_errors.hpp \

@@ -90,7 +90,7 @@ class Side {
     /// Resets the counters for a pass; must precede the start of the pass on the other side.
     void prepare(std::uint64_t count) {
         left_ = count;
-        spin_ = {};
+        patience_ = {};
         posted_ = received_ = 0;
         credit(0) = 0;
         last_byte_in() = 0;
@@ -246,7 +246,7 @@ class Side {
     /// Takes completions until has_come() says so.
     template <class HasCome>
     void take_until(HasCome has_come) {
-        perf::Spin::Wait wait(spin_);
+        perf::SpinWait wait(patience_, perf::SpinWait::For::kQueue);
         while (!has_come())
             if (take() == 0) wait.idle();
     }
@@ -282,7 +282,8 @@ class Side {
             const auto value = static_cast<unsigned char>(posted_ + 1);
             last_byte_out() = value;
             if (requester) post_when_there_is_room();
-            for (perf::Spin::Wait wait(spin_); last_byte_in() != value;) wait.idle();
+            perf::SpinWait wait(patience_, perf::SpinWait::For::kMemory);
+            while (last_byte_in() != value) wait.idle();
             std::atomic_thread_fence(std::memory_order_acquire);
             if (!requester) post_when_there_is_room();
         });
@@ -321,7 +322,7 @@ class Side {
     unsigned outstanding_ = 0;
     unsigned unsignalled_ = 0;
     unsigned owed_ = 0;  ///< receives to be posted again, after the answer to a message
-    perf::Spin spin_;    ///< of the pass
+    support::PollPatience patience_;  ///< of the pass
 };
 
 /// Runs a pass to warm up, and then the measured one.

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 check_PROGRAMS += test/support/support_test
 TESTS += test/support/support_test
-test_support_support_test_SOURCES = %reldir%/process_test.cpp %reldir%/support_test.cpp %reldir%/process.hpp
+test_support_support_test_SOURCES = %reldir%/poll_patience_test.cpp %reldir%/process_test.cpp %reldir%/support_test.cpp \
+    %reldir%/process.hpp
 test_support_support_test_LDADD = libtestmain.la libsupport.la
 check_PROGRAMS += test/support/quiet_fork_test
 TESTS += test/support/quiet_fork_test

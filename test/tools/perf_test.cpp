@@ -12,7 +12,6 @@
 #include "tools/common/options.hpp"
 #include "tools/perf/histogram.hpp"
 #include "tools/perf/options.hpp"
-#include "tools/perf/spin.hpp"
 
 namespace {
 
@@ -101,30 +100,6 @@ TEST(PerfHistogram, EmptyAnswersZeroAndNoRows) {
     EXPECT_EQ(histogram.percentile(50), 0u);
     EXPECT_EQ(histogram.minimum(), 0u);
     EXPECT_TRUE(histogram.rows(16).empty());
-}
-
-/// @return how many looks a wait makes that a yield ends.
-unsigned looks_until_yield(Spin& spin) {
-    Spin::Wait wait(spin);
-    unsigned looks = 1;
-    while (!wait.idle()) ++looks;
-    return looks;
-}
-
-TEST(PerfSpin, WhereOnlyYieldsEndWaitsTheyComeSoonerAndSooner) {
-    Spin spin;
-    const unsigned first = looks_until_yield(spin);
-    EXPECT_GT(first, 100u) << "a yield costs as much as a short wait";
-    unsigned looks = first;
-    for (int i = 0; i < 20; ++i) looks = looks_until_yield(spin);
-    EXPECT_LT(looks, 10u);
-}
-
-TEST(PerfSpin, AnInterruptionChangesNoLaterWait) {
-    Spin spin;
-    const unsigned first = looks_until_yield(spin);
-    for (int i = 0; i < 2; ++i) EXPECT_FALSE(Spin::Wait(spin).idle());
-    EXPECT_EQ(looks_until_yield(spin), first);
 }
 
 TEST(PerfOptions, SizesAreNumbersWithUnitsAndRangesOfDoubles) {

@@ -107,7 +107,7 @@ void Lane::begin(const Measurement& measurement, bool credits) {
     const auto length = static_cast<DAT_SEG_LENGTH>(measurement.size);
     const bool to_here =
         measurement.operation == Operation::read || is_atomic(measurement.operation);
-    spin_ = {};
+    patience_ = {};
     local_ = to_here ? in_.at(0, length) : out_.at(0, length);
     remote_ = to_here ? peer_out_.at(0, length) : peer_in_.at(0, length);
     for (unsigned i = 0; i < terms_.endpoints; ++i) {
@@ -241,7 +241,7 @@ bool Lane::try_take(Event& taken) {
 
 Lane::Event Lane::take() {
     Event taken;
-    Patience patience(*this);
+    Patience patience(*this, SpinWait::For::kQueue);
     if (!measurement_.blocking) {
         while (!try_take(taken)) patience.idle();
         return taken;
@@ -263,7 +263,7 @@ void Lane::take_receive() {
 
 void Lane::await_byte(unsigned char value) {
     const volatile unsigned char& byte = in_.data()[measurement_.size - 1];
-    Patience patience(*this);
+    Patience patience(*this, SpinWait::For::kMemory);
     while (byte != value) patience.idle();
     std::atomic_thread_fence(std::memory_order_acquire);
 }

@@ -82,7 +82,7 @@ class Lane {
     /// throws after the timeout.
     class Patience {
       public:
-        explicit Patience(Lane& lane) : lane_(lane), wait_(lane.spin_) {}
+        Patience(Lane& lane, SpinWait::For what) : lane_(lane), wait_(lane.patience_, what) {}
         void idle() {
             if (wait_.idle() && ++yields_ % kYieldsBeforeLook == 0) look();
         }
@@ -93,7 +93,7 @@ class Lane {
         static constexpr unsigned kYieldsBeforeLook = 64;
         void look();
         const Lane& lane_;
-        Spin::Wait wait_;
+        SpinWait wait_;
         unsigned yields_ = 0;
         double began_us_ = 0;
     };
@@ -129,9 +129,9 @@ class Lane {
     Terms terms_;
     Measurement measurement_;
     bool credits_ = false;
-    DAT_LMR_TRIPLET local_{};   ///< of the pass
-    Spin spin_;                 ///< of the pass
-    DAT_RMR_TRIPLET remote_{};  ///< of the pass, except for atomics
+    DAT_LMR_TRIPLET local_{};         ///< of the pass
+    DAT_RMR_TRIPLET remote_{};        ///< of the pass, except for atomics
+    support::PollPatience patience_;  ///< of the pass
     DAT_EVD_HANDLE evd_ = DAT_HANDLE_NULL;
     std::vector<DAT_EP_HANDLE> endpoints_;
     std::vector<State> states_;

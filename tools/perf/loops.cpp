@@ -147,7 +147,7 @@ class Stream {
             take_what_is_there();
             return;
         }
-        Lane::Patience patience(lane_);
+        Lane::Patience patience(lane_, SpinWait::For::kMemory);
         while (!has_room_again()) patience.idle();
     }
 

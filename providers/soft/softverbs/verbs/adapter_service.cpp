@@ -46,6 +46,11 @@ class PagesInUse {
     const std::shared_ptr<Adapter>& adapter_;
 };
 
+/// How long after a process has died its peers are woken for events that it counted and may not
+/// have told. Others count events meanwhile and ring for them; a second ring would be a wake-up
+/// without an event, which no adapter makes.
+constexpr std::chrono::milliseconds kUntilRung{10};
+
 /// Serves the objects whose kick bits are set, and clears the bits. If one runs out of memory, its
 /// bit and the remaining ones are set again.
 template <class Serve>
@@ -245,9 +250,11 @@ void Adapter::peer_died(const std::shared_ptr<Peer>& peer) {
     support::MutexLock lock(mutex);
     bool concerned = false;
     each_queue_pair([&](QueuePair& qp) { concerned = qp.peer_died(*peer) || concerned; });
-    cqs_.each([](CompletionQueue& cq) {
-        cq.place_payloads();  // the sender's service thread no longer asks for it
-        cq.repeat_wake();
+    // The sender's service thread no longer asks for it.
+    cqs_.each([](CompletionQueue& cq) { cq.place_payloads(); });
+    process_.service().at(Clock::now() + kUntilRung, [this] {
+        support::MutexLock guard(mutex);
+        cqs_.each([](CompletionQueue& cq) { cq.repeat_wake(); });
     });
     if (!concerned) return;
     process_.service().at(Clock::now() + kLongestSilence, [this, peer] {

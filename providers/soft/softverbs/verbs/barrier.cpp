@@ -3,12 +3,18 @@
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 
 namespace softverbs {
 namespace {
+
+/// What is left to do where the kernel has begun to refuse the call, as under a filter of system
+/// calls that was installed after we had registered: a processor has carried out its stores long
+/// before this time is over.
+constexpr timespec kUntilStoresAreVisible{0, 1'000'000};
 
 bool command(int number) {
     return syscall(SYS_membarrier, number, 0, 0) == 0;
@@ -30,7 +36,7 @@ bool take_part_in_barrier() {
 
 void issue_barrier() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    (void)command(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    if (!command(MEMBARRIER_CMD_GLOBAL_EXPEDITED)) nanosleep(&kUntilStoresAreVisible, nullptr);
 }
 
 }  // namespace softverbs

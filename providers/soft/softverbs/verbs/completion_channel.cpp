@@ -56,8 +56,6 @@ CompletionQueue* CompletionChannel::next_event() {
     }
 }
 
-/// Makes the descriptor readable again if events are left: there may be fewer tokens than events,
-/// because a token is not sent when the socket is full.
 void CompletionChannel::stay_readable() {
     {
         support::MutexLock lock(mutex_);

@@ -33,7 +33,7 @@ constexpr unsigned kPollsForSendsInARow = 64;
     if (failed) [[unlikely]]
         report_failed_receives(wc, found);
     if (found != 0) return found;
-    const bool somebody_ran = PollPatience::yield();
+    const bool somebody_ran = support::PollPatience::yield();
     support::SpinLockGuard lock(lock_);
     patience_.yielded(somebody_ran);
     return 0;

@@ -12,9 +12,9 @@
 #include "providers/soft/softverbs/verbs/completion_ring.hpp"
 #include "providers/soft/softverbs/verbs/context.hpp"
 #include "providers/soft/softverbs/verbs/extended.hpp"
-#include "providers/soft/softverbs/verbs/poll_patience.hpp"
 #include "providers/soft/softverbs/verbs/send_completions.hpp"
 #include "support/thread/mutex.hpp"
+#include "support/thread/poll_patience.hpp"
 
 namespace softverbs {
 
@@ -36,12 +36,14 @@ class CompletionChannel : public ibv_comp_channel {
     /// Waits for an event and consumes it. @return its queue, or nullptr with errno.
     CompletionQueue* next_event() EXCLUDES(mutex_);
     void wake() const { (void)bell_.ring(); }
+    /// Makes the descriptor readable if there are events and it is not: there may be fewer tokens
+    /// than events, because a token is not sent when the socket is full, or its sender has died.
+    void stay_readable() EXCLUDES(mutex_);
     /// @return a descriptor by which a peer wakes the channel. Called by the service thread.
     Result<UniqueFd> lend(Process& process);
 
   private:
     CompletionQueue* take_event() EXCLUDES(mutex_);
-    void stay_readable() EXCLUDES(mutex_);
     std::string name() const { return "channel-" + std::to_string(id); }
     Bell bell_;
     support::Mutex mutex_;
@@ -192,7 +194,7 @@ class CompletionQueue : public ExtendableCq {
     /// While the ring is being replaced: the new one, in which producers that begin now put
     /// completions.
     CompletionRing next_ GUARDED_BY(lock_);
-    PollPatience patience_ GUARDED_BY(lock_);
+    support::PollPatience patience_ GUARDED_BY(lock_);
     std::atomic<std::uint64_t> events_taken_{0};
     /// Number of times that the queue has been armed: no more events can have been raised.
     std::atomic<std::uint64_t> armed_{0};

@@ -158,11 +158,11 @@ bool CompletionQueue::take_request_for_receives() {
 /// A producer that died may have counted an event without raising the descriptor, or not have
 /// counted it.
 void CompletionQueue::repeat_wake() {
-    support::SpinLockGuard lock(lock_);
-    (void)take_request_for_receives();
-    const std::uint64_t counted = header_->notify.load(std::memory_order_seq_cst) >> 8;
-    CompletionChannel* channel = completion_channel();
-    if (channel && counted != events_taken_.load()) channel->wake();
+    {
+        support::SpinLockGuard lock(lock_);
+        (void)take_request_for_receives();
+    }
+    if (CompletionChannel* channel = completion_channel()) channel->stay_readable();
 }
 
 /// Send completions and receive completions have capacity of their own each.

@@ -139,14 +139,6 @@ Outcome Executor::without_local(Permission permission) {
     return done(IBV_WC_LOC_PROT_ERR);
 }
 
-CheckedRange Executor::check_remote(std::uint32_t access, std::uint64_t address,
-                                    std::uint64_t length) const {
-    const Access wanted{target_.entry->pd, access, target_.qp_num, target_.generation};
-    if (target_.peer->is_self())
-        return check_own_remote_key(qp_.adapter(), work_.rkey, wanted, address, length);
-    return check_remote_key(target_.arena, work_.rkey, wanted, address, length);
-}
-
 Executor::Permission Executor::plan_remote(std::uint32_t access, std::uint64_t length) {
     if (!is_permitted(access, length)) return ask_again(access, length);
     count_use();
@@ -185,10 +177,7 @@ bool Executor::ask_for_region() const {
 }
 
 /// A window's accesses count for its region.
-void Executor::count_use() const {
-    const MrEntry& named = target_.arena.mr(work_.rkey);
-    if (named.counts_uses.load(std::memory_order_relaxed) == 0) [[likely]]
-        return;
+void Executor::note_use(const MrEntry& named) const {
     verbs::RegionUses& uses = target_.arena.mr(named.region.load(std::memory_order_relaxed)).uses;
     timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);

@@ -32,6 +32,7 @@ class Executor {
     Outcome conclude_agent(int status, std::uint64_t found);
 
   private:
+    void note_use(const MrEntry& named) const;
     Outcome attempt();
     Outcome told(Outcome outcome) const;
     Outcome conclude(int status, std::uint64_t found);
@@ -47,6 +48,8 @@ class Executor {
     Readiness ask_when_ready(Outcome& otherwise);
     bool move_directly();
     std::uint8_t* local_bytes(std::uint32_t access) const;
+    CheckedRange check_remote(std::uint32_t access, std::uint64_t address,
+                              std::uint64_t length) const;
     std::uint8_t* remote_bytes(std::uint32_t access) const;
     CheckedRange check_receive(const Segment& segment, std::uint64_t length) const;
     bool first_segment_holds() const;
@@ -67,8 +70,6 @@ class Executor {
     bool is_permitted(std::uint32_t access, std::uint64_t length);
     Permission ask_again(std::uint32_t access, std::uint64_t length);
     bool ask_for_region() const;
-    CheckedRange check_remote(std::uint32_t access, std::uint64_t address,
-                              std::uint64_t length) const;
     bool take_receive();
     std::uint32_t receive_key() const;
     /// Whether the receive with number slot_, of a queue that is not shared, has been posted.

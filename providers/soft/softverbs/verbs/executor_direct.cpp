@@ -113,6 +113,20 @@ std::uint8_t* Executor::local_bytes(std::uint32_t access) const {
     return adapter.own_pages().find(range.shared, range.address, segment.length);
 }
 
+CheckedRange Executor::check_remote(std::uint32_t access, std::uint64_t address,
+                                    std::uint64_t length) const {
+    const Access wanted{target_.entry->pd, access, target_.qp_num, target_.generation};
+    if (target_.peer->is_self())
+        return check_own_remote_key(qp_.adapter(), work_.rkey, wanted, address, length);
+    return check_remote_key(target_.arena, work_.rkey, wanted, address, length);
+}
+
+void Executor::count_use() const {
+    const MrEntry& named = target_.arena.mr(work_.rkey);
+    if (named.counts_uses.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        note_use(named);
+}
+
 /// @return the remote range as mapped here; nullptr when access is not permitted, or plain copies
 /// do not reach it.
 std::uint8_t* Executor::remote_bytes(std::uint32_t access) const {
@@ -177,7 +191,7 @@ void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
 
 /// A short send to a queue pair with receives of its own, of which the next one's first segment
 /// takes the whole message.
-bool Executor::send_directly() {
+[[gnu::noinline, gnu::flatten]] bool Executor::send_directly() {
     if (target_.receives.shared || work_.length > qp_.adapter().longest_inline()) return false;
     payload_ = local_bytes(0);
     if (!payload_) return false;
@@ -194,7 +208,7 @@ bool Executor::send_directly() {
     return true;
 }
 
-bool Executor::write_directly() {
+[[gnu::noinline, gnu::flatten]] bool Executor::write_directly() {
     const std::uint8_t* from = local_bytes(0);
     std::uint8_t* to = from ? remote_bytes(IBV_ACCESS_REMOTE_WRITE) : nullptr;
     if (!to) return false;
@@ -203,7 +217,7 @@ bool Executor::write_directly() {
     return true;
 }
 
-bool Executor::read_directly() {
+[[gnu::noinline, gnu::flatten]] bool Executor::read_directly() {
     std::uint8_t* to = local_bytes(IBV_ACCESS_LOCAL_WRITE);
     const std::uint8_t* from = to ? remote_bytes(IBV_ACCESS_REMOTE_READ) : nullptr;
     if (!from) return false;
@@ -211,7 +225,7 @@ bool Executor::read_directly() {
     return true;
 }
 
-bool Executor::run_atomic_directly() {
+[[gnu::noinline, gnu::flatten]] bool Executor::run_atomic_directly() {
     AtomicRequest request{0, work_.opcode == IBV_WR_ATOMIC_CMP_AND_SWP, work_.atomic.compare_add,
                           work_.atomic.swap};
     if (work_.length != sizeof request.swap || work_.remote_addr % sizeof request.swap != 0)

@@ -45,7 +45,6 @@ softverbs_verbs_sources = \
     %reldir%/query.cpp %reldir%/query.hpp \
     %reldir%/placement.cpp %reldir%/placement.hpp \
     %reldir%/placement_watch.cpp %reldir%/placement_watch.hpp \
-    %reldir%/poll_patience.hpp \
     %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp \
     %reldir%/queue_pair_state.cpp \
     %reldir%/receive_queue.cpp \

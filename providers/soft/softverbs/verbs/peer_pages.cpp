@@ -15,9 +15,7 @@ PeerPages::PeerPages(std::shared_ptr<Peer> peer, ArenaView arena)
     : peer_(std::move(peer)), arena_(arena) {}
 
 PeerPages::~PeerPages() {
-    for (std::uint64_t i = 0; i < kChunks; ++i) {
-        if (std::uint8_t* chunk = chunks_[i].load()) munmap(chunk, kChunkSize);
-    }
+    for (std::uint64_t i = 0; i < chunk_count_; ++i) munmap(chunks_[mapped_[i]], kChunkSize);
     for (std::size_t i = 0; i < file_count_; ++i) {
         if (files_[i].base) munmap(files_[i].base, files_[i].end - files_[i].begin);
     }
@@ -52,6 +50,7 @@ std::uint8_t* PeerPages::map_chunk(std::uint64_t index) {
     if (chunk == MAP_FAILED) return nullptr;
     madvise(chunk, kChunkSize, MADV_DONTFORK);
     madvise(chunk, kChunkSize, MADV_DONTDUMP);
+    mapped_[chunk_count_++] = static_cast<std::uint32_t>(index);
     chunks_[index].store(static_cast<std::uint8_t*>(chunk), std::memory_order_release);
     return static_cast<std::uint8_t*>(chunk);
 }

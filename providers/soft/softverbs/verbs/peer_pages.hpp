@@ -80,6 +80,8 @@ class PeerPages {
     const std::shared_ptr<Peer> peer_;
     const ArenaView arena_;
     LargeTable<std::atomic<std::uint8_t*>> chunks_{kChunks};
+    LargeTable<std::uint32_t> mapped_{kChunks};  ///< indices of those that are mapped
+    std::uint64_t chunk_count_ GUARDED_BY(mutex_) = 0;
     /// The last mapping used, by the key's index in the peer's table modulo kFileSlots.
     std::array<std::atomic<FileMapping*>, kFileSlots> recent_{};
     support::Mutex mutex_;

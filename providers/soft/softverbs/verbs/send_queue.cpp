@@ -27,6 +27,7 @@ enum Trait : std::uint8_t {
     kAtomic = 4,
     kNeedsAnswer = 8,  ///< an answer with data
     kInlineable = 16,
+    kNamesMemory = 32,  ///< at the other end
 };
 struct Kind {
     std::uint8_t traits = 0;
@@ -37,13 +38,15 @@ struct Kinds {
     Kind of[kCount]{};
 
     constexpr Kinds() {
-        of[IBV_WR_RDMA_WRITE] = {kSupported | kInlineable, IBV_WC_RDMA_WRITE};
+        of[IBV_WR_RDMA_WRITE] = {kSupported | kInlineable | kNamesMemory, IBV_WC_RDMA_WRITE};
         of[IBV_WR_RDMA_WRITE_WITH_IMM] = of[IBV_WR_RDMA_WRITE];
         of[IBV_WR_SEND] = {kSupported | kInlineable, IBV_WC_SEND};
         of[IBV_WR_SEND_WITH_IMM] = of[IBV_WR_SEND_WITH_INV] = of[IBV_WR_SEND];
-        of[IBV_WR_RDMA_READ] = {kSupported | kNeedsAnswer, IBV_WC_RDMA_READ};
-        of[IBV_WR_ATOMIC_CMP_AND_SWP] = {kSupported | kNeedsAnswer | kAtomic, IBV_WC_COMP_SWAP};
-        of[IBV_WR_ATOMIC_FETCH_AND_ADD] = {kSupported | kNeedsAnswer | kAtomic, IBV_WC_FETCH_ADD};
+        of[IBV_WR_RDMA_READ] = {kSupported | kNeedsAnswer | kNamesMemory, IBV_WC_RDMA_READ};
+        of[IBV_WR_ATOMIC_CMP_AND_SWP] = {kSupported | kNeedsAnswer | kNamesMemory | kAtomic,
+                                         IBV_WC_COMP_SWAP};
+        of[IBV_WR_ATOMIC_FETCH_AND_ADD] = {kSupported | kNeedsAnswer | kNamesMemory | kAtomic,
+                                           IBV_WC_FETCH_ADD};
         of[IBV_WR_LOCAL_INV] = {kSupported | kLocal, IBV_WC_LOCAL_INV};
         of[IBV_WR_BIND_MW] = {kSupported | kLocal, IBV_WC_BIND_MW};
     }
@@ -88,6 +91,8 @@ SendWork work_of(const ibv_send_wr& wr, ibv_qp_type type, std::uint32_t position
     work.imm_data = wr.imm_data;
     work.position = position;
     work.address = nullptr;
+    work.remote_addr = 0;
+    work.rkey = 0;
     const std::uint8_t traits = kKinds[wr.opcode].traits;
     if ((traits & kLocal) != 0) {
         work.segments = nullptr;
@@ -104,6 +109,9 @@ SendWork work_of(const ibv_send_wr& wr, ibv_qp_type type, std::uint32_t position
         describe_destination(work, wr);
         return work;
     }
+    // The caller of a send need not fill these in. What is there may be a store of something else
+    // that is still under way, which a load would wait for.
+    if ((traits & kNamesMemory) == 0) return work;
     work.remote_addr = wr.wr.rdma.remote_addr;
     work.rkey = wr.wr.rdma.rkey;
     if ((traits & kAtomic) == 0) return work;

@@ -13,11 +13,16 @@
 
 #include "support/base/processor.hpp"
 
-namespace softverbs {
+namespace support {
 
+/// Not thread safe: the polls of one queue, or of one thread.
 class PollPatience {
   public:
+    /// Some ten microseconds: a short wait for another processor never yields.
+    static constexpr unsigned kMostPolls = 512;
+
     void found_something() {
+        // The yield ended the wait, so both ends seem to share a processor.
         if (gave_way_ && empty_polls_ == 0) limit_ = std::max(limit_ / 2, 1u);
         empty_polls_ = 0;
         gave_way_ = false;
@@ -30,9 +35,9 @@ class PollPatience {
     }
     /// Yields the processor; the caller holds no lock. @return whether another thread ran.
     static bool yield() {
-        const std::uint64_t before = support::processor_ticks();
+        const std::uint64_t before = processor_ticks();
         sched_yield();
-        return support::processor_ticks() - before > kTicksOfASwitch;
+        return processor_ticks() - before > kTicksOfASwitch;
     }
     void yielded(bool somebody_ran) {
         gave_way_ = somebody_ran;
@@ -43,10 +48,9 @@ class PollPatience {
     /// In processor ticks: more than a system call takes, less than two context switches and what
     /// runs between them.
     static constexpr std::uint64_t kTicksOfASwitch = 2000;
-    static constexpr unsigned kMostPolls = 512;
-    unsigned limit_ = 64;
+    unsigned limit_ = kMostPolls;
     unsigned empty_polls_ = 0;
     bool gave_way_ = false;
 };
 
-}  // namespace softverbs
+}  // namespace support
