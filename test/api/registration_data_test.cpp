@@ -417,7 +417,10 @@ TEST(RegistrationData, PerTransferAGreedyFlowsWindowShrinksWhileOthersWait) {
 
 TEST(RegistrationData, PerTransferAFlowThatOnlyWaitsForItselfKeepsItsWindow) {
     RegistrationTable table(GreedyFlow::kEntries, 2000, "per-io");
-    table.set("OPENDAT_REGISTRATION_WAIT", "10");
+    // The first post waits for so long in vain, the others until the agent's thread had its turn.
+    const auto patience =
+        std::chrono::duration_cast<std::chrono::milliseconds>(test::scaled(200ms));
+    table.set("OPENDAT_REGISTRATION_WAIT", std::to_string(patience.count()));
     GreedyFlow flow;
     EXPECT_EQ(DAT_GET_TYPE(flow.post()), static_cast<DAT_RETURN>(DAT_INSUFFICIENT_RESOURCES));
     for (int i = 0; i < 3; ++i) {
