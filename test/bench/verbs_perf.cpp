@@ -254,15 +254,20 @@ class Side {
         take_until([this] { return outstanding_ == 0; });
         post_owed();
     }
-    template <class Step>
-    void timed(perf::Histogram& ticks, Step step) {
+    /// As dat_perf: a time is recorded while the next operation is under way.
+    template <class Post, class Wait>
+    void timed(perf::Histogram& ticks, Post post, Wait wait) {
         std::uint64_t before = perf::ticks();
+        std::uint64_t took = 0;
         while (left_ > 0) {
-            step();
+            post();
+            if (took != 0) ticks.add(took);
+            wait();
             const std::uint64_t after = perf::ticks();
-            ticks.add(after - before);
+            took = after - before;
             before = after;
         }
+        if (took != 0) ticks.add(took);
         drain();
     }
     void post_when_there_is_room() {
@@ -270,29 +275,37 @@ class Side {
         post(left_ == 1);
     }
     void exchange_messages(bool requester, perf::Histogram& ticks) {
-        timed(ticks, [&] {
-            const std::uint64_t before = received_;
-            if (requester) post_when_there_is_room();
-            take_until([&] { return received_ != before; });
-            if (!requester) post_when_there_is_room();
-        });
+        std::uint64_t before = 0;
+        timed(
+            ticks,
+            [&] {
+                before = received_;
+                if (requester) post_when_there_is_room();
+            },
+            [&] {
+                take_until([&] { return received_ != before; });
+                if (!requester) post_when_there_is_room();
+            });
     }
     void exchange_writes(bool requester, perf::Histogram& ticks) {
-        timed(ticks, [&] {
-            const auto value = static_cast<unsigned char>(posted_ + 1);
-            last_byte_out() = value;
-            if (requester) post_when_there_is_room();
-            perf::SpinWait wait(patience_, perf::SpinWait::For::kMemory);
-            while (last_byte_in() != value) wait.idle();
-            std::atomic_thread_fence(std::memory_order_acquire);
-            if (!requester) post_when_there_is_room();
-        });
+        unsigned char value = 0;
+        timed(
+            ticks,
+            [&] {
+                value = static_cast<unsigned char>(posted_ + 1);
+                last_byte_out() = value;
+                if (requester) post_when_there_is_room();
+            },
+            [&] {
+                perf::SpinWait wait(patience_, perf::SpinWait::For::kMemory);
+                while (last_byte_in() != value) wait.idle();
+                std::atomic_thread_fence(std::memory_order_acquire);
+                if (!requester) post_when_there_is_room();
+            });
     }
     void one_at_a_time(perf::Histogram& ticks) {
-        timed(ticks, [&] {
-            post(true);
-            drain();
-        });
+        timed(
+            ticks, [&] { post(true); }, [&] { drain(); });
     }
     void stream(bool requester) {
         if (!requester) {

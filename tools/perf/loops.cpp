@@ -34,62 +34,69 @@ void for_each_operation(const Lane& lane, std::uint64_t count, Step step) {
     }
 }
 
-/// Like for_each_operation(), with each step timed from the end of the one before.
-template <class Step>
-void for_each_timed(const Lane& lane, std::uint64_t count, Histogram& histogram, Step step) {
+/// Posts each operation and waits for it, timed from the end of the one before. A time is recorded
+/// while the next operation is under way.
+template <class Post, class Wait>
+void for_each_timed(const Lane& lane, std::uint64_t count, Histogram& histogram, Post post,
+                    Wait wait) {
     std::uint64_t before = ticks();
+    std::uint64_t took = 0;
     for_each_operation(lane, count, [&](unsigned endpoint, bool last, std::uint64_t number) {
-        step(endpoint, last, number);
+        post(endpoint, last, number);
+        if (number > 1) histogram.add(took);
+        wait(endpoint, number);
         const std::uint64_t after = ticks();
-        histogram.add(after - before);
+        took = after - before;
         before = after;
     });
+    if (count > 0) histogram.add(took);
 }
 
 void ping_pong_by_messages(Lane& lane, std::uint64_t count, bool requester, Part& part) {
+    const auto post = [&](unsigned endpoint, bool last, std::uint64_t) {
+        post_when_there_is_room(lane, endpoint, last);
+    };
     if (requester) {
-        for_each_timed(lane, count, part.ticks, [&](unsigned endpoint, bool last, std::uint64_t) {
-            post_when_there_is_room(lane, endpoint, last);
-            lane.take_receive();
-        });
+        for_each_timed(lane, count, part.ticks, post,
+                       [&](unsigned, std::uint64_t) { lane.take_receive(); });
     } else {
-        for_each_operation(lane, count, [&](unsigned endpoint, bool last, std::uint64_t) {
+        for_each_operation(lane, count, [&](unsigned endpoint, bool last, std::uint64_t number) {
             lane.take_receive();
-            post_when_there_is_room(lane, endpoint, last);
+            post(endpoint, last, number);
         });
     }
 }
 
 /// Each write ends in a byte that differs from that of the previous write.
 void ping_pong_by_memory(Lane& lane, std::uint64_t count, bool requester, Part& part) {
+    const auto post = [&](unsigned endpoint, bool last, std::uint64_t number) {
+        lane.set_last_byte(static_cast<unsigned char>(number));
+        post_when_there_is_room(lane, endpoint, last);
+    };
+    const auto wait = [&](unsigned, std::uint64_t number) {
+        lane.await_byte(static_cast<unsigned char>(number));
+    };
     if (requester) {
-        for_each_timed(lane, count, part.ticks,
-                       [&](unsigned endpoint, bool last, std::uint64_t number) {
-                           const auto value = static_cast<unsigned char>(number);
-                           lane.set_last_byte(value);
-                           post_when_there_is_room(lane, endpoint, last);
-                           lane.await_byte(value);
-                       });
+        for_each_timed(lane, count, part.ticks, post, wait);
     } else {
         for_each_operation(lane, count, [&](unsigned endpoint, bool last, std::uint64_t number) {
-            const auto value = static_cast<unsigned char>(number);
-            lane.await_byte(value);
-            lane.set_last_byte(value);
-            post_when_there_is_room(lane, endpoint, last);
+            wait(endpoint, number);
+            post(endpoint, last, number);
         });
     }
 }
 
 void one_at_a_time(Lane& lane, std::uint64_t count, Part& part) {
-    for_each_timed(lane, count, part.ticks, [&](unsigned endpoint, bool, std::uint64_t) {
-        lane.post(endpoint, true);
-        lane.drain(endpoint);
-    });
+    for_each_timed(
+        lane, count, part.ticks,
+        [&](unsigned endpoint, bool, std::uint64_t) { lane.post(endpoint, true); },
+        [&](unsigned endpoint, std::uint64_t) { lane.drain(endpoint); });
 }
 
 void register_again_and_again(Lane& lane, std::uint64_t count, Part& part) {
-    for_each_timed(lane, count, part.ticks,
-                   [&](unsigned, bool, std::uint64_t) { lane.register_once(); });
+    for_each_timed(
+        lane, count, part.ticks, [](unsigned, bool, std::uint64_t) {},
+        [&](unsigned, std::uint64_t) { lane.register_once(); });
 }
 
 /// Sends and receives with as many requests outstanding as the queues hold.

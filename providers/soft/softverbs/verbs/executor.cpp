@@ -9,8 +9,58 @@
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/memory_windows.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
+#include "providers/soft/softverbs/verbs/target_access.hpp"
 
 namespace softverbs {
+
+Outcome Executor::run() {
+    return work_.is_local() ? run_local() : told(attempt());
+}
+
+/// Hides from an unreliable request what happened at the other end: a message that does not arrive
+/// is lost.
+Outcome Executor::told(Outcome outcome) const {
+    if (qp_.is_reliable() || outcome.progress == Progress::kAgent) return outcome;
+    const bool failed_here =
+        outcome.progress == Progress::kDone &&
+        (outcome.status == IBV_WC_LOC_PROT_ERR || outcome.status == IBV_WC_LOC_LEN_ERR ||
+         outcome.status == IBV_WC_GENERAL_ERR);
+    return failed_here ? outcome : done(IBV_WC_SUCCESS);
+}
+
+Outcome Executor::attempt() {
+    if (!target_.peer->alive()) return {Progress::kNoAnswer, IBV_WC_SUCCESS};
+    Transfer transfer(qp_.entry().transfer, target_.qp_num, remote_key(), is_fenced_);
+    transfer_ = &transfer;
+    Outcome otherwise{};
+    if (!ready(otherwise)) return otherwise;
+    return execute();
+}
+
+/// @return the key for the transfer's mark. A send learns from the receive which memory it
+/// accesses.
+std::uint32_t Executor::remote_key() const {
+    return is_send() ? TransferMark::kQueues : work_.rkey;
+}
+
+bool Executor::ready(Outcome& otherwise) {
+    const QpEntry& entry = *target_.entry;
+    otherwise = {Progress::kNoAnswer, IBV_WC_SUCCESS};
+    if (entry.generation.load(std::memory_order_seq_cst) != target_.generation) return false;
+    Readiness found = entry.readiness.load(std::memory_order_seq_cst);
+    if (found == Readiness::kNotReady) found = ask_when_ready(otherwise);
+    return found == Readiness::kReady &&
+           entry.dest_qp_num.load(std::memory_order_acquire) == qp_.qp_num;
+}
+
+/// Asks the owner for a kick when it becomes ready, then checks again, as it may just have done so.
+[[gnu::noinline]] Readiness Executor::ask_when_ready(Outcome& otherwise) {
+    target_.entry->waiting.store(1, std::memory_order_seq_cst);
+    const Readiness found = target_.entry->readiness.load(std::memory_order_seq_cst);
+    if (found == Readiness::kNotReady) otherwise = {Progress::kNotReady, IBV_WC_SUCCESS};
+    return found;
+}
+
 /// Carries out a request in which the other end takes no part.
 Outcome Executor::run_local() {
     if (work_.opcode == IBV_WR_BIND_MW) return bind_window(qp_, work_);
@@ -41,7 +91,8 @@ Outcome Executor::execute() {
     const bool is_short = work_.length <= qp_.adapter().longest_inline();
     if (is_short && !fetch_payload()) return done(IBV_WC_LOC_PROT_ERR);
     if (!take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
-    if (is_short && work_.length <= kEntryInlineBytes && first_segment_holds())
+    if (is_short && work_.length <= kEntryInlineBytes &&
+        first_segment_holds(qp_.adapter(), target_, receive_, work_.length))
         return finish_receive(work_.length != 0 ? kInEntry : 0);
     bool responder_failed = false;
     ibv_wc_status refused = plan_receive(responder_failed);
@@ -139,9 +190,14 @@ Outcome Executor::without_local(Permission permission) {
     return done(IBV_WC_LOC_PROT_ERR);
 }
 
+CheckedRange Executor::check_remote(std::uint32_t access, std::uint64_t address,
+                                    std::uint64_t length) const {
+    return softverbs::check_remote(qp_.adapter(), target_, work_.rkey, access, address, length);
+}
+
 Executor::Permission Executor::plan_remote(std::uint32_t access, std::uint64_t length) {
     if (!is_permitted(access, length)) return ask_again(access, length);
-    count_use();
+    count_use(target_, work_.rkey);
     return Permission::kGranted;
 }
 
@@ -176,9 +232,8 @@ bool Executor::ask_for_region() const {
     return true;
 }
 
-/// A window's accesses count for its region.
-void Executor::note_use(const MrEntry& named) const {
-    verbs::RegionUses& uses = target_.arena.mr(named.region.load(std::memory_order_relaxed)).uses;
+void note_use(const Target& target, const MrEntry& named) {
+    verbs::RegionUses& uses = target.arena.mr(named.region.load(std::memory_order_relaxed)).uses;
     timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -210,7 +265,7 @@ bool Executor::take_receive() {
         }
         slot_ = entry.consumed.load(std::memory_order_relaxed);
         receive_ = target_.receives.slot(slot_);
-        return is_posted();
+        return is_posted(*receive_, slot_);
     };
     if (try_take()) return true;
     entry.waiting.store(1, std::memory_order_seq_cst);
@@ -244,7 +299,7 @@ std::uint32_t Executor::receive_key() const {
         const Segment segment = slot_segments(receive_)[i];
         const std::uint64_t part = std::min<std::uint64_t>(segment.length, left);
         if (part == 0) continue;
-        const CheckedRange range = check_receive(segment, part);
+        const CheckedRange range = check_receive(qp_.adapter(), target_, segment, part);
         if (!range.permitted) {
             bad_receive_ = {segment.key, IBV_ACCESS_LOCAL_WRITE, segment.address, part};
             return refusal_of(target_.arena, segment.key);
@@ -265,6 +320,26 @@ Outcome Executor::finish_receive(std::uint8_t flags) {
     }
     publish_receive(IBV_WC_SUCCESS, flags);
     return done(IBV_WC_SUCCESS);
+}
+
+void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
+    Completion completion;
+    completion.byte_len = static_cast<std::uint32_t>(work_.length);
+    completion.position = slot_;
+    completion.status = static_cast<std::uint8_t>(status);
+    const bool is_write = work_.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+    completion.opcode = is_write ? IBV_WC_RECV_RDMA_WITH_IMM - IBV_WC_RECV : 0;
+    if (has_immediate()) {
+        completion.imm_data = work_.imm_data;
+        completion.wc_flags = IBV_WC_WITH_IMM;
+    }
+    if (work_.opcode == IBV_WR_SEND_WITH_INV && status == IBV_WC_SUCCESS) {
+        completion.imm_data = work_.imm_data;
+        completion.wc_flags = IBV_WC_WITH_INV;
+    }
+    completion.flags = flags;
+    if ((work_.flags & IBV_SEND_SOLICITED) != 0) completion.flags |= kSolicited;
+    qp_.complete_at_target(completion, payload_);
 }
 
 /// Fails the request, and makes the responder's service thread fail its queue pair too. An

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Carries out one request at the head of a send queue: checks it on both sides, moves the data,
-/// and writes the completion of the receive it consumed. Its caller holds the queue pair's
-/// send_lock.
+/// Carries out one request at the head of a send queue, whatever it is: checks it on both sides,
+/// moves the data, and writes the completion of the receive it consumed. Its caller holds the queue
+/// pair's send_lock.
 #pragma once
 
 #include "providers/soft/softverbs/verbs/agent.hpp"
@@ -25,14 +25,11 @@ class Executor {
     /// Whether the local memory may still be used: its registration may have ended, or gone away,
     /// while the agent worked.
     bool may_go_on();
-    /// Counts an access to the remote region, if its owner wants to know (MrEntry::counts_uses).
-    void count_use() const;
     /// Concludes the request after the agent's last chunk, or earlier when it must not continue.
     /// @param status 0 or an errno. @param found value found by an atomic operation.
     Outcome conclude_agent(int status, std::uint64_t found);
 
   private:
-    void note_use(const MrEntry& named) const;
     Outcome attempt();
     Outcome told(Outcome outcome) const;
     Outcome conclude(int status, std::uint64_t found);
@@ -42,22 +39,9 @@ class Executor {
     Outcome read();
     Outcome atomic();
 
-    // -- executor_direct.cpp
     std::uint32_t remote_key() const;
     bool ready(Outcome& otherwise);
     Readiness ask_when_ready(Outcome& otherwise);
-    bool move_directly();
-    std::uint8_t* local_bytes(std::uint32_t access) const;
-    CheckedRange check_remote(std::uint32_t access, std::uint64_t address,
-                              std::uint64_t length) const;
-    std::uint8_t* remote_bytes(std::uint32_t access) const;
-    CheckedRange check_receive(const Segment& segment, std::uint64_t length) const;
-    bool first_segment_holds() const;
-    void publish_receive(ibv_wc_status status, std::uint8_t flags);
-    bool send_directly();
-    bool write_directly();
-    bool read_directly();
-    bool run_atomic_directly();
 
     /// Whether a request may use memory. Away: its owner has been asked to bring it back.
     enum class Permission { kGranted, kRefused, kAway };
@@ -70,12 +54,10 @@ class Executor {
     bool is_permitted(std::uint32_t access, std::uint64_t length);
     Permission ask_again(std::uint32_t access, std::uint64_t length);
     bool ask_for_region() const;
+    CheckedRange check_remote(std::uint32_t access, std::uint64_t address,
+                              std::uint64_t length) const;
     bool take_receive();
     std::uint32_t receive_key() const;
-    /// Whether the receive with number slot_, of a queue that is not shared, has been posted.
-    bool is_posted() const {
-        return receive_->taker.load(std::memory_order_seq_cst) == (kSlotPosted | slot_);
-    }
     ibv_wc_status plan_receive(bool& responder_failed);
 
     // -- executor_move.cpp
@@ -91,6 +73,7 @@ class Executor {
     ibv_wc_status deliver_atomic(std::uint64_t found);
 
     Outcome finish_receive(std::uint8_t flags);
+    void publish_receive(ibv_wc_status status, std::uint8_t flags);
     Outcome refuse(ibv_wc_status status, Fault fault);
     void note_fault(Fault fault) const;
     Outcome fail_receive(ibv_wc_status there, ibv_wc_status here, Fault fault);

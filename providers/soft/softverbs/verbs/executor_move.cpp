@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "providers/soft/softverbs/verbs/executor.hpp"
+#include "providers/soft/softverbs/verbs/target_access.hpp"
 
 namespace softverbs {
 
@@ -60,7 +61,7 @@ int Executor::begin_next_piece() {
     Outcome otherwise{};
     if (!ready(otherwise)) return ENOTCONN;
     if (is_still_permitted()) {
-        count_use();  // whoever takes regions away sees that this one is in use
+        count_use(target_, work_.rkey);  // whoever takes regions away sees that this one is in use
         return 0;
     }
     return !is_send() && ask_for_region() ? EAGAIN : EACCES;
@@ -76,7 +77,7 @@ bool Executor::is_still_permitted() const {
     }
     const auto holds = [this](const RemoteRange& range) {
         const Segment segment{range.named, static_cast<std::uint32_t>(range.length), range.key};
-        return check_receive(segment, range.length).permitted;
+        return check_receive(qp_.adapter(), target_, segment, range.length).permitted;
     };
     const auto remotes = plan_.remotes();
     return std::all_of(remotes.begin(), remotes.end(), holds);

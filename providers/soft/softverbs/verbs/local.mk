@@ -22,7 +22,8 @@ softverbs_verbs_sources = \
     %reldir%/device.cpp \
     %reldir%/diagnosis.cpp %reldir%/diagnosis.hpp providers/soft/softverbs/failure.hpp \
     %reldir%/copy_setting.cpp %reldir%/copy_setting.hpp \
-    %reldir%/executor.cpp %reldir%/executor_direct.cpp %reldir%/executor_move.cpp %reldir%/executor.hpp \
+    %reldir%/direct_post.cpp \
+    %reldir%/executor.cpp %reldir%/executor_move.cpp %reldir%/executor.hpp \
     %reldir%/extended.hpp \
     %reldir%/extended_completion.cpp \
     %reldir%/extended_objects.hpp \
@@ -49,6 +50,7 @@ softverbs_verbs_sources = \
     %reldir%/queue_pair_state.cpp \
     %reldir%/receive_queue.cpp \
     %reldir%/region_extensions.cpp providers/soft/softverbs/region_extensions.hpp \
+    %reldir%/request_kinds.hpp \
     %reldir%/requesters.cpp %reldir%/requesters.hpp \
     %reldir%/send_builder.cpp %reldir%/send_builder.hpp \
     %reldir%/send_completions.hpp \
@@ -63,6 +65,7 @@ softverbs_verbs_sources = \
     %reldir%/strings.cpp \
     %reldir%/take_shared_receive.hpp \
     %reldir%/target.cpp %reldir%/target.hpp \
+    %reldir%/target_access.hpp \
     %reldir%/transfer_mark.hpp \
     %reldir%/transfer.cpp %reldir%/transfer.hpp \
     %reldir%/transitions.cpp %reldir%/transitions.hpp

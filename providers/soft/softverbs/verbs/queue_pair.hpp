@@ -229,6 +229,7 @@ class QueuePair : public ExtendableQp {
 
   private:
     friend class Executor;
+    friend class DirectPost;
     friend class DatagramSender;
 
     // -- queue_pair.cpp
@@ -251,7 +252,18 @@ class QueuePair : public ExtendableQp {
     void remember(const ibv_qp_attr& attributes, int mask) REQUIRES(send_lock_);
     void set_state(ibv_qp_state next) REQUIRES(send_lock_);
 
+    // -- direct_post.cpp
+    bool may_post_directly(const ibv_send_wr& wr) const REQUIRES(send_lock_);
+    /// Carries out a request that the direct path fits. @return false, with nothing done, for
+    /// others.
+    bool post_directly(const ibv_send_wr& wr) REQUIRES(send_lock_);
+
+    // -- target_access.hpp
+    void complete_at_target(Completion& completion,
+                            const std::uint8_t* payload) NO_THREAD_SAFETY_ANALYSIS;
+
     // -- send_queue.cpp
+    int post_generally(const ibv_send_wr& wr) REQUIRES(send_lock_);
     int check(const ibv_send_wr& wr) const REQUIRES(send_lock_);
     void submit(const SendWork& work) REQUIRES(send_lock_);
     void enqueue(const SendWork& work) REQUIRES(send_lock_);

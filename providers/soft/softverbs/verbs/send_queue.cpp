@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The send queue: requests are carried out when they are posted. One that has to wait, and all
-/// after it, are copied into the queue; the service thread continues when the peer kicks us, a
-/// timer expires, or the agent answers.
+/// The send queue: requests are carried out when they are posted, most of them directly
+/// (direct_post.cpp). One that has to wait, and all after it, are copied into the queue; the
+/// service thread continues when the peer kicks us, a timer expires, or the agent answers.
 #include <time.h>
 
 #include <algorithm>
@@ -16,45 +16,11 @@
 #include "providers/soft/softverbs/verbs/memory_windows.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
+#include "providers/soft/softverbs/verbs/request_kinds.hpp"
+#include "providers/soft/softverbs/verbs/target_access.hpp"
 
 namespace softverbs {
 namespace {
-
-/// The properties of an opcode.
-enum Trait : std::uint8_t {
-    kSupported = 1,
-    kLocal = 2,  ///< needs no peer
-    kAtomic = 4,
-    kNeedsAnswer = 8,  ///< an answer with data
-    kInlineable = 16,
-    kNamesMemory = 32,  ///< at the other end
-};
-struct Kind {
-    std::uint8_t traits = 0;
-    std::uint8_t completion = 0;  ///< ibv_wc_opcode
-};
-struct Kinds {
-    static constexpr unsigned kCount = 16;
-    Kind of[kCount]{};
-
-    constexpr Kinds() {
-        of[IBV_WR_RDMA_WRITE] = {kSupported | kInlineable | kNamesMemory, IBV_WC_RDMA_WRITE};
-        of[IBV_WR_RDMA_WRITE_WITH_IMM] = of[IBV_WR_RDMA_WRITE];
-        of[IBV_WR_SEND] = {kSupported | kInlineable, IBV_WC_SEND};
-        of[IBV_WR_SEND_WITH_IMM] = of[IBV_WR_SEND_WITH_INV] = of[IBV_WR_SEND];
-        of[IBV_WR_RDMA_READ] = {kSupported | kNeedsAnswer | kNamesMemory, IBV_WC_RDMA_READ};
-        of[IBV_WR_ATOMIC_CMP_AND_SWP] = {kSupported | kNeedsAnswer | kNamesMemory | kAtomic,
-                                         IBV_WC_COMP_SWAP};
-        of[IBV_WR_ATOMIC_FETCH_AND_ADD] = {kSupported | kNeedsAnswer | kNamesMemory | kAtomic,
-                                           IBV_WC_FETCH_ADD};
-        of[IBV_WR_LOCAL_INV] = {kSupported | kLocal, IBV_WC_LOCAL_INV};
-        of[IBV_WR_BIND_MW] = {kSupported | kLocal, IBV_WC_BIND_MW};
-    }
-    constexpr Kind operator[](unsigned opcode) const {
-        return opcode < kCount ? of[opcode] : Kind{};
-    }
-};
-constexpr Kinds kKinds;
 
 bool is_datagram(const ibv_send_wr& wr) {
     return (wr.opcode == IBV_WR_SEND || wr.opcode == IBV_WR_SEND_WITH_IMM) && wr.wr.ud.ah;
@@ -167,24 +133,30 @@ int QueuePair::check(const ibv_send_wr& wr) const {
     return (traits & kInlineable) != 0 && length_of(wr) <= cap_.max_inline_data ? 0 : EINVAL;
 }
 
-/// Flattened: a request costs hardly more than the calls that this saves.
-[[gnu::flatten]] int QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad) {
+int QueuePair::post_send(ibv_send_wr* wr, ibv_send_wr** bad) {
     support::SpinLockGuard lock(send_lock_);
-    int cause = 0;
-    try {
-        for (; wr; wr = wr->next) {
-            cause = check(*wr);
-            // Windows of type 1 are bound by ibv_bind_mw.
-            if (cause == 0 && wr->opcode == IBV_WR_BIND_MW && wr->bind_mw.mw->type != IBV_MW_TYPE_2)
-                cause = EINVAL;
-            if (cause) break;
-            submit(work_of(*wr, qp_type, send_posted_));
+    for (; wr; wr = wr->next) {
+        if (post_directly(*wr)) [[likely]]
+            continue;
+        if (const int cause = post_generally(*wr)) {
+            if (bad) *bad = wr;
+            return cause;
         }
-    } catch (const std::bad_alloc&) {
-        cause = ENOMEM;
     }
-    if (cause != 0 && bad) *bad = wr;
-    return cause;
+    return 0;
+}
+
+/// @return 0 or an errno, with the request not posted.
+[[gnu::noinline]] int QueuePair::post_generally(const ibv_send_wr& wr) {
+    if (const int cause = check(wr)) return cause;
+    // Windows of type 1 are bound by ibv_bind_mw.
+    if (wr.opcode == IBV_WR_BIND_MW && wr.bind_mw.mw->type != IBV_MW_TYPE_2) return EINVAL;
+    try {
+        submit(work_of(wr, qp_type, send_posted_));
+    } catch (const std::bad_alloc&) {
+        return ENOMEM;
+    }
+    return 0;
 }
 
 int QueuePair::post_all(ibv_send_wr* first) {
@@ -196,7 +168,7 @@ int QueuePair::post_all(ibv_send_wr* first) {
     const std::uint32_t used = send_posted_ - send_completed_.load(std::memory_order_acquire);
     if (used + count > cap_.max_send_wr) return ENOMEM;
     for (const ibv_send_wr* wr = first; wr; wr = wr->next) {
-        submit(work_of(*wr, qp_type, send_posted_));
+        if (!post_directly(*wr)) submit(work_of(*wr, qp_type, send_posted_));
     }
     return 0;
 }
@@ -437,7 +409,7 @@ void QueuePair::agent_replied(const AgentMessage& answer, const Peer& peer) {
         status = scatter_agent_chunk(adapter_, operation);
     operation.offset += operation.under_way;
     if (status == 0 && operation.offset < operation.plan.length) {
-        Executor(*this, target_, agent_, work).count_use();
+        count_use(target_, work.rkey);
         status = send_agent_chunk(adapter_, target_, operation, qp_num);
         if (status == 0) return;
         if (status != EFAULT) status = ESRCH;
