@@ -32,10 +32,10 @@ void place(std::uint8_t* to, const std::uint8_t* from, std::uint64_t length) {
 class DirectPost {
   public:
     DirectPost(QueuePair& qp, const ibv_send_wr& wr) REQUIRES(qp.send_lock_)
-        : qp_(qp), target_(qp.target_), wr_(wr), segment_(*wr.sg_list) {}
+        : qp_(qp), target_(qp.target_), wr_(wr), segment_(*wr.sg_list), is_fenced_(qp.is_fenced_) {}
 
     /// @return whether the request has been carried out.
-    bool run() REQUIRES(qp_.send_lock_) {
+    bool run() const {
         switch (wr_.opcode) {
             case IBV_WR_SEND:
             case IBV_WR_SEND_WITH_IMM:
@@ -52,9 +52,9 @@ class DirectPost {
   private:
     /// @param key of TransferMark.
     template <bool (DirectPost::*act)() const>
-    bool at_target(std::uint32_t key) const REQUIRES(qp_.send_lock_) {
+    bool at_target(std::uint32_t key) const {
         if (!target_.peer->alive()) return false;
-        const Transfer transfer(qp_.entry().transfer, target_.qp_num, key, qp_.is_fenced_);
+        const Transfer transfer(qp_.entry().transfer, target_.qp_num, key, is_fenced_);
         return is_ready() && (this->*act)();
     }
     bool is_ready() const {
@@ -157,6 +157,7 @@ class DirectPost {
     Target& target_;
     const ibv_send_wr& wr_;
     const ibv_sge& segment_;
+    const bool is_fenced_;  ///< QueuePair::is_fenced_
 };
 
 /// Whether the request, which nobody has checked yet, and the state of the queue fit the direct
