@@ -10,6 +10,7 @@ libtools_la_SOURCES = \
     %reldir%/common/json.cpp %reldir%/common/json.hpp \
     %reldir%/common/libraries.cpp %reldir%/common/libraries.hpp \
     %reldir%/common/options.cpp %reldir%/common/options.hpp \
+    %reldir%/common/count_text.hpp \
     %reldir%/common/terminal.cpp %reldir%/common/terminal.hpp \
     %reldir%/common/socket.cpp %reldir%/common/socket.hpp
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "tools/common/count_text.hpp"
+
 namespace perf {
 
 namespace {
@@ -134,10 +136,10 @@ std::string name_list(const std::vector<Operation>& operations) {
 }  // namespace
 
 void print_heading(const Findings& findings, const Options& options) {
-    std::printf("# dat_perf: %s (%s), %u thread%s, %u endpoint%s each, %s memory\n",
-                options.provider.c_str(), findings.provider_name.c_str(), options.terms.threads,
-                options.terms.threads == 1 ? "" : "s", options.terms.endpoints,
-                options.terms.endpoints == 1 ? "" : "s",
+    std::printf("# dat_perf: %s (%s), %s, %s each, %s memory\n", options.provider.c_str(),
+                findings.provider_name.c_str(),
+                tools::count_text(options.terms.threads, "thread").c_str(),
+                tools::count_text(options.terms.endpoints, "endpoint").c_str(),
                 findings.memory_from_library ? "the library's" : "ordinary");
     for (const Operation operation : findings.missing)
         std::printf("# %s: not offered by this provider\n",

@@ -5,14 +5,11 @@
 
 #include <algorithm>
 
+#include "tools/common/count_text.hpp"
 #include "tools/stat/ends.hpp"
 
 namespace stat_tool {
 namespace {
-
-const char* plural(std::uint64_t count) {
-    return count == 1 ? "" : "s";
-}
 
 class Finder {
   public:
@@ -47,7 +44,7 @@ class Finder {
 /// @return the state of the receives at one end.
 std::string receives_text(const Ep& ep) {
     if (!ep.srq.empty()) return fmt::format("receives of SRQ {}", ep.srq);
-    return fmt::format("{} receive{} posted", ep.receives.posted, plural(ep.receives.posted));
+    return tools::count_text(ep.receives.posted, "receive") + " posted";
 }
 
 bool has_no_receives(const Ep& ep) {
@@ -95,10 +92,11 @@ void Finder::look_at_requests(const End& end) {
         peer ? receives_text(*peer->ep) + " there" : "the other end is not visible";
     add(end, "no-completion",
         fmt::format(
-            "nothing completed for {}; {} request{} posted, the oldest a {} of {} bytes with "
-            "cookie {}; {}, {} here",
-            duration_text(std::min(work.oldest_ms, work.idle_ms)), work.posted, plural(work.posted),
-            work.operation, work.bytes, work.cookie, there, receives_text(*end.ep)),
+            "nothing completed for {}; {} posted, the oldest a {} of {} bytes with cookie {}; {}, "
+            "{} here",
+            duration_text(std::min(work.oldest_ms, work.idle_ms)),
+            tools::count_text(work.posted, "request"), work.operation, work.bytes, work.cookie,
+            there, receives_text(*end.ep)),
         advice(end, peer, limit_ms_));
 }
 
@@ -109,10 +107,11 @@ void Finder::look_at_receives(const End& end) {
     const Work& work = peer->ep->requests;
     if (work.operation != "send" || work.oldest_ms < limit_ms_ || work.idle_ms < limit_ms_) return;
     add(end, "no-receives",
-        fmt::format("nothing completed for {} at the other end; {} request{} posted there, the "
-                    "oldest a send; 0 receives posted here",
-                    duration_text(std::min(work.oldest_ms, work.idle_ms)), work.posted,
-                    plural(work.posted)),
+        fmt::format(
+            "nothing completed for {} at the other end; {} posted there, the oldest a send; "
+            "0 receives posted here",
+            duration_text(std::min(work.oldest_ms, work.idle_ms)),
+            tools::count_text(work.posted, "request")),
         "let the program post receives");
 }
 

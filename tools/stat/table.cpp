@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "tools/common/count_text.hpp"
 #include "tools/common/terminal.hpp"
 
 namespace stat_tool {
@@ -111,14 +112,11 @@ void add_others(std::string& to, const Ia& ia) {
              request.peer, request.conn_qual, duration_text(request.age_ms));
 }
 
-std::string count_text(std::uint64_t count, const char* of) {
-    return fmt::format("{} {}{}", count, of, count == 1 ? "" : "s");
-}
-
 void add_ia(std::string& to, const Ia& ia, bool counters) {
     line(to, "  IA {}: {} port {}, address {}, {}; {}, {} ({}), {}", ia.name, ia.device, ia.port,
-         ia.address.empty() ? "none" : ia.address, ia.manager, count_text(ia.pzs, "PZ"),
-         count_text(ia.lmrs, "LMR"), bytes_text(ia.lmr_bytes), count_text(ia.rmrs, "RMR"));
+         ia.address.empty() ? "none" : ia.address, ia.manager, tools::count_text(ia.pzs, "PZ"),
+         tools::count_text(ia.lmrs, "LMR"), bytes_text(ia.lmr_bytes),
+         tools::count_text(ia.rmrs, "RMR"));
     if (ia.busy) line(to, "    a thread holds its lock: what follows is incomplete");
     add_eps(to, ia, counters);
     add_evds(to, ia, counters);
