@@ -151,12 +151,17 @@ support::Result<void> Ep::renew(const EpParts& made_of, const DAT_EP_ATTR& wante
 }
 
 Ep::Storage Ep::storage(std::uint32_t limit) const {
-    return {limit, SlotRing::storage(limit, ia.decoration != nullptr)};
-}  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): the Storage owns them
+    Storage made;
+    made.limit = limit;
+    made.slots = SlotRing::storage(limit, ia.decoration != nullptr);
+    return made;
+}
 
 Ep::Sides Ep::storage_for(const DAT_EP_ATTR& wanted) const {
-    return {storage(slots_of_requests(wanted, delayed_ack(wanted))),
-            storage(shared ? 0 : wanted.max_recv_dtos)};
+    Sides made;
+    made.requests = storage(slots_of_requests(wanted, delayed_ack(wanted)));
+    made.receives = storage(shared ? 0 : wanted.max_recv_dtos);
+    return made;
 }
 
 void Ep::install_sides(const ibv_qp_cap& made, Sides& sides) {

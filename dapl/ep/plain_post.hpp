@@ -78,12 +78,13 @@ static_assert(offsetof(DAT_LMR_TRIPLET, lmr_context) == offsetof(ibv_sge, lkey))
         flags |= IBV_SEND_INLINE;
     work.send_flags = flags;
     if (has_number(opcode)) work.imm_data = request.immediate;
+    if (!request.remote) return;
     if (is_atomic(opcode)) {
         work.wr.atomic.remote_addr = request.remote->virtual_address;
         work.wr.atomic.rkey = request.remote->rmr_context;
         work.wr.atomic.compare_add = request.compare_add;
         work.wr.atomic.swap = request.swap;
-    } else if (request.remote) {
+    } else {
         work.wr.rdma.remote_addr = request.remote->virtual_address;
         work.wr.rdma.rkey = request.remote->rmr_context;
     }

@@ -58,8 +58,10 @@ class SlotRing {
     /// Throws std::bad_alloc.
     static Storage storage(std::uint32_t limit, bool is_decorated = false) {
         using Uses = std::atomic<TransferUse>[];
-        return {std::make_unique<Slot[]>(size(limit)),
-                is_decorated ? std::make_unique<Uses>(size(limit)) : nullptr};
+        Storage made;
+        made.slots = std::make_unique<Slot[]>(size(limit));
+        if (is_decorated) made.uses = std::make_unique<Uses>(size(limit));
+        return made;
     }
     /// Empties the ring. The poster's lock is held, and no taker can reach the ring.
     /// @param limit slots that may be in use at a time. @param base common part of all wr_ids.
