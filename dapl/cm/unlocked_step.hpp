@@ -31,6 +31,7 @@ class UnlockedStep {
             const Released released(*this, run);
             work();
         }
+        // NOLINTNEXTLINE(clang-analyzer-core.StackAddressEscape): current_ does not point to it now
         return !run.is_overtaken;
     }
 

@@ -75,8 +75,7 @@ void Destinations::expired() {
 /// Sends what waits for a port, or tells that it cannot be sent.
 void Destinations::deliver(const Key& key, const SharedHandle& handle, const Refusal& refusal) {
     std::deque<Waiting> others, these;
-    for (Waiting& one : waiting_)
-        (key_of(one.to) == key ? these : others).push_back(std::move(one));
+    for (const Waiting& one : waiting_) (key_of(one.to) == key ? these : others).push_back(one);
     waiting_.swap(others);
     for (const Waiting& one : these) {
         if (handle)
