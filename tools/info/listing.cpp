@@ -22,6 +22,7 @@ std::vector<DAT_PROVIDER_INFO> providers() {
     dat_registry_list_providers(0, &count, nullptr);
     std::vector<DAT_PROVIDER_INFO> all(static_cast<std::size_t>(count));
     std::vector<DAT_PROVIDER_INFO*> places;
+    places.reserve(all.size());
     for (DAT_PROVIDER_INFO& one : all) places.push_back(&one);
     if (count > 0)
         tools::require_success(dat_registry_list_providers(count, &count, places.data()),
