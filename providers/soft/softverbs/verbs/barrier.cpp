@@ -11,9 +11,9 @@
 namespace softverbs {
 namespace {
 
-/// What is left to do where the kernel has begun to refuse the call, as under a filter of system
-/// calls that was installed after we had registered: a processor has carried out its stores long
-/// before this time is over.
+/// We wait for so long where the kernel has begun to refuse the call, as it does under a filter of
+/// system calls that was installed after we had registered. A processor carries out its stores in a
+/// small part of this time.
 constexpr timespec kUntilStoresAreVisible{0, 1'000'000};
 
 bool command(int number) {

@@ -76,7 +76,7 @@ class DirectPost {
         if (!range.permitted) return nullptr;
         return adapter.own_pages().find(range.shared, range.address, segment_.length);
     }
-    /// The same for the remote range, as mapped here.
+    /// @return the remote range as mapped here, under the same conditions.
     std::uint8_t* remote(std::uint32_t key, std::uint32_t right, std::uint64_t address) const {
         if ((target_.entry->access.load(std::memory_order_acquire) & right) == 0) return nullptr;
         const CheckedRange range =

@@ -25,10 +25,10 @@
 
 namespace softverbs {
 
-/// A send request, the caller's or a queued copy of it. Made for each request, so it has no
-/// initialisers: filling it with zeros takes longer than a write's own work. Fields that the caller
-/// has just stored one by one are apart, since a compiler copies neighbours by one load, which then
-/// waits for both stores.
+/// A send request of the general path, the caller's or a queued copy of it. It has no initialisers,
+/// since filling it with zeros takes longer than to carry out a short request. Fields that the
+/// caller has just stored one by one are apart: a compiler copies neighbours by one load, which
+/// then waits for both stores.
 struct SendWork {
     std::uint64_t wr_id;
     ibv_wr_opcode opcode;

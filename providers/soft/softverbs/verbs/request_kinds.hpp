@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What the opcodes of send requests have in common and what tells them apart.
+/// The table of the opcodes of send requests: it says of each which properties it has.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// What a requester does at its target on behalf of a request: checks of keys and of receives, and
-/// the completion of a receive. Valid while the requester's Transfer is marked.
+/// A requester uses these functions at its target on behalf of a request, while its Transfer is
+/// marked: they check keys and receives, and complete a receive.
 #pragma once
 
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
