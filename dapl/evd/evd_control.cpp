@@ -105,13 +105,11 @@ void Evd::shut_down() {
         shut_down_ = true;
     }
     modify_cno(nullptr);
-    const timespec pause{0, 50000};
-    for (bool present = true; present;) {
-        wake();
-        nanosleep(&pause, nullptr);
+    const auto has_waiter = [this] {
         support::SpinLockGuard lock(lock_);
-        present = has(kWaiter);
-    }
+        return has(kWaiter);
+    };
+    for (constexpr timespec kPause{0, 50000}; has_waiter(); nanosleep(&kPause, nullptr)) wake();
 }
 
 DAT_RETURN Evd::resize(DAT_COUNT length) {
