@@ -4,8 +4,12 @@
 # Their exit statuses say little, so every line they print is compared.
 # shellcheck disable=SC2154 # stack and server_address come from the helpers
 
-# usage: address - prints the server's, as a pattern.
+# usage: address - prints the server's, as a pattern; address_of Client: on another machine the client has its own.
 address() { echo "${server_address//./\\.}"; }
+address_of() {
+    local client=${client_address:-$server_address}
+    if [ "${1,,}" = client ]; then echo "${client//./\\.}"; else address; fi
+}
 
 # A pattern of an IA address that names a queue pair, where it does. A client then gets LID and QPN of
 # the server, and prints no other address of it.
@@ -19,7 +23,7 @@ time_of=' +[0-9.]+ usec'
 dtestcm_lines() {
     local role=$1 count=$2 listener
     echo " Running ${role,} on ia with $count RC connections"
-    echo "[0-9]+ Local IA Address - ${connects_by_qpn:-$(address) port 45248}"
+    echo "[0-9]+ Local IA Address - ${connects_by_qpn:-$(address_of "$role") port 45248}"
     if [ "$role" = Server ]; then
         for ((listener = 0; listener < $3; listener++)); do echo " Server ready on port $((45248 + listener))"; done
         printf '%s\n' '[0-9]+ Conn server waiting for client, port 15828' ' Accepting\.\.\.' \
@@ -53,7 +57,7 @@ dtestcm_passes() {
 # `SERVER` or `CLIENT`, KIND is `SRQ` or `none SRQ`.
 dtestsrq_lines() {
     echo " Running RC $2 test as $1: on ia with $3 connections, $4 bursts of $5 messages"
-    if [ -n "$connects_by_qpn" ]; then echo " Local Address AF_INET6 - $connects_by_qpn"; else echo " Local Address AF_INET - $(address) port 5001"; fi
+    if [ -n "$connects_by_qpn" ]; then echo " Local Address AF_INET6 - $connects_by_qpn"; else echo " Local Address AF_INET - $(address_of "$1") port 5001"; fi
     if [ "$1" = SERVER ]; then
         printf '%s\n' ' server ready on port 5001' ' Accepting\.\.\.'
     else
@@ -67,7 +71,7 @@ dtestsrq_lines() {
 dtestsrq_runs() {
     need_program dtestsrq
     local options=(-P ia -p 5001 -c "$1" -t "$2" -B "$3" "${@:4}") server=(-h "$server_address")
-    start server "${stack[@]}" stdbuf -oL dtestsrq -s "${options[@]}"
+    start_serving stdbuf -oL dtestsrq -s "${options[@]}"
     await_line server 'server ready on port'
     if [ -n "$connects_by_qpn" ]; then
         read -ra server < <(sed -nE 's/.*\(QPN\)=(\w+), port\(LID\)=(\w+).*/-q \1 -l \2/p' "$BATS_TEST_TMPDIR/server.out")
@@ -87,7 +91,7 @@ dtestsrq_passes() {
 
 start_dapltest_server() {
     need_program dapltest
-    start server "${stack[@]}" stdbuf -oL dapltest -T S -D ia -n 45278
+    start_serving stdbuf -oL dapltest -T S -D ia -n 45278
     await_line server 'Dapltest: Service Point Ready - ia'
 }
 

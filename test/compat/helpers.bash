@@ -13,8 +13,10 @@ load "$TOP_SRCDIR/test/support/time"
 # shellcheck disable=SC2034 # for the tests
 softverbs=$TOP_BUILDDIR/.libs/libsoftverbs.so
 deadline_seconds=$(scaled 120)
-# The address of the server of a pair.
+# The address of the server of a pair; what starts a command on its machine; and its stack, if it is not the client's.
 server_address=127.0.0.1
+elsewhere=()
+server_stack=()
 
 # usage: missing REASON - skips the test because a peer is not installed. If `./bootstrap check`
 # found all test packages, it left build/.peers-required, and the test fails instead.
@@ -120,7 +122,7 @@ run_to_end() {
 port_is_listening() {
     local hex
     hex=$(printf ':%04X' "$1")
-    awk -v port="$hex" '$4 == "0A" && index($2, port) { found = 1 } END { exit !found }' \
+    "${elsewhere[@]}" awk -v port="$hex" '$4 == "0A" && index($2, port) { found = 1 } END { exit !found }' \
         "/proc/${network_process:-self}/net/tcp" "/proc/${network_process:-self}/net/tcp6" 2>/dev/null
 }
 
@@ -205,6 +207,13 @@ use_stack() {
     [ "${4:-}" != preload ] || stack+=("LD_PRELOAD=$softverbs")
 }
 
+# usage: start_serving COMMAND... - the server of a pair, where it belongs.
+start_serving() {
+    local own_stack=("${server_stack[@]}")
+    [ ${#server_stack[@]} -gt 0 ] || own_stack=("${stack[@]}")
+    start server "${elsewhere[@]}" "${own_stack[@]}" "$@"
+}
+
 # Messages of a peer that has lost a race of its own: dtest's server prints its address before it
 # listens, and the client tries only once.
 lost_races='NON_PEER_REJECTED|conn established: 0x4003'
@@ -217,7 +226,7 @@ run_dapl_pair() {
     shift
     for attempt in {1..20}; do
         status=0
-        start server "${stack[@]}" "$program" -s -P "${adapter:-ia}" "$@"
+        start_serving "$program" -s -P "${adapter:-ia}" "$@"
         await_port server 15828
         start client "${stack[@]}" "$program" -P "${adapter:-ia}" -h "$server_address" "$@"
         wait "${process_of[client]}" || status=$?
@@ -250,7 +259,7 @@ dapltest_passes() {
     need_program dapltest
     local threads=$1 eps=$2 iterations=$3
     shift 3
-    start server "${stack[@]}" stdbuf -oL dapltest -T S -D ia -n 45278
+    start_serving stdbuf -oL dapltest -T S -D ia -n 45278
     await_line server 'Dapltest: Service Point Ready - ia'
     run_to_end client "${stack[@]}" dapltest -T T -V -s "$server_address" -D ia -n 45278 \
         -t "$threads" -w "$eps" -i "$iterations" "$@"

@@ -62,7 +62,7 @@ run_both() {
     mkdir -p "$kept"
     for attempt in {1..20}; do
         server_status=0 client_status=0
-        start server "${server_stack[@]}" "${server_command[@]}"
+        start_serving "${server_command[@]}"
         "$ready" || true
         start client "${client_stack[@]}" "$@"
         # A client that has lost may wait for ever.

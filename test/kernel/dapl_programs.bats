@@ -14,18 +14,6 @@ on_cma_siw() { use_device ours cma siw0; }
 on_scm_rxe() { use_device ours scm rxe0; }
 on_ucm_rxe() { use_device ours ucm rxe0; }
 
-# usage: our_dtest_passes OPTIONS... - both ends must report success, without a warning.
-our_dtest_passes() {
-    local side
-    start server "${stack[@]}" "$TOP_BUILDDIR/.libs/dtest" -s -P ia "$@"
-    await_port server 15828  # a client that has to wait long prints a message
-    start client "${stack[@]}" "$TOP_BUILDDIR/.libs/dtest" -h "$server_address" "$@"
-    await_end client
-    await_end server
-    for side in server client; do has "$side" 'DAPL Test Complete\. PASSED$'; done
-    is_silent server client
-}
-
 our_messages() {
     our_dtest_passes -b 4096 -B 50
     our_dtest_passes -b 4096 -B 50 -p
@@ -33,19 +21,6 @@ our_messages() {
 our_writes() {
     our_dtest_passes -W -B 200 -b 64
     our_dtest_passes -w -u -B 100 -b 65536
-}
-
-# usage: our_dtest_ext_passes PASSED NOT_AVAILABLE - both ends must report success, with so many checks.
-our_dtest_ext_passes() {
-    local side
-    start server "${stack[@]}" "$TOP_BUILDDIR/.libs/dtest_ext" -s -P ia
-    start client "${stack[@]}" "$TOP_BUILDDIR/.libs/dtest_ext" -h "$server_address"
-    await_end client
-    await_end server
-    for side in server client; do
-        has "$side" "^$1 checks passed, $2 not available\$"
-        has "$side" '^ IB extension test - immed/atomic test PASSED$'
-    done
 }
 
 # Debian's dtest registers memory before it listens, and its client tries only once: the buffers are
@@ -114,7 +89,7 @@ small_limits_are_reached() { limits_are_reached 20 ia pz cno evd ep rsp psp lmr 
 @test "Debian's dtestx says that there are no such operations on siw with cma" {
     on_cma_siw
     need_program dtestx
-    start server "${stack[@]}" dtestx -s -P ia
+    start_serving dtestx -s -P ia
     local status=0
     wait "${process_of[server]}" || status=$?
     unset 'process_of[server]'

@@ -49,6 +49,20 @@ try() {
     [ "$(tail -n 1 stdout)" -gt 4 ]
 }
 
+@test "two machines: commands in the second one, with their streams, input, status and end" {
+    # shellcheck disable=SC2016 # for the guest
+    try --two -- bash -c 'remote=$1
+        echo input | "$remote" sh -c "hostname; cat; echo complaint >&2; exit 7"
+        echo "status $?"
+        timeout 3 "$remote" sleep 987 || "$remote" sh -c "while pgrep -x sleep; do sleep 0.1; done; echo ended"
+        timeout 60 rping -s -a 10.78.0.1 -C 2 >/dev/null & sleep 3
+        "$remote" timeout 60 rping -c -a 10.78.0.1 -C 2 && wait && echo joined
+        "$remote" sh -c "echo b >/proc/sysrq-trigger" || echo "gone: $?"' two "$TOP_SRCDIR/test/kernel/remote"
+    [ "$status" -eq 0 ]
+    [ "$(grep -v '^[0-9]*$' stdout)" = $'machine2\ninput\nstatus 7\nended\njoined\ngone: 125' ]
+    grep -qx complaint stderr
+}
+
 @test "a command that does not end is ended, and said so" {
     try --limit 2 -- sleep 1000
     [ "$status" -eq 124 ]

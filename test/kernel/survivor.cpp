@@ -9,6 +9,7 @@
 ///   --until FILE         the active side disconnects when FILE exists
 ///   --accept-when FILE   the passive side answers the request when FILE exists
 ///   --timeout SECONDS    timeout of dat_ep_connect
+///   --port NUMBER        the connection qualifier
 /// Prints a line for each thing that happens. Exits with 0 when the connection ended exactly once
 /// and each posted request completed exactly once.
 #include <dat2/udat.h>
@@ -29,7 +30,6 @@ namespace {
 
 using test::name_of;
 
-constexpr DAT_CONN_QUAL kQualifier = 45700;
 constexpr DAT_TIMEOUT kPatience = 280'000'000;  // microseconds
 constexpr DAT_TIMEOUT kQuiet = 2'000'000;       // no further event may arrive for this long
 constexpr DAT_TIMEOUT kLook = 100'000;          // interval of checks for the test's control files
@@ -43,6 +43,7 @@ struct Options {
     const char* until = nullptr;
     const char* accept_when = nullptr;
     DAT_TIMEOUT timeout = DAT_TIMEOUT_INFINITE;
+    DAT_CONN_QUAL port = 45700;
     bool idle = false;
 };
 
@@ -128,14 +129,14 @@ class Survivor {
         sockaddr_storage peer;
         if (!test::find_server(options_.peer, peer)) fail("not an IPv4 address");
         tell("connecting");
-        succeed(dat_ep_connect(ep_, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer), kQualifier,
+        succeed(dat_ep_connect(ep_, reinterpret_cast<DAT_IA_ADDRESS_PTR>(&peer), options_.port,
                                options_.timeout, 0, nullptr, DAT_QOS_BEST_EFFORT,
                                DAT_CONNECT_DEFAULT_FLAG),
                 "dat_ep_connect");
     }
     void accept() {
         DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
-        succeed(dat_psp_create(ia_, kQualifier, connections_, DAT_PSP_CONSUMER_FLAG, &psp),
+        succeed(dat_psp_create(ia_, options_.port, connections_, DAT_PSP_CONSUMER_FLAG, &psp),
                 "dat_psp_create");
         if (!test::leave_address(ia_)) fail("the address cannot be left");
         tell("listening");
@@ -292,6 +293,8 @@ Options parse(int argc, char** argv) {
             options.accept_when = value();
         else if (word == "--timeout")
             options.timeout = static_cast<DAT_TIMEOUT>(std::atoi(value()) * 1'000'000);
+        else if (word == "--port")
+            options.port = static_cast<DAT_CONN_QUAL>(std::atoi(value()));
         else
             options.ia = argv[i];
     }
