@@ -145,6 +145,13 @@ transaction_passes() {
     dapltest_server_prints 1 'Server: Transaction Test Finished for this client'
 }
 
+# usage: mixed_passes SEGMENTS - mixes operations; reads of one kind have SEGMENTS segments, because
+# siw takes only one.
+mixed_passes() {
+    transaction_passes 2 2 20 3 -V -P client RW 4096 1 server RW 2048 4 client RR 1024 "$1" server RR 512 1 \
+        client SR 1024 4 server SR 4096 2 client SR 1024 3 -f server SR 2048 1 -f
+}
+
 # usage: performance_passes COUNT p|b OPERATION SIZE DEPTH
 performance_passes() {
     local mode=polling raw count=$1

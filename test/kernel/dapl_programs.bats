@@ -35,13 +35,6 @@ debian_writes() {
     dtest_passes -w -u -B 100 -b 65536 -t
 }
 
-# usage: mixed_passes SEGMENTS - mixes operations; reads of one kind have SEGMENTS segments, because
-# siw takes only one.
-mixed_passes() {
-    transaction_passes 2 2 20 3 -V -P client RW 4096 1 server RW 2048 4 client RR 1024 "$1" server RR 512 1 \
-        client SR 1024 4 server SR 4096 2 client SR 1024 3 -f server SR 2048 1 -f
-}
-
 sends_pass() {
     transaction_passes 1 1 100 0 client SR 256 1 server SR 256 1
     transaction_passes 1 1 200 0 -P client SR 64 1 server SR 64 1

@@ -119,6 +119,12 @@ impair() {
     done
 }
 
+# A round trip takes 20 ms longer.
+delay_wire() {
+    impair active delay 10ms
+    impair passive delay 10ms
+}
+
 # Lets nothing through in either direction, from one moment on.
 cut() {
     if [ ${#elsewhere[@]} -eq 0 ]; then
@@ -161,6 +167,7 @@ plug_in() {
 
 mend_wire() {
     local side interface
+    [ ${#elsewhere[@]} -eq 0 ] || ip link set veth0 mtu 4500
     [ ! -e /sys/class/net/veth2 ] || [ "$(cat /sys/class/net/veth2/operstate)" = up ] || plug_in
     for side in active passive; do
         for interface in $(interfaces_of "$side"); do
@@ -168,6 +175,12 @@ mend_wire() {
             on "$side" tc qdisc del dev "$interface" root 2>/dev/null || true
         done
     done
+}
+
+# The teardown of tests that disturb the wire.
+end_on_wire() {
+    stop_all
+    mend_wire
 }
 
 # shellcheck disable=SC2154 # from ../compat/helpers

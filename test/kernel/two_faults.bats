@@ -8,10 +8,7 @@ load helpers
 load survivors
 
 setup() { prepare_survivors; }
-teardown() {
-    stop_all
-    mend_wire
-}
+teardown() { end_on_wire; }
 # usage: use_pair PROVIDER [DEVICE]
 use_pair() { use_machines ours "$1" "${2:-rxe0}"; }
 
@@ -19,11 +16,9 @@ use_pair() { use_machines ours "$1" "${2:-rxe0}"; }
 @test "scm on rxe: 1 % of the packets lost, the data arrive as they were sent" { loses_packets 1 200 scm; }
 @test "ucm on rxe: 1 % of the packets lost, the data arrive as they were sent" { loses_packets 1 200 ucm; }
 
-# usage: is_slow PROVIDER [DEVICE] - 20 ms for a round trip.
-is_slow() {
+is_slow() { # PROVIDER
     use_pair "$@"
-    impair active delay 10ms
-    impair passive delay 10ms
+    delay_wire
     start_pair "--until $until"
     await_line active '^messages 200$'
     await_line passive '^messages 200$'
@@ -59,8 +54,7 @@ all_are_answered() {
 }
 @test "cma on siw: 20 ms delay, all messages are answered" {
     use_pair cma siw0
-    impair active delay 10ms
-    impair passive delay 10ms
+    delay_wire
     start_ping -c 100 --interval 0.01
     all_are_answered
 }
@@ -77,7 +71,6 @@ links_differ() { # PROVIDER
     ip link set veth0 mtu 1500
     transfer_in_both_directions "$1"
     orderly_end
-    ip link set veth0 mtu 4500
 }
 @test "cma: links with different MTUs" { links_differ cma; }
 @test "scm: links with different MTUs" { links_differ scm; }

@@ -7,10 +7,7 @@
 load helpers
 load ../compat/dapl_programs
 
-teardown() {
-    stop_all
-    mend_wire
-}
+teardown() { end_on_wire; }
 
 our_messages() {
     our_dtest_passes -b 4096 -B 20
@@ -36,11 +33,6 @@ our_messages() {
 @test "Debian's dtest on our libraries by cma on rxe" { use_device ours cma rxe0; dtest_passes -t -b 4096; }
 @test "Debian's dtest on our libraries by scm on rxe" { use_device ours scm rxe0; dtest_passes -t -b 4096; }
 
-# usage: mixed_passes SEGMENTS - reads of one kind have SEGMENTS segments, because siw takes only one.
-mixed_passes() {
-    transaction_passes 2 2 20 3 -V -P client RW 4096 1 server RW 2048 4 client RR 1024 "$1" server RR 512 1 \
-        client SR 1024 4 server SR 4096 2 client SR 1024 3 -f server SR 2048 1 -f
-}
 @test "Debian's dapltest, all operations with validation, by cma on rxe" { use_device ours cma rxe0; mixed_passes 2; }
 @test "Debian's dapltest, all operations with validation, by cma on siw" { use_device ours cma siw0; mixed_passes 1; }
 @test "Debian's dapltest, all operations with validation, by scm on rxe" { use_device ours scm rxe0; mixed_passes 2; }
@@ -91,8 +83,7 @@ ping_answers() {
     use_device ours cma rxe0
     ping_answers
     jq -e '.received == 4' "$BATS_TEST_TMPDIR/client.out"
-    impair active delay 10ms
-    impair passive delay 10ms
+    delay_wire
     ping_answers
     jq -e '.received == 4 and .rtt_ms.min >= 20' "$BATS_TEST_TMPDIR/client.out"
 }

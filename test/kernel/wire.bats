@@ -9,10 +9,7 @@ load helpers
 load survivors
 
 setup() { prepare_survivors; }
-teardown() {
-    stop_all
-    mend_wire
-}
+teardown() { end_on_wire; }
 # usage: use_pair PROVIDER [STACK]
 use_pair() { use_wire "${2:-ours}" "$1"; }
 
