@@ -93,6 +93,7 @@ run_pairing() {
     choose_stack "$4" "$1" "$2"
     client_stack=("${stack[@]}")
     run_both "$kept/conversation" "$lost_conversations" peer_listens "${peer[@]}" -- "${peer[@]}" "$server_address"
+    runs_dtest "$2" || return 0
     dtest=$TOP_BUILDDIR/.libs/dtest
     run_both "$kept/our dtest" "$lost_conversations" dtest_listens "$dtest" -s "${options[@]}" -- \
         "$dtest" "${options[@]}" -h "$server_address"
@@ -100,6 +101,10 @@ run_pairing() {
     run_both "$kept/the reference's dtest" "$lost_conversations|$lost_races|$spoken_too_early" dtest_listens "$dtest" -s "${options[@]}" -- \
         "$dtest" "${options[@]}" -h "$server_address"
 }
+
+# usage: runs_dtest DEVICE - between two machines, the message that siw's server must not send first is mostly
+# too early, and a client that lost it waits for ever.
+runs_dtest() { [ "$1${elsewhere:+ of two machines}" != 'siw0 of two machines' ]; }
 
 # usage: run_pairings PROVIDER DEVICE - runs all four; never fails.
 run_pairings() {
