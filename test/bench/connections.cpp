@@ -15,44 +15,23 @@
 #include <dat2/dat_iw_extensions.h>
 #include <dat2/udat.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <string>
 #include <vector>
 
 #include "test/bench/answers.hpp"
 #include "test/bench/connection_sequence.hpp"
+#include "test/bench/memory_in_use.hpp"
 #include "test/support/address_file.hpp"
 
 namespace {
 
 constexpr DAT_TIMEOUT kPatience = 600'000'000;  // microseconds, under callgrind too
 constexpr DAT_CONN_QUAL kQualifier = 45300;
-
-/// @return bytes of memory private to this process, and of the arena that softverbs shares with
-/// peers.
-std::size_t memory_in_use() {
-    std::size_t bytes = 0;
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);)
-        if (line.rfind("RssAnon:", 0) == 0) bytes += 1024 * std::stoul(line.substr(8));
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-        std::error_code closed_meanwhile;
-        const auto target = std::filesystem::read_symlink(entry.path(), closed_meanwhile).string();
-        struct stat file {};
-        if (target.find("softverbs-arena") == std::string::npos) continue;
-        if (::stat(entry.path().c_str(), &file) == 0) bytes += 512 * file.st_blocks;
-        break;  // the first is this process's own, which is opened before any peer's
-    }
-    return bytes;
-}
 
 void must(int result, const char* call) {
     if (result >= 0) return;

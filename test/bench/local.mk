@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Measurements beside a peer. Nothing here fails because of a time. The helper programs are not
 # tests.
-bench_programs = test/bench/connections test/bench/dat_operations test/bench/floors test/bench/opens test/bench/rdma_connections \
+bench_programs = test/bench/connections test/bench/dat_operations test/bench/floors test/bench/mesh test/bench/opens test/bench/rdma_connections \
     test/bench/trace_points test/bench/verbs_operations test/bench/verbs_perf
 EXTRA_PROGRAMS += $(bench_programs)
-test_bench_connections_SOURCES = %reldir%/connections.cpp test/support/address_file.hpp %reldir%/connection_sequence.hpp %reldir%/answers.hpp %reldir%/processes.hpp
+test_bench_connections_SOURCES = %reldir%/connections.cpp test/support/address_file.hpp %reldir%/connection_sequence.hpp %reldir%/answers.hpp %reldir%/memory_in_use.hpp %reldir%/processes.hpp
 test_bench_connections_LDADD = libdat2.la
 test_bench_dat_operations_SOURCES = %reldir%/dat_operations.cpp %reldir%/answers.hpp
 test_bench_dat_operations_LDADD = libdat2.la
 test_bench_floors_SOURCES = %reldir%/floors.cpp
 test_bench_floors_LDADD = -lpthread
+test_bench_mesh_SOURCES = %reldir%/mesh.cpp %reldir%/answers.hpp %reldir%/memory_in_use.hpp
+test_bench_mesh_LDADD = libdat2.la -lpthread
 test_bench_opens_SOURCES = %reldir%/opens.cpp %reldir%/answers.hpp
 test_bench_opens_LDADD = libdat2.la
 test_bench_rdma_connections_SOURCES = %reldir%/rdma_connections.cpp %reldir%/connection_sequence.hpp %reldir%/processes.hpp
