@@ -23,13 +23,16 @@ bool is_own(Process& process, const in6_addr& address) {
 }
 
 /// Reserves the port; a specific address also binds the identifier to the device.
-int bind(Identifier& id, const in6_addr& address, std::uint16_t port) {
+/// @param destination the key's, PortKey.
+int bind(Identifier& id, const in6_addr& address, std::uint16_t port,
+         std::uint32_t destination = 0) {
     const bool is_v4 = same_family(address, mapped({INADDR_ANY}));
-    const PortKey wanted = {id.public_part.ps, address, port, id.one_family.value_or(is_v4)};
+    PortKey wanted = {id.public_part.ps, address, port, id.one_family.value_or(is_v4), destination};
     auto given = id.engine->index().bind_port(wanted, id.share_port);
     if (!given) return given.error();
     support::MutexLock lock(id.engine->mutex);
-    id.bound = PortKey{wanted.port_space, address, *given, wanted.one_family};
+    wanted.port = *given;
+    id.bound = wanted;
     id.chose_port = port != 0;
     id.source = address;
     id.source_port = *given;
@@ -39,11 +42,11 @@ int bind(Identifier& id, const in6_addr& address, std::uint16_t port) {
     return 0;
 }
 
-int bind_address(Identifier& id, const sockaddr* address) {
+int bind_address(Identifier& id, const sockaddr* address, std::uint32_t destination = 0) {
     const auto wanted = address_of(address);
     if (!wanted || id.state != State::kIdle) return EINVAL;
     if (!is_any(*wanted) && !is_own(id.engine->process(), *wanted)) return EADDRNOTAVAIL;
-    return bind(id, *wanted, port_of(address));
+    return bind(id, *wanted, port_of(address), destination);
 }
 
 /// libfabric binds an identifier to test a loopback address, destroys it, and then binds the
@@ -82,14 +85,15 @@ int resolve_address(Identifier& id, sockaddr* source, const sockaddr* destinatio
     if (!wanted) return EINVAL;
     if (is_any(*wanted)) wanted = loopback(destination->sa_family);
     const int family = destination->sa_family;
+    const std::uint32_t goal = hash_of_destination(*wanted, port_of(destination));
     if (id.state == State::kIdle && source && source->sa_family != AF_UNSPEC)
-        if (const int error = bind_address(id, source)) return error;
+        if (const int error = bind_address(id, source, goal)) return error;
     if (id.state != State::kIdle && id.state != State::kBound) return EINVAL;
     const bool reachable = is_reachable(*id.engine, *wanted);
     if (!reachable) support::report<support::kNotOurDestination>(text_of(*wanted));
     const in6_addr from = source_for(id.engine->process(), *wanted, family);
     if (reachable && id.state == State::kIdle)
-        if (const int error = bind(id, from, 0)) return error;
+        if (const int error = bind(id, from, 0, goal)) return error;
     support::MutexLock lock(id.engine->mutex);
     if (!reachable) {
         id.engine->push(id, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH);

@@ -58,13 +58,18 @@ Index::Transaction::Transaction(Index& index, Deadline deadline) NO_THREAD_SAFET
     error_ = is_locked_ ? lock_file(deadline) : EBUSY;
 }
 
-/// @return 0 or an errno.
+/// Tries, since a wait in the kernel has no limit. Hundreds who wait for a short time each would
+/// leave no processor to the holder, so the pauses grow. @return 0 or an errno.
 int Index::Transaction::lock_file(Deadline deadline) {
+    constexpr std::chrono::microseconds kFirstPause{20};
+    constexpr std::chrono::microseconds kLongestPause{5000};
     struct flock lock = lock_of(F_WRLCK, kIndexLockAt, 1);
+    auto pause = kFirstPause;
     while (fcntl(index_.file_.get(), F_OFD_SETLK, &lock) != 0) {
         if (errno != EAGAIN && errno != EACCES && errno != EINTR) return errno;
         if (Clock::now() >= deadline) return ETIMEDOUT;
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, kLongestPause);
     }
     return 0;
 }
@@ -83,9 +88,11 @@ void Index::read_bytes(void* to, std::size_t size, off_t offset) const {
     (void)got;  // bytes missing from a truncated file stay zero, which means unused
 }
 
-void Index::Transaction::write_bytes(const void* from, std::size_t size, off_t offset) {
-    const ssize_t put = pwrite(index_.file_.get(), from, size, offset);
-    if (put != static_cast<ssize_t>(size)) error_ = put < 0 ? errno : ENOSPC;
+/// @return 0 or an errno.
+int Index::write_bytes(const void* from, std::size_t size, off_t offset) {
+    const ssize_t put = pwrite(file_.get(), from, size, offset);
+    if (put == static_cast<ssize_t>(size)) return 0;
+    return put < 0 ? errno : ENOSPC;
 }
 
 std::string Index::socket_name(std::uint32_t slot) {
@@ -148,7 +155,7 @@ Result<void> Index::open_file() {
 
 /// Reads the header. An unusable index is created anew, unless a living member holds a slot.
 Result<Index::Header> Index::read_header(Transaction& transaction) {
-    const Header header = transaction.read<Header>(0);
+    const Header header = read<Header>(0);
     const bool ours = header.magic == kIndexMagic;
     if (ours && header.version == kFabricVersion && header.is_sane()) {
         hash_ = header.hash;
@@ -178,7 +185,7 @@ Result<Index::Header> Index::make_header(Transaction& transaction) {
 }
 
 Result<void> Index::take_slot(Transaction& transaction, Header& header, const in6_addr& address) {
-    const auto members = transaction.read_many<MemberRecord>(kMembersAt, header.slots_used);
+    const auto members = read_many<MemberRecord>(kMembersAt, header.slots_used);
     std::uint32_t slot = 0;
     while (slot < header.slots_used && (members[slot].id != 0 || is_locked(slot, 1))) ++slot;
     if (slot == kSlots) return tl::unexpected(ENOSPC);
@@ -220,7 +227,7 @@ void Index::leave_at_exit() {
 void Index::leave(Transaction& transaction) {
     if (transaction.error() || !joined_) return;
     joined_ = false;
-    Header header = transaction.read<Header>(0);
+    Header header = read<Header>(0);
     remove_names(self_.slot);
     if (!header.is_sane()) return;
     std::vector<bool> slots(self_.slot + 1);
@@ -241,15 +248,14 @@ bool Index::is_locked(std::uint64_t first_slot, std::uint64_t count) const {
     return fcntl(file_.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-bool Index::is_living(Transaction& transaction, const MemberRef& member) const {
+bool Index::is_living(const MemberRef& member) const {
     if (member.id == 0 || member.slot >= kSlots) return false;
     if (member.slot == self_.slot) return member.id == self_.id;
-    return transaction.read<MemberRecord>(member_at(member.slot)).id == member.id &&
-           is_locked(member.slot, 1);
+    return read<MemberRecord>(member_at(member.slot)).id == member.id && is_locked(member.slot, 1);
 }
 
 void Index::bury_dead(Transaction& transaction, Header& header) {
-    const auto members = transaction.read_many<MemberRecord>(kMembersAt, header.slots_used);
+    const auto members = read_many<MemberRecord>(kMembersAt, header.slots_used);
     std::vector<bool> dead(header.slots_used);
     bool any = false;
     for (std::uint32_t slot = 0; slot < header.slots_used; ++slot) {
@@ -263,18 +269,20 @@ void Index::bury_dead(Transaction& transaction, Header& header) {
 }
 
 void Index::bury(const MemberRef& member) {
+    const auto is_listed = [&] {
+        return member.slot < kSlots && read<MemberRecord>(member_at(member.slot)).id == member.id;
+    };
+    if (!is_listed()) return;  // it left in good order, or somebody else was faster
     Transaction transaction(*this);
-    if (transaction.error() || member.slot >= kSlots || is_living(transaction, member)) return;
-    const bool listed = transaction.read<MemberRecord>(member_at(member.slot)).id == member.id;
-    if (!listed) return;  // it left in good order, or somebody else was faster
-    Header header = transaction.read<Header>(0);
+    if (transaction.error() || is_living(member) || !is_listed()) return;
+    Header header = read<Header>(0);
     if (header.magic == kIndexMagic && header.is_sane()) bury_dead(transaction, header);
 }
 
 /// Frees the blocks of the members in `slots`. Ports need no such walk: their records name the
 /// member, and records of a member that does not live count as unused.
 void Index::free_blocks(Transaction& transaction, Header& header, const std::vector<bool>& slots) {
-    const auto owners = transaction.read_many<std::uint32_t>(kBlocksAt, header.fresh_block);
+    const auto owners = read_many<std::uint32_t>(kBlocksAt, header.fresh_block);
     for (std::uint32_t block = 1; block < header.fresh_block; ++block) {
         const std::uint32_t owner = owners[block];
         if (owner == 0 || owner > slots.size() || !slots[owner - 1]) continue;
@@ -288,13 +296,13 @@ Result<std::uint32_t> Index::take_block() {
     Transaction transaction(*this);
     if (transaction.error()) return tl::unexpected(transaction.error());
     if (!joined_) return tl::unexpected(ENODEV);  // the process is exiting
-    Header header = transaction.read<Header>(0);
+    Header header = read<Header>(0);
     if (header.magic != kIndexMagic || !header.is_sane()) return tl::unexpected(EIO);
     std::uint32_t block = 0;
     if (header.fresh_block < kBlocks) block = header.fresh_block++;
     while (block == 0 && header.queue_head != header.queue_tail) {
-        block = transaction.read<std::uint16_t>(queue_at(header.queue_head++));
-        if (block != 0 && transaction.read<std::uint32_t>(block_at(block)) != 0) block = 0;
+        block = read<std::uint16_t>(queue_at(header.queue_head++));
+        if (block != 0 && read<std::uint32_t>(block_at(block)) != 0) block = 0;
     }
     if (block == 0) return tl::unexpected(ENOSPC);
     transaction.write(block_at(block), self_.slot + 1);
@@ -305,23 +313,22 @@ Result<std::uint32_t> Index::take_block() {
 
 Result<MemberRef> Index::owner_of_block(std::uint32_t block) {
     if (block == 0 || block >= kBlocks) return tl::unexpected(ENOENT);
-    Transaction transaction(*this);
-    if (transaction.error()) return tl::unexpected(transaction.error());
-    const std::uint32_t owner = transaction.read<std::uint32_t>(block_at(block));
-    if (owner == 0 || owner > kSlots) return tl::unexpected(ENOENT);
-    const MemberRef member{owner - 1, transaction.read<MemberRecord>(member_at(owner - 1)).id};
-    if (member.id == 0) return tl::unexpected(ENOENT);
+    const auto owner = [&] { return read<std::uint32_t>(block_at(block)); };
+    const std::uint32_t found = owner();
+    if (found == 0 || found > kSlots) return tl::unexpected(ENOENT);
+    const MemberRef member{found - 1, read<MemberRecord>(member_at(found - 1)).id};
+    // A slot is taken anew only after the blocks of its last member have been freed.
+    if (member.id == 0 || owner() != found) return tl::unexpected(ENOENT);
     return member;
 }
 
 bool Index::is_published(const in6_addr& address) {
-    Transaction transaction(*this);
-    const Header header = transaction.read<Header>(0);
-    if (transaction.error() || !header.is_sane()) return false;
-    const auto members = transaction.read_many<MemberRecord>(kMembersAt, header.slots_used);
+    const Header header = read<Header>(0);
+    if (!header.is_sane()) return false;
+    const auto members = read_many<MemberRecord>(kMembersAt, header.slots_used);
     for (std::uint32_t slot = 0; slot < header.slots_used; ++slot) {
         if (std::memcmp(&members[slot].address, &address, sizeof address) != 0) continue;
-        if (is_living(transaction, {slot, members[slot].id})) return true;
+        if (is_living({slot, members[slot].id})) return true;
     }
     return false;
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// The fabric's index: a small sparse file that lists the members and the owners of QP numbers and
-/// of ports. It is read and written by pread and pwrite under a lock of the open file (OFD). It is
-/// never mapped, so a truncated file does no harm, and its contents are checked. A member holds a
-/// second OFD lock, on its own slot, as long as it lives: the kernel drops the lock when the
-/// process dies.
+/// of ports. It is never mapped, but read and written by pread and pwrite, so a truncated file does
+/// no harm, and its contents are checked. Whoever takes something from what is free holds a lock of
+/// the open file (OFD). What belongs to a member it gives back without the lock, and who only looks
+/// something up does without it where what it finds is confirmed afterwards: with 256 members, most
+/// of their time went into waiting for the lock. A member holds a second OFD lock, on its own slot,
+/// as long as it lives: the kernel drops the lock when the process dies.
 #pragma once
 
 #include <netinet/in.h>
@@ -29,7 +31,12 @@ struct PortKey {
     std::uint16_t port = 0;
     /// Whether an "any" address stands for its own family only (RDMA_OPTION_ID_AFONLY).
     bool one_family = false;
+    /// What the active side will connect to, by hash_of_destination(); 0 if that is not known.
+    std::uint32_t destination = 0;
 };
+
+/// @param port in host order. @return never 0.
+std::uint32_t hash_of_destination(const in6_addr& address, std::uint16_t port);
 
 class Index {
   public:
@@ -81,11 +88,12 @@ class Index {
     /// @return ENOENT when nobody owns the block.
     Result<MemberRef> owner_of_block(std::uint32_t block) EXCLUDES(mutex_);
 
-    /// Reserves a port; with key.port 0, a free one. "Any" conflicts with every address on the
-    /// port, except one of the other family if both keys are one_family. Two keys that both `share`
-    /// do not conflict (RDMA_OPTION_ID_REUSEADDR).
+    /// Reserves a port; with key.port 0, one that is free or that others connect from to other
+    /// destinations, as Linux does: the two ends' addresses and ports identify a connection. "Any"
+    /// conflicts with every address on the port, except one of the other family if both keys are
+    /// one_family. Two keys that both `share` do not conflict (RDMA_OPTION_ID_REUSEADDR).
     /// @return the port; EADDRINUSE when a living member has a conflicting one or the port has
-    /// kBindersPerPort binders; EADDRNOTAVAIL when no port is free.
+    /// kBindersPerPort binders; EADDRNOTAVAIL when no port can be chosen.
     Result<std::uint16_t> bind_port(const PortKey& key, bool share = false) EXCLUDES(mutex_);
     /// Makes a port that we bound visible to find_listener(). @return EADDRINUSE when somebody else
     /// has bound it too; EINVAL when we have not.
@@ -122,6 +130,11 @@ class Index {
     bool is_usable(const Header& header) const;
     Survey describe(const Records& records) const;
     void read_bytes(void* to, std::size_t size, off_t offset) const;
+    int write_bytes(const void* from, std::size_t size, off_t offset);
+    template <class T>
+    T read(off_t offset) const;
+    template <class T>
+    std::vector<T> read_many(off_t offset, std::size_t count) const;
     Result<Header> read_header(Transaction& transaction);
     Result<Header> make_header(Transaction& transaction);
     Result<void> take_slot(Transaction& transaction, Header& header, const in6_addr& address);
@@ -129,9 +142,10 @@ class Index {
     void remove_names(std::uint32_t slot) const;
     void free_blocks(Transaction& transaction, Header& header, const std::vector<bool>& slots);
     bool is_locked(std::uint64_t first_slot, std::uint64_t count) const;
-    bool is_living(Transaction& transaction, const MemberRef& member) const;
-    PortRow read_ports(Transaction& transaction, std::uint16_t port) const;
-    Result<std::uint16_t> choose_port(Transaction& transaction) const;
+    bool is_living(const MemberRef& member) const;
+    PortRow read_ports(std::uint16_t port) const;
+    std::optional<MemberRef> listener_in(const PortKey& key) const;
+    Result<std::uint16_t> choose_port(Transaction& transaction, const PortKey& key) const;
     PortRecord own_record(const PortKey& key, bool share) const;
 
     const Directory& directory_;

@@ -48,10 +48,8 @@ struct Index::PortRecord {
     std::uint32_t listening;
     std::uint16_t shared;
     std::uint16_t one_family;
-};
-
-struct Index::PortRow {
-    std::array<PortRecord, kBindersPerPort> records = {};
+    std::uint32_t destination;  ///< PortKey::destination
+    std::uint32_t reserved;
 };
 
 /// The records that list the members and the owners of QP numbers.
@@ -80,8 +78,16 @@ inline constexpr off_t queue_at(std::uint32_t count) {
     return kQueueAt + off_t{count % kBlocks} * off_t{sizeof(std::uint16_t)};
 }
 
-/// Holds the index's lock, and reads and writes under it. A short read gives zeros; error() keeps a
-/// failed write.
+struct Index::PortRow {
+    std::array<PortRecord, kBindersPerPort> records = {};
+
+    static off_t at(std::uint16_t port) { return kPortsAt + off_t{port} * off_t{sizeof(PortRow)}; }
+    off_t record_at(std::uint16_t port, const PortRecord& record) const {
+        return at(port) + (&record - records.data()) * off_t{sizeof record};
+    }
+};
+
+/// Holds the index's lock, and writes under it. error() keeps a failed write.
 class Index::Transaction {
   public:
     /// Waits for other threads and processes; reports a process that holds the lock too long.
@@ -97,30 +103,31 @@ class Index::Transaction {
     int error() const { return error_; }
 
     template <class T>
-    T read(off_t offset) const {
-        T value = {};
-        index_.read_bytes(&value, sizeof value, offset);
-        return value;
-    }
-    template <class T>
-    std::vector<T> read_many(off_t offset, std::size_t count) const {
-        std::vector<T> values(count);
-        index_.read_bytes(values.data(), count * sizeof(T), offset);
-        return values;
-    }
-    template <class T>
     void write(off_t offset, const T& value) {
-        write_bytes(&value, sizeof value, offset);
+        if (const int error = index_.write_bytes(&value, sizeof value, offset)) error_ = error;
     }
 
   private:
     int lock_file(Deadline deadline);
-    void write_bytes(const void* from, std::size_t size, off_t offset);
 
     Index& index_;
     CancellationDisabled cancellation_disabled_;
     bool is_locked_ = true;  ///< whether Index::mutex_ is held
     int error_ = 0;
 };
+
+/// A short read gives zeros, which mean unused.
+template <class T>
+T Index::read(off_t offset) const {
+    T value = {};
+    read_bytes(&value, sizeof value, offset);
+    return value;
+}
+template <class T>
+std::vector<T> Index::read_many(off_t offset, std::size_t count) const {
+    std::vector<T> values(count);
+    read_bytes(values.data(), count * sizeof(T), offset);
+    return values;
+}
 
 }  // namespace softverbs

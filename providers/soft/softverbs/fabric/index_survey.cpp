@@ -86,15 +86,11 @@ Result<Index::Survey> Index::look(const Directory& directory) {
     if (!file->valid()) return Survey{};
     index.file_ = std::move(*file);
     Records records;
-    index.read_bytes(&records.header, sizeof records.header, 0);
+    records.header = index.read<Header>(0);
     if (records.header.magic == 0 && !index.is_locked(0, kSlots)) return Survey{};
     if (!index.is_usable(records.header)) return tl::unexpected(EIO);
-    records.members.resize(records.header.slots_used);
-    records.owners.resize(records.header.fresh_block);
-    index.read_bytes(records.members.data(), records.members.size() * sizeof(MemberRecord),
-                     kMembersAt);
-    index.read_bytes(records.owners.data(), records.owners.size() * sizeof(std::uint32_t),
-                     kBlocksAt);
+    records.members = index.read_many<MemberRecord>(kMembersAt, records.header.slots_used);
+    records.owners = index.read_many<std::uint32_t>(kBlocksAt, records.header.fresh_block);
     return index.describe(records);
 }
 
@@ -107,12 +103,12 @@ Result<Index::Leftovers> Index::clean(const Directory& directory, bool dry_run) 
     index.file_ = std::move(*file);
     Transaction transaction(index);
     if (transaction.error()) return tl::unexpected(transaction.error());
-    Header header = transaction.read<Header>(0);
+    Header header = index.read<Header>(0);
     if (header.magic == 0 && !index.is_locked(0, kSlots)) return found;
     if (!index.is_usable(header)) return tl::unexpected(EIO);
     const Survey survey =
-        index.describe({header, transaction.read_many<MemberRecord>(kMembersAt, header.slots_used),
-                        transaction.read_many<std::uint32_t>(kBlocksAt, header.fresh_block)});
+        index.describe({header, index.read_many<MemberRecord>(kMembersAt, header.slots_used),
+                        index.read_many<std::uint32_t>(kBlocksAt, header.fresh_block)});
     for (const MemberInfo& member : survey.members)
         if (!member.living) found.members.push_back(member);
     // A member locks its slot before it makes its socket, so the socket of an unlocked slot is
