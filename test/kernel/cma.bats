@@ -14,7 +14,7 @@ works() {
     local program=$1
     use_stack ours libdaplofa.so.2 "$2"
     shift 2
-    run_to_end program "${stack[@]}" DAT_TEST_IA=ia "$@" "$TOP_BUILDDIR/$(dirname "$program")/.libs/$(basename "$program")"
+    run_to_end program "${stack[@]}" DAT_TEST_IA=ia "$@" "$TOP_BUILDDIR/$program"
 }
 # usage: reaches IA_PARAMETERS - such an IA must exchange addresses and data with another.
 reaches() {

@@ -77,6 +77,17 @@ prints() { # LINE...
     is_gone "$(cat "$script.pid")"
 }
 
+@test "a countdown that bats has forgotten holds nobody up" {
+    # shellcheck disable=SC2016 # for the script
+    printf '#!/bin/bash\nsleep 1000 & trap "kill $!; exit" ABRT\nwait\n' >"$script-bats-exec-test"
+    chmod +x "$script-bats-exec-test"
+    # shellcheck disable=SC2016
+    watched 'printf "ok 2 - second\nok 3 - third\n"; "$0-bats-exec-test" & wait'
+    [ "$status" = 0 ]
+    prints 'ok 3 - third'
+    never grep -qE '^not ok|no result' <<<"$output"
+}
+
 @test "what ends by itself right behind the program has not been left" {
     export TEST_TIME_SCALE=1
     watched 'printf "ok 2 - second\nok 3 - third\n"; sleep 0.2 & exit 0'
