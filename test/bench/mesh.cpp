@@ -4,9 +4,8 @@
 /// headers, so that the same program runs on any stack that DAT_OVERRIDE and the dynamic linker
 /// give it.
 ///
-/// usage: mesh NAME ADDRESS PROCESSES PER_PAIR [COMMAND]
+/// usage: mesh NAME PROCESSES PER_PAIR [COMMAND]
 ///     NAME       of the IA, which each process opens
-///     ADDRESS    IPv4 address of the IA
 ///     PROCESSES  at least 2
 ///     PER_PAIR   connections between each two of them
 ///     COMMAND    for the shell, run while all are connected
@@ -14,7 +13,6 @@
 /// Each process is the active side towards those that were started before it, and the passive side
 /// towards the others. When all are connected, the last one is killed. Prints one `key value` per
 /// line; what is per process is the largest of all processes.
-#include <arpa/inet.h>
 #include <dat2/udat.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -41,10 +39,11 @@
 
 namespace {
 
-constexpr DAT_TIMEOUT kPatience = 600'000'000;  // microseconds
-constexpr unsigned kStuck = 900;                // seconds
-constexpr DAT_CONN_QUAL kFirstQualifier = 46000;
+constexpr DAT_TIMEOUT kPatience = 600'000'000;    // microseconds
+constexpr unsigned kStuck = 900;                  // seconds
+constexpr DAT_CONN_QUAL kFirstQualifier = 20000;  // below the ports that a fabric chooses
 constexpr int kMostProcesses = 1024;
+constexpr std::chrono::seconds kSettling(1);  // timers of connection managers end
 constexpr std::chrono::seconds kIdle(2);
 
 using Clock = std::chrono::steady_clock;
@@ -55,7 +54,6 @@ double microseconds(Clock::duration time) {
 
 struct Order {
     const char* name = nullptr;
-    sockaddr_in address{};
     int processes = 0;
     int per_pair = 0;
     const char* command = nullptr;
@@ -63,8 +61,9 @@ struct Order {
 
 /// What one process has measured.
 struct Answers {
-    double opening = 0;         ///< microseconds
-    double idle_processor = 0;  ///< microseconds of processor time while there was nothing to do
+    sockaddr_storage address{};  ///< of its IA
+    double opening = 0;          ///< microseconds
+    double idle_processor = 0;   ///< microseconds of processor time while there was nothing to do
     double death = 0;  ///< microseconds from the kill of the last process to its last event here
     double descriptors = 0;
     double memory_opened = 0;  ///< bytes
@@ -155,18 +154,20 @@ class Member {
         succeed(
             dat_psp_create(ia_, kFirstQualifier + rank_, requests_, DAT_PSP_CONSUMER_FLAG, &psp),
             "dat_psp_create");
+        find_address();
         answers_.memory_opened = static_cast<double>(memory_in_use());
     }
+    void find_address() {
+        DAT_IA_ATTR attributes{};
+        succeed(dat_ia_query(ia_, nullptr, DAT_IA_FIELD_IA_ADDRESS_PTR, &attributes, 0, nullptr),
+                "dat_ia_query");
+        const auto* address = reinterpret_cast<const sockaddr*>(attributes.ia_address_ptr);
+        std::memcpy(&answers_.address, address,
+                    address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    }
     void connect_all() {
-        sockaddr_storage server{};
-        std::memcpy(&server, &order_.address, sizeof order_.address);
-        for (int i = 0; i < rank_ * order_.per_pair; ++i) {
-            connected_.push_back(endpoint());
-            succeed(dat_ep_connect(connected_.back(), reinterpret_cast<DAT_IA_ADDRESS_PTR>(&server),
-                                   kFirstQualifier + i / order_.per_pair, kPatience, 0, nullptr,
-                                   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG),
-                    "dat_ep_connect");
-        }
+        for (int peer = 0; peer < rank_; ++peer)
+            for (int i = 0; i < order_.per_pair; ++i) connect_to(peer);
         for (int i = rank_ * order_.per_pair; i < connections(); ++i) {
             const DAT_EVENT event =
                 next(requests_, DAT_CONNECTION_REQUEST_EVENT, "a request", kPatience);
@@ -175,6 +176,14 @@ class Member {
                     "dat_cr_accept");
         }
         await(connections(), DAT_CONNECTION_EVENT_ESTABLISHED, "established");
+    }
+    void connect_to(int peer) {
+        connected_.push_back(endpoint());
+        succeed(dat_ep_connect(connected_.back(),
+                               reinterpret_cast<DAT_IA_ADDRESS_PTR>(&shared_.answers[peer].address),
+                               kFirstQualifier + peer, kPatience, 0, nullptr, DAT_QOS_BEST_EFFORT,
+                               DAT_CONNECT_DEFAULT_FLAG),
+                "dat_ep_connect");
     }
     void measure() {
         answers_.memory_connected = static_cast<double>(memory_in_use());
@@ -267,6 +276,7 @@ void measure(const Order& order, Shared& shared) {
         shared.wait();
     });
     timed("connect_seconds", [&] { shared.wait(); });
+    std::this_thread::sleep_for(kSettling);
     shared.wait();
     std::this_thread::sleep_for(kIdle);
     shared.wait();
@@ -323,16 +333,14 @@ void report(const Order& order, const Shared& shared) {
 
 int main(int argc, char** argv) {
     Order order;
-    if (argc >= 5 && argc <= 6) {
+    if (argc >= 4 && argc <= 5) {
         order.name = argv[1];
-        order.processes = std::atoi(argv[3]);
-        order.per_pair = std::atoi(argv[4]);
-        order.command = argv[5];  // or null
+        order.processes = std::atoi(argv[2]);
+        order.per_pair = std::atoi(argv[3]);
+        order.command = argv[4];  // or null
     }
-    order.address.sin_family = AF_INET;
-    if (order.processes < 2 || order.processes > kMostProcesses || order.per_pair < 1 ||
-        inet_pton(AF_INET, argv[2], &order.address.sin_addr) != 1) {
-        std::fprintf(stderr, "usage: mesh NAME ADDRESS PROCESSES PER_PAIR [COMMAND]\n");
+    if (order.processes < 2 || order.processes > kMostProcesses || order.per_pair < 1) {
+        std::fprintf(stderr, "usage: mesh NAME PROCESSES PER_PAIR [COMMAND]\n");
         return 2;
     }
     std::printf("processes %d\nconnections %d\n", order.processes,

@@ -237,6 +237,35 @@ TEST(FabricIndex, RandomGarbageInEveryFieldHurtsNobody) {
     close(file);
 }
 
+TEST(FabricIndex, APortThatIsChosenServesConnectionsToDifferentDestinations) {
+    TemporaryFabric fabric;
+    Member member;
+    softverbs::Index& index = member->index();
+    const auto key_to = [](std::uint16_t destination) {
+        PortKey key{kPortSpace, in6addr_loopback, 0};
+        if (destination != 0) key.destination = hash_of_destination(in6addr_loopback, destination);
+        return key;
+    };
+    std::set<std::uint16_t> ports;
+    while (const auto port = index.bind_port(key_to(1))) ports.insert(*port);
+    EXPECT_EQ(ports.size(), 32768u);  // 32768 to 65535
+    EXPECT_EQ(index.bind_port(key_to(1)).error(), EADDRNOTAVAIL);
+    EXPECT_EQ(index.bind_port(key_to(0)).error(), EADDRNOTAVAIL) << "where to is not known";
+    PortKey second = key_to(2);
+    const auto shared = index.bind_port(second);
+    ASSERT_TRUE(shared) << shared.error();
+    second.port = *shared;
+    const PortKey wanted{kPortSpace, in6addr_loopback, *shared};
+    EXPECT_EQ(index.bind_port(wanted).error(), EADDRINUSE);
+    index.release_port(second);
+    EXPECT_EQ(index.bind_port(wanted).error(), EADDRINUSE) << "the first is still there";
+    PortKey first = key_to(1);
+    first.port = *shared;
+    index.release_port(first);
+    EXPECT_TRUE(index.bind_port(wanted));
+    EXPECT_FALSE(index.bind_port(key_to(2)) == Result<std::uint16_t>(*shared));
+}
+
 TEST(FabricIndex, AStoppedHolderOfTheLockIsReportedNotWaitedForForever) {
     if (test::scaled(1) < 2) GTEST_SKIP() << "takes ten seconds: in make check-long";
     TemporaryFabric fabric;
