@@ -7,6 +7,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <new>
+#include <span>
 
 #include "broker/entry.hpp"
 #include "dapl/base/pool.hpp"
@@ -32,22 +33,27 @@ struct Entry {
     bool registered;
 };
 Entry entries[kMostNames];
+std::size_t entries_used = 0;  ///< behind these nothing has been registered, and no page is touched
 
 bool same_key(const DAT_PROVIDER_INFO& a, const DAT_PROVIDER_INFO& b) {
     return std::strcmp(a.ia_name, b.ia_name) == 0 && a.dapl_version_major == b.dapl_version_major &&
            a.dapl_version_minor == b.dapl_version_minor && a.is_thread_safe == b.is_thread_safe;
 }
 
+std::span<Entry> used_entries() {
+    return {entries, entries_used};
+}
+
 Entry* registered_as(const DAT_PROVIDER_INFO& info) {
-    for (Entry& entry : entries)
+    for (Entry& entry : used_entries())
         if (entry.registered && same_key(entry.provider.info, info)) return &entry;
     return nullptr;
 }
 
 Entry* free_entry() {
-    for (Entry& entry : entries)
+    for (Entry& entry : used_entries())
         if (!entry.registered) return &entry;
-    return nullptr;
+    return entries_used < kMostNames ? &entries[entries_used++] : nullptr;
 }
 
 using Decorator = void (*)(DAT_PROVIDER& table);
@@ -98,7 +104,7 @@ const Provider* leave(const DAT_PROVIDER_INFO& info) {
 
 const Provider* find_provider(const char* name) {
     const support::SpinLockGuard guard(process_state().providers_lock);
-    for (const Entry& entry : entries)
+    for (const Entry& entry : used_entries())
         if (entry.registered && std::strcmp(entry.provider.info.ia_name, name) == 0)
             return &entry.provider;
     return nullptr;

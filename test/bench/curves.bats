@@ -65,7 +65,7 @@ LINES
     mkdir "$BATS_TEST_TMPDIR/drawn"
     cp ../performance/curves.csv "$BATS_TEST_TMPDIR/drawn"
     "$TOP_SRCDIR/test/bench/curves" "$BATS_TEST_TMPDIR/drawn"
-    for picture in machine latency bandwidth queue registration; do
+    for picture in machine latency bandwidth queue registration processes; do
         cmp "$BATS_TEST_TMPDIR/drawn/$picture.svg" "../performance/$picture.svg"
     done
 }

@@ -23,8 +23,8 @@ test_bench_verbs_operations_LDADD = $(IBVERBS_LIBS)
 test_bench_verbs_perf_SOURCES = %reldir%/verbs_perf.cpp %reldir%/processes.hpp
 test_bench_verbs_perf_LDADD = libperf.la $(IBVERBS_LIBS)
 
-TESTS += %reldir%/curves.bats %reldir%/table.bats %reldir%/table_kernel.bats
-EXTRA_DIST += %reldir%/bench %reldir%/compare %reldir%/curves %reldir%/curves.bats %reldir%/panels.py %reldir%/processes %reldir%/runner.py %reldir%/states.py %reldir%/sweeps.py %reldir%/table %reldir%/table.bash %reldir%/table.bats %reldir%/tables.py \
+TESTS += %reldir%/curves.bats %reldir%/scale.bats %reldir%/table.bats %reldir%/table_kernel.bats
+EXTRA_DIST += %reldir%/bench %reldir%/compare %reldir%/curves %reldir%/curves.bats %reldir%/panels.py %reldir%/processes %reldir%/runner.py %reldir%/scale %reldir%/scale.bats %reldir%/states.py %reldir%/sweeps.py %reldir%/table %reldir%/table.bash %reldir%/table.bats %reldir%/tables.py \
     %reldir%/bench_kernel %reldir%/compare_kernel %reldir%/table_kernel %reldir%/table_kernel.bats
 
 # BENCH=short makes one short run of each measurement, to check that all of it works. The table is
@@ -41,6 +41,8 @@ bench-document: bench
 	$(abs_top_srcdir)/%reldir%/processes --document bench/measurements $(abs_top_srcdir)/doc/performance.md
 	$(MKDIR_P) $(abs_top_srcdir)/doc/performance
 	cp bench/*.svg bench/curves.csv $(abs_top_srcdir)/doc/performance
+	$(abs_top_srcdir)/%reldir%/scale bench/curves.csv $(abs_top_srcdir)/doc/scale
+	$(abs_top_srcdir)/%reldir%/scale --document bench/curves.csv $(abs_top_srcdir)/doc/scale.md
 
 # The same on a device of the kernel, in a virtual machine; the table is in bench-kernel/.
 bench-kernel: all $(bench_programs)

@@ -65,6 +65,7 @@ class ObjectCount {
 /// The private objects behind the entries of the arena's table of memory keys.
 class KeyOwners {
   public:
+    explicit KeyOwners(TablePages& pages) : owners_(pages, kMaxMrs) {}
     void enter(std::uint32_t index, MemoryRegion* region) { owners_[index].region = region; }
     void enter(std::uint32_t index, MemoryWindow* window) { owners_[index].window = window; }
     void leave(std::uint32_t index) { owners_[index] = {nullptr, nullptr}; }
@@ -78,10 +79,13 @@ class KeyOwners {
         MemoryRegion* region;
         MemoryWindow* window;
     };
-    LargeTable<Owner> owners_{kMaxMrs};
+    LargeTable<Owner> owners_;
 };
 
 class Adapter {
+    TablePages tables_{std::size_t{8}
+                       << 20};  ///< first, since the tables below take their memory from it
+
   public:
     /// Joins the fabric, or adds a reference to this process's membership.
     /// @return the adapter, or an errno that has been reported to the user.
@@ -192,9 +196,9 @@ class Adapter {
 
     /// Guards which windows are bound to which regions. A leaf lock.
     support::SpinLock window_lock;
-    KeyOwners key_owners GUARDED_BY(window_lock);
+    KeyOwners key_owners GUARDED_BY(window_lock){tables_};
     /// The requesters of our queue pairs.
-    Requesters requesters;
+    Requesters requesters{tables_};
     /// Waits until no requester uses a key that was invalid already when the call began.
     /// @param key of a window or of a region; for a region, requesters that use keys of its windows
     /// are waited for as well.
@@ -291,25 +295,27 @@ class Adapter {
     CopySetting copy_ = CopySetting::kAuto;
     std::uint32_t longest_inline_ = kSlotInlineBytes;
     std::atomic<bool> agent_told_{false};
-    LargeTable<std::uint16_t> block_of_{65536};  ///< by block number: place + 1; 0: not ours
+    LargeTable<std::uint16_t> block_of_{tables_,
+                                        65536};  ///< by block number: place + 1; 0: not ours
     std::uint32_t own_blocks_[kMaxQpBlocks] GUARDED_BY(mutex){};  ///< block numbers, by place
-    LargeTable<std::atomic<QueuePair*>> qps_{kMaxQps};  ///< changed with both mutexes held
+    LargeTable<std::atomic<QueuePair*>> qps_{tables_, kMaxQps};  ///< changed with both mutexes held
     /// Queue pairs whose receives complete in a queue, by the same index, and the index of that
     /// queue.
-    LargeTable<std::atomic<QueuePair*>> receivers_{kMaxQps};
-    LargeTable<std::atomic<std::uint32_t>> receiver_cqs_{kMaxQps};
-    LargeTable<std::atomic<std::uint32_t>> turns_{kMaxQps};
-    LargeTable<MrEntry> own_keys_{kMaxMrs};
+    LargeTable<std::atomic<QueuePair*>> receivers_{tables_, kMaxQps};
+    LargeTable<std::atomic<std::uint32_t>> receiver_cqs_{tables_, kMaxQps};
+    LargeTable<std::atomic<std::uint32_t>> turns_{tables_, kMaxQps};
+    LargeTable<MrEntry> own_keys_{tables_, kMaxMrs};
     std::atomic<std::uint32_t> blocks_{0};     ///< changed under mutex
     std::atomic<std::uint32_t> working_[2]{};  ///< threads in Working, by the turn of their begin
     std::atomic<std::uint32_t> working_turn_{0};
     std::uint64_t agent_staging_ = 0;
     std::shared_ptr<PeerPages> own_pages_;
-    OwnPages image_page_;                              ///< ArenaHeader::image_address
-    NumberQueue free_qps_ GUARDED_BY(mutex){kMaxQps};  ///< by index
-    NumberPool mr_numbers_ GUARDED_BY(region_mutex){kMaxMrs, kRegionRest};
-    ObjectTable<CompletionQueue> cqs_{kMaxCqs};  ///< changed with mutex and region_mutex held
-    ObjectTable<SharedReceiveQueue> srqs_ GUARDED_BY(mutex){kMaxSrqs};
+    OwnPages image_page_;                                       ///< ArenaHeader::image_address
+    NumberQueue free_qps_ GUARDED_BY(mutex){tables_, kMaxQps};  ///< by index
+    NumberPool mr_numbers_ GUARDED_BY(region_mutex){tables_, kMaxMrs, kRegionRest};
+    ObjectTable<CompletionQueue> cqs_{tables_,
+                                      kMaxCqs};  ///< changed with mutex and region_mutex held
+    ObjectTable<SharedReceiveQueue> srqs_ GUARDED_BY(mutex){tables_, kMaxSrqs};
     using KnownPages = std::map<MemberId, std::weak_ptr<PeerPages>>;
     std::shared_ptr<PeerPages> known_pages(MemberId member) EXCLUDES(mutex);
     void forget_expired_pages() EXCLUDES(mutex);

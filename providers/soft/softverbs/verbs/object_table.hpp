@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kIndexRest = 64;
 class NumberQueue {
   public:
     /// Throws std::bad_alloc. @param limit greater than every number.
-    explicit NumberQueue(std::uint32_t limit) : next_(limit) {}
+    NumberQueue(TablePages& pages, std::uint32_t limit) : next_(pages, limit) {}
     std::uint32_t size() const { return size_; }
     void push(std::uint32_t number) {
         (size_++ == 0 ? first_ : next_[last_]) = number;
@@ -43,8 +43,8 @@ class NumberPool {
     /// Throws std::bad_alloc.
     /// @param rest freed numbers stay unused until there are more than this many of them, or until
     /// no fresh number is left.
-    explicit NumberPool(std::uint32_t limit, std::uint32_t rest = kIndexRest)
-        : limit_(limit), rest_(rest), free_(limit) {}
+    NumberPool(TablePages& pages, std::uint32_t limit, std::uint32_t rest = kIndexRest)
+        : limit_(limit), rest_(rest), free_(pages, limit) {}
     /// @return a number, -1 when all are in use.
     std::int64_t take() {
         const bool is_used_again = free_.size() > rest_ || (free_.size() != 0 && fresh_ == limit_);
@@ -65,7 +65,8 @@ template <class T>
 class ObjectTable {
   public:
     /// Throws std::bad_alloc.
-    explicit ObjectTable(std::uint32_t limit) : numbers(limit), objects_(limit) {}
+    ObjectTable(TablePages& pages, std::uint32_t limit)
+        : numbers(pages, limit), objects_(pages, limit) {}
 
     NumberPool numbers;  ///< free numbers for objects
     void enter(std::uint32_t number, T* object) {

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <new>
 
 /// Defined in programs that are linked with ThreadSanitizer.
 // NOLINTNEXTLINE(readability-identifier-naming): the sanitizer's
@@ -47,6 +48,27 @@ void OwnPages::leave_out_of_core() const {
 
 OwnPages::~OwnPages() {
     if (begin_) munmap(begin_, bytes_);
+}
+
+std::byte* TablePages::take(std::size_t bytes) {
+    constexpr std::size_t kPage = 4096;
+    const std::size_t needed = (bytes + kPage - 1) / kPage * kPage;
+    if (needed > step_) return map(needed);
+    if (needed > left_) {
+        next_ = map(step_);
+        left_ = step_;
+    }
+    std::byte* const taken = next_;
+    next_ += needed;
+    left_ -= needed;
+    return taken;
+}
+
+std::byte* TablePages::map(std::size_t bytes) {
+    OwnPages& made = mappings_.emplace_back();
+    if (made.allocate(bytes) != 0) throw std::bad_alloc();
+    made.leave_out_of_core();
+    return made.get();
 }
 
 }  // namespace softverbs

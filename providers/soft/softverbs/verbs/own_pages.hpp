@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <new>
+#include <list>
 
 namespace softverbs {
 
@@ -26,21 +26,35 @@ class OwnPages {
     std::size_t bytes_ = 0;
 };
 
-/// A large zero-initialised table, left out of core files. It is not from malloc, which would reuse
-/// the memory of a freed table of that size and have to clear it.
+/// Memory for tables, left out of core files. It is mapped in steps: a mapping for each table would
+/// take as long as half of everything else that is done to open the device.
+class TablePages {
+  public:
+    /// @param step bytes; what needs more gets a mapping of its own.
+    explicit TablePages(std::size_t step) : step_(step) {}
+    /// @return zeroed memory, aligned to a page. Throws std::bad_alloc.
+    std::byte* take(std::size_t bytes);
+
+  private:
+    std::byte* map(std::size_t bytes);
+    const std::size_t step_;
+    std::list<OwnPages> mappings_;
+    std::byte* next_ = nullptr;  ///< what is left of the last step
+    std::size_t left_ = 0;
+};
+
+/// A large zero-initialised table. It is not from malloc, which would reuse the memory of a freed
+/// table of that size and have to clear it.
 template <class T>
 class LargeTable {
   public:
-    /// Throws std::bad_alloc.
-    explicit LargeTable(std::size_t count) {
-        // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
-        if (pages_.allocate(count * sizeof(T)) != 0) throw std::bad_alloc();
-        pages_.leave_out_of_core();
-    }
-    T& operator[](std::size_t index) const { return reinterpret_cast<T*>(pages_.get())[index]; }
+    /// Throws std::bad_alloc. @param pages outlives the table.
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): T may be a pointer
+    LargeTable(TablePages& pages, std::size_t count) : elements_(pages.take(count * sizeof(T))) {}
+    T& operator[](std::size_t index) const { return reinterpret_cast<T*>(elements_)[index]; }
 
   private:
-    OwnPages pages_;
+    std::byte* elements_;
 };
 
 }  // namespace softverbs

@@ -69,6 +69,9 @@ class PeerPages {
     static constexpr std::uint32_t kFileSlots = 64;
     /// Limit on file mappings: a peer must not exhaust our address space.
     static constexpr std::size_t kMaxFileMappings = 1024;
+    static constexpr std::size_t kTableBytes =
+        kChunks * (sizeof(std::uint8_t*) + sizeof(std::uint32_t)) +
+        (kMaxFileMappings + 1) * sizeof(FileMapping) + 4096;
 
     std::uint8_t* find_in_file(std::uint32_t key, std::uint64_t address,
                                std::uint64_t length) const;
@@ -79,15 +82,16 @@ class PeerPages {
 
     const std::shared_ptr<Peer> peer_;
     const ArenaView arena_;
-    LargeTable<std::atomic<std::uint8_t*>> chunks_{kChunks};
-    LargeTable<std::uint32_t> mapped_{kChunks};  ///< indices of those that are mapped
+    TablePages tables_{kTableBytes};
+    LargeTable<std::atomic<std::uint8_t*>> chunks_{tables_, kChunks};
+    LargeTable<std::uint32_t> mapped_{tables_, kChunks};  ///< indices of those that are mapped
     std::uint64_t chunk_count_ GUARDED_BY(mutex_) = 0;
     /// The last mapping used, by the key's index in the peer's table modulo kFileSlots.
     std::array<std::atomic<FileMapping*>, kFileSlots> recent_{};
     support::Mutex mutex_;
     /// In the order of creation; the element behind the last describes the mapping being looked
     /// for.
-    LargeTable<FileMapping> files_{kMaxFileMappings + 1};
+    LargeTable<FileMapping> files_{tables_, kMaxFileMappings + 1};
     std::size_t file_count_ GUARDED_BY(mutex_) = 0;
 };
 

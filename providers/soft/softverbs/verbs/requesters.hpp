@@ -27,6 +27,7 @@ inline constexpr std::chrono::seconds kRequesterPatience{5};
 
 class Requesters {
   public:
+    explicit Requesters(TablePages& pages) : seats_(pages, kMaxQps) {}
     /// @param index of our queue pair. @param qp_num its number.
     /// @param peer the caller keeps it until leave().
     /// @param word QpEntry::transfer of the requester.
@@ -89,7 +90,7 @@ class Requesters {
     }
 
     mutable support::SpinLock lock_;
-    LargeTable<Seat> seats_{kMaxQps};  ///< by index of our queue pair
+    LargeTable<Seat> seats_;  ///< by index of our queue pair
     /// Behind the last seat that was ever taken.
     std::uint32_t end_ GUARDED_BY(lock_) = 0;
     std::atomic<std::uint32_t> taken_{0};
