@@ -227,42 +227,77 @@ TEST_P(VerbsQuiet, AnUnbindThatWaitsForAStoppedRequesterCompletesOnceThatHasEnde
     end();
 }
 
+/// Requests of 32 MiB that a thread carries out one after the other.
+class LongQueue {
+  public:
+    static constexpr std::uint32_t kRequests = 16;
+
+    explicit LongQueue(Host& host) : host_(host), left_(host), right_(host) {
+        left_.connect(right_.address());
+        right_.connect(left_.address());
+    }
+    ~LongQueue() {
+        ibv_dereg_mr(source_);
+        ibv_dereg_mr(target_);
+    }
+    LongQueue(const LongQueue&) = delete;
+    LongQueue& operator=(const LongQueue&) = delete;
+
+    /// Calls `work` when the first request has completed, and waits for the last one.
+    /// @return how many had completed when `work` returned.
+    std::uint32_t completed_behind(const std::function<void()>& work) {
+        move(IBV_QPS_SQD);
+        for (std::uint32_t i = 0; i < kRequests; ++i)
+            EXPECT_EQ(left_.rdma(i, IBV_WR_RDMA_WRITE, {{address_of(from_), kBytes, source_->lkey}},
+                                 address_of(to_), target_->rkey),
+                      0);
+        std::uint32_t completed = 0;
+        const auto take = [&] {
+            ibv_wc wc[kRequests];
+            completed += static_cast<std::uint32_t>(ibv_poll_cq(host_.cq, kRequests, wc));
+        };
+        Thread sender([&] { move(IBV_QPS_RTS); });
+        EXPECT_TRUE(eventually([&] { return take(), completed != 0; }));
+        work();
+        take();
+        const std::uint32_t at_the_end_of_work = completed;
+        sender.join();
+        EXPECT_TRUE(eventually([&] { return take(), completed == kRequests; }));
+        return at_the_end_of_work;
+    }
+
+  private:
+    static constexpr std::uint32_t kBytes = 32 << 20;
+    static std::uintptr_t address_of(const Buffer& buffer) {
+        return reinterpret_cast<std::uintptr_t>(buffer.data());
+    }
+    void move(ibv_qp_state state) {
+        ibv_qp_attr attributes{};
+        attributes.qp_state = state;
+        EXPECT_EQ(ibv_modify_qp(left_.get(), &attributes, IBV_QP_STATE), 0);
+    }
+
+    Host& host_;
+    Qp left_, right_;
+    Buffer from_{kBytes}, to_{kBytes};
+    ibv_mr* const source_ = ibv_reg_mr(host_.pd, from_.data(), from_.size(), kAllAccess);
+    ibv_mr* const target_ = ibv_reg_mr(host_.pd, to_.data(), to_.size(), kAllAccess);
+};
+
 /// Queued requests are carried out one after the other: whoever deregisters something else waits
-/// for at most one of them.
+/// for at most one of them. On a busy machine all of them may be over before the thread that
+/// deregisters runs again, so it has several tries.
 TEST_P(VerbsQuiet, DeregDoesNotWaitForAllThatIsQueued) {
-    constexpr std::uint32_t kRequests = 16;
-    constexpr std::uint32_t kBytes = 32 << 20;
+    constexpr int kTries = 20;
     Host host;
-    Qp left(host), right(host);
-    left.connect(right.address());
-    right.connect(left.address());
-    Buffer from(kBytes), to(kBytes), other(8192);
-    ibv_mr* source = ibv_reg_mr(host.pd, from.data(), from.size(), kAllAccess);
-    ibv_mr* target = ibv_reg_mr(host.pd, to.data(), to.size(), kAllAccess);
-    ibv_mr* mr = ibv_reg_mr(host.pd, other.data(), other.size(), kAllAccess);
-    ibv_qp_attr attributes{};
-    attributes.qp_state = IBV_QPS_SQD;
-    ASSERT_EQ(ibv_modify_qp(left.get(), &attributes, IBV_QP_STATE), 0);
-    for (std::uint32_t i = 0; i < kRequests; ++i)
-        ASSERT_EQ(left.rdma(i, IBV_WR_RDMA_WRITE,
-                            {{reinterpret_cast<std::uintptr_t>(from.data()), kBytes, source->lkey}},
-                            reinterpret_cast<std::uintptr_t>(to.data()), target->rkey),
-                  0);
-    attributes.qp_state = IBV_QPS_RTS;
-    Thread sender([&] { ibv_modify_qp(left.get(), &attributes, IBV_QP_STATE); });
-    std::uint32_t completed = 0;
-    const auto take = [&] {
-        ibv_wc wc[kRequests];
-        completed += static_cast<std::uint32_t>(ibv_poll_cq(host.cq, kRequests, wc));
-    };
-    EXPECT_TRUE(eventually([&] { return take(), completed != 0; }));
-    EXPECT_EQ(ibv_dereg_mr(mr), 0);
-    take();
-    EXPECT_LT(completed, kRequests) << "it has waited for the last of them";
-    sender.join();
-    EXPECT_TRUE(eventually([&] { return take(), completed == kRequests; }));
-    ibv_dereg_mr(source);
-    ibv_dereg_mr(target);
+    LongQueue queue(host);
+    Buffer other(8192);
+    std::uint32_t completed = LongQueue::kRequests;
+    for (int i = 0; i < kTries && completed == LongQueue::kRequests; ++i) {
+        ibv_mr* mr = ibv_reg_mr(host.pd, other.data(), other.size(), kAllAccess);
+        completed = queue.completed_behind([&] { EXPECT_EQ(ibv_dereg_mr(mr), 0); });
+    }
+    EXPECT_LT(completed, LongQueue::kRequests) << "it has waited for the last of them each time";
 }
 
 TEST_P(VerbsQuiet, OtherThreadsRegisterMemoryWhileOneWaitsForAStoppedRequester) {
