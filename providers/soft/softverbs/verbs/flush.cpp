@@ -91,7 +91,7 @@ void QueuePair::begin_error() {
 /// complete one of them. Does not wait for one that has been stopped: the service thread tries
 /// again.
 void QueuePair::finish_error() {
-    awaits_requester_ = !requester_is_done(Clock::now());
+    awaits_requester_ = !requester_has_left(Clock::now());
     if (!awaits_requester_) {
         end_orphaned_turn();
         return flush_receives();
@@ -105,9 +105,17 @@ bool QueuePair::requester_is_done(Deadline deadline) const {
     return adapter_.requesters.wait_for_queue_pair(index_, deadline);
 }
 
+/// Like requester_is_done(), when the queue pair is no longer ready: its requester begins nothing
+/// any more, so nobody has to wait for it again.
+bool QueuePair::requester_has_left(Deadline deadline) const {
+    if (!requester_is_done(deadline)) return false;
+    adapter_.requesters.leave(index_);
+    return true;
+}
+
 int QueuePair::close_to_requesters() {
     entry_->readiness.store(Readiness::kNotReady, std::memory_order_seq_cst);
-    return requester_is_done(Clock::now() + kRequesterPatience) ? 0 : EBUSY;
+    return requester_has_left(Clock::now() + kRequesterPatience) ? 0 : EBUSY;
 }
 
 /// @param head_status status of the first request, which was under way; those behind it are

@@ -307,6 +307,7 @@ class QueuePair : public ExtendableQp {
     std::uint64_t receive_bytes() const;
 
     // -- flush.cpp
+    bool requester_has_left(Deadline deadline) const;
     /// Keeps requesters out, and waits for the one that is at work. Called without locks.
     /// @return 0, or EBUSY when it is still at work after kRequesterPatience.
     int close_to_requesters() EXCLUDES(send_lock_, receive_lock_);

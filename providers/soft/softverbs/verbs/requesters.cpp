@@ -65,8 +65,14 @@ bool Requesters::wait_for(const Work& work, Deadline deadline) {
     return true;
 }
 
+bool Requesters::is_seated(std::uint32_t index) const {
+    support::SpinLockGuard guard(lock_);
+    return seats_[index].word != nullptr;
+}
+
 bool Requesters::wait_for_queue_pair(std::uint32_t index, Deadline deadline) {
-    if (!begin_wait()) return true;
+    if (!is_seated(index)) return true;  // the barrier takes as long as half of a connection's end
+    issue_barrier();
     Work work;
     {
         support::SpinLockGuard guard(lock_);

@@ -72,6 +72,7 @@ class Requesters {
 
     /// Issues the barrier unless there are no requesters. @return whether there are any.
     bool begin_wait() const;
+    bool is_seated(std::uint32_t index) const EXCLUDES(lock_);
     static bool wait_for(const Work& work, Deadline deadline);
     /// Collects works from seat `next` on, until `found` is full.
     /// @return the seat to continue with.
