@@ -262,6 +262,22 @@ TEST(Cm, APortThatWasTriedOnALoopbackAddressIsTheNextOneThere) {
     EXPECT_NE(port_of(after), 7000) << "somebody listened there";
 }
 
+TEST(Cm, ASourcePortOfTheCallersChoiceIsForOneConnectionWhateverItsDestination) {
+    TemporaryFabric fabric;
+    EventQueue events;
+    sockaddr_in from = address("127.0.0.1", 7000);
+    const auto resolve_from = [&](const Id& id, int destination_port) {
+        sockaddr_in to = address("127.0.0.1", destination_port);
+        return rdma_resolve_addr(id.get(), reinterpret_cast<sockaddr*>(&from),
+                                 reinterpret_cast<sockaddr*>(&to), 1000);
+    };
+    Id first(events), second(events);
+    ASSERT_EQ(resolve_from(first, 7001), 0);
+    events.next(RDMA_CM_EVENT_ADDR_RESOLVED);
+    EXPECT_EQ(resolve_from(second, 7002), -1);
+    EXPECT_EQ(errno, EADDRINUSE);
+}
+
 TEST(Cm, AKilledListenerDoesNotBlockItsPort) {
     TemporaryFabric fabric;
     Child server([](Channel& pipe) {

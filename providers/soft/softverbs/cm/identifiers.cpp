@@ -23,11 +23,12 @@ bool is_own(Process& process, const in6_addr& address) {
 }
 
 /// Reserves the port; a specific address also binds the identifier to the device.
-/// @param destination the key's, PortKey.
+/// @param destination PortKey's. As in Linux it matters only for a port that is chosen here.
 int bind(Identifier& id, const in6_addr& address, std::uint16_t port,
          std::uint32_t destination = 0) {
     const bool is_v4 = same_family(address, mapped({INADDR_ANY}));
-    PortKey wanted = {id.public_part.ps, address, port, id.one_family.value_or(is_v4), destination};
+    PortKey wanted = {id.public_part.ps, address, port, id.one_family.value_or(is_v4),
+                      port == 0 ? destination : 0};
     auto given = id.engine->index().bind_port(wanted, id.share_port);
     if (!given) return given.error();
     support::MutexLock lock(id.engine->mutex);
