@@ -149,10 +149,14 @@ void Registrations::give_back(Registration& unused) {
     free_.insert(free_.begin(), unused.index);
 }
 
+bool Registrations::is_window_full() const {
+    return mode == Mode::kPerIo &&
+           in_window_.load(std::memory_order_relaxed) >= window_.load(std::memory_order_relaxed);
+}
+
 tl::expected<SlotId, DAT_RETURN> Registrations::take(const Wanted& wanted, bool counts,
                                                      const Wait& wait) {
-    if (counts && mode == Mode::kPerIo &&
-        in_window_.load(std::memory_order_relaxed) >= window_.load(std::memory_order_relaxed))
+    if (counts && is_window_full())
         return tl::unexpected(error(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION));
     Broker& broker = client.broker();
     const Counted waits(waiting_);
@@ -352,6 +356,8 @@ DAT_RETURN Registrations::begin_slowly(Registration& used, Use use, DAT_VLEN len
         end_use(used, use);
         if (standing == Standing::kFree || !comes_back)
             return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE);
+        // What has completed gives up its place now, although the agent has not had its turn yet.
+        if (is_window_full()) let_idle_go();
         const DAT_RETURN code = uncancelled([&](int) {
             return restore(used, {now() + patience, PTHREAD_CANCEL_DISABLE, true});
         });

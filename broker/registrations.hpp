@@ -226,6 +226,7 @@ class Registrations final : public Decoration {
     void let_idle_go();
     /// @return whether others wait for entries. What only our own calls wait for is no pressure.
     bool do_others_wait() const;
+    bool is_window_full() const;
     void make_room_for_others();
     void narrow(std::uint64_t window);
     void widen();
