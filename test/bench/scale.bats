@@ -29,11 +29,12 @@
     cmp "$BATS_TEST_TMPDIR/page.md" "$TOP_SRCDIR/doc/scale.md"
 }
 
-# Fewer than 8 processes use only parts of their first pages, and are connected at once.
+# Fewer than 8 processes use only parts of their first pages, and are connected at once. The table has the process
+# with the most page tables, which depend on where the kernel has put its mappings.
 @test "bench scale: for 8 to 256 processes the model agrees with what was measured" {
     awk -F, '
         NR > 1 && $2 >= 8 {
-            limit = $1 == "seconds" ? 2.5 : 1.1
+            limit = $1 == "seconds" ? 2.5 : $1 == "page_tables_kib" ? 1.4 : 1.1
             ratio = $3 / $4
             compared++
             if (ratio > limit || ratio < 1 / limit) { print $1 " of " $2 " processes: " $3 ", measured " $4; wrong = 1 }
