@@ -89,6 +89,7 @@ support::Result<void> EventLoop::start() {
     if (const int error = poller_.open()) return start_failure(error);
     if (const int error = support::start_thread(thread_, thread_main, this))
         return start_failure(error);
+    pthread_setname_np(thread_, "dapl-cm");
     return {};
 }
 
@@ -102,7 +103,6 @@ void EventLoop::stop() {
 }
 
 void* EventLoop::thread_main(void* loop) {
-    pthread_setname_np(pthread_self(), "dapl-cm");
     static_cast<EventLoop*>(loop)->run();
     return nullptr;
 }
