@@ -250,6 +250,17 @@ class Life {
         if (dat_evd_dequeue(connections_, &event_) != DAT_SUCCESS) fault_ = call;
         return did(code, call);
     }
+    /// The peer may still be answering an earlier life, whose listener it did not find any more.
+    bool request_over_socket(DAT_IW_SSP_HANDLE ssp, DAT_TIMEOUT patience) {
+        const auto& arrived = event_.event_data.cr_arrival_event_data;
+        for (;;) {
+            if (!own_request(requests_, DAT_CONNECTION_REQUEST_EVENT, patience,
+                             "the request over a socket"))
+                return false;
+            if (arrived.sp_handle.psp_handle == ssp) return true;
+            dat_cr_reject(arrived.cr_handle, 0, nullptr);
+        }
+    }
     /// Sends a datagram from one endpoint of this process to another. Its arrival is not
     /// guaranteed.
     bool send_datagram() {
@@ -349,8 +360,7 @@ class Life {
                    "dat_iw_ssp_create") &&
                did(dat_iw_socket_connect(asking_, streams_.first.number(), patience, 0, nullptr),
                    "dat_iw_socket_connect") &&
-               own_request(requests_, DAT_CONNECTION_REQUEST_EVENT, patience,
-                           "the request over a socket") &&
+               request_over_socket(ssp, patience) &&
                did(dat_cr_accept(event_.event_data.cr_arrival_event_data.cr_handle, nullptr, 0,
                                  nullptr),
                    "dat_cr_accept") &&
