@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs processes over soft0 that are all connected to all (test/bench/mesh): all of them connect, each is listed
-# with its queue pairs, and when one of them is killed all others are told. make check-long takes 256.
+# with its queue pairs, and when one of them is killed all others get their events. make check-long takes 256.
 load ../compat/helpers
 
 setup() {
@@ -16,8 +16,9 @@ mesh() {
     cat mesh
     jq -e --argjson processes "$1" --argjson pairs "$2" '
         (.processes | length) == $processes and all(.processes[]; (.queue_pairs | length) == ($processes - 1) * $pairs)' members
-    # All others warn, and of nothing else.
-    [ "$(grep -c 'signal 9: Killed.*DAT290' told)" -ge "$(($1 - 1))" ]
+    # All others got their event, or mesh would have failed. Those that learn within some milliseconds how the
+    # process ended warn, and nobody warns of anything else.
+    grep -q 'signal 9: Killed.*DAT290' told
     never grep -vE 'DAT29[01]' told
 }
 
