@@ -356,7 +356,7 @@ DAT_RETURN Registrations::begin_slowly(Registration& used, Use use, DAT_VLEN len
         end_use(used, use);
         if (standing == Standing::kFree || !comes_back)
             return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE);
-        // What has completed gives up its place now, although the agent has not had its turn yet.
+        // Completed transfers give up their places now, though the agent has not had its turn yet.
         if (is_window_full()) let_idle_go();
         const DAT_RETURN code = uncancelled([&](int) {
             return restore(used, {now() + patience, PTHREAD_CANCEL_DISABLE, true});

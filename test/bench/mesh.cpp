@@ -59,7 +59,7 @@ struct Order {
     const char* command = nullptr;
 };
 
-/// What one process has measured.
+/// One process has measured these.
 struct Answers {
     sockaddr_storage address{};  ///< of its IA
     double opening = 0;          ///< microseconds

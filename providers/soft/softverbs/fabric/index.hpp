@@ -31,7 +31,7 @@ struct PortKey {
     std::uint16_t port = 0;
     /// Whether an "any" address stands for its own family only (RDMA_OPTION_ID_AFONLY).
     bool one_family = false;
-    /// What the active side will connect to, by hash_of_destination(); 0 if that is not known.
+    /// The active side will connect to this, by hash_of_destination(); 0 if it is not known.
     std::uint32_t destination = 0;
 };
 

@@ -26,8 +26,8 @@ class OwnPages {
     std::size_t bytes_ = 0;
 };
 
-/// Memory for tables, left out of core files. It is mapped in steps: a mapping for each table would
-/// take as long as half of everything else that is done to open the device.
+/// Memory for tables, left out of core files. It is mapped in steps: with a mapping for each table,
+/// mmap, madvise and munmap were a quarter of the work of opening and closing an adapter.
 class TablePages {
   public:
     /// @param step bytes; what needs more gets a mapping of its own.

@@ -71,7 +71,7 @@ bool Requesters::is_seated(std::uint32_t index) const {
 }
 
 bool Requesters::wait_for_queue_pair(std::uint32_t index, Deadline deadline) {
-    if (!is_seated(index)) return true;  // the barrier takes as long as half of a connection's end
+    if (!is_seated(index)) return true;  // barriers were a quarter of a connection's work
     issue_barrier();
     Work work;
     {
