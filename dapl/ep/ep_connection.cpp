@@ -118,6 +118,7 @@ DAT_RETURN EpConnection::begin(const sockaddr_storage& peer, DAT_CONN_QUAL conn_
                                DAT_TIMEOUT timeout, const Start& start) {
     ep_.ia.manager->loop.reserve(*this);
     forget();
+    told_ = false;
     active_ = true;
     timeout_ = timeout;
     ep_.state.move(EpCause::kConnect);
@@ -142,6 +143,7 @@ DAT_RETURN EpConnection::accept(std::unique_ptr<cm::Connection>& request, DAT_CO
                                 cm::PrivateData data) {
     ep_.ia.manager->loop.reserve(*this);
     forget();
+    told_ = false;
     active_ = false;
     const EpCause undo = undoing_accept(ep_.state.get());
     ep_.state.move(EpCause::kAccept);
@@ -234,7 +236,6 @@ void EpConnection::tell_once(const EpReason& reason) {
 void EpConnection::forget() {
     ep_.ia.manager->loop.cancel(*this);
     cm_.reset();
-    told_ = false;
     end_requested_ = false;
     ep_.requests.taken_flushed = 0;
     private_data_.fill(std::byte{0});
