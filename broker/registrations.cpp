@@ -357,7 +357,7 @@ DAT_RETURN Registrations::begin_slowly(Registration& used, Use use, DAT_VLEN len
         if (standing == Standing::kFree || !comes_back)
             return error(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE);
         // Completed transfers give up their places now, though the agent has not had its turn yet.
-        if (is_window_full()) let_idle_go();
+        if (is_window_full()) settle();
         const DAT_RETURN code = uncancelled([&](int) {
             return restore(used, {now() + patience, PTHREAD_CANCEL_DISABLE, true});
         });

@@ -79,6 +79,7 @@ inline constexpr ConfigurationShortName kShortNames[] = {
     {"softverbs", "address", Setting::kSoftverbsAddress},
     {"softverbs", "connect_timeout", Setting::kSoftverbsConnectTimeout},
     {"softverbs", "cm", Setting::kSoftverbsCm},
+    {"softverbs", "only", Setting::kSoftverbsOnly},
     {"softverbs", "copy", Setting::kSoftverbsCopy},
     {"softverbs", "placement", Setting::kSoftverbsPlacement},
 };

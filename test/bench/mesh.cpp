@@ -306,26 +306,17 @@ double largest(const Order& order, const Shared& shared, double Answers::*value)
     return found;
 }
 
-double sum(const Order& order, const Shared& shared, double Answers::*value) {
-    double total = 0;
-    for (int rank = 0; rank < order.processes; ++rank) total += shared.answers[rank].*value;
-    return total;
-}
-
 void report(const Order& order, const Shared& shared) {
     const auto print = [](const char* key, double value) { std::printf("%s %.1f\n", key, value); };
     const auto most = [&](double Answers::*value) { return largest(order, shared, value); };
-    const auto total = [&](double Answers::*value) { return sum(order, shared, value); };
-    const double ends = order.processes * (order.processes - 1.0) * order.per_pair;
     print("open_us", most(&Answers::opening));
     print("descriptors", most(&Answers::descriptors));
     print("memory_opened", most(&Answers::memory_opened));
     print("memory_connected", most(&Answers::memory_connected));
-    print("memory_per_end",
-          (total(&Answers::memory_connected) - total(&Answers::memory_opened)) / ends);
     print("page_tables", most(&Answers::page_tables));
-    print("idle_processor_us_per_second",
-          total(&Answers::idle_processor) / static_cast<double>(kIdle.count()));
+    double idle = 0;
+    for (int rank = 0; rank < order.processes; ++rank) idle += shared.answers[rank].idle_processor;
+    print("idle_processor_us_per_second", idle / static_cast<double>(kIdle.count()));
     print("death_us", most(&Answers::death));
 }
 

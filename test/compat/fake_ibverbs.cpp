@@ -55,6 +55,10 @@ FAKE __be64 ibv_get_device_guid(ibv_device*) {
 
 FAKE ibv_context* ibv_open_device(ibv_device* of) {
     note_call("ibv_open_device");
+    if (std::getenv("FAKE_DEVICE_FAILS")) {
+        errno = EIO;
+        return nullptr;
+    }
     context.device = of;
     return &context;
 }

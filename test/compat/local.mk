@@ -5,7 +5,7 @@ compat_scripts = \
     %reldir%/devices.bats %reldir%/pingpong.bats %reldir%/perftest.bats %reldir%/rdmacm.bats \
     %reldir%/reference_stack.bats %reldir%/dtest.bats %reldir%/dapl_programs.bats %reldir%/combinations.bats \
     %reldir%/interoperation.bats %reldir%/scm_wire.bats %reldir%/ud.bats \
-    %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats \
+    %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats %reldir%/only.bats \
     %reldir%/drop_in.bats %reldir%/device_errors.bats %reldir%/softverbs_ls.bats \
     %reldir%/containers.bats %reldir%/other_stacks.bats %reldir%/softverbs_man.bats %reldir%/pyverbs.bats \
     %reldir%/vendor_attributes.bats

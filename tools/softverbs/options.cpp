@@ -19,6 +19,7 @@ enum Code {
     kJsonCode = 'j',
     kFabricCode = 1000,
     kCmCode,
+    kOnlyCode,
     kDropInCode,
     kSharedHeapCode,
     kDryCode
@@ -53,6 +54,7 @@ const std::vector<CommandSyntax>& commands() {
          "runs a program on the verbs device soft0",
          {kFabric,
           {kCmCode, "cm", "WHOSE", "which rdma_cm to use, one of soft0, system [soft0]"},
+          {kOnlyCode, "only", nullptr, "hide the devices of the system"},
           {kDropInCode, "drop-in", nullptr, "also for programs that load libibverbs by dlopen"},
           {kSharedHeapCode, "shared-heap", nullptr,
            "malloc and large mmap return memory that peers reach by plain copies"},
@@ -124,6 +126,8 @@ bool take(Options& options, int code, const char* value) {
             if (options.cm == "system" || options.cm == "soft0") return true;
             std::fprintf(stderr, "softverbs: --cm: '%s' is neither system nor soft0\n", value);
             return false;
+        case kOnlyCode:
+            return options.only = true;
         case kDropInCode:
             return options.drop_in = true;
         case kSharedHeapCode:

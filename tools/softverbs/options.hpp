@@ -22,6 +22,7 @@ struct Options {
     Command command = Command::kRun;
     std::string fabric;        ///< "": SOFTVERBS_FABRIC, else the user's own
     std::string cm;            ///< run: "": as in the environment
+    bool only = false;         ///< run
     bool drop_in = false;      ///< run
     bool shared_heap = false;  ///< run
     bool json = false;         ///< ls

@@ -94,6 +94,8 @@ std::string find_library(const char* name) {
 }
 
 int run(const Options& options) {
+    if (options.only && options.cm == "system")
+        return fail("--only hides the devices that --cm=system is for");
     const std::string library = find_library(kLibrary);
     if (options.shared_heap && !preload(kHeapLibrary, find_library(kHeapLibrary)))
         return kRunFailed;
@@ -107,6 +109,7 @@ int run(const Options& options) {
         if (!options.fabric.empty()) setenv("SOFTVERBS_FABRIC", fabric.c_str(), 1);
         if (options.drop_in && !use_drop_in(library, fabric)) return kRunFailed;
     }
+    if (options.only) setenv("SOFTVERBS_ONLY", "1", 1);
     if (!options.cm.empty()) setenv("SOFTVERBS_CM", options.cm.c_str(), 1);
     execvp(options.program[0], options.program);
     const int cause = errno;

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "providers/soft/softverbs/passthrough/soft_names.hpp"
+#include "support/settings/settings.hpp"
 
 /// The GID types of sysfs; no header declares them.
 enum ibv_gid_type_sysfs : int;
@@ -73,15 +74,26 @@ constinit SystemFunction<void(ibv_async_event*)> system_ack_async_event{
 
 }  // namespace
 
+namespace {
+
+/// Returns the system's list; null if it has none, or if the program is to see soft0 alone.
+ibv_device** system_list(int& count) {
+    static const bool is_hidden = support::setting_flag(support::Setting::kSoftverbsOnly);
+    auto* get = is_hidden ? nullptr : system_get_device_list.find();
+    ibv_device** list = get ? get(&count) : nullptr;
+    if (!list) count = 0;
+    return list;
+}
+
+}  // namespace
+
 /// Returns the system's list with soft0 behind its devices, or a list of soft0 alone. The list is a
 /// plain allocation, because programs pass it to free(), which keeps the real devices, as rdma-core
 /// permits. Real devices come first: a program that takes the first one keeps its own. A system
 /// without devices (ENOSYS if the kernel knows no RDMA) is not a failure here.
 EXPORTED ibv_device** ibv_get_device_list(int* count) {
     int real = 0;
-    auto* get = system_get_device_list.find();
-    ibv_device** system = get ? get(&real) : nullptr;
-    if (!system) real = 0;
+    ibv_device** system = system_list(real);
     ibv_device* soft = soft_device();
     // NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers
     const std::size_t bytes = (real + 2) * sizeof(ibv_device*);
