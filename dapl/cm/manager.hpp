@@ -105,10 +105,14 @@ struct Progress {
 class Connection {
   public:
     virtual ~Connection() = default;
-    /// Passive side. What the device and the peer do with the accept is reported to `user`. A
-    /// returned failure means that this endpoint cannot serve the request, which stays unanswered.
+    /// Passive side. Takes the endpoint for the answer. A returned failure means that this endpoint
+    /// cannot serve the request, which stays unanswered.
     virtual support::Result<void> accept(const Parameters& parameters, User& user)
         REQUIRES(connection_lock) = 0;
+    /// After accept(). What the device and the peer do with the answer is reported to the user.
+    /// Except for datagram endpoints, connection_lock is released while the device connects the
+    /// queue pair: the connection may be gone when the call returns.
+    virtual void answer() REQUIRES(connection_lock) = 0;
     /// Sends the consumer's rejection to the peer; it may get lost if the peer has given up.
     virtual void reject(PrivateData data) REQUIRES(connection_lock) = 0;
     /// Takes the connection down. The event thread then reports kDisconnected: with rdma_cm when

@@ -21,6 +21,7 @@ class Side : public Connection {
     support::Result<void> accept(const Parameters&, User&) override REQUIRES(connection_lock) {
         return support::failure(raw(DAT_INTERNAL_ERROR), "no request");
     }
+    void answer() override REQUIRES(connection_lock) {}
     void reject(PrivateData) override REQUIRES(connection_lock) {}
 
   protected:

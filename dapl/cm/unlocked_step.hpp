@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// A step of one connection that the event thread runs without connection_lock. Some calls wait in
-/// the kernel (on RoCE it resolves a queue pair's path to the peer in a thread of its own), and the
-/// application's threads must be able to start and accept other connections during the wait.
+/// A step of one connection that runs without connection_lock: on the active side in the event
+/// thread, on the passive side in dat_cr_accept. Some calls wait in the kernel (on RoCE it resolves
+/// a queue pair's path to the peer in a thread of its own), and other connections go on during the
+/// wait.
 #pragma once
 
 #include <utility>
@@ -20,7 +21,7 @@ class UnlockedStep {
     UnlockedStep& operator=(const UnlockedStep&) = delete;
     ~UnlockedStep() REQUIRES(connection_lock) { overtake(); }
 
-    /// Runs `work` without connection_lock. For the event thread.
+    /// Runs `work` without connection_lock.
     /// @param work may use what outlives the connection's overtake(): the queue pair, the manager.
     /// @return false if the step was overtaken: the connection then belongs to another thread, and
     /// it may be destroyed already, with its manager.
@@ -44,7 +45,7 @@ class UnlockedStep {
     }
 
   private:
-    /// Lives on the stack of the event thread, which destroys it with connection_lock held, so not
+    /// Lives on the stack of the step's thread, which destroys it with connection_lock held, so not
     /// before an overtake() is done with it.
     struct Run {
         support::Mutex working;  ///< taken with connection_lock held, never the other way round

@@ -163,6 +163,16 @@ DAT_RETURN EpConnection::accept(std::unique_ptr<cm::Connection>& request, DAT_CO
     return DAT_SUCCESS;
 }
 
+/// Where it throws, the connection is still there.
+void EpConnection::answer() {
+    try {
+        cm_->answer();
+    } catch (const std::bad_alloc&) {
+        withdraw();
+        report(cm::Outcome::kLocalFailure, {});
+    }
+}
+
 void EpConnection::start_timer(DAT_TIMEOUT timeout) {
     if (timeout == DAT_TIMEOUT_INFINITE) return;
     ep_.ia.manager->loop.arm(*this, Clock::now() + std::chrono::microseconds(timeout));

@@ -43,6 +43,9 @@ class EpConnection final : private cm::User, private cm::Timer {
     /// @param conn_qual of the service point.
     DAT_RETURN accept(std::unique_ptr<cm::Connection>& request, DAT_CONN_QUAL conn_qual,
                       cm::PrivateData data) REQUIRES(connection_lock);
+    /// Completes a successful accept(). Releases connection_lock meanwhile: the EP may be gone when
+    /// it returns.
+    void answer() REQUIRES(connection_lock);
     /// Disconnects, if the state has such a move.
     /// @param how kDisconnectGraceful: when all posted requests are done, which may be after the
     /// call; kDisconnectAbrupt: at once.

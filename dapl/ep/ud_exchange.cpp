@@ -56,13 +56,15 @@ DAT_RETURN UdExchange::accept(std::unique_ptr<cm::Connection>& request, cm::Priv
                               cm::PrivateData data) {
     keep(asked);
     peer_ = request->peer_address();
-    cm_ = std::move(request);  // the outcome may be reported before accept() returns
-    const auto accepted = cm_->accept({ep_.queue_pair(), 0, 0, data}, *this);
-    if (accepted) return DAT_SUCCESS;
-    support::trace(support::Level::kDebug, "{} cannot accept: {}", ep_.name(),
-                   accepted.error().cause);
-    request = std::move(cm_);
-    return accepted.error().code;
+    const auto accepted = request->accept({ep_.queue_pair(), 0, 0, data}, *this);
+    if (!accepted) {
+        support::trace(support::Level::kDebug, "{} cannot accept: {}", ep_.name(),
+                       accepted.error().cause);
+        return accepted.error().code;
+    }
+    cm_ = std::move(request);  // the answer's outcome is reported at once
+    cm_->answer();
+    return DAT_SUCCESS;
 }
 
 void UdExchange::report(cm::Outcome outcome, cm::PrivateData data) {

@@ -96,6 +96,7 @@ DAT_RETURN accept(Cr& cr, DAT_EP_HANDLE ep_handle, DAT_COUNT data_size, const DA
     cr.ia.counters.count(DCNT_IA_SP_CR_ACCEPTED);
     cr.ia.counters.count(DCNT_IA_CM_REP_TX);
     close(cr);
+    if (!ep->ud) ep->connection.answer();  // last: releases connection_lock
     return DAT_SUCCESS;
 }
 

@@ -150,7 +150,6 @@ void ActiveConnection::connect_queue_pair(const Event& event) {
 
 void ActiveConnection::disconnect() {
     connecting_.reset();  // the kernel would make us wait for it
-    moving_.overtake();
     Connection::disconnect();
 }
 

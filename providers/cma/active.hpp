@@ -4,7 +4,6 @@
 #pragma once
 
 #include "dapl/cm/failed_try.hpp"
-#include "dapl/cm/unlocked_step.hpp"
 #include "providers/cma/connect_thread.hpp"
 #include "providers/cma/connection.hpp"
 #include "support/settings/settings.hpp"
@@ -47,7 +46,6 @@ class ActiveConnection : public Connection {
     Step step_ = Step::kAddress;
     long tries_ = 1;
     std::unique_ptr<ConnectThread> connecting_;  ///< destroyed before the id
-    cm::UnlockedStep moving_;                    ///< destroyed first
 };
 
 }  // namespace dapl::cma

@@ -36,6 +36,7 @@ void Connection::lend_queue_pair() {
 }
 
 void Connection::disconnect() {
+    moving_.overtake();
     if (own_.qp && !id_->qp) set_error_state(own_.qp);
     trace_sent(*this, user_, cm::message::kDisconnect);
     rdma_disconnect(id_.get());

@@ -5,6 +5,7 @@
 
 #include "dapl/cm/side.hpp"
 #include "dapl/cm/traced_message.hpp"
+#include "dapl/cm/unlocked_step.hpp"
 #include "providers/cma/event.hpp"
 #include "providers/cma/manager.hpp"
 
@@ -43,6 +44,7 @@ class Connection : public cm::Side, protected EventTarget {
     const Manager& manager_;
     State state_ = State::kHandshake;
     Id id_;
+    cm::UnlockedStep moving_;  ///< destroyed before the id
 
   private:
     void rejected(const Event& event) REQUIRES(connection_lock);

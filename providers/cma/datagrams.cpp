@@ -89,7 +89,7 @@ PassiveDatagrams::PassiveDatagrams(const Manager& manager, const Event& request,
     datagram_address_ = {way_to(asked.port, manager.adapter(), manager.gid()), asked.qpn};
 }
 
-int PassiveDatagrams::answer(DatagramMessage::Kind kind, cm::PrivateData data) {
+int PassiveDatagrams::send(DatagramMessage::Kind kind, cm::PrivateData data) {
     const std::uint32_t qpn = own_.qp ? own_.qp->qp_num : 0;
     const DatagramBytes message = encode({kind, qpn, data, {}});
     rdma_conn_param parameters{};
@@ -98,14 +98,14 @@ int PassiveDatagrams::answer(DatagramMessage::Kind kind, cm::PrivateData data) {
     return rdma_accept(id_.get(), &parameters) == 0 ? 0 : errno;
 }
 
-int PassiveDatagrams::send_accept() {
-    const int error = answer(DatagramMessage::Kind::kAccept, own_.private_data);
+std::optional<int> PassiveDatagrams::send_accept() {
+    const int error = send(DatagramMessage::Kind::kAccept, own_.private_data);
     if (error == 0) report(cm::Outcome::kEstablished);
     return error;
 }
 
 void PassiveDatagrams::reject(cm::PrivateData data) {
-    if (const int error = answer(DatagramMessage::Kind::kReject, data))
+    if (const int error = send(DatagramMessage::Kind::kReject, data))
         support::trace(support::Level::kDebug, "rdma_accept: {}", cm::text_of_error(error));
 }
 

@@ -31,9 +31,9 @@ class PassiveDatagrams final : public PassiveConnection {
     bool is_datagram() const override { return true; }
 
   private:
-    int send_accept() override REQUIRES(connection_lock);
+    std::optional<int> send_accept() override REQUIRES(connection_lock);
     /// @return an errno value, 0 for success.
-    int answer(DatagramMessage::Kind kind, cm::PrivateData data) REQUIRES(connection_lock);
+    int send(DatagramMessage::Kind kind, cm::PrivateData data) REQUIRES(connection_lock);
 };
 
 }  // namespace dapl::cma

@@ -30,26 +30,30 @@ support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters
         std::min(own_.responder_resources, parameters.responder_resources);
     bounded.initiator_depth = std::min(own_.initiator_depth, parameters.initiator_depth);
     take(bounded, kLargestGiven);
-    if (state_ == State::kEnded) {  // the peer has gone
-        report(cm::Outcome::kDisconnected);
-        return {};
-    }
-    trace_sent(*this, user_, cm::message::kAccept, own_.private_data.size());
-    if (const int error = send_accept()) {
-        support::trace(support::Level::kDebug, "rdma_accept: {}", cm::text_of_error(error));
-        report(cm::Outcome::kLocalFailure);
-    }
     return {};
 }
 
-int PassiveConnection::send_accept() {
+void PassiveConnection::answer() {
+    if (state_ == State::kEnded) return report(cm::Outcome::kDisconnected);  // the peer has gone
+    trace_sent(*this, user_, cm::message::kAccept, own_.private_data.size());
+    const int error = send_accept().value_or(0);
+    if (error == 0) return;
+    support::trace(support::Level::kDebug, "rdma_accept: {}", cm::text_of_error(error));
+    report(cm::Outcome::kLocalFailure);
+}
+
+std::optional<int> PassiveConnection::send_accept() {
     lend_queue_pair();
-    if (manager_.is_infiniband())
-        if (const int error =
-                make_ready(id_.get(), {own_.qp,
-                                       manager_.keeps_first_partition(),
-                                       {{own_.responder_resources, own_.initiator_depth}}}))
-            return error;
+    if (manager_.is_infiniband()) {
+        rdma_cm_id* const id = id_.get();
+        const QueuePairMove move{own_.qp,
+                                 manager_.keeps_first_partition(),
+                                 {{own_.responder_resources, own_.initiator_depth}}};
+        int error = 0;
+        if (!moving_.run([&] { error = make_ready(id, move); })) return std::nullopt;
+        if (state_ == State::kEnded) return std::nullopt;
+        if (error != 0) return error;
+    }
     rdma_conn_param connection = parameters();
     return rdma_accept(id_.get(), &connection) == 0 ? 0 : errno;
 }

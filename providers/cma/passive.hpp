@@ -3,6 +3,8 @@
 /// The passive side, from the request on.
 #pragma once
 
+#include <optional>
+
 #include "providers/cma/connection.hpp"
 
 namespace dapl::cma {
@@ -14,12 +16,14 @@ class PassiveConnection : public Connection {
         REQUIRES(connection_lock);
     support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) final
         REQUIRES(connection_lock);
+    void answer() final REQUIRES(connection_lock);
     void reject(cm::PrivateData data) override REQUIRES(connection_lock);
 
   protected:
     void handle(const Event& event) override REQUIRES(connection_lock);
-    /// Accepts with own_. @return an errno value, 0 for success.
-    virtual int send_accept() REQUIRES(connection_lock);
+    /// Accepts with own_. @return an errno value, 0 for success; nullopt if the connection ended
+    /// meanwhile, and may be gone.
+    virtual std::optional<int> send_accept() REQUIRES(connection_lock);
 };
 
 }  // namespace dapl::cma

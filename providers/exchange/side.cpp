@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "device/address.hpp"
 #include "support/log/log.hpp"
@@ -36,14 +37,20 @@ Way Side::way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const
     return {own_.qp, own, peer.sender, mtu, reads};
 }
 
-tl::expected<std::uint8_t, std::string> Side::connect_to(const OwnEnd& own,
-                                                         const Message& request) {
-    const std::uint8_t mtu = common_mtu(own.mtu, request.mtu, port_.settings());
-    if (own_.qp->qp_type == IBV_QPT_UD) {
-        keep_address(own, request);
-        return mtu;
-    }
-    return port_.connect(way_to(own, request, mtu)).map([&] { return mtu; });
+std::optional<Side::Connected> Side::connect(const OwnEnd& own, const Message& peer,
+                                             std::uint8_t mtu) {
+    const Way way = way_to(own, peer, mtu);
+    Connected connected;
+    const auto work = [&] {
+        try {
+            connected = port_.connect(way);
+        } catch (const std::bad_alloc&) {
+            // Not thrown on: the connection may be gone by then.
+            connected = tl::unexpected<std::string>("no memory");
+        }
+    };
+    if (!moving_.run(work)) return std::nullopt;
+    return connected;
 }
 
 void Side::tell_no_path(const std::string& cause) const {

@@ -3,9 +3,11 @@
 /// One side of an exchange of queue pairs: its offer, and its path to the peer's.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "dapl/cm/side.hpp"
+#include "dapl/cm/unlocked_step.hpp"
 #include "providers/exchange/message.hpp"
 #include "providers/exchange/path.hpp"
 
@@ -25,17 +27,21 @@ class Side : public cm::Side {
         REQUIRES(connection_lock);
     /// Keeps the peer's address for a datagram endpoint, which is not connected.
     void keep_address(const OwnEnd& own, const Message& peer) REQUIRES(connection_lock);
-    /// @return the argument of the port's connect().
-    Way way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const
-        REQUIRES(connection_lock);
-    /// Passive side: connects the queue pair to the peer's, or keeps the address of the peer's
-    /// datagram endpoint.
-    /// @return the MTU for the reply, or why there is no path.
-    tl::expected<std::uint8_t, std::string> connect_to(const OwnEnd& own, const Message& request)
+    using Connected = tl::expected<void, std::string>;
+    /// Connects the queue pair to the peer's, without connection_lock.
+    /// @return why there is no path; nullopt if another thread has ended the connection, which may
+    /// be gone.
+    std::optional<Connected> connect(const OwnEnd& own, const Message& peer, std::uint8_t mtu)
         REQUIRES(connection_lock);
     void tell_no_path(const std::string& cause) const;
 
     const Port& port_;
+    cm::UnlockedStep moving_;
+
+  private:
+    /// @return the argument of the port's connect().
+    Way way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const
+        REQUIRES(connection_lock);
 };
 
 }  // namespace dapl::exchange

@@ -81,12 +81,11 @@ void ActiveConnection::take_reply() {
 /// @return false if it has failed, which is reported, or if another thread has ended the
 /// connection, which may be gone.
 bool ActiveConnection::connect_queue_pair(const Message& reply) {
-    const Way way =
-        way_to(own_end_, reply, exchange::common_mtu(own_end_.mtu, reply.mtu, port_.settings()));
-    tl::expected<void, std::string> connected;
-    if (!moving_.run([&] { connected = port_.connect(way); })) return false;
-    if (connected) return true;
-    tell_no_path(connected.error());
+    const auto connected =
+        connect(own_end_, reply, exchange::common_mtu(own_end_.mtu, reply.mtu, port_.settings()));
+    if (!connected) return false;
+    if (*connected) return true;
+    tell_no_path(connected->error());
     if (link_.is_programs()) {
         link_.send(encode_late_reject());
         link_.settle();

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "dapl/cm/traced_message.hpp"
-#include "dapl/cm/unlocked_step.hpp"
 #include "providers/exchange/side.hpp"
 #include "providers/sockets/host.hpp"
 #include "providers/sockets/link.hpp"
@@ -49,7 +48,6 @@ class Connection : public exchange::Side, protected cm::EventSource, private cm:
     Host& host_;
     State state_ = State::kOpening;
     Link link_;
-    cm::UnlockedStep moving_;
 };
 
 }  // namespace dapl::sockets

@@ -34,35 +34,44 @@ void PassiveConnection::reject(cm::PrivateData data) {
 }
 
 support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters, cm::User& user) {
-    const Message& request = request_.message();
     if (parameters.qp->context != host_.adapter.context)
         return support::failure(raw(DAT_INTERNAL_ERROR), "the EP is on another device");
     take(parameters, kMaxPrivateData);
     user_ = &user;
+    return {};
+}
+
+void PassiveConnection::answer() {
     if (link_.has_news()) {  // the peer has nothing to send now, so it is closing or gone
         support::trace(support::Level::kDebug, "{} has gone before it was accepted",
                        to_text(peer_));
-        ended(cm::Outcome::kDisconnected);
-        return {};
+        return ended(cm::Outcome::kDisconnected);
     }
+    const Message& request = request_.message();
     ibv_gid peer_gid;
     std::memcpy(&peer_gid, request.sender.gid.data(), sizeof peer_gid);
     const auto own = port_.own_end(peer_, &peer_gid);
-    const auto mtu = own.and_then(
-        [&](const OwnEnd& end) REQUIRES(connection_lock) { return connect_to(end, request); });
-    if (!mtu) {
-        tell_no_path(mtu.error());
-        refuse(Operation::kManagerReject, {});
-        ended(cm::Outcome::kLocalFailure);
-        return {};
+    if (!own) return refuse_path(own.error());
+    const std::uint8_t mtu = exchange::common_mtu(own->mtu, request.mtu, port_.settings());
+    if (is_datagram()) {
+        keep_address(*own, request);
+    } else {
+        const auto connected = connect(*own, request, mtu);
+        if (!connected) return;
+        if (!*connected) return refuse_path(connected->error());
     }
     state_ = State::kHandshake;
-    if (const int error = send_reply(*own, *mtu)) {
+    if (const int error = send_reply(*own, mtu)) {
         support::trace(support::Level::kDebug, "{} has gone before it was accepted: {}",
                        to_text(peer_), cm::text_of_error(error));
         ended(cm::Outcome::kDisconnected);
     }
-    return {};
+}
+
+void PassiveConnection::refuse_path(const std::string& cause) {
+    tell_no_path(cause);
+    refuse(Operation::kManagerReject, {});
+    ended(cm::Outcome::kLocalFailure);
 }
 
 int PassiveConnection::send_reply(const OwnEnd& own, std::uint8_t mtu) {

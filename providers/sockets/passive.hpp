@@ -17,6 +17,7 @@ class PassiveConnection final : public Connection, private exchange::TimedQueue:
 
     support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) override
         REQUIRES(connection_lock);
+    void answer() override REQUIRES(connection_lock);
     void reject(cm::PrivateData data) override REQUIRES(connection_lock);
     bool is_datagram() const override { return request_.message().sender.qp_type == IBV_QPT_UD; }
 
@@ -26,6 +27,7 @@ class PassiveConnection final : public Connection, private exchange::TimedQueue:
     void expelled(const std::string& why) override REQUIRES(connection_lock);
     /// Sends the last message to a peer that gets no connection.
     void refuse(Operation operation, cm::PrivateData data) REQUIRES(connection_lock);
+    void refuse_path(const std::string& cause) REQUIRES(connection_lock);
     /// @return 0 or an errno value.
     int send_reply(const OwnEnd& own, std::uint8_t mtu) REQUIRES(connection_lock);
 

@@ -93,12 +93,11 @@ void ActiveConnection::take_reply(const Message& reply) {
 /// connection, which may be gone.
 bool ActiveConnection::connect_queue_pair(const Message& reply) {
     const std::uint8_t mtu = exchange::common_mtu(own_end_.mtu, reply.mtu, port_.settings());
-    const Way way = way_to(own_end_, reply, mtu);
-    tl::expected<void, std::string> connected;
-    if (!moving_.run([&] { connected = port_.connect(way); })) return false;
+    const auto connected = connect(own_end_, reply, mtu);
+    if (!connected) return false;
     dialog_.last().mtu = mtu;
-    if (connected) return true;
-    tell_no_path(connected.error());
+    if (*connected) return true;
+    tell_no_path(connected->error());
     send(dialog_.answer(Operation::kDisconnect));
     ended(cm::Outcome::kLocalFailure);
     return false;

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "dapl/cm/traced_message.hpp"
-#include "dapl/cm/unlocked_step.hpp"
 #include "providers/exchange/side.hpp"
 #include "providers/ucm/dialog.hpp"
 #include "providers/ucm/epilogue.hpp"
@@ -75,7 +74,6 @@ class Connection : public exchange::Side,
     State state_ = State::kOpening;
     Resends resends_;
     Timing::Milliseconds wait_{};  ///< for the peer's answer, until the first repetition
-    cm::UnlockedStep moving_;
 
   private:
     void is_down() override REQUIRES(connection_lock);

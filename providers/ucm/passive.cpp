@@ -42,19 +42,29 @@ support::Result<void> PassiveConnection::accept(const cm::Parameters& parameters
         return support::failure(raw(DAT_INTERNAL_ERROR), "the EP is on another device");
     exchange::Side::take(parameters, exchange::kMaxPrivateData);
     user_ = &user;
+    return {};
+}
+
+void PassiveConnection::answer() {
     const auto own = own_end(request_.sender);
-    const auto mtu = own.and_then(
-        [&](const OwnEnd& end) REQUIRES(connection_lock) { return connect_to(end, request_); });
-    if (!mtu) {
-        tell_no_path(mtu.error());
-        refuse(Operation::kManagerReject, {});
-        ended(cm::Outcome::kLocalFailure);
-        return {};
+    if (!own) return refuse_path(own.error());
+    const std::uint8_t mtu = exchange::common_mtu(own->mtu, request_.mtu, port_.settings());
+    if (is_datagram()) {
+        keep_address(*own, request_);
+    } else {
+        const auto connected = connect(*own, request_, mtu);
+        if (!connected || state_ == State::kEnded) return;
+        if (!*connected) return refuse_path(connected->error());
     }
     trace_sent(*this, user_, cm::message::kAccept, own_.private_data.size());
-    offer(Operation::kReply, *own, *mtu, manager_.service().timing.confirm);
+    offer(Operation::kReply, *own, mtu, manager_.service().timing.confirm);
     open();
-    return {};
+}
+
+void PassiveConnection::refuse_path(const std::string& cause) {
+    tell_no_path(cause);
+    refuse(Operation::kManagerReject, {});
+    ended(cm::Outcome::kLocalFailure);
 }
 
 void PassiveConnection::go_on(const Message& message) {

@@ -16,10 +16,12 @@ class PassiveConnection final : public Connection {
 
     support::Result<void> accept(const cm::Parameters& parameters, cm::User& user) override
         REQUIRES(connection_lock);
+    void answer() override REQUIRES(connection_lock);
     void reject(cm::PrivateData data) override REQUIRES(connection_lock);
     bool is_datagram() const override { return request_.sender.qp_type == IBV_QPT_UD; }
 
   private:
+    void refuse_path(const std::string& cause) REQUIRES(connection_lock);
     void go_on(const Message& message) override REQUIRES(connection_lock);
     void unanswered() override REQUIRES(connection_lock);
     void give_up() override REQUIRES(connection_lock);

@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "dapl/base/dat.hpp"
@@ -62,6 +63,11 @@ void establish();
 void request();
 /// Makes accepts fail with this code from now on; 0: they succeed.
 void refuse_accepts(DAT_RETURN code);
+/// The next answer to a request runs `work` without connection_lock, as one that waits in the
+/// kernel.
+void during_answer(std::function<void()> work);
+/// Whether nobody else ended the connection of the last such answer during it.
+bool last_answer_went_on();
 /// Makes listening fail with this code from now on; 0: it succeeds.
 void refuse_listeners(DAT_RETURN code);
 /// @return the qualifiers on which listening was tried since the last call.

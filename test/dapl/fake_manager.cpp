@@ -4,10 +4,12 @@
 #include <netinet/in.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include "dapl/cm/manager.hpp"
+#include "dapl/cm/unlocked_step.hpp"
 #include "test/dapl/fake_device.hpp"
 
 namespace {
@@ -16,6 +18,8 @@ std::atomic<int> disconnected;
 dapl::cm::User* last_user;
 dapl::cm::ListenUser* last_listener;
 DAT_RETURN accept_refusal;
+std::function<void()> work_of_answer;
+bool answer_went_on;
 DAT_RETURN listen_refusal;
 std::vector<std::uint64_t> listened;
 
@@ -29,11 +33,22 @@ class AgreeableConnection final : public dapl::cm::Connection {
         last_user = &user;
         return {};
     }
+    void answer() override REQUIRES(dapl::connection_lock) {
+        if (!work_of_answer) return;
+        const bool goes_on = moving_.run(std::exchange(work_of_answer, nullptr));
+        answer_went_on = goes_on;
+    }
     void reject(dapl::cm::PrivateData) override {}
-    void disconnect() override { ++disconnected; }
+    void disconnect() override REQUIRES(dapl::connection_lock) {
+        ++disconnected;
+        moving_.overtake();
+    }
     sockaddr_storage peer_address() const override { return {}; }
     std::uint16_t local_port() const override { return 1; }
     std::uint16_t remote_port() const override { return 2; }
+
+  private:
+    dapl::cm::UnlockedStep moving_;
 };
 
 class AgreeableManager final : public dapl::cm::Manager {
@@ -90,6 +105,12 @@ void request() {
 }
 void refuse_accepts(DAT_RETURN code) {
     accept_refusal = code;
+}
+void during_answer(std::function<void()> work) {
+    work_of_answer = std::move(work);
+}
+bool last_answer_went_on() {
+    return answer_went_on;
 }
 void refuse_listeners(DAT_RETURN code) {
     listen_refusal = code;

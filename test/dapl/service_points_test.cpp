@@ -2,7 +2,11 @@
 /// @file
 /// Service points, with a connection manager whose answers the test sets.
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "dapl/adapter/ia.hpp"
 #include "dapl/listen/cr.hpp"
@@ -75,6 +79,51 @@ TEST_F(ServicePointsOfTheCore, AnAcceptThatTheManagerRefusesLeavesRequestAndEndp
     EXPECT_EQ(entry::cr_accept(reserved, nullptr, 0, nullptr), DAT_SUCCESS);
     EXPECT_EQ(state(), DAT_EP_STATE_COMPLETION_PENDING);
     EXPECT_EQ(entry::cr_reject(for_any, 0, nullptr), DAT_SUCCESS);
+}
+
+TEST_F(ServicePointsOfTheCore, OtherConnectionsGoOnWhileTheDeviceConnectsTheQueuePairOfAnAccept) {
+    DAT_PSP_HANDLE psp;
+    ASSERT_EQ(entry::psp_create(open.ia, 1, requests_, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
+    fake::request();
+    const DAT_CR_HANDLE first = take_request();
+    make_ep();
+    const DAT_EP_HANDLE other = std::exchange(ep, nullptr);
+    make_ep();
+    fake::during_answer([&] {
+        Thread thread([&] {
+            EXPECT_EQ(DAT_GET_TYPE(entry::cr_reject(first, 0, nullptr)), DAT_INVALID_HANDLE)
+                << "it has been accepted";
+            fake::request();
+            EXPECT_EQ(entry::cr_accept(take_request(), other, 0, nullptr), DAT_SUCCESS);
+        });
+        thread.join();
+    });
+    EXPECT_EQ(entry::cr_accept(first, ep, 0, nullptr), DAT_SUCCESS);
+    EXPECT_TRUE(fake::last_answer_went_on());
+    EXPECT_EQ(state(), DAT_EP_STATE_COMPLETION_PENDING);
+}
+
+TEST_F(ServicePointsOfTheCore, AnEndpointMayBeFreedWhileTheDeviceConnectsItsQueuePair) {
+    DAT_PSP_HANDLE psp;
+    ASSERT_EQ(entry::psp_create(open.ia, 1, requests_, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
+    fake::request();
+    const DAT_CR_HANDLE cr = take_request();
+    make_ep();
+    const int before = fake::disconnects();
+    std::atomic<bool> is_freed{false};
+    std::optional<Thread> thread;
+    fake::during_answer([&] {
+        thread.emplace([&] {
+            EXPECT_EQ(entry::ep_free(ep), DAT_SUCCESS);
+            is_freed = true;
+        });
+        while (fake::disconnects() == before) std::this_thread::yield();
+        EXPECT_FALSE(is_freed);
+    });
+    EXPECT_EQ(entry::cr_accept(cr, ep, 0, nullptr), DAT_SUCCESS);
+    EXPECT_FALSE(fake::last_answer_went_on());
+    thread->join();
+    EXPECT_TRUE(is_freed);
 }
 
 TEST_F(ServicePointsOfTheCore, ARefusedAcceptLeavesAnEndpointOfTheProvidersTentative) {

@@ -110,6 +110,7 @@ class Converted : public testing::Test {
         const MutexLock guard(connection_lock);
         connection = std::move(waiting.connection);
         ASSERT_TRUE(connection->accept(parameters(), user));
+        connection->answer();
     }
 
     /// @return the request as it came from our side.

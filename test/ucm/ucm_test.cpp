@@ -133,7 +133,9 @@ class Ucm : public testing::Test {
     support::Result<void> accept(const std::string& data = "me") {
         const MutexLock guard(connection_lock);
         const Octets bytes = octets(data);
-        return connection->accept({own.get(), 4, 4, bytes}, user);
+        auto accepted = connection->accept({own.get(), 4, 4, bytes}, user);
+        if (accepted) connection->answer();
+        return accepted;
     }
     void disconnect() {
         const MutexLock guard(connection_lock);
