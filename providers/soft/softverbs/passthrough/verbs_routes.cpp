@@ -41,6 +41,12 @@ bool is_soft(const ibv_context* context) {
     return is_soft(context->device);
 }
 
+/// Whether the program is to see soft0 alone; decided once per process.
+bool is_alone() {
+    static const bool decided = support::setting_flag(support::Setting::kSoftverbsOnly);
+    return decided;
+}
+
 /// @return the context of the object that an event refers to; nullptr if it refers to none.
 const ibv_context* context_of(const ibv_async_event& event) {
     switch (event.event_type) {
@@ -74,26 +80,15 @@ constinit SystemFunction<void(ibv_async_event*)> system_ack_async_event{
 
 }  // namespace
 
-namespace {
-
-/// Returns the system's list; null if it has none, or if the program is to see soft0 alone.
-ibv_device** system_list(int& count) {
-    static const bool is_hidden = support::setting_flag(support::Setting::kSoftverbsOnly);
-    auto* get = is_hidden ? nullptr : system_get_device_list.find();
-    ibv_device** list = get ? get(&count) : nullptr;
-    if (!list) count = 0;
-    return list;
-}
-
-}  // namespace
-
 /// Returns the system's list with soft0 behind its devices, or a list of soft0 alone. The list is a
 /// plain allocation, because programs pass it to free(), which keeps the real devices, as rdma-core
 /// permits. Real devices come first: a program that takes the first one keeps its own. A system
 /// without devices (ENOSYS if the kernel knows no RDMA) is not a failure here.
 EXPORTED ibv_device** ibv_get_device_list(int* count) {
     int real = 0;
-    ibv_device** system = system_list(real);
+    auto* get = is_alone() ? nullptr : system_get_device_list.find();
+    ibv_device** system = get ? get(&real) : nullptr;
+    if (!system) real = 0;
     ibv_device* soft = soft_device();
     // NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers
     const std::size_t bytes = (real + 2) * sizeof(ibv_device*);
@@ -141,7 +136,7 @@ EXPORTED void ibv_ack_async_event(ibv_async_event* event) {
     extern "C" type soft0_##name parameters;                                                 \
     EXPORTED type name parameters {                                                          \
         static constinit SystemFunction<type parameters> real{system_verbs, #name, version}; \
-        auto* function = real.find();                                                        \
+        auto* function = is_alone() ? nullptr : real.find();                                 \
         return function ? function arguments : soft0_##name arguments;                       \
     }
 #include "providers/soft/softverbs/passthrough/verbs_routes.def"
