@@ -12,6 +12,7 @@
 #include "providers/cma/manager.hpp"
 #include "providers/soft/softverbs/end_registration.hpp"
 #include "providers/soft/softverbs/fabric/address.hpp"
+#include "providers/soft/softverbs/fabric/devices.hpp"
 #include "providers/soft/softverbs/fabric/directory.hpp"
 #include "providers/soft/softverbs/failure.hpp"
 #include "providers/soft/softverbs/region_extensions.hpp"
@@ -44,13 +45,19 @@ void explain_ptrace(const support::Facts& facts, softverbs::CopySetting copy) {
 }
 
 bool is_rdma_device(const std::string& name) {
-    return name == "soft0";
+    return softverbs::device_named(name, softverbs::device_count()).has_value();
 }
 
-std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName&) {
+std::optional<sockaddr_storage> address_of_rdma_device(const DeviceName& name) {
+    sockaddr_storage result{};
+    const unsigned device =
+        softverbs::device_named(name.device, softverbs::device_count()).value_or(0);
+    if (device != 0) {
+        softverbs::fill(result, softverbs::loopback_of(device), 0);
+        return result;
+    }
     const auto address =
         softverbs::parse_address(support::setting_text(support::Setting::kSoftverbsAddress));
-    sockaddr_storage result{};
     // For an unusable setting softverbs reports the fault and uses this address too.
     const bool usable = address && !softverbs::is_any(*address);
     softverbs::fill(result, usable ? *address : softverbs::mapped({htonl(INADDR_LOOPBACK)}), 0);
@@ -78,8 +85,13 @@ cm::DeviceFault why_no_rdma_cm(int error) {
 }
 
 cm::DeviceFault why_no_address(const DeviceName& name) {
-    return {cm::DeviceFault::Cause::kUnknownName, name.device, "the software device soft0",
-            "did you mean soft0?"};
+    const unsigned count = softverbs::device_count();
+    if (count == 1)
+        return {cm::DeviceFault::Cause::kUnknownName, name.device, "the software device soft0",
+                "did you mean soft0? SOFTVERBS_DEVICES says how many there are"};
+    return {cm::DeviceFault::Cause::kUnknownName, name.device,
+            "the software devices soft0 to " + softverbs::device_name(count - 1),
+            "SOFTVERBS_DEVICES says how many there are"};
 }
 
 cm::DeviceFault why_no_device_at(const sockaddr_storage&, int error) {

@@ -80,6 +80,8 @@ inline constexpr ConfigurationShortName kShortNames[] = {
     {"softverbs", "connect_timeout", Setting::kSoftverbsConnectTimeout},
     {"softverbs", "cm", Setting::kSoftverbsCm},
     {"softverbs", "only", Setting::kSoftverbsOnly},
+    {"softverbs", "devices", Setting::kSoftverbsDevices},
+    {"softverbs", "ports", Setting::kSoftverbsPorts},
     {"softverbs", "copy", Setting::kSoftverbsCopy},
     {"softverbs", "placement", Setting::kSoftverbsPlacement},
 };

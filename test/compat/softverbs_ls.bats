@@ -55,7 +55,7 @@ whole_list() {
     has ls "^fabric $fabric: 2 processes$"
     has ls "^process $(pid_of server) \(ibv_rc_pingpong\): member [0-9]+, address 127\.0\.0\.1$"
     has ls "^process $(pid_of client) \(ibv_rc_pingpong\): member [0-9]+, address 127\.0\.0\.1$"
-    [ "$(grep -cE '^  queue pair 0x[0-9a-f]{6}: [A-Za-z]+, ready, to 0x[0-9a-f]{6}, receive CQ 0, [0-9]+ receives consumed$' \
+    [ "$(grep -cE '^  queue pair 0x[0-9a-f]{6}: [A-Za-z]+, ready, soft0 port 1, to 0x[0-9a-f]{6}, receive CQ 0, [0-9]+ receives consumed$' \
         "$BATS_TEST_TMPDIR/ls.out")" -eq 2 ]
     [ "$(grep -cE '^  completion queue 0: [0-9]+ entries$' "$BATS_TEST_TMPDIR/ls.out")" -eq 2 ]
     [ "$(grep -cE '^  region 0x[0-9a-f]{8}: 4096 bytes at 0x[0-9a-f]+, PD 1, path (P|S|S for [0-9]+ bytes, else P) \([^)]+\), local-write$' \

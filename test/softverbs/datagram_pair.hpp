@@ -46,7 +46,7 @@ class Datagrams {
     int to(ibv_qp_state state, int mask = 0) {
         ibv_qp_attr a{};
         a.qp_state = state;
-        a.port_num = 1;
+        a.port_num = host_.options.port;
         a.qkey = key_;
         return ibv_modify_qp(qp_, &a, IBV_QP_STATE | mask);
     }
@@ -57,16 +57,17 @@ class Datagrams {
         return attributes.qp_state;
     }
 
-    /// Makes an address handle for the fabric, by LID alone or with a global route header. It is
-    /// destroyed with the queue pair.
-    ibv_ah* handle(bool global = false) {
+    /// Makes an address handle for the host's own port, by LID alone or with a global route header.
+    /// It is destroyed with the queue pair.
+    ibv_ah* handle(bool global = false) { return handle_to(host_, global); }
+    ibv_ah* handle_to(const Host& peer, bool global = false) {
         ibv_ah_attr attributes{};
-        attributes.port_num = 1;
-        attributes.dlid = host_.port.lid;
+        attributes.port_num = host_.options.port;
+        attributes.dlid = peer.port.lid;
         attributes.sl = 3;
         if (global) {
             attributes.is_global = 1;
-            attributes.grh.dgid = host_.gid;
+            attributes.grh.dgid = peer.gid;
             attributes.grh.hop_limit = 64;
             attributes.grh.traffic_class = 0xa5;
             attributes.grh.flow_label = 0x54321;

@@ -45,6 +45,7 @@ verbs_tests = \
     test/softverbs/verbs_quiet_test \
     test/softverbs/verbs_placement_test \
     test/softverbs/verbs_scale_test \
+    test/softverbs/verbs_devices_test \
     test/softverbs/verbs_threads_test \
     test/softverbs/verbs_unreliable_test \
     test/softverbs/verbs_datagram_test \
@@ -99,8 +100,8 @@ test_softverbs_verbs_hostile_test_SOURCES = %reldir%/verbs_hostile_test.cpp %rel
 test_softverbs_verbs_hostile_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_scribbles_test_SOURCES = %reldir%/verbs_scribbles_test.cpp %reldir%/attacker.hpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
 test_softverbs_verbs_scribbles_test_LDADD = $(verbs_test_libs)
-TESTS += %reldir%/many_processes.bats
-EXTRA_DIST += %reldir%/many_processes.bats
+TESTS += %reldir%/many_processes.bats %reldir%/devices.bats
+EXTRA_DIST += %reldir%/many_processes.bats %reldir%/devices.bats
 check_DATA += test/bench/mesh
 LONG_TESTS += %reldir%/scribbles.bats
 EXTRA_DIST += %reldir%/scribbles.bats
@@ -123,6 +124,8 @@ test_softverbs_verbs_end_registration_test_LDADD = libtestmain.la libsoftverbs_f
 test_softverbs_verbs_region_absence_test_SOURCES = %reldir%/verbs_region_absence_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_region_absence_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
 test_softverbs_verbs_region_absence_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
+test_softverbs_verbs_devices_test_SOURCES = %reldir%/verbs_devices_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
+test_softverbs_verbs_devices_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_scale_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_threads_test_SOURCES = %reldir%/verbs_threads_test.cpp $(verbs_test_headers)

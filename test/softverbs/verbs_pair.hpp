@@ -25,13 +25,19 @@ inline constexpr int kAllAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRI
 /// about.
 inline constexpr int kLocalWrite = IBV_ACCESS_LOCAL_WRITE;
 
-inline ibv_context* open_soft0() {
-    ibv_device** list = ibv_get_device_list(nullptr);
-    require(list && list[0], "a device is listed");
-    ibv_context* context = ibv_open_device(list[0]);
+/// @param number of those that SOFTVERBS_DEVICES allows.
+inline ibv_context* open_soft(int number) {
+    int count = 0;
+    ibv_device** list = ibv_get_device_list(&count);
+    require(list && number < count, "the device is listed");
+    ibv_context* context = ibv_open_device(list[number]);
     ibv_free_device_list(list);
     require(context != nullptr, "the device opens");
     return context;
+}
+
+inline ibv_context* open_soft0() {
+    return open_soft(0);
 }
 
 /// Whether hosts get their buffers from the library, so that peers map the pages.
@@ -76,13 +82,15 @@ struct Options {
     std::size_t buffer = 4 << 20;
     int access = kAllAccess;
     ibv_qp_type type = IBV_QPT_RC;  ///< or IBV_QPT_UC
+    int device = 0;
+    std::uint8_t port = 1;
 };
 
 /// The objects of one process, without queue pairs.
 class Host {
   public:
     explicit Host(Options options = {}) : options(options), buffer(options.buffer) {
-        context = open_soft0();
+        context = open_soft(options.device);
         pd = ibv_alloc_pd(context);
         if (options.channel) channel = ibv_create_comp_channel(context);
         cq = ibv_create_cq(context, options.cq_entries, this, channel, 0);
@@ -96,8 +104,8 @@ class Host {
             srq = ibv_create_srq(pd, &attributes);
             require(srq != nullptr, "a shared receive queue is made");
         }
-        ibv_query_port(context, 1, &port);
-        ibv_query_gid(context, 1, 0, &gid);
+        ibv_query_port(context, options.port, &port);
+        ibv_query_gid(context, options.port, 0, &gid);
     }
     ~Host() { destroy(); }
     Host(const Host&) = delete;
@@ -223,7 +231,7 @@ class Qp {
     int init(int access = kAllAccess) {
         ibv_qp_attr a{};
         a.qp_state = IBV_QPS_INIT;
-        a.port_num = 1;
+        a.port_num = host_.options.port;
         a.qp_access_flags = static_cast<unsigned>(access);
         return ibv_modify_qp(qp_, &a,
                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
@@ -236,7 +244,7 @@ class Qp {
         a.max_dest_rd_atomic = 16;
         a.min_rnr_timer = timing.min_rnr_timer;
         a.ah_attr.dlid = peer.lid;
-        a.ah_attr.port_num = 1;
+        a.ah_attr.port_num = host_.options.port;
         int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
         if (is_reliable()) mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
         return ibv_modify_qp(qp_, &a, mask);

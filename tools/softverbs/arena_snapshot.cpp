@@ -136,6 +136,12 @@ std::string kind_of(KeyKind kind) {
     return "senseless";
 }
 
+/// @param port QpEntry::port
+std::optional<PortId> port_of(std::uint16_t port) {
+    if (port == 0 || port > kMostPortIds) return std::nullopt;
+    return PortId::at(port - 1u);
+}
+
 void read_queue_pairs(int fd, const ArenaHeader& header, const std::vector<std::uint32_t>& blocks,
                       ArenaSnapshot& found) {
     for (std::uint32_t place = 0; place < kMaxQpBlocks; ++place) {
@@ -154,10 +160,10 @@ void read_queue_pairs(int fd, const ArenaHeader& header, const std::vector<std::
                 ++found.senseless;
                 return;
             }
-            found.queue_pairs.push_back({number, type_of(entry.qp_type),
-                                         name_of(entry.readiness.load()), entry.dest_qp_num.load(),
-                                         entry.pd, entry.cq, entry.srq,
-                                         entry.srq ? 0 : entry.consumed.load()});
+            found.queue_pairs.push_back(
+                {number, type_of(entry.qp_type), name_of(entry.readiness.load()),
+                 port_of(entry.port.load()), entry.dest_qp_num.load(), entry.pd, entry.cq,
+                 entry.srq, entry.srq ? 0 : entry.consumed.load()});
         });
     }
 }

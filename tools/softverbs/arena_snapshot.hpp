@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "providers/soft/softverbs/fabric/index.hpp"
+#include "providers/soft/softverbs/fabric/ports.hpp"
 
 namespace softverbs::tool {
 
@@ -17,6 +18,7 @@ struct QueuePairInfo {
     std::uint32_t number;
     std::string type;
     std::string state;
+    std::optional<PortId> port;
     std::uint32_t destination;  ///< QP number; 0: none
     std::uint32_t pd;
     std::uint32_t receive_cq;

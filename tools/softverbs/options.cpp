@@ -3,11 +3,13 @@
 
 #include <getopt.h>
 
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <vector>
 
 #include "config.h"
+#include "providers/soft/softverbs/fabric/devices.hpp"
 
 namespace softverbs::tool {
 namespace {
@@ -20,6 +22,8 @@ enum Code {
     kFabricCode = 1000,
     kCmCode,
     kOnlyCode,
+    kDevicesCode,
+    kPortsCode,
     kDropInCode,
     kSharedHeapCode,
     kDryCode
@@ -55,6 +59,8 @@ const std::vector<CommandSyntax>& commands() {
          {kFabric,
           {kCmCode, "cm", "WHOSE", "which rdma_cm to use, one of soft0, system [soft0]"},
           {kOnlyCode, "only", nullptr, "hide the devices of the system"},
+          {kDevicesCode, "devices", "N", "show N devices, soft0 and following; 1 to 16 [1]"},
+          {kPortsCode, "ports", "N", "each with N ports; 1 or 2 [1]"},
           {kDropInCode, "drop-in", nullptr, "also for programs that load libibverbs by dlopen"},
           {kSharedHeapCode, "shared-heap", nullptr,
            "malloc and large mmap return memory that peers reach by plain copies"},
@@ -114,6 +120,14 @@ std::nullopt_t wrong_usage(const char* command, int own_status, int& status) {
     return std::nullopt;
 }
 
+bool take_count(unsigned& count, const char* option, const char* value, unsigned most) {
+    const char* const end = value + std::strlen(value);
+    const auto [rest, error] = std::from_chars(value, end, count);
+    if (error == std::errc() && rest == end && count >= 1 && count <= most) return true;
+    std::fprintf(stderr, "softverbs: %s: '%s' is not a number from 1 to %u\n", option, value, most);
+    return false;
+}
+
 bool take(Options& options, int code, const char* value) {
     switch (code) {
         case kFabricCode:
@@ -128,6 +142,10 @@ bool take(Options& options, int code, const char* value) {
             return false;
         case kOnlyCode:
             return options.only = true;
+        case kDevicesCode:
+            return take_count(options.devices, "--devices", value, kMostDevices);
+        case kPortsCode:
+            return take_count(options.ports, "--ports", value, kMostPorts);
         case kDropInCode:
             return options.drop_in = true;
         case kSharedHeapCode:

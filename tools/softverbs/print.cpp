@@ -51,6 +51,7 @@ std::string address_text(const in6_addr& address) {
 
 std::string queue_text(const QueuePairInfo& qp) {
     std::string text = fmt::format("  queue pair 0x{:06x}: {}, {}", qp.number, qp.type, qp.state);
+    if (qp.port) text += fmt::format(", {} port {}", device_name(qp.port->device), qp.port->port);
     if (qp.destination) text += fmt::format(", to 0x{:06x}", qp.destination);
     text += fmt::format(", receive CQ {}", qp.receive_cq);
     if (qp.srq) return text + fmt::format(", SRQ {}\n", qp.srq - 1);
@@ -112,10 +113,13 @@ std::string array(const Items& items, Element element) {
 
 std::string queue_json(const QueuePairInfo& qp) {
     return fmt::format(
-        R"({{"number": {}, "type": "{}", "state": "{}", "destination": {}, "pd": {}, "receive_cq": {}, )"
+        R"({{"number": {}, "type": "{}", "state": "{}", "device": {}, "port": {}, "destination": {}, "pd": {}, "receive_cq": {}, )"
         R"("srq": {}, "receives_taken": {}}})",
-        qp.number, qp.type, qp.state, qp.destination ? std::to_string(qp.destination) : "null",
-        qp.pd, qp.receive_cq, qp.srq ? std::to_string(qp.srq - 1) : "null", qp.receives_taken);
+        qp.number, qp.type, qp.state,
+        qp.port ? fmt::format(R"("{}")", device_name(qp.port->device)) : "null",
+        qp.port ? std::to_string(qp.port->port) : "null",
+        qp.destination ? std::to_string(qp.destination) : "null", qp.pd, qp.receive_cq,
+        qp.srq ? std::to_string(qp.srq - 1) : "null", qp.receives_taken);
 }
 
 std::string cq_json(const CompletionQueueInfo& cq) {

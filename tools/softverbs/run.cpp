@@ -109,6 +109,9 @@ int run(const Options& options) {
         if (!options.fabric.empty()) setenv("SOFTVERBS_FABRIC", fabric.c_str(), 1);
         if (options.drop_in && !use_drop_in(library, fabric)) return kRunFailed;
     }
+    if (options.devices != 0)
+        setenv("SOFTVERBS_DEVICES", std::to_string(options.devices).c_str(), 1);
+    if (options.ports != 0) setenv("SOFTVERBS_PORTS", std::to_string(options.ports).c_str(), 1);
     if (options.only) setenv("SOFTVERBS_ONLY", "1", 1);
     if (!options.cm.empty()) setenv("SOFTVERBS_CM", options.cm.c_str(), 1);
     execvp(options.program[0], options.program);

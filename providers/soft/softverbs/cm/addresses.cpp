@@ -116,7 +116,7 @@ struct DeviceHolder {
 
 int list_devices(ibv_context*** list) {
     // NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers
-    auto* made = static_cast<ibv_context**>(std::calloc(2, sizeof(ibv_context*)));
+    auto* made = static_cast<ibv_context**>(std::calloc(device_count() + 1, sizeof(ibv_context*)));
     if (!made) return ENOMEM;
     const auto engine = Engine::acquire();
     if (!engine) {
@@ -127,7 +127,8 @@ int list_devices(ibv_context*** list) {
     static DeviceHolder holder;
     // One reference is enough. In a child after fork it is held until the process ends.
     if (holding.exchange(getpid()) == getpid()) Engine::release();
-    made[0] = (*engine)->verbs();
+    for (unsigned device = 0; device < device_count(); ++device)
+        made[device] = (*engine)->verbs(device);
     *list = made;
     return 0;
 }
@@ -172,7 +173,7 @@ ibv_context** rdma_get_devices(int* count) {
         CancellationDisabled no_cancellation;
         return softverbs::list_devices(&list);
     });
-    if (result == 0 && count) *count = 1;
+    if (result == 0 && count) *count = static_cast<int>(softverbs::device_count());
     return list;
 }
 

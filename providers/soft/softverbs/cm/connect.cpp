@@ -21,6 +21,7 @@ int fill_terms(Identifier& id, const rdma_conn_param* param, std::uint8_t most_r
         static_cast<std::uint8_t>(std::min<int>(most_resources, device.max_qp_rd_atom));
     own.initiator_depth =
         static_cast<std::uint8_t>(std::min<int>(most_depth, device.max_qp_init_rd_atom));
+    own.device = static_cast<std::uint8_t>(device_at(id.source));
     own.flow_control = 1;
     own.retry_count = own.rnr_retry_count = 7;
     own.ece_vendor = id.local_ece.vendor_id;
@@ -58,8 +59,8 @@ int fill_data(std::array<std::uint8_t, kSize>& field, const void* data, std::siz
 }
 
 /// Finds who listens at the destination, or on any address. An address of this machine also leads
-/// to a listener on another address of this machine, which then becomes the destination. @return
-/// ENOENT.
+/// to a listener on another address of this machine and device, which then becomes the destination.
+/// @return ENOENT.
 Result<MemberRef> find_listener(Index& index, ConnectRequest& request) {
     const auto there =
         index.find_listener({request.port_space, request.destination, request.destination_port});
@@ -68,6 +69,7 @@ Result<MemberRef> find_listener(Index& index, ConnectRequest& request) {
     if (!others) return tl::unexpected(others.error());
     for (const Index::Listener& other : *others) {
         if (is_any(other.address) || !is_of_this_machine(other.address)) continue;
+        if (device_at(other.address) != device_at(request.destination)) continue;
         request.destination = other.address;
         return other.member;
     }

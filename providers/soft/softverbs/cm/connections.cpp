@@ -143,7 +143,7 @@ void Engine::on_request(const std::shared_ptr<Peer>& peer, const ConnectRequest&
     Identifier* listener = find_listener(request);
     if (!listener || listener->requests_waiting >= kMaxRequestsWaiting) {
         if (is_datagram_space(request.port_space)) {
-            const ResolveReply reply = {0, request.from, kResolveUnsupported, 0, 0, {}};
+            const ResolveReply reply = {0, request.from, kResolveUnsupported, 0, 0, 0, {}};
             peer->send(MessageType::kResolveReply, bytes_of(reply));
             return;
         }
@@ -187,6 +187,7 @@ Identifier& Engine::make_child(Identifier& listener, const std::shared_ptr<Peer>
     fill(handle.route.addr.src_storage, child->source, child->source_port);
     fill(handle.route.addr.dst_storage, child->destination, child->destination_port);
     bind_to_device(*child);
+    face(*child, request.terms.device);
     child->peer = peer;
     child->remote_number = request.from;
     agree(*child, request.terms);
@@ -227,6 +228,7 @@ void Engine::on_reply(const std::shared_ptr<Peer>& peer, const ConnectReply& rep
     id->state = State::kReplied;
     const std::uint8_t wished = id->own.initiator_depth;
     agree(*id, reply.terms);
+    face(*id, reply.terms.device);
     id->own.initiator_depth = std::min(id->own.initiator_depth, wished);
     fill_terms(event.public_part.param.conn, reply.terms);
     fill_data(event, reply.data.data(), reply.data.size());

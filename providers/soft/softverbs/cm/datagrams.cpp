@@ -24,6 +24,7 @@ int accept_datagrams(Identifier& id, const rdma_conn_param* param) {
     if (length > 0) std::memcpy(reply.data.data(), param->private_data, length);
     reply.qp_num = qp ? qp->qp_num : param->qp_num;
     reply.qkey = kDefaultKey;
+    reply.device = device_at(id.source);
     support::MutexLock lock(id.engine->mutex);
     if (id.state != State::kRequested) return EINVAL;
     id.state = State::kConnected;
@@ -65,10 +66,9 @@ void Engine::on_resolved(const std::shared_ptr<Peer>& peer, const ResolveReply& 
     answer.private_data_len = kResolveReplyData;
     answer.qp_num = reply.qp_num;
     answer.qkey = reply.qkey;
-    ibv_port_attr port = {};
-    ibv_query_port(verbs_, 1, &port);
-    answer.ah_attr.dlid = port.lid;
-    answer.ah_attr.port_num = 1;
+    face(*id, reply.device);
+    answer.ah_attr.dlid = lid_of(process_, id->remote_port);
+    answer.ah_attr.port_num = id->public_part.port_num;
 }
 
 int fill_datagram_attributes(const Identifier& id, ibv_qp_attr& attr, int& mask) {

@@ -16,31 +16,36 @@ struct Engine::Shared {
     int references GUARDED_BY(mutex) = 0;
     /// Owned by the fabric's Process, because its service thread calls it.
     std::atomic<Engine*> engine{nullptr};
-    ibv_context* verbs GUARDED_BY(mutex) = nullptr;
+    std::array<ibv_context*, kMostDevices> verbs GUARDED_BY(mutex){};
 
     int open() REQUIRES(mutex);
     void close() REQUIRES(mutex);
 };
 
-/// @return 0 or an errno.
+/// Opens those devices that are not open. @return 0 or an errno.
 int Engine::Shared::open() {
-    if (verbs) return 0;
-    int count = 0;
-    ibv_device** devices = ibv_get_device_list(&count);
+    if (verbs[device_count() - 1]) return 0;
+    ibv_device** devices = ibv_get_device_list(nullptr);
     if (!devices) return ENOMEM;
-    verbs = ibv_open_device(devices[0]);
-    const int error = errno;
+    int error = 0;
+    for (unsigned device = 0; device < device_count() && error == 0; ++device) {
+        if (!verbs[device]) verbs[device] = ibv_open_device(devices[device]);
+        if (!verbs[device]) error = errno;
+    }
     ibv_free_device_list(devices);
-    return verbs ? 0 : error;
+    return error;
 }
 
-/// Closes the device, unless objects of the application keep it open; the next user then finds it
-/// as it is.
+/// Closes the devices, unless objects of the application keep them open; the next user then finds
+/// them as they are.
 void Engine::Shared::close() {
     Engine* const current = engine.load();
-    if (current && current->pd_ && ibv_dealloc_pd(current->pd_) != 0) return;
-    if (current) current->pd_ = nullptr;
-    if (verbs && ibv_close_device(verbs) == 0) verbs = nullptr;
+    for (unsigned device = 0; device < device_count(); ++device) {
+        ibv_pd* const pd = current ? current->devices_[device].pd : nullptr;
+        if (pd && ibv_dealloc_pd(pd) != 0) continue;
+        if (current) current->devices_[device].pd = nullptr;
+        if (verbs[device] && ibv_close_device(verbs[device]) == 0) verbs[device] = nullptr;
+    }
 }
 
 /// Closes the device at the end of a call after which nobody refers to the engine.
@@ -80,9 +85,12 @@ Result<Engine*> Engine::acquire() {
         shared.engine.store(made.get());
     }
     Engine* engine = shared.engine.load();
-    engine->verbs_ = shared.verbs;
-    if (!engine->pd_) engine->pd_ = ibv_alloc_pd(shared.verbs);
-    if (!engine->pd_) return tl::unexpected(errno);
+    for (unsigned device = 0; device < device_count(); ++device) {
+        Device& opened = engine->devices_[device];
+        opened.verbs = shared.verbs[device];
+        if (!opened.pd) opened.pd = ibv_alloc_pd(shared.verbs[device]);
+        if (!opened.pd) return tl::unexpected(errno);
+    }
     if (!engine->installed_) engine->install_handlers();
     engine->installed_ = true;
     ++shared.references;
@@ -155,16 +163,22 @@ Identifier* Engine::find_listener(const ConnectRequest& request) {
 }
 
 void Engine::bind_to_device(Identifier& id) {
+    const unsigned device = device_at(id.source);
     rdma_cm_id& handle = id.public_part;
-    handle.verbs = verbs_;
-    handle.pd = pd_;
+    handle.verbs = devices_[device].verbs;
+    handle.pd = devices_[device].pd;
     handle.port_num = 1;
     rdma_ib_addr& address = handle.route.addr.addr.ibaddr;
     std::uint16_t pkey = 0;
-    ibv_query_gid(verbs_, 1, 0, &address.sgid);
-    ibv_query_pkey(verbs_, 1, 0, &pkey);
+    ibv_query_pkey(handle.verbs, 1, 0, &pkey);
     address.pkey = pkey;
-    address.dgid = address.sgid;  // one fabric, one GID
+    address.sgid = gid_of(process_, {device, 1});
+    face(id, is_any(id.destination) ? device : device_at(id.destination));
+}
+
+void Engine::face(Identifier& id, unsigned device) {
+    id.remote_port = {device % kMostDevices, 1};
+    id.public_part.route.addr.addr.ibaddr.dgid = gid_of(process_, id.remote_port);
 }
 
 void Engine::start_timer(Identifier& id, Clock::duration patience) {

@@ -5,6 +5,7 @@
 /// waits for a peer.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <map>
@@ -12,6 +13,7 @@
 #include <unordered_map>
 
 #include "providers/soft/softverbs/cm/identifier.hpp"
+#include "providers/soft/softverbs/fabric/ports.hpp"
 #include "providers/soft/softverbs/fabric/process.hpp"
 #include "support/base/guard.hpp"
 #include "support/thread/mutex.hpp"
@@ -38,8 +40,8 @@ class Engine {
     /// address, to a port of its caller's choice (bind_to_tried_port()).
     std::optional<PortKey> tried_port GUARDED_BY(mutex);
 
-    ibv_context* verbs() const { return verbs_; }
-    ibv_pd* default_pd() const { return pd_; }
+    /// @param device less than device_count().
+    ibv_context* verbs(unsigned device) const { return devices_[device].verbs; }
     Process& process() { return process_; }
     Index& index() { return process_.index(); }
 
@@ -54,6 +56,8 @@ class Engine {
     /// Fills the fields that follow from a resolved address: verbs, port, GIDs, P_Key, the public
     /// addresses.
     void bind_to_device(Identifier& id) REQUIRES(mutex);
+    /// Sets what follows from the device at the other end. @param device its number, from the peer.
+    void face(Identifier& id, unsigned device) REQUIRES(mutex);
     void listen(Identifier& id) REQUIRES(mutex);
 
     // -- events
@@ -138,9 +142,12 @@ class Engine {
     void forget_unseen(Identifier& child) REQUIRES(mutex);
 
     Process& process_;
-    /// Written with shared().mutex held; the service thread reads it too.
-    std::atomic<ibv_context*> verbs_{nullptr};
-    ibv_pd* pd_ = nullptr;
+    /// Written with shared().mutex held.
+    struct Device {
+        std::atomic<ibv_context*> verbs{nullptr};  ///< the service thread reads it too
+        ibv_pd* pd = nullptr;
+    };
+    std::array<Device, kMostDevices> devices_;
     bool installed_ = false;  ///< whether the handlers are installed
     Clock::duration patience_{};
     std::unordered_map<std::uint32_t, Identifier*> ids_ GUARDED_BY(mutex);

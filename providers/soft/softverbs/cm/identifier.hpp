@@ -14,6 +14,7 @@
 #include "providers/soft/softverbs/cm/messages.hpp"
 #include "providers/soft/softverbs/fabric/index.hpp"
 #include "providers/soft/softverbs/fabric/peer.hpp"
+#include "providers/soft/softverbs/fabric/ports.hpp"
 #include "providers/soft/softverbs/fabric/service.hpp"
 
 namespace softverbs {
@@ -77,6 +78,7 @@ struct Identifier {
 
     std::shared_ptr<Peer> peer;
     std::uint32_t remote_number = 0;
+    PortId remote_port;  ///< by the destination's address, until the peer has told its own
     Service::TimerId timer = 0;
     Deadline answer_due = {};  ///< time for which the timer is set
     QueuePairTerms own = {};   ///< agreed; responder_resources and initiator_depth are this side's

@@ -71,8 +71,9 @@ int bind_by_call(Identifier& id, const sockaddr* address) {
     return bind_to_tried_port(id, address) == 0 ? 0 : bind_address(id, address);
 }
 
-/// The address that packets to `destination` would carry.
+/// The address that packets to `destination` would carry. A device reaches itself from its own.
 in6_addr source_for(Process& process, const in6_addr& destination, int family) {
+    if (device_at(destination) != 0) return destination;
     if (is_loopback(destination)) return loopback(family);
     return is_local(destination) ? destination : process.address();
 }
@@ -117,7 +118,8 @@ void fill_path(Identifier& id) {
     ibv_query_port(id.public_part.verbs, 1, &port);
     id.path.sgid = address.sgid;
     id.path.dgid = address.dgid;
-    id.path.slid = id.path.dlid = htons(port.lid);
+    id.path.slid = htons(port.lid);
+    id.path.dlid = htons(lid_of(id.engine->process(), id.remote_port));
     id.path.pkey = address.pkey;
     id.path.reversible = 1;
     id.path.numb_path = 1;

@@ -39,7 +39,8 @@ struct QueuePairTerms {
     std::uint8_t retry_count;
     std::uint8_t rnr_retry_count;
     std::uint8_t srq;
-    std::uint8_t reserved[2];
+    std::uint8_t device;  ///< number of the sender's
+    std::uint8_t reserved;
     /// Vendor options that one side offers and the other answers; this device only carries them.
     std::uint32_t ece_vendor;
     std::uint32_t ece_options;
@@ -81,9 +82,10 @@ struct ResolveReply {
     std::uint32_t status;
     std::uint32_t qp_num;
     std::uint32_t qkey;
+    std::uint32_t device;  ///< number of the sender's
     std::array<std::uint8_t, kResolveReplyData> data;
 };
-static_assert(sizeof(ResolveReply) == 156);
+static_assert(sizeof(ResolveReply) == 160);
 
 /// ConnectPending, ReadyToUse, DisconnectRequest, DisconnectReply.
 struct ConnectionStep {

@@ -31,7 +31,7 @@ int fill_ready_to_receive(const Identifier& id, ibv_qp_attr& attr, int& mask) {
     attr.ah_attr.is_global = 1;
     attr.ah_attr.grh.dgid = id.public_part.route.addr.addr.ibaddr.dgid;
     attr.ah_attr.grh.hop_limit = 1;
-    attr.ah_attr.dlid = port.lid;
+    attr.ah_attr.dlid = lid_of(id.engine->process(), id.remote_port);
     attr.ah_attr.port_num = id.public_part.port_num;
     attr.path_mtu = port.active_mtu;
     attr.dest_qp_num = id.remote.qp_num;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Provides a device node of soft0 for programs that look for one before they list devices: UCX
+/// Provides a node of each device for programs that look for one before they list devices: UCX
 /// calls stat() and access() on /dev/infiniband/NAME. Every other path goes unchanged to the next
 /// function in the process (another preloaded library's, or libc's).
 ///
@@ -13,16 +13,27 @@
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <string_view>
 
 #include "providers/soft/softverbs/export/export.hpp"
+#include "providers/soft/softverbs/fabric/devices.hpp"
 
 namespace {
 
-constexpr char kNode[] = "/dev/infiniband/softverbs0";  // ends in ibv_device::dev_name
+constexpr std::string_view kNode = "/dev/infiniband/softverbs";  // and the device's number
+
+/// How many nodes there are. The constructor sets it: a setting is not read in a signal handler.
+unsigned nodes = 1;
 
 bool is_node(const char* path) {
-    return path && std::strcmp(path, kNode) == 0;
+    if (!path || std::strncmp(path, kNode.data(), kNode.size()) != 0) return false;
+    const char* const number = path + kNode.size();
+    unsigned device = 0;
+    const auto [rest, error] = std::from_chars(number, number + std::strlen(number), device);
+    const bool is_canonical = *number != '0' || rest == number + 1;
+    return error == std::errc() && *rest == '\0' && is_canonical && device < nodes;
 }
 
 /// The next function of this name and version: libc's, or that of a library between us and libc.
@@ -65,6 +76,7 @@ constinit Next<VersionedStat> next_xstat{"__xstat", "GLIBC_2.2.5"};
 constinit Next<VersionedStat> next_xstat64{"__xstat64", "GLIBC_2.2.5"};
 
 [[gnu::constructor]] void find_what_comes_next() {
+    nodes = softverbs::device_count();
     next_access.find();
     next_faccessat.find();
     next_stat.find();

@@ -4,10 +4,12 @@
 /// its object.
 #include <infiniband/verbs.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
 #include "providers/soft/softverbs/passthrough/soft_names.hpp"
+#include "providers/soft/softverbs/verbs/devices.hpp"
 #include "support/settings/settings.hpp"
 
 /// The GID types of sysfs; no header declares them.
@@ -21,24 +23,8 @@ namespace {
 
 using namespace softverbs;
 
-/// @return the device soft0, which stays at its address as long as the library is loaded.
-ibv_device* soft_device() {
-    static std::atomic<ibv_device*> known{nullptr};
-    ibv_device* device = known.load(std::memory_order_acquire);
-    if (device) return device;
-    ibv_device** list = soft0_ibv_get_device_list(nullptr);
-    if (!list) return nullptr;
-    device = list[0];
-    soft0_ibv_free_device_list(list);
-    known.store(device, std::memory_order_release);
-    return device;
-}
-
-bool is_soft(const ibv_device* device) {
-    return device == soft_device();
-}
 bool is_soft(const ibv_context* context) {
-    return is_soft(context->device);
+    return softverbs::is_soft(context->device);
 }
 
 /// Whether the program is to see soft0 alone; decided once per process.
@@ -80,31 +66,31 @@ constinit SystemFunction<void(ibv_async_event*)> system_ack_async_event{
 
 }  // namespace
 
-/// Returns the system's list with soft0 behind its devices, or a list of soft0 alone. The list is a
+/// Returns the system's list with ours behind its devices, or a list of ours alone. The list is a
 /// plain allocation, because programs pass it to free(), which keeps the real devices, as rdma-core
 /// permits. Real devices come first: a program that takes the first one keeps its own. A system
 /// without devices (ENOSYS if the kernel knows no RDMA) is not a failure here.
 EXPORTED ibv_device** ibv_get_device_list(int* count) {
-    int real = 0;
+    int real = 0, ours = 0;
     auto* get = is_alone() ? nullptr : system_get_device_list.find();
     ibv_device** system = get ? get(&real) : nullptr;
     if (!system) real = 0;
-    ibv_device* soft = soft_device();
+    ibv_device** soft = soft0_ibv_get_device_list(&ours);
+    const int all = real + ours;
     // NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers
-    const std::size_t bytes = (real + 2) * sizeof(ibv_device*);
+    const std::size_t bytes = (all + 1) * sizeof(ibv_device*);
     auto** list = soft ? static_cast<ibv_device**>(std::realloc(system, bytes)) : nullptr;
-    if (!list) {
-        if (system) system_free_device_list.find()(system);
-        errno = ENOMEM;
-        return nullptr;
-    }
-    list[real] = soft;
-    list[real + 1] = nullptr;
-    if (count) *count = real + 1;
+    if (list)
+        std::copy_n(soft, ours + 1, list + real);
+    else if (system)
+        system_free_device_list.find()(system);
+    soft0_ibv_free_device_list(soft);
+    if (!list) errno = ENOMEM;
+    if (list && count) *count = all;
     return list;
 }
 
-/// Removes soft0 from the list, wherever the program has moved it; then the system's function
+/// Removes ours from the list, wherever the program has moved it; then the system's function
 /// releases its devices and frees the list.
 EXPORTED void ibv_free_device_list(ibv_device** list) {
     if (!list) return;

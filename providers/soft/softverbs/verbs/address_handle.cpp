@@ -22,17 +22,11 @@ std::uint32_t header_word(const ibv_global_route& route) {
 }
 
 bool names_our_port(const ibv_ah_attr& attributes) {
-    if (attributes.port_num != 1) return false;
+    if (!is_port(attributes.port_num)) return false;
     return !attributes.is_global || attributes.grh.sgid_index == 0;
 }
 
 }  // namespace
-
-bool is_in_fabric(Process& process, const ibv_ah_attr& address) {
-    if (!address.is_global) return address.dlid == lid_of(process);
-    const union ibv_gid mine = gid_of(process);
-    return address.grh.dgid.global.subnet_prefix == mine.global.subnet_prefix;
-}
 
 AddressHandle* AddressHandle::create(ProtectionDomain& pd, const ibv_ah_attr& attributes) {
     if (!names_our_port(attributes)) {
@@ -56,7 +50,12 @@ AddressHandle* AddressHandle::create(ProtectionDomain& pd, const ibv_ah_attr& at
         vector.hop_limit = attributes.grh.hop_limit;
         vector.version_tclass_flow = header_word(attributes.grh);
     }
-    vector.is_reachable = vector.is_multicast() || is_in_fabric(adapter.process(), attributes);
+    const auto port = port_at(adapter.process(), attributes);
+    vector.port =
+        static_cast<std::uint8_t>(port ? port->index() : unsigned{AddressVector::kNoPort});
+    if (vector.is_multicast()) vector.port = AddressVector::kAnyPort;
+    vector.own_port =
+        static_cast<std::uint8_t>(PortId{pd.owner().device, attributes.port_num}.index());
     ++pd.users;
     return ah.release();
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// Address handles: the destinations of datagrams. A fabric has one LID and one GID, so an address
-/// determines only whether the destination is in this fabric, and some header fields; the queue
-/// pair number identifies the destination.
+/// Address handles: the destinations of datagrams. An address determines the port, and some header
+/// fields; the queue pair number identifies the destination, which is reached at that port only.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,12 +13,16 @@ namespace softverbs {
 /// The part of an address handle that a datagram needs. A queued datagram has its own copy, as the
 /// handle may be destroyed before it is sent.
 struct AddressVector {
-    bool is_reachable;  ///< multicast or in this fabric; datagrams elsewhere are lost
-    bool is_global;     ///< with a global route header
+    std::uint8_t port;      ///< kAnyPort, kNoPort or the PortId::index() of the destination
+    std::uint8_t own_port;  ///< PortId::index() of the sender's
+    bool is_global;         ///< with a global route header
     std::uint8_t sl;
     std::uint8_t hop_limit;
     std::uint32_t version_tclass_flow;  ///< of the header, in network order
     union ibv_gid dgid;
+
+    static constexpr std::uint8_t kAnyPort = 0xff;  ///< multicast
+    static constexpr std::uint8_t kNoPort = 0xfe;   ///< of another fabric: datagrams are lost
 
     bool is_multicast() const { return is_global && dgid.raw[0] == 0xff; }
 };
@@ -36,9 +39,5 @@ class AddressHandle : public ibv_ah {
   private:
     AddressVector vector_{};
 };
-
-/// Whether the address has the LID or GID prefix of this fabric. Without this check a queue pair
-/// number of another fabric would reach a different queue pair here.
-bool is_in_fabric(Process& process, const ibv_ah_attr& address);
 
 }  // namespace softverbs

@@ -50,6 +50,7 @@ struct Context {
     /// The first member: an ibv_context pointer points into it.
     verbs_context verbs{};
     std::shared_ptr<Adapter> adapter;
+    unsigned device = 0;  ///< number: soft0 is 0
     AsyncEvents events;
 
     static Context& of(ibv_context* context) {

@@ -57,7 +57,7 @@ Turn::~Turn() {
 Outcome DatagramSender::send(const SendWork& work) {
     if (work.length > kDatagramMtu) return done(IBV_WC_LOC_LEN_ERR);
     if (!plan(work) || !fetch(work)) return done(IBV_WC_LOC_PROT_ERR);
-    if (!work.address->is_reachable) return done(IBV_WC_SUCCESS);
+    if (work.address->port == AddressVector::kNoPort) return done(IBV_WC_SUCCESS);
     return send_to(static_cast<std::uint32_t>(work.remote_addr), work);
 }
 
@@ -120,7 +120,8 @@ bool DatagramSender::may_enter(DatagramTarget& target, const SendWork& work) con
     const QpEntry& entry = *target.target.entry;
     const std::uint32_t key =
         (work.rkey & kControlledKey) != 0 ? qp_.entry().qkey.load() : work.rkey;
-    return target.is_current() &&
+    const std::uint8_t port = work.address->port;
+    return target.is_current() && (port == AddressVector::kAnyPort || target.target.is_at(port)) &&
            entry.readiness.load(std::memory_order_seq_cst) == Readiness::kReady &&
            entry.qkey.load(std::memory_order_acquire) == key;
 }
@@ -169,6 +170,7 @@ ibv_wc_status DatagramSender::check_receive(const Target& target, ReceiveSlot& r
 void DatagramSender::write(DatagramSlot& slot, const SendWork& work) const {
     const AddressVector& address = *work.address;
     slot.sl = address.sl;
+    slot.port = address.own_port;
     if (address.is_global) {
         const bool has_immediate = work.opcode == IBV_WR_SEND_WITH_IMM;
         const std::uint64_t padded = (work.length + 3) / 4 * 4;
@@ -177,7 +179,7 @@ void DatagramSender::write(DatagramSlot& slot, const SendWork& work) const {
             htobe16(static_cast<std::uint16_t>(padded + kOtherHeaders + (has_immediate ? 4 : 0)));
         slot.grh.next_hdr = kNextHeader;
         slot.grh.hop_limit = address.hop_limit;
-        slot.grh.sgid = gid_of(qp_.adapter().process());
+        slot.grh.sgid = gid_of(qp_.adapter().process(), PortId::at(address.own_port));
         slot.grh.dgid = address.dgid;
     }
     gather(slot.payload, plan_.locals());

@@ -26,6 +26,7 @@ struct alignas(64) DatagramSlot {
     ibv_grh grh;  ///< valid if the completion has IBV_WC_GRH
     std::uint8_t payload[kDatagramMtu];
     std::uint8_t sl;
+    std::uint8_t port;  ///< PortId::index() of the sender's
 };
 static_assert(sizeof(ibv_grh) == 40 && sizeof(DatagramSlot) == 4160);
 

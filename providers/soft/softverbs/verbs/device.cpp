@@ -4,14 +4,19 @@
 #include <infiniband/verbs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
+#include <optional>
+#include <string>
 
+#include "providers/soft/softverbs/fabric/devices.hpp"
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
 #include "providers/soft/softverbs/verbs/context.hpp"
+#include "providers/soft/softverbs/verbs/devices.hpp"
 #include "providers/soft/softverbs/verbs/extended_objects.hpp"
 #include "providers/soft/softverbs/verbs/memory_windows.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
@@ -28,22 +33,38 @@ struct Device {
     char behind[512];
 };
 
-Device make_device() {
+Device make_device(unsigned number) {
     Device made{};
+    const std::string name = device_name(number), node = "softverbs" + std::to_string(number);
     made.device.node_type = IBV_NODE_CA;
     made.device.transport_type = IBV_TRANSPORT_IB;
-    std::strcpy(made.device.name, "soft0");
-    std::strcpy(made.device.dev_name, "softverbs0");
-    std::strcpy(made.device.dev_path, "/sys/class/infiniband_verbs/softverbs0");
-    std::strcpy(made.device.ibdev_path, "/sys/class/infiniband/soft0");
+    std::strcpy(made.device.name, name.c_str());
+    std::strcpy(made.device.dev_name, node.c_str());
+    std::strcpy(made.device.dev_path, ("/sys/class/infiniband_verbs/" + node).c_str());
+    std::strcpy(made.device.ibdev_path, ("/sys/class/infiniband/" + name).c_str());
     return made;
 }
 
-/// Returns the only device. It exists as long as the library is loaded: programs compare its
-/// address and use it after freeing the list.
-ibv_device* device() {
-    static Device only = make_device();
-    return &only.device;
+using AllDevices = std::array<Device, kMostDevices>;
+
+AllDevices make_devices() {
+    AllDevices made;
+    for (unsigned number = 0; number < kMostDevices; ++number) made[number] = make_device(number);
+    return made;
+}
+
+/// Returns a device. It exists as long as the library is loaded: programs compare its address and
+/// use it after freeing the list.
+ibv_device* device(unsigned number) {
+    static AllDevices all = make_devices();
+    return &all[number].device;
+}
+
+/// @return nullopt for a device that this process does not see.
+std::optional<unsigned> number_of(const ibv_device* wanted) {
+    for (unsigned number = 0; number < device_count(); ++number)
+        if (wanted == device(number)) return number;
+    return std::nullopt;
 }
 
 int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
@@ -93,7 +114,7 @@ void fill_operations(Context& context) {
     context.verbs.create_qp_ex = create_extended_qp;
     context.verbs.close_xrcd = close_xrcd;
     ibv_context& verbs = context.verbs.context;
-    verbs.device = device();
+    verbs.device = device(context.device);
     verbs.abi_compat = __VERBS_ABI_IS_EXTENDED;
     verbs.cmd_fd = -1;
     verbs.num_comp_vectors = 1;
@@ -108,8 +129,9 @@ void fill_operations(Context& context) {
     pthread_mutex_init(&verbs.mutex, nullptr);
 }
 
-ibv_context* open_context() {
+ibv_context* open_context(unsigned number) {
     auto context = std::make_unique<Context>();
+    context->device = number;
     const int fd = context->events.open();
     if (fd < 0) return nullptr;
     Result<std::shared_ptr<Adapter>> adapter = Adapter::join();
@@ -125,8 +147,12 @@ ibv_context* open_context() {
 
 }  // namespace
 
+bool is_soft(const ibv_device* device) {
+    return number_of(device).has_value();
+}
+
 bool is_soft(const ibv_context& context) {
-    return context.device == device();
+    return is_soft(context.device);
 }
 
 }  // namespace softverbs
@@ -135,10 +161,12 @@ extern "C" {
 
 #undef ibv_get_device_list
 ibv_device** ibv_get_device_list(int* count) {
+    const unsigned all = softverbs::device_count();
     // NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers
-    auto** list = static_cast<ibv_device**>(std::calloc(2, sizeof(ibv_device*)));
-    if (count) *count = list ? 1 : 0;
-    if (list) list[0] = softverbs::device();
+    auto** list = static_cast<ibv_device**>(std::calloc(all + 1, sizeof(ibv_device*)));
+    if (count) *count = list ? static_cast<int>(all) : 0;
+    if (!list) return nullptr;
+    for (unsigned number = 0; number < all; ++number) list[number] = softverbs::device(number);
     return list;
 }
 
@@ -156,12 +184,13 @@ int ibv_get_device_index(ibv_device*) {
 
 ibv_context* ibv_open_device(ibv_device* device) {
     const softverbs::CancellationDisabled guard;
-    if (device != softverbs::device()) {
+    const std::optional<unsigned> number = softverbs::number_of(device);
+    if (!number) {
         errno = ENODEV;
         return nullptr;
     }
     try {
-        return softverbs::open_context();
+        return softverbs::open_context(*number);
     } catch (const std::bad_alloc&) {
         errno = ENOMEM;
         return nullptr;

@@ -112,7 +112,8 @@ struct alignas(64) QpEntry {
     std::uint32_t slot_stride;  ///< bytes
     std::uint32_t max_sge;
     std::atomic<std::uint32_t> min_rnr_timer;
-    std::uint32_t qp_type;  ///< ibv_qp_type
+    std::uint16_t qp_type;            ///< ibv_qp_type
+    std::atomic<std::uint16_t> port;  ///< PortId::index() + 1, from INIT on; else 0
     std::atomic<std::uint32_t> qkey;
     // Written by the requester for each request. The owner reads this on the control path only.
     /// For datagram queue pairs, whose requesters take turns: number of the queue pair whose turn

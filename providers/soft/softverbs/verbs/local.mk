@@ -19,7 +19,7 @@ softverbs_verbs_sources = \
     %reldir%/datagram_targets.cpp %reldir%/datagram_targets.hpp \
     %reldir%/end_registration.cpp providers/soft/softverbs/end_registration.hpp \
     %reldir%/owner_arena.cpp %reldir%/owner_arena.hpp \
-    %reldir%/device.cpp \
+    %reldir%/device.cpp %reldir%/devices.hpp \
     %reldir%/diagnosis.cpp %reldir%/diagnosis.hpp providers/soft/softverbs/failure.hpp \
     %reldir%/copy_setting.cpp %reldir%/copy_setting.hpp \
     %reldir%/direct_post.cpp \

@@ -2,7 +2,6 @@
 #include "providers/soft/softverbs/verbs/query.hpp"
 
 #include <arpa/inet.h>
-#include <endian.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,31 +18,30 @@ constexpr std::uint32_t kNoVendor = 0xffffff;
 constexpr std::uint16_t kDefaultPkey = 0xffff;
 constexpr int kPkeys = 1;
 constexpr int kGids = 1;
-constexpr std::uint64_t kLinkLocalPrefix = 0xfe80;
-
-/// The same for all members of a fabric: to peers they are one adapter.
-std::uint64_t node_guid(std::uint64_t fabric_hash) {
-    return htobe64(fabric_hash | std::uint64_t{0x0200} << 48);
-}
 
 /// Computes the GUID for programs that only list devices and do not open one.
 /// @return 0 when the fabric cannot be used, which has been reported.
-std::uint64_t node_guid_of_closed_device() {
+std::uint64_t guid_of_closed_device(PortId port) {
     const Result<std::unique_ptr<Directory>> directory = Directory::open();
     if (!directory) return 0;
     const Result<std::uint64_t> hash = Index::hash_of(**directory);
-    return hash ? node_guid(*hash) : 0;
+    return hash ? guid_of(*hash, port) : 0;
 }
 
 Process& process_of(ibv_context* context) {
     return Context::of(context).adapter->process();
 }
 
+PortId port_of(ibv_context* context, unsigned port) {
+    return {Context::of(context).device, port};
+}
+
 void describe(ibv_context* context, ibv_device_attr& a) {
     std::memset(&a, 0, sizeof a);
     std::strcpy(a.fw_ver, "1.0.0");
-    a.node_guid = node_guid(process_of(context).fabric_hash());
-    a.sys_image_guid = a.node_guid;
+    const std::uint64_t hash = process_of(context).fabric_hash();
+    a.node_guid = guid_of(hash, port_of(context, 1));
+    a.sys_image_guid = guid_of(hash, {});
     a.max_mr_size = ~std::uint64_t{0};
     a.page_size_cap = 4096;
     a.vendor_id = kNoVendor;
@@ -71,26 +69,10 @@ void describe(ibv_context* context, ibv_device_attr& a) {
     a.max_srq_sge = kMaxSge;
     a.max_pkeys = kPkeys;
     a.local_ca_ack_delay = 15;
-    a.phys_port_cnt = 1;
-}
-
-bool is_port(std::uint32_t port) {
-    return port == 1;
+    a.phys_port_cnt = static_cast<std::uint8_t>(port_count());
 }
 
 }  // namespace
-
-std::uint16_t lid_of(Process& process) {
-    return static_cast<std::uint16_t>(1 + process.fabric_hash() % 0xbffe);  // unicast LIDs
-}
-
-union ibv_gid gid_of(Process& process) {
-    union ibv_gid gid;
-    gid.global.subnet_prefix =
-        htobe64(kLinkLocalPrefix << 48 | (process.fabric_hash() & 0xffffffffffff));
-    gid.global.interface_id = node_guid(process.fabric_hash());
-    return gid;
-}
 
 int query_port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes,
                           std::size_t length) {
@@ -103,8 +85,8 @@ int query_port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr
     a.port_cap_flags = IBV_PORT_CM_SUP;
     a.max_msg_sz = kMaxMessage;
     a.pkey_tbl_len = kPkeys;
-    a.lid = lid_of(process_of(context));
-    a.sm_lid = a.lid;
+    a.lid = lid_of(process_of(context), port_of(context, port));
+    a.sm_lid = lid_of(process_of(context), {});
     a.max_vl_num = 1;
     a.active_width = 2;   // 4X
     a.active_speed = 32;  // EDR
@@ -125,7 +107,7 @@ int query_device_extended(ibv_context* context, const ibv_query_device_ex_input*
     std::memset(static_cast<void*>(&a), 0, sizeof a);
     describe(context, a.orig_attr);
     a.device_cap_flags_ex = a.orig_attr.device_cap_flags;
-    a.phys_port_cnt_ex = 1;
+    a.phys_port_cnt_ex = a.orig_attr.phys_port_cnt;
     std::memset(static_cast<void*>(attributes), 0, length);
     std::memcpy(static_cast<void*>(attributes), &a, std::min(length, sizeof a));
     return 0;
@@ -154,7 +136,7 @@ int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, union ibv_
         errno = EINVAL;
         return -1;
     }
-    *gid = softverbs::gid_of(softverbs::process_of(context));
+    *gid = softverbs::gid_of(softverbs::process_of(context), softverbs::port_of(context, port));
     return 0;
 }
 
@@ -163,7 +145,7 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t in
     if (!softverbs::is_port(port) || flags != 0) return softverbs::also_errno(EINVAL);
     if (index != 0) return softverbs::also_errno(ENODATA);
     ibv_gid_entry e{};
-    e.gid = softverbs::gid_of(softverbs::process_of(context));
+    e.gid = softverbs::gid_of(softverbs::process_of(context), softverbs::port_of(context, port));
     e.port_num = port;
     e.gid_type = IBV_GID_TYPE_IB;
     std::memset(static_cast<void*>(entry), 0, entry_size);
@@ -173,9 +155,15 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t in
 
 ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t count,
                              std::uint32_t flags, std::size_t entry_size) {
-    if (count < softverbs::kGids) return -softverbs::also_errno(EINVAL);
-    const int cause = _ibv_query_gid_ex(context, 1, 0, entries, flags, entry_size);
-    return cause ? -cause : 1;
+    const unsigned ports = softverbs::port_count();
+    if (count < ports * softverbs::kGids) return -softverbs::also_errno(EINVAL);
+    auto* place = reinterpret_cast<std::uint8_t*>(entries);
+    for (unsigned port = 1; port <= ports; ++port, place += entry_size) {
+        auto* entry = reinterpret_cast<ibv_gid_entry*>(place);
+        if (const int cause = _ibv_query_gid_ex(context, port, 0, entry, flags, entry_size))
+            return -cause;
+    }
+    return ports;
 }
 
 int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
@@ -193,11 +181,12 @@ int ibv_get_pkey_index(ibv_context*, std::uint8_t port, __be16 pkey) {
     return -1;
 }
 
-__be64 ibv_get_device_guid(ibv_device*) {
+__be64 ibv_get_device_guid(ibv_device* device) {
+    using namespace softverbs;
     try {
-        softverbs::Process* process = softverbs::Process::current();
-        return process ? softverbs::node_guid(process->fabric_hash())
-                       : softverbs::node_guid_of_closed_device();
+        const PortId port{device_named(device->name, kMostDevices).value_or(0), 1};
+        Process* process = Process::current();
+        return process ? guid_of(process->fabric_hash(), port) : guid_of_closed_device(port);
     } catch (const std::bad_alloc&) {
         return 0;
     }

@@ -5,6 +5,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "providers/soft/softverbs/fabric/ports.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 
 namespace softverbs {
@@ -13,10 +14,6 @@ inline constexpr std::uint32_t kMaxWorkRequests = 65536;
 inline constexpr std::uint32_t kMaxInline = 1024;
 inline constexpr std::uint32_t kMaxMessage = std::uint32_t{1} << 31;
 inline constexpr std::uint8_t kMaxReadAtomic = 128;
-
-/// LID and GID of the device: derived from the fabric's hash, so the same for all members.
-std::uint16_t lid_of(Process& process);
-union ibv_gid gid_of(Process& process);
 
 int query_port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes,
                           std::size_t length);

@@ -13,9 +13,16 @@
 namespace softverbs {
 namespace {
 
-int check_capabilities(const ibv_qp_init_attr& attributes) {
+bool are_of(const ibv_device* device, const ibv_qp_init_attr& attributes) {
+    return attributes.send_cq->context->device == device &&
+           attributes.recv_cq->context->device == device &&
+           (!attributes.srq || attributes.srq->context->device == device);
+}
+
+int check_attributes(const ibv_pd& pd, const ibv_qp_init_attr& attributes) {
     const ibv_qp_cap& cap = attributes.cap;
     if (!attributes.send_cq || !attributes.recv_cq) return EINVAL;
+    if (!are_of(pd.context->device, attributes)) return EINVAL;
     const bool is_datagram = attributes.qp_type == IBV_QPT_UD;
     if (attributes.qp_type != IBV_QPT_RC && attributes.qp_type != IBV_QPT_UC && !is_datagram)
         return EOPNOTSUPP;
@@ -41,7 +48,7 @@ QueuePair::~QueuePair() {
 }
 
 QueuePair* QueuePair::create(ProtectionDomain& pd, ibv_qp_init_attr& attributes) {
-    if (const int cause = check_capabilities(attributes)) {
+    if (const int cause = check_attributes(pd, attributes)) {
         errno = cause;
         return nullptr;
     }
@@ -159,7 +166,8 @@ int QueuePair::publish(std::uint32_t number) {
     entry_->ring_size = receives_.size;
     entry_->slot_stride = receives_.stride;
     entry_->max_sge = receives_.max_sge;
-    entry_->qp_type = qp_type;
+    entry_->qp_type = static_cast<std::uint16_t>(qp_type);
+    entry_->port = 0;
     entry_->qkey = 0;
     entry_->turn = 0;
     entry_->consumed = 0;

@@ -32,6 +32,9 @@ int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
         // Waits for the peer's service thread, so before any lock is taken.
         Result<Target> bound = Target::bind(adapter_, attributes.dest_qp_num & 0xffffff);
         if (!bound) return bound.error();
+        // At another port nobody has that number.
+        const auto port = port_at(adapter_.process(), attributes.ah_attr);
+        if (!bound->is_at(port->index())) return EINVAL;
         target = std::move(*bound);
     }
     support::SpinLockGuard lock(send_lock_);
@@ -46,12 +49,11 @@ int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
 
 int QueuePair::check_modify(ibv_qp_state next, const ibv_qp_attr& attributes, int mask) const {
     if (!is_allowed(qp_type, state_.load(), next, mask)) return EINVAL;
-    if ((mask & IBV_QP_PORT) != 0 && attributes.port_num != 1) return EINVAL;
+    if ((mask & IBV_QP_PORT) != 0 && !is_port(attributes.port_num)) return EINVAL;
     if ((mask & IBV_QP_PKEY_INDEX) != 0 && attributes.pkey_index != 0) return EINVAL;
     if ((mask & IBV_QP_ALT_PATH) != 0) return EOPNOTSUPP;
     if ((mask & IBV_QP_CAP) != 0) return EOPNOTSUPP;
-    if ((mask & IBV_QP_AV) != 0 && !is_in_fabric(adapter_.process(), attributes.ah_attr))
-        return EINVAL;
+    if ((mask & IBV_QP_AV) != 0 && !port_at(adapter_.process(), attributes.ah_attr)) return EINVAL;
     if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) != 0 && attributes.max_rd_atomic > kMaxReadAtomic)
         return EINVAL;
     if ((mask & IBV_QP_MAX_DEST_RD_ATOMIC) != 0 && attributes.max_dest_rd_atomic > kMaxReadAtomic)
@@ -98,7 +100,11 @@ void QueuePair::remember(const ibv_qp_attr& a, int mask) {
     ibv_qp_attr& mine = attributes_;
     if (mask & IBV_QP_ACCESS_FLAGS) mine.qp_access_flags = a.qp_access_flags;
     if (mask & IBV_QP_PKEY_INDEX) mine.pkey_index = a.pkey_index;
-    if (mask & IBV_QP_PORT) mine.port_num = a.port_num;
+    if (mask & IBV_QP_PORT) {
+        mine.port_num = a.port_num;
+        const PortId port{domain().owner().device, a.port_num};
+        entry_->port.store(static_cast<std::uint16_t>(port.index() + 1), std::memory_order_release);
+    }
     if (mask & IBV_QP_QKEY) mine.qkey = a.qkey;
     if (mask & IBV_QP_AV) mine.ah_attr = a.ah_attr;
     if (mask & IBV_QP_PATH_MTU) mine.path_mtu = a.path_mtu;
@@ -169,6 +175,7 @@ void QueuePair::reset() {
     entry_->waiting.store(0);
     entry_->fault.store(Fault::kNone);
     entry_->dest_qp_num.store(0);
+    entry_->port.store(0);
     support::SpinLockGuard guard(requester_lock_);
     requester_ = nullptr;
 }

@@ -81,6 +81,11 @@ struct Target {
         if (!ring.valid() || !ring.is_current()) ring = CompletionRing::of(arena, cq);
         return ring;
     }
+    /// Whether the queue pair may be at this port: one that is not in use yet has none.
+    bool is_at(unsigned port) const {
+        const std::uint16_t its_port = entry->port.load(std::memory_order_acquire);
+        return its_port == 0 || its_port == port + 1;
+    }
     Image image() const { return {peer->pid(), image_address}; }
     /// Makes the owner's service thread serve the queue pair.
     void kick_qp() const;
