@@ -86,12 +86,13 @@ cm::DeviceFault why_no_rdma_cm(int error) {
 
 cm::DeviceFault why_no_address(const DeviceName& name) {
     const unsigned count = softverbs::device_count();
-    if (count == 1)
-        return {cm::DeviceFault::Cause::kUnknownName, name.device, "the software device soft0",
-                "did you mean soft0? SOFTVERBS_DEVICES says how many there are"};
-    return {cm::DeviceFault::Cause::kUnknownName, name.device,
-            "the software devices soft0 to " + softverbs::device_name(count - 1),
-            "SOFTVERBS_DEVICES says how many there are"};
+    const std::string there_are =
+        count == 1 ? "the software device soft0"
+                   : "the software devices soft0 to " + softverbs::device_name(count - 1);
+    const bool is_one_more =
+        softverbs::device_named(name.device, softverbs::kMostDevices).has_value();
+    return {cm::DeviceFault::Cause::kUnknownName, name.device, there_are,
+            is_one_more ? "raise SOFTVERBS_DEVICES, the number of devices" : "did you mean soft0?"};
 }
 
 cm::DeviceFault why_no_device_at(const sockaddr_storage&, int error) {
