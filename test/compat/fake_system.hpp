@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
 /// Substitutes for the system's libibverbs and librdmacm on a machine without RDMA: one device,
-/// fake0, and one line in FAKE_SYSTEM_LOG for each call that reaches them. With FAKE_DEVICE_FAILS in
-/// the environment the device does not open.
+/// fake0, and one line in FAKE_SYSTEM_LOG for each call that reaches them. With FAKE_DEVICE_FAILS
+/// in the environment the device does not open.
 #pragma once
 
 #include <cstdio>

@@ -314,3 +314,14 @@ refuses() {
     [ "$(wc -l <"$BATS_TEST_TMPDIR/$name.err")" -eq 1 ] || { echo "not one line"; return 1; }
     grep -qE "^$program: $pattern" "$BATS_TEST_TMPDIR/$name.err" || { echo "it did not tell '$pattern'"; return 1; }
 }
+
+# usage: await_rping NAME - waits for rping to end. At its end rping destroys the event channel
+# while its own thread returns to it, and exits with an error if that thread comes too late. Then,
+# and only then, the channel's EBADF is the last line that it writes.
+await_rping() {
+    local status=0
+    wait "${process_of[$1]}" || status=$?
+    unset "process_of[$1]"
+    [ "$status" -eq 0 ] || [ "$(tail -n 1 "$BATS_TEST_TMPDIR/$1.err")" = 'rdma_get_cm_event: Bad file descriptor' ] ||
+        { echo "$1 ended with status $status (124: by the deadline)"; return 1; }
+}

@@ -53,7 +53,7 @@ not_touched() { [ ! -s "$log" ] || { echo "the first device was used:"; cat "$lo
     run "${beside[@]}" ucx_info -d
     reached ibv_get_device_list
     : >"$log"
-    ucx=(env UCX_TLS=rc_verbs,ud_verbs "${only[@]}" stdbuf -oL ucx_perftest -p 13337)
+    ucx=(env "UCX_TLS=rc_verbs,ud_verbs" "${only[@]}" stdbuf -oL ucx_perftest -p 13337)
     start server "${ucx[@]}"
     await_port server 13337
     run_to_end client "${ucx[@]}" -t tag_lat -n 100 -w 10 127.0.0.1
@@ -77,7 +77,8 @@ not_touched() { [ ! -s "$log" ] || { echo "the first device was used:"; cat "$lo
     need_program rping
     start server "${only[@]}" stdbuf -oL rping -s -a 127.0.0.1 -p 7174 -d -C 3
     await_line server '^rdma_listen$'
-    run_to_end client "${only[@]}" rping -c -a 127.0.0.1 -p 7174 -v -C 3
+    start client "${only[@]}" rping -c -a 127.0.0.1 -p 7174 -v -C 3
+    await_rping client
     [ "$(grep -c '^ping data: rdma-ping-[0-9]*:' "$BATS_TEST_TMPDIR/client.out")" -eq 3 ]
     not_touched
 }

@@ -48,7 +48,8 @@ pingpong() {
     for known in 3 1; do
         start "server$known" "${soft[@]}" stdbuf -oL rping -s -a 127.0.0.2 -p "717$known" -d -C 3
         await_line "server$known" '^rdma_listen$'
-        run_to_end client "$tool" run --devices "$known" rping -c -a 127.0.0.2 -p "717$known" -v -C 3
+        start client "$tool" run --devices "$known" rping -c -a 127.0.0.2 -p "717$known" -v -C 3
+        await_rping client
         [ "$(grep -c '^ping data: rdma-ping-[0-9]*:' "$BATS_TEST_TMPDIR/client.out")" -eq 3 ]
     done
 }
@@ -59,7 +60,8 @@ pingpong() {
     await_line server '^rdma_listen$'
     run "${soft[@]}" rping -c -a 127.0.0.3 -p 7174 -C 1
     [ "$status" -ne 0 ]
-    run_to_end client "${soft[@]}" rping -c -a 127.0.0.2 -p 7174 -C 1
+    start client "${soft[@]}" rping -c -a 127.0.0.2 -p 7174 -C 1
+    await_rping client
 }
 
 @test "libfabric lists a domain for each device" {
@@ -70,7 +72,7 @@ pingpong() {
 
 @test "UCX uses two devices at once" {
     need_program ucx_perftest
-    ucx=(env UCX_TLS=rc_verbs,ud_verbs UCX_NET_DEVICES=soft1:1,soft2:2 UCX_MAX_RNDV_RAILS=2 UCX_WARN_UNUSED_ENV_VARS=n "${soft[@]}" stdbuf -oL
+    ucx=(env "UCX_TLS=rc_verbs,ud_verbs" "UCX_NET_DEVICES=soft1:1,soft2:2" UCX_MAX_RNDV_RAILS=2 UCX_WARN_UNUSED_ENV_VARS=n "${soft[@]}" stdbuf -oL
         ucx_perftest -p 13337)
     start server "${ucx[@]}"
     await_port server 13337
