@@ -38,7 +38,7 @@ struct QueuePairFailure {
     bool is_remote;      ///< the key is the peer's
     bool is_window;
     bool is_receive;  ///< the key belongs to a segment of a receive
-    bool is_by_exit;  ///< the process called exit(), whether or not its status is known
+    bool is_by_exit;  ///< the process closed the device or called exit(); its status may be unknown
     std::uint32_t key;
     std::uint32_t rights;  ///< the IBV_ACCESS_* bit that was needed; 0: reading local memory
     std::uint64_t address, length;                ///< requested, in bytes

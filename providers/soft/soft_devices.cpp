@@ -92,7 +92,8 @@ cm::DeviceFault why_no_address(const DeviceName& name) {
     const bool is_one_more =
         softverbs::device_named(name.device, softverbs::kMostDevices).has_value();
     return {cm::DeviceFault::Cause::kUnknownName, name.device, there_are,
-            is_one_more ? "raise SOFTVERBS_DEVICES, the number of devices" : "did you mean soft0?"};
+            is_one_more ? "did you mean soft0? SOFTVERBS_DEVICES is the number of devices"
+                        : "did you mean soft0?"};
 }
 
 cm::DeviceFault why_no_device_at(const sockaddr_storage&, int error) {

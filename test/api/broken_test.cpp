@@ -2,6 +2,7 @@
 // Messages on stderr when a connection ends, between two real processes over soft0. Both sides of
 // each test run in processes of their own, since the number of messages is limited per process.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -145,6 +146,30 @@ TEST_F(ConnectionEnds, an_orderly_disconnect_is_told_to_both_sides_at_trace_leve
     disconnect_in_order("5", [](const std::string& told) {
         require(std::regex_search(told, std::regex("ended: .*; before: .*-> CONNECTED ")), told);
     });
+}
+
+TEST_F(ConnectionEnds,
+       a_peer_that_has_disconnected_and_ended_before_this_side_looks_was_not_killed) {
+    Child server([](Channel& channel) {
+        serve(channel, [](const std::string& told) { require(told.empty(), told); });
+    });
+    Child client([&](Channel&) {
+        Channel& channel = server.channel();
+        channel.receive<char>();
+        channel.send('n');
+        Side side;
+        DAT_EP_HANDLE ep = side.connect_to(kQualifier);
+        channel.receive<char>();
+        server.kill(SIGSTOP);
+        succeed(dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), "dat_ep_disconnect");
+        side.close();
+        channel.send('e');
+    });
+    siginfo_t ended{};  // nobody learns how, until somebody waits for it
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(client.pid()), &ended, WEXITED | WNOWAIT), 0);
+    server.kill(SIGCONT);
+    EXPECT_EQ(server.wait(), 0);
+    EXPECT_EQ(client.wait(), 0);
 }
 
 /// Connects to a peer that posts no receive, sends a message, and waits until the peer ends the

@@ -77,7 +77,7 @@ which has the software device soft0; correct the parameters of this IA in dat\.c
 @test "libdaplsoft: one device more than there are" {
     SOFTVERBS_DEVICES=3 opens libdaplsoft.so.2 'soft3 0' 0x00120000
     says_one_line "error: IA ia cannot be opened: 'soft3' is not a network interface, RDMA device, address or host name of this machine, \
-which has the software devices soft0 to soft2; correct the parameters of this IA in dat\.conf; raise SOFTVERBS_DEVICES, the number of devices \[DAT202\]"
+which has the software devices soft0 to soft2; correct the parameters of this IA in dat\.conf; did you mean soft0\? SOFTVERBS_DEVICES is the number of devices \[DAT202\]"
 }
 
 @test "the software device needs no locked memory: nothing is said of its limit" {

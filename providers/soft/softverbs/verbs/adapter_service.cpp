@@ -26,6 +26,7 @@ namespace {
 struct Instance {
     support::Mutex mutex;  ///< held while the device is opened or closed
     std::shared_ptr<Adapter> adapter GUARDED_BY(mutex);
+    int users GUARDED_BY(mutex) = 0;  ///< open contexts
 };
 Instance& instance() {
     static PerProcess<Instance> instances;
@@ -111,6 +112,7 @@ Result<std::shared_ptr<Adapter>> Adapter::join() {
         }
         mine.adapter = made;
     }
+    ++mine.users;
     return mine.adapter;
 }
 
@@ -119,7 +121,7 @@ Result<std::shared_ptr<Adapter>> Adapter::join() {
 [[gnu::destructor]] static void tell_exit() {
     Instance& mine = instance();
     support::MutexLock lock(mine.mutex);
-    if (mine.adapter) mine.adapter->view().header().is_exiting.store(1, std::memory_order_release);
+    if (mine.adapter) mine.adapter->view().header().has_left.store(1, std::memory_order_release);
 }
 
 void Adapter::leave(const std::shared_ptr<Adapter>& adapter) {
@@ -127,6 +129,8 @@ void Adapter::leave(const std::shared_ptr<Adapter>& adapter) {
     support::MutexLock lock(mine.mutex);
     // A child of fork() that inherited the context is not a member; its parent is.
     if (Process::current() != &adapter->process_) return;
+    // Before the links end, by which peers notice.
+    if (--mine.users == 0) adapter->view().header().has_left.store(1, std::memory_order_release);
     Process::leave();
     if (Process::current()) return;
     mine.adapter.reset();

@@ -151,7 +151,7 @@ verbs::QueuePairFailure diagnose_death(const Peer& peer) {
     failure.signal = end.signal;
     failure.exit_code = end.exit_code;
     const ArenaView arena(peer.arena(), peer.arena_size());
-    failure.is_by_exit = arena.header().is_exiting.load(std::memory_order_acquire) != 0;
+    failure.is_by_exit = arena.header().has_left.load(std::memory_order_acquire) != 0;
     return failure;
 }
 

@@ -337,8 +337,9 @@ struct ArenaHeader {
     /// Address in the owner of a byte in a page of its own, which only the current image of the
     /// program has mapped: after execve() the process does not have it.
     std::uint64_t image_address;
-    /// Not 0: the owner's program has returned from main() or called exit().
-    std::atomic<std::uint32_t> is_exiting;
+    /// Not 0: the owner has closed the device, returned from main() or called exit(). If it ends
+    /// now, nobody has killed it.
+    std::atomic<std::uint32_t> has_left;
     /// Not 0: a peer waits for a region that is away (Absence::kWanted).
     std::atomic<std::uint32_t> regions_wanted;
     std::atomic<std::uint32_t> qp_blocks[kMaxQpBlocks];  ///< number of the block + 1
