@@ -137,7 +137,8 @@ TEST(ConfigurationFile, an_empty_file_and_empty_sections_are_right) {
 TEST(ConfigurationFile, every_short_name_has_one_meaning_in_each_library) {
     for (const auto& row : support::kShortNames) {
         const auto& info = support::kSettings[static_cast<int>(row.setting)];
-        const std::string value = *info.default_value ? info.default_value : "x";
+        const bool is_flag = info.kind == support::SettingKind::kFlag;
+        const std::string value = *info.default_value ? info.default_value : is_flag ? "yes" : "x";
         const auto text = read(std::string(row.section) + ": {" + row.name + ": '" + value + "'}");
         EXPECT_TRUE(text.problems.empty()) << row.name;
         EXPECT_FALSE(text.settings.empty()) << row.name;
