@@ -163,7 +163,7 @@ DAT_RETURN EpConnection::accept(std::unique_ptr<cm::Connection>& request, DAT_CO
     return DAT_SUCCESS;
 }
 
-/// Where it throws, the connection is still there.
+/// A manager's answer() throws only while the connection exists.
 void EpConnection::answer() {
     try {
         cm_->answer();

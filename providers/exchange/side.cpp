@@ -39,6 +39,10 @@ Way Side::way_to(const OwnEnd& own, const Message& peer, std::uint8_t mtu) const
 
 std::optional<Side::Connected> Side::connect(const OwnEnd& own, const Message& peer,
                                              std::uint8_t mtu) {
+    if (own_.qp->qp_type == IBV_QPT_UD) {
+        keep_address(own, peer);
+        return Connected();
+    }
     const Way way = way_to(own, peer, mtu);
     Connected connected;
     const auto work = [&] {

@@ -28,7 +28,8 @@ class Side : public cm::Side {
     /// Keeps the peer's address for a datagram endpoint, which is not connected.
     void keep_address(const OwnEnd& own, const Message& peer) REQUIRES(connection_lock);
     using Connected = tl::expected<void, std::string>;
-    /// Connects the queue pair to the peer's, without connection_lock.
+    /// Connects the queue pair to the peer's, without connection_lock; for a datagram endpoint only
+    /// keeps the peer's address.
     /// @return why there is no path; nullopt if another thread has ended the connection, which may
     /// be gone.
     std::optional<Connected> connect(const OwnEnd& own, const Message& peer, std::uint8_t mtu)

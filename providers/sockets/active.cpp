@@ -68,10 +68,7 @@ void ActiveConnection::take_reply() {
         tell_no_path("it has answered with a queue pair of another type");
         return ended(cm::Outcome::kLocalFailure);
     }
-    if (is_datagram)
-        keep_address(own_end_, reply);
-    else if (!connect_queue_pair(reply))
-        return;
+    if (!connect_queue_pair(reply)) return;
     // A peer that is gone by now is noticed as the end of the connection.
     trace_sent(*this, user_, cm::message::kConfirm);
     link_.send(encode_ready_to_use());

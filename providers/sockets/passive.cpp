@@ -53,13 +53,9 @@ void PassiveConnection::answer() {
     const auto own = port_.own_end(peer_, &peer_gid);
     if (!own) return refuse_path(own.error());
     const std::uint8_t mtu = exchange::common_mtu(own->mtu, request.mtu, port_.settings());
-    if (is_datagram()) {
-        keep_address(*own, request);
-    } else {
-        const auto connected = connect(*own, request, mtu);
-        if (!connected) return;
-        if (!*connected) return refuse_path(connected->error());
-    }
+    const auto connected = connect(*own, request, mtu);
+    if (!connected) return;
+    if (!*connected) return refuse_path(connected->error());
     state_ = State::kHandshake;
     if (const int error = send_reply(*own, mtu)) {
         support::trace(support::Level::kDebug, "{} has gone before it was accepted: {}",

@@ -49,13 +49,9 @@ void PassiveConnection::answer() {
     const auto own = own_end(request_.sender);
     if (!own) return refuse_path(own.error());
     const std::uint8_t mtu = exchange::common_mtu(own->mtu, request_.mtu, port_.settings());
-    if (is_datagram()) {
-        keep_address(*own, request_);
-    } else {
-        const auto connected = connect(*own, request_, mtu);
-        if (!connected || state_ == State::kEnded) return;
-        if (!*connected) return refuse_path(connected->error());
-    }
+    const auto connected = connect(*own, request_, mtu);
+    if (!connected || state_ == State::kEnded) return;
+    if (!*connected) return refuse_path(connected->error());
     trace_sent(*this, user_, cm::message::kAccept, own_.private_data.size());
     offer(Operation::kReply, *own, mtu, manager_.service().timing.confirm);
     open();

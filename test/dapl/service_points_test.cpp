@@ -29,6 +29,13 @@ class ServicePointsOfTheCore : public CoreTest {
     DAT_CR_HANDLE take_request() {
         return next(requests_).event_data.cr_arrival_event_data.cr_handle;
     }
+    /// Makes a service point, to which a peer sends a request.
+    DAT_CR_HANDLE request_at_new_psp() {
+        EXPECT_EQ(entry::psp_create(open.ia, 1, requests_, DAT_PSP_CONSUMER_FLAG, &psp_),
+                  DAT_SUCCESS);
+        fake::request();
+        return take_request();
+    }
 
     DAT_EVD_HANDLE requests_;
     DAT_CONN_QUAL qualifier_ = 0;
@@ -60,10 +67,7 @@ TEST_F(ServicePointsOfTheCore, AnyQualifierEndsAtAnErrorThatIsAboutSomethingElse
 }
 
 TEST_F(ServicePointsOfTheCore, AnAcceptThatTheManagerRefusesLeavesRequestAndEndpointAsTheyWere) {
-    DAT_PSP_HANDLE psp;
-    ASSERT_EQ(entry::psp_create(open.ia, 1, requests_, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
-    fake::request();
-    const DAT_CR_HANDLE for_any = take_request();
+    const DAT_CR_HANDLE for_any = request_at_new_psp();
     make_ep();
     fake::refuse_accepts(0x00040000);
     EXPECT_EQ(entry::cr_accept(for_any, ep, 0, nullptr), 0x00040000u);
@@ -82,10 +86,7 @@ TEST_F(ServicePointsOfTheCore, AnAcceptThatTheManagerRefusesLeavesRequestAndEndp
 }
 
 TEST_F(ServicePointsOfTheCore, OtherConnectionsGoOnWhileTheDeviceConnectsTheQueuePairOfAnAccept) {
-    DAT_PSP_HANDLE psp;
-    ASSERT_EQ(entry::psp_create(open.ia, 1, requests_, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
-    fake::request();
-    const DAT_CR_HANDLE first = take_request();
+    const DAT_CR_HANDLE first = request_at_new_psp();
     make_ep();
     const DAT_EP_HANDLE other = std::exchange(ep, nullptr);
     make_ep();
@@ -104,10 +105,7 @@ TEST_F(ServicePointsOfTheCore, OtherConnectionsGoOnWhileTheDeviceConnectsTheQueu
 }
 
 TEST_F(ServicePointsOfTheCore, AnEndpointMayBeFreedWhileTheDeviceConnectsItsQueuePair) {
-    DAT_PSP_HANDLE psp;
-    ASSERT_EQ(entry::psp_create(open.ia, 1, requests_, DAT_PSP_CONSUMER_FLAG, &psp), DAT_SUCCESS);
-    fake::request();
-    const DAT_CR_HANDLE cr = take_request();
+    const DAT_CR_HANDLE cr = request_at_new_psp();
     make_ep();
     const int before = fake::disconnects();
     std::atomic<bool> is_freed{false};

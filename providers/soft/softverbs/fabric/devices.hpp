@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The devices that this process sees, soft0 and following, and their loopback addresses. To all of
-/// them belongs the one arena of the process; they differ in their names and addresses. A fabric
-/// has all that there can be: a process sees only as many as it asks for, and reaches the others.
+/// The devices that this process sees, soft0 and following, and their loopback addresses. All of
+/// them share the one arena of the process; they differ in their names and addresses. A fabric has
+/// all that there can be: a process sees only as many as it asks for, and reaches the others.
 #pragma once
 
 #include <netinet/in.h>
