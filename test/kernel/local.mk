@@ -7,10 +7,11 @@ kernel_scripts = \
     %reldir%/machine.bats %reldir%/smoke.bats %reldir%/cma.bats %reldir%/errors.bats %reldir%/examples.bats %reldir%/interoperation.bats \
     %reldir%/combinations.bats %reldir%/dapl_programs.bats %reldir%/wire.bats %reldir%/two_machines.bats \
     %reldir%/two_faults.bats %reldir%/two_interoperation.bats %reldir%/conformance_rxe.tap \
-    %reldir%/conformance_siw.tap %reldir%/api_rxe.tap %reldir%/api_siw.tap %reldir%/api_scm.tap %reldir%/api_ucm.tap
+    %reldir%/conformance_siw.tap %reldir%/api_rxe.tap %reldir%/api_siw.tap %reldir%/api_scm.tap %reldir%/api_ucm.tap \
+    %reldir%/fidelity_rxe.tap
 EXTRA_DIST += %reldir%/machine %reldir%/set-up %reldir%/guest-init %reldir%/guest %reldir%/run-bats %reldir%/remote %reldir%/helpers.bash %reldir%/survivors.bash \
     %reldir%/pairings %reldir%/devices.bash %reldir%/conformance %reldir%/api_tests \
-    %reldir%/differences.rxe0 %reldir%/differences.siw0 %reldir%/skipped.rxe0 \
+    %reldir%/differences.rxe0 %reldir%/differences.siw0 %reldir%/fidelity.rxe0 %reldir%/skipped.rxe0 \
     %reldir%/skipped.siw0 %reldir%/skipped.scm %reldir%/skipped.ucm %reldir%/skipped.cma $(kernel_scripts)
 
 EXTRA_PROGRAMS += test/kernel/hanging_connect

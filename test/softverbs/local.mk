@@ -103,6 +103,13 @@ test_softverbs_verbs_scribbles_test_LDADD = $(verbs_test_libs)
 TESTS += %reldir%/many_processes.bats %reldir%/devices.bats
 EXTRA_DIST += %reldir%/many_processes.bats %reldir%/devices.bats
 check_DATA += test/bench/mesh
+# The rules that a device keeps, as a table: run on soft0 here, on rdma_rxe in test/kernel.
+EXTRA_PROGRAMS += test/softverbs/fidelity
+check_DATA += test/softverbs/fidelity
+test_softverbs_fidelity_SOURCES = %reldir%/fidelity.cpp test/support/process.hpp test/support/sanitizer.hpp
+test_softverbs_fidelity_LDADD = $(IBVERBS_LIBS)
+TESTS += %reldir%/fidelity.bats
+EXTRA_DIST += %reldir%/fidelity.bats %reldir%/fidelity.table
 LONG_TESTS += %reldir%/scribbles.bats
 EXTRA_DIST += %reldir%/scribbles.bats
 test_softverbs_verbs_kill_test_SOURCES = %reldir%/verbs_kill_test.cpp $(fault_test_headers)

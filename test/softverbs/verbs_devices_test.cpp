@@ -163,5 +163,17 @@ TEST_F(Devices, ADatagramToAnotherPortThanItsDestinationsIsLost) {
     EXPECT_EQ(there.buffer[kHeader], 7) << "the first one to arrive is the last one";
 }
 
+TEST_F(Devices, AnAddressHandleOfAnotherPortIsAnErrorOfTheQueuePairsOperation) {
+    Host here(at(0, 1, IBV_QPT_UD));
+    Datagrams one(here);
+    ibv_ah_attr attributes{};
+    attributes.dlid = here.port.lid;
+    attributes.port_num = 2;
+    ibv_ah* const other_port = one.keep(ibv_create_ah(here.pd, &attributes));
+    ASSERT_EQ(one.send(1, {here.sge(0, 64)}, {.to = one.number(), .by = other_port}), 0);
+    EXPECT_EQ(here.wait().status, IBV_WC_LOC_QP_OP_ERR);
+    EXPECT_EQ(one.state(), IBV_QPS_SQE);
+}
+
 }  // namespace
 }  // namespace test

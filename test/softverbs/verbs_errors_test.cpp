@@ -118,14 +118,14 @@ TEST_P(VerbsErrors, AReadWithoutTheRegionsPermissionIsRefused) {
         IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
 }
 
-TEST_P(VerbsErrors, AnAtomicWithoutTheQueuePairsPermissionIsRefused) {
+TEST_P(VerbsErrors, AnAtomicWithoutTheQueuePairsPermissionIsAnInvalidRequest) {
     Witness witness(IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE);
     expect_refused(
         witness,
         [](Host& host, Qp& qp, Address peer) {
             qp.atomic(1, IBV_WR_ATOMIC_FETCH_AND_ADD, host.sge(0, 8), peer.address, peer.rkey, 1);
         },
-        IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
+        IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
 }
 
 TEST_P(VerbsErrors, AMisalignedAtomicIsRefused) {

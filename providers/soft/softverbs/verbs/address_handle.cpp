@@ -43,6 +43,7 @@ AddressHandle* AddressHandle::create(ProtectionDomain& pd, const ibv_ah_attr& at
     ah->context = pd.context;
     ah->pd = &pd;
     AddressVector& vector = ah->vector_;
+    vector.pd = pd.number();
     vector.is_global = attributes.is_global != 0;
     vector.sl = attributes.sl & 15;
     if (vector.is_global) {

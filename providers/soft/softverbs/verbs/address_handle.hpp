@@ -13,6 +13,7 @@ namespace softverbs {
 /// The part of an address handle that a datagram needs. A queued datagram has its own copy, as the
 /// handle may be destroyed before it is sent.
 struct AddressVector {
+    std::uint32_t pd;       ///< number of the handle's protection domain
     std::uint8_t port;      ///< kAnyPort, kNoPort or the PortId::index() of the destination
     std::uint8_t own_port;  ///< PortId::index() of the sender's
     bool is_global;         ///< with a global route header

@@ -54,6 +54,7 @@ class DatagramSender {
     DatagramTargets& targets() { return targets_; }
 
   private:
+    bool is_own(const AddressVector& address) const;
     bool plan(const SendWork& work);
     bool fetch(const SendWork& work);
     Outcome send_to(std::uint32_t qp_num, const SendWork& work);

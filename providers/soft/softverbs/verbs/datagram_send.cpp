@@ -54,7 +54,14 @@ Turn::~Turn() {
     if (held_) fault_point(FaultPoint::kTransferEnded);
 }
 
+/// Whether the address handle belongs to the queue pair's protection domain and port.
+bool DatagramSender::is_own(const AddressVector& address) const {
+    const PortId port{qp_.domain().owner().device, qp_.attributes_.port_num};
+    return address.pd == qp_.domain().number() && address.own_port == port.index();
+}
+
 Outcome DatagramSender::send(const SendWork& work) {
+    if (!is_own(*work.address)) return done(IBV_WC_LOC_QP_OP_ERR);
     if (work.length > kDatagramMtu) return done(IBV_WC_LOC_LEN_ERR);
     if (!plan(work) || !fetch(work)) return done(IBV_WC_LOC_PROT_ERR);
     if (work.address->port == AddressVector::kNoPort) return done(IBV_WC_SUCCESS);
@@ -98,8 +105,7 @@ Outcome DatagramSender::send_to(std::uint32_t qp_num, const SendWork& work) {
 
 /// A datagram that the target does not take is lost silently.
 void DatagramSender::deliver(DatagramTarget& target, const SendWork& work) {
-    QpEntry& entry = *target.target.entry;
-    const Turn turn(entry, qp_);
+    const Turn turn(*target.target.entry, qp_);
     // Its owner finds out whether the holder is alive.
     if (!turn.held()) return target.target.kick_qp();
     if (!may_enter(target, work)) return;
@@ -112,7 +118,7 @@ void DatagramSender::deliver(DatagramTarget& target, const SendWork& work) {
         publish(target, taken.slot, taken.status, work);
     } while (taken.status == IBV_WC_WR_FLUSH_ERR);
     if (taken.status == IBV_WC_SUCCESS) return;
-    entry.fault.store(Fault::kLocalError, std::memory_order_seq_cst);
+    target.target.note_fault(Fault::kLocalError);
     target.target.kick_qp();
 }
 

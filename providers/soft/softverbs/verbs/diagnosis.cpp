@@ -78,14 +78,19 @@ Asked refused_by(const QpEntry& qp) {
             read_once(qp.refused.length)};
 }
 
-verbs::QueuePairFailure look_at_queue_pair(const QpEntry& qp, const ArenaView& arena,
-                                           const Asked& asked) {
-    if ((qp.access.load(std::memory_order_acquire) & asked.rights) != asked.rights)
-        return failure_of(verbs::FailureCause::kQueuePairRights, asked);
-    return look_at(arena.mr(asked.key), asked, qp.pd, &qp);
+#undef READS_ENTRY
+
+verbs::QueuePairFailure look_at_rights(const QpEntry& qp, const Asked& asked) {
+    const std::uint32_t taken = qp.access.load(std::memory_order_acquire);
+    if ((taken & asked.rights) == asked.rights) return {};
+    return failure_of(verbs::FailureCause::kQueuePairRights, asked);
 }
 
-#undef READS_ENTRY
+verbs::QueuePairFailure of_peer(verbs::QueuePairFailure failure, const Target& target) {
+    failure.is_remote = true;
+    failure.pid = target.peer->pid();
+    return failure;
+}
 
 }  // namespace
 
@@ -113,14 +118,23 @@ verbs::QueuePairFailure diagnose_local(const Adapter& adapter, const SendWork& w
 }
 
 verbs::QueuePairFailure diagnose_remote(const Target& target, const Asked& asked) {
-    verbs::QueuePairFailure failure = look_at_queue_pair(*target.entry, target.arena, asked);
-    failure.is_remote = true;
-    failure.pid = target.peer->pid();
+    const QpEntry& qp = *target.entry;
+    return of_peer(look_at(target.arena.mr(asked.key), asked, qp.pd, &qp), target);
+}
+
+verbs::QueuePairFailure diagnose_invalid(const Target& target, const Asked& asked) {
+    return of_peer(look_at_rights(*target.entry, asked), target);
+}
+
+verbs::QueuePairFailure diagnose_invalid(const QpEntry& qp) {
+    verbs::QueuePairFailure failure = look_at_rights(qp, refused_by(qp));
+    failure.asked_by_peer = true;
     return failure;
 }
 
 verbs::QueuePairFailure diagnose_asked(const ArenaView& own, const QpEntry& qp) {
-    verbs::QueuePairFailure failure = look_at_queue_pair(qp, own, refused_by(qp));
+    const Asked asked = refused_by(qp);
+    verbs::QueuePairFailure failure = look_at(own.mr(asked.key), asked, qp.pd, &qp);
     failure.asked_by_peer = true;
     return failure;
 }
@@ -136,11 +150,8 @@ verbs::QueuePairFailure diagnose_receive(const ArenaView& own, const QpEntry& qp
 
 verbs::QueuePairFailure diagnose_remote_receive(const Target& target) {
     const SrqHeader* const shared = target.receives.shared;
-    verbs::QueuePairFailure failure =
-        diagnose_receive(target.arena, *target.entry, shared ? shared->pd : target.entry->pd);
-    failure.is_remote = true;
-    failure.pid = target.peer->pid();
-    return failure;
+    const std::uint32_t pd = shared ? shared->pd : target.entry->pd;
+    return of_peer(diagnose_receive(target.arena, *target.entry, pd), target);
 }
 
 verbs::QueuePairFailure diagnose_death(const Peer& peer) {

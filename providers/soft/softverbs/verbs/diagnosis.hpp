@@ -29,6 +29,10 @@ verbs::QueuePairFailure diagnose_remote(const Target& target, const Asked& asked
 /// Diagnoses a remote access error, on the responder's side. @param qp the queue pair through which
 /// the request came.
 verbs::QueuePairFailure diagnose_asked(const ArenaView& own, const QpEntry& qp);
+/// Diagnoses an invalid request, on both sides: one of a kind that the responder's queue pair does
+/// not take. Any other has no diagnosis.
+verbs::QueuePairFailure diagnose_invalid(const Target& target, const Asked& asked);
+verbs::QueuePairFailure diagnose_invalid(const QpEntry& qp);
 /// Diagnoses a receive whose memory cannot be written. @param pd of the receive queue.
 verbs::QueuePairFailure diagnose_receive(const ArenaView& own, const QpEntry& qp, std::uint32_t pd);
 /// Diagnoses such a receive on the sender's side.

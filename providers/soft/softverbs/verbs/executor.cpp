@@ -181,6 +181,8 @@ CheckedRange Executor::check_local(const Segment& segment, std::uint32_t access)
 /// @param takes_receive whether a refusal completes a receive of the responder's.
 Outcome Executor::without_remote(Permission permission, bool takes_receive) {
     if (permission == Permission::kAway) return {Progress::kAway, IBV_WC_SUCCESS};
+    if (permission == Permission::kNotTaken)
+        return refuse(IBV_WC_REM_INV_REQ_ERR, Fault::kInvalidRequest);
     return refuse_access(takes_receive && take_receive());
 }
 
@@ -205,6 +207,7 @@ Executor::Permission Executor::plan_remote(std::uint32_t access, std::uint64_t l
 /// after the first look, the second one sees it.
 [[gnu::noinline]] Executor::Permission Executor::ask_again(std::uint32_t access,
                                                            std::uint64_t length) {
+    if (!is_taken()) return Permission::kNotTaken;
     if (ask_for_region()) return Permission::kAway;
     if (is_permitted(access, length)) return Permission::kGranted;
     return ask_for_region() ? Permission::kAway : Permission::kRefused;
@@ -243,10 +246,15 @@ void note_use(const Target& target, const MrEntry& named) {
     uses.count.store(uses.count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
+/// Whether the responder's queue pair takes requests of this kind, whatever memory they name.
+bool Executor::is_taken() const {
+    const std::uint32_t taken = target_.entry->access.load(std::memory_order_acquire);
+    return (taken & remote_right(work_.opcode)) != 0;
+}
+
 /// A zero-byte request has no address and no key to check.
 bool Executor::is_permitted(std::uint32_t access, std::uint64_t length) {
-    const std::uint32_t permitted = target_.entry->access.load(std::memory_order_acquire);
-    if ((permitted & remote_right(work_.opcode)) == 0) return false;
+    if (!is_taken()) return false;
     if (length == 0) return true;
     const CheckedRange range = check_remote(access, work_.remote_addr, length);
     plan_.remote[0] = {range.address, length, work_.remote_addr, work_.rkey, range.shared, nullptr};
@@ -355,7 +363,7 @@ void Executor::publish_receive(ibv_wc_status status, std::uint8_t flags) {
 void Executor::note_fault(Fault fault) const {
     const Asked asked = fault == Fault::kLocalError ? bad_receive_ : asked_by(work_);
     target_.entry->refused = {asked.address, asked.length, asked.key, asked.rights};
-    target_.entry->fault.store(fault, std::memory_order_seq_cst);
+    target_.note_fault(fault);
 }
 
 /// Completes the receive and the request with errors. The fault is noted first, so that whoever

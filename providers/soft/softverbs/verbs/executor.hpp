@@ -43,14 +43,16 @@ class Executor {
     bool ready(Outcome& otherwise);
     Readiness ask_when_ready(Outcome& otherwise);
 
-    /// Whether a request may use memory. Away: its owner has been asked to bring it back.
-    enum class Permission { kGranted, kRefused, kAway };
+    /// Whether a request may use memory. Away: its owner has been asked to bring it back. Not
+    /// taken: the responder's queue pair takes no requests of this kind.
+    enum class Permission { kGranted, kRefused, kAway, kNotTaken };
     Permission plan_local(std::uint32_t access);
     CheckedRange check_local(const Segment& segment, std::uint32_t access) const;
     static Outcome without_local(Permission permission);
     Outcome without_remote(Permission permission, bool takes_receive);
     bool ask_own_process(std::uint32_t key) const;
     Permission plan_remote(std::uint32_t access, std::uint64_t length);
+    bool is_taken() const;
     bool is_permitted(std::uint32_t access, std::uint64_t length);
     Permission ask_again(std::uint32_t access, std::uint64_t length);
     bool ask_for_region() const;

@@ -49,6 +49,8 @@ void QueuePair::note_failure(const SendWork& work, ibv_wc_status status) {
         failure_ = diagnose_local(adapter_, work, domain().number());
     else if (status == IBV_WC_REM_ACCESS_ERR)
         failure_ = diagnose_remote(target_, asked_by(work));
+    else if (status == IBV_WC_REM_INV_REQ_ERR)
+        failure_ = diagnose_invalid(target_, asked_by(work));
     else if (status == IBV_WC_REM_OP_ERR)
         failure_ = diagnose_remote_receive(target_);
 }
@@ -57,6 +59,8 @@ void QueuePair::note_refusal(Fault fault) {
     if (datagrams_ || failure_.cause != verbs::FailureCause::kUnknown) return;
     if (fault == Fault::kAccess)
         failure_ = diagnose_asked(adapter_.view(), *entry_);
+    else if (fault == Fault::kInvalidRequest)
+        failure_ = diagnose_invalid(*entry_);
     else if (fault == Fault::kLocalError)
         failure_ = diagnose_receive(adapter_.view(), *entry_, receive_pd());
 }

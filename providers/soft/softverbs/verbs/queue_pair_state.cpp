@@ -15,6 +15,16 @@
 #include "providers/soft/softverbs/verbs/transitions.hpp"
 
 namespace softverbs {
+namespace {
+
+/// @return IBV_ACCESS_* bits of the requests that a queue pair takes from its peer. Without
+/// resources to answer them it takes no reads and atomic operations.
+std::uint32_t taken_requests(const ibv_qp_attr& attributes) {
+    constexpr std::uint32_t kAnswered = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+    return attributes.qp_access_flags & ~(attributes.max_dest_rd_atomic == 0 ? kAnswered : 0);
+}
+
+}  // namespace
 
 int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
     const ibv_qp_state current = state_.load();
@@ -119,7 +129,7 @@ void QueuePair::remember(const ibv_qp_attr& a, int mask) {
     if (mask & IBV_QP_DEST_QPN) mine.dest_qp_num = a.dest_qp_num & 0xffffff;
     if (mask & IBV_QP_PATH_MIG_STATE) mine.path_mig_state = a.path_mig_state;
     entry_->qkey.store(mine.qkey, std::memory_order_release);
-    entry_->access.store(mine.qp_access_flags, std::memory_order_release);
+    entry_->access.store(taken_requests(mine), std::memory_order_release);
     entry_->min_rnr_timer.store(mine.min_rnr_timer, std::memory_order_release);
 }
 

@@ -119,6 +119,13 @@ Result<Target> Target::bind(Adapter& adapter, std::uint32_t qp_num) {
     return target;
 }
 
+void Target::note_fault(Fault fault) const {
+    entry->fault.store(fault, std::memory_order_seq_cst);
+    if (fault != Fault::kLocalError) return;
+    Readiness ready = Readiness::kReady;
+    entry->readiness.compare_exchange_strong(ready, Readiness::kFailed, std::memory_order_seq_cst);
+}
+
 void Target::kick_qp() const {
     ArenaHeader& header = arena.header();
     set_kick(header.qp_kicks, header.qp_kick_summary, index);
