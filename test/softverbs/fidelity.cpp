@@ -857,6 +857,8 @@ void Cases::add_states() {
         failed.requester = IBV_QPS_ERR;
         add(kSend, "requester in ERR", nothing, failed);
         Setup peer = of(type);
+        peer.responder = IBV_QPS_RTR;
+        add(kSend, "responder in RTR", nothing, peer);
         peer.responder = IBV_QPS_ERR;
         add(kSend, "responder in ERR", nothing, peer);
         peer.responder = IBV_QPS_INIT;

@@ -28,6 +28,7 @@ verbs_tests = \
     test/softverbs/verbs_windows_test \
     test/softverbs/verbs_extended_test \
     test/softverbs/verbs_memory_test \
+    test/softverbs/verbs_optional_test \
     test/softverbs/verbs_limits_test \
     test/softverbs/rdmacm_test \
     test/softverbs/rdmacm_datagram_test \
@@ -50,6 +51,10 @@ verbs_tests = \
     test/softverbs/verbs_unreliable_test \
     test/softverbs/verbs_datagram_test \
     test/softverbs/verbs_datagram_death_test
+# What adapters may have besides: other memory, other domains.
+test_softverbs_verbs_optional_test_SOURCES = %reldir%/verbs_on_demand_test.cpp %reldir%/verbs_device_memory_test.cpp \
+    %reldir%/verbs_parent_domain_test.cpp %reldir%/remote_requests.hpp $(verbs_test_headers)
+test_softverbs_verbs_optional_test_LDADD = $(verbs_test_libs)
 check_PROGRAMS += $(verbs_tests)
 TESTS += $(verbs_tests)
 test_softverbs_verbs_transfer_test_SOURCES = %reldir%/verbs_transfer_test.cpp $(verbs_test_headers)
@@ -70,7 +75,7 @@ test_softverbs_verbs_windows_test_SOURCES = %reldir%/verbs_windows_test.cpp $(ve
 test_softverbs_verbs_windows_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_extended_test_SOURCES = %reldir%/verbs_extended_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_extended_test_LDADD = $(verbs_test_libs)
-test_softverbs_verbs_memory_test_SOURCES = %reldir%/verbs_memory_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_memory_test_SOURCES = %reldir%/verbs_memory_test.cpp %reldir%/remote_requests.hpp $(verbs_test_headers)
 test_softverbs_verbs_memory_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_limits_test_SOURCES = %reldir%/verbs_limits_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_limits_test_LDADD = $(verbs_test_libs)

@@ -272,6 +272,37 @@ TEST_P(VerbsEvents, AnOverrunIsToldAndBreaksTheQueuePairsButNothingElse) {
     EXPECT_EQ(child.wait(), 0);
 }
 
+/// A queue pair that only receives so far is told of its first message, once: until then it may not
+/// know that its peer has connected.
+TEST_P(VerbsEvents, TheFirstMessageOfAConnectionIsToldToAQueuePairThatDoesNotSendYet) {
+    Host here, there;
+    fcntl(there.context->async_fd, F_SETFL, O_NONBLOCK);
+    ibv_async_event event;
+    for (const bool sends : {false, true}) {
+        Qp one(here), other(there);
+        for (int i = 0; i < 2; ++i) ASSERT_EQ(other.post_receive(1, {there.sge(0, 64)}), 0);
+        one.connect(other.address());
+        ASSERT_EQ(other.ready_to_receive(one.address()), 0);
+        if (sends) {
+            ASSERT_EQ(other.ready_to_send(), 0);
+        }
+        for (int i = 0; i < 2; ++i) {
+            ASSERT_EQ(one.send(2, {here.sge(0, 8)}), 0);
+            EXPECT_EQ(here.wait().status, IBV_WC_SUCCESS);
+            EXPECT_EQ(there.wait().status, IBV_WC_SUCCESS);
+        }
+        if (!sends) {
+            ASSERT_TRUE(is_readable(there.context->async_fd));
+            ASSERT_EQ(ibv_get_async_event(there.context, &event), 0);
+            EXPECT_EQ(event.event_type, IBV_EVENT_COMM_EST);
+            EXPECT_EQ(event.element.qp, other.get());
+            ibv_ack_async_event(&event);
+            ASSERT_EQ(other.ready_to_send(), 0);
+        }
+        EXPECT_EQ(ibv_get_async_event(there.context, &event), -1);
+    }
+}
+
 TEST_P(VerbsEvents, ADrainedSendQueueIsToldWhenWhatHadBegunHasEnded) {
     constexpr std::uint32_t kLength = 3 << 20;
     Child child([](Channel& channel) {

@@ -57,6 +57,7 @@ std::string name_of(Readiness readiness) {
         case Readiness::kNotReady:
             return "not ready";
         case Readiness::kReady:
+        case Readiness::kExpectant:
             return "ready";
         case Readiness::kFailed:
             return "failed";

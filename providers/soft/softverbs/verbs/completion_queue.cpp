@@ -101,6 +101,7 @@ int CompletionQueue::destroy(CompletionQueue* cq) {
     }
     pthread_mutex_destroy(&cq->mutex);
     pthread_cond_destroy(&cq->cond);
+    if (cq->parent_domain) --cq->parent_domain->users;
     delete cq;
     return 0;
 }

@@ -121,6 +121,8 @@ class CompletionQueue : public ExtendableCq {
         return static_cast<CompletionChannel*>(channel);
     }
     std::atomic<int> users{0};
+    /// The parent domain with which it was made, which it uses; nullptr: none.
+    ProtectionDomain* parent_domain = nullptr;
 
     // -- extended_completion.cpp
     ibv_wc polled{};            ///< of start_poll and next_poll; belongs to the thread that polls

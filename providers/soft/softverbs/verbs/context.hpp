@@ -69,7 +69,27 @@ bool is_soft(const ibv_context& context);
 struct ProtectionDomain : ibv_pd {
     explicit ProtectionDomain(Context& owner)
         : ibv_pd{owner.handle(), owner.adapter->next_pd()}, number_(handle) {}
+    /// A parent domain: another object for the same domain. Objects of both go together.
+    ProtectionDomain(ProtectionDomain& original, std::atomic<int>* thread_users)
+        : ibv_pd{original.context, original.number()},
+          original(&original),
+          thread_users(thread_users),
+          number_(original.number()) {
+        ++original.users;
+        if (thread_users) ++*thread_users;
+    }
+    ~ProtectionDomain() {
+        if (original) --original->users;
+        if (thread_users) --*thread_users;
+    }
+    ProtectionDomain(const ProtectionDomain&) = delete;
+    ProtectionDomain& operator=(const ProtectionDomain&) = delete;
+
     std::atomic<int> users{0};
+    /// Of a parent domain: the domain that it stands for, and the users of its thread domain, if it
+    /// has one.
+    ProtectionDomain* const original = nullptr;
+    std::atomic<int>* const thread_users = nullptr;
     static ProtectionDomain& of(ibv_pd* pd) { return *static_cast<ProtectionDomain*>(pd); }
     Context& owner() { return Context::of(context); }
     std::uint32_t number() const { return number_; }
@@ -77,5 +97,10 @@ struct ProtectionDomain : ibv_pd {
   private:
     const std::uint32_t number_;
 };
+
+/// Whether both stand for one protection domain: either may be a parent domain.
+inline bool is_same_domain(ibv_pd* one, ibv_pd* other) {
+    return ProtectionDomain::of(one).number() == ProtectionDomain::of(other).number();
+}
 
 }  // namespace softverbs

@@ -16,9 +16,12 @@
 #include "providers/soft/softverbs/fabric/devices.hpp"
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
 #include "providers/soft/softverbs/verbs/context.hpp"
+#include "providers/soft/softverbs/verbs/device_memory.hpp"
 #include "providers/soft/softverbs/verbs/devices.hpp"
 #include "providers/soft/softverbs/verbs/extended_objects.hpp"
 #include "providers/soft/softverbs/verbs/memory_windows.hpp"
+#include "providers/soft/softverbs/verbs/on_demand.hpp"
+#include "providers/soft/softverbs/verbs/parent_domain.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 #include "providers/soft/softverbs/verbs/shared_receive_queue.hpp"
@@ -113,6 +116,14 @@ void fill_operations(Context& context) {
     context.verbs.create_cq_ex = create_extended_cq;
     context.verbs.create_qp_ex = create_extended_qp;
     context.verbs.close_xrcd = close_xrcd;
+    context.verbs.advise_mr = advise;
+    context.verbs.alloc_dm = allocate_device_memory;
+    context.verbs.free_dm = free_device_memory;
+    context.verbs.reg_dm_mr = register_device_memory;
+    context.verbs.alloc_td = allocate_thread_domain;
+    context.verbs.dealloc_td = free_thread_domain;
+    context.verbs.alloc_parent_domain = allocate_parent_domain;
+    context.verbs.query_rt_values = query_clock;
     ibv_context& verbs = context.verbs.context;
     verbs.device = device(context.device);
     verbs.abi_compat = __VERBS_ABI_IS_EXTENDED;

@@ -49,6 +49,7 @@ bool Executor::ready(Outcome& otherwise) {
     if (entry.generation.load(std::memory_order_seq_cst) != target_.generation) return false;
     Readiness found = entry.readiness.load(std::memory_order_seq_cst);
     if (found == Readiness::kNotReady) found = ask_when_ready(otherwise);
+    if (found == Readiness::kExpectant) found = establish();
     return found == Readiness::kReady &&
            entry.dest_qp_num.load(std::memory_order_acquire) == qp_.qp_num;
 }
@@ -59,6 +60,17 @@ bool Executor::ready(Outcome& otherwise) {
     const Readiness found = target_.entry->readiness.load(std::memory_order_seq_cst);
     if (found == Readiness::kNotReady) otherwise = {Progress::kNotReady, IBV_WC_SUCCESS};
     return found;
+}
+
+/// Tells the owner, once, that the first request has come before it sends itself.
+[[gnu::noinline]] Readiness Executor::establish() const {
+    Readiness found = Readiness::kExpectant;
+    if (!target_.entry->readiness.compare_exchange_strong(found, Readiness::kReady,
+                                                          std::memory_order_seq_cst))
+        return found;
+    target_.entry->established.store(1, std::memory_order_seq_cst);
+    target_.kick_qp();
+    return Readiness::kReady;
 }
 
 /// Carries out a request in which the other end takes no part.

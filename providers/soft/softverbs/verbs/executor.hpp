@@ -42,6 +42,7 @@ class Executor {
     std::uint32_t remote_key() const;
     bool ready(Outcome& otherwise);
     Readiness ask_when_ready(Outcome& otherwise);
+    Readiness establish() const;
 
     /// Whether a request may use memory. Away: its owner has been asked to bring it back. Not
     /// taken: the responder's queue pair takes no requests of this kind.

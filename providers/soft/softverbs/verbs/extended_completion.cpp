@@ -98,6 +98,12 @@ void fill(ibv_cq_ex& cq, bool single_threaded) {
     cq.read_dlid_path_bits = read_dlid_path_bits;
 }
 
+/// @return nullptr without a parent domain.
+ibv_pd* domain_of(const ibv_cq_init_attr_ex& attributes) {
+    return (attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0 ? attributes.parent_domain
+                                                                  : nullptr;
+}
+
 /// @return 0; EINVAL for unknown or invalid attributes, EOPNOTSUPP for features that the device
 /// lacks.
 int check(const ibv_context& context, const ibv_cq_init_attr_ex& attributes) {
@@ -106,7 +112,10 @@ int check(const ibv_context& context, const ibv_cq_init_attr_ex& attributes) {
     if (attributes.comp_vector >= static_cast<std::uint32_t>(context.num_comp_vectors))
         return EINVAL;
     if (attributes.cqe > kMaxCqEntries) return EINVAL;
-    if ((attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0) return EOPNOTSUPP;
+    if (const ibv_pd* pd = domain_of(attributes)) {
+        const bool is_parent = static_cast<const ProtectionDomain*>(pd)->original;
+        if (!is_parent || pd->context != &context) return EINVAL;
+    }
     const std::uint64_t flags =
         (attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? attributes.flags : 0;
     const std::uint64_t readable = IBV_WC_STANDARD_FLAGS;
@@ -128,6 +137,10 @@ ibv_cq_ex* create_extended_cq(ibv_context* context, ibv_cq_init_attr_ex* attribu
             CompletionQueue::create(Context::of(context), static_cast<int>(attributes->cqe),
                                     attributes->cq_context, attributes->channel);
         if (!cq) return nullptr;
+        if (ibv_pd* const pd = domain_of(*attributes)) {
+            cq->parent_domain = &ProtectionDomain::of(pd);
+            ++cq->parent_domain->users;
+        }
         const bool has_flags = (attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
         fill(cq->extended(),
              has_flags && (attributes->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0);

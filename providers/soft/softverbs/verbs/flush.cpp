@@ -248,6 +248,7 @@ void QueuePair::serve_kick() {
         return come_back(Clock::now() + kFlushPause, [](QueuePair& qp) { qp.serve_kick(); });
     }
     const ibv_qp_state state = state_.load();
+    if (entry_->established.exchange(0) != 0 && state == IBV_QPS_RTR) report(IBV_EVENT_COMM_EST);
     if (state != IBV_QPS_RESET && state != IBV_QPS_INIT) note_refusal(fault);
     if (fault != Fault::kNone && (state == IBV_QPS_RTR || state == IBV_QPS_RTS ||
                                   state == IBV_QPS_SQD || state == IBV_QPS_SQE)) {

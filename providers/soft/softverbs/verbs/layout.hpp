@@ -19,7 +19,7 @@
 
 namespace softverbs {
 
-inline constexpr std::uint64_t kArenaMagic = 0x374e455241565346;  // "FSVAREN7"
+inline constexpr std::uint64_t kArenaMagic = 0x384e455241565346;  // "FSVAREN8"
 /// The usual size. The file is sparse: pages are allocated in chunks as objects need them.
 inline constexpr std::uint64_t kArenaSize = std::uint64_t{16} << 30;
 /// The smallest size, for processes with a limit of address space.
@@ -66,7 +66,12 @@ inline Segment read_once(const Segment& segment) {
     return {read_once(segment.address), read_once(segment.length), read_once(segment.key)};
 }
 
-enum class Readiness : std::uint32_t { kNotReady, kReady, kFailed };
+enum class Readiness : std::uint32_t {
+    kNotReady,
+    kReady,
+    kFailed,
+    kExpectant,  ///< ready, and not sending yet: the first request is to be told (COMM_EST)
+};
 
 /// Why a requester asks the owner of a queue pair to move it into the error state.
 enum class Fault : std::uint32_t { kNone, kAccess, kInvalidRequest, kLocalError };
@@ -119,7 +124,8 @@ struct alignas(64) QpEntry {
     /// For datagram queue pairs, whose requesters take turns: number of the queue pair whose turn
     /// it is; 0: none.
     alignas(64) std::atomic<std::uint32_t> turn;
-    std::atomic<std::uint32_t> consumed;  ///< number of receives consumed from the ring above
+    std::atomic<std::uint32_t> consumed;     ///< number of receives consumed from the ring above
+    std::atomic<std::uint32_t> established;  ///< 1: the first request came, and is to be told
     // Written by the owner for each of its own requests, and now and then by the requester.
     /// TransferMark of the request that the owner is carrying out at its peer. Nobody else writes
     /// it.

@@ -18,8 +18,10 @@ softverbs_verbs_sources = \
     %reldir%/datagram.hpp %reldir%/datagram_receive.cpp %reldir%/datagram_send.cpp \
     %reldir%/datagram_targets.cpp %reldir%/datagram_targets.hpp \
     %reldir%/end_registration.cpp providers/soft/softverbs/end_registration.hpp \
+    %reldir%/on_demand.cpp %reldir%/on_demand.hpp \
     %reldir%/owner_arena.cpp %reldir%/owner_arena.hpp \
     %reldir%/device.cpp %reldir%/devices.hpp \
+    %reldir%/device_memory.cpp %reldir%/device_memory.hpp %reldir%/dmabuf.cpp \
     %reldir%/diagnosis.cpp %reldir%/diagnosis.hpp providers/soft/softverbs/failure.hpp \
     %reldir%/copy_setting.cpp %reldir%/copy_setting.hpp \
     %reldir%/direct_post.cpp \
@@ -39,6 +41,7 @@ softverbs_verbs_sources = \
     %reldir%/memory_windows.cpp %reldir%/memory_windows.hpp \
     %reldir%/object_table.hpp %reldir%/own_pages.cpp %reldir%/own_pages.hpp \
     %reldir%/page_file.cpp %reldir%/page_file.hpp \
+    %reldir%/parent_domain.cpp %reldir%/parent_domain.hpp \
     %reldir%/payload.cpp %reldir%/payload.hpp \
     %reldir%/peer_image.cpp %reldir%/peer_image.hpp \
     %reldir%/peer_pages.cpp %reldir%/peer_pages.hpp \

@@ -44,17 +44,18 @@ void note_end(MrEntry& entry) {
 namespace {
 
 constexpr unsigned kRemoteChanges = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-constexpr unsigned kSupportedAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                                      IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                                      IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
-                                      IBV_ACCESS_HUGETLB | IBV_ACCESS_OPTIONAL_RANGE;
+constexpr unsigned kSupportedAccess =
+    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+    IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB |
+    IBV_ACCESS_ON_DEMAND | IBV_ACCESS_OPTIONAL_RANGE;
 
-/// Checks a request. A zero-length region has keys but no memory. @return 0 or an errno.
+/// Checks a request. A zero-length region has keys but no memory, and that of a region on demand is
+/// looked for when it is used. @return 0 or an errno.
 int check_request(const Registration& request) {
     const unsigned access = request.access;
     if ((access & ~kSupportedAccess) != 0) return EOPNOTSUPP;
     if ((access & kRemoteChanges) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) return EINVAL;
-    if (request.length == 0) return 0;
+    if (request.length == 0 || request.is_on_demand()) return 0;
     return check_memory(request.address, request.length, (access & IBV_ACCESS_LOCAL_WRITE) != 0);
 }
 
@@ -64,15 +65,17 @@ std::uint32_t new_key(const MemoryRegion& mr, Adapter& adapter) {
     return key;
 }
 
-/// Decides the path of the pages. May allocate, and so is called without locks.
+/// Decides the path of the pages. May allocate, and so is called without locks. The kernel copies
+/// all that an implicit region names, also where plain copies reach it through another one.
 Placement hold_pages(const Registration& request) {
+    if (request.is_implicit()) return {{}, PageReason::kMixed};
     if (request.length == 0) return {};
     return SharedPages::of_process().hold(reinterpret_cast<std::uintptr_t>(request.address),
                                           request.length);
 }
 
 void release_pages(const Registration& request, const Placement& placement) {
-    if (request.length == 0) return;
+    if (request.length == 0 || request.is_implicit()) return;
     SharedPages::of_process().release(reinterpret_cast<std::uintptr_t>(request.address),
                                       request.length, placement);
 }
@@ -121,31 +124,9 @@ void publish(MemoryRegion& mr, std::uint32_t key) {
 /// would report it as uninitialised.
 void mark_as_initialised([[maybe_unused]] const Registration& request) {
 #ifdef VALGRIND_MAKE_MEM_DEFINED_IF_ADDRESSABLE
-    if ((request.access & IBV_ACCESS_LOCAL_WRITE) != 0)
+    if ((request.access & IBV_ACCESS_LOCAL_WRITE) != 0 && !request.is_on_demand())
         VALGRIND_MAKE_MEM_DEFINED_IF_ADDRESSABLE(request.address, request.length);
 #endif
-}
-
-ibv_mr* register_memory(const Registration& request) {
-    if (const int cause = check_request(request)) {
-        errno = cause;
-        return nullptr;
-    }
-    Adapter& adapter = *request.pd->owner().adapter;
-    auto mr = std::make_unique<MemoryRegion>();
-    mr->request = request;
-    mr->placement = hold_pages(request);
-    const Result<std::uint32_t> index = adapter.take_mr();
-    if (!index) {
-        release_pages(request, mr->placement);
-        errno = index.error();
-        return nullptr;
-    }
-    mr->index = *index;
-    publish(*mr, new_key(*mr, adapter));
-    ++request.pd->users;
-    mark_as_initialised(request);
-    return mr.release();
 }
 
 ibv_mr* try_register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
@@ -162,7 +143,8 @@ ibv_mr* try_register(ibv_pd* pd, void* address, std::size_t length, std::uint64_
 
 /// Whether a peer may have accessed the memory.
 bool concerns_peers(const Registration& request) {
-    constexpr unsigned kReadAlone = IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB;
+    constexpr unsigned kReadAlone =
+        IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB | IBV_ACCESS_ON_DEMAND;
     return (request.access & ~(kReadAlone | IBV_ACCESS_OPTIONAL_RANGE)) != 0;
 }
 
@@ -252,10 +234,11 @@ Registration changed(const MemoryRegion& mr, int flags, ProtectionDomain* pd, vo
 /// process has ended it.
 int reregister(MemoryRegion& mr, const Registration& request) {
     if (request.pd->context != mr.context || mr.is_away) return EINVAL;
+    if (mr.request.backing && request.address != mr.request.address) return EINVAL;
     if (const int cause = check_request(request)) return cause;
     const Registration before = mr.request;
-    const bool only_rights = request.pd == before.pd && request.address == before.address &&
-                             request.length == before.length;
+    const bool only_rights = is_same_domain(request.pd, before.pd) &&
+                             request.address == before.address && request.length == before.length;
     const Placement placement = hold_pages(request);
     if (const int cause = withdraw(mr)) {
         release_pages(request, placement);
@@ -271,6 +254,28 @@ int reregister(MemoryRegion& mr, const Registration& request) {
 }
 
 }  // namespace
+
+ibv_mr* register_memory(const Registration& request) {
+    if (const int cause = check_request(request)) {
+        errno = cause;
+        return nullptr;
+    }
+    Adapter& adapter = *request.pd->owner().adapter;
+    auto mr = std::make_unique<MemoryRegion>();
+    mr->request = request;
+    mr->placement = hold_pages(request);
+    const Result<std::uint32_t> index = adapter.take_mr();
+    if (!index) {
+        release_pages(request, mr->placement);
+        errno = index.error();
+        return nullptr;
+    }
+    mr->index = *index;
+    publish(*mr, new_key(*mr, adapter));
+    ++request.pd->users;
+    mark_as_initialised(request);
+    return mr.release();
+}
 
 const verbs::RegionUses& begin_counting(MemoryRegion& mr) {
     Adapter& adapter = *Context::of(mr.context).adapter;

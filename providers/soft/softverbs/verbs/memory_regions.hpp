@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "providers/soft/softverbs/verbs/absent_regions.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
@@ -26,7 +27,17 @@ struct Registration {
     std::size_t length = 0;
     std::uint64_t iova = 0;  ///< address of the first byte in requests
     unsigned access = 0;
+    /// What keeps memory there that is not the program's own; the region holds it.
+    std::shared_ptr<void> backing = nullptr;
+
+    /// Whether pages come and go while the region stands (IBV_ACCESS_ON_DEMAND).
+    bool is_on_demand() const { return (access & IBV_ACCESS_ON_DEMAND) != 0; }
+    /// Whether it is the whole address space, with what the program maps there later.
+    bool is_implicit() const { return is_on_demand() && !address && length == SIZE_MAX; }
 };
+
+/// Registers memory. @return nullptr with errno. Throws std::bad_alloc.
+ibv_mr* register_memory(const Registration& request);
 
 struct MemoryRegion : ibv_mr {
     static MemoryRegion& of(ibv_mr* mr) { return *static_cast<MemoryRegion*>(mr); }

@@ -70,7 +70,7 @@ struct Binding {
 
 /// Checks the rules of the window's type. @param window with is_changing false.
 bool may_bind(const MemoryWindow& window, const QueuePair& qp, const SendWork& work) {
-    if (window.pd != qp.pd) return false;
+    if (!is_same_domain(window.pd, qp.pd)) return false;
     if (!window.has_key(work.rkey)) return false;
     // A bound window of type 2 must be invalidated first; a zero-length bind does not unbind it.
     return window.type == IBV_MW_TYPE_1 || (!is_bound(window) && work.bind.length != 0);
@@ -100,7 +100,7 @@ bool check_bind(Adapter& adapter, const QueuePair& qp, const SendWork& work, Bin
     if (work.bind.length == 0) return true;
     if ((work.bind.access & ~permitted_flags(*binding.window)) != 0) return false;
     binding.region = adapter.key_owners.region(work.bind.region);
-    if (!binding.region || binding.region->pd != qp.pd) return false;
+    if (!binding.region || !is_same_domain(binding.region->pd, qp.pd)) return false;
     return fits_region(adapter, *binding.region, work);
 }
 

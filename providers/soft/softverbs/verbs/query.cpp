@@ -2,6 +2,7 @@
 #include "providers/soft/softverbs/verbs/query.hpp"
 
 #include <arpa/inet.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +10,8 @@
 #include <new>
 
 #include "providers/soft/softverbs/verbs/context.hpp"
+#include "providers/soft/softverbs/verbs/device_memory.hpp"
+#include "providers/soft/softverbs/verbs/on_demand.hpp"
 
 namespace softverbs {
 namespace {
@@ -18,6 +21,7 @@ constexpr std::uint32_t kNoVendor = 0xffffff;
 constexpr std::uint16_t kDefaultPkey = 0xffff;
 constexpr int kPkeys = 1;
 constexpr int kGids = 1;
+constexpr std::uint64_t kClockKilohertz = 1'000'000;
 
 /// Computes the GUID for programs that only list devices and do not open one.
 /// @return 0 when the fabric cannot be used, which has been reported.
@@ -108,8 +112,18 @@ int query_device_extended(ibv_context* context, const ibv_query_device_ex_input*
     describe(context, a.orig_attr);
     a.device_cap_flags_ex = a.orig_attr.device_cap_flags;
     a.phys_port_cnt_ex = a.orig_attr.phys_port_cnt;
+    a.hca_core_clock = kClockKilohertz;
+    a.max_dm_size = kDeviceMemory;
+    describe_on_demand(a);
     std::memset(static_cast<void*>(attributes), 0, length);
     std::memcpy(static_cast<void*>(attributes), &a, std::min(length, sizeof a));
+    return 0;
+}
+
+int query_clock(ibv_context*, ibv_values_ex* values) {
+    if ((values->comp_mask & ~std::uint32_t{IBV_VALUES_MASK_RAW_CLOCK}) != 0)
+        return also_errno(EINVAL);
+    clock_gettime(CLOCK_MONOTONIC, &values->raw_clock);
     return 0;
 }
 

@@ -19,5 +19,7 @@ int query_port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr
                           std::size_t length);
 int query_device_extended(ibv_context* context, const ibv_query_device_ex_input* input,
                           ibv_device_attr_ex* attributes, std::size_t length);
+/// ibv_query_rt_values_ex: the device's clock is CLOCK_MONOTONIC, in nanoseconds.
+int query_clock(ibv_context* context, ibv_values_ex* values);
 
 }  // namespace softverbs

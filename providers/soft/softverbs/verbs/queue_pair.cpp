@@ -171,6 +171,7 @@ int QueuePair::publish(std::uint32_t number) {
     entry_->qkey = 0;
     entry_->turn = 0;
     entry_->consumed = 0;
+    entry_->established = 0;
     entry_->waiting = 0;
     entry_->transfer = 0;
     entry_->requester_word = 0;

@@ -249,6 +249,7 @@ class QueuePair : public ExtendableQp {
     void connect(Target target, const ibv_qp_attr& attributes) REQUIRES(send_lock_);
     void reset() REQUIRES(send_lock_) EXCLUDES(receive_lock_);
     void tell_when_drained() REQUIRES(send_lock_);
+    void stop_expecting() REQUIRES(send_lock_);
     void remember(const ibv_qp_attr& attributes, int mask) REQUIRES(send_lock_);
     void set_state(ibv_qp_state next) REQUIRES(send_lock_);
 

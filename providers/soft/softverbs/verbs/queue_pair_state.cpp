@@ -95,7 +95,16 @@ void QueuePair::apply(ibv_qp_state next, const ibv_qp_attr& attributes, int mask
                      attributes.en_sqd_async_notify != 0;
     tell_when_drained();
     if (next == IBV_QPS_RTR) entry_->readiness.store(Readiness::kReady, std::memory_order_seq_cst);
-    if (next == IBV_QPS_RTS) drain();
+    if (next != IBV_QPS_RTS) return;
+    stop_expecting();
+    drain();
+}
+
+/// The queue pair sends now: nobody has to be told of the first request that it gets.
+void QueuePair::stop_expecting() {
+    Readiness expectant = Readiness::kExpectant;
+    entry_->readiness.compare_exchange_strong(expectant, Readiness::kReady,
+                                              std::memory_order_seq_cst);
 }
 
 /// Reports IBV_EVENT_SQ_DRAINED once requests under way have ended: here only one that the peer's
@@ -147,7 +156,7 @@ void QueuePair::connect(Target target, const ibv_qp_attr& attributes) {
     }
     set_state(IBV_QPS_RTR);
     entry_->dest_qp_num.store(attributes.dest_qp_num & 0xffffff, std::memory_order_seq_cst);
-    entry_->readiness.store(Readiness::kReady, std::memory_order_seq_cst);
+    entry_->readiness.store(Readiness::kExpectant, std::memory_order_seq_cst);
     fault_point(FaultPoint::kQueuePairReady);
     wake_requester();
 }
@@ -184,6 +193,7 @@ void QueuePair::reset() {
     entry_->consumed.store(0);
     entry_->waiting.store(0);
     entry_->fault.store(Fault::kNone);
+    entry_->established.store(0);
     entry_->dest_qp_num.store(0);
     entry_->port.store(0);
     support::SpinLockGuard guard(requester_lock_);

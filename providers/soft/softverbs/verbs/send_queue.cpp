@@ -176,7 +176,7 @@ int QueuePair::post_all(ibv_send_wr* first) {
 int QueuePair::bind(ibv_mw& window, const ibv_mw_bind& request) {
     const ibv_mw_bind_info& info = request.bind_info;
     if (!info.mr && (info.addr != 0 || info.length != 0)) return EINVAL;
-    if (info.mr && info.mr->pd != window.pd) return EPERM;
+    if (info.mr && !is_same_domain(info.mr->pd, window.pd)) return EPERM;
     if ((info.mw_access_flags & IBV_ACCESS_ZERO_BASED) != 0) return EINVAL;  // for type 2 only
     ibv_send_wr wr{};
     wr.wr_id = request.wr_id;
