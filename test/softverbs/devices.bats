@@ -81,10 +81,16 @@ pingpong() {
     has client '^Final: +[0-9]+ +[0-9.]+ +[0-9.]+'
 }
 
-@test "DAT adapters on each device: a program with two of them" {
+# An adapter instance on each of two devices, for DAT programs.
+two_adapters() {
     printf 'soft0 u2.0 nonthreadsafe default %s dapl.2.0 "soft0 0" ""\nsoft1 u2.0 nonthreadsafe default %s dapl.2.0 "soft1 0" ""\n' \
         "$TOP_BUILDDIR/.libs/libdaplsoft.so.2" "$TOP_BUILDDIR/.libs/libdaplsoft.so.2" >"$BATS_TEST_TMPDIR/dat.conf"
-    ours=(env "LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs" "DAT_OVERRIDE=$BATS_TEST_TMPDIR/dat.conf" SOFTVERBS_DEVICES=2 "$TOP_BUILDDIR/dtest")
+    ours=(env "LD_LIBRARY_PATH=$TOP_BUILDDIR/.libs" "DAT_OVERRIDE=$BATS_TEST_TMPDIR/dat.conf" SOFTVERBS_DEVICES=2)
+}
+
+@test "DAT adapters on each device: a program with two of them" {
+    two_adapters
+    ours+=("$TOP_BUILDDIR/dtest")
     for pair in "soft1 soft1" "soft1 soft0"; do
         read -r server client <<<"$pair"
         start server "${ours[@]}" -P "$server" -b 64 -B 5
@@ -100,5 +106,59 @@ pingpong() {
         run "$tool" run "$option" true
         [ "$status" -eq 125 ]
         [[ $output == *"${option%%=*}: '${option#*=}' is not a number from 1 to "* ]]
+    done
+}
+
+watches() { [ "$(grep -c event_type "$BATS_TEST_TMPDIR/watch.out")" -ge "$1" ]; }
+ready() { grep -q 'async event FD' "$BATS_TEST_TMPDIR/watch.out"; }
+
+@test "softverbs port: programs hear of a link that goes and comes; rdma_cm connects when it is back" {
+    need_program ibv_asyncwatch ibv_devinfo rping
+    "$tool" port soft0 up
+    start watch "${soft[@]}" stdbuf -oL ibv_asyncwatch -d soft1
+    eventually ready
+    run "$tool" port soft1 down
+    [ "$output" = "soft1/1: down, told 1 process" ]
+    eventually watches 1
+    run_to_end info "${soft[@]}" ibv_devinfo -d soft1 -i 1
+    has info 'state:[[:space:]]*PORT_DOWN'
+    start server "${soft[@]}" rping -s -a 127.0.0.2 -C 1
+    never env SOFTVERBS_CONNECT_TIMEOUT=200 timeout 60 "${soft[@]}" rping -c -a 127.0.0.2 -C 1
+    "$tool" port soft1 up
+    [ "$("$tool" port soft1)" = "soft1/1: up" ]
+    run_to_end client "${soft[@]}" rping -c -a 127.0.0.2 -C 1
+    await_rping server
+    eventually watches 3
+    [ "$(awk '/event_type/ { print $2, $NF }' "$BATS_TEST_TMPDIR/watch.out" | tr '\n' ';')" = \
+        "IBV_EVENT_PORT_ERR 1;IBV_EVENT_PORT_ACTIVE 1;IBV_EVENT_CLIENT_REREGISTER 1;" ]
+}
+
+@test "softverbs device: an rdma_cm program hears that its device was removed, and nobody opens it" {
+    need_program rping ibv_devinfo
+    start server "${soft[@]}" stdbuf -oL rping -s -v -d -a 127.0.0.2
+    eventually grep -q 'rdma_listen' "$BATS_TEST_TMPDIR/server.out"
+    "$tool" device soft1 remove
+    eventually grep -q 'RDMA_CM_EVENT_DEVICE_REMOVAL' "$BATS_TEST_TMPDIR/server.out"
+    [ "$("$tool" device soft1)" = "soft1: removed" ]
+    run "${soft[@]}" ibv_devinfo -d soft1
+    [[ $output = *"Failed to open device"* ]]
+    run_to_end other "${soft[@]}" ibv_devinfo -d soft2
+    "$tool" device soft1 add
+    run_to_end again "${soft[@]}" ibv_devinfo -d soft1
+}
+
+@test "DAT: the adapter whose device loses its link hears of it, and the other one goes on" {
+    two_adapters
+    run_to_end program "${ours[@]}" "$TOP_BUILDDIR/test/softverbs/two_links" "$tool"
+    grep -q 'soft0/1: down, told 1 process' "$BATS_TEST_TMPDIR/program.err"
+}
+
+@test "softverbs port, device: what they do not know is refused" {
+    for wrong in "port" "port soft16" "port soft1/3" "port mlx5_0 down" "port soft1 sideways" "port soft1 down now" \
+        "device" "device soft1/1" "device soft1 down"; do
+        read -ra words <<<"$wrong"
+        run "$tool" "${words[@]}"
+        [ "$status" -eq 2 ] || { echo "$wrong: $status"; false; }
+        [[ $output = *"softverbs ${words[0]}: "*"see \`softverbs ${words[0]} --help\`"* ]]
     done
 }

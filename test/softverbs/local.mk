@@ -47,6 +47,7 @@ verbs_tests = \
     test/softverbs/verbs_placement_test \
     test/softverbs/verbs_scale_test \
     test/softverbs/verbs_devices_test \
+    test/softverbs/verbs_link_test \
     test/softverbs/verbs_threads_test \
     test/softverbs/verbs_unreliable_test \
     test/softverbs/verbs_datagram_test \
@@ -114,6 +115,10 @@ check_DATA += test/softverbs/fidelity
 test_softverbs_fidelity_SOURCES = %reldir%/fidelity.cpp test/support/process.hpp test/support/sanitizer.hpp
 test_softverbs_fidelity_LDADD = $(IBVERBS_LIBS)
 TESTS += %reldir%/fidelity.bats
+EXTRA_PROGRAMS += test/softverbs/two_links
+check_DATA += test/softverbs/two_links
+test_softverbs_two_links_SOURCES = %reldir%/two_links.cpp test/api/side.hpp
+test_softverbs_two_links_LDADD = libdat2.la
 EXTRA_DIST += %reldir%/fidelity.bats %reldir%/fidelity.table
 LONG_TESTS += %reldir%/scribbles.bats
 EXTRA_DIST += %reldir%/scribbles.bats
@@ -136,6 +141,8 @@ test_softverbs_verbs_end_registration_test_LDADD = libtestmain.la libsoftverbs_f
 test_softverbs_verbs_region_absence_test_SOURCES = %reldir%/verbs_region_absence_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_region_absence_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
 test_softverbs_verbs_region_absence_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
+test_softverbs_verbs_link_test_SOURCES = %reldir%/verbs_link_test.cpp %reldir%/datagram_pair.hpp test/support/raw_member.hpp $(verbs_test_headers)
+test_softverbs_verbs_link_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_devices_test_SOURCES = %reldir%/verbs_devices_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
 test_softverbs_verbs_devices_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_scale_test_SOURCES = %reldir%/verbs_scale_test.cpp $(verbs_test_headers)

@@ -11,7 +11,8 @@ libsoftverbs_tool_la_SOURCES = \
     %reldir%/members.cpp %reldir%/members.hpp \
     %reldir%/options.cpp %reldir%/options.hpp \
     %reldir%/print.cpp %reldir%/print.hpp \
-    %reldir%/run.cpp %reldir%/run.hpp
+    %reldir%/run.cpp %reldir%/run.hpp \
+    %reldir%/states.cpp %reldir%/states.hpp
 
 bin_PROGRAMS += softverbs
 softverbs_SOURCES = %reldir%/main.cpp

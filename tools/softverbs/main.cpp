@@ -6,6 +6,7 @@
 
 #include "tools/softverbs/list.hpp"
 #include "tools/softverbs/run.hpp"
+#include "tools/softverbs/states.hpp"
 
 namespace {
 
@@ -18,6 +19,10 @@ int carry_out(const softverbs::tool::Options& options) {
             return list(options);
         case Command::kClean:
             return clean(options);
+        case Command::kPort:
+            return port(options);
+        case Command::kDevice:
+            return device(options);
     }
     return kFailed;
 }

@@ -71,6 +71,18 @@ const std::vector<CommandSyntax>& commands() {
          "",
          "lists the processes of a fabric, their queue pairs, completion queues and memory regions",
          {kFabric, {kJsonCode, "json", nullptr, "print JSON, see softverbs(1)"}, kHelp}},
+        {"port",
+         Command::kPort,
+         kUsage,
+         "DEVICE[/PORT] [down|up]",
+         "shows or changes the link of a port, for all processes of a fabric",
+         {kFabric, kHelp}},
+        {"device",
+         Command::kDevice,
+         kUsage,
+         "DEVICE [remove|add]",
+         "shows whether a device is there, removes it, or adds it again",
+         {kFabric, kHelp}},
         {"clean",
          Command::kClean,
          kUsage,
@@ -159,6 +171,48 @@ bool take(Options& options, int code, const char* value) {
     }
 }
 
+bool complain(const CommandSyntax& command, const std::string& what) {
+    std::fprintf(stderr, "softverbs %s: %s\n", command.name, what.c_str());
+    return false;
+}
+
+/// Takes the operands of `port` and `device`: which one, and what is to become of it.
+bool take_change(const CommandSyntax& command, char** operands, int count, Options& options) {
+    const bool is_port = command.command == Command::kPort;
+    if (count == 0) return complain(command, "no device is named");
+    const std::string named = operands[0];
+    const auto slash = is_port ? named.find('/') : std::string::npos;
+    const std::string number = slash == std::string::npos ? "1" : named.substr(slash + 1);
+    const auto device = device_named(named.substr(0, slash), kMostDevices);
+    if (!device || (number != "1" && number != "2"))
+        return complain(command, "'" + named + "' is not one of soft0 to soft15" +
+                                     (is_port ? ", with /1 or /2 behind it for its port" : ""));
+    options.port = {*device, static_cast<unsigned>(number[0] - '0')};
+    if (count == 1) return true;
+    options.change = operands[1];
+    const bool is_known = is_port ? options.change == "down" || options.change == "up"
+                                  : options.change == "remove" || options.change == "add";
+    if (!is_known)
+        return complain(command, "'" + options.change + "' is neither " +
+                                     (is_port ? "down nor up" : "remove nor add"));
+    return count == 2 ||
+           complain(command, std::string("unexpected argument '") + operands[2] + "'");
+}
+
+/// @return whether the operands are as many as the command takes, and make sense.
+bool take_operands(const CommandSyntax& command, char** operands, int count, Options& options) {
+    switch (command.command) {
+        case Command::kRun:
+            return count != 0 || complain(command, "no program is named");
+        case Command::kPort:
+        case Command::kDevice:
+            return take_change(command, operands, count, options);
+        default:
+            return count == 0 ||
+                   complain(command, std::string("unexpected argument '") + operands[0] + "'");
+    }
+}
+
 /// @param argv with the command's name in argv[0].
 std::optional<Options> parse_command(const CommandSyntax& command, int argc, char** argv,
                                      int& status) {
@@ -187,14 +241,8 @@ std::optional<Options> parse_command(const CommandSyntax& command, int argc, cha
         if (!take(options, code, optarg))
             return wrong_usage(command.name, command.usage_status, status);
     }
-    const bool wants_program = command.command == Command::kRun;
-    if (wants_program != (optind < argc)) {
-        if (wants_program)
-            std::fputs("softverbs run: no program is named\n", stderr);
-        else
-            std::fprintf(stderr, "%s: unexpected argument '%s'\n", own_name.c_str(), argv[optind]);
+    if (!take_operands(command, argv + optind, argc - optind, options))
         return wrong_usage(command.name, command.usage_status, status);
-    }
     options.program = argv + optind;
     return options;
 }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "providers/soft/softverbs/fabric/ports.hpp"
+
 namespace softverbs::tool {
 
 /// Exit statuses. `run` uses those of env(1), so that scripts can distinguish our failures from the
@@ -16,7 +18,7 @@ inline constexpr int kRunFailed = 125;
 inline constexpr int kCannotExecute = 126;
 inline constexpr int kNotFound = 127;
 
-enum class Command { kRun, kList, kClean };
+enum class Command { kRun, kList, kClean, kPort, kDevice };
 
 struct Options {
     Command command = Command::kRun;
@@ -30,6 +32,9 @@ struct Options {
     bool json = false;         ///< ls
     bool dry_run = false;      ///< clean
     char** program = nullptr;  ///< run: its name and arguments, up to a null pointer
+    /// port, device: the device's number, the port's, and what is to become of it, if anything.
+    PortId port = {};
+    std::string change;
 };
 
 /// @return nullopt when the process must exit with `status`: help and version were printed on

@@ -142,7 +142,7 @@ int accept(Identifier& id, const rdma_conn_param* param) {
     if (id.state != State::kRequested) return ECONNRESET;  // withdrawn; its event waits
     Events gone = Engine::make_event(id, RDMA_CM_EVENT_UNREACHABLE, -ECONNRESET);
     id.engine->start_timer(id, id.engine->patience());
-    if (id.peer->send(MessageType::kConnectReply, bytes_of(reply))) {
+    if (id.engine->send(id, MessageType::kConnectReply, bytes_of(reply))) {
         id.state = State::kAccepted;
         return 0;
     }

@@ -81,7 +81,7 @@ void Engine::peer_found(std::uint32_t number, const ConnectRequest& request,
     if (!id || id->state != State::kConnecting) return;
     if (found) {
         id->peer = *found;
-        if (id->peer->send(MessageType::kConnectRequest, bytes_of(request))) return;
+        if (send(*id, MessageType::kConnectRequest, bytes_of(request))) return;
         return lost(*id);
     }
     if (id->is_datagram())
@@ -95,9 +95,16 @@ void Engine::peer_found(std::uint32_t number, const ConnectRequest& request,
     id->state = State::kFailed;
 }
 
+Result<void> Engine::send(const Identifier& id, MessageType type,
+                          std::span<const std::byte> body) const {
+    const DeviceStates states = process_.device_states();
+    if (states.is_down({device_at(id.source), 1}) || states.is_down(id.remote_port)) return {};
+    return id.peer->send(type, body);
+}
+
 int Engine::send_step(Identifier& id, MessageType type) {
     const ConnectionStep step = {id.number, id.remote_number};
-    const auto sent = id.peer->send(type, bytes_of(step));
+    const auto sent = send(id, type, bytes_of(step));
     return sent ? 0 : sent.error();
 }
 
@@ -106,7 +113,7 @@ void Engine::send_reject(Identifier& id, std::uint32_t reason, const void* data,
     if (!id.peer) return;
     ConnectReject reject = {id.number, id.remote_number, reason, {}};
     if (length > 0) std::memcpy(reject.data.data(), data, length);
-    id.peer->send(MessageType::kConnectReject, bytes_of(reject));
+    (void)send(id, MessageType::kConnectReject, bytes_of(reject));
 }
 
 void Engine::abandon_connection(Identifier& id) {

@@ -36,7 +36,7 @@ void Engine::send_resolved(Identifier& id, ResolveReply& reply) {
     reply.from = id.number;
     reply.to = id.remote_number;
     // A requester that is gone needs no answer.
-    (void)id.peer->send(MessageType::kResolveReply, bytes_of(reply));
+    (void)send(id, MessageType::kResolveReply, bytes_of(reply));
 }
 
 void Engine::refuse_resolution(Identifier& id) {

@@ -205,6 +205,18 @@ void Engine::install_handlers() {
     handle(MessageType::kDisconnectRequest, &Engine::on_disconnect_request);
     handle(MessageType::kDisconnectReply, &Engine::on_disconnect_reply);
     process_.on_peer_death([this](const std::shared_ptr<Peer>& peer) { on_peer_death(peer); });
+    process_.on_device_states([this](DeviceStates before) { on_device_states(before); });
+}
+
+/// Tells each identifier that is bound to a device which has been removed now.
+void Engine::on_device_states(DeviceStates before) {
+    const DeviceStates now = process_.device_states();
+    support::MutexLock lock(mutex);
+    for (const auto& [number, id] : ids_) {
+        const unsigned device = device_at(id->source);
+        if (id->public_part.verbs && now.is_removed(device) && !before.is_removed(device))
+            push(*id, RDMA_CM_EVENT_DEVICE_REMOVAL);
+    }
 }
 
 template <class Body>

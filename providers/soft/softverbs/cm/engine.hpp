@@ -95,6 +95,9 @@ class Engine {
     void refuse_resolution(Identifier& id) REQUIRES(mutex);
     /// @param status the other side's status, or a negative errno.
     void push_unresolved(Identifier& id, int status) REQUIRES(mutex);
+    /// Sends a message to the identifier's peer; it is lost while either end has no link.
+    Result<void> send(const Identifier& id, MessageType type, std::span<const std::byte> body) const
+        REQUIRES(mutex);
     /// @return 0 or an errno.
     int send_step(Identifier& id, MessageType type) REQUIRES(mutex);
     /// Ends the connection: pushes DISCONNECTED at once and TIMEWAIT_EXIT later.
@@ -131,6 +134,7 @@ class Engine {
     void on_disconnect_request(const std::shared_ptr<Peer>& peer, const ConnectionStep& step);
     void on_disconnect_reply(const std::shared_ptr<Peer>& peer, const ConnectionStep& step);
     void on_peer_death(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex);
+    void on_device_states(DeviceStates before) EXCLUDES(mutex);
 
     Identifier* find_listener(const ConnectRequest& request) REQUIRES(mutex);
     Identifier& make_child(Identifier& listener, const std::shared_ptr<Peer>& peer,

@@ -90,6 +90,7 @@ void Process::accept_links() {
                         [this] { service_.change(listener_.get(), EPOLLIN); });
         }
         if (link < 0) return;
+        look_at_devices();
         handshake->link.reset(link);
         if (!Service::persist([&] { begin_handshake(handshake); }))
             finish_handshake(handshake, tl::unexpected(ENOMEM));

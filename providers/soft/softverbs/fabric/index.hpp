@@ -12,11 +12,13 @@
 #include <netinet/in.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "providers/soft/softverbs/fabric/device_states.hpp"
 #include "providers/soft/softverbs/fabric/directory.hpp"
 #include "providers/soft/softverbs/fabric/peer.hpp"
 #include "providers/soft/softverbs/fabric/result.hpp"
@@ -73,6 +75,11 @@ class Index {
         std::vector<MemberInfo> members;   ///< dead ones; their blocks are freed with them
         std::vector<std::string> sockets;  ///< names of dead members' sockets
     };
+    /// Changes the states of devices, in a fabric that need not exist yet. The caller tells the
+    /// members, which read them when somebody connects. @return the new states.
+    static Result<DeviceStates> change(const Directory& directory,
+                                       const std::function<void(DeviceStates&)>& change);
+    static Result<DeviceStates> device_states_of(const Directory& directory);
     /// Removes what dead members left behind; with `dry_run` only finds it. @return what it found.
     static Result<Leftovers> clean(const Directory& directory, bool dry_run);
 
@@ -109,6 +116,7 @@ class Index {
     /// @return everybody who listens on the port, whatever the address.
     Result<std::vector<Listener>> find_listeners(std::uint32_t port_space, std::uint16_t port)
         EXCLUDES(mutex_);
+    DeviceStates device_states() const;
     /// Whether a living member has published this address.
     bool is_published(const in6_addr& address) EXCLUDES(mutex_);
     /// Removes what a dead member left behind. Harmless when it lives.

@@ -60,6 +60,7 @@ struct Index::Records {
 };
 
 // All offsets are fixed; what was never written reads as zeros.
+inline constexpr off_t kDeviceStatesAt = 2048;
 inline constexpr off_t kMembersAt = 4096;
 inline constexpr off_t kBlocksAt = kMembersAt + off_t{kSlots} * 32;
 inline constexpr off_t kQueueAt = kBlocksAt + off_t{kBlocks} * sizeof(std::uint32_t);

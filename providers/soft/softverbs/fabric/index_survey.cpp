@@ -94,6 +94,34 @@ Result<Index::Survey> Index::look(const Directory& directory) {
     return index.describe(records);
 }
 
+DeviceStates Index::device_states() const {
+    return DeviceStates::decode(read<std::uint64_t>(kDeviceStatesAt));
+}
+
+Result<DeviceStates> Index::change(const Directory& directory,
+                                   const std::function<void(DeviceStates&)>& change) {
+    Index index(directory);
+    if (auto opened = index.open_file(); !opened) return tl::unexpected(opened.error());
+    Transaction transaction(index);
+    if (transaction.error()) return tl::unexpected(transaction.error());
+    if (auto header = index.read_header(transaction); !header)
+        return tl::unexpected(header.error());
+    DeviceStates states = index.device_states();
+    change(states);
+    transaction.write(kDeviceStatesAt, states.encode());
+    if (transaction.error()) return tl::unexpected(transaction.error());
+    return states;
+}
+
+Result<DeviceStates> Index::device_states_of(const Directory& directory) {
+    Index index(directory);
+    auto file = open_to_look(directory, O_RDONLY);
+    if (!file) return tl::unexpected(file.error());
+    if (!file->valid()) return DeviceStates{};
+    index.file_ = std::move(*file);
+    return index.device_states();
+}
+
 Result<Index::Leftovers> Index::clean(const Directory& directory, bool dry_run) {
     Index index(directory);
     auto file = open_to_look(directory, O_RDWR);

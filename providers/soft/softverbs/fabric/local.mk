@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 libsoftverbs_base_la_SOURCES += \
     %reldir%/address.cpp %reldir%/address.hpp %reldir%/bell.cpp %reldir%/bell.hpp \
-    %reldir%/devices.cpp %reldir%/devices.hpp \
+    %reldir%/device_states.hpp %reldir%/devices.cpp %reldir%/devices.hpp \
     %reldir%/directory.cpp %reldir%/directory.hpp \
     %reldir%/handshake.cpp %reldir%/handshake.hpp \
     %reldir%/index.cpp %reldir%/index.hpp %reldir%/index_layout.hpp %reldir%/index_ports.cpp %reldir%/index_survey.cpp \

@@ -132,6 +132,8 @@ Result<void> Process::open_door() {
     auto socket = directory_->listen(Index::socket_name(index_->self().slot));
     if (!socket) return tl::unexpected(socket.error());
     listener_ = std::move(*socket);
+    // Whoever changes them later finds the socket, and tells us.
+    device_states_.store(index_->device_states().encode(), std::memory_order_release);
     if (auto started = service_.start(); !started) return started;
     auto watched =
         service_.watch(doorbell_->fd(), EPOLLIN, [this](std::uint32_t) { doorbell_rung(); });
@@ -218,6 +220,28 @@ void Process::on_doorbell(Service::Function handler) {
 void Process::on_peer_death(DeathHandler handler) {
     support::MutexLock lock(mutex_);
     death_handlers_ = with(death_handlers_, std::move(handler));
+}
+
+void Process::on_device_states(StatesHandler handler) {
+    support::MutexLock lock(mutex_);
+    states_handlers_ = with(states_handlers_, std::move(handler));
+}
+
+/// Whoever connects may have changed the states: softverbs(1) connects for that alone.
+void Process::look_at_devices() {
+    const std::uint64_t found = index_->device_states().encode();
+    const DeviceStates before =
+        DeviceStates::decode(device_states_.exchange(found, std::memory_order_acq_rel));
+    if (before == DeviceStates::decode(found)) return;
+    std::shared_ptr<const std::vector<StatesHandler>> handlers;
+    {
+        support::MutexLock lock(mutex_);
+        handlers = states_handlers_;
+    }
+    if (!handlers) return;
+    // Those that came later stand on the earlier ones, and hear first of what becomes of these.
+    for (auto handler = handlers->rbegin(); handler != handlers->rend(); ++handler)
+        (void)Service::persist([&] { (*handler)(before); });
 }
 
 void Process::keep(std::shared_ptr<void> object) {

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -38,6 +39,8 @@ class Process {
   public:
     using MessageHandler = std::function<void(const std::shared_ptr<Peer>&, Message&)>;
     using DeathHandler = std::function<void(const std::shared_ptr<Peer>&)>;
+    /// Called with the previous states.
+    using StatesHandler = std::function<void(DeviceStates before)>;
     using FoundHandler = std::function<void(Result<std::shared_ptr<Peer>>)>;
     /// Runs in the first join(), before any peer can see us: registers handlers and makes the
     /// arena.
@@ -97,12 +100,17 @@ class Process {
     /// Removes the name of a bell that has been lent, if any.
     void forget(const Bell& bell) const;
     void on_peer_death(DeathHandler handler) EXCLUDES(mutex_);
+    void on_device_states(StatesHandler handler) EXCLUDES(mutex_);
     /// Keeps an object that handlers use until the service thread has been joined.
     void keep(std::shared_ptr<void> object) EXCLUDES(mutex_);
     /// Called by a handler for a peer that sends garbage: reports it once and ends its link.
     void reject_garbage(const std::shared_ptr<Peer>& peer, const char* what);
 
     Index& index() { return *index_; }
+    /// The states of the fabric's devices, as last told.
+    DeviceStates device_states() const {
+        return DeviceStates::decode(device_states_.load(std::memory_order_acquire));
+    }
 
   private:
     friend class Peer;
@@ -125,6 +133,7 @@ class Process {
     // Service thread only:
     void doorbell_rung() EXCLUDES(mutex_);
     void accept_links();
+    void look_at_devices() EXCLUDES(mutex_);
     void connect_link(const SharedHandshake& handshake);
     void try_to_connect(const SharedHandshake& handshake);
     void begin_handshake(const SharedHandshake& handshake);
@@ -166,7 +175,9 @@ class Process {
     /// Replaced as a whole, so that taking a snapshot needs no memory.
     std::shared_ptr<const std::vector<Service::Function>> doorbell_handlers_ GUARDED_BY(mutex_);
     std::shared_ptr<const std::vector<DeathHandler>> death_handlers_ GUARDED_BY(mutex_);
+    std::shared_ptr<const std::vector<StatesHandler>> states_handlers_ GUARDED_BY(mutex_);
     std::vector<std::shared_ptr<void>> kept_ GUARDED_BY(mutex_);
+    std::atomic<std::uint64_t> device_states_{0};  ///< DeviceStates::encode()
 };
 
 }  // namespace softverbs

@@ -12,10 +12,13 @@
 /// the adapter's mutex on the service thread) waits with a deadline of now, and tries again later.
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "providers/soft/softverbs/fabric/process.hpp"
 #include "providers/soft/softverbs/verbs/absent_regions.hpp"
@@ -31,6 +34,7 @@ namespace softverbs {
 
 class CompletionQueue;
 class MemoryWindow;
+struct Context;
 class PeerPages;
 class PlacementWatch;
 class QueuePair;
@@ -249,6 +253,11 @@ class Adapter {
 
     const std::unique_ptr<PlacementWatch> placement;
 
+    // -- link_state.cpp
+    /// Contexts that are open: they are told of their devices' ports.
+    void add(Context* context) EXCLUDES(contexts_mutex_);
+    void remove(Context* context) EXCLUDES(contexts_mutex_);
+
     /// Descriptors of the peers' completion channels (channel_wakeup.hpp), by member and channel
     /// id.
     using PeerChannels = std::map<std::pair<MemberId, std::uint32_t>, std::shared_ptr<UniqueFd>>;
@@ -288,6 +297,10 @@ class Adapter {
     void serve_cqs() REQUIRES(mutex);
     void serve_srqs() REQUIRES(mutex);
     void peer_died(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex);
+    // -- link_state.cpp
+    void states_changed(DeviceStates before) EXCLUDES(mutex, contexts_mutex_);
+    void tell(unsigned device, const ibv_async_event& event) EXCLUDES(contexts_mutex_);
+    void tell_of_link(PortId port, bool is_up) EXCLUDES(contexts_mutex_);
 
     Process& process_;
     const std::unique_ptr<Arena> arena_;
@@ -322,6 +335,8 @@ class Adapter {
     KnownPages peer_pages_ GUARDED_BY(mutex);
     std::atomic<std::uint32_t> pd_serial_{0};
     std::atomic<std::uint32_t> channel_serial_{0};
+    support::Mutex contexts_mutex_;  ///< the locks of their events come after it
+    std::vector<Context*> contexts_ GUARDED_BY(contexts_mutex_);
 };
 
 }  // namespace softverbs

@@ -85,6 +85,7 @@ Result<PublishedArena> Adapter::prepare(Process& process, std::shared_ptr<Adapte
     process.keep(adapter);
     process.on_doorbell([raw] { raw->serve_doorbell(); });
     process.on_peer_death([raw](const std::shared_ptr<Peer>& peer) { raw->peer_died(peer); });
+    process.on_device_states([raw](DeviceStates before) { raw->states_changed(before); });
     serve_channel_requests(*raw);
     serve_agent_requests(*raw);
     made = adapter;

@@ -56,15 +56,14 @@ Turn::~Turn() {
 
 /// Whether the address handle belongs to the queue pair's protection domain and port.
 bool DatagramSender::is_own(const AddressVector& address) const {
-    const PortId port{qp_.domain().owner().device, qp_.attributes_.port_num};
-    return address.pd == qp_.domain().number() && address.own_port == port.index();
+    return address.pd == qp_.domain().number() && address.own_port == qp_.port().index();
 }
 
 Outcome DatagramSender::send(const SendWork& work) {
     if (!is_own(*work.address)) return done(IBV_WC_LOC_QP_OP_ERR);
     if (work.length > kDatagramMtu) return done(IBV_WC_LOC_LEN_ERR);
     if (!plan(work) || !fetch(work)) return done(IBV_WC_LOC_PROT_ERR);
-    if (work.address->port == AddressVector::kNoPort) return done(IBV_WC_SUCCESS);
+    if (qp_.is_cut_ || work.address->port == AddressVector::kNoPort) return done(IBV_WC_SUCCESS);
     return send_to(static_cast<std::uint32_t>(work.remote_addr), work);
 }
 

@@ -140,6 +140,19 @@ void fill_operations(Context& context) {
     pthread_mutex_init(&verbs.mutex, nullptr);
 }
 
+/// Makes the context known to its adapter, unless its device has been removed.
+ibv_context* enlist(std::unique_ptr<Context> context) {
+    const std::shared_ptr<Adapter> adapter = context->adapter;
+    if (adapter->process().device_states().is_removed(context->device)) {
+        context.reset();
+        Adapter::leave(adapter);
+        errno = ENODEV;
+        return nullptr;
+    }
+    adapter->add(context.get());
+    return context.release()->handle();
+}
+
 ibv_context* open_context(unsigned number) {
     auto context = std::make_unique<Context>();
     context->device = number;
@@ -153,7 +166,7 @@ ibv_context* open_context(unsigned number) {
     context->adapter = *adapter;
     fill_operations(*context);
     context->verbs.context.async_fd = fd;
-    return context.release()->handle();
+    return enlist(std::move(context));
 }
 
 }  // namespace
@@ -212,6 +225,7 @@ int ibv_close_device(ibv_context* context) {
     const softverbs::CancellationDisabled guard;
     softverbs::Context* mine = &softverbs::Context::of(context);
     std::shared_ptr<softverbs::Adapter> adapter = mine->adapter;
+    adapter->remove(mine);
     pthread_mutex_destroy(&context->mutex);
     delete mine;
     softverbs::Adapter::leave(adapter);

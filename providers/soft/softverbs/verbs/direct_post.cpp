@@ -15,9 +15,6 @@
 namespace softverbs {
 namespace {
 
-/// Longest request of the direct path, in bytes: longer ones gain little.
-constexpr std::uint32_t kLongest = 4096;
-
 /// Copies one word or some bytes, so that whoever polls the last of them sees all.
 void place(std::uint8_t* to, const std::uint8_t* from, std::uint64_t length) {
     std::uint64_t word;
@@ -171,7 +168,7 @@ inline bool QueuePair::may_post_directly(const ibv_send_wr& wr) const {
     if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
         return false;
     const std::uint32_t length = wr.sg_list->length;
-    if (length == 0 || length > kLongest) return false;
+    if (length == 0 || length > longest_direct_) return false;
     if ((wr.send_flags & IBV_SEND_INLINE) == 0) return true;
     return kind.has(kInlineable) && length <= cap_.max_inline_data;
 }

@@ -33,6 +33,7 @@ softverbs_verbs_sources = \
     %reldir%/fault_points.cpp %reldir%/fault_points.def %reldir%/fault_points.hpp \
     %reldir%/flush.cpp \
     %reldir%/heap_memory.cpp %reldir%/heap_memory.hpp \
+    %reldir%/link_state.cpp \
     %reldir%/kick.cpp %reldir%/kick.hpp \
     %reldir%/layout.hpp \
     %reldir%/memory_check.cpp %reldir%/memory_check.hpp \

@@ -21,6 +21,8 @@ constexpr std::uint32_t kNoVendor = 0xffffff;
 constexpr std::uint16_t kDefaultPkey = 0xffff;
 constexpr int kPkeys = 1;
 constexpr int kGids = 1;
+/// Physical states of a port.
+constexpr std::uint8_t kPolling = 2, kLinkUp = 5;
 constexpr std::uint64_t kClockKilohertz = 1'000'000;
 
 /// Computes the GUID for programs that only list devices and do not open one.
@@ -81,20 +83,22 @@ void describe(ibv_context* context, ibv_device_attr& a) {
 int query_port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes,
                           std::size_t length) {
     if (!is_port(port)) return also_errno(EINVAL);
+    const PortId id = port_of(context, port);
+    const bool is_down = process_of(context).device_states().is_down(id);
     ibv_port_attr a{};
-    a.state = IBV_PORT_ACTIVE;
+    a.state = is_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
     a.max_mtu = IBV_MTU_4096;
     a.active_mtu = IBV_MTU_4096;
     a.gid_tbl_len = kGids;
     a.port_cap_flags = IBV_PORT_CM_SUP;
     a.max_msg_sz = kMaxMessage;
     a.pkey_tbl_len = kPkeys;
-    a.lid = lid_of(process_of(context), port_of(context, port));
+    a.lid = lid_of(process_of(context), id);
     a.sm_lid = lid_of(process_of(context), {});
     a.max_vl_num = 1;
     a.active_width = 2;   // 4X
     a.active_speed = 32;  // EDR
-    a.phys_state = 5;     // LinkUp
+    a.phys_state = is_down ? kPolling : kLinkUp;
     a.link_layer = IBV_LINK_LAYER_INFINIBAND;
     // A caller built with newer headers has a longer structure: fields unknown here are set to
     // zero.

@@ -188,6 +188,11 @@ class QueuePair : public ExtendableQp {
     bool look_after_placement();
     QueuePair* next_watched = nullptr;  ///< link in PlacementWatch's stack
 
+    // -- link_state.cpp
+    /// Adapts to the states of the fabric's devices. Called by the service thread, with the
+    /// adapter's mutex held.
+    void look_at_link() EXCLUDES(send_lock_, receive_lock_);
+
     // -- flush.cpp. The first five are called by the service thread, with the adapter's mutex held.
     /// Serves a peer's kick: it posted a receive, became ready, found a fault, or waits for its
     /// turn.
@@ -252,6 +257,14 @@ class QueuePair : public ExtendableQp {
     void stop_expecting() REQUIRES(send_lock_);
     void remember(const ibv_qp_attr& attributes, int mask) REQUIRES(send_lock_);
     void set_state(ibv_qp_state next) REQUIRES(send_lock_);
+
+    // -- link_state.cpp
+    PortId port() const REQUIRES(send_lock_);
+    void note_link() REQUIRES(send_lock_);
+    void stop_requesters() REQUIRES(send_lock_);
+    /// Lets requesters in, if there is a link.
+    void open_to_requesters() REQUIRES(send_lock_);
+    void remove() REQUIRES(send_lock_) EXCLUDES(receive_lock_);
 
     // -- direct_post.cpp
     bool may_post_directly(const ibv_send_wr& wr) const REQUIRES(send_lock_);
@@ -368,6 +381,10 @@ class QueuePair : public ExtendableQp {
     std::atomic<ibv_qp_state> state_{IBV_QPS_RESET};
     ibv_qp_attr attributes_ GUARDED_BY(send_lock_){};
     Target target_ GUARDED_BY(send_lock_);
+    /// Longest request of the direct path, in bytes: longer ones gain little. 0 without a link.
+    static constexpr std::uint32_t kLongestDirect = 4096;
+    std::uint32_t longest_direct_ GUARDED_BY(send_lock_) = kLongestDirect;
+    bool is_cut_ GUARDED_BY(send_lock_) = false;  ///< its port has no link
     /// Whether a transfer is marked with a locked instruction, as one side lacks the barrier
     /// (barrier.hpp).
     bool is_fenced_ GUARDED_BY(send_lock_) = false;

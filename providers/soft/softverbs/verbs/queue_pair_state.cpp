@@ -94,7 +94,7 @@ void QueuePair::apply(ibv_qp_state next, const ibv_qp_attr& attributes, int mask
     tells_drained_ = next == IBV_QPS_SQD && (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 &&
                      attributes.en_sqd_async_notify != 0;
     tell_when_drained();
-    if (next == IBV_QPS_RTR) entry_->readiness.store(Readiness::kReady, std::memory_order_seq_cst);
+    if (next == IBV_QPS_RTR) open_to_requesters();
     if (next != IBV_QPS_RTS) return;
     stop_expecting();
     drain();
@@ -121,8 +121,9 @@ void QueuePair::remember(const ibv_qp_attr& a, int mask) {
     if (mask & IBV_QP_PKEY_INDEX) mine.pkey_index = a.pkey_index;
     if (mask & IBV_QP_PORT) {
         mine.port_num = a.port_num;
-        const PortId port{domain().owner().device, a.port_num};
-        entry_->port.store(static_cast<std::uint16_t>(port.index() + 1), std::memory_order_release);
+        entry_->port.store(static_cast<std::uint16_t>(port().index() + 1),
+                           std::memory_order_release);
+        note_link();
     }
     if (mask & IBV_QP_QKEY) mine.qkey = a.qkey;
     if (mask & IBV_QP_AV) mine.ah_attr = a.ah_attr;
@@ -156,7 +157,7 @@ void QueuePair::connect(Target target, const ibv_qp_attr& attributes) {
     }
     set_state(IBV_QPS_RTR);
     entry_->dest_qp_num.store(attributes.dest_qp_num & 0xffffff, std::memory_order_seq_cst);
-    entry_->readiness.store(Readiness::kExpectant, std::memory_order_seq_cst);
+    open_to_requesters();
     fault_point(FaultPoint::kQueuePairReady);
     wake_requester();
 }
