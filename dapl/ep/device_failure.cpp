@@ -97,6 +97,9 @@ std::string text_of(const Failure& failure) {
             return fmt::format("the peer has freed or reset its endpoint (pid {})", failure.pid);
         case Cause::kQueuePairFailed:
             return fmt::format("the peer's endpoint is in the error state (pid {})", failure.pid);
+        case Cause::kLinkDown:
+            return fmt::format("the port of the {} has no link",
+                               failure.is_remote ? "peer's device" : "device here");
         case Cause::kUnknown:
             break;
     }
@@ -121,6 +124,8 @@ const char* next_step(const Failure& failure) {
                    "atomics)";
         case Cause::kMemoryGone:
             return "unmap memory after dat_lmr_free has returned";
+        case Cause::kLinkDown:
+            return "connect again when it is back";
         default:
             return "see the messages of the peer's program, and its core file if there is one";
     }

@@ -28,6 +28,7 @@ enum class FailureCause : std::uint32_t {
     kProgramReplaced,  ///< it has called execve(): pid
     kQueuePairGone,    ///< the other end has been destroyed or reset
     kQueuePairFailed,  ///< the other end is in the error state
+    kLinkDown,         ///< a port has no link: is_remote
 };
 
 /// Why the connection of a queue pair ended, in more detail than the status of a completion.

@@ -151,6 +151,9 @@ ready() { grep -q 'async event FD' "$BATS_TEST_TMPDIR/watch.out"; }
     two_adapters
     run_to_end program "${ours[@]}" "$TOP_BUILDDIR/test/softverbs/two_links" "$tool"
     grep -q 'soft0/1: down, told 1 process' "$BATS_TEST_TMPDIR/program.err"
+    "$tool" device soft0 add
+    run_to_end broken env DAPL_ACK_TIMER=8 DAPL_ACK_RETRY=1 "${ours[@]}" "$TOP_BUILDDIR/test/softverbs/two_links" "$tool" broken
+    grep -q 'the port of the device here has no link.*DAT290' "$BATS_TEST_TMPDIR/broken.err"
 }
 
 @test "softverbs port, device: what they do not know is refused" {

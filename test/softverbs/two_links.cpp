@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// usage: two_links SOFTVERBS - a DAT program with an adapter instance on each of two devices, of
-/// which one loses its link and is removed, by the tool: the asynchronous events come to that
-/// instance alone, and the other one goes on.
+/// usage: two_links SOFTVERBS [broken] - a DAT program with an adapter instance on each of two
+/// devices, of which one loses its link and is removed, by the tool: the asynchronous events come
+/// to that instance alone, and the other one goes on. With `broken`, the link stays away until a
+/// connection over it breaks.
 #include <cstdlib>
 
 #include "test/api/side.hpp"
@@ -42,6 +43,8 @@ class Instance {
         post_send();
         expect_transfer();
     }
+    /// Waits until a transfer has failed.
+    void expect_break();
     void expect_event(DAT_IA_ASYNC_ERROR_REASON reason) {
         const DAT_EVENT event = Side::wait(side_.async, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
         require(event.event_data.asynch_error_event_data.dat_handle == side_.ia,
@@ -57,8 +60,23 @@ class Instance {
     DAT_EP_HANDLE active_ = DAT_HANDLE_NULL, passive_ = DAT_HANDLE_NULL;
 };
 
+void Instance::expect_break() {
+    const DAT_EVENT event = Side::wait(side_.sends, DAT_DTO_COMPLETION_EVENT);
+    require(event.event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS,
+            "the transfer fails");
+    side_.connection_event(DAT_CONNECTION_EVENT_BROKEN, active_);
+}
+
 void run(const std::string& tool, const std::string& command) {
     require(system((tool + " " + command + " >&2").c_str()) == 0, command);
+}
+
+void check_break(const std::string& tool) {
+    Instance one("soft0", "127.0.0.1", 4801), other("soft1", "127.0.0.2", 4802);
+    run(tool, "port soft0 down");
+    one.post_send();
+    one.expect_break();
+    other.transfer();
 }
 
 void check(const std::string& tool) {
@@ -82,8 +100,8 @@ void check(const std::string& tool) {
 
 int main(int argc, char** argv) {
     try {
-        test::require(argc == 2, "usage: two_links SOFTVERBS");
-        test::check(argv[1]);
+        test::require(argc == 2 || argc == 3, "usage: two_links SOFTVERBS [broken]");
+        argc == 3 ? test::check_break(argv[1]) : test::check(argv[1]);
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "%s\n", failure.what());
         return 1;

@@ -166,11 +166,26 @@ verbs::QueuePairFailure diagnose_death(const Peer& peer) {
     return failure;
 }
 
-verbs::QueuePairFailure diagnose_silence(const Target& target) {
+namespace {
+
+/// @param port as in QpEntry::port.
+bool is_without_link(const Adapter& adapter, std::uint16_t port) {
+    return port != 0 && port <= kMostPortIds &&
+           adapter.process().device_states().is_down(PortId::at(port - 1u));
+}
+
+}  // namespace
+
+verbs::QueuePairFailure diagnose_silence(const Adapter& own, const QpEntry& qp,
+                                         const Target& target) {
     if (!target.peer->is_self() && target.peer->has_ended()) return diagnose_death(*target.peer);
     verbs::QueuePairFailure failure{};
     failure.pid = target.peer->pid();
-    if (image_has_ended(*target.peer))
+    failure.is_remote = !is_without_link(own, qp.port.load(std::memory_order_acquire));
+    if (!failure.is_remote ||
+        is_without_link(own, target.entry->port.load(std::memory_order_acquire)))
+        failure.cause = verbs::FailureCause::kLinkDown;
+    else if (image_has_ended(*target.peer))
         failure.cause = verbs::FailureCause::kProgramReplaced;
     else if (target.entry->generation.load(std::memory_order_seq_cst) != target.generation)
         failure.cause = verbs::FailureCause::kQueuePairGone;

@@ -37,8 +37,9 @@ verbs::QueuePairFailure diagnose_invalid(const QpEntry& qp);
 verbs::QueuePairFailure diagnose_receive(const ArenaView& own, const QpEntry& qp, std::uint32_t pd);
 /// Diagnoses such a receive on the sender's side.
 verbs::QueuePairFailure diagnose_remote_receive(const Target& target);
-/// Diagnoses a peer that has not answered.
-verbs::QueuePairFailure diagnose_silence(const Target& target);
+/// Diagnoses a peer that has not answered our queue pair `qp`.
+verbs::QueuePairFailure diagnose_silence(const Adapter& own, const QpEntry& qp,
+                                         const Target& target);
 /// Describes how the peer's process ended.
 verbs::QueuePairFailure diagnose_death(const Peer& peer);
 

@@ -37,7 +37,7 @@ void QueuePair::fail_request(const SendWork& work, ibv_wc_status status) {
 void QueuePair::enter_error(ibv_wc_status head_status) {
     if (state_.load() == IBV_QPS_ERR) return;
     if (head_status == IBV_WC_RETRY_EXC_ERR && failure_.cause == verbs::FailureCause::kUnknown)
-        failure_ = diagnose_silence(target_);
+        failure_ = diagnose_silence(adapter_, *entry_, target_);
     begin_error();
     flush_sends(head_status);
     finish_error();
