@@ -8,7 +8,7 @@ dat_examples = doc/examples/dat_add doc/examples/delayed_ack doc/examples/event_
     doc/examples/write_immediate
 noinst_PROGRAMS += doc/examples/verbs_add $(dat_examples)
 noinst_HEADERS = %reldir%/example.h
-EXTRA_DIST += %reldir%/README.md
+EXTRA_DIST += %reldir%/README.md %reldir%/ci
 doc_examples_verbs_add_SOURCES = %reldir%/verbs_add.c
 doc_examples_verbs_add_CFLAGS = $(AM_CFLAGS) $(RDMACM_CFLAGS)
 doc_examples_verbs_add_LDADD = $(RDMACM_LIBS) $(IBVERBS_LIBS)

@@ -47,8 +47,8 @@ TESTS += test/tools/stat_test
 test_tools_stat_test_SOURCES = %reldir%/stat_test.cpp
 test_tools_stat_test_LDADD = libtestmain.la libstat.la libregistrations.la libtools.la libsupport.la
 
-TESTS += %reldir%/completion.bats %reldir%/examples.bats %reldir%/pages.bats %reldir%/vocabulary.bats
-EXTRA_DIST += %reldir%/broken-words %reldir%/completion.bats %reldir%/examples.bash %reldir%/examples.bats %reldir%/guides.bats %reldir%/pages.bats %reldir%/quickstart.bats %reldir%/transcript %reldir%/vocabulary.bats
+TESTS += %reldir%/ci_examples.bats %reldir%/completion.bats %reldir%/examples.bats %reldir%/pages.bats %reldir%/vocabulary.bats
+EXTRA_DIST += %reldir%/broken-words %reldir%/ci_examples.bats %reldir%/completion.bats %reldir%/examples.bash %reldir%/examples.bats %reldir%/guides.bats %reldir%/pages.bats %reldir%/quickstart.bats %reldir%/transcript %reldir%/vocabulary.bats
 
 # Runs the commands of the page again, and writes what they print into it.
 quickstart-document: all
