@@ -30,7 +30,7 @@ Outcome Executor::told(Outcome outcome) const {
 
 Outcome Executor::attempt() {
     if (!target_.peer->alive()) return {Progress::kNoAnswer, IBV_WC_SUCCESS};
-    if (qp_.is_cut_) return {Progress::kNotReady, IBV_WC_SUCCESS};
+    if (is_cut_) return {Progress::kNotReady, IBV_WC_SUCCESS};
     Transfer transfer(qp_.entry().transfer, target_.qp_num, remote_key(), is_fenced_);
     transfer_ = &transfer;
     Outcome otherwise{};
