@@ -64,7 +64,7 @@ Outcome DatagramSender::send(const SendWork& work) {
     if (!is_own(*work.address)) return done(IBV_WC_LOC_QP_OP_ERR);
     if (work.length > kDatagramMtu) return done(IBV_WC_LOC_LEN_ERR);
     if (!plan(work) || !fetch(work)) return done(IBV_WC_LOC_PROT_ERR);
-    if (work.address->port == AddressVector::kNoPort) return done(IBV_WC_SUCCESS);
+    if (!work.address->is_unicast()) return send_to_group(work);
     return send_to(static_cast<std::uint32_t>(work.remote_addr), work);
 }
 
@@ -101,6 +101,33 @@ Outcome DatagramSender::send_to(std::uint32_t qp_num, const SendWork& work) {
         return {Progress::kUnresolved, IBV_WC_SUCCESS};
     if (target.state == DatagramTarget::State::kBound) deliver(target, work);
     return done(IBV_WC_SUCCESS);
+}
+
+/// Sends a copy to each queue pair in the group, once all of them have been found. As on adapters,
+/// they include the sender's own, unless it was created with IBV_QP_CREATE_BLOCK_SELF_MCAST_LB.
+[[gnu::noinline]] Outcome DatagramSender::send_to_group(const SendWork& work) {
+    if (!work.address->is_multicast() || work.remote_addr != kMulticastQp)
+        return done(IBV_WC_SUCCESS);
+    const std::vector<std::uint32_t>* const members = groups_.find(*work.address);
+    if (!members || !are_found(*members)) return {Progress::kUnresolved, IBV_WC_SUCCESS};
+    for (const std::uint32_t qp_num : *members) {
+        if (qp_num == qp_.qp_num && qp_.blocks_own_multicast_) continue;
+        if (DatagramTarget* const target = targets_.bound(qp_num)) deliver(*target, work);
+    }
+    return done(IBV_WC_SUCCESS);
+}
+
+/// Starts the look-ups of all that are unknown or outdated. @return whether none is under way.
+bool DatagramSender::are_found(const std::vector<std::uint32_t>& qp_nums) {
+    bool found = true;
+    for (const std::uint32_t qp_num : qp_nums)
+        if (targets_.find(qp_num).state == DatagramTarget::State::kAsked) found = false;
+    return found;
+}
+
+void DatagramSender::stop_waiting() {
+    targets_.stop_waiting();
+    groups_.stop_waiting();
 }
 
 /// A datagram that the target does not take is lost silently.
