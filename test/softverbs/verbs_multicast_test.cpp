@@ -8,6 +8,7 @@
 
 #include "providers/soft/softverbs/fabric/process.hpp"
 #include "test/softverbs/datagram_pair.hpp"
+#include "test/support/sanitizer.hpp"
 
 namespace test {
 namespace {
@@ -69,7 +70,8 @@ struct Station {
     }
     void leave(const Group& group) {
         require(group.detach(qp.get()) == 0, "detached");
-        std::erase_if(joined, [&](const Group& one) { return group.gid.raw[15] == one.gid.raw[15]; });
+        std::erase_if(joined,
+                      [&](const Group& one) { return group.gid.raw[15] == one.gid.raw[15]; });
     }
     /// Sends so many bytes, whose values follow from `seed`, and waits for the send's completion.
     void send(ibv_ah* by, std::uint32_t size, unsigned seed, Datagrams::Message message = {}) {
@@ -183,8 +185,7 @@ TEST_F(VerbsMulticast, ASenderThatBlocksItsLoopbackLeavesOutItselfOnly) {
     neighbour.post(1);
     fill(neighbour.host.buffer.data(), 20, 4);
     ASSERT_EQ(neighbour.qp.send(1, {neighbour.host.sge(0, 20)},
-                                {.to = kGroupQp,
-                                 .by = group.handle(neighbour.host, neighbour.qp)}),
+                                {.to = kGroupQp, .by = group.handle(neighbour.host, neighbour.qp)}),
               0);
     EXPECT_EQ(host.wait().opcode, IBV_WC_RECV);
     EXPECT_EQ(group.detach(sender.get()), 0);
@@ -356,6 +357,7 @@ TEST_F(VerbsMulticast, QueuedMessagesToGroupsAndQueuePairsKeepTheirOrder) {
 }
 
 TEST_F(VerbsMulticast, AProcessThatJoinsLaterGetsWhatIsSentLater) {
+    if (kThreadSanitizer) GTEST_SKIP() << "it cannot follow threads of a child made beside threads";
     const Group group;
     Station sender;
     ibv_ah* const by = group.handle(sender.host, sender.qp);
@@ -385,26 +387,26 @@ void stay(Channel& channel, const Group& group) {
 }
 
 TEST_F(VerbsMulticast, AMemberThatIsKilledLeavesItsGroups) {
+    if (kThreadSanitizer) GTEST_SKIP() << "it cannot follow threads of a child made beside threads";
     const Group group;
-    Station sender, living({}, 300);
+    Station sender, living;
     living.join(group);
     ibv_ah* const by = group.handle(sender.host, sender.qp);
+    const auto reaches_the_living = [&](unsigned seed) {
+        sender.send(by, 8, seed);
+        living.expect(group, sender.qp.number(), 8, seed);
+        living.post(1);
+    };
     for (unsigned round = 0; round < 5; ++round) {
         Child victim([&](Channel& channel) { stay(channel, group); });
         victim.channel().receive<char>();
         EXPECT_EQ(members_of(group), 2u);
-        if (round % 2 != 0) sender.send(by, 8, 1);
-        if (round % 2 != 0) living.expect(group, sender.qp.number(), 8, 1);
+        if (round % 2 != 0) reaches_the_living(1);
         victim.kill();
-        for (unsigned i = 0; i < 20; ++i) {
-            sender.send(by, 8, i);
-            living.expect(group, sender.qp.number(), 8, i);
-        }
+        for (unsigned i = 0; i < 20; ++i) reaches_the_living(i);
         EXPECT_EQ(victim.wait(), 128 + SIGKILL);
         EXPECT_TRUE(eventually([&] {
-            sender.send(by, 8, round);
-            living.expect(group, sender.qp.number(), 8, round);
-            living.post(1);
+            reaches_the_living(round);
             return members_of(group) == 1;
         }));
     }
@@ -413,10 +415,10 @@ TEST_F(VerbsMulticast, AMemberThatIsKilledLeavesItsGroups) {
 /// A stopped process that the sender is not linked with yet delays the first message only.
 TEST_F(VerbsMulticast, AStoppedMemberHoldsUpNobodyForLong) {
     const Group group;
-    Station sender, living({}, 8);
-    living.join(group);
     Child stopped([&](Channel& channel) { stay(channel, group); });
     stopped.channel().receive<char>();
+    Station sender, living({}, 8);
+    living.join(group);
     stopped.kill(SIGSTOP);
     ibv_ah* const by = group.handle(sender.host, sender.qp);
     for (unsigned i = 0; i < 4; ++i) {
@@ -472,7 +474,7 @@ TEST_F(VerbsMulticast, TheLimitsOfTheDeviceHold) {
     EXPECT_EQ(Group(most).attach(station.qp.get()), 0);
     EXPECT_EQ(Group(most).detach(station.qp.get()), 0);
     for (unsigned i = 0; i < most; ++i)
-        if (i != 7) ASSERT_EQ(Group(i).detach(station.qp.get()), 0) << i;
+        EXPECT_EQ(Group(i).detach(station.qp.get()), i == 7 ? EINVAL : 0);
 }
 
 TEST_F(VerbsMulticast, AGroupHasAsManyMembersAsTheDeviceSays) {
