@@ -80,8 +80,8 @@ class DatagramSender {
 
     QueuePair& qp_;
     DatagramTargets targets_;
-    MulticastGroups groups_;
     Plan plan_;  ///< what the current request sends; no remote ranges
+    MulticastGroups groups_;
 };
 
 }  // namespace softverbs

@@ -64,7 +64,8 @@ Outcome DatagramSender::send(const SendWork& work) {
     if (!is_own(*work.address)) return done(IBV_WC_LOC_QP_OP_ERR);
     if (work.length > kDatagramMtu) return done(IBV_WC_LOC_LEN_ERR);
     if (!plan(work) || !fetch(work)) return done(IBV_WC_LOC_PROT_ERR);
-    if (!work.address->is_unicast()) return send_to_group(work);
+    if (!work.address->is_unicast()) [[unlikely]]
+        return send_to_group(work);
     return send_to(static_cast<std::uint32_t>(work.remote_addr), work);
 }
 
