@@ -103,11 +103,15 @@ struct Station {
     std::vector<Group> joined;
 };
 
-/// The number of queue pairs in the group, as the fabric's index has it.
-std::size_t members_of(const Group& group) {
+softverbs::MulticastGroup key_of(const Group& group) {
     softverbs::MulticastGroup key{{}, group.lid};
     std::memcpy(&key.mgid, &group.gid, sizeof key.mgid);
-    return softverbs::Process::current()->index().attached_to(key).qp_nums.size();
+    return key;
+}
+
+/// The number of queue pairs in the group, as the fabric's index has it.
+std::size_t members_of(const Group& group) {
+    return softverbs::Process::current()->index().attached_to(key_of(group)).qp_nums.size();
 }
 
 constexpr std::uint32_t kSizes[] = {0, 1, 176, 177, kMtu};
@@ -412,6 +416,26 @@ TEST_F(VerbsMulticast, AMemberThatIsKilledLeavesItsGroups) {
     }
 }
 
+TEST_F(VerbsMulticast, AProcessThatExitsWithItsQueuePairsLeavesItsGroups) {
+    const Group group;
+    Child child([&](Channel& channel) {
+        static Station* const left = new Station;
+        left->join(group);
+        channel.send('j');
+        channel.receive<char>();
+        std::exit(0);
+    });
+    child.channel().receive<char>();
+    Station sender;
+    ibv_ah* const by = group.handle(sender.host, sender.qp);
+    sender.send(by, 8, 1);
+    EXPECT_EQ(members_of(group), 1u);
+    child.channel().send('e');
+    EXPECT_EQ(child.wait(), 0);
+    EXPECT_EQ(members_of(group), 0u);
+    sender.send(by, 8, 2);
+}
+
 /// A stopped process that the sender is not linked with yet delays the first message only.
 TEST_F(VerbsMulticast, AStoppedMemberHoldsUpNobodyForLong) {
     const Group group;
@@ -458,6 +482,28 @@ TEST_F(VerbsMulticast, ChangesOfAGroupLoseNothingOfThoseThatStay) {
         EXPECT_EQ(child->wait(), 0);
     }
     EXPECT_EQ(members_of(group), 1u);
+}
+
+/// Any process may write anything into the fabric's index.
+TEST_F(VerbsMulticast, NumbersInAGroupThatAreNoDatagramQueuePairsAreLeftOut) {
+    const Group group;
+    Station sender, member({}, 2);
+    Qp connected(member.host);
+    ASSERT_EQ(connected.ready_to_receive(connected.address()), 0);
+    ASSERT_EQ(connected.post_receive(9, {member.host.sge(0, 4096)}), 0);
+    softverbs::Index& index = softverbs::Process::current()->index();
+    const std::uint32_t wrong[] = {
+        1, connected.get()->qp_num, member.qp.number() ^ 0x80, 0xfffffe, 0xffffff, 0xffffffff};
+    for (const std::uint32_t number : wrong)
+        ASSERT_TRUE(index.attach(key_of(group), number).has_value());
+    member.join(group);
+    ibv_ah* const by = group.handle(sender.host, sender.qp);
+    for (unsigned i = 0; i < 2; ++i) {
+        sender.send(by, 8, i);
+        member.expect(group, sender.qp.number(), 8, i);
+    }
+    EXPECT_TRUE(member.host.is_empty());
+    for (const std::uint32_t number : wrong) ASSERT_TRUE(index.detach(key_of(group), number));
 }
 
 TEST_F(VerbsMulticast, TheLimitsOfTheDeviceHold) {
