@@ -87,8 +87,8 @@ struct Target {
         return its_port == 0 || its_port == port + 1;
     }
     Image image() const { return {peer->pid(), image_address}; }
-    /// Notes why the queue pair has to fail, for its owner. One that cannot write its own receive is
-    /// closed at once: what comes behind finds it failed, whenever its owner looks.
+    /// Notes why the queue pair has to fail, for its owner. One that cannot write its own receive
+    /// is closed at once: what comes behind finds it failed, whenever its owner looks.
     void note_fault(Fault fault) const;
     /// Makes the owner's service thread serve the queue pair.
     void kick_qp() const;
