@@ -4,6 +4,7 @@
 /// group whose members leave or die.
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "providers/soft/softverbs/fabric/process.hpp"
@@ -116,13 +117,19 @@ std::size_t members_of(const Group& group) {
 
 constexpr std::uint32_t kSizes[] = {0, 1, 176, 177, kMtu};
 
-/// Joins the group and receives what the sender announces.
+/// Joins the group and receives messages of all sizes, the first of them perhaps several times.
 void receive_all_sizes(Channel& channel) {
-    Station station({}, std::size(kSizes));
+    Station station({}, 64);
     const Group group;
     station.join(group);
     const auto sender = channel.receive<std::uint32_t>();
     channel.send('j');
+    require(station.host.wait().byte_len == kHeader, "the sender has found us");
+    channel.send('f');
+    channel.receive<char>();
+    for (ibv_wc wc; ibv_poll_cq(station.host.cq, 1, &wc) == 1;)
+        require(wc.byte_len == kHeader, "once more");
+    channel.send('c');
     for (const std::uint32_t size : kSizes) station.expect(group, sender, size, size + 1);
     channel.send('r');
     channel.receive<char>();
@@ -131,11 +138,24 @@ void receive_all_sizes(Channel& channel) {
 
 TEST_F(VerbsMulticast, SixteenProcessesEachGetACopyOfEachMessage) {
     std::vector<std::unique_ptr<Child>> children;
+    children.reserve(16);
     for (int i = 0; i < 16; ++i) children.push_back(std::make_unique<Child>(receive_all_sizes));
     Station sender;
     for (const auto& child : children) child->channel().send(sender.qp.number());
     for (const auto& child : children) child->channel().receive<char>();
     ibv_ah* const by = Group().handle(sender.host, sender.qp);
+    // A message does not wait for ever until all members have been found.
+    EXPECT_TRUE(eventually([&] {
+        sender.send(by, 0, 0);
+        return std::all_of(children.begin(), children.end(), [](const auto& child) {
+            return is_readable(child->channel().input(), 100ms);
+        });
+    }));
+    for (const auto& child : children) {
+        child->channel().receive<char>();
+        child->channel().send('g');
+        child->channel().receive<char>();
+    }
     for (const std::uint32_t size : kSizes) sender.send(by, size, size + 1);
     for (const auto& child : children) child->channel().receive<char>();
     EXPECT_TRUE(sender.host.is_empty()) << "it completes once, and is no member itself";
@@ -458,6 +478,7 @@ TEST_F(VerbsMulticast, AStoppedMemberHoldsUpNobodyForLong) {
 TEST_F(VerbsMulticast, ChangesOfAGroupLoseNothingOfThoseThatStay) {
     const Group group;
     std::vector<std::unique_ptr<Child>> children;
+    children.reserve(3);
     for (int i = 0; i < 3; ++i)
         children.push_back(std::make_unique<Child>([&](Channel& channel) {
             Station member;
