@@ -18,8 +18,8 @@ constexpr std::uint32_t kGroupQp = 0xffffff;
 constexpr std::uint16_t kFirstMulticastLid = 0xc000;
 constexpr std::uint16_t kMulticastLids = 0x3fff;  ///< the last one, 0xffff, is the permissive LID
 
-// The parts of a GID that Linux forms from an IP address, of a group for IP addresses of the link.
-constexpr std::uint8_t kLinkLocalGroup = 0x12;
+// Bytes of the GIDs that Linux forms from IP addresses: flags and scope, and the signature.
+constexpr std::uint8_t kTransientOfTheLink = 0x12;
 constexpr std::uint8_t kSignatureV4 = 0x40;
 constexpr std::uint8_t kSignatureV6 = 0x60;
 constexpr std::uint8_t kSignatureAssigned = 0xa0;
@@ -40,7 +40,7 @@ std::optional<GroupAddress> group_address(const sockaddr* address) {
 
 /// The head of a group's GID: its kind, and the P_Key of the only partition.
 in6_addr group_head(std::uint8_t signature, std::uint8_t user) {
-    return {{{0xff, kLinkLocalGroup, signature, user, 0xff, 0xff}}};
+    return {{{0xff, kTransientOfTheLink, signature, user, 0xff, 0xff}}};
 }
 
 /// A program that joins the address "any" wants a group of its own.
