@@ -87,6 +87,46 @@ udaddy_client() {
 @test "udaddy: 5 datagram queue pairs, 20 messages of 100 bytes each way" { udaddy_pair; }
 @test "udaddy -S 4096: messages as long as the path takes" { udaddy_pair -S 4096; }
 
+# usage: mckey_group OPTIONS... - two receivers join a group and get what a sender sends to it, which
+# has the options in the array `sender_options` too.
+mckey_group() {
+    need_program mckey
+    local side
+    for side in first second; do
+        start "$side" env LD_PRELOAD="$softverbs" stdbuf -oL mckey "$@"
+        await_line "$side" '^receiving data transfers$'
+    done
+    run_to_end sender env LD_PRELOAD="$softverbs" mckey -s "$@" "${sender_options[@]}"
+    for side in first second; do await_end "$side"; done
+    for side in first second sender; do
+        has "$side" '^data transfers complete$'
+        has "$side" '^return status 0$'
+    done
+    is_silent first second sender
+    fabric_is_clean
+}
+
+@test "mckey: two receivers of an IPv4 group" {
+    mckey_group -m 239.1.2.3 -C 20
+    has sender '^mckey: joined dgid: ff12:4001:ffff::f01:203 '
+}
+@test "mckey: an IPv6 group, joined by three queue pairs each, messages of 4096 bytes" {
+    mckey_group -m ff02::5 -c 3 -C 20 -S 4096
+    has sender '^mckey: joined dgid: ff12:6001:ffff::5 '
+}
+@test "mckey -M: a group by its GID" {
+    mckey_group -M ff12:1234::9 -b 127.0.0.1
+    has sender '^mckey: joined dgid: ff12:1234::9 '
+}
+@test "mckey -o -l: a sender that only sends, and without loopback" {
+    sender_options=(-o -l)
+    mckey_group -m 239.1.2.3
+}
+@test "mckey -p 2: IPoIB's port space" {
+    mckey_group -m 239.1.2.3 -p 0x2
+    has sender '^mckey: joined dgid: ff12:401b:ffff::f01:203 '
+}
+
 # usage: synchronous SERVER CLIENT OPTIONS... - runs rdmacm-utils' examples of synchronous calls.
 # The server reports its start, not when it listens: a client that comes too early is refused and
 # tries again.

@@ -14,15 +14,10 @@ inline constexpr std::uint32_t kMtu = 4096;
 /// A datagram queue pair, ready to send.
 class Datagrams {
   public:
-    explicit Datagrams(Host& host, std::uint32_t key = kKey) : host_(host), key_(key) {
-        ibv_qp_init_attr attributes{};
-        attributes.send_cq = attributes.recv_cq = host.cq;
-        attributes.srq = host.srq;
-        attributes.qp_type = IBV_QPT_UD;
-        attributes.cap.max_send_wr = attributes.cap.max_recv_wr = host.options.depth;
-        attributes.cap.max_send_sge = attributes.cap.max_recv_sge = host.options.sges;
-        attributes.cap.max_inline_data = host.options.inline_data;
-        qp_ = ibv_create_qp(host.pd, &attributes);
+    explicit Datagrams(Host& host, std::uint32_t key = kKey) : Datagrams(host, make(host), key) {}
+    /// Takes over a queue pair that was made elsewhere.
+    Datagrams(Host& host, ibv_qp* made, std::uint32_t key = kKey)
+        : host_(host), key_(key), qp_(made) {
         require(qp_ != nullptr, "a queue pair is made");
         require(to(IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0, "INIT");
         require(to(IBV_QPS_RTR) == 0, "RTR");
@@ -107,6 +102,17 @@ class Datagrams {
     }
 
   private:
+    static ibv_qp* make(Host& host) {
+        ibv_qp_init_attr attributes{};
+        attributes.send_cq = attributes.recv_cq = host.cq;
+        attributes.srq = host.srq;
+        attributes.qp_type = IBV_QPT_UD;
+        attributes.cap.max_send_wr = attributes.cap.max_recv_wr = host.options.depth;
+        attributes.cap.max_send_sge = attributes.cap.max_recv_sge = host.options.sges;
+        attributes.cap.max_inline_data = host.options.inline_data;
+        return ibv_create_qp(host.pd, &attributes);
+    }
+
     Host& host_;
     std::uint32_t key_;
     ibv_qp* qp_ = nullptr;

@@ -51,6 +51,7 @@ verbs_tests = \
     test/softverbs/verbs_threads_test \
     test/softverbs/verbs_unreliable_test \
     test/softverbs/verbs_datagram_test \
+    test/softverbs/verbs_multicast_test \
     test/softverbs/verbs_datagram_death_test
 # What adapters may have besides: other memory, other domains.
 test_softverbs_verbs_optional_test_SOURCES = %reldir%/verbs_on_demand_test.cpp %reldir%/verbs_device_memory_test.cpp \
@@ -153,6 +154,8 @@ test_softverbs_verbs_unreliable_test_SOURCES = %reldir%/verbs_unreliable_test.cp
 test_softverbs_verbs_unreliable_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_datagram_test_SOURCES = %reldir%/verbs_datagram_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
 test_softverbs_verbs_datagram_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_multicast_test_SOURCES = %reldir%/verbs_multicast_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
+test_softverbs_verbs_multicast_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_datagram_death_test_SOURCES = %reldir%/verbs_datagram_death_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
 test_softverbs_verbs_datagram_death_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
 test_softverbs_verbs_datagram_death_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la

@@ -22,12 +22,30 @@ class VerbsDatagramDeath : public testing::Test {
 
 constexpr std::size_t kStride = 8192;
 
-/// Sends until it is killed.
+/// The queue pair number and LID of a multicast group.
+constexpr std::uint32_t kGroupQp = 0xffffff;
+constexpr std::uint16_t kGroupLid = 0xc001;
+union ibv_gid group_gid() {
+    union ibv_gid gid {};
+    gid.raw[0] = 0xff;
+    return gid;
+}
+
+ibv_ah* group_handle(Host& host, Datagrams& qp) {
+    ibv_ah_attr attributes{};
+    attributes.port_num = 1;
+    attributes.dlid = kGroupLid;
+    attributes.is_global = 1;
+    attributes.grh.dgid = group_gid();
+    return qp.keep(ibv_create_ah(host.pd, &attributes));
+}
+
+/// Sends until it is killed, to a queue pair or to the group.
 void flood(Channel& channel) {
     Host host;
     Datagrams qp(host);
-    ibv_ah* const by = qp.handle(true);
     const auto to = channel.receive<std::uint32_t>();
+    ibv_ah* const by = to == kGroupQp ? group_handle(host, qp) : qp.handle(true);
     channel.send('s');
     for (;;) {
         require(qp.send(1, {host.sge(0, kMtu)}, {.to = to, .by = by}) == 0, "posted");
@@ -74,6 +92,16 @@ class Server {
     explicit Server(bool shared = false) : host_(with_receives(shared)) {
         for (std::uint32_t i = 0; i < 64; ++i) post(i);
         by_ = qp_.handle();
+    }
+    ~Server() {
+        const union ibv_gid gid = group_gid();
+        ibv_detach_mcast(qp_.get(), &gid, kGroupLid);
+    }
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+    void join_group() {
+        const union ibv_gid gid = group_gid();
+        require(ibv_attach_mcast(qp_.get(), &gid, kGroupLid) == 0, "attached");
     }
     std::uint32_t number() const { return qp_.number(); }
     std::uint32_t floods() const { return floods_; }
@@ -152,9 +180,10 @@ void die_there(FaultPoint point) {
 }
 
 /// Kills a sender at each of the points, in the middle of its traffic; others must still be served.
-void expect_survival(bool shared, const std::vector<FaultPoint>& points) {
+void expect_survival(bool shared, const std::vector<FaultPoint>& points, bool by_group = false) {
     Child asker(ask);
     Server server(shared);
+    if (by_group) server.join_group();
     asker.channel().send(server.number());
     std::uint32_t round = 0;
     for (const FaultPoint point : points) {
@@ -164,7 +193,7 @@ void expect_survival(bool shared, const std::vector<FaultPoint>& points) {
             softverbs::at_fault_point = die_there;
             flood(channel);
         });
-        victim.channel().send(server.number());
+        victim.channel().send(by_group ? kGroupQp : server.number());
         victim.channel().receive<char>();
         int status = -1;
         ASSERT_TRUE(eventually([&] {
@@ -194,6 +223,11 @@ const std::vector<FaultPoint> kStores = {
 TEST_F(VerbsDatagramDeath, ASenderThatDiesAtAnyOfItsStoresLeavesTheReceiverToTheOthers) {
     if (kThreadSanitizer) GTEST_SKIP() << "it cannot follow threads of a child made beside threads";
     expect_survival(false, kStores);
+}
+
+TEST_F(VerbsDatagramDeath, ASenderToAGroupThatDiesLeavesTheMembersToTheOthers) {
+    if (kThreadSanitizer) GTEST_SKIP() << "it cannot follow threads of a child made beside threads";
+    expect_survival(false, kStores, true);
 }
 
 /// There are more rounds than receives, so they would run out if each round lost one.

@@ -8,13 +8,6 @@
 #include "providers/soft/softverbs/cm/engine.hpp"
 
 namespace softverbs {
-namespace {
-
-/// The Q_Key that the kernel gives to all of RDMA_PS_UDP.
-constexpr std::uint32_t kDefaultKey = 0x01234567;
-
-}  // namespace
-
 int accept_datagrams(Identifier& id, const rdma_conn_param* param) {
     const std::size_t length = param ? param->private_data_len : 0;
     if (length > kResolveReplyData || (length > 0 && !param->private_data)) return EINVAL;
@@ -23,7 +16,7 @@ int accept_datagrams(Identifier& id, const rdma_conn_param* param) {
     ResolveReply reply = {};
     if (length > 0) std::memcpy(reply.data.data(), param->private_data, length);
     reply.qp_num = qp ? qp->qp_num : param->qp_num;
-    reply.qkey = kDefaultKey;
+    reply.qkey = kDatagramKey;
     reply.device = device_at(id.source);
     support::MutexLock lock(id.engine->mutex);
     if (id.state != State::kRequested) return EINVAL;
@@ -77,7 +70,7 @@ int fill_datagram_attributes(const Identifier& id, ibv_qp_attr& attr, int& mask)
             mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
             attr.pkey_index = 0;
             attr.port_num = id.public_part.port_num;
-            attr.qkey = kDefaultKey;
+            attr.qkey = kDatagramKey;
             return 0;
         case IBV_QPS_RTR:
             mask = IBV_QP_STATE;

@@ -76,9 +76,11 @@ class Engine {
     Events pop(EventChannel& channel) REQUIRES(mutex);
     /// Puts a popped event back at the head of the queue.
     void push_back(EventChannel& channel, Events popped) REQUIRES(mutex);
-    void acknowledge(Identifier& id) REQUIRES(mutex);
+    void acknowledge(const Event& event) REQUIRES(mutex);
     /// Drops the identifier's waiting events; rejects children whose request nobody has fetched.
     void drop_events(Identifier& id) REQUIRES(mutex);
+    /// Drops the waiting events of one group; waits until the fetched ones are acknowledged.
+    void drop_events(Identifier& id, const Membership& membership) REQUIRES(mutex);
     /// Moves the identifier's waiting events to another channel, once the fetched ones are
     /// acknowledged.
     void move_events(Identifier& id, EventChannel& to) REQUIRES(mutex);
@@ -194,6 +196,15 @@ void move_to_error(Identifier& id);
 /// @return 0 or an errno.
 int accept_datagrams(Identifier& id, const rdma_conn_param* param);
 int fill_datagram_attributes(const Identifier& id, ibv_qp_attr& attr, int& mask);
+/// The Q_Key of all datagram queue pairs and groups; the kernel gives it to all of RDMA_PS_UDP.
+inline constexpr std::uint32_t kDatagramKey = 0x01234567;
+
+// -- multicast groups of identifiers (multicast.cpp); they call the device, so without the lock
+/// Attaches the queue pair to the group that the event reports as joined. If that fails, the event
+/// becomes an error.
+void attach_to_group(Identifier& id, Event& event);
+/// Detaches the queue pair from the groups to which rdma_cm has attached it.
+void detach_from_groups(Identifier& id);
 
 /// Synchronous identifiers (endpoints.cpp): acknowledges the event of the previous call.
 void forget_event(Identifier& id);

@@ -23,19 +23,27 @@ void set_unreadable(EventChannel& channel) {
     while (read(channel.public_part.fd, &count, sizeof count) < 0 && errno == EINTR) continue;
 }
 
-/// Removes the identifier's events from its channel's queue.
-Events take_events(Identifier& id) {
+/// Removes events of the identifier from its channel's queue.
+/// @param is_meant (const Event&): whether to remove this one.
+template <class IsMeant>
+Events take_events(Identifier& id, const IsMeant& is_meant) {
     Events taken;
     if (id.events_waiting == 0) return taken;
     Events& waiting = id.channel().waiting;
     for (auto event = waiting.begin(); event != waiting.end();) {
         const auto next = std::next(event);
-        if ((*event)->counted_on == &id) taken.splice(taken.end(), waiting, event);
+        if ((*event)->counted_on == &id && is_meant(**event)) {
+            taken.splice(taken.end(), waiting, event);
+            --id.events_waiting;
+        }
         event = next;
     }
     if (waiting.empty()) set_unreadable(id.channel());
-    id.events_waiting = 0;
     return taken;
+}
+
+Events take_events(Identifier& id) {
+    return take_events(id, [](const Event&) { return true; });
 }
 
 }  // namespace
@@ -72,6 +80,7 @@ Events Engine::pop(EventChannel& channel) {
     Event& event = *popped.front();
     --event.counted_on->events_waiting;
     ++event.counted_on->events_fetched;
+    if (event.membership) ++event.membership->events_fetched;
     if (event.public_part.event == RDMA_CM_EVENT_CONNECT_REQUEST)
         --event.counted_on->requests_waiting;
     return popped;
@@ -80,15 +89,17 @@ Events Engine::pop(EventChannel& channel) {
 void Engine::push_back(EventChannel& channel, Events popped) {
     Event& event = *popped.front();
     ++event.counted_on->events_waiting;
-    acknowledge(*event.counted_on);
+    acknowledge(event);
     if (event.public_part.event == RDMA_CM_EVENT_CONNECT_REQUEST)
         ++event.counted_on->requests_waiting;
     if (channel.waiting.empty()) set_readable(channel);
     channel.waiting.splice(channel.waiting.begin(), popped);
 }
 
-void Engine::acknowledge(Identifier& id) {
-    if (--id.events_fetched == 0) acknowledged_.notify_all();
+void Engine::acknowledge(const Event& event) {
+    bool is_last = --event.counted_on->events_fetched == 0;
+    if (event.membership && --event.membership->events_fetched == 0) is_last = true;
+    if (is_last) acknowledged_.notify_all();
 }
 
 void Engine::drop_events(Identifier& id) {
@@ -102,6 +113,11 @@ void Engine::drop_events(Identifier& id) {
         forget_unseen(child);
     }
     id.requests_waiting = 0;
+}
+
+void Engine::drop_events(Identifier& id, const Membership& membership) {
+    take_events(id, [&](const Event& event) { return event.membership == &membership; });
+    while (membership.events_fetched > 0) acknowledged_.wait(mutex);
 }
 
 void Engine::move_events(Identifier& id, EventChannel& to) {
@@ -144,8 +160,10 @@ void establish(Engine& engine, Identifier& id, rdma_cm_event& event) {
 }
 
 /// Does what librdmacm does when it hands out an event.
-void process(Engine& engine, Identifier& id, rdma_cm_event& event) {
+void process(Engine& engine, Identifier& id, Event& handed_out) {
+    rdma_cm_event& event = handed_out.public_part;
     if (event.event == RDMA_CM_EVENT_CONNECT_RESPONSE) establish(engine, id, event);
+    if (event.event == RDMA_CM_EVENT_MULTICAST_JOIN) attach_to_group(id, handed_out);
     if (id.is_datagram()) return;
     if (event.event == RDMA_CM_EVENT_REJECTED || event.event == RDMA_CM_EVENT_CONNECT_ERROR ||
         event.event == RDMA_CM_EVENT_UNREACHABLE)
@@ -159,7 +177,7 @@ namespace {
 /// @return false when memory is short: the event goes back to the queue.
 bool hand_out(Engine& engine, EventChannel& channel, Events& event) {
     try {
-        process(engine, *event.front()->counted_on, event.front()->public_part);
+        process(engine, *event.front()->counted_on, *event.front());
         return true;
     } catch (const std::bad_alloc&) {
         support::MutexLock lock(engine.mutex);
@@ -250,7 +268,7 @@ int rdma_ack_cm_event(rdma_cm_event* event) {
     std::unique_ptr<Event> owned(reinterpret_cast<Event*>(event));
     Engine& engine = *owned->counted_on->engine;
     support::MutexLock lock(engine.mutex);
-    engine.acknowledge(*owned->counted_on);
+    engine.acknowledge(*owned);
     return 0;
 }
 

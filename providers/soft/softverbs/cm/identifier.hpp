@@ -38,10 +38,28 @@ enum class State {
     kFailed,  ///< rejected or unreachable
 };
 
+/// The address by which a program names a multicast group.
+struct GroupAddress {
+    sa_family_t family = AF_UNSPEC;
+    in6_addr address = {};  ///< IPv4 as mapped IPv6; AF_IB: the GID
+};
+
+/// A multicast group that an identifier has joined.
+struct Membership {
+    GroupAddress address;
+    union ibv_gid mgid = {};
+    std::uint16_t mlid = 0;
+    bool receives = true;  ///< the identifier's queue pair is to be attached
+    bool is_attached = false;
+    void* context = nullptr;      ///< the program's
+    unsigned events_fetched = 0;  ///< with the application
+};
+
 /// An event and the buffer its private data points into.
 struct Event {
     rdma_cm_event public_part = {};    ///< first: applications hold pointers to this
     Identifier* counted_on = nullptr;  ///< its destruction waits for the acknowledgement
+    Membership* membership = nullptr;  ///< of an event of a group, whose end waits likewise
     std::array<std::uint8_t, kReplyData> data = {};
 };
 
@@ -85,6 +103,8 @@ struct Identifier {
     QueuePairTerms remote = {};  ///< as sent by the other side
     ibv_ece local_ece = {};
     std::uint32_t requests_waiting = 0;  ///< listeners: children not fetched yet
+
+    std::list<Membership> memberships;
 
     unsigned events_waiting = 0;  ///< in the channel's queue
     unsigned events_fetched = 0;  ///< with the application

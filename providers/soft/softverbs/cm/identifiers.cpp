@@ -74,12 +74,15 @@ int bind_by_call(Identifier& id, const sockaddr* address) {
 /// The address that packets to `destination` would carry. A device reaches itself from its own.
 in6_addr source_for(Process& process, const in6_addr& destination, int family) {
     if (device_at(destination) != 0) return destination;
-    if (is_loopback(destination)) return loopback(family);
+    const bool needs_other_family =
+        is_multicast(destination) && !same_family(destination, process.address());
+    if (is_loopback(destination) || needs_other_family) return loopback(family);
     return is_local(destination) ? destination : process.address();
 }
 
 bool is_reachable(Engine& engine, const in6_addr& destination) {
-    return is_own(engine.process(), destination) || engine.index().is_published(destination);
+    return is_own(engine.process(), destination) || is_multicast(destination) ||
+           engine.index().is_published(destination);
 }
 
 int resolve_address(Identifier& id, sockaddr* source, const sockaddr* destination) {
@@ -182,6 +185,7 @@ void destroy_identifier(Identifier& id) {
             id.engine->tried_port = id.bound;
         id.engine->remove(id);
     }
+    detach_from_groups(id);
     if (id.bound) id.engine->index().release_port(*id.bound);
     if (id.is_synchronous) rdma_destroy_event_channel(id.public_part.channel);
     delete &id;

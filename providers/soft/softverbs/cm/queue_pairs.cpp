@@ -207,6 +207,7 @@ int rdma_create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr* attr) {
 
 void rdma_destroy_qp(rdma_cm_id* id) {
     CancellationDisabled no_cancellation;
+    softverbs::detach_from_groups(Identifier::of(id));
     if (id->qp) ibv_destroy_qp(id->qp);
     id->qp = nullptr;
     softverbs::destroy_completion_queues(id);

@@ -37,6 +37,11 @@ bool is_loopback(const in6_addr& address) {
            (IN6_IS_ADDR_V4MAPPED(&address) && address.s6_addr[12] == 127);
 }
 
+bool is_multicast(const in6_addr& address) {
+    if (IN6_IS_ADDR_V4MAPPED(&address)) return (address.s6_addr[12] & 0xf0) == 0xe0;
+    return address.s6_addr[0] == 0xff;
+}
+
 bool is_local(const in6_addr& address) {
     ifaddrs* interfaces = nullptr;
     if (getifaddrs(&interfaces) != 0) return false;

@@ -15,6 +15,7 @@ in6_addr mapped(const in_addr& address);
 bool is_any(const in6_addr& address);
 bool same_family(const in6_addr& a, const in6_addr& b);
 bool is_loopback(const in6_addr& address);
+bool is_multicast(const in6_addr& address);
 bool same_address(const in6_addr& a, const in6_addr& b);
 /// Whether an interface of this machine has the address.
 bool is_local(const in6_addr& address);

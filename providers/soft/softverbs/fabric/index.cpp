@@ -279,13 +279,19 @@ void Index::bury(const MemberRef& member) {
     if (header.magic == kIndexMagic && header.is_sane()) bury_dead(transaction, header);
 }
 
-/// Frees the blocks of the members in `slots`. Ports need no such walk: their records name the
-/// member, and records of a member that does not live count as unused.
+/// Frees the blocks of the members in `slots`, and takes their queue pairs out of the groups. Ports
+/// need no such walk: their records name the member, and records of a member that does not live
+/// count as unused.
 void Index::free_blocks(Transaction& transaction, Header& header, const std::vector<bool>& slots) {
     const auto owners = read_many<std::uint32_t>(kBlocksAt, header.fresh_block);
+    std::vector<bool> freed(header.fresh_block);
     for (std::uint32_t block = 1; block < header.fresh_block; ++block) {
         const std::uint32_t owner = owners[block];
-        if (owner == 0 || owner > slots.size() || !slots[owner - 1]) continue;
+        freed[block] = owner != 0 && owner <= slots.size() && slots[owner - 1];
+    }
+    detach_blocks(transaction, header, freed);
+    for (std::uint32_t block = 1; block < header.fresh_block; ++block) {
+        if (!freed[block]) continue;
         transaction.write(block_at(block), std::uint32_t{0});
         transaction.write(queue_at(header.queue_tail++), static_cast<std::uint16_t>(block));
     }

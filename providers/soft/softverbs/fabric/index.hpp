@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /// @file
-/// The fabric's index: a small sparse file that lists the members and the owners of QP numbers and
-/// of ports. It is never mapped, but read and written by pread and pwrite, so a truncated file does
-/// no harm, and its contents are checked. Whoever takes something from what is free holds a lock of
-/// the open file (OFD). What belongs to a member it gives back without the lock, and who only looks
-/// something up does without it where what it finds is confirmed afterwards: with 256 members, most
-/// of their time went into waiting for the lock. A member holds a second OFD lock, on its own slot,
-/// as long as it lives: the kernel drops the lock when the process dies.
+/// The fabric's index: a small sparse file that lists the members, the owners of QP numbers and of
+/// ports, and the queue pairs in multicast groups. It is never mapped, but read and written by
+/// pread and pwrite, so a truncated file does no harm, and its contents are checked. Whoever takes
+/// something from what is free holds a lock of the open file (OFD). What belongs to a member it
+/// gives back without the lock, and who only looks something up does without it where what it finds
+/// is confirmed afterwards: with 256 members, most of their time went into waiting for the lock. A
+/// member holds a second OFD lock, on its own slot, as long as it lives: the kernel drops the lock
+/// when the process dies.
 #pragma once
 
 #include <netinet/in.h>
@@ -39,6 +40,17 @@ struct PortKey {
 
 /// @param port in host order. @return never 0.
 std::uint32_t hash_of_destination(const in6_addr& address, std::uint16_t port);
+
+/// A multicast group: its GID and LID, the latter in host order.
+struct MulticastGroup {
+    in6_addr mgid = {};
+    std::uint16_t mlid = 0;
+};
+
+/// Limits of a fabric: queue pairs in all groups, each counted once for each of its groups, and
+/// queue pairs in one group.
+inline constexpr std::uint32_t kMaxAttachments = 8192;
+inline constexpr std::uint32_t kMaxGroupMembers = 1024;
 
 class Index {
   public:
@@ -116,6 +128,22 @@ class Index {
     /// @return everybody who listens on the port, whatever the address.
     Result<std::vector<Listener>> find_listeners(std::uint32_t port_space, std::uint16_t port)
         EXCLUDES(mutex_);
+
+    /// Adds a queue pair of ours to a group. @return whether it was not in it yet; ENOMEM at a
+    /// limit.
+    Result<bool> attach(const MulticastGroup& group, std::uint32_t qp_num) EXCLUDES(mutex_);
+    /// @return EINVAL when the queue pair is not in the group.
+    Result<void> detach(const MulticastGroup& group, std::uint32_t qp_num) EXCLUDES(mutex_);
+    struct Attached {
+        std::uint64_t changes = 0;           ///< group_changes() when the list was read, or earlier
+        std::vector<std::uint32_t> qp_nums;  ///< at most kMaxGroupMembers
+    };
+    /// Lists the queue pairs in a group. Takes no lock: what changes at the same time is seen or
+    /// not.
+    Attached attached_to(const MulticastGroup& group) const;
+    /// Changes whenever a group does. Allocates nothing and takes no lock.
+    std::uint64_t group_changes() const;
+
     DeviceStates device_states() const;
     /// Whether a living member has published this address.
     bool is_published(const in6_addr& address) EXCLUDES(mutex_);
@@ -127,6 +155,7 @@ class Index {
     struct MemberRecord;
     struct PortRecord;
     struct PortRow;
+    struct AttachmentRecord;
     class Transaction;
 
     struct Records;
@@ -149,6 +178,10 @@ class Index {
     void bury_dead(Transaction& transaction, Header& header);
     void remove_names(std::uint32_t slot) const;
     void free_blocks(Transaction& transaction, Header& header, const std::vector<bool>& slots);
+    void detach_blocks(Transaction& transaction, Header& header, const std::vector<bool>& blocks);
+    static void change_group(Transaction& transaction, Header& header, std::uint32_t place,
+                             const AttachmentRecord& record);
+    std::vector<AttachmentRecord> read_attachments(const Header& header) const;
     bool is_locked(std::uint64_t first_slot, std::uint64_t count) const;
     bool is_living(const MemberRef& member) const;
     PortRow read_ports(std::uint16_t port) const;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 
 #include "providers/soft/softverbs/fabric/index.hpp"
 
@@ -26,11 +27,14 @@ struct Index::Header {
     std::uint32_t queue_head;   ///< number of blocks taken from the queue of freed blocks so far
     std::uint32_t queue_tail;   ///< number of blocks put into that queue so far
     std::uint32_t next_port;
+    std::uint32_t attachments_used;  ///< records from here on have never been used
+    std::uint32_t reserved;
+    std::uint64_t group_changes;  ///< number of changes of any multicast group so far
 
     bool is_sane() const {
         return slots_used <= kSlots && fresh_block >= 1 && fresh_block <= kBlocks &&
                queue_tail - queue_head <= kBlocks && next_port >= kFirstFreePort &&
-               next_port < kPorts;
+               next_port < kPorts && attachments_used <= kMaxAttachments;
     }
 };
 
@@ -50,6 +54,19 @@ struct Index::PortRecord {
     std::uint16_t one_family;
     std::uint32_t destination;  ///< PortKey::destination
     std::uint32_t reserved;
+};
+
+/// A queue pair in a multicast group. Its process is the owner of the number's block.
+struct Index::AttachmentRecord {
+    in6_addr mgid;
+    std::uint32_t qp_num;  ///< 0: unused
+    std::uint16_t mlid;
+    std::uint16_t reserved;
+
+    bool is_in(const MulticastGroup& group) const {
+        return qp_num != 0 && mlid == group.mlid &&
+               std::memcmp(&mgid, &group.mgid, sizeof mgid) == 0;
+    }
 };
 
 /// The records that list the members and the owners of QP numbers.
@@ -87,6 +104,11 @@ struct Index::PortRow {
         return at(port) + (&record - records.data()) * off_t{sizeof record};
     }
 };
+
+inline constexpr off_t kAttachmentsAt = kPortsAt + off_t{kPorts} * kBindersPerPort * 48;
+inline constexpr off_t attachment_at(std::size_t record) {
+    return kAttachmentsAt + static_cast<off_t>(record) * 24;
+}
 
 /// Holds the index's lock, and writes under it. error() keeps a failed write.
 class Index::Transaction {

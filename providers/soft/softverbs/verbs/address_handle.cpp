@@ -54,7 +54,10 @@ AddressHandle* AddressHandle::create(ProtectionDomain& pd, const ibv_ah_attr& at
     const auto port = port_at(adapter.process(), attributes);
     vector.port =
         static_cast<std::uint8_t>(port ? port->index() : unsigned{AddressVector::kNoPort});
-    if (vector.is_multicast()) vector.port = AddressVector::kAnyPort;
+    if (vector.is_multicast()) {
+        vector.port = AddressVector::kAnyPort;
+        vector.mlid = attributes.dlid;
+    }
     vector.own_port =
         static_cast<std::uint8_t>(PortId{pd.owner().device, attributes.port_num}.index());
     ++pd.users;

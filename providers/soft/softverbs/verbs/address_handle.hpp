@@ -19,12 +19,14 @@ struct AddressVector {
     bool is_global;         ///< with a global route header
     std::uint8_t sl;
     std::uint8_t hop_limit;
+    std::uint16_t mlid;                 ///< of a multicast group
     std::uint32_t version_tclass_flow;  ///< of the header, in network order
     union ibv_gid dgid;
 
     static constexpr std::uint8_t kAnyPort = 0xff;  ///< multicast
     static constexpr std::uint8_t kNoPort = 0xfe;   ///< of another fabric: datagrams are lost
 
+    bool is_unicast() const { return port < kNoPort; }
     bool is_multicast() const { return is_global && dgid.raw[0] == 0xff; }
 };
 

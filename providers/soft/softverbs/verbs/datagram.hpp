@@ -16,6 +16,7 @@
 
 #include "providers/soft/softverbs/verbs/address_handle.hpp"
 #include "providers/soft/softverbs/verbs/datagram_targets.hpp"
+#include "providers/soft/softverbs/verbs/multicast.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 #include "providers/soft/softverbs/verbs/transfer.hpp"
 
@@ -46,18 +47,26 @@ bool turn_is_over(const QpEntry& entry, const Adapter& adapter, Deadline deadlin
 /// The sending half of a datagram queue pair. Used under the queue pair's send_lock.
 class DatagramSender {
   public:
-    explicit DatagramSender(QueuePair& qp) : qp_(qp), targets_(qp) {}
+    explicit DatagramSender(QueuePair& qp) : qp_(qp), targets_(qp), groups_(qp) {}
 
     /// Carries out one request. @return done, or Progress::kUnresolved when it has to wait until
     /// its destination has been found.
     Outcome send(const SendWork& work);
+    /// @param port PortId::index() of the port that the queue pair was given in INIT.
+    void note_port(std::uint8_t port, bool is_cut);
     DatagramTargets& targets() { return targets_; }
+    MulticastGroups& groups() { return groups_; }
+    /// Gives up waiting for look-ups.
+    void stop_waiting();
 
   private:
-    bool is_own(const AddressVector& address) const;
+    static constexpr std::uint8_t kNowhere = 0xff;
+    Outcome refuse(const AddressVector& address) const;
     bool plan(const SendWork& work);
     bool fetch(const SendWork& work);
     Outcome send_to(std::uint32_t qp_num, const SendWork& work);
+    Outcome send_to_group(const SendWork& work);
+    bool are_found(const std::vector<std::uint32_t>& qp_nums);
     void deliver(DatagramTarget& target, const SendWork& work);
     bool may_enter(DatagramTarget& target, const SendWork& work) const;
     struct Taken {
@@ -72,9 +81,12 @@ class DatagramSender {
     void publish(DatagramTarget& to, std::uint32_t slot, ibv_wc_status status,
                  const SendWork& work) const;
 
+    std::uint8_t port_ = kNowhere;
+    std::uint8_t open_port_ = kNowhere;  ///< port_, or nothing while that has no link
     QueuePair& qp_;
     DatagramTargets targets_;
     Plan plan_;  ///< what the current request sends; no remote ranges
+    MulticastGroups groups_;
 };
 
 }  // namespace softverbs

@@ -54,16 +54,26 @@ Turn::~Turn() {
     if (held_) fault_point(FaultPoint::kTransferEnded);
 }
 
-/// Whether the address handle belongs to the queue pair's protection domain and port.
-bool DatagramSender::is_own(const AddressVector& address) const {
-    return address.pd == qp_.domain().number() && address.own_port == qp_.port().index();
+void DatagramSender::note_port(std::uint8_t port, bool is_cut) {
+    port_ = port;
+    open_port_ = is_cut ? kNowhere : port;
+}
+
+/// Whether the address handle belongs to the queue pair's protection domain and port. Without a
+/// link the message is lost.
+[[gnu::noinline]] Outcome DatagramSender::refuse(const AddressVector& address) const {
+    const bool is_own = address.pd == qp_.domain().number() && address.own_port == port_;
+    return done(is_own ? IBV_WC_SUCCESS : IBV_WC_LOC_QP_OP_ERR);
 }
 
 Outcome DatagramSender::send(const SendWork& work) {
-    if (!is_own(*work.address)) return done(IBV_WC_LOC_QP_OP_ERR);
+    const AddressVector& address = *work.address;
+    if (address.own_port != open_port_ || address.pd != qp_.domain().number()) [[unlikely]]
+        return refuse(address);
     if (work.length > kDatagramMtu) return done(IBV_WC_LOC_LEN_ERR);
     if (!plan(work) || !fetch(work)) return done(IBV_WC_LOC_PROT_ERR);
-    if (qp_.is_cut_ || work.address->port == AddressVector::kNoPort) return done(IBV_WC_SUCCESS);
+    if (!address.is_unicast()) [[unlikely]]
+        return send_to_group(work);
     return send_to(static_cast<std::uint32_t>(work.remote_addr), work);
 }
 
@@ -100,6 +110,33 @@ Outcome DatagramSender::send_to(std::uint32_t qp_num, const SendWork& work) {
         return {Progress::kUnresolved, IBV_WC_SUCCESS};
     if (target.state == DatagramTarget::State::kBound) deliver(target, work);
     return done(IBV_WC_SUCCESS);
+}
+
+/// Sends a copy to each queue pair in the group, once all of them have been found. As on adapters,
+/// they include the sender's own, unless it was created with IBV_QP_CREATE_BLOCK_SELF_MCAST_LB.
+[[gnu::noinline]] Outcome DatagramSender::send_to_group(const SendWork& work) {
+    if (!work.address->is_multicast() || work.remote_addr != kMulticastQp)
+        return done(IBV_WC_SUCCESS);
+    const std::vector<std::uint32_t>* const members = groups_.find(*work.address);
+    if (!members || !are_found(*members)) return {Progress::kUnresolved, IBV_WC_SUCCESS};
+    for (const std::uint32_t qp_num : *members) {
+        if (qp_num == qp_.qp_num && qp_.blocks_own_multicast_) continue;
+        if (DatagramTarget* const target = targets_.bound(qp_num)) deliver(*target, work);
+    }
+    return done(IBV_WC_SUCCESS);
+}
+
+/// Starts the look-ups of all that are unknown or outdated. @return whether none is under way.
+bool DatagramSender::are_found(const std::vector<std::uint32_t>& qp_nums) {
+    bool found = true;
+    for (const std::uint32_t qp_num : qp_nums)
+        if (targets_.find(qp_num).state == DatagramTarget::State::kAsked) found = false;
+    return found;
+}
+
+void DatagramSender::stop_waiting() {
+    targets_.stop_waiting();
+    groups_.stop_waiting();
 }
 
 /// A datagram that the target does not take is lost silently.

@@ -84,6 +84,13 @@ DatagramTarget& DatagramTargets::find(std::uint32_t qp_num) {
     return target;
 }
 
+DatagramTarget* DatagramTargets::bound(std::uint32_t qp_num) const {
+    const auto known = targets_.find(qp_num);
+    const bool is_bound =
+        known != targets_.end() && known->second->state == DatagramTarget::State::kBound;
+    return is_bound ? known->second.get() : nullptr;
+}
+
 void DatagramTargets::ask(std::uint32_t qp_num) {
     const CancellationDisabled guard;
     Adapter* adapter = &qp_.adapter();

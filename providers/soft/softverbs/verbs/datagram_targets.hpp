@@ -68,6 +68,8 @@ class DatagramTargets {
     /// @return the target, whose state says what to do with a message. Starts a look-up if the
     /// target is unknown or outdated.
     DatagramTarget& find(std::uint32_t qp_num);
+    /// Looks up nothing. @return nullptr unless the target is bound.
+    DatagramTarget* bound(std::uint32_t qp_num) const;
     /// Enters the result of a look-up.
     void resolved(std::uint32_t qp_num, Result<Target> found);
     /// Gives up waiting for look-ups: messages to these targets are lost until they are found.

@@ -169,13 +169,18 @@ bool builds_sends(const ibv_qp_init_attr_ex& attributes) {
     return (attributes.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
 }
 
+std::uint32_t create_flags(const ibv_qp_init_attr_ex& attributes) {
+    const bool has_flags = (attributes.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0;
+    return has_flags ? attributes.create_flags : 0;
+}
+
 int check(const ibv_qp_init_attr_ex& attributes) {
     constexpr std::uint32_t kServed =
         IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     if ((attributes.comp_mask & ~kServed) != 0) return EOPNOTSUPP;
     if ((attributes.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || !attributes.pd) return EINVAL;
-    const bool has_flags = (attributes.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0;
-    if (has_flags && attributes.create_flags != 0) return EOPNOTSUPP;
+    if ((create_flags(attributes) & ~std::uint32_t{IBV_QP_CREATE_BLOCK_SELF_MCAST_LB}) != 0)
+        return EOPNOTSUPP;
     const std::uint64_t wanted = builds_sends(attributes) ? attributes.send_ops_flags : 0;
     return (wanted & ~send_operations(attributes.qp_type)) == 0 ? 0 : EOPNOTSUPP;
 }
@@ -192,6 +197,7 @@ QueuePair* create(ibv_qp_init_attr_ex& attributes) {
     QueuePair* qp = QueuePair::create(ProtectionDomain::of(attributes.pd), plain);
     if (!qp) return nullptr;
     attributes.cap = plain.cap;
+    if (create_flags(attributes) != 0) qp->block_own_multicast();
     const int cause = builds_sends(attributes) ? qp->make_extended() : 0;
     if (cause == 0) return qp;
     QueuePair::destroy(qp);

@@ -3,6 +3,7 @@
 /// Ports that lose their link, and devices that are removed, while queue pairs use them
 /// (fabric/device_states.hpp): what each context is told, and what becomes of queue pairs.
 #include "providers/soft/softverbs/verbs/context.hpp"
+#include "providers/soft/softverbs/verbs/datagram.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 
 namespace softverbs {
@@ -88,6 +89,7 @@ void QueuePair::look_at_link() {
 void QueuePair::note_link() {
     is_cut_ = attributes_.port_num != 0 && adapter_.process().device_states().is_down(port());
     longest_direct_ = is_cut_ ? 0 : kLongestDirect;
+    if (datagrams_) datagrams_->note_port(static_cast<std::uint8_t>(port().index()), is_cut_);
 }
 
 void QueuePair::stop_requesters() {
@@ -109,6 +111,7 @@ void QueuePair::open_to_requesters() {
 void QueuePair::remove() {
     is_cut_ = true;
     longest_direct_ = 0;
+    if (datagrams_) datagrams_->note_port(static_cast<std::uint8_t>(port().index()), true);
     const ibv_qp_state state = state_.load();
     if (state != IBV_QPS_RESET) enter_error(IBV_WC_WR_FLUSH_ERR);
 }

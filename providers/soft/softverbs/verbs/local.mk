@@ -40,6 +40,7 @@ softverbs_verbs_sources = \
     %reldir%/memory_map.cpp %reldir%/memory_map.hpp \
     %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \
     %reldir%/memory_windows.cpp %reldir%/memory_windows.hpp \
+    %reldir%/multicast.cpp %reldir%/multicast.hpp \
     %reldir%/object_table.hpp %reldir%/own_pages.cpp %reldir%/own_pages.hpp \
     %reldir%/page_file.cpp %reldir%/page_file.hpp \
     %reldir%/parent_domain.cpp %reldir%/parent_domain.hpp \

@@ -66,6 +66,9 @@ void describe(ibv_context* context, ibv_device_attr& a) {
     a.max_mw = kMaxMrs;
     a.max_pd = kMaxPds;
     a.max_ah = kMaxAhs;
+    a.max_mcast_grp = kMaxAttachments;
+    a.max_mcast_qp_attach = kMaxGroupMembers;
+    a.max_total_mcast_qp_attach = kMaxAttachments;
     a.max_qp_rd_atom = kMaxReadAtomic;
     a.max_res_rd_atom = kMaxQps;
     a.max_qp_init_rd_atom = kMaxReadAtomic;

@@ -183,6 +183,7 @@ int QueuePair::publish(std::uint32_t number) {
 
 int QueuePair::destroy(QueuePair* qp) {
     if (qp->handle != qp->qp_num) return ENOENT;
+    if (qp->attachments_ != 0) return EBUSY;
     qp->finish_search();
     Adapter& adapter = qp->adapter_;
     qp->await_agent();

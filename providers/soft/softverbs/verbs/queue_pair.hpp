@@ -121,8 +121,9 @@ class QueuePair : public ExtendableQp {
     // -- queue_pair.cpp
     /// @return nullptr with errno.
     static QueuePair* create(ProtectionDomain& pd, ibv_qp_init_attr& attributes);
-    /// @return 0 or an errno: EBUSY while its requester is in the middle of a transfer. No other
-    /// request gets in any more, and a later call destroys the queue pair.
+    /// @return 0 or an errno: EBUSY while it is in a multicast group, or while its requester is in
+    /// the middle of a transfer. In the latter case no other request gets in any more, and a later
+    /// call destroys the queue pair.
     static int destroy(QueuePair* qp);
     ~QueuePair();
 
@@ -179,6 +180,15 @@ class QueuePair : public ExtendableQp {
     /// Takes the answer to a look-up by DatagramTargets, and continues with the requests that
     /// waited for it.
     void destination_found(std::uint32_t number, Result<Target> found);
+
+    // -- multicast.cpp
+    /// @return 0 or an errno. Attaching twice has no further effect.
+    int attach(const union ibv_gid& mgid, std::uint16_t mlid);
+    int detach(const union ibv_gid& mgid, std::uint16_t mlid);
+    /// Does not receive what it sends to its own groups. Called before anybody else knows it.
+    void block_own_multicast() { blocks_own_multicast_ = true; }
+    /// Takes the answer to a look-up by MulticastGroups; leaves what it replaces in `found`.
+    void group_found(const MulticastGroup& group, Index::Attached& found);
 
     // -- placement_watch.cpp
     /// Checks whether the receivers have polled the short messages sent to them, and makes the
@@ -376,6 +386,8 @@ class QueuePair : public ExtendableQp {
     std::uint32_t index_ = 0;
     ibv_qp_cap cap_{};
     bool signal_all_ = false;
+    bool blocks_own_multicast_ = false;
+    std::atomic<std::uint32_t> attachments_{0};  ///< number of groups that it is in
 
     support::SpinLock send_lock_;
     std::atomic<ibv_qp_state> state_{IBV_QPS_RESET};

@@ -374,7 +374,7 @@ void QueuePair::wait_expired(std::uint32_t ticket) {
     drain();  // the peer's kick may be on its way
     if (ticket != wait_ticket_ || waiting_for_ != reason || state_.load() != IBV_QPS_RTS) return;
     if (reason == Progress::kUnresolved) {
-        datagrams_->targets().stop_waiting();
+        datagrams_->stop_waiting();
         return drain();
     }
     if (is_retried(reason) && Clock::now() < retried_until_) return begin_wait(reason);
