@@ -22,6 +22,7 @@
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 #include "providers/soft/softverbs/verbs/shared_receive_queue.hpp"
+#include "providers/soft/softverbs/verbs/xrc_domain.hpp"
 
 namespace softverbs {
 namespace {
@@ -100,19 +101,16 @@ int dealloc_mw(ibv_mw* mw) {
     return also_errno(MemoryWindow::destroy(&MemoryWindow::of(mw)));
 }
 
-/// ibv_close_xrcd, unlike the other inline functions of verbs.h, calls its slot without a check for
-/// NULL.
-int close_xrcd(ibv_xrcd*) {
-    return also_errno(EOPNOTSUPP);
-}
-
 void fill_operations(Context& context) {
     context.verbs.sz = sizeof(verbs_context);
     context.verbs.query_port = query_port_attributes;
     context.verbs.query_device_ex = query_device_extended;
     context.verbs.create_cq_ex = create_extended_cq;
     context.verbs.create_qp_ex = create_extended_qp;
-    context.verbs.close_xrcd = close_xrcd;
+    context.verbs.create_srq_ex = create_extended_srq;
+    context.verbs.get_srq_num = get_srq_number;
+    context.verbs.open_xrcd = open_xrc_domain;
+    context.verbs.close_xrcd = close_xrc_domain;
     ibv_context& verbs = context.verbs.context;
     verbs.device = device(context.device);
     verbs.abi_compat = __VERBS_ABI_IS_EXTENDED;

@@ -19,6 +19,7 @@ softverbs_verbs_sources = \
     %reldir%/datagram_targets.cpp %reldir%/datagram_targets.hpp \
     %reldir%/end_registration.cpp providers/soft/softverbs/end_registration.hpp \
     %reldir%/owner_arena.cpp %reldir%/owner_arena.hpp \
+    %reldir%/delivery.cpp %reldir%/delivery.hpp \
     %reldir%/device.cpp %reldir%/devices.hpp \
     %reldir%/diagnosis.cpp %reldir%/diagnosis.hpp providers/soft/softverbs/failure.hpp \
     %reldir%/copy_setting.cpp %reldir%/copy_setting.hpp \
@@ -68,7 +69,8 @@ softverbs_verbs_sources = \
     %reldir%/target_access.hpp \
     %reldir%/transfer_mark.hpp \
     %reldir%/transfer.cpp %reldir%/transfer.hpp \
-    %reldir%/transitions.cpp %reldir%/transitions.hpp
+    %reldir%/transitions.cpp %reldir%/transitions.hpp \
+    %reldir%/xrc_domain.cpp %reldir%/xrc_domain.hpp %reldir%/xrc_receive_queue.cpp
 libsoftverbs_core_la_SOURCES += $(softverbs_verbs_sources)
 
 # The same sources with fault points, for tests that end a process at one of them.
