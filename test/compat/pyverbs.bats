@@ -30,7 +30,7 @@ objects() {
 
 # The reasons for which rdma-core's tests may be skipped here. Any other reason means that a
 # function has gone.
-lacking='MLX5|EFA|mlx5|ODP|Device memory|net interface|dmabuf|XRC|Ethernet link layer|Parent Domain|huge pages|cuda|PCI device|'
+lacking='MLX5|EFA|mlx5|ODP|Device memory|net interface|dmabuf|Ethernet link layer|Parent Domain|huge pages|cuda|PCI device|'
 lacking+='real time|RoCE|gid indices|No supported port|Create Extended CQ|Extended CQ is not supported|Extended QP is not supported'
 
 # Copies rdma-core's tests except two. A context of this device has no descriptor from which another
@@ -60,7 +60,9 @@ verdicts() {
         test_qp_ex_rc_rdma_read test_qp_ex_rc_atomic_cmp_swp test_qp_ex_rc_atomic_fetch_add test_qp_ex_rc_bind_mw \
         test_mr_rereg_access test_mr_rereg_addr test_mr_rereg_pd test_mw_type1 test_mw_type2_invalidate_local \
         test_mw_type2_invalidate_remote test_cq_events_rc test_rc_traffic_cq_ex \
-        test_qp_ex_ud_send test_qp_ex_ud_send_imm test_create_ah test_cq_events_ud test_ud_traffic_cq_ex; do
+        test_qp_ex_ud_send test_qp_ex_ud_send_imm test_create_ah test_cq_events_ud test_ud_traffic_cq_ex \
+        test_xrc_traffic_cq_ex test_qp_ex_xrc_send test_qp_ex_xrc_send_imm test_xrc_atomic_fetch_and_add \
+        test_xrc_atomic_cmp_and_swap test_ro_xrc_traffic; do
         grep -q "^$name: ok" verdicts || { echo "$name did not run: $(grep "^$name:" verdicts)"; false; }
     done
     fabric_gets_clean

@@ -21,7 +21,6 @@ from pyverbs.pyverbs_error import PyverbsRDMAError, PyverbsUserError
 from pyverbs.qp import QP, QPAttr, QPCap, QPEx, QPInitAttr, QPInitAttrEx
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
-from pyverbs.xrcd import XRCD, XRCDInitAttr
 
 SIZE = 4096
 ALL = (e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ |
@@ -273,11 +272,9 @@ def what_is_absent():
     end = End(shared=True)
     attempts = {
         'device memory': lambda: DM(end.context, AllocDmAttr(length=64)),
-        'an XRC domain': lambda: XRCD(end.context, XRCDInitAttr(comp_mask=0, oflags=0, fd=-1)),
         'timestamps': lambda: CQEX(end.context, CqInitAttrEx(cqe=4, wc_flags=e.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)),
         'raw packets': lambda: QP(end.pd, QPInitAttr(qp_type=e.IBV_QPT_RAW_PACKET, scq=end.cq, rcq=end.cq)),
         'paging on demand': lambda: MR(end.pd, 64, e.IBV_ACCESS_ON_DEMAND),
-        'the number of a shared queue': lambda: end.srq.get_srq_num(),
         'real-time values': lambda: end.context.query_rt_values_ex(),
     }
     for what, attempt in attempts.items():

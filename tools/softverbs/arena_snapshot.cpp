@@ -57,6 +57,7 @@ std::string name_of(Readiness readiness) {
         case Readiness::kNotReady:
             return "not ready";
         case Readiness::kReady:
+        case Readiness::kXrcReady:
             return "ready";
         case Readiness::kFailed:
             return "failed";
@@ -72,6 +73,12 @@ std::string type_of(std::uint32_t type) {
             return "UC";
         case IBV_QPT_UD:
             return "UD";
+        case IBV_QPT_XRC_SEND:
+            return "XRC_SEND";
+        case IBV_QPT_XRC_RECV:
+            return "XRC_RECV";
+        case kXrcQueue:
+            return "XRC SRQ";
         default:
             return "unknown type";
     }

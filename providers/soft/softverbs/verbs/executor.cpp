@@ -10,6 +10,7 @@
 #include "providers/soft/softverbs/verbs/memory_windows.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/target_access.hpp"
+#include "support/log/log.hpp"
 
 namespace softverbs {
 
@@ -61,6 +62,14 @@ bool Executor::ready(Outcome& otherwise) {
     return found;
 }
 
+/// Reports a number of another process, which adapters accept if it has the same domain open.
+void Executor::report_other_owner() const {
+    Index& index = qp_.adapter().process().index();
+    const auto owner = index.owner_of_block(work_.srq_num / kQpsPerBlock);
+    if (!owner || owner->id == target_.peer->member().id) return;
+    support::report<support::kXrcElsewhere>(work_.srq_num, target_.qp_num, target_.peer->pid());
+}
+
 /// Decides in ready()'s place for an XRC request, which also needs the shared receive queue that it
 /// names. Others leave ready() by success and never come here.
 [[gnu::noinline]] bool Executor::ready_for_xrc(Outcome& otherwise) {
@@ -71,6 +80,7 @@ bool Executor::ready(Outcome& otherwise) {
                           entry.dest_qp_num.load(std::memory_order_acquire) == qp_.qp_num;
     if (!is_ready) return false;
     if (qp_.aim(work_.srq_num)) return true;
+    report_other_owner();
     otherwise = refuse(IBV_WC_REM_INV_REQ_ERR, Fault::kInvalidRequest);
     return false;
 }

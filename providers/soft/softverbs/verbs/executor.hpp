@@ -42,6 +42,7 @@ class Executor {
     std::uint32_t remote_key() const;
     bool ready(Outcome& otherwise);
     bool ready_for_xrc(Outcome& otherwise);
+    void report_other_owner() const;
     Readiness ask_when_ready(Outcome& otherwise);
 
     /// Whether a request may use memory. Away: its owner has been asked to bring it back. Not
