@@ -34,8 +34,13 @@ Outcome Executor::attempt() {
     Transfer transfer(qp_.entry().transfer, target_.qp_num, remote_key(), is_fenced_);
     transfer_ = &transfer;
     Outcome otherwise{};
-    if (!ready(otherwise) && !ready_for_xrc(otherwise)) return otherwise;
+    if (!ready(otherwise)) return attempt_xrc(otherwise);
     return execute();
+}
+
+/// Separate from attempt(), so that the path of other requests is no longer.
+[[gnu::noinline]] Outcome Executor::attempt_xrc(Outcome otherwise) {
+    return ready_for_xrc(otherwise) ? execute() : otherwise;
 }
 
 /// @return the key for the transfer's mark. A send learns from the receive which memory it

@@ -41,6 +41,7 @@ class Executor {
 
     std::uint32_t remote_key() const;
     bool ready(Outcome& otherwise);
+    Outcome attempt_xrc(Outcome otherwise);
     bool ready_for_xrc(Outcome& otherwise);
     void report_other_owner() const;
     Readiness ask_when_ready(Outcome& otherwise);

@@ -19,11 +19,11 @@ int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
             const ibv_qp_state state = state_.load(std::memory_order_seq_cst);
             const std::uint32_t position = receive_posted_.load(std::memory_order_relaxed);
             const std::uint32_t used = position - receive_completed_.load();
-            if (state == IBV_QPS_RESET || srq || !recv_cq || wr->num_sge < 0 ||
+            if (state == IBV_QPS_RESET || srq || wr->num_sge < 0 ||
                 static_cast<std::uint32_t>(wr->num_sge) > cap_.max_recv_sge) {
                 cause = EINVAL;
             } else if (used >= cap_.max_recv_wr) {
-                cause = ENOMEM;
+                cause = recv_cq ? ENOMEM : EINVAL;
             }
             if (cause != 0) break;
             ReceiveSlot& slot = *receives_.slot(position);
@@ -122,7 +122,7 @@ int QueuePair::deliver_payload(const CqEntry& entry) {
     return is_posted(position) ? deliver_payload(entry, position) : 0;
 }
 
-int QueuePair::deliver_payload(const CqEntry& entry, std::uint32_t position) {
+[[gnu::noinline]] int QueuePair::deliver_payload(const CqEntry& entry, std::uint32_t position) {
     if (qp_type != IBV_QPT_UD)
         return deliver(adapter_, srq ? shared_queue()->ring() : receives_, receive_pd(), entry,
                        position);

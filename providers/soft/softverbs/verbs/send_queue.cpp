@@ -128,8 +128,10 @@ int QueuePair::check(const ibv_send_wr& wr) const {
     if (state < IBV_QPS_RTS || state > IBV_QPS_ERR) return EINVAL;
     const std::uint8_t traits = kKinds[wr.opcode].traits;
     if ((traits & kSupported) == 0) return EINVAL;
-    if (!is_reliable() && (traits & kNeedsAnswer) != 0) return EINVAL;
-    if (qp_type == IBV_QPT_UD && !is_datagram(wr)) return EINVAL;
+    if (!is_reliable()) {
+        if ((traits & kNeedsAnswer) != 0) return EINVAL;
+        if (qp_type == IBV_QPT_UD && !is_datagram(wr)) return EINVAL;
+    }
     if (wr.opcode == IBV_WR_BIND_MW && !wr.bind_mw.mw) return EINVAL;
     if (static_cast<std::uint32_t>(wr.num_sge) > cap_.max_send_sge) return EINVAL;
     if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
