@@ -619,6 +619,70 @@ TEST_F(VerbsXrcObjects, AnXrcQueuePairIsConnectedWithItsCounterpartOnly) {
     EXPECT_EQ(ibv_close_xrcd(domain), 0);
 }
 
+ibv_qp* open_again(ibv_context* context, ibv_xrcd* domain, std::uint32_t qp_num) {
+    ibv_qp_open_attr wish{};
+    wish.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE |
+                     IBV_QP_OPEN_ATTR_CONTEXT;
+    wish.qp_num = qp_num;
+    wish.xrcd = domain;
+    wish.qp_type = IBV_QPT_XRC_RECV;
+    wish.qp_context = domain;
+    return ibv_open_qp(context, &wish);
+}
+
+TEST_F(VerbsXrcObjects, AReceivingQueuePairLivesUntilItsLastHandleIsDestroyed) {
+    Child child([](Channel& channel) {
+        Requester requester(channel);
+        require(requester.send(0, 8, 1) == IBV_WC_SUCCESS, "sent");
+        channel.meet();
+        require(requester.send(0, 8, 2) == IBV_WC_SUCCESS, "sent after the creator has left");
+        channel.meet();
+        require(requester.try_queue(0xfffffe) == IBV_WC_REM_INV_REQ_ERR, "refused");
+        channel.meet();
+    });
+    Responder host;
+    host.post_all(4);
+    ibv_context* const other = open_soft0();
+    const int file = memfd_create("domain", 0);
+    ibv_xrcd* const first = open_domain(host.context, file);
+    ibv_xrcd* const second = open_domain(other, file, 0);
+    ASSERT_TRUE(first && second);
+    const Qp& created = host.admit(child.channel());
+    const std::uint32_t number = created.get()->qp_num;
+    EXPECT_EQ(open_again(other, second, number), nullptr) << "of another domain";
+    EXPECT_EQ(errno, EINVAL);
+    ibv_qp* const opened = open_again(host.context, host.domain, number);
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(opened->qp_num, number);
+    EXPECT_EQ(opened->qp_context, host.domain);
+    EXPECT_EQ(opened->state, IBV_QPS_RTS);
+    ibv_send_wr wr{};
+    ibv_send_wr* bad = nullptr;
+    EXPECT_EQ(ibv_post_send(opened, &wr, &bad), EINVAL);
+    host.receivers.clear();
+    EXPECT_EQ(ibv_close_xrcd(host.domain), EBUSY);
+    child.channel().meet();
+    child.channel().meet();
+    for (std::uint64_t i = 0; i < 2; ++i) EXPECT_EQ(host.wait().wr_id, i);
+    ibv_qp_attr attributes;
+    ibv_qp_init_attr init;
+    ASSERT_EQ(ibv_query_qp(opened, &attributes, IBV_QP_STATE, &init), 0);
+    EXPECT_EQ(attributes.qp_state, IBV_QPS_RTS);
+    EXPECT_EQ(init.qp_context, host.domain);
+    child.channel().meet();
+    EXPECT_EQ(next_event(host.context, IBV_EVENT_QP_REQ_ERR).element.qp, opened);
+    attributes.qp_state = IBV_QPS_RESET;
+    EXPECT_EQ(ibv_modify_qp(opened, &attributes, IBV_QP_STATE), 0);
+    EXPECT_EQ(opened->state, IBV_QPS_RESET);
+    EXPECT_EQ(ibv_destroy_qp(opened), 0);
+    EXPECT_EQ(open_again(host.context, host.domain, number), nullptr) << "it is gone";
+    EXPECT_EQ(child.wait(), 0);
+    EXPECT_EQ(ibv_close_xrcd(first), 0);
+    EXPECT_EQ(ibv_close_xrcd(second), 0);
+    EXPECT_EQ(ibv_close_device(other), 0);
+    close(file);
+}
+
 FaultPoint deadly_point;
 int passes_left;
 

@@ -109,6 +109,7 @@ void fill_operations(Context& context) {
     context.verbs.create_qp_ex = create_extended_qp;
     context.verbs.create_srq_ex = create_extended_srq;
     context.verbs.get_srq_num = get_srq_number;
+    context.verbs.open_qp = open_queue_pair;
     context.verbs.open_xrcd = open_xrc_domain;
     context.verbs.close_xrcd = close_xrc_domain;
     ibv_context& verbs = context.verbs.context;

@@ -184,5 +184,5 @@ verbs::QueuePairFailure diagnose_silence(const Target& target) {
 bool softverbs_failure_of(ibv_qp* qp, verbs::QueuePairFailure* failure) {
     using softverbs::QueuePair;
     if (!softverbs::is_soft(*qp->context)) return false;
-    return QueuePair::of(qp).failure(*failure);
+    return QueuePair::of(qp).real().failure(*failure);
 }

@@ -18,6 +18,9 @@ ibv_cq_ex* create_extended_cq(ibv_context* context, ibv_cq_init_attr_ex* attribu
 /// for creation flags, segmentation offload and features for raw packets.
 ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* attributes);
 
+/// ibv_open_qp. @return nullptr with errno.
+ibv_qp* open_queue_pair(ibv_context* context, ibv_qp_open_attr* attributes);
+
 /// ibv_create_srq_ex, for plain and XRC queues. @return nullptr with errno: EOPNOTSUPP for tag
 /// matching.
 ibv_srq* create_extended_srq(ibv_context* context, ibv_srq_init_attr_ex* attributes);

@@ -121,7 +121,7 @@ bool QueuePair::requester_has_left(Deadline deadline) const {
 int QueuePair::close_to_requesters() {
     entry_->readiness.store(Readiness::kNotReady, std::memory_order_seq_cst);
     if (!requester_has_left(Clock::now() + kRequesterPatience)) return EBUSY;
-    if (xrcd_) put_back_xrc_receives();
+    if (xrc_domain_) put_back_xrc_receives();
     return 0;
 }
 
@@ -170,8 +170,8 @@ void QueuePair::tell_last_request() {
 
 /// Completions that wait belong to the shared receive queues: they outlive the queue pair.
 void QueuePair::flush_xrc_receives() {
-    if (!xrcd_) return;
-    xrcd_->domain->each_queue([this](SharedReceiveQueue& queue) { queue.flush_taken(qp_num); });
+    if (!xrc_domain_) return;
+    xrc_domain_->each_queue([this](SharedReceiveQueue& queue) { queue.flush_taken(qp_num); });
     tell_last_request();
 }
 
@@ -180,7 +180,7 @@ void QueuePair::put_back_xrc_receives() {
     support::MutexLock lock(adapter_.mutex);
     settle_receives();
     adapter_.each_shared_queue([this](SharedReceiveQueue& queue) {
-        if (queue.domain() == xrcd_->domain.get()) queue.put_back_taken(qp_num);
+        if (queue.domain() == xrc_domain_.get()) queue.put_back_taken(qp_num);
     });
 }
 
@@ -197,6 +197,7 @@ void QueuePair::report(ibv_event_type type) {
     ibv_async_event event{};
     event.element.qp = this;
     event.event_type = type;
+    if (xrc_domain_) return report_to_handles(event);
     Context::of(context).events.push(event);
 }
 

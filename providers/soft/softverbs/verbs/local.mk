@@ -48,6 +48,7 @@ softverbs_verbs_sources = \
     %reldir%/placement.cpp %reldir%/placement.hpp \
     %reldir%/placement_watch.cpp %reldir%/placement_watch.hpp \
     %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp \
+    %reldir%/queue_pair_open.cpp \
     %reldir%/queue_pair_state.cpp \
     %reldir%/receive_queue.cpp \
     %reldir%/region_extensions.cpp providers/soft/softverbs/region_extensions.hpp \

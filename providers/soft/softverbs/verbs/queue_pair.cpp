@@ -57,7 +57,10 @@ int check_attributes(const ibv_device* device, const ibv_qp_init_attr& attribute
 }  // namespace
 
 QueuePair::QueuePair(const Place& place)
-    : adapter_(*Context::of(place.context).adapter), xrcd_(place.xrcd) {
+    : adapter_(*Context::of(place.context).adapter),
+      device_(Context::of(place.context).device),
+      xrcd_(place.xrcd) {
+    if (xrcd_) xrc_domain_ = xrcd_->domain;
     context = place.context;
     pd = place.pd;
     pthread_mutex_init(&mutex, nullptr);
@@ -147,12 +150,14 @@ int QueuePair::enlist() {
 /// Makes whoever posts receives that the queue pair takes know it.
 void QueuePair::attach() {
     if (srq) shared_queue()->attach(this);
-    if (xrcd_) xrcd_->domain->add(this);
+    if (!xrc_domain_) return;
+    add_handle(*this);
+    xrc_domain_->add(this);
 }
 
 void QueuePair::detach() {
     if (srq) shared_queue()->detach(this);
-    if (xrcd_) xrcd_->domain->remove(this);
+    if (xrc_domain_) xrc_domain_->remove(this);
 }
 
 void QueuePair::count_uses(int change) {
@@ -211,29 +216,35 @@ int QueuePair::publish(std::uint32_t number) {
     entry_->max_sge = receives_.max_sge;
     entry_->qp_type = static_cast<std::uint16_t>(qp_type);
     entry_->send_lock = reinterpret_cast<std::uintptr_t>(&send_lock_);
-    if (xrcd_) entry_->xrc_domain = xrcd_->domain->number;
+    if (xrc_domain_) entry_->xrc_domain = xrc_domain_->number;
     entry_->qp_num.store(number, std::memory_order_release);
     return 0;
 }
 
-int QueuePair::destroy(QueuePair* qp) {
-    if (qp->handle != qp->qp_num) return ENOENT;
-    qp->finish_search();
-    Adapter& adapter = qp->adapter_;
-    qp->await_agent();
-    if (const int cause = qp->close_to_requesters()) return cause;
-    {
-        support::MutexLock lock(adapter.mutex);
-        adapter.remove_receiver(qp);
-        qp->end_watch();
-        qp->tear_down();
-        adapter.remove(qp);
-        adapter.return_qp_num(qp->qp_num);
-    }
-    Context::of(qp->context).events.retire(qp);
-    qp->count_uses(-1);
-    qp->release_memory();
-    delete qp;
+int QueuePair::destroy(QueuePair* one) {
+    if (one->handle != one->qp_num) return ENOENT;
+    QueuePair* const qp = &one->real();
+    const bool is_last = qp->give_up_handle(*one);
+    if (const int cause = is_last ? qp->close() : 0) return cause;
+    Context::of(one->context).events.retire(one);
+    one->count_uses(-1);
+    if (is_last) qp->release_memory();
+    if (is_last || one != qp) delete one;
+    if (is_last && one != qp) delete qp;
+    return 0;
+}
+
+/// After this nobody finds the queue pair. @return 0 or EBUSY.
+int QueuePair::close() {
+    finish_search();
+    await_agent();
+    if (const int cause = close_to_requesters()) return cause;
+    support::MutexLock lock(adapter_.mutex);
+    adapter_.remove_receiver(this);
+    end_watch();
+    tear_down();
+    adapter_.remove(this);
+    adapter_.return_qp_num(qp_num);
     return 0;
 }
 
@@ -278,14 +289,18 @@ int ibv_destroy_qp(ibv_qp* qp) {
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
     const softverbs::CancellationDisabled guard;
     try {
-        return softverbs::also_errno(QueuePair::of(qp).modify(*attributes, mask));
+        QueuePair& real = QueuePair::of(qp).real();
+        const int cause = real.modify(*attributes, mask);
+        qp->state = real.state;
+        return softverbs::also_errno(cause);
     } catch (const std::bad_alloc&) {
         return softverbs::also_errno(ENOMEM);
     }
 }
 
 int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr* init) {
-    QueuePair::of(qp).query(*attributes, *init);
+    QueuePair::of(qp).real().query(*attributes, *init);
+    init->qp_context = qp->qp_context;
     return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "providers/soft/softverbs/failure.hpp"
@@ -115,6 +116,7 @@ struct AgentOperation;
 class DatagramSender;
 struct DatagramSlot;
 struct OpenXrcDomain;
+class XrcDomain;
 
 inline bool is_xrc(ibv_qp_type type) {
     return type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
@@ -138,6 +140,14 @@ class QueuePair : public ExtendableQp {
     /// request gets in any more, and a later call destroys the queue pair.
     static int destroy(QueuePair* qp);
     ~QueuePair();
+
+    // -- queue_pair_open.cpp
+    /// Makes another handle of an XRC_RECV queue pair of the domain: an object without queues,
+    /// which accepts no requests.
+    /// @return nullptr with errno: EINVAL when the domain has none with this number.
+    static QueuePair* open(const Place& place, std::uint32_t qp_num, void* qp_context);
+    /// @return the queue pair of which this object is a handle.
+    QueuePair& real() { return real_ ? *real_ : *this; }
 
     // -- queue_pair_state.cpp
     int modify(const ibv_qp_attr& attributes, int mask) EXCLUDES(send_lock_, receive_lock_);
@@ -254,6 +264,13 @@ class QueuePair : public ExtendableQp {
 
     // -- queue_pair.cpp
     explicit QueuePair(const Place& place);
+    int close();
+    // -- queue_pair_open.cpp
+    void add_handle(QueuePair& one) EXCLUDES(handles_lock_);
+    bool give_up_handle(QueuePair& one) EXCLUDES(handles_lock_);
+    bool may_be_opened(const Place& place, std::uint32_t number) const REQUIRES(adapter_.mutex);
+    void report_to_handles(ibv_async_event event) EXCLUDES(handles_lock_);
+    // -- queue_pair.cpp
     void set_capacity(const ibv_qp_cap& wanted);
     void attach();
     void detach();
@@ -382,7 +399,15 @@ class QueuePair : public ExtendableQp {
     void end_watch();
 
     Adapter& adapter_;
-    OpenXrcDomain* const xrcd_;  ///< of an XRC_RECV queue pair, else nullptr
+    const unsigned device_;                  ///< Context::device
+    OpenXrcDomain* const xrcd_;              ///< of a handle of an XRC_RECV queue pair
+    std::shared_ptr<XrcDomain> xrc_domain_;  ///< of an XRC_RECV queue pair, else nullptr
+    QueuePair* real_ = nullptr;              ///< of a handle that ibv_open_qp made
+    using Handles = std::set<QueuePair*>;
+    support::SpinLock handles_lock_;
+    /// The handles of an XRC_RECV queue pair, itself among them until its creator destroys it.
+    Handles handles_ GUARDED_BY(handles_lock_);
+    bool is_closing_ GUARDED_BY(adapter_.mutex) = false;  ///< nobody opens it any more
     QpEntry* entry_ = nullptr;
     std::uint32_t index_ = 0;
     ibv_qp_cap cap_{};

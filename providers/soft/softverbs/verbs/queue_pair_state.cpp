@@ -112,7 +112,7 @@ void QueuePair::remember(const ibv_qp_attr& a, int mask) {
     if (mask & IBV_QP_PKEY_INDEX) mine.pkey_index = a.pkey_index;
     if (mask & IBV_QP_PORT) {
         mine.port_num = a.port_num;
-        const PortId port{Context::of(context).device, a.port_num};
+        const PortId port{device_, a.port_num};
         entry_->port.store(static_cast<std::uint16_t>(port.index() + 1), std::memory_order_release);
     }
     if (mask & IBV_QP_QKEY) mine.qkey = a.qkey;

@@ -131,13 +131,13 @@ int QueuePair::deliver_payload(const CqEntry& entry) {
 }
 
 SharedReceiveQueue* QueuePair::xrc_queue(std::uint32_t srq_num) const {
-    return xrcd_ && srq_num != 0 ? xrcd_->domain->queue(srq_num) : nullptr;
+    return xrc_domain_ && srq_num != 0 ? xrc_domain_->queue(srq_num) : nullptr;
 }
 
 bool QueuePair::receives_in(const CompletionQueue& cq) const {
-    if (!xrcd_) return recv_cq == &cq;
+    if (!xrc_domain_) return recv_cq == &cq;
     bool found = false;
-    xrcd_->domain->each_queue(
+    xrc_domain_->each_queue(
         [&](const SharedReceiveQueue& queue) { found = found || queue.completes_in(cq); });
     return found;
 }
