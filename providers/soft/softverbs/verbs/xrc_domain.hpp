@@ -2,11 +2,15 @@
 /// @file
 /// XRC domains. An XRC_RECV queue pair delivers into every shared receive queue of its domain: each
 /// request names one by its number. A domain belongs to one process. All who open the same inode of
-/// a device in that process share it; processes do not share domains.
+/// a device in that process share it; processes do not share domains, since a process waits only
+/// for the requesters of its own queue pairs (requesters.hpp).
 ///
 /// A shared receive queue of a domain has an entry and a number among the queue pairs
 /// (layout.hpp, kXrcQueue), so requesters find it as they find a queue pair, and no two processes
-/// of a fabric have queues of the same number.
+/// of a fabric have queues of the same number. The requester aims its Target at the queue that a
+/// request names (Target::aim), behind what Executor::ready() refuses, so that other requests pay
+/// nothing for it. A completion names the queue pair and the shared receive queue
+/// (CompletionNames). Whoever destroys the latter waits for all requesters.
 #pragma once
 
 #include <infiniband/verbs.h>
