@@ -80,7 +80,32 @@ lacks() {
 @test "ibv_rc_pingpong -t: says that there are no timestamps" { lacks 'completion timestamp capable' ibv_rc_pingpong -t; }
 @test "ibv_rc_pingpong -o: says that there is no paging on demand" { lacks 'ODP capable' ibv_rc_pingpong -o; }
 @test "ibv_rc_pingpong -j: says that there is no device memory" { lacks 'support dm allocation' ibv_rc_pingpong -j; }
-@test "ibv_xsrq_pingpong: says that there are no XRC domains" { lacks "Open the XRC Domain" ibv_xsrq_pingpong; }
+
+# usage: crosses OPTIONS... - runs ibv_xsrq_pingpong in both roles. Each opens an XRC domain of the
+# same file.
+crosses() {
+    need_program ibv_xsrq_pingpong
+    start server env LD_PRELOAD="$softverbs" ibv_xsrq_pingpong "$@"
+    await_port server 18515
+    run_to_end client env LD_PRELOAD="$softverbs" ibv_xsrq_pingpong "$@" 127.0.0.1
+    await_end server
+    has server '^success$'
+    has client '^success$'
+    is_silent server client
+    fabric_is_clean
+}
+
+@test "ibv_xsrq_pingpong: messages through XRC to the shared receive queue that each names" { crosses -n 1000; }
+@test "ibv_xsrq_pingpong: one byte" { crosses -s 1 -n 1000; }
+@test "ibv_xsrq_pingpong -e: 64 KiB, sleeping for completion events" { crosses -s 65536 -n 200 -e; }
+@test "ibv_xsrq_pingpong -c 2: a server that reaches one client's queue through the other is told that domains are not shared" {
+    need_program ibv_xsrq_pingpong
+    start server env LD_PRELOAD="$softverbs" ibv_xsrq_pingpong -c 2
+    await_port server 18515
+    start first env LD_PRELOAD="$softverbs" ibv_xsrq_pingpong 127.0.0.1
+    start second env LD_PRELOAD="$softverbs" ibv_xsrq_pingpong 127.0.0.1
+    eventually grep -F DAT313 "$BATS_TEST_TMPDIR/server.err"
+}
 
 @test "kill -9 of an ibv_rc_pingpong server gives its client an error, and leaves nothing that the next process does not clean" {
     start server env LD_PRELOAD="$softverbs" stdbuf -oL ibv_rc_pingpong -n 1000000000

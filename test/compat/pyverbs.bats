@@ -30,7 +30,7 @@ objects() {
 
 # The reasons for which rdma-core's tests may be skipped here. Any other reason means that a
 # function has gone.
-lacking='MLX5|EFA|mlx5|net interface|dmabuf|XRC|Ethernet link layer|huge pages|cuda|PCI device|'
+lacking='MLX5|EFA|mlx5|net interface|dmabuf|Ethernet link layer|huge pages|cuda|PCI device|'
 lacking+='RoCE|gid indices|Converting timestamp|No supported port|Create Extended CQ|Extended CQ is not supported|Extended QP is not supported'
 
 # Copies rdma-core's tests except three. A context of this device has no descriptor from which another
@@ -64,7 +64,9 @@ verdicts() {
         test_odp_rc_traffic test_odp_rc_atomic_fetch_and_add test_odp_implicit_rc_traffic test_odp_ud_traffic test_odp_rc_srq_traffic \
         test_odp_sync_prefetch_rc_traffic test_odp_prefetch_async_no_page_fault_rc_traffic test_create_dm_mr test_dm_traffic \
         test_without_allocators_rc_traffic test_mem_align_srq_excq_rc_traffic \
-        test_qp_ex_ud_send test_qp_ex_ud_send_imm test_create_ah test_cq_events_ud test_ud_traffic_cq_ex; do
+        test_qp_ex_ud_send test_qp_ex_ud_send_imm test_create_ah test_cq_events_ud test_ud_traffic_cq_ex \
+        test_xrc_traffic_cq_ex test_qp_ex_xrc_send test_qp_ex_xrc_send_imm test_xrc_atomic_fetch_and_add \
+        test_xrc_atomic_cmp_and_swap test_ro_xrc_traffic; do
         grep -q "^$name: ok" verdicts || { echo "$name did not run: $(grep "^$name:" verdicts)"; false; }
     done
     fabric_gets_clean

@@ -21,7 +21,6 @@ from pyverbs.pyverbs_error import PyverbsRDMAError
 from pyverbs.qp import QP, QPAttr, QPCap, QPEx, QPInitAttr, QPInitAttrEx
 from pyverbs.srq import SRQ, SrqAttr, SrqInitAttr
 from pyverbs.wr import SGE, RecvWR, SendWR
-from pyverbs.xrcd import XRCD, XRCDInitAttr
 
 SIZE = 4096
 ALL = (e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ |
@@ -272,10 +271,8 @@ def what_is_absent():
     assert [device.name for device in get_device_list()] == [b'soft0']
     end = End(shared=True)
     attempts = {
-        'an XRC domain': lambda: XRCD(end.context, XRCDInitAttr(comp_mask=0, oflags=0, fd=-1)),
         'timestamps': lambda: CQEX(end.context, CqInitAttrEx(cqe=4, wc_flags=e.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)),
         'raw packets': lambda: QP(end.pd, QPInitAttr(qp_type=e.IBV_QPT_RAW_PACKET, scq=end.cq, rcq=end.cq)),
-        'the number of a shared queue': lambda: end.srq.get_srq_num(),
     }
     for what, attempt in attempts.items():
         try:

@@ -147,7 +147,7 @@ synchronous() {
 @test "rdma_client and rdma_server: endpoints without an event loop" { synchronous rdma_server rdma_client; }
 @test "rdma_xclient and rdma_xserver: the same with reliable connections" { synchronous rdma_xserver rdma_xclient -c r; }
 
-@test "rdma_xserver -c x: is told that there is no XRC" {
+@test "rdma_xserver -c x: is told that rdma_cm connects no XRC queue pairs" {
     need_program rdma_xserver
     local status=0
     start server env LD_PRELOAD="$softverbs" rdma_xserver -c x

@@ -17,20 +17,23 @@ TEST(EveryOperation, OfAContextIsRealOrAbsent) {
     verbs_context* const all = verbs_get_ctx(host.context);
     ASSERT_TRUE(all);
     EXPECT_EQ(all->sz, sizeof(verbs_context));
-    const std::set<std::size_t> real = {
-        offsetof(verbs_context, query_port),
-        offsetof(verbs_context, query_device_ex),
-        offsetof(verbs_context, create_cq_ex),
-        offsetof(verbs_context, create_qp_ex),
-        offsetof(verbs_context, advise_mr),
-        offsetof(verbs_context, alloc_dm),
-        offsetof(verbs_context, free_dm),
-        offsetof(verbs_context, reg_dm_mr),
-        offsetof(verbs_context, alloc_td),
-        offsetof(verbs_context, dealloc_td),
-        offsetof(verbs_context, alloc_parent_domain),
-        offsetof(verbs_context, query_rt_values),
-        offsetof(verbs_context, close_xrcd)};  // always fails: verbs.h calls it without a check
+    const std::set<std::size_t> real = {offsetof(verbs_context, query_port),
+                                        offsetof(verbs_context, query_device_ex),
+                                        offsetof(verbs_context, create_cq_ex),
+                                        offsetof(verbs_context, create_qp_ex),
+                                        offsetof(verbs_context, advise_mr),
+                                        offsetof(verbs_context, alloc_dm),
+                                        offsetof(verbs_context, free_dm),
+                                        offsetof(verbs_context, reg_dm_mr),
+                                        offsetof(verbs_context, alloc_td),
+                                        offsetof(verbs_context, dealloc_td),
+                                        offsetof(verbs_context, alloc_parent_domain),
+                                        offsetof(verbs_context, query_rt_values),
+                                        offsetof(verbs_context, create_srq_ex),
+                                        offsetof(verbs_context, get_srq_num),
+                                        offsetof(verbs_context, open_qp),
+                                        offsetof(verbs_context, open_xrcd),
+                                        offsetof(verbs_context, close_xrcd)};
     for (std::size_t at = 0; at < offsetof(verbs_context, sz); at += sizeof(void*)) {
         void* operation;
         std::memcpy(&operation, reinterpret_cast<char*>(all) + at, sizeof operation);
@@ -46,8 +49,6 @@ TEST(EveryOperation, ThatIsAbsentSaysSo) {
     Qp qp(host);
     ibv_context* const context = host.context;
     absent([&] { return ibv_alloc_null_mr(host.pd); });
-    absent([&] { return ibv_open_xrcd(context, nullptr); });
-    absent([&] { return ibv_open_qp(context, nullptr); });
     absent([&] { return ibv_create_wq(context, nullptr); });
     absent([&] { return ibv_create_rwq_ind_table(context, nullptr); });
     absent([&] { return ibv_create_counters(context, nullptr); });
@@ -61,8 +62,6 @@ TEST(EveryOperation, ThatIsAbsentSaysSo) {
     absent([&] { return ibv_create_srq_ex(context, &wish); });
     ibv_modify_cq_attr moderation{};
     ABSENT_BY_CODE(ibv_modify_cq(host.cq, &moderation));
-    std::uint32_t number = 0;
-    ABSENT_BY_CODE(ibv_get_srq_num(host.srq, &number));
     ibv_ops_wr operation{};
     ibv_ops_wr* bad_operation = nullptr;
     ABSENT_BY_CODE(ibv_post_srq_ops(host.srq, &operation, &bad_operation));
@@ -82,8 +81,6 @@ TEST(EveryOperation, OnAnObjectThatCannotBeIsAbsentToo) {
         made.context = host.context;
         return made;
     };
-    ibv_xrcd domain = object(ibv_xrcd{});
-    ABSENT_BY_CODE(ibv_close_xrcd(&domain));
     ibv_wq queue = object(ibv_wq{});
     ibv_wq_attr queue_attributes{};
     ABSENT_BY_CODE(ibv_modify_wq(&queue, &queue_attributes));

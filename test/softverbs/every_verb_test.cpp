@@ -249,8 +249,7 @@ void queue_pairs(Live& live) {
     ece.vendor_id = 1;
     ABSENT_BY_CODE(ibv_set_ece(qp, &ece));
     EXPECT_EQ(ibv_destroy_qp(qp), 0);
-    for (const int type : {0, int(IBV_QPT_RAW_PACKET), int(IBV_QPT_XRC_SEND), int(IBV_QPT_XRC_RECV),
-                           int(IBV_QPT_DRIVER), 9999}) {
+    for (const int type : {0, int(IBV_QPT_RAW_PACKET), int(IBV_QPT_DRIVER), 9999}) {
         wish.qp_type = static_cast<ibv_qp_type>(type);
         absent([&] { return ibv_create_qp(live.host.pd, &wish); });
     }

@@ -22,6 +22,7 @@ verbs_tests = \
     test/softverbs/verbs_order_test \
     test/softverbs/verbs_errors_test \
     test/softverbs/verbs_shared_receive_test \
+    test/softverbs/verbs_xrc_test \
     test/softverbs/verbs_events_test \
     test/softverbs/verbs_completions_test \
     test/softverbs/verbs_resize_test \
@@ -67,6 +68,9 @@ test_softverbs_verbs_errors_test_SOURCES = %reldir%/verbs_errors_test.cpp $(verb
 test_softverbs_verbs_errors_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_shared_receive_test_SOURCES = %reldir%/verbs_shared_receive_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_shared_receive_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_xrc_test_SOURCES = %reldir%/verbs_xrc_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_xrc_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
+test_softverbs_verbs_xrc_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
 test_softverbs_verbs_events_test_SOURCES = %reldir%/verbs_events_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_events_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_completions_test_SOURCES = %reldir%/verbs_completions_test.cpp $(verbs_test_headers)

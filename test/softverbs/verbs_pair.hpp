@@ -335,7 +335,7 @@ class Qp {
     static void require_done(int cause, const std::string& what) {
         require(cause == 0, what + ": " + strerror(cause));
     }
-    bool is_reliable() const { return qp_->qp_type == IBV_QPT_RC; }
+    bool is_reliable() const { return qp_->qp_type != IBV_QPT_UC && qp_->qp_type != IBV_QPT_UD; }
 
     Host& host_;
     ibv_qp* qp_ = nullptr;

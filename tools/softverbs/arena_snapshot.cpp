@@ -58,6 +58,7 @@ std::string name_of(Readiness readiness) {
             return "not ready";
         case Readiness::kReady:
         case Readiness::kExpectant:
+        case Readiness::kXrcReady:
             return "ready";
         case Readiness::kFailed:
             return "failed";
@@ -73,6 +74,12 @@ std::string type_of(std::uint32_t type) {
             return "UC";
         case IBV_QPT_UD:
             return "UD";
+        case IBV_QPT_XRC_SEND:
+            return "XRC_SEND";
+        case IBV_QPT_XRC_RECV:
+            return "XRC_RECV";
+        case kXrcQueue:
+            return "XRC SRQ";
         default:
             return "unknown type";
     }

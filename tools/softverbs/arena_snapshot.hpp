@@ -21,7 +21,7 @@ struct QueuePairInfo {
     std::optional<PortId> port;
     std::uint32_t destination;  ///< QP number; 0: none
     std::uint32_t pd;
-    std::uint32_t receive_cq;
+    std::uint32_t receive_cq;      ///< or kNoCq
     std::uint32_t srq;             ///< index + 1; 0: none
     std::uint32_t receives_taken;  ///< counted modulo 2^32; 0 with an SRQ
 };

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "providers/soft/softverbs/verbs/layout.hpp"
+
 namespace softverbs::tool {
 namespace {
 
@@ -53,6 +55,7 @@ std::string queue_text(const QueuePairInfo& qp) {
     std::string text = fmt::format("  queue pair 0x{:06x}: {}, {}", qp.number, qp.type, qp.state);
     if (qp.port) text += fmt::format(", {} port {}", device_name(qp.port->device), qp.port->port);
     if (qp.destination) text += fmt::format(", to 0x{:06x}", qp.destination);
+    if (qp.receive_cq == kNoCq) return text + "\n";
     text += fmt::format(", receive CQ {}", qp.receive_cq);
     if (qp.srq) return text + fmt::format(", SRQ {}\n", qp.srq - 1);
     return text + fmt::format(", {} receives consumed\n", qp.receives_taken);
@@ -118,7 +121,8 @@ std::string queue_json(const QueuePairInfo& qp) {
         qp.number, qp.type, qp.state,
         qp.port ? fmt::format(R"("{}")", device_name(qp.port->device)) : "null",
         qp.port ? std::to_string(qp.port->port) : "null",
-        qp.destination ? std::to_string(qp.destination) : "null", qp.pd, qp.receive_cq,
+        qp.destination ? std::to_string(qp.destination) : "null", qp.pd,
+        qp.receive_cq != kNoCq ? std::to_string(qp.receive_cq) : "null",
         qp.srq ? std::to_string(qp.srq - 1) : "null", qp.receives_taken);
 }
 

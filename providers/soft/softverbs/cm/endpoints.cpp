@@ -46,7 +46,8 @@ int take_request(Identifier& listener, rdma_cm_id** result) {
     return 0;
 }
 
-/// Whether the type is XRC, which the device does not have. Checked before anything is resolved.
+/// Whether the type is XRC, which rdma_cm does not connect here. Checked before anything is
+/// resolved.
 bool is_extended_reliable(int type) {
     return type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
 }

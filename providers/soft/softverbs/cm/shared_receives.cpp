@@ -11,6 +11,9 @@ namespace {
 /// Creates the SRQ that queue pairs created for the identifier afterwards use by default.
 int create_shared_receives(rdma_cm_id& id, ibv_srq_init_attr_ex& attributes) {
     if (!id.verbs || id.srq) return EINVAL;
+    const bool has_type = (attributes.comp_mask & IBV_SRQ_INIT_ATTR_TYPE) != 0;
+    // rdma_cm here connects no XRC queue pairs.
+    if (has_type && attributes.srq_type == IBV_SRQT_XRC) return EOPNOTSUPP;
     if ((attributes.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) {
         attributes.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
         attributes.pd = id.pd;

@@ -32,6 +32,30 @@ Result<std::uint32_t> Adapter::take_qp_num() {
     return own_blocks_[index / kQpsPerBlock] * kQpsPerBlock + index % kQpsPerBlock;
 }
 
+QpEntry& Adapter::begin_entry(std::uint32_t qp_num) {
+    QpEntry& entry = view().qp(index_of(qp_num));
+    entry.readiness.store(Readiness::kNotReady);
+    entry.generation.fetch_add(1);
+    entry.dest_qp_num = 0;
+    entry.pd = 0;
+    entry.access = 0;
+    entry.cq = kNoCq;
+    entry.srq = 0;
+    entry.ring_offset = 0;
+    entry.ring_size = entry.slot_stride = entry.max_sge = 0;
+    entry.port = 0;
+    entry.qkey = 0;
+    entry.turn = 0;
+    entry.consumed = 0;
+    entry.established = 0;
+    entry.waiting = 0;
+    entry.transfer = 0;
+    entry.requester_word = 0;
+    entry.fault = Fault::kNone;
+    entry.xrc_domain = 0;
+    return entry;
+}
+
 Result<std::uint32_t> Adapter::add(CompletionQueue* cq) {
     const std::int64_t index = cqs_.numbers.take();
     if (index < 0) return tl::unexpected<int>(ENOMEM);

@@ -13,11 +13,14 @@
 #pragma once
 
 #include <infiniband/verbs.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "providers/soft/softverbs/fabric/process.hpp"
@@ -39,6 +42,7 @@ class PeerPages;
 class PlacementWatch;
 class QueuePair;
 class SharedReceiveQueue;
+class XrcDomain;
 struct MemoryRegion;
 
 inline constexpr std::uint32_t kMaxPds = 1 << 16;
@@ -86,6 +90,32 @@ class KeyOwners {
     LargeTable<Owner> owners_;
 };
 
+/// Objects by index, each with the completion queue of its receives. A thread that holds that
+/// queue's lock finds the object; one that holds another queue's lock, and follows an index that a
+/// peer has written, does not touch it: it may be in destruction.
+template <class T>
+class ReceiverTable {
+  public:
+    ReceiverTable(TablePages& pages, std::uint32_t limit)
+        : objects_(pages, limit), cqs_(pages, limit) {}
+    void enter(std::uint32_t index, T* object, std::uint32_t cq) {
+        cqs_[index].store(cq, std::memory_order_release);
+        objects_[index].store(object, std::memory_order_release);
+    }
+    void leave(std::uint32_t index) { objects_[index].store(nullptr, std::memory_order_release); }
+    /// @return nullptr unless the object at this index completes its receives in the queue `cq`.
+    T* find(std::uint32_t index, std::uint32_t cq) const {
+        T* object = objects_[index].load(std::memory_order_acquire);
+        const bool is_there = cqs_[index].load(std::memory_order_acquire) == cq;
+        return is_there && objects_[index].load(std::memory_order_acquire) == object ? object
+                                                                                     : nullptr;
+    }
+
+  private:
+    LargeTable<std::atomic<T*>> objects_;
+    LargeTable<std::atomic<std::uint32_t>> cqs_;
+};
+
 class Adapter {
     TablePages tables_{std::size_t{8}
                        << 20};  ///< first, since the tables below take their memory from it
@@ -120,16 +150,16 @@ class Adapter {
     QueuePair* find_receiver(std::uint32_t qp_num, std::uint32_t cq) const {
         const std::uint32_t block = block_of_[qp_num / kQpsPerBlock & 0xffff];
         if (block == 0) return nullptr;
-        const std::size_t index = (block - 1) * kQpsPerBlock + qp_num % kQpsPerBlock;
-        QueuePair* qp = receivers_[index].load(std::memory_order_acquire);
-        const bool is_ours = receiver_cqs_[index].load(std::memory_order_acquire) == cq;
-        return is_ours && receivers_[index].load(std::memory_order_acquire) == qp ? qp : nullptr;
+        return receivers_.find((block - 1) * kQpsPerBlock + qp_num % kQpsPerBlock, cq);
+    }
+    /// Does the same for the XRC shared receive queue that a completion names.
+    SharedReceiveQueue* find_xrc_queue(CompletionNames names, std::uint32_t cq) const {
+        return names.srq() == 0 ? nullptr : xrc_queues_.find(names.srq() - 1, cq);
     }
     /// @return whether the receives of a queue pair complete in the queue `cq`. @param qp index of
     /// the queue pair.
     bool receives_complete_in(std::uint32_t qp, std::uint32_t cq) const {
-        return receivers_[qp].load(std::memory_order_acquire) &&
-               receiver_cqs_[qp].load(std::memory_order_acquire) == cq;
+        return receivers_.find(qp, cq) != nullptr;
     }
     /// Waits until the turns that senders of datagrams have at queue pairs that complete in this
     /// queue have ended. @return false at the deadline.
@@ -153,6 +183,9 @@ class Adapter {
     }
     /// @return a free number, with the pages of its entry allocated, or an errno.
     Result<std::uint32_t> take_qp_num() REQUIRES(mutex);
+    /// Clears the entry of a number that has been taken, and begins its next generation. The caller
+    /// fills it in and stores the number last.
+    QpEntry& begin_entry(std::uint32_t qp_num);
     void return_qp_num(std::uint32_t qp_num) REQUIRES(mutex) { free_qps_.push(index_of(qp_num)); }
     template <class Visit>
     void each_queue_pair(const Visit& visit) const REQUIRES(mutex) {
@@ -163,6 +196,18 @@ class Adapter {
 
     Result<std::uint32_t> add(CompletionQueue* cq) REQUIRES(mutex);
     void remove(CompletionQueue* cq, std::uint32_t index) REQUIRES(mutex);
+    void each_completion_queue(const std::function<void(CompletionQueue&)>& visit) REQUIRES(mutex);
+    void each_shared_queue(const std::function<void(SharedReceiveQueue&)>& visit) REQUIRES(mutex);
+    /// Enters an XRC shared receive queue, whose receives complete in the queue `cq`.
+    void add_xrc(SharedReceiveQueue* srq, std::uint32_t index, std::uint32_t cq) REQUIRES(mutex) {
+        xrc_queues_.enter(index, srq, cq);
+    }
+    void remove_xrc(std::uint32_t index) REQUIRES(mutex) { xrc_queues_.leave(index); }
+    /// The XRC domains of inodes, each while somebody has it open.
+    using XrcInode = std::tuple<unsigned, dev_t, ino_t>;  ///< of a device
+    using XrcDomains = std::map<XrcInode, std::weak_ptr<XrcDomain>>;
+    XrcDomains xrc_domains GUARDED_BY(mutex);
+    std::uint32_t next_xrc_domain() { return xrc_domain_serial_.fetch_add(1) + 1; }
     /// @return nullptr when no queue has the index, which may come from a peer.
     CompletionQueue* find_cq(std::uint32_t index) const REQUIRES(mutex) { return cqs_.find(index); }
     Result<std::uint32_t> add(SharedReceiveQueue* srq) REQUIRES(mutex);
@@ -312,10 +357,9 @@ class Adapter {
                                         65536};  ///< by block number: place + 1; 0: not ours
     std::uint32_t own_blocks_[kMaxQpBlocks] GUARDED_BY(mutex){};  ///< block numbers, by place
     LargeTable<std::atomic<QueuePair*>> qps_{tables_, kMaxQps};  ///< changed with both mutexes held
-    /// Queue pairs whose receives complete in a queue, by the same index, and the index of that
-    /// queue.
-    LargeTable<std::atomic<QueuePair*>> receivers_{tables_, kMaxQps};
-    LargeTable<std::atomic<std::uint32_t>> receiver_cqs_{tables_, kMaxQps};
+    /// Queue pairs whose receives complete in a queue, by the same index.
+    ReceiverTable<QueuePair> receivers_{tables_, kMaxQps};
+    ReceiverTable<SharedReceiveQueue> xrc_queues_{tables_, kMaxSrqs};
     LargeTable<std::atomic<std::uint32_t>> turns_{tables_, kMaxQps};
     LargeTable<MrEntry> own_keys_{tables_, kMaxMrs};
     std::atomic<std::uint32_t> blocks_{0};     ///< changed under mutex
@@ -333,6 +377,7 @@ class Adapter {
     std::shared_ptr<PeerPages> known_pages(MemberId member) EXCLUDES(mutex);
     void forget_expired_pages() EXCLUDES(mutex);
     KnownPages peer_pages_ GUARDED_BY(mutex);
+    std::atomic<std::uint32_t> xrc_domain_serial_{0};
     std::atomic<std::uint32_t> pd_serial_{0};
     std::atomic<std::uint32_t> channel_serial_{0};
     support::Mutex contexts_mutex_;  ///< the locks of their events come after it

@@ -162,17 +162,24 @@ void Adapter::add(QueuePair* qp) {
 }
 
 void Adapter::add_receiver(QueuePair* qp) {
-    receiver_cqs_[qp->index()].store(qp->receive_queue().index(), std::memory_order_release);
-    receivers_[qp->index()].store(qp, std::memory_order_release);
+    if (qp->recv_cq) receivers_.enter(qp->index(), qp, qp->receive_queue().index());
 }
 
 void Adapter::remove_receiver(QueuePair* qp) {
-    receivers_[qp->index()].store(nullptr, std::memory_order_release);
+    receivers_.leave(qp->index());
 }
 
 void Adapter::remove(QueuePair* qp) {
     support::MutexLock lock(region_mutex);
     qps_[qp->index()].store(nullptr, std::memory_order_release);
+}
+
+void Adapter::each_completion_queue(const std::function<void(CompletionQueue&)>& visit) {
+    cqs_.each(visit);
+}
+
+void Adapter::each_shared_queue(const std::function<void(SharedReceiveQueue&)>& visit) {
+    srqs_.each(visit);
 }
 
 void Adapter::pass_pollers() {

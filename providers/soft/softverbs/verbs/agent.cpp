@@ -39,6 +39,7 @@ int send_agent_chunk(Adapter& adapter, const Target& target, AgentOperation& ope
     message.kind = operation.kind;
     message.requester = requester;
     message.responder = target.qp_num;
+    message.srq_num = target.srq_num;
     message.ticket = ++operation.ticket;
     message.access = operation.access;
     message.buffer = operation.buffer;

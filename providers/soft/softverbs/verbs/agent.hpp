@@ -27,9 +27,9 @@ struct AgentMessage {
     std::uint32_t ticket;
     std::uint32_t access;  ///< IBV_ACCESS_* that the keys must permit
     std::uint32_t num_ranges;
-    std::uint64_t buffer;  ///< offset in the requester's arena
-    std::int32_t status;   ///< kDone: 0 or an errno
-    std::uint32_t reserved;
+    std::uint64_t buffer;       ///< offset in the requester's arena
+    std::int32_t status;        ///< kDone: 0 or an errno
+    std::uint32_t srq_num;      ///< of an XRC request, else 0
     std::uint64_t operands[2];  ///< of an atomic operation; kDone: [0] is the value found
     struct {
         std::uint64_t address;

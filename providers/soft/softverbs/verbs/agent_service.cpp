@@ -22,14 +22,24 @@ bool is_atomic(AgentKind kind) {
     return kind == AgentKind::kCompareSwap || kind == AgentKind::kFetchAdd;
 }
 
+/// @return number of the protection domain of the keys that a message may name; 0 when it names an
+/// XRC shared receive queue that does not exist.
+std::uint32_t pd_of(const AgentMessage& message, const QueuePair& qp) {
+    const bool is_xrc = qp.qp_type == IBV_QPT_XRC_RECV;
+    const bool is_receive = message.access == IBV_ACCESS_LOCAL_WRITE;
+    const SharedReceiveQueue* shared = is_xrc ? qp.xrc_queue(message.srq_num) : qp.shared_queue();
+    if (shared && is_xrc) shared->order_after_posts();
+    const bool is_shareds = shared && (is_xrc || is_receive);
+    return is_shareds ? ProtectionDomain::of(shared->pd).number() : qp.pd_number();
+}
+
 /// Checks the ranges of a message in our own table, and adds them to the plan as local ranges.
 /// @return false when a key does not permit the access, or the message is malformed.
 bool check_ranges(const AgentMessage& message, const QueuePair& qp, Plan& plan) {
     if (message.num_ranges > kMaxSge) return false;
-    const SharedReceiveQueue* shared = qp.shared_queue();
     const bool is_receive = message.access == IBV_ACCESS_LOCAL_WRITE;
-    const std::uint32_t pd =
-        is_receive && shared ? ProtectionDomain::of(shared->pd).number() : qp.domain().number();
+    const std::uint32_t pd = pd_of(message, qp);
+    if (pd == 0) return false;
     if (!is_receive && (qp.entry().access.load() & message.access) == 0) return false;
     for (std::uint32_t i = 0; i < message.num_ranges; ++i) {
         const auto& range = message.ranges[i];
@@ -142,6 +152,11 @@ int carry_out(const AgentMessage& message, const QueuePair& qp, const Peer& requ
     return copy_by_kernel(adapter, plan, buffer, message.kind == AgentKind::kWrite);
 }
 
+bool takes_requests(const QpEntry& entry) {
+    const Readiness readiness = entry.readiness.load();
+    return readiness == Readiness::kReady || readiness == Readiness::kXrcReady;
+}
+
 void serve_request(Adapter& adapter, const std::shared_ptr<Peer>& peer,
                    const AgentMessage& message) {
     AgentMessage answer{};
@@ -154,9 +169,8 @@ void serve_request(Adapter& adapter, const std::shared_ptr<Peer>& peer,
         support::MutexLock lock(adapter.mutex);
         QueuePair* qp = adapter.find_qp(message.responder);
         const bool connected = qp && qp->qp_num == message.responder &&
-                               qp->entry().readiness.load() == Readiness::kReady &&
                                qp->entry().dest_qp_num.load() == message.requester;
-        if (connected) {
+        if (connected && takes_requests(qp->entry())) {
             // The copy comes after the posts of the receives: until then the buffers were the
             // application's.
             qp->order_after_receives();

@@ -108,7 +108,7 @@ bool CompletionQueue::convert(const CqEntry& entry, ibv_wc& wc) {
     const std::uint32_t qp_num = read_once(entry.qp_num);
     (void)adapter().agent_copies.load(std::memory_order_acquire);
     QueuePair* qp = adapter().find_receiver(qp_num, index_);
-    if (!qp) return false;
+    if (!qp) return convert_xrc(entry, wc);
     wc = {};
     wc.status = static_cast<ibv_wc_status>(entry.status);
     wc.opcode = static_cast<ibv_wc_opcode>(entry.opcode + IBV_WC_RECV);
@@ -123,6 +123,25 @@ bool CompletionQueue::convert(const CqEntry& entry, ibv_wc& wc) {
     return true;
 }
 
+/// Converts the completion of a receive from an XRC shared receive queue. Its queue pair may be
+/// gone, so only the shared receive queue is looked up.
+[[gnu::noinline]] bool CompletionQueue::convert_xrc(const CqEntry& entry, ibv_wc& wc) {
+    const CompletionNames names = names_of(entry);
+    SharedReceiveQueue* srq = adapter().find_xrc_queue(names, index_);
+    if (!srq) return false;
+    wc = {};
+    wc.status = static_cast<ibv_wc_status>(entry.status);
+    wc.opcode = static_cast<ibv_wc_opcode>(entry.opcode + IBV_WC_RECV);
+    wc.byte_len = entry.byte_len;
+    wc.imm_data = entry.imm_data;
+    wc.qp_num = CompletionNames::number(names.qp_num);
+    wc.src_qp = CompletionNames::number(names.src_qp);
+    wc.wc_flags = entry.wc_flags;
+    if (!srq->finish_receive(entry, wc)) return false;
+    if (wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR) receive_failed_ = true;
+    return true;
+}
+
 /// Moves the queue pairs of failed receives to the error state: a program that has polled an error
 /// finds its queue pair there, even if the service thread has not got to it yet.
 void CompletionQueue::report_failed_receives(const ibv_wc* wc, int count) const {
@@ -130,7 +149,8 @@ void CompletionQueue::report_failed_receives(const ibv_wc* wc, int count) const 
     for (int i = 0; i < count; ++i) {
         if (wc[i].status == IBV_WC_SUCCESS || wc[i].status == IBV_WC_WR_FLUSH_ERR) continue;
         QueuePair* qp = adapter().find_qp(wc[i].qp_num);
-        if (qp && (wc[i].opcode & IBV_WC_RECV) != 0) qp->receive_failed();
+        const bool is_receive = (wc[i].opcode & IBV_WC_RECV) != 0;
+        if (qp && is_receive && qp->receives_in(*this)) qp->receive_failed();
     }
 }
 
@@ -143,7 +163,7 @@ void CompletionQueue::report_overrun() {
         Context::of(context).events.push(event);
     }
     adapter().each_queue_pair([this](QueuePair& qp) {
-        if (qp.send_cq == this || qp.recv_cq == this) qp.fail(IBV_EVENT_QP_FATAL);
+        if (qp.send_cq == this || qp.receives_in(*this)) qp.fail(IBV_EVENT_QP_FATAL);
     });
 }
 

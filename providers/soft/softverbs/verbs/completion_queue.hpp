@@ -97,12 +97,16 @@ class CompletionQueue : public ExtendableCq {
     /// longer at work.
     /// @return number of the queue pair's receive completions that wait in the queue.
     /// @param inspect called with the queue's lock held, while nobody polls.
-    /// @param completes called likewise for each of them, with the position of its receive.
+    /// @param completes called likewise for each of them.
     std::uint32_t settle_receives(
         std::uint32_t qp_num, const std::function<void()>& inspect = [] {},
-        const std::function<void(std::uint32_t)>& completes = [](std::uint32_t) {}) EXCLUDES(lock_);
+        const std::function<void(const CqEntry&)>& completes = [](const CqEntry&) {})
+        EXCLUDES(lock_);
     /// Removes every completion of a queue pair that is being reset or destroyed.
     void purge(const QueuePair& qp) EXCLUDES(lock_);
+    /// Removes every completion of an XRC shared receive queue that is being destroyed.
+    /// @param srq its index.
+    void purge_xrc(std::uint32_t srq) EXCLUDES(lock_);
     /// Copies payloads of completions that have not been polled to the posted buffers.
     void place_payloads() EXCLUDES(lock_);
     /// Waits for a thread that is polling, if any: it may be placing a payload.
@@ -153,6 +157,8 @@ class CompletionQueue : public ExtendableCq {
     int take_receives(int count, ibv_wc* wc) REQUIRES(lock_);
     int take_backlog(int count, ibv_wc* wc) REQUIRES(lock_);
     bool convert(const CqEntry& entry, ibv_wc& wc) REQUIRES(lock_);
+    bool convert_xrc(const CqEntry& entry, ibv_wc& wc) REQUIRES(lock_);
+    int deliver(const CqEntry& entry) REQUIRES(lock_);
     void report_failed_receives(const ibv_wc* wc, int count) const;
 
     // -- completion_queue_resize.cpp

@@ -70,8 +70,8 @@ bool any_entry_of(CqEntry* entries, std::uint32_t first, std::uint32_t end,
     for (std::uint32_t i = first; i != end; ++i) {
         CqEntry& entry = entries[i];
         const EntryState state = EntryState::decode(entry.state.load(std::memory_order_relaxed));
-        if (matches(entry,
-                    Standing{state.position, state.phase, Producer::kRequester, entry.qp_num}))
+        if (matches(entry, Standing{state.position, state.phase, Producer::kRequester,
+                                    CompletionNames::number(entry.qp_num)}))
             return true;
     }
     return false;
@@ -98,7 +98,7 @@ void CompletionQueue::each_entry(Visit visit) {
 
 std::uint32_t CompletionQueue::settle_receives(
     std::uint32_t qp_num, const std::function<void()>& inspect,
-    const std::function<void(std::uint32_t)>& completes) {
+    const std::function<void(const CqEntry&)>& completes) {
     std::uint32_t waiting = 0;
     support::SpinLockGuard lock(lock_);
     inspect();
@@ -106,7 +106,7 @@ std::uint32_t CompletionQueue::settle_receives(
         if (standing.qp_num != qp_num) return;
         if (standing.phase == Phase::kReady) {
             ++waiting;
-            completes(entry.position);
+            completes(entry);
         }
         if (standing.phase == Phase::kOld && standing.producer == Producer::kRequester)
             make_void(entry, standing);
@@ -124,13 +124,29 @@ void CompletionQueue::purge(const QueuePair& qp) {
     });
 }
 
+void CompletionQueue::purge_xrc(std::uint32_t srq) {
+    support::SpinLockGuard lock(lock_);
+    each_entry([&](CqEntry& entry, const Standing& standing) {
+        if (standing.phase == Phase::kReady && names_of(entry).srq() == srq + 1)
+            make_void(entry, standing);
+    });
+}
+
+/// Copies an entry's payload, if there is one in the queues, to the posted buffer.
+/// @return 0 or EFAULT.
+int CompletionQueue::deliver(const CqEntry& entry) {
+    if (QueuePair* qp = adapter().find_receiver(read_once(entry.qp_num), index_))
+        return qp->deliver_payload(entry);
+    SharedReceiveQueue* srq = adapter().find_xrc_queue(names_of(entry), index_);
+    return srq ? srq->deliver_payload(entry) : 0;
+}
+
 /// A payload that cannot be placed turns its completion into an error, as it would when polled.
 void CompletionQueue::place_payloads() {
     support::SpinLockGuard lock(lock_);
     each_entry([&](CqEntry& entry, const Standing& standing) {
         if (standing.phase != Phase::kReady || (entry.flags & (kInEntry | kInSlot)) == 0) return;
-        QueuePair* qp = adapter().find_receiver(read_once(entry.qp_num), index_);
-        if (qp && qp->deliver_payload(entry) != 0) entry.status = IBV_WC_LOC_PROT_ERR;
+        if (deliver(entry) != 0) entry.status = IBV_WC_LOC_PROT_ERR;
         entry.flags = static_cast<std::uint8_t>(entry.flags & ~(kInEntry | kInSlot));
     });
 }

@@ -63,8 +63,8 @@ struct EntryState {
 struct Completion {
     std::uint32_t byte_len = 0;
     std::uint32_t imm_data = 0;
-    std::uint32_t qp_num = 0;  ///< the owner's queue pair
-    std::uint32_t src_qp = 0;
+    std::uint32_t qp_num = 0;  ///< of CompletionNames
+    std::uint32_t src_qp = 0;  ///< of CompletionNames
     std::uint32_t position = 0;
     std::uint8_t status = 0;
     std::uint8_t opcode = 0;

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "providers/soft/softverbs/verbs/datagram.hpp"
-#include "providers/soft/softverbs/verbs/memory_regions.hpp"
+#include "providers/soft/softverbs/verbs/delivery.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "support/log/log.hpp"
 
@@ -43,16 +43,16 @@ int QueuePair::deliver_datagram(const CqEntry& entry, std::uint32_t position) {
     const auto end =
         std::min<std::uint32_t>(read_once(entry.byte_len), sizeof slot->grh + sizeof slot->payload);
     const std::uint32_t count = std::min(read_once(receive->num_sge), ring.max_sge);
-    Places places;
+    Places places(adapter_, receive_pd());
     std::uint32_t at = 0;
     for (std::uint32_t i = 0; i < count && at < end; ++i) {
         const Segment segment = read_once(slot_segments(receive)[i]);
         const std::uint32_t part = std::min(segment.length, end - at);
         const std::uint32_t skipped = std::min(part, begin - std::min(at, begin));
-        if (part != skipped && !add_place(places, segment, skipped, part - skipped)) return 0;
+        if (part != skipped && !places.add(segment, skipped, part - skipped)) return 0;
         at += part;
     }
-    return places.count != 0 ? fill_places(places, bytes + begin) : 0;
+    return places.fill(bytes + begin);
 }
 
 namespace {
@@ -115,7 +115,8 @@ void QueuePair::settle_ring() {
 
 void QueuePair::settle_shared(SharedReceiveQueue& shared) {
     receive_queue().settle_receives(
-        qp_num, [] {}, [&shared](std::uint32_t slot) { shared.note_completed(slot); });
+        qp_num, [] {},
+        [&shared](const CqEntry& entry) { shared.note_completed(read_once(entry.position)); });
     shared.each_taken(qp_num, [&shared](std::uint32_t slot, bool completes) {
         if (!completes) shared.put_back(slot);
     });

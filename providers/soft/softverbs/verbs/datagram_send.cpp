@@ -194,7 +194,7 @@ bool DatagramSender::take_shared(const Target& target, std::uint64_t length, Tak
 ibv_wc_status DatagramSender::check_receive(const Target& target, ReceiveSlot& receive,
                                             std::uint64_t length) {
     const SrqHeader* const shared = target.receives.shared;
-    const std::uint32_t pd = shared ? shared->pd : target.entry->pd;
+    const std::uint32_t pd = shared ? shared->pd : target.pd;
     const std::uint32_t count = std::min(receive.num_sge, target.receives.max_sge);
     std::uint64_t left = sizeof(ibv_grh) + length;
     for (std::uint32_t i = 0; i < count && left != 0; ++i) {

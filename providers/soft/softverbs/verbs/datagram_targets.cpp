@@ -25,7 +25,7 @@ void resolve(Adapter& adapter, std::uint32_t asker, std::uint32_t wanted) {
     if (!owner) return tell(adapter, asker, wanted, tl::unexpected<int>(owner.error()));
     adapter.process().find_peer(*owner, [&adapter, asker, wanted](auto peer) {
         Result<Target> found =
-            peer ? Target::bind(adapter, wanted) : tl::unexpected<int>(peer.error());
+            peer ? Target::bind(adapter, wanted, IBV_QPT_UD) : tl::unexpected<int>(peer.error());
         tell(adapter, asker, wanted, std::move(found));
     });
 }

@@ -25,6 +25,7 @@
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
 #include "providers/soft/softverbs/verbs/shared_receive_queue.hpp"
+#include "providers/soft/softverbs/verbs/xrc_domain.hpp"
 
 namespace softverbs {
 namespace {
@@ -103,19 +104,12 @@ int dealloc_mw(ibv_mw* mw) {
     return also_errno(MemoryWindow::destroy(&MemoryWindow::of(mw)));
 }
 
-/// ibv_close_xrcd, unlike the other inline functions of verbs.h, calls its slot without a check for
-/// NULL.
-int close_xrcd(ibv_xrcd*) {
-    return also_errno(EOPNOTSUPP);
-}
-
 void fill_operations(Context& context) {
     context.verbs.sz = sizeof(verbs_context);
     context.verbs.query_port = query_port_attributes;
     context.verbs.query_device_ex = query_device_extended;
     context.verbs.create_cq_ex = create_extended_cq;
     context.verbs.create_qp_ex = create_extended_qp;
-    context.verbs.close_xrcd = close_xrcd;
     context.verbs.advise_mr = advise;
     context.verbs.alloc_dm = allocate_device_memory;
     context.verbs.free_dm = free_device_memory;
@@ -124,6 +118,11 @@ void fill_operations(Context& context) {
     context.verbs.dealloc_td = free_thread_domain;
     context.verbs.alloc_parent_domain = allocate_parent_domain;
     context.verbs.query_rt_values = query_clock;
+    context.verbs.create_srq_ex = create_extended_srq;
+    context.verbs.get_srq_num = get_srq_number;
+    context.verbs.open_qp = open_queue_pair;
+    context.verbs.open_xrcd = open_xrc_domain;
+    context.verbs.close_xrcd = close_xrc_domain;
     ibv_context& verbs = context.verbs.context;
     verbs.device = device(context.device);
     verbs.abi_compat = __VERBS_ABI_IS_EXTENDED;

@@ -119,7 +119,7 @@ verbs::QueuePairFailure diagnose_local(const Adapter& adapter, const SendWork& w
 
 verbs::QueuePairFailure diagnose_remote(const Target& target, const Asked& asked) {
     const QpEntry& qp = *target.entry;
-    return of_peer(look_at(target.arena.mr(asked.key), asked, qp.pd, &qp), target);
+    return of_peer(look_at(target.arena.mr(asked.key), asked, target.pd, &qp), target);
 }
 
 verbs::QueuePairFailure diagnose_invalid(const Target& target, const Asked& asked) {
@@ -150,7 +150,7 @@ verbs::QueuePairFailure diagnose_receive(const ArenaView& own, const QpEntry& qp
 
 verbs::QueuePairFailure diagnose_remote_receive(const Target& target) {
     const SrqHeader* const shared = target.receives.shared;
-    const std::uint32_t pd = shared ? shared->pd : target.entry->pd;
+    const std::uint32_t pd = shared ? shared->pd : target.pd;
     return of_peer(diagnose_receive(target.arena, *target.entry, pd), target);
 }
 
@@ -199,5 +199,5 @@ verbs::QueuePairFailure diagnose_silence(const Adapter& own, const QpEntry& qp,
 bool softverbs_failure_of(ibv_qp* qp, verbs::QueuePairFailure* failure) {
     using softverbs::QueuePair;
     if (!softverbs::is_soft(*qp->context)) return false;
-    return QueuePair::of(qp).failure(*failure);
+    return QueuePair::of(qp).real().failure(*failure);
 }

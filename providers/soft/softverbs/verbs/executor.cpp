@@ -10,6 +10,7 @@
 #include "providers/soft/softverbs/verbs/memory_windows.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/target_access.hpp"
+#include "support/log/log.hpp"
 
 namespace softverbs {
 
@@ -34,8 +35,13 @@ Outcome Executor::attempt() {
     Transfer transfer(qp_.entry().transfer, target_.qp_num, remote_key(), is_fenced_);
     transfer_ = &transfer;
     Outcome otherwise{};
-    if (!ready(otherwise)) return otherwise;
+    if (!ready(otherwise)) return attempt_xrc(otherwise);
     return execute();
+}
+
+/// Separate from attempt(), so that the path of other requests is no longer.
+[[gnu::noinline]] Outcome Executor::attempt_xrc(Outcome otherwise) {
+    return ready_for_xrc(otherwise) ? execute() : otherwise;
 }
 
 /// @return the key for the transfer's mark. A send learns from the receive which memory it
@@ -72,6 +78,29 @@ bool Executor::ready(Outcome& otherwise) {
     target_.entry->established.store(1, std::memory_order_seq_cst);
     target_.kick_qp();
     return Readiness::kReady;
+}
+
+/// Reports a number of another process, which adapters accept if it has the same domain open.
+void Executor::report_other_owner() const {
+    Index& index = qp_.adapter().process().index();
+    const auto owner = index.owner_of_block(work_.srq_num / kQpsPerBlock);
+    if (!owner || owner->id == target_.peer->member().id) return;
+    support::report<support::kXrcElsewhere>(work_.srq_num, target_.qp_num, target_.peer->pid());
+}
+
+/// Decides in ready()'s place for an XRC request, which also needs the shared receive queue that it
+/// names. Others leave ready() by success and never come here.
+[[gnu::noinline]] bool Executor::ready_for_xrc(Outcome& otherwise) {
+    const QpEntry& entry = *target_.entry;
+    const bool is_ready = qp_.qp_type == IBV_QPT_XRC_SEND &&
+                          entry.generation.load(std::memory_order_seq_cst) == target_.generation &&
+                          entry.readiness.load(std::memory_order_seq_cst) == Readiness::kXrcReady &&
+                          entry.dest_qp_num.load(std::memory_order_acquire) == qp_.qp_num;
+    if (!is_ready) return false;
+    if (qp_.aim(work_.srq_num)) return true;
+    report_other_owner();
+    otherwise = refuse(IBV_WC_REM_INV_REQ_ERR, Fault::kInvalidRequest);
+    return false;
 }
 
 /// Carries out a request in which the other end takes no part.

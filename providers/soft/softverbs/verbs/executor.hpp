@@ -46,6 +46,9 @@ class Executor {
 
     std::uint32_t remote_key() const;
     bool ready(Outcome& otherwise);
+    Outcome attempt_xrc(Outcome otherwise);
+    bool ready_for_xrc(Outcome& otherwise);
+    void report_other_owner() const;
     Readiness ask_when_ready(Outcome& otherwise);
     Readiness establish() const;
 

@@ -54,12 +54,14 @@ int Executor::move_pieces(bool is_read) {
 }
 
 /// Begins the next piece, and checks everything again: the memory's owner may have been waiting for
-/// the end of the previous one. @return 0 or an errno: EAGAIN if the region is away.
+/// the end of the previous one. @return 0 or an errno: EAGAIN if the region is away, EIDRM if the
+/// XRC shared receive queue is gone.
 int Executor::begin_next_piece() {
     transfer_->next_piece();
     fault_point(FaultPoint::kNextPiece);
     Outcome otherwise{};
-    if (!ready(otherwise)) return ENOTCONN;
+    if (!ready(otherwise) && !ready_for_xrc(otherwise))
+        return otherwise.progress == Progress::kDone ? EIDRM : ENOTCONN;
     if (is_still_permitted()) {
         count_use(target_, work_.rkey);  // whoever takes regions away sees that this one is in use
         return 0;
@@ -128,6 +130,7 @@ ibv_wc_status Executor::deliver_atomic(std::uint64_t found) {
 Outcome Executor::copied(int cause) {
     if (cause == 0) return takes_receive() ? finish_receive(0) : done(IBV_WC_SUCCESS);
     if (cause == ESRCH) return done(IBV_WC_RETRY_EXC_ERR);
+    if (cause == EIDRM) return done(IBV_WC_REM_INV_REQ_ERR);
     if (cause == ENOTCONN) return {Progress::kNoAnswer, IBV_WC_SUCCESS};
     if (cause == EBUSY) return {Progress::kLocked, IBV_WC_SUCCESS};
     // The request begins again, like one whose packets were lost.
@@ -184,7 +187,8 @@ Outcome Executor::conclude(int status, std::uint64_t found) {
     Transfer transfer(qp_.entry().transfer, target_.qp_num, TransferMark::kQueues, is_fenced_);
     transfer_ = &transfer;
     Outcome otherwise{};
-    if (!ready(otherwise)) return done(IBV_WC_RETRY_EXC_ERR);
+    if (!ready(otherwise) && !ready_for_xrc(otherwise))
+        return otherwise.progress == Progress::kDone ? otherwise : done(IBV_WC_RETRY_EXC_ERR);
     const bool is_atomic =
         operation.kind == AgentKind::kCompareSwap || operation.kind == AgentKind::kFetchAdd;
     if (status == 0 && is_atomic) return done(deliver_atomic(found));

@@ -7,6 +7,7 @@
 
 #include "providers/soft/softverbs/verbs/extended_objects.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
+#include "providers/soft/softverbs/verbs/xrc_domain.hpp"
 
 /// ibv_wr_start leaves the lock taken, ibv_wr_complete and ibv_wr_abort release it. The program
 /// runs between them, which the analysis cannot see.
@@ -120,11 +121,12 @@ void wr_set_ud_addr(ibv_qp_ex* qp, ibv_ah* handle, std::uint32_t remote_qpn,
     wr.wr.ud.remote_qkey = remote_qkey;
 }
 
-// Features that the device lacks make the list fail.
-void wr_send_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) BETWEEN_START_AND_END {
-    builder(qp).fail(EOPNOTSUPP);
+void wr_set_xrc_srqn(ibv_qp_ex* qp, std::uint32_t remote_srqn) BETWEEN_START_AND_END {
+    builder(qp).current().qp_type.xrc.remote_srqn = remote_srqn;
 }
-void wr_set_xrc_srqn(ibv_qp_ex* qp, std::uint32_t) BETWEEN_START_AND_END {
+
+// A feature that the device lacks makes the list fail.
+void wr_send_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) BETWEEN_START_AND_END {
     builder(qp).fail(EOPNOTSUPP);
 }
 
@@ -152,7 +154,7 @@ void fill(ibv_qp_ex& qp) {
 }
 
 /// Returns the operations that a queue pair of this type can build. Types that the device lacks are
-/// refused when the queue pair is created.
+/// refused when the queue pair is created; XRC_RECV sends nothing.
 std::uint64_t send_operations(ibv_qp_type type) {
     constexpr std::uint64_t kDatagram = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
     constexpr std::uint64_t kUnreliable =
@@ -161,6 +163,7 @@ std::uint64_t send_operations(ibv_qp_type type) {
     constexpr std::uint64_t kReliable = kUnreliable | IBV_QP_EX_WITH_RDMA_READ |
                                         IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
                                         IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+    if (type == IBV_QPT_XRC_RECV) return 0;
     if (type == IBV_QPT_UD) return kDatagram;
     return type == IBV_QPT_UC ? kUnreliable : kReliable;
 }
@@ -175,17 +178,38 @@ std::uint32_t create_flags(const ibv_qp_init_attr_ex& attributes) {
 }
 
 int check(const ibv_qp_init_attr_ex& attributes) {
-    constexpr std::uint32_t kServed =
-        IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    constexpr std::uint32_t kServed = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+                                      IBV_QP_INIT_ATTR_CREATE_FLAGS |
+                                      IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     if ((attributes.comp_mask & ~kServed) != 0) return EOPNOTSUPP;
-    if ((attributes.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || !attributes.pd) return EINVAL;
     if ((create_flags(attributes) & ~std::uint32_t{IBV_QP_CREATE_BLOCK_SELF_MCAST_LB}) != 0)
         return EOPNOTSUPP;
     const std::uint64_t wanted = builds_sends(attributes) ? attributes.send_ops_flags : 0;
     return (wanted & ~send_operations(attributes.qp_type)) == 0 ? 0 : EOPNOTSUPP;
 }
 
-QueuePair* create(ibv_qp_init_attr_ex& attributes) {
+template <class Object>
+Object* one_of(ibv_context* context, Object* object) {
+    return object && object->context->device == context->device ? object : nullptr;
+}
+
+/// @return what the queue pair is to belong to; its members are nullptr where the attributes name
+/// nothing of this device.
+QueuePair::Place place_for(ibv_context* context, const ibv_qp_init_attr_ex& attributes) {
+    const bool has_pd = (attributes.comp_mask & IBV_QP_INIT_ATTR_PD) != 0;
+    const bool has_xrcd = (attributes.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0;
+    if (attributes.qp_type != IBV_QPT_XRC_RECV)
+        return {context, has_pd ? one_of(context, attributes.pd) : nullptr, nullptr};
+    ibv_xrcd* const xrcd = has_xrcd ? one_of(context, attributes.xrcd) : nullptr;
+    return {context, nullptr, xrcd ? &OpenXrcDomain::of(xrcd) : nullptr};
+}
+
+QueuePair* create(ibv_context* context, ibv_qp_init_attr_ex& attributes) {
+    const QueuePair::Place place = place_for(context, attributes);
+    if (!place.pd && !place.xrcd) {
+        errno = EINVAL;
+        return nullptr;
+    }
     ibv_qp_init_attr plain{};
     plain.qp_context = attributes.qp_context;
     plain.send_cq = attributes.send_cq;
@@ -194,7 +218,7 @@ QueuePair* create(ibv_qp_init_attr_ex& attributes) {
     plain.cap = attributes.cap;
     plain.qp_type = attributes.qp_type;
     plain.sq_sig_all = attributes.sq_sig_all;
-    QueuePair* qp = QueuePair::create(ProtectionDomain::of(attributes.pd), plain);
+    QueuePair* qp = QueuePair::create(place, plain);
     if (!qp) return nullptr;
     attributes.cap = plain.cap;
     if (create_flags(attributes) != 0) qp->block_own_multicast();
@@ -216,14 +240,14 @@ int QueuePair::make_extended() {
     return 0;
 }
 
-ibv_qp* create_extended_qp(ibv_context*, ibv_qp_init_attr_ex* attributes) {
+ibv_qp* create_extended_qp(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
     const CancellationDisabled guard;
     if (const int cause = check(*attributes)) {
         errno = cause;
         return nullptr;
     }
     try {
-        return create(*attributes);
+        return create(context, *attributes);
     } catch (const std::bad_alloc&) {
         errno = ENOMEM;
         return nullptr;

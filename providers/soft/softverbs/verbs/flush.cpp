@@ -9,6 +9,7 @@
 #include "providers/soft/softverbs/verbs/datagram.hpp"
 #include "providers/soft/softverbs/verbs/diagnosis.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
+#include "providers/soft/softverbs/verbs/xrc_domain.hpp"
 
 namespace softverbs {
 namespace {
@@ -67,7 +68,7 @@ void QueuePair::note_refusal(Fault fault) {
 
 /// Returns the protection domain of the receive queue, as requesters see it.
 std::uint32_t QueuePair::receive_pd() const {
-    return srq ? ProtectionDomain::of(srq->pd).number() : domain().number();
+    return srq ? ProtectionDomain::of(srq->pd).number() : pd_number();
 }
 
 bool QueuePair::failure(verbs::QueuePairFailure& failure) {
@@ -119,7 +120,9 @@ bool QueuePair::requester_has_left(Deadline deadline) const {
 
 int QueuePair::close_to_requesters() {
     entry_->readiness.store(Readiness::kNotReady, std::memory_order_seq_cst);
-    return requester_has_left(Clock::now() + kRequesterPatience) ? 0 : EBUSY;
+    if (!requester_has_left(Clock::now() + kRequesterPatience)) return EBUSY;
+    if (xrc_domain_) put_back_xrc_receives();
+    return 0;
 }
 
 /// @param head_status status of the first request, which was under way; those behind it are
@@ -139,20 +142,19 @@ void QueuePair::flush_sends(ibv_wc_status head_status) {
 /// requester died before it published that: then it is flushed like those that were not consumed.
 void QueuePair::flush_receives() {
     support::SpinLockGuard lock(receive_lock_);
+    if (!recv_cq) return flush_xrc_receives();
     std::uint32_t completed = 0;
     SharedReceiveQueue* const shared = shared_queue();
     const std::uint32_t published = receive_queue().settle_receives(
         qp_num, [&] { completed = receive_completed_.load(std::memory_order_relaxed); },
-        [shared](std::uint32_t position) {
-            if (shared) shared->note_completed(position);
+        [shared](const CqEntry& entry) {
+            if (shared) shared->note_completed(read_once(entry.position));
         });
     if (shared) {
         shared->each_taken(qp_num, [this](std::uint32_t slot, bool completes) {
             if (!completes) post_flushed_receive(slot);
         });
-        if (!last_wqe_told_) report(IBV_EVENT_QP_LAST_WQE_REACHED);
-        last_wqe_told_ = true;
-        return;
+        return tell_last_request();
     }
     receives_are_flushed_ = true;
     // Peers may have written anything into the queue, so the count is limited to what was posted.
@@ -160,10 +162,42 @@ void QueuePair::flush_receives() {
     while (receive_flushed_ != receive_posted_) post_flushed_receive(receive_flushed_++);
 }
 
+/// Reports that no more receives of a shared queue will be consumed.
+void QueuePair::tell_last_request() {
+    if (!last_wqe_told_) report(IBV_EVENT_QP_LAST_WQE_REACHED);
+    last_wqe_told_ = true;
+}
+
+/// Completions that wait belong to the shared receive queues: they outlive the queue pair.
+void QueuePair::flush_xrc_receives() {
+    if (!xrc_domain_) return;
+    xrc_domain_->each_queue([this](SharedReceiveQueue& queue) { queue.flush_taken(qp_num); });
+    tell_last_request();
+}
+
+/// Posts the receives again that a requester took and did not complete before it died.
+void QueuePair::put_back_xrc_receives() {
+    support::MutexLock lock(adapter_.mutex);
+    settle_receives();
+    adapter_.each_shared_queue([this](SharedReceiveQueue& queue) {
+        if (queue.domain() == xrc_domain_.get()) queue.put_back_taken(qp_num);
+    });
+}
+
+/// Voids what a dead requester claimed. That of an XRC_RECV queue pair may have worked in any
+/// completion queue, also for a shared receive queue that is gone.
+void QueuePair::settle_receives() {
+    if (recv_cq)
+        receive_queue().settle_receives(qp_num);
+    else
+        adapter_.each_completion_queue([this](CompletionQueue& cq) { cq.settle_receives(qp_num); });
+}
+
 void QueuePair::report(ibv_event_type type) {
     ibv_async_event event{};
     event.element.qp = this;
     event.event_type = type;
+    if (xrc_domain_) return report_to_handles(event);
     Context::of(context).events.push(event);
 }
 
@@ -181,9 +215,7 @@ bool QueuePair::peer_died(const Peer& peer) {
     support::SpinLockGuard lock(send_lock_);
     if (datagrams_) return datagram_peer_died(peer);
     if (target_.peer.get() != &peer || state_.load() == IBV_QPS_RESET) return false;
-    if (requester_is_done(Clock::now())) {
-        receive_queue().settle_receives(qp_num);
-    }
+    if (requester_is_done(Clock::now())) settle_receives();
     return true;
 }
 

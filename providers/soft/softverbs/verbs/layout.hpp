@@ -66,12 +66,22 @@ inline Segment read_once(const Segment& segment) {
     return {read_once(segment.address), read_once(segment.length), read_once(segment.key)};
 }
 
+/// Whether a queue pair takes requests. kXrcReady is kReady of an XRC_RECV queue pair, whose
+/// requests name a shared receive queue.
 enum class Readiness : std::uint32_t {
     kNotReady,
     kReady,
     kFailed,
+    kXrcReady,
     kExpectant,  ///< ready, and not sending yet: the first request is to be told (COMM_EST)
 };
+
+/// QpEntry::qp_type of an entry that stands for an XRC shared receive queue: its number is one of
+/// the numbers of queue pairs, so that it is unique in the fabric.
+inline constexpr std::uint16_t kXrcQueue = 0;
+/// QpEntry::cq of an XRC queue pair, whose receives complete in the queues of the shared receive
+/// queues.
+inline constexpr std::uint32_t kNoCq = ~std::uint32_t{0};
 
 /// Why a requester asks the owner of a queue pair to move it into the error state.
 enum class Fault : std::uint32_t { kNone, kAccess, kInvalidRequest, kLocalError };
@@ -107,7 +117,7 @@ struct alignas(64) QpEntry {
     std::atomic<std::uint32_t> dest_qp_num;
     std::uint32_t pd;
     std::atomic<std::uint32_t> access;
-    std::uint32_t cq;   ///< index of the receive completion queue
+    std::uint32_t cq;   ///< index of the receive completion queue, or kNoCq
     std::uint32_t srq;  ///< index + 1; 0: receives are in the ring below
     /// Offset of ReceiveSlot[ring_size]. For a datagram queue pair with a shared receive queue:
     /// offset of std::uint64_t[kMaxSrqSections], the offsets of the places for messages of each
@@ -117,7 +127,7 @@ struct alignas(64) QpEntry {
     std::uint32_t slot_stride;  ///< bytes
     std::uint32_t max_sge;
     std::atomic<std::uint32_t> min_rnr_timer;
-    std::uint16_t qp_type;            ///< ibv_qp_type
+    std::uint16_t qp_type;            ///< ibv_qp_type, or kXrcQueue
     std::atomic<std::uint16_t> port;  ///< PortId::index() + 1, from INIT on; else 0
     std::atomic<std::uint32_t> qkey;
     // Written by the requester for each request. The owner reads this on the control path only.
@@ -148,6 +158,9 @@ struct alignas(64) QpEntry {
         std::uint32_t key;
         std::uint32_t rights;
     } refused;
+    /// Number of the XRC domain of an XRC_RECV queue pair or a kXrcQueue; else 0. Written by the
+    /// owner, on the control path.
+    std::uint32_t xrc_domain;
 };
 static_assert(sizeof(QpEntry) == 192);
 
@@ -181,8 +194,8 @@ struct alignas(64) CqEntry {
     std::atomic<std::uint64_t> state;
     std::uint32_t byte_len;
     std::uint32_t imm_data;
-    std::uint32_t qp_num;
-    std::uint32_t src_qp;
+    std::uint32_t qp_num;    ///< of CompletionNames
+    std::uint32_t src_qp;    ///< of CompletionNames
     std::uint32_t position;  ///< slot of the receive
     std::uint8_t status;
     std::uint8_t opcode;  ///< minus IBV_WC_RECV
@@ -192,11 +205,29 @@ struct alignas(64) CqEntry {
 };
 static_assert(sizeof(CqEntry) == 64);
 
+/// The numbers of both queue pairs in the completion of a receive, 24 bits each. If an XRC shared
+/// receive queue holds the receive, the 8 bits above each number are a half of its index + 1.
+struct CompletionNames {
+    std::uint32_t qp_num = 0;  ///< the owner's queue pair
+    std::uint32_t src_qp = 0;
+
+    static constexpr CompletionNames of(std::uint32_t qp_num, std::uint32_t src_qp,
+                                        std::uint32_t srq) {
+        return {qp_num | srq << 24, src_qp | srq >> 8 << 24};
+    }
+    static constexpr std::uint32_t number(std::uint32_t name) { return name & 0xffffff; }
+    constexpr std::uint32_t srq() const { return qp_num >> 24 | src_qp >> 24 << 8; }
+};
+
 enum CompletionFlag : std::uint8_t {
     kInEntry = 1,  ///< byte_len bytes are in `payload`
     kInSlot = 2,   ///< byte_len bytes wait in the receive slot
     kSolicited = 4,
 };
+
+inline CompletionNames names_of(const CqEntry& entry) {
+    return {read_once(entry.qp_num), read_once(entry.src_qp)};
+}
 
 /// Place and size of a ring in one word, so that its owner can replace the ring while producers are
 /// at work: offset in the arena (a multiple of 64) | turn << 5 | binary logarithm of its size.

@@ -65,7 +65,7 @@ void Adapter::states_changed(DeviceStates before) {
 }
 
 PortId QueuePair::port() const {
-    return {domain().owner().device, attributes_.port_num};
+    return {device_, attributes_.port_num};
 }
 
 /// Nobody may begin a request at a queue pair without a link; what has begun ends. Its own requests
@@ -73,7 +73,7 @@ PortId QueuePair::port() const {
 void QueuePair::look_at_link() {
     support::SpinLockGuard lock(send_lock_);
     const DeviceStates states = adapter_.process().device_states();
-    if (states.is_removed(domain().owner().device)) return remove();
+    if (states.is_removed(device_)) return remove();
     const bool was_cut = is_cut_;
     note_link();
     if (is_cut_ == was_cut) return;
@@ -93,7 +93,7 @@ void QueuePair::note_link() {
 }
 
 void QueuePair::stop_requesters() {
-    for (const Readiness open : {Readiness::kReady, Readiness::kExpectant}) {
+    for (const Readiness open : {Readiness::kReady, Readiness::kExpectant, Readiness::kXrcReady}) {
         Readiness found = open;
         entry_->readiness.compare_exchange_strong(found, Readiness::kNotReady,
                                                   std::memory_order_seq_cst);
@@ -101,10 +101,7 @@ void QueuePair::stop_requesters() {
 }
 
 void QueuePair::open_to_requesters() {
-    if (is_cut_) return;
-    const bool expects = state_.load() == IBV_QPS_RTR && qp_type != IBV_QPT_UD;
-    entry_->readiness.store(expects ? Readiness::kExpectant : Readiness::kReady,
-                            std::memory_order_seq_cst);
+    if (!is_cut_) entry_->readiness.store(when_connected(), std::memory_order_seq_cst);
 }
 
 /// The device is gone: everything posted is flushed.

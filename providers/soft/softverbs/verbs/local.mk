@@ -20,6 +20,7 @@ softverbs_verbs_sources = \
     %reldir%/end_registration.cpp providers/soft/softverbs/end_registration.hpp \
     %reldir%/on_demand.cpp %reldir%/on_demand.hpp \
     %reldir%/owner_arena.cpp %reldir%/owner_arena.hpp \
+    %reldir%/delivery.cpp %reldir%/delivery.hpp \
     %reldir%/device.cpp %reldir%/devices.hpp \
     %reldir%/device_memory.cpp %reldir%/device_memory.hpp %reldir%/dmabuf.cpp \
     %reldir%/diagnosis.cpp %reldir%/diagnosis.hpp providers/soft/softverbs/failure.hpp \
@@ -52,6 +53,7 @@ softverbs_verbs_sources = \
     %reldir%/placement.cpp %reldir%/placement.hpp \
     %reldir%/placement_watch.cpp %reldir%/placement_watch.hpp \
     %reldir%/queue_pair.cpp %reldir%/queue_pair.hpp \
+    %reldir%/queue_pair_open.cpp \
     %reldir%/queue_pair_state.cpp \
     %reldir%/receive_queue.cpp \
     %reldir%/region_extensions.cpp providers/soft/softverbs/region_extensions.hpp \
@@ -73,7 +75,8 @@ softverbs_verbs_sources = \
     %reldir%/target_access.hpp \
     %reldir%/transfer_mark.hpp \
     %reldir%/transfer.cpp %reldir%/transfer.hpp \
-    %reldir%/transitions.cpp %reldir%/transitions.hpp
+    %reldir%/transitions.cpp %reldir%/transitions.hpp \
+    %reldir%/xrc_domain.cpp %reldir%/xrc_domain.hpp %reldir%/xrc_receive_queue.cpp
 libsoftverbs_core_la_SOURCES += $(softverbs_verbs_sources)
 
 # The same sources with fault points, for tests that end a process at one of them.

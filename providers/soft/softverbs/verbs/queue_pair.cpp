@@ -9,24 +9,45 @@
 #include "providers/soft/softverbs/verbs/agent.hpp"
 #include "providers/soft/softverbs/verbs/datagram.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
+#include "providers/soft/softverbs/verbs/xrc_domain.hpp"
 
 namespace softverbs {
 namespace {
 
-bool are_of(const ibv_device* device, const ibv_qp_init_attr& attributes) {
-    return attributes.send_cq->context->device == device &&
-           attributes.recv_cq->context->device == device &&
-           (!attributes.srq || attributes.srq->context->device == device);
+bool is_known(ibv_qp_type type) {
+    return type == IBV_QPT_RC || type == IBV_QPT_UC || type == IBV_QPT_UD ||
+           type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
 }
 
-int check_attributes(const ibv_pd& pd, const ibv_qp_init_attr& attributes) {
+template <class Object>
+bool is_of(const ibv_device* device, const Object* object) {
+    return object && object->context->device == device;
+}
+
+/// Leaves the attributes that the type uses. An XRC queue pair has no receive queue, and an
+/// XRC_RECV queue pair no send queue either.
+ibv_qp_init_attr used_attributes(const ibv_qp_init_attr& attributes) {
+    ibv_qp_init_attr used = attributes;
+    if (!is_xrc(used.qp_type)) return used;
+    used.recv_cq = nullptr;
+    used.srq = nullptr;
+    used.cap.max_recv_wr = used.cap.max_recv_sge = 0;
+    if (used.qp_type == IBV_QPT_XRC_SEND) return used;
+    used.send_cq = nullptr;
+    used.cap = {};
+    return used;
+}
+
+int check_attributes(const ibv_device* device, const ibv_qp_init_attr& attributes) {
     const ibv_qp_cap& cap = attributes.cap;
-    if (!attributes.send_cq || !attributes.recv_cq) return EINVAL;
-    if (!are_of(pd.context->device, attributes)) return EINVAL;
-    const bool is_datagram = attributes.qp_type == IBV_QPT_UD;
-    if (attributes.qp_type != IBV_QPT_RC && attributes.qp_type != IBV_QPT_UC && !is_datagram)
-        return EOPNOTSUPP;
-    if (attributes.qp_type == IBV_QPT_UC && attributes.srq) return EINVAL;
+    const ibv_qp_type type = attributes.qp_type;
+    if (!is_known(type)) return EOPNOTSUPP;
+    if (type != IBV_QPT_XRC_RECV && !is_of(device, attributes.send_cq)) return EINVAL;
+    if (!is_xrc(type) && !is_of(device, attributes.recv_cq)) return EINVAL;
+    if (attributes.srq && !is_of(device, attributes.srq)) return EINVAL;
+    if (type == IBV_QPT_UC && attributes.srq) return EINVAL;
+    const bool is_private = !attributes.srq || !SharedReceiveQueue::of(attributes.srq).is_xrc();
+    if (!is_private) return EINVAL;
     const bool fits = cap.max_send_wr <= kMaxWorkRequests && cap.max_recv_wr <= kMaxWorkRequests &&
                       cap.max_send_sge <= kMaxSge && cap.max_recv_sge <= kMaxSge &&
                       cap.max_inline_data <= kMaxInline;
@@ -35,9 +56,13 @@ int check_attributes(const ibv_pd& pd, const ibv_qp_init_attr& attributes) {
 
 }  // namespace
 
-QueuePair::QueuePair(ProtectionDomain& pd) : adapter_(*pd.owner().adapter) {
-    context = pd.context;
-    this->pd = &pd;
+QueuePair::QueuePair(const Place& place)
+    : adapter_(*Context::of(place.context).adapter),
+      device_(Context::of(place.context).device),
+      xrcd_(place.xrcd) {
+    if (xrcd_) xrc_domain_ = xrcd_->domain;
+    context = place.context;
+    pd = place.pd;
     pthread_mutex_init(&mutex, nullptr);
     pthread_cond_init(&cond, nullptr);
 }
@@ -47,15 +72,16 @@ QueuePair::~QueuePair() {
     pthread_cond_destroy(&cond);
 }
 
-QueuePair* QueuePair::create(ProtectionDomain& pd, ibv_qp_init_attr& attributes) {
-    if (const int cause = check_attributes(pd, attributes)) {
+QueuePair* QueuePair::create(const Place& place, ibv_qp_init_attr& attributes) {
+    const ibv_qp_init_attr used = used_attributes(attributes);
+    if (const int cause = check_attributes(place.context->device, used)) {
         errno = cause;
         return nullptr;
     }
-    std::unique_ptr<QueuePair> qp(new QueuePair(pd));
+    std::unique_ptr<QueuePair> qp(new QueuePair(place));
     int cause = ENOMEM;
     try {
-        cause = qp->set_up(attributes);
+        cause = qp->set_up(used);
     } catch (const std::bad_alloc&) {
         // cause is ENOMEM
     }
@@ -76,12 +102,8 @@ int QueuePair::set_up(const ibv_qp_init_attr& attributes) {
     qp_type = attributes.qp_type;
     state = IBV_QPS_RESET;
     signal_all_ = attributes.sq_sig_all != 0;
-    cap_ = attributes.cap;
-    cap_.max_send_wr = std::max(cap_.max_send_wr, 1u);
-    cap_.max_send_sge = std::max(cap_.max_send_sge, 1u);
-    cap_.max_recv_wr = srq ? 0 : std::bit_ceil(std::max(cap_.max_recv_wr, 1u));
-    cap_.max_recv_sge = srq ? 0 : std::max(cap_.max_recv_sge, 1u);
-    cap_.max_inline_data = std::max(cap_.max_inline_data, 64u);
+    is_reliable_ = qp_type != IBV_QPT_UC && qp_type != IBV_QPT_UD;
+    set_capacity(attributes.cap);
     if (const int cause = allocate_sends()) return cause;
     if (const int cause = allocate_receives()) return cause;
     staging_ = adapter_.arena().allocate(staging_bytes());
@@ -99,21 +121,50 @@ int QueuePair::set_up(const ibv_qp_init_attr& attributes) {
     return cause;
 }
 
+void QueuePair::set_capacity(const ibv_qp_cap& wanted) {
+    cap_ = wanted;
+    const bool has_receives = recv_cq && !srq;
+    cap_.max_recv_wr = has_receives ? std::bit_ceil(std::max(cap_.max_recv_wr, 1u)) : 0;
+    cap_.max_recv_sge = has_receives ? std::max(cap_.max_recv_sge, 1u) : 0;
+    if (!send_cq) return;
+    cap_.max_send_wr = std::max(cap_.max_send_wr, 1u);
+    cap_.max_send_sge = std::max(cap_.max_send_sge, 1u);
+    cap_.max_inline_data = std::max(cap_.max_inline_data, 64u);
+}
+
 /// Enters the queue pair in the tables.
 /// @return 0, or ENOMEM, after which neither peers nor this process find it.
 int QueuePair::enlist() {
     try {
-        if (srq) shared_queue()->attach(this);
+        attach();
         adapter_.add(this);
     } catch (const std::bad_alloc&) {
-        if (srq) shared_queue()->detach(this);
+        detach();
         entry_->qp_num.store(0, std::memory_order_release);
         return ENOMEM;
     }
-    ++domain().users;
-    ++send_queue().users;
-    ++receive_queue().users;
+    count_uses(1);
     return 0;
+}
+
+/// Makes whoever posts receives that the queue pair takes know it.
+void QueuePair::attach() {
+    if (srq) shared_queue()->attach(this);
+    if (!xrc_domain_) return;
+    add_handle(*this);
+    xrc_domain_->add(this);
+}
+
+void QueuePair::detach() {
+    if (srq) shared_queue()->detach(this);
+    if (xrc_domain_) xrc_domain_->remove(this);
+}
+
+void QueuePair::count_uses(int change) {
+    if (pd) domain().users += change;
+    if (send_cq) send_queue().users += change;
+    if (recv_cq) receive_queue().users += change;
+    if (xrcd_) xrcd_->users += change;
 }
 
 std::uint32_t QueuePair::staging_bytes() const {
@@ -133,11 +184,12 @@ int QueuePair::allocate_sends() {
     const std::size_t address = qp_type == IBV_QPT_UD ? sizeof(AddressVector) : 0;
     const std::size_t bytes = sizeof(SendWork) + address + std::max(segments, inline_data);
     send_slot_stride_ = static_cast<std::uint32_t>((bytes + 63) / 64 * 64);
-    return send_slots_.allocate(std::size_t{cap_.max_send_wr} * send_slot_stride_);
+    return send_cq ? send_slots_.allocate(std::size_t{cap_.max_send_wr} * send_slot_stride_) : 0;
 }
 
 int QueuePair::allocate_receives() {
     if (srq) return qp_type == IBV_QPT_UD ? shared_queue()->hold_messages() : 0;
+    if (!recv_cq) return 0;
     receives_.size = cap_.max_recv_wr;
     receives_.max_sge = cap_.max_recv_sge;
     receives_.stride = slot_stride(cap_.max_recv_sge);
@@ -154,61 +206,53 @@ int QueuePair::publish(std::uint32_t number) {
     index_ = adapter_.index_of(number);
     qp_num = number;
     handle = number;
-    entry_ = &adapter_.view().qp(index_);
-    entry_->readiness.store(Readiness::kNotReady);
-    entry_->generation.fetch_add(1);
-    entry_->dest_qp_num = 0;
-    entry_->pd = domain().number();
-    entry_->access = 0;
-    entry_->cq = receive_queue().index();
+    entry_ = &adapter_.begin_entry(number);
+    entry_->pd = pd_number();
+    if (recv_cq) entry_->cq = receive_queue().index();
     entry_->srq = srq ? shared_queue()->index() + 1 : 0;
     entry_->ring_offset = srq ? shared_queue()->message_table() : receive_offset_;
     entry_->ring_size = receives_.size;
     entry_->slot_stride = receives_.stride;
     entry_->max_sge = receives_.max_sge;
     entry_->qp_type = static_cast<std::uint16_t>(qp_type);
-    entry_->port = 0;
-    entry_->qkey = 0;
-    entry_->turn = 0;
-    entry_->consumed = 0;
-    entry_->established = 0;
-    entry_->waiting = 0;
-    entry_->transfer = 0;
-    entry_->requester_word = 0;
     entry_->send_lock = reinterpret_cast<std::uintptr_t>(&send_lock_);
-    entry_->fault = Fault::kNone;
+    if (xrc_domain_) entry_->xrc_domain = xrc_domain_->number;
     entry_->qp_num.store(number, std::memory_order_release);
     return 0;
 }
 
-int QueuePair::destroy(QueuePair* qp) {
-    if (qp->handle != qp->qp_num) return ENOENT;
+int QueuePair::destroy(QueuePair* one) {
+    if (one->handle != one->qp_num) return ENOENT;
+    QueuePair* const qp = &one->real();
     if (qp->attachments_ != 0) return EBUSY;
-    qp->finish_search();
-    Adapter& adapter = qp->adapter_;
-    qp->await_agent();
-    if (const int cause = qp->close_to_requesters()) return cause;
-    {
-        support::MutexLock lock(adapter.mutex);
-        adapter.remove_receiver(qp);
-        qp->end_watch();
-        qp->tear_down();
-        adapter.remove(qp);
-        adapter.return_qp_num(qp->qp_num);
-    }
-    Context::of(qp->context).events.retire(qp);
-    --qp->domain().users;
-    --qp->send_queue().users;
-    --qp->receive_queue().users;
-    qp->release_memory();
-    delete qp;
+    const bool is_last = qp->give_up_handle(*one);
+    if (const int cause = is_last ? qp->close() : 0) return cause;
+    Context::of(one->context).events.retire(one);
+    one->count_uses(-1);
+    if (is_last) qp->release_memory();
+    if (is_last || one != qp) delete one;
+    if (is_last && one != qp) delete qp;
+    return 0;
+}
+
+/// After this nobody finds the queue pair. @return 0 or EBUSY.
+int QueuePair::close() {
+    finish_search();
+    await_agent();
+    if (const int cause = close_to_requesters()) return cause;
+    support::MutexLock lock(adapter_.mutex);
+    adapter_.remove_receiver(this);
+    end_watch();
+    tear_down();
+    adapter_.remove(this);
+    adapter_.return_qp_num(qp_num);
     return 0;
 }
 
 /// After this nothing reaches the queue pair: its requesters are gone, and its completions are
 /// removed.
 void QueuePair::tear_down() {
-    if (srq) shared_queue()->detach(this);
+    detach();
     {
         support::SpinLockGuard lock(send_lock_);
         reset();
@@ -222,13 +266,16 @@ void QueuePair::tear_down() {
 
 extern "C" {
 
-using softverbs::ProtectionDomain;
 using softverbs::QueuePair;
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
     const softverbs::CancellationDisabled guard;
+    if (attributes->qp_type == IBV_QPT_XRC_RECV) {  // has a domain instead
+        errno = EINVAL;
+        return nullptr;
+    }
     try {
-        return QueuePair::create(ProtectionDomain::of(pd), *attributes);
+        return QueuePair::create({pd->context, pd, nullptr}, *attributes);
     } catch (const std::bad_alloc&) {
         errno = ENOMEM;
         return nullptr;
@@ -243,14 +290,18 @@ int ibv_destroy_qp(ibv_qp* qp) {
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
     const softverbs::CancellationDisabled guard;
     try {
-        return softverbs::also_errno(QueuePair::of(qp).modify(*attributes, mask));
+        QueuePair& real = QueuePair::of(qp).real();
+        const int cause = real.modify(*attributes, mask);
+        qp->state = real.state;
+        return softverbs::also_errno(cause);
     } catch (const std::bad_alloc&) {
         return softverbs::also_errno(ENOMEM);
     }
 }
 
 int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr* init) {
-    QueuePair::of(qp).query(*attributes, *init);
+    QueuePair::of(qp).real().query(*attributes, *init);
+    init->qp_context = qp->qp_context;
     return 0;
 }
 

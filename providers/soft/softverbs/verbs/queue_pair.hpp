@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "providers/soft/softverbs/failure.hpp"
@@ -41,6 +42,7 @@ struct SendWork {
     const Segment* segments;
     std::uint64_t length;          ///< sum of the segments
     const AddressVector* address;  ///< of a datagram, else nullptr
+    std::uint32_t srq_num;         ///< of an XRC request only
     struct Binding {
         std::uint32_t region;  ///< lkey of the region; 0: none
         std::uint32_t access;  ///< IBV_ACCESS_* bits
@@ -113,19 +115,40 @@ struct AgentMessage;
 struct AgentOperation;
 class DatagramSender;
 struct DatagramSlot;
+struct OpenXrcDomain;
+class XrcDomain;
+
+inline bool is_xrc(ibv_qp_type type) {
+    return type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
+}
 
 class QueuePair : public ExtendableQp {
   public:
     static QueuePair& of(ibv_qp* qp) { return *static_cast<QueuePair*>(qp); }
 
     // -- queue_pair.cpp
+    /// What a queue pair belongs to: an XRC_RECV queue pair to a domain, all others to a protection
+    /// domain.
+    struct Place {
+        ibv_context* context;
+        ibv_pd* pd;
+        OpenXrcDomain* xrcd;
+    };
     /// @return nullptr with errno.
-    static QueuePair* create(ProtectionDomain& pd, ibv_qp_init_attr& attributes);
+    static QueuePair* create(const Place& place, ibv_qp_init_attr& attributes);
     /// @return 0 or an errno: EBUSY while it is in a multicast group, or while its requester is in
     /// the middle of a transfer. In the latter case no other request gets in any more, and a later
     /// call destroys the queue pair.
     static int destroy(QueuePair* qp);
     ~QueuePair();
+
+    // -- queue_pair_open.cpp
+    /// Makes another handle of an XRC_RECV queue pair of the domain: an object without queues,
+    /// which accepts no requests.
+    /// @return nullptr with errno: EINVAL when the domain has none with this number.
+    static QueuePair* open(const Place& place, std::uint32_t qp_num, void* qp_context);
+    /// @return the queue pair of which this object is a handle.
+    QueuePair& real() { return real_ ? *real_ : *this; }
 
     // -- queue_pair_state.cpp
     int modify(const ibv_qp_attr& attributes, int mask) EXCLUDES(send_lock_, receive_lock_);
@@ -171,6 +194,11 @@ class QueuePair : public ExtendableQp {
     bool is_posted(std::uint32_t position) const;
     /// Orders the caller after the threads of this process that posted the next receive.
     void order_after_receives() const;
+    /// @return the XRC shared receive queue of the domain, to which a peer's request may deliver;
+    /// nullptr when there is none with this number. The adapter's mutex is held.
+    SharedReceiveQueue* xrc_queue(std::uint32_t srq_num) const;
+    /// Whether receives of the queue pair may complete in this queue. The adapter's mutex is held.
+    bool receives_in(const CompletionQueue& cq) const;
     /// Kicks the requester if it waits for a receive, for readiness or for a region.
     void wake_requester();
     /// Waits for a thread that is in the middle of a post. @return false if that takes long.
@@ -209,7 +237,7 @@ class QueuePair : public ExtendableQp {
     void serve_kick();
     /// Fails the queue pair: a completion with an error has been polled from its receive queue.
     void receive_failed() EXCLUDES(send_lock_, receive_lock_);
-    bool peer_died(const Peer& peer);
+    bool peer_died(const Peer& peer) REQUIRES(adapter_.mutex);
     void give_up_peer(const Peer& peer);
     /// Fails the queue pair and reports the event: a completion queue or the device broke.
     void fail(ibv_event_type event);
@@ -239,7 +267,9 @@ class QueuePair : public ExtendableQp {
     /// or a datagram for us.
     std::uint64_t staging() const { return staging_; }
     /// Whether its requests are acknowledged; otherwise what the peer does not take is lost.
-    bool is_reliable() const { return qp_type == IBV_QPT_RC; }
+    bool is_reliable() const { return is_reliable_; }
+    /// @return 0 for an XRC_RECV queue pair, which has no protection domain.
+    std::uint32_t pd_number() const { return pd ? domain().number() : 0; }
     std::uint32_t index() const { return index_; }
 
   private:
@@ -248,7 +278,18 @@ class QueuePair : public ExtendableQp {
     friend class DatagramSender;
 
     // -- queue_pair.cpp
-    explicit QueuePair(ProtectionDomain& pd);
+    explicit QueuePair(const Place& place);
+    int close();
+    // -- queue_pair_open.cpp
+    void add_handle(QueuePair& one) EXCLUDES(handles_lock_);
+    bool give_up_handle(QueuePair& one) EXCLUDES(handles_lock_);
+    bool may_be_opened(const Place& place, std::uint32_t number) const REQUIRES(adapter_.mutex);
+    void report_to_handles(ibv_async_event event) EXCLUDES(handles_lock_);
+    // -- queue_pair.cpp
+    void set_capacity(const ibv_qp_cap& wanted);
+    void attach();
+    void detach();
+    void count_uses(int change);
     int set_up(const ibv_qp_init_attr& attributes);
     int allocate_receives();
     int allocate_sends();
@@ -262,6 +303,7 @@ class QueuePair : public ExtendableQp {
     int check_modify(ibv_qp_state next, const ibv_qp_attr& attributes, int mask) const;
     void apply(ibv_qp_state next, const ibv_qp_attr& attributes, int mask) REQUIRES(send_lock_);
     void connect(Target target, const ibv_qp_attr& attributes) REQUIRES(send_lock_);
+    Readiness when_connected() const;
     void reset() REQUIRES(send_lock_) EXCLUDES(receive_lock_);
     void tell_when_drained() REQUIRES(send_lock_);
     void stop_expecting() REQUIRES(send_lock_);
@@ -294,6 +336,10 @@ class QueuePair : public ExtendableQp {
     SendWork& queued(std::uint32_t position) REQUIRES(send_lock_);
     Outcome try_to_carry_out(const SendWork& work) REQUIRES(send_lock_);
     Outcome carry_out(const SendWork& work) REQUIRES(send_lock_);
+    /// Aims the next request at an XRC shared receive queue of the other end. Called by whoever
+    /// carries out a request, under send_lock_, which the analysis cannot know.
+    /// @return false when it has none with this number.
+    bool aim(std::uint32_t srq_num) NO_THREAD_SAFETY_ANALYSIS;
     /// Completes a request that has been carried out, or fails it.
     void conclude(const SendWork& work, ibv_wc_status status) REQUIRES(send_lock_)
         EXCLUDES(receive_lock_);
@@ -348,19 +394,14 @@ class QueuePair : public ExtendableQp {
     void lose_sends() REQUIRES(send_lock_);
     void flush_sends(ibv_wc_status head_status) REQUIRES(send_lock_);
     void flush_receives() EXCLUDES(receive_lock_);
+    void flush_xrc_receives() REQUIRES(receive_lock_);
+    void tell_last_request() REQUIRES(receive_lock_);
+    void put_back_xrc_receives();
+    void settle_receives() REQUIRES(adapter_.mutex);
     void post_flushed_receive(std::uint32_t slot);
     void report(ibv_event_type event);
 
     // -- receive_queue.cpp
-    /// The ranges that a payload is copied to.
-    struct Places {
-        LocalRange ranges[kMaxSge];
-        std::uint32_t count = 0;
-        bool all_here = true;
-    };
-    bool add_place(Places& places, const Segment& segment, std::uint32_t skipped,
-                   std::uint32_t length) const;
-    int fill_places(const Places& places, const std::uint8_t* data) const;
     bool finish_shared_receive(const CqEntry& entry, std::uint32_t position, ibv_wc& wc);
     bool deliver_directly(const CqEntry& entry, ReceiveSlot& slot) const;
 
@@ -382,12 +423,22 @@ class QueuePair : public ExtendableQp {
     void end_watch();
 
     Adapter& adapter_;
+    const unsigned device_;                  ///< Context::device
+    OpenXrcDomain* const xrcd_;              ///< of a handle of an XRC_RECV queue pair
+    std::shared_ptr<XrcDomain> xrc_domain_;  ///< of an XRC_RECV queue pair, else nullptr
+    QueuePair* real_ = nullptr;              ///< of a handle that ibv_open_qp made
+    using Handles = std::set<QueuePair*>;
+    support::SpinLock handles_lock_;
+    /// The handles of an XRC_RECV queue pair, itself among them until its creator destroys it.
+    Handles handles_ GUARDED_BY(handles_lock_);
+    bool is_closing_ GUARDED_BY(adapter_.mutex) = false;  ///< nobody opens it any more
     QpEntry* entry_ = nullptr;
     std::uint32_t index_ = 0;
     ibv_qp_cap cap_{};
     bool signal_all_ = false;
     bool blocks_own_multicast_ = false;
     std::atomic<std::uint32_t> attachments_{0};  ///< number of groups that it is in
+    bool is_reliable_ = false;
 
     support::SpinLock send_lock_;
     std::atomic<ibv_qp_state> state_{IBV_QPS_RESET};

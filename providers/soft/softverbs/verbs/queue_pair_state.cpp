@@ -40,7 +40,7 @@ int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
     const bool connects = next == IBV_QPS_RTR && qp_type != IBV_QPT_UD;
     if (connects && current == IBV_QPS_INIT) {
         // Waits for the peer's service thread, so before any lock is taken.
-        Result<Target> bound = Target::bind(adapter_, attributes.dest_qp_num & 0xffffff);
+        Result<Target> bound = Target::bind(adapter_, attributes.dest_qp_num & 0xffffff, qp_type);
         if (!bound) return bound.error();
         // At another port nobody has that number.
         const auto port = port_at(adapter_.process(), attributes.ah_attr);
@@ -150,6 +150,7 @@ void QueuePair::connect(Target target, const ibv_qp_attr& attributes) {
     const bool both_take_part =
         target.arena.header().has_barrier != 0 && adapter_.view().header().has_barrier != 0;
     is_fenced_ = !both_take_part;
+    target.names = CompletionNames::of(target.qp_num, qp_num, 0);
     {
         support::SpinLockGuard guard(requester_lock_);
         target_ = std::move(target);
@@ -160,6 +161,14 @@ void QueuePair::connect(Target target, const ibv_qp_attr& attributes) {
     open_to_requesters();
     fault_point(FaultPoint::kQueuePairReady);
     wake_requester();
+}
+
+/// An XRC_SEND queue pair takes no requests.
+Readiness QueuePair::when_connected() const {
+    if (qp_type == IBV_QPT_XRC_SEND) return Readiness::kNotReady;
+    if (qp_type == IBV_QPT_XRC_RECV) return Readiness::kXrcReady;
+    const bool expects = state_.load() == IBV_QPS_RTR && qp_type != IBV_QPT_UD;
+    return expects ? Readiness::kExpectant : Readiness::kReady;
 }
 
 /// The caller has waited for the requester (close_to_requesters).
@@ -177,8 +186,8 @@ void QueuePair::reset() {
     // A peer that has not finished with the buffer in the time that await_agent() gave it keeps it.
     if (agent_ && std::exchange(agent_->at_peer, false) && !target_.peer->has_ended())
         agent_->buffer = 0;
-    send_queue().purge(*this);
-    receive_queue().purge(*this);
+    if (send_cq) send_queue().purge(*this);
+    if (recv_cq) receive_queue().purge(*this);
     if (SharedReceiveQueue* shared = shared_queue()) {
         shared->each_taken(qp_num, [shared](std::uint32_t slot, bool) { shared->free_slot(slot); });
     }

@@ -5,10 +5,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "providers/soft/softverbs/verbs/delivery.hpp"
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
-#include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
-#include "providers/soft/softverbs/verbs/transfer.hpp"
+#include "providers/soft/softverbs/verbs/xrc_domain.hpp"
 
 namespace softverbs {
 int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
@@ -23,7 +23,7 @@ int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
                 static_cast<std::uint32_t>(wr->num_sge) > cap_.max_recv_sge) {
                 cause = EINVAL;
             } else if (used >= cap_.max_recv_wr) {
-                cause = ENOMEM;
+                cause = recv_cq ? ENOMEM : EINVAL;
             }
             if (cause != 0) break;
             ReceiveSlot& slot = *receives_.slot(position);
@@ -46,10 +46,9 @@ int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
 }
 
 void QueuePair::order_after_receives() const {
-    const SharedReceiveQueue* shared = shared_queue();
-    if (shared)
-        (void)shared->ring().shared->posted.load(std::memory_order_acquire);
-    else
+    if (const SharedReceiveQueue* shared = shared_queue())
+        shared->order_after_posts();
+    else if (recv_cq)
         order_after_post(*receives_.slot(entry_->consumed));
 }
 
@@ -90,36 +89,6 @@ void QueuePair::wake_requester() {
     return true;
 }
 
-/// Adds the part of a posted segment that a payload fills: `length` bytes behind `skipped`.
-/// @return false when the segment's registration has ended.
-bool QueuePair::add_place(Places& places, const Segment& segment, std::uint32_t skipped,
-                          std::uint32_t length) const {
-    const CheckedRange to =
-        check_own_key(adapter_, segment.key, receive_pd(), IBV_ACCESS_LOCAL_WRITE, segment.address,
-                      skipped + length);
-    if (!to.permitted) return false;
-    LocalRange& range = places.ranges[places.count++];
-    range = {to.address + skipped, length, to.shared, nullptr};
-    PeerPages& own = adapter_.own_pages();
-    range.here = own.find(to.shared, range.address, length);
-    if (!range.here) [[unlikely]]
-        range.here = own.map(to.shared, range.address, length);
-    places.all_here = places.all_here && range.here;
-    return true;
-}
-
-/// Copies a payload to its places. The kernel writes memory that is not shared from birth, and so
-/// finds out what the program has unmapped or protected.
-/// @param data in our arena, unless all places are `here`. @return 0 or EFAULT.
-int QueuePair::fill_places(const Places& places, const std::uint8_t* data) const {
-    if (places.all_here) {
-        scatter({places.ranges, places.count}, data);
-        return 0;
-    }
-    const auto offset = static_cast<std::uint64_t>(data - adapter_.view().base());
-    return write_from_file(adapter_.arena_fd(), offset, {places.ranges, places.count});
-}
-
 /// Copies a message that came in the queue pair's own queues to the first segment of its receive,
 /// where that takes all of it and plain copies reach it, as they usually do. deliver_payload() does
 /// everything else. @return whether nothing is left to be done.
@@ -153,36 +122,28 @@ int QueuePair::deliver_payload(const CqEntry& entry) {
     return is_posted(position) ? deliver_payload(entry, position) : 0;
 }
 
-/// The requester has checked the key as well, but any peer may have overwritten the slot since.
-/// Memory that ibv_dereg_mr has withdrawn is not written to any more: the payload is dropped.
 [[gnu::noinline]] int QueuePair::deliver_payload(const CqEntry& entry, std::uint32_t position) {
+    if (qp_type != IBV_QPT_UD)
+        return deliver(adapter_, srq ? shared_queue()->ring() : receives_, receive_pd(), entry,
+                       position);
     const std::uint8_t flags = read_once(entry.flags);
-    if ((flags & (kInEntry | kInSlot)) == 0) return 0;
-    if (qp_type == IBV_QPT_UD) return deliver_datagram(entry, position);
-    const ReceiveRing& ring = srq ? shared_queue()->ring() : receives_;
-    ReceiveSlot* slot = ring.slot(position);
-    if (!slot) return 0;
-    order_after_post(*slot);
-    const bool in_slot = (flags & kInSlot) != 0;
-    std::uint8_t* const data = slot_inline(slot, ring.stride);
-    std::uint32_t left =
-        std::min(read_once(entry.byte_len), in_slot ? kSlotInlineBytes : kEntryInlineBytes);
-    Places places;
-    const std::uint32_t count = std::min(read_once(slot->num_sge), ring.max_sge);
-    for (std::uint32_t i = 0; i < count && left != 0; ++i) {
-        const Segment segment = read_once(slot_segments(slot)[i]);
-        const std::uint32_t part = std::min(segment.length, left);
-        if (part != 0 && !add_place(places, segment, 0, part)) return 0;
-        left -= part;
-    }
-    if (in_slot) return fill_places(places, data);
-    if (places.all_here) return fill_places(places, entry.payload);
-    // The entry may be a copy outside the arena; the slot's place for a payload is free to hold it.
-    std::memcpy(data, entry.payload, kEntryInlineBytes);
-    return fill_places(places, data);
+    return (flags & (kInEntry | kInSlot)) != 0 ? deliver_datagram(entry, position) : 0;
+}
+
+SharedReceiveQueue* QueuePair::xrc_queue(std::uint32_t srq_num) const {
+    return xrc_domain_ && srq_num != 0 ? xrc_domain_->queue(srq_num) : nullptr;
+}
+
+bool QueuePair::receives_in(const CompletionQueue& cq) const {
+    if (!xrc_domain_) return recv_cq == &cq;
+    bool found = false;
+    xrc_domain_->each_queue(
+        [&](const SharedReceiveQueue& queue) { found = found || queue.completes_in(cq); });
+    return found;
 }
 
 void SharedReceiveQueue::wake_attached() {
+    if (is_xrc()) return domain()->wake_requesters();
     support::SpinLockGuard guard(lock_);
     for (QueuePair* qp : attached_) qp->wake_requester();
 }

@@ -71,9 +71,14 @@ SendWork work_of(const ibv_send_wr& wr, ibv_qp_type type, std::uint32_t position
     work.segments = reinterpret_cast<const Segment*>(wr.sg_list);
     work.num_segments = static_cast<std::uint32_t>(wr.num_sge);
     work.length = length_of(wr);
-    if (type == IBV_QPT_UD) {
-        describe_destination(work, wr);
-        return work;
+    static_assert(IBV_QPT_RC < IBV_QPT_UD && IBV_QPT_UC < IBV_QPT_UD &&
+                  IBV_QPT_UD < IBV_QPT_XRC_SEND);
+    if (type >= IBV_QPT_UD) {
+        if (type == IBV_QPT_UD) {
+            describe_destination(work, wr);
+            return work;
+        }
+        work.srq_num = wr.qp_type.xrc.remote_srqn & 0xffffff;
     }
     // The caller of a send need not fill these in. What is there may be a store of something else
     // that is still under way, which a load would wait for.
@@ -123,12 +128,14 @@ int QueuePair::check(const ibv_send_wr& wr) const {
     if (state < IBV_QPS_RTS || state > IBV_QPS_ERR) return EINVAL;
     const std::uint8_t traits = kKinds[wr.opcode].traits;
     if ((traits & kSupported) == 0) return EINVAL;
-    if (!is_reliable() && (traits & kNeedsAnswer) != 0) return EINVAL;
-    if (qp_type == IBV_QPT_UD && !is_datagram(wr)) return EINVAL;
+    if (!is_reliable()) {
+        if ((traits & kNeedsAnswer) != 0) return EINVAL;
+        if (qp_type == IBV_QPT_UD && !is_datagram(wr)) return EINVAL;
+    }
     if (wr.opcode == IBV_WR_BIND_MW && !wr.bind_mw.mw) return EINVAL;
     if (static_cast<std::uint32_t>(wr.num_sge) > cap_.max_send_sge) return EINVAL;
     if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
-        return ENOMEM;
+        return send_cq ? ENOMEM : EINVAL;
     if ((wr.send_flags & IBV_SEND_INLINE) == 0) return 0;
     return (traits & kInlineable) != 0 && length_of(wr) <= cap_.max_inline_data ? 0 : EINVAL;
 }
@@ -279,6 +286,14 @@ inline Outcome QueuePair::try_to_carry_out(const SendWork& work) {
 
 Outcome QueuePair::carry_out(const SendWork& work) {
     return datagrams_ ? datagrams_->send(work) : Executor(*this, target_, agent_, work).run();
+}
+
+/// Short messages that are not placed yet are in another queue then.
+bool QueuePair::aim(std::uint32_t srq_num) {
+    if (target_.is_aimed_at(srq_num)) return true;
+    leave_placement();
+    unplaced_ = {};
+    return target_.aim(srq_num);
 }
 
 /// Carries out queued requests until one has to wait.

@@ -25,9 +25,8 @@ ReceiveSlot* take_shared_receive(const ReceiveRing& ring, std::uint32_t qp_num,
                                [](const ReceiveSlot&) { return true; });
 }
 
-SharedReceiveQueue* SharedReceiveQueue::create(ProtectionDomain& pd,
-                                               ibv_srq_init_attr& attributes) {
-    ibv_srq_attr& asked = attributes.attr;
+SharedReceiveQueue* SharedReceiveQueue::create(ProtectionDomain& pd, void* srq_context,
+                                               ibv_srq_attr& asked, const XrcPlace& xrc) {
     if (asked.max_wr > kMaxWorkRequests || asked.max_sge > kMaxSge) {
         errno = EINVAL;
         return nullptr;
@@ -35,10 +34,15 @@ SharedReceiveQueue* SharedReceiveQueue::create(ProtectionDomain& pd,
     auto srq = std::make_unique<SharedReceiveQueue>();
     static_cast<ibv_srq&>(*srq) = ibv_srq{};
     srq->context = pd.context;
-    srq->srq_context = attributes.srq_context;
+    srq->srq_context = srq_context;
     srq->pd = &pd;
     const std::uint32_t depth = std::bit_ceil(std::max(asked.max_wr, 1u));
     if (const int cause = srq->allocate(depth, std::max(asked.max_sge, 1u))) {
+        errno = cause;
+        return nullptr;
+    }
+    if (const int cause = xrc.xrcd ? srq->join(xrc) : 0) {
+        srq->withdraw();
         errno = cause;
         return nullptr;
     }
@@ -87,26 +91,30 @@ int SharedReceiveQueue::allocate(std::uint32_t depth, std::uint32_t max_sge) {
         header.live.store(1, std::memory_order_release);
         return 0;
     }
-    support::MutexLock lock(adapter.mutex);
-    adapter.remove(this, index_);
-    release_memory();
+    withdraw();
     return cause;
+}
+
+/// Undoes allocate().
+void SharedReceiveQueue::withdraw() {
+    Adapter& adapter = this->adapter();
+    {
+        support::MutexLock lock(adapter.mutex);
+        ring_.shared->live.store(0, std::memory_order_release);
+        adapter.remove(this, index_);
+    }
+    release_memory();
 }
 
 int SharedReceiveQueue::destroy(SharedReceiveQueue* srq) {
     if (srq->handle != srq->index_) return ENOENT;
-    Adapter& adapter = srq->adapter();
     {
         support::SpinLockGuard guard(srq->lock_);
         if (!srq->attached_.empty()) return EBUSY;
     }
-    {
-        support::MutexLock lock(adapter.mutex);
-        srq->ring_.shared->live.store(0, std::memory_order_release);
-        adapter.remove(srq, srq->index_);
-    }
+    if (const int cause = srq->is_xrc() ? srq->leave() : 0) return cause;
+    srq->withdraw();
     Context::of(srq->context).events.retire(srq);
-    srq->release_memory();
     --ProtectionDomain::of(srq->pd).users;
     pthread_mutex_destroy(&srq->mutex);
     pthread_cond_destroy(&srq->cond);
@@ -206,9 +214,10 @@ void SharedReceiveQueue::note_completed(std::uint32_t slot) {
 void SharedReceiveQueue::each_taken(std::uint32_t qp_num,
                                     const std::function<void(std::uint32_t, bool)>& visit) {
     for (std::uint32_t slot = 0; slot < num_slots_.load(std::memory_order_acquire); ++slot) {
+        // Read first: a slot that is polled and posted again meanwhile names no queue pair.
+        const bool completes = record(slot).completes.load(std::memory_order_acquire);
         const std::uint64_t taker = ring_.slot(slot)->taker.load(std::memory_order_acquire);
-        if ((taker & 0xffffff) == qp_num)
-            visit(slot, record(slot).completes.load(std::memory_order_relaxed));
+        if ((taker & 0xffffff) == qp_num) visit(slot, completes);
     }
 }
 
@@ -241,7 +250,8 @@ using softverbs::SharedReceiveQueue;
 ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
     const softverbs::CancellationDisabled guard;
     try {
-        return SharedReceiveQueue::create(softverbs::ProtectionDomain::of(pd), *attributes);
+        return SharedReceiveQueue::create(softverbs::ProtectionDomain::of(pd),
+                                          attributes->srq_context, attributes->attr);
     } catch (const std::bad_alloc&) {
         errno = ENOMEM;
         return nullptr;

@@ -32,12 +32,25 @@ ReceiveSlot* take_shared_receive(const ReceiveRing& ring, std::uint32_t qp_num,
 /// @return whether this call disarmed it.
 bool crosses_srq_limit(SrqHeader& header, std::uint32_t left);
 
+class CompletionQueue;
 struct DatagramSlot;
+struct OpenXrcDomain;
+class XrcDomain;
+
+/// What an XRC queue belongs to besides its protection domain; nullptr for a plain queue.
+struct XrcPlace {
+    OpenXrcDomain* xrcd = nullptr;
+    CompletionQueue* completions = nullptr;
+};
 
 class SharedReceiveQueue : public ibv_srq {
   public:
     static SharedReceiveQueue& of(ibv_srq* srq) { return *static_cast<SharedReceiveQueue*>(srq); }
-    static SharedReceiveQueue* create(ProtectionDomain& pd, ibv_srq_init_attr& attributes);
+    static SharedReceiveQueue* create(ProtectionDomain& pd, void* srq_context,
+                                      ibv_srq_attr& attributes, const XrcPlace& xrc = {});
+    /// @return 0 or an errno: EBUSY while queue pairs use it, or a requester is in the middle of a
+    /// delivery. In the latter case no other request gets in any more, and a later call destroys
+    /// it.
     static int destroy(SharedReceiveQueue* srq);
 
     int post(ibv_recv_wr* wr, ibv_recv_wr** bad) EXCLUDES(lock_);
@@ -72,6 +85,22 @@ class SharedReceiveQueue : public ibv_srq {
     void detach(class QueuePair* qp) EXCLUDES(lock_);
     /// Reports that the limit was reached. Called by the service thread.
     void serve_kick();
+    /// Orders the caller after the threads of this process that posted receives.
+    void order_after_posts() const { (void)ring_.shared->posted.load(std::memory_order_acquire); }
+
+    // -- xrc_receive_queue.cpp, for XRC queues
+    bool is_xrc() const { return xrc_.xrcd != nullptr; }
+    std::uint32_t number() const { return number_; }  ///< 0 for a plain queue
+    XrcDomain* domain() const;                        ///< nullptr for a plain queue
+    bool completes_in(const CompletionQueue& cq) const { return xrc_.completions == &cq; }
+    /// As QueuePair::finish_receive() and deliver_payload().
+    bool finish_receive(const CqEntry& entry, ibv_wc& wc);
+    int deliver_payload(const CqEntry& entry) const;
+    /// Completes with an error what was taken for a queue pair, whose requester has left, and has
+    /// no completion.
+    void flush_taken(std::uint32_t qp_num);
+    /// Posts it again instead.
+    void put_back_taken(std::uint32_t qp_num);
 
     std::uint32_t index() const { return index_; }
     const ReceiveRing& ring() const { return ring_; }
@@ -84,6 +113,13 @@ class SharedReceiveQueue : public ibv_srq {
         std::atomic<bool> completes{false};  ///< note_completed() was called since it was posted
     };
     int allocate(std::uint32_t depth, std::uint32_t max_sge);
+    void withdraw();
+    // -- xrc_receive_queue.cpp
+    int join(const XrcPlace& place);
+    int leave();
+    void publish() const;
+    void each_unfinished(std::uint32_t qp_num, const std::function<void(std::uint32_t)>& visit);
+    void post_flushed(std::uint32_t qp_num, std::uint32_t slot) const;
     int check_modify(const ibv_srq_attr& attributes, int mask) EXCLUDES(lock_);
     int resize(std::uint32_t max_wr) REQUIRES(resize_mutex_) EXCLUDES(lock_);
     int add_section() REQUIRES(resize_mutex_) EXCLUDES(lock_);
@@ -101,6 +137,9 @@ class SharedReceiveQueue : public ibv_srq {
 
     ReceiveRing ring_;
     std::uint32_t index_ = 0;
+    XrcPlace xrc_;
+    std::uint32_t number_ = 0;
+    bool is_closed_ = false;  ///< requesters do not find it any more
     /// Our own copy of SrqHeader::sections, and a record of each slot there.
     std::atomic<std::uint64_t> sections_[kMaxSrqSections]{};
     std::unique_ptr<SlotRecord[]> records_[kMaxSrqSections];

@@ -40,8 +40,8 @@ bool find_shared_receives(ArenaView arena, std::uint32_t index, ReceiveRing& rin
     return slots_bytes(ring) != 0 && ring.slot(0);
 }
 
-bool find_receives(ArenaView arena, const QpEntry& entry, ReceiveRing& ring) {
-    if (const std::uint32_t srq = entry.srq) return find_shared_receives(arena, srq - 1, ring);
+bool find_receives(ArenaView arena, const QpEntry& entry, std::uint32_t srq, ReceiveRing& ring) {
+    if (srq != 0) return find_shared_receives(arena, srq - 1, ring);
     ring.size = entry.ring_size;
     ring.stride = entry.slot_stride;
     ring.max_sge = entry.max_sge;
@@ -49,6 +49,17 @@ bool find_receives(ArenaView arena, const QpEntry& entry, ReceiveRing& ring) {
     if (bytes == 0) return false;
     ring.slots = arena.array<std::uint8_t>(entry.ring_offset, bytes);
     return ring.slots != nullptr;
+}
+
+bool is_xrc(unsigned type) {
+    return type == IBV_QPT_XRC_SEND || type == IBV_QPT_XRC_RECV;
+}
+
+/// Whether queue pairs of these types may be connected. Other mismatches than those of XRC show
+/// when a request is refused.
+bool are_partners(unsigned one, unsigned other) {
+    if (other == kXrcQueue) return false;
+    return is_xrc(one) == is_xrc(other) && (!is_xrc(one) || one != other);
 }
 
 const char* remedy(int cause) {
@@ -86,7 +97,7 @@ ReceiveSlot* ReceiveRing::shared_slot(std::uint32_t index) const {
     return reinterpret_cast<ReceiveSlot*>(section + std::size_t{place.index} * stride);
 }
 
-Result<Target> Target::bind(Adapter& adapter, std::uint32_t qp_num) {
+Result<Target> Target::bind(Adapter& adapter, std::uint32_t qp_num, ibv_qp_type type) {
     const tl::unexpected<int> invalid(EINVAL);
     Result<std::shared_ptr<Peer>> peer =
         adapter.process().peer_of_qpn(qp_num, Clock::now() + kPatience);
@@ -106,24 +117,59 @@ Result<Target> Target::bind(Adapter& adapter, std::uint32_t qp_num) {
     target.qp_num = qp_num;
     target.generation = target.entry->generation.load(std::memory_order_acquire);
     if (target.entry->qp_num.load(std::memory_order_acquire) != qp_num) return invalid;
-    target.cq = target.entry->cq;
-    if (!target.completion_ring().valid()) return invalid;
-    target.completions = target.arena.cq(target.cq);
-    if (!find_receives(target.arena, *target.entry, target.receives)) return invalid;
+    if (!are_partners(type, target.entry->qp_type)) return invalid;
+    if (!is_xrc(type) && !target.find_queues(*target.entry)) return invalid;
     const Result<bool> has_process_vm = choose_copies(adapter, *target.peer, target.arena);
     if (!has_process_vm) return tl::unexpected<int>(has_process_vm.error());
     target.has_process_vm = *has_process_vm;
     target.image_address = target.arena.header().image_address;
     target.pages = adapter.pages_of(target.peer);
+    if (!target.completions) return target;
     target.channel = channel_of(adapter, *target.peer, target.cq, target.completions->channel);
     return target;
+}
+
+/// Finds what the entry names: the receives, and the queue of their completions.
+bool Target::find_queues(const QpEntry& named) {
+    pd = read_once(named.pd);
+    cq = read_once(named.cq);
+    srq = read_once(named.srq);
+    receives = {};
+    ring = {};
+    if (!completion_ring().valid()) return false;
+    completions = arena.cq(cq);
+    return find_receives(arena, named, srq, receives);
+}
+
+bool Target::is_aimed_at(std::uint32_t number) const {
+    if (srq_num == 0 || srq_num != number) return false;
+    return srq_entry->generation.load(std::memory_order_seq_cst) == srq_generation;
+}
+
+bool Target::aim(std::uint32_t number) {
+    srq_num = 0;
+    const std::int64_t at = arena.qp_index(number);
+    if (at < 0) return false;
+    const QpEntry& named = arena.qp(static_cast<std::uint32_t>(at));
+    srq_generation = named.generation.load(std::memory_order_seq_cst);
+    const std::uint32_t domain = read_once(entry->xrc_domain);
+    const bool is_ours = named.qp_num.load(std::memory_order_seq_cst) == number && domain != 0 &&
+                         read_once(named.qp_type) == kXrcQueue &&
+                         read_once(named.xrc_domain) == domain && read_once(named.srq) != 0;
+    if (!is_ours || !find_queues(named) || !receives.shared) return false;
+    srq_num = number;
+    srq_entry = &named;
+    names = CompletionNames::of(qp_num, CompletionNames::number(names.src_qp), srq);
+    channel = nullptr;  // the owner's service thread wakes it: asking for its descriptor takes long
+    return true;
 }
 
 void Target::note_fault(Fault fault) const {
     entry->fault.store(fault, std::memory_order_seq_cst);
     if (fault != Fault::kLocalError) return;
-    Readiness ready = Readiness::kReady;
-    entry->readiness.compare_exchange_strong(ready, Readiness::kFailed, std::memory_order_seq_cst);
+    for (Readiness ready : {Readiness::kReady, Readiness::kXrcReady})
+        entry->readiness.compare_exchange_strong(ready, Readiness::kFailed,
+                                                 std::memory_order_seq_cst);
 }
 
 void Target::kick_qp() const {
@@ -139,7 +185,6 @@ void Target::want_regions() const {
 }
 
 void Target::kick_srq() const {
-    const std::uint32_t srq = entry->srq;
     if (srq == 0 || srq > kMaxSrqs) return;
     ArenaHeader& header = arena.header();
     set_kick(header.srq_kicks, header.srq_kick_summary, srq - 1);

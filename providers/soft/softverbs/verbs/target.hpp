@@ -4,6 +4,8 @@
 /// checked when the connection is made. Sizes are copied here and not read from the arena again.
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <bit>
 #include <memory>
 
@@ -59,7 +61,10 @@ struct Target {
     std::uint32_t qp_num = 0;
     std::uint32_t index = 0;  ///< in the peer's table
     std::uint32_t generation = 0;
+    std::uint32_t pd = 0;   ///< of the keys that a request may name
+    CompletionNames names;  ///< of a completion there; set by the requester
     ReceiveRing receives;
+    std::uint32_t srq = 0;  ///< index + 1 of a shared receive queue; 0: none
     CqHeader* completions = nullptr;
     std::uint32_t cq = 0;
     CompletionRing ring;                ///< the ring of `completions`, as last read
@@ -70,10 +75,24 @@ struct Target {
     /// The peer's shared pages, one object for all targets of the peer.
     std::shared_ptr<PeerPages> pages;
 
+    /// The XRC shared receive queue at which the fields from `pd` to `channel` are aimed.
+    const QpEntry* srq_entry = nullptr;
+    std::uint32_t srq_num = 0;  ///< 0: none
+    std::uint32_t srq_generation = 0;
+
     /// Finds and checks the queue pair `qp_num`. Waits for its owner to answer.
-    /// @return the target or an errno: EINVAL when nobody has that number, or its entry is
-    /// inconsistent.
-    static Result<Target> bind(Adapter& adapter, std::uint32_t qp_num);
+    /// @param type of the queue pair that wants to be connected with it.
+    /// @return the target or an errno: EINVAL when nobody has that number, its entry is
+    /// inconsistent, or only one of both is an XRC queue pair.
+    static Result<Target> bind(Adapter& adapter, std::uint32_t qp_num, ibv_qp_type type);
+
+    /// Whether the target is aimed at the XRC shared receive queue with this number, which still
+    /// exists. Checked, as the other end is, while a Transfer is marked.
+    bool is_aimed_at(std::uint32_t number) const;
+    /// Aims the target, an XRC_RECV queue pair, at a shared receive queue of its process and
+    /// domain.
+    /// @return false when there is none with this number.
+    bool aim(std::uint32_t number);
 
     /// @return the ring in which to complete a receive now. Valid while a Transfer is marked, or
     /// the Turn is held.
@@ -98,6 +117,9 @@ struct Target {
     /// Wakes the completion channel after a completion was published to a queue that was armed.
     void wake_channel() const;
     void kick_cq() const;
+
+  private:
+    bool find_queues(const QpEntry& named);
 };
 
 }  // namespace softverbs

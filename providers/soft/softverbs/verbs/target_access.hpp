@@ -15,7 +15,7 @@ namespace softverbs {
 inline CheckedRange check_remote(const Adapter& adapter, const Target& target, std::uint32_t key,
                                  std::uint32_t rights, std::uint64_t address,
                                  std::uint64_t length) {
-    const Access wanted{target.entry->pd, rights, target.qp_num, target.generation};
+    const Access wanted{target.pd, rights, target.qp_num, target.generation};
     if (target.peer->is_self()) return check_own_remote_key(adapter, key, wanted, address, length);
     return check_remote_key(target.arena, key, wanted, address, length);
 }
@@ -24,7 +24,7 @@ inline CheckedRange check_remote(const Adapter& adapter, const Target& target, s
 inline CheckedRange check_receive(const Adapter& adapter, const Target& target,
                                   const Segment& segment, std::uint64_t length) {
     const SrqHeader* shared = target.receives.shared;
-    const std::uint32_t pd = shared ? shared->pd : target.entry->pd;
+    const std::uint32_t pd = shared ? shared->pd : target.pd;
     constexpr std::uint32_t kAccess = IBV_ACCESS_LOCAL_WRITE;
     if (target.peer->is_self())
         return check_own_key(adapter, segment.key, pd, kAccess, segment.address, length);
@@ -56,14 +56,14 @@ inline void count_use(const Target& target, std::uint32_t key) {
 }
 
 /// Completes the target's receive at Completion::position.
-/// @param completion filled in, but for the numbers of the queue pairs.
+/// @param completion filled in, but for the names of the queue pairs.
 /// @param payload of kInEntry.
 inline void QueuePair::complete_at_target(Completion& completion, const std::uint8_t* payload) {
     Target& target = target_;
-    completion.qp_num = target.qp_num;
-    completion.src_qp = qp_num;
+    completion.qp_num = target.names.qp_num;
+    completion.src_qp = target.names.src_qp;
     CompletionRing& ring = target.completion_ring();
-    const CompletionRing::Place place = ring.claim(target.qp_num, Producer::kRequester);
+    const CompletionRing::Place place = ring.claim(target.names.qp_num, Producer::kRequester);
     if (!target.receives.shared)
         target.entry->consumed.store(completion.position + 1, std::memory_order_release);
     fault_point(FaultPoint::kReceiveConsumed);
