@@ -9,8 +9,9 @@
 
 #include <set>
 
+#include "providers/soft/softverbs/verbs/completion_queue.hpp"
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
-#include "test/softverbs/verbs_pair.hpp"
+#include "test/softverbs/attacker.hpp"
 
 namespace test {
 namespace {
@@ -681,6 +682,78 @@ TEST_F(VerbsXrcObjects, AReceivingQueuePairLivesUntilItsLastHandleIsDestroyed) {
     EXPECT_EQ(ibv_close_xrcd(second), 0);
     EXPECT_EQ(ibv_close_device(other), 0);
     close(file);
+}
+
+softverbs::QpEntry& entry_of(const Address& peer, std::uint32_t number) {
+    const softverbs::ArenaView arena = arena_of(*owner_of(peer));
+    return arena.qp(static_cast<std::uint32_t>(arena.qp_index(number)));
+}
+
+/// What others have written into the entry of a queue is checked by each requester.
+TEST_F(VerbsXrcObjects, AnEntryThatAPeerHasOverwrittenIsRefused) {
+    using softverbs::QpEntry;
+    const std::vector<void (*)(QpEntry&)> harms = {
+        [](QpEntry& entry) { entry.srq = 0; },
+        [](QpEntry& entry) { entry.srq = ~0u; },
+        [](QpEntry& entry) { entry.srq = softverbs::kMaxSrqs; },
+        [](QpEntry& entry) { entry.cq = softverbs::kNoCq; },
+        [](QpEntry& entry) { entry.cq = 77; },
+        [](QpEntry& entry) { entry.xrc_domain = 99; },
+        [](QpEntry& entry) { entry.qp_type = IBV_QPT_RC; },
+        [](QpEntry& entry) { entry.qp_num = 0; },
+    };
+    Child child([&](Channel& channel) {
+        for (const auto harm : harms) {
+            Requester requester(channel);
+            harm(entry_of(requester.door.receiver, requester.door.queues[1]));
+            require(requester.try_queue(requester.door.queues[1]) == IBV_WC_REM_INV_REQ_ERR, "no");
+            channel.meet();
+        }
+    });
+    for (std::size_t i = 0; i < harms.size(); ++i) {
+        Responder host;
+        host.post_all(4);
+        host.admit(child.channel());
+        child.channel().meet();
+    }
+    EXPECT_EQ(child.wait(), 0);
+}
+
+/// A forged completion names a queue that does not exist, one that completes elsewhere, or a
+/// receive that is not posted.
+TEST_F(VerbsXrcObjects, ForgedCompletionsOfReceivesAreIgnored) {
+    Child child([](Channel& channel) {
+        Requester requester(channel);
+        const auto peer = owner_of(requester.door.receiver);
+        auto ring =
+            softverbs::CompletionRing::of(arena_of(*peer), channel.receive<std::uint32_t>());
+        require(ring.valid(), "its queue");
+        const std::uint32_t number = requester.door.receiver.qp_num;
+        for (const std::uint32_t srq : {0u, 1u, 2u, 3u, 4u, 0xffffu}) {
+            for (const std::uint32_t slot : {5u, 63u, 64u, 1u << 20, ~0u}) {
+                const auto names = softverbs::CompletionNames::of(number, 7, srq);
+                const auto place = ring.claim(number, softverbs::Producer::kRequester);
+                require(place.entry != nullptr, "a free position");
+                softverbs::Completion forged;
+                forged.qp_num = names.qp_num;
+                forged.src_qp = names.src_qp;
+                forged.position = slot;
+                forged.byte_len = 16;
+                forged.flags = softverbs::kInEntry;
+                ring.publish(place, forged);
+            }
+        }
+        channel.meet();
+        require(requester.send(0, 8, 1) == IBV_WC_SUCCESS, "a true one");
+    });
+    Responder host;
+    host.post_all(4);
+    host.admit(child.channel());
+    child.channel().send(softverbs::CompletionQueue::of(host.cq).index());
+    child.channel().meet();
+    EXPECT_EQ(host.wait().wr_id, 0u);
+    EXPECT_TRUE(host.is_empty());
+    EXPECT_EQ(child.wait(), 0);
 }
 
 FaultPoint deadly_point;

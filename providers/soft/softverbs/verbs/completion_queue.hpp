@@ -158,7 +158,7 @@ class CompletionQueue : public ExtendableCq {
     int take_backlog(int count, ibv_wc* wc) REQUIRES(lock_);
     bool convert(const CqEntry& entry, ibv_wc& wc) REQUIRES(lock_);
     bool convert_xrc(const CqEntry& entry, ibv_wc& wc) REQUIRES(lock_);
-    int deliver(const CqEntry& entry) REQUIRES(lock_);
+    int deliver(const CqEntry& entry) const;  // with lock_ held
     void report_failed_receives(const ibv_wc* wc, int count) const;
 
     // -- completion_queue_resize.cpp

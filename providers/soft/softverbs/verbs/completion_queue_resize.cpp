@@ -134,7 +134,7 @@ void CompletionQueue::purge_xrc(std::uint32_t srq) {
 
 /// Copies an entry's payload, if there is one in the queues, to the posted buffer.
 /// @return 0 or EFAULT.
-int CompletionQueue::deliver(const CqEntry& entry) {
+int CompletionQueue::deliver(const CqEntry& entry) const {
     if (QueuePair* qp = adapter().find_receiver(read_once(entry.qp_num), index_))
         return qp->deliver_payload(entry);
     SharedReceiveQueue* srq = adapter().find_xrc_queue(names_of(entry), index_);

