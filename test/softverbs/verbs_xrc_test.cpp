@@ -339,6 +339,22 @@ TEST_P(VerbsXrc, AWaitingRequestGoesOnOnceAReceiveIsPostedAndFailsWithoutOne) {
     EXPECT_EQ(child.wait(), 0);
 }
 
+TEST_P(VerbsXrc, ARequestThatWaitsForAReceiveIsRefusedWhenTheQueueIsDestroyed) {
+    Child child([](Channel& channel) {
+        Requester patient(channel);
+        require(patient.post(IBV_WR_SEND, patient.door.queues[0], patient.sge(0, 8)) == 0,
+                "posted");
+        channel.meet();
+        require(patient.wait().status == IBV_WC_REM_INV_REQ_ERR, "refused");
+    });
+    Responder host;
+    host.admit(child.channel());
+    child.channel().meet();
+    ASSERT_EQ(ibv_destroy_srq(host.queues[0]), 0);
+    host.queues[0] = nullptr;
+    EXPECT_EQ(child.wait(), 0);
+}
+
 TEST_P(VerbsXrc, ASleeperIsWokenForMessagesToItsQueue) {
     Child child([](Channel& channel) {
         Requester requester(channel);
@@ -638,6 +654,7 @@ TEST_F(VerbsXrcObjects, AReceivingQueuePairLivesUntilItsLastHandleIsDestroyed) {
         channel.meet();
         require(requester.send(0, 8, 2) == IBV_WC_SUCCESS, "sent after the creator has left");
         channel.meet();
+        channel.receive<char>();
         require(requester.try_queue(0xfffffe) == IBV_WC_REM_INV_REQ_ERR, "refused");
         channel.meet();
     });
@@ -670,6 +687,7 @@ TEST_F(VerbsXrcObjects, AReceivingQueuePairLivesUntilItsLastHandleIsDestroyed) {
     ASSERT_EQ(ibv_query_qp(opened, &attributes, IBV_QP_STATE, &init), 0);
     EXPECT_EQ(attributes.qp_state, IBV_QPS_RTS);
     EXPECT_EQ(init.qp_context, host.domain);
+    child.channel().send('g');
     child.channel().meet();
     EXPECT_EQ(next_event(host.context, IBV_EVENT_QP_REQ_ERR).element.qp, opened);
     attributes.qp_state = IBV_QPS_RESET;

@@ -290,10 +290,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
     const softverbs::CancellationDisabled guard;
     try {
-        QueuePair& real = QueuePair::of(qp).real();
-        const int cause = real.modify(*attributes, mask);
-        qp->state = real.state;
-        return softverbs::also_errno(cause);
+        return softverbs::also_errno(QueuePair::of(qp).modify_real(*attributes, mask));
     } catch (const std::bad_alloc&) {
         return softverbs::also_errno(ENOMEM);
     }

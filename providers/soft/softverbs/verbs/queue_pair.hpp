@@ -149,6 +149,8 @@ class QueuePair : public ExtendableQp {
     static QueuePair* open(const Place& place, std::uint32_t qp_num, void* qp_context);
     /// @return the queue pair of which this object is a handle.
     QueuePair& real() { return real_ ? *real_ : *this; }
+    /// Modifies real(), and keeps ibv_qp::state of this handle.
+    int modify_real(const ibv_qp_attr& attributes, int mask);
 
     // -- queue_pair_state.cpp
     int modify(const ibv_qp_attr& attributes, int mask) EXCLUDES(send_lock_, receive_lock_);

@@ -41,6 +41,13 @@ bool QueuePair::may_be_opened(const Place& place, std::uint32_t number) const {
     return qp_num == number && xrc_domain_ && xrc_domain_ == place.xrcd->domain && !is_closing_;
 }
 
+int QueuePair::modify_real(const ibv_qp_attr& attributes, int mask) {
+    if (!real_) return modify(attributes, mask);
+    const int cause = real_->modify(attributes, mask);
+    state = real_->state_.load();
+    return cause;
+}
+
 QueuePair* QueuePair::open(const Place& place, std::uint32_t number, void* qp_context) {
     std::unique_ptr<QueuePair> made(new QueuePair(place));
     Adapter& adapter = made->adapter_;
@@ -55,7 +62,7 @@ QueuePair* QueuePair::open(const Place& place, std::uint32_t number, void* qp_co
     made->qp_context = qp_context;
     made->qp_type = found->qp_type;
     made->qp_num = made->handle = found->qp_num;
-    made->state = found->state;
+    made->state = found->state_.load();
     made->count_uses(1);
     return made.release();
 }

@@ -60,6 +60,7 @@ int SharedReceiveQueue::leave() {
         entry.generation.fetch_add(1, std::memory_order_seq_cst);
         is_closed_ = true;
     }
+    domain()->wake_requesters();  // those that wait for a receive here are refused now
     const auto any = [](std::uint32_t, std::uint32_t) { return true; };
     if (!adapter.requesters.wait(Clock::now() + kRequesterPatience, any)) return EBUSY;
     {
