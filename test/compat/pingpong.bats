@@ -78,8 +78,9 @@ lacks() {
 }
 
 @test "ibv_rc_pingpong -t: says that there are no timestamps" { lacks 'completion timestamp capable' ibv_rc_pingpong -t; }
-@test "ibv_rc_pingpong -o: says that there is no paging on demand" { lacks 'ODP capable' ibv_rc_pingpong -o; }
-@test "ibv_rc_pingpong -j: says that there is no device memory" { lacks 'support dm allocation' ibv_rc_pingpong -j; }
+@test "ibv_rc_pingpong -o: memory on demand, received bytes validated" { pingpong 65536 200 -o -c; }
+@test "ibv_rc_pingpong -O -P: an implicit region, brought in before" { pingpong 65536 200 -O -P; }
+@test "ibv_rc_pingpong -j: device memory" { pingpong 4096 1000 -j; }
 
 # usage: crosses OPTIONS... - runs ibv_xsrq_pingpong in both roles. Each opens an XRC domain of the
 # same file.
