@@ -54,6 +54,7 @@ TEST_P(OnDemand, TheDeviceSaysWhatItCanDo) {
     const auto& transports = attributes.odp_caps.per_transport_caps;
     EXPECT_EQ(attributes.odp_caps.general_caps, IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT);
     EXPECT_EQ(transports.rc_odp_caps & IBV_ODP_SUPPORT_ATOMIC, IBV_ODP_SUPPORT_ATOMIC);
+    EXPECT_EQ(attributes.xrc_odp_caps, transports.rc_odp_caps);
     EXPECT_EQ(transports.ud_odp_caps & IBV_ODP_SUPPORT_WRITE, 0u);
 }
 

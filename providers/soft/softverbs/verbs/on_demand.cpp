@@ -61,6 +61,7 @@ void describe_on_demand(ibv_device_attr_ex& attributes) {
     auto& transports = attributes.odp_caps.per_transport_caps;
     transports.rc_odp_caps =
         kUnreliable | IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+    attributes.xrc_odp_caps = transports.rc_odp_caps;
     transports.uc_odp_caps = kUnreliable;
     transports.ud_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
 }
