@@ -117,7 +117,8 @@ check_DATA += test/bench/mesh
 # The rules that a device keeps, as a table: run on soft0 here, on rdma_rxe in test/kernel.
 EXTRA_PROGRAMS += test/softverbs/fidelity
 check_DATA += test/softverbs/fidelity
-test_softverbs_fidelity_SOURCES = %reldir%/fidelity.cpp test/support/process.hpp test/support/sanitizer.hpp
+test_softverbs_fidelity_SOURCES = %reldir%/fidelity.cpp %reldir%/fidelity_cases.cpp %reldir%/fidelity_cases.hpp %reldir%/fidelity_scene.cpp \
+    %reldir%/fidelity_scene.hpp test/support/process.hpp test/support/sanitizer.hpp
 test_softverbs_fidelity_LDADD = $(IBVERBS_LIBS)
 TESTS += %reldir%/fidelity.bats
 EXTRA_PROGRAMS += test/softverbs/two_links
