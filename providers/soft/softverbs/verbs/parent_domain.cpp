@@ -21,7 +21,6 @@ Object* or_errno(Object* made, int cause) {
     return made;
 }
 
-/// As in libibverbs, an allocator alone is no mistake: it may be meant for what is freed elsewhere.
 bool makes_sense(ibv_context* context, const ibv_parent_domain_init_attr& attributes) {
     constexpr std::uint32_t kKnown =
         IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
