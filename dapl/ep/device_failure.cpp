@@ -100,6 +100,8 @@ std::string text_of(const Failure& failure) {
         case Cause::kLinkDown:
             return fmt::format("the port of the {} has no link",
                                failure.is_remote ? "peer's device" : "device here");
+        case Cause::kFaultRule:
+            return "a fault rule asks for it";
         case Cause::kUnknown:
             break;
     }
@@ -124,6 +126,8 @@ const char* next_step(const Failure& failure) {
                    "atomics)";
         case Cause::kMemoryGone:
             return "unmap memory after dat_lmr_free has returned";
+        case Cause::kFaultRule:
+            return "see softverbs-fault(5), and `softverbs fault log` for the rule";
         case Cause::kLinkDown:
             return "connect again when it is back";
         default:

@@ -29,6 +29,7 @@ enum class FailureCause : std::uint32_t {
     kQueuePairGone,    ///< the other end has been destroyed or reset
     kQueuePairFailed,  ///< the other end is in the error state
     kLinkDown,         ///< a port has no link: is_remote
+    kFaultRule,        ///< a fault rule asked for it (softverbs-fault(5))
 };
 
 /// Why the connection of a queue pair ended, in more detail than the status of a completion.

@@ -9,6 +9,7 @@ libsoftverbs_core_la_LIBADD = libsoftverbs_base.la
 # The base holds the fabric and the connection manager, all but providers/soft/softverbs/verbs.
 libsoftverbs_base_la_CXXFLAGS = $(libsoftverbs_core_la_CXXFLAGS)
 libsoftverbs_base_la_SOURCES =
+include providers/soft/softverbs/faults/local.mk
 include providers/soft/softverbs/fabric/local.mk
 include providers/soft/softverbs/verbs/local.mk
 include providers/soft/softverbs/cm/local.mk

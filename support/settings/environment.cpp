@@ -59,6 +59,13 @@ std::vector<std::string_view> unknown_variables() {
     return unknown;
 }
 
+std::string rank_in_job() {
+    // By Open MPI and whoever starts by PMIx, by MPICH and whoever starts by PMI, by Slurm.
+    for (const char* const name : {"PMIX_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"})
+        if (const char* const rank = secure_getenv(name)) return rank;
+    return {};
+}
+
 /// An empty variable counts as unset, and a relative path is not obeyed, as the XDG base directory
 /// specification requires.
 std::string user_configuration_directory() {

@@ -20,6 +20,10 @@ const char* variable_in_environment(const char* name);
 /// setting's name.
 std::vector<std::string_view> unknown_variables();
 
+/// @return the rank that a launcher (mpirun, srun) has given this process in its job; "" outside
+/// one.
+std::string rank_in_job();
+
 /// @return $XDG_CONFIG_HOME, else $HOME/.config; "" when neither is an absolute path, and in
 /// set-uid programs.
 std::string user_configuration_directory();

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "tools/softverbs/fault.hpp"
 #include "tools/softverbs/list.hpp"
 #include "tools/softverbs/run.hpp"
 #include "tools/softverbs/states.hpp"
@@ -23,6 +24,8 @@ int carry_out(const softverbs::tool::Options& options) {
             return port(options);
         case Command::kDevice:
             return device(options);
+        case Command::kFault:
+            return fault(options);
     }
     return kFailed;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/softverbs/members.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -80,6 +81,20 @@ std::vector<MemberSnapshot> ask_members(const Directory& directory, const Index:
         snapshots.push_back(std::move(asked.snapshot));
     }
     return snapshots;
+}
+
+std::size_t tell_members(const Directory& directory) {
+    std::size_t told = 0;
+    const auto survey = Index::look(directory);
+    if (!survey) return 0;
+    for (const MemberSnapshot& member : ask_members(directory, *survey)) {
+        told += member.answer == Answer::kShown;
+        if (member.answer == Answer::kSilent)
+            fmt::print(stderr,
+                       "softverbs: process {} does not answer: it hears of it when it goes on\n",
+                       member.pid);
+    }
+    return told;
 }
 
 }  // namespace softverbs::tool

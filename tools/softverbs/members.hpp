@@ -25,4 +25,9 @@ struct MemberSnapshot {
 /// Queries living members only. Waits a few seconds at most for all of them together.
 std::vector<MemberSnapshot> ask_members(const Directory& directory, const Index::Survey& survey);
 
+/// Makes all members look at the fabric's states and fault rules: they do so when somebody
+/// connects, and greet us when they have done what follows. Reports on stderr who does not answer.
+/// @return how many have.
+std::size_t tell_members(const Directory& directory);
+
 }  // namespace softverbs::tool

@@ -3,13 +3,18 @@
 
 #include <getopt.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <vector>
 
 #include "config.h"
 #include "providers/soft/softverbs/fabric/devices.hpp"
+#include "providers/soft/softverbs/faults/faults.hpp"
+#include "providers/soft/softverbs/faults/rule_text.hpp"
+#include "support/base/text_file.hpp"
 
 namespace softverbs::tool {
 namespace {
@@ -26,6 +31,9 @@ enum Code {
     kPortsCode,
     kDropInCode,
     kSharedHeapCode,
+    kFaultsCode,
+    kSeedCode,
+    kFaultLogCode,
     kDryCode
 };
 
@@ -64,6 +72,10 @@ const std::vector<CommandSyntax>& commands() {
           {kDropInCode, "drop-in", nullptr, "also for programs that load libibverbs by dlopen"},
           {kSharedHeapCode, "shared-heap", nullptr,
            "malloc and large mmap return memory that peers reach by plain copies"},
+          {kFaultsCode, "faults", "RULES", "apply fault rules, or those of a file: @FILE"},
+          {kSeedCode, "seed", "N", "of rules with a probability; 0 to 2147483647 [1]"},
+          {kFaultLogCode, "fault-log", "FILE",
+           "log the faults that were applied there, as rules [faults.log in the fabric]"},
           kHelp}},
         {"ls",
          Command::kList,
@@ -83,6 +95,12 @@ const std::vector<CommandSyntax>& commands() {
          "DEVICE [remove|add]",
          "shows whether a device is there, removes it, or adds it again",
          {kFabric, kHelp}},
+        {"fault",
+         Command::kFault,
+         kUsage,
+         "[list] | add RULE | clear | log",
+         "lists or changes the fault rules of a fabric, or shows its log of faults",
+         {kFabric, {kJsonCode, "json", nullptr, "print JSON, see softverbs(1)"}, kHelp}},
         {"clean",
          Command::kClean,
          kUsage,
@@ -140,8 +158,44 @@ bool take_count(unsigned& count, const char* option, const char* value, unsigned
     return false;
 }
 
+/// Complains of rules that are wrong before the program starts. @return whether they are right.
+bool take_faults(Options& options, const char* value) {
+    options.faults = value;
+    std::string text = options.faults;
+    if (text[0] == '@') {
+        // The program may change its directory.
+        const std::string path = std::filesystem::absolute(text.substr(1)).string();
+        const auto read = support::read_text_file(path, faults::kMostText);
+        if (!read) {
+            std::fprintf(stderr, "softverbs: --faults: %s: %s\n", path.c_str(),
+                         read.error().text.c_str());
+            return false;
+        }
+        options.faults = "@" + path;
+        text = *read;
+    }
+    const auto rules = faults::parse_rules(text);
+    if (rules) return true;
+    std::fprintf(stderr, "softverbs: --faults: %s\n", rules.error().c_str());
+    return false;
+}
+
+bool take_seed(Options& options, const char* value) {
+    constexpr unsigned kMostSeed = 2147483647;
+    unsigned seed = 0;
+    options.seed = value;
+    return options.seed == "0" || take_count(seed, "--seed", value, kMostSeed);
+}
+
 bool take(Options& options, int code, const char* value) {
     switch (code) {
+        case kFaultsCode:
+            return take_faults(options, value);
+        case kSeedCode:
+            return take_seed(options, value);
+        case kFaultLogCode:
+            options.fault_log = std::filesystem::absolute(value).string();
+            return true;
         case kFabricCode:
             options.fabric = value;
             if (options.fabric.empty())
@@ -199,6 +253,34 @@ bool take_change(const CommandSyntax& command, char** operands, int count, Optio
            complain(command, std::string("unexpected argument '") + operands[2] + "'");
 }
 
+/// Takes what `fault` is to do.
+bool take_fault_command(const CommandSyntax& command, char** operands, int count,
+                        Options& options) {
+    struct Name {
+        const char* name;
+        FaultCommand command;
+        int operands;
+    };
+    constexpr Name kNames[] = {{"list", FaultCommand::kList, 0},
+                               {"add", FaultCommand::kAdd, 1},
+                               {"clear", FaultCommand::kClear, 0},
+                               {"log", FaultCommand::kLog, 0}};
+    if (count == 0) return true;
+    const std::string_view named = operands[0];
+    const Name* const found = std::find_if(std::begin(kNames), std::end(kNames),
+                                           [&](const Name& known) { return named == known.name; });
+    if (found == std::end(kNames))
+        return complain(command, "'" + std::string(named) + "' is none of list, add, clear, log");
+    if (count - 1 != found->operands)
+        return complain(command, found->operands != 0 ? "add takes one rule, in quotes"
+                                                      : std::string(named) + " takes no argument");
+    options.fault = found->command;
+    if (found->operands == 0) return true;
+    options.rule = operands[1];
+    const auto rule = faults::parse_rule(options.rule);
+    return rule || complain(command, rule.error());
+}
+
 /// @return whether the operands are as many as the command takes, and make sense.
 bool take_operands(const CommandSyntax& command, char** operands, int count, Options& options) {
     switch (command.command) {
@@ -207,6 +289,8 @@ bool take_operands(const CommandSyntax& command, char** operands, int count, Opt
         case Command::kPort:
         case Command::kDevice:
             return take_change(command, operands, count, options);
+        case Command::kFault:
+            return take_fault_command(command, operands, count, options);
         default:
             return count == 0 ||
                    complain(command, std::string("unexpected argument '") + operands[0] + "'");

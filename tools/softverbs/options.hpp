@@ -18,7 +18,10 @@ inline constexpr int kRunFailed = 125;
 inline constexpr int kCannotExecute = 126;
 inline constexpr int kNotFound = 127;
 
-enum class Command { kRun, kList, kClean, kPort, kDevice };
+enum class Command { kRun, kList, kClean, kPort, kDevice, kFault };
+
+/// What `softverbs fault` does with a fabric's rules.
+enum class FaultCommand { kList, kAdd, kClear, kLog };
 
 struct Options {
     Command command = Command::kRun;
@@ -28,13 +31,18 @@ struct Options {
     unsigned devices = 0;      ///< run; 0: as in the environment
     unsigned ports = 0;        ///< run; 0: as in the environment
     bool drop_in = false;      ///< run
+    std::string faults;        ///< run: rules, or '@' and a file's name; "": as in the environment
+    std::string seed;          ///< run, of the rules; "": as in the environment
+    std::string fault_log;     ///< run; "": as in the environment
     bool shared_heap = false;  ///< run
-    bool json = false;         ///< ls
+    bool json = false;         ///< ls, fault
     bool dry_run = false;      ///< clean
     char** program = nullptr;  ///< run: its name and arguments, up to a null pointer
     /// port, device: the device's number, the port's, and what is to become of it, if anything.
     PortId port = {};
     std::string change;
+    FaultCommand fault = FaultCommand::kList;
+    std::string rule;  ///< fault add
 };
 
 /// @return nullopt when the process must exit with `status`: help and version were printed on

@@ -30,22 +30,6 @@ int show(const std::string& path, const Show& text) {
     return print(text(states) + "\n");
 }
 
-/// Connects to all members, which look at the states then, and greet us when they have done what
-/// follows from them. @return how many have.
-std::size_t tell_members(const Directory& directory) {
-    std::size_t told = 0;
-    const auto survey = Index::look(directory);
-    if (!survey) return 0;
-    for (const MemberSnapshot& member : ask_members(directory, *survey)) {
-        told += member.answer == Answer::kShown;
-        if (member.answer == Answer::kSilent)
-            fmt::print(stderr,
-                       "softverbs: process {} does not answer: it hears of it when it goes on\n",
-                       member.pid);
-    }
-    return told;
-}
-
 int change(const std::string& path, const Show& text, const Change& change) {
     const auto directory = Directory::open(path);
     if (!directory) return kFailed;

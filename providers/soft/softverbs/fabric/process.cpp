@@ -102,6 +102,7 @@ Result<void> Process::start(const Prepare& prepare) {
     auto index = Index::join(*directory_, address_);
     if (!index) return tl::unexpected(index.error());
     index_ = std::move(*index);
+    if (const int cause = faults_.open(directory_->path())) return tl::unexpected(cause);
     auto arena = prepare(*this);
     if (!arena) {
         support::report_limit(arena.error(), "the memory of the software device");
@@ -227,12 +228,15 @@ void Process::on_device_states(StatesHandler handler) {
     states_handlers_ = with(states_handlers_, std::move(handler));
 }
 
-/// Whoever connects may have changed the states: softverbs(1) connects for that alone.
+/// Whoever connects may have changed the states or the fault rules: softverbs(1) connects for that
+/// alone.
 void Process::look_at_devices() {
     const std::uint64_t found = index_->device_states().encode();
     const DeviceStates before =
         DeviceStates::decode(device_states_.exchange(found, std::memory_order_acq_rel));
-    if (before == DeviceStates::decode(found)) return;
+    bool has_other_rules = false;
+    (void)Service::persist([&] { has_other_rules = faults_.look_again(); });
+    if (before == DeviceStates::decode(found) && !has_other_rules) return;
     std::shared_ptr<const std::vector<StatesHandler>> handlers;
     {
         support::MutexLock lock(mutex_);

@@ -21,6 +21,7 @@
 #include "providers/soft/softverbs/fabric/peer.hpp"
 #include "providers/soft/softverbs/fabric/result.hpp"
 #include "providers/soft/softverbs/fabric/service.hpp"
+#include "providers/soft/softverbs/faults/faults.hpp"
 #include "support/thread/mutex.hpp"
 
 namespace softverbs {
@@ -39,7 +40,7 @@ class Process {
   public:
     using MessageHandler = std::function<void(const std::shared_ptr<Peer>&, Message&)>;
     using DeathHandler = std::function<void(const std::shared_ptr<Peer>&)>;
-    /// Called with the previous states.
+    /// Called with the previous states, also when only the fault rules have changed.
     using StatesHandler = std::function<void(DeviceStates before)>;
     using FoundHandler = std::function<void(Result<std::shared_ptr<Peer>>)>;
     /// Runs in the first join(), before any peer can see us: registers handlers and makes the
@@ -107,6 +108,7 @@ class Process {
     void reject_garbage(const std::shared_ptr<Peer>& peer, const char* what);
 
     Index& index() { return *index_; }
+    faults::Faults& faults() { return faults_; }
     /// The states of the fabric's devices, as last told.
     DeviceStates device_states() const {
         return DeviceStates::decode(device_states_.load(std::memory_order_acquire));
@@ -155,6 +157,7 @@ class Process {
 
     std::unique_ptr<Directory> directory_;
     std::unique_ptr<Index> index_;
+    faults::Faults faults_;
     in6_addr address_ = {};
     PublishedArena arena_;
     UniqueFd listener_;

@@ -78,6 +78,7 @@ extern "C" {
 using softverbs::AddressHandle;
 
 ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {
+    if (softverbs::is_refused(pd->context, softverbs::faults::Subject::kCreateAh)) return nullptr;
     const softverbs::CancellationDisabled guard;
     try {
         return AddressHandle::create(softverbs::ProtectionDomain::of(pd), *attributes);

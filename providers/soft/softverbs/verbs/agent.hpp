@@ -48,6 +48,7 @@ struct AgentOperation {
     std::uint64_t under_way = 0;  ///< bytes of the chunk at the peer
     std::uint64_t buffer = 0;     ///< offset in our arena; freed with the queue pair
     std::uint32_t ticket = 0;
+    bool is_answer_lost = false;  ///< by a fault rule: the request fails although it is carried out
     bool busy = false;
     bool at_peer = false;    ///< its service thread has been sent a chunk and has not answered
     std::uint32_t slot = 0;  ///< the receive that the request has consumed

@@ -90,6 +90,8 @@ extern "C" {
 using softverbs::CompletionChannel;
 
 ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
+    if (softverbs::is_refused(context, softverbs::faults::Subject::kCreateCompChannel))
+        return nullptr;
     const softverbs::CancellationDisabled guard;
     auto bell = softverbs::Bell::make();
     if (!bell) {

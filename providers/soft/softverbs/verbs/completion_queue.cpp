@@ -12,6 +12,7 @@ namespace softverbs {
 
 CompletionQueue* CompletionQueue::create(Context& context, int entries, void* cq_context,
                                          ibv_comp_channel* channel) {
+    if (is_refused(context.handle(), faults::Subject::kCreateCq)) return nullptr;
     if (entries < 1 || entries > static_cast<int>(kMaxCqEntries)) {
         errno = EINVAL;
         return nullptr;

@@ -60,6 +60,11 @@ struct Context {
     ibv_context* handle() { return &verbs.context; }
 };
 
+/// @return whether a fault rule makes the call fail, with errno set.
+inline bool is_refused(ibv_context* context, faults::Subject call) {
+    return also_errno(Context::of(context).adapter->process().faults().refuse(call)) != 0;
+}
+
 /// Whether the context is one of this device's.
 bool is_soft(const ibv_context& context);
 

@@ -53,7 +53,8 @@ class DatagramSender {
     /// its destination has been found.
     Outcome send(const SendWork& work);
     /// @param port PortId::index() of the port that the queue pair was given in INIT.
-    void note_port(std::uint8_t port, bool is_cut);
+    /// @param has_detour whether the port has no link, or a fault rule concerns the queue pair.
+    void note_port(std::uint8_t port, bool has_detour);
     DatagramTargets& targets() { return targets_; }
     MulticastGroups& groups() { return groups_; }
     /// Gives up waiting for look-ups.
@@ -61,7 +62,8 @@ class DatagramSender {
 
   private:
     static constexpr std::uint8_t kNowhere = 0xff;
-    Outcome refuse(const AddressVector& address) const;
+    std::optional<Outcome> detour(const SendWork& work);
+    Outcome send_first_copy(const SendWork& work);
     bool plan(const SendWork& work);
     bool fetch(const SendWork& work);
     Outcome send_to(std::uint32_t qp_num, const SendWork& work);
@@ -82,7 +84,7 @@ class DatagramSender {
                  const SendWork& work) const;
 
     std::uint8_t port_ = kNowhere;
-    std::uint8_t open_port_ = kNowhere;  ///< port_, or nothing while that has no link
+    std::uint8_t open_port_ = kNowhere;  ///< port_, or nothing while each message takes the detour
     QueuePair& qp_;
     DatagramTargets targets_;
     Plan plan_;  ///< what the current request sends; no remote ranges

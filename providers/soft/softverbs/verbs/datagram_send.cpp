@@ -54,22 +54,15 @@ Turn::~Turn() {
     if (held_) fault_point(FaultPoint::kTransferEnded);
 }
 
-void DatagramSender::note_port(std::uint8_t port, bool is_cut) {
+void DatagramSender::note_port(std::uint8_t port, bool has_detour) {
     port_ = port;
-    open_port_ = is_cut ? kNowhere : port;
-}
-
-/// Whether the address handle belongs to the queue pair's protection domain and port. Without a
-/// link the message is lost.
-[[gnu::noinline]] Outcome DatagramSender::refuse(const AddressVector& address) const {
-    const bool is_own = address.pd == qp_.domain().number() && address.own_port == port_;
-    return done(is_own ? IBV_WC_SUCCESS : IBV_WC_LOC_QP_OP_ERR);
+    open_port_ = has_detour ? kNowhere : port;
 }
 
 Outcome DatagramSender::send(const SendWork& work) {
     const AddressVector& address = *work.address;
     if (address.own_port != open_port_ || address.pd != qp_.domain().number()) [[unlikely]]
-        return refuse(address);
+        if (const auto instead = detour(work)) return *instead;
     if (work.length > kDatagramMtu) return done(IBV_WC_LOC_LEN_ERR);
     if (!plan(work) || !fetch(work)) return done(IBV_WC_LOC_PROT_ERR);
     if (!address.is_unicast()) [[unlikely]]
@@ -93,8 +86,8 @@ bool DatagramSender::plan(const SendWork& work) {
     return true;
 }
 
-/// Makes the payload readable, before a turn is taken. The kernel reads memory that is not shared
-/// from birth. @return false when the program has unmapped or protected it.
+/// Makes the payload readable, before a turn is taken. The kernel reads memory that is not
+/// shared from birth. @return false when the program has unmapped or protected it.
 bool DatagramSender::fetch(const SendWork& work) {
     const Adapter& adapter = qp_.adapter();
     if (resolve_local(adapter.own_pages(), plan_)) return true;
@@ -112,8 +105,9 @@ Outcome DatagramSender::send_to(std::uint32_t qp_num, const SendWork& work) {
     return done(IBV_WC_SUCCESS);
 }
 
-/// Sends a copy to each queue pair in the group, once all of them have been found. As on adapters,
-/// they include the sender's own, unless it was created with IBV_QP_CREATE_BLOCK_SELF_MCAST_LB.
+/// Sends a copy to each queue pair in the group, once all of them have been found. As on
+/// adapters, they include the sender's own, unless it was created with
+/// IBV_QP_CREATE_BLOCK_SELF_MCAST_LB.
 [[gnu::noinline]] Outcome DatagramSender::send_to_group(const SendWork& work) {
     if (!work.address->is_multicast() || work.remote_addr != kMulticastQp)
         return done(IBV_WC_SUCCESS);

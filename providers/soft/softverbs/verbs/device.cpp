@@ -89,6 +89,7 @@ int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad) {
 
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
     const CancellationDisabled guard;
+    if (is_refused(pd->context, faults::Subject::kAllocMw)) return nullptr;
     try {
         return MemoryWindow::create(ProtectionDomain::of(pd), type);
     } catch (const std::bad_alloc&) {

@@ -21,7 +21,7 @@ Outcome Executor::run() {
 /// Hides from an unreliable request what happened at the other end: a message that does not arrive
 /// is lost.
 Outcome Executor::told(Outcome outcome) const {
-    if (qp_.is_reliable() || outcome.progress == Progress::kAgent) return outcome;
+    if (qp_.is_reliable() || outcome.progress >= Progress::kAgent) return outcome;
     const bool failed_here =
         outcome.progress == Progress::kDone &&
         (outcome.status == IBV_WC_LOC_PROT_ERR || outcome.status == IBV_WC_LOC_LEN_ERR ||
@@ -31,7 +31,12 @@ Outcome Executor::told(Outcome outcome) const {
 
 Outcome Executor::attempt() {
     if (!target_.peer->alive()) return {Progress::kNoAnswer, IBV_WC_SUCCESS};
-    if (is_cut_) return {Progress::kNotReady, IBV_WC_SUCCESS};
+    if (has_detour_) [[unlikely]]
+        if (const auto instead = detour()) return *instead;
+    return go();
+}
+
+inline Outcome Executor::go() {
     Transfer transfer(qp_.entry().transfer, target_.qp_num, remote_key(), is_fenced_);
     transfer_ = &transfer;
     Outcome otherwise{};

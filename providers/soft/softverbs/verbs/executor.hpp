@@ -24,7 +24,7 @@ class Executor {
           agent_(agent),
           work_(work),
           is_fenced_(qp.is_fenced_),
-          is_cut_(qp.is_cut_) {}
+          has_detour_(qp.longest_direct_ == 0) {}
 
     Outcome run();
     /// Whether the local memory may still be used: its registration may have ended, or gone away,
@@ -36,6 +36,7 @@ class Executor {
 
   private:
     Outcome attempt();
+    Outcome go();
     Outcome told(Outcome outcome) const;
     Outcome conclude(int status, std::uint64_t found);
     Outcome execute();
@@ -71,6 +72,11 @@ class Executor {
     std::uint32_t receive_key() const;
     ibv_wc_status plan_receive(bool& responder_failed);
 
+    // -- faulted_requests.cpp
+    std::optional<Outcome> detour();
+    Outcome refuse_by_rule(const faults::Rule& rule);
+    Outcome lose_acknowledgement();
+
     // -- executor_move.cpp
     bool fetch_payload();
     Outcome move(AgentKind kind, std::uint32_t access);
@@ -103,8 +109,8 @@ class Executor {
     Target& target_;
     std::unique_ptr<AgentOperation>& agent_;
     const SendWork& work_;
-    const bool is_fenced_;          ///< QueuePair::is_fenced_
-    const bool is_cut_;             ///< QueuePair::is_cut_
+    const bool is_fenced_;   ///< QueuePair::is_fenced_
+    const bool has_detour_;  ///< the port has no link, or a fault rule concerns the queue pair
     Transfer* transfer_ = nullptr;  ///< mark of the transfer while one is under way
     Plan plan_;
     std::uint32_t slot_ = 0;

@@ -161,6 +161,7 @@ Outcome Executor::begin_agent(AgentKind kind, std::uint32_t access) {
     operation.offset = 0;
     operation.slot = slot_;
     operation.busy = true;
+    operation.is_answer_lost = false;
     const int cause = send_agent_chunk(adapter, target_, operation, qp_.qp_num);
     if (cause == 0) return {Progress::kAgent, IBV_WC_SUCCESS};
     operation.busy = false;
@@ -174,7 +175,10 @@ bool Executor::may_go_on() {
 /// From here on only arena memory is accessed at the other end. Its queue pair may have changed
 /// state while the agent worked.
 Outcome Executor::conclude_agent(int status, std::uint64_t found) {
-    return told(conclude(status, found));
+    const Outcome outcome = told(conclude(status, found));
+    const bool is_lost = agent_->is_answer_lost && outcome.progress == Progress::kDone &&
+                         outcome.status == IBV_WC_SUCCESS;
+    return is_lost ? qp_.failed_by_rule(IBV_WC_RETRY_EXC_ERR) : outcome;
 }
 
 Outcome Executor::conclude(int status, std::uint64_t found) {

@@ -71,6 +71,7 @@ PortId QueuePair::port() const {
 /// Nobody may begin a request at a queue pair without a link; what has begun ends. Its own requests
 /// wait, as if the peer were not ready, until the link is back or their timers have run out.
 void QueuePair::look_at_link() {
+    look_at_faults();
     support::SpinLockGuard lock(send_lock_);
     const DeviceStates states = adapter_.process().device_states();
     if (states.is_removed(device_)) return remove();
@@ -88,8 +89,9 @@ void QueuePair::look_at_link() {
 /// Notes whether the port that the queue pair was given in INIT has a link.
 void QueuePair::note_link() {
     is_cut_ = attributes_.port_num != 0 && adapter_.process().device_states().is_down(port());
-    longest_direct_ = is_cut_ ? 0 : kLongestDirect;
-    if (datagrams_) datagrams_->note_port(static_cast<std::uint8_t>(port().index()), is_cut_);
+    const bool has_detour = is_cut_ || faults_;
+    longest_direct_ = has_detour ? 0 : kLongestDirect;
+    if (datagrams_) datagrams_->note_port(static_cast<std::uint8_t>(port().index()), has_detour);
 }
 
 void QueuePair::stop_requesters() {

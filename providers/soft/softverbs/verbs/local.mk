@@ -32,7 +32,7 @@ softverbs_verbs_sources = \
     %reldir%/extended_objects.hpp \
     %reldir%/extended_send.cpp \
     %reldir%/fault_points.cpp %reldir%/fault_points.def %reldir%/fault_points.hpp \
-    %reldir%/flush.cpp \
+    %reldir%/faulted_requests.cpp %reldir%/flush.cpp \
     %reldir%/heap_memory.cpp %reldir%/heap_memory.hpp \
     %reldir%/link_state.cpp \
     %reldir%/kick.cpp %reldir%/kick.hpp \

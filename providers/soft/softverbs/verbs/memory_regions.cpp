@@ -132,6 +132,7 @@ void mark_as_initialised([[maybe_unused]] const Registration& request) {
 ibv_mr* try_register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                      unsigned access) {
     const CancellationDisabled guard;
+    if (is_refused(pd->context, faults::Subject::kRegMr)) return nullptr;
     try {
         const std::uint64_t base = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
         return register_memory({&ProtectionDomain::of(pd), address, length, base, access});
@@ -329,6 +330,7 @@ using softverbs::Context;
 using softverbs::ProtectionDomain;
 
 ibv_pd* ibv_alloc_pd(ibv_context* context) {
+    if (softverbs::is_refused(context, softverbs::faults::Subject::kAllocPd)) return nullptr;
     softverbs::ObjectCount& pds = Context::of(context).adapter->pds;
     ProtectionDomain* pd = nullptr;
     if (pds.take()) {

@@ -73,6 +73,7 @@ QueuePair::~QueuePair() {
 }
 
 QueuePair* QueuePair::create(const Place& place, ibv_qp_init_attr& attributes) {
+    if (is_refused(place.context, faults::Subject::kCreateQp)) return nullptr;
     const ibv_qp_init_attr used = used_attributes(attributes);
     if (const int cause = check_attributes(place.context->device, used)) {
         errno = cause;
@@ -104,6 +105,7 @@ int QueuePair::set_up(const ibv_qp_init_attr& attributes) {
     signal_all_ = attributes.sq_sig_all != 0;
     is_reliable_ = qp_type != IBV_QPT_UC && qp_type != IBV_QPT_UD;
     set_capacity(attributes.cap);
+    ordinal_ = adapter_.process().faults().count_queue_pair();
     if (const int cause = allocate_sends()) return cause;
     if (const int cause = allocate_receives()) return cause;
     staging_ = adapter_.arena().allocate(staging_bytes());
@@ -126,10 +128,16 @@ void QueuePair::set_capacity(const ibv_qp_cap& wanted) {
     const bool has_receives = recv_cq && !srq;
     cap_.max_recv_wr = has_receives ? std::bit_ceil(std::max(cap_.max_recv_wr, 1u)) : 0;
     cap_.max_recv_sge = has_receives ? std::max(cap_.max_recv_sge, 1u) : 0;
+    {
+        support::SpinLockGuard lock(receive_lock_);
+        receive_limit_ = cap_.max_recv_wr;
+    }
     if (!send_cq) return;
     cap_.max_send_wr = std::max(cap_.max_send_wr, 1u);
     cap_.max_send_sge = std::max(cap_.max_send_sge, 1u);
     cap_.max_inline_data = std::max(cap_.max_inline_data, 64u);
+    support::SpinLockGuard lock(send_lock_);
+    send_limit_ = cap_.max_send_wr;
 }
 
 /// Enters the queue pair in the tables.
@@ -289,6 +297,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
 
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
     const softverbs::CancellationDisabled guard;
+    if (softverbs::is_refused(qp->context, softverbs::faults::Subject::kModifyQp)) return errno;
     try {
         return softverbs::also_errno(QueuePair::of(qp).modify_real(*attributes, mask));
     } catch (const std::bad_alloc&) {

@@ -9,10 +9,12 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
 #include "providers/soft/softverbs/failure.hpp"
+#include "providers/soft/softverbs/faults/request_faults.hpp"
 #include "providers/soft/softverbs/verbs/address_handle.hpp"
 #include "providers/soft/softverbs/verbs/completion_queue.hpp"
 #include "providers/soft/softverbs/verbs/context.hpp"
@@ -89,11 +91,13 @@ enum class Progress {
     kDone,        ///< `status` is its completion status
     kNoReceive,   ///< the peer has posted no receive
     kNotReady,    ///< the peer's queue pair is not in RTR yet
-    kAgent,       ///< the peer's service thread is copying
     kLocked,      ///< the peer's atomic lock is held, or a retired window key is in use
     kAway,        ///< the peer's memory region is away; its owner has been asked for it
     kNoAnswer,    ///< the peer, or its queue pair, is gone
     kUnresolved,  ///< a datagram's destination has not been found yet
+    // From here on unreliable requests wait too.
+    kAgent,    ///< the peer's service thread is copying
+    kDelayed,  ///< by a fault rule
 };
 
 /// The longest time that a request to a peer that is gone waits before it fails. A hardware adapter
@@ -233,6 +237,11 @@ class QueuePair : public ExtendableQp {
     /// adapter's mutex held.
     void look_at_link() EXCLUDES(send_lock_, receive_lock_);
 
+    // -- faulted_requests.cpp
+    /// Takes the fault rules that concern the queue pair now. Called when it gets its port, and by
+    /// the service thread when the rules have changed.
+    void look_at_faults() EXCLUDES(send_lock_, receive_lock_);
+
     // -- flush.cpp. The first five are called by the service thread, with the adapter's mutex held.
     /// Serves a peer's kick: it posted a receive, became ready, found a fault, or waits for its
     /// turn.
@@ -303,6 +312,8 @@ class QueuePair : public ExtendableQp {
     std::uint32_t staging_bytes() const;
 
     // -- queue_pair_state.cpp
+    int change(ibv_qp_state current, ibv_qp_state next, const ibv_qp_attr& attributes, int mask,
+               Target target) EXCLUDES(send_lock_, receive_lock_);
     int check_modify(ibv_qp_state next, const ibv_qp_attr& attributes, int mask) const;
     void apply(ibv_qp_state next, const ibv_qp_attr& attributes, int mask) REQUIRES(send_lock_);
     void connect(Target target, const ibv_qp_attr& attributes) REQUIRES(send_lock_);
@@ -320,6 +331,21 @@ class QueuePair : public ExtendableQp {
     /// Lets requesters in, if there is a link.
     void open_to_requesters() REQUIRES(send_lock_);
     void remove() REQUIRES(send_lock_) EXCLUDES(receive_lock_);
+
+    // -- faulted_requests.cpp
+    faults::RequestFaults::Place place_of(bool receives) const REQUIRES(send_lock_);
+    /// @return the fault rule that applies to the request, or nullptr.
+    const faults::Rule* rule_for(const SendWork& work) NO_THREAD_SAFETY_ANALYSIS;
+    /// Applies a rule that decides what becomes of the request before it reaches its target.
+    /// @return nullopt when the request goes on.
+    std::optional<Outcome> divert(const faults::Rule& rule) NO_THREAD_SAFETY_ANALYSIS;
+    Outcome failed_by_rule(ibv_wc_status status) NO_THREAD_SAFETY_ANALYSIS;
+    void note_rule() REQUIRES(send_lock_);
+    bool is_held_by_rule() const REQUIRES(send_lock_);
+    void come_back_by_rule() REQUIRES(send_lock_);
+    /// @return the errno value with which a post fails that does not fit, or that a rule concerns.
+    int refuse_send() const REQUIRES(send_lock_);
+    int refuse_receive(std::uint32_t used) const REQUIRES(receive_lock_);
 
     // -- direct_post.cpp
     bool may_post_directly(const ibv_send_wr& wr) const REQUIRES(send_lock_);
@@ -448,7 +474,8 @@ class QueuePair : public ExtendableQp {
     std::atomic<ibv_qp_state> state_{IBV_QPS_RESET};
     ibv_qp_attr attributes_ GUARDED_BY(send_lock_){};
     Target target_ GUARDED_BY(send_lock_);
-    /// Longest request of the direct path, in bytes: longer ones gain little. 0 without a link.
+    /// Longest request of the direct path, in bytes: longer ones gain little. 0 without a link, and
+    /// while a fault rule concerns the queue pair.
     static constexpr std::uint32_t kLongestDirect = 4096;
     std::uint32_t longest_direct_ GUARDED_BY(send_lock_) = kLongestDirect;
     bool is_cut_ GUARDED_BY(send_lock_) = false;  ///< its port has no link
@@ -473,6 +500,15 @@ class QueuePair : public ExtendableQp {
     Deadline retried_until_ GUARDED_BY(send_lock_){};
     std::unique_ptr<AgentOperation> agent_ GUARDED_BY(send_lock_);
     std::unique_ptr<DatagramSender> datagrams_ GUARDED_BY(send_lock_);
+
+    std::uint32_t ordinal_ = 0;  ///< how many queue pairs the process had created then
+    /// nullptr unless a fault rule concerns the queue pair.
+    std::unique_ptr<faults::RequestFaults> faults_ GUARDED_BY(send_lock_);
+    std::unique_ptr<faults::RequestFaults> receive_faults_ GUARDED_BY(receive_lock_);
+    /// Requests that may be under way: the queue's size, or 0 while a rule concerns posts, so that
+    /// each is looked at. The same for receives.
+    std::uint32_t send_limit_ GUARDED_BY(send_lock_) = 0;
+    std::uint32_t receive_limit_ GUARDED_BY(receive_lock_) = 0;
 
     /// The first failure since creation or reset; later ones follow from it.
     verbs::QueuePairFailure failure_ GUARDED_BY(send_lock_){};

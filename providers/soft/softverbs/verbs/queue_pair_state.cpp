@@ -47,6 +47,13 @@ int QueuePair::modify(const ibv_qp_attr& attributes, int mask) {
         if (!bound->is_at(port->index())) return EINVAL;
         target = std::move(*bound);
     }
+    if (const int cause = change(current, next, attributes, mask, std::move(target))) return cause;
+    if ((mask & IBV_QP_PORT) != 0) look_at_faults();
+    return 0;
+}
+
+int QueuePair::change(ibv_qp_state current, ibv_qp_state next, const ibv_qp_attr& attributes,
+                      int mask, Target target) {
     support::SpinLockGuard lock(send_lock_);
     // The queue pair may have failed since the check, which does not prevent a change that is
     // allowed in every state.
@@ -193,6 +200,7 @@ void QueuePair::reset() {
     }
     send_posted_ = send_pending_ = 0;
     send_completed_.store(0);
+    if (faults_) faults_->reset();
     support::SpinLockGuard lock(receive_lock_);
     for (std::uint32_t slot = 0; slot < std::min(receive_posted_.load(), receives_.size); ++slot)
         receives_.slot(slot)->taker.store(0, std::memory_order_relaxed);

@@ -22,8 +22,8 @@ int QueuePair::post_receive(ibv_recv_wr* wr, ibv_recv_wr** bad) {
             if (state == IBV_QPS_RESET || srq || wr->num_sge < 0 ||
                 static_cast<std::uint32_t>(wr->num_sge) > cap_.max_recv_sge) {
                 cause = EINVAL;
-            } else if (used >= cap_.max_recv_wr) {
-                cause = recv_cq ? ENOMEM : EINVAL;
+            } else if (used >= receive_limit_) [[unlikely]] {
+                cause = refuse_receive(used);
             }
             if (cause != 0) break;
             ReceiveSlot& slot = *receives_.slot(position);

@@ -134,8 +134,8 @@ int QueuePair::check(const ibv_send_wr& wr) const {
     }
     if (wr.opcode == IBV_WR_BIND_MW && !wr.bind_mw.mw) return EINVAL;
     if (static_cast<std::uint32_t>(wr.num_sge) > cap_.max_send_sge) return EINVAL;
-    if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
-        return send_cq ? ENOMEM : EINVAL;
+    if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= send_limit_) [[unlikely]]
+        if (const int cause = refuse_send()) return cause;
     if ((wr.send_flags & IBV_SEND_INLINE) == 0) return 0;
     return (traits & kInlineable) != 0 && length_of(wr) <= cap_.max_inline_data ? 0 : EINVAL;
 }
@@ -332,6 +332,7 @@ Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
     using std::chrono::microseconds;
     const Deadline now = Clock::now();
     if (reason == Progress::kLocked) return now + kRetryPause;
+    if (reason == Progress::kDelayed) return faults_ ? faults_->release() : now;
     if (reason == Progress::kAway)
         return now + std::clamp<microseconds>(rnr_delay(), kShortestPause, kRetryPause);
     if (reason == Progress::kNoReceive) {
@@ -355,6 +356,7 @@ Deadline QueuePair::wait_deadline(Progress reason, bool& endless) const {
     waiting_for_ = reason;
     const std::uint32_t ticket = ++wait_ticket_;
     if (reason == Progress::kAgent) return;
+    if (faults_) come_back_by_rule();
     bool endless = false;
     const Deadline deadline = wait_deadline(reason, endless);
     if (endless) return;
@@ -392,7 +394,9 @@ void QueuePair::wait_expired(std::uint32_t ticket) {
         datagrams_->stop_waiting();
         return drain();
     }
+    if (reason == Progress::kDelayed) return begin_wait(reason);
     if (is_retried(reason) && Clock::now() < retried_until_) return begin_wait(reason);
+    if (is_held_by_rule()) note_rule();
     const bool not_ready = reason == Progress::kNoReceive || reason == Progress::kAway;
     enter_error(not_ready ? IBV_WC_RNR_RETRY_EXC_ERR : IBV_WC_RETRY_EXC_ERR);
 }

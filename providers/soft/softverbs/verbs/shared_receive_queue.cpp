@@ -27,6 +27,7 @@ ReceiveSlot* take_shared_receive(const ReceiveRing& ring, std::uint32_t qp_num,
 
 SharedReceiveQueue* SharedReceiveQueue::create(ProtectionDomain& pd, void* srq_context,
                                                ibv_srq_attr& asked, const XrcPlace& xrc) {
+    if (is_refused(pd.context, faults::Subject::kCreateSrq)) return nullptr;
     if (asked.max_wr > kMaxWorkRequests || asked.max_sge > kMaxSge) {
         errno = EINVAL;
         return nullptr;

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "providers/soft/softverbs/faults/faults.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "providers/soft/softverbs/faults/rule_text.hpp"
+#include "support/base/text_file.hpp"
+#include "support/log/log.hpp"
+#include "support/settings/settings.hpp"
+
+namespace softverbs::faults {
+namespace {
+
+struct Source {
+    std::string text;
+    std::string name;  ///< for messages
+};
+
+/// @return the rules that SOFTVERBS_FAULTS holds or, behind an '@', names.
+tl::expected<Source, int> own_source() {
+    const std::string setting = support::setting_text(support::Setting::kSoftverbsFaults);
+    if (setting.empty() || setting[0] != '@') return Source{setting, "SOFTVERBS_FAULTS"};
+    const std::string path = setting.substr(1);
+    auto text = support::read_text_file(path, kMostText);
+    if (text) return Source{std::move(*text), path};
+    support::report<support::kBadFaultRules>(path, text.error().text);
+    return tl::unexpected(EINVAL);
+}
+
+tl::expected<std::vector<Rule>, int> read(const Source& source) {
+    auto rules = parse_rules(source.text);
+    if (rules) return std::move(*rules);
+    support::report<support::kBadFaultRules>(source.name, rules.error());
+    return tl::unexpected(EINVAL);
+}
+
+std::vector<Trigger> call_triggers(const Plan& plan) {
+    std::vector<Trigger> triggers;
+    for (const Rule& rule : plan.rules)
+        if (rule.group() == kCall) triggers.emplace_back(plan, rule, 0);
+    return triggers;
+}
+
+}  // namespace
+
+int Faults::open(const std::string& fabric) {
+    fabric_ = fabric;
+    opened_ = std::chrono::steady_clock::now();
+    const auto source = own_source();
+    if (!source) return source.error();
+    auto rules = read(*source);
+    if (!rules) return rules.error();
+    own_rules_ = std::move(*rules);
+    set({});
+    look_again();
+    return 0;
+}
+
+bool Faults::look_again() {
+    auto text = support::read_text_file(fabric_ + '/' + kRulesFile, kMostText);
+    std::string rules = text ? std::move(*text) : std::string();
+    return rules != fabric_rules_ && set(std::move(rules));
+}
+
+bool Faults::set(std::string fabric_rules) {
+    const std::string name = fabric_ + '/' + kRulesFile;
+    auto added = read({fabric_rules, name});
+    if (!added) return false;
+    std::vector<Rule> rules = own_rules_;
+    rules.insert(rules.end(), added->begin(), added->end());
+    auto next = std::make_shared<Plan>();
+    next->identity = Identity::of_process();
+    next->rules = Plan::concerning(next->identity, std::move(rules));
+    next->seed = static_cast<std::uint64_t>(
+        support::setting_integer(support::Setting::kSoftverbsFaultsSeed));
+    next->opened = opened_;
+    if (!next->rules.empty()) {
+        const std::string log = support::setting_text(support::Setting::kSoftverbsFaultsLog);
+        const std::string path = log.empty() ? fabric_ + '/' + kLogFile : log;
+        next->log = std::make_shared<FaultLog>(path);
+        support::report<support::kFaultsInForce>(next->rules.size(), next->seed, path);
+    }
+    fabric_rules_ = std::move(fabric_rules);
+    std::vector<Trigger> calls = call_triggers(*next);
+    has_call_rules_.store(!calls.empty(), std::memory_order_relaxed);
+    std::shared_ptr<const Plan> plan = next->rules.empty() ? nullptr : std::move(next);
+    support::MutexLock lock(mutex_);
+    for (Trigger& trigger : calls)
+        for (const Trigger& before : calls_)
+            if (before.rule() == trigger.rule()) trigger.go_on(before);
+    calls_.swap(calls);
+    plan_.swap(plan);
+    return true;
+}
+
+std::shared_ptr<const Plan> Faults::plan() const {
+    support::MutexLock lock(mutex_);
+    return plan_;
+}
+
+/// Each rule counts the call; the first that applies decides.
+int Faults::refuse_by_rules(Subject call) {
+    char remark[64];
+    *fmt::format_to_n(remark, sizeof remark - 1, "pid {}", getpid()).out = 0;
+    support::MutexLock lock(mutex_);
+    int error = 0;
+    for (Trigger& trigger : calls_) {
+        if (trigger.rule().subject != call || !trigger.next() || error != 0) continue;
+        error = trigger.rule().error;
+        trigger.log(remark);
+    }
+    return error;
+}
+
+}  // namespace softverbs::faults

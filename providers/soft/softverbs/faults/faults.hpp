@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The faults of this process: which rules are in force, for whoever makes objects and connections.
+/// Rules come from the process's settings (SOFTVERBS_FAULTS) and from the fabric, whose file
+/// `softverbs fault` changes while programs run.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "providers/soft/softverbs/faults/plan.hpp"
+#include "support/thread/mutex.hpp"
+
+namespace softverbs::faults {
+
+/// The name of the fabric's file of rules, and of its log, in the fabric's directory.
+inline constexpr char kRulesFile[] = "faults";
+inline constexpr char kLogFile[] = "faults.log";
+/// The largest file of rules that is read, in bytes.
+inline constexpr std::size_t kMostText = 1 << 20;
+
+class Faults {
+  public:
+    /// Reads SOFTVERBS_FAULTS and its companions. Called before any other thread exists.
+    /// @param fabric path of the fabric's directory.
+    /// @return 0, or EINVAL for rules that are wrong, which has been reported.
+    int open(const std::string& fabric);
+    /// Reads the fabric's file again. Rules that are wrong are reported, and those before them
+    /// stay.
+    /// @return whether the rules have changed.
+    bool look_again() EXCLUDES(mutex_);
+
+    /// @return nullptr when there are no rules for this process.
+    std::shared_ptr<const Plan> plan() const EXCLUDES(mutex_);
+    /// Counts a call that makes an object. @return 0, or the errno value with which it fails.
+    int refuse(Subject call) {
+        return has_call_rules_.load(std::memory_order_relaxed) ? refuse_by_rules(call) : 0;
+    }
+    /// @return the next queue pair's number in this process, from 1 on.
+    std::uint32_t count_queue_pair() { return ++queue_pairs_; }
+
+  private:
+    int refuse_by_rules(Subject call) EXCLUDES(mutex_);
+    bool set(std::string fabric_rules) EXCLUDES(mutex_);
+
+    std::string fabric_;
+    std::vector<Rule> own_rules_;
+    std::string fabric_rules_;  ///< text; changed by open() and the service thread alone
+    std::chrono::steady_clock::time_point opened_;
+    std::atomic<bool> has_call_rules_{false};
+    std::atomic<std::uint32_t> queue_pairs_{0};
+    mutable support::Mutex mutex_;
+    std::shared_ptr<const Plan> plan_ GUARDED_BY(mutex_);
+    std::vector<Trigger> calls_ GUARDED_BY(mutex_);
+};
+
+}  // namespace softverbs::faults

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// The faults of one queue pair's requests.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "providers/soft/softverbs/faults/plan.hpp"
+
+namespace softverbs::faults {
+
+class RequestFaults {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    struct Place {
+        Type type;
+        std::uint32_t device;
+        std::uint32_t port;
+        std::uint32_t queue_pair;  ///< its number in the process (Faults::count_queue_pair())
+        std::uint32_t number;      ///< its QP number, for the log
+        bool receives;             ///< whether the rules for its receives are wanted, or the others
+    };
+
+    /// @return nullptr when no rule concerns the queue pair.
+    static std::unique_ptr<RequestFaults> make(std::shared_ptr<const Plan> plan,
+                                               const Place& place);
+    /// Goes on counting where the faults before these are, and keeps their last decision.
+    void go_on(const RequestFaults& before);
+
+    bool concerns(Group group) const;
+
+    /// @param position of the request in its queue. A request that is tried again is not counted
+    /// again.
+    /// @return the rule that applies to the request, or nullptr.
+    const Rule* of_request(Subject operation, std::uint64_t size, std::uint32_t position,
+                           std::uint32_t peer);
+    /// @return the errno value with which the next post fails, or 0.
+    int of_post();
+    /// The positions of the queue pair begin again.
+    void reset() { is_decided_ = false; }
+
+    // -- state of the rules that take time
+    /// Not before then is the request at hand carried out.
+    Clock::time_point release() const { return release_; }
+    /// @return until when nobody answers, or is ready to receive; Clock::time_point::min() unless
+    /// such a rule has been applied.
+    Clock::time_point silent_until() const { return silent_until_; }
+    Clock::time_point not_ready_until() const { return not_ready_until_; }
+
+  private:
+    RequestFaults(std::shared_ptr<const Plan> plan, const Place& place)
+        : plan_(std::move(plan)), place_(place) {}
+    void begin(const Rule& rule, std::uint64_t size);
+    void log(const Trigger& trigger, std::uint32_t peer) const;
+
+    std::shared_ptr<const Plan> plan_;
+    Place place_;
+    std::vector<Trigger> triggers_;
+    bool is_decided_ = false;
+    std::uint32_t position_ = 0;
+    const Rule* decided_ = nullptr;
+    Clock::time_point release_{};
+    Clock::time_point free_{};  ///< when the bandwidth that is left has carried what came before
+    Clock::time_point silent_until_ = Clock::time_point::min();
+    Clock::time_point not_ready_until_ = Clock::time_point::min();
+};
+
+}  // namespace softverbs::faults

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// A fault rule (softverbs-fault(5)): where, when and what. Rules are text on the command line, in
+/// files and in the log; rule_text.hpp reads and prints them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace softverbs::faults {
+
+/// The kinds of subjects, by bit, so that an action or a condition can be for several.
+enum Group : std::uint8_t {
+    kRequest = 1,  ///< requests of a send queue, which are carried out or not
+    kPost = 2,     ///< ibv_post_send and ibv_post_recv themselves
+    kCall = 4,     ///< calls that make an object
+    kState = 8,    ///< states of a port
+};
+
+/// The types of queue pairs, by bit.
+enum Type : std::uint8_t {
+    kRc = 1,
+    kUc = 2,
+    kUd = 4,
+    kXrc = 8,
+    kReliable = kRc | kXrc,
+    kUnreliable = kUc | kUd,
+    kConnected = kRc | kUc | kXrc,
+    kAnyType = kRc | kUc | kUd | kXrc,
+};
+
+struct TypeName {
+    const char* name;
+    std::uint8_t bit;
+};
+inline constexpr TypeName kTypes[] = {{"rc", kRc}, {"uc", kUc}, {"ud", kUd}, {"xrc", kXrc}};
+
+/// What a rule is about.
+enum class Subject : std::uint8_t {
+#define SUBJECT(id, ...) id,
+#include "providers/soft/softverbs/faults/words.def"
+};
+
+struct SubjectInfo {
+    const char* name;
+    Group group;
+};
+
+inline constexpr SubjectInfo kSubjects[] = {
+#define SUBJECT(id, name, group) {name, group},
+#include "providers/soft/softverbs/faults/words.def"
+};
+inline constexpr std::size_t kSubjectCount = std::size(kSubjects);
+
+/// What follows the name of an action.
+enum class Argument : std::uint8_t {
+    kNone,
+    kDuration,  ///< a duration
+    kFor,       ///< `for` and a duration; without it for ever
+    kRate,      ///< bytes per second
+    kErrno,     ///< the name of an errno value; without it ENOMEM
+};
+
+enum class Action : std::uint8_t {
+#define ACTION(id, ...) id,
+#include "providers/soft/softverbs/faults/words.def"
+};
+
+struct ActionInfo {
+    const char* name;
+    std::uint8_t groups;
+    std::uint8_t types;
+    Argument argument;
+};
+
+inline constexpr ActionInfo kActions[] = {
+#define ACTION(id, name, groups, types, argument) {name, groups, types, Argument::argument},
+#include "providers/soft/softverbs/faults/words.def"
+};
+
+using Duration = std::chrono::nanoseconds;
+
+struct Rule {
+    Subject subject = Subject::kAnyRequest;
+    Action action = Action::kRetryExceeded;
+
+    // -- where; what is not given holds for all
+    std::string program;                  ///< pattern of the program's name (fnmatch)
+    std::string rank;                     ///< the process's rank in its job
+    std::uint32_t queue_pair = 0;         ///< the n-th that the process has created
+    std::optional<std::uint32_t> device;  ///< its number
+    std::uint32_t port = 0;               ///< of the device
+    std::uint8_t types = kAnyType;        ///< one of them, or all
+    std::uint64_t smallest = 0;           ///< bytes
+    std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();
+
+    // -- when, among what matches
+    std::uint64_t nth = 0;    ///< this one alone
+    std::uint64_t every = 0;  ///< each that many
+    std::uint64_t from = 0;   ///< not before the one with this number
+    std::uint64_t to = 0;     ///< not after it
+    double probability = 1;
+    std::uint64_t times = 0;  ///< not more often
+    Duration after{};         ///< not before the process has had the device open for so long
+    Duration before{};        ///< not later than that
+
+    // -- what
+    Duration duration{};     ///< of kDuration and kFor; 0 there: for ever
+    Duration period{};       ///< of a port's rule: again so often; 0: once
+    std::uint64_t rate = 0;  ///< bytes per second
+    int error = 0;           ///< errno value
+
+    Group group() const { return kSubjects[static_cast<std::size_t>(subject)].group; }
+    const ActionInfo& what() const { return kActions[static_cast<std::size_t>(action)]; }
+    /// Whether it applies to all that matches, so that nothing is to be decided.
+    bool is_unconditional() const {
+        return nth == 0 && every == 0 && from == 0 && to == 0 && times == 0 && probability == 1 &&
+               after == Duration::zero() && before == Duration::zero();
+    }
+    friend bool operator==(const Rule&, const Rule&) = default;
+};
+
+}  // namespace softverbs::faults

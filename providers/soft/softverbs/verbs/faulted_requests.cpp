@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Fault rules (softverbs-fault(5)) applied to requests and posts. A queue pair that no rule
+/// concerns never comes here. One that a rule concerns has no direct path, and takes the detour
+/// below, as one without a link does, for each request.
+#include <signal.h>
+
+#include <cerrno>
+
+#include "providers/soft/softverbs/verbs/datagram.hpp"
+#include "providers/soft/softverbs/verbs/executor.hpp"
+#include "providers/soft/softverbs/verbs/queue_pair.hpp"
+#include "providers/soft/softverbs/verbs/target_access.hpp"
+
+namespace softverbs {
+namespace {
+
+using faults::Action;
+using faults::RequestFaults;
+using faults::Rule;
+using faults::Subject;
+
+faults::Type type_of(ibv_qp_type type) {
+    switch (type) {
+        case IBV_QPT_UC:
+            return faults::kUc;
+        case IBV_QPT_UD:
+            return faults::kUd;
+        case IBV_QPT_XRC_SEND:
+        case IBV_QPT_XRC_RECV:
+            return faults::kXrc;
+        default:
+            return faults::kRc;
+    }
+}
+
+Subject operation_of(ibv_wr_opcode opcode) {
+    switch (remote_right(opcode)) {
+        case IBV_ACCESS_REMOTE_WRITE:
+            return Subject::kWrite;
+        case IBV_ACCESS_REMOTE_READ:
+            return Subject::kRead;
+        case IBV_ACCESS_REMOTE_ATOMIC:
+            return Subject::kAtomic;
+        default:
+            return Subject::kSend;
+    }
+}
+
+}  // namespace
+
+RequestFaults::Place QueuePair::place_of(bool receives) const {
+    return {type_of(qp_type), device_, attributes_.port_num, ordinal_, qp_num, receives};
+}
+
+void QueuePair::look_at_faults() {
+    faults::Faults& all = adapter_.process().faults();
+    std::shared_ptr<const faults::Plan> plan;
+    do {
+        plan = all.plan();
+        RequestFaults::Place place;
+        {
+            support::SpinLockGuard lock(send_lock_);
+            place = place_of(false);
+        }
+        // Made before the locks, and what they replace is freed after them.
+        auto sends = RequestFaults::make(plan, place);
+        place.receives = true;
+        auto receives = RequestFaults::make(plan, place);
+        support::SpinLockGuard lock(send_lock_);
+        if (sends && faults_) sends->go_on(*faults_);
+        faults_.swap(sends);
+        send_limit_ = faults_ && faults_->concerns(faults::kPost) ? 0 : cap_.max_send_wr;
+        if (attributes_.port_num != 0) note_link();
+        support::SpinLockGuard receive_lock(receive_lock_);
+        if (receives && receive_faults_) receives->go_on(*receive_faults_);
+        receive_faults_.swap(receives);
+        receive_limit_ = receive_faults_ ? 0 : cap_.max_recv_wr;
+    } while (plan != all.plan());
+}
+
+const Rule* QueuePair::rule_for(const SendWork& work) {
+    if (!faults_) return nullptr;
+    const std::uint32_t peer =
+        datagrams_ ? static_cast<std::uint32_t>(work.remote_addr) : attributes_.dest_qp_num;
+    return faults_->of_request(operation_of(work.opcode), work.length, work.position, peer);
+}
+
+std::optional<Outcome> QueuePair::divert(const Rule& rule) {
+    const auto now = Clock::now();
+    switch (rule.action) {
+        case Action::kRetryExceeded:
+            return failed_by_rule(IBV_WC_RETRY_EXC_ERR);
+        case Action::kRnrRetryExceeded:
+            return failed_by_rule(IBV_WC_RNR_RETRY_EXC_ERR);
+        case Action::kLocalProtection:
+            return failed_by_rule(IBV_WC_LOC_PROT_ERR);
+        case Action::kLocalLength:
+            return failed_by_rule(IBV_WC_LOC_LEN_ERR);
+        case Action::kFlush:
+            return failed_by_rule(IBV_WC_WR_FLUSH_ERR);
+        case Action::kDelay:
+        case Action::kBandwidth:
+            if (now < faults_->release()) return Outcome{Progress::kDelayed, IBV_WC_SUCCESS};
+            return std::nullopt;
+        case Action::kSilence:
+            if (now >= faults_->silent_until()) return std::nullopt;
+            return Outcome{Progress::kNotReady, IBV_WC_SUCCESS};
+        case Action::kNotReady:
+            if (now >= faults_->not_ready_until()) return std::nullopt;
+            return Outcome{Progress::kNoReceive, IBV_WC_SUCCESS};
+        case Action::kDrop:
+            return done(IBV_WC_SUCCESS);
+        case Action::kKill:
+            kill(getpid(), SIGKILL);
+            return std::nullopt;
+        case Action::kStop:
+            kill(getpid(), SIGSTOP);
+            return std::nullopt;
+        case Action::kKillPeer:
+            kill(target_.peer->pid(), SIGKILL);
+            return std::nullopt;
+        case Action::kStopPeer:
+            kill(target_.peer->pid(), SIGSTOP);
+            return std::nullopt;
+        default:
+            return std::nullopt;
+    }
+}
+
+Outcome QueuePair::failed_by_rule(ibv_wc_status status) {
+    note_rule();
+    return done(status);
+}
+
+void QueuePair::note_rule() {
+    if (failure_.cause == verbs::FailureCause::kUnknown)
+        failure_.cause = verbs::FailureCause::kFaultRule;
+}
+
+/// Whether a rule makes the request at hand wait as if its peer did not answer.
+bool QueuePair::is_held_by_rule() const {
+    const auto now = Clock::now();
+    return faults_ && (now < faults_->silent_until() || now < faults_->not_ready_until());
+}
+
+/// Makes the service thread try again when such a wait ends.
+void QueuePair::come_back_by_rule() {
+    const auto now = Clock::now();
+    for (const auto end : {faults_->silent_until(), faults_->not_ready_until()})
+        if (end > now && end != Clock::time_point::max())
+            come_back(end, [](QueuePair& qp) { qp.serve_kick(); });
+}
+
+int QueuePair::refuse_send() const {
+    if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
+        return send_cq ? ENOMEM : EINVAL;
+    return faults_ ? faults_->of_post() : 0;
+}
+
+int QueuePair::refuse_receive(std::uint32_t used) const {
+    if (used >= cap_.max_recv_wr) return recv_cq ? ENOMEM : EINVAL;
+    return receive_faults_ ? receive_faults_->of_post() : 0;
+}
+
+/// @return what becomes of the request instead of being carried out, if anything.
+[[gnu::noinline]] std::optional<Outcome> Executor::detour() {
+    if (qp_.is_cut_) return Outcome{Progress::kNotReady, IBV_WC_SUCCESS};
+    const Rule* const rule = qp_.rule_for(work_);
+    if (!rule) return std::nullopt;
+    switch (rule->action) {
+        case Action::kRemoteAccess:
+        case Action::kRemoteOperation:
+        case Action::kRemoteInvalidRequest:
+            return refuse_by_rule(*rule);
+        case Action::kAcknowledgementLost:
+            return lose_acknowledgement();
+        default:
+            return qp_.divert(*rule);
+    }
+}
+
+/// Refuses the request at its target, as if it were at fault.
+Outcome Executor::refuse_by_rule(const Rule& rule) {
+    Transfer transfer(qp_.entry().transfer, target_.qp_num, remote_key(), is_fenced_);
+    transfer_ = &transfer;
+    Outcome otherwise{};
+    if (!ready(otherwise) && !ready_for_xrc(otherwise)) return otherwise;
+    const bool has_receive = takes_receive() && take_receive();
+    if (takes_receive() && !has_receive) return {Progress::kNoReceive, IBV_WC_SUCCESS};
+    qp_.note_rule();
+    if (rule.action == Action::kRemoteAccess) return refuse_access(has_receive);
+    if (rule.action == Action::kRemoteInvalidRequest) {
+        if (has_receive)
+            return fail_receive(IBV_WC_LOC_LEN_ERR, IBV_WC_REM_INV_REQ_ERR, Fault::kInvalidRequest);
+        return refuse(IBV_WC_REM_INV_REQ_ERR, Fault::kInvalidRequest);
+    }
+    if (has_receive)
+        return fail_receive(IBV_WC_LOC_QP_OP_ERR, IBV_WC_REM_OP_ERR, Fault::kLocalError);
+    return refuse(IBV_WC_REM_OP_ERR, Fault::kLocalError);
+}
+
+/// Carries out the request, and fails it all the same.
+Outcome Executor::lose_acknowledgement() {
+    const Outcome outcome = go();
+    if (outcome.progress == Progress::kAgent) agent_->is_answer_lost = true;
+    if (outcome.progress != Progress::kDone || outcome.status != IBV_WC_SUCCESS) return outcome;
+    return qp_.failed_by_rule(IBV_WC_RETRY_EXC_ERR);
+}
+
+/// Whether the address handle belongs to the queue pair's protection domain and port is checked
+/// first, as without a detour.
+[[gnu::noinline]] std::optional<Outcome> DatagramSender::detour(const SendWork& work) {
+    const AddressVector& address = *work.address;
+    if (address.pd != qp_.domain().number() || address.own_port != port_)
+        return done(IBV_WC_LOC_QP_OP_ERR);
+    if (qp_.is_cut_) return done(IBV_WC_SUCCESS);
+    const Rule* const rule = qp_.rule_for(work);
+    if (!rule) return std::nullopt;
+    if (rule->action == Action::kDuplicate) {
+        const Outcome first = send_first_copy(work);
+        return first.progress == Progress::kDone ? std::nullopt : std::optional(first);
+    }
+    std::optional<Outcome> instead = qp_.divert(*rule);
+    // What nobody receives is lost.
+    if (instead && instead->progress == Progress::kNotReady) instead = done(IBV_WC_SUCCESS);
+    return instead;
+}
+
+Outcome DatagramSender::send_first_copy(const SendWork& work) {
+    open_port_ = port_;
+    const Outcome outcome = send(work);
+    open_port_ = kNowhere;
+    return outcome;
+}
+
+}  // namespace softverbs
