@@ -2,7 +2,7 @@
 #include "providers/soft/softverbs/faults/fault_log.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "providers/soft/softverbs/faults/rule_text.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -185,7 +185,9 @@ std::string guess(std::string_view text, const Table& table, const Offered& is_o
                                        [&](auto a, auto b) { return distance(a) < distance(b); });
     if (best != names.end() && distance(*best) <= 2)
         return fmt::format(", did you mean '{}'?", *best);
-    return fmt::format(", which is none of: {}", fmt::join(names, ", "));
+    std::string all;
+    for (const std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
+    return ", which is none of: " + all;
 }
 
 Status take_condition(std::string_view word, Rule& rule) {

@@ -44,6 +44,14 @@ inline Outcome Executor::go() {
     return execute();
 }
 
+/// Carries out the request, and fails it all the same, as a fault rule asks.
+[[gnu::noinline]] Outcome Executor::lose_acknowledgement() {
+    const Outcome outcome = go();
+    if (outcome.progress == Progress::kAgent) agent_->is_answer_lost = true;
+    if (outcome.progress != Progress::kDone || outcome.status != IBV_WC_SUCCESS) return outcome;
+    return qp_.failed_by_rule(IBV_WC_RETRY_EXC_ERR);
+}
+
 /// Separate from attempt(), so that the path of other requests is no longer.
 [[gnu::noinline]] Outcome Executor::attempt_xrc(Outcome otherwise) {
     return ready_for_xrc(otherwise) ? execute() : otherwise;

@@ -37,6 +37,7 @@ class Executor {
   private:
     Outcome attempt();
     Outcome go();
+    Outcome lose_acknowledgement();
     Outcome told(Outcome outcome) const;
     Outcome conclude(int status, std::uint64_t found);
     Outcome execute();
@@ -75,7 +76,6 @@ class Executor {
     // -- faulted_requests.cpp
     std::optional<Outcome> detour();
     Outcome refuse_by_rule(const faults::Rule& rule);
-    Outcome lose_acknowledgement();
 
     // -- executor_move.cpp
     bool fetch_payload();

@@ -200,14 +200,6 @@ Outcome Executor::refuse_by_rule(const Rule& rule) {
     return refuse(IBV_WC_REM_OP_ERR, Fault::kLocalError);
 }
 
-/// Carries out the request, and fails it all the same.
-Outcome Executor::lose_acknowledgement() {
-    const Outcome outcome = go();
-    if (outcome.progress == Progress::kAgent) agent_->is_answer_lost = true;
-    if (outcome.progress != Progress::kDone || outcome.status != IBV_WC_SUCCESS) return outcome;
-    return qp_.failed_by_rule(IBV_WC_RETRY_EXC_ERR);
-}
-
 /// Whether the address handle belongs to the queue pair's protection domain and port is checked
 /// first, as without a detour.
 [[gnu::noinline]] std::optional<Outcome> DatagramSender::detour(const SendWork& work) {
