@@ -49,6 +49,8 @@ verbs_tests = \
     test/softverbs/verbs_scale_test \
     test/softverbs/verbs_devices_test \
     test/softverbs/verbs_link_test \
+    test/softverbs/verbs_faults_test \
+    test/softverbs/fault_rules_test \
     test/softverbs/verbs_threads_test \
     test/softverbs/verbs_unreliable_test \
     test/softverbs/verbs_datagram_test \
@@ -147,6 +149,10 @@ test_softverbs_verbs_end_registration_test_LDADD = libtestmain.la libsoftverbs_f
 test_softverbs_verbs_region_absence_test_SOURCES = %reldir%/verbs_region_absence_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_region_absence_test_CPPFLAGS = $(AM_CPPFLAGS) -DSOFTVERBS_FAULT_POINTS
 test_softverbs_verbs_region_absence_test_LDADD = libtestmain.la libsoftverbs_faulty.la libsupport.la
+test_softverbs_verbs_faults_test_SOURCES = %reldir%/verbs_faults_test.cpp %reldir%/datagram_pair.hpp test/support/raw_member.hpp $(verbs_test_headers)
+test_softverbs_verbs_faults_test_LDADD = $(verbs_test_libs)
+test_softverbs_fault_rules_test_SOURCES = %reldir%/fault_rules_test.cpp
+test_softverbs_fault_rules_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_link_test_SOURCES = %reldir%/verbs_link_test.cpp %reldir%/datagram_pair.hpp test/support/raw_member.hpp $(verbs_test_headers)
 test_softverbs_verbs_link_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_devices_test_SOURCES = %reldir%/verbs_devices_test.cpp %reldir%/datagram_pair.hpp $(verbs_test_headers)

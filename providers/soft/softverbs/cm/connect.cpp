@@ -98,8 +98,11 @@ int connect(Identifier& id, const rdma_conn_param* param) {
     request.terms = id.own;
     const auto listener = find_listener(id.engine->index(), request);
     if (!listener && listener.error() != ENOENT) return listener.error();
+    const auto rule = id.engine->process().faults().of(faults::Subject::kConnect);
     support::MutexLock lock(id.engine->mutex);
-    if (listener)
+    if (rule)
+        id.engine->fail_request(id, *rule);
+    else if (listener)
         id.engine->start_request(id, request, *listener);
     else if (id.is_datagram())
         id.engine->push_unresolved(id, kResolveUnsupported);

@@ -37,6 +37,29 @@ void fill_data(Event& event, const std::uint8_t* data, std::size_t length) {
     event.public_part.param.conn.private_data_len = static_cast<std::uint8_t>(length);
 }
 
+/// Returns the message's name in fault rules.
+faults::Subject subject_of(MessageType type) {
+    using faults::Subject;
+    switch (type) {
+        case MessageType::kConnectPending:
+            return Subject::kMra;
+        case MessageType::kConnectReply:
+            return Subject::kRep;
+        case MessageType::kReadyToUse:
+            return Subject::kRtu;
+        case MessageType::kConnectReject:
+            return Subject::kRej;
+        case MessageType::kDisconnectRequest:
+            return Subject::kDreq;
+        case MessageType::kDisconnectReply:
+            return Subject::kDrep;
+        case MessageType::kResolveReply:
+            return Subject::kSidrRep;
+        default:
+            return Subject::kReq;
+    }
+}
+
 void agree(Identifier& id, const QueuePairTerms& remote) {
     id.remote = remote;
     id.own.initiator_depth = remote.responder_resources;
@@ -95,11 +118,41 @@ void Engine::peer_found(std::uint32_t number, const ConnectRequest& request,
     id->state = State::kFailed;
 }
 
-Result<void> Engine::send(const Identifier& id, MessageType type,
-                          std::span<const std::byte> body) const {
+Result<void> Engine::send(const Identifier& id, MessageType type, std::span<const std::byte> body) {
     const DeviceStates states = process_.device_states();
     if (states.is_down({device_at(id.source), 1}) || states.is_down(id.remote_port)) return {};
-    return id.peer->send(type, body);
+    return send_to(id.peer, type, body);
+}
+
+Result<void> Engine::send_to(const std::shared_ptr<Peer>& peer, MessageType type,
+                             std::span<const std::byte> body) {
+    const auto rule = process_.faults().of(subject_of(type));
+    return rule ? send_by_rule(peer, type, body, *rule) : peer->send(type, body);
+}
+
+Result<void> Engine::send_by_rule(const std::shared_ptr<Peer>& peer, MessageType type,
+                                  std::span<const std::byte> body, const faults::Rule& rule) {
+    if (rule.action == faults::Action::kDrop) return {};
+    if (rule.action == faults::Action::kDelay) {
+        const auto late = [peer, type, copy = std::vector(body.begin(), body.end())] {
+            (void)peer->send(type, copy);
+        };
+        process_.service().at(Clock::now() + rule.duration, late);
+        return {};
+    }
+    const auto sent = peer->send(type, body);
+    return sent ? peer->send(type, body) : sent;
+}
+
+void Engine::fail_request(Identifier& id, const faults::Rule& rule) {
+    if (rule.action == faults::Action::kReject && !id.is_datagram())
+        return push_rejected(id, static_cast<std::uint32_t>(rule.error), {});
+    if (id.is_datagram())
+        return push_unresolved(id, rule.action == faults::Action::kReject
+                                       ? static_cast<int>(kResolveRejected)
+                                       : -ETIMEDOUT);
+    push(id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+    id.state = State::kFailed;
 }
 
 int Engine::send_step(Identifier& id, MessageType type) {
@@ -151,11 +204,11 @@ void Engine::on_request(const std::shared_ptr<Peer>& peer, const ConnectRequest&
     if (!listener || listener->requests_waiting >= kMaxRequestsWaiting) {
         if (is_datagram_space(request.port_space)) {
             const ResolveReply reply = {0, request.from, kResolveUnsupported, 0, 0, 0, {}};
-            peer->send(MessageType::kResolveReply, bytes_of(reply));
+            (void)send_to(peer, MessageType::kResolveReply, bytes_of(reply));
             return;
         }
         const ConnectReject reject = {0, request.from, kRejectInvalidService, {}};
-        peer->send(MessageType::kConnectReject, bytes_of(reject));
+        (void)send_to(peer, MessageType::kConnectReject, bytes_of(reject));
         return;
     }
     Events made = make_event(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -225,7 +278,7 @@ void Engine::on_reply(const std::shared_ptr<Peer>& peer, const ConnectReply& rep
     Identifier* id = addressee(peer, reply);
     if (!id || id->state != State::kConnecting) {
         const ConnectReject reject = {reply.to, reply.from, kRejectTimeout, {}};
-        peer->send(MessageType::kConnectReject, bytes_of(reject));
+        (void)send_to(peer, MessageType::kConnectReject, bytes_of(reject));
         return;
     }
     // Becomes ESTABLISHED when it is fetched, if the identifier has a queue pair to bring up.
@@ -247,7 +300,7 @@ void Engine::on_ready(const std::shared_ptr<Peer>& peer, const ConnectionStep& s
     if (!id || id->state == State::kFailed) {
         // We have given up: the other side must not consider this a connection.
         const ConnectionStep end = {step.to, step.from};
-        peer->send(MessageType::kDisconnectRequest, bytes_of(end));
+        (void)send_to(peer, MessageType::kDisconnectRequest, bytes_of(end));
         return;
     }
     if (id->state != State::kAccepted) return;
@@ -273,7 +326,7 @@ void Engine::on_disconnect_request(const std::shared_ptr<Peer>& peer, const Conn
     support::MutexLock lock(mutex);
     // Replies for a connection that no longer exists too, so that the peer does not wait.
     const ConnectionStep reply = {step.to, step.from};
-    peer->send(MessageType::kDisconnectReply, bytes_of(reply));
+    (void)send_to(peer, MessageType::kDisconnectReply, bytes_of(reply));
     Identifier* id = addressee(peer, step);
     if (id && id->is_connection()) disconnected(*id);
 }

@@ -90,6 +90,8 @@ class Engine {
     /// Finds the listener's process and sends the request once it is found.
     void start_request(Identifier& id, const ConnectRequest& request, const MemberRef& listener)
         REQUIRES(mutex);
+    /// Ends a request that is not sent, as a fault rule asks.
+    void fail_request(Identifier& id, const faults::Rule& rule) REQUIRES(mutex);
     void send_reject(Identifier& id, std::uint32_t reason, const void* data = nullptr,
                      std::size_t length = 0) REQUIRES(mutex);
     // -- datagram port spaces (datagrams.cpp)
@@ -98,7 +100,7 @@ class Engine {
     /// @param status the other side's status, or a negative errno.
     void push_unresolved(Identifier& id, int status) REQUIRES(mutex);
     /// Sends a message to the identifier's peer; it is lost while either end has no link.
-    Result<void> send(const Identifier& id, MessageType type, std::span<const std::byte> body) const
+    Result<void> send(const Identifier& id, MessageType type, std::span<const std::byte> body)
         REQUIRES(mutex);
     /// @return 0 or an errno.
     int send_step(Identifier& id, MessageType type) REQUIRES(mutex);
@@ -138,6 +140,12 @@ class Engine {
     void on_peer_death(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex);
     void on_device_states(DeviceStates before) EXCLUDES(mutex);
 
+    /// Sends a message, unless a fault rule asks for something else.
+    Result<void> send_to(const std::shared_ptr<Peer>& peer, MessageType type,
+                         std::span<const std::byte> body) REQUIRES(mutex);
+    Result<void> send_by_rule(const std::shared_ptr<Peer>& peer, MessageType type,
+                              std::span<const std::byte> body, const faults::Rule& rule)
+        REQUIRES(mutex);
     Identifier* find_listener(const ConnectRequest& request) REQUIRES(mutex);
     Identifier& make_child(Identifier& listener, const std::shared_ptr<Peer>& peer,
                            const ConnectRequest& request) REQUIRES(mutex);

@@ -104,6 +104,10 @@ int resolve_address(Identifier& id, sockaddr* source, const sockaddr* destinatio
         id.engine->push(id, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH);
         return 0;
     }
+    if (id.engine->process().faults().of(faults::Subject::kResolveAddr)) {
+        id.engine->push(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
+        return 0;
+    }
     if (is_any(id.source)) id.source = from;
     id.destination = *wanted;
     id.destination_port = port_of(destination);
@@ -131,6 +135,16 @@ void fill_path(Identifier& id) {
     id.path.mtu = static_cast<std::uint8_t>(port.active_mtu);
     id.public_part.route.path_rec = &id.path;
     id.public_part.route.num_paths = 1;
+}
+
+void resolve_route(Identifier& id) REQUIRES(id.engine->mutex) {
+    if (id.engine->process().faults().of(faults::Subject::kResolveRoute)) {
+        id.engine->push(id, RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT);
+        return;
+    }
+    fill_path(id);
+    id.engine->push(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
+    id.state = State::kRouteResolved;
 }
 
 int listen(Identifier& id) {
@@ -290,9 +304,7 @@ int rdma_resolve_route(rdma_cm_id* handle, int) {
         {
             support::MutexLock lock(id.engine->mutex);
             if (id.state != State::kAddressResolved) return EINVAL;
-            softverbs::fill_path(id);
-            id.state = State::kRouteResolved;
-            id.engine->push(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
+            softverbs::resolve_route(id);
         }
         return complete(id);
     });

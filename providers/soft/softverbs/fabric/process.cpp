@@ -134,8 +134,10 @@ Result<void> Process::open_door() {
     if (!socket) return tl::unexpected(socket.error());
     listener_ = std::move(*socket);
     // Whoever changes them later finds the socket, and tells us.
-    device_states_.store(index_->device_states().encode(), std::memory_order_release);
+    indexed_states_ = index_->device_states();
+    device_states_.store(indexed_states_.encode(), std::memory_order_release);
     if (auto started = service_.start(); !started) return started;
+    if (const auto plan = faults_.plan()) port_faults_.follow(plan);
     auto watched =
         service_.watch(doorbell_->fd(), EPOLLIN, [this](std::uint32_t) { doorbell_rung(); });
     if (!watched) return watched;
@@ -231,12 +233,22 @@ void Process::on_device_states(StatesHandler handler) {
 /// Whoever connects may have changed the states or the fault rules: softverbs(1) connects for that
 /// alone.
 void Process::look_at_devices() {
-    const std::uint64_t found = index_->device_states().encode();
-    const DeviceStates before =
-        DeviceStates::decode(device_states_.exchange(found, std::memory_order_acq_rel));
     bool has_other_rules = false;
-    (void)Service::persist([&] { has_other_rules = faults_.look_again(); });
-    if (before == DeviceStates::decode(found) && !has_other_rules) return;
+    (void)Service::persist([&] {
+        has_other_rules = faults_.look_again();
+        if (has_other_rules) port_faults_.follow(faults_.plan());
+    });
+    change_states(index_->device_states(), has_other_rules);
+}
+
+/// Merges the index's states with those of fault rules, and tells what has changed.
+void Process::change_states(DeviceStates indexed, bool has_other_rules) {
+    indexed_states_ = indexed;
+    DeviceStates merged = indexed;
+    merged.down |= port_faults_.down();
+    const DeviceStates before =
+        DeviceStates::decode(device_states_.exchange(merged.encode(), std::memory_order_acq_rel));
+    if (before == merged && !has_other_rules) return;
     std::shared_ptr<const std::vector<StatesHandler>> handlers;
     {
         support::MutexLock lock(mutex_);

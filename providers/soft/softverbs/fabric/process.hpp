@@ -19,6 +19,7 @@
 #include "providers/soft/softverbs/fabric/index.hpp"
 #include "providers/soft/softverbs/fabric/message.hpp"
 #include "providers/soft/softverbs/fabric/peer.hpp"
+#include "providers/soft/softverbs/fabric/port_faults.hpp"
 #include "providers/soft/softverbs/fabric/result.hpp"
 #include "providers/soft/softverbs/fabric/service.hpp"
 #include "providers/soft/softverbs/faults/faults.hpp"
@@ -109,7 +110,8 @@ class Process {
 
     Index& index() { return *index_; }
     faults::Faults& faults() { return faults_; }
-    /// The states of the fabric's devices, as last told.
+    /// The states of the fabric's devices, as last told, and as fault rules change them for this
+    /// process.
     DeviceStates device_states() const {
         return DeviceStates::decode(device_states_.load(std::memory_order_acquire));
     }
@@ -136,6 +138,7 @@ class Process {
     void doorbell_rung() EXCLUDES(mutex_);
     void accept_links();
     void look_at_devices() EXCLUDES(mutex_);
+    void change_states(DeviceStates indexed, bool has_other_rules) EXCLUDES(mutex_);
     void connect_link(const SharedHandshake& handshake);
     void try_to_connect(const SharedHandshake& handshake);
     void begin_handshake(const SharedHandshake& handshake);
@@ -181,6 +184,8 @@ class Process {
     std::shared_ptr<const std::vector<StatesHandler>> states_handlers_ GUARDED_BY(mutex_);
     std::vector<std::shared_ptr<void>> kept_ GUARDED_BY(mutex_);
     std::atomic<std::uint64_t> device_states_{0};  ///< DeviceStates::encode()
+    DeviceStates indexed_states_;  ///< of them, those of the index; service thread only
+    PortFaults port_faults_{service_, [this] { change_states(indexed_states_, false); }};
 };
 
 }  // namespace softverbs

@@ -37,10 +37,11 @@ tl::expected<std::vector<Rule>, int> read(const Source& source) {
     return tl::unexpected(EINVAL);
 }
 
-std::vector<Trigger> call_triggers(const Plan& plan) {
+std::vector<Trigger> process_triggers(const Plan& plan) {
     std::vector<Trigger> triggers;
     for (const Rule& rule : plan.rules)
-        if (rule.group() == kCall) triggers.emplace_back(plan, rule, 0);
+        if ((rule.group() & (kCall | kStep | kConnect | kMessage)) != 0)
+            triggers.emplace_back(plan, rule, 0);
     return triggers;
 }
 
@@ -84,14 +85,14 @@ bool Faults::set(std::string fabric_rules) {
         support::report<support::kFaultsInForce>(next->rules.size(), next->seed, path);
     }
     fabric_rules_ = std::move(fabric_rules);
-    std::vector<Trigger> calls = call_triggers(*next);
-    has_call_rules_.store(!calls.empty(), std::memory_order_relaxed);
+    std::vector<Trigger> triggers = process_triggers(*next);
+    has_rules_.store(!triggers.empty(), std::memory_order_relaxed);
     std::shared_ptr<const Plan> plan = next->rules.empty() ? nullptr : std::move(next);
     support::MutexLock lock(mutex_);
-    for (Trigger& trigger : calls)
-        for (const Trigger& before : calls_)
+    for (Trigger& trigger : triggers)
+        for (const Trigger& before : triggers_)
             if (before.rule() == trigger.rule()) trigger.go_on(before);
-    calls_.swap(calls);
+    triggers_.swap(triggers);
     plan_.swap(plan);
     return true;
 }
@@ -101,18 +102,19 @@ std::shared_ptr<const Plan> Faults::plan() const {
     return plan_;
 }
 
-/// Each rule counts the call; the first that applies decides.
-int Faults::refuse_by_rules(Subject call) {
-    char remark[64];
-    *fmt::format_to_n(remark, sizeof remark - 1, "pid {}", getpid()).out = 0;
+/// Each rule counts it; the first that applies decides. The rule is a part of its plan, and keeps
+/// that alive.
+std::shared_ptr<const Rule> Faults::look_up(Subject subject) {
+    char remark[32];
+    const auto end = fmt::format_to_n(remark, sizeof remark, "pid {}", getpid()).out;
+    const Rule* found = nullptr;
     support::MutexLock lock(mutex_);
-    int error = 0;
-    for (Trigger& trigger : calls_) {
-        if (trigger.rule().subject != call || !trigger.next() || error != 0) continue;
-        error = trigger.rule().error;
-        trigger.log(remark);
+    for (Trigger& trigger : triggers_) {
+        if (trigger.rule().subject != subject || !trigger.next() || found) continue;
+        found = &trigger.rule();
+        trigger.log({remark, static_cast<std::size_t>(end - remark)});
     }
-    return error;
+    return found ? std::shared_ptr<const Rule>(plan_, found) : nullptr;
 }
 
 }  // namespace softverbs::faults

@@ -35,26 +35,33 @@ class Faults {
 
     /// @return nullptr when there are no rules for this process.
     std::shared_ptr<const Plan> plan() const EXCLUDES(mutex_);
-    /// Counts a call that makes an object. @return 0, or the errno value with which it fails.
+    /// Counts what the process does: a call, a step or a message of rdma_cm. @return the rule that
+    /// applies to it, or nullptr.
+    std::shared_ptr<const Rule> of(Subject subject) {
+        return has_rules_.load(std::memory_order_relaxed) ? look_up(subject) : nullptr;
+    }
+    /// Does the same for a call that makes an object. @return 0, or the errno value with which it
+    /// fails.
     int refuse(Subject call) {
-        return has_call_rules_.load(std::memory_order_relaxed) ? refuse_by_rules(call) : 0;
+        const auto rule = of(call);
+        return rule ? rule->error : 0;
     }
     /// @return the next queue pair's number in this process, from 1 on.
     std::uint32_t count_queue_pair() { return ++queue_pairs_; }
 
   private:
-    int refuse_by_rules(Subject call) EXCLUDES(mutex_);
+    std::shared_ptr<const Rule> look_up(Subject subject) EXCLUDES(mutex_);
     bool set(std::string fabric_rules) EXCLUDES(mutex_);
 
     std::string fabric_;
     std::vector<Rule> own_rules_;
     std::string fabric_rules_;  ///< text; changed by open() and the service thread alone
     std::chrono::steady_clock::time_point opened_;
-    std::atomic<bool> has_call_rules_{false};
+    std::atomic<bool> has_rules_{false};  ///< triggers_ is not empty
     std::atomic<std::uint32_t> queue_pairs_{0};
     mutable support::Mutex mutex_;
     std::shared_ptr<const Plan> plan_ GUARDED_BY(mutex_);
-    std::vector<Trigger> calls_ GUARDED_BY(mutex_);
+    std::vector<Trigger> triggers_ GUARDED_BY(mutex_);  ///< of what is counted by process
 };
 
 }  // namespace softverbs::faults

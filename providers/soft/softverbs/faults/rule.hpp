@@ -15,10 +15,13 @@ namespace softverbs::faults {
 
 /// The kinds of subjects, by bit, so that an action or a condition can be for several.
 enum Group : std::uint8_t {
-    kRequest = 1,  ///< requests of a send queue, which are carried out or not
-    kPost = 2,     ///< ibv_post_send and ibv_post_recv themselves
-    kCall = 4,     ///< calls that make an object
-    kState = 8,    ///< states of a port
+    kRequest = 1,   ///< requests of a send queue, which are carried out or not
+    kPost = 2,      ///< ibv_post_send and ibv_post_recv themselves
+    kCall = 4,      ///< calls that make an object
+    kState = 8,     ///< states of a port
+    kStep = 16,     ///< steps of rdma_cm before a connection
+    kConnect = 32,  ///< connection requests of rdma_cm as a whole
+    kMessage = 64,  ///< single messages of the connection manager, as InfiniBand names them
 };
 
 /// The types of queue pairs, by bit.
@@ -62,6 +65,7 @@ enum class Argument : std::uint8_t {
     kDuration,  ///< a duration
     kFor,       ///< `for` and a duration; without it for ever
     kRate,      ///< bytes per second
+    kReason,    ///< the number of a reject reason; without it 28, as the consumer rejects
     kErrno,     ///< the name of an errno value; without it ENOMEM
 };
 
@@ -112,7 +116,7 @@ struct Rule {
     Duration duration{};     ///< of kDuration and kFor; 0 there: for ever
     Duration period{};       ///< of a port's rule: again so often; 0: once
     std::uint64_t rate = 0;  ///< bytes per second
-    int error = 0;           ///< errno value
+    int error = 0;           ///< errno value, or a reject reason
 
     Group group() const { return kSubjects[static_cast<std::size_t>(subject)].group; }
     const ActionInfo& what() const { return kActions[static_cast<std::size_t>(action)]; }

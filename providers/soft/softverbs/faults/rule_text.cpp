@@ -46,6 +46,9 @@ constexpr ErrnoName kErrnos[] = {{"ENOMEM", ENOMEM},
                                  {"ETIMEDOUT", ETIMEDOUT},
                                  {"EOPNOTSUPP", EOPNOTSUPP}};
 
+/// InfiniBand's reject reason "consumer reject".
+constexpr int kRejectedByConsumer = 28;
+
 /// The largest number that a double counts to.
 constexpr double kMostUnits = 9007199254740992.0;
 
@@ -86,7 +89,7 @@ Status take_time(std::string_view value, Duration& into) {
 template <class Number>
 Status take_number(std::string_view value, Number& into) {
     const auto [rest, error] = std::from_chars(value.data(), value.data() + value.size(), into);
-    if (error == std::errc() && rest == value.data() + value.size() && into != 0) return {};
+    if (error == std::errc() && rest == value.data() + value.size() && into > 0) return {};
     return wrong(fmt::format("'{}' is not a number from 1 on", value));
 }
 
@@ -153,7 +156,8 @@ struct Key {
     Status (*take)(std::string_view value, Rule& rule);
 };
 
-constexpr std::uint8_t kCounted = kRequest | kPost | kCall;
+constexpr std::uint8_t kOfProcess = kCall | kStep | kConnect | kMessage;
+constexpr std::uint8_t kCounted = kRequest | kPost | kOfProcess;
 constexpr Key kKeys[] = {
     {"program", kCounted | kState,
      [](auto value, Rule& rule) { return take_name(value, rule.program); }},
@@ -183,7 +187,7 @@ std::string guess(std::string_view text, const Table& table, const Offered& is_o
     const auto distance = [&](std::string_view name) { return support::edit_distance(text, name); };
     const auto best = std::min_element(names.begin(), names.end(),
                                        [&](auto a, auto b) { return distance(a) < distance(b); });
-    if (best != names.end() && distance(*best) <= 2)
+    if (best != names.end() && distance(*best) <= 2 && distance(*best) < text.size())
         return fmt::format(", did you mean '{}'?", *best);
     std::string all;
     for (const std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
@@ -280,6 +284,9 @@ Status take_argument(Words& words, Rule& rule) {
         case Argument::kErrno:
             rule.error = ENOMEM;
             return words.empty() ? Status() : take_errno(next(), rule);
+        case Argument::kReason:
+            rule.error = kRejectedByConsumer;
+            return words.empty() ? Status() : take_number(next(), rule.error);
         case Argument::kDuration:
             if (words.empty())
                 return wrong(fmt::format("there is no time behind '{}'", rule.what().name));
@@ -314,7 +321,7 @@ Status check(const Rule& rule) {
     if (rule.to != 0 && rule.from > rule.to) return wrong("from is behind to");
     if (rule.before != Duration::zero() && rule.after >= rule.before)
         return wrong("after is not earlier than before");
-    if ((rule.types & rule.what().types) == 0)
+    if ((rule.group() & (kRequest | kPost)) != 0 && (rule.types & rule.what().types) == 0)
         return wrong(
             fmt::format("'{}' cannot happen on a queue pair of this type", rule.what().name));
     return {};
@@ -384,6 +391,8 @@ std::string argument_text(const Rule& rule) {
             for (const ErrnoName& known : kErrnos)
                 if (known.value == rule.error) return fmt::format(" {}", known.name);
             return {};
+        case Argument::kReason:
+            return fmt::format(" {}", rule.error);
         case Argument::kFor:
             return (rule.duration == Duration::zero() ? "" : " for " + to_text(rule.duration)) +
                    (rule.period == Duration::zero() ? "" : " every " + to_text(rule.period));

@@ -71,7 +71,7 @@ void QueuePair::look_at_faults() {
         if (sends && faults_) sends->go_on(*faults_);
         faults_.swap(sends);
         send_limit_ = faults_ && faults_->concerns(faults::kPost) ? 0 : cap_.max_send_wr;
-        if (attributes_.port_num != 0) note_link();
+        if (attributes_.port_num != 0) note_detour();
         support::SpinLockGuard receive_lock(receive_lock_);
         if (receives && receive_faults_) receives->go_on(*receive_faults_);
         receive_faults_.swap(receives);

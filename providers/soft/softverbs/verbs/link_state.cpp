@@ -89,6 +89,11 @@ void QueuePair::look_at_link() {
 /// Notes whether the port that the queue pair was given in INIT has a link.
 void QueuePair::note_link() {
     is_cut_ = attributes_.port_num != 0 && adapter_.process().device_states().is_down(port());
+    note_detour();
+}
+
+/// Takes the queue pair off the direct path while it has no link, or a fault rule concerns it.
+void QueuePair::note_detour() {
     const bool has_detour = is_cut_ || faults_;
     longest_direct_ = has_detour ? 0 : kLongestDirect;
     if (datagrams_) datagrams_->note_port(static_cast<std::uint8_t>(port().index()), has_detour);

@@ -327,6 +327,7 @@ class QueuePair : public ExtendableQp {
     // -- link_state.cpp
     PortId port() const REQUIRES(send_lock_);
     void note_link() REQUIRES(send_lock_);
+    void note_detour() REQUIRES(send_lock_);
     void stop_requesters() REQUIRES(send_lock_);
     /// Lets requesters in, if there is a link.
     void open_to_requesters() REQUIRES(send_lock_);

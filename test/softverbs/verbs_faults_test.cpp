@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/// @file
+/// Fault rules: what they do to requests, posts and calls, at both ends.
+#include <fcntl.h>
+
+#include <fstream>
+
+#include "test/softverbs/datagram_pair.hpp"
+#include "test/support/raw_member.hpp"
+
+namespace test {
+namespace {
+
+constexpr Timing kShort{.rnr_retry = 1, .min_rnr_timer = 1, .timeout = 8, .retry_cnt = 1};
+
+Options small(ibv_qp_type type = IBV_QPT_RC) {
+    Options options;
+    options.buffer = 4096;
+    options.type = type;
+    return options;
+}
+
+class Faults : public testing::Test {
+  protected:
+    ~Faults() override {
+        for (const char* name :
+             {"SOFTVERBS_FAULTS", "SOFTVERBS_FAULTS_SEED", "SOFTVERBS_FAULTS_LOG"})
+            unsetenv(name);
+    }
+    /// For what is opened later.
+    void use(const std::string& rules, int seed = 1) {
+        setenv("SOFTVERBS_FAULTS", rules.c_str(), 1);
+        setenv("SOFTVERBS_FAULTS_SEED", std::to_string(seed).c_str(), 1);
+        setenv("SOFTVERBS_FAULTS_LOG", log().c_str(), 1);
+    }
+    std::string log() const { return fabric_.path() + "/log"; }
+    /// The rules in the log, without their comments.
+    std::vector<std::string> logged() const {
+        std::ifstream file(log());
+        std::vector<std::string> lines;
+        for (std::string line; std::getline(file, line);)
+            lines.push_back(line.substr(0, line.find("  #")));
+        return lines;
+    }
+    TemporaryFabric fabric_;
+};
+
+/// The queue pair that requests is the process's first one.
+struct Connection {
+    explicit Connection(const Options& options = small(), const Timing& timing = {})
+        : here(options), there(options), one(here), other(there) {
+        for (int i = 0; i < 16; ++i)
+            require(other.post_receive(1, {there.sge(1024, 64)}) == 0, "a receive");
+        one.connect(other.address(), timing);
+        other.connect(one.address(), timing);
+    }
+    int post(ibv_wr_opcode opcode) {
+        if (opcode == IBV_WR_SEND) return one.send(2, {here.sge(0, 8)});
+        if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+            return one.atomic(2, opcode, here.sge(0, 8), there.address(), there.mr->rkey, 1);
+        return one.rdma(2, opcode, {here.sge(0, 8)}, there.address(), there.mr->rkey);
+    }
+    ibv_wc_status status(ibv_wr_opcode opcode = IBV_WR_SEND) {
+        require(post(opcode) == 0, "posted");
+        return here.wait().status;
+    }
+    /// Waits until the queue pair at the other end has failed, which its service thread does.
+    bool other_fails() {
+        const auto end = Clock::now() + kDeadline;
+        while (other.state() != IBV_QPS_ERR && Clock::now() < end) usleep(1000);
+        return other.state() == IBV_QPS_ERR;
+    }
+    Host here, there;
+    Qp one, other;
+};
+
+struct Case {
+    const char* rule;
+    ibv_wr_opcode opcode;
+    ibv_wc_status here;
+    bool fails_there;
+    ibv_wc_status there;  ///< of the receive; SUCCESS: none completes
+};
+
+constexpr Case kCases[] = {
+    {"send nth=2 -> retry_exceeded", IBV_WR_SEND, IBV_WC_RETRY_EXC_ERR, false, IBV_WC_SUCCESS},
+    {"write nth=2 -> retry_exceeded", IBV_WR_RDMA_WRITE, IBV_WC_RETRY_EXC_ERR, false,
+     IBV_WC_SUCCESS},
+    {"send nth=2 -> rnr_retry_exceeded", IBV_WR_SEND, IBV_WC_RNR_RETRY_EXC_ERR, false,
+     IBV_WC_SUCCESS},
+    {"read nth=2 -> remote_access", IBV_WR_RDMA_READ, IBV_WC_REM_ACCESS_ERR, true,
+     IBV_WC_WR_FLUSH_ERR},
+    {"atomic nth=2 -> remote_access", IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WC_REM_ACCESS_ERR, true,
+     IBV_WC_WR_FLUSH_ERR},
+    {"send nth=2 -> remote_operation", IBV_WR_SEND, IBV_WC_REM_OP_ERR, true, IBV_WC_LOC_QP_OP_ERR},
+    {"send nth=2 -> remote_invalid_request", IBV_WR_SEND, IBV_WC_REM_INV_REQ_ERR, true,
+     IBV_WC_LOC_LEN_ERR},
+    {"write nth=2 -> remote_invalid_request", IBV_WR_RDMA_WRITE, IBV_WC_REM_INV_REQ_ERR, true,
+     IBV_WC_WR_FLUSH_ERR},
+    {"request nth=2 -> local_protection", IBV_WR_RDMA_READ, IBV_WC_LOC_PROT_ERR, false,
+     IBV_WC_SUCCESS},
+    {"request nth=2 -> local_length", IBV_WR_SEND, IBV_WC_LOC_LEN_ERR, false, IBV_WC_SUCCESS},
+    {"request nth=2 -> flush", IBV_WR_SEND, IBV_WC_WR_FLUSH_ERR, false, IBV_WC_SUCCESS},
+};
+
+TEST_F(Faults, RequestsFailAsIfTheyWereAtFaultAtBothEnds) {
+    for (const Case& one : kCases) {
+        SCOPED_TRACE(one.rule);
+        use(std::string(one.rule).replace(std::string(one.rule).find("nth"), 0, "qp=1 "));
+        Connection connection;
+        EXPECT_EQ(connection.status(one.opcode), IBV_WC_SUCCESS);
+        if (one.opcode == IBV_WR_SEND) EXPECT_EQ(connection.there.wait().status, IBV_WC_SUCCESS);
+        EXPECT_EQ(connection.status(one.opcode), one.here);
+        EXPECT_EQ(connection.one.state(), IBV_QPS_ERR);
+        EXPECT_EQ(connection.status(one.opcode), IBV_WC_WR_FLUSH_ERR);
+        if (!one.fails_there) {
+            EXPECT_EQ(connection.other.state(), IBV_QPS_RTS);
+            EXPECT_TRUE(connection.there.is_empty());
+            continue;
+        }
+        EXPECT_TRUE(connection.other_fails());
+        EXPECT_EQ(connection.there.wait().status, one.there);
+    }
+}
+
+TEST_F(Faults, AnAcknowledgementThatIsLostLeavesTheRequestCarriedOut) {
+    for (const char* const way : {"process_vm", "agent"}) {
+        setenv("SOFTVERBS_COPY", way, 1);
+        use("write nth=1 -> acknowledgement_lost");
+        Connection connection;
+        connection.here.buffer[0] = 7;
+        EXPECT_EQ(connection.status(IBV_WR_RDMA_WRITE), IBV_WC_RETRY_EXC_ERR);
+        EXPECT_EQ(connection.there.buffer[0], 7);
+        unsetenv("SOFTVERBS_COPY");
+    }
+}
+
+TEST_F(Faults, ADelayedRequestDelaysThoseBehindIt) {
+    use("send qp=1 nth=2 -> delay 20ms");
+    Connection connection;
+    const auto begin = Clock::now();
+    for (int i = 0; i < 3; ++i)
+        ASSERT_EQ(connection.one.send(static_cast<std::uint64_t>(i), {connection.here.sge(0, 8)}),
+                  0);
+    EXPECT_EQ(connection.here.wait().wr_id, 0u);
+    EXPECT_EQ(connection.here.wait().wr_id, 1u);
+    EXPECT_GE(Clock::now() - begin, 20ms);
+    EXPECT_EQ(connection.here.wait().wr_id, 2u);
+}
+
+TEST_F(Faults, BandwidthIsSharedByTheRequestsOfAQueuePair) {
+    use("write -> bandwidth 100kB/s");
+    Connection connection;
+    const auto begin = Clock::now();
+    for (int i = 0; i < 5; ++i)
+        ASSERT_EQ(connection.one.rdma(1, IBV_WR_RDMA_WRITE, {connection.here.sge(0, 1000)},
+                                      connection.there.address(), connection.there.mr->rkey),
+                  0);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(connection.here.wait().status, IBV_WC_SUCCESS);
+    EXPECT_GE(Clock::now() - begin, 50ms);
+}
+
+TEST_F(Faults, APeerThatIsSilentForAWhileIsWaitedForAndOneThatStaysSilentIsNot) {
+    use("send qp=1 nth=1 -> silence for 5ms");
+    {
+        Connection connection;
+        EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
+    }
+    use("send qp=1 nth=1 -> silence");
+    Connection connection(small(), kShort);
+    EXPECT_EQ(connection.status(), IBV_WC_RETRY_EXC_ERR);
+    EXPECT_EQ(connection.other.state(), IBV_QPS_RTS);
+}
+
+TEST_F(Faults, AReceiverThatIsNotReadyForAWhileIsWaitedFor) {
+    use("send qp=1 nth=1 -> receiver_not_ready for 5ms");
+    {
+        Connection connection;
+        EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
+    }
+    use("send qp=1 nth=1 -> receiver_not_ready");
+    Connection connection(small(), kShort);
+    EXPECT_EQ(connection.status(), IBV_WC_RNR_RETRY_EXC_ERR);
+}
+
+TEST_F(Faults, UnreliableMessagesAreDroppedAndDatagramsDoubled) {
+    use("send qp=1 type=uc nth=2 -> drop");
+    {
+        Connection connection(small(IBV_QPT_UC));
+        for (int i = 0; i < 3; ++i) EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
+        for (int i = 0; i < 2; ++i) EXPECT_EQ(connection.there.wait().status, IBV_WC_SUCCESS);
+        EXPECT_TRUE(connection.there.is_empty());
+    }
+    use("send type=ud nth=2 -> drop; send type=ud nth=3 -> duplicate");
+    Host here(small(IBV_QPT_UD)), there(small(IBV_QPT_UD));
+    Datagrams one(here), other(there);
+    for (std::uint64_t i = 0; i < 8; ++i)
+        ASSERT_EQ(other.receive(i, {there.sge(kHeader * 2, kHeader + 64)}), 0);
+    for (std::uint64_t i = 1; i <= 4; ++i) {
+        ASSERT_EQ(one.send(i, {here.sge(0, static_cast<std::uint32_t>(i))},
+                           {.to = other.number(), .by = one.handle_to(there)}),
+                  0);
+        EXPECT_EQ(here.wait().wr_id, i);
+    }
+    for (const std::uint32_t length : {1u, 3u, 3u, 4u})
+        EXPECT_EQ(there.wait().byte_len, kHeader + length);
+    EXPECT_TRUE(there.is_empty());
+}
+
+TEST_F(Faults, PostsFail) {
+    use("post_send qp=1 every=3 -> fail; post_recv qp=2 nth=2 -> fail EINVAL");
+    Host here(small()), there(small());
+    Qp one(here), other(there);
+    EXPECT_EQ(other.post_receive(1, {there.sge(0, 64)}), 0);
+    EXPECT_EQ(other.post_receive(2, {there.sge(0, 64)}), EINVAL);
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(other.post_receive(1, {there.sge(0, 64)}), 0);
+    one.connect(other.address());
+    other.connect(one.address());
+    for (int i = 1; i <= 7; ++i) {
+        const int cause = one.send(1, {here.sge(0, 8)});
+        EXPECT_EQ(cause, i % 3 == 0 ? ENOMEM : 0);
+        if (cause == 0) {
+            EXPECT_EQ(here.wait().status, IBV_WC_SUCCESS);
+        }
+    }
+}
+
+/// A full queue refuses as it does without rules.
+TEST_F(Faults, AQueueWithRulesForPostsHasItsLength) {
+    use("post_send nth=1000 -> fail; send -> silence");
+    Options options = small();
+    options.depth = 4;
+    Host here(options), there(options);
+    Qp one(here), other(there);
+    one.connect(other.address());
+    other.connect(one.address());
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(one.send(1, {here.sge(0, 8)}), 0);
+    EXPECT_EQ(one.send(1, {here.sge(0, 8)}), ENOMEM);
+}
+
+TEST_F(Faults, CallsThatMakeObjectsFail) {
+    use("alloc_pd nth=2 -> fail; reg_mr nth=1 -> fail EFAULT; create_comp_channel -> fail EMFILE;"
+        "create_cq nth=1 -> fail; create_qp nth=1 -> fail ENOSPC; create_srq -> fail;"
+        "create_ah -> fail; alloc_mw -> fail; modify_qp nth=1 -> fail EIO");
+    ibv_context* context = open_soft0();
+    ibv_pd* pd = ibv_alloc_pd(context);
+    ASSERT_NE(pd, nullptr);
+    const auto fails = [](const void* made, int with) {
+        const int cause = errno;
+        return !made && cause == with;
+    };
+    EXPECT_TRUE(fails(ibv_alloc_pd(context), ENOMEM));
+    char memory[64];
+    EXPECT_TRUE(fails(ibv_reg_mr(pd, memory, sizeof memory, kLocalWrite), EFAULT));
+    EXPECT_TRUE(fails(ibv_create_comp_channel(context), EMFILE));
+    EXPECT_TRUE(fails(ibv_create_cq(context, 8, nullptr, nullptr, 0), ENOMEM));
+    ibv_cq* cq = ibv_create_cq(context, 8, nullptr, nullptr, 0);
+    ASSERT_NE(cq, nullptr);
+    ibv_srq_init_attr shared{};
+    shared.attr = {8, 1, 0};
+    EXPECT_TRUE(fails(ibv_create_srq(pd, &shared), ENOMEM));
+    EXPECT_TRUE(fails(ibv_alloc_mw(pd, IBV_MW_TYPE_2), ENOMEM));
+    ibv_ah_attr address{};
+    address.port_num = 1;
+    EXPECT_TRUE(fails(ibv_create_ah(pd, &address), ENOMEM));
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = attributes.recv_cq = cq;
+    attributes.qp_type = IBV_QPT_RC;
+    attributes.cap = {1, 1, 1, 1, 0};
+    EXPECT_TRUE(fails(ibv_create_qp(pd, &attributes), ENOSPC));
+    ibv_qp* qp = ibv_create_qp(pd, &attributes);
+    ASSERT_NE(qp, nullptr);
+    ibv_qp_attr state{};
+    EXPECT_EQ(ibv_modify_qp(qp, &state, IBV_QP_STATE), EIO);
+    EXPECT_EQ(ibv_modify_qp(qp, &state, IBV_QP_STATE), 0);
+    EXPECT_EQ(ibv_destroy_qp(qp), 0);
+    EXPECT_EQ(ibv_destroy_cq(cq), 0);
+    EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+    EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+/// Which of 200 posts fail.
+std::vector<bool> failing_posts() {
+    Options options = small();
+    options.depth = 256;
+    Host here(options);
+    Qp one(here);
+    std::vector<bool> failed;
+    for (int i = 0; i < 200; ++i) failed.push_back(one.post_receive(1, {here.sge(0, 8)}) != 0);
+    return failed;
+}
+
+TEST_F(Faults, TheSameSeedGivesTheSameFaultsAndTheLogGivesThemAgain) {
+    use("post_recv probability=0.1 -> fail", 7);
+    const std::vector<bool> first = failing_posts();
+    const auto count = std::count(first.begin(), first.end(), true);
+    EXPECT_GT(count, 5);
+    EXPECT_LT(count, 45);
+    EXPECT_EQ(logged().size(), static_cast<std::size_t>(count));
+    EXPECT_EQ(failing_posts(), first);
+    use("post_recv probability=0.1 -> fail", 8);
+    EXPECT_NE(failing_posts(), first);
+    unlink(log().c_str());
+    use("post_recv probability=0.1 -> fail", 7);
+    EXPECT_EQ(failing_posts(), first);
+    const std::string kept = fabric_.path() + "/kept";
+    rename(log().c_str(), kept.c_str());
+    use("@" + kept, 1000);
+    EXPECT_EQ(failing_posts(), first);
+}
+
+TEST_F(Faults, RulesThatAreWrongKeepTheDeviceFromOpening) {
+    for (const char* const rules : {"send -> explode", "@/nonexistent/rules"}) {
+        use(rules);
+        ibv_device** list = ibv_get_device_list(nullptr);
+        EXPECT_EQ(ibv_open_device(list[0]), nullptr);
+        EXPECT_EQ(errno, EINVAL);
+        ibv_free_device_list(list);
+    }
+}
+
+/// As softverbs(1) does it.
+void tell_rules(const std::string& fabric, const std::string& rules) {
+    std::ofstream(fabric + "/faults") << rules;
+    for (const std::string& door : doors(fabric)) {
+        const UniqueFd link = link_to(door);
+        require(is_readable(link.get()), "the member greets");
+    }
+}
+
+TEST_F(Faults, RulesOfTheFabricConcernQueuePairsThatAreConnected) {
+    Connection connection;
+    EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
+    tell_rules(fabric_.path(), "send qp=1 nth=2 -> retry_exceeded\n");
+    EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
+    // A second rule does not make the first one begin again.
+    tell_rules(fabric_.path(),
+               "send qp=1 nth=2 -> retry_exceeded\nwrite qp=1 nth=1 -> delay 1ms\n");
+    EXPECT_EQ(connection.status(), IBV_WC_RETRY_EXC_ERR);
+}
+
+TEST_F(Faults, WhatRulesHoldBackGoesOnWhenTheyAreRemoved) {
+    tell_rules(fabric_.path(), "send qp=1 -> silence\n");
+    Connection connection;
+    ASSERT_EQ(connection.post(IBV_WR_SEND), 0);
+    usleep(2000);
+    EXPECT_TRUE(connection.here.is_empty());
+    tell_rules(fabric_.path(), "");
+    EXPECT_EQ(connection.here.wait().status, IBV_WC_SUCCESS);
+}
+
+TEST_F(Faults, APortLosesItsLinkForAWhileInThisProcess) {
+    use("port soft0: down for 10ms every 30ms");
+    Connection connection;
+    for (const ibv_event_type type :
+         {IBV_EVENT_PORT_ERR, IBV_EVENT_PORT_ACTIVE, IBV_EVENT_CLIENT_REREGISTER,
+          IBV_EVENT_PORT_ERR, IBV_EVENT_PORT_ACTIVE}) {
+        require(is_readable(connection.here.context->async_fd), "an event comes");
+        ibv_async_event event;
+        ASSERT_EQ(ibv_get_async_event(connection.here.context, &event), 0);
+        ibv_ack_async_event(&event);
+        EXPECT_EQ(event.event_type, type);
+        EXPECT_EQ(connection.status(), IBV_WC_SUCCESS) << "it waits for the link";
+    }
+}
+
+}  // namespace
+}  // namespace test
