@@ -113,8 +113,8 @@ test_softverbs_verbs_hostile_test_SOURCES = %reldir%/verbs_hostile_test.cpp %rel
 test_softverbs_verbs_hostile_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_scribbles_test_SOURCES = %reldir%/verbs_scribbles_test.cpp %reldir%/attacker.hpp %reldir%/datagram_pair.hpp $(verbs_test_headers)
 test_softverbs_verbs_scribbles_test_LDADD = $(verbs_test_libs)
-TESTS += %reldir%/many_processes.bats %reldir%/devices.bats
-EXTRA_DIST += %reldir%/many_processes.bats %reldir%/devices.bats
+TESTS += %reldir%/many_processes.bats %reldir%/devices.bats %reldir%/faults.bats
+EXTRA_DIST += %reldir%/many_processes.bats %reldir%/devices.bats %reldir%/faults.bats
 check_DATA += test/bench/mesh
 # The rules that a device keeps, as a table: run on soft0 here, on rdma_rxe in test/kernel.
 EXTRA_PROGRAMS += test/softverbs/fidelity

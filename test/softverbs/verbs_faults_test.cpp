@@ -109,7 +109,9 @@ TEST_F(Faults, RequestsFailAsIfTheyWereAtFaultAtBothEnds) {
         use(std::string(one.rule).replace(std::string(one.rule).find("nth"), 0, "qp=1 "));
         Connection connection;
         EXPECT_EQ(connection.status(one.opcode), IBV_WC_SUCCESS);
-        if (one.opcode == IBV_WR_SEND) EXPECT_EQ(connection.there.wait().status, IBV_WC_SUCCESS);
+        if (one.opcode == IBV_WR_SEND) {
+            EXPECT_EQ(connection.there.wait().status, IBV_WC_SUCCESS);
+        }
         EXPECT_EQ(connection.status(one.opcode), one.here);
         EXPECT_EQ(connection.one.state(), IBV_QPS_ERR);
         EXPECT_EQ(connection.status(one.opcode), IBV_WC_WR_FLUSH_ERR);

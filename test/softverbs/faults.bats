@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Fault rules in unmodified programs: softverbs run --faults, softverbs fault, and SOFTVERBS_FAULTS for
+# DAT programs without the preload.
+load ../compat/helpers
+
+tool=$TOP_BUILDDIR/softverbs
+
+setup() { start_network; }
+teardown() { stop_all; }
+
+# The rules in the log, without their comments.
+log() {
+    sed 's/  #.*//' "$fabric/faults.log"
+}
+
+# usage: perftest PROGRAM RULES [OPTION]... - runs a pair of which the client has the rules; its exit
+# status is in $status.
+perftest() {
+    local program=$1 rules=$2
+    shift 2
+    need_program "$program"
+    start server "$tool" run "$program" -F -s 64 -n 2000 "$@"
+    await_port server 18515
+    start client "$tool" run --faults "$rules" "$program" -F -s 64 -n 2000 "$@" 127.0.0.1
+    status=0
+    await_end client || status=$?
+    await_end server || true
+}
+
+@test "perftest fails with the status that a rule names, and the log has the rule for it" {
+    perftest ib_write_bw 'write:nth=1000 -> retry_exceeded'
+    [ "$status" -ne 0 ]
+    has client 'Failed status 12:' || grep -q 'Failed status 12:' "$BATS_TEST_TMPDIR/client.err"
+    [ "$(log)" = 'write program=ib_write_bw qp=1 nth=1000 -> retry_exceeded' ]
+    grep -qE '  # pid [0-9]+, soft0 QP 0x[0-9a-f]{6} to 0x[0-9a-f]{6}, at [0-9:.]+ UTC$' "$fabric/faults.log"
+}
+
+@test "the log of one run, given as rules, makes the same faults in the next" {
+    perftest ib_send_bw 'send:probability=0.01 -> delay 100us'
+    [ "$status" -eq 0 ]
+    log >"$BATS_TEST_TMPDIR/first"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/first")" -gt 5 ]
+    mv "$fabric/faults.log" "$BATS_TEST_TMPDIR/kept"
+    perftest ib_send_bw "@$BATS_TEST_TMPDIR/kept"
+    [ "$status" -eq 0 ]
+    log | diff "$BATS_TEST_TMPDIR/first" -
+}
+
+@test "a process is killed at the request that a rule names" {
+    perftest ib_send_bw 'send:nth=500 -> kill'
+    [ "$status" -ne 0 ]
+    grep -qx 'send program=ib_send_bw qp=1 nth=500 -> kill' <(log)
+}
+
+@test "UCX hears of an error of its transport" {
+    need_program ucx_perftest
+    start server "$tool" run --only env UCX_TLS=rc UCX_NET_DEVICES=soft0:1 ucx_perftest -p 13337
+    await_port server 13337
+    start client "$tool" run --only --faults 'request type=rc nth=300 -> retry_exceeded' \
+        env UCX_TLS=rc UCX_NET_DEVICES=soft0:1 ucx_perftest -p 13337 -t tag_lat -n 5000 127.0.0.1
+    status=0
+    await_end client || status=$?
+    [ "$status" -ne 0 ]
+    grep -qE 'transport retry counter exceeded' "$BATS_TEST_TMPDIR"/client.*
+    log | grep -qx 'request program=ucx_perftest type=rc qp=[0-9]* nth=300 -> retry_exceeded'
+}
+
+# usage: rping_with RULES - runs a pair of which the client has the rules.
+rping_with() {
+    need_program rping
+    start server "$tool" run stdbuf -oL rping -s -a 127.0.0.1 -p 7171 -d -C 3
+    await_line server '^rdma_listen$'
+    start client "$tool" run --faults "$1" rping -c -a 127.0.0.1 -p 7171 -d -v -C 3
+    status=0
+    await_end client || status=$?
+    kill "${process_of[server]}" 2>/dev/null || true
+    wait "${process_of[server]}" || true
+}
+
+@test "an rdma_cm program gets the events of an address, a route or a connection that fails" {
+    rping_with 'resolve_addr -> error'
+    grep -q 'RDMA_CM_EVENT_ADDR_ERROR, error -110' "$BATS_TEST_TMPDIR"/client.*
+    rping_with 'resolve_route -> error'
+    grep -q 'RDMA_CM_EVENT_ROUTE_ERROR, error -110' "$BATS_TEST_TMPDIR"/client.*
+    rping_with 'connect nth=1 -> unreachable'
+    grep -q 'RDMA_CM_EVENT_UNREACHABLE, error -110' "$BATS_TEST_TMPDIR"/client.*
+    rping_with 'connect -> reject 8'
+    grep -q 'RDMA_CM_EVENT_REJECTED, error 8' "$BATS_TEST_TMPDIR"/client.*
+}
+
+@test "messages of the connection manager are late, come twice, or get lost" {
+    rping_with 'req -> delay 100ms; rtu -> duplicate; dreq -> duplicate'
+    [ "$status" -eq 0 ]
+    export SOFTVERBS_CONNECT_TIMEOUT=300
+    rping_with 'req -> drop'
+    grep -q 'RDMA_CM_EVENT_UNREACHABLE, error -110' "$BATS_TEST_TMPDIR"/client.*
+}
+
+@test "a DAT program without the preload obeys SOFTVERBS_FAULTS, and is told why its connection ended" {
+    export DAT_OVERRIDE=$BATS_TEST_TMPDIR/dat.conf
+    echo "soft0 u2.0 nonthreadsafe default $TOP_BUILDDIR/.libs/libdaplsoft.so dapl.2.0 \"soft0 0\" \"\"" >"$DAT_OVERRIDE"
+    start server "$TOP_BUILDDIR/dat_ping" --ia soft0 --listen
+    await_line server 'listen'
+    start client env SOFTVERBS_FAULTS='send:nth=3 -> retry_exceeded' "$TOP_BUILDDIR/dat_ping" --ia soft0 --count 5 --interval 0.01 127.0.0.1
+    await_end client || true
+    grep -q 'a fault rule asks for it' "$BATS_TEST_TMPDIR/client.err"
+}
+
+@test "rules are added to programs that run, listed, logged and removed" {
+    need_program ib_send_bw
+    start server "$tool" run ib_send_bw -F -s 64 --run_infinitely
+    await_port server 18515
+    start client "$tool" run ib_send_bw -F -s 64 --run_infinitely 127.0.0.1
+    await_line client 'BW average'
+    [ -z "$("$tool" fault)" ]
+    run "$tool" fault add 'send:program=ib_send_bw,nth=1 -> delay 1ms'
+    [ "$status" -eq 0 ]
+    [ "$output" = '1 rule in force, told 2 processes' ]
+    eventually test -s "$fabric/faults.log"
+    run "$tool" fault add 'send program=ib_send_bw nth=1000 -> remote_operation'
+    [ "$status" -eq 0 ]
+    [ "$output" = '2 rules in force, told 2 processes' ]
+    await_end client || true
+    [ "$("$tool" fault list)" = 'send program=ib_send_bw nth=1 -> delay 1ms
+send program=ib_send_bw nth=1000 -> remote_operation' ]
+    "$tool" fault --json list | python3 -c 'import json, sys; assert len(json.load(sys.stdin)["rules"]) == 2'
+    "$tool" fault --json log | python3 -c '
+import json, sys
+faults = json.load(sys.stdin)["faults"]
+assert faults[0]["rule"] == "send program=ib_send_bw qp=1 nth=1 -> delay 1ms", faults
+assert faults[0]["remark"].startswith("pid "), faults'
+    [ "$("$tool" fault log | wc -l)" -eq 2 ]
+    run "$tool" fault clear
+    [ "$status" -eq 0 ]
+    [[ $output = '0 rules in force, told '* ]]
+    [ -z "$("$tool" fault)" ]
+}
+
+@test "rules that are wrong are refused with the place and a suggestion, before anything starts" {
+    run "$tool" run --faults 'write:nth=1 -> rety_exceeded' true
+    [ "$status" -eq 125 ]
+    [ "${lines[0]}" = "softverbs: --faults: line 1: 'rety_exceeded', did you mean 'retry_exceeded'?" ]
+    run "$tool" run --faults "@$BATS_TEST_TMPDIR/missing" true
+    [ "$status" -eq 125 ]
+    [[ ${lines[0]} = *"/missing: No such file or directory" ]]
+    run "$tool" run --seed many true
+    [ "$status" -eq 125 ]
+    [[ ${lines[0]} = *"--seed: 'many' is not a number from 1 to 2147483647" ]]
+    run "$tool" fault add 'wirte -> flush'
+    [ "$status" -eq 2 ]
+    [ "${lines[0]}" = "softverbs fault: 'wirte', did you mean 'write'?" ]
+    run "$tool" fault add
+    [ "$status" -eq 2 ]
+    run "$tool" fault explode
+    [ "$status" -eq 2 ]
+    [ "${lines[0]}" = "softverbs fault: 'explode' is none of list, add, clear, log" ]
+    [ ! -e "$fabric/faults" ]
+}
