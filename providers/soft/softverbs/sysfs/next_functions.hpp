@@ -23,12 +23,7 @@ class NextFunction {
     void find();
 
   protected:
-    /// @return nullptr if there is none.
-    void* get() {
-        if (void* known = function_.load(std::memory_order_acquire)) return known;
-        find();
-        return function_.load(std::memory_order_acquire);
-    }
+    void* get() const { return function_.load(std::memory_order_acquire); }
 
   private:
     const char* const name_;
@@ -43,10 +38,19 @@ class Next : public NextFunction {
     /// Fails with ENOSYS if there is no such function.
     template <class... Arguments>
     auto operator()(Arguments... arguments) {
-        auto* function = reinterpret_cast<Function*>(get());
-        using Result = decltype(function(arguments...));
+        auto* const function = reinterpret_cast<Function*>(get());
         if (function) [[likely]]
             return function(arguments...);
+        return find_and_call(arguments...);
+    }
+
+  private:
+    template <class... Arguments>
+    [[gnu::cold, gnu::noinline]] auto find_and_call(Arguments... arguments) {
+        find();
+        auto* const function = reinterpret_cast<Function*>(get());
+        using Result = decltype(function(arguments...));
+        if (function) return function(arguments...);
         errno = ENOSYS;
         if constexpr (std::is_pointer_v<Result>)
             return Result{nullptr};

@@ -25,29 +25,19 @@ int flags_of(const char* mode) {
     return *mode == 'r' && !std::strchr(mode, '+') ? O_RDONLY : O_RDWR;
 }
 
-int open_for(Next<int(const char*, int, ...)>& next, const char* path, int flags, mode_t mode) {
-    return open_path(AT_FDCWD, path, flags, -1,
-                     [&](const char* there) { return next(there, flags, mode); });
-}
-
-int open_at(Next<int(int, const char*, int, ...)>& next, int directory, const char* path, int flags,
-            mode_t mode) {
-    return open_path(directory, path, flags, -1,
-                     [&](const char* there) { return next(directory, there, flags, mode); });
-}
-
 }  // namespace
 
-#define OPEN(name)                                        \
-    EXPORTED int name(const char* path, int flags, ...) { \
-        mode_t mode = 0;                                  \
-        if (has_mode(flags)) {                            \
-            va_list arguments;                            \
-            va_start(arguments, flags);                   \
-            mode = va_arg(arguments, mode_t);             \
-            va_end(arguments);                            \
-        }                                                 \
-        return open_for(next_##name, path, flags, mode);  \
+#define OPEN(name)                                                                            \
+    EXPORTED int name(const char* path, int flags, ...) {                                     \
+        mode_t mode = 0;                                                                      \
+        if (has_mode(flags)) {                                                                \
+            va_list arguments;                                                                \
+            va_start(arguments, flags);                                                       \
+            mode = va_arg(arguments, mode_t);                                                 \
+            va_end(arguments);                                                                \
+        }                                                                                     \
+        return open_path(AT_FDCWD, path, flags, -1,                                           \
+                         [=](const char* there) { return next_##name(there, flags, mode); }); \
     }
 OPEN(open)
 OPEN(open64)
@@ -55,16 +45,18 @@ OPEN(__open)
 OPEN(__open64)
 #undef OPEN
 
-#define OPEN_AT(name)                                                    \
-    EXPORTED int name(int directory, const char* path, int flags, ...) { \
-        mode_t mode = 0;                                                 \
-        if (has_mode(flags)) {                                           \
-            va_list arguments;                                           \
-            va_start(arguments, flags);                                  \
-            mode = va_arg(arguments, mode_t);                            \
-            va_end(arguments);                                           \
-        }                                                                \
-        return open_at(next_##name, directory, path, flags, mode);       \
+#define OPEN_AT(name)                                                         \
+    EXPORTED int name(int directory, const char* path, int flags, ...) {      \
+        mode_t mode = 0;                                                      \
+        if (has_mode(flags)) {                                                \
+            va_list arguments;                                                \
+            va_start(arguments, flags);                                       \
+            mode = va_arg(arguments, mode_t);                                 \
+            va_end(arguments);                                                \
+        }                                                                     \
+        return open_path(directory, path, flags, -1, [=](const char* there) { \
+            return next_##name(directory, there, flags, mode);                \
+        });                                                                   \
     }
 OPEN_AT(openat)
 OPEN_AT(openat64)

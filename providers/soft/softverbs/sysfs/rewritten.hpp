@@ -44,29 +44,29 @@ inline bool may_be_ours(const char* path) {
 }
 
 template <class Call>
-[[gnu::noinline]] auto call_in_tree(int directory, const char* path, const Call& call) {
+[[gnu::cold, gnu::noinline]] auto call_in_tree(int directory, const char* path, Call call) {
     const Rewritten rewritten(directory, path);
     return call(rewritten.path());
 }
 
 /// Calls with the path, or with the one that stands for it.
 template <class Call>
-auto with_path(int directory, const char* path, const Call& call) {
+auto with_path(int directory, const char* path, Call call) {
     if (!may_be_ours(path)) [[likely]]
         return call(path);
     return call_in_tree(directory, path, call);
 }
 
 template <class Result, class Call>
-[[gnu::noinline]] Result open_in_tree(int directory, const char* path, int flags, Result refused,
-                                      const Call& call) {
+[[gnu::cold, gnu::noinline]] Result open_in_tree(int directory, const char* path, int flags,
+                                                 Result refused, Call call) {
     const Rewritten rewritten(directory, path);
     return rewritten.permits(flags) ? call(rewritten.path()) : refused;
 }
 
 /// The same for calls that open a file. @param refused the result of a call that fails.
 template <class Result, class Call>
-Result open_path(int directory, const char* path, int flags, Result refused, const Call& call) {
+Result open_path(int directory, const char* path, int flags, Result refused, Call call) {
     if (!may_be_ours(path)) [[likely]]
         return call(path);
     return open_in_tree(directory, path, flags, refused, call);
