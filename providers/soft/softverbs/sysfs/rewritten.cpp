@@ -43,7 +43,7 @@ Rewritten::Rewritten(int directory, const char* path) : path_(path) {
 
 bool Rewritten::permits(int flags) const {
     if (!is_ours() || (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY) return true;
-    if (access(path_, F_OK) == 0) errno = EACCES;
+    if ((flags & O_CREAT) != 0 || access(path_, F_OK) == 0) errno = EACCES;
     return false;
 }
 
