@@ -4,6 +4,7 @@
 /// and the trees in the fabric's directory.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -144,6 +145,17 @@ TEST_F(SysfsTree, IsCompletedWhereItsMakerWasKilled) {
     std::filesystem::remove(tree + "/complete");
     EXPECT_EQ(make(1, 1), tree);
     EXPECT_EQ(text_of_file(lid), before);
+}
+
+TEST_F(SysfsTree, FilesOfAKilledMakerAreRemovedOnceTheyAreOld) {
+    const std::string old = fabric_.path() + "/aside-0", young = fabric_.path() + "/aside-1";
+    std::ofstream(old) << "x";
+    std::ofstream(young) << "x";
+    using std::filesystem::file_time_type;
+    std::filesystem::last_write_time(old, file_time_type::clock::now() - std::chrono::hours(1));
+    make(1, 1);
+    EXPECT_FALSE(std::filesystem::exists(old));
+    EXPECT_TRUE(std::filesystem::exists(young));
 }
 
 TEST_F(SysfsTree, AllTreesFollowALinkAndCountItsLosses) {

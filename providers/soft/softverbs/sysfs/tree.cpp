@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,6 +18,7 @@ namespace {
 
 /// The last file of a tree to be written.
 constexpr char kComplete[] = "complete";
+constexpr char kAside[] = "aside-";
 
 std::string tree_name(const Entries& lasting) {
     std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
@@ -36,7 +38,19 @@ std::string tree_name(const Entries& lasting) {
 std::string name_aside() {
     std::array<std::uint64_t, 2> number = {};
     (void)!getrandom(number.data(), sizeof number, 0);
-    return fmt::format("aside-{:016x}{:016x}", number[0], number[1]);
+    return fmt::format("{}{:016x}{:016x}", kAside, number[0], number[1]);
+}
+
+/// Removes what a killed process has left: a file is there for microseconds only.
+void remove_abandoned(const Directory& directory) {
+    constexpr time_t kLongest = 60;  // seconds
+    for (const std::string& name : directory.entries()) {
+        struct stat status;
+        if (name.starts_with(kAside) &&
+            fstatat(directory.fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            time(nullptr) - status.st_mtime > kLongest)
+            directory.remove(name);
+    }
 }
 
 /// Everybody may read, and nobody write, whatever the mask says. @return 0 or an errno.
@@ -124,7 +138,9 @@ int refresh(const Directory& directory, const std::string& tree) {
     }
 }
 
-int fill(int directory, const std::string& tree, const Entries& lasting) {
+int fill(const Directory& fabric, const std::string& tree, const Entries& lasting) {
+    const int directory = fabric.fd();
+    remove_abandoned(fabric);
     std::string made;
     for (const Entry& entry : lasting) {
         const std::string folder = tree + "/" + entry.path.substr(0, entry.path.rfind('/'));
@@ -141,7 +157,7 @@ int fill(int directory, const std::string& tree, const Entries& lasting) {
 Result<std::string> make_tree(const Directory& directory, const Entries& lasting) {
     const std::string tree = tree_name(lasting);
     const bool is_there = exists(directory.fd(), tree + "/" + kComplete);
-    int error = is_there ? 0 : fill(directory.fd(), tree, lasting);
+    int error = is_there ? 0 : fill(directory, tree, lasting);
     if (error == 0) error = refresh(directory, tree);
     if (error == 0 && !is_there) error = place(directory.fd(), tree, {kComplete, "", false});
     if (error != 0) return tl::unexpected(error);
