@@ -369,8 +369,10 @@ TEST(Sysfs, OtherPathsAreNotTouched) {
     auto* const opens = find<OpenMode>("open");
     EXPECT_EQ(opens(nullptr, O_RDONLY), -1);
     EXPECT_EQ(errno, EFAULT);
-    EXPECT_EQ(opens(reinterpret_cast<const char*>(8), O_RDONLY), -1);
-    EXPECT_EQ(errno, EFAULT);
+    for (const std::intptr_t address : {8, -8}) {
+        EXPECT_EQ(opens(reinterpret_cast<const char*>(address), O_RDONLY), -1);
+        EXPECT_EQ(errno, EFAULT);
+    }
     EXPECT_EQ(opens("", O_RDONLY), -1);
     EXPECT_EQ(errno, ENOENT);
     EXPECT_EQ(access("/sys/class/infiniband/soft1", F_OK), -1);

@@ -11,8 +11,9 @@
 
 namespace softverbs {
 
-/// The lowest address that a program can have mapped; the kernel reports others as EFAULT.
-inline constexpr std::uintptr_t kLowestAddress = 4096;
+/// The lowest address that a program can have mapped. The kernel reports those below, and the upper
+/// half, as EFAULT.
+inline constexpr std::intptr_t kLowestAddress = 4096;
 
 inline constexpr std::string_view kNodeStem = "/dev/infiniband/softverbs";  // and its number
 
@@ -20,7 +21,7 @@ inline constexpr std::string_view kNodeStem = "/dev/infiniband/softverbs";  // a
 bool is_numbered_node(const char* path);
 
 inline bool is_node(const char* path) {
-    if (reinterpret_cast<std::uintptr_t>(path) < kLowestAddress) return false;
+    if (reinterpret_cast<std::intptr_t>(path) < kLowestAddress) return false;
     for (const char expected : kNodeStem)
         if (*path++ != expected) return false;
     return is_numbered_node(path - kNodeStem.size());

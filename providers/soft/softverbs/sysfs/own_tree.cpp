@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <new>
 
 #include "providers/soft/softverbs/fabric/index.hpp"
 #include "providers/soft/softverbs/sysfs/next_functions.hpp"
@@ -74,15 +73,16 @@ const char* publish(const std::string& path, const char* gone) {
 
 const char* own_tree() {
     const char* const known = known_tree.load(std::memory_order_acquire);
-    if ((known && next_access(known, F_OK) == 0) || has_failed) return has_failed ? nullptr : known;
-    const support::CancellationDisabled guard;
-    try {
+    if (has_failed) return nullptr;
+    if (known && next_access(known, F_OK) == 0) return known;
+    const support::CancellationDisabled cancellation_disabled;
+    const auto made = [&]() -> const char* {
         const auto path = find_tree();
-        if (path) return publish(*path, known);
-    } catch (const std::bad_alloc&) {
-    }
-    has_failed = true;
-    return nullptr;
+        return path ? publish(*path, known) : nullptr;
+    };
+    const char* const tree = support::guarded<const char*>(made, nullptr, nullptr);
+    if (!tree) has_failed = true;
+    return tree;
 }
 
 }  // namespace softverbs

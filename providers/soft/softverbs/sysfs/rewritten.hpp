@@ -38,7 +38,7 @@ class Rewritten {
 /// Whether a path begins with "/sys/", or with "sys/", as programs write it that hold a descriptor
 /// of the root directory.
 inline bool may_be_ours(const char* path) {
-    if (reinterpret_cast<std::uintptr_t>(path) < kLowestAddress) return false;
+    if (reinterpret_cast<std::intptr_t>(path) < kLowestAddress) return false;
     path += *path == '/';
     return path[0] == 's' && path[1] == 'y' && path[2] == 's' && path[3] == '/';
 }
