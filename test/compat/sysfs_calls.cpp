@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
 #include <sys/stat.h>
@@ -181,6 +182,22 @@ TEST(Sysfs, EachCallThatListsFindsTheSameNames) {
     EXPECT_EQ(names_in(fdopendir(openat(device, "ports/1", O_RDONLY | O_DIRECTORY))), names);
     close(device);
     EXPECT_TRUE(names_in(opendir("/sys/class/infiniband")).count("soft0"));
+}
+
+TEST(Sysfs, PatternsFindWhatIsThere) {
+    glob_t found = {};
+    EXPECT_EQ(glob("/sys/class/infiniband/soft*/ports/[0-9]/stat?", 0, nullptr, &found), 0);
+    ASSERT_EQ(found.gl_pathc, 1u);
+    EXPECT_STREQ(found.gl_pathv[0], "/sys/class/infiniband/soft0/ports/1/state");
+    globfree(&found);
+    glob64_t found64 = {};
+    EXPECT_EQ(glob64("/sys/class/infiniband/*", GLOB_MARK, nullptr, &found64), 0);
+    EXPECT_GE(found64.gl_pathc, 1u);
+    globfree64(&found64);
+    EXPECT_EQ(glob("/sys/class/infiniband/none*", 0, nullptr, &found), GLOB_NOMATCH);
+    EXPECT_EQ(glob("/proc/self/stat", 0, nullptr, &found), 0);
+    EXPECT_EQ(found.gl_pathc, 1u);
+    globfree(&found);
 }
 
 /// Calls that describe a file, each as path -> result and mode.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <dirent.h>
+#include <glob.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -63,6 +64,7 @@ using Filter = int(const dirent*);
 using Compare = int(const dirent**, const dirent**);
 using Filter64 = int(const dirent64*);
 using Compare64 = int(const dirent64**, const dirent64**);
+using GlobError = int(const char*, int);
 
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the C library's names
 #define NEXT(version, name, type) extern constinit Next<type> next_##name;

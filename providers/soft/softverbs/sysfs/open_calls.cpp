@@ -25,6 +25,13 @@ int flags_of(const char* mode) {
     return *mode == 'r' && !std::strchr(mode, '+') ? O_RDONLY : O_RDWR;
 }
 
+/// Makes glob() call our functions: those that it calls otherwise are the C library's own.
+template <class Glob>
+void use_ours(Glob& result) {
+    result.gl_opendir = [](const char* path) -> void* { return opendir(path); };
+    result.gl_closedir = [](void* stream) { closedir(static_cast<DIR*>(stream)); };
+}
+
 }  // namespace
 
 #define OPEN(name)                                                                            \
@@ -136,6 +143,29 @@ EXPORTED int scandirat64(int directory, const char* path, dirent64*** names, Fil
     return with_path(directory, path, [=](const char* there) {
         return next_scandirat64(directory, there, names, filter, compare);
     });
+}
+
+/// Recognises a pattern that begins with "/sys/" as it stands, not one in braces.
+EXPORTED int glob(const char* __restrict pattern, int flags, GlobError* report,
+                  glob_t* __restrict result) noexcept {
+    if (!may_be_ours(pattern) || (flags & GLOB_ALTDIRFUNC) != 0) [[likely]]
+        return next_glob(pattern, flags, report, result);
+    use_ours(*result);
+    result->gl_readdir = [](void* stream) { return readdir(static_cast<DIR*>(stream)); };
+    result->gl_lstat = lstat;
+    result->gl_stat = stat;
+    return next_glob(pattern, flags | GLOB_ALTDIRFUNC, report, result);
+}
+
+EXPORTED int glob64(const char* __restrict pattern, int flags, GlobError* report,
+                    glob64_t* __restrict result) noexcept {
+    if (!may_be_ours(pattern) || (flags & GLOB_ALTDIRFUNC) != 0) [[likely]]
+        return next_glob64(pattern, flags, report, result);
+    use_ours(*result);
+    result->gl_readdir = [](void* stream) { return readdir64(static_cast<DIR*>(stream)); };
+    result->gl_lstat = lstat64;
+    result->gl_stat = stat64;
+    return next_glob64(pattern, flags | GLOB_ALTDIRFUNC, report, result);
 }
 
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
