@@ -15,6 +15,7 @@ include providers/soft/softverbs/verbs/local.mk
 include providers/soft/softverbs/cm/local.mk
 include providers/soft/softverbs/export/local.mk
 include providers/soft/softverbs/passthrough/local.mk
+include providers/soft/softverbs/sysfs/local.mk
 include providers/soft/local-provider.mk
 include providers/soft/softverbs/heap/local.mk
 include tools/softverbs/local.mk

@@ -8,7 +8,7 @@ compat_scripts = \
     %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats %reldir%/only.bats \
     %reldir%/drop_in.bats %reldir%/device_errors.bats %reldir%/softverbs_ls.bats \
     %reldir%/containers.bats %reldir%/other_stacks.bats %reldir%/softverbs_man.bats %reldir%/pyverbs.bats \
-    %reldir%/vendor_attributes.bats
+    %reldir%/vendor_attributes.bats %reldir%/sysfs.bats
 if SHARED_HEAP
 compat_scripts += %reldir%/shared_heap.bats
 endif
@@ -58,6 +58,13 @@ EXTRA_PROGRAMS += test/compat/vendor_attributes
 check_DATA += test/compat/vendor_attributes
 test_compat_vendor_attributes_SOURCES = %reldir%/vendor_attributes.c
 test_compat_vendor_attributes_LDADD = libdat2.la
+
+# Reads the devices in /sys under the preload. The script compiles early_reader.c itself.
+EXTRA_PROGRAMS += test/compat/sysfs_calls
+check_DATA += test/compat/sysfs_calls
+test_compat_sysfs_calls_SOURCES = %reldir%/sysfs_calls.cpp
+test_compat_sysfs_calls_LDADD = libtestmain.la $(IBVERBS_LIBS)
+EXTRA_DIST += %reldir%/early_reader.c
 
 # Stand-ins for the system's verbs libraries, and a program that uses all devices; -rpath makes
 # libtool build shared libraries.

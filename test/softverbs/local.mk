@@ -9,6 +9,10 @@ TESTS += test/softverbs/cm_test
 test_softverbs_cm_test_SOURCES = %reldir%/cm_test.cpp %reldir%/cm_addresses_test.cpp %reldir%/cm_channel_test.cpp \
     %reldir%/cm_peer_test.cpp %reldir%/cm_queue_pair_test.cpp %reldir%/cm_fixture.hpp %reldir%/cm_server.hpp test/support/process.hpp
 test_softverbs_cm_test_LDADD = libtestmain.la libsoftverbs_core.la libsupport.la
+check_PROGRAMS += test/softverbs/sysfs_test
+TESTS += test/softverbs/sysfs_test
+test_softverbs_sysfs_test_SOURCES = %reldir%/sysfs_test.cpp test/support/process.hpp
+test_softverbs_sysfs_test_LDADD = libtestmain.la libsoftverbs_sysfs.la libsoftverbs_core.la libsupport.la
 check_PROGRAMS += test/softverbs/heap_areas_test
 TESTS += test/softverbs/heap_areas_test
 test_softverbs_heap_areas_test_SOURCES = %reldir%/heap_areas_test.cpp providers/soft/softverbs/heap/areas.cpp providers/soft/softverbs/heap/areas.hpp \

@@ -17,4 +17,4 @@ libsoftverbs_tool_la_SOURCES = \
 
 bin_PROGRAMS += softverbs
 softverbs_SOURCES = %reldir%/main.cpp
-softverbs_LDADD = libsoftverbs_tool.la libtools.la libsoftverbs_core.la libsupport.la
+softverbs_LDADD = libsoftverbs_tool.la libtools.la libsoftverbs_sysfs.la libsoftverbs_core.la libsupport.la

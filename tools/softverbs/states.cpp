@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstring>
 #include <functional>
 
+#include "providers/soft/softverbs/sysfs/tree.hpp"
 #include "tools/softverbs/members.hpp"
 
 namespace softverbs::tool {
@@ -35,6 +37,9 @@ int change(const std::string& path, const Show& text, const Change& change) {
     if (!directory) return kFailed;
     const auto states = Index::change(**directory, change);
     if (!states) return kFailed;
+    if (const int error = refresh_trees(**directory))
+        fmt::print(stderr, "softverbs: the files in {} still show the previous state: {}\n",
+                   (*directory)->path(), std::strerror(error));
     const std::size_t told = tell_members(**directory);
     return print(
         fmt::format("{}, told {} process{}\n", text(*states), told, told == 1 ? "" : "es"));

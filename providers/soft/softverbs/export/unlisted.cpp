@@ -3,12 +3,16 @@
 /// Public names of libibverbs that no installed header declares: rdma-core keeps them for its own
 /// programs and drivers, and for old programs. The declarations here are ours, derived from how the
 /// symbols are used.
+#include <fcntl.h>
 #include <infiniband/sa.h>
 #include <infiniband/verbs.h>
+#include <limits.h>
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_user_verbs.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "providers/soft/softverbs/export/export.hpp"
@@ -30,15 +34,25 @@ EXPORTED int ibv_query_gid_type(ibv_context* context, uint8_t port, unsigned ind
     return 0;
 }
 
-/// The device has no directory in sysfs.
 EXPORTED const char* ibv_get_sysfs_path() {
-    errno = EOPNOTSUPP;
-    return nullptr;
+    return "/sys";
 }
 
-EXPORTED int ibv_read_sysfs_file(const char*, const char*, char*, size_t) {
-    errno = EOPNOTSUPP;
-    return -1;
+/// In a preloaded program the file may be one of the device's (sysfs/rewritten.hpp).
+/// @return the number of bytes without the line's end, or -1 with errno.
+EXPORTED int ibv_read_sysfs_file(const char* folder, const char* name, char* text, size_t size) {
+    char path[PATH_MAX];
+    if (std::snprintf(path, sizeof path, "%s/%s", folder, name) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    const auto length = static_cast<int>(read(file, text, size));
+    close(file);
+    if (length <= 0 || text[length - 1] != '\n') return length;
+    text[length - 1] = '\0';
+    return length - 1;
 }
 
 /// Does nothing. Hardware needs a fork to leave the pages under it in place; this device copies

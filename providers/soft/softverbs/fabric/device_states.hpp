@@ -4,6 +4,7 @@
 /// devices. The index keeps it, for all members and for those that come later.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "providers/soft/softverbs/fabric/ports.hpp"
@@ -34,5 +35,8 @@ struct DeviceStates {
     }
 };
 static_assert(kMostPortIds <= 32);
+
+/// How often each port of the fabric, by PortId::index(), has lost its link.
+using LinkLosses = std::array<std::uint32_t, kMostPortIds>;
 
 }  // namespace softverbs

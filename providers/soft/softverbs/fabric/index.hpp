@@ -92,6 +92,7 @@ class Index {
     static Result<DeviceStates> change(const Directory& directory,
                                        const std::function<void(DeviceStates&)>& change);
     static Result<DeviceStates> device_states_of(const Directory& directory);
+    static Result<LinkLosses> link_losses_of(const Directory& directory);
     /// Removes what dead members left behind; with `dry_run` only finds it. @return what it found.
     static Result<Leftovers> clean(const Directory& directory, bool dry_run);
 

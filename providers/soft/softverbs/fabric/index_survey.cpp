@@ -27,6 +27,12 @@ std::optional<std::uint32_t> slot_of(const std::string& name) {
     return whole && name == Index::socket_name(slot) ? std::optional(slot) : std::nullopt;
 }
 
+LinkLosses add_losses(LinkLosses losses, const DeviceStates& before, const DeviceStates& now) {
+    for (unsigned index = 0; index < kMostPortIds; ++index)
+        losses[index] += now.is_down(PortId::at(index)) && !before.is_down(PortId::at(index));
+    return losses;
+}
+
 }  // namespace
 
 /// Opens the index, but creates none. @return an invalid descriptor if there is no index.
@@ -106,8 +112,11 @@ Result<DeviceStates> Index::change(const Directory& directory,
     if (transaction.error()) return tl::unexpected(transaction.error());
     if (auto header = index.read_header(transaction); !header)
         return tl::unexpected(header.error());
-    DeviceStates states = index.device_states();
+    const DeviceStates before = index.device_states();
+    DeviceStates states = before;
     change(states);
+    transaction.write(kLinkLossesAt,
+                      add_losses(index.read<LinkLosses>(kLinkLossesAt), before, states));
     transaction.write(kDeviceStatesAt, states.encode());
     if (transaction.error()) return tl::unexpected(transaction.error());
     return states;
@@ -120,6 +129,15 @@ Result<DeviceStates> Index::device_states_of(const Directory& directory) {
     if (!file->valid()) return DeviceStates{};
     index.file_ = std::move(*file);
     return index.device_states();
+}
+
+Result<LinkLosses> Index::link_losses_of(const Directory& directory) {
+    Index index(directory);
+    auto file = open_to_look(directory, O_RDONLY);
+    if (!file) return tl::unexpected(file.error());
+    if (!file->valid()) return LinkLosses{};
+    index.file_ = std::move(*file);
+    return index.read<LinkLosses>(kLinkLossesAt);
 }
 
 Result<Index::Leftovers> Index::clean(const Directory& directory, bool dry_run) {

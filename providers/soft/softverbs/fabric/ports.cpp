@@ -37,15 +37,23 @@ std::uint64_t guid_of(std::uint64_t fabric_hash, PortId port) {
     return htobe64(first_guid(fabric_hash) | port.index());
 }
 
+std::uint16_t lid_of(std::uint64_t fabric_hash, PortId port) {
+    return static_cast<std::uint16_t>(first_lid(fabric_hash) + port.index());
+}
+
+union ibv_gid gid_of(std::uint64_t fabric_hash, PortId port) {
+    union ibv_gid gid;
+    gid.global.subnet_prefix = subnet_prefix(fabric_hash);
+    gid.global.interface_id = guid_of(fabric_hash, port);
+    return gid;
+}
+
 std::uint16_t lid_of(const Process& process, PortId port) {
-    return static_cast<std::uint16_t>(first_lid(process.fabric_hash()) + port.index());
+    return lid_of(process.fabric_hash(), port);
 }
 
 union ibv_gid gid_of(const Process& process, PortId port) {
-    union ibv_gid gid;
-    gid.global.subnet_prefix = subnet_prefix(process.fabric_hash());
-    gid.global.interface_id = guid_of(process.fabric_hash(), port);
-    return gid;
+    return gid_of(process.fabric_hash(), port);
 }
 
 std::optional<PortId> port_at(const Process& process, const ibv_ah_attr& address) {

@@ -28,6 +28,8 @@ inline constexpr unsigned kMostPortIds = kMostDevices * kMostPorts;
 bool is_port(unsigned port);
 /// In network order. That of a device is that of its first port.
 std::uint64_t guid_of(std::uint64_t fabric_hash, PortId port);
+std::uint16_t lid_of(std::uint64_t fabric_hash, PortId port);
+union ibv_gid gid_of(std::uint64_t fabric_hash, PortId port);
 std::uint16_t lid_of(const Process& process, PortId port);
 union ibv_gid gid_of(const Process& process, PortId port);
 /// @return the port that has the address; nullopt if none of this fabric has it. Without this check

@@ -19,8 +19,8 @@ namespace {
 /// The vendor ID of no manufacturer, as the kernel's software devices report it.
 constexpr std::uint32_t kNoVendor = 0xffffff;
 constexpr std::uint16_t kDefaultPkey = 0xffff;
-constexpr int kPkeys = 1;
-constexpr int kGids = 1;
+constexpr unsigned kPkeys = 1;
+constexpr unsigned kGids = 1;
 /// Physical states of a port.
 constexpr std::uint8_t kPolling = 2, kLinkUp = 5;
 constexpr std::uint64_t kClockKilohertz = 1'000'000;
@@ -42,12 +42,23 @@ PortId port_of(ibv_context* context, unsigned port) {
     return {Context::of(context).device, port};
 }
 
-void describe(ibv_context* context, ibv_device_attr& a) {
+std::optional<ibv_gid_entry> gid_entry_of(ibv_context* context, unsigned port, unsigned index) {
+    if (!is_port(port)) return std::nullopt;
+    return describe_gid(process_of(context).fabric_hash(), port_of(context, port), index);
+}
+
+ibv_device_attr describe(ibv_context* context) {
+    return describe_device(process_of(context).fabric_hash(), Context::of(context).device);
+}
+
+}  // namespace
+
+ibv_device_attr describe_device(std::uint64_t fabric_hash, unsigned device) {
+    ibv_device_attr a;
     std::memset(&a, 0, sizeof a);
     std::strcpy(a.fw_ver, "1.0.0");
-    const std::uint64_t hash = process_of(context).fabric_hash();
-    a.node_guid = guid_of(hash, port_of(context, 1));
-    a.sys_image_guid = guid_of(hash, {});
+    a.node_guid = guid_of(fabric_hash, {device, 1});
+    a.sys_image_guid = guid_of(fabric_hash, {});
     a.max_mr_size = ~std::uint64_t{0};
     a.page_size_cap = 4096;
     a.vendor_id = kNoVendor;
@@ -79,15 +90,11 @@ void describe(ibv_context* context, ibv_device_attr& a) {
     a.max_pkeys = kPkeys;
     a.local_ca_ack_delay = 15;
     a.phys_port_cnt = static_cast<std::uint8_t>(port_count());
+    return a;
 }
 
-}  // namespace
-
-int query_port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes,
-                          std::size_t length) {
-    if (!is_port(port)) return also_errno(EINVAL);
-    const PortId id = port_of(context, port);
-    const bool is_down = process_of(context).device_states().is_down(id);
+ibv_port_attr describe_port(const FabricView& fabric, PortId port) {
+    const bool is_down = fabric.states.is_down(port);
     ibv_port_attr a{};
     a.state = is_down ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
     a.max_mtu = IBV_MTU_4096;
@@ -96,13 +103,36 @@ int query_port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr
     a.port_cap_flags = IBV_PORT_CM_SUP;
     a.max_msg_sz = kMaxMessage;
     a.pkey_tbl_len = kPkeys;
-    a.lid = lid_of(process_of(context), id);
-    a.sm_lid = lid_of(process_of(context), {});
+    a.lid = lid_of(fabric.hash, port);
+    a.sm_lid = lid_of(fabric.hash, {});
     a.max_vl_num = 1;
     a.active_width = 2;   // 4X
     a.active_speed = 32;  // EDR
     a.phys_state = is_down ? kPolling : kLinkUp;
     a.link_layer = IBV_LINK_LAYER_INFINIBAND;
+    return a;
+}
+
+std::optional<ibv_gid_entry> describe_gid(std::uint64_t fabric_hash, PortId port, unsigned index) {
+    if (index >= kGids) return std::nullopt;
+    ibv_gid_entry entry{};
+    entry.gid = gid_of(fabric_hash, port);
+    entry.gid_index = index;
+    entry.port_num = port.port;
+    entry.gid_type = IBV_GID_TYPE_IB;
+    return entry;
+}
+
+std::optional<__be16> pkey_at(unsigned index) {
+    return index < kPkeys ? std::optional(htons(kDefaultPkey)) : std::nullopt;
+}
+
+int query_port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes,
+                          std::size_t length) {
+    if (!is_port(port)) return also_errno(EINVAL);
+    const Process& process = process_of(context);
+    const ibv_port_attr a =
+        describe_port({process.fabric_hash(), process.device_states()}, port_of(context, port));
     // A caller built with newer headers has a longer structure: fields unknown here are set to
     // zero.
     std::memset(static_cast<void*>(attributes), 0, length);
@@ -116,7 +146,7 @@ int query_device_extended(ibv_context* context, const ibv_query_device_ex_input*
     if (length < sizeof(ibv_device_attr)) return also_errno(EINVAL);
     ibv_device_attr_ex a;
     std::memset(static_cast<void*>(&a), 0, sizeof a);
-    describe(context, a.orig_attr);
+    a.orig_attr = describe(context);
     a.device_cap_flags_ex = a.orig_attr.device_cap_flags;
     a.phys_port_cnt_ex = a.orig_attr.phys_port_cnt;
     a.hca_core_clock = kClockKilohertz;
@@ -139,7 +169,7 @@ int query_clock(ibv_context*, ibv_values_ex* values) {
 extern "C" {
 
 int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
-    softverbs::describe(context, *attributes);
+    *attributes = softverbs::describe(context);
     return 0;
 }
 
@@ -153,24 +183,22 @@ int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_att
 }
 
 int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, union ibv_gid* gid) {
-    if (!softverbs::is_port(port) || index != 0) {
+    const auto entry = softverbs::gid_entry_of(context, port, static_cast<unsigned>(index));
+    if (!entry) {
         errno = EINVAL;
         return -1;
     }
-    *gid = softverbs::gid_of(softverbs::process_of(context), softverbs::port_of(context, port));
+    *gid = entry->gid;
     return 0;
 }
 
 int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,
                       ibv_gid_entry* entry, std::uint32_t flags, std::size_t entry_size) {
     if (!softverbs::is_port(port) || flags != 0) return softverbs::also_errno(EINVAL);
-    if (index != 0) return softverbs::also_errno(ENODATA);
-    ibv_gid_entry e{};
-    e.gid = softverbs::gid_of(softverbs::process_of(context), softverbs::port_of(context, port));
-    e.port_num = port;
-    e.gid_type = IBV_GID_TYPE_IB;
+    const auto found = softverbs::gid_entry_of(context, port, index);
+    if (!found) return softverbs::also_errno(ENODATA);
     std::memset(static_cast<void*>(entry), 0, entry_size);
-    std::memcpy(static_cast<void*>(entry), &e, std::min(entry_size, sizeof e));
+    std::memcpy(static_cast<void*>(entry), &*found, std::min(entry_size, sizeof *found));
     return 0;
 }
 
@@ -188,11 +216,12 @@ ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::
 }
 
 int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
-    if (!softverbs::is_port(port) || index != 0) {
+    const auto found = softverbs::pkey_at(static_cast<unsigned>(index));
+    if (!softverbs::is_port(port) || !found) {
         errno = EINVAL;
         return -1;
     }
-    *pkey = htons(softverbs::kDefaultPkey);
+    *pkey = *found;
     return 0;
 }
 

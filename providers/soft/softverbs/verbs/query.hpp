@@ -5,6 +5,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <optional>
+
 #include "providers/soft/softverbs/fabric/ports.hpp"
 #include "providers/soft/softverbs/verbs/adapter.hpp"
 
@@ -14,6 +16,20 @@ inline constexpr std::uint32_t kMaxWorkRequests = 65536;
 inline constexpr std::uint32_t kMaxInline = 1024;
 inline constexpr std::uint32_t kMaxMessage = std::uint32_t{1} << 31;
 inline constexpr std::uint8_t kMaxReadAtomic = 128;
+
+/// What the answers to queries depend on. A member of the fabric has it from its membership; other
+/// processes read it from the index.
+struct FabricView {
+    std::uint64_t hash = 0;
+    DeviceStates states;
+};
+
+ibv_device_attr describe_device(std::uint64_t fabric_hash, unsigned device);
+ibv_port_attr describe_port(const FabricView& fabric, PortId port);
+/// @return nullopt for an index beyond the table.
+std::optional<ibv_gid_entry> describe_gid(std::uint64_t fabric_hash, PortId port, unsigned index);
+/// @return the P_Key in network order; nullopt for an index beyond the table.
+std::optional<__be16> pkey_at(unsigned index);
 
 int query_port_attributes(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes,
                           std::size_t length);
