@@ -124,8 +124,9 @@ bool CompletionQueue::convert(const CqEntry& entry, ibv_wc& wc) {
 }
 
 /// Converts the completion of a receive from an XRC shared receive queue. Its queue pair may be
-/// gone, so only the shared receive queue is looked up.
-[[gnu::noinline]] bool CompletionQueue::convert_xrc(const CqEntry& entry, ibv_wc& wc) {
+/// gone, so only the shared receive queue is looked up. Cold, so that polls of other completions
+/// save no registers for it.
+[[gnu::noinline, gnu::cold]] bool CompletionQueue::convert_xrc(const CqEntry& entry, ibv_wc& wc) {
     const CompletionNames names = names_of(entry);
     SharedReceiveQueue* srq = adapter().find_xrc_queue(names, index_);
     if (!srq) return false;
