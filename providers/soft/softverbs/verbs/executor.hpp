@@ -24,7 +24,7 @@ class Executor {
           agent_(agent),
           work_(work),
           is_fenced_(qp.is_fenced_),
-          is_cut_(qp.is_cut_) {}
+          is_cut_(qp.is_cut()) {}
 
     Outcome run();
     /// Whether the local memory may still be used: its registration may have ended, or gone away,
@@ -104,7 +104,7 @@ class Executor {
     std::unique_ptr<AgentOperation>& agent_;
     const SendWork& work_;
     const bool is_fenced_;          ///< QueuePair::is_fenced_
-    const bool is_cut_;             ///< QueuePair::is_cut_
+    const bool is_cut_;             ///< QueuePair::is_cut()
     Transfer* transfer_ = nullptr;  ///< mark of the transfer while one is under way
     Plan plan_;
     std::uint32_t slot_ = 0;

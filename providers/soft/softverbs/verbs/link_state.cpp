@@ -104,10 +104,10 @@ void QueuePair::look_at_link() {
     support::SpinLockGuard lock(send_lock_);
     const DeviceStates states = adapter_.process().device_states();
     if (states.is_removed(device_)) return remove();
-    const bool was_cut = is_cut_;
+    const bool was_cut = is_cut();
     note_link();
-    if (is_cut_ == was_cut) return;
-    if (is_cut_) return stop_requesters();
+    if (is_cut() == was_cut) return;
+    if (is_cut()) return stop_requesters();
     const ibv_qp_state state = state_.load();
     if (state < IBV_QPS_RTR || state > IBV_QPS_SQE) return;
     open_to_requesters();
@@ -115,11 +115,16 @@ void QueuePair::look_at_link() {
     drain();
 }
 
+/// Sets all that follows from whether there is a link. Datagrams compare with one number of their
+/// own, as they take no direct path.
+void QueuePair::set_cut(bool is_cut) {
+    longest_direct_ = is_cut ? 0 : kLongestDirect;
+    if (datagrams_) datagrams_->note_port(static_cast<std::uint8_t>(port().index()), is_cut);
+}
+
 /// Notes whether the port that the queue pair was given in INIT has a link.
 void QueuePair::note_link() {
-    is_cut_ = attributes_.port_num != 0 && adapter_.process().device_states().is_down(port());
-    longest_direct_ = is_cut_ ? 0 : kLongestDirect;
-    if (datagrams_) datagrams_->note_port(static_cast<std::uint8_t>(port().index()), is_cut_);
+    set_cut(attributes_.port_num != 0 && adapter_.process().device_states().is_down(port()));
 }
 
 void QueuePair::stop_requesters() {
@@ -131,14 +136,12 @@ void QueuePair::stop_requesters() {
 }
 
 void QueuePair::open_to_requesters() {
-    if (!is_cut_) entry_->readiness.store(when_connected(), std::memory_order_seq_cst);
+    if (!is_cut()) entry_->readiness.store(when_connected(), std::memory_order_seq_cst);
 }
 
 /// The device is gone: everything posted is flushed.
 void QueuePair::remove() {
-    is_cut_ = true;
-    longest_direct_ = 0;
-    if (datagrams_) datagrams_->note_port(static_cast<std::uint8_t>(port().index()), true);
+    set_cut(true);
     const ibv_qp_state state = state_.load();
     if (state != IBV_QPS_RESET) enter_error(IBV_WC_WR_FLUSH_ERR);
 }

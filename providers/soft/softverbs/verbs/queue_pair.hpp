@@ -322,6 +322,8 @@ class QueuePair : public ExtendableQp {
 
     // -- link_state.cpp
     PortId port() const REQUIRES(send_lock_);
+    bool is_cut() const REQUIRES(send_lock_) { return longest_direct_ == 0; }  ///< without a link
+    void set_cut(bool is_cut) REQUIRES(send_lock_);
     void note_link() REQUIRES(send_lock_);
     void stop_requesters() REQUIRES(send_lock_);
     /// Lets requesters in, if there is a link.
@@ -454,10 +456,10 @@ class QueuePair : public ExtendableQp {
     std::atomic<ibv_qp_state> state_{IBV_QPS_RESET};
     ibv_qp_attr attributes_ GUARDED_BY(send_lock_){};
     Target target_ GUARDED_BY(send_lock_);
-    /// Longest request of the direct path, in bytes: longer ones gain little. 0 without a link.
+    /// Longest request of the direct path, in bytes: longer ones gain little. 0 without a link, so
+    /// that every request takes the general path, which refuses it (Executor::attempt()).
     static constexpr std::uint32_t kLongestDirect = 4096;
     std::uint32_t longest_direct_ GUARDED_BY(send_lock_) = kLongestDirect;
-    bool is_cut_ GUARDED_BY(send_lock_) = false;  ///< its port has no link
     /// Whether a transfer is marked with a locked instruction, as one side lacks the barrier
     /// (barrier.hpp).
     bool is_fenced_ GUARDED_BY(send_lock_) = false;
