@@ -40,6 +40,7 @@ static_assert(sizeof kFailingNames / sizeof *kFailingNames == static_cast<int>(F
 inline std::atomic<int> g_failing{-1};             ///< which function; -1: none
 inline std::atomic<std::int64_t> g_calls_left{0};  ///< calls that succeed before the one that fails
 inline std::atomic<bool> g_has_failed{false};
+inline thread_local bool g_is_spared = false;  ///< this thread's calls do not fail
 /// Blocks that malloc() and its like have allocated and free() has not freed.
 inline std::atomic<std::int64_t> g_blocks{0};
 
@@ -57,6 +58,7 @@ inline bool end_failing() {
 
 inline bool fails_now(Failing function) {
     if (g_failing.load(std::memory_order_relaxed) != static_cast<int>(function)) return false;
+    if (g_is_spared) return false;
     if (g_calls_left.fetch_sub(1) != 0) return false;
     g_has_failed = true;
     return true;

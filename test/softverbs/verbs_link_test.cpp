@@ -3,6 +3,8 @@
 /// Ports that lose their link, and devices that are removed, while a program uses them.
 #include <fcntl.h>
 
+#include "test/api/failing_calls.hpp"
+#include "test/softverbs/cm_fixture.hpp"
 #include "test/softverbs/datagram_pair.hpp"
 #include "test/support/raw_member.hpp"
 
@@ -214,6 +216,60 @@ TEST_F(Links, ARemovedDeviceFailsAllThatIsPostedAndTheOtherOneGoesOn) {
     set_removed(0, false);
     Connection again(at(0), at(0));
     EXPECT_TRUE(again.delivers());
+}
+
+/// Makes each allocation of the service thread fail once, one at a time, while it learns of a
+/// change.
+template <class Change, class Check>
+void run_out_of_memory_in(const Change& change, const Check& check) {
+    g_is_spared = true;
+    bool has_failed = true;
+    for (int index = 0; has_failed; ++index) {
+        SCOPED_TRACE(index);
+        let_fail(Failing::kMalloc, index);
+        change();
+        has_failed = end_failing();
+        check();
+    }
+    g_is_spared = false;
+}
+
+TEST_F(Links, NobodyHearsOfALinkTwiceWhenMemoryRunsOut) {
+    Host first(at(0)), second(at(0));
+    run_out_of_memory_in([&] { set_link(0, 2, false); },
+                         [&] {
+                             set_link(0, 2, true);
+                             for (const Host* host : {&first, &second}) {
+                                 EXPECT_EQ(next_event(*host), std::pair(IBV_EVENT_PORT_ERR, 2));
+                                 EXPECT_EQ(next_event(*host), std::pair(IBV_EVENT_PORT_ACTIVE, 2));
+                                 EXPECT_EQ(next_event(*host),
+                                           std::pair(IBV_EVENT_CLIENT_REREGISTER, 2));
+                                 EXPECT_FALSE(has_event(*host));
+                             }
+                         });
+}
+
+TEST_F(Links, NobodyHearsOfARemovedDeviceTwiceWhenMemoryRunsOut) {
+    Host first(at(0)), second(at(0));
+    EventQueue channel;
+    std::vector<Id> ids;
+    for (int i = 0; i < 3; ++i) {
+        ids.emplace_back(channel);
+        ASSERT_EQ(ids.back().bind(address("127.0.0.1", 0)), 0);
+    }
+    run_out_of_memory_in([&] { set_removed(0, true); },
+                         [&] {
+                             for (const Host* host : {&first, &second})
+                                 EXPECT_EQ(next_event(*host).first, IBV_EVENT_DEVICE_FATAL);
+                             for (std::size_t i = 0; i < ids.size(); ++i)
+                                 channel.next(RDMA_CM_EVENT_DEVICE_REMOVAL);
+                             set_removed(0, false);
+                             for (const Host* host : {&first, &second})
+                                 for (int port = 1; port <= 2; ++port)
+                                     for (int i = 0; i < 2; ++i) next_event(*host);
+                             EXPECT_FALSE(has_event(first) || has_event(second));
+                             EXPECT_FALSE(channel.readable());
+                         });
 }
 
 }  // namespace

@@ -208,14 +208,21 @@ void Engine::install_handlers() {
     process_.on_device_states([this](DeviceStates before) { on_device_states(before); });
 }
 
-/// Tells each identifier that is bound to a device which has been removed now.
+/// Tells each identifier that is bound to a device which has been removed now. All events are made
+/// before the first is told: the service thread repeats a handler that runs out of memory.
 void Engine::on_device_states(DeviceStates before) {
     const DeviceStates now = process_.device_states();
     support::MutexLock lock(mutex);
+    Events made;
     for (const auto& [number, id] : ids_) {
         const unsigned device = device_at(id->source);
         if (id->public_part.verbs && now.is_removed(device) && !before.is_removed(device))
-            push(*id, RDMA_CM_EVENT_DEVICE_REMOVAL);
+            made.splice(made.end(), make_event(*id, RDMA_CM_EVENT_DEVICE_REMOVAL));
+    }
+    while (!made.empty()) {
+        Events event = take_first(made);
+        Identifier& id = *event.front()->counted_on;
+        append(id, std::move(event));
     }
 }
 

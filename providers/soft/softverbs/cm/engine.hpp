@@ -64,6 +64,8 @@ class Engine {
     // -------------------------------------------------------------------------------------
     /// Makes an event for append().
     static Events make_event(Identifier& id, rdma_cm_event_type type, int status = 0);
+    /// @return the first of the events, which leaves the list.
+    static Events take_first(Events& events);
     /// Queues the event on the identifier's channel; allocates nothing. @return the event, for the
     /// fields specific to its type.
     Event& append(Identifier& id, Events event) REQUIRES(mutex);

@@ -59,6 +59,12 @@ Events Engine::make_event(Identifier& id, rdma_cm_event_type type, int status) {
     return made;
 }
 
+Events Engine::take_first(Events& events) {
+    Events first;
+    first.splice(first.end(), events, events.begin());
+    return first;
+}
+
 Event& Engine::append(Identifier& id, Events event) {
     Event& pushed = *event.front();
     EventChannel& channel = id.channel();
@@ -73,9 +79,8 @@ Event& Engine::push(Identifier& id, rdma_cm_event_type type, int status) {
 }
 
 Events Engine::pop(EventChannel& channel) {
-    Events popped;
-    if (channel.waiting.empty()) return popped;
-    popped.splice(popped.end(), channel.waiting, channel.waiting.begin());
+    if (channel.waiting.empty()) return {};
+    Events popped = take_first(channel.waiting);
     if (channel.waiting.empty()) set_unreadable(channel);
     Event& event = *popped.front();
     --event.counted_on->events_waiting;
@@ -125,8 +130,7 @@ void Engine::move_events(Identifier& id, EventChannel& to) {
     Events events = take_events(id);
     id.public_part.channel = &to.public_part;
     while (!events.empty()) {
-        Events event;
-        event.splice(event.end(), events, events.begin());
+        Events event = take_first(events);
         // Children use their listener's channel.
         rdma_cm_event& moved = event.front()->public_part;
         if (moved.event == RDMA_CM_EVENT_CONNECT_REQUEST) moved.id->channel = &to.public_part;

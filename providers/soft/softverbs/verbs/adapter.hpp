@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -343,9 +344,13 @@ class Adapter {
     void serve_srqs() REQUIRES(mutex);
     void peer_died(const std::shared_ptr<Peer>& peer) EXCLUDES(mutex);
     // -- link_state.cpp
+    struct Notice;
+    using Notices = std::vector<Notice>;
     void states_changed(DeviceStates before) EXCLUDES(mutex, contexts_mutex_);
-    void tell(unsigned device, const ibv_async_event& event) EXCLUDES(contexts_mutex_);
-    void tell_of_link(PortId port, bool is_up) EXCLUDES(contexts_mutex_);
+    void note_links(Notices& notices, unsigned device, DeviceStates before, DeviceStates now)
+        EXCLUDES(contexts_mutex_);
+    std::size_t count_contexts() EXCLUDES(contexts_mutex_);
+    void tell(Notices& notices) EXCLUDES(contexts_mutex_);
 
     Process& process_;
     const std::unique_ptr<Arena> arena_;
@@ -381,7 +386,7 @@ class Adapter {
     std::atomic<std::uint32_t> pd_serial_{0};
     std::atomic<std::uint32_t> channel_serial_{0};
     support::Mutex contexts_mutex_;  ///< the locks of their events come after it
-    std::vector<Context*> contexts_ GUARDED_BY(contexts_mutex_);
+    std::list<Context*> contexts_ GUARDED_BY(contexts_mutex_);  ///< in the order of their opening
 };
 
 }  // namespace softverbs

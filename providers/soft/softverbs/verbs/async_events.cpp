@@ -29,8 +29,12 @@ AsyncEvents::~AsyncEvents() {
 
 void AsyncEvents::push(const ibv_async_event& event) {
     Queue one{event};
+    push_first(one);
+}
+
+void AsyncEvents::push_first(Queue& made) {
     support::MutexLock lock(mutex_);
-    queue_.splice(queue_.end(), one);
+    queue_.splice(queue_.end(), made, made.begin());
     raise_event(fd_);
 }
 

@@ -15,6 +15,22 @@ namespace {
 /// completion of one must not starve its receives.
 constexpr unsigned kPollsForSendsInARow = 64;
 
+/// Fills in what the entry of a receive says, and the numbers of the queue pairs that it names.
+inline void fill(ibv_wc& wc, const CqEntry& entry, std::uint32_t qp_num, std::uint32_t src_qp) {
+    wc = {};
+    wc.status = static_cast<ibv_wc_status>(entry.status);
+    wc.opcode = static_cast<ibv_wc_opcode>(entry.opcode + IBV_WC_RECV);
+    wc.byte_len = entry.byte_len;
+    wc.imm_data = entry.imm_data;
+    wc.qp_num = qp_num;
+    wc.src_qp = src_qp;
+    wc.wc_flags = entry.wc_flags;
+}
+
+bool is_failure(const ibv_wc& wc) {
+    return wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR;
+}
+
 }  // namespace
 
 [[gnu::flatten]] int CompletionQueue::poll(int count, ibv_wc* wc) {
@@ -109,36 +125,23 @@ bool CompletionQueue::convert(const CqEntry& entry, ibv_wc& wc) {
     (void)adapter().agent_copies.load(std::memory_order_acquire);
     QueuePair* qp = adapter().find_receiver(qp_num, index_);
     if (!qp) return convert_xrc(entry, wc);
-    wc = {};
-    wc.status = static_cast<ibv_wc_status>(entry.status);
-    wc.opcode = static_cast<ibv_wc_opcode>(entry.opcode + IBV_WC_RECV);
-    wc.byte_len = entry.byte_len;
-    wc.imm_data = entry.imm_data;
-    wc.qp_num = qp_num;
-    wc.src_qp = entry.src_qp;
-    wc.wc_flags = entry.wc_flags;
+    fill(wc, entry, qp_num, entry.src_qp);
     if (!qp->finish_receive(entry, wc)) return false;
-    if (wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR) [[unlikely]]
+    if (is_failure(wc)) [[unlikely]]
         receive_failed_ = true;
     return true;
 }
 
 /// Converts the completion of a receive from an XRC shared receive queue. Its queue pair may be
-/// gone, so only the shared receive queue is looked up.
-[[gnu::noinline]] bool CompletionQueue::convert_xrc(const CqEntry& entry, ibv_wc& wc) {
+/// gone, so only the shared receive queue is looked up. Cold, so that polls of other completions
+/// save no registers for it.
+[[gnu::noinline, gnu::cold]] bool CompletionQueue::convert_xrc(const CqEntry& entry, ibv_wc& wc) {
     const CompletionNames names = names_of(entry);
     SharedReceiveQueue* srq = adapter().find_xrc_queue(names, index_);
     if (!srq) return false;
-    wc = {};
-    wc.status = static_cast<ibv_wc_status>(entry.status);
-    wc.opcode = static_cast<ibv_wc_opcode>(entry.opcode + IBV_WC_RECV);
-    wc.byte_len = entry.byte_len;
-    wc.imm_data = entry.imm_data;
-    wc.qp_num = CompletionNames::number(names.qp_num);
-    wc.src_qp = CompletionNames::number(names.src_qp);
-    wc.wc_flags = entry.wc_flags;
+    fill(wc, entry, CompletionNames::number(names.qp_num), CompletionNames::number(names.src_qp));
     if (!srq->finish_receive(entry, wc)) return false;
-    if (wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR) receive_failed_ = true;
+    if (is_failure(wc)) receive_failed_ = true;
     return true;
 }
 
@@ -147,7 +150,7 @@ bool CompletionQueue::convert(const CqEntry& entry, ibv_wc& wc) {
 void CompletionQueue::report_failed_receives(const ibv_wc* wc, int count) const {
     support::MutexLock lock(adapter().mutex);
     for (int i = 0; i < count; ++i) {
-        if (wc[i].status == IBV_WC_SUCCESS || wc[i].status == IBV_WC_WR_FLUSH_ERR) continue;
+        if (!is_failure(wc[i])) continue;
         QueuePair* qp = adapter().find_qp(wc[i].qp_num);
         const bool is_receive = (wc[i].opcode & IBV_WC_RECV) != 0;
         if (qp && is_receive && qp->receives_in(*this)) qp->receive_failed();

@@ -19,9 +19,12 @@ namespace softverbs {
 /// acknowledged.
 class AsyncEvents {
   public:
+    using Queue = std::list<ibv_async_event>;
     int open();  ///< @return the descriptor, or -1 with errno
     ~AsyncEvents();
     void push(const ibv_async_event& event) EXCLUDES(mutex_);
+    /// Takes the first of the events. Allocates nothing.
+    void push_first(Queue& made) EXCLUDES(mutex_);
     /// Blocks unless the descriptor is O_NONBLOCK. @return 0 or -1 with errno.
     int get(ibv_async_event& event) EXCLUDES(mutex_);
     /// Removes the events of an object that nobody has fetched, then waits until those that were
@@ -33,7 +36,6 @@ class AsyncEvents {
     int fd_ = -1;
     support::Mutex mutex_;
     support::CondVar acknowledged_;
-    using Queue = std::list<ibv_async_event>;
     Queue queue_ GUARDED_BY(mutex_);
     Queue fetched_ GUARDED_BY(mutex_);  ///< fetched and not acknowledged
 };

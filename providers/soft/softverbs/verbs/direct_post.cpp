@@ -168,7 +168,7 @@ inline bool QueuePair::may_post_directly(const ibv_send_wr& wr) const {
     if (send_posted_ - send_completed_.load(std::memory_order_acquire) >= cap_.max_send_wr)
         return false;
     const std::uint32_t length = wr.sg_list->length;
-    if (length == 0 || length > longest_direct_) return false;
+    if (length - 1 >= longest_direct_) return false;  // 0 is as long as can be
     if ((wr.send_flags & IBV_SEND_INLINE) == 0) return true;
     return kind.has(kInlineable) && length <= cap_.max_inline_data;
 }

@@ -165,7 +165,7 @@ int QueuePair::refuse_receive(std::uint32_t used) const {
 
 /// @return what becomes of the request instead of being carried out, if anything.
 [[gnu::noinline]] std::optional<Outcome> Executor::detour() {
-    if (qp_.is_cut_) return Outcome{Progress::kNotReady, IBV_WC_SUCCESS};
+    if (qp_.is_cut()) return Outcome{Progress::kNotReady, IBV_WC_SUCCESS};
     const Rule* const rule = qp_.rule_for(work_);
     if (!rule) return std::nullopt;
     switch (rule->action) {
@@ -206,7 +206,7 @@ Outcome Executor::refuse_by_rule(const Rule& rule) {
     const AddressVector& address = *work.address;
     if (address.pd != qp_.domain().number() || address.own_port != port_)
         return done(IBV_WC_LOC_QP_OP_ERR);
-    if (qp_.is_cut_) return done(IBV_WC_SUCCESS);
+    if (qp_.is_cut()) return done(IBV_WC_SUCCESS);
     const Rule* const rule = qp_.rule_for(work);
     if (!rule) return std::nullopt;
     if (rule->action == Action::kDuplicate) {

@@ -2,6 +2,8 @@
 /// @file
 /// Ports that lose their link, and devices that are removed, while queue pairs use them
 /// (fabric/device_states.hpp): what each context is told, and what becomes of queue pairs.
+#include <algorithm>
+
 #include "providers/soft/softverbs/verbs/context.hpp"
 #include "providers/soft/softverbs/verbs/datagram.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
@@ -18,50 +20,78 @@ ibv_async_event event_of(ibv_event_type type, unsigned port = 0) {
 
 }  // namespace
 
+/// An event for the contexts of a device, made once for each context, so that telling it allocates
+/// nothing.
+struct Adapter::Notice {
+    Notice(std::size_t contexts, unsigned of_device, const ibv_async_event& event)
+        : device(of_device), copies(contexts, event) {}
+    unsigned device;
+    AsyncEvents::Queue copies;
+};
+
 void Adapter::add(Context* context) {
+    std::list<Context*> one{context};
     support::MutexLock lock(contexts_mutex_);
-    contexts_.push_back(context);
+    contexts_.splice(contexts_.end(), one);
 }
 
 void Adapter::remove(Context* context) {
     // A child of fork() that inherited the context is not a member, and the lock may be held in it
     // for ever.
     if (Process::current() != &process_) return;
+    std::list<Context*> gone;
     support::MutexLock lock(contexts_mutex_);
-    std::erase(contexts_, context);
+    const auto found = std::find(contexts_.begin(), contexts_.end(), context);
+    if (found != contexts_.end()) gone.splice(gone.end(), contexts_, found);
 }
 
-void Adapter::tell(unsigned device, const ibv_async_event& event) {
+std::size_t Adapter::count_contexts() {
     support::MutexLock lock(contexts_mutex_);
-    for (Context* context : contexts_)
-        if (context->device == device) context->events.push(event);
+    return contexts_.size();
 }
 
-/// A removed device has no port of which anything could be told.
-void Adapter::tell_of_link(PortId port, bool is_up) {
-    if (!is_up) return tell(port.device, event_of(IBV_EVENT_PORT_ERR, port.port));
-    tell(port.device, event_of(IBV_EVENT_PORT_ACTIVE, port.port));
-    tell(port.device, event_of(IBV_EVENT_CLIENT_REREGISTER, port.port));
+/// Contexts that were opened after the notices were made get none: they have found the device as it
+/// is.
+void Adapter::tell(Notices& notices) {
+    support::MutexLock lock(contexts_mutex_);
+    for (Notice& notice : notices)
+        for (Context* context : contexts_)
+            if (context->device == notice.device && !notice.copies.empty())
+                context->events.push_first(notice.copies);
+}
+
+/// Adds what the contexts of a device hear of its ports.
+void Adapter::note_links(Notices& notices, unsigned device, DeviceStates before, DeviceStates now) {
+    const std::size_t contexts = count_contexts();
+    for (unsigned port = 1; port <= port_count(); ++port) {
+        const bool is_down = now.is_down({device, port});
+        if (is_down == before.is_down({device, port})) continue;
+        notices.emplace_back(contexts, device,
+                             event_of(is_down ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE, port));
+        if (!is_down)
+            notices.emplace_back(contexts, device, event_of(IBV_EVENT_CLIENT_REREGISTER, port));
+    }
 }
 
 /// Whoever finds a request flushed can know why, and whoever hears of a link that is back can use
-/// it.
+/// it. All events are made before the first is told: the service thread repeats a handler that runs
+/// out of memory, and nobody may hear of a change twice.
 void Adapter::states_changed(DeviceStates before) {
     const DeviceStates now = process_.device_states();
-    for (unsigned device = 0; device < kMostDevices; ++device)
-        if (now.is_removed(device) && !before.is_removed(device))
-            tell(device, event_of(IBV_EVENT_DEVICE_FATAL));
-    {
+    Notices removals, links;
+    for (unsigned device = 0; device < kMostDevices; ++device) {
+        // A removed device has no port of which anything could be told.
+        if (!now.is_removed(device))
+            note_links(links, device, before, now);
+        else if (!before.is_removed(device))
+            removals.emplace_back(count_contexts(), device, event_of(IBV_EVENT_DEVICE_FATAL));
+    }
+    tell(removals);
+    (void)Service::persist([this] {
         support::MutexLock lock(mutex);
         each_queue_pair([](QueuePair& qp) { qp.look_at_link(); });
-    }
-    for (unsigned device = 0; device < kMostDevices; ++device) {
-        if (now.is_removed(device)) continue;
-        for (unsigned port = 1; port <= port_count(); ++port) {
-            const PortId id{device, port};
-            if (now.is_down(id) != before.is_down(id)) tell_of_link(id, !now.is_down(id));
-        }
-    }
+    });
+    tell(links);
 }
 
 PortId QueuePair::port() const {
@@ -75,10 +105,10 @@ void QueuePair::look_at_link() {
     support::SpinLockGuard lock(send_lock_);
     const DeviceStates states = adapter_.process().device_states();
     if (states.is_removed(device_)) return remove();
-    const bool was_cut = is_cut_;
+    const bool was_cut = is_cut();
     note_link();
-    if (is_cut_ == was_cut) return;
-    if (is_cut_) return stop_requesters();
+    if (is_cut() == was_cut) return;
+    if (is_cut()) return stop_requesters();
     const ibv_qp_state state = state_.load();
     if (state < IBV_QPS_RTR || state > IBV_QPS_SQE) return;
     open_to_requesters();
@@ -86,13 +116,19 @@ void QueuePair::look_at_link() {
     drain();
 }
 
-/// Notes whether the port that the queue pair was given in INIT has a link.
-void QueuePair::note_link() {
-    is_cut_ = attributes_.port_num != 0 && adapter_.process().device_states().is_down(port());
+/// Sets all that follows from whether there is a link.
+void QueuePair::set_cut(bool is_cut) {
+    is_cut_ = is_cut;
     note_detour();
 }
 
+/// Notes whether the port that the queue pair was given in INIT has a link.
+void QueuePair::note_link() {
+    set_cut(attributes_.port_num != 0 && adapter_.process().device_states().is_down(port()));
+}
+
 /// Takes the queue pair off the direct path while it has no link, or a fault rule concerns it.
+/// Datagrams compare with one number of their own, as they take no direct path.
 void QueuePair::note_detour() {
     const bool has_detour = is_cut_ || faults_;
     longest_direct_ = has_detour ? 0 : kLongestDirect;
@@ -108,14 +144,12 @@ void QueuePair::stop_requesters() {
 }
 
 void QueuePair::open_to_requesters() {
-    if (!is_cut_) entry_->readiness.store(when_connected(), std::memory_order_seq_cst);
+    if (!is_cut()) entry_->readiness.store(when_connected(), std::memory_order_seq_cst);
 }
 
 /// The device is gone: everything posted is flushed.
 void QueuePair::remove() {
-    is_cut_ = true;
-    longest_direct_ = 0;
-    if (datagrams_) datagrams_->note_port(static_cast<std::uint8_t>(port().index()), true);
+    set_cut(true);
     const ibv_qp_state state = state_.load();
     if (state != IBV_QPS_RESET) enter_error(IBV_WC_WR_FLUSH_ERR);
 }

@@ -10,6 +10,7 @@
 #include "providers/soft/softverbs/verbs/datagram.hpp"
 #include "providers/soft/softverbs/verbs/query.hpp"
 #include "providers/soft/softverbs/verbs/xrc_domain.hpp"
+#include "support/base/made_node.hpp"
 
 namespace softverbs {
 namespace {
@@ -114,13 +115,13 @@ int QueuePair::set_up(const ibv_qp_init_attr& attributes) {
         support::SpinLockGuard guard(send_lock_);
         datagrams_ = std::make_unique<DatagramSender>(*this);
     }
+    Known made = make_known();
     support::MutexLock lock(adapter_.mutex);
     const Result<std::uint32_t> number = adapter_.take_qp_num();
     if (!number) return number.error();
-    int cause = publish(*number);
-    if (cause == 0) cause = enlist();
-    if (cause != 0) adapter_.return_qp_num(*number);
-    return cause;
+    publish(*number);
+    enlist(std::move(made));
+    return 0;
 }
 
 void QueuePair::set_capacity(const ibv_qp_cap& wanted) {
@@ -141,31 +142,34 @@ void QueuePair::set_capacity(const ibv_qp_cap& wanted) {
 }
 
 /// Enters the queue pair in the tables.
-/// @return 0, or ENOMEM, after which neither peers nor this process find it.
-int QueuePair::enlist() {
-    try {
-        attach();
-        adapter_.add(this);
-    } catch (const std::bad_alloc&) {
-        detach();
-        entry_->qp_num.store(0, std::memory_order_release);
-        return ENOMEM;
-    }
+void QueuePair::enlist(Known made) {
+    attach(std::move(made));
+    adapter_.add(this);
     count_uses(1);
-    return 0;
+}
+
+QueuePair::Known QueuePair::make_known() {
+    Known made;
+    if (srq) made.shared_receives = support::made_node<Handles>(this);
+    if (!xrc_domain_) return made;
+    made.handle = support::made_node<Handles>(this);
+    made.domain = support::made_node<Handles>(this);
+    return made;
 }
 
 /// Makes whoever posts receives that the queue pair takes know it.
-void QueuePair::attach() {
-    if (srq) shared_queue()->attach(this);
+void QueuePair::attach(Known made) {
+    if (srq) shared_queue()->attach(std::move(made.shared_receives));
     if (!xrc_domain_) return;
-    add_handle(*this);
-    xrc_domain_->add(this);
+    add_handle(std::move(made.handle));
+    xrc_domain_->add<QueuePair>(std::move(made.domain));
 }
 
-void QueuePair::detach() {
-    if (srq) shared_queue()->detach(this);
-    if (xrc_domain_) xrc_domain_->remove(this);
+QueuePair::Known QueuePair::detach() {
+    Known gone;
+    if (srq) gone.shared_receives = shared_queue()->detach(this);
+    if (xrc_domain_) gone.domain = xrc_domain_->remove(this);
+    return gone;
 }
 
 void QueuePair::count_uses(int change) {
@@ -210,7 +214,7 @@ int QueuePair::allocate_receives() {
 }
 
 /// Fills in the entry by which peers find the queue pair. take_qp_num() has allocated its pages.
-int QueuePair::publish(std::uint32_t number) {
+void QueuePair::publish(std::uint32_t number) {
     index_ = adapter_.index_of(number);
     qp_num = number;
     handle = number;
@@ -226,7 +230,6 @@ int QueuePair::publish(std::uint32_t number) {
     entry_->send_lock = reinterpret_cast<std::uintptr_t>(&send_lock_);
     if (xrc_domain_) entry_->xrc_domain = xrc_domain_->number;
     entry_->qp_num.store(number, std::memory_order_release);
-    return 0;
 }
 
 int QueuePair::destroy(QueuePair* one) {
@@ -248,10 +251,11 @@ int QueuePair::close() {
     finish_search();
     await_agent();
     if (const int cause = close_to_requesters()) return cause;
+    Known gone;
     support::MutexLock lock(adapter_.mutex);
     adapter_.remove_receiver(this);
     end_watch();
-    tear_down();
+    gone = tear_down();
     adapter_.remove(this);
     adapter_.return_qp_num(qp_num);
     return 0;
@@ -259,15 +263,14 @@ int QueuePair::close() {
 
 /// After this nothing reaches the queue pair: its requesters are gone, and its completions are
 /// removed.
-void QueuePair::tear_down() {
-    detach();
-    {
-        support::SpinLockGuard lock(send_lock_);
-        reset();
-        entry_->qp_num.store(0, std::memory_order_seq_cst);
-        entry_->generation.fetch_add(1);
-        if (agent_) agent_buffer_ = agent_->buffer;
-    }
+QueuePair::Known QueuePair::tear_down() {
+    Known gone = detach();
+    support::SpinLockGuard lock(send_lock_);
+    reset();
+    entry_->qp_num.store(0, std::memory_order_seq_cst);
+    entry_->generation.fetch_add(1);
+    if (agent_) agent_buffer_ = agent_->buffer;
+    return gone;
 }
 
 }  // namespace softverbs

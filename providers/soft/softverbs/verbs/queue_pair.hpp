@@ -292,23 +292,30 @@ class QueuePair : public ExtendableQp {
     explicit QueuePair(const Place& place);
     int close();
     // -- queue_pair_open.cpp
-    void add_handle(QueuePair& one) EXCLUDES(handles_lock_);
+    using Handles = std::set<QueuePair*>;
+    void add_handle(Handles::node_type&& made) EXCLUDES(handles_lock_);
     bool give_up_handle(QueuePair& one) EXCLUDES(handles_lock_);
     /// The adapter's mutex is held, which the analysis cannot know.
     bool may_be_opened(const Place& place, std::uint32_t number) const NO_THREAD_SAFETY_ANALYSIS;
     void report_to_handles(ibv_async_event event) EXCLUDES(handles_lock_);
     // -- queue_pair.cpp
     void set_capacity(const ibv_qp_cap& wanted);
-    void attach();
-    void detach();
+    /// The elements by which others know the queue pair: made before any lock is taken, freed after
+    /// all are released.
+    struct Known {
+        Handles::node_type shared_receives, handle, domain;
+    };
+    Known make_known();
+    void attach(Known made);
+    Known detach();
     void count_uses(int change);
     int set_up(const ibv_qp_init_attr& attributes);
     int allocate_receives();
     int allocate_sends();
     void release_memory();
-    int publish(std::uint32_t qp_num);
-    int enlist() REQUIRES(adapter_.mutex);
-    void tear_down() EXCLUDES(send_lock_, receive_lock_);
+    void publish(std::uint32_t qp_num);
+    void enlist(Known made) REQUIRES(adapter_.mutex);
+    Known tear_down() EXCLUDES(send_lock_, receive_lock_);
     std::uint32_t staging_bytes() const;
 
     // -- queue_pair_state.cpp
@@ -326,6 +333,8 @@ class QueuePair : public ExtendableQp {
 
     // -- link_state.cpp
     PortId port() const REQUIRES(send_lock_);
+    bool is_cut() const REQUIRES(send_lock_) { return is_cut_; }
+    void set_cut(bool is_cut) REQUIRES(send_lock_);
     void note_link() REQUIRES(send_lock_);
     void note_detour() REQUIRES(send_lock_);
     void stop_requesters() REQUIRES(send_lock_);
@@ -458,7 +467,6 @@ class QueuePair : public ExtendableQp {
     OpenXrcDomain* const xrcd_;              ///< of a handle of an XRC_RECV queue pair
     std::shared_ptr<XrcDomain> xrc_domain_;  ///< of an XRC_RECV queue pair, else nullptr
     QueuePair* real_ = nullptr;              ///< of a handle that ibv_open_qp made
-    using Handles = std::set<QueuePair*>;
     support::SpinLock handles_lock_;
     /// The handles of an XRC_RECV queue pair, itself among them until its creator destroys it.
     Handles handles_ GUARDED_BY(handles_lock_);

@@ -12,8 +12,7 @@
 
 namespace softverbs {
 
-void QueuePair::add_handle(QueuePair& one) {
-    auto made = support::made_node<Handles>(&one);
+void QueuePair::add_handle(Handles::node_type&& made) {
     support::SpinLockGuard guard(handles_lock_);
     handles_.insert(std::move(made));
 }
@@ -50,6 +49,7 @@ int QueuePair::modify_real(const ibv_qp_attr& attributes, int mask) {
 
 QueuePair* QueuePair::open(const Place& place, std::uint32_t number, void* qp_context) {
     std::unique_ptr<QueuePair> made(new QueuePair(place));
+    auto handle = support::made_node<Handles>(made.get());
     Adapter& adapter = made->adapter_;
     support::MutexLock lock(adapter.mutex);
     QueuePair* const found = adapter.find_qp(number);
@@ -57,7 +57,7 @@ QueuePair* QueuePair::open(const Place& place, std::uint32_t number, void* qp_co
         errno = EINVAL;
         return nullptr;
     }
-    found->add_handle(*made);
+    found->add_handle(std::move(handle));
     made->real_ = found;
     made->qp_context = qp_context;
     made->qp_type = found->qp_type;

@@ -37,12 +37,14 @@ SharedReceiveQueue* SharedReceiveQueue::create(ProtectionDomain& pd, void* srq_c
     srq->context = pd.context;
     srq->srq_context = srq_context;
     srq->pd = &pd;
+    Queues::node_type made;
+    if (xrc.xrcd) made = support::made_node<Queues>(srq.get());
     const std::uint32_t depth = std::bit_ceil(std::max(asked.max_wr, 1u));
     if (const int cause = srq->allocate(depth, std::max(asked.max_sge, 1u))) {
         errno = cause;
         return nullptr;
     }
-    if (const int cause = xrc.xrcd ? srq->join(xrc) : 0) {
+    if (const int cause = xrc.xrcd ? srq->join(xrc, std::move(made)) : 0) {
         srq->withdraw();
         errno = cause;
         return nullptr;
@@ -222,16 +224,14 @@ void SharedReceiveQueue::each_taken(std::uint32_t qp_num,
     }
 }
 
-void SharedReceiveQueue::attach(QueuePair* qp) {
-    auto made = support::made_node<QueuePairs>(qp);
+void SharedReceiveQueue::attach(QueuePairs::node_type&& made) {
     support::SpinLockGuard guard(lock_);
     attached_.insert(std::move(made));
 }
 
-void SharedReceiveQueue::detach(QueuePair* qp) {
-    QueuePairs::node_type gone;
+SharedReceiveQueue::QueuePairs::node_type SharedReceiveQueue::detach(QueuePair* qp) {
     support::SpinLockGuard guard(lock_);
-    gone = attached_.extract(qp);
+    return attached_.extract(qp);
 }
 
 void SharedReceiveQueue::serve_kick() {

@@ -81,8 +81,10 @@ class SharedReceiveQueue : public ibv_srq {
     std::uint64_t message_table() const { return message_table_; }
     /// @return nullptr when there is no such slot, as a peer may name any.
     const DatagramSlot* message(std::uint32_t slot) const;
-    void attach(class QueuePair* qp) EXCLUDES(lock_);
-    void detach(class QueuePair* qp) EXCLUDES(lock_);
+    using QueuePairs = std::set<class QueuePair*>;
+    void attach(QueuePairs::node_type&& made) EXCLUDES(lock_);
+    /// @return the element, to be freed after all locks are released.
+    [[nodiscard]] QueuePairs::node_type detach(class QueuePair* qp) EXCLUDES(lock_);
     /// Reports that the limit was reached. Called by the service thread.
     void serve_kick();
     /// Orders the caller after the threads of this process that posted receives.
@@ -115,7 +117,8 @@ class SharedReceiveQueue : public ibv_srq {
     int allocate(std::uint32_t depth, std::uint32_t max_sge);
     void withdraw();
     // -- xrc_receive_queue.cpp
-    int join(const XrcPlace& place);
+    using Queues = std::set<SharedReceiveQueue*>;  // as the domain's
+    int join(const XrcPlace& place, Queues::node_type&& made);
     int leave();
     void publish() const;
     void each_unfinished(std::uint32_t qp_num, const std::function<void(std::uint32_t)>& visit);
@@ -155,7 +158,6 @@ class SharedReceiveQueue : public ibv_srq {
     std::atomic<std::uint32_t>* order_ GUARDED_BY(lock_) = nullptr;
     std::vector<std::uint32_t> free_ GUARDED_BY(lock_);
     std::uint32_t posted_ GUARDED_BY(lock_) = 0;
-    using QueuePairs = std::set<class QueuePair*>;
     QueuePairs attached_ GUARDED_BY(lock_);
 };
 

@@ -51,38 +51,15 @@ Result<std::shared_ptr<XrcDomain>> find_domain(Context& context,
 
 }  // namespace
 
-void XrcDomain::add(QueuePair* receiver) {
-    auto made = support::made_node<Receivers>(receiver);
-    support::SpinLockGuard guard(lock_);
-    receivers_.insert(std::move(made));
-}
-
-void XrcDomain::add(SharedReceiveQueue* queue) {
-    auto made = support::made_node<Queues>(queue);
-    support::SpinLockGuard guard(lock_);
-    queues_.insert(std::move(made));
-}
-
-void XrcDomain::remove(QueuePair* receiver) {
-    Receivers::node_type gone;
-    support::SpinLockGuard guard(lock_);
-    gone = receivers_.extract(receiver);
-}
-
-void XrcDomain::remove(SharedReceiveQueue* queue) {
-    Queues::node_type gone;
-    support::SpinLockGuard guard(lock_);
-    gone = queues_.extract(queue);
-}
-
 void XrcDomain::wake_requesters() {
     support::SpinLockGuard guard(lock_);
-    for (QueuePair* receiver : receivers_) receiver->wake_requester();
+    for (QueuePair* receiver : std::get<std::set<QueuePair*>>(members_)) receiver->wake_requester();
 }
 
 void XrcDomain::each_queue(const std::function<void(SharedReceiveQueue&)>& visit) {
     support::SpinLockGuard guard(lock_);
-    for (SharedReceiveQueue* queue : queues_) visit(*queue);
+    for (SharedReceiveQueue* queue : std::get<std::set<SharedReceiveQueue*>>(members_))
+        visit(*queue);
 }
 
 SharedReceiveQueue* XrcDomain::queue(std::uint32_t srq_num) {

@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <tuple>
 
 #include "providers/soft/softverbs/verbs/context.hpp"
 #include "support/thread/mutex.hpp"
@@ -32,10 +33,20 @@ class XrcDomain {
     explicit XrcDomain(std::uint32_t domain_number) : number(domain_number) {}
     const std::uint32_t number;  ///< QpEntry::xrc_domain
 
-    void add(QueuePair* receiver) EXCLUDES(lock_);
-    void add(SharedReceiveQueue* queue) EXCLUDES(lock_);
-    void remove(QueuePair* receiver) EXCLUDES(lock_);
-    void remove(SharedReceiveQueue* queue) EXCLUDES(lock_);
+    /// An XRC_RECV queue pair or a shared receive queue as an element of the domain, made before
+    /// any lock is taken and freed after all are released.
+    template <class Object>
+    using Member = typename std::set<Object*>::node_type;
+    template <class Object>
+    void add(Member<Object>&& made) EXCLUDES(lock_) {
+        support::SpinLockGuard guard(lock_);
+        std::get<std::set<Object*>>(members_).insert(std::move(made));
+    }
+    template <class Object>
+    [[nodiscard]] Member<Object> remove(Object* one) EXCLUDES(lock_) {
+        support::SpinLockGuard guard(lock_);
+        return std::get<std::set<Object*>>(members_).extract(one);
+    }
     /// Makes the requesters try again that wait for a receive.
     void wake_requesters() EXCLUDES(lock_);
     /// Visits the shared receive queues. `visit` may take locks of completion queues.
@@ -45,11 +56,8 @@ class XrcDomain {
     SharedReceiveQueue* queue(std::uint32_t srq_num) EXCLUDES(lock_);
 
   private:
-    using Receivers = std::set<QueuePair*>;
-    using Queues = std::set<SharedReceiveQueue*>;
     support::SpinLock lock_;  ///< taken after a queue pair's locks, before a completion queue's
-    Receivers receivers_ GUARDED_BY(lock_);
-    Queues queues_ GUARDED_BY(lock_);
+    std::tuple<std::set<QueuePair*>, std::set<SharedReceiveQueue*>> members_ GUARDED_BY(lock_);
 };
 
 /// What ibv_open_xrcd returns: one of the handles of a domain.

@@ -18,20 +18,15 @@ XrcDomain* SharedReceiveQueue::domain() const {
 }
 
 /// Gives the queue a number, by which requesters find it. @return 0 or an errno.
-int SharedReceiveQueue::join(const XrcPlace& place) {
+int SharedReceiveQueue::join(const XrcPlace& place, Queues::node_type&& made) {
     if (index_ + 1 == kMaxSrqs) return ENOMEM;  // completions have no name for it
     Adapter& adapter = this->adapter();
     support::MutexLock lock(adapter.mutex);
     const Result<std::uint32_t> number = adapter.take_qp_num();
     if (!number) return number.error();
     number_ = *number;
-    try {
-        place.xrcd->domain->add(this);
-    } catch (const std::bad_alloc&) {
-        adapter.return_qp_num(number_);
-        return ENOMEM;
-    }
     xrc_ = place;
+    domain()->add<SharedReceiveQueue>(std::move(made));
     ++xrc_.xrcd->users;
     ++xrc_.completions->users;
     adapter.add_xrc(this, index_, xrc_.completions->index());
@@ -64,8 +59,9 @@ int SharedReceiveQueue::leave() {
     const auto any = [](std::uint32_t, std::uint32_t) { return true; };
     if (!adapter.requesters.wait(Clock::now() + kRequesterPatience, any)) return EBUSY;
     {
+        Queues::node_type gone;
         support::MutexLock lock(adapter.mutex);
-        domain()->remove(this);
+        gone = domain()->remove(this);
         adapter.remove_xrc(index_);
         adapter.return_qp_num(number_);
     }
