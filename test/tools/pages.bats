@@ -75,7 +75,7 @@ faults_of() {
 
 @test "every manual page that a page of ours refers to as ours is there" {
     for page in "$pages"/*.[1-9]; do
-        text_of "$page" | grep -oE '\b(dat_[a-z]+\([178]\)|dtest[a-z_]*\(1\)|softverbs\([17]\)|opendat[a-z_.]*\([57]\)|dat\.conf\(5\))' | sort -u
+        text_of "$page" | grep -oE '\b(dat_[a-z]+\([178]\)|dtest[a-z_]*\(1\)|softverbs(-fault)?\([157]\)|opendat[a-z_.]*\([57]\)|dat\.conf\(5\))' | sort -u
     done | sort -u | sed -E 's/\((.)\)/.\1/' | while read -r name; do
         [ -e "$pages/$name" ] || { echo "$name is not there"; false; }
     done

@@ -35,24 +35,30 @@ void PortFaults::follow(std::shared_ptr<const faults::Plan> plan) {
     if (plan) next->are_down.resize(plan->rules.size());
     next->plan = std::move(plan);
     following_ = next;
-    if (next->plan) {
-        const std::vector<faults::Rule>& rules = next->plan->rules;
-        for (std::size_t number = 0; number < rules.size(); ++number)
-            if (rules[number].group() == faults::kState)
-                at(next->plan->opened + rules[number].after, next, number, true);
+    for (std::size_t number = 0; number < next->are_down.size(); ++number) {
+        const faults::Rule& rule = next->plan->rules[number];
+        if (rule.group() != faults::kState) continue;
+        const Deadline begin = next->plan->opened + rule.after;
+        if (begin <= Clock::now())
+            change(next, number, true);
+        else
+            at(begin, next, number, true);
     }
-    if (std::exchange(down_, 0) != 0) changed_();
+    merge();
 }
 
 void PortFaults::at(Deadline when, const std::shared_ptr<Following>& following, std::size_t number,
                     bool is_down) {
-    service_.at(when, [this, following, number, is_down] { set(following, number, is_down); });
+    service_.at(when, [this, following, number, is_down] {
+        if (following != following_) return;
+        change(following, number, is_down);
+        merge();
+    });
 }
 
-/// Takes or gives back the links that a rule is about, and sets the timer for what comes next.
-void PortFaults::set(const std::shared_ptr<Following>& following, std::size_t number,
-                     bool is_down) {
-    if (following != following_) return;
+/// Notes that a rule takes or gives back its links, and sets the timer for what comes next.
+void PortFaults::change(const std::shared_ptr<Following>& following, std::size_t number,
+                        bool is_down) {
     const faults::Plan& plan = *following->plan;
     const faults::Rule& rule = plan.rules[number];
     const Deadline now = Clock::now();
@@ -62,9 +68,13 @@ void PortFaults::set(const std::shared_ptr<Following>& following, std::size_t nu
         at(now + rule.period - rule.duration, following, number, true);
     following->are_down[number] = is_down;
     if (is_down) plan.log->write(faults::to_text(rule), 0, "", fmt::format("pid {}", getpid()));
+}
+
+/// Adds up what the rules ask for.
+void PortFaults::merge() {
     std::uint32_t down = 0;
-    for (std::size_t i = 0; i < plan.rules.size(); ++i)
-        if (following->are_down[i]) down |= ports_of(plan.rules[i]);
+    for (std::size_t number = 0; number < following_->are_down.size(); ++number)
+        if (following_->are_down[number]) down |= ports_of(following_->plan->rules[number]);
     if (std::exchange(down_, down) != down) changed_();
 }
 

@@ -19,8 +19,8 @@ class PortFaults {
     PortFaults(Service& service, Service::Function changed)
         : service_(service), changed_(std::move(changed)) {}
 
-    /// Follows the plan from now on, instead of the one before. Called by start-up and by the
-    /// service thread.
+    /// Follows the plan from now on, instead of the one before. Called before the service thread
+    /// starts, and by it.
     /// @param plan nullptr: all links are there.
     void follow(std::shared_ptr<const faults::Plan> plan);
     /// @return the ports without a link, as bits of DeviceStates::down.
@@ -31,7 +31,8 @@ class PortFaults {
 
     void at(Deadline when, const std::shared_ptr<Following>& following, std::size_t number,
             bool is_down);
-    void set(const std::shared_ptr<Following>& following, std::size_t number, bool is_down);
+    void change(const std::shared_ptr<Following>& following, std::size_t number, bool is_down);
+    void merge();
 
     Service& service_;
     Service::Function changed_;

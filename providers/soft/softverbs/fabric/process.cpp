@@ -136,8 +136,8 @@ Result<void> Process::open_door() {
     // Whoever changes them later finds the socket, and tells us.
     indexed_states_ = index_->device_states();
     device_states_.store(indexed_states_.encode(), std::memory_order_release);
-    if (auto started = service_.start(); !started) return started;
     if (const auto plan = faults_.plan()) port_faults_.follow(plan);
+    if (auto started = service_.start(); !started) return started;
     auto watched =
         service_.watch(doorbell_->fd(), EPOLLIN, [this](std::uint32_t) { doorbell_rung(); });
     if (!watched) return watched;

@@ -353,7 +353,8 @@ class QueuePair : public ExtendableQp {
     void note_rule() REQUIRES(send_lock_);
     bool is_held_by_rule() const REQUIRES(send_lock_);
     void come_back_by_rule() REQUIRES(send_lock_);
-    /// @return the errno value with which a post fails that does not fit, or that a rule concerns.
+    /// @return the errno value with which a post fails that does not fit, or that a rule concerns;
+    /// 0 if neither.
     int refuse_send() const REQUIRES(send_lock_);
     int refuse_receive(std::uint32_t used) const REQUIRES(receive_lock_);
 
