@@ -174,6 +174,22 @@ TEST_F(Faults, APeerThatIsSilentForAWhileIsWaitedForAndOneThatStaysSilentIsNot) 
     EXPECT_EQ(connection.other.state(), IBV_QPS_RTS);
 }
 
+TEST_F(Faults, UnreliableMessagesToASilentPeerAreLostUntilItAnswersAgain) {
+    use("send qp=1 nth=1 -> silence");
+    {
+        Connection connection(small(IBV_QPT_UC));
+        for (int i = 0; i < 3; ++i) EXPECT_EQ(connection.status(), IBV_WC_SUCCESS);
+        EXPECT_TRUE(connection.there.is_empty());
+    }
+    use("send qp=1 nth=1 -> silence for 5ms");
+    Connection connection(small(IBV_QPT_UC));
+    const auto end = Clock::now() + kDeadline;
+    while (connection.there.is_empty()) {
+        ASSERT_LT(Clock::now(), end);
+        ASSERT_EQ(connection.status(), IBV_WC_SUCCESS);
+    }
+}
+
 TEST_F(Faults, AReceiverThatIsNotReadyForAWhileIsWaitedFor) {
     use("send qp=1 nth=1 -> receiver_not_ready for 5ms");
     {

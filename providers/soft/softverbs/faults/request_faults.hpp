@@ -39,6 +39,9 @@ class RequestFaults {
                            std::uint32_t peer);
     /// @return the errno value with which the next post fails, or 0.
     int of_post();
+    /// The rule has been applied to the request at hand, and is not applied when that is tried
+    /// again.
+    void settle() { decided_ = nullptr; }
     /// The positions of the queue pair begin again.
     void reset() { is_decided_ = false; }
 

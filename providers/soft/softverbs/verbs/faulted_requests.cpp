@@ -86,6 +86,12 @@ const Rule* QueuePair::rule_for(const SendWork& work) {
     return faults_->of_request(operation_of(work.opcode), work.length, work.position, peer);
 }
 
+/// Interrupts the process itself or the one at the other end, once.
+void QueuePair::signal_by_rule(pid_t process, int signal) {
+    faults_->settle();
+    kill(process, signal);
+}
+
 std::optional<Outcome> QueuePair::divert(const Rule& rule) {
     const auto now = Clock::now();
     switch (rule.action) {
@@ -103,25 +109,22 @@ std::optional<Outcome> QueuePair::divert(const Rule& rule) {
         case Action::kBandwidth:
             if (now < faults_->release()) return Outcome{Progress::kDelayed, IBV_WC_SUCCESS};
             return std::nullopt;
-        case Action::kSilence:
-            if (now >= faults_->silent_until()) return std::nullopt;
-            return Outcome{Progress::kNotReady, IBV_WC_SUCCESS};
         case Action::kNotReady:
             if (now >= faults_->not_ready_until()) return std::nullopt;
             return Outcome{Progress::kNoReceive, IBV_WC_SUCCESS};
         case Action::kDrop:
             return done(IBV_WC_SUCCESS);
         case Action::kKill:
-            kill(getpid(), SIGKILL);
+            signal_by_rule(getpid(), SIGKILL);
             return std::nullopt;
         case Action::kStop:
-            kill(getpid(), SIGSTOP);
+            signal_by_rule(getpid(), SIGSTOP);
             return std::nullopt;
         case Action::kKillPeer:
-            kill(target_.peer->pid(), SIGKILL);
+            signal_by_rule(target_.peer->pid(), SIGKILL);
             return std::nullopt;
         case Action::kStopPeer:
-            kill(target_.peer->pid(), SIGSTOP);
+            signal_by_rule(target_.peer->pid(), SIGSTOP);
             return std::nullopt;
         default:
             return std::nullopt;
@@ -138,10 +141,14 @@ void QueuePair::note_rule() {
         failure_.cause = verbs::FailureCause::kFaultRule;
 }
 
+/// Whether nobody answers the queue pair, as a rule asks for a while or for ever.
+bool QueuePair::is_silenced() const {
+    return faults_ && Clock::now() < faults_->silent_until();
+}
+
 /// Whether a rule makes the request at hand wait as if its peer did not answer.
 bool QueuePair::is_held_by_rule() const {
-    const auto now = Clock::now();
-    return faults_ && (now < faults_->silent_until() || now < faults_->not_ready_until());
+    return is_silenced() || (faults_ && Clock::now() < faults_->not_ready_until());
 }
 
 /// Makes the service thread try again when such a wait ends.
@@ -167,6 +174,7 @@ int QueuePair::refuse_receive(std::uint32_t used) const {
 [[gnu::noinline]] std::optional<Outcome> Executor::detour() {
     if (qp_.is_cut()) return Outcome{Progress::kNotReady, IBV_WC_SUCCESS};
     const Rule* const rule = qp_.rule_for(work_);
+    if (qp_.is_silenced()) return Outcome{Progress::kNotReady, IBV_WC_SUCCESS};
     if (!rule) return std::nullopt;
     switch (rule->action) {
         case Action::kRemoteAccess:
@@ -208,15 +216,13 @@ Outcome Executor::refuse_by_rule(const Rule& rule) {
         return done(IBV_WC_LOC_QP_OP_ERR);
     if (qp_.is_cut()) return done(IBV_WC_SUCCESS);
     const Rule* const rule = qp_.rule_for(work);
+    if (qp_.is_silenced()) return done(IBV_WC_SUCCESS);
     if (!rule) return std::nullopt;
-    if (rule->action == Action::kDuplicate) {
-        const Outcome first = send_first_copy(work);
-        return first.progress == Progress::kDone ? std::nullopt : std::optional(first);
-    }
-    std::optional<Outcome> instead = qp_.divert(*rule);
-    // What nobody receives is lost.
-    if (instead && instead->progress == Progress::kNotReady) instead = done(IBV_WC_SUCCESS);
-    return instead;
+    if (rule->action != Action::kDuplicate) return qp_.divert(*rule);
+    const Outcome first = send_first_copy(work);
+    if (first.progress != Progress::kDone) return first;
+    qp_.faults_->settle();
+    return std::nullopt;
 }
 
 Outcome DatagramSender::send_first_copy(const SendWork& work) {

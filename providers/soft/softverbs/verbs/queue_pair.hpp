@@ -349,8 +349,10 @@ class QueuePair : public ExtendableQp {
     /// Applies a rule that decides what becomes of the request before it reaches its target.
     /// @return nullopt when the request goes on.
     std::optional<Outcome> divert(const faults::Rule& rule) NO_THREAD_SAFETY_ANALYSIS;
+    void signal_by_rule(pid_t process, int signal) NO_THREAD_SAFETY_ANALYSIS;
     Outcome failed_by_rule(ibv_wc_status status) NO_THREAD_SAFETY_ANALYSIS;
     void note_rule() REQUIRES(send_lock_);
+    bool is_silenced() const REQUIRES(send_lock_);
     bool is_held_by_rule() const REQUIRES(send_lock_);
     void come_back_by_rule() REQUIRES(send_lock_);
     /// @return the errno value with which a post fails that does not fit, or that a rule concerns;
