@@ -14,7 +14,7 @@ compat_scripts += %reldir%/shared_heap.bats
 endif
 TESTS += $(compat_scripts)
 # More of the same, for check-long.
-compat_long_scripts = %reldir%/perftest_long.bats %reldir%/qperf_long.bats %reldir%/fio.bats %reldir%/tgt.bats %reldir%/mpi.bats
+compat_long_scripts = %reldir%/perftest_long.bats %reldir%/qperf_long.bats %reldir%/fio.bats %reldir%/tgt.bats %reldir%/mpi.bats %reldir%/qemu.bats
 LONG_TESTS += $(compat_long_scripts)
 all_compat_scripts = $(compat_scripts) $(compat_long_scripts)
 EXTRA_DIST += %reldir%/helpers.bash %reldir%/dapl_programs.bash %reldir%/interoperation.bash %reldir%/recorder %reldir%/recorded \
