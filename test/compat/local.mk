@@ -14,11 +14,11 @@ compat_scripts += %reldir%/shared_heap.bats
 endif
 TESTS += $(compat_scripts)
 # More of the same, for check-long.
-compat_long_scripts = %reldir%/perftest_long.bats %reldir%/qperf_long.bats %reldir%/fio.bats %reldir%/tgt.bats %reldir%/mpi.bats %reldir%/qemu.bats
+compat_long_scripts = %reldir%/perftest_long.bats %reldir%/qperf_long.bats %reldir%/fio.bats %reldir%/tgt.bats %reldir%/mpi.bats %reldir%/qemu.bats %reldir%/gloo.bats
 LONG_TESTS += $(compat_long_scripts)
 all_compat_scripts = $(compat_scripts) $(compat_long_scripts)
 EXTRA_DIST += %reldir%/helpers.bash %reldir%/dapl_programs.bash %reldir%/interoperation.bash %reldir%/recorder %reldir%/recorded \
-    %reldir%/pyverbs_objects.py %reldir%/perftest.bash %reldir%/qperf.bash %reldir%/mpi_ring.c %reldir%/shared_heap.bats $(all_compat_scripts)
+    %reldir%/pyverbs_objects.py %reldir%/perftest.bash %reldir%/qperf.bash %reldir%/mpi_ring.c %reldir%/gloo_ranks.cpp %reldir%/shared_heap.bats $(all_compat_scripts)
 
 # A program with an allocator of its own.
 EXTRA_PROGRAMS += test/compat/own_malloc
