@@ -33,6 +33,16 @@ need_program() {
     done
 }
 
+# usage: need_package PACKAGE PROGRAM... - for programs of packages that bootstrap does not install,
+# because they are large or of use to the tests of check-long only: skips the test without them.
+need_package() {
+    local package=$1 program
+    shift
+    for program in "$@"; do
+        command -v "$program" >/dev/null || skip "$program is not installed: it is in the package $package"
+    done
+}
+
 need_library() {
     local library
     for library in "$@"; do

@@ -8,17 +8,17 @@ compat_scripts = \
     %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats %reldir%/only.bats \
     %reldir%/drop_in.bats %reldir%/device_errors.bats %reldir%/softverbs_ls.bats \
     %reldir%/containers.bats %reldir%/other_stacks.bats %reldir%/softverbs_man.bats %reldir%/pyverbs.bats \
-    %reldir%/vendor_attributes.bats %reldir%/sysfs.bats
+    %reldir%/vendor_attributes.bats %reldir%/sysfs.bats %reldir%/qperf.bats
 if SHARED_HEAP
 compat_scripts += %reldir%/shared_heap.bats
 endif
 TESTS += $(compat_scripts)
 # More of the same, for check-long.
-compat_long_scripts = %reldir%/perftest_long.bats
+compat_long_scripts = %reldir%/perftest_long.bats %reldir%/qperf_long.bats %reldir%/fio.bats %reldir%/tgt.bats %reldir%/mpi.bats %reldir%/qemu.bats %reldir%/gloo.bats
 LONG_TESTS += $(compat_long_scripts)
 all_compat_scripts = $(compat_scripts) $(compat_long_scripts)
 EXTRA_DIST += %reldir%/helpers.bash %reldir%/dapl_programs.bash %reldir%/interoperation.bash %reldir%/recorder %reldir%/recorded \
-    %reldir%/pyverbs_objects.py %reldir%/perftest.bash %reldir%/shared_heap.bats $(all_compat_scripts)
+    %reldir%/pyverbs_objects.py %reldir%/perftest.bash %reldir%/qperf.bash %reldir%/mpi_ring.c %reldir%/gloo_ranks.cpp %reldir%/shared_heap.bats $(all_compat_scripts)
 
 # A program with an allocator of its own.
 EXTRA_PROGRAMS += test/compat/own_malloc

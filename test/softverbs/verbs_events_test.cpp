@@ -2,6 +2,7 @@
 /// @file
 /// Completion channels and what happens when a completion queue is too small.
 #include <fcntl.h>
+#include <poll.h>
 
 #include "test/softverbs/verbs_pair.hpp"
 
@@ -206,31 +207,33 @@ TEST_P(VerbsEvents, AProgramThatTakesOneCompletionForEachEventGetsThemAll) {
     }
 }
 
+/// Raises an event of the queue, by a receive that is flushed.
+void raise_event(Host& host, ibv_cq* cq) {
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = attributes.recv_cq = cq;
+    attributes.qp_type = IBV_QPT_RC;
+    attributes.cap = {4, 4, 1, 1, 0};
+    ibv_qp* qp = ibv_create_qp(host.pd, &attributes);
+    require(qp != nullptr, "a queue pair is made");
+    ibv_req_notify_cq(cq, 0);
+    ibv_qp_attr to{};
+    to.qp_state = IBV_QPS_INIT;
+    to.port_num = 1;
+    ibv_modify_qp(qp, &to, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS);
+    ibv_recv_wr wr{};
+    ibv_recv_wr* bad = nullptr;
+    require(ibv_post_recv(qp, &wr, &bad) == 0, "receive posted");
+    to.qp_state = IBV_QPS_ERR;
+    ibv_modify_qp(qp, &to, IBV_QP_STATE);
+    ibv_destroy_qp(qp);
+}
+
 TEST_P(VerbsEvents, DestroyingAQueueWaitsForItsAcknowledgements) {
     Host host;
     ibv_comp_channel* channel = ibv_create_comp_channel(host.context);
     ibv_cq* cq = ibv_create_cq(host.context, 10, nullptr, channel, 0);
     EXPECT_EQ(ibv_destroy_comp_channel(channel), EBUSY);
-    {
-        ibv_qp_init_attr attributes{};
-        attributes.send_cq = attributes.recv_cq = cq;
-        attributes.qp_type = IBV_QPT_RC;
-        attributes.cap = {4, 4, 1, 1, 0};
-        ibv_qp* qp = ibv_create_qp(host.pd, &attributes);
-        ASSERT_NE(qp, nullptr);
-        ibv_req_notify_cq(cq, 0);
-        ibv_qp_attr to_error{};
-        to_error.qp_state = IBV_QPS_INIT;
-        to_error.port_num = 1;
-        ibv_modify_qp(qp, &to_error,
-                      IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS);
-        ibv_recv_wr wr{};
-        ibv_recv_wr* bad = nullptr;
-        ASSERT_EQ(ibv_post_recv(qp, &wr, &bad), 0);
-        to_error.qp_state = IBV_QPS_ERR;
-        ibv_modify_qp(qp, &to_error, IBV_QP_STATE);
-        ibv_destroy_qp(qp);
-    }
+    raise_event(host, cq);
     ibv_cq* found = nullptr;
     void* cq_context = nullptr;
     ASSERT_EQ(ibv_get_cq_event(channel, &found, &cq_context), 0);
@@ -243,6 +246,40 @@ TEST_P(VerbsEvents, DestroyingAQueueWaitsForItsAcknowledgements) {
     EXPECT_FALSE(eventually([&] { return destroyed.load(); }, 50ms));
     ibv_ack_cq_events(found, 1);
     destroyer.join();
+    EXPECT_EQ(ibv_destroy_comp_channel(channel), 0);
+}
+
+/// gloo takes an event whenever the descriptor is readable, and aborts if there is none.
+TEST_P(VerbsEvents, WhoFindsTheDescriptorReadableGetsAnEventEvenIfTheQueueThatRaisedItIsGone) {
+    Host host(with_channel());
+    ASSERT_EQ(fcntl(host.channel->fd, F_SETFL, O_NONBLOCK), 0);
+    ibv_cq* gone = ibv_create_cq(host.context, 10, nullptr, host.channel, 0);
+    raise_event(host, gone);
+    ASSERT_EQ(ibv_destroy_cq(gone), 0);
+    ibv_cq* found = nullptr;
+    void* cq_context = nullptr;
+    pollfd readable{host.channel->fd, POLLIN, 0};
+    for (; poll(&readable, 1, 0) == 1; ibv_ack_cq_events(found, 1)) {
+        ASSERT_EQ(ibv_get_cq_event(host.channel, &found, &cq_context), 0);
+        EXPECT_EQ(found, host.cq);
+    }
+    EXPECT_EQ(take_events(host), 0) << "it is not readable";
+    raise_event(host, host.cq);
+    EXPECT_EQ(take_events(host), 1) << "a queue that gave an event early gives its own too";
+}
+
+/// The last queue took its events with it.
+TEST_P(VerbsEvents, ChannelWithoutQueuesHasNoEvent) {
+    Host host;
+    ibv_comp_channel* channel = ibv_create_comp_channel(host.context);
+    ASSERT_EQ(fcntl(channel->fd, F_SETFL, O_NONBLOCK), 0);
+    ibv_cq* gone = ibv_create_cq(host.context, 10, nullptr, channel, 0);
+    raise_event(host, gone);
+    ASSERT_EQ(ibv_destroy_cq(gone), 0);
+    ibv_cq* found = nullptr;
+    void* cq_context = nullptr;
+    EXPECT_EQ(ibv_get_cq_event(channel, &found, &cq_context), -1);
+    EXPECT_EQ(errno, EAGAIN);
     EXPECT_EQ(ibv_destroy_comp_channel(channel), 0);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -44,12 +45,31 @@ CompletionQueue* CompletionChannel::take_event() {
     return nullptr;
 }
 
+bool CompletionChannel::is_blocking() const {
+    const int flags = fcntl(fd, F_GETFL);
+    return flags < 0 || (flags & O_NONBLOCK) == 0;
+}
+
+CompletionQueue* CompletionChannel::give_event_early() {
+    support::MutexLock lock(mutex_);
+    if (queues_.empty()) return nullptr;
+    turn_ = (turn_ + 1) % queues_.size();
+    queues_[turn_]->give_event_early();
+    return queues_[turn_];
+}
+
 /// Blocks unless the program has made the descriptor O_NONBLOCK; peers cannot change its flags.
-/// recv() is a cancellation point, with no lock held. A token without an event is skipped.
+/// recv() is a cancellation point, with no lock held. There are tokens without an event: a queue
+/// has been destroyed, or stay_readable() has put one beside that of a producer which was just
+/// about to send its own. Who blocks skips them. Who does not has seen that the descriptor is
+/// readable, and may rely on an event, as gloo does. It gets one, after which it finds no
+/// completion: it has to expect that anyway, since it may have polled the completions of an event
+/// before.
 CompletionQueue* CompletionChannel::next_event() {
     for (char token;;) {
         if (recv(fd, &token, sizeof token, 0) < 0) return nullptr;
-        CompletionQueue* const cq = take_event();
+        CompletionQueue* cq = take_event();
+        if (!cq && !is_blocking()) cq = give_event_early();
         if (!cq) continue;
         stay_readable();
         return cq;

@@ -93,8 +93,10 @@ int CompletionQueue::destroy(CompletionQueue* cq) {
     if (CompletionChannel* channel = cq->completion_channel()) channel->remove(cq);
     Context::of(cq->context).events.retire(cq);
     pthread_mutex_lock(&cq->mutex);
-    while (cq->comp_events_completed != static_cast<std::uint32_t>(cq->events_taken_.load()))
-        pthread_cond_wait(&cq->cond, &cq->mutex);
+    const auto given = [cq] {
+        return static_cast<std::uint32_t>(cq->events_taken_ + cq->early_events_);
+    };
+    while (cq->comp_events_completed != given()) pthread_cond_wait(&cq->cond, &cq->mutex);
     pthread_mutex_unlock(&cq->mutex);
     {
         support::SpinLockGuard guard(cq->lock_);

@@ -44,6 +44,9 @@ class CompletionChannel : public ibv_comp_channel {
 
   private:
     CompletionQueue* take_event() EXCLUDES(mutex_);
+    bool is_blocking() const;
+    /// @return a queue without an event, or nullptr: the channel has no queues.
+    CompletionQueue* give_event_early() EXCLUDES(mutex_);
     std::string name() const { return "channel-" + std::to_string(id); }
     Bell bell_;
     support::Mutex mutex_;
@@ -117,6 +120,7 @@ class CompletionQueue : public ExtendableCq {
 
     bool take_event();  ///< consumes one completion event, if there is one
     bool has_event() const;
+    void give_event_early() { ++early_events_; }  ///< the program will acknowledge one more
     void acknowledge(unsigned events);
 
     std::uint32_t index() const { return index_; }
@@ -204,6 +208,8 @@ class CompletionQueue : public ExtendableCq {
     CompletionRing next_ GUARDED_BY(lock_);
     support::PollPatience patience_ GUARDED_BY(lock_);
     std::atomic<std::uint64_t> events_taken_{0};
+    /// Number of events that the program got without any having been raised.
+    std::atomic<std::uint64_t> early_events_{0};
     /// Number of times that the queue has been armed: no more events can have been raised.
     std::atomic<std::uint64_t> armed_{0};
     bool overrun_told_ = false;
