@@ -9,14 +9,12 @@ TEST_CXXFLAGS += -fno-sanitize=undefined
 endif
 $(test_rooms:%=test/%/%.o): private CXXFLAGS += $(TEST_CXXFLAGS) $(PRECOMPILED:%=-include %)
 
-# The compiler takes NAME.gch where it is told to include NAME. Without: PRECOMPILED= on make's command line.
-PRECOMPILED = test/support/precompiled.hpp
 objects_of = $($(subst -,_,$(subst /,_,$(1)))_OBJECTS)
 $(foreach program,$(check_PROGRAMS) $(EXTRA_PROGRAMS),$(call objects_of,$(program))): $(PRECOMPILED:=.gch)
 test/support/precompiled.hpp.gch: $(srcdir)/test/support/precompiled.hpp test/support/$(am__dirstamp)
-	$(AM_V_CXX)$(CXXCOMPILE) $(TEST_CXXFLAGS) -MD -MP -MF $@.d -x c++-header -c -o $@ $<
+	$(AM_V_CXX)$(call precompile,$(TEST_CXXFLAGS))
 -include test/support/precompiled.hpp.gch.d
-CLEANFILES += test/support/precompiled.hpp.gch test/support/precompiled.hpp.gch.d
+CLEANFILES += test/support/precompiled.hpp.gch*
 
 # Those that ask for nothing special; automake gives the others a command of their own.
 $(check_PROGRAMS): private CXXLINK = $(top_srcdir)/test/support/link $(CXXLD) $(AM_CXXFLAGS) $(CXXFLAGS) $(AM_LDFLAGS) $(LDFLAGS) -o $@

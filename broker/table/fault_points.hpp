@@ -5,6 +5,11 @@
 /// (libregistrations_faulty.la) they call a function of the test.
 #pragma once
 
+#if defined(NO_FAULT_POINTS)
+#error \
+    "a file of libregistrations_base.la is compiled once, without fault points: list it with those that have them"
+#endif
+
 namespace dapl::memory {
 
 enum class FaultPoint : unsigned {

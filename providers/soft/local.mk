@@ -6,7 +6,8 @@ noinst_LTLIBRARIES += libsoftverbs_base.la libsoftverbs_core.la
 libsoftverbs_core_la_CXXFLAGS = $(AM_CXXFLAGS) -fvisibility=default -fno-visibility-inlines-hidden -fno-semantic-interposition
 libsoftverbs_core_la_SOURCES =
 libsoftverbs_core_la_LIBADD = libsoftverbs_base.la
-# The base holds the fabric and the connection manager, all but providers/soft/softverbs/verbs.
+# The base holds what has no fault points: the fabric, the connection manager and a part of the verbs.
+libsoftverbs_base_la_CPPFLAGS = $(AM_CPPFLAGS) -DNO_FAULT_POINTS
 libsoftverbs_base_la_CXXFLAGS = $(libsoftverbs_core_la_CXXFLAGS)
 libsoftverbs_base_la_SOURCES =
 include providers/soft/softverbs/faults/local.mk

@@ -55,8 +55,8 @@ class ReferenceTests {
     bool server() const { return options_.server(); }
     bool writes() const { return !options_.one_way || !server(); }
     bool is_written() const { return !options_.one_way || server(); }
-    std::string me() const { return server() ? "server" : "client"; }
-    std::string peer() const { return server() ? "client" : "server"; }
+    const char* me() const { return server() ? "server" : "client"; }
+    const char* peer() const { return server() ? "client" : "server"; }
     Deadline deadline() const { return patience(options_, 2.0 * size_ * options_.burst); }
     /// Sends the address of the target region: the peer uses the one in the latest message.
     void send_message() { send_memory(endpoint_, deadline()); }
@@ -113,14 +113,14 @@ void ReferenceTests::stream(bool immediate_last) {
 }
 
 void ReferenceTests::write_with_message() {
-    const Bytes mine = text_in(size_, 'b', me() + " RDMA write data...");
+    const Bytes mine = text_in(size_, 'b', format("%s RDMA write data...", me()));
     std::memcpy(endpoint_.source().at(0), mine.data(), mine.size());
     const double start = now_us();
     if (writes()) stream(false);
     exchange_messages();
     if (writes()) results_.push_back({Operation::kWrite, size_, options_.burst, now_us() - start});
     if (is_written())
-        check_target(text_in(size_, 'b', peer() + " RDMA write data..."), "RDMA write");
+        check_target(text_in(size_, 'b', format("%s RDMA write data...", peer())), "RDMA write");
 }
 
 void ReferenceTests::write_with_immediate() {
@@ -166,12 +166,12 @@ void ReferenceTests::check_read(const Bytes& before, const Bytes& after) const {
 
 void ReferenceTests::read_with_message() {
     // The peer's buffer contains our writes or, if there were none, its initial text.
-    const Bytes before = writes() ? text_in(size_, 'b', me() + " RDMA write data...")
+    const Bytes before = writes() ? text_in(size_, 'b', format("%s RDMA write data...", me()))
                                   : text_in(size_, 'a', "blah, blah, blah\n");
     Bytes after = before;
-    const std::string text = peer() + " RDMA read data...";
+    const std::string text = format("%s RDMA read data...", peer());
     std::memcpy(after.data(), text.c_str(), std::min<std::size_t>(size_, text.size() + 1));
-    const Bytes mine = text_in(size_, 'b', me() + " RDMA read data...");
+    const Bytes mine = text_in(size_, 'b', format("%s RDMA read data...", me()));
     std::memcpy(endpoint_.target().at(0), mine.data(), mine.size());
     double total_us = 0;
     for (std::uint32_t i = 0; i < kReads; ++i) {

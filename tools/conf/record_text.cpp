@@ -27,9 +27,8 @@ std::string token(const std::string& text) {
 /// @return the text, bare if all characters are letters and signs without a meaning in YAML.
 std::string yaml_text(const std::string& text) {
     constexpr std::string_view kBare =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./ ";
-    const bool bare = !text.empty() &&
-                      text.find_first_not_of(std::string(kBare) + "-") == std::string::npos &&
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./ -";
+    const bool bare = !text.empty() && text.find_first_not_of(kBare) == std::string::npos &&
                       text.front() != ' ' && text.back() != ' ' && text.front() != '-';
     return bare ? text : escaped(text);
 }

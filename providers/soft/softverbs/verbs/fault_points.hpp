@@ -5,6 +5,11 @@
 /// (libsoftverbs_faulty.la) calls a function of the test there.
 #pragma once
 
+#if defined(NO_FAULT_POINTS)
+#error \
+    "a file of libsoftverbs_base.la is compiled once, without fault points: list it with those that have them"
+#endif
+
 #include <atomic>
 
 namespace softverbs {

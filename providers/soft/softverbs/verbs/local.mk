@@ -4,9 +4,7 @@ softverbs_verbs_sources = \
     %reldir%/absent_regions.cpp %reldir%/absent_regions.hpp \
     %reldir%/adapter.cpp %reldir%/adapter.hpp %reldir%/adapter_service.cpp \
     %reldir%/agent.cpp %reldir%/agent.hpp %reldir%/agent_service.cpp \
-    %reldir%/arena.cpp %reldir%/arena.hpp \
     %reldir%/async_events.cpp \
-    %reldir%/barrier.cpp %reldir%/barrier.hpp \
     %reldir%/atomics.cpp %reldir%/atomics.hpp \
     %reldir%/channel_wakeup.cpp %reldir%/channel_wakeup.hpp \
     %reldir%/completion_channel.cpp \
@@ -19,12 +17,10 @@ softverbs_verbs_sources = \
     %reldir%/datagram_targets.cpp %reldir%/datagram_targets.hpp \
     %reldir%/end_registration.cpp providers/soft/softverbs/end_registration.hpp \
     %reldir%/on_demand.cpp %reldir%/on_demand.hpp \
-    %reldir%/owner_arena.cpp %reldir%/owner_arena.hpp \
     %reldir%/delivery.cpp %reldir%/delivery.hpp \
     %reldir%/device.cpp %reldir%/devices.hpp \
     %reldir%/device_memory.cpp %reldir%/device_memory.hpp %reldir%/dmabuf.cpp \
     %reldir%/diagnosis.cpp %reldir%/diagnosis.hpp providers/soft/softverbs/failure.hpp \
-    %reldir%/copy_setting.cpp %reldir%/copy_setting.hpp \
     %reldir%/direct_post.cpp \
     %reldir%/executor.cpp %reldir%/executor_move.cpp %reldir%/executor.hpp \
     %reldir%/extended.hpp \
@@ -33,22 +29,15 @@ softverbs_verbs_sources = \
     %reldir%/extended_send.cpp \
     %reldir%/fault_points.cpp %reldir%/fault_points.def %reldir%/fault_points.hpp \
     %reldir%/faulted_requests.cpp %reldir%/flush.cpp \
-    %reldir%/heap_memory.cpp %reldir%/heap_memory.hpp \
     %reldir%/link_state.cpp \
     %reldir%/kick.cpp %reldir%/kick.hpp \
     %reldir%/layout.hpp \
-    %reldir%/memory_check.cpp %reldir%/memory_check.hpp \
-    %reldir%/memory_map.cpp %reldir%/memory_map.hpp \
     %reldir%/memory_regions.cpp %reldir%/memory_regions.hpp \
     %reldir%/memory_windows.cpp %reldir%/memory_windows.hpp \
     %reldir%/multicast.cpp %reldir%/multicast.hpp \
-    %reldir%/object_table.hpp %reldir%/own_pages.cpp %reldir%/own_pages.hpp \
-    %reldir%/page_file.cpp %reldir%/page_file.hpp \
+    %reldir%/object_table.hpp \
     %reldir%/parent_domain.cpp %reldir%/parent_domain.hpp \
     %reldir%/payload.cpp %reldir%/payload.hpp \
-    %reldir%/peer_image.cpp %reldir%/peer_image.hpp \
-    %reldir%/peer_pages.cpp %reldir%/peer_pages.hpp \
-    %reldir%/provided_memory.cpp \
     %reldir%/query.cpp %reldir%/query.hpp \
     %reldir%/placement.cpp %reldir%/placement.hpp \
     %reldir%/placement_watch.cpp %reldir%/placement_watch.hpp \
@@ -59,27 +48,43 @@ softverbs_verbs_sources = \
     %reldir%/region_extensions.cpp providers/soft/softverbs/region_extensions.hpp \
     %reldir%/request_kinds.hpp \
     %reldir%/requesters.cpp %reldir%/requesters.hpp \
-    %reldir%/send_builder.cpp %reldir%/send_builder.hpp \
     %reldir%/send_completions.hpp \
     %reldir%/send_queue.cpp \
-    %reldir%/shared_files.cpp %reldir%/shared_files.hpp \
     %reldir%/shared_heap.h \
-    %reldir%/shared_pages.cpp %reldir%/shared_pages.hpp \
-    %reldir%/shared_pages_fork.cpp \
     %reldir%/shared_part.hpp \
     %reldir%/shared_receive_queue.cpp %reldir%/shared_receive_queue.hpp \
     %reldir%/shared_receive_resize.cpp \
-    %reldir%/strings.cpp \
     %reldir%/take_shared_receive.hpp \
     %reldir%/target.cpp %reldir%/target.hpp \
     %reldir%/target_access.hpp \
     %reldir%/transfer_mark.hpp \
-    %reldir%/transfer.cpp %reldir%/transfer.hpp \
-    %reldir%/transitions.cpp %reldir%/transitions.hpp \
     %reldir%/xrc_domain.cpp %reldir%/xrc_domain.hpp %reldir%/xrc_receive_queue.cpp
 libsoftverbs_core_la_SOURCES += $(softverbs_verbs_sources)
 
-# The same sources with fault points, for tests that end a process at one of them.
+# Files without a fault point, compiled once for both libraries; fault_points.hpp refuses to be
+# included there.
+libsoftverbs_base_la_SOURCES += \
+    %reldir%/arena.cpp %reldir%/arena.hpp \
+    %reldir%/barrier.cpp %reldir%/barrier.hpp \
+    %reldir%/owner_arena.cpp %reldir%/owner_arena.hpp \
+    %reldir%/copy_setting.cpp %reldir%/copy_setting.hpp \
+    %reldir%/heap_memory.cpp %reldir%/heap_memory.hpp \
+    %reldir%/memory_check.cpp %reldir%/memory_check.hpp \
+    %reldir%/memory_map.cpp %reldir%/memory_map.hpp \
+    %reldir%/own_pages.cpp %reldir%/own_pages.hpp \
+    %reldir%/page_file.cpp %reldir%/page_file.hpp \
+    %reldir%/peer_image.cpp %reldir%/peer_image.hpp \
+    %reldir%/peer_pages.cpp %reldir%/peer_pages.hpp \
+    %reldir%/provided_memory.cpp \
+    %reldir%/send_builder.cpp %reldir%/send_builder.hpp \
+    %reldir%/shared_files.cpp %reldir%/shared_files.hpp \
+    %reldir%/shared_pages.cpp %reldir%/shared_pages.hpp \
+    %reldir%/shared_pages_fork.cpp \
+    %reldir%/strings.cpp \
+    %reldir%/transfer.cpp %reldir%/transfer.hpp \
+    %reldir%/transitions.cpp %reldir%/transitions.hpp
+
+# The sources with fault points, for tests that end a process at one of them.
 check_LTLIBRARIES += libsoftverbs_faulty.la
 libsoftverbs_faulty_la_SOURCES = $(softverbs_verbs_sources)
 libsoftverbs_faulty_la_LIBADD = libsoftverbs_base.la

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "providers/soft/softverbs/fabric/peer.hpp"
+#include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/layout.hpp"
 #include "providers/soft/softverbs/verbs/own_pages.hpp"
 #include "support/thread/mutex.hpp"
