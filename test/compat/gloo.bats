@@ -16,7 +16,7 @@ teardown() { stop_all; }
 # usage: ranks_are_right RANKS
 ranks_are_right() {
     local rank
-    "$CXX" -std=c++17 -O1 -o ranks "$TOP_SRCDIR/test/compat/gloo_ranks.cpp" -lgloo -libverbs -lpthread
+    $CXX -std=c++17 -O1 -o ranks "$TOP_SRCDIR/test/compat/gloo_ranks.cpp" -lgloo -libverbs -lpthread
     mkdir store
     for ((rank = 0; rank < $1; ++rank)); do start "rank$rank" "$tool" run ./ranks "$rank" "$1" store; done
     for ((rank = 0; rank < $1; ++rank)); do
