@@ -8,7 +8,7 @@ compat_scripts = \
     %reldir%/other_user.bats %reldir%/softverbs_run.bats %reldir%/passthrough.bats %reldir%/only.bats \
     %reldir%/drop_in.bats %reldir%/device_errors.bats %reldir%/softverbs_ls.bats \
     %reldir%/containers.bats %reldir%/other_stacks.bats %reldir%/softverbs_man.bats %reldir%/pyverbs.bats \
-    %reldir%/vendor_attributes.bats %reldir%/sysfs.bats %reldir%/qperf.bats
+    %reldir%/vendor_attributes.bats %reldir%/sysfs.bats %reldir%/explain.bats %reldir%/qperf.bats
 if SHARED_HEAP
 compat_scripts += %reldir%/shared_heap.bats
 endif

@@ -7,6 +7,7 @@ libsoftverbs_tool_la_SOURCES = \
     %reldir%/arena_snapshot.cpp %reldir%/arena_snapshot.hpp \
     %reldir%/drop_in.cpp %reldir%/drop_in.hpp \
     %reldir%/empty_library.cpp %reldir%/empty_library.hpp \
+    %reldir%/explain.cpp %reldir%/explain.hpp %reldir%/explanation.cpp %reldir%/explanation.hpp \
     %reldir%/fault.cpp %reldir%/fault.hpp \
     %reldir%/list.cpp %reldir%/list.hpp \
     %reldir%/members.cpp %reldir%/members.hpp \

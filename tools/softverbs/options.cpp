@@ -27,6 +27,7 @@ enum Code {
     kFabricCode = 1000,
     kCmCode,
     kOnlyCode,
+    kExplainCode,
     kDevicesCode,
     kPortsCode,
     kDropInCode,
@@ -67,6 +68,7 @@ const std::vector<CommandSyntax>& commands() {
          {kFabric,
           {kCmCode, "cm", "WHOSE", "which rdma_cm to use, one of soft0, system [soft0]"},
           {kOnlyCode, "only", nullptr, "hide the devices of the system"},
+          {kExplainCode, "explain", nullptr, "say at the end which devices it took, and why"},
           {kDevicesCode, "devices", "N", "show N devices, soft0 and following; 1 to 16 [1]"},
           {kPortsCode, "ports", "N", "each with N ports; 1 or 2 [1]"},
           {kDropInCode, "drop-in", nullptr, "also for programs that load libibverbs by dlopen"},
@@ -208,6 +210,8 @@ bool take(Options& options, int code, const char* value) {
             return false;
         case kOnlyCode:
             return options.only = true;
+        case kExplainCode:
+            return options.explain = true;
         case kDevicesCode:
             return take_count(options.devices, "--devices", value, kMostDevices);
         case kPortsCode:

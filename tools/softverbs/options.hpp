@@ -28,6 +28,7 @@ struct Options {
     std::string fabric;        ///< "": SOFTVERBS_FABRIC, else the user's own
     std::string cm;            ///< run: "": as in the environment
     bool only = false;         ///< run
+    bool explain = false;      ///< run
     unsigned devices = 0;      ///< run; 0: as in the environment
     unsigned ports = 0;        ///< run; 0: as in the environment
     bool drop_in = false;      ///< run

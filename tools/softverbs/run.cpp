@@ -11,6 +11,7 @@
 
 #include "providers/soft/softverbs/fabric/directory.hpp"
 #include "tools/softverbs/drop_in.hpp"
+#include "tools/softverbs/explain.hpp"
 
 namespace softverbs::tool {
 namespace {
@@ -93,6 +94,13 @@ std::string find_library(const char* name) {
     return {};
 }
 
+int replace_by(char** program) {
+    execvp(program[0], program);
+    const int cause = errno;
+    std::fprintf(stderr, "softverbs run: %s: %s\n", program[0], std::strerror(cause));
+    return cause == ENOENT ? kNotFound : kCannotExecute;
+}
+
 int run(const Options& options) {
     if (options.only && options.cm == "system")
         return fail("--only hides the devices that --cm=system is for");
@@ -117,10 +125,7 @@ int run(const Options& options) {
     if (!options.fault_log.empty()) setenv("SOFTVERBS_FAULTS_LOG", options.fault_log.c_str(), 1);
     if (options.only) setenv("SOFTVERBS_ONLY", "1", 1);
     if (!options.cm.empty()) setenv("SOFTVERBS_CM", options.cm.c_str(), 1);
-    execvp(options.program[0], options.program);
-    const int cause = errno;
-    std::fprintf(stderr, "softverbs run: %s: %s\n", options.program[0], std::strerror(cause));
-    return cause == ENOENT ? kNotFound : kCannotExecute;
+    return options.explain ? run_and_explain(options.program) : replace_by(options.program);
 }
 
 }  // namespace softverbs::tool

@@ -14,6 +14,9 @@ namespace softverbs::tool {
 /// does not return.
 int run(const Options& options);
 
+/// Replaces this process by the program. @return as run() does.
+int replace_by(char** program);
+
 /// Finds a library that belongs to this program, such as libsoftverbs.so: installed beside it, or
 /// in its build tree. @return "" if there is none.
 std::string find_library(const char* name);

@@ -9,6 +9,7 @@
 
 #include <cstdarg>
 
+#include "providers/soft/softverbs/passthrough/account.hpp"
 #include "providers/soft/softverbs/passthrough/soft_names.hpp"
 #include "support/log/log.hpp"
 #include "support/settings/settings.hpp"
@@ -28,7 +29,11 @@ bool ask_setting() {
 
 /// Whether the functions are the system's; decided once per process.
 bool is_systems() {
-    static const bool decided = ask_setting();
+    static const bool decided = [] {
+        const bool is_systems = ask_setting();
+        account::use_cm(is_systems);
+        return is_systems;
+    }();
     return decided;
 }
 

@@ -4,6 +4,7 @@
 # objects are therefore linked into one, in which the names that have a route get the prefix soft0_.
 # libdaplsoft and the tests use the core unchanged, since they never pass through to a real device.
 libsoftverbs_la_SOURCES += \
+    %reldir%/account.cpp %reldir%/account.hpp \
     %reldir%/cm_routes.cpp %reldir%/cm_routes.def \
     %reldir%/soft_names.hpp \
     %reldir%/system_library.cpp %reldir%/system_library.hpp \

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "providers/soft/softverbs/passthrough/account.hpp"
 #include "providers/soft/softverbs/passthrough/soft_names.hpp"
 #include "providers/soft/softverbs/verbs/devices.hpp"
 #include "support/settings/settings.hpp"
@@ -17,6 +18,7 @@ enum ibv_gid_type_sysfs : int;
 
 extern "C" ibv_device** soft0_ibv_get_device_list(int* count);
 extern "C" void soft0_ibv_free_device_list(ibv_device** list);
+extern "C" ibv_context* soft0_ibv_open_device(ibv_device* device);
 extern "C" void soft0_ibv_ack_async_event(ibv_async_event* event);
 
 namespace {
@@ -61,6 +63,8 @@ constinit SystemFunction<ibv_device**(int*)> system_get_device_list{
     system_verbs, "ibv_get_device_list", "IBVERBS_1.1"};
 constinit SystemFunction<void(ibv_device**)> system_free_device_list{
     system_verbs, "ibv_free_device_list", "IBVERBS_1.1"};
+constinit SystemFunction<ibv_context*(ibv_device*)> system_open_device{
+    system_verbs, "ibv_open_device", "IBVERBS_1.1"};
 constinit SystemFunction<void(ibv_async_event*)> system_ack_async_event{
     system_verbs, "ibv_ack_async_event", "IBVERBS_1.1"};
 
@@ -87,6 +91,7 @@ EXPORTED ibv_device** ibv_get_device_list(int* count) {
     soft0_ibv_free_device_list(soft);
     if (!list) errno = ENOMEM;
     if (list && count) *count = all;
+    account::list(list);
     return list;
 }
 
@@ -101,6 +106,13 @@ EXPORTED void ibv_free_device_list(ibv_device** list) {
     auto* free_system = end != list ? system_free_device_list.find() : nullptr;
     if (free_system) return free_system(list);
     std::free(list);
+}
+
+EXPORTED ibv_context* ibv_open_device(ibv_device* device) {
+    auto* open = is_soft(device) ? soft0_ibv_open_device : system_open_device.find();
+    ibv_context* context = open ? open(device) : unavailable<ibv_context*>();
+    account::open(device, context);
+    return context;
 }
 
 /// Events of ports and devices, which name no object, need no acknowledgement.
