@@ -49,17 +49,19 @@ while (my @ready = $select->can_read) {
 PERL
 }
 
-# usage: exchange SERVER_FABRIC CLIENT_FABRIC - starts server and client in two containers, each
-# with its own name spaces.
+# usage: exchange SERVER_FABRIC CLIENT_FABRIC [OPTION]... - starts server and client in two
+# containers, each with its own name spaces. The options are those of softverbs run.
 exchange() {
+    local server_fabric=$1 client_fabric=$2
+    shift 2
     write_relay
     # shellcheck disable=SC2016 # for the shell inside
-    start server "${contain[@]}" sh -c 'ip link set lo up; perl "$1" 18515 "$2" "$3" connect & exec "$4" run --fabric "$5" ibv_rc_pingpong -n 50 -s 100000' \
-        sh "$BATS_TEST_TMPDIR/relay.pl" "$BATS_TEST_TMPDIR/there" "$BATS_TEST_TMPDIR/back" "$tool" "$1"
+    start server "${contain[@]}" sh -c 'ip link set lo up; perl "$1" 18515 "$2" "$3" connect & program=$4 && shift 4 && exec "$program" run --fabric "$@" ibv_rc_pingpong -n 50 -s 100000' \
+        sh "$BATS_TEST_TMPDIR/relay.pl" "$BATS_TEST_TMPDIR/there" "$BATS_TEST_TMPDIR/back" "$tool" "$server_fabric" "$@"
     # shellcheck disable=SC2016
     start client "${contain[@]}" sh -c 'ip link set lo up; perl "$1" 18515 "$2" "$3" listen & until [ -e "$3.ready" ]; do sleep 0.05; done
-        exec "$4" run --fabric "$5" ibv_rc_pingpong -n 50 -s 100000 -c 127.0.0.1' \
-        sh "$BATS_TEST_TMPDIR/relay.pl" "$BATS_TEST_TMPDIR/back" "$BATS_TEST_TMPDIR/there" "$tool" "$2"
+        program=$4 && shift 4 && exec "$program" run --fabric "$@" ibv_rc_pingpong -n 50 -s 100000 -c 127.0.0.1' \
+        sh "$BATS_TEST_TMPDIR/relay.pl" "$BATS_TEST_TMPDIR/back" "$BATS_TEST_TMPDIR/there" "$tool" "$client_fabric" "$@"
 }
 
 ends_with() { # NAME STATUS
@@ -80,6 +82,17 @@ ends_with() { # NAME STATUS
         grep -qE '^opendat: .*; its service thread copies instead; .*one PID namespace \[DAT332\]$' "$BATS_TEST_TMPDIR/$side.err"
     done
     fabric_is_clean
+}
+
+@test "two containers: memory that is shared from birth is reached without the agent" {
+    [ -e "$TOP_BUILDDIR/.libs/libsoftverbs-heap.so" ] || skip "the shared heap was not built: it needs libjemalloc-dev"
+    exchange "$fabric" "$fabric" --shared-heap
+    await_end client
+    await_end server
+    for side in client server; do
+        has "$side" '^50 iters in'
+        is_silent "$side"
+    done
 }
 
 @test "two containers with different fabric directories do not see each other: the connection is refused" {

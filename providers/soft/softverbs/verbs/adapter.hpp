@@ -267,6 +267,8 @@ class Adapter {
     void wait_for_own_threads();
     /// True while the service thread checks keys and copies for a requester.
     std::atomic<bool> agent_copying{false};
+    /// Whether the user has been told that copies take the slow path.
+    std::atomic<bool> agent_told{false};
     /// Counts the current thread as carrying out a queued request.
     class Working {
       public:
@@ -324,8 +326,6 @@ class Adapter {
     /// Whether SOFTVERBS_COPY forbids process_vm.
     bool agent_only() const { return copy_ == CopySetting::kAgent; }
     bool process_vm_only() const { return copy_ == CopySetting::kProcessVm; }
-    /// @return true on the first call: the caller then reports that copies take the slow path.
-    bool first_agent_use() { return !agent_told_.exchange(true); }
 
   private:
     Adapter(Process& process, std::unique_ptr<Arena> arena);
@@ -357,7 +357,6 @@ class Adapter {
     const ArenaView view_;
     CopySetting copy_ = CopySetting::kAuto;
     std::uint32_t longest_inline_ = kSlotInlineBytes;
-    std::atomic<bool> agent_told_{false};
     LargeTable<std::uint16_t> block_of_{tables_,
                                         65536};  ///< by block number: place + 1; 0: not ours
     std::uint32_t own_blocks_[kMaxQpBlocks] GUARDED_BY(mutex){};  ///< block numbers, by place

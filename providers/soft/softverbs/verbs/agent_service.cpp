@@ -13,7 +13,10 @@
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
 #include "providers/soft/softverbs/verbs/memory_regions.hpp"
 #include "providers/soft/softverbs/verbs/payload.hpp"
+#include "providers/soft/softverbs/verbs/peer_image.hpp"
 #include "providers/soft/softverbs/verbs/queue_pair.hpp"
+#include "support/base/guard.hpp"
+#include "support/log/log.hpp"
 
 namespace softverbs {
 namespace {
@@ -184,6 +187,18 @@ void serve_request(Adapter& adapter, const std::shared_ptr<Peer>& peer,
     (void)peer->send(MessageType::kAgentCopy, bytes_of(answer));
 }
 
+/// Tells the user, once, that copies take the slow path. Memory that is shared from birth does not
+/// take it, so the first answer tells, and not the connection.
+void tell_first_use(Adapter& adapter, const Peer& peer) {
+    if (adapter.agent_only() || adapter.agent_told) return;
+    const int cause = probe_process_vm(peer, ArenaView(peer.arena(), peer.arena_size()));
+    if (cause == 0 || cause == ECONNREFUSED) return;
+    support::report_once(adapter.agent_told, [&peer, cause] {
+        support::report<support::kAgentUsed>(peer.pid(), std::strerror(cause),
+                                             remedy_of_process_vm(cause));
+    });
+}
+
 }  // namespace
 
 void serve_agent_requests(Adapter& adapter) {
@@ -194,6 +209,7 @@ void serve_agent_requests(Adapter& adapter) {
                 return adapter.process().reject_garbage(peer, "a malformed agent request");
             const AgentMessage message = *in_place;
             if (message.kind != AgentKind::kDone) return serve_request(adapter, peer, message);
+            tell_first_use(adapter, *peer);
             support::MutexLock lock(adapter.mutex);
             if (QueuePair* qp = adapter.find_qp(message.requester))
                 qp->agent_replied(message, *peer);

@@ -19,6 +19,7 @@ void CompletionChannel::add(CompletionQueue* cq) {
 
 void CompletionChannel::remove(CompletionQueue* cq) {
     support::MutexLock lock(mutex_);
+    unmatched_tokens_ += cq->waiting_events();
     queues_.erase(std::remove(queues_.begin(), queues_.end(), cq), queues_.end());
     --refcnt;
 }
@@ -50,26 +51,28 @@ bool CompletionChannel::is_blocking() const {
     return flags < 0 || (flags & O_NONBLOCK) == 0;
 }
 
-CompletionQueue* CompletionChannel::give_event_early() {
+CompletionQueue* CompletionChannel::match_token() {
     support::MutexLock lock(mutex_);
-    if (queues_.empty()) return nullptr;
+    if (unmatched_tokens_ == 0) return nullptr;
+    --unmatched_tokens_;
+    if (queues_.empty() || is_blocking()) return nullptr;
     turn_ = (turn_ + 1) % queues_.size();
     queues_[turn_]->give_event_early();
     return queues_[turn_];
 }
 
 /// Blocks unless the program has made the descriptor O_NONBLOCK; peers cannot change its flags.
-/// recv() is a cancellation point, with no lock held. There are tokens without an event: a queue
-/// has been destroyed, or stay_readable() has put one beside that of a producer which was just
-/// about to send its own. Who blocks skips them. Who does not has seen that the descriptor is
-/// readable, and may rely on an event, as gloo does. It gets one, after which it finds no
-/// completion: it has to expect that anyway, since it may have polled the completions of an event
-/// before.
+/// recv() is a cancellation point, with no lock held. A token may have no event: its queue has been
+/// destroyed, stay_readable() has put one beside that of a producer which was just about to send
+/// its own, or a peer sends too many. Who blocks skips it. Who does not has seen that the
+/// descriptor is readable, and may rely on an event, as gloo does. It gets one, if we know where
+/// the token comes from, and finds no completion behind it: that it has to expect anyway, since it
+/// may have polled the completions of an event before.
 CompletionQueue* CompletionChannel::next_event() {
     for (char token;;) {
         if (recv(fd, &token, sizeof token, 0) < 0) return nullptr;
         CompletionQueue* cq = take_event();
-        if (!cq && !is_blocking()) cq = give_event_early();
+        if (!cq) cq = match_token();
         if (!cq) continue;
         stay_readable();
         return cq;
@@ -77,13 +80,14 @@ CompletionQueue* CompletionChannel::next_event() {
 }
 
 void CompletionChannel::stay_readable() {
-    {
-        support::MutexLock lock(mutex_);
-        const auto has_event = [](const CompletionQueue* cq) { return cq->has_event(); };
-        if (std::none_of(queues_.begin(), queues_.end(), has_event)) return;
-    }
+    support::MutexLock lock(mutex_);
+    const auto has_event = [](const CompletionQueue* cq) { return cq->waiting_events() != 0; };
     char token;
-    if (recv(fd, &token, sizeof token, MSG_PEEK | MSG_DONTWAIT) < 0) wake();
+    if (std::none_of(queues_.begin(), queues_.end(), has_event) ||
+        recv(fd, &token, sizeof token, MSG_PEEK | MSG_DONTWAIT) >= 0)
+        return;
+    ++unmatched_tokens_;
+    wake();
 }
 
 void serve_channel_requests(Adapter& adapter) {

@@ -180,14 +180,15 @@ void CompletionQueue::serve_kick() {
 }
 
 /// Also compares with armed_, as a peer may have written any count.
-bool CompletionQueue::has_event() const {
+std::uint64_t CompletionQueue::waiting_events() const {
     const std::uint64_t counted = header_->notify.load(std::memory_order_seq_cst) >> 8;
     const std::uint64_t taken = events_taken_.load(std::memory_order_relaxed);
-    return counted != taken && taken < armed_.load(std::memory_order_relaxed);
+    const std::uint64_t armed = armed_.load(std::memory_order_relaxed);
+    return taken < armed ? std::min(counted - taken, armed - taken) : 0;
 }
 
 bool CompletionQueue::take_event() {
-    if (!has_event()) return false;
+    if (waiting_events() == 0) return false;
     events_taken_.fetch_add(1, std::memory_order_relaxed);
     return true;
 }

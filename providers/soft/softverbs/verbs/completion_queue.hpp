@@ -45,8 +45,9 @@ class CompletionChannel : public ibv_comp_channel {
   private:
     CompletionQueue* take_event() EXCLUDES(mutex_);
     bool is_blocking() const;
-    /// @return a queue without an event, or nullptr: the channel has no queues.
-    CompletionQueue* give_event_early() EXCLUDES(mutex_);
+    /// @return a queue without an event, which gives one to a program that does not block and has
+    /// taken an unmatched token; nullptr if there is none.
+    CompletionQueue* match_token() EXCLUDES(mutex_);
     std::string name() const { return "channel-" + std::to_string(id); }
     Bell bell_;
     support::Mutex mutex_;
@@ -54,6 +55,9 @@ class CompletionChannel : public ibv_comp_channel {
     /// Queue of the last event. The search for the next one starts behind it, so that no queue
     /// starves another.
     std::size_t turn_ GUARDED_BY(mutex_) = 0;
+    /// Tokens that may have no event: put by stay_readable(), or of a queue that was destroyed.
+    /// Peers cannot raise it.
+    std::uint64_t unmatched_tokens_ GUARDED_BY(mutex_) = 0;
 };
 
 class CompletionQueue : public ExtendableCq {
@@ -119,7 +123,7 @@ class CompletionQueue : public ExtendableCq {
     }
 
     bool take_event();  ///< consumes one completion event, if there is one
-    bool has_event() const;
+    std::uint64_t waiting_events() const;
     void give_event_early() { ++early_events_; }  ///< the program will acknowledge one more
     void acknowledge(unsigned events);
 

@@ -19,6 +19,12 @@ int probe_process_vm(const Peer& peer, ArenaView arena) {
     return got == sizeof nonce && nonce == arena.header().nonce ? 0 : ESRCH;
 }
 
+const char* remedy_of_process_vm(int cause) {
+    if (cause == EPERM)
+        return "allow ptrace between the processes (kernel.yama.ptrace_scope, CAP_SYS_PTRACE)";
+    return cause == ESRCH ? "run both processes in one PID namespace" : "see ptrace(2)";
+}
+
 /// A lost link alone does not prove the end: the program may still run, with our arena mapped.
 bool image_has_ended(const Peer& peer) {
     if (peer.has_ended()) return true;

@@ -13,6 +13,9 @@ namespace softverbs {
 /// @return 0 or an errno; ECONNREFUSED while the peer is exiting.
 int probe_process_vm(const Peer& peer, ArenaView arena);
 
+/// @param cause what probe_process_vm() returned. @return what the user can do about it.
+const char* remedy_of_process_vm(int cause);
+
 /// @return whether the process has ended, or has called execve() and so ended the program that
 /// opened the device. A process that the kernel does not let us read counts as alive. Makes system
 /// calls.

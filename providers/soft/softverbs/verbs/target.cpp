@@ -62,12 +62,6 @@ bool are_partners(unsigned one, unsigned other) {
     return is_xrc(one) == is_xrc(other) && (!is_xrc(one) || one != other);
 }
 
-const char* remedy(int cause) {
-    if (cause == EPERM)
-        return "allow ptrace between the processes (kernel.yama.ptrace_scope, CAP_SYS_PTRACE)";
-    return cause == ESRCH ? "run both processes in one PID namespace" : "see ptrace(2)";
-}
-
 /// @return whether process_vm reaches the peer; an errno when the peer is exiting, or when
 /// process_vm does not reach it and nothing else is permitted.
 Result<bool> choose_copies(Adapter& adapter, const Peer& peer, ArenaView arena) {
@@ -77,11 +71,9 @@ Result<bool> choose_copies(Adapter& adapter, const Peer& peer, ArenaView arena) 
     if (cause == ECONNREFUSED) return tl::unexpected<int>(cause);
     if (adapter.process_vm_only()) {
         support::report<support::kProcessVmRefused>(peer.pid(), std::strerror(cause),
-                                                    remedy(cause));
+                                                    remedy_of_process_vm(cause));
         return tl::unexpected<int>(cause);
     }
-    if (adapter.first_agent_use())
-        support::report<support::kAgentUsed>(peer.pid(), std::strerror(cause), remedy(cause));
     return false;
 }
 
