@@ -56,6 +56,7 @@ verbs_tests = \
     test/softverbs/verbs_faults_test \
     test/softverbs/fault_rules_test \
     test/softverbs/verbs_threads_test \
+    test/softverbs/verbs_timestamps_test \
     test/softverbs/verbs_unreliable_test \
     test/softverbs/verbs_datagram_test \
     test/softverbs/verbs_multicast_test \
@@ -68,6 +69,8 @@ check_PROGRAMS += $(verbs_tests)
 TESTS += $(verbs_tests)
 test_softverbs_verbs_transfer_test_SOURCES = %reldir%/verbs_transfer_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_transfer_test_LDADD = $(verbs_test_libs)
+test_softverbs_verbs_timestamps_test_SOURCES = %reldir%/verbs_timestamps_test.cpp $(verbs_test_headers)
+test_softverbs_verbs_timestamps_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_order_test_SOURCES = %reldir%/verbs_order_test.cpp $(verbs_test_headers)
 test_softverbs_verbs_order_test_LDADD = $(verbs_test_libs)
 test_softverbs_verbs_errors_test_SOURCES = %reldir%/verbs_errors_test.cpp $(verbs_test_headers)

@@ -33,44 +33,24 @@ bool is_failure(const ibv_wc& wc) {
 
 }  // namespace
 
-[[gnu::flatten]] int CompletionQueue::poll(int count, ibv_wc* wc) {
-    int found = 0;
-    bool failed = false;
-    {
-        support::SpinLockGuard lock(lock_);
-        found = take(count, wc);
-        if (found != 0) {
-            patience_.found_something();
-            failed = std::exchange(receive_failed_, false);
-        } else if (!patience_.found_nothing()) {
-            return 0;
-        }
-    }
-    if (failed) [[unlikely]]
-        report_failed_receives(wc, found);
-    if (found != 0) return found;
-    const bool somebody_ran = support::PollPatience::yield();
-    support::SpinLockGuard lock(lock_);
-    patience_.yielded(somebody_ran);
-    return 0;
-}
-
 /// Takes sends first, so that the completion of a request is seen before the receive of its answer.
+template <bool kStamped>
 int CompletionQueue::take(int count, ibv_wc* wc) {
     int found = 0;
     if (polls_for_sends_ >= kPollsForSendsInARow) {
         polls_for_sends_ = 0;
-        found = take_receives(count, wc);
+        found = take_receives<kStamped>(count, wc);
     }
-    if (!sends_.empty()) found += take_sends(count - found, wc + found);
+    if (!sends_.empty()) found += take_sends<kStamped>(count - found, wc + found);
     if (found == count) {
         ++polls_for_sends_;
         return found;
     }
     polls_for_sends_ = 0;
-    return found + take_receives(count - found, wc + found);
+    return found + take_receives<kStamped>(count - found, wc + found);
 }
 
+template <bool kStamped>
 int CompletionQueue::take_sends(int count, ibv_wc* wc) {
     int found = 0;
     for (; found < count && !sends_.empty(); sends_.drop_oldest()) {
@@ -83,19 +63,22 @@ int CompletionQueue::take_sends(int count, ibv_wc* wc) {
         to.opcode = static_cast<ibv_wc_opcode>(from.opcode);
         to.byte_len = from.byte_len;
         to.qp_num = from.qp->qp_num;
+        if constexpr (kStamped) polled_stamp = from.timestamp();
         from.qp->finish_send(from.position);
     }
     return found;
 }
 
+template <bool kStamped>
 int CompletionQueue::take_receives(int count, ibv_wc* wc) {
-    int found = backlog_.left() != 0 ? take_backlog(count, wc) : 0;
+    int found = backlog_.left() != 0 ? take_backlog<kStamped>(count, wc) : 0;
     const std::uint64_t before = head_;
     while (found < count) {
         const CqEntry& entry = ring_.entry(head_);
         const EntryState state = EntryState::decode(entry.state.load(std::memory_order_acquire));
         if (state.position != static_cast<std::uint32_t>(head_) || state.phase == Phase::kOld)
             break;
+        if constexpr (kStamped) polled_stamp = stamp_of(entry);
         if (state.phase == Phase::kReady && convert(entry, wc[found])) ++found;
         ++head_;
     }
@@ -108,11 +91,13 @@ int CompletionQueue::take_receives(int count, ibv_wc* wc) {
 /// Takes completions from the backlog. An empty backlog is kept until the next resize, or the
 /// queue's destruction: it must not be freed with lock_ held, since a registration cache may
 /// deregister memory in free(), which takes lock_.
+template <bool kStamped>
 [[gnu::noinline]] int CompletionQueue::take_backlog(int count, ibv_wc* wc) {
     int found = 0;
     while (found < count && backlog_.left() != 0) {
         const CqEntry& entry = backlog_.entries[backlog_.head++];
         const EntryState state = EntryState::decode(entry.state.load(std::memory_order_relaxed));
+        if constexpr (kStamped) polled_stamp = stamp_of(entry);
         if (state.phase == Phase::kReady && convert(entry, wc[found])) ++found;
     }
     return found;
@@ -143,6 +128,37 @@ bool CompletionQueue::convert(const CqEntry& entry, ibv_wc& wc) {
     if (!srq->finish_receive(entry, wc)) return false;
     if (is_failure(wc)) receive_failed_ = true;
     return true;
+}
+
+template <bool kStamped>
+int CompletionQueue::poll_as(int count, ibv_wc* wc) {
+    int found = 0;
+    bool failed = false;
+    {
+        support::SpinLockGuard lock(lock_);
+        found = take<kStamped>(count, wc);
+        if (found != 0) {
+            patience_.found_something();
+            failed = std::exchange(receive_failed_, false);
+        } else if (!patience_.found_nothing()) {
+            return 0;
+        }
+    }
+    if (failed) [[unlikely]]
+        report_failed_receives(wc, found);
+    if (found != 0) return found;
+    const bool somebody_ran = support::PollPatience::yield();
+    support::SpinLockGuard lock(lock_);
+    patience_.yielded(somebody_ran);
+    return 0;
+}
+
+[[gnu::flatten]] int CompletionQueue::poll(int count, ibv_wc* wc) {
+    return poll_as<false>(count, wc);
+}
+
+int CompletionQueue::poll_stamped() {
+    return poll_as<true>(1, &polled);
 }
 
 /// Moves the queue pairs of failed receives to the error state: a program that has polled an error

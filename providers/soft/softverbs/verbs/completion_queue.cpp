@@ -11,7 +11,7 @@
 namespace softverbs {
 
 CompletionQueue* CompletionQueue::create(Context& context, int entries, void* cq_context,
-                                         ibv_comp_channel* channel) {
+                                         ibv_comp_channel* channel, bool is_stamped) {
     if (is_refused(context.handle(), faults::Subject::kCreateCq)) return nullptr;
     if (entries < 1 || entries > static_cast<int>(kMaxCqEntries)) {
         errno = EINVAL;
@@ -23,7 +23,7 @@ CompletionQueue* CompletionQueue::create(Context& context, int entries, void* cq
     cq->cq_context = cq_context;
     const std::uint32_t size = ring_size(static_cast<std::uint32_t>(entries));
     CompletionChannel* waker = cq->completion_channel();
-    if (const int cause = cq->allocate(size, waker ? waker->id : 0)) {
+    if (const int cause = cq->allocate(size, waker ? waker->id : 0, is_stamped)) {
         errno = cause;
         return nullptr;
     }
@@ -52,7 +52,7 @@ void CompletionQueue::withdraw() {
     release_ring(place_);
 }
 
-int CompletionQueue::allocate(std::uint32_t size, std::uint32_t channel_id) {
+int CompletionQueue::allocate(std::uint32_t size, std::uint32_t channel_id, bool is_stamped) {
     SendCompletions::Storage storage = SendCompletions::storage(size);
     const Result<RingPlace> place = make_ring(size);
     if (!place) return place.error();
@@ -71,10 +71,12 @@ int CompletionQueue::allocate(std::uint32_t size, std::uint32_t channel_id) {
     header_->overrun = 0;
     header_->deferred_wakes = 0;
     header_->channel = channel_id;
+    header_->is_stamped = is_stamped ? 1 : 0;
     header_->lock = reinterpret_cast<std::uintptr_t>(&lock_);
     header_->ring = place->encode();
     header_->live.store(1, std::memory_order_release);
     support::SpinLockGuard guard(lock_);
+    if (is_stamped) sends_.set_stamped();
     sends_.resize(size, storage);
     place_ = *place;
     ring_ = CompletionRing::at(adapter.view(), index_, place_);

@@ -64,8 +64,9 @@ class CompletionQueue : public ExtendableCq {
   public:
     static CompletionQueue& of(ibv_cq* cq) { return *static_cast<CompletionQueue*>(cq); }
     /// @return nullptr with errno.
+    /// @param is_stamped whether completions have timestamps.
     static CompletionQueue* create(Context& context, int entries, void* cq_context,
-                                   ibv_comp_channel* channel);
+                                   ibv_comp_channel* channel, bool is_stamped = false);
     /// @return 0; EBUSY while queue pairs use it; ENOENT when the program has changed its handle.
     static int destroy(CompletionQueue* cq);
 
@@ -76,6 +77,9 @@ class CompletionQueue : public ExtendableCq {
     /// changes once the producer has finished or died, and a later call waits for that again.
     int resize(int entries) EXCLUDES(lock_);
     int poll(int count, ibv_wc* wc) EXCLUDES(lock_);
+    /// Polls one completion into `polled`, and its timestamp into `polled_stamp`.
+    /// @return how many there were.
+    int poll_stamped() EXCLUDES(lock_);
     /// Requests exactly one event. It is raised at once if the queue already holds a matching
     /// completion.
     int arm(bool solicited_only) EXCLUDES(lock_, sends_.lock);
@@ -137,8 +141,9 @@ class CompletionQueue : public ExtendableCq {
     ProtectionDomain* parent_domain = nullptr;
 
     // -- extended_completion.cpp
-    ibv_wc polled{};            ///< of start_poll and next_poll; belongs to the thread that polls
-    support::Mutex poll_mutex;  ///< held from start_poll to end_poll; the outermost lock
+    ibv_wc polled{};  ///< of start_poll and next_poll; belongs to the thread that polls
+    std::uint64_t polled_stamp = 0;  ///< its timestamp
+    support::Mutex poll_mutex;       ///< held from start_poll to end_poll; the outermost lock
 
   private:
     /// Receive completions from a ring that has been replaced, oldest first.
@@ -153,16 +158,22 @@ class CompletionQueue : public ExtendableCq {
     /// Tells of a completion that wakes the channel, or of one that found no room.
     void tell(bool is_put);
     void note_overrun();
-    int allocate(std::uint32_t size, std::uint32_t channel_id);
+    int allocate(std::uint32_t size, std::uint32_t channel_id, bool is_stamped);
     void withdraw();
     void request_event(Arm mode);
     bool take_request_for_sends() REQUIRES(lock_, sends_.lock);
 
     // -- completion_poll.cpp, with poll()
     void report_overrun() REQUIRES(adapter().mutex);
+    template <bool kStamped>
+    int poll_as(int count, ibv_wc* wc) EXCLUDES(lock_);
+    template <bool kStamped>
     int take(int count, ibv_wc* wc) REQUIRES(lock_);
+    template <bool kStamped>
     int take_sends(int count, ibv_wc* wc) REQUIRES(lock_);
+    template <bool kStamped>
     int take_receives(int count, ibv_wc* wc) REQUIRES(lock_);
+    template <bool kStamped>
     int take_backlog(int count, ibv_wc* wc) REQUIRES(lock_);
     bool convert(const CqEntry& entry, ibv_wc& wc) REQUIRES(lock_);
     bool convert_xrc(const CqEntry& entry, ibv_wc& wc) REQUIRES(lock_);

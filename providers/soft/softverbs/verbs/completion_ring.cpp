@@ -3,7 +3,10 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstring>
+
 #include "providers/soft/softverbs/verbs/fault_points.hpp"
+#include "providers/soft/softverbs/verbs/timestamp.hpp"
 
 namespace softverbs {
 namespace {
@@ -43,6 +46,7 @@ CompletionRing CompletionRing::at(ArenaView arena, std::uint32_t index, RingPlac
     auto* base = arena.array<std::uint8_t>(place.offset, ring_bytes(place.size()));
     if (!base) return ring;
     ring.header_ = header;
+    ring.is_plain_ = header->is_stamped == 0;
     ring.word_ = place.encode();
     ring.claims_ = reinterpret_cast<CqClaim*>(base);
     ring.entries_ = reinterpret_cast<CqEntry*>(base + place.size() * sizeof(CqClaim));
@@ -52,8 +56,25 @@ CompletionRing CompletionRing::at(ArenaView arena, std::uint32_t index, RingPlac
     return ring;
 }
 
-/// Claims the next free position, which may be behind the tail.
+void put_stamp(CqEntry& entry, std::uint64_t timestamp) {
+    std::memcpy(entry.payload + kStampedInlineBytes, &timestamp, sizeof timestamp);
+}
+
+std::uint64_t stamp_of(const CqEntry& entry) {
+    std::uint64_t timestamp;
+    std::memcpy(&timestamp, entry.payload + kStampedInlineBytes, sizeof timestamp);
+    return timestamp & kTimestampMask;
+}
+
+/// Claims in a queue with timestamps too, which the inline part leaves to this one.
 CompletionRing::Place CompletionRing::claim_behind(std::uint32_t qp_num, Producer producer) {
+    const Place place = search(qp_num, producer);
+    if (place.entry && !is_plain_) put_stamp(*place.entry, timestamp_now());
+    return place;
+}
+
+/// Claims the next free position, which may be behind the tail.
+CompletionRing::Place CompletionRing::search(std::uint32_t qp_num, Producer producer) {
     if (!valid()) return {nullptr, 0};
     std::uint64_t at = tail_->load(std::memory_order_acquire);
     for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {

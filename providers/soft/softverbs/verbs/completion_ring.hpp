@@ -80,6 +80,10 @@ inline bool take_arming(CqHeader& header, bool solicited) {
     return take_request_for_event(header, solicited);
 }
 
+/// The timestamp of an entry in a queue that has them, at the end of its payload.
+void put_stamp(CqEntry& entry, std::uint64_t timestamp);
+std::uint64_t stamp_of(const CqEntry& entry);
+
 /// Bytes of a ring in the heap of an arena.
 constexpr std::uint64_t ring_bytes(std::uint32_t size) {
     return std::uint64_t{size} * (sizeof(CqClaim) + sizeof(CqEntry));
@@ -105,6 +109,7 @@ class CompletionRing {
     static CompletionRing at(ArenaView arena, std::uint32_t index, RingPlace place);
 
     bool valid() const { return header_ != nullptr; }
+    bool is_stamped() const { return valid() && !is_plain_; }
     bool is_current() const { return header_->ring.load(std::memory_order_seq_cst) == word_; }
     CqEntry& entry(std::uint64_t position) const { return entries_[position & mask_]; }
     CqClaim& claim_word(std::uint64_t position) const { return claims_[position & mask_]; }
@@ -125,7 +130,9 @@ class CompletionRing {
   private:
     Place claim_at(std::uint64_t at, std::uint32_t qp_num, Producer producer);
     Place claim_behind(std::uint32_t qp_num, Producer producer);
+    Place search(std::uint32_t qp_num, Producer producer);
 
+    bool is_plain_ = false;  ///< valid, and its entries have no timestamps
     CqHeader* header_ = nullptr;
     std::atomic<std::uint64_t>* tail_ = nullptr;
     std::atomic<std::uint64_t>* head_ = nullptr;
@@ -157,7 +164,7 @@ inline CompletionRing::Place CompletionRing::claim_at(std::uint64_t at, std::uin
 }
 
 inline CompletionRing::Place CompletionRing::claim(std::uint32_t qp_num, Producer producer) {
-    if (valid()) [[likely]] {
+    if (is_plain_) [[likely]] {
         const Place place = claim_at(tail_->load(std::memory_order_acquire), qp_num, producer);
         if (place.entry) [[likely]]
             return place;

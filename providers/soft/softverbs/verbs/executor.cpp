@@ -146,7 +146,8 @@ Outcome Executor::execute() {
     const bool is_short = work_.length <= qp_.adapter().longest_inline();
     if (is_short && !fetch_payload()) return done(IBV_WC_LOC_PROT_ERR);
     if (!take_receive()) return {Progress::kNoReceive, IBV_WC_SUCCESS};
-    if (is_short && work_.length <= kEntryInlineBytes &&
+    const std::uint32_t longest_in_entry = target_.longest_in_entry();
+    if (is_short && work_.length <= longest_in_entry &&
         first_segment_holds(qp_.adapter(), target_, receive_, work_.length))
         return finish_receive(work_.length != 0 ? kInEntry : 0);
     bool responder_failed = false;
@@ -165,7 +166,7 @@ Outcome Executor::execute() {
                             Fault::kLocalError);
     }
     if (!is_short) return move(AgentKind::kWrite, IBV_ACCESS_LOCAL_WRITE);
-    if (work_.length <= kEntryInlineBytes) return finish_receive(kInEntry);
+    if (work_.length <= longest_in_entry) return finish_receive(kInEntry);
     std::memcpy(slot_inline(receive_, target_.receives.stride), payload_, work_.length);
     fault_point(FaultPoint::kPayloadPlaced);
     return finish_receive(kInSlot);

@@ -2,9 +2,7 @@
 /// @file
 /// ibv_create_cq_ex: a completion queue that is polled one completion at a time. Each is kept in
 /// the queue's object while the program reads its fields.
-///
-/// There are no timestamps: the completion is written by another process than the one that polls
-/// it, and the time of the poll would be misleading.
+/// Its timestamp, if the queue has them, is taken by the process that makes the completion.
 #include <cerrno>
 #include <new>
 
@@ -15,6 +13,9 @@
 namespace softverbs {
 namespace {
 
+constexpr std::uint64_t kStamps =
+    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
+
 ibv_wc& polled(ibv_cq_ex* cq) {
     return CompletionQueue::of(ibv_cq_ex_to_cq(cq)).polled;
 }
@@ -22,7 +23,8 @@ ibv_wc& polled(ibv_cq_ex* cq) {
 /// ibv_next_poll. @return 0, or ENOENT when no completion is there.
 int take_one(ibv_cq_ex* cq) {
     CompletionQueue& queue = CompletionQueue::of(ibv_cq_ex_to_cq(cq));
-    if (queue.poll(1, &queue.polled) == 0) return ENOENT;
+    const int found = cq->read_completion_ts ? queue.poll_stamped() : queue.poll(1, &queue.polled);
+    if (found == 0) return ENOENT;
     cq->wr_id = queue.polled.wr_id;
     cq->status = queue.polled.status;
     return 0;
@@ -82,7 +84,25 @@ std::uint8_t read_dlid_path_bits(ibv_cq_ex* cq) {
     return polled(cq).dlid_path_bits;
 }
 
-void fill(ibv_cq_ex& cq, bool single_threaded) {
+std::uint64_t read_completion_ts(ibv_cq_ex* cq) {
+    return CompletionQueue::of(ibv_cq_ex_to_cq(cq)).polled_stamp;
+}
+std::uint64_t read_completion_wallclock_ns(ibv_cq_ex* cq) {
+    return time_of_day(read_completion_ts(cq));
+}
+
+bool has_stamps(const ibv_cq_init_attr_ex& attributes) {
+    return (attributes.wc_flags & kStamps) != 0;
+}
+
+void fill(ibv_cq_ex& cq, const ibv_cq_init_attr_ex& attributes) {
+    const bool has_flags = (attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
+    const bool single_threaded =
+        has_flags && (attributes.flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
+    if (has_stamps(attributes)) {
+        cq.read_completion_ts = read_completion_ts;
+        cq.read_completion_wallclock_ns = read_completion_wallclock_ns;
+    }
     cq.start_poll = single_threaded ? start_poll_of_one_thread : start_poll;
     cq.next_poll = take_one;
     cq.end_poll = single_threaded ? end_poll_of_one_thread : end_poll;
@@ -118,7 +138,7 @@ int check(const ibv_context& context, const ibv_cq_init_attr_ex& attributes) {
     }
     const std::uint64_t flags =
         (attributes.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? attributes.flags : 0;
-    const std::uint64_t readable = IBV_WC_STANDARD_FLAGS;
+    const std::uint64_t readable = IBV_WC_STANDARD_FLAGS | kStamps;
     const bool served = (flags & ~std::uint64_t{IBV_CREATE_CQ_ATTR_SINGLE_THREADED}) == 0 &&
                         (attributes.wc_flags & ~readable) == 0;
     return served ? 0 : EOPNOTSUPP;
@@ -133,17 +153,15 @@ ibv_cq_ex* create_extended_cq(ibv_context* context, ibv_cq_init_attr_ex* attribu
         return nullptr;
     }
     try {
-        CompletionQueue* cq =
-            CompletionQueue::create(Context::of(context), static_cast<int>(attributes->cqe),
-                                    attributes->cq_context, attributes->channel);
+        CompletionQueue* cq = CompletionQueue::create(
+            Context::of(context), static_cast<int>(attributes->cqe), attributes->cq_context,
+            attributes->channel, has_stamps(*attributes));
         if (!cq) return nullptr;
         if (ibv_pd* const pd = domain_of(*attributes)) {
             cq->parent_domain = &ProtectionDomain::of(pd);
             ++cq->parent_domain->users;
         }
-        const bool has_flags = (attributes->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
-        fill(cq->extended(),
-             has_flags && (attributes->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0);
+        fill(cq->extended(), *attributes);
         return &cq->extended();
     } catch (const std::bad_alloc&) {
         errno = ENOMEM;

@@ -9,8 +9,8 @@
 
 namespace softverbs {
 
-/// ibv_create_cq_ex. @return nullptr with errno: EOPNOTSUPP for timestamps, VLAN, flow tags, tag
-/// matching and ignored overruns.
+/// ibv_create_cq_ex. @return nullptr with errno: EOPNOTSUPP for VLAN, flow tags, tag matching
+/// and ignored overruns.
 ibv_cq_ex* create_extended_cq(ibv_context* context, ibv_cq_init_attr_ex* attributes);
 
 /// ibv_create_qp_ex. With IBV_QP_INIT_ATTR_SEND_OPS_FLAGS the queue pair accepts the calls that

@@ -19,7 +19,7 @@
 
 namespace softverbs {
 
-inline constexpr std::uint64_t kArenaMagic = 0x384e455241565346;  // "FSVAREN8"
+inline constexpr std::uint64_t kArenaMagic = 0x394e455241565346;  // "FSVAREN9"
 /// The usual size. The file is sparse: pages are allocated in chunks as objects need them.
 inline constexpr std::uint64_t kArenaSize = std::uint64_t{16} << 30;
 /// The smallest size, for processes with a limit of address space.
@@ -44,6 +44,8 @@ inline constexpr std::uint32_t kKeyIndexShift = 12;
 /// A send of up to this many bytes travels in its completion, so that its receiver touches a single
 /// cache line that another process has written.
 inline constexpr std::uint32_t kEntryInlineBytes = 32;
+/// The same in a queue with timestamps, which stand behind them.
+inline constexpr std::uint32_t kStampedInlineBytes = kEntryInlineBytes - 8;
 /// A longer send of up to this many bytes travels in the receive slot; poll_cq copies both kinds
 /// out. With this size a slot of four segments takes 256 bytes; receives are most of the memory
 /// that an idle connection needs.
@@ -250,6 +252,7 @@ struct alignas(64) CqHeader {
     std::atomic<std::uint64_t> ring;  ///< RingPlace of CqClaim[], CqEntry[]
     /// Address, as QpEntry::send_lock, of the lock under which the owner takes completions.
     std::uint64_t lock;
+    std::uint32_t is_stamped;  ///< 1: its completions have timestamps
     /// Position up to which the consumer of each ring has polled. A producer may still be at work
     /// in the previous ring.
     alignas(64) std::atomic<std::uint64_t> heads[2];

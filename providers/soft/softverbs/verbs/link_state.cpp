@@ -127,11 +127,13 @@ void QueuePair::note_link() {
     set_cut(attributes_.port_num != 0 && adapter_.process().device_states().is_down(port()));
 }
 
-/// Takes the queue pair off the direct path while it has no link, or a fault rule concerns it.
+/// Takes the queue pair off the direct path while it has no link, or a fault rule concerns it, and
+/// if the entries of completions at the other end have less room than that path assumes.
 /// Datagrams compare with one number of their own, as they take no direct path.
 void QueuePair::note_detour() {
     const bool has_detour = is_cut_ || faults_;
-    longest_direct_ = has_detour ? 0 : kLongestDirect;
+    const bool is_tight = target_.completions && target_.longest_in_entry() != kEntryInlineBytes;
+    longest_direct_ = has_detour || is_tight ? 0 : kLongestDirect;
     if (datagrams_) datagrams_->note_port(static_cast<std::uint8_t>(port().index()), has_detour);
 }
 

@@ -57,6 +57,7 @@ softverbs_verbs_sources = \
     %reldir%/take_shared_receive.hpp \
     %reldir%/target.cpp %reldir%/target.hpp \
     %reldir%/target_access.hpp \
+    %reldir%/timestamp.hpp \
     %reldir%/transfer_mark.hpp \
     %reldir%/xrc_domain.cpp %reldir%/xrc_domain.hpp %reldir%/xrc_receive_queue.cpp
 libsoftverbs_core_la_SOURCES += $(softverbs_verbs_sources)

@@ -12,6 +12,7 @@
 #include "providers/soft/softverbs/verbs/context.hpp"
 #include "providers/soft/softverbs/verbs/device_memory.hpp"
 #include "providers/soft/softverbs/verbs/on_demand.hpp"
+#include "providers/soft/softverbs/verbs/timestamp.hpp"
 
 namespace softverbs {
 namespace {
@@ -150,6 +151,7 @@ int query_device_extended(ibv_context* context, const ibv_query_device_ex_input*
     a.device_cap_flags_ex = a.orig_attr.device_cap_flags;
     a.phys_port_cnt_ex = a.orig_attr.phys_port_cnt;
     a.hca_core_clock = kClockKilohertz;
+    a.completion_timestamp_mask = kTimestampMask;
     a.max_dm_size = kDeviceMemory;
     describe_on_demand(a);
     std::memset(static_cast<void*>(attributes), 0, length);

@@ -163,6 +163,7 @@ void QueuePair::connect(Target target, const ibv_qp_attr& attributes) {
         target_ = std::move(target);
         requester_ = &target_;
     }
+    note_detour();
     set_state(IBV_QPS_RTR);
     entry_->dest_qp_num.store(attributes.dest_qp_num & 0xffffff, std::memory_order_seq_cst);
     open_to_requesters();

@@ -7,8 +7,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
+#include "providers/soft/softverbs/verbs/timestamp.hpp"
 #include "support/thread/mutex.hpp"
 
 namespace softverbs {
@@ -16,13 +18,26 @@ namespace softverbs {
 class QueuePair;
 
 struct SendCompletion {
+    SendCompletion() = default;
+    SendCompletion(std::uint64_t id, QueuePair* of, std::uint32_t length, std::uint32_t place,
+                   std::uint8_t result, std::uint8_t kind)
+        : wr_id(id), qp(of), byte_len(length), position(place), status(result), opcode(kind) {}
+    std::uint64_t timestamp() const {
+        std::uint64_t value = 0;
+        std::memcpy(&value, stamp, sizeof stamp);
+        return value;
+    }
+    void set_timestamp(std::uint64_t value) { std::memcpy(stamp, &value, sizeof stamp); }
+
     std::uint64_t wr_id;
     QueuePair* qp;  ///< nullptr once the queue pair is reset or being destroyed
     std::uint32_t byte_len;
     std::uint32_t position;  ///< in the send queue
     std::uint8_t status;
     std::uint8_t opcode;
+    std::uint8_t stamp[kTimestampBits / 8];  ///< written only if the queue has timestamps
 };
+static_assert(sizeof(SendCompletion) == 32);
 
 class SendCompletions {
   public:
@@ -37,7 +52,8 @@ class SendCompletions {
     /// @return false when the queue is full.
     bool put(const SendCompletion& completion) REQUIRES(lock) {
         const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
-        if (tail - head_.load(std::memory_order_acquire) >= size_) return false;
+        if (tail - head_.load(std::memory_order_acquire) >= size_) [[unlikely]]
+            return put_with_stamp(completion);
         entries_[tail & mask_] = completion;
         tail_.store(tail + 1, std::memory_order_release);
         return true;
@@ -72,19 +88,38 @@ class SendCompletions {
     /// either seen by the poll that follows, or sees the request for an event.
     support::SpinLock lock;
 
+    /// Gives each completion a timestamp from now on. Called before the first.
+    void set_stamped() { is_stamped_ = true; }
+
   private:
+    /// By value, so that put() need not store the completion first.
+    bool put_with_stamp(SendCompletion completion) REQUIRES(lock);
+
     /// Changed by the consumer with `lock` held, as are the next two, so that it and whoever holds
     /// `lock` may read them.
     Storage entries_;
-    std::uint64_t size_ = 0;
+    std::uint64_t size_ = 0;      ///< 0 with timestamps: put() leaves these to put_with_stamp()
+    std::uint64_t capacity_ = 0;  ///< of both
+    bool is_stamped_ = false;
     std::uint64_t mask_ = 0;  ///< of entries_, which never shrinks
     alignas(64) std::atomic<std::uint64_t> tail_{0};
     alignas(64) std::atomic<std::uint64_t> head_{0};
 };
 
+[[gnu::noinline, gnu::cold]] inline bool SendCompletions::put_with_stamp(
+    SendCompletion completion) {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    if (!is_stamped_ || tail - head_.load(std::memory_order_acquire) >= capacity_) return false;
+    completion.set_timestamp(timestamp_now());
+    entries_[tail & mask_] = completion;
+    tail_.store(tail + 1, std::memory_order_release);
+    return true;
+}
+
 inline void SendCompletions::resize(std::uint32_t size, Storage& next) {
     support::SpinLockGuard guard(lock);
-    size_ = size;
+    capacity_ = size;
+    size_ = is_stamped_ ? 0 : size;
     if (entries_ && size <= mask_ + 1) return;
     std::uint64_t kept = 0;
     each([&](const SendCompletion& completion) { next[kept++] = completion; });

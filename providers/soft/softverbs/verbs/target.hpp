@@ -100,6 +100,10 @@ struct Target {
         if (!ring.valid() || !ring.is_current()) ring = CompletionRing::of(arena, cq);
         return ring;
     }
+    /// Bytes of the longest message that fits into the entry of its completion.
+    std::uint32_t longest_in_entry() const {
+        return completions->is_stamped == 0 ? kEntryInlineBytes : kStampedInlineBytes;
+    }
     /// Whether the queue pair may be at this port: one that is not in use yet has none.
     bool is_at(unsigned port) const {
         const std::uint16_t its_port = entry->port.load(std::memory_order_acquire);
