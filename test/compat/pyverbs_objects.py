@@ -271,7 +271,7 @@ def what_is_absent():
     assert [device.name for device in get_device_list()] == [b'soft0']
     end = End(shared=True)
     attempts = {
-        'timestamps': lambda: CQEX(end.context, CqInitAttrEx(cqe=4, wc_flags=e.IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)),
+        'flow tags': lambda: CQEX(end.context, CqInitAttrEx(cqe=4, wc_flags=e.IBV_WC_EX_WITH_FLOW_TAG)),
         'raw packets': lambda: QP(end.pd, QPInitAttr(qp_type=e.IBV_QPT_RAW_PACKET, scq=end.cq, rcq=end.cq)),
     }
     for what, attempt in attempts.items():
